@@ -25,7 +25,7 @@ var floors = [][]string{
 	// Words that everyone uses. They know nothing of the product.
 	{"kit/clock", "kit/fault", "kit/id", "kit/invisible"},
 	{"kit/country", "kit/phone"},
-	{"kit/", "docs", ".", "docs/examples", "store/db/sqlite", "web/codesample", "web/say"},
+	{"kit/", "docs", ".", "docs/examples", "store/db/sqlite", "web/codesample", "web/i18n"},
 	// What a reader of a file format is handed, and the readers of old formats;
 	// the format of postings.
 	{"extract/textio", "record/search/packed"},
@@ -57,7 +57,7 @@ var floors = [][]string{
 	{"record/contact", "record/company", "record/task", "record/document", "integration/batch", "integration/webhook"},
 	// How somebody leaves: all of their records, then the person. How people find
 	// what is in all families.
-	{"people/departure", "record/lookup", "transfer/imports/source"},
+	{"people/offboarding", "record/lookup", "transfer/imports/source"},
 	// The notices of access that was given.
 	{"people/gains"},
 	// How people sign in: their accounts, factors and sessions. How applications act for
@@ -71,7 +71,7 @@ var floors = [][]string{
 	// The contract: the table and the path; and beside it the sender of events.
 	{"api", "integration/dispatch"},
 	// What drafts the next frozen document, and what a door shows.
-	{"api/draft", "web/reference", "web/look", "door/admin/socket", "door/transfer"},
+	{"api/draft", "web/reference", "web/ui", "door/admin/socket", "door/transfer"},
 	// The doors, and a client of an instance elsewhere.
 	{"door/", "web", "web/", "cmd/remote"},
 	// One running Kartei, and an office to fill it with.

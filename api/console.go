@@ -12,7 +12,7 @@ import (
 	"kartei/integration/webhook"
 	"kartei/kit/fault"
 	"kartei/people/account"
-	"kartei/people/departure"
+	"kartei/people/offboarding"
 	"kartei/people/settings"
 	"kartei/record"
 	"kartei/record/document"
@@ -85,12 +85,12 @@ var Console = []ConsoleRow{
 
 	row("people.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListUsers)),
 	row("people.get", read, byAdmin|byOperator, atPeople, "", ask(settings.GetUser)),
-	row("people.holdings", read, byAdmin|byOperator, atPeople, "", ask(departure.Holds)),
+	row("people.holdings", read, byAdmin|byOperator, atPeople, "", ask(offboarding.Holds)),
 	row("people.create", administer, byAdmin|byOperator, atPeople|fresh|gives, "person.create", ask(settings.CreateUser)),
 	row("people.set", administer, byAdmin|byOperator, atPeople|fresh|gives, "person.set", ask(settings.SetUser)),
-	row("people.handOver", administer, byAdmin|byOperator, atPeople|fresh|gives, "person.handOver", ask(departure.HandOver)),
-	row("people.handOverStatus", read, byAdmin|byOperator, atPeople, "", ask(departure.Status)),
-	row("people.erase", administer, byAdmin|byOperator, atPeople|fresh, "person.erase", asking(departure.Count, departure.Erase)),
+	row("people.handOver", administer, byAdmin|byOperator, atPeople|fresh|gives, "person.handOver", ask(offboarding.HandOver)),
+	row("people.handOverStatus", read, byAdmin|byOperator, atPeople, "", ask(offboarding.Status)),
+	row("people.erase", administer, byAdmin|byOperator, atPeople|fresh, "person.erase", asking(offboarding.Count, offboarding.Erase)),
 	row("people.invite", administer, byAdmin|byOperator, atPeople|fresh|gives, "person.invite", ask(settings.Invite)),
 	row("people.resetFactors", administer, byAdmin|byOperator, atPeople|fresh|gives, "person.resetFactors", ask(account.ResetFactors)),
 	row("people.resetPassword", administer, byOperator, atSocket|gives, "person.resetPassword", ask(account.ResetPassword)),

@@ -23,7 +23,7 @@ import (
 	"kartei/kit/id"
 	"kartei/people/account"
 	"kartei/people/audit"
-	"kartei/people/departure"
+	"kartei/people/offboarding"
 	"kartei/people/settings"
 	records "kartei/record"
 	"kartei/record/lookup"
@@ -671,9 +671,9 @@ func (m *inputMaker) people() map[string]any {
 		"serviceAccounts.get":    byID(m.service),
 		"people.create":          settings.NewPrincipal{Organization: m.o.ID, Name: secretName, Email: "geheim@example.com"},
 		"people.set":             settings.PrincipalChange{ID: m.owner.Principal, Name: new(secretName)},
-		"people.handOver":        departure.HandOverInput{ID: m.o.User(access.Member), To: m.owner.Principal},
+		"people.handOver":        offboarding.HandOverInput{ID: m.o.User(access.Member), To: m.owner.Principal},
 		"people.handOverStatus":  byID(m.owner.Principal),
-		"people.holdings":        departure.HoldingsInput{ID: m.owner.Principal},
+		"people.holdings":        offboarding.HoldingsInput{ID: m.owner.Principal},
 		"people.erase":           byID(m.o.User(access.Member)),
 		"people.invite":          settings.NewInvitation{Organization: m.o.ID, Email: "geheim.neu@example.com", Role: access.Viewer},
 		"invitations.list":       home,

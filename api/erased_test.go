@@ -17,7 +17,7 @@ import (
 	"kartei/store/schema"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // TestErasedIsNowhere creates a record of each family, deletes it, and searches
@@ -245,7 +245,7 @@ func wantLogEmptied(t *testing.T, now *clock.Fake, path, text string) {
 	}
 	now.Await(1)
 	now.Advance(time.Minute) // the first attempt is due, and no read runs
-	for watch := patience.New(); ; runtime.Gosched() {
+	for watch := waittest.New(); ; runtime.Gosched() {
 		info, err := os.Stat(path + "-wal")
 		if err != nil || watch.IsStuck(info.Size()) {
 			t.Fatalf("the log has %d bytes, %v", info.Size(), err)

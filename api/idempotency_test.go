@@ -14,7 +14,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // replayed fails the test unless b is a replay of a.
@@ -262,7 +262,7 @@ func TestInProgressElsewhere(t *testing.T) {
 	first := make(chan *apitest.Answer, 1)
 	go func() { first <- hooked(c, wait, `{"lastName":"Berg"}`, "k") }()
 	<-entered
-	ctx, cancel := context.WithTimeout(t.Context(), patience.Bound) // otherwise a call that waits for the first one would block forever
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Bound) // otherwise a call that waits for the first one would block forever
 	defer cancel()
 	second := there.Request("POST", "/contacts", `{"lastName":"Berg"}`, "Idempotency-Key", "k").WithContext(ctx)
 	busy := there.Send(second).Want(409, "IDEMPOTENCY_IN_PROGRESS")

@@ -14,7 +14,7 @@ import (
 	"kartei/api"
 	"kartei/kit/clock"
 	"kartei/people/account"
-	"kartei/people/departure"
+	"kartei/people/offboarding"
 	"kartei/people/settings"
 	"kartei/people/sso"
 	"kartei/store/db"
@@ -704,7 +704,7 @@ func TestPasswordAdminLeaves(t *testing.T) {
 			return map[string]func(){
 				"demoted":     ask("people.set", settings.PrincipalChange{ID: chief, Role: &member}),
 				"disabled":    ask("people.set", settings.PrincipalChange{ID: chief, Disabled: &yes}),
-				"handed over": ask("people.handOver", departure.HandOverInput{ID: chief, To: heir, Disable: true}),
+				"handed over": ask("people.handOver", offboarding.HandOverInput{ID: chief, To: heir, Disable: true}),
 				"erased":      ask("people.erase", access.ByID{ID: chief}),
 			}
 		}

@@ -16,7 +16,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // watching is a watch in the background.
@@ -52,7 +52,7 @@ func (w *watching) next(t *testing.T) []string {
 		return families
 	case err := <-w.ended:
 		t.Fatalf("the watch ended: %v", err)
-	case <-patience.New().Stuck():
+	case <-waittest.New().Stuck():
 		t.Fatal("the watch tells nothing")
 	}
 	return nil
@@ -63,7 +63,7 @@ func (w *watching) next(t *testing.T) []string {
 // another one.
 func (w *watching) wake(t *testing.T, c *clock.Fake, d time.Duration) ([]string, error) {
 	t.Helper()
-	stuck := patience.New()
+	stuck := waittest.New()
 	for {
 		waited := c.Waited()
 		c.Advance(d)
@@ -94,7 +94,7 @@ func (w *watching) change(t *testing.T) []string {
 // would not end.
 func (w *watching) end(t *testing.T) error {
 	t.Helper()
-	stuck := patience.New()
+	stuck := waittest.New()
 	for {
 		select {
 		case err := <-w.ended:

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"time"
 
-	"kartei/people/departure"
+	"kartei/people/offboarding"
 )
 
 // onHandOver measures how fast records change their owner when somebody leaves, and what
@@ -51,12 +51,12 @@ func (b *bench) handOver(ctx context.Context, o *office, from, to string) (hande
 		}
 		return json.Unmarshal(text, out)
 	}
-	var begun departure.HandOverOutput
+	var begun offboarding.HandOverOutput
 	if err := run(&begun, "user", "hand-over", from, "--to", to, "--private"); err != nil {
 		return 0, err
 	}
 	for {
-		var status struct{ Data []departure.Handover }
+		var status struct{ Data []offboarding.Handover }
 		if err := run(&status, "user", "hand-over-status", from); err != nil {
 			return 0, err
 		}

@@ -11,7 +11,7 @@ import (
 	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // A server whose secret cannot be written at its start, for example on a full
@@ -37,7 +37,7 @@ func TestSocketOpensLater(t *testing.T) {
 		if err := os.RemoveAll(filepath.Dir(obstacle)); err != nil {
 			t.Fatal(err)
 		}
-		overdue := time.After(patience.Bound)
+		overdue := time.After(waittest.Bound)
 		for {
 			waits := now.Waited()
 			now.Advance(tryEvery)

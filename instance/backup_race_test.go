@@ -17,8 +17,8 @@ import (
 	"kartei/store/db/move"
 	"kartei/store/job"
 	"kartei/test/operator"
-	"kartei/test/patience"
 	"kartei/test/s3test"
+	"kartei/test/waittest"
 )
 
 // meanwhile is a store with a hook between the copy of the database and that of
@@ -99,7 +99,7 @@ func deleteDocument(t *testing.T, i *Instance) {
 // awaitErasure waits until the job has erased the file, or was put off until later.
 func awaitErasure(t *testing.T, i *Instance) {
 	t.Helper()
-	watch := patience.New()
+	watch := waittest.New()
 	for tried := int64(0); tried == 0; {
 		if watch.IsStuck() {
 			t.Fatal("no job tries to remove the file")

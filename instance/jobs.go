@@ -8,7 +8,7 @@ import (
 	"kartei/integration/oauth"
 	"kartei/integration/usage"
 	"kartei/integration/webhook"
-	"kartei/people/departure"
+	"kartei/people/offboarding"
 	"kartei/record/task"
 	"kartei/store/job"
 	"kartei/store/retention"
@@ -25,7 +25,7 @@ func (i *Instance) runner() (*job.Runner, error) {
 	}
 	handlers := slices.Concat(retention.New(i.DB, i.clock, Retention).Handlers(), maker.Handlers(), i.receiver.Handlers(),
 		(&webhook.Resender{DB: i.DB, Clock: i.clock, Families: api.Families}).Handlers(), webhook.Eraser{Clock: i.clock}.Handlers(),
-		(&departure.Worker{DB: i.DB, Clock: i.clock, Services: &app.Services{Families: api.Families}}).Handlers(), i.eraser().handlers(),
+		(&offboarding.Worker{DB: i.DB, Clock: i.clock, Services: &app.Services{Families: api.Families}}).Handlers(), i.eraser().handlers(),
 		(&imports.Worker{DB: i.DB, Clock: i.clock, Secrets: i.keys.Vault(imports.SecretsPurpose), Services: &app.Services{Families: api.Families}, Decode: i.API.DecodeBody, Extractor: i.extractor}).Handlers(),
 		(&bulk.Worker{DB: i.DB, Clock: i.clock, Services: &app.Services{Families: api.Families, Settings: app.Settings{Notices: i.notices}}}).Handlers(),
 		i.notices.Handlers(), usage.Folder{DB: i.DB, Clock: i.clock}.Handlers(),

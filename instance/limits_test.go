@@ -17,8 +17,8 @@ import (
 	"kartei/people/settings"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
-	"kartei/test/patience"
 	"kartei/test/s3test"
+	"kartei/test/waittest"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m, s3test.Stop) }
@@ -100,7 +100,7 @@ func TestQuotaAlertSurvivesRestart(t *testing.T) {
 // await waits until background work has reached a state.
 func await(t *testing.T, happened func() bool) {
 	t.Helper()
-	for watch := patience.New(); !happened(); {
+	for watch := waittest.New(); !happened(); {
 		if watch.IsStuck() {
 			t.Fatal("it does not happen")
 		}

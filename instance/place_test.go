@@ -21,8 +21,8 @@ import (
 	"kartei/store/db"
 	"kartei/test/clamdtest"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
 	"kartei/test/s3test"
+	"kartei/test/waittest"
 )
 
 // place is a folder or a bucket. dir is the folder, or the one with the
@@ -260,7 +260,7 @@ func TestMissingFolder(t *testing.T) {
 // which stays 200.
 func shows(t *testing.T, i *Instance, now *clock.Fake, metric string, words ...string) {
 	t.Helper()
-	for watch := patience.New(); ; now.Advance(watchEvery) {
+	for watch := waittest.New(); ; now.Advance(watchEvery) {
 		_, metrics := get(t, i.OperatorURL+"/metrics")
 		if strings.Contains(metrics, metric) {
 			break

@@ -17,8 +17,8 @@ import (
 
 	"kartei"
 	"kartei/kit/fault"
+	"kartei/web/i18n"
 	"kartei/web/reference"
-	"kartei/web/say"
 )
 
 // The pages without an address of their own.
@@ -64,9 +64,9 @@ func (p page) Link(path string) string {
 			fragment = "#" + fragment
 		}
 		path += "?version=" + p.Version + fragment
-		return say.Link(path, p.Language)
+		return i18n.Link(path, p.Language)
 	}
-	return say.Link(path, p.Language)
+	return i18n.Link(path, p.Language)
 }
 
 // Announcement returns the announcement about the version of the page, if there is
@@ -90,7 +90,7 @@ func (p page) OtherLink() string {
 	if p.Version != "" && p.Version != p.Versions[0] {
 		target += "?version=" + p.Version
 	}
-	return say.Link(target, p.Other())
+	return i18n.Link(target, p.Other())
 }
 
 // Problem returns the address of a code's page.

@@ -13,7 +13,7 @@ import (
 	"strconv"
 
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // layout is the frame of a public page: head, bar, the content, foot.
@@ -141,7 +141,7 @@ func layout(p page) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Mark().Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Mark().Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/kit/fault"
+	"kartei/web/i18n"
 	"kartei/web/reference"
-	"kartei/web/say"
 )
 
 // part is a page and how a list of members stands on it.
@@ -233,7 +233,7 @@ func (p page) InVersion(path, version string) string {
 	if version != p.Versions[0] {
 		path += "?version=" + version
 	}
-	return say.Link(path, p.Language)
+	return i18n.Link(path, p.Language)
 }
 
 // VersionLink returns the address of this page in another version. If that

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"kartei/web/look"
-	"kartei/web/say"
+	"kartei/web/i18n"
+	"kartei/web/ui"
 )
 
 const pathStyleguide = "/styleguide"
@@ -19,20 +19,20 @@ func (h *handler) styleguide(w http.ResponseWriter, r *http.Request) {
 	nonce := rand.Text()
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'nonce-"+nonce+"'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types htmx")
-	w.Header().Set(look.AnswerHeader, "1")
+	w.Header().Set(ui.AnswerHeader, "1")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	view := look.View{
-		Words: say.Words{Language: language(r), Now: time.Now()}, Nonce: nonce, Theme: r.URL.Query().Get("theme"), Keys: true, Styles: "settings.css",
+	view := ui.View{
+		Words: i18n.Words{Language: language(r), Now: time.Now()}, Nonce: nonce, Theme: r.URL.Query().Get("theme"), Keys: true, Styles: "settings.css",
 		Asset: func(name string) string { return h.assets.urls[name] },
 	}
-	frame := look.Frame{
+	frame := ui.Frame{
 		Find: pathStyleguide + "/find", Has: func(path string) bool { return path != "/help" },
 		View: view, Title: view.Say("Bausteine", "Parts"), Here: "contacts", Person: "Ida Morgen", Organization: "Kanzlei Morgenstern", Bell: 3,
 	}
-	page := look.Styleguide(frame)
+	page := ui.Styleguide(frame)
 	if r.URL.Path != pathStyleguide {
-		page = look.StyleOptions(view, r.URL.Query().Get("q"), strings.HasSuffix(r.URL.Path, "/find"))
+		page = ui.StyleOptions(view, r.URL.Query().Get("q"), strings.HasSuffix(r.URL.Path, "/find"))
 	}
 	if err := page.Render(r.Context(), w); err != nil {
 		h.fail(w, err)

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"kartei/access"
-	"kartei/people/departure"
+	"kartei/people/offboarding"
 )
 
 type userHoldingsCmd struct {
@@ -18,8 +18,8 @@ type userHoldingsCmd struct {
 
 // Run shows what somebody has.
 func (c *userHoldingsCmd) Run(ctx context.Context, g *Globals) error {
-	var h departure.Holdings
-	if err := g.act(ctx, "people.holdings", departure.HoldingsInput{ID: c.ID}, &h); err != nil {
+	var h offboarding.Holdings
+	if err := g.act(ctx, "people.holdings", offboarding.HoldingsInput{ID: c.ID}, &h); err != nil {
 		return err
 	}
 	if c.JSON.JSON {
@@ -55,8 +55,8 @@ The work goes on in jobs while a server runs: kartei user hand-over-status FROM 
 
 // Run begins a hand-over.
 func (c *userHandOverCmd) Run(ctx context.Context, g *Globals) error {
-	var out departure.HandOverOutput
-	running, err := g.actOf(ctx, "people.handOver", departure.HandOverInput{ID: c.From, To: c.To, Private: c.Private, Disable: c.Disable}, &out)
+	var out offboarding.HandOverOutput
+	running, err := g.actOf(ctx, "people.handOver", offboarding.HandOverInput{ID: c.From, To: c.To, Private: c.Private, Disable: c.Disable}, &out)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ type userHandOverStatusCmd struct {
 
 // Run shows the progress of hand-overs, the newest first.
 func (c *userHandOverStatusCmd) Run(ctx context.Context, g *Globals) error {
-	var page access.List[departure.Handover]
+	var page access.List[offboarding.Handover]
 	if err := g.act(ctx, "people.handOverStatus", access.ByID{ID: c.From}, &page); err != nil {
 		return err
 	}

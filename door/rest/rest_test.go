@@ -13,7 +13,7 @@ import (
 	"kartei/access"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
@@ -230,7 +230,7 @@ func TestHTTP10(t *testing.T) {
 // concurrently.
 func TestOverlappingBodies(t *testing.T) {
 	s, c := open(t)
-	client := &http.Client{Timeout: patience.Bound}
+	client := &http.Client{Timeout: waittest.Bound}
 	failed := make(chan error)
 	const workers, calls = 8, 25
 	for worker := range workers {

@@ -13,8 +13,8 @@ import (
 	"kartei/integration/webhook"
 	"kartei/store/db"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
 	"kartei/test/seed"
+	"kartei/test/waittest"
 )
 
 // errKilled is returned to a process that a test has killed. Such a process
@@ -151,7 +151,7 @@ func TestNothingIsLostWhateverDies(t *testing.T) {
 // any more, or if that goes on without an end.
 func (o *office) pass(done <-chan struct{}) {
 	o.Helper()
-	watch := patience.New()
+	watch := waittest.New()
 	for moves := range 10_000 {
 		waits := o.Clock.Waited()
 		select {

@@ -18,7 +18,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 var ctx = context.Background()
@@ -129,7 +129,7 @@ func (o *office) idle(disp *Dispatcher) {
 	defer cancel()
 	idle := make(chan error, 1)
 	go func() { idle <- disp.Idle(bounded) }()
-	for watch := patience.New(); ; {
+	for watch := waittest.New(); ; {
 		select {
 		case err := <-idle:
 			must(o, err)

@@ -13,7 +13,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // contested is a database in which another process locks an endpoint, so that
@@ -86,7 +86,7 @@ func TestFewEndpointsAreHeldAtATime(t *testing.T) {
 			return Outcome{Status: 500, Code: webhook.HTTPStatus}
 		})
 		logged := func() int { return o.Count("webhook_attempts", "status = 'failed' and attempt = 1") }
-		for watch := patience.New(); ; {
+		for watch := waittest.New(); ; {
 			fake.mu.Lock()
 			refused := fake.refused
 			fake.mu.Unlock()
@@ -103,7 +103,7 @@ func TestFewEndpointsAreHeldAtATime(t *testing.T) {
 		fake.mu.Lock()
 		fake.endpoint = ""
 		fake.mu.Unlock()
-		for watch := patience.New(); logged() < len(names); {
+		for watch := waittest.New(); logged() < len(names); {
 			if n := logged(); watch.IsStuck(n) {
 				t.Fatalf("%d of %d failures are in the log", n, len(names))
 			}

@@ -17,8 +17,8 @@ import (
 	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
 	"kartei/test/seed"
+	"kartei/test/waittest"
 )
 
 // silent starts a replica without background work. It sends no heartbeats and
@@ -370,7 +370,7 @@ func TestDatabaseHangs(t *testing.T) {
 		go func() { d, err = p.Take(ctx, c); close(ended) }()
 		select {
 		case <-ended:
-		case <-time.After(patience.Bound):
+		case <-time.After(waittest.Bound):
 			t.Fatalf("%+v waits still", c)
 		}
 		return d, err
@@ -398,7 +398,7 @@ func TestDatabaseHangs(t *testing.T) {
 // database answers. All pass if no other call runs.
 func (p *process) allRun(take func(context.Context, limit.Charge) (limit.Decision, error)) {
 	p.Helper()
-	for w := patience.New(); ; {
+	for w := waittest.New(); ; {
 		before, refused := p.Incidents(), false
 		var running []limit.Decision
 		for range 6 { // the limit "concurrency"
@@ -450,7 +450,7 @@ func TestReportedTogether(t *testing.T) {
 	}
 	before := single.Load()
 	c.Advance(5 * time.Second)
-	stuck := patience.New()
+	stuck := waittest.New()
 	for left := organizations; left > 0; {
 		p.Report()
 		if err := d.Read(t.Context(), func(tx db.Tx) error {
@@ -541,7 +541,7 @@ func TestServedTogether(t *testing.T) {
 // awaitQueue waits until so many calls came, of which so many wait for a worker.
 func (p *process) awaitQueue(came, waiting int) {
 	p.Helper()
-	for stuck := patience.New(); p.Serving() != came || p.Queued() != waiting; runtime.Gosched() {
+	for stuck := waittest.New(); p.Serving() != came || p.Queued() != waiting; runtime.Gosched() {
 		if stuck.IsStuck(p.Serving()) {
 			p.Fatalf("%d organizations are served and %d wait, want %d and %d", p.Serving(), p.Queued(), came, waiting)
 		}

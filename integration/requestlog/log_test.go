@@ -18,7 +18,7 @@ import (
 	"kartei/kit/id"
 	"kartei/store/db"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 var (
@@ -375,7 +375,7 @@ func TestWrittenAfterDelay(t *testing.T) {
 		c := clock.NewFake(start)
 		l := open(t, d, c)
 		l.Add(call(1, 0, 200))
-		for watch := patience.New(); len(query(t, l, requestlog.Filter{Organization: 1})) == 0; {
+		for watch := waittest.New(); len(query(t, l, requestlog.Filter{Organization: 1})) == 0; {
 			if watch.IsStuck() {
 				t.Fatal("the entry is not written")
 			}

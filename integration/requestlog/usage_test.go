@@ -12,7 +12,7 @@ import (
 	"kartei/kit/id"
 	"kartei/store/db"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // counted returns the counts of an organization.
@@ -76,7 +76,7 @@ func TestUsageIsWritten(t *testing.T) {
 		l := open(t, d, c)
 		l.Add(call(1, 0, 200))
 		l.Usage().Count(&usage.Call{Organization: 1, Kind: usage.Deliveries, Subject: "whe_a", At: noon, Status: 200})
-		for watch := patience.New(); counted(t, d, 1).Calls == 0; {
+		for watch := waittest.New(); counted(t, d, 1).Calls == 0; {
 			if watch.IsStuck() {
 				t.Fatal("the counts are not written")
 			}
@@ -126,7 +126,7 @@ func TestUsageOfARepeatedBatch(t *testing.T) {
 			case <-waited: // the next attempt comes after a pause
 				waited = c.Waited()
 				c.Advance(time.Minute)
-			case <-time.After(patience.Bound):
+			case <-time.After(waittest.Bound):
 				t.Fatal("the batch is not written")
 			}
 		}

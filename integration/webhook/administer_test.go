@@ -17,7 +17,7 @@ import (
 	"kartei/store/job"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // Enabling wakes the dispatchers, so that deliveries do not wait for the sweep.
@@ -36,7 +36,7 @@ func TestEnableTells(t *testing.T) {
 			if word != strconv.FormatInt(o.Organization, 10) {
 				t.Errorf("told %q", word)
 			}
-		case <-time.After(patience.Bound):
+		case <-time.After(waittest.Bound):
 			t.Error("nobody was told")
 		}
 	})

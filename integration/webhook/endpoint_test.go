@@ -19,7 +19,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
@@ -541,7 +541,7 @@ func TestErase(t *testing.T) {
 			many(o, at, 100)
 		}
 		c.Do("DELETE", at, nil, "If-Match", "*").Want(204)
-		for left, watch := 1, patience.New(); ; {
+		for left, watch := 1, waittest.New(); ; {
 			ended, waits := o.Ended(), o.Clock.Waited()
 			o.Clock.Advance(time.Second)
 			err := o.DB.Read(t.Context(), func(tx db.Tx) error {

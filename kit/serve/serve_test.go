@@ -26,7 +26,7 @@ import (
 	"time"
 
 	"kartei/kit/clock"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // limits are never reached, even on a busy machine. Each test lowers the one
@@ -118,7 +118,7 @@ func TestSlowReaderIsCutOff(t *testing.T) {
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatalf("writing ended with %v", err)
 		}
-	case <-time.After(patience.Bound):
+	case <-time.After(waittest.Bound):
 		t.Fatal("the answer was kept for a client that does not read")
 	}
 }

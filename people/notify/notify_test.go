@@ -31,7 +31,7 @@ import (
 	"kartei/store/job"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
@@ -161,7 +161,7 @@ func (o *office) start(d db.DB, c *notify.Center) (stop func()) {
 // rest waits until no email is due or being sent.
 func (o *office) rest() {
 	o.Helper()
-	for watch := patience.New(); ; {
+	for watch := waittest.New(); ; {
 		open := o.count("jobs", "state = 'running' or state = 'waiting' and due_at <= "+fmt.Sprint(int64(clock.Now(o.clock))))
 		if open == 0 {
 			return

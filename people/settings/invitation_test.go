@@ -22,7 +22,7 @@ import (
 	"kartei/store/job"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 
 	"github.com/wneessen/go-mail"
 )
@@ -200,7 +200,7 @@ func TestInvitationIsMailed(t *testing.T) {
 			if !strings.Contains(string(plain), made.Link) || !strings.Contains(text, "To: <ida@neu.example>") || !strings.Contains(text, "Subject: Kartei: Invitation") || strings.Contains(text, "Morgenstern") {
 				t.Errorf("%v\n%s", err, plain)
 			}
-		case <-time.After(patience.Bound):
+		case <-time.After(waittest.Bound):
 			t.Error("nothing is sent")
 		}
 	})

@@ -19,8 +19,8 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/people/sso"
-	"kartei/test/patience"
 	"kartei/test/ssotest"
+	"kartei/test/waittest"
 )
 
 const callback = "https://kartei.example/signin/sso/callback"
@@ -362,7 +362,7 @@ func wait[T any](t *testing.T, c <-chan T) (v T) {
 	t.Helper()
 	select {
 	case v = <-c:
-	case <-patience.New().Stuck():
+	case <-waittest.New().Stuck():
 		t.Fatal("nothing comes")
 	}
 	return v

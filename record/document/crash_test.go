@@ -18,8 +18,8 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
 	"kartei/test/seed"
+	"kartei/test/waittest"
 
 	"pgregory.net/rapid"
 )
@@ -161,7 +161,7 @@ func faulty(t testing.TB, d db.DB) (*apitest.Office, *faults) {
 // not be stored, it moves the clock to the end of that job's lease.
 func (f *faults) rested(o *apitest.Office) {
 	o.Helper()
-	for watch, ends := patience.New(), 0; ; ends++ {
+	for watch, ends := waittest.New(), 0; ; ends++ {
 		ended := o.Ended()
 		dead := strings.Count(o.Logged.String(), "the end of a job could not be stored")
 		var open int64

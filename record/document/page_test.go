@@ -23,7 +23,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // cache is the folder of the compiled PDF reader. All tests and all runs share
@@ -40,7 +40,7 @@ func looking(t *testing.T, d db.DB) *apitest.Office {
 // application then asks again, and so does look.
 func look[Out any](t testing.TB, o *apitest.Office, principal, row string, in any) (out Out, response *api.Response) {
 	t.Helper()
-	for watch := patience.New(); ; {
+	for watch := waittest.New(); ; {
 		out, response = lookOnce[Out](t, o, principal, row, in)
 		if response.Fault == nil || response.Fault.Code != fault.Overloaded || watch.IsStuck() {
 			return out, response

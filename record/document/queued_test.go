@@ -15,7 +15,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // Filling the cache blocks no queue. The test begins as many PDFs as an
@@ -62,7 +62,7 @@ func TestFillingCacheBlocksNoQueue(t *testing.T) {
 		if err := os.WriteFile(free, []byte("\n"), 0); err != nil {
 			t.Fatal(err)
 		}
-		for watch := patience.New(); ; {
+		for watch := waittest.New(); ; {
 			ended := o.Ended()
 			o.Clock.Advance(time.Second) // the postponed ones ask again
 			left := 0

@@ -13,7 +13,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // waiting is a store whose Put waits until free is closed. While it is stuck,
@@ -126,7 +126,7 @@ func (s *sessions) to(after time.Duration) {
 // await waits until a run of the job has an outcome.
 func (s *sessions) await(want string) {
 	s.T.Helper()
-	for watch, others := patience.New(), 0; ; others++ {
+	for watch, others := waittest.New(), 0; ; others++ {
 		select {
 		case got := <-s.outcomes:
 			if got == want {

@@ -26,7 +26,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
@@ -634,7 +634,7 @@ func TestFileAfterItsSession(t *testing.T) {
 				if got != want {
 					t.Fatalf("%s, not %s", got, want)
 				}
-			case <-time.After(patience.Bound):
+			case <-time.After(waittest.Bound):
 				t.Fatalf("no %s\n%s", want, o.Logged)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 func TestLockIsExclusive(t *testing.T) {
@@ -490,7 +490,7 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 			var nothing string
 			return tx.QueryRow(t.Context(), "select cast(pg_sleep(600) as text)").Scan(&nothing)
 		})
-		if !errors.Is(err, db.ErrUnavailable) || time.Since(began) > patience.Bound {
+		if !errors.Is(err, db.ErrUnavailable) || time.Since(began) > waittest.Bound {
 			t.Errorf("a %s without an answer: %v after %s", name, err, time.Since(began))
 		}
 		err = run(t.Context(), func(tx db.Tx) error {
@@ -534,7 +534,7 @@ func TestHangingServerIsGivenUp(t *testing.T) {
 				if !errors.Is(err, db.ErrUnavailable) {
 					t.Errorf("a %s without an answer: %v", name, err)
 				}
-			case <-time.After(patience.Bound):
+			case <-time.After(waittest.Bound):
 				t.Fatalf("a %s waits still", name)
 			}
 		}
@@ -544,7 +544,7 @@ func TestHangingServerIsGivenUp(t *testing.T) {
 	}
 	stall(false)
 	for name, call := range calls {
-		for end := time.Now().Add(patience.Bound); ; {
+		for end := time.Now().Add(waittest.Bound); ; {
 			err := call()
 			if err == nil {
 				break
@@ -571,7 +571,7 @@ func TestNoPasswordWithoutTLS(t *testing.T) {
 	} {
 		l := dbtest.NewLiar(t)
 		url := fmt.Sprintf("postgres://kartei:geheimwort@%s:%d/kartei%s", c.host, l.Port(), c.query)
-		ctx, cancel := context.WithTimeout(t.Context(), patience.Bound)
+		ctx, cancel := context.WithTimeout(t.Context(), waittest.Bound)
 		defer cancel()
 		if d, err := db.Open(ctx, url, db.Options{Logger: slog.New(slog.DiscardHandler)}); err == nil {
 			d.Close()

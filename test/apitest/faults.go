@@ -8,7 +8,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/store/db"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // Faults do something at one of the transactions of the jobs of an office.
@@ -85,7 +85,7 @@ var ErrStep = errors.New("test: the process ends here")
 func (o *Office) Recover() {
 	o.Helper()
 	dead := 0
-	for watch, ends := patience.New(), 0; ; ends++ {
+	for watch, ends := waittest.New(), 0; ; ends++ {
 		ended := o.Ended()
 		died := strings.Count(o.Logged.String(), "the end of a job could not be stored")
 		var open int64

@@ -16,13 +16,13 @@ import (
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
-	"kartei/people/departure"
+	"kartei/people/offboarding"
 	"kartei/record/document"
 	"kartei/record/upload"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/store/job"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 	"kartei/transfer/bulk"
 	"kartei/transfer/imports"
 )
@@ -135,7 +135,7 @@ func (o *Office) work() {
 		(&webhook.Resender{DB: w.DB, Clock: o.Clock, Families: api.Families}).Handlers(),
 		(&bulk.Worker{DB: w.DB, Clock: o.Clock, Services: &app.Services{Families: api.Families, Settings: app.Settings{Notices: o.Notices()}}}).Handlers(),
 		(&imports.Worker{DB: w.DB, Clock: o.Clock, Secrets: Keys.Vault(imports.SecretsPurpose), Services: &app.Services{Families: api.Families}, Decode: o.API.DecodeBody, Extractor: w.Maker.Extractor}).Handlers(),
-		(&departure.Worker{DB: w.DB, Clock: o.Clock, Services: &app.Services{Families: api.Families}}).Handlers()), w.Options)
+		(&offboarding.Worker{DB: w.DB, Clock: o.Clock, Services: &app.Services{Families: api.Families}}).Handlers()), w.Options)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -196,7 +196,7 @@ func (c *Client) Await(accepted *Answer) *Answer {
 		}
 		select {
 		case <-ended:
-		case <-time.After(patience.Bound):
+		case <-time.After(waittest.Bound):
 			c.Fatalf("the operation does not end: %s", a.Body)
 		}
 	}
@@ -206,7 +206,7 @@ func (c *Client) Await(accepted *Answer) *Answer {
 // before are complete.
 func (o *Office) Rest() {
 	o.Helper()
-	for watch, ends := patience.New(), 0; ; ends++ {
+	for watch, ends := waittest.New(), 0; ; ends++ {
 		ended := o.worked.wait()
 		var open int64
 		err := o.DB.Read(context.Background(), func(tx db.Tx) error {

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"kartei/test/dbtest"
-	"kartei/test/patience"
 	"kartei/test/seed"
+	"kartei/test/waittest"
 
 	"golang.org/x/oauth2"
 )
@@ -160,7 +160,7 @@ func (f *refresher) refresh(n int) error {
 // persist repeats a call at any replica until it is answered. An answer is final, but for
 // those of a server that starts or ends.
 func (f *refresher) persist(call func(base string) (int, error)) error {
-	for end := time.Now().Add(patience.Bound); ; {
+	for end := time.Now().Add(waittest.Bound); ; {
 		status, err := call("http://" + f.at[f.random.IntN(len(f.at))])
 		switch {
 		case err == nil && status == http.StatusOK:

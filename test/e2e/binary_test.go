@@ -22,8 +22,8 @@ import (
 
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
 	"kartei/test/s3test"
+	"kartei/test/waittest"
 )
 
 // binary is the product. It is built once for all stories, unless KARTEI_BINARY
@@ -100,7 +100,7 @@ func try(t testing.TB, args ...string) (out, errs string, status int) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	overdue := time.AfterFunc(patience.Bound, func() { c.Process.Kill() })
+	overdue := time.AfterFunc(waittest.Bound, func() { c.Process.Kill() })
 	defer overdue.Stop()
 	err := c.Wait()
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
@@ -174,7 +174,7 @@ func launchCommand(c *exec.Cmd) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	overdue := time.NewTimer(patience.Bound)
+	overdue := time.NewTimer(waittest.Bound)
 	defer overdue.Stop()
 	select {
 	case <-s.ready:
@@ -183,7 +183,7 @@ func launchCommand(c *exec.Cmd) (*server, error) {
 		return nil, fmt.Errorf("kartei ended before it was ready: %v\n%s", s.err, s.Log())
 	case <-overdue.C:
 		s.kill()
-		return nil, fmt.Errorf("kartei was not ready within %s\n%s", patience.Bound, s.Log())
+		return nil, fmt.Errorf("kartei was not ready within %s\n%s", waittest.Bound, s.Log())
 	}
 }
 
@@ -256,7 +256,7 @@ func (s *server) Log() string {
 // says waits until the server has logged a text.
 func (s *server) says(t testing.TB, text string) {
 	t.Helper()
-	overdue := time.After(patience.Bound)
+	overdue := time.After(waittest.Bound)
 	for {
 		s.mu.Lock()
 		said, spoke := strings.Contains(s.log.String(), text), s.spoke
@@ -269,7 +269,7 @@ func (s *server) says(t testing.TB, text string) {
 		case <-s.ended:
 			t.Fatalf("the server ended without saying %q\n%s", text, tail(s.Log()))
 		case <-overdue:
-			t.Fatalf("the server did not say %q within %s\n%s", text, patience.Bound, tail(s.Log()))
+			t.Fatalf("the server did not say %q within %s\n%s", text, waittest.Bound, tail(s.Log()))
 		}
 	}
 }
@@ -295,8 +295,8 @@ func (s *server) wait(t testing.TB) {
 	t.Helper()
 	select {
 	case <-s.ended:
-	case <-time.After(patience.Bound):
-		t.Fatalf("the server did not end within %s\n%s", patience.Bound, tail(s.Log()))
+	case <-time.After(waittest.Bound):
+		t.Fatalf("the server did not end within %s\n%s", waittest.Bound, tail(s.Log()))
 	}
 	if s.err != nil {
 		t.Fatalf("the server ended with %v\n%s", s.err, tail(s.Log()))
@@ -326,7 +326,7 @@ type httpClient struct {
 }
 
 func newHTTPClient(key string) *httpClient {
-	return &httpClient{&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}, Timeout: patience.Bound}, key}
+	return &httpClient{&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}, Timeout: waittest.Bound}, key}
 }
 
 // call sends a request to an address of a server. headers are pairs of name and
@@ -396,7 +396,7 @@ func get(t testing.TB, url string, status int, words ...string) string {
 	t.Helper()
 	c := newHTTPClient("")
 	defer c.http.CloseIdleConnections() // the operator's listener accepts few connections
-	for end := time.Now().Add(patience.Bound); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(waittest.Bound); ; time.Sleep(50 * time.Millisecond) {
 		a, err := c.call(url, "GET", "", "")
 		if err != nil {
 			t.Fatal(err)

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/test/patience"
 	"kartei/test/s3test"
+	"kartei/test/waittest"
 )
 
 // bucketFront stands between the bucket and its users, Kartei and its clients.
@@ -237,7 +237,7 @@ func (s client) shows(reachable bool) {
 	if !reachable {
 		want, check = "kartei_files_reachable 0\n", `"name":"files","ok":false,"reason":"`
 	}
-	for end := time.Now().Add(patience.Bound); !strings.Contains(get(s.TB, s.Operator+"/metrics", 200), want); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(waittest.Bound); !strings.Contains(get(s.TB, s.Operator+"/metrics", 200), want); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			s.Fatalf("the metrics do not come to say %s", want)
 		}
@@ -456,7 +456,7 @@ func await(t *testing.T, happens <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-happens:
-	case <-time.After(patience.Bound):
+	case <-time.After(waittest.Bound):
 		t.Fatal("it does not happen")
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/test/patience"
 	"kartei/test/seed"
+	"kartei/test/waittest"
 )
 
 // TestWholeListsSurviveKills gives all contacts of a list a tag, and takes it back, with
@@ -66,7 +66,7 @@ func (p *changer) begin(tag string) string {
 func (p *changer) goOn(page, text string) {
 	p.Helper()
 	met := map[string]bool{}
-	for watch := patience.New(); ; time.Sleep(50 * time.Millisecond) {
+	for watch := waittest.New(); ; time.Sleep(50 * time.Millisecond) {
 		shown := p.get(page)
 		if strings.Contains(shown, text) && !strings.Contains(shown, "data-underway") {
 			return

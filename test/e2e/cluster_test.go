@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"kartei/test/dbtest"
-	"kartei/test/patience"
 	"kartei/test/seed"
+	"kartei/test/waittest"
 )
 
 // cluster is a server, or several replicas, on one set of data. Servers are
@@ -97,12 +97,12 @@ func (h *cluster) numbers(goroutine int) *rand.Rand {
 }
 
 // going returns a context that ends, with a failure, when nothing moves for
-// patience.Bound. The others count what moves besides the cluster.
+// waittest.Bound. The others count what moves besides the cluster.
 func (h *cluster) going(others ...*atomic.Int64) (ctx context.Context, cancel func()) {
 	ctx, stop := context.WithCancel(h.Context())
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		for watch := patience.New(); ; {
+		for watch := waittest.New(); ; {
 			moves := h.moves.Load()
 			for _, n := range others {
 				moves += n.Load()
@@ -246,7 +246,7 @@ func (h *cluster) call(ctx context.Context, c *httpClient, method, path, body st
 // insist repeats a request until it is answered, as a client does with a
 // repeatable request. It gives up if nothing else moves either.
 func (h *cluster) insist(ctx context.Context, c *httpClient, method, path, body string, headers ...string) (*answer, error) {
-	for watch := patience.New(); ; {
+	for watch := waittest.New(); ; {
 		a, err := h.call(ctx, c, method, path, body, headers...)
 		if err == nil || ctx.Err() != nil || watch.IsStuck(h.moves.Load()) {
 			return a, err

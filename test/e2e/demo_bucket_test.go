@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // TestDemoWithoutItsBucket starts the demo without its bucket. The next start,
@@ -22,7 +22,7 @@ func TestDemoWithoutItsBucket(t *testing.T) {
 		tell := client{t, demo, line.Keys.Full}
 		tell.call("GET", "/contacts?limit=1", "", 200, "")
 		// A call each half second stays below the limit of the key.
-		for watch := patience.New(); ; time.Sleep(500 * time.Millisecond) {
+		for watch := waittest.New(); ; time.Sleep(500 * time.Millisecond) {
 			n := len(pageOf(t, tell.call("GET", "/documents?limit=100", "", 200, "")).Data)
 			if n > 0 || b.failing() {
 				return n

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // TestFullDisk fills the disk under a server. Writes are refused as retryable,
@@ -110,7 +110,7 @@ func (f *fullDisk) tellsOperator() {
 	f.Helper()
 	f.says(f.t, "writes are refused")
 	f.says(f.t, "the disk of "+filepath.Join(f.disk, "kartei")+" is full")
-	for i, end := 0, time.Now().Add(patience.Bound); ; i++ {
+	for i, end := 0, time.Now().Add(waittest.Bound); ; i++ {
 		f.post(fmt.Sprint("still-full-", i))
 		ready, metrics := get(f.t, f.Operator+"/readyz", 200), get(f.t, f.Operator+"/metrics", 200)
 		if strings.Contains(ready, `"name":"writes","ok":false,"reason":"the disk of `) && strings.Contains(metrics, "kartei_db_writable 0\n") && strings.Contains(metrics, "kartei_db_refused_writes_total") {
@@ -133,7 +133,7 @@ func (f *fullDisk) accepts() {
 	if a := f.post("after"); a.Status != 201 {
 		f.Fatalf("with room again: %d %s", a.Status, a.Body)
 	}
-	for end := time.Now().Add(patience.Bound); !strings.Contains(f.server.Log(), "writes are accepted again"); {
+	for end := time.Now().Add(waittest.Bound); !strings.Contains(f.server.Log(), "writes are accepted again"); {
 		if _, err := f.as.call(f.URL+"/v1", "GET", "/me", ""); err != nil || time.Now().After(end) {
 			f.Fatal("not told that it is over", err)
 		}

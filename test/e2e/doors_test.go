@@ -15,7 +15,7 @@ import (
 
 	"kartei/api"
 	"kartei/people/audit"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 	"kartei/test/webtest"
 	"kartei/transfer/imports"
 )
@@ -459,7 +459,7 @@ func (o *doorOffice) happens(event string) (contact string) {
 // returns the state of the endpoint then.
 func (o *doorOffice) attempted(event string, answers ...int) (status string) {
 	o.Helper()
-	for watch := patience.New(); ; {
+	for watch := waittest.New(); ; {
 		tried := read[struct {
 			Data []struct {
 				Status   string
@@ -518,7 +518,7 @@ func (o *doorOffice) resend(field, value string) {
 // handedOver waits until the hand-over from the user is finished.
 func (o *doorOffice) handedOver() {
 	o.Helper()
-	for watch := patience.New(); ; time.Sleep(50 * time.Millisecond) {
+	for watch := waittest.New(); ; time.Sleep(50 * time.Millisecond) {
 		status := read[struct {
 			Data []struct{ FinishedAt *string }
 		}](o.TB, o.on("user", "hand-over-status", o.id("user"))...).Data
@@ -534,7 +534,7 @@ func (o *doorOffice) handedOver() {
 // importIs waits until the import has a state.
 func (o *doorOffice) importIs(want imports.State) {
 	o.Helper()
-	for watch := patience.New(); ; time.Sleep(50 * time.Millisecond) {
+	for watch := waittest.New(); ; time.Sleep(50 * time.Millisecond) {
 		x := read[imports.Import](o.TB, o.on("import", "show", o.id("import"), "--org", o.id("org"))...)
 		if x.State == want {
 			return

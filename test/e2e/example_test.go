@@ -22,8 +22,8 @@ import (
 	"time"
 
 	"kartei/test/dbtest"
-	"kartei/test/patience"
 	"kartei/test/seed"
+	"kartei/test/waittest"
 
 	_ "modernc.org/sqlite"
 )
@@ -160,7 +160,7 @@ func (c *copyist) begin(flags ...string) {
 func (c *copyist) equals(what string) {
 	c.Helper()
 	want := c.source()
-	for end := time.After(patience.Bound); ; {
+	for end := time.After(waittest.Bound); ; {
 		got := c.copied()
 		diff := ""
 		for id, body := range want {
@@ -316,7 +316,7 @@ func (c *copyist) document() (id string) {
 	}
 	put.Body.Close()
 	operation := c.call(c.key, "POST", "/documents", fmt.Sprintf(`{"uploadId":%q}`, session.ID)).Text("id")
-	for watch := patience.New(); ; {
+	for watch := waittest.New(); ; {
 		var o struct{ Result struct{ ID string } }
 		a := c.call(c.key, "GET", "/operations/"+operation, "")
 		switch decode(c, string(a.Body), &o); {

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/test/patience"
+	"kartei/test/waittest"
 	"kartei/test/webhooktest"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -262,23 +262,23 @@ func (r *receiver) until(done func(saw map[string]visit) bool) {
 		}
 		select {
 		case <-news:
-		case <-time.After(patience.Bound / 10):
+		case <-time.After(waittest.Bound / 10):
 			if !going(0) {
-				r.Fatalf("%s (%s) got %d events, and for %s none came to anybody", r.host, r.answer.name, len(r.saw()), patience.Bound)
+				r.Fatalf("%s (%s) got %d events, and for %s none came to anybody", r.host, r.answer.name, len(r.saw()), waittest.Bound)
 			}
 		}
 	}
 }
 
 // progress returns a function that reports whether there was progress within
-// patience.Bound. Progress means new events at receivers, or a changed argument.
+// waittest.Bound. Progress means new events at receivers, or a changed argument.
 func (f *farm) progress() func(n int) bool {
 	firsts, last, at := f.firsts.Load(), 0, time.Now()
 	return func(n int) bool {
 		if now := f.firsts.Load(); now != firsts || n != last {
 			firsts, last, at = now, n, time.Now()
 		}
-		return time.Since(at) < patience.Bound
+		return time.Since(at) < waittest.Bound
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -76,7 +76,7 @@ func (l *ledger) answer(method, path, body string, headers ...string) *answer {
 // over calls f until it returns true, without a restart of the server.
 func (l *ledger) over(f func() bool) {
 	l.t.Helper()
-	for end := time.Now().Add(patience.Bound); !f(); {
+	for end := time.Now().Add(waittest.Bound); !f(); {
 		if time.Now().After(end) {
 			l.t.Fatal("the trouble is not over")
 		}
@@ -314,7 +314,7 @@ func takeConnections(t *testing.T, address string) (giveBack func()) {
 		t.Fatal(err)
 	}
 	var taken []*pgx.Conn
-	for all, watch := false, patience.New(); !all; {
+	for all, watch := false, waittest.New(); !all; {
 		conn, err := pgx.Connect(t.Context(), u.String())
 		if err == nil {
 			taken = append(taken, conn)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // fresh numbers names that must be unique.
@@ -92,7 +92,7 @@ func (s client) await(id string) *answer {
 func (s client) poll(id string, enough func(status string) bool) (a *answer) {
 	s.Helper()
 	as := newHTTPClient(s.key)
-	for watch := patience.New(); a == nil || !watch.IsStuck(string(a.Body)); time.Sleep(20 * time.Millisecond) { // like a client
+	for watch := waittest.New(); a == nil || !watch.IsStuck(string(a.Body)); time.Sleep(20 * time.Millisecond) { // like a client
 		var err error
 		if a, err = as.call(s.URL+"/v1", "GET", "/operations/"+id, ""); err != nil || a.Status != 200 {
 			s.Fatalf("operation %s: %+v, %v", id, a, err)
@@ -139,7 +139,7 @@ func (s client) has(document string, file []byte) {
 // idle waits until no job of documents waits or runs.
 func (s client) idle(store ...string) {
 	s.Helper()
-	for watch := patience.New(); ; time.Sleep(50 * time.Millisecond) {
+	for watch := waittest.New(); ; time.Sleep(50 * time.Millisecond) {
 		jobs := read[struct {
 			Counts []struct {
 				Kind, State string

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"kartei/record"
-	"kartei/test/patience"
 	"kartei/test/seed"
+	"kartei/test/waittest"
 )
 
 // TestImportsSurviveKills imports a table with the forms of the pages. The server is
@@ -102,7 +102,7 @@ var progressed = regexp.MustCompile(`(?s)<div class="operation-progress".*?</div
 func (p *mover) until(page, text string) {
 	p.Helper()
 	met := map[string]bool{}
-	for watch := patience.New(); ; time.Sleep(50 * time.Millisecond) {
+	for watch := waittest.New(); ; time.Sleep(50 * time.Millisecond) {
 		shown := p.get(page)
 		if strings.Contains(shown, text) {
 			return

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"kartei/people/departure"
-	"kartei/test/patience"
+	"kartei/people/offboarding"
 	"kartei/test/seed"
+	"kartei/test/waittest"
 )
 
 // TestLeaving follows an office whose colleague leaves. The server is killed with
@@ -113,8 +113,8 @@ func makeContacts(s client, records int) {
 // still goes on.
 func reaches(t *testing.T, on func(...string) []string, principal string, records int) bool {
 	t.Helper()
-	for watch := patience.New(); ; time.Sleep(50 * time.Millisecond) {
-		list := read[struct{ Data []departure.Handover }](t, on("user", "hand-over-status", principal)...).Data
+	for watch := waittest.New(); ; time.Sleep(50 * time.Millisecond) {
+		list := read[struct{ Data []offboarding.Handover }](t, on("user", "hand-over-status", principal)...).Data
 		handed := 0
 		for _, part := range list[0].Parts {
 			handed += int(part.Families["contacts"].Handed.Owned)
@@ -158,7 +158,7 @@ func ownedBy(s client, owner string, revision int) (n int) {
 // emptied some time after a change: docs/decisions/0030.
 func awaitErased(t *testing.T, dir, text string) {
 	t.Helper()
-	for watch := patience.New(); ; time.Sleep(time.Second) {
+	for watch := waittest.New(); ; time.Sleep(time.Second) {
 		var found []string
 		err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
@@ -183,7 +183,7 @@ func awaitErased(t *testing.T, dir, text string) {
 // job whose server was killed lasts a minute.
 func awaitHandover(t *testing.T, on func(...string) []string, principal string) {
 	t.Helper()
-	for watch := patience.New(); ; time.Sleep(time.Second) {
+	for watch := waittest.New(); ; time.Sleep(time.Second) {
 		open := 0
 		list := read[struct {
 			Data []struct {

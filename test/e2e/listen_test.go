@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"kartei/cmd/remote"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
@@ -94,7 +94,7 @@ func (h *hook) next(expected string) string {
 	select {
 	case got := <-h.took:
 		return got
-	case <-time.After(patience.Bound):
+	case <-time.After(waittest.Bound):
 		h.Fatalf("the receiver did not get %s", expected)
 	}
 	return ""
@@ -146,7 +146,7 @@ func (l *tool) next() (line string) {
 			l.Fatalf("%s ended: %s", l.cmd.Args[1], l.errs.String())
 		}
 		return line
-	case <-time.After(patience.Bound):
+	case <-time.After(waittest.Bound):
 		l.Fatalf("%s says nothing", l.cmd.Args[1])
 	}
 	return ""

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // TestThroughPgbouncer runs replicas through PgBouncer in transaction mode,
@@ -104,7 +104,7 @@ max_client_conn = 200
 		c.Process.Kill()
 		<-ended
 	})
-	for end := time.Now().Add(patience.Bound); ; {
+	for end := time.Now().Add(waittest.Bound); ; {
 		conn, err := net.Dial("unix", filepath.Join(dir, ".s.PGSQL.6432"))
 		if err == nil {
 			conn.Close()

@@ -17,7 +17,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -268,7 +268,7 @@ func limited(s client, code string) *answer {
 func TestPending(t *testing.T) {
 	t.Parallel()
 	url := dbtest.PostgresURL(t)
-	ctx, cancel := context.WithTimeout(t.Context(), patience.Bound)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Bound)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -320,7 +320,7 @@ func TestPending(t *testing.T) {
 func TestOverloaded(t *testing.T) {
 	t.Parallel()
 	url := dbtest.PostgresURL(t)
-	ctx, cancel := context.WithTimeout(t.Context(), patience.Bound)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Bound)
 	defer cancel()
 	store := []string{"--data-dir", t.TempDir(), "--database-url", url + "&lock_timeout=50ms"}
 	served := start(t, append([]string{"serve"}, store...)...)

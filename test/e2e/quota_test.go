@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // bellEntry is an entry in the output of kartei bell.
@@ -58,7 +58,7 @@ func TestQuotaOverAKill(t *testing.T) {
 		s.call("DELETE", record(), "", 204, "", "If-Match", "*")
 	}
 	var bell []bellEntry
-	for watch := patience.New(); len(bell) == 0 || bell[0].MailedAt == nil; {
+	for watch := waittest.New(); len(bell) == 0 || bell[0].MailedAt == nil; {
 		if watch.IsStuck(bell) {
 			t.Fatalf("no entry with an email: %+v", bell)
 		}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -55,7 +55,7 @@ func (h *cluster) holdClock(t *testing.T) (release func()) {
 // until runs a query until it returns true.
 func until(t *testing.T, conn *pgx.Conn, what, query string) {
 	t.Helper()
-	for end := time.Now().Add(patience.Bound); ; {
+	for end := time.Now().Add(waittest.Bound); ; {
 		var yes bool
 		if err := conn.QueryRow(t.Context(), query).Scan(&yes); err != nil {
 			t.Fatal(err)

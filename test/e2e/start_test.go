@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // TestKilledWhileStarting ends a first start with kill -9 as soon as one of its
@@ -22,7 +22,7 @@ func TestKilledWhileStarting(t *testing.T) {
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}
-			end := time.Now().Add(patience.Bound)
+			end := time.Now().Add(waittest.Bound)
 			for {
 				if _, err := os.Lstat(filepath.Join(dir, file)); err == nil {
 					break

@@ -16,7 +16,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/store/db"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // TestTortureWebhooks runs an organization with 200 endpoints, most of them
@@ -220,7 +220,7 @@ func (h *cluster) readable(ctx context.Context, as *httpClient) map[string]bool 
 }
 
 // logs waits until done accepts the receiver's log. It gives up if neither the
-// log nor anything else makes progress for patience.Bound.
+// log nor anything else makes progress for waittest.Bound.
 func (r *receiver) logs(ctx context.Context, h *cluster, as *httpClient, done func(rows map[string]string) bool) {
 	r.Helper()
 	for going := r.progress(); ; time.Sleep(250 * time.Millisecond) {
@@ -242,7 +242,7 @@ func (r *receiver) logs(ctx context.Context, h *cluster, as *httpClient, done fu
 			return
 		}
 		if !going(len(rows)) {
-			r.Fatalf("%s (%s) has %d events in its log, and nothing went on for %s", r.host, r.answer.name, len(rows), patience.Bound)
+			r.Fatalf("%s (%s) has %d events in its log, and nothing went on for %s", r.host, r.answer.name, len(rows), waittest.Bound)
 		}
 	}
 }

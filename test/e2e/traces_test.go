@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	common "go.opentelemetry.io/proto/otlp/common/v1"
@@ -74,7 +74,7 @@ func (c *collected) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // until waits until find returns a span.
 func (c *collected) until(what string, find func(*traces.Span) bool) *traces.Span {
 	c.Helper()
-	for watch := patience.New(); ; {
+	for watch := waittest.New(); ; {
 		c.mu.Lock()
 		news, n, spans := c.news, slices.IndexFunc(c.spans, find), len(c.spans)
 		if n >= 0 {

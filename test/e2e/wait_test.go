@@ -12,7 +12,7 @@ import (
 
 	"kartei/kit/fault"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // startWaiting starts a server whose database is unavailable. The server must
@@ -52,7 +52,7 @@ func (s client) becomesReady() {
 	case <-s.ready:
 	case <-s.ended:
 		s.Fatalf("it ended: %v", s.err)
-	case <-time.After(patience.Bound):
+	case <-time.After(waittest.Bound):
 		s.Fatal("it did not become ready")
 	}
 	get(s.TB, s.Operator+"/readyz", 200)

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // TestWebhookCommands follows an operator after a receiver answered 410 Gone:
@@ -105,7 +105,7 @@ type shownAttempt struct {
 // after the receiver has answered.
 func (c *webhookCommands) logged(want int, more ...string) (list []shownAttempt) {
 	c.Helper()
-	for watch := patience.New(); ; {
+	for watch := waittest.New(); ; {
 		list = read[struct{ Data []shownAttempt }](c.TB, c.webhook(append([]string{"deliveries", c.endpoint.ID}, more...)...)...).Data
 		if len(list) >= want || watch.IsStuck(list) {
 			break
@@ -187,7 +187,7 @@ func (c *webhookCommands) resent(first, gone, missed string) {
 		select {
 		case id := <-c.receiver.took:
 			all[id] = true
-		case <-time.After(patience.Bound):
+		case <-time.After(waittest.Bound):
 			c.Fatalf("of a range only %v were sent", all)
 		}
 	}
@@ -284,7 +284,7 @@ func mailed(t testing.TB, dir string, want int, bell []string) (heading, text st
 	sent := func() []bellEntry {
 		return slices.DeleteFunc(ofKind(t, "webhook_disabled", bell...), func(e bellEntry) bool { return e.MailedAt == nil })
 	}
-	for watch := patience.New(); len(sent()) < want; {
+	for watch := waittest.New(); len(sent()) < want; {
 		if watch.IsStuck(len(sent())) {
 			t.Fatalf("there are not %d emails", want)
 		}

@@ -25,7 +25,7 @@ import (
 	"kartei/store/db"
 	"kartei/store/job"
 	"kartei/test/operator"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // Begin is the initial time of an office's clock.
@@ -390,7 +390,7 @@ func (o *Office) Desk() (d *Desk, wait func(n int)) {
 				if outcome != job.Finished {
 					o.Fatalf("a job ended as %s", outcome)
 				}
-			case <-time.After(patience.Bound):
+			case <-time.After(waittest.Bound):
 				o.Fatal("a job does not end")
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"kartei/access"
 	"kartei/store/schema"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 	"kartei/test/webtest"
 	"kartei/web/office"
 )
@@ -355,7 +355,7 @@ func TestViolationIsReported(t *testing.T) {
 		if status != http.StatusNoContent {
 			t.Errorf("a report is answered with %d", status)
 		}
-	case <-time.After(patience.Bound):
+	case <-time.After(waittest.Bound):
 		t.Error("no report came")
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 	"kartei/test/webtest"
 )
 
@@ -46,7 +46,7 @@ func (p *program) answer(t *testing.T, tab *webtest.Tab) url.Values {
 	select {
 	case q := <-p.came:
 		return q
-	case <-time.After(patience.Bound):
+	case <-time.After(waittest.Bound):
 		t.Fatalf("nothing came back to the program: %v", tab.Console())
 		return nil
 	}
@@ -122,7 +122,7 @@ func TestConsentGoesBack(t *testing.T) {
 	tab.Says("com.example.calendar:")
 	tab.Click(`[name="scopes"][value="contacts:read"]`)
 	tab.Click(`[name="decision"][value="allow"]`)
-	for watch := patience.New(); len(dbtest.Texts(t, o.DB, `select id from oauth_grants`)) < 3; {
+	for watch := waittest.New(); len(dbtest.Texts(t, o.DB, `select id from oauth_grants`)) < 3; {
 		select {
 		case <-watch.Stuck():
 			t.Fatal("the answer does not arrive")

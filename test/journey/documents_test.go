@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 	"kartei/test/webtest"
 )
 
@@ -191,7 +191,7 @@ func TestFoundDocument(t *testing.T) {
 		tab := o.SignedIn(o.Jonas(), v)
 		for word, mark := range map[string]string{"Heizung": ".sheet-hits .now rect", "Kaminkehrer": "mark.now"} {
 			// The text of a file is found some time after the file is kept.
-			for watch := patience.New(); ; {
+			for watch := waittest.New(); ; {
 				tab.Open(o.BaseURL + "/search?q=" + word)
 				if webtest.Eval[bool](tab, `!!document.querySelector('main a[href^="/documents/"]')`) {
 					break

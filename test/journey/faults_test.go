@@ -19,7 +19,7 @@ import (
 	"kartei/instance/config"
 	"kartei/integration/limit"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 	"kartei/test/webtest"
 )
 
@@ -343,7 +343,7 @@ func TestTwoTabsOneStream(t *testing.T) {
 // await waits until something holds on this side of the line.
 func await(t testing.TB, holds func() bool) {
 	t.Helper()
-	watch := patience.New()
+	watch := waittest.New()
 	for !holds() {
 		select {
 		case <-watch.Stuck():

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 	"kartei/test/webtest"
 )
 
@@ -242,7 +242,7 @@ func TestBulkByKeyboard(t *testing.T) {
 		}
 		is := func(what string, done func() bool) {
 			t.Helper()
-			for watch := patience.New(); !done(); {
+			for watch := waittest.New(); !done(); {
 				o.Call("GET", "/contacts/"+id, nil, &c)
 				if watch.IsStuck(c) {
 					t.Fatalf("%s: %+v", what, c)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 	"kartei/test/webtest"
 )
 
@@ -106,7 +106,7 @@ func TestExportFromAPage(t *testing.T) {
 			select {
 			case got := <-sent:
 				return got
-			case <-time.After(patience.Bound):
+			case <-time.After(waittest.Bound):
 				t.Fatalf("nothing is sent; %s", webtest.Eval[string](tab, `document.activeElement.outerHTML + document.querySelector(".faults")?.textContent`))
 				return ""
 			}

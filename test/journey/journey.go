@@ -25,7 +25,7 @@ import (
 	"kartei/people/settings"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 	"kartei/test/webtest"
 )
 
@@ -150,7 +150,7 @@ func (o *Office) fill(chosen options) {
 // awaitDocuments waits until all documents are made.
 func (o *Office) awaitDocuments() {
 	o.Helper()
-	watch := patience.New()
+	watch := waittest.New()
 	for {
 		o.Clock.Advance(time.Second) // a document that found no free reader waits for its next turn
 		var open, progress int

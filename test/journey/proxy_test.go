@@ -9,8 +9,8 @@ import (
 
 	"kartei/test/dbtest"
 	"kartei/test/nginxtest"
-	"kartei/test/patience"
 	"kartei/test/s3test"
+	"kartei/test/waittest"
 	"kartei/test/webtest"
 )
 
@@ -95,7 +95,7 @@ func (p *pause) wait(t testing.TB) {
 	t.Helper()
 	select {
 	case <-p.answered:
-	case <-patience.New().Stuck():
+	case <-waittest.New().Stuck():
 		t.Fatal("the office got no form")
 	}
 }

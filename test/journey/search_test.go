@@ -10,8 +10,8 @@ import (
 	"kartei/kit/fault"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
-	"kartei/web/look"
 	"kartei/web/office"
+	"kartei/web/ui"
 )
 
 // caller makes the contact that a clerk looks for, with everything that the record
@@ -381,8 +381,8 @@ func pageExists(path string) bool {
 }
 
 // allCommands are the commands of somebody who may do everything.
-func allCommands(language fault.Language) []look.Command {
-	f := look.Frame{}
+func allCommands(language fault.Language) []ui.Command {
+	f := ui.Frame{}
 	f.Language = language
 	return f.Commands()
 }

@@ -15,7 +15,7 @@ import (
 	"kartei/kit/id"
 	"kartei/people/settings"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 	"kartei/test/webtest"
 	"kartei/transfer/bulk"
 	"kartei/web/office"
@@ -368,7 +368,7 @@ func (v *visitor) changed() {
 // undone is forgotten much later.
 func (o *Office) awaitWork() {
 	o.Helper()
-	for watch := patience.New(); ; time.Sleep(10 * time.Millisecond) {
+	for watch := waittest.New(); ; time.Sleep(10 * time.Millisecond) {
 		left := dbtest.Texts(o.TB, o.DB, `select id from jobs where kind in ('imports.work', 'imports.forget', 'bulk.work') and due_at < $1`, clock.Now(o.Clock)+clock.Hour)
 		if len(left) == 0 {
 			return

@@ -20,7 +20,7 @@ import (
 	"kartei/kit/egress"
 	"kartei/kit/id"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 	"kartei/test/webtest"
 )
 
@@ -103,7 +103,7 @@ func (r *receiver) forget() {
 // await waits until the receiver has verified an event.
 func (r *receiver) await(o *Office, event string) {
 	o.Helper()
-	watch := patience.New()
+	watch := waittest.New()
 	for {
 		r.mu.Lock()
 		seen, broken := strings.Join(r.seen, "\n"), strings.Join(r.broken, "\n")
@@ -191,7 +191,7 @@ func (o *Office) awaitDisabled(t *testing.T, endpoint string) {
 // awaitCount waits until a query counts something.
 func (o *Office) awaitCount(t *testing.T, query string, args ...any) {
 	t.Helper()
-	watch := patience.New()
+	watch := waittest.New()
 	for {
 		var n, all int
 		dbtest.Get(o.TB, o.DB, []any{&n}, query, args...)

@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // Effort counts what a person does. A key with modifiers is one key.
@@ -109,7 +109,7 @@ func (tab *Tab) Fill(selector, text string) {
 	tab.Click(selector)
 	before := tab.Effort
 	// A line that comes meanwhile may move the field away from under the finger.
-	for watch := patience.New(); !Eval[bool](tab, fmt.Sprintf(`document.activeElement === document.querySelector(%q)`, selector)); {
+	for watch := waittest.New(); !Eval[bool](tab, fmt.Sprintf(`document.activeElement === document.querySelector(%q)`, selector)); {
 		if watch.IsStuck() {
 			tab.t.Fatalf("%s (%s) does not get the focus", selector, tab.View)
 		}
@@ -145,7 +145,7 @@ const pageText = `(() => {
 // to another. If nothing changes for a long time, the test fails.
 func (tab *Tab) Until(expression string) {
 	tab.t.Helper()
-	watch := patience.New()
+	watch := waittest.New()
 	for {
 		ok, err := chromedp.Run(tab.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
 		if err == nil && ok {

@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // View is how a reader looks at a page.
@@ -94,7 +94,7 @@ func (p *process) start(path string) error {
 		chromedp.Flag("disable-component-update", true))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, closeAll := chromedp.NewContext(allocator)
-	tooLong := time.AfterFunc(patience.Bound, stop) // a deadline of the first call's context would end the browser later
+	tooLong := time.AfterFunc(waittest.Bound, stop) // a deadline of the first call's context would end the browser later
 	err := chromedp.Do(ctx)
 	if !tooLong.Stop() && err == nil {
 		err = context.DeadlineExceeded
@@ -162,7 +162,7 @@ func open(t testing.TB, parent context.Context, v View, o ...chromedp.ContextOpt
 	ctx, closeTab := chromedp.NewContext(parent, o...)
 	t.Cleanup(closeTab)
 	tab := &Tab{t: t, ctx: ctx, View: v, marks: make(chan string, 1)}
-	tooLong := time.AfterFunc(patience.Bound, closeTab) // a deadline of the first call's context would close the tab later
+	tooLong := time.AfterFunc(waittest.Bound, closeTab) // a deadline of the first call's context would close the tab later
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("open a tab (%s): %v", v, err)
 	}
@@ -179,7 +179,7 @@ func (tab *Tab) Opens(selector string) *Tab {
 	tab.t.Helper()
 	opened := chromedp.WaitNewTarget(tab.ctx, func(i *target.Info) bool { return i.Type == "page" })
 	tab.Click(selector)
-	watch := patience.New()
+	watch := waittest.New()
 	select {
 	case id := <-opened:
 		return open(tab.t, tab.ctx, tab.View, chromedp.WithTargetID(id))
@@ -255,7 +255,7 @@ func (tab *Tab) listen(messages func(func(chromedp.ConsoleMessage, error) bool))
 
 func (tab *Tab) must(what string, f func(ctx context.Context) error) {
 	tab.t.Helper()
-	ctx, cancel := context.WithTimeout(tab.ctx, patience.Bound)
+	ctx, cancel := context.WithTimeout(tab.ctx, waittest.Bound)
 	defer cancel()
 	if err := f(ctx); err != nil {
 		tab.t.Fatalf("%s (%s): %v", what, tab.View, err)
@@ -312,7 +312,7 @@ func (tab *Tab) Console() []string {
 	Eval[any](tab, fmt.Sprintf("console.debug(%q), null", endOfPage))
 	select {
 	case <-tab.marks:
-	case <-time.After(patience.Bound):
+	case <-time.After(waittest.Bound):
 		tab.t.Fatal("the browser's console says nothing")
 	}
 	tab.mu.Lock()

@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // actingView is all that acts for the account of the person, with a button that ends it.
 func actingView(v *request, p actingPage) templ.Component {
@@ -68,7 +68,7 @@ func actingView(v *request, p actingPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Hatte jemand anders Zugang zu Ihrem Konto?", "Did somebody else have access to your account?"), v.words.Say("„Alles beenden“ widerruft Ihre API-Schlüssel, trennt Ihre Anwendungen, schaltet Ihre Webhooks ab und beendet alle anderen Sitzungen. Passkeys und Single Sign-on werden entfernt, wenn Ihre Anmeldung höchstens zehn Minuten alt ist und Sie ein Kennwort haben.", "“End everything” revokes your API keys, disconnects your applications, disables your webhooks and ends all other sessions. Passkeys and single sign-on are removed if you signed in within the last ten minutes and have a password.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.words.Say("Hatte jemand anders Zugang zu Ihrem Konto?", "Did somebody else have access to your account?"), v.words.Say("„Alles beenden“ widerruft Ihre API-Schlüssel, trennt Ihre Anwendungen, schaltet Ihre Webhooks ab und beendet alle anderen Sitzungen. Passkeys und Single Sign-on werden entfernt, wenn Ihre Anmeldung höchstens zehn Minuten alt ist und Sie ein Kennwort haben.", "“End everything” revokes your API keys, disconnects your applications, disables your webhooks and ends all other sessions. Passkeys and single sign-on are removed if you signed in within the last ten minutes and have a password.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -94,7 +94,7 @@ func actingView(v *request, p actingPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Icon(deviceIcon(s.Agent)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon(deviceIcon(s.Agent)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -161,7 +161,7 @@ func actingView(v *request, p actingPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if at, ok := timeOf(s.LastSeenAt); ok {
-					templ_7745c5c3_Err = look.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -199,7 +199,7 @@ func actingView(v *request, p actingPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if s.Current {
-					templ_7745c5c3_Err = look.Badge(look.OK, v.words.Say("diese Sitzung", "this session")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Badge(ui.OK, v.words.Say("diese Sitzung", "this session")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -220,7 +220,7 @@ func actingView(v *request, p actingPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("acting-sessions", v.words.Say("Sitzungen", "Sessions"), count(v, len(p.Sessions)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("acting-sessions", v.words.Say("Sitzungen", "Sessions"), count(v, len(p.Sessions)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -263,7 +263,7 @@ func actingView(v *request, p actingPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Icon("fingerprint").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon("fingerprint").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -307,7 +307,7 @@ func actingView(v *request, p actingPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("acting-passkeys", "Passkeys", count(v, len(p.Passkeys)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("acting-passkeys", "Passkeys", count(v, len(p.Passkeys)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -333,7 +333,7 @@ func actingView(v *request, p actingPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Icon("link").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Icon("link").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -364,7 +364,7 @@ func actingView(v *request, p actingPage) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = look.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -388,7 +388,7 @@ func actingView(v *request, p actingPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("acting-identities", v.words.Say("Single Sign-on", "Single sign-on"), count(v, len(p.Identities)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("acting-identities", v.words.Say("Single Sign-on", "Single sign-on"), count(v, len(p.Identities)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -428,7 +428,7 @@ func actingView(v *request, p actingPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Icon(madeKinds[m.Kind].icon).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Icon(madeKinds[m.Kind].icon).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -472,7 +472,7 @@ func actingView(v *request, p actingPage) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = look.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -482,7 +482,7 @@ func actingView(v *request, p actingPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if m.Here {
-						templ_7745c5c3_Err = look.LinkButton(look.Own(madeKinds[m.Kind].page(m.ID)), "", v.words.Say("Ansehen", "View"), "").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.LinkButton(ui.Own(madeKinds[m.Kind].page(m.ID)), "", v.words.Say("Ansehen", "View"), "").Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -498,7 +498,7 @@ func actingView(v *request, p actingPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("acting-made", v.words.Say("Von Ihnen angelegt, gehört der Organisation", "Made by you, belongs to the organization"), count(v, len(p.Made)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("acting-made", v.words.Say("Von Ihnen angelegt, gehört der Organisation", "Made by you, belongs to the organization"), count(v, len(p.Made)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -507,7 +507,7 @@ func actingView(v *request, p actingPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(look.Own(securityPath), "", v.words.Say("Zur Sicherheit", "To security"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(securityPath), "", v.words.Say("Zur Sicherheit", "To security"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -568,7 +568,7 @@ func actingSection(v *request, name, icon, title, label string, list []actingInf
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Icon(icon).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon(icon).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -599,7 +599,7 @@ func actingSection(v *request, name, icon, title, label string, list []actingInf
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -614,7 +614,7 @@ func actingSection(v *request, name, icon, title, label string, list []actingInf
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -648,7 +648,7 @@ func actingSection(v *request, name, icon, title, label string, list []actingInf
 					}
 				}
 				if a.Paused {
-					templ_7745c5c3_Err = look.Badge(look.Warn, v.words.Say("angehalten", "paused")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Badge(ui.Warn, v.words.Say("angehalten", "paused")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -672,7 +672,7 @@ func actingSection(v *request, name, icon, title, label string, list []actingInf
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section(name, title, count(v, len(list)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section(name, title, count(v, len(list)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

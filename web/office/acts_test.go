@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"kartei/api"
-	"kartei/people/departure"
+	"kartei/people/offboarding"
 	bulkacts "kartei/transfer/bulk"
 	"kartei/transfer/imports"
 )
@@ -32,7 +32,7 @@ func TestActsHaveWords(t *testing.T) {
 			t.Errorf("no choice of the filter has %q", word)
 		}
 	}
-	for _, word := range []string{departure.DoneWord, imports.DoneWord, imports.UndoneWord, bulkacts.DoneWord, bulkacts.UndoneWord, "session.refuse", "records.give"} {
+	for _, word := range []string{offboarding.DoneWord, imports.DoneWord, imports.UndoneWord, bulkacts.DoneWord, bulkacts.UndoneWord, "session.refuse", "records.give"} {
 		if _, known := acts[word]; !known {
 			t.Errorf("acts has no words for %q", word)
 		}

@@ -9,12 +9,12 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"kartei/web/look"
+	"kartei/web/ui"
 	"time"
 )
 
 // appPage is a page of the application.
-func appPage(f look.Frame, content component, note *toast) templ.Component {
+func appPage(f ui.Frame, content component, note *toast) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -60,7 +60,7 @@ func appPage(f look.Frame, content component, note *toast) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Said(f.View, note.shown()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Said(f.View, note.shown()).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -71,7 +71,7 @@ func appPage(f look.Frame, content component, note *toast) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.App(f).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.App(f).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -80,7 +80,7 @@ func appPage(f look.Frame, content component, note *toast) templ.Component {
 }
 
 // cardPage is a page for callers who are not signed in.
-func cardPage(v look.View, title string, content component) templ.Component {
+func cardPage(v ui.View, title string, content component) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -119,7 +119,7 @@ func cardPage(v look.View, title string, content component) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Card(v, title).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(v, title).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -302,7 +302,7 @@ func problemView(v *request, p problemPage) templ.Component {
 						}
 					}
 				}
-				templ_7745c5c3_Err = look.Button("", v.words.Say("Noch einmal senden", "Send again"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button("", v.words.Say("Noch einmal senden", "Send again"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -362,7 +362,7 @@ func problemView(v *request, p problemPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Reload != "" {
-				templ_7745c5c3_Err = look.LinkButton(templ.SafeURL(p.Reload), "refresh-cw", v.words.Say("Noch einmal versuchen", "Try again"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL(p.Reload), "refresh-cw", v.words.Say("Noch einmal versuchen", "Try again"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -372,7 +372,7 @@ func problemView(v *request, p problemPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Back != "" {
-				templ_7745c5c3_Err = look.LinkButton(templ.SafeURL(p.Back), "", v.words.Say("Zurück zu ", "Back to ")+p.BackTo, "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL(p.Back), "", v.words.Say("Zurück zu ", "Back to ")+p.BackTo, "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -382,14 +382,14 @@ func problemView(v *request, p problemPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.session.ID != "" {
-				templ_7745c5c3_Err = look.LinkButton(v.look().To("/"), "", v.words.Say("Zur Startseite", "To the start page"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(v.look().To("/"), "", v.words.Say("Zur Startseite", "To the start page"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Empty("circle-alert", p.Title, p.Text).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Empty("circle-alert", p.Title, p.Text).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -459,14 +459,14 @@ func faultMessage(v *request, p problemPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Elsewhere {
-				templ_7745c5c3_Err = look.LinkButton(templ.SafeURL("/"), "", v.words.Say("Weiter in „", "Go on in “")+v.session.Organization.Name+v.words.Say("“", "”"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL("/"), "", v.words.Say("Weiter in „", "Go on in “")+v.session.Organization.Name+v.words.Say("“", "”"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Banner(p.kind(), p.Title, joined(" ", append([]string{p.Text}, p.Wrong...)...)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Banner(p.kind(), p.Title, joined(" ", append([]string{p.Text}, p.Wrong...)...)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -526,7 +526,7 @@ func homeward(v *request, to *home, waiting *again) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Zurück zu „", "Back to “")+to.OrganizationName+v.words.Say("“", "”"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Zurück zu „", "Back to “")+to.OrganizationName+v.words.Say("“", "”"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -645,7 +645,7 @@ func requestID(v *request, id string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Copyable(v.look(), id).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Copyable(v.look(), id).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

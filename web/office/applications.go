@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"kartei/kit/clock"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // applicationsPath is the page of the applications that act for a person. An admin sees
@@ -250,7 +250,7 @@ func (v *request) actedOnApplication(row string, body map[string]any, done strin
 
 // clientForm is the form of a new application of a service account.
 type clientForm struct {
-	accounts []look.Option
+	accounts []ui.Option
 	typed    values
 	scopes   []string
 	wrong    map[string]string
@@ -272,7 +272,7 @@ func (v *request) clientForm(f clientForm, status int) view {
 	}
 	for _, a := range found.Data {
 		if !a.Disabled {
-			f.accounts = append(f.accounts, look.Option{Value: a.ID, Text: a.Name})
+			f.accounts = append(f.accounts, ui.Option{Value: a.ID, Text: a.Name})
 		}
 	}
 	return v.settingsAs(status, applicationsPath, v.words.Say("Neue Anwendung", "New application"), newClientView(v, f))
@@ -313,11 +313,11 @@ func (v *request) clientSecret(a answer) view {
 }
 
 // fields are the fields of the form.
-func (f *clientForm) fields(v *request) (name, account, environment look.Field) {
+func (f *clientForm) fields(v *request) (name, account, environment ui.Field) {
 	say := v.words.Say
-	name = look.Field{Name: "name", Label: "Name", Value: f.typed["name"], Errors: errorsOf(f.wrong["name"]), Required: true, Hint: say("Woran Sie die Anwendung erkennen.", "How you recognize the application.")}
-	account = look.Field{Name: "principalId", Label: say("Dienstkonto", "Service account"), Value: f.typed["principalId"], Errors: errorsOf(f.wrong["principalId"]), Options: f.accounts}
-	environment = look.Field{Name: "environment", Label: say("Umgebung", "Environment"), Value: f.typed["environment"], Errors: errorsOf(f.wrong["environment"]), Options: []look.Option{
+	name = ui.Field{Name: "name", Label: "Name", Value: f.typed["name"], Errors: errorsOf(f.wrong["name"]), Required: true, Hint: say("Woran Sie die Anwendung erkennen.", "How you recognize the application.")}
+	account = ui.Field{Name: "principalId", Label: say("Dienstkonto", "Service account"), Value: f.typed["principalId"], Errors: errorsOf(f.wrong["principalId"]), Options: f.accounts}
+	environment = ui.Field{Name: "environment", Label: say("Umgebung", "Environment"), Value: f.typed["environment"], Errors: errorsOf(f.wrong["environment"]), Options: []ui.Option{
 		{Value: "test", Text: "Sandbox", Hint: say("Nur Testdaten.", "Test data only.")}, {Value: "live", Text: "Live", Hint: say("Die wirklichen Daten des Büros.", "The real data of the office.")},
 	}}
 	return name, account, environment

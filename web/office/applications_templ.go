@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // applicationsView lists the applications that act for people, and those of service
 // accounts.
@@ -48,7 +48,7 @@ func applicationsView(v *request, p applicationsPage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Ihr Büro lässt keine Anwendungen zu.", "Your office does not allow applications."), v.words.Say("Verbundene Anwendungen ruhen: Kartei weist ihre Aufrufe ab, bis die Administration das wieder ändert.", "Connected applications are suspended: their calls are refused until an admin changes this.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.words.Say("Ihr Büro lässt keine Anwendungen zu.", "Your office does not allow applications."), v.words.Say("Verbundene Anwendungen ruhen: Kartei weist ihre Aufrufe ab, bis die Administration das wieder ändert.", "Connected applications are suspended: their calls are refused until an admin changes this.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -68,7 +68,7 @@ func applicationsView(v *request, p applicationsPage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Es gibt Verbindungen ohne Freigabe.", "There are connections without an approval."), v.words.Say("Sie entstanden, während Ihr Büro alle Anwendungen zuließ, und arbeiten weiter. Trennen Sie, was Sie nicht kennen.", "They began while your office admitted all applications, and go on. Disconnect what you do not know.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.words.Say("Es gibt Verbindungen ohne Freigabe.", "There are connections without an approval."), v.words.Say("Sie entstanden, während Ihr Büro alle Anwendungen zuließ, und arbeiten weiter. Trennen Sie, was Sie nicht kennen.", "They began while your office admitted all applications, and go on. Disconnect what you do not know.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -102,7 +102,7 @@ func applicationsView(v *request, p applicationsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("waiting", v.words.Say("Warten auf Freigabe", "Waiting for approval"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("waiting", v.words.Say("Warten auf Freigabe", "Waiting for approval"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -137,7 +137,7 @@ func applicationsView(v *request, p applicationsPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Copyable(v.look(), v.office.BaseURL+"/mcp").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Copyable(v.look(), v.office.BaseURL+"/mcp").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -173,7 +173,7 @@ func applicationsView(v *request, p applicationsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("assistants", v.words.Say("Einen Assistenten verbinden", "Connect an assistant"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("assistants", v.words.Say("Einen Assistenten verbinden", "Connect an assistant"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -205,7 +205,7 @@ func applicationsView(v *request, p applicationsPage) templ.Component {
 					ctx = templ.InitializeContext(ctx)
 					return nil
 				})
-				templ_7745c5c3_Err = look.Empty("plug", v.words.Say("Keine Anwendung verbunden", "No application connected"), v.words.Say("Eine Anwendung, die mit Kartei arbeitet, schickt Sie hierher und fragt, was sie darf. Danach steht sie hier und lässt sich trennen.", "An application that works with Kartei sends you here and asks what it may do. It then appears here, where you can disconnect it.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("plug", v.words.Say("Keine Anwendung verbunden", "No application connected"), v.words.Say("Eine Anwendung, die mit Kartei arbeitet, schickt Sie hierher und fragt, was sie darf. Danach steht sie hier und lässt sich trennen.", "An application that works with Kartei sends you here and asks what it may do. It then appears here, where you can disconnect it.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -295,7 +295,7 @@ func applicationsView(v *request, p applicationsPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("connected", v.words.Say("Verbundene Anwendungen", "Connected applications"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("connected", v.words.Say("Verbundene Anwendungen", "Connected applications"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -341,7 +341,7 @@ func applicationsView(v *request, p applicationsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("approved", v.words.Say("Freigegebene Anwendungen", "Approved applications"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("approved", v.words.Say("Freigegebene Anwendungen", "Approved applications"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -395,7 +395,7 @@ func applicationsView(v *request, p applicationsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("clients", v.words.Say("Anwendungen von Dienstkonten", "Applications of service accounts"), "", newClientButton(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("clients", v.words.Say("Anwendungen von Dienstkonten", "Applications of service accounts"), "", newClientButton(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -425,7 +425,7 @@ func newClientButton(v *request) templ.Component {
 			templ_7745c5c3_Var19 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.LinkButton(look.Own(applicationsPath+"/new"), "plus", v.words.Say("Neue Anwendung", "New application"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(applicationsPath+"/new"), "plus", v.words.Say("Neue Anwendung", "New application"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -471,7 +471,7 @@ func grantLine(v *request, p applicationsPage, g grantInfo) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("plug").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("plug").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -515,7 +515,7 @@ func grantLine(v *request, p applicationsPage, g grantInfo) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Badge(look.Warn, v.words.Say("angehalten", "paused")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge(ui.Warn, v.words.Say("angehalten", "paused")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -530,7 +530,7 @@ func grantLine(v *request, p applicationsPage, g grantInfo) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Badge(look.Warn, v.words.Say("ohne Freigabe", "not approved")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge(ui.Warn, v.words.Say("ohne Freigabe", "not approved")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -561,7 +561,7 @@ func grantLine(v *request, p applicationsPage, g grantInfo) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Ago(v.look(), g.CreatedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Ago(v.look(), g.CreatedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -602,7 +602,7 @@ func grantLine(v *request, p applicationsPage, g grantInfo) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Ago(v.look(), g.LastUsedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Ago(v.look(), g.LastUsedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -677,7 +677,7 @@ func approvalLine(v *request, p applicationsPage, a approvalInfo) templ.Componen
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("plug").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("plug").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -751,7 +751,7 @@ func approvalLine(v *request, p applicationsPage, a approvalInfo) templ.Componen
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Ago(v.look(), a.AskedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Ago(v.look(), a.AskedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -825,7 +825,7 @@ func approvalLine(v *request, p applicationsPage, a approvalInfo) templ.Componen
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Ago(v.look(), a.ApprovedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Ago(v.look(), a.ApprovedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -844,7 +844,7 @@ func approvalLine(v *request, p applicationsPage, a approvalInfo) templ.Componen
 				return templ_7745c5c3_Err
 			}
 			if a.ApprovedAt == 0 {
-				templ_7745c5c3_Err = look.LinkButton(look.Own(approvalsPath+"/"+a.ID), "", v.words.Say("Ansehen", "View"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(approvalsPath+"/"+a.ID), "", v.words.Say("Ansehen", "View"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1069,7 +1069,7 @@ func approvalView(v *request, a approvalInfo, names map[string]string) templ.Com
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Fact(v.words.Say("Woher sie kommt", "Where it comes from")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var52), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fact(v.words.Say("Woher sie kommt", "Where it comes from")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var52), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1108,7 +1108,7 @@ func approvalView(v *request, a approvalInfo, names map[string]string) templ.Com
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Fact(v.words.Say("Danach geht es zu", "Afterwards people go to")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fact(v.words.Say("Danach geht es zu", "Afterwards people go to")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1148,7 +1148,7 @@ func approvalView(v *request, a approvalInfo, names map[string]string) templ.Com
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Angefragt von", "Requested by")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var57), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Angefragt von", "Requested by")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var57), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1184,7 +1184,7 @@ func approvalView(v *request, a approvalInfo, names map[string]string) templ.Com
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Freigegeben von", "Approved by")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var59), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Freigegeben von", "Approved by")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var59), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1224,13 +1224,13 @@ func approvalView(v *request, a approvalInfo, names map[string]string) templ.Com
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Fact(v.words.Say("Gilt für", "Applies to")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var61), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fact(v.words.Say("Gilt für", "Applies to")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var61), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Facts().Render(templ.WithChildren(ctx, templ_7745c5c3_Var51), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Facts().Render(templ.WithChildren(ctx, templ_7745c5c3_Var51), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1257,7 +1257,7 @@ func approvalView(v *request, a approvalInfo, names map[string]string) templ.Com
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = look.LinkButton(look.Own(applicationsPath), "", v.words.Say("Zu den Anwendungen", "To the applications"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(applicationsPath), "", v.words.Say("Zu den Anwendungen", "To the applications"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1307,7 +1307,7 @@ func clientLine(v *request, p applicationsPage, c clientInfo) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("plug").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("plug").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1351,7 +1351,7 @@ func clientLine(v *request, p applicationsPage, c clientInfo) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Badge(look.Bad, v.words.Say("gesperrt", "disabled")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge(ui.Bad, v.words.Say("gesperrt", "disabled")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1471,13 +1471,13 @@ func newClientView(v *request, f clientForm) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = look.LinkButton(look.Own(accountsPath+"/new"), "plus", v.words.Say("Dienstkonto anlegen", "Create a service account"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(accountsPath+"/new"), "plus", v.words.Say("Dienstkonto anlegen", "Create a service account"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Empty("command", v.words.Say("Noch kein Dienstkonto", "No service account yet"), v.words.Say("Die Anwendung handelt für ein Dienstkonto. Legen Sie zuerst eines an.", "The application acts for a service account. Create one first.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var74), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("command", v.words.Say("Noch kein Dienstkonto", "No service account yet"), v.words.Say("Die Anwendung handelt für ein Dienstkonto. Legen Sie zuerst eines an.", "The application acts for a service account. Create one first.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var74), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1503,15 +1503,15 @@ func newClientView(v *request, f clientForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Input(v.look(), name).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Input(v.look(), name).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Select(v.look(), account).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Select(v.look(), account).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Radios(v.look(), environment).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Radios(v.look(), environment).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1603,11 +1603,11 @@ func newClientView(v *request, f clientForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Button("", v.words.Say("Anwendung anlegen", "Create the application"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("", v.words.Say("Anwendung anlegen", "Create the application"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.LinkButton(look.Own(applicationsPath), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(applicationsPath), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1656,7 +1656,7 @@ func clientSecretView(v *request, id, secret string) templ.Component {
 			ctx = templ.InitializeContext(ctx)
 			return nil
 		})
-		templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Dieses Geheimnis sehen Sie nur jetzt.", "You see this secret only now."), v.words.Say("Tragen Sie es in die Einstellungen Ihrer Anwendung ein. Kartei speichert nur einen Abdruck davon. Ein früheres gilt ab jetzt nicht mehr.", "Put it into the settings of your application. Kartei stores only a hash of it. An earlier one is no longer valid.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var81), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.words.Say("Dieses Geheimnis sehen Sie nur jetzt.", "You see this secret only now."), v.words.Say("Tragen Sie es in die Einstellungen Ihrer Anwendung ein. Kartei speichert nur einen Abdruck davon. Ein früheres gilt ab jetzt nicht mehr.", "Put it into the settings of your application. Kartei stores only a hash of it. An earlier one is no longer valid.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var81), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1672,13 +1672,13 @@ func clientSecretView(v *request, id, secret string) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = look.Copyable(v.look(), secret).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Copyable(v.look(), secret).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("secret", v.words.Say("Ihr Geheimnis", "Your secret"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var82), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("secret", v.words.Say("Ihr Geheimnis", "Your secret"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var82), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1694,13 +1694,13 @@ func clientSecretView(v *request, id, secret string) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = look.Code("", "curl -u "+id+":"+secret+" -d grant_type=client_credentials "+v.office.BaseURL+"/oauth/token").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Code("", "curl -u "+id+":"+secret+" -d grant_type=client_credentials "+v.office.BaseURL+"/oauth/token").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("try", v.words.Say("Gleich ausprobieren", "Try it now"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var83), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("try", v.words.Say("Gleich ausprobieren", "Try it now"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var83), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1708,7 +1708,7 @@ func clientSecretView(v *request, id, secret string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(look.Own(applicationsPath), "", v.words.Say("Zu den Anwendungen", "To the applications"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(applicationsPath), "", v.words.Say("Zu den Anwendungen", "To the applications"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

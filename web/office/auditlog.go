@@ -16,7 +16,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	spreadsheet "kartei/kit/sheet"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // auditPath is the page of the audit log.
@@ -51,11 +51,11 @@ const operatorKind = "operator"
 type auditPage struct {
 	lines []auditLine
 	// people are those who can be chosen in the filter, names all that the lines name.
-	people []look.Option
+	people []ui.Option
 	names  map[string]string
 	filter url.Values
 	period period
-	pages  look.Pages
+	pages  ui.Pages
 }
 
 const (
@@ -117,7 +117,7 @@ func showAudit(v *request) view {
 	in["limit"] = auditShown
 	if before := v.URL.Query().Get("before"); id.Valid(id.AuditLine, before) {
 		in["before"] = before
-		p.pages.Newer = look.Own(p.at(""))
+		p.pages.Newer = ui.Own(p.at(""))
 	}
 	found, err := ask[struct {
 		Data    []auditLine `json:"data"`
@@ -128,7 +128,7 @@ func showAudit(v *request) view {
 	}
 	p.lines = found.Data
 	if found.HasMore {
-		p.pages.Older = look.Own(p.at(p.lines[len(p.lines)-1].ID))
+		p.pages.Older = ui.Own(p.at(p.lines[len(p.lines)-1].ID))
 	}
 	if err := together(
 		func() error { return v.nameAudited(p.lines, p.names) },
@@ -143,14 +143,14 @@ func auditTitle(v *request) string { return v.words.Say("Protokoll", "Audit log"
 
 // offerPeople reads the people whose lines can be asked for.
 func (p *auditPage) offerPeople(v *request) error {
-	p.people = []look.Option{{Text: v.words.Say("alle", "everybody")}, {Value: operatorKind, Text: v.words.Say("der Betreiber", "the operator")}}
+	p.people = []ui.Option{{Text: v.words.Say("alle", "everybody")}, {Value: operatorKind, Text: v.words.Say("der Betreiber", "the operator")}}
 	options, err := v.principalOptions(everybody)
 	if err != nil {
 		return err
 	}
 	p.people = append(p.people, options...)
-	if who := p.filter.Get("who"); !slices.ContainsFunc(p.people, func(o look.Option) bool { return o.Value == who }) {
-		p.people = append(p.people, look.Option{Value: who, Text: who}) // beyond the first, or erased
+	if who := p.filter.Get("who"); !slices.ContainsFunc(p.people, func(o ui.Option) bool { return o.Value == who }) {
+		p.people = append(p.people, ui.Option{Value: who, Text: who}) // beyond the first, or erased
 	}
 	return nil
 }
@@ -239,7 +239,7 @@ var targetKinds = map[string]fault.Text{
 func (p *auditPage) href(l *auditLine) templ.SafeURL {
 	kind, _, _ := strings.Cut(l.Target, "_")
 	if place, known := targetPages[kind]; known && hasPage(place+"{id}") {
-		return look.Own(place + l.Target)
+		return ui.Own(place + l.Target)
 	}
 	return ""
 }

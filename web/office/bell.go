@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // bellEntry is an entry of the bell.
@@ -142,7 +142,7 @@ func (e bellEntry) paragraphs(v *request) []string {
 }
 
 // pages are the neighbouring pages.
-func (p bellPage) pages(v *request) (out look.Pages) {
+func (p bellPage) pages(v *request) (out ui.Pages) {
 	if p.after != "" {
 		out.Newer = v.look().To("/bell")
 	}

@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // bellView is the page of the bell.
 func bellView(v *request, p bellPage) templ.Component {
@@ -74,7 +74,7 @@ func bellView(v *request, p bellPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Button("check", v.words.Say("Alle als gelesen markieren", "Mark all as read"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button("check", v.words.Say("Alle als gelesen markieren", "Mark all as read"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -85,12 +85,12 @@ func bellView(v *request, p bellPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Head(v.words.Say("Mitteilungen", "Notifications"), bellNote(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(v.words.Say("Mitteilungen", "Notifications"), bellNote(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if len(p.Data) == 0 {
-			templ_7745c5c3_Err = look.Empty("bell", v.words.Say("Keine Mitteilungen", "No notifications"), v.words.Say("Hier und per E-Mail erfahren Sie von fälligen Aufgaben, von neuen Zugängen, von Grenzen, die fast erreicht sind, und von Schnittstellen, die nicht mehr antworten.", "Due tasks, new access, limits that are almost reached and interfaces that stopped answering appear here, and in your email.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("bell", v.words.Say("Keine Mitteilungen", "No notifications"), v.words.Say("Hier und per E-Mail erfahren Sie von fälligen Aufgaben, von neuen Zugängen, von Grenzen, die fast erreicht sind, und von Schnittstellen, die nicht mehr antworten.", "Due tasks, new access, limits that are almost reached and interfaces that stopped answering appear here, and in your email.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -135,7 +135,7 @@ func bellView(v *request, p bellPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Icon(e.icon()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon(e.icon()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -267,7 +267,7 @@ func bellView(v *request, p bellPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if e.Page != "" && (e.task() == "" || e.About != "") {
-				templ_7745c5c3_Err = look.LinkButton(v.look().To(e.Page), "", e.PageName, "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(v.look().To(e.Page), "", e.PageName, "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -323,7 +323,7 @@ func bellView(v *request, p bellPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Icon("check").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon("check").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -341,7 +341,7 @@ func bellView(v *request, p bellPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Pager(v.look(), p.pages(v)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Pager(v.look(), p.pages(v)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/kit/fault"
-	"kartei/web/look"
-	"kartei/web/say"
+	"kartei/web/i18n"
+	"kartei/web/ui"
 )
 
 // inBook reports whether records of a family are entries of the address book.
@@ -80,8 +80,8 @@ func (p recordPage) missing(v *request) []group {
 }
 
 // addressOf returns the postal address of an entry.
-func addressOf(r values) say.Address {
-	return say.Address{
+func addressOf(r values) i18n.Address {
+	return i18n.Address{
 		Street: r["address.street"], PostalCode: r["address.postalCode"], City: r["address.city"], Region: r["address.region"], Country: r["address.country"],
 	}
 }
@@ -112,7 +112,7 @@ func (p recordPage) at(page string) string {
 
 // door says by which door a change came, unless it came by a page. Kartei itself hands
 // over the entries of who leaves, and makes the sample office.
-func door(w say.Words, c change) string {
+func door(w i18n.Words, c change) string {
 	switch c.Door {
 	case "web":
 		return ""
@@ -146,11 +146,11 @@ func (c *change) credential(v *request, names map[string]string) string {
 
 // swapTo returns the attributes of a link that shows another page of the same place
 // without loading everything anew.
-func (v *request) swapTo(path string) look.Hx { return v.look().Get(path).With(intoMainPushed) }
+func (v *request) swapTo(path string) ui.Hx { return v.look().Get(path).With(intoMainPushed) }
 
 // dialogOf returns the attributes of a link to a page that a script shows as a
 // dialog over this one.
-func (v *request) dialogOf(path string) look.Hx {
+func (v *request) dialogOf(path string) ui.Hx {
 	between := "?"
 	if strings.Contains(path, "?") {
 		between = "&"

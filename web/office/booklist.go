@@ -6,7 +6,7 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // showBook serves the list of a family of the address book, or of documents.
@@ -107,36 +107,36 @@ func (l recordList) narrowings(v *request) []filterInForce {
 }
 
 // filterCombo is the field of a filter that finds a record or a person.
-func (l recordList) filterCombo(v *request, name, to, label, id string) look.Combo {
-	return look.Combo{
-		Field: look.Field{Name: name, ID: "filter-" + name, Label: label, Value: id, Autocomplete: "off"},
+func (l recordList) filterCombo(v *request, name, to, label, id string) ui.Combo {
+	return ui.Combo{
+		Field: ui.Field{Name: name, ID: "filter-" + name, Label: label, Value: id, Autocomplete: "off"},
 		Text:  l.names[id], Source: "/choices/" + to + "?list=filter-" + name + "-list", Offers: to == "people",
 	}
 }
 
 // kindField is the choice of a kind of files.
-func (l recordList) kindField(v *request) look.Field {
-	f := look.Field{Name: "kind", ID: "filter-kind", Label: v.words.Say("Art", "Kind"), Value: l.listing.Kind, Options: []look.Option{{Text: v.words.Say("alle", "all")}}}
+func (l recordList) kindField(v *request) ui.Field {
+	f := ui.Field{Name: "kind", ID: "filter-kind", Label: v.words.Say("Art", "Kind"), Value: l.listing.Kind, Options: []ui.Option{{Text: v.words.Say("alle", "all")}}}
 	for _, o := range kinds {
-		f.Options = append(f.Options, look.Option{Value: o.value, Text: o.label.In(v.words.Language)})
+		f.Options = append(f.Options, ui.Option{Value: o.value, Text: o.label.In(v.words.Language)})
 	}
 	return f
 }
 
 // tagField is a field for one tag, which finds those in use.
-func (f *family) tagField(name, id, label, value string) look.Combo {
-	return look.Combo{
-		Field: look.Field{Name: name, ID: id, Label: label, Autocomplete: "off"}, Text: value,
+func (f *family) tagField(name, id, label, value string) ui.Combo {
+	return ui.Combo{
+		Field: ui.Field{Name: name, ID: id, Label: label, Autocomplete: "off"}, Text: value,
 		Source: "/choices/tags?family=" + f.name + "&list=" + id + "-list", Offers: true,
 	}
 }
 
 // bookColumns are the heads of the table of the address book. Beside a record there is
 // room for few of them.
-func (l recordList) bookColumns(v *request, wide bool) []look.Column {
+func (l recordList) bookColumns(v *request, wide bool) []ui.Column {
 	say := v.words.Say
-	sorted := func(name, order string) look.Column {
-		c := look.Column{Name: name}
+	sorted := func(name, order string) ui.Column {
+		c := ui.Column{Name: name}
 		if l.listing.Q != "" {
 			return c
 		}
@@ -151,15 +151,15 @@ func (l recordList) bookColumns(v *request, wide bool) []look.Column {
 	}
 	name, changed := sorted(say("Name", "Name"), "name"), sorted(say("Geändert", "Changed"), "-updatedAt")
 	name.Class, changed.Class = "main", "when"
-	columns := []look.Column{{Name: say("Auswahl", "Selection"), Class: "pick"}, name}
+	columns := []ui.Column{{Name: say("Auswahl", "Selection"), Class: "pick"}, name}
 	if l.family == &contacts && wide {
-		columns = append(columns, look.Column{Name: say("Firma", "Company"), Class: "wide"})
+		columns = append(columns, ui.Column{Name: say("Firma", "Company"), Class: "wide"})
 	}
 	if !wide {
-		return append(columns, look.Column{Name: say("Telefon", "Phone"), Class: "tel"})
+		return append(columns, ui.Column{Name: say("Telefon", "Phone"), Class: "tel"})
 	}
-	return append(columns, look.Column{Name: say("Telefon", "Phone"), Class: "tel"}, look.Column{Name: say("Ort", "City"), Class: "wide"},
-		look.Column{Name: say("Schlagworte", "Tags"), Class: "wide"}, changed)
+	return append(columns, ui.Column{Name: say("Telefon", "Phone"), Class: "tel"}, ui.Column{Name: say("Ort", "City"), Class: "wide"},
+		ui.Column{Name: say("Schlagworte", "Tags"), Class: "wide"}, changed)
 }
 
 // showTags answers a field for a tag with those in use.
@@ -171,11 +171,11 @@ func showTags(v *request) view {
 	if err != nil {
 		return v.failed(err)
 	}
-	choices := make([]look.Choice, len(used.Data))
+	choices := make([]ui.Choice, len(used.Data))
 	for i, tag := range used.Data {
-		choices[i] = look.Choice{Value: tag, Text: tag, Icon: "tag"}
+		choices[i] = ui.Choice{Value: tag, Text: tag, Icon: "tag"}
 	}
-	return view{status: http.StatusOK, body: look.OptionList(v.look(), q.Get("list"), choices, newTag(v, normal(q.Get("q")), used.Data))}
+	return view{status: http.StatusOK, body: ui.OptionList(v.look(), q.Get("list"), choices, newTag(v, normal(q.Get("q")), used.Data))}
 }
 
 // newTag offers to make a tag that nobody uses yet.

@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"kartei/web/look"
+	"kartei/web/ui"
 	"strings"
 )
 
@@ -57,7 +57,7 @@ func bookListView(v *request, l recordList) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Head(l.family.many.In(v.words.Language), countText(v.words, l.count)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(l.family.many.In(v.words.Language), countText(v.words, l.count)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -169,7 +169,7 @@ func bookListActs(v *request, l recordList) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Menu("export", "download", v.words.Say("Exportieren", "Export"), false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Menu("export", "download", v.words.Say("Exportieren", "Export"), false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -248,7 +248,7 @@ func bookList(v *request, l recordList, here string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Pager(v.look(), l.pages(v)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Pager(v.look(), l.pages(v)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -487,7 +487,7 @@ func listFilters(v *request, l recordList) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("list-filter").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("list-filter").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -509,13 +509,13 @@ func listFilters(v *request, l recordList) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if l.family == &contacts {
-			templ_7745c5c3_Err = look.Combobox(v.look(), l.filterCombo(v, "companyId", "companies", v.words.Say("Firma", "Company"), l.listing.Company)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Combobox(v.look(), l.filterCombo(v, "companyId", "companies", v.words.Say("Firma", "Company"), l.listing.Company)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if l.family == &documents {
-			templ_7745c5c3_Err = look.Select(v.look(), l.kindField(v)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Select(v.look(), l.kindField(v)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -523,20 +523,20 @@ func listFilters(v *request, l recordList) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Combobox(v.look(), l.filterCombo(v, "about", anything, aboutLabel(v), l.listing.About)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Combobox(v.look(), l.filterCombo(v, "about", anything, aboutLabel(v), l.listing.About)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = look.Combobox(v.look(), l.family.tagField("tag", "filter-tag", v.words.Say("Schlagwort", "Tag"), l.listing.Tag)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Combobox(v.look(), l.family.tagField("tag", "filter-tag", v.words.Say("Schlagwort", "Tag"), l.listing.Tag)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Combobox(v.look(), l.filterCombo(v, "ownerId", "people", v.words.Say("Eigentümer", "Owner"), l.listing.Owner)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Combobox(v.look(), l.filterCombo(v, "ownerId", "people", v.words.Say("Eigentümer", "Owner"), l.listing.Owner)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Anwenden", "Apply"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Anwenden", "Apply"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -544,7 +544,7 @@ func listFilters(v *request, l recordList) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Anwenden", "Apply"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Anwenden", "Apply"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -553,7 +553,7 @@ func listFilters(v *request, l recordList) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(l.unfound) > 0 {
-			templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Kein eindeutiger Treffer für: ", "No single match for: ")+v.words.List(l.unfound), v.words.Say("Die Liste ist danach nicht eingegrenzt.", "The list is not narrowed by it.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.words.Say("Kein eindeutiger Treffer für: ", "No single match for: ")+v.words.List(l.unfound), v.words.Say("Die Liste ist danach nicht eingegrenzt.", "The list is not narrowed by it.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -686,7 +686,7 @@ func filtersInForce(v *request, l recordList) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Icon("x").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon("x").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -756,7 +756,7 @@ func bookTable(v *request, l recordList, here string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Columns(v.look(), l.bookColumns(v, here == "")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Columns(v.look(), l.bookColumns(v, here == "")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1079,7 +1079,7 @@ func bulkBar(v *request, l recordList) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Combobox(v.look(), l.family.tagField("tag", "bulk-tag-field", v.words.Say("Schlagwort", "Tag"), "")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Combobox(v.look(), l.family.tagField("tag", "bulk-tag-field", v.words.Say("Schlagwort", "Tag"), "")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1101,7 +1101,7 @@ func bulkBar(v *request, l recordList) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Menu("bulk-tag", "tag", v.words.Say("Schlagwort", "Tag"), false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var47), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Menu("bulk-tag", "tag", v.words.Say("Schlagwort", "Tag"), false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var47), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1125,7 +1125,7 @@ func bulkBar(v *request, l recordList) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Combobox(v.look(), look.Combo{Field: look.Field{Name: "ownerId", ID: "bulk-owner-field", Label: v.words.Say("Neuer Eigentümer", "New owner"), Autocomplete: "off"}, Source: "/choices/people?list=bulk-owner-field-list", Offers: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Combobox(v.look(), ui.Combo{Field: ui.Field{Name: "ownerId", ID: "bulk-owner-field", Label: v.words.Say("Neuer Eigentümer", "New owner"), Autocomplete: "off"}, Source: "/choices/people?list=bulk-owner-field-list", Offers: true}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1139,7 +1139,7 @@ func bulkBar(v *request, l recordList) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Menu("bulk-owner", "user", v.words.Say("Eigentümer", "Owner"), false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var48), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Menu("bulk-owner", "user", v.words.Say("Eigentümer", "Owner"), false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var48), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1173,7 +1173,7 @@ func bulkBar(v *request, l recordList) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Menu("bulk-visibility", "lock", v.words.Say("Sichtbarkeit", "Visibility"), false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var49), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Menu("bulk-visibility", "lock", v.words.Say("Sichtbarkeit", "Visibility"), false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var49), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1196,7 +1196,7 @@ func bulkBar(v *request, l recordList) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Menu("bulk-export", "download", v.words.Say("Exportieren", "Export"), false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var50), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Menu("bulk-export", "download", v.words.Say("Exportieren", "Export"), false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var50), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1253,7 +1253,7 @@ func exportLines(v *request, l recordList) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("file-spreadsheet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("file-spreadsheet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1287,7 +1287,7 @@ func exportLines(v *request, l recordList) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("users").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("users").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1321,7 +1321,7 @@ func exportLines(v *request, l recordList) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("users").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("users").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1355,7 +1355,7 @@ func exportLines(v *request, l recordList) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("printer").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("printer").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1446,7 +1446,7 @@ func bulkButton(v *request, l recordList, act, icon, text, variant string) templ
 			return templ_7745c5c3_Err
 		}
 		if icon != "" {
-			templ_7745c5c3_Err = look.Icon(icon).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon(icon).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1519,7 +1519,7 @@ func bulkLine(v *request, l recordList, act, icon, text string) templ.Component 
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon(icon).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon(icon).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1566,7 +1566,7 @@ func bulkReport(v *request, b bulkDone) templ.Component {
 			templ_7745c5c3_Var68 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.Head(b.title(v), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(b.title(v), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1690,7 +1690,7 @@ func bulkReport(v *request, b bulkDone) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(v.look().To(b.back), "chevron-left", v.words.Say("Zur Liste", "To the list"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(v.look().To(b.back), "chevron-left", v.words.Say("Zur Liste", "To the list"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1703,7 +1703,7 @@ func bulkReport(v *request, b bulkDone) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Said(v.look(), note.shown()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Said(v.look(), note.shown()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1742,7 +1742,7 @@ func bulkDeletion(v *request, b bulkDone, wrong bool) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Head(v.words.Plural(len(b.records), "Einen Eintrag löschen?", "%d Einträge löschen?", "Delete one entry?", "Delete %d entries?"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(v.words.Plural(len(b.records), "Einen Eintrag löschen?", "%d Einträge löschen?", "Delete one entry?", "Delete %d entries?"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1810,7 +1810,7 @@ func bulkDeletion(v *request, b bulkDone, wrong bool) templ.Component {
 			}
 		}
 		if len(b.records) > countedFrom {
-			templ_7745c5c3_Err = look.Input(v.look(), countField(v, len(b.records), wrong)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Input(v.look(), countField(v, len(b.records), wrong)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1855,7 +1855,7 @@ func bulkDeletion(v *request, b bulkDone, wrong bool) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("trash-2", v.words.Say("Endgültig löschen", "Delete for good"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("trash-2", v.words.Say("Endgültig löschen", "Delete for good"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

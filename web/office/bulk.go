@@ -10,7 +10,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 const (
@@ -361,9 +361,9 @@ func (b *bulkDone) note(v *request) *toast {
 	if b.act == "erase" || b.act == "restore" || len(b.done) == 0 {
 		return t
 	}
-	u := &undo{Action: b.address("restore"), Token: v.mint(), Fields: []look.Hidden{{Name: "member", Value: b.member}}}
+	u := &undo{Action: b.address("restore"), Token: v.mint(), Fields: []ui.Hidden{{Name: "member", Value: b.member}}}
 	for _, r := range b.done {
-		u.Fields = append(u.Fields, look.Hidden{Name: "pick", Value: chosen(b.family, r)}, look.Hidden{Name: "former." + r["id"], Value: b.former[r["id"]]})
+		u.Fields = append(u.Fields, ui.Hidden{Name: "pick", Value: chosen(b.family, r)}, ui.Hidden{Name: "former." + r["id"], Value: b.former[r["id"]]})
 	}
 	t.Undo = u
 	return t
@@ -394,8 +394,8 @@ func (v *request) askToErase(b bulkDone, wrong bool) view {
 }
 
 // countField is the field in which the number of records is typed.
-func countField(v *request, n int, wrong bool) look.Field {
-	f := look.Field{
+func countField(v *request, n int, wrong bool) ui.Field {
+	f := ui.Field{
 		Name: "count", Label: v.words.Say("Zur Sicherheit: Wie viele Einträge werden gelöscht?", "To be sure: how many entries will be deleted?"),
 		Autocomplete: "off", Required: true, Focus: wrong,
 	}

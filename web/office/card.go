@@ -8,16 +8,16 @@ import (
 
 	"kartei/kit/fault"
 	"kartei/kit/vcard"
-	"kartei/web/say"
+	"kartei/web/i18n"
 )
 
 // card returns an entry as vCard 4.0. company is the name of a contact's firm.
-func (f *family) card(w say.Words, v values, company string, whole bool) string {
+func (f *family) card(w i18n.Words, v values, company string, whole bool) string {
 	return f.writeCard(vcard.New(f.cardKind()), w, v, company, whole)
 }
 
 // oldCard returns an entry as vCard 3.0, which Outlook and Apple read.
-func (f *family) oldCard(w say.Words, v values, company string) string {
+func (f *family) oldCard(w i18n.Words, v values, company string) string {
 	return f.writeCard(vcard.NewOld(f.cardKind()), w, v, company, true)
 }
 
@@ -28,7 +28,7 @@ func Card(record []byte, company string, old bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	f, w := &contacts, say.Words{Language: fault.German}
+	f, w := &contacts, i18n.Words{Language: fault.German}
 	if v["object"] == "company" {
 		f = &companies
 	}
@@ -46,7 +46,7 @@ func (f *family) cardKind() string {
 	return "individual"
 }
 
-func (f *family) writeCard(c *vcard.Card, w say.Words, v values, company string, whole bool) string {
+func (f *family) writeCard(c *vcard.Card, w i18n.Words, v values, company string, whole bool) string {
 	c.Add("FN", first(f.heading(v), v["email"], v["phone"], v["id"]))
 	c.Parts("N", v["lastName"], v["firstName"], "", v["title"], "")
 	if f == &companies {
@@ -60,7 +60,7 @@ func (f *family) writeCard(c *vcard.Card, w say.Words, v values, company string,
 	a := addressOf(v)
 	country := ""
 	if a.Country != "" {
-		country = say.Words{Language: "en"}.Country(a.Country)
+		country = i18n.Words{Language: "en"}.Country(a.Country)
 	}
 	c.Parts("ADR;TYPE=work", "", "", a.Street, a.City, a.Region, a.PostalCode, country)
 	c.Add("URL", v["website"])
@@ -98,7 +98,7 @@ func (f *family) addOwn(c *vcard.Card, v values) {
 // addNumbers adds the telephone numbers in a member of an entry, each as a telephone dials
 // it, and the text itself if it has none that is sure. A file keeps beside the first
 // number what was typed, if that is more than the number.
-func addNumbers(c *vcard.Card, w say.Words, name, typed string, entry values, whole bool) {
+func addNumbers(c *vcard.Card, w i18n.Words, name, typed string, entry values, whole bool) {
 	numbers := w.Numbers(typed, entry["address.country"])
 	if len(numbers) == 0 {
 		c.Add(name, typed)

@@ -11,7 +11,7 @@ import (
 	"kartei/api"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // caused is a change of a call, with its event and where that went.
@@ -135,13 +135,13 @@ var verbs = map[string]fault.Text{
 }
 
 // said says how far a delivery came.
-func (d *delivered) said(v *request) (kind look.Kind, text string) {
+func (d *delivered) said(v *request) (kind ui.Kind, text string) {
 	if len(d.Attempts) == 0 {
-		return look.Info, v.words.Say("steht noch aus", "not sent yet")
+		return ui.Info, v.words.Say("steht noch aus", "not sent yet")
 	}
 	last := d.Attempts[0]
 	if last.Status == "succeeded" {
-		return look.OK, strconv.Itoa(last.ResponseStatus) + v.words.Say(" in ", " in ") + strconv.FormatInt(last.ResponseTimeMs, 10) + " ms"
+		return ui.OK, strconv.Itoa(last.ResponseStatus) + v.words.Say(" in ", " in ") + strconv.FormatInt(last.ResponseTimeMs, 10) + " ms"
 	}
 	why := cmp.Or(last.ErrorCode, "HTTP_STATUS")
 	if last.ResponseStatus > 0 {
@@ -149,9 +149,9 @@ func (d *delivered) said(v *request) (kind look.Kind, text string) {
 	}
 	text = v.words.Say("Versuch ", "attempt ") + strconv.Itoa(last.Attempt) + "/10: " + why
 	if d.DueAt > 0 {
-		return look.Warn, text + v.words.Say(", der nächste ", ", the next ") + v.words.Time(d.DueAt.Time())
+		return ui.Warn, text + v.words.Say(", der nächste ", ", the next ") + v.words.Time(d.DueAt.Time())
 	}
-	return look.Bad, text
+	return ui.Bad, text
 }
 
 // resend sends an event of a call to an endpoint once more.

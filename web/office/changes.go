@@ -8,7 +8,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // changesPath is the list of changes of whole lists.
@@ -73,19 +73,19 @@ func (c *wholeChange) title(v *request, names map[string]string) string {
 }
 
 // badge says in a word where the change is.
-func (c *wholeChange) badge(v *request) (look.Kind, string) {
+func (c *wholeChange) badge(v *request) (ui.Kind, string) {
 	say := v.words.Say
 	switch {
 	case c.works() && c.Waits:
-		return look.Info, say("wartet", "waiting")
+		return ui.Info, say("wartet", "waiting")
 	case c.works():
-		return look.Info, say("läuft", "in progress")
+		return ui.Info, say("läuft", "in progress")
 	case c.State == "stopped":
-		return look.Warn, say("angehalten", "stopped")
+		return ui.Warn, say("angehalten", "stopped")
 	case c.State == "undone":
-		return look.Info, say("rückgängig gemacht", "undone")
+		return ui.Info, say("rückgängig gemacht", "undone")
 	}
-	return look.OK, say("fertig", "done")
+	return ui.OK, say("fertig", "done")
 }
 
 // step says what a job does.
@@ -180,7 +180,7 @@ func (v *request) changeOnAll(b *bulkDone) view {
 type changesPage struct {
 	list  []wholeChange
 	names map[string]string
-	pages look.Pages
+	pages ui.Pages
 }
 
 const changesShown = 20

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"fmt"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // changesView is the list of changes of whole lists.
@@ -35,7 +35,7 @@ func changesView(v *request, p changesPage) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.Head(v.words.Say("Änderungen ganzer Listen", "Changes of whole lists"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(v.words.Say("Änderungen ganzer Listen", "Changes of whole lists"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -52,13 +52,13 @@ func changesView(v *request, p changesPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = look.LinkButton(v.look().To("/contacts"), "users", v.words.Say("Zu den Kontakten", "To the contacts"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(v.look().To("/contacts"), "users", v.words.Say("Zu den Kontakten", "To the contacts"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Empty("list-filter", v.words.Say("Noch keine Änderung", "No change yet"), v.words.Say("Wählen Sie in einer Liste Einträge aus und dann „Alle Einträge dieser Liste“: So bekommen alle auf einmal ein Schlagwort, einen Eigentümer oder eine Sichtbarkeit.", "Select entries in a list and then “All entries of this list”: this gives all of them a tag, an owner or a visibility at once.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("list-filter", v.words.Say("Noch keine Änderung", "No change yet"), v.words.Say("Wählen Sie in einer Liste Einträge aus und dann „Alle Einträge dieser Liste“: So bekommen alle auf einmal ein Schlagwort, einen Eigentümer oder eine Sichtbarkeit.", "Select entries in a list and then “All entries of this list”: this gives all of them a tag, an owner or a visibility at once.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -72,7 +72,7 @@ func changesView(v *request, p changesPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Icon("list-filter").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon("list-filter").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -136,7 +136,7 @@ func changesView(v *request, p changesPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Ago(v.look(), c.CreatedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Ago(v.look(), c.CreatedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -149,7 +149,7 @@ func changesView(v *request, p changesPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Pager(v.look(), p.pages).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Pager(v.look(), p.pages).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -180,7 +180,7 @@ func changeBadge(v *request, c *wholeChange) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		kind, text := c.badge(v)
-		templ_7745c5c3_Err = look.Badge(kind, text).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Badge(kind, text).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -228,7 +228,7 @@ func changeView(v *request, p changePage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Head(p.title(v, p.names), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(p.title(v, p.names), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -255,12 +255,12 @@ func changeView(v *request, p changePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.State == "collecting" {
-				templ_7745c5c3_Err = look.Progress(fmt.Sprintf("%s …", p.step(v)), 0, 0, v.words.Plural(int(p.Records), "einer gefunden", "%d gefunden", "one found", "%d found")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Progress(fmt.Sprintf("%s …", p.step(v)), 0, 0, v.words.Plural(int(p.Records), "einer gefunden", "%d gefunden", "one found", "%d found")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = look.Progress(fmt.Sprintf("%s …", p.step(v)), p.Done, p.Records, v.words.Say(v.number(p.Done)+" von "+v.number(p.Records), v.number(p.Done)+" of "+v.number(p.Records))).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Progress(fmt.Sprintf("%s …", p.step(v)), p.Done, p.Records, v.words.Say(v.number(p.Done)+" von "+v.number(p.Records), v.number(p.Done)+" of "+v.number(p.Records))).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -324,7 +324,7 @@ func changeView(v *request, p changePage) templ.Component {
 					ctx = templ.InitializeContext(ctx)
 					return nil
 				})
-				templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Die Änderung wurde angehalten.", "The change was stopped."), p.why(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Banner(ui.Warn, v.words.Say("Die Änderung wurde angehalten.", "The change was stopped."), p.why(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -376,7 +376,7 @@ func changeView(v *request, p changePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = look.LinkButton(v.look().To(changesPath), "list-filter", v.words.Say("Alle Änderungen ganzer Listen", "All changes of whole lists"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(v.look().To(changesPath), "list-filter", v.words.Say("Alle Änderungen ganzer Listen", "All changes of whole lists"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -428,7 +428,7 @@ func changeActs(v *request, p changePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = look.LinkButton(v.look().To("/"+p.family().name), "chevron-left", v.words.Say("Zur Liste", "To the list"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(v.look().To("/"+p.family().name), "chevron-left", v.words.Say("Zur Liste", "To the list"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -483,7 +483,7 @@ func changeAct(v *request, path, icon, label, variant string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button(icon, label, variant, nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button(icon, label, variant, nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -685,7 +685,7 @@ func changeLeft(v *request, p changePage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("left", v.words.Say("Unverändert geblieben", "Left unchanged"), v.number(p.Counts["refused"]+p.Counts["kept"]), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("left", v.words.Say("Unverändert geblieben", "Left unchanged"), v.number(p.Counts["refused"]+p.Counts["kept"]), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

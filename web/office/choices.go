@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // showChoices answers a field that finds while one types, with the records of a
@@ -18,7 +18,7 @@ func showChoices(v *request) view {
 	if text != "" && len(s.exact) == 0 && v.URL.Query().Get("anew") == companies.name && v.session.may(companies.write) {
 		create = v.newCompany(text)
 	}
-	return view{status: http.StatusOK, body: look.OptionList(v.look(), v.URL.Query().Get("list"), s.choices, create)}
+	return view{status: http.StatusOK, body: ui.OptionList(v.look(), v.URL.Query().Get("list"), s.choices, create)}
 }
 
 // letters narrow a search to a family.

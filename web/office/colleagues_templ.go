@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // colleaguesView is the list of people for those who do not administer them.
 func colleaguesView(v *request, p colleaguesPage) templ.Component {
@@ -101,7 +101,7 @@ func colleaguesView(v *request, p colleaguesPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Suchen", "Search"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Suchen", "Search"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -153,7 +153,7 @@ func colleaguesView(v *request, p colleaguesPage) templ.Component {
 					ctx = templ.InitializeContext(ctx)
 					return nil
 				})
-				templ_7745c5c3_Err = look.Empty("user", v.words.Say("Niemand heißt so", "Nobody has this name"), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("user", v.words.Say("Niemand heißt so", "Nobody has this name"), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -167,7 +167,7 @@ func colleaguesView(v *request, p colleaguesPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Icon(c.icon()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Icon(c.icon()).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -175,7 +175,7 @@ func colleaguesView(v *request, p colleaguesPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Marked(c.Name, c.Marks).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Marked(c.Name, c.Marks).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -255,7 +255,7 @@ func colleaguesView(v *request, p colleaguesPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("people", v.words.Say("Wer zum Büro gehört", "Who belongs to the office"), count(v, len(p.list)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("people", v.words.Say("Wer zum Büro gehört", "Who belongs to the office"), count(v, len(p.list)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"kartei/kit/clock"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // A row that gives access or erases asks for a sign-in of the last ten minutes. Then
@@ -242,12 +242,12 @@ func (f *form) codes(body map[string]any) {
 }
 
 // fields are the fields of the form.
-func (f confirmForm) fields(v *request) (password, code look.Field) {
-	password = look.Field{Name: "password", ID: "f-confirm-password", Type: "password", Label: v.words.Say("Kennwort", "Password"), Autocomplete: "current-password", Required: true, Focus: true, Errors: present(f.wrong["password"])}
+func (f confirmForm) fields(v *request) (password, code ui.Field) {
+	password = ui.Field{Name: "password", ID: "f-confirm-password", Type: "password", Label: v.words.Say("Kennwort", "Password"), Autocomplete: "current-password", Required: true, Focus: true, Errors: present(f.wrong["password"])}
 	label := v.words.Say("Wiederherstellungscode", "Recovery code")
 	if f.factors.TOTP {
 		label = v.words.Say("Code aus der App oder ein Wiederherstellungscode", "Code from the app, or a recovery code")
 	}
-	code = look.Field{Name: "code", ID: "f-confirm-code", Label: label, Autocomplete: "one-time-code", Required: true, Errors: present(f.wrong["code"], f.wrong["recoveryCode"])}
+	code = ui.Field{Name: "code", ID: "f-confirm-code", Label: label, Autocomplete: "one-time-code", Required: true, Errors: present(f.wrong["code"], f.wrong["recoveryCode"])}
 	return password, code
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // consentPath is the page to which an application sends a person, who lets it act for
@@ -250,15 +250,15 @@ func (a *asked) lasting(v *request) string {
 }
 
 // environments is the choice between the live organization and its sandbox.
-func (a *asked) environments(v *request) look.Field {
-	f := look.Field{Name: "environment", Label: v.words.Say("Mit welchen Daten", "With which data"), Value: "live", Options: []look.Option{
+func (a *asked) environments(v *request) ui.Field {
+	f := ui.Field{Name: "environment", Label: v.words.Say("Mit welchen Daten", "With which data"), Value: "live", Options: []ui.Option{
 		{Value: "live", Text: a.Organization.Name, Hint: v.words.Say("Die wirklichen Daten des Büros.", "The real data of the office.")},
 	}}
 	if a.Organization.SandboxID != "" {
 		if a.answered != nil && a.answered.Get("environment") == "test" {
 			f.Value = "test"
 		}
-		f.Options = append(f.Options, look.Option{Value: "test", Text: "Sandbox", Hint: v.words.Say("Nur Testdaten, zum Ausprobieren.", "Test data only, to try the application.")})
+		f.Options = append(f.Options, ui.Option{Value: "test", Text: "Sandbox", Hint: v.words.Say("Nur Testdaten, zum Ausprobieren.", "Test data only, to try the application.")})
 	}
 	return f
 }

@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // consentView asks a person whether an application may act for them. Both answers weigh
 // the same.
@@ -129,7 +129,7 @@ func consentView(v *request, a asked) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Fact(v.words.Say("Wer fragt", "Who asks")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fact(v.words.Say("Wer fragt", "Who asks")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -248,7 +248,7 @@ func consentView(v *request, a asked) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Fact(v.words.Say("Danach geht es zu", "Afterwards you go to")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fact(v.words.Say("Danach geht es zu", "Afterwards you go to")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -287,13 +287,13 @@ func consentView(v *request, a asked) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Fact(v.words.Say("Sie sind", "You are")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fact(v.words.Say("Sie sind", "You are")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Facts().Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Facts().Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -312,7 +312,7 @@ func consentView(v *request, a asked) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Info, v.words.Say("Diese Anwendung ist in Ihrem Büro neu.", "This application is new to your office."), a.approving(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Info, v.words.Say("Diese Anwendung ist in Ihrem Büro neu.", "This application is new to your office."), a.approving(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -332,7 +332,7 @@ func consentView(v *request, a asked) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Haben Sie das Programm gerade selbst gestartet?", "Have you just started the program yourself?"), v.words.Say("Wenn nicht, lehnen Sie ab: Jedes Programm auf diesem Computer kann sich so nennen.", "If not, deny: every program on this computer can call itself that.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.words.Say("Haben Sie das Programm gerade selbst gestartet?", "Have you just started the program yourself?"), v.words.Say("Wenn nicht, lehnen Sie ab: Jedes Programm auf diesem Computer kann sich so nennen.", "If not, deny: every program on this computer can call itself that.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -352,7 +352,7 @@ func consentView(v *request, a asked) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Info, v.words.Say("Die API Ihrer Organisation ist ausgeschaltet.", "The API of your organization is switched off."), v.words.Say("Die Anwendung kann erst handeln, wenn sie eingeschaltet ist. In der Sandbox geht es gleich.", "The application can act once it is switched on. In the sandbox it can at once.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Info, v.words.Say("Die API Ihrer Organisation ist ausgeschaltet.", "The API of your organization is switched off."), v.words.Say("Die Anwendung kann erst handeln, wenn sie eingeschaltet ist. In der Sandbox geht es gleich.", "The application can act once it is switched on. In the sandbox it can at once.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -372,7 +372,7 @@ func consentView(v *request, a asked) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Bad, v.words.Say("Nicht verbunden", "Not connected"), a.wrong).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.words.Say("Nicht verbunden", "Not connected"), a.wrong).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -406,7 +406,7 @@ func consentView(v *request, a asked) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Radios(v.look(), a.environments(v)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Radios(v.look(), a.environments(v)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -728,16 +728,16 @@ func refusedView(v *request, title string, a asked) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if a.Refused != "off" {
-			templ_7745c5c3_Err = look.LinkButton(templ.SafeURL(consentPath+"?"+a.query), "refresh-cw", v.words.Say("Noch einmal versuchen", "Try again"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL(consentPath+"?"+a.query), "refresh-cw", v.words.Say("Noch einmal versuchen", "Try again"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = look.LinkButton(templ.SafeURL(a.Redirect), "", v.words.Say("Zurück zur Anwendung", "Back to the application"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL(a.Redirect), "", v.words.Say("Zurück zur Anwendung", "Back to the application"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(look.Own("/"), "", v.words.Say("Zur Startseite", "To the start page"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own("/"), "", v.words.Say("Zur Startseite", "To the start page"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -801,7 +801,7 @@ func backView(v *request, address string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(templ.SafeURL(address), "", v.words.Say("Weiter", "Go on"), "primary wide").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL(address), "", v.words.Say("Weiter", "Go on"), "primary wide").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

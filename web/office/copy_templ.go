@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // copyLines are the lines of a record's menu that copy: its link, its identifier, and
 // for people who write programs calls of the API.
@@ -50,7 +50,7 @@ func copyLines(v *request, f *family, record values) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("link").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("link").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -94,7 +94,7 @@ func copyLines(v *request, f *family, record values) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("copy").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("copy").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -116,7 +116,7 @@ func copyLines(v *request, f *family, record values) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if v.session.programs() {
-			templ_7745c5c3_Err = look.MenuButton("webhook", v.words.Say("Als curl kopieren …", "Copy as curl …"), "", "", templ.Attributes{"type": "button", "commandfor": "curl", "command": "show-modal"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.MenuButton("webhook", v.words.Say("Als curl kopieren …", "Copy as curl …"), "", "", templ.Attributes{"type": "button", "commandfor": "curl", "command": "show-modal"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -164,12 +164,12 @@ func copyDialog(v *request, f *family, record values, mayWrite bool) templ.Compo
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Code(v.words.Say("Lesen", "Read"), v.curls(f, record).get).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Code(v.words.Say("Lesen", "Read"), v.curls(f, record).get).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				if mayWrite {
-					templ_7745c5c3_Err = look.Code(v.words.Say("Ändern, wenn der Eintrag noch so ist wie hier", "Change, if the entry still is as shown here"), v.curls(f, record).patch).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Code(v.words.Say("Ändern, wenn der Eintrag noch so ist wie hier", "Change, if the entry still is as shown here"), v.curls(f, record).patch).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -190,7 +190,7 @@ func copyDialog(v *request, f *family, record values, mayWrite bool) templ.Compo
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Code("", v.curls(f, record).values).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Code("", v.curls(f, record).values).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -218,7 +218,7 @@ func copyDialog(v *request, f *family, record values, mayWrite bool) templ.Compo
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Dialog(v.look(), "curl", v.words.Say("Für Programme", "For programs")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Dialog(v.look(), "curl", v.words.Say("Für Programme", "For programs")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -3,7 +3,7 @@ package office
 import (
 	"strings"
 
-	"kartei/web/say"
+	"kartei/web/i18n"
 )
 
 // marks finds a word by what a user agent says of itself. The order counts: most
@@ -29,7 +29,7 @@ var systems = marks{
 }
 
 // deviceText says in words which device a user agent is.
-func deviceText(w say.Words, agent string) string {
+func deviceText(w i18n.Words, agent string) string {
 	browser, system := browsers.in(agent), systems.in(agent)
 	switch {
 	case browser == "" && system == "":

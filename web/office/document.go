@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // viewer is the view of a document's file: a page as a picture, or its text.
@@ -459,15 +459,15 @@ func (t *documentText) pieces() (list []piece) {
 func number(n int) string { return strconv.Itoa(n) }
 
 // views are the ways to show a document that has pictures.
-func (d *viewer) views(v *request) []look.Tab {
-	tab := func(name, zoom, view string) look.Tab {
+func (d *viewer) views(v *request) []ui.Tab {
+	tab := func(name, zoom, view string) ui.Tab {
 		here := d.asText == (view == "text") && (d.asText || zoom == d.zoom)
 		if zoom == fitWidth {
 			zoom = ""
 		}
-		return look.Tab{Name: name, Href: v.look().To(d.at("zoom", zoom, "view", view, "page", strconv.Itoa(d.number()))), Here: here}
+		return ui.Tab{Name: name, Href: v.look().To(d.at("zoom", zoom, "view", view, "page", strconv.Itoa(d.number()))), Here: here}
 	}
-	return []look.Tab{
+	return []ui.Tab{
 		tab(v.words.Say("Breite", "Width"), fitWidth, ""), tab(v.words.Number(100)+" %", natural, ""), tab(v.words.Number(150)+" %", large, ""),
 		tab(v.words.Say("Text", "Text"), d.zoom, "text"),
 	}

@@ -14,15 +14,15 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/web/look"
-	"kartei/web/say"
+	"kartei/web/i18n"
+	"kartei/web/ui"
 )
 
 // sortedNames returns the keys of a map in order.
 func sortedNames[M ~map[string]V, V any](m M) []string { return slices.Sorted(maps.Keys(m)) }
 
 // countText returns the number of records: 1.284, or 10.000+ where counting stops.
-func countText(w say.Words, c counted) string {
+func countText(w i18n.Words, c counted) string {
 	text := w.Number(c.Count)
 	if c.Capped {
 		text += "+"
@@ -62,7 +62,7 @@ func (m field) labelOf(value string) fault.Text {
 
 // telephone returns the address that dials a number of an entry, in the country of the
 // entry. It is empty for a text that is no number.
-func telephone(w say.Words, r values, number string) templ.SafeURL {
+func telephone(w i18n.Words, r values, number string) templ.SafeURL {
 	return templ.SafeURL(w.Telephone(number, r["address.country"]))
 }
 
@@ -101,7 +101,7 @@ func completed(address string) string {
 }
 
 // day returns a date of the form 2006-01-02 in words.
-func day(w say.Words, date string) string {
+func day(w i18n.Words, date string) string {
 	t, err := time.Parse(time.DateOnly, date)
 	if err != nil {
 		return date
@@ -111,7 +111,7 @@ func day(w say.Words, date string) string {
 }
 
 // waiting returns a time to wait in words.
-func waiting(w say.Words, d time.Duration) string {
+func waiting(w i18n.Words, d time.Duration) string {
 	n := int((d + time.Second - 1) / time.Second)
 	if n < 120 {
 		return w.Plural(n, "%d Sekunde", "%d Sekunden", "%d second", "%d seconds")
@@ -136,7 +136,7 @@ func searched(name, q string) string {
 }
 
 // sizeText returns the size of a file.
-func sizeText(w say.Words, bytes string) string {
+func sizeText(w i18n.Words, bytes string) string {
 	n, err := strconv.ParseInt(bytes, 10, 64)
 	if err != nil {
 		return ""
@@ -146,15 +146,15 @@ func sizeText(w say.Words, bytes string) string {
 
 // kind returns the tone of a message. A fault that passes by itself is only a
 // warning.
-func (p problemPage) kind() look.Kind {
+func (p problemPage) kind() ui.Kind {
 	if p.Wait > 0 || p.Elsewhere || p.Again != nil && p.RequestID == "" {
-		return look.Warn
+		return ui.Warn
 	}
-	return look.Bad
+	return ui.Bad
 }
 
 // waitText says how long to wait, or nothing.
-func waitText(w say.Words, d time.Duration) string {
+func waitText(w i18n.Words, d time.Duration) string {
 	if d <= 0 {
 		return ""
 	}
@@ -215,9 +215,9 @@ func capital(s string) string {
 }
 
 // tagsField returns the field in which tags are typed.
-func (f *family) tagsField(v *request, m look.Field) look.Combo {
+func (f *family) tagsField(v *request, m ui.Field) ui.Combo {
 	m.Placeholder = v.words.Say("Schlagwort …", "Tag …")
-	return look.Combo{Field: m, Source: "/choices/tags?family=" + f.name + "&list=f-" + m.Name + "-list", Offers: true}
+	return ui.Combo{Field: m, Source: "/choices/tags?family=" + f.name + "&list=f-" + m.Name + "-list", Offers: true}
 }
 
 // conflicting reports whether a member waits for a decision.
@@ -231,9 +231,9 @@ func (f recordForm) mayShare(v *request) bool {
 }
 
 // field returns the field in which a member is typed.
-func (m field) field(v *request, f recordForm, focus bool) look.Field {
+func (m field) field(v *request, f recordForm, focus bool) ui.Field {
 	l := v.words.Language
-	out := look.Field{
+	out := ui.Field{
 		Name: m.name, Label: m.label.In(l), Hint: m.hint.In(l), Value: m.typed(v, f.typed[m.name]), Required: m.required, Focus: focus,
 		Type: m.inputType(), Autocomplete: "off", Rows: 3,
 	}
@@ -254,14 +254,14 @@ func (m field) field(v *request, f recordForm, focus bool) look.Field {
 		out.More = v.look().Get("/tasks/due").On("input changed delay:150ms").Target("#f-" + m.name + "-hint").MorphInside().Newest()
 	}
 	if (m.kind == choice || m.kind == countryField) && !m.required {
-		out.Options = append(out.Options, look.Option{Text: "–"})
+		out.Options = append(out.Options, ui.Option{Text: "–"})
 	}
 	for _, o := range m.options {
-		out.Options = append(out.Options, look.Option{Value: o.value, Text: o.label.In(l)})
+		out.Options = append(out.Options, ui.Option{Value: o.value, Text: o.label.In(l)})
 	}
 	if m.kind == countryField {
 		for _, c := range v.words.Countries() {
-			out.Options = append(out.Options, look.Option{Value: c.Code, Text: c.Name})
+			out.Options = append(out.Options, ui.Option{Value: c.Code, Text: c.Name})
 		}
 	}
 	if m.kind == emailField || m.kind == linkField {
@@ -271,8 +271,8 @@ func (m field) field(v *request, f recordForm, focus bool) look.Field {
 }
 
 // combo returns the field in which a reference is found by typing.
-func (m field) combo(v *request, f recordForm, focus bool) look.Combo {
-	c := look.Combo{Field: m.field(v, f, focus), Text: f.names[f.typed[m.name]], Source: "/choices/" + m.to + "?list=f-" + m.name + "-list", Offers: m.to == "people"}
+func (m field) combo(v *request, f recordForm, focus bool) ui.Combo {
+	c := ui.Combo{Field: m.field(v, f, focus), Text: f.names[f.typed[m.name]], Source: "/choices/" + m.to + "?list=f-" + m.name + "-list", Offers: m.to == "people"}
 	if f.family == &contacts && v.mayMake(m) {
 		c.Source += "&anew=" + m.to
 	}
@@ -367,7 +367,7 @@ func (m field) stored(v *request, typed, before string) string {
 	case m.kind == linkField:
 		return completed(typed)
 	case m.kind == languageField:
-		return say.ReadTongue(typed)
+		return i18n.ReadTongue(typed)
 	case m.kind == dayField:
 		if t, err := time.Parse("2.1.2006", typed); err == nil {
 			return t.Format(time.DateOnly)
@@ -396,28 +396,28 @@ func (v *request) zone() *time.Location {
 }
 
 // wrongs are the lines above a form that was refused.
-func (f recordForm) wrongs(v *request) []look.Wrong {
-	var list []look.Wrong
+func (f recordForm) wrongs(v *request) []ui.Wrong {
+	var list []ui.Wrong
 	for _, m := range f.family.fields {
 		if text := f.wrong[m.name]; text != "" {
-			list = append(list, look.Wrong{ID: "f-" + m.name, Label: m.label.In(v.words.Language), Text: text})
+			list = append(list, ui.Wrong{ID: "f-" + m.name, Label: m.label.In(v.words.Language), Text: text})
 		}
 	}
 	return list
 }
 
 // columns are the heads of the table of tasks or documents.
-func (l recordList) columns(v *request) []look.Column {
+func (l recordList) columns(v *request) []ui.Column {
 	say := v.words.Say
-	about := look.Column{Name: aboutLabel(v), Class: "wide"}
+	about := ui.Column{Name: aboutLabel(v), Class: "wide"}
 	if l.family == &tasks {
-		return []look.Column{{Name: say("Aufgabe", "Task"), Class: "main"}, about, {Name: say("Zuständig", "Assignee"), Class: "wide"}, {Name: say("Fällig", "Due"), Class: "when"}}
+		return []ui.Column{{Name: say("Aufgabe", "Task"), Class: "main"}, about, {Name: say("Zuständig", "Assignee"), Class: "wide"}, {Name: say("Fällig", "Due"), Class: "when"}}
 	}
-	return []look.Column{{Name: "Name", Class: "main"}, about, {Name: say("Größe", "Size"), Class: "num"}, {Name: say("Geändert", "Changed"), Class: "when"}}
+	return []ui.Column{{Name: "Name", Class: "main"}, about, {Name: say("Größe", "Size"), Class: "num"}, {Name: say("Geändert", "Changed"), Class: "when"}}
 }
 
 // pages are the neighbouring pages of a list.
-func (l recordList) pages(v *request) (p look.Pages) {
+func (l recordList) pages(v *request) (p ui.Pages) {
 	if at, more := l.newer(); more {
 		p.Newer = v.look().To(at.at("/" + l.family.name))
 	}
@@ -438,11 +438,11 @@ func (p recordPage) beneath() string {
 }
 
 // moments are the changes of a record, for the timeline.
-func (p recordPage) moments(v *request) []look.Moment {
-	var list []look.Moment
+func (p recordPage) moments(v *request) []ui.Moment {
+	var list []ui.Moment
 	for _, c := range p.history {
 		t, _ := timeOf(c.Time)
-		m := look.Moment{At: t, Who: p.names[c.Principal], Icon: "pencil", Text: v.labels(p.family, c.Members) + v.words.Say(" geändert", " changed")}
+		m := ui.Moment{At: t, Who: p.names[c.Principal], Icon: "pencil", Text: v.labels(p.family, c.Members) + v.words.Say(" geändert", " changed")}
 		switch c.Act {
 		case "created":
 			m.Icon, m.Text = "plus", v.words.Say("angelegt", "created")
@@ -465,20 +465,20 @@ func timeOf(at string) (time.Time, bool) {
 func (f *family) lower() string { return strings.ToLower(f.one.EN) }
 
 // shown returns the note as it is drawn.
-func (t *toast) shown() look.Toast {
-	out := look.Toast{Kind: look.OK, Text: t.Text, Log: t.Log, Href: t.Href, HrefText: t.HrefText}
+func (t *toast) shown() ui.Toast {
+	out := ui.Toast{Kind: ui.OK, Text: t.Text, Log: t.Log, Href: t.Href, HrefText: t.HrefText}
 	if t.Bad {
-		out.Kind = look.Bad
+		out.Kind = ui.Bad
 	}
 	if u := t.Undo; u != nil {
 		out.Undo = u.Action
-		out.Hidden = []look.Hidden{{Name: tokenField, Value: u.Token}, {Name: revisionField, Value: strconv.FormatInt(u.Revision, 10)}, {Name: undoField, Value: "1"}}
+		out.Hidden = []ui.Hidden{{Name: tokenField, Value: u.Token}, {Name: revisionField, Value: strconv.FormatInt(u.Revision, 10)}, {Name: undoField, Value: "1"}}
 		if u.Back != "" {
-			out.Hidden = append(out.Hidden, look.Hidden{Name: backField, Value: u.Back})
+			out.Hidden = append(out.Hidden, ui.Hidden{Name: backField, Value: u.Back})
 		}
 		out.Hidden = append(out.Hidden, u.Fields...)
 		for _, name := range sortedNames(u.Set) {
-			out.Hidden = append(out.Hidden, look.Hidden{Name: wasPrefix + name, Value: u.Was[name]}, look.Hidden{Name: name, Value: u.Set[name]})
+			out.Hidden = append(out.Hidden, ui.Hidden{Name: wasPrefix + name, Value: u.Was[name]}, ui.Hidden{Name: name, Value: u.Set[name]})
 		}
 	}
 	return out

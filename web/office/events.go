@@ -10,7 +10,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // eventsPath is the page of the feed: what changed among the records that the person may
@@ -51,7 +51,7 @@ func (e *eventInfo) record() templ.SafeURL {
 	case e.sandbox && !strings.HasPrefix(path, settingsPath):
 		path = sandboxPath + path
 	}
-	return look.Own(path)
+	return ui.Own(path)
 }
 
 // changed are the members that changed, in words.
@@ -79,7 +79,7 @@ type eventsPage struct {
 	object       string
 	since, until string
 	period       period
-	pages        look.Pages
+	pages        ui.Pages
 }
 
 const eventsShown = 50
@@ -134,7 +134,7 @@ func showEvents(v *request) view {
 	}
 	if before, err := clock.Parse(q.Get("before")); err == nil {
 		filter["until"] = before
-		p.pages.Newer = look.Own(p.at(0))
+		p.pages.Newer = ui.Own(p.at(0))
 	}
 	found, err := ask[feed](v, "events.feed", arguments{body: filter, sandbox: p.sandbox})
 	if err != nil {
@@ -142,7 +142,7 @@ func showEvents(v *request) view {
 	}
 	p.events = found.Data
 	if found.Next != 0 {
-		p.pages.Older = look.Own(p.at(found.Next))
+		p.pages.Older = ui.Own(p.at(found.Next))
 	}
 	if err := together(
 		func() error { return v.nameEvents(p.events, p.sandbox, p.titles, p.names) },
@@ -193,10 +193,10 @@ func (p *eventsPage) at(before clock.Micros) string {
 }
 
 // tabs are the environments.
-func (p *eventsPage) tabs() []look.Tab {
+func (p *eventsPage) tabs() []ui.Tab {
 	live, test := *p, *p
 	live.sandbox, test.sandbox = false, true
-	return []look.Tab{{Name: "Live", Href: look.Own(live.at(0)), Here: !p.sandbox}, {Name: "Test", Href: look.Own(test.at(0)), Here: p.sandbox}}
+	return []ui.Tab{{Name: "Live", Href: ui.Own(live.at(0)), Here: !p.sandbox}, {Name: "Test", Href: ui.Own(test.at(0)), Here: p.sandbox}}
 }
 
 // narrowed reports whether a filter is set.

@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // eventsView is the feed.
 func eventsView(v *request, p eventsPage) templ.Component {
@@ -32,7 +32,7 @@ func eventsView(v *request, p eventsPage) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.TabList(v.words.Say("Umgebung", "Environment"), p.tabs()).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.TabList(v.words.Say("Umgebung", "Environment"), p.tabs()).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -200,7 +200,7 @@ func eventsView(v *request, p eventsPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Anwenden", "Apply"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Anwenden", "Apply"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -241,19 +241,19 @@ func eventsView(v *request, p eventsPage) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if p.narrowed() {
-					templ_7745c5c3_Err = look.LinkButton(look.Own(eventsPath), "", v.words.Say("Ohne Filter", "Without filters"), "").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Own(eventsPath), "", v.words.Say("Ohne Filter", "Without filters"), "").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = look.LinkButton(look.Own(webhooksPath), "webhook", "Webhooks", "").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Own(webhooksPath), "webhook", "Webhooks", "").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Empty("history", v.words.Say("Kein Ereignis", "No event"), v.words.Say("Was sich an Kontakten, Firmen, Aufgaben und Dokumenten ändert, steht hier 30 Tage lang. Programme lesen dasselbe über die API, oder bekommen es als Webhook.", "What changes in contacts, companies, tasks and documents stays here for 30 days. Programs read the same through the API, or get it as a webhook.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("history", v.words.Say("Kein Ereignis", "No event"), v.words.Say("Was sich an Kontakten, Firmen, Aufgaben und Dokumenten ändert, steht hier 30 Tage lang. Programme lesen dasselbe über die API, oder bekommen es als Webhook.", "What changes in contacts, companies, tasks and documents stays here for 30 days. Programs read the same through the API, or get it as a webhook.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -286,7 +286,7 @@ func eventsView(v *request, p eventsPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Icon(e.icon()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon(e.icon()).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -295,9 +295,9 @@ func eventsView(v *request, p eventsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var15 templ.SafeURL
-				templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(eventPath(e.ID)))
+				templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(eventPath(e.ID)))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/events.templ`, Line: 43, Col: 50}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/events.templ`, Line: 43, Col: 48}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 				if templ_7745c5c3_Err != nil {
@@ -310,7 +310,7 @@ func eventsView(v *request, p eventsPage) templ.Component {
 				var templ_7745c5c3_Var16 string
 				templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(eventText(v, e.Type))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/events.templ`, Line: 43, Col: 75}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/events.templ`, Line: 43, Col: 73}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 				if templ_7745c5c3_Err != nil {
@@ -349,7 +349,7 @@ func eventsView(v *request, p eventsPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Ago(v.look(), e.CreatedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Ago(v.look(), e.CreatedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -362,7 +362,7 @@ func eventsView(v *request, p eventsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Pager(v.look(), p.pages).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Pager(v.look(), p.pages).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -399,19 +399,19 @@ func outcomeView(v *request, o outcome) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if o.Succeeded > 0 {
-				templ_7745c5c3_Err = look.Badge(look.OK, v.words.Say("zugestellt", "delivered")+several(v, o.Succeeded)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Badge(ui.OK, v.words.Say("zugestellt", "delivered")+several(v, o.Succeeded)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			if o.Due > 0 {
-				templ_7745c5c3_Err = look.Badge(look.Info, v.words.Say("steht aus", "to be delivered")+several(v, o.Due)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Badge(ui.Info, v.words.Say("steht aus", "to be delivered")+several(v, o.Due)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			if o.Failed > 0 {
-				templ_7745c5c3_Err = look.Badge(look.Bad, v.words.Say("gescheitert", "failed")+several(v, o.Failed)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Badge(ui.Bad, v.words.Say("gescheitert", "failed")+several(v, o.Failed)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -556,7 +556,7 @@ func oneEventView(v *request, p oneEvent) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Info, p.sent.text(v), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var26), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Info, p.sent.text(v), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var26), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -638,7 +638,7 @@ func oneEventView(v *request, p oneEvent) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Art", "Type")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Art", "Type")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -715,7 +715,7 @@ func oneEventView(v *request, p oneEvent) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Eintrag", "Record")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var33), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Eintrag", "Record")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var33), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -747,7 +747,7 @@ func oneEventView(v *request, p oneEvent) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(v.words.Say("Geändert", "Changed")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.words.Say("Geändert", "Changed")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -788,7 +788,7 @@ func oneEventView(v *request, p oneEvent) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(v.words.Say("Von", "By")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var39), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.words.Say("Von", "By")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var39), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -820,7 +820,7 @@ func oneEventView(v *request, p oneEvent) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Wann", "When")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Wann", "When")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -847,9 +847,9 @@ func oneEventView(v *request, p oneEvent) templ.Component {
 								return templ_7745c5c3_Err
 							}
 							var templ_7745c5c3_Var44 templ.SafeURL
-							templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(requestsPath + "/" + p.event.RequestID))
+							templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(requestsPath + "/" + p.event.RequestID))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/events.templ`, Line: 126, Col: 64}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/events.templ`, Line: 126, Col: 62}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var44))
 							if templ_7745c5c3_Err != nil {
@@ -862,7 +862,7 @@ func oneEventView(v *request, p oneEvent) templ.Component {
 							var templ_7745c5c3_Var45 string
 							templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.JoinStringErrs(p.event.RequestID)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/events.templ`, Line: 126, Col: 92}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/events.templ`, Line: 126, Col: 90}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var45))
 							if templ_7745c5c3_Err != nil {
@@ -893,7 +893,7 @@ func oneEventView(v *request, p oneEvent) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(v.words.Say("Aufruf", "Call")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var43), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.words.Say("Aufruf", "Call")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var43), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -914,25 +914,25 @@ func oneEventView(v *request, p oneEvent) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = look.Copyable(v.look(), p.event.ID).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Copyable(v.look(), p.event.ID).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Kennung", "Id")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var47), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Kennung", "Id")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var47), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Facts().Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Facts().Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("event", v.words.Say("Das Ereignis", "The event"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var27), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("event", v.words.Say("Das Ereignis", "The event"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var27), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -973,9 +973,9 @@ func oneEventView(v *request, p oneEvent) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var50 templ.SafeURL
-				templ_7745c5c3_Var50, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(w.endpoint().path()))
+				templ_7745c5c3_Var50, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(w.endpoint().path()))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/events.templ`, Line: 142, Col: 68}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/events.templ`, Line: 142, Col: 66}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var50))
 				if templ_7745c5c3_Err != nil {
@@ -988,7 +988,7 @@ func oneEventView(v *request, p oneEvent) templ.Component {
 				var templ_7745c5c3_Var51 string
 				templ_7745c5c3_Var51, templ_7745c5c3_Err = templ.JoinStringErrs(w.Name)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/events.templ`, Line: 142, Col: 84}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/events.templ`, Line: 142, Col: 82}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var51))
 				if templ_7745c5c3_Err != nil {
@@ -1075,7 +1075,7 @@ func oneEventView(v *request, p oneEvent) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Button("refresh-cw", v.words.Say("Erneut senden", "Resend"), "", templ.Attributes{"aria-label": v.words.Say("Erneut senden an ", "Resend to ") + w.Name}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Button("refresh-cw", v.words.Say("Erneut senden", "Resend"), "", templ.Attributes{"aria-label": v.words.Say("Erneut senden an ", "Resend to ") + w.Name}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1087,7 +1087,7 @@ func oneEventView(v *request, p oneEvent) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("deliveries", v.words.Say("Zustellungen", "Deliveries"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var48), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("deliveries", v.words.Say("Zustellungen", "Deliveries"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var48), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

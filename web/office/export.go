@@ -9,7 +9,7 @@ import (
 
 	spreadsheet "kartei/kit/sheet"
 	"kartei/kit/vcard"
-	"kartei/web/say"
+	"kartei/web/i18n"
 )
 
 // exportPage is the number of records that are read at once for a file.
@@ -202,7 +202,7 @@ func (e *export) vcards(w http.ResponseWriter) error {
 	return e.each(w, func(r values) error {
 		card := e.family.card
 		if e.old {
-			card = func(w say.Words, r values, company string, _ bool) string { return e.family.oldCard(w, r, company) }
+			card = func(w i18n.Words, r values, company string, _ bool) string { return e.family.oldCard(w, r, company) }
 		}
 		_, err := io.WriteString(w, card(e.v.words, r, e.names[r["companyId"]], true))
 		return err

@@ -39,7 +39,7 @@ const (
 	linkField  fieldKind = "url"
 	dayField   fieldKind = "date"
 	// momentField is a day with the time of the day, in the person's time zone. It is
-	// typed in words: see say.ReadDue.
+	// typed in words: see i18n.ReadDue.
 	momentField fieldKind = "moment"
 	choice      fieldKind = "choice"
 	// countryField is a country by its code.

@@ -22,7 +22,7 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/leaktest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 	"kartei/web"
 	"kartei/web/office"
 
@@ -252,7 +252,7 @@ func (s *stream) line(t testing.TB) string {
 			t.Error("the stream has ended")
 		}
 		return line
-	case <-patience.New().Stuck():
+	case <-waittest.New().Stuck():
 		t.Error("the stream says nothing")
 	}
 	return ""
@@ -262,7 +262,7 @@ func (s *stream) line(t testing.TB) string {
 // between its look at the clock and its wait needs another move.
 func (s *stream) wake(t testing.TB, c *clock.Fake) (line string, open bool) {
 	t.Helper()
-	stuck := patience.New()
+	stuck := waittest.New()
 	for {
 		waited := c.Waited()
 		c.Advance(25 * time.Second)
@@ -285,7 +285,7 @@ func (s *stream) ends(t testing.TB) {
 			if !open {
 				return
 			}
-		case <-patience.New().Stuck():
+		case <-waittest.New().Stuck():
 			t.Fatal("the stream does not end")
 		}
 	}

@@ -5,12 +5,12 @@ import (
 	"net/url"
 	"strings"
 
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // helpPage is what the page of help shows.
 type helpPage struct {
-	frame look.Frame
+	frame ui.Frame
 	// back is the page that the switch of the keys leads back to.
 	back string
 	// inside says that the help stands over a page, and not on its own.
@@ -23,7 +23,7 @@ func showHelp(v *request) view {
 	title := v.words.Say("Hilfe", "Help")
 	p := helpPage{frame: v.frame(title, "help"), back: "/help", inside: v.part("sheet")}
 	if v.part("commands") {
-		return view{status: http.StatusOK, body: look.Palette(p.frame)}
+		return view{status: http.StatusOK, body: ui.Palette(p.frame)}
 	}
 	if !p.inside {
 		return v.ok(title, "help", helpView(v, p))

@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // helpView is the page of help.
 func helpView(v *request, p helpPage) templ.Component {
@@ -32,7 +32,7 @@ func helpView(v *request, p helpPage) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.Head(v.words.Say("Hilfe", "Help"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(v.words.Say("Hilfe", "Help"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -128,7 +128,7 @@ func helpSheet(v *request, p helpPage) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = look.Caps(v.look(), c.Keys).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Caps(v.look(), c.Keys).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -162,7 +162,7 @@ func helpSheet(v *request, p helpPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("help-keys", v.words.Say("Tasten", "Keys"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("help-keys", v.words.Say("Tasten", "Keys"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -184,7 +184,7 @@ func helpSheet(v *request, p helpPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("help-search", v.words.Say("Suche", "Search"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("help-search", v.words.Say("Suche", "Search"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -229,7 +229,7 @@ func helpSheet(v *request, p helpPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("help-rights", v.words.Say("Wer was sieht", "Who sees what"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("help-rights", v.words.Say("Wer was sieht", "Who sees what"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -290,7 +290,7 @@ func helpSheet(v *request, p helpPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("help-people", v.words.Say("Wenn Sie nicht weiterkommen", "If you are stuck"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("help-people", v.words.Say("Wenn Sie nicht weiterkommen", "If you are stuck"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -389,7 +389,7 @@ func keySwitch(v *request, p helpPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Button("keyboard", v.words.Say("Ausschalten", "Switch off"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("keyboard", v.words.Say("Ausschalten", "Switch off"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -432,7 +432,7 @@ func keySwitch(v *request, p helpPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Button("keyboard", v.words.Say("Einschalten", "Switch on"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("keyboard", v.words.Say("Einschalten", "Switch on"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

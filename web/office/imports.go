@@ -14,7 +14,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	spreadsheet "kartei/kit/sheet"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // dataPath is the page of what moves in and out as a whole.
@@ -199,9 +199,9 @@ func (p *importProblem) value() string {
 type importsPage struct {
 	list  []importInfo
 	names map[string]string
-	pages look.Pages
+	pages ui.Pages
 	// people are whom an admin may choose for an export.
-	people look.Field
+	people ui.Field
 }
 
 const importsShown = 20
@@ -219,7 +219,7 @@ func showData(v *request) view {
 		if err != nil {
 			return v.failed(err)
 		}
-		p.people = look.Field{Name: "id", Label: v.words.Say("Person oder Dienstkonto", "Person or service account"), Value: v.session.Principal.ID, Options: options}
+		p.people = ui.Field{Name: "id", Label: v.words.Say("Person oder Dienstkonto", "Person or service account"), Value: v.session.Principal.ID, Options: options}
 	}
 	return v.settings(dataPath, v.words.Say("Daten", "Data"), dataView(v, p))
 }
@@ -233,10 +233,10 @@ func (p *importsPage) read(v *request) error {
 	}
 	p.list = found.Data
 	if after != "" {
-		p.pages.Newer = look.Own(dataPath)
+		p.pages.Newer = ui.Own(dataPath)
 	}
 	if found.HasMore {
-		p.pages.Older = look.Own(dataPath + "?" + url.Values{"after": {p.list[len(p.list)-1].ID}}.Encode())
+		p.pages.Older = ui.Own(dataPath + "?" + url.Values{"after": {p.list[len(p.list)-1].ID}}.Encode())
 	}
 	var owners []string
 	for _, i := range p.list {
@@ -327,7 +327,7 @@ type importPage struct {
 	// reader sees.
 	lines  []importLine
 	titles map[string]string
-	pages  look.Pages
+	pages  ui.Pages
 	// edit shows the columns also after a dry run.
 	edit  bool
 	wrong map[string]string
@@ -376,10 +376,10 @@ func (p *importPage) problems(v *request) error {
 	}
 	p.lines = found.Data
 	if after > 0 {
-		p.pages.Newer = look.Own(p.path())
+		p.pages.Newer = ui.Own(p.path())
 	}
 	if found.HasMore {
-		p.pages.Older = look.Own(fmt.Sprintf("%s?after=%d", p.path(), p.lines[len(p.lines)-1].Number))
+		p.pages.Older = ui.Own(fmt.Sprintf("%s?after=%d", p.path(), p.lines[len(p.lines)-1].Number))
 	}
 	var ids []string
 	for _, l := range p.lines {
@@ -435,17 +435,17 @@ func targetLabel(v *request, name string) string {
 
 // columnFields are the fields of the columns: those that become a member, and the
 // others.
-func (p *importPage) columnFields(v *request) (used, unused []look.Field) {
-	options := []look.Option{{Text: v.words.Say("nicht übernehmen", "leave out")}}
+func (p *importPage) columnFields(v *request) (used, unused []ui.Field) {
+	options := []ui.Option{{Text: v.words.Say("nicht übernehmen", "leave out")}}
 	for _, t := range importTargets {
-		options = append(options, look.Option{Value: t.name, Text: t.label.In(v.words.Language)})
+		options = append(options, ui.Option{Value: t.name, Text: t.label.In(v.words.Language)})
 	}
 	for i, c := range p.Columns {
 		if p.Format == "vcard" && len(c.Samples) == 0 { // no card of the file has it
 			continue
 		}
 		name := fmt.Sprintf("target.%d", i)
-		f := look.Field{Name: name, Label: first(p.heading(v, &c), v.words.Say("ohne Überschrift", "without a heading")), Hint: strings.Join(c.Samples, " · "), Value: c.Target, Options: options,
+		f := ui.Field{Name: name, Label: first(p.heading(v, &c), v.words.Say("ohne Überschrift", "without a heading")), Hint: strings.Join(c.Samples, " · "), Value: c.Target, Options: options,
 			Errors: present(p.wrong[fmt.Sprintf("targets[%d]", i)])}
 		if c.Target == "" && len(f.Errors) == 0 {
 			unused = append(unused, f)
@@ -457,7 +457,7 @@ func (p *importPage) columnFields(v *request) (used, unused []look.Field) {
 }
 
 // optionFields are the other choices.
-func (p *importPage) optionFields(v *request) map[string]look.Field {
+func (p *importPage) optionFields(v *request) map[string]ui.Field {
 	say := v.words.Say
 	dates := "dayFirst"
 	if p.Options.MonthFirst {
@@ -467,17 +467,17 @@ func (p *importPage) optionFields(v *request) map[string]look.Field {
 	if p.Options.Companies {
 		records = "companies"
 	}
-	return map[string]look.Field{
-		"records": {Name: "records", Label: say("Was die Zeilen sind", "What the rows are"), Value: records, Errors: present(p.wrong["companies"]), Options: []look.Option{
+	return map[string]ui.Field{
+		"records": {Name: "records", Label: say("Was die Zeilen sind", "What the rows are"), Value: records, Errors: present(p.wrong["companies"]), Options: []ui.Option{
 			{Value: "contacts", Text: say("Kontakte (Firma als Spalte)", "Contacts (company as a column)")}, {Value: "companies", Text: say("Firmen", "Companies")}}},
 		"duplicates": {Name: "duplicates", Label: say("Wenn es den Kontakt schon gibt", "If a contact is there already"), Value: p.Options.Duplicates, Errors: present(p.wrong["duplicates"]),
 			Hint: say("Denselben Kontakt erkennt Kartei an der externen Kennung, oder an E-Mail-Adresse oder Telefonnummer, wenn der Name nicht widerspricht.", "Kartei recognizes the same contact by the external ID, or by email address or telephone number if the names do not contradict."),
-			Options: []look.Option{
+			Options: []ui.Option{
 				{Value: "skip", Text: say("Nicht ändern", "Leave it as it is")},
 				{Value: "fill", Text: say("Leere Felder ergänzen", "Fill in what is empty")},
 				{Value: "replace", Text: say("Alles überschreiben, was die Datei enthält", "Replace everything that the file has")},
 			}},
-		"dates": {Name: "dates", Label: say("Datumsangaben mit Schrägstrich", "Dates with slashes"), Value: dates, Hint: say("Gilt, wenn die Spalte selbst die Reihenfolge nicht erkennen lässt.", "Used if the column itself does not show the order."), Options: []look.Option{
+		"dates": {Name: "dates", Label: say("Datumsangaben mit Schrägstrich", "Dates with slashes"), Value: dates, Hint: say("Gilt, wenn die Spalte selbst die Reihenfolge nicht erkennen lässt.", "Used if the column itself does not show the order."), Options: []ui.Option{
 			{Value: "dayFirst", Text: say("31/12/1984, Tag zuerst", "31/12/1984, day first")}, {Value: "monthFirst", Text: say("12/31/1984, Monat zuerst", "12/31/1984, month first")}}},
 		"tags": {Name: "tags", Label: say("Schlagworte für alle", "Tags for all"), Value: strings.Join(p.Options.Tags, ", "), Errors: present(p.wrong["tags"]), Optional: true,
 			Hint: say("Mit Kommas getrennt, zum Beispiel: Umzug 2026", "Separated by commas, for example: Move 2026")},
@@ -485,11 +485,11 @@ func (p *importPage) optionFields(v *request) map[string]look.Field {
 }
 
 // wrongs are the fields in the order of the form, for the summary.
-func (p *importPage) wrongs(v *request) (list []look.Field) {
+func (p *importPage) wrongs(v *request) (list []ui.Field) {
 	used, unused := p.columnFields(v)
 	o := p.optionFields(v)
 	if why := p.wrong["targets"]; why != "" && len(p.Columns) > 0 {
-		list = append(list, look.Field{Name: "target.0", Label: v.words.Say("Spalten", "Columns"), Errors: []string{why}})
+		list = append(list, ui.Field{Name: "target.0", Label: v.words.Say("Spalten", "Columns"), Errors: []string{why}})
 	}
 	return append(append(append(list, used...), unused...), o["duplicates"], o["tags"])
 }
@@ -707,25 +707,25 @@ func lineLabel(v *request, name string, would bool) string {
 }
 
 // badge is the state of an import as a badge.
-func (i *importInfo) badge(v *request) (look.Kind, string) {
+func (i *importInfo) badge(v *request) (ui.Kind, string) {
 	say := v.words.Say
 	switch i.State {
 	case "receiving":
-		return look.Plain, say("Datei unvollständig", "file incomplete")
+		return ui.Plain, say("Datei unvollständig", "file incomplete")
 	case "reading", "checking", "running", "undoing":
-		return look.Info, i.step(v)
+		return ui.Info, i.step(v)
 	case "unreadable":
-		return look.Bad, say("nicht lesbar", "unreadable")
+		return ui.Bad, say("nicht lesbar", "unreadable")
 	case "mapping":
-		return look.Warn, say("Spalten zuordnen", "map the columns")
+		return ui.Warn, say("Spalten zuordnen", "map the columns")
 	case "checked":
-		return look.Warn, say("geprüft, noch nicht importiert", "checked, not imported yet")
+		return ui.Warn, say("geprüft, noch nicht importiert", "checked, not imported yet")
 	case "stopped":
-		return look.Bad, say("angehalten", "stopped")
+		return ui.Bad, say("angehalten", "stopped")
 	case "undone":
-		return look.Plain, say("rückgängig gemacht", "undone")
+		return ui.Plain, say("rückgängig gemacht", "undone")
 	}
-	return look.OK, say("importiert", "imported")
+	return ui.OK, say("importiert", "imported")
 }
 
 // step says what a job does.

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"fmt"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // dataView is the list of imports, and what can be taken along.
@@ -96,13 +96,13 @@ func importsView(v *request, p importsPage) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = look.LinkButton(look.Own(dataPath+"/new"), "upload", v.words.Say("Kontakte importieren", "Import contacts"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Own(dataPath+"/new"), "upload", v.words.Say("Kontakte importieren", "Import contacts"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Empty("upload", v.words.Say("Noch kein Import", "No import yet"), v.words.Say("Übernehmen Sie Kontakte aus Outlook, Google, Excel oder einem anderen Programm: als Excel- oder CSV-Tabelle oder als vCard.", "Import contacts from Outlook, Google, Excel or another program, as an Excel or CSV file or as vCards.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("upload", v.words.Say("Noch kein Import", "No import yet"), v.words.Say("Übernehmen Sie Kontakte aus Outlook, Google, Excel oder einem anderen Programm: als Excel- oder CSV-Tabelle oder als vCard.", "Import contacts from Outlook, Google, Excel or another program, as an Excel or CSV file or as vCards.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -116,7 +116,7 @@ func importsView(v *request, p importsPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Icon("file-spreadsheet").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Icon("file-spreadsheet").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -125,9 +125,9 @@ func importsView(v *request, p importsPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var5 templ.SafeURL
-					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(i.path()))
+					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(i.path()))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 30, Col: 44}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 30, Col: 42}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 					if templ_7745c5c3_Err != nil {
@@ -140,7 +140,7 @@ func importsView(v *request, p importsPage) templ.Component {
 					var templ_7745c5c3_Var6 string
 					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(i.title(v))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 30, Col: 64}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 30, Col: 62}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 					if templ_7745c5c3_Err != nil {
@@ -180,7 +180,7 @@ func importsView(v *request, p importsPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Ago(v.look(), i.CreatedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Ago(v.look(), i.CreatedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -193,14 +193,14 @@ func importsView(v *request, p importsPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Pager(v.look(), p.pages).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Pager(v.look(), p.pages).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("imports", v.words.Say("Importe", "Imports"), "", newImportButton(v, p)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("imports", v.words.Say("Importe", "Imports"), "", newImportButton(v, p)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -231,7 +231,7 @@ func newImportButton(v *request, p importsPage) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(p.list) > 0 {
-			templ_7745c5c3_Err = look.LinkButton(look.Own(dataPath+"/new"), "upload", v.words.Say("Kontakte importieren", "Import contacts"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(dataPath+"/new"), "upload", v.words.Say("Kontakte importieren", "Import contacts"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -262,7 +262,7 @@ func importBadge(v *request, i *importInfo) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		kind, text := i.badge(v)
-		templ_7745c5c3_Err = look.Badge(kind, text).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Badge(kind, text).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -294,7 +294,7 @@ func newImportView(v *request, why string) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if why != "" {
-			templ_7745c5c3_Err = look.Summary(v.look(), []look.Wrong{{ID: "f-file", Label: v.words.Say("Datei", "File"), Text: why}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Summary(v.look(), []ui.Wrong{{ID: "f-file", Label: v.words.Say("Datei", "File"), Text: why}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -304,9 +304,9 @@ func newImportView(v *request, why string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var12 templ.SafeURL
-		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(dataPath + "/new"))
+		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(dataPath + "/new"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 65, Col: 100}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 65, Col: 98}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 		if templ_7745c5c3_Err != nil {
@@ -365,7 +365,7 @@ func newImportView(v *request, why string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -404,11 +404,11 @@ func newImportView(v *request, why string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("upload", v.words.Say("Hochladen", "Upload"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("upload", v.words.Say("Hochladen", "Upload"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(look.Own(dataPath), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(dataPath), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -495,7 +495,7 @@ func importView(v *request, p importPage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Die Datei ist nicht vollständig angekommen.", "The file did not arrive completely."), v.words.Say("Bitte laden Sie sie noch einmal hoch.", "Please upload it again.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.words.Say("Die Datei ist nicht vollständig angekommen.", "The file did not arrive completely."), v.words.Say("Bitte laden Sie sie noch einmal hoch.", "Please upload it again.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -522,7 +522,7 @@ func importView(v *request, p importPage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Bad, v.words.Say("Diese Datei lässt sich nicht importieren.", "This file cannot be imported."), p.why(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.words.Say("Diese Datei lässt sich nicht importieren.", "This file cannot be imported."), p.why(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -558,7 +558,7 @@ func importView(v *request, p importPage) templ.Component {
 					ctx = templ.InitializeContext(ctx)
 					return nil
 				})
-				templ_7745c5c3_Err = look.Banner(look.Bad, v.words.Say("Die Prüfung wurde angehalten.", "The check was stopped."), p.why(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Banner(ui.Bad, v.words.Say("Die Prüfung wurde angehalten.", "The check was stopped."), p.why(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -609,12 +609,12 @@ func importProgress(v *request, i *importInfo) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if all > 0 {
-			templ_7745c5c3_Err = look.Progress(fmt.Sprintf("%s …", i.step(v)), done, all, v.words.Say(v.number(done)+" von "+v.number(all), v.number(done)+" of "+v.number(all))).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Progress(fmt.Sprintf("%s …", i.step(v)), done, all, v.words.Say(v.number(done)+" von "+v.number(all), v.number(done)+" of "+v.number(all))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = look.Progress(fmt.Sprintf("%s …", i.step(v)), 0, 0, "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Progress(fmt.Sprintf("%s …", i.step(v)), 0, 0, "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -637,9 +637,9 @@ func importProgress(v *request, i *importInfo) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var25 templ.SafeURL
-		templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(i.path()))
+		templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(i.path()))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 134, Col: 195}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 134, Col: 193}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 		if templ_7745c5c3_Err != nil {
@@ -652,7 +652,7 @@ func importProgress(v *request, i *importInfo) templ.Component {
 		var templ_7745c5c3_Var26 string
 		templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Jetzt aktualisieren", "Refresh now"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 134, Col: 249}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 134, Col: 247}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 		if templ_7745c5c3_Err != nil {
@@ -690,7 +690,7 @@ func columnsView(v *request, p importPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		used, unused := p.columnFields(v)
 		options := p.optionFields(v)
-		templ_7745c5c3_Err = look.Summary(v.look(), look.Wrongs(p.wrongs(v)...)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Summary(v.look(), ui.Wrongs(p.wrongs(v)...)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -699,9 +699,9 @@ func columnsView(v *request, p importPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var28 templ.SafeURL
-		templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(p.path() + "/columns"))
+		templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(p.path() + "/columns"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 142, Col: 74}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 142, Col: 72}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 		if templ_7745c5c3_Err != nil {
@@ -805,7 +805,7 @@ func columnsView(v *request, p importPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, f := range used {
-			templ_7745c5c3_Err = look.Select(v.look(), f).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Select(v.look(), f).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -843,7 +843,7 @@ func columnsView(v *request, p importPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, f := range unused {
-				templ_7745c5c3_Err = look.Select(v.look(), f).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(v.look(), f).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -870,7 +870,7 @@ func columnsView(v *request, p importPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Radios(v.look(), options["duplicates"]).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Radios(v.look(), options["duplicates"]).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -879,16 +879,16 @@ func columnsView(v *request, p importPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if p.Format != "vcard" && v.session.may(companies.write) {
-			templ_7745c5c3_Err = look.Select(v.look(), options["records"]).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Select(v.look(), options["records"]).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = look.Input(v.look(), options["tags"]).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.look(), options["tags"]).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Select(v.look(), options["dates"]).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Select(v.look(), options["dates"]).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -896,7 +896,7 @@ func columnsView(v *request, p importPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("check", v.words.Say("Prüfen", "Check"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("check", v.words.Say("Prüfen", "Check"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1072,7 +1072,7 @@ func importResult(v *request, p importPage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Bad, v.words.Say("Der Import wurde angehalten.", "The import was stopped."), p.why(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var43), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.words.Say("Der Import wurde angehalten.", "The import was stopped."), p.why(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var43), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1126,7 +1126,7 @@ func importResult(v *request, p importPage) templ.Component {
 							}
 							return nil
 						})
-						templ_7745c5c3_Err = look.Fact(outcomeLabel(v, o.name, p.State == "checked")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var46), templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Fact(outcomeLabel(v, o.name, p.State == "checked")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var46), templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -1160,7 +1160,7 @@ func importResult(v *request, p importPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(v.words.Say("neue Firmen", "new companies")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var48), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.words.Say("neue Firmen", "new companies")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var48), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1201,7 +1201,7 @@ func importResult(v *request, p importPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(v.words.Say("Tabelle", "Table")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var50), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.words.Say("Tabelle", "Table")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var50), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1234,7 +1234,7 @@ func importResult(v *request, p importPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(v.words.Say("Dateien", "Files")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var52), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.words.Say("Dateien", "Files")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var52), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1267,14 +1267,14 @@ func importResult(v *request, p importPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(v.words.Say("Datei gesendet", "File sent")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var54), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.words.Say("Datei gesendet", "File sent")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var54), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Facts().Render(templ.WithChildren(ctx, templ_7745c5c3_Var45), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Facts().Render(templ.WithChildren(ctx, templ_7745c5c3_Var45), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1352,7 +1352,7 @@ func importResult(v *request, p importPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("result", p.resultTitle(v), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var44), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("result", p.resultTitle(v), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var44), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1387,13 +1387,13 @@ func importResult(v *request, p importPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Pager(v.look(), p.pages).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Pager(v.look(), p.pages).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("problems", p.problemsTitle(v), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var59), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("problems", p.problemsTitle(v), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var59), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1429,12 +1429,12 @@ func importLineView(v *request, l importLine, titles map[string]string, would bo
 			return templ_7745c5c3_Err
 		}
 		if l.Outcome == "refused" {
-			templ_7745c5c3_Err = look.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = look.Icon("info").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon("info").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1481,9 +1481,9 @@ func importLineView(v *request, l importLine, titles map[string]string, would bo
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var63 templ.SafeURL
-					templ_7745c5c3_Var63, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(pathOf(p.RecordID)))
+					templ_7745c5c3_Var63, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(pathOf(p.RecordID)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 280, Col: 45}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 280, Col: 43}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var63))
 					if templ_7745c5c3_Err != nil {
@@ -1496,7 +1496,7 @@ func importLineView(v *request, l importLine, titles map[string]string, would bo
 					var templ_7745c5c3_Var64 string
 					templ_7745c5c3_Var64, templ_7745c5c3_Err = templ.JoinStringErrs(title)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 280, Col: 60}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 280, Col: 58}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var64))
 					if templ_7745c5c3_Err != nil {
@@ -1673,12 +1673,12 @@ func importActs(v *request, p importPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.LinkButton(look.Own(p.path()+"?columns"), "pencil", v.words.Say("Spalten ändern", "Change the columns"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.path()+"?columns"), "pencil", v.words.Say("Spalten ändern", "Change the columns"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case p.State == "receiving" || p.State == "unreadable":
-			templ_7745c5c3_Err = look.LinkButton(look.Own(dataPath+"/new"), "upload", v.words.Say("Eine andere Datei", "Another file"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(dataPath+"/new"), "upload", v.words.Say("Eine andere Datei", "Another file"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1688,19 +1688,19 @@ func importActs(v *request, p importPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		case p.State == "finished":
-			templ_7745c5c3_Err = look.LinkButton(look.Own("/contacts"), "users", v.words.Say("Zu den Kontakten", "To the contacts"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own("/contacts"), "users", v.words.Say("Zu den Kontakten", "To the contacts"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if p.undoable(v) {
-			templ_7745c5c3_Err = look.LinkButton(look.Own(p.path()+"/undo"), "history", v.words.Say("Rückgängig machen", "Undo"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.path()+"/undo"), "history", v.words.Say("Rückgängig machen", "Undo"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if !p.Forgotten && (p.State == "checked" || p.State == "finished" || p.State == "stopped" || p.State == "undone") {
-			templ_7745c5c3_Err = look.LinkButton(look.Own(p.path()+"/report"), "download", v.words.Say("Bericht (CSV)", "Report (CSV)"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.path()+"/report"), "download", v.words.Say("Bericht (CSV)", "Report (CSV)"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1709,7 +1709,7 @@ func importActs(v *request, p importPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Counts["refused"] > 0 {
-				templ_7745c5c3_Err = look.LinkButton(look.Own(p.path()+"/refused"), "download", v.words.Say("Fehlerhafte Einträge (CSV)", "Entries with errors (CSV)"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.path()+"/refused"), "download", v.words.Say("Fehlerhafte Einträge (CSV)", "Entries with errors (CSV)"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1757,9 +1757,9 @@ func importAct(v *request, action, icon, label, variant string) templ.Component 
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var75 templ.SafeURL
-		templ_7745c5c3_Var75, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(action))
+		templ_7745c5c3_Var75, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(action))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 328, Col: 46}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 328, Col: 44}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var75))
 		if templ_7745c5c3_Err != nil {
@@ -1773,7 +1773,7 @@ func importAct(v *request, action, icon, label, variant string) templ.Component 
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button(icon, label, variant, nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button(icon, label, variant, nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1821,7 +1821,7 @@ func undoImportView(v *request, i importInfo) templ.Component {
 			ctx = templ.InitializeContext(ctx)
 			return nil
 		})
-		templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Was der Import angelegt hat, wird gelöscht.", "What the import created is deleted."), v.words.Say("Geänderte Kontakte bekommen ihre früheren Werte zurück. Was seither jemand geändert hat oder woran Aufgaben oder Dokumente hängen, bleibt, wie es ist. Gelöschtes lässt sich nicht wiederherstellen.", "Contacts that were changed get their former values back. What somebody has changed since, or what tasks or documents belong to, stays as it is. What is deleted cannot be restored.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var77), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.words.Say("Was der Import angelegt hat, wird gelöscht.", "What the import created is deleted."), v.words.Say("Geänderte Kontakte bekommen ihre früheren Werte zurück. Was seither jemand geändert hat oder woran Aufgaben oder Dokumente hängen, bleibt, wie es ist. Gelöschtes lässt sich nicht wiederherstellen.", "Contacts that were changed get their former values back. What somebody has changed since, or what tasks or documents belong to, stays as it is. What is deleted cannot be restored.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var77), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1856,9 +1856,9 @@ func undoImportView(v *request, i importInfo) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var80 templ.SafeURL
-		templ_7745c5c3_Var80, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(i.path() + "/undo"))
+		templ_7745c5c3_Var80, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(i.path() + "/undo"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 340, Col: 71}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 340, Col: 69}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var80))
 		if templ_7745c5c3_Err != nil {
@@ -1876,11 +1876,11 @@ func undoImportView(v *request, i importInfo) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("history", v.words.Say("Rückgängig machen", "Undo"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("history", v.words.Say("Rückgängig machen", "Undo"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(look.Own(i.path()), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(i.path()), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // invitationView accepts an invitation.
 func invitationView(v *request, f invitationForm) templ.Component {
@@ -67,7 +67,7 @@ func invitationView(v *request, f invitationForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "token", Label: v.words.Say("Link aus der Einladung", "Link from the invitation"), Value: f.Token, Required: true, Autocomplete: "off", Errors: present(f.Wrong["token"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.look(), ui.Field{Name: "token", Label: v.words.Say("Link aus der Einladung", "Link from the invitation"), Value: f.Token, Required: true, Autocomplete: "off", Errors: present(f.Wrong["token"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -75,15 +75,15 @@ func invitationView(v *request, f invitationForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "name", Label: v.words.Say("Ihr Name", "Your name"), Value: f.Name, Autocomplete: "name", Errors: present(f.Wrong["name"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.look(), ui.Field{Name: "name", Label: v.words.Say("Ihr Name", "Your name"), Value: f.Name, Autocomplete: "name", Errors: present(f.Wrong["name"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "password", Type: "password", Label: v.words.Say("Kennwort", "Password"), Hint: v.words.Say("Mindestens 12 Zeichen. Haben Sie schon ein Konto, geben Sie Ihr Kennwort ein.", "At least 12 characters. If you have an account, enter its password."), Required: true, Autocomplete: "new-password", Errors: present(f.Wrong["password"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.look(), ui.Field{Name: "password", Type: "password", Label: v.words.Say("Kennwort", "Password"), Hint: v.words.Say("Mindestens 12 Zeichen. Haben Sie schon ein Konto, geben Sie Ihr Kennwort ein.", "At least 12 characters. If you have an account, enter its password."), Required: true, Autocomplete: "new-password", Errors: present(f.Wrong["password"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Einladung annehmen", "Accept the invitation"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Einladung annehmen", "Accept the invitation"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -115,7 +115,7 @@ func invitationView(v *request, f invitationForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Icon("shield-check").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon("shield-check").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

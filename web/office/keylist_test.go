@@ -13,7 +13,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // lineOf returns the entry of a list that has a text.
@@ -74,7 +74,7 @@ func TestListOfKeys(t *testing.T) {
 		revoked := keysPath + "/" + keys["Widerrufen"].ID
 		b.get(revoked + "/revoke").send(revoked + "/revoke").want(303)
 		lock(t, o, keys["Gebremst"].Key)
-		for w := patience.New(); !strings.Contains(b.get(keysPath).want(200).Body, "gesperrt bis"); { // a lock is stored within a second
+		for w := waittest.New(); !strings.Contains(b.get(keysPath).want(200).Body, "gesperrt bis"); { // a lock is stored within a second
 			if w.IsStuck() {
 				t.Fatal("no key is locked")
 			}

@@ -12,7 +12,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // keysPath is the page of the API keys: a person sees their own, an admin all of the
@@ -88,7 +88,7 @@ func (k *keyInfo) lifetime(now time.Time) (all, left int) {
 type keysPage struct {
 	keys  []keyInfo
 	names map[string]string
-	pages look.Pages
+	pages ui.Pages
 }
 
 // who says whose key it is, and how it begins if its name says something else.
@@ -114,10 +114,10 @@ func showKeys(v *request) view {
 	}
 	p := keysPage{keys: found.Data, names: map[string]string{}}
 	if after != "" {
-		p.pages.Newer = look.Own(keysPath)
+		p.pages.Newer = ui.Own(keysPath)
 	}
 	if found.HasMore {
-		p.pages.Older = look.Own(keysPath + "?" + url.Values{"after": {p.keys[len(p.keys)-1].ID}}.Encode())
+		p.pages.Older = ui.Own(keysPath + "?" + url.Values{"after": {p.keys[len(p.keys)-1].ID}}.Encode())
 	}
 	if v.session.Administers {
 		var owners []string
@@ -205,17 +205,17 @@ func allowing(key, address string) string {
 }
 
 // fields are the fields of the form that changes a key.
-func (p *keyPage) fields(v *request) []look.Field {
+func (p *keyPage) fields(v *request) []ui.Field {
 	f := keyForm{terms: p.terms, typed: p.typed, wrong: p.wrong}
 	all := f.fields(v)
 	days := all["days"]
 	days.Label, days.Hint = v.words.Say("Gültig", "Valid"), ""
-	days.Options = append([]look.Option{{Text: v.words.Say("wie bisher, bis "+v.words.Day(p.key.ExpiresAt.Time()), "as before, until "+v.words.Day(p.key.ExpiresAt.Time()))}}, days.Options...)
+	days.Options = append([]ui.Option{{Text: v.words.Say("wie bisher, bis "+v.words.Day(p.key.ExpiresAt.Time()), "as before, until "+v.words.Day(p.key.ExpiresAt.Time()))}}, days.Options...)
 	version := all["version"]
 	if !slices.Contains(p.terms.Versions, p.key.VersionPin) {
-		version.Options = append([]look.Option{{Value: p.key.VersionPin, Text: p.key.VersionPin + v.words.Say(" (endet)", " (ends)")}}, version.Options...)
+		version.Options = append([]ui.Option{{Value: p.key.VersionPin, Text: p.key.VersionPin + v.words.Say(" (endet)", " (ends)")}}, version.Options...)
 	}
-	return []look.Field{all["name"], all["networks"], days, version}
+	return []ui.Field{all["name"], all["networks"], days, version}
 }
 
 // saveKey changes what the person changed of a key.
@@ -333,17 +333,17 @@ func networksText(v *request, networks []string) string {
 }
 
 // badge is the state of a key as a badge.
-func (k *keyInfo) badge(v *request) (look.Kind, string) {
+func (k *keyInfo) badge(v *request) (ui.Kind, string) {
 	say := v.words.Say
 	switch {
 	case k.Status == "revoked":
-		return look.Bad, say("widerrufen", "revoked")
+		return ui.Bad, say("widerrufen", "revoked")
 	case k.Status == "expired":
-		return look.Bad, say("abgelaufen", "expired")
+		return ui.Bad, say("abgelaufen", "expired")
 	case k.LockedUntil > clock.FromTime(v.words.Now):
-		return look.Warn, say("gesperrt bis ", "locked until ") + v.words.Clock(k.LockedUntil.Time())
+		return ui.Warn, say("gesperrt bis ", "locked until ") + v.words.Clock(k.LockedUntil.Time())
 	case k.Status == "paused":
-		return look.Warn, say("pausiert", "paused")
+		return ui.Warn, say("pausiert", "paused")
 	}
-	return look.OK, say("aktiv", "active")
+	return ui.OK, say("aktiv", "active")
 }

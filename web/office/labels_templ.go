@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // withoutShown is how many entries without an address are named.
 const withoutShown = 10
@@ -47,7 +47,7 @@ func labelsView(v *request, s labelSheets) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = look.LinkButton(v.look().To(s.back), "chevron-left", v.words.Say("Zur Liste", "To the list"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(v.look().To(s.back), "chevron-left", v.words.Say("Zur Liste", "To the list"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -60,7 +60,7 @@ func labelsView(v *request, s labelSheets) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Icon("printer").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon("printer").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -84,7 +84,7 @@ func labelsView(v *request, s labelSheets) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Head(v.words.Say("Adressaufkleber", "Address labels"), v.words.Number(len(s.labels))).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(v.words.Say("Adressaufkleber", "Address labels"), v.words.Number(len(s.labels))).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -111,13 +111,13 @@ func labelsView(v *request, s labelSheets) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = look.Empty("map-pin", v.words.Say("Keine Anschrift", "No address"), v.words.Say("Von diesen Einträgen hat keiner eine Anschrift.", "None of these entries has an address.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("map-pin", v.words.Say("Keine Anschrift", "No address"), v.words.Say("Von diesen Einträgen hat keiner eine Anschrift.", "None of these entries has an address.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if s.more {
-			templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Die Liste geht weiter", "The list goes on"), v.words.Say("Hier stehen die ersten "+v.words.Number(mostLabels)+". Grenzen Sie die Liste für die übrigen ein.", "These are the first "+v.words.Number(mostLabels)+". Narrow the list for the others.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.words.Say("Die Liste geht weiter", "The list goes on"), v.words.Say("Hier stehen die ersten "+v.words.Number(mostLabels)+". Grenzen Sie die Liste für die übrigen ein.", "These are the first "+v.words.Number(mostLabels)+". Narrow the list for the others.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

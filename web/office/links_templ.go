@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // linkView is the page of a mailed link.
 func linkView(v *request, f linkForm) templ.Component {
@@ -93,7 +93,7 @@ func linkView(v *request, f linkForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "token", Label: v.words.Say("Link aus der E-Mail", "Link from the email"), Value: f.Token, Required: true, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.look(), ui.Field{Name: "token", Label: v.words.Say("Link aus der E-Mail", "Link from the email"), Value: f.Token, Required: true, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -102,12 +102,12 @@ func linkView(v *request, f linkForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if f.complete != "" {
-			templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "password", Type: "password", Label: f.password.In(v.words.Language), Hint: f.hint.In(v.words.Language), Required: true, Autocomplete: f.complete, Errors: present(f.wrong["password"])}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Input(v.look(), ui.Field{Name: "password", Type: "password", Label: f.password.In(v.words.Language), Hint: f.hint.In(v.words.Language), Required: true, Autocomplete: f.complete, Errors: present(f.wrong["password"])}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = look.Button("", f.label.In(v.words.Language), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", f.label.In(v.words.Language), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -172,7 +172,7 @@ func deadLinkView(v *request, f linkForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if f.path == "/reset" {
-			templ_7745c5c3_Err = look.LinkButton("/signin/forgot", "", v.words.Say("Neuen Link anfordern", "Ask for a new link"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton("/signin/forgot", "", v.words.Say("Neuen Link anfordern", "Ask for a new link"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -369,11 +369,11 @@ func forgotView(v *request, email string, wrong map[string]string, problem strin
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "email", Type: "email", Label: v.words.Say("E-Mail", "Email"), Value: email, Autocomplete: "username", Required: true, Focus: true, Errors: present(wrong["email"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.look(), ui.Field{Name: "email", Type: "email", Label: v.words.Say("E-Mail", "Email"), Value: email, Autocomplete: "username", Required: true, Focus: true, Errors: present(wrong["email"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Link schicken", "Send the link"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Link schicken", "Send the link"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // newsView is the line above a form about what somebody else has just changed.
 func newsView(v *request, f *family, id string, list []change, names map[string]string) templ.Component {
@@ -78,7 +78,7 @@ func newsView(v *request, f *family, id string, list []change, names map[string]
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Banner(look.Info, v.newsOf(f, list, names), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Banner(ui.Info, v.newsOf(f, list, names), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

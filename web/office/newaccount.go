@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // accountForm is the form of a new service account.
@@ -14,8 +14,8 @@ type accountForm struct {
 }
 
 // fields are the fields before those of rights.
-func (f *accountForm) fields(v *request) []look.Field {
-	return []look.Field{
+func (f *accountForm) fields(v *request) []ui.Field {
+	return []ui.Field{
 		{Name: "name", Label: "Name", Value: f.typed["name"], Errors: present(f.wrong["name"]), Autocomplete: "off", Focus: true,
 			Hint: v.words.Say("Wofür das Konto da ist, zum Beispiel „Buchhaltung“. Einträge, die das Programm anlegt, nennen diesen Namen.", "What the account is for, for example “Accounting”. Records that the program creates name it.")},
 		roleField(v, f.typed, f.wrong),

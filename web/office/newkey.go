@@ -13,7 +13,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // keyTerms say which keys a person can create.
@@ -39,7 +39,7 @@ type keyForm struct {
 	// owner is the service account whose key it will be; empty is the person.
 	owner string
 	// others are the service accounts of which an admin can choose one.
-	others []look.Option
+	others []ui.Option
 	typed  values
 	wrong  map[string]string
 	// linked says that the values come from a link. What the form does not offer is
@@ -170,7 +170,7 @@ func (f *keyForm) offerOwners(v *request) error {
 	}]](v, "serviceAccounts.list", arguments{body: map[string]any{"limit": ownersOffered}})
 	for _, a := range found.Data {
 		if !a.Disabled && a.ID != f.owner {
-			f.others = append(f.others, look.Option{Value: a.ID, Text: a.Name})
+			f.others = append(f.others, ui.Option{Value: a.ID, Text: a.Name})
 		}
 	}
 	return err
@@ -184,7 +184,7 @@ func (f *keyForm) forOther(v *request) bool {
 // dropUnknown clears the choices that the form does not offer, and notes them.
 func (f *keyForm) dropUnknown(v *request) {
 	for _, field := range slices.Concat(f.wrongs(v), f.rights(v)) {
-		if len(field.Options) == 0 || slices.ContainsFunc(field.Options, func(o look.Option) bool { return o.Value == field.Value }) {
+		if len(field.Options) == 0 || slices.ContainsFunc(field.Options, func(o ui.Option) bool { return o.Value == field.Value }) {
 			continue
 		}
 		if field.Value != "" && (f.asked == nil || !strings.HasPrefix(field.Name, "may.")) {
@@ -302,12 +302,12 @@ func (f *keyForm) rightNames() (names []string) {
 func (f *keyForm) may(scope string) bool { return slices.Contains(f.terms.Scopes, scope) }
 
 // field returns a field of the form.
-func (f *keyForm) field(name, label, hint string, options ...look.Option) look.Field {
-	return look.Field{Name: name, Label: label, Hint: hint, Value: f.typed[name], Errors: present(f.wrong[name]), Options: options}
+func (f *keyForm) field(name, label, hint string, options ...ui.Option) ui.Field {
+	return ui.Field{Name: name, Label: label, Hint: hint, Value: f.typed[name], Errors: present(f.wrong[name]), Options: options}
 }
 
 // fields are the fields of the form by their names, for the summary of what is wrong.
-func (f *keyForm) fields(v *request) map[string]look.Field {
+func (f *keyForm) fields(v *request) map[string]ui.Field {
 	say := v.words.Say
 	live := say("Echte Daten Ihrer Organisation.", "The real data of your organization.")
 	switch f.terms.Live {
@@ -317,16 +317,16 @@ func (f *keyForm) fields(v *request) map[string]look.Field {
 		live = say("Echte Daten. Die API Ihrer Organisation steht auf Lesen: Was schreibt, wird abgelehnt.", "Real data. The API of your organization is set to read: writes are refused.")
 	}
 	environment := f.field("environment", say("Umgebung", "Environment"), "",
-		look.Option{Value: "test", Text: "Test", Hint: f.inSandbox(v)},
-		look.Option{Value: "live", Text: "Live", Hint: live})
+		ui.Option{Value: "test", Text: "Test", Hint: f.inSandbox(v)},
+		ui.Option{Value: "live", Text: "Live", Hint: live})
 	name := f.field("name", "Name", say("Woran Sie den Schlüssel später erkennen, zum Beispiel „Buchhaltung“.", "How you will recognize the key, for example “Accounting”."))
 	name.Autocomplete, name.Optional = "off", true
 	may := f.field("may", say("Was er darf", "What it may do"), "",
-		look.Option{Value: keyReads, Text: say("Nur lesen", "Read only")})
+		ui.Option{Value: keyReads, Text: say("Nur lesen", "Read only")})
 	if slices.ContainsFunc(f.terms.Scopes, func(scope string) bool { return strings.HasSuffix(scope, ":write") }) {
-		may.Options = append(may.Options, look.Option{Value: keyWrites, Text: say("Lesen und schreiben", "Read and write")})
+		may.Options = append(may.Options, ui.Option{Value: keyWrites, Text: say("Lesen und schreiben", "Read and write")})
 	}
-	may.Options = append(may.Options, look.Option{Value: keyOwn, Text: say("Einzelne Rechte", "Single rights")})
+	may.Options = append(may.Options, ui.Option{Value: keyOwn, Text: say("Einzelne Rechte", "Single rights")})
 	may.Errors = present(f.wrong["scopes"])
 	networks := f.field("networks", say("Von welchen Adressen", "From which addresses"),
 		say("IP-Adressen oder Netze, mit Komma getrennt: 203.0.113.7, 2001:db8::/48. Ein Schlüssel, der schreibt, braucht welche.", "IP addresses or networks, separated by commas: 203.0.113.7, 2001:db8::/48. A key that writes needs some."))
@@ -335,24 +335,24 @@ func (f *keyForm) fields(v *request) map[string]look.Field {
 	days.Errors = present(f.wrong["expiresIn"])
 	version := f.field("version", "Version", say("Der Schlüssel bleibt bei dieser Version, bis Sie sie ändern.", "The key stays at this version until you change it."), versionOptions(v, f.terms.Versions)...)
 	version.Errors = present(f.wrong["versionPin"])
-	return map[string]look.Field{"environment": environment, "name": name, "may": may, "networks": networks, "days": days, "version": version}
+	return map[string]ui.Field{"environment": environment, "name": name, "may": may, "networks": networks, "days": days, "version": version}
 }
 
 // wrongs are the fields in the order of the form, for the summary.
-func (f *keyForm) wrongs(v *request) []look.Field {
+func (f *keyForm) wrongs(v *request) []ui.Field {
 	fields := f.fields(v)
-	return []look.Field{fields["environment"], fields["name"], fields["may"], fields["networks"], fields["days"], fields["version"]}
+	return []ui.Field{fields["environment"], fields["name"], fields["may"], fields["networks"], fields["days"], fields["version"]}
 }
 
 // rights are the fields of single rights, one for each family.
-func (f *keyForm) rights(v *request) (list []look.Field) {
+func (f *keyForm) rights(v *request) (list []ui.Field) {
 	for _, family := range keyFamilies {
-		options := []look.Option{{Value: "", Text: v.words.Say("nichts", "nothing")}}
+		options := []ui.Option{{Value: "", Text: v.words.Say("nichts", "nothing")}}
 		if f.may(family.name + ":read") {
-			options = append(options, look.Option{Value: keyReads, Text: v.words.Say("lesen", "read")})
+			options = append(options, ui.Option{Value: keyReads, Text: v.words.Say("lesen", "read")})
 		}
 		if f.may(family.name + ":write") {
-			options = append(options, look.Option{Value: keyWrites, Text: v.words.Say("lesen und schreiben", "read and write")})
+			options = append(options, ui.Option{Value: keyWrites, Text: v.words.Say("lesen und schreiben", "read and write")})
 		}
 		list = append(list, f.field("may."+family.name, family.label.In(v.words.Language), "", options...))
 	}
@@ -360,23 +360,23 @@ func (f *keyForm) rights(v *request) (list []look.Field) {
 }
 
 // lifetimes are the choices of how long a key lives, each with its last day.
-func (f *keyForm) lifetimes(v *request) (list []look.Option) {
+func (f *keyForm) lifetimes(v *request) (list []ui.Option) {
 	for _, days := range keyDays {
 		ends := v.words.Now.Add(time.Duration(days) * 24 * time.Hour)
-		list = append(list, look.Option{Value: strconv.Itoa(days), Text: v.words.Say(
+		list = append(list, ui.Option{Value: strconv.Itoa(days), Text: v.words.Say(
 			strconv.Itoa(days)+" Tage (bis "+v.words.Day(ends)+")", strconv.Itoa(days)+" days (until "+v.words.Day(ends)+")")})
 	}
 	return list
 }
 
 // versionOptions are the versions of the API to choose from.
-func versionOptions(v *request, versions []string) (list []look.Option) {
+func versionOptions(v *request, versions []string) (list []ui.Option) {
 	for i, version := range versions {
 		name := version
 		if i == 0 {
 			name += v.words.Say(" (aktuell)", " (current)")
 		}
-		list = append(list, look.Option{Value: version, Text: name})
+		list = append(list, ui.Option{Value: version, Text: name})
 	}
 	return list
 }

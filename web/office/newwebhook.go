@@ -11,7 +11,7 @@ import (
 	"kartei/docs"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // eventType is a type of event in words.
@@ -140,13 +140,13 @@ func (v *request) typesOf(family string) []eventType {
 }
 
 // fields are the fields of the form by their names.
-func (f *webhookForm) fields(v *request) map[string]look.Field {
+func (f *webhookForm) fields(v *request) map[string]ui.Field {
 	say := v.words.Say
-	field := func(name, label, hint string) look.Field {
-		return look.Field{Name: name, Label: label, Hint: hint, Value: f.typed[name], Errors: present(f.wrong[name]), Autocomplete: "off"}
+	field := func(name, label, hint string) ui.Field {
+		return ui.Field{Name: name, Label: label, Hint: hint, Value: f.typed[name], Errors: present(f.wrong[name]), Autocomplete: "off"}
 	}
 	environment := field("environment", say("Umgebung", "Environment"), "")
-	environment.Options = []look.Option{
+	environment.Options = []ui.Option{
 		{Value: "test", Text: "Test", Hint: say("Ereignisse der Sandbox. Nichts davon ist echt.", "Events of the sandbox. None of it is real.")},
 		{Value: "live", Text: "Live", Hint: say("Ereignisse der echten Daten Ihrer Organisation.", "Events of the real data of your organization.")},
 	}
@@ -154,13 +154,13 @@ func (f *webhookForm) fields(v *request) map[string]look.Field {
 	name.Required = true
 	address := field("url", "URL", say("Eine öffentliche https-Adresse auf Port 443, zum Beispiel https://hooks.example.com/kartei.", "A public https URL on port 443, for example https://hooks.example.com/kartei."))
 	address.Type, address.Required, address.More = "url", true, templ.OrderedAttributes{{Key: "spellcheck", Value: "false"}}
-	return map[string]look.Field{"environment": environment, "name": name, "url": address, "eventTypes": field("eventTypes", say("Ereignisse", "Events"), "")}
+	return map[string]ui.Field{"environment": environment, "name": name, "url": address, "eventTypes": field("eventTypes", say("Ereignisse", "Events"), "")}
 }
 
 // wrongs are the fields in the order of the form, for the summary.
-func (f *webhookForm) wrongs(v *request) []look.Field {
+func (f *webhookForm) wrongs(v *request) []ui.Field {
 	fields := f.fields(v)
-	return []look.Field{fields["environment"], fields["name"], fields["url"], fields["eventTypes"]}
+	return []ui.Field{fields["environment"], fields["name"], fields["url"], fields["eventTypes"]}
 }
 
 // createWebhook creates an endpoint and shows its secret, once.

@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // newWebhookView is the form of a new endpoint.
 func newWebhookView(v *request, f webhookForm) templ.Component {
@@ -32,7 +32,7 @@ func newWebhookView(v *request, f webhookForm) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.Summary(v.look(), look.Wrongs(f.wrongs(v)...)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Summary(v.look(), ui.Wrongs(f.wrongs(v)...)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -57,15 +57,15 @@ func newWebhookView(v *request, f webhookForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Radios(v.look(), f.fields(v)["environment"]).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Radios(v.look(), f.fields(v)["environment"]).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Input(v.look(), f.fields(v)["name"]).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.look(), f.fields(v)["name"]).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Input(v.look(), f.fields(v)["url"]).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.look(), f.fields(v)["url"]).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -77,11 +77,11 @@ func newWebhookView(v *request, f webhookForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Endpunkt anlegen", "Create endpoint"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Endpunkt anlegen", "Create endpoint"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(look.Own(webhooksPath), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(webhooksPath), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -148,7 +148,7 @@ func typeChoices(v *request, f webhookForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -311,7 +311,7 @@ func madeWebhookView(v *request, made madeWebhook) templ.Component {
 			ctx = templ.InitializeContext(ctx)
 			return nil
 		})
-		templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Dieses Geheimnis sehen Sie nur jetzt.", "You see this secret only now."), v.words.Say("Der Empfänger prüft damit, dass ein Ereignis von Kartei kommt. Legen Sie es in die Einstellungen Ihres Programms.", "The receiver verifies with it that an event comes from Kartei. Put it into the settings of your program.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.words.Say("Dieses Geheimnis sehen Sie nur jetzt.", "You see this secret only now."), v.words.Say("Der Empfänger prüft damit, dass ein Ereignis von Kartei kommt. Legen Sie es in die Einstellungen Ihres Programms.", "The receiver verifies with it that an event comes from Kartei. Put it into the settings of your program.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -327,7 +327,7 @@ func madeWebhookView(v *request, made madeWebhook) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = look.Copyable(v.look(), made.Secret).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Copyable(v.look(), made.Secret).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -356,7 +356,7 @@ func madeWebhookView(v *request, made madeWebhook) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("secret", v.words.Say("Das Geheimnis", "The secret"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("secret", v.words.Say("Das Geheimnis", "The secret"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -437,7 +437,7 @@ func madeWebhookView(v *request, made madeWebhook) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("try", v.words.Say("Gleich ausprobieren", "Try it now"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("try", v.words.Say("Gleich ausprobieren", "Try it now"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -445,11 +445,11 @@ func madeWebhookView(v *request, made madeWebhook) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(look.Own(webhooksPath+"/"+made.ID), "", v.words.Say("Zum Endpunkt", "To the endpoint"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(webhooksPath+"/"+made.ID), "", v.words.Say("Zum Endpunkt", "To the endpoint"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(templ.SafeURL(v.words.Docs("/guide#webhooks")), "", v.words.Say("Leitfaden", "Guide"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL(v.words.Docs("/guide#webhooks")), "", v.words.Say("Leitfaden", "Guide"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -556,11 +556,11 @@ func receiversView(v *request) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Code("", r.install).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Code("", r.install).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Code("", r.program).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Code("", r.program).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -571,7 +571,7 @@ func receiversView(v *request) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("receivers", v.words.Say("Ein Empfänger zum Kopieren", "A receiver to copy"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("receivers", v.words.Say("Ein Empfänger zum Kopieren", "A receiver to copy"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -30,7 +30,7 @@ import (
 	"kartei/store/job"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // told are two people who are told of something, and what the notices are about.
@@ -148,7 +148,7 @@ func (w *told) mailed(t *testing.T, want int) map[string][]string {
 	defer running.Wait()
 	defer stop()
 	var files []string
-	for watch := patience.New(); len(files) < want; {
+	for watch := waittest.New(); len(files) < want; {
 		var err error
 		if files, err = filepath.Glob(filepath.Join(w.mails, "*.eml")); err != nil {
 			t.Fatal(err)

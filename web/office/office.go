@@ -13,7 +13,7 @@ import (
 	"kartei/api"
 	"kartei/kit/clock"
 	"kartei/kit/loopback"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // Options are what the pages need.
@@ -81,7 +81,7 @@ func Handler(o Options) http.Handler {
 // signed adds the header of our answers to each answer of a handler.
 func signed(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set(look.AnswerHeader, "1")
+		w.Header().Set(ui.AnswerHeader, "1")
 		h.ServeHTTP(w, r)
 	})
 }

@@ -7,7 +7,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // organizationPath is the page about the organization, and with of=sandbox about its
@@ -105,15 +105,15 @@ func (v *request) organization() (organizationInfo, error) {
 }
 
 // fields are the fields of the form, in their order.
-func (p *organizationPage) fields(v *request) (list []look.Field) {
+func (p *organizationPage) fields(v *request) (list []ui.Field) {
 	say := v.words.Say
-	field := func(name, label, hint string, options ...look.Option) look.Field {
-		return look.Field{Name: name, Label: label, Hint: hint, Value: p.typed[name], Errors: present(p.wrong[name]), Options: options}
+	field := func(name, label, hint string, options ...ui.Option) ui.Field {
+		return ui.Field{Name: name, Label: label, Hint: hint, Value: p.typed[name], Errors: present(p.wrong[name]), Options: options}
 	}
 	if p.is.SandboxOf == "" {
-		var countries []look.Option
+		var countries []ui.Option
 		for _, c := range v.words.Countries() {
-			countries = append(countries, look.Option{Value: c.Code, Text: c.Name})
+			countries = append(countries, ui.Option{Value: c.Code, Text: c.Name})
 		}
 		name := field("name", say("Name des Büros", "Name of the office"), "")
 		name.Required = true
@@ -121,27 +121,27 @@ func (p *organizationPage) fields(v *request) (list []look.Field) {
 	}
 	list = append(list,
 		field("secrecy", say("Berufsgeheimnis", "Professional secrecy"), "",
-			look.Option{Value: "declared", Text: say("Geklärt", "Declared"), Hint: say(
+			ui.Option{Value: "declared", Text: say("Geklärt", "Declared"), Hint: say(
 				"Das Büro hat geklärt, ob für es ein Berufsgeheimnis gilt und welche Daten Programme lesen dürfen.",
 				"The office has declared whether professional secrecy applies to it, and which data programs may read.")},
-			look.Option{Value: "undeclared", Text: say("Noch nicht geklärt", "Not declared yet"), Hint: p.concerned(v, p.is.Keys, "Bis dahin wird jeder Aufruf abgelehnt", "Until then every call is refused")}),
+			ui.Option{Value: "undeclared", Text: say("Noch nicht geklärt", "Not declared yet"), Hint: p.concerned(v, p.is.Keys, "Bis dahin wird jeder Aufruf abgelehnt", "Until then every call is refused")}),
 		field("module", say("Schnittstelle", "Interface"), "",
-			look.Option{Value: "on", Text: say("Eingeschaltet", "On"), Hint: say("Änderungen werden zu Ereignissen, und Webhooks bekommen sie.", "Changes become events, and webhooks get them.")},
-			look.Option{Value: "off", Text: say("Ausgeschaltet", "Off"), Hint: joined(" ",
+			ui.Option{Value: "on", Text: say("Eingeschaltet", "On"), Hint: say("Änderungen werden zu Ereignissen, und Webhooks bekommen sie.", "Changes become events, and webhooks get them.")},
+			ui.Option{Value: "off", Text: say("Ausgeschaltet", "Off"), Hint: joined(" ",
 				p.concerned(v, p.is.Keys, "Jeder Aufruf wird abgelehnt", "Every call is refused"),
 				say("Was sich inzwischen ändert, wird kein Ereignis, auch nachträglich nicht.", "What changes meanwhile becomes no event, not even later."))}),
 		field("level", say("Was Programme dürfen", "What programs may do"), "",
-			look.Option{Value: "on", Text: say("Lesen und schreiben", "Read and write"), Hint: p.concerned(v, p.is.Keys, "Jeder Schlüssel darf, was seine Rechte sagen", "Each key may do what its rights say")},
-			look.Option{Value: "read", Text: say("Nur lesen", "Read only"), Hint: p.concerned(v, p.is.WritingKeys, "Was schreibt, wird abgelehnt", "Writes are refused")},
-			look.Option{Value: "off", Text: say("Nichts", "Nothing"), Hint: p.concerned(v, p.is.Keys, "Jeder Aufruf wird abgelehnt", "Every call is refused")}),
+			ui.Option{Value: "on", Text: say("Lesen und schreiben", "Read and write"), Hint: p.concerned(v, p.is.Keys, "Jeder Schlüssel darf, was seine Rechte sagen", "Each key may do what its rights say")},
+			ui.Option{Value: "read", Text: say("Nur lesen", "Read only"), Hint: p.concerned(v, p.is.WritingKeys, "Was schreibt, wird abgelehnt", "Writes are refused")},
+			ui.Option{Value: "off", Text: say("Nichts", "Nothing"), Hint: p.concerned(v, p.is.Keys, "Jeder Aufruf wird abgelehnt", "Every call is refused")}),
 	)
 	if p.is.SandboxOf == "" {
 		list = append(list, field("applications", say("Anwendungen, die Personen verbinden", "Applications that people connect"), "",
-			look.Option{Value: "known", Text: say("Nur freigegebene", "Approved ones only"), Hint: say(
+			ui.Option{Value: "known", Text: say("Nur freigegebene", "Approved ones only"), Hint: say(
 				"Wer eine neue Anwendung verbinden möchte, fragt damit die Administration, die sie freigibt.",
 				"Who wants to connect a new application asks the admins by it, who approve it.")},
-			look.Option{Value: "all", Text: say("Alle", "All"), Hint: say("Jede Person entscheidet selbst. Die Administration erfährt von jeder Verbindung.", "Each person decides. The admins are told of each connection.")},
-			look.Option{Value: "off", Text: say("Keine", "None"), Hint: say(
+			ui.Option{Value: "all", Text: say("Alle", "All"), Hint: say("Jede Person entscheidet selbst. Die Administration erfährt von jeder Verbindung.", "Each person decides. The admins are told of each connection.")},
+			ui.Option{Value: "off", Text: say("Keine", "None"), Hint: say(
 				"Verbundene Anwendungen ruhen, bis Sie das wieder ändern. Ihre Webhooks werden abgeschaltet. Anwendungen von Dienstkonten arbeiten weiter.",
 				"Connected applications rest until you change this again. Their webhooks are disabled. Applications of service accounts go on.")}))
 		list = append(append(list, p.factor(v)), p.passwords(v)...)
@@ -150,10 +150,10 @@ func (p *organizationPage) fields(v *request) (list []look.Field) {
 }
 
 // factor is the choice whether a second factor is required.
-func (p *organizationPage) factor(v *request) look.Field {
+func (p *organizationPage) factor(v *request) ui.Field {
 	say := v.words.Say
-	f := look.Field{Name: "secondFactor", Label: say("Zweiter Faktor bei der Anmeldung", "Second factor at the sign-in"), Value: p.typed["secondFactor"], Errors: present(p.wrong["secondFactor"])}
-	f.Options = []look.Option{
+	f := ui.Field{Name: "secondFactor", Label: say("Zweiter Faktor bei der Anmeldung", "Second factor at the sign-in"), Value: p.typed["secondFactor"], Errors: present(p.wrong["secondFactor"])}
+	f.Options = []ui.Option{
 		{Value: "optional", Text: say("Freiwillig", "Optional"), Hint: say("Jede Person entscheidet selbst.", "Each person decides.")},
 		{Value: "required", Text: say("Für alle verlangt", "Required for everybody"), Hint: say(
 			"Ein Passkey oder eine App für Einmalcodes. Nach sieben Tagen führt die Anmeldung zuerst dorthin, wo man ihn einrichtet.",

@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"slices"
 
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // organizationView is the page about an organization or its sandbox.
@@ -36,9 +36,9 @@ func organizationView(v *request, p organizationPage) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.TabList(v.words.Say("Umgebungen", "Environments"), []look.Tab{
-			{Name: v.words.Say("Echte Daten", "Live data"), Href: look.Own(organizationAt(false)), Here: p.is.SandboxOf == ""},
-			{Name: "Sandbox", Href: look.Own(organizationAt(true)), Here: p.is.SandboxOf != ""},
+		templ_7745c5c3_Err = ui.TabList(v.words.Say("Umgebungen", "Environments"), []ui.Tab{
+			{Name: v.words.Say("Echte Daten", "Live data"), Href: ui.Own(organizationAt(false)), Here: p.is.SandboxOf == ""},
+			{Name: "Sandbox", Href: ui.Own(organizationAt(true)), Here: p.is.SandboxOf != ""},
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -58,12 +58,12 @@ func organizationView(v *request, p organizationPage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Diese Organisation ist geschlossen.", "This organization is closed."), v.words.Say("Der Betreiber kann sie wieder öffnen.", "The operator can open it again.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.words.Say("Diese Organisation ist geschlossen.", "This organization is closed."), v.words.Say("Der Betreiber kann sie wieder öffnen.", "The operator can open it again.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = look.Summary(v.look(), look.Wrongs(p.fields(v)...)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Summary(v.look(), ui.Wrongs(p.fields(v)...)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -126,7 +126,7 @@ func organizationView(v *request, p organizationPage) templ.Component {
 		}
 		for _, f := range p.fields(v) {
 			if slices.Contains([]string{"secrecy", "module", "level", "secondFactor", "passwords", "applications"}, f.Name) {
-				templ_7745c5c3_Err = look.Radios(v.look(), f).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Radios(v.look(), f).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -196,12 +196,12 @@ func organizationView(v *request, p organizationPage) templ.Component {
 					}
 				}
 			} else if len(f.Options) > 0 {
-				templ_7745c5c3_Err = look.Select(v.look(), f).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(v.look(), f).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = look.Input(v.look(), f).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Input(v.look(), f).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -211,7 +211,7 @@ func organizationView(v *request, p organizationPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -228,7 +228,7 @@ func organizationView(v *request, p organizationPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Copyable(v.look(), p.is.ID).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Copyable(v.look(), p.is.ID).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -246,9 +246,9 @@ func organizationView(v *request, p organizationPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var10 templ.SafeURL
-		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(auditPath + "?target=" + p.is.ID))
+		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(auditPath + "?target=" + p.is.ID))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/organization.templ`, Line: 59, Col: 54}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/organization.templ`, Line: 59, Col: 52}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 		if templ_7745c5c3_Err != nil {
@@ -261,7 +261,7 @@ func organizationView(v *request, p organizationPage) templ.Component {
 		var templ_7745c5c3_Var11 string
 		templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Wer hat was geändert?", "Who changed what?"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/organization.templ`, Line: 59, Col: 117}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/organization.templ`, Line: 59, Col: 115}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 		if templ_7745c5c3_Err != nil {
@@ -313,7 +313,7 @@ func factorBanner(v *request) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Bad, v.words.Say("Ihr Büro verlangt einen zweiten Faktor", "Your office requires a second factor"), v.words.Say("Richten Sie hier einen Passkey oder eine App für Einmalcodes ein. Danach geht es weiter wie gewohnt.", "Set up a passkey or an authenticator app here. Then everything goes on as usual.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.words.Say("Ihr Büro verlangt einen zweiten Faktor", "Your office requires a second factor"), v.words.Say("Richten Sie hier einen Passkey oder eine App für Einmalcodes ein. Danach geht es weiter wie gewohnt.", "Set up a passkey or an authenticator app here. Then everything goes on as usual.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -330,13 +330,13 @@ func factorBanner(v *request) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = look.LinkButton(look.Own(securityPath), "", v.words.Say("Jetzt einrichten", "Set one up now"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(securityPath), "", v.words.Say("Jetzt einrichten", "Set one up now"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Ihr Büro verlangt ab ", "From ")+v.words.Day(v.session.SecondFactorFrom.Time())+v.words.Say(" einen zweiten Faktor", " on your office requires a second factor"), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.words.Say("Ihr Büro verlangt ab ", "From ")+v.words.Day(v.session.SecondFactorFrom.Time())+v.words.Say(" einen zweiten Faktor", " on your office requires a second factor"), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"kartei/kit/fault"
-	"kartei/web/say"
+	"kartei/web/i18n"
 )
 
 // outside serves unknown addresses. A person who is signed in sees the refusal within
@@ -26,7 +26,7 @@ func (h *handler) outside(w http.ResponseWriter, r *http.Request) {
 	v := &request{
 		Request: r, office: h, w: w, page: &Page{Path: r.URL.Path}, nonce: newNonce(),
 		sandbox: r.URL.Path == sandboxPath || strings.HasPrefix(r.URL.Path, sandboxPath+"/"),
-		words:   say.Words{Language: languageOf(r), Now: h.Clock.Now()},
+		words:   i18n.Words{Language: languageOf(r), Now: h.Clock.Now()},
 	}
 	if v.token = v.cookie(); v.identify() != nil {
 		h.Public.ServeHTTP(w, r)

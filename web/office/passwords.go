@@ -1,10 +1,10 @@
 package office
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // passwordPeople are the people whom the switch of passwords concerns.
 type passwordPeople struct {
-	admins         []look.Option
+	admins         []ui.Option
 	joined, linked int
 	// many says that there are more people than were counted.
 	many bool
@@ -26,7 +26,7 @@ func (p *organizationPage) readPasswordPeople(v *request) error {
 	}
 	found, err := ask[listOf[principalInfo]](v, "people.list", arguments{body: map[string]any{"limit": peopleCounted}})
 	p.many = found.HasMore
-	p.admins = []look.Option{{Text: v.words.Say("niemand", "nobody")}}
+	p.admins = []ui.Option{{Text: v.words.Say("niemand", "nobody")}}
 	for _, one := range found.Data {
 		if one.Disabled || one.ErasedAt != 0 || one.SignIn == nil || !one.SignIn.Joined {
 			continue
@@ -36,14 +36,14 @@ func (p *organizationPage) readPasswordPeople(v *request) error {
 			p.linked++
 		}
 		if one.Role == "admin" {
-			p.admins = append(p.admins, look.Option{Value: one.ID, Text: one.Name})
+			p.admins = append(p.admins, ui.Option{Value: one.ID, Text: one.Name})
 		}
 	}
 	return err
 }
 
 // passwords are the switch of passwords, and the admin for emergencies.
-func (p *organizationPage) passwords(v *request) []look.Field {
+func (p *organizationPage) passwords(v *request) []ui.Field {
 	if !p.hasPasswords(v) {
 		return nil
 	}
@@ -52,8 +52,8 @@ func (p *organizationPage) passwords(v *request) []look.Field {
 	if p.many {
 		linked += say(" und mehr", " and more")
 	}
-	return []look.Field{
-		{Name: "passwords", Label: say("Anmeldung mit Kennwort", "Sign-in by password"), Value: p.typed["passwords"], Errors: present(p.wrong["passwords"]), Options: []look.Option{
+	return []ui.Field{
+		{Name: "passwords", Label: say("Anmeldung mit Kennwort", "Sign-in by password"), Value: p.typed["passwords"], Errors: present(p.wrong["passwords"]), Options: []ui.Option{
 			{Value: "on", Text: say("Erlaubt", "Allowed"), Hint: say("Jede Person meldet sich an, wie sie möchte.", "Each person signs in as they like.")},
 			{Value: "off", Text: say("Ausgeschaltet", "Switched off"), Hint: say(
 				"Nur Single Sign-on und Passkeys melden an. Sitzungen, die mit einem Kennwort begonnen haben, enden. Mit Single Sign-on verbunden: "+linked+" Personen.",

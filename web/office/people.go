@@ -9,7 +9,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // The pages of people and of service accounts. Both are principals, and have most in
@@ -86,17 +86,17 @@ func (p *principalInfo) active() bool { return !p.Disabled && p.ErasedAt == 0 }
 func (p *principalInfo) joined() bool { return p.SignIn != nil && p.SignIn.Joined }
 
 // badge is the state of a principal as a badge.
-func (p *principalInfo) badge(v *request) (look.Kind, string) {
+func (p *principalInfo) badge(v *request) (ui.Kind, string) {
 	say := v.words.Say
 	switch {
 	case p.ErasedAt != 0:
-		return look.Plain, say("gelöscht", "erased")
+		return ui.Plain, say("gelöscht", "erased")
 	case p.Disabled:
-		return look.Bad, say("gesperrt", "disabled")
+		return ui.Bad, say("gesperrt", "disabled")
 	case p.SignIn != nil && !p.SignIn.Joined:
-		return look.Warn, say("noch nicht angemeldet", "has not joined yet")
+		return ui.Warn, say("noch nicht angemeldet", "has not joined yet")
 	}
-	return look.OK, say("aktiv", "active")
+	return ui.OK, say("aktiv", "active")
 }
 
 // roles are the roles, with what they allow.
@@ -120,10 +120,10 @@ func roleText(v *request, role string) string {
 }
 
 // roleField is the choice of a role.
-func roleField(v *request, typed values, wrong map[string]string) look.Field {
-	f := look.Field{Name: "role", Label: v.words.Say("Rolle", "Role"), Value: typed["role"], Errors: present(wrong["role"])}
+func roleField(v *request, typed values, wrong map[string]string) ui.Field {
+	f := ui.Field{Name: "role", Label: v.words.Say("Rolle", "Role"), Value: typed["role"], Errors: present(wrong["role"])}
 	for _, r := range roles {
-		f.Options = append(f.Options, look.Option{Value: r.name, Text: r.label.In(v.words.Language), Hint: r.hint.In(v.words.Language)})
+		f.Options = append(f.Options, ui.Option{Value: r.name, Text: r.label.In(v.words.Language), Hint: r.hint.In(v.words.Language)})
 	}
 	return f
 }
@@ -132,12 +132,12 @@ func roleField(v *request, typed values, wrong map[string]string) look.Field {
 const fullRight = "write"
 
 // rightFields are the choices of rights, one for each family.
-func rightFields(v *request, typed values, wrong map[string]string) (list []look.Field) {
+func rightFields(v *request, typed values, wrong map[string]string) (list []ui.Field) {
 	for _, family := range keyFamilies {
-		list = append(list, look.Field{
+		list = append(list, ui.Field{
 			Name: "right." + family.name, Label: family.label.In(v.words.Language), Value: typed["right."+family.name],
 			Errors: present(wrong["rights."+family.name]),
-			Options: []look.Option{
+			Options: []ui.Option{
 				{Value: fullRight, Text: v.words.Say("wie die Rolle", "as the role")},
 				{Value: "read", Text: v.words.Say("nur lesen", "read only")},
 				{Value: "none", Text: v.words.Say("nichts", "nothing")},
@@ -201,7 +201,7 @@ type principalsPage struct {
 	of          *principals
 	list        []principalInfo
 	invitations []invitationInfo
-	pages       look.Pages
+	pages       ui.Pages
 }
 
 const (
@@ -225,10 +225,10 @@ func showPrincipals(of *principals) func(*request) view {
 		}
 		p.list = found.Data
 		if after != "" {
-			p.pages.Newer = look.Own(of.path)
+			p.pages.Newer = ui.Own(of.path)
 		}
 		if found.HasMore {
-			p.pages.Older = look.Own(of.path + "?" + url.Values{"after": {p.list[len(p.list)-1].ID}}.Encode())
+			p.pages.Older = ui.Own(of.path + "?" + url.Values{"after": {p.list[len(p.list)-1].ID}}.Encode())
 		}
 		return v.settings(of.path, of.title(v), principalsView(v, p))
 	}
@@ -239,19 +239,19 @@ func showPrincipals(of *principals) func(*request) view {
 const principalsOffered = 1000
 
 // principalOptions are the people, and then the service accounts, that a field offers.
-func (v *request) principalOptions(offers func(*principalInfo) bool) (options []look.Option, err error) {
+func (v *request) principalOptions(offers func(*principalInfo) bool) (options []ui.Option, err error) {
 	for _, of := range []*principals{&persons, &accounts} {
 		found, err := ask[listOf[principalInfo]](v, of.rows+".list", arguments{body: map[string]any{"limit": principalsOffered}})
 		if err != nil {
 			return nil, err
 		}
-		list := []look.Option{}
+		list := []ui.Option{}
 		for _, one := range found.Data {
 			if offers(&one) {
-				list = append(list, look.Option{Value: one.ID, Text: joined(" · ", one.Name, one.Email)})
+				list = append(list, ui.Option{Value: one.ID, Text: joined(" · ", one.Name, one.Email)})
 			}
 		}
-		slices.SortFunc(list, func(a, b look.Option) int { return strings.Compare(strings.ToLower(a.Text), strings.ToLower(b.Text)) })
+		slices.SortFunc(list, func(a, b ui.Option) int { return strings.Compare(strings.ToLower(a.Text), strings.ToLower(b.Text)) })
 		options = append(options, list...)
 	}
 	return options, nil
@@ -269,8 +269,8 @@ type inviteForm struct {
 }
 
 // fields are the fields before those of rights.
-func (f *inviteForm) fields(v *request) []look.Field {
-	return []look.Field{
+func (f *inviteForm) fields(v *request) []ui.Field {
+	return []ui.Field{
 		{Name: "email", Type: "email", Label: v.words.Say("E-Mail-Adresse", "Email address"), Value: f.typed["email"], Errors: present(f.wrong["email"], f.wrong["mail"]), Autocomplete: "off", Focus: true},
 		roleField(v, f.typed, f.wrong),
 		mailLanguage(v, f.typed, f.wrong),
@@ -278,9 +278,9 @@ func (f *inviteForm) fields(v *request) []look.Field {
 }
 
 // mailLanguage is the choice of the language of messages.
-func mailLanguage(v *request, typed values, wrong map[string]string) look.Field {
-	return look.Field{Name: "language", Label: v.words.Say("Sprache", "Language"), Value: typed["language"], Errors: present(wrong["language"]),
-		Options: []look.Option{{Value: "de", Text: "Deutsch"}, {Value: "en", Text: "English"}}}
+func mailLanguage(v *request, typed values, wrong map[string]string) ui.Field {
+	return ui.Field{Name: "language", Label: v.words.Say("Sprache", "Language"), Value: typed["language"], Errors: present(wrong["language"]),
+		Options: []ui.Option{{Value: "de", Text: "Deutsch"}, {Value: "en", Text: "English"}}}
 }
 
 // showInvite serves the form of an invitation.

@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // principalsView is the list of people or of service accounts.
 func principalsView(v *request, p principalsPage) templ.Component {
@@ -86,7 +86,7 @@ func principalsView(v *request, p principalsPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Empty(p.of.icon, v.words.Say("Noch keines", "None yet"), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(p.of.icon, v.words.Say("Noch keines", "None yet"), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -105,14 +105,14 @@ func principalsView(v *request, p principalsPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Pager(v.look(), p.pages).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Pager(v.look(), p.pages).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("principals", p.of.all(v), "", newPrincipalButton(v, p.of)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("principals", p.of.all(v), "", newPrincipalButton(v, p.of)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -138,7 +138,7 @@ func principalsView(v *request, p principalsPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Icon("mail").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Icon("mail").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -191,7 +191,7 @@ func principalsView(v *request, p principalsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("invitations", v.words.Say("Offene Einladungen", "Open invitations"), count(v, len(p.invitations)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("invitations", v.words.Say("Offene Einladungen", "Open invitations"), count(v, len(p.invitations)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -317,12 +317,12 @@ func newPrincipalButton(v *request, of *principals) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if of.isPeople() {
-			templ_7745c5c3_Err = look.LinkButton(look.Own(peoplePath+"/invite"), "plus", v.words.Say("Einladen", "Invite"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(peoplePath+"/invite"), "plus", v.words.Say("Einladen", "Invite"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = look.LinkButton(look.Own(accountsPath+"/new"), "plus", v.words.Say("Neues Dienstkonto", "New service account"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(accountsPath+"/new"), "plus", v.words.Say("Neues Dienstkonto", "New service account"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -356,7 +356,7 @@ func principalLine(v *request, of *principals, p *principalInfo) templ.Component
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon(of.icon).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon(of.icon).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -365,9 +365,9 @@ func principalLine(v *request, of *principals, p *principalInfo) templ.Component
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var14 templ.SafeURL
-		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(of.at(p.ID)))
+		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(of.at(p.ID)))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/people.templ`, Line: 75, Col: 43}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/people.templ`, Line: 75, Col: 41}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 		if templ_7745c5c3_Err != nil {
@@ -380,7 +380,7 @@ func principalLine(v *request, of *principals, p *principalInfo) templ.Component
 		var templ_7745c5c3_Var15 string
 		templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(p.Name)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/people.templ`, Line: 75, Col: 59}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/people.templ`, Line: 75, Col: 57}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 		if templ_7745c5c3_Err != nil {
@@ -413,7 +413,7 @@ func principalLine(v *request, of *principals, p *principalInfo) templ.Component
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Badge(look.Warn, v.words.Say("ohne zweiten Faktor", "no second factor")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge(ui.Warn, v.words.Say("ohne zweiten Faktor", "no second factor")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -455,7 +455,7 @@ func principalLine(v *request, of *principals, p *principalInfo) templ.Component
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Ago(v.look(), p.SignIn.LastSeenAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Ago(v.look(), p.SignIn.LastSeenAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -494,7 +494,7 @@ func principalBadge(v *request, p *principalInfo) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		kind, text := p.badge(v)
-		templ_7745c5c3_Err = look.Badge(kind, text).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Badge(kind, text).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -539,18 +539,18 @@ func inviteView(v *request, f inviteForm) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Bad, v.words.Say("Nicht eingeladen", "Not invited"), f.why).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.words.Say("Nicht eingeladen", "Not invited"), f.why).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if !v.session.Mails {
-			templ_7745c5c3_Err = look.Banner(look.Info, v.words.Say("Diese Instanz verschickt keine E-Mails", "This instance sends no emails"), v.words.Say("Nach dem Einladen zeigt Kartei einmal einen Link. Geben Sie ihn der Person selbst, auf einem Weg, den niemand sonst mitliest.", "Kartei then shows a link once. Pass it on to the person yourself, in a way that nobody else can read.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Info, v.words.Say("Diese Instanz verschickt keine E-Mails", "This instance sends no emails"), v.words.Say("Nach dem Einladen zeigt Kartei einmal einen Link. Geben Sie ihn der Person selbst, auf einem Weg, den niemand sonst mitliest.", "Kartei then shows a link once. Pass it on to the person yourself, in a way that nobody else can read.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = look.Summary(v.look(), look.Wrongs(append(f.fields(v), rightFields(v, f.typed, f.wrong)...)...)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Summary(v.look(), ui.Wrongs(append(f.fields(v), rightFields(v, f.typed, f.wrong)...)...)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -592,11 +592,11 @@ func inviteView(v *request, f inviteForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Input(v.look(), f.fields(v)[0]).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.look(), f.fields(v)[0]).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Select(v.look(), f.fields(v)[2]).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Select(v.look(), f.fields(v)[2]).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -632,7 +632,7 @@ func inviteView(v *request, f inviteForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Radios(v.look(), f.fields(v)[1]).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Radios(v.look(), f.fields(v)[1]).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -644,11 +644,11 @@ func inviteView(v *request, f inviteForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", sendOrShow(v, v.words.Say("Einladen", "Invite"), v.words.Say("Einladen und Link zeigen", "Invite and show the link")), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", sendOrShow(v, v.words.Say("Einladen", "Invite"), v.words.Say("Einladen und Link zeigen", "Invite and show the link")), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(look.Own(peoplePath), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(peoplePath), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -682,7 +682,7 @@ func invitedView(v *request, i invitedInfo) templ.Component {
 			templ_7745c5c3_Var27 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Dieser Link ist nur jetzt zu sehen und wurde nicht versandt", "This link is shown only now, and was not sent"), v.words.Say("Geben Sie den Link der Person selbst. Wer ihn hat, handelt in ihrem Namen. Er gilt einmal, bis ", "Give the link to the person yourself. Whoever has it acts in their name. It works once, until ")+v.words.Time(i.ExpiresAt.Time())+".").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.words.Say("Dieser Link ist nur jetzt zu sehen und wurde nicht versandt", "This link is shown only now, and was not sent"), v.words.Say("Geben Sie den Link der Person selbst. Wer ihn hat, handelt in ihrem Namen. Er gilt einmal, bis ", "Give the link to the person yourself. Whoever has it acts in their name. It works once, until ")+v.words.Time(i.ExpiresAt.Time())+".").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -698,13 +698,13 @@ func invitedView(v *request, i invitedInfo) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = look.Copyable(v.look(), i.Link).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Copyable(v.look(), i.Link).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("link", v.words.Say("Der Link", "The link"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("link", v.words.Say("Der Link", "The link"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -725,7 +725,7 @@ func invitedView(v *request, i invitedInfo) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(look.Own(peoplePath), "", v.words.Say("Fertig", "Done"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(peoplePath), "", v.words.Say("Fertig", "Done"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -777,7 +777,7 @@ func rightsMatrix(v *request, typed values, wrong map[string]string) templ.Compo
 			return templ_7745c5c3_Err
 		}
 		for _, field := range rightFields(v, typed, wrong) {
-			templ_7745c5c3_Err = look.Select(v.look(), field).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Select(v.look(), field).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

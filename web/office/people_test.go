@@ -12,7 +12,7 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 const (
@@ -169,7 +169,7 @@ func TestLeaveOnPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for w := patience.New(); !strings.Contains(b.get(path).Body, "fertig"); {
+		for w := waittest.New(); !strings.Contains(b.get(path).Body, "fertig"); {
 			if w.IsStuck() {
 				t.Fatal("the hand-over does not end")
 			}

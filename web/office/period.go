@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"kartei/kit/clock"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // days is the choice of a filter by time that takes two days in place of a period.
@@ -67,6 +67,6 @@ func (v *request) nextDay(t time.Time) time.Time {
 }
 
 // periodOptions are the choices of a filter by time.
-func periodOptions(v *request, periods []option) []look.Option {
-	return append(optionList(v, periods), look.Option{Value: days, Text: v.words.Say("von … bis …", "from … to …")})
+func periodOptions(v *request, periods []option) []ui.Option {
+	return append(optionList(v, periods), ui.Option{Value: days, Text: v.words.Say("von … bis …", "from … to …")})
 }

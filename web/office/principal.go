@@ -8,7 +8,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // principalPage is the page of a person or of a service account.
@@ -201,13 +201,13 @@ func (p *principalPage) readKeys(v *request) error {
 }
 
 // fields are the fields of the form before those of rights.
-func (p *principalPage) fields(v *request) []look.Field {
-	name := look.Field{Name: "name", Label: "Name", Value: p.typed["name"], Errors: present(p.wrong["name"]), Autocomplete: "off"}
+func (p *principalPage) fields(v *request) []ui.Field {
+	name := ui.Field{Name: "name", Label: "Name", Value: p.typed["name"], Errors: present(p.wrong["name"]), Autocomplete: "off"}
 	if !p.of.isPeople() {
-		return []look.Field{name, roleField(v, p.typed, p.wrong)}
+		return []ui.Field{name, roleField(v, p.typed, p.wrong)}
 	}
-	email := look.Field{Name: "email", Type: "email", Label: v.words.Say("E-Mail für Nachrichten", "Email for messages"), Value: p.typed["email"], Errors: present(p.wrong["email"]), Autocomplete: "off"}
-	return []look.Field{name, email, mailLanguage(v, p.typed, p.wrong), roleField(v, p.typed, p.wrong)}
+	email := ui.Field{Name: "email", Type: "email", Label: v.words.Say("E-Mail für Nachrichten", "Email for messages"), Value: p.typed["email"], Errors: present(p.wrong["email"]), Autocomplete: "off"}
+	return []ui.Field{name, email, mailLanguage(v, p.typed, p.wrong), roleField(v, p.typed, p.wrong)}
 }
 
 // savePrincipal changes what the admin changed of a principal.
@@ -275,7 +275,7 @@ type leavePage struct {
 	// counts say what there is of each family.
 	counts []string
 	// successors are who can take over.
-	successors []look.Option
+	successors []ui.Option
 }
 
 // showLeave serves the page.
@@ -359,17 +359,17 @@ func (p *leavePage) private(v *request) string {
 }
 
 // fields are the fields of the form.
-func (p *leavePage) fields(v *request) []look.Field {
+func (p *leavePage) fields(v *request) []ui.Field {
 	none := v.words.Say("noch niemand: nur sperren", "nobody yet: disable only")
 	if p.one.Disabled {
 		none = v.words.Say("bitte wählen", "please choose")
 	}
-	to := look.Field{Name: "to", Label: v.words.Say("Wer übernimmt", "Who takes over"), Value: p.typed["to"], Errors: present(p.wrong["to"], p.wrong["id"]),
+	to := ui.Field{Name: "to", Label: v.words.Say("Wer übernimmt", "Who takes over"), Value: p.typed["to"], Errors: present(p.wrong["to"], p.wrong["id"]),
 		Hint:    v.words.Say("Einträge und Aufgaben, auch die der Sandbox.", "Records and tasks, those of the sandbox too."),
-		Options: append([]look.Option{{Text: none}}, p.successors...)}
-	private := look.Field{Name: "private", Label: v.words.Say("Auch private Einträge übergeben", "Hand over private records too"),
+		Options: append([]ui.Option{{Text: none}}, p.successors...)}
+	private := ui.Field{Name: "private", Label: v.words.Say("Auch private Einträge übergeben", "Hand over private records too"),
 		Hint: p.private(v)}
-	return []look.Field{to, private}
+	return []ui.Field{to, private}
 }
 
 // leave disables a principal, and hands over what is theirs, in one act.
@@ -427,8 +427,8 @@ func (v *request) erasePage(p erasePage, status int) view {
 }
 
 // field is the name, typed once more.
-func (p *erasePage) field(v *request) look.Field {
-	f := look.Field{Name: "name", Label: v.words.Say("Zur Sicherheit: der Name der Person", "To be sure: the name of the person"), Autocomplete: "off"}
+func (p *erasePage) field(v *request) ui.Field {
+	f := ui.Field{Name: "name", Label: v.words.Say("Zur Sicherheit: der Name der Person", "To be sure: the name of the person"), Autocomplete: "off"}
 	if p.wrong {
 		f.Errors = []string{v.words.Say("Bitte geben Sie den Namen ein: ", "Please enter the name: ") + p.one.Name}
 	}

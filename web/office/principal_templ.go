@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"kartei/kit/id"
-	"kartei/web/look"
+	"kartei/web/ui"
 	"strings"
 )
 
@@ -51,7 +51,7 @@ func principalView(v *request, p principalPage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Bad, v.words.Say("Nicht geändert", "Not changed"), p.why).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.words.Say("Nicht geändert", "Not changed"), p.why).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -98,7 +98,7 @@ func principalView(v *request, p principalPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Zustand", "State")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Zustand", "State")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -142,7 +142,7 @@ func principalView(v *request, p principalPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(v.words.Say("Zweiter Faktor", "Second factor")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.words.Say("Zweiter Faktor", "Second factor")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -174,7 +174,7 @@ func principalView(v *request, p principalPage) templ.Component {
 							}
 							return nil
 						})
-						templ_7745c5c3_Err = look.Fact(v.words.Say("Single Sign-on", "Single sign-on")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Fact(v.words.Say("Single Sign-on", "Single sign-on")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -196,7 +196,7 @@ func principalView(v *request, p principalPage) templ.Component {
 						}
 						ctx = templ.InitializeContext(ctx)
 						if p.one.SignIn.LastSeenAt != 0 {
-							templ_7745c5c3_Err = look.Ago(v.look(), p.one.SignIn.LastSeenAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Ago(v.look(), p.one.SignIn.LastSeenAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -213,7 +213,7 @@ func principalView(v *request, p principalPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(v.words.Say("Zuletzt da", "Last seen")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.words.Say("Zuletzt da", "Last seen")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -245,7 +245,7 @@ func principalView(v *request, p principalPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Angelegt", "Created")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Angelegt", "Created")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -265,25 +265,25 @@ func principalView(v *request, p principalPage) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = look.Copyable(v.look(), p.one.ID).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Copyable(v.look(), p.one.ID).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Kennung", "Id")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Kennung", "Id")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Facts().Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Facts().Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("facts", factsTitle(v, p.of), "", principalActs(v, p)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("facts", factsTitle(v, p.of), "", principalActs(v, p)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -306,7 +306,7 @@ func principalView(v *request, p principalPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = look.Summary(v.look(), look.Wrongs(append(p.fields(v), rightFields(v, p.typed, p.wrong)...)...)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Summary(v.look(), ui.Wrongs(append(p.fields(v), rightFields(v, p.typed, p.wrong)...)...)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -340,17 +340,17 @@ func principalView(v *request, p principalPage) templ.Component {
 				}
 				for _, f := range p.fields(v) {
 					if f.Name == "role" {
-						templ_7745c5c3_Err = look.Radios(v.look(), f).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Radios(v.look(), f).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					} else if len(f.Options) > 0 {
-						templ_7745c5c3_Err = look.Select(v.look(), f).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Select(v.look(), f).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					} else {
-						templ_7745c5c3_Err = look.Input(v.look(), f).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Input(v.look(), f).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -364,7 +364,7 @@ func principalView(v *request, p principalPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Button("", v.words.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button("", v.words.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -374,7 +374,7 @@ func principalView(v *request, p principalPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("change", v.words.Say("Rolle und Rechte", "Role and rights"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("change", v.words.Say("Rolle und Rechte", "Role and rights"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -430,7 +430,7 @@ func principalView(v *request, p principalPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Section("factors", v.words.Say("Zweite Faktoren verloren", "Second factors lost"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Section("factors", v.words.Say("Zweite Faktoren verloren", "Second factors lost"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -469,7 +469,7 @@ func principalView(v *request, p principalPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.LinkButton(look.Own(p.of.at(p.one.ID)+"/erase"), "", v.words.Say("Löschen …", "Erase …"), "danger").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.of.at(p.one.ID)+"/erase"), "", v.words.Say("Löschen …", "Erase …"), "danger").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -479,7 +479,7 @@ func principalView(v *request, p principalPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Section("erase", v.words.Say("Person löschen", "Erase the person"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Section("erase", v.words.Say("Person löschen", "Erase the person"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -528,12 +528,12 @@ func principalActs(v *request, p principalPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.LinkButton(look.Own(p.of.at(p.one.ID)+"/leave"), "", v.words.Say("Übergeben …", "Hand over …"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.of.at(p.one.ID)+"/leave"), "", v.words.Say("Übergeben …", "Hand over …"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = look.LinkButton(look.Own(p.of.at(p.one.ID)+"/leave"), "", v.words.Say("Sperren …", "Disable …"), "danger").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.of.at(p.one.ID)+"/leave"), "", v.words.Say("Sperren …", "Disable …"), "danger").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -567,12 +567,12 @@ func newKeyOf(v *request, p principalPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if !p.of.isPeople() && p.one.active() {
 			if p.one.ID == v.session.Principal.ID {
-				templ_7745c5c3_Err = look.LinkButton(look.Own(keysPath+"/new"), "plus", v.words.Say("Neuer Schlüssel", "New key"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(keysPath+"/new"), "plus", v.words.Say("Neuer Schlüssel", "New key"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else if strings.HasPrefix(p.one.ID, id.ServiceAccount) {
-				templ_7745c5c3_Err = look.LinkButton(look.Own(keysPath+"/new?owner="+p.one.ID), "plus", v.words.Say("Neuer Schlüssel", "New key"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(keysPath+"/new?owner="+p.one.ID), "plus", v.words.Say("Neuer Schlüssel", "New key"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -644,7 +644,7 @@ func propertyView(v *request, p principalPage, acts templ.Component) templ.Compo
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Icon("key-round").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon("key-round").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -653,9 +653,9 @@ func propertyView(v *request, p principalPage, acts templ.Component) templ.Compo
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var27 templ.SafeURL
-				templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(keysPath + "/" + k.ID))
+				templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(keysPath + "/" + k.ID))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/principal.templ`, Line: 138, Col: 48}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/principal.templ`, Line: 138, Col: 46}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 				if templ_7745c5c3_Err != nil {
@@ -668,7 +668,7 @@ func propertyView(v *request, p principalPage, acts templ.Component) templ.Compo
 				var templ_7745c5c3_Var28 string
 				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(k.title())
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/principal.templ`, Line: 138, Col: 67}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/principal.templ`, Line: 138, Col: 65}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 				if templ_7745c5c3_Err != nil {
@@ -723,7 +723,7 @@ func propertyView(v *request, p principalPage, acts templ.Component) templ.Compo
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("keys", v.words.Say("API-Schlüssel", "API keys"), count(v, len(p.keys)), acts).Render(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("keys", v.words.Say("API-Schlüssel", "API keys"), count(v, len(p.keys)), acts).Render(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -749,7 +749,7 @@ func propertyView(v *request, p principalPage, acts templ.Component) templ.Compo
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Icon("webhook").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Icon("webhook").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -781,9 +781,9 @@ func propertyView(v *request, p principalPage, acts templ.Component) templ.Compo
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var33 templ.SafeURL
-						templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(webhooksPath + "/" + e.ID))
+						templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(webhooksPath + "/" + e.ID))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/principal.templ`, Line: 163, Col: 54}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/principal.templ`, Line: 163, Col: 52}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var33))
 						if templ_7745c5c3_Err != nil {
@@ -796,7 +796,7 @@ func propertyView(v *request, p principalPage, acts templ.Component) templ.Compo
 						var templ_7745c5c3_Var34 string
 						templ_7745c5c3_Var34, templ_7745c5c3_Err = templ.JoinStringErrs(first(e.Name, e.URL))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/principal.templ`, Line: 163, Col: 84}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/principal.templ`, Line: 163, Col: 82}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var34))
 						if templ_7745c5c3_Err != nil {
@@ -831,7 +831,7 @@ func propertyView(v *request, p principalPage, acts templ.Component) templ.Compo
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("endpoints", v.words.Say("Webhook-Endpunkte", "Webhook endpoints"), count(v, len(p.Endpoints)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("endpoints", v.words.Say("Webhook-Endpunkte", "Webhook endpoints"), count(v, len(p.Endpoints)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -894,12 +894,12 @@ func handoversView(v *request, p principalPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if h.FinishedAt == 0 {
-					templ_7745c5c3_Err = look.Icon("circle-dashed").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Icon("circle-dashed").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = look.Icon("circle-check").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Icon("circle-check").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -948,12 +948,12 @@ func handoversView(v *request, p principalPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if h.FinishedAt == 0 {
-					templ_7745c5c3_Err = look.Badge(look.Info, v.words.Say("läuft", "in progress")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Badge(ui.Info, v.words.Say("läuft", "in progress")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = look.Badge(look.OK, v.words.Say("fertig", "finished")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Badge(ui.OK, v.words.Say("fertig", "finished")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -975,7 +975,7 @@ func handoversView(v *request, p principalPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Ago(v.look(), h.CreatedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Ago(v.look(), h.CreatedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -990,7 +990,7 @@ func handoversView(v *request, p principalPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("handovers", v.words.Say("Übergaben", "Hand-overs"), "", reloadButton(v, p)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("handovers", v.words.Say("Übergaben", "Hand-overs"), "", reloadButton(v, p)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1020,7 +1020,7 @@ func reloadButton(v *request, p principalPage) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if p.underway() {
-			templ_7745c5c3_Err = look.LinkButton(look.Own(p.of.at(p.one.ID)), "refresh-cw", v.words.Say("Neu laden", "Reload"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.of.at(p.one.ID)), "refresh-cw", v.words.Say("Neu laden", "Reload"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1066,12 +1066,12 @@ func leaveView(v *request, p leavePage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Bad, v.words.Say("Nicht gesperrt", "Not disabled"), p.why).Render(templ.WithChildren(ctx, templ_7745c5c3_Var44), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.words.Say("Nicht gesperrt", "Not disabled"), p.why).Render(templ.WithChildren(ctx, templ_7745c5c3_Var44), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = look.Summary(v.look(), look.Wrongs(p.fields(v)...)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Summary(v.look(), ui.Wrongs(p.fields(v)...)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1143,7 +1143,7 @@ func leaveView(v *request, p leavePage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("records", v.words.Say("Einträge und Aufgaben", "Records and tasks"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var46), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("records", v.words.Say("Einträge und Aufgaben", "Records and tasks"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var46), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1178,7 +1178,7 @@ func leaveView(v *request, p leavePage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("access", v.words.Say("Zugang", "Access"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var49), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("access", v.words.Say("Zugang", "Access"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var49), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1227,11 +1227,11 @@ func leaveView(v *request, p leavePage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = look.Select(v.look(), p.fields(v)[0]).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Select(v.look(), p.fields(v)[0]).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Check(v.look(), p.fields(v)[1], p.typed["private"] != "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Check(v.look(), p.fields(v)[1], p.typed["private"] != "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1240,17 +1240,17 @@ func leaveView(v *request, p leavePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.one.Disabled {
-				templ_7745c5c3_Err = look.Button("", v.words.Say("Übergeben", "Hand over"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button("", v.words.Say("Übergeben", "Hand over"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = look.Button("", v.words.Say("Sperren und übergeben", "Disable and hand over"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button("", v.words.Say("Sperren und übergeben", "Disable and hand over"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = look.LinkButton(look.Own(p.of.at(p.one.ID)), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.of.at(p.one.ID)), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1300,7 +1300,7 @@ func eraseView(v *request, p erasePage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Bad, v.words.Say("Nicht gelöscht", "Not erased"), p.why).Render(templ.WithChildren(ctx, templ_7745c5c3_Var54), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.words.Say("Nicht gelöscht", "Not erased"), p.why).Render(templ.WithChildren(ctx, templ_7745c5c3_Var54), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1319,11 +1319,11 @@ func eraseView(v *request, p erasePage) templ.Component {
 			ctx = templ.InitializeContext(ctx)
 			return nil
 		})
-		templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Das lässt sich nicht zurücknehmen.", "This cannot be undone."), v.words.Say("Name, Adresse, Sitzungen und Mitteilungen werden gelöscht, Schlüssel widerrufen, Endpunkte entfernt. Einträge und Protokoll nennen danach „Gelöschte Person“.", "Name, address, sessions and notifications are erased, keys revoked, endpoints removed. Records and logs then name an “Erased person”.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.words.Say("Das lässt sich nicht zurücknehmen.", "This cannot be undone."), v.words.Say("Name, Adresse, Sitzungen und Mitteilungen werden gelöscht, Schlüssel widerrufen, Endpunkte entfernt. Einträge und Protokoll nennen danach „Gelöschte Person“.", "Name, address, sessions and notifications are erased, keys revoked, endpoints removed. Records and logs then name an “Erased person”.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Summary(v.look(), look.Wrongs(p.field(v))).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Summary(v.look(), ui.Wrongs(p.field(v))).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1366,7 +1366,7 @@ func eraseView(v *request, p erasePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Input(v.look(), p.field(v)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Input(v.look(), p.field(v)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1374,15 +1374,15 @@ func eraseView(v *request, p erasePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Button("", v.words.Say("Endgültig löschen", "Erase for ever"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("", v.words.Say("Endgültig löschen", "Erase for ever"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.LinkButton(look.Own(peoplePath+"/"+p.one.ID), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(peoplePath+"/"+p.one.ID), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.LinkButton(look.Own(peoplePath+"/"+p.one.ID+"/leave"), "", v.words.Say("Erst übergeben", "Hand over first"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(peoplePath+"/"+p.one.ID+"/leave"), "", v.words.Say("Erst übergeben", "Hand over first"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // profile is the answer of profile.get.
@@ -90,20 +90,20 @@ func saveProfile(v *request) view {
 }
 
 // field returns a field of the form.
-func (f profileForm) field(name, label, hint string, options ...look.Option) look.Field {
-	return look.Field{Name: name, Label: label, Hint: hint, Value: f.typed[name], Errors: present(f.wrong[name]), Options: options}
+func (f profileForm) field(name, label, hint string, options ...ui.Option) ui.Field {
+	return ui.Field{Name: name, Label: label, Hint: hint, Value: f.typed[name], Errors: present(f.wrong[name]), Options: options}
 }
 
 // fields are the fields that can be refused, for the summary.
-func (f profileForm) fields(v *request) []look.Field {
+func (f profileForm) fields(v *request) []ui.Field {
 	say := v.words.Say
 	name := f.field("name", "Name", say("Ihre Kolleginnen und Kollegen sehen diesen Namen.", "Your colleagues see this name."))
 	name.Autocomplete, name.Required = "name", true
-	language := f.field("language", say("Sprache", "Language"), "", look.Option{Value: "de", Text: "Deutsch"}, look.Option{Value: "en", Text: "English"})
+	language := f.field("language", say("Sprache", "Language"), "", ui.Option{Value: "de", Text: "Deutsch"}, ui.Option{Value: "en", Text: "English"})
 	zone := f.field("zone", say("Zeitzone", "Time zone"), f.clock(v))
 	zone.More = templ.OrderedAttributes{{Key: "list", Value: "zones"}, {Key: "spellcheck", Value: "false"}}
 	zone.Autocomplete = "off"
-	return []look.Field{name, language, zone}
+	return []ui.Field{name, language, zone}
 }
 
 // clock says what time it is in the zone of the form.

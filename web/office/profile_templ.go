@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // profileView is the form of the profile.
 func profileView(v *request, f profileForm) templ.Component {
@@ -32,7 +32,7 @@ func profileView(v *request, f profileForm) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.Summary(v.look(), look.Wrongs(f.fields(v)...)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Summary(v.look(), ui.Wrongs(f.fields(v)...)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -67,7 +67,7 @@ func profileView(v *request, f profileForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Input(v.look(), f.fields(v)[0]).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.look(), f.fields(v)[0]).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -124,11 +124,11 @@ func profileView(v *request, f profileForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Select(v.look(), f.fields(v)[1]).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Select(v.look(), f.fields(v)[1]).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Input(v.look(), f.fields(v)[2]).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.look(), f.fields(v)[2]).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -172,16 +172,16 @@ func profileView(v *request, f profileForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Radios(v.look(), f.field("theme", v.words.Say("Farben", "Colours"), "",
-			look.Option{Value: "system", Text: v.words.Say("Wie das Gerät", "As the device")},
-			look.Option{Value: "light", Text: v.words.Say("Hell", "Light")},
-			look.Option{Value: "dark", Text: v.words.Say("Dunkel", "Dark")})).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Radios(v.look(), f.field("theme", v.words.Say("Farben", "Colours"), "",
+			ui.Option{Value: "system", Text: v.words.Say("Wie das Gerät", "As the device")},
+			ui.Option{Value: "light", Text: v.words.Say("Hell", "Light")},
+			ui.Option{Value: "dark", Text: v.words.Say("Dunkel", "Dark")})).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Radios(v.look(), f.field("density", v.words.Say("Zeilen in Listen", "Rows of lists"), "",
-			look.Option{Value: "comfortable", Text: v.words.Say("Bequem", "Comfortable")},
-			look.Option{Value: "compact", Text: v.words.Say("Dicht: mehr auf einen Blick", "Compact: more at a glance")})).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Radios(v.look(), f.field("density", v.words.Say("Zeilen in Listen", "Rows of lists"), "",
+			ui.Option{Value: "comfortable", Text: v.words.Say("Bequem", "Comfortable")},
+			ui.Option{Value: "compact", Text: v.words.Say("Dicht: mehr auf einen Blick", "Compact: more at a glance")})).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -202,15 +202,15 @@ func profileView(v *request, f profileForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Check(v.look(), f.field("singleKeys", v.words.Say("Tasten ohne Strg als Kürzel", "Keys without Ctrl as shortcuts"), v.words.Say("Zum Beispiel / für die Suche und ? für die Übersicht. Schalten Sie sie aus, wenn Sie diktieren.", "For example / to search and ? for the list of keys. Switch them off if you dictate.")), f.on("singleKeys")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Check(v.look(), f.field("singleKeys", v.words.Say("Tasten ohne Strg als Kürzel", "Keys without Ctrl as shortcuts"), v.words.Say("Zum Beispiel / für die Suche und ? für die Übersicht. Schalten Sie sie aus, wenn Sie diktieren.", "For example / to search and ? for the list of keys. Switch them off if you dictate.")), f.on("singleKeys")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Check(v.look(), f.field("recent", v.words.Say("Zuletzt Geöffnetes merken", "Keep what I opened last"), v.words.Say("Die letzten 20 Einträge, ohne Zeiten. Nur Sie sehen sie.", "The last 20 entries, without times. Only you see them.")), f.on("recent")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Check(v.look(), f.field("recent", v.words.Say("Zuletzt Geöffnetes merken", "Keep what I opened last"), v.words.Say("Die letzten 20 Einträge, ohne Zeiten. Nur Sie sehen sie.", "The last 20 entries, without times. Only you see them.")), f.on("recent")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Check(v.look(), f.field("reminders", v.words.Say("Fristen auch per E-Mail", "Due dates by email too"), v.words.Say("Unter „Mitteilungen“ erinnert Kartei Sie in jedem Fall. Die E-Mail nennt keine Inhalte.", "You always get a notification in Kartei. The email does not say what is due.")), f.on("reminders")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Check(v.look(), f.field("reminders", v.words.Say("Fristen auch per E-Mail", "Due dates by email too"), v.words.Say("Unter „Mitteilungen“ erinnert Kartei Sie in jedem Fall. Die E-Mail nennt keine Inhalte.", "You always get a notification in Kartei. The email does not say what is due.")), f.on("reminders")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -218,7 +218,7 @@ func profileView(v *request, f profileForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -8,8 +8,8 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/web/look"
-	"kartei/web/say"
+	"kartei/web/i18n"
+	"kartei/web/ui"
 )
 
 // quickLine is the meaning of a line typed above the list of tasks: "Klage prüfen
@@ -19,7 +19,7 @@ import (
 //	! or !!     urgent (priority high). The API knows one degree above normal.
 //	@müller     the contact or the company that the task is about
 //	@"zwei wörter"
-//	morgen 10   when it is due: see say.ReadDue
+//	morgen 10   when it is due: see i18n.ReadDue
 type quickLine struct {
 	title string
 	due   time.Time
@@ -34,7 +34,7 @@ type quickLine struct {
 
 // readLine reads a line. It never fails: words without a special meaning are the
 // title.
-func readLine(w say.Words, line string) (q quickLine) {
+func readLine(w i18n.Words, line string) (q quickLine) {
 	var words []string
 	for _, word := range cutWords(line) {
 		name, mentioned := strings.CutPrefix(word, "@")
@@ -78,16 +78,16 @@ type quickForm struct {
 	// may mean.
 	line, about string
 	wrong       string
-	choices     []look.Choice
+	choices     []ui.Choice
 }
 
 // understood is a line as the server understands it.
 type understood struct {
 	quickLine
 	// record is what the task is about, once that is clear.
-	record look.Choice
+	record ui.Choice
 	// choices are several records that fit.
-	choices []look.Choice
+	choices []ui.Choice
 }
 
 // The fields of the quick line.
@@ -126,7 +126,7 @@ func (v *request) understand(line string) (understood, error) {
 }
 
 // why says what is not clear in a line, if something is not.
-func (u understood) why(w say.Words) string {
+func (u understood) why(w i18n.Words) string {
 	if u.misread != "" {
 		return w.Say("„"+u.misread+"“ gibt es nicht als Frist.", "“"+u.misread+"” is no due date.")
 	}
@@ -211,7 +211,7 @@ func (v *request) refusedLine(line quickForm) view {
 }
 
 // said are the parts of a line as they are understood, besides the title.
-func (u understood) said(w say.Words) []string {
+func (u understood) said(w i18n.Words) []string {
 	var list []string
 	if u.hasDue {
 		text := w.Due(u.due, u.clock)

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"kartei/kit/fault"
-	"kartei/web/say"
+	"kartei/web/i18n"
 )
 
-var someDay = say.Words{Language: fault.German, Now: time.Date(2026, 11, 22, 11, 30, 0, 0, time.UTC)}
+var someDay = i18n.Words{Language: fault.German, Now: time.Date(2026, 11, 22, 11, 30, 0, 0, time.UTC)}
 
 func TestReadLine(t *testing.T) {
 	for line, want := range map[string]quickLine{

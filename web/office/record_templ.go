@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"kartei/web/look"
+	"kartei/web/ui"
 	"strconv"
 )
 
@@ -53,7 +53,7 @@ func documentsView(v *request, l recordList) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Head(l.family.many.In(v.words.Language), countText(v.words, l.count)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(l.family.many.In(v.words.Language), countText(v.words, l.count)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -83,7 +83,7 @@ func documentsView(v *request, l recordList) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Pager(v.look(), l.pages(v)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Pager(v.look(), l.pages(v)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -163,7 +163,7 @@ func newButton(v *request, f *family, query, variant string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("plus").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("plus").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -228,7 +228,7 @@ func recordTable(v *request, l recordList, here string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Columns(v.look(), l.columns(v)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Columns(v.look(), l.columns(v)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -271,7 +271,7 @@ func recordTable(v *request, l recordList, here string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if l.family == &documents {
-				templ_7745c5c3_Err = look.Icon(kindOf(r["contentType"]).icon).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon(kindOf(r["contentType"]).icon).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -381,12 +381,12 @@ func cells(v *request, l recordList, r values) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if r["status"] == "completed" {
-				templ_7745c5c3_Err = look.Badge(look.OK, v.words.Say("erledigt", "done")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Badge(ui.OK, v.words.Say("erledigt", "done")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else if due, ok := timeOf(r["dueAt"]); ok {
-				templ_7745c5c3_Err = look.Due(v.look(), due, false, true).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Due(v.look(), due, false, true).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -460,13 +460,13 @@ func emptyList(v *request, l recordList) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = look.LinkButton(v.look().To("/"+l.family.name), "", v.words.Say("Alle zeigen", "Show all"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(v.look().To("/"+l.family.name), "", v.words.Say("Alle zeigen", "Show all"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Empty("search", v.words.Say("Nichts gefunden", "Nothing found"), v.words.Say("Mit diesen Angaben gibt es keinen Eintrag.", "There is no entry that fits.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("search", v.words.Say("Nichts gefunden", "Nothing found"), v.words.Say("Mit diesen Angaben gibt es keinen Eintrag.", "There is no entry that fits.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -489,7 +489,7 @@ func emptyList(v *request, l recordList) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if v.session.may(l.family.write) {
-					templ_7745c5c3_Err = look.LinkButton(v.look().To("/"+l.family.name+"/new"), "plus", v.words.Say(l.family.one.DE+" anlegen", "Create a "+l.family.lower()), "primary").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(v.look().To("/"+l.family.name+"/new"), "plus", v.words.Say(l.family.one.DE+" anlegen", "Create a "+l.family.lower()), "primary").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -498,7 +498,7 @@ func emptyList(v *request, l recordList) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if l.family == &contacts && !v.sandbox {
-						templ_7745c5c3_Err = look.LinkButton(look.Own(dataPath+"/new"), "upload", v.words.Say("Kontakte importieren", "Import contacts"), "").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.LinkButton(ui.Own(dataPath+"/new"), "upload", v.words.Say("Kontakte importieren", "Import contacts"), "").Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -506,7 +506,7 @@ func emptyList(v *request, l recordList) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Empty(l.family.icon, v.words.Say("Hier steht noch nichts", "Nothing is here yet"), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty(l.family.icon, v.words.Say("Hier steht noch nichts", "Nothing is here yet"), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -538,7 +538,7 @@ func when(v *request, at string) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if t, ok := timeOf(at); ok {
-			templ_7745c5c3_Err = look.Ago(v.look(), t).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Ago(v.look(), t).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -754,7 +754,7 @@ func recordView(v *request, p recordPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = look.Pager(v.look(), p.list.pages(v)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Pager(v.look(), p.list.pages(v)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -806,7 +806,7 @@ func recordView(v *request, p recordPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.viewer != nil {
-				templ_7745c5c3_Err = look.LinkButton(v.look().To("/documents/"+p.record["id"]+"/content"), "download", v.words.Say("Herunterladen", "Download"), "brief").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(v.look().To("/documents/"+p.record["id"]+"/content"), "download", v.words.Say("Herunterladen", "Download"), "brief").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -833,7 +833,7 @@ func recordView(v *request, p recordPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Icon("pencil").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon("pencil").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -865,7 +865,7 @@ func recordView(v *request, p recordPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Head(p.family.heading(p.record), p.beneath()).Render(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(p.family.heading(p.record), p.beneath()).Render(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -906,13 +906,13 @@ func recordView(v *request, p recordPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = look.Timeline(v.look(), p.moments(v)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Timeline(v.look(), p.moments(v)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("history", v.words.Say("Verlauf", "History"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("history", v.words.Say("Verlauf", "History"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -971,7 +971,7 @@ func privateMark(v *request, record values) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Icon("lock").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon("lock").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1052,7 +1052,7 @@ func reopening(v *request, id, back string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("undo-2", v.words.Say("Wieder öffnen", "Reopen"), "", templ.Attributes{"data-key": "x"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("undo-2", v.words.Say("Wieder öffnen", "Reopen"), "", templ.Attributes{"data-key": "x"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1119,7 +1119,7 @@ func completion(v *request, id, back string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("check", v.words.Say("Erledigt", "Done"), "", templ.Attributes{"data-key": "x"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("check", v.words.Say("Erledigt", "Done"), "", templ.Attributes{"data-key": "x"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1174,14 +1174,14 @@ func recordMenu(v *request, p recordPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.mayWrite {
-				templ_7745c5c3_Err = look.MenuButton("trash-2", v.words.Say("Löschen …", "Delete …"), "", "danger", templ.Attributes{"type": "button", "commandfor": "delete", "command": "show-modal"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.MenuButton("trash-2", v.words.Say("Löschen …", "Delete …"), "", "danger", templ.Attributes{"type": "button", "commandfor": "delete", "command": "show-modal"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Menu("more", "ellipsis", v.words.Say("Mehr", "More"), true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var46), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Menu("more", "ellipsis", v.words.Say("Mehr", "More"), true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var46), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1236,7 +1236,7 @@ func facts(v *request, p recordPage) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = look.Badge(look.OK, v.words.Say("erledigt", "done")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Badge(ui.OK, v.words.Say("erledigt", "done")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1250,7 +1250,7 @@ func facts(v *request, p recordPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Stand", "Status")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var49), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Stand", "Status")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var49), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1319,7 +1319,7 @@ func facts(v *request, p recordPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(m.label.In(v.words.Language)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var52), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(m.label.In(v.words.Language)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var52), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1337,7 +1337,7 @@ func facts(v *request, p recordPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Facts().Render(templ.WithChildren(ctx, templ_7745c5c3_Var48), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Facts().Render(templ.WithChildren(ctx, templ_7745c5c3_Var48), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1439,7 +1439,7 @@ func editable(v *request, p recordPage, m field) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("pencil").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("pencil").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1487,7 +1487,7 @@ func savedMark(v *request, name string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Icon("check").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon("check").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1610,7 +1610,7 @@ func editInPlace(v *request, p recordPage, m field) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1760,7 +1760,7 @@ func value(v *request, p recordPage, m field) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		case tagsField:
-			templ_7745c5c3_Err = look.Chips(m.label.In(v.words.Language), lines(p.record[m.name]), func(tag string) templ.SafeURL {
+			templ_7745c5c3_Err = ui.Chips(m.label.In(v.words.Language), lines(p.record[m.name]), func(tag string) templ.SafeURL {
 				return v.look().To(p.family.tagged(tag).at("/" + p.family.name))
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -1849,7 +1849,7 @@ func value(v *request, p recordPage, m field) templ.Component {
 			}
 		case momentField:
 			if due, ok := timeOf(p.record[m.name]); ok {
-				templ_7745c5c3_Err = look.Due(v.look(), due, v.words.HasClock(due), p.record["status"] == "open").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Due(v.look(), due, v.words.HasClock(due), p.record["status"] == "open").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1991,7 +1991,7 @@ func section(v *request, title string, records []values, f *family, member, id s
 						return templ_7745c5c3_Err
 					}
 					if due, ok := timeOf(r["dueAt"]); ok {
-						templ_7745c5c3_Err = look.Due(v.look(), due, v.words.HasClock(due), true).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Due(v.look(), due, v.words.HasClock(due), true).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -2052,7 +2052,7 @@ func section(v *request, title string, records []values, f *family, member, id s
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("of-"+f.name, title, countOf(v, len(records), len(records) == referringShown), addTo(v, f, member, id)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var80), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("of-"+f.name, title, countOf(v, len(records), len(records) == referringShown), addTo(v, f, member, id)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var80), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -2194,7 +2194,7 @@ func deletion(v *request, p recordPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Button("trash-2", v.words.Say("Endgültig löschen", "Delete for good"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("trash-2", v.words.Say("Endgültig löschen", "Delete for good"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -2204,7 +2204,7 @@ func deletion(v *request, p recordPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Dialog(v.look(), "delete", v.words.Say("„"+p.family.heading(p.record)+"“ löschen?", "Delete “"+p.family.heading(p.record)+"”?")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var88), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Dialog(v.look(), "delete", v.words.Say("„"+p.family.heading(p.record)+"“ löschen?", "Delete “"+p.family.heading(p.record)+"”?")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var88), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -2234,7 +2234,7 @@ func formView(v *request, f recordForm) templ.Component {
 			templ_7745c5c3_Var92 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.Head(formTitle(v, f), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(formTitle(v, f), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -2353,28 +2353,28 @@ func formView(v *request, f recordForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if f.gone {
-			templ_7745c5c3_Err = look.Button("", v.words.Say("Neu anlegen", "Create it again"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("", v.words.Say("Neu anlegen", "Create it again"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else if len(f.conflicts) > 0 {
-			templ_7745c5c3_Err = look.Button("", v.words.Say("Entscheidung speichern", "Save the decision"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("", v.words.Say("Entscheidung speichern", "Save the decision"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = look.Button("", v.words.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("", v.words.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if f.id == "" && !f.gone {
-			templ_7745c5c3_Err = look.Button("", v.words.Say("Speichern und neu", "Save and new"), "", templ.Attributes{"name": "next", "value": "1"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("", v.words.Say("Speichern und neu", "Save and new"), "", templ.Attributes{"name": "next", "value": "1"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = look.LinkButton(v.look().To("/"+joined("/", f.family.name, f.id)), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(v.look().To("/"+joined("/", f.family.name, f.id)), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -2431,7 +2431,7 @@ func formNotice(v *request, f recordForm) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = look.Banner(look.Bad, v.words.Say("Inzwischen gelöscht", "Deleted in the meantime"), v.words.Say("Was Sie eingegeben haben, steht noch hier. Sie können daraus einen neuen Eintrag anlegen.", "What you entered is still here. You can create a new entry from it.")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Banner(ui.Bad, v.words.Say("Inzwischen gelöscht", "Deleted in the meantime"), v.words.Say("Was Sie eingegeben haben, steht noch hier. Sie können daraus einen neuen Eintrag anlegen.", "What you entered is still here. You can create a new entry from it.")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -2454,7 +2454,7 @@ func formNotice(v *request, f recordForm) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = look.Banner(look.Warn, f.otherChange(v), v.words.Say("Es ist noch nichts gespeichert. Bitte entscheiden Sie unten. Was Sie getippt haben, geht nicht verloren.", "Nothing is stored yet. Please decide below. What you typed is not lost.")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Banner(ui.Warn, f.otherChange(v), v.words.Say("Es ist noch nichts gespeichert. Bitte entscheiden Sie unten. Was Sie getippt haben, geht nicht verloren.", "Nothing is stored yet. Please decide below. What you typed is not lost.")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -2509,7 +2509,7 @@ func formNotice(v *request, f recordForm) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Noch nicht gespeichert", "Not saved yet"), v.words.Say("Es gibt Einträge, die derselbe sein können. Sehen Sie unter „Schon vorhanden?“ nach. Ist es ein anderer, dann speichern Sie noch einmal.", "Some entries may be the same one. Look under “Already there?”. If this is another one, save again.")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Banner(ui.Warn, v.words.Say("Noch nicht gespeichert", "Not saved yet"), v.words.Say("Es gibt Einträge, die derselbe sein können. Sehen Sie unter „Schon vorhanden?“ nach. Ist es ein anderer, dann speichern Sie noch einmal.", "Some entries may be the same one. Look under “Already there?”. If this is another one, save again.")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -2520,7 +2520,7 @@ func formNotice(v *request, f recordForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if f.problem != nil && len(f.wrong) > 0 {
-			templ_7745c5c3_Err = look.Summary(v.look(), f.wrongs(v)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Summary(v.look(), f.wrongs(v)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -2544,7 +2544,7 @@ func formNotice(v *request, f recordForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Bad, v.words.Say("Nicht gespeichert", "Not saved"), why).Render(templ.WithChildren(ctx, templ_7745c5c3_Var103), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.words.Say("Nicht gespeichert", "Not saved"), why).Render(templ.WithChildren(ctx, templ_7745c5c3_Var103), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -3027,27 +3027,27 @@ func control(v *request, f recordForm, m field, focus bool) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		switch m.kind {
 		case longField:
-			templ_7745c5c3_Err = look.Area(v.look(), m.field(v, f, focus)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Area(v.look(), m.field(v, f, focus)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case tagsField:
-			templ_7745c5c3_Err = look.Tags(v.look(), f.family.tagsField(v, m.field(v, f, focus)), lines(f.typed[m.name])).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Tags(v.look(), f.family.tagsField(v, m.field(v, f, focus)), lines(f.typed[m.name])).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case choice, countryField:
-			templ_7745c5c3_Err = look.Select(v.look(), m.field(v, f, focus)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Select(v.look(), m.field(v, f, focus)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case reference:
-			templ_7745c5c3_Err = look.Combobox(v.look(), m.combo(v, f, focus)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Combobox(v.look(), m.combo(v, f, focus)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		default:
-			templ_7745c5c3_Err = look.Input(v.look(), m.field(v, f, focus)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Input(v.look(), m.field(v, f, focus)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // The fields that travel with the id of a reference: its text, the text as it was
@@ -32,23 +32,23 @@ const anything = "anything"
 
 // sought is the result of a search for a text in a family, or among people.
 type sought struct {
-	choices []look.Choice
+	choices []ui.Choice
 	// exact are the choices whose whole name is the text.
-	exact []look.Choice
+	exact []ui.Choice
 	// loose says that some choices have the text outside their names. Then none is
 	// taken without a question.
 	loose bool
 }
 
 // only returns the choice that a text can only mean.
-func (s sought) only() (look.Choice, bool) {
+func (s sought) only() (ui.Choice, bool) {
 	switch {
 	case len(s.exact) == 1:
 		return s.exact[0], true
 	case len(s.choices) == 1 && !s.loose:
 		return s.choices[0], true
 	}
-	return look.Choice{}, false
+	return ui.Choice{}, false
 }
 
 // seek finds a text in a family, or among people.
@@ -67,7 +67,7 @@ func (v *request) seek(to, text string) (sought, error) {
 		if to == anything && h.Object == documents.object { // nothing is about a document
 			continue
 		}
-		c := look.Choice{Value: h.ID, Text: h.Title, Marks: h.Marks, Icon: iconOf(h.Object)}
+		c := ui.Choice{Value: h.ID, Text: h.Title, Marks: h.Marks, Icon: iconOf(h.Object)}
 		c.Note, c.NoteMarks = h.note(v)
 		s.choices = append(s.choices, c)
 		s.loose = s.loose || h.InText && !h.Named
@@ -84,9 +84,9 @@ var ownWords = []string{"ich", "mich", "mir", "me", "myself"}
 // seekPeople finds active people and service accounts by name. Oneself comes first.
 func (v *request) seekPeople(text string) (s sought, err error) {
 	me := v.session.Principal
-	self := look.Choice{Value: me.ID, Text: me.Name, Note: v.words.Say("ich", "me"), Icon: "user"}
+	self := ui.Choice{Value: me.ID, Text: me.Name, Note: v.words.Say("ich", "me"), Icon: "user"}
 	if slices.Contains(ownWords, strings.ToLower(text)) {
-		return sought{choices: []look.Choice{self}, exact: []look.Choice{self}}, nil
+		return sought{choices: []ui.Choice{self}, exact: []ui.Choice{self}}, nil
 	}
 	names, err := ask[struct {
 		Data []struct {
@@ -100,7 +100,7 @@ func (v *request) seekPeople(text string) (s sought, err error) {
 		s.choices = append(s.choices, self)
 	}
 	for _, n := range names.Data {
-		c := look.Choice{Value: n.ID, Text: n.Name, Marks: n.Marks, Icon: "user"}
+		c := ui.Choice{Value: n.ID, Text: n.Name, Marks: n.Marks, Icon: "user"}
 		switch {
 		case n.ID == me.ID && text == "":
 			continue
@@ -221,17 +221,17 @@ func (v *request) isPrivate() bool {
 // unclear is the text of a reference that fits none or several.
 type unclear struct {
 	Text    string
-	Choices []look.Choice
+	Choices []ui.Choice
 	// Anew offers to create a record with the text as its name.
 	Anew string
 }
 
 // offers are the choices below the field: the records that the text fits, and a new one.
-func (u unclear) offers() []look.Choice {
+func (u unclear) offers() []ui.Choice {
 	if u.Anew == "" {
 		return u.Choices
 	}
-	return append(u.Choices[:len(u.Choices):len(u.Choices)], look.Choice{Value: anew, Text: u.Anew, Icon: "plus"})
+	return append(u.Choices[:len(u.Choices):len(u.Choices)], ui.Choice{Value: anew, Text: u.Anew, Icon: "plus"})
 }
 
 // why says why a text names no single record, with some of the records that it fits.

@@ -20,7 +20,7 @@ import (
 	"kartei/api"
 	"kartei/door/transfer"
 	"kartei/kit/fault"
-	"kartei/web/say"
+	"kartei/web/i18n"
 )
 
 // request is one request for a page.
@@ -35,7 +35,7 @@ type request struct {
 	token string
 	// session describes the caller. It is empty on pages for everyone.
 	session session
-	words   say.Words
+	words   i18n.Words
 	// naming guards names, broken and stale while calls run side by side.
 	naming sync.Mutex
 	// form is the submitted form of a POST.
@@ -87,7 +87,7 @@ func (h *handler) page(p *Page, sandbox bool) http.Handler {
 			v.Request = r.WithContext(api.Unattended(r.Context()))
 		}
 		setHeaders(w.Header(), v.nonce)
-		v.words = say.Words{Language: languageOf(r), Now: h.Clock.Now()}
+		v.words = i18n.Words{Language: languageOf(r), Now: h.Clock.Now()}
 		v.show(v.serve())
 	})
 }

@@ -11,7 +11,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // requestsPath is the page of the request log: a person sees the calls of their own keys,
@@ -84,7 +84,7 @@ type requestsPage struct {
 	// filter are the parameters of the address that narrow the list.
 	filter url.Values
 	period period
-	pages  look.Pages
+	pages  ui.Pages
 	// follows says that the page shows new calls as they come.
 	follows bool
 }
@@ -120,10 +120,10 @@ var isStatus = regexp.MustCompile(`^[1-5](xx|\d\d)$`)
 
 // statusOptions are the choices of the filter by result. An address may ask for a status
 // that is not among them.
-func statusOptions(v *request, chosen string) []look.Option {
+func statusOptions(v *request, chosen string) []ui.Option {
 	list := optionList(v, statuses)
 	if chosen != "" && offered(statuses, chosen) == "" {
-		list = append(list, look.Option{Value: chosen, Text: chosen})
+		list = append(list, ui.Option{Value: chosen, Text: chosen})
 	}
 	return list
 }
@@ -137,20 +137,20 @@ var periods = []option{
 }
 
 // reasonOptions are the choices of the filter by reason, in the order of their texts.
-func reasonOptions(v *request) []look.Option {
-	list := []look.Option{}
+func reasonOptions(v *request) []ui.Option {
+	list := []ui.Option{}
 	for reason, text := range reasons {
-		list = append(list, look.Option{Value: reason, Text: text.In(v.words.Language)})
+		list = append(list, ui.Option{Value: reason, Text: text.In(v.words.Language)})
 	}
-	slices.SortFunc(list, func(a, b look.Option) int { return strings.Compare(a.Text, b.Text) })
-	return append([]look.Option{{Text: v.words.Say("alle Gründe", "all reasons")}}, list...)
+	slices.SortFunc(list, func(a, b ui.Option) int { return strings.Compare(a.Text, b.Text) })
+	return append([]ui.Option{{Text: v.words.Say("alle Gründe", "all reasons")}}, list...)
 }
 
 // optionList are choices as a filter shows them.
-func optionList(v *request, options []option) []look.Option {
-	list := make([]look.Option, len(options))
+func optionList(v *request, options []option) []ui.Option {
+	list := make([]ui.Option, len(options))
 	for i, o := range options {
-		list[i] = look.Option{Value: o.value, Text: o.label.In(v.words.Language)}
+		list[i] = ui.Option{Value: o.value, Text: o.label.In(v.words.Language)}
 	}
 	return list
 }
@@ -188,7 +188,7 @@ func showRequests(v *request) view {
 	}
 	if before, err := clock.Parse(q.Get("until")); err == nil && (p.period.until == 0 || before < p.period.until) {
 		filter["until"] = before
-		p.pages.Newer = look.Own(p.at("until", ""))
+		p.pages.Newer = ui.Own(p.at("until", ""))
 	}
 	err := together(
 		func() (err error) { p.found, err = v.calls(filter); return err },
@@ -215,7 +215,7 @@ func showRequests(v *request) view {
 		return v.failed(err)
 	}
 	if older := p.found.older(); older != 0 {
-		p.pages.Older = look.Own(p.at("until", older.String()))
+		p.pages.Older = ui.Own(p.at("until", older.String()))
 	}
 	return v.settings(requestsPath, requestsTitle(v), requestsView(v, p))
 }
@@ -245,10 +245,10 @@ func (p *requestsPage) at(name, value string) string {
 }
 
 // keyOptions are the choices of a filter by key.
-func keyOptions(v *request, keys []keyInfo) []look.Option {
-	list := []look.Option{{Text: v.words.Say("alle Schlüssel", "all keys")}}
+func keyOptions(v *request, keys []keyInfo) []ui.Option {
+	list := []ui.Option{{Text: v.words.Say("alle Schlüssel", "all keys")}}
 	for _, k := range keys {
-		list = append(list, look.Option{Value: k.ID, Text: joined(" · ", k.title(), k.Environment)})
+		list = append(list, ui.Option{Value: k.ID, Text: joined(" · ", k.title(), k.Environment)})
 	}
 	return list
 }

@@ -12,7 +12,7 @@ import (
 	"net/url"
 
 	"kartei/api"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // requestsView is the request log.
@@ -155,7 +155,7 @@ func requestsView(v *request, p requestsPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Anwenden", "Apply"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Anwenden", "Apply"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -164,7 +164,7 @@ func requestsView(v *request, p requestsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.LinkButton(look.Own(p.at("", "")), "x", v.words.Say("Nicht mehr mitlaufen", "Stop following"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.at("", "")), "x", v.words.Say("Nicht mehr mitlaufen", "Stop following"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -177,7 +177,7 @@ func requestsView(v *request, p requestsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.LinkButton(look.Own(p.at("follow", "1")), "refresh-cw", v.words.Say("Mitlaufen", "Follow"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.at("follow", "1")), "refresh-cw", v.words.Say("Mitlaufen", "Follow"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -241,13 +241,13 @@ func requestsView(v *request, p requestsPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = look.LinkButton(look.Own(requestsPath), "", v.words.Say("Alles zeigen", "Show everything"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(requestsPath), "", v.words.Say("Alles zeigen", "Show everything"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Empty("list", v.words.Say("Kein Aufruf", "No call"), v.words.Say("So eingegrenzt gibt es keinen Aufruf.", "Narrowed down like this, there is no call.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("list", v.words.Say("Kein Aufruf", "No call"), v.words.Say("So eingegrenzt gibt es keinen Aufruf.", "Narrowed down like this, there is no call.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -264,13 +264,13 @@ func requestsView(v *request, p requestsPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = look.LinkButton(look.Own(keysPath), "key-round", keysTitle(v), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(keysPath), "key-round", keysTitle(v), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Empty("list", v.words.Say("Kein Aufruf", "No call"), v.words.Say("Was Programme aufrufen, erscheint hier eine Sekunde später und bleibt 30 Tage. Inhalte werden nicht protokolliert.", "What programs call appears here a second later, and stays for 30 days. Contents are not logged.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("list", v.words.Say("Kein Aufruf", "No call"), v.words.Say("Was Programme aufrufen, erscheint hier eine Sekunde später und bleibt 30 Tage. Inhalte werden nicht protokolliert.", "What programs call appears here a second later, and stays for 30 days. Contents are not logged.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -299,7 +299,7 @@ func requestsView(v *request, p requestsPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Pager(v.look(), p.pages).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Pager(v.look(), p.pages).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -308,7 +308,7 @@ func requestsView(v *request, p requestsPage) templ.Component {
 }
 
 // oneOf is a filter by one of a few values.
-func oneOf(name, label, value string, options []look.Option) templ.Component {
+func oneOf(name, label, value string, options []ui.Option) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -547,12 +547,12 @@ func callLine(v *request, c *loggedCall, id, of string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if c.good() {
-			templ_7745c5c3_Err = look.Icon("circle-check").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon("circle-check").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = look.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -562,9 +562,9 @@ func callLine(v *request, c *loggedCall, id, of string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var24 templ.SafeURL
-		templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(requestsPath + "/" + c.RequestID))
+		templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(requestsPath + "/" + c.RequestID))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 92, Col: 63}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 92, Col: 61}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 		if templ_7745c5c3_Err != nil {
@@ -577,7 +577,7 @@ func callLine(v *request, c *loggedCall, id, of string) templ.Component {
 		var templ_7745c5c3_Var25 string
 		templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(c.title())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 92, Col: 77}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 92, Col: 75}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 		if templ_7745c5c3_Err != nil {
@@ -627,7 +627,7 @@ func callLine(v *request, c *loggedCall, id, of string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Ago(v.look(), c.Time.Time()).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Ago(v.look(), c.Time.Time()).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -668,9 +668,9 @@ func callCure(v *request, c *loggedCall, listed bool) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var29 templ.SafeURL
-			templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(address))
+			templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(address))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 111, Col: 29}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 111, Col: 27}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 			if templ_7745c5c3_Err != nil {
@@ -683,7 +683,7 @@ func callCure(v *request, c *loggedCall, listed bool) templ.Component {
 			var templ_7745c5c3_Var30 string
 			templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(words)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 111, Col: 39}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 111, Col: 37}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var30))
 			if templ_7745c5c3_Err != nil {
@@ -698,7 +698,7 @@ func callCure(v *request, c *loggedCall, listed bool) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.LinkButton(look.Own(address), "", words, "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(address), "", words, "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -788,19 +788,19 @@ func requestView(v *request, p requestPage) templ.Component {
 					}
 					ctx = templ.InitializeContext(ctx)
 					if p.call.good() {
-						templ_7745c5c3_Err = look.Badge(look.OK, p.call.outcome()).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Badge(ui.OK, p.call.outcome()).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					} else {
-						templ_7745c5c3_Err = look.Badge(look.Bad, p.call.outcome()).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Badge(ui.Bad, p.call.outcome()).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Ergebnis", "Result")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Ergebnis", "Result")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -859,7 +859,7 @@ func requestView(v *request, p requestPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(v.words.Say("Grund", "Reason")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var36), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.words.Say("Grund", "Reason")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var36), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -904,7 +904,7 @@ func requestView(v *request, p requestPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Wann", "When")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var39), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Wann", "When")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var39), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -930,9 +930,9 @@ func requestView(v *request, p requestPage) templ.Component {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var43 templ.SafeURL
-						templ_7745c5c3_Var43, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(applicationsPath))
+						templ_7745c5c3_Var43, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(applicationsPath))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 146, Col: 41}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 146, Col: 39}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var43))
 						if templ_7745c5c3_Err != nil {
@@ -945,7 +945,7 @@ func requestView(v *request, p requestPage) templ.Component {
 						var templ_7745c5c3_Var44 string
 						templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinStringErrs(first(p.application, p.call.KeyID))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 146, Col: 85}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 146, Col: 83}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var44))
 						if templ_7745c5c3_Err != nil {
@@ -957,7 +957,7 @@ func requestView(v *request, p requestPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(v.words.Say("Anwendung", "Application")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var42), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.words.Say("Anwendung", "Application")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var42), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -985,7 +985,7 @@ func requestView(v *request, p requestPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(v.words.Say("Zugang", "Access")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var45), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.words.Say("Zugang", "Access")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var45), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1008,9 +1008,9 @@ func requestView(v *request, p requestPage) templ.Component {
 								return templ_7745c5c3_Err
 							}
 							var templ_7745c5c3_Var48 templ.SafeURL
-							templ_7745c5c3_Var48, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(keysPath + "/" + p.call.KeyID))
+							templ_7745c5c3_Var48, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(keysPath + "/" + p.call.KeyID))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 155, Col: 55}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 155, Col: 53}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var48))
 							if templ_7745c5c3_Err != nil {
@@ -1023,7 +1023,7 @@ func requestView(v *request, p requestPage) templ.Component {
 							var templ_7745c5c3_Var49 string
 							templ_7745c5c3_Var49, templ_7745c5c3_Err = templ.JoinStringErrs(p.key)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 155, Col: 70}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 155, Col: 68}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var49))
 							if templ_7745c5c3_Err != nil {
@@ -1080,7 +1080,7 @@ func requestView(v *request, p requestPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(v.words.Say("Schlüssel", "Key")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var47), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.words.Say("Schlüssel", "Key")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var47), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1121,7 +1121,7 @@ func requestView(v *request, p requestPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(v.words.Say("Von", "By")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var53), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.words.Say("Von", "By")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var53), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1162,7 +1162,7 @@ func requestView(v *request, p requestPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(v.words.Say("Adresse", "Address")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.words.Say("Adresse", "Address")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1195,7 +1195,7 @@ func requestView(v *request, p requestPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact("Version").Render(templ.WithChildren(ctx, templ_7745c5c3_Var57), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact("Version").Render(templ.WithChildren(ctx, templ_7745c5c3_Var57), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1216,13 +1216,13 @@ func requestView(v *request, p requestPage) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = look.Copyable(v.look(), p.call.RequestID).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Copyable(v.look(), p.call.RequestID).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact("Request-Id").Render(templ.WithChildren(ctx, templ_7745c5c3_Var59), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact("Request-Id").Render(templ.WithChildren(ctx, templ_7745c5c3_Var59), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1248,9 +1248,9 @@ func requestView(v *request, p requestPage) templ.Component {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var61 templ.SafeURL
-						templ_7745c5c3_Var61, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(requestsPath + "/" + p.call.Batch))
+						templ_7745c5c3_Var61, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(requestsPath + "/" + p.call.Batch))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 182, Col: 58}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 182, Col: 56}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var61))
 						if templ_7745c5c3_Err != nil {
@@ -1263,7 +1263,7 @@ func requestView(v *request, p requestPage) templ.Component {
 						var templ_7745c5c3_Var62 string
 						templ_7745c5c3_Var62, templ_7745c5c3_Err = templ.JoinStringErrs(p.call.Batch)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 182, Col: 81}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/requests.templ`, Line: 182, Col: 79}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var62))
 						if templ_7745c5c3_Err != nil {
@@ -1275,14 +1275,14 @@ func requestView(v *request, p requestPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(v.words.Say("Teil von", "Part of")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var60), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.words.Say("Teil von", "Part of")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var60), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Facts().Render(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Facts().Render(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1305,7 +1305,7 @@ func requestView(v *request, p requestPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("call", v.words.Say("Der Aufruf", "The call"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var33), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("call", v.words.Say("Der Aufruf", "The call"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var33), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1328,7 +1328,7 @@ func requestView(v *request, p requestPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = look.Code("", command).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Code("", command).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1351,7 +1351,7 @@ func requestView(v *request, p requestPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("again", v.words.Say("Noch einmal aufrufen", "Call again"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var64), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("again", v.words.Say("Noch einmal aufrufen", "Call again"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var64), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1385,7 +1385,7 @@ func requestView(v *request, p requestPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("parts", v.words.Say("Die Teile", "The parts"), count(v, len(p.parts)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var66), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("parts", v.words.Say("Die Teile", "The parts"), count(v, len(p.parts)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var66), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1428,13 +1428,13 @@ func noRequestView(v *request) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = look.LinkButton(look.Own(requestsPath), "", v.words.Say("Alle Aufrufe", "All calls"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(requestsPath), "", v.words.Say("Alle Aufrufe", "All calls"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Empty("webhook", v.words.Say("Nicht gefunden", "Not found"), v.words.Say("Keiner der Aufrufe, die Sie sehen, hat diese Kennung. Wurde Ihr Aufruf mit 401 abgelehnt, hat Kartei den Schlüssel vielleicht nicht erkannt: Er fehlte, war unvollständig oder gehört zu einer anderen Instanz. Aufrufe bleiben 30 Tage; ein neuer erscheint nach einer Sekunde.", "None of the calls that you see has this id. If yours was refused with 401, Kartei may not have recognized its key: it was missing, incomplete or belongs to another instance. Calls stay for 30 days; a new one appears after a second.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var68), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Empty("webhook", v.words.Say("Nicht gefunden", "Not found"), v.words.Say("Keiner der Aufrufe, die Sie sehen, hat diese Kennung. Wurde Ihr Aufruf mit 401 abgelehnt, hat Kartei den Schlüssel vielleicht nicht erkannt: Er fehlte, war unvollständig oder gehört zu einer anderen Instanz. Aufrufe bleiben 30 Tage; ein neuer erscheint nach einer Sekunde.", "None of the calls that you see has this id. If yours was refused with 401, Kartei may not have recognized its key: it was missing, incomplete or belongs to another instance. Calls stay for 30 days; a new one appears after a second.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var68), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

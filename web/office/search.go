@@ -12,7 +12,7 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // found is the answer of lookup.find.
@@ -213,28 +213,28 @@ func noteOpened(v *request) view {
 type optionGroup struct {
 	heading string
 	first   int
-	choices []look.Choice
+	choices []ui.Choice
 }
 
 // optionsOf are the hits below the field, by family. Enter opens the best one.
 func optionsOf(v *request, q string, f found) []optionGroup {
 	var groups []optionGroup
 	n := 0
-	add := func(heading string, choices ...look.Choice) {
+	add := func(heading string, choices ...ui.Choice) {
 		groups = append(groups, optionGroup{heading, n, choices})
 		n += len(choices)
 	}
 	for _, g := range f.Groups {
-		var list []look.Choice
+		var list []ui.Choice
 		for _, h := range g.Hits {
-			c := look.Choice{Text: h.Title, Marks: h.Marks, Icon: iconOf(h.Object), Href: string(v.pageOf(h, f.Q)), Best: h.ID == f.Best}
+			c := ui.Choice{Text: h.Title, Marks: h.Marks, Icon: iconOf(h.Object), Href: string(v.pageOf(h, f.Q)), Best: h.ID == f.Best}
 			c.Note, c.NoteMarks = h.note(v)
 			list = append(list, c)
 		}
 		add(groupTitle(v, g), list...)
 	}
 	if t := f.Thing; t != nil {
-		add(v.words.Say("Kennung", "Identifier"), look.Choice{
+		add(v.words.Say("Kennung", "Identifier"), ui.Choice{
 			Text: t.Title, Note: t.kind(v), Icon: "link", Best: true, Href: string(cmp.Or(v.leads(first(t.Of, t.ID)), v.look().To(searchFor(q)))),
 		})
 	}
@@ -242,13 +242,13 @@ func optionsOf(v *request, q string, f found) []optionGroup {
 }
 
 // extras are the choices below the hits: all of them, or a new record.
-func extras(v *request, q string, f found) []look.Choice {
-	var list []look.Choice
+func extras(v *request, q string, f found) []ui.Choice {
+	var list []ui.Choice
 	if slices.ContainsFunc(f.Groups, func(g foundGroup) bool { return g.More }) {
-		list = append(list, look.Choice{Text: v.words.Say("Alle Treffer", "All hits"), Icon: "search", Href: string(v.look().To(searchFor(q))), Extra: true})
+		list = append(list, ui.Choice{Text: v.words.Say("Alle Treffer", "All hits"), Icon: "search", Href: string(v.look().To(searchFor(q))), Extra: true})
 	}
 	if n, offered := v.newFrom(q, f); offered {
-		list = append(list, look.Choice{Text: n.text, Icon: "plus", Href: string(v.look().To(n.href)), Extra: true})
+		list = append(list, ui.Choice{Text: n.text, Icon: "plus", Href: string(v.look().To(n.href)), Extra: true})
 	}
 	return list
 }
@@ -439,15 +439,15 @@ func searchTitle(v *request, p searchPage) string {
 }
 
 // tabs are the families that the person may read, with the number of hits of each.
-func (p searchPage) tabs(v *request) []look.Tab {
-	tab := func(name string, f *family) look.Tab {
+func (p searchPage) tabs(v *request) []ui.Tab {
+	tab := func(name string, f *family) ui.Tab {
 		address := url.Values{"q": {first(p.Q, p.q)}}
 		if f != nil {
 			address.Set("in", f.name)
 		}
-		return look.Tab{Name: name, Href: v.look().To("/search?" + address.Encode()), Here: p.in == f}
+		return ui.Tab{Name: name, Href: v.look().To("/search?" + address.Encode()), Here: p.in == f}
 	}
-	tabs := []look.Tab{tab(v.words.Say("Alle", "All"), nil)}
+	tabs := []ui.Tab{tab(v.words.Say("Alle", "All"), nil)}
 	for _, f := range families {
 		if !v.session.may(f.read) {
 			continue

@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"kartei/web/look"
+	"kartei/web/ui"
 	"net/url"
 	"strconv"
 )
@@ -36,12 +36,12 @@ func searchView(v *request, p searchPage) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.Head(searchTitle(v, p), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(searchTitle(v, p), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if len(p.counts) > 0 || p.in != nil {
-			templ_7745c5c3_Err = look.TabList(v.words.Say("Treffer nach Art", "Hits by kind"), p.tabs(v)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.TabList(v.words.Say("Treffer nach Art", "Hits by kind"), p.tabs(v)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -65,12 +65,12 @@ func searchView(v *request, p searchPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if p.forgets {
-				templ_7745c5c3_Err = look.Empty("history", v.words.Say("Diese Liste ist ausgeschaltet", "This list is switched off"), v.words.Say("Kartei merkt sich nicht, was Sie öffnen. Im Profil können Sie das ändern.", "Kartei does not remember what you open. You can change that in your profile.")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("history", v.words.Say("Diese Liste ist ausgeschaltet", "This list is switched off"), v.words.Say("Kartei merkt sich nicht, was Sie öffnen. Im Profil können Sie das ändern.", "Kartei does not remember what you open. You can change that in your profile.")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = look.Empty("search", v.words.Say("Noch nichts geöffnet", "Nothing opened yet"), v.words.Say("Hier stehen die letzten zwanzig Einträge, die Sie geöffnet haben. Nur Sie sehen sie.", "The last twenty entries that you opened appear here. Only you see them.")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("search", v.words.Say("Noch nichts geöffnet", "Nothing opened yet"), v.words.Say("Hier stehen die letzten zwanzig Einträge, die Sie geöffnet haben. Nur Sie sehen sie.", "The last twenty entries that you opened appear here. Only you see them.")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -95,7 +95,7 @@ func searchView(v *request, p searchPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("rules", v.words.Say("So wird gesucht", "How the search works"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("rules", v.words.Say("So wird gesucht", "How the search works"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -196,7 +196,7 @@ func hitGroup(v *request, p searchPage, i int, g foundGroup) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.LinkButton(v.look().To(searched(g.Family, p.Q)), "", v.words.Say("Alle in der Liste", "All in the list"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(v.look().To(searched(g.Family, p.Q)), "", v.words.Say("Alle in der Liste", "All in the list"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -285,7 +285,7 @@ func hitLine(v *request, h hit, q string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon(iconOf(h.Object)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon(iconOf(h.Object)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -306,7 +306,7 @@ func hitLine(v *request, h hit, q string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Marked(h.Title, h.Marks).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Marked(h.Title, h.Marks).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -324,7 +324,7 @@ func hitLine(v *request, h hit, q string) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Marked(f.Text, f.Marks).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Marked(f.Text, f.Marks).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -438,7 +438,7 @@ func wordsView(v *request, e excerpt) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Marked(e.Text, e.Marks).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Marked(e.Text, e.Marks).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -552,7 +552,7 @@ func thingView(v *request, t *thing) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Fact(v.words.Say("Art", "Kind")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fact(v.words.Say("Art", "Kind")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -624,7 +624,7 @@ func thingView(v *request, t *thing) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Fact(v.words.Say("Bezeichnung", "Name")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fact(v.words.Say("Bezeichnung", "Name")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -644,19 +644,19 @@ func thingView(v *request, t *thing) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = look.Copyable(v.look(), t.ID).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Copyable(v.look(), t.ID).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Fact(v.words.Say("Kennung", "Identifier")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fact(v.words.Say("Kennung", "Identifier")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Facts().Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Facts().Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -699,7 +699,7 @@ func nothingFound(v *request, p searchPage) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if n, offered := v.newFrom(p.q, p.found); offered {
-				templ_7745c5c3_Err = look.LinkButton(v.look().To(n.href), "plus", n.text, "primary").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(v.look().To(n.href), "plus", n.text, "primary").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -709,14 +709,14 @@ func nothingFound(v *request, p searchPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.in != nil {
-				templ_7745c5c3_Err = look.LinkButton(v.look().To(searchFor(p.Q)), "", v.words.Say("Überall suchen", "Search everywhere"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(v.look().To(searchFor(p.Q)), "", v.words.Say("Überall suchen", "Search everywhere"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Empty("search", v.words.Say("Nichts gefunden", "Nothing found"), v.words.Say("Gesucht wurde in Namen, Nummern, E-Mail-Adressen, Anschriften, Schlagworten, Notizen und im Text der Dokumente, soweit Sie sie sehen dürfen.", "Names, numbers, email addresses, postal addresses, tags, notes and the text of documents were searched, as far as you may see them.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Empty("search", v.words.Say("Nichts gefunden", "Nothing found"), v.words.Say("Gesucht wurde in Namen, Nummern, E-Mail-Adressen, Anschriften, Schlagworten, Notizen und im Text der Dokumente, soweit Sie sie sehen dürfen.", "Names, numbers, email addresses, postal addresses, tags, notes and the text of documents were searched, as far as you may see them.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -869,14 +869,14 @@ func callView(v *request, p callPage) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if len(p.people) > 0 && v.session.may(contacts.write) {
-				templ_7745c5c3_Err = look.LinkButton(v.look().To(newContact(p.number)), "user-plus", v.words.Say("Neuer Kontakt", "New contact"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(v.look().To(newContact(p.number)), "user-plus", v.words.Say("Neuer Kontakt", "New contact"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Head(v.words.Say("Anruf von ", "Call from ")+p.heading(v), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(v.words.Say("Anruf von ", "Call from ")+p.heading(v), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -928,14 +928,14 @@ func callView(v *request, p callPage) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if v.session.may(contacts.write) {
-					templ_7745c5c3_Err = look.LinkButton(v.look().To(newContact(p.number)), "user-plus", v.words.Say("Kontakt anlegen", "Create a contact"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(v.look().To(newContact(p.number)), "user-plus", v.words.Say("Kontakt anlegen", "Create a contact"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Empty("phone", v.words.Say("Diese Nummer steht nicht in der Kartei", "This number is not in Kartei"), unknownCaller(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var39), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("phone", v.words.Say("Diese Nummer steht nicht in der Kartei", "This number is not in Kartei"), unknownCaller(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var39), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1035,7 +1035,7 @@ func callView(v *request, p callPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Button("search", v.words.Say("Suchen", "Search"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button("search", v.words.Say("Suchen", "Search"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1076,7 +1076,7 @@ func callView(v *request, p callPage) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = look.Icon(iconOf(h.Object)).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Icon(iconOf(h.Object)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -1097,7 +1097,7 @@ func callView(v *request, p callPage) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = look.Marked(h.Title, h.Marks).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Marked(h.Title, h.Marks).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -1110,7 +1110,7 @@ func callView(v *request, p callPage) templ.Component {
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
-							templ_7745c5c3_Err = look.Marked(note, marks).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Marked(note, marks).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -1131,7 +1131,7 @@ func callView(v *request, p callPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("caller", v.words.Say("Zu einem vorhandenen Kontakt hinzufügen", "Add to an existing contact"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var40), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("caller", v.words.Say("Zu einem vorhandenen Kontakt hinzufügen", "Add to an existing contact"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var40), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1162,11 +1162,11 @@ func noNumberView(v *request) templ.Component {
 			templ_7745c5c3_Var49 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.Head(v.words.Say("Anruf", "Call"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(v.words.Say("Anruf", "Call"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Empty("phone", v.words.Say("Keine Nummer übermittelt", "No number was sent"), v.words.Say("Suchen Sie oben nach dem Namen.", "Search for the name above.")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Empty("phone", v.words.Say("Keine Nummer übermittelt", "No number was sent"), v.words.Say("Suchen Sie oben nach dem Namen.", "Search for the name above.")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1197,18 +1197,18 @@ func suggestions(v *request, list, q string, f found) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		for _, g := range optionsOf(v, q, f) {
-			templ_7745c5c3_Err = look.OptionGroup(list, g.heading, g.first, g.choices).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.OptionGroup(list, g.heading, g.first, g.choices).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if q != "" && len(f.Groups) == 0 && f.Thing == nil && !(list == paletteList && v.frame("", "").Knows(q)) {
-			templ_7745c5c3_Err = look.NoOption(list, v.words.Say("Nichts gefunden", "Nothing found")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.NoOption(list, v.words.Say("Nichts gefunden", "Nothing found")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = look.MoreOptions(list, extras(v, q, f)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.MoreOptions(list, extras(v, q, f)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 const securityPath = "/settings/security"
@@ -114,15 +114,15 @@ func savePassword(v *request) view {
 }
 
 // fields are the fields of the form.
-func (f passwordForm) fields(v *request) []look.Field {
+func (f passwordForm) fields(v *request) []ui.Field {
 	say, l := v.words.Say, v.words.Language
-	all := []look.Field{
+	all := []ui.Field{
 		{Name: "password", Type: "password", Label: say("Neues Kennwort", "New password"), Hint: passwordHint.In(l), Autocomplete: "new-password", Required: true, Errors: present(f.wrong["password"])},
 		{Name: "repeat", Type: "password", Label: say("Neues Kennwort wiederholen", "Repeat the new password"), Autocomplete: "new-password", Required: true, Errors: present(f.wrong["repeat"])},
 	}
 	if f.factors.HasPassword {
-		current := look.Field{Name: "current", Type: "password", Label: say("Bisheriges Kennwort", "Present password"), Autocomplete: "current-password", Required: true, Focus: len(f.wrong) == 0, Errors: present(f.wrong["current"])}
-		all = append([]look.Field{current}, all...)
+		current := ui.Field{Name: "current", Type: "password", Label: say("Bisheriges Kennwort", "Present password"), Autocomplete: "current-password", Required: true, Focus: len(f.wrong) == 0, Errors: present(f.wrong["current"])}
+		all = append([]ui.Field{current}, all...)
 	}
 	return all
 }

@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"kartei/web/look"
+	"kartei/web/ui"
 	"strings"
 )
 
@@ -51,7 +51,7 @@ func securityView(v *request, p securityPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Icon("mail").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon("mail").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -85,7 +85,7 @@ func securityView(v *request, p securityPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.LinkButton(look.Own(securityPath+"/address"), "", v.words.Say("Ändern", "Change"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(securityPath+"/address"), "", v.words.Say("Ändern", "Change"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -93,7 +93,7 @@ func securityView(v *request, p securityPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Icon("lock").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon("lock").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -129,7 +129,7 @@ func securityView(v *request, p securityPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -174,12 +174,12 @@ func securityView(v *request, p securityPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.factors.HasPassword {
-				templ_7745c5c3_Err = look.LinkButton(look.Own(securityPath+"/password"), "", v.words.Say("Ändern", "Change"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(securityPath+"/password"), "", v.words.Say("Ändern", "Change"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = look.LinkButton(look.Own(securityPath+"/password"), "", v.words.Say("Setzen", "Set"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(securityPath+"/password"), "", v.words.Say("Setzen", "Set"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -190,7 +190,7 @@ func securityView(v *request, p securityPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("ways", v.words.Say("So melden Sie sich an", "How you sign in"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("ways", v.words.Say("So melden Sie sich an", "How you sign in"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -229,7 +229,7 @@ func securityView(v *request, p securityPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Icon("smartphone").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon("smartphone").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -260,7 +260,7 @@ func securityView(v *request, p securityPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -298,7 +298,7 @@ func securityView(v *request, p securityPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Icon("key-round").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon("key-round").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -333,12 +333,12 @@ func securityView(v *request, p securityPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if p.factors.RecoveryCodes == 0 {
-					templ_7745c5c3_Err = look.Badge(look.Warn, v.words.Say("bitte neue erzeugen", "please make new ones")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Badge(ui.Warn, v.words.Say("bitte neue erzeugen", "please make new ones")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else if p.factors.RecoveryCodes < 4 {
-					templ_7745c5c3_Err = look.Badge(look.Warn, v.words.Say("bald keine mehr", "nearly used up")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Badge(ui.Warn, v.words.Say("bald keine mehr", "nearly used up")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -362,7 +362,7 @@ func securityView(v *request, p securityPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("second", v.words.Say("Zweiter Faktor", "Second factor"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("second", v.words.Say("Zweiter Faktor", "Second factor"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -400,7 +400,7 @@ func securityView(v *request, p securityPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Icon("fingerprint").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon("fingerprint").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -464,7 +464,7 @@ func securityView(v *request, p securityPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "name", Label: v.words.Say("Name des neuen Passkeys", "Name of the new passkey"), Placeholder: deviceText(v.words, v.UserAgent()), Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Input(v.look(), ui.Field{Name: "name", Label: v.words.Say("Name des neuen Passkeys", "Name of the new passkey"), Placeholder: deviceText(v.words, v.UserAgent()), Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -510,7 +510,7 @@ func securityView(v *request, p securityPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("passkeys", "Passkeys", count(v, len(p.factors.Passkeys)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("passkeys", "Passkeys", count(v, len(p.factors.Passkeys)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -547,7 +547,7 @@ func securityView(v *request, p securityPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.LinkButton(look.Own(actingPath), "shield-check", v.words.Say("Alle Zugänge ansehen", "View all access"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(actingPath), "shield-check", v.words.Say("Alle Zugänge ansehen", "View all access"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -557,7 +557,7 @@ func securityView(v *request, p securityPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("access", v.words.Say("Zugänge", "Access"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("access", v.words.Say("Zugänge", "Access"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -582,7 +582,7 @@ func securityView(v *request, p securityPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Icon(deviceIcon(s.Agent)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon(deviceIcon(s.Agent)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -649,7 +649,7 @@ func securityView(v *request, p securityPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if at, ok := timeOf(s.LastSeenAt); ok {
-					templ_7745c5c3_Err = look.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -687,7 +687,7 @@ func securityView(v *request, p securityPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if s.Current {
-					templ_7745c5c3_Err = look.Badge(look.OK, v.words.Say("diese Sitzung", "this session")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Badge(ui.OK, v.words.Say("diese Sitzung", "this session")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -727,7 +727,7 @@ func securityView(v *request, p securityPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("sessions", v.words.Say("Sitzungen", "Sessions"), count(v, len(p.sessions)), endOthers(v, p)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("sessions", v.words.Say("Sitzungen", "Sessions"), count(v, len(p.sessions)), endOthers(v, p)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -772,12 +772,12 @@ func securityView(v *request, p securityPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if s.Refused {
-					templ_7745c5c3_Err = look.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = look.Icon("check").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Icon("check").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -858,7 +858,7 @@ func securityView(v *request, p securityPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -878,7 +878,7 @@ func securityView(v *request, p securityPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("sign-ins", v.words.Say("Letzte Anmeldungen", "Latest sign-ins"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var32), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("sign-ins", v.words.Say("Letzte Anmeldungen", "Latest sign-ins"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var32), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1055,7 +1055,7 @@ func used(v *request, k passkeyInfo) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1069,7 +1069,7 @@ func used(v *request, k passkeyInfo) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1100,12 +1100,12 @@ func passwordView(v *request, f passwordForm) templ.Component {
 			templ_7745c5c3_Var48 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.Summary(v.look(), look.Wrongs(f.fields(v)...)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Summary(v.look(), ui.Wrongs(f.fields(v)...)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if f.problem != "" {
-			templ_7745c5c3_Err = look.Banner(look.Bad, f.problem, "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Bad, f.problem, "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1149,7 +1149,7 @@ func passwordView(v *request, f passwordForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, field := range f.fields(v) {
-			templ_7745c5c3_Err = look.Input(v.look(), field).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Input(v.look(), field).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1158,11 +1158,11 @@ func passwordView(v *request, f passwordForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Kennwort ändern", "Change the password"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Kennwort ändern", "Change the password"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(look.Own(securityPath), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(securityPath), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1226,7 +1226,7 @@ func totpView(v *request, g generator, wrong string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.QR(g.Address, v.words.Say("QR-Code mit dem Geheimnis, das darunter steht", "QR code with the secret that is shown below")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.QR(g.Address, v.words.Say("QR-Code mit dem Geheimnis, das darunter steht", "QR code with the secret that is shown below")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1286,7 +1286,7 @@ func totpView(v *request, g generator, wrong string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("copy").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("copy").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1315,7 +1315,7 @@ func totpView(v *request, g generator, wrong string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "code", Label: v.words.Say("Code, den die App jetzt zeigt", "Code that the app shows now"), Autocomplete: "one-time-code", Required: true, Focus: true, Errors: present(wrong), More: templ.OrderedAttributes{{Key: "inputmode", Value: "numeric"}}}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.look(), ui.Field{Name: "code", Label: v.words.Say("Code, den die App jetzt zeigt", "Code that the app shows now"), Autocomplete: "one-time-code", Required: true, Focus: true, Errors: present(wrong), More: templ.OrderedAttributes{{Key: "inputmode", Value: "numeric"}}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1323,11 +1323,11 @@ func totpView(v *request, g generator, wrong string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Einschalten", "Switch on"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Einschalten", "Switch on"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(look.Own(securityPath), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(securityPath), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1375,7 +1375,7 @@ func codesView(v *request, codes []string) templ.Component {
 			ctx = templ.InitializeContext(ctx)
 			return nil
 		})
-		templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Diese Codes sehen Sie nur jetzt.", "You see these codes only now."), v.words.Say("Drucken Sie sie aus oder legen Sie sie in Ihre Kennwortverwaltung. Mit jedem Code können Sie sich einmal anmelden, wenn Telefon oder Passkey fehlt.", "Print them, or put them into your password manager. Each code signs you in once if your phone or passkey is missing.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var60), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.words.Say("Diese Codes sehen Sie nur jetzt.", "You see these codes only now."), v.words.Say("Drucken Sie sie aus oder legen Sie sie in Ihre Kennwortverwaltung. Mit jedem Code können Sie sich einmal anmelden, wenn Telefon oder Passkey fehlt.", "Print them, or put them into your password manager. Each code signs you in once if your phone or passkey is missing.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var60), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1383,7 +1383,7 @@ func codesView(v *request, codes []string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Code("Kartei · "+v.session.Email, strings.Join(codes, "\n")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Code("Kartei · "+v.session.Email, strings.Join(codes, "\n")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1391,7 +1391,7 @@ func codesView(v *request, codes []string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(look.Own(securityPath), "", v.words.Say("Ich habe sie gesichert", "I have saved them"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(securityPath), "", v.words.Say("Ich habe sie gesichert", "I have saved them"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1399,7 +1399,7 @@ func codesView(v *request, codes []string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("printer").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("printer").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1447,7 +1447,7 @@ func addressView(v *request, f addressForm) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if f.problem != "" {
-			templ_7745c5c3_Err = look.Banner(look.Bad, f.problem, "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Bad, f.problem, "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1512,7 +1512,7 @@ func addressView(v *request, f addressForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "email", Type: "email", Label: v.words.Say("Neue Adresse", "New address"), Value: f.email, Autocomplete: "email", Required: true, Focus: true, Errors: present(f.wrong)}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.look(), ui.Field{Name: "email", Type: "email", Label: v.words.Say("Neue Adresse", "New address"), Value: f.email, Autocomplete: "email", Required: true, Focus: true, Errors: present(f.wrong)}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1520,11 +1520,11 @@ func addressView(v *request, f addressForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Links schicken", "Send the links"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Links schicken", "Send the links"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(look.Own(securityPath), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(securityPath), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -8,8 +8,8 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/web/look"
-	"kartei/web/say"
+	"kartei/web/i18n"
+	"kartei/web/ui"
 )
 
 // session is the answer of session.get, as far as pages need it.
@@ -75,10 +75,10 @@ type person struct {
 const manyOthers = 5
 
 // others are the other persons of the account, for the menu.
-func (s *session) others() (list []look.Option) {
+func (s *session) others() (list []ui.Option) {
 	for _, p := range s.Persons {
 		if p.ID != s.Principal.ID {
-			list = append(list, look.Option{Value: p.ID, Text: p.OrganizationName})
+			list = append(list, ui.Option{Value: p.ID, Text: p.OrganizationName})
 		}
 	}
 	if len(list) > manyOthers {
@@ -105,7 +105,7 @@ func (s *session) mayOpen(p *Page) bool {
 }
 
 // words returns how the pages speak to the person.
-func (s *session) words(w say.Words) say.Words {
+func (s *session) words(w i18n.Words) i18n.Words {
 	w.Home = s.Organization.Country
 	w.Language = fault.German
 	if s.Principal.Language == string(fault.English) {

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // look returns the reader and the answer, as every part of a page knows them.
-func (v *request) look() look.View {
+func (v *request) look() ui.View {
 	root := ""
 	if v.sandbox {
 		root = sandboxPath
@@ -23,15 +23,15 @@ func (v *request) look() look.View {
 	if p.Theme == "light" || p.Theme == "dark" {
 		theme = p.Theme
 	}
-	return look.View{
+	return ui.View{
 		Words: v.words, Nonce: v.nonce, Root: root, Asset: v.office.Asset,
 		Me: v.session.Principal.ID, Theme: theme, Compact: p.Density == "compact", Keys: p.SingleKeys, Address: address,
 	}
 }
 
 // frame returns what stands around a page of the application.
-func (v *request) frame(title, here string) look.Frame {
-	f := look.Frame{
+func (v *request) frame(title, here string) ui.Frame {
+	f := ui.Frame{
 		View: v.look(), Title: title, Here: here, Live: v.live(here),
 		Person: v.session.Principal.Name, Organization: v.session.Organization.Name,
 		OtherOrganizations: len(v.session.Persons) > 1, Others: v.session.others(), Bell: v.session.Bell, Query: v.URL.Query().Get("q"),
@@ -53,7 +53,7 @@ func (v *request) frame(title, here string) look.Frame {
 		f.Banner = erasureBanner(v)
 	}
 	if v.office.ReadOnly != nil && v.office.ReadOnly() {
-		f.Banner = look.Banner(look.Warn, v.words.Say("Zurzeit wird nichts gespeichert", "Nothing can be stored at present"), v.words.Say(
+		f.Banner = ui.Banner(ui.Warn, v.words.Say("Zurzeit wird nichts gespeichert", "Nothing can be stored at present"), v.words.Say(
 			"Lesen und Suchen gehen weiter. Wer Kartei betreibt, sieht den Grund im Protokoll.",
 			"Reading and searching go on. The log tells the operator why."))
 	}
@@ -66,7 +66,7 @@ func erasureBanner(v *request) component {
 	if v.session.Administers {
 		text = v.words.Say("Bis dahin lesen Sie alles und können es exportieren.", "Until then you read everything and can export it.")
 	}
-	return look.Banner(look.Bad, v.words.Say("Diese Organisation wird gelöscht, am ", "This organization is being deleted, on ")+v.words.Day(v.session.Organization.EraseAt.Time())+".",
+	return ui.Banner(ui.Bad, v.words.Say("Diese Organisation wird gelöscht, am ", "This organization is being deleted, on ")+v.words.Day(v.session.Organization.EraseAt.Time())+".",
 		joined(" ", text, v.words.Say("Der Betreiber kann die Löschung noch abbrechen.", "The operator can still cancel the deletion.")))
 }
 
@@ -128,16 +128,16 @@ func (v *request) here(parameter, value string) string {
 
 // swap returns the attributes of a link that replaces the content of the page,
 // without loading it anew.
-func (v *request) swap(path string) look.Hx { return v.look().Get(path).With(intoMain) }
+func (v *request) swap(path string) ui.Hx { return v.look().Get(path).With(intoMain) }
 
 // intoMain replaces the content of the page, and intoMainPushed also its address.
 var (
-	intoMain       = look.Hx{}.Target("#main").Select("#main").Morph()
+	intoMain       = ui.Hx{}.Target("#main").Select("#main").Morph()
 	intoMainPushed = intoMain.Push()
 )
 
 // swapForm is swap for a form.
-func (v *request) swapForm(path string) look.Hx {
+func (v *request) swapForm(path string) ui.Hx {
 	return v.look().Post(path).With(intoMain)
 }
 

@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"kartei/web/look"
+	"kartei/web/ui"
 	"strings"
 	"time"
 )
@@ -41,7 +41,7 @@ func signInView(v *request, f signInForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if f.Notice != "" {
-			templ_7745c5c3_Err = look.Banner(look.Info, f.Notice, "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Info, f.Notice, "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -59,15 +59,15 @@ func signInView(v *request, f signInForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "email", ID: "signin-email", Type: "email", Label: v.words.Say("E-Mail", "Email"), Value: f.Email, Autocomplete: "username webauthn", Required: true, Focus: f.Email == ""}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Input(v.look(), ui.Field{Name: "email", ID: "signin-email", Type: "email", Label: v.words.Say("E-Mail", "Email"), Value: f.Email, Autocomplete: "username webauthn", Required: true, Focus: f.Email == ""}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "password", ID: "signin-password", Type: "password", Label: v.words.Say("Kennwort", "Password"), Autocomplete: "current-password", Required: true, Focus: f.Email != "", Described: f.refusal()}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Input(v.look(), ui.Field{Name: "password", ID: "signin-password", Type: "password", Label: v.words.Say("Kennwort", "Password"), Autocomplete: "current-password", Required: true, Focus: f.Email != "", Described: f.refusal()}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Button("", v.words.Say("Anmelden", "Sign in"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("", v.words.Say("Anmelden", "Sign in"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -111,7 +111,7 @@ func signInView(v *request, f signInForm) templ.Component {
 				}
 			}
 		} else if v.office.secure {
-			templ_7745c5c3_Err = look.LinkButton(templ.SafeURL(v.office.BaseURL+"/signin"), "", v.words.Say("Verschlüsselt anmelden", "Sign in with encryption"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL(v.office.BaseURL+"/signin"), "", v.words.Say("Verschlüsselt anmelden", "Sign in with encryption"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -254,7 +254,7 @@ func refusal(v *request, text string, wait time.Duration) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -415,15 +415,15 @@ func secondView(v *request, s signedIn, f signInForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "code", Label: v.words.Say("Code aus der App", "Code from the app"), Autocomplete: "one-time-code", Required: true, Focus: true, Described: f.refusal(), More: templ.OrderedAttributes{{Key: "inputmode", Value: "numeric"}, {Key: "maxlength", Value: "24"}}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Input(v.look(), ui.Field{Name: "code", Label: v.words.Say("Code aus der App", "Code from the app"), Autocomplete: "one-time-code", Required: true, Focus: true, Described: f.refusal(), More: templ.OrderedAttributes{{Key: "inputmode", Value: "numeric"}, {Key: "maxlength", Value: "24"}}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Check(v.look(), look.Field{Name: "trusted", Label: v.words.Say("Diesem Gerät 30 Tage vertrauen", "Trust this device for 30 days")}, false).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Check(v.look(), ui.Field{Name: "trusted", Label: v.words.Say("Diesem Gerät 30 Tage vertrauen", "Trust this device for 30 days")}, false).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Button("", v.words.Say("Bestätigen", "Confirm"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("", v.words.Say("Bestätigen", "Confirm"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -453,11 +453,11 @@ func secondView(v *request, s signedIn, f signInForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "recoveryCode", Label: v.words.Say("Wiederherstellungscode", "Recovery code"), Hint: v.words.Say("Einer der zehn Codes, die Sie beim Einrichten gesichert haben. Jeder gilt einmal.", "One of the ten codes that you saved when you set it up. Each works once."), Autocomplete: "off", Required: true}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.look(), ui.Field{Name: "recoveryCode", Label: v.words.Say("Wiederherstellungscode", "Recovery code"), Hint: v.words.Say("Einer der zehn Codes, die Sie beim Einrichten gesichert haben. Jeder gilt einmal.", "One of the ten codes that you saved when you set it up. Each works once."), Autocomplete: "off", Required: true}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Mit diesem Code anmelden", "Sign in with this code"), "wide", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Mit diesem Code anmelden", "Sign in with this code"), "wide", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -606,7 +606,7 @@ func switchView(v *request) templ.Component {
 			templ_7745c5c3_Var18 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.Head(v.words.Say("Für wen arbeiten Sie gerade?", "Who are you working for?"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(v.words.Say("Für wen arbeiten Sie gerade?", "Who are you working for?"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -646,7 +646,7 @@ func switchView(v *request) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.ID == v.session.Principal.ID {
-				templ_7745c5c3_Err = look.Badge(look.OK, v.words.Say("gerade hier", "here now")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Badge(ui.OK, v.words.Say("gerade hier", "here now")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

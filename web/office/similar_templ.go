@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // similarBox stands beside the form of a new entry, and is filled while somebody
 // types.
@@ -116,7 +116,7 @@ func similarView(v *request, likes []like) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Marked(l.Title, l.Marks).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Marked(l.Title, l.Marks).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -155,7 +155,7 @@ func similarView(v *request, likes []like) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Marked(fact.Text, fact.Marks).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Marked(fact.Text, fact.Marks).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -252,13 +252,13 @@ func madeNote(v *request, f recordForm) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = look.LinkButton(v.look().To("/go/"+f.made), "", v.words.Say("Ansehen", "View"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(v.look().To("/go/"+f.made), "", v.words.Say("Ansehen", "View"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.OK, v.words.Say("Gespeichert: ", "Saved: ")+name, "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.OK, v.words.Say("Gespeichert: ", "Saved: ")+name, "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

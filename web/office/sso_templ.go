@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // leavingView goes on to the provider. Browsers follow by themselves.
 func leavingView(v *request, address string) templ.Component {
@@ -75,7 +75,7 @@ func leavingView(v *request, address string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(templ.SafeURL(address), "", v.words.Say("Zur Anmeldung", "To the sign-in"), "primary wide").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL(address), "", v.words.Say("Zur Anmeldung", "To the sign-in"), "primary wide").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -163,7 +163,7 @@ func ssoButton(label string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("shield-check").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("shield-check").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -247,7 +247,7 @@ func ssoBeside(v *request, action, label string, f signInForm, confirming bool) 
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("external-link").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("external-link").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -321,7 +321,7 @@ func ssoBeside(v *request, action, label string, f signInForm, confirming bool) 
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Erledigt, weiter", "Done, go on"), "wide", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Erledigt, weiter", "Done, go on"), "wide", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -538,7 +538,7 @@ func ssoSection(v *request, p securityPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Icon("link").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Icon("link").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -569,7 +569,7 @@ func ssoSection(v *request, p securityPage) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = look.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -584,7 +584,7 @@ func ssoSection(v *request, p securityPage) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = look.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -604,7 +604,7 @@ func ssoSection(v *request, p securityPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if i.Former {
-						templ_7745c5c3_Err = look.Badge(look.Warn, v.words.Say("früherer Anbieter", "former provider")).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Badge(ui.Warn, v.words.Say("früherer Anbieter", "former provider")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -648,7 +648,7 @@ func ssoSection(v *request, p securityPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Button("link", v.words.Say("Mit ", "Link with ")+p.factors.SSO+v.words.Say(" verbinden", ""), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Button("link", v.words.Say("Mit ", "Link with ")+p.factors.SSO+v.words.Say(" verbinden", ""), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -659,7 +659,7 @@ func ssoSection(v *request, p securityPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("sso", v.words.Say("Single Sign-on", "Single sign-on"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("sso", v.words.Say("Single Sign-on", "Single sign-on"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // takeOutView offers what leaves as one file.
 func takeOutView(v *request, p importsPage) templ.Component {
@@ -68,9 +68,9 @@ func takeOutView(v *request, p importsPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var4 templ.SafeURL
-			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(dataPath + "/person"))
+			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(dataPath + "/person"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/takeout.templ`, Line: 11, Col: 74}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/takeout.templ`, Line: 11, Col: 72}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
@@ -102,7 +102,7 @@ func takeOutView(v *request, p importsPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Select(v.look(), p.people).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(v.look(), p.people).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -129,7 +129,7 @@ func takeOutView(v *request, p importsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Button("download", v.words.Say("Auskunft herunterladen (ZIP)", "Download personal data (ZIP)"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("download", v.words.Say("Auskunft herunterladen (ZIP)", "Download personal data (ZIP)"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -139,7 +139,7 @@ func takeOutView(v *request, p importsPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("take-out", v.words.Say("Auskunft", "Personal data"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("take-out", v.words.Say("Auskunft", "Personal data"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -161,9 +161,9 @@ func takeOutView(v *request, p importsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var8 templ.SafeURL
-				templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(dataPath + "/organization"))
+				templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(dataPath + "/organization"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/takeout.templ`, Line: 26, Col: 81}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/takeout.templ`, Line: 26, Col: 79}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 				if templ_7745c5c3_Err != nil {
@@ -194,7 +194,7 @@ func takeOutView(v *request, p importsPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Button("download", v.words.Say("Alles exportieren (ZIP)", "Export everything (ZIP)"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button("download", v.words.Say("Alles exportieren (ZIP)", "Export everything (ZIP)"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -204,7 +204,7 @@ func takeOutView(v *request, p importsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("everything", v.words.Say("Alles mitnehmen", "Take everything along"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("everything", v.words.Say("Alles mitnehmen", "Take everything along"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -286,11 +286,11 @@ func takeOutContactView(v *request, p recordPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("download", v.words.Say("Auskunft herunterladen (ZIP)", "Download (ZIP)"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("download", v.words.Say("Auskunft herunterladen (ZIP)", "Download (ZIP)"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(p.path(v, ""), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(p.path(v, ""), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"kartei/kit/fault"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // The tabs of the list of tasks. The empty one has the open tasks of the person.
@@ -26,7 +26,7 @@ type taskList struct {
 	groups []taskGroup
 	line   quickForm
 	// who is the field of the filter by assignee.
-	who look.Combo
+	who ui.Combo
 }
 
 // taskGroup has the tasks of a stretch of time, in their order.
@@ -67,10 +67,10 @@ func showTasks(v *request) view {
 }
 
 // whoField returns the field of the filter by assignee.
-func (v *request) whoField(l listing) look.Combo {
+func (v *request) whoField(l listing) ui.Combo {
 	label := v.words.Say("Zuständig", "Assignee")
-	return look.Combo{
-		Field:  look.Field{Name: "assigneeId", Label: label, Value: l.Assignee, Placeholder: label},
+	return ui.Combo{
+		Field:  ui.Field{Name: "assigneeId", Label: label, Value: l.Assignee, Placeholder: label},
 		Source: "/choices/people?list=f-assigneeId-list", Offers: true,
 	}
 }
@@ -85,7 +85,7 @@ func queryOf(path string) url.Values {
 }
 
 // tasks draws the list of tasks.
-func (v *request) tasks(l listing, who look.Combo, line quickForm, status int) view {
+func (v *request) tasks(l listing, who ui.Combo, line quickForm, status int) view {
 	p := taskList{line: line, who: who}
 	reads := []func() error{func() (err error) {
 		p.recordList, err = tasks.list(v, l)
@@ -171,23 +171,23 @@ func (p taskList) next(v *request) values {
 }
 
 // tabList are the tabs with their numbers.
-func (p taskList) tabList(v *request) []look.Tab {
+func (p taskList) tabList(v *request) []ui.Tab {
 	names := []string{v.words.Say("Meine", "Mine"), v.words.Say("Alle", "All"), v.words.Say("Erledigt", "Done")}
-	var list []look.Tab
+	var list []ui.Tab
 	for i, tab := range p.listing.tabs() {
-		list = append(list, look.Tab{Name: names[i], Href: v.look().To(tab.at("/tasks")), Count: countText(v.words, p.counts[i]), Here: tab.Tab == p.listing.Tab && p.listing.Q == ""})
+		list = append(list, ui.Tab{Name: names[i], Href: v.look().To(tab.at("/tasks")), Count: countText(v.words, p.counts[i]), Here: tab.Tab == p.listing.Tab && p.listing.Q == ""})
 	}
 	return list
 }
 
 // columns are the heads of the table of tasks.
-func (p taskList) columns(v *request) []look.Column {
+func (p taskList) columns(v *request) []ui.Column {
 	say := v.words.Say
-	when := look.Column{Name: say("Fällig", "Due"), Class: "when"}
+	when := ui.Column{Name: say("Fällig", "Due"), Class: "when"}
 	if p.listing.Tab == doneTab {
 		when.Name = say("Erledigt", "Done")
 	}
-	return []look.Column{
+	return []ui.Column{
 		{Name: say("Erledigen", "Complete"), Class: "pick"}, {Name: say("Aufgabe", "Task"), Class: "main"},
 		{Name: say("Worum es geht", "About"), Class: "wide"}, {Name: say("Zuständig", "Assignee"), Class: "wide"}, when,
 	}

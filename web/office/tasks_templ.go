@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // tasksView is the list of tasks.
 func tasksView(v *request, p taskList) templ.Component {
@@ -52,11 +52,11 @@ func tasksView(v *request, p taskList) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Head(tasks.many.In(v.words.Language), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(tasks.many.In(v.words.Language), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.TabList(v.words.Say("Aufgaben nach Stand", "Tasks by status"), p.tabList(v)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.TabList(v.words.Say("Aufgaben nach Stand", "Tasks by status"), p.tabList(v)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -81,7 +81,7 @@ func tasksView(v *request, p taskList) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Icon("check").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon("check").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -125,7 +125,7 @@ func tasksView(v *request, p taskList) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if due, ok := timeOf(next["dueAt"]); ok {
-					templ_7745c5c3_Err = look.Due(v.look(), due, v.words.HasClock(due), true).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Due(v.look(), due, v.words.HasClock(due), true).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -164,7 +164,7 @@ func tasksView(v *request, p taskList) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Columns(v.look(), p.columns(v)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Columns(v.look(), p.columns(v)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -243,7 +243,7 @@ func tasksView(v *request, p taskList) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Pager(v.look(), p.pages(v)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Pager(v.look(), p.pages(v)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -284,7 +284,7 @@ func taskRow(v *request, p taskList, to links, t values) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if t["status"] == "completed" {
-			templ_7745c5c3_Err = look.Icon("circle-check").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon("circle-check").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -393,12 +393,12 @@ func taskRow(v *request, p taskList, to links, t values) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Ago(v.look(), at).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else if ok {
-			templ_7745c5c3_Err = look.Due(v.look(), at, v.words.HasClock(at), true).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Due(v.look(), at, v.words.HasClock(at), true).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -434,12 +434,12 @@ func rounds(v *request, t values) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if t["status"] == "completed" {
-			templ_7745c5c3_Err = look.Round(v.look(), "/tasks/"+t["id"]+"/reopen", true, v.words.Say("„"+t["title"]+"“ wieder öffnen", "Reopen “"+t["title"]+"”"), v.swapForm("/tasks/"+t["id"]+"/reopen")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Round(v.look(), "/tasks/"+t["id"]+"/reopen", true, v.words.Say("„"+t["title"]+"“ wieder öffnen", "Reopen “"+t["title"]+"”"), v.swapForm("/tasks/"+t["id"]+"/reopen")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = look.Round(v.look(), "/tasks/"+t["id"]+"/complete", false, v.words.Say("„"+t["title"]+"“ erledigen", "Complete “"+t["title"]+"”"), v.swapForm("/tasks/"+t["id"]+"/complete")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Round(v.look(), "/tasks/"+t["id"]+"/complete", false, v.words.Say("„"+t["title"]+"“ erledigen", "Complete “"+t["title"]+"”"), v.swapForm("/tasks/"+t["id"]+"/complete")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -601,7 +601,7 @@ func quickLineView(v *request, p taskList) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("plus").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("plus").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -662,7 +662,7 @@ func quickLineView(v *request, p taskList) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Anlegen", "Create"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Anlegen", "Create"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -675,7 +675,7 @@ func quickLineView(v *request, p taskList) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -715,7 +715,7 @@ func quickLineView(v *request, p taskList) templ.Component {
 }
 
 // lineChoices are the records that the name in a line fits, to choose from.
-func lineChoices(v *request, about string, choices []look.Choice) templ.Component {
+func lineChoices(v *request, about string, choices []ui.Choice) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -802,7 +802,7 @@ func lineChoices(v *request, about string, choices []look.Choice) templ.Componen
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Icon(c.Icon).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon(c.Icon).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1081,7 +1081,7 @@ func understoodView(v *request, u understood) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Icon(u.record.Icon).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon(u.record.Icon).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1108,7 +1108,7 @@ func understoodView(v *request, u understood) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1290,12 +1290,12 @@ func taskFilters(v *request, p taskList) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if p.listing.Tab != mineTab {
-			templ_7745c5c3_Err = look.Combobox(v.look(), p.who).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Combobox(v.look(), p.who).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Anwenden", "Apply"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Anwenden", "Apply"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1352,18 +1352,18 @@ func noTasks(v *request, p taskList) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = look.LinkButton(v.look().To("/tasks?tab=all"), "", v.words.Say("Alle zeigen", "Show all"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(v.look().To("/tasks?tab=all"), "", v.words.Say("Alle zeigen", "Show all"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Empty("search", v.words.Say("Nichts gefunden", "Nothing found"), v.words.Say("Mit diesen Angaben gibt es keine Aufgabe.", "There is no task that fits.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var62), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("search", v.words.Say("Nichts gefunden", "Nothing found"), v.words.Say("Mit diesen Angaben gibt es keine Aufgabe.", "There is no task that fits.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var62), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else if p.listing.Tab == doneTab {
-			templ_7745c5c3_Err = look.Empty("circle-check", v.words.Say("Noch nichts erledigt", "Nothing completed yet"), v.words.Say("Erledigte Aufgaben stehen hier und lassen sich wieder öffnen.", "Completed tasks appear here and can be reopened.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("circle-check", v.words.Say("Noch nichts erledigt", "Nothing completed yet"), v.words.Say("Erledigte Aufgaben stehen hier und lassen sich wieder öffnen.", "Completed tasks appear here and can be reopened.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1381,14 +1381,14 @@ func noTasks(v *request, p taskList) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if p.listing.Tab == mineTab && p.counts[1].Count > 0 {
-					templ_7745c5c3_Err = look.LinkButton(v.look().To("/tasks?tab=all"), "", v.words.Say("Alle zeigen", "Show all"), "").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(v.look().To("/tasks?tab=all"), "", v.words.Say("Alle zeigen", "Show all"), "").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Empty("square-check-big", v.words.Say("Nichts ist fällig", "Nothing is due"), p.others(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var63), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("square-check-big", v.words.Say("Nichts ist fällig", "Nothing is due"), p.others(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var63), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

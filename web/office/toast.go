@@ -1,7 +1,7 @@
 package office
 
 import (
-	"kartei/web/look"
+	"kartei/web/ui"
 	"strconv"
 )
 
@@ -31,7 +31,7 @@ type undo struct {
 	// Back is the page to show afterwards. Empty is that of the record.
 	Back string
 	// Fields are further fields of the form.
-	Fields []look.Hidden
+	Fields []ui.Hidden
 }
 
 // changeNote says which members a form changed, and what somebody else changed

@@ -8,7 +8,7 @@ package office
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "kartei/web/look"
+import "kartei/web/ui"
 
 // todayView is the start page.
 func todayView(v *request, p today) templ.Component {
@@ -32,7 +32,7 @@ func todayView(v *request, p today) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.Head(v.words.Say("Heute", "Today"), v.words.Weekday(v.words.Now)+", "+v.words.Day(v.words.Now)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(v.words.Say("Heute", "Today"), v.words.Weekday(v.words.Now)+", "+v.words.Day(v.words.Now)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -65,7 +65,7 @@ func todayView(v *request, p today) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Section("mine", v.words.Say("Fällige Aufgaben", "Due tasks"), countOf(v, len(p.due), p.more), ownTasks(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Section("mine", v.words.Say("Fällige Aufgaben", "Due tasks"), countOf(v, len(p.due), p.more), ownTasks(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -88,7 +88,7 @@ func todayView(v *request, p today) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("changes", v.words.Say("Heute geändert", "Changed today"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("changes", v.words.Say("Heute geändert", "Changed today"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -159,7 +159,7 @@ func todayView(v *request, p today) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Section("unread", v.words.Say("Mitteilungen", "Notifications"), "", allOfBell(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Section("unread", v.words.Say("Mitteilungen", "Notifications"), "", allOfBell(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -204,7 +204,7 @@ func todayView(v *request, p today) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Icon(iconOf(h.Object)).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Icon(iconOf(h.Object)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -245,7 +245,7 @@ func todayView(v *request, p today) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("recent", v.words.Say("Zuletzt geöffnet", "Recently opened"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("recent", v.words.Say("Zuletzt geöffnet", "Recently opened"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -339,7 +339,7 @@ func dueTasks(v *request, p today) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if due, ok := timeOf(p.next["dueAt"]); ok {
-					templ_7745c5c3_Err = look.Due(v.look(), due, false, true).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Due(v.look(), due, false, true).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -445,7 +445,7 @@ func dueTasks(v *request, p today) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if due, ok := timeOf(t["dueAt"]); ok {
-				templ_7745c5c3_Err = look.Due(v.look(), due, v.words.HasClock(due), true).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Due(v.look(), due, v.words.HasClock(due), true).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -605,7 +605,7 @@ func officeChanges(v *request, p today) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Icon(g.family.icon).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon(g.family.icon).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -749,7 +749,7 @@ func ownTasks(v *request) templ.Component {
 			templ_7745c5c3_Var33 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.LinkButton(v.look().To("/tasks?mine=1"), "", v.words.Say("Alle meine", "All of mine"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(v.look().To("/tasks?mine=1"), "", v.words.Say("Alle meine", "All of mine"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -778,7 +778,7 @@ func allOfBell(v *request) templ.Component {
 			templ_7745c5c3_Var34 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.LinkButton(v.look().To("/bell"), "", v.words.Say("Alle", "All"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(v.look().To("/bell"), "", v.words.Say("Alle", "All"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -821,7 +821,7 @@ func beginning(v *request) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if v.session.may(contacts.write) {
-				templ_7745c5c3_Err = look.LinkButton(v.look().To("/contacts/new"), "user-plus", v.words.Say("Ersten Kontakt anlegen", "Create the first contact"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(v.look().To("/contacts/new"), "user-plus", v.words.Say("Ersten Kontakt anlegen", "Create the first contact"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -831,7 +831,7 @@ func beginning(v *request) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.session.may(companies.write) {
-				templ_7745c5c3_Err = look.LinkButton(v.look().To("/companies/new"), "building-2", v.words.Say("Firma anlegen", "Create a company"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(v.look().To("/companies/new"), "building-2", v.words.Say("Firma anlegen", "Create a company"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -841,14 +841,14 @@ func beginning(v *request) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.session.may(documents.write) {
-				templ_7745c5c3_Err = look.LinkButton(v.look().To("/documents"), "file-text", v.words.Say("Dokument ablegen", "File a document"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(v.look().To("/documents"), "file-text", v.words.Say("Dokument ablegen", "File a document"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Empty("house", v.words.Say("Willkommen in Ihrer Kartei", "Welcome to Kartei"), v.words.Say("Noch steht nichts darin. Womit möchten Sie beginnen?", "There is nothing in it yet. What would you like to begin with?")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var36), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Empty("house", v.words.Say("Willkommen in Ihrer Kartei", "Welcome to Kartei"), v.words.Say("Noch steht nichts darin. Womit möchten Sie beginnen?", "There is nothing in it yet. What would you like to begin with?")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var36), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -14,7 +14,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // gate is a store that gives no file while it is shut.
@@ -102,14 +102,14 @@ func TestManyReadOneDocument(t *testing.T) {
 		}
 	}
 	// Drawings whose readers gave up go on, and the page may wait behind them.
-	for watch := patience.New(); ; {
+	for watch := waittest.New(); ; {
 		shown := b.get(path).want(200)
 		if !strings.Contains(shown.Body, `data-again="2"`) || watch.IsStuck() {
 			shown.want(200, `id="page-1"`)
 			break
 		}
 	}
-	for watch := patience.New(); ; {
+	for watch := waittest.New(); ; {
 		if picture := b.get(path + "/pictures/4"); picture.Status != 429 || watch.IsStuck() {
 			picture.want(200)
 			break

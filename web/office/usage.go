@@ -10,7 +10,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // usagePath is the page with the usage: a person sees that of their own keys and
@@ -204,38 +204,38 @@ func (p *usagePage) tiles(v *request) []tile {
 }
 
 // charts are the drawings.
-func (p *usagePage) charts(v *request) []look.Chart {
-	kinds := []look.Series{
-		{Name: v.words.Say("erfolgreich", "successful"), Kind: look.Info, Values: p.Calls.values(func(u *counts) int64 { return u.good() })},
-		{Name: v.words.Say("abgelehnt (4xx)", "refused (4xx)"), Kind: look.Plain, Values: p.Calls.values(func(u *counts) int64 { return u.refused() })},
-		{Name: v.words.Say("zu viele (429)", "too many (429)"), Kind: look.Warn, Values: p.Calls.values(func(u *counts) int64 { return u.Limited })},
-		{Name: v.words.Say("Fehler (5xx)", "faults (5xx)"), Kind: look.Bad, Values: p.Calls.values(func(u *counts) int64 { return u.Failed })},
+func (p *usagePage) charts(v *request) []ui.Chart {
+	kinds := []ui.Series{
+		{Name: v.words.Say("erfolgreich", "successful"), Kind: ui.Info, Values: p.Calls.values(func(u *counts) int64 { return u.good() })},
+		{Name: v.words.Say("abgelehnt (4xx)", "refused (4xx)"), Kind: ui.Plain, Values: p.Calls.values(func(u *counts) int64 { return u.refused() })},
+		{Name: v.words.Say("zu viele (429)", "too many (429)"), Kind: ui.Warn, Values: p.Calls.values(func(u *counts) int64 { return u.Limited })},
+		{Name: v.words.Say("Fehler (5xx)", "faults (5xx)"), Kind: ui.Bad, Values: p.Calls.values(func(u *counts) int64 { return u.Failed })},
 	}
-	list := []look.Chart{
+	list := []ui.Chart{
 		p.chart(v, "calls", v.words.Say("Aufrufe", "Calls"), &p.Calls, kinds...),
 		p.chart(v, "time", v.words.Say("Antwortzeit", "Response time"), &p.Calls, times(v, &p.Calls)...),
-		p.chart(v, "points", v.words.Say("Punkte", "Points"), &p.Calls, look.Series{Name: v.words.Say("Punkte", "points"), Kind: look.Info, Values: p.Calls.values(func(u *counts) int64 { return u.Points })}),
+		p.chart(v, "points", v.words.Say("Punkte", "Points"), &p.Calls, ui.Series{Name: v.words.Say("Punkte", "points"), Kind: ui.Info, Values: p.Calls.values(func(u *counts) int64 { return u.Points })}),
 	}
 	list[1].Lines, list[1].Format = true, func(n int64) string { return millis(v, n) }
 	if p.Deliveries.Total.Calls > 0 {
 		list = append(list, p.chart(v, "deliveries", v.words.Say("Webhook-Zustellungen", "Webhook deliveries"), &p.Deliveries,
-			look.Series{Name: v.words.Say("zugestellt", "delivered"), Kind: look.Info, Values: p.Deliveries.values(func(u *counts) int64 { return u.Calls - u.Failed })},
-			look.Series{Name: v.words.Say("fehlgeschlagen", "failed"), Kind: look.Bad, Values: p.Deliveries.values(func(u *counts) int64 { return u.Failed })}))
+			ui.Series{Name: v.words.Say("zugestellt", "delivered"), Kind: ui.Info, Values: p.Deliveries.values(func(u *counts) int64 { return u.Calls - u.Failed })},
+			ui.Series{Name: v.words.Say("fehlgeschlagen", "failed"), Kind: ui.Bad, Values: p.Deliveries.values(func(u *counts) int64 { return u.Failed })}))
 	}
 	return list
 }
 
 // times are the two lines of how long calls took.
-func times(v *request, s *usedSeries) []look.Series {
-	return []look.Series{
-		{Name: v.words.Say("die Hälfte höchstens (p50)", "half of them at most (p50)"), Kind: look.Info, Values: s.values(func(u *counts) int64 { return u.P50Micros })},
-		{Name: v.words.Say("95 von 100 höchstens (p95)", "95 of 100 at most (p95)"), Kind: look.Plain, Values: s.values(func(u *counts) int64 { return u.P95Micros })},
+func times(v *request, s *usedSeries) []ui.Series {
+	return []ui.Series{
+		{Name: v.words.Say("die Hälfte höchstens (p50)", "half of them at most (p50)"), Kind: ui.Info, Values: s.values(func(u *counts) int64 { return u.P50Micros })},
+		{Name: v.words.Say("95 von 100 höchstens (p95)", "95 of 100 at most (p95)"), Kind: ui.Plain, Values: s.values(func(u *counts) int64 { return u.P95Micros })},
 	}
 }
 
 // chart returns a chart of a series without its format.
-func (p *usagePage) chart(v *request, id, title string, s *usedSeries, series ...look.Series) look.Chart {
-	c := look.Chart{ID: "chart-" + id, Title: title, Head: v.words.Say("Tag", "Day"), Series: series}
+func (p *usagePage) chart(v *request, id, title string, s *usedSeries, series ...ui.Series) ui.Chart {
+	c := ui.Chart{ID: "chart-" + id, Title: title, Head: v.words.Say("Tag", "Day"), Series: series}
 	if p.hourly() {
 		c.Head = v.words.Say("Stunde", "Hour")
 	}

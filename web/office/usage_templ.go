@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"strconv"
 
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // usageView is the usage: its sums, charts, keys and endpoints, and what is left.
@@ -74,7 +74,7 @@ func usageView(v *request, p usagePage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Anwenden", "Apply"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Anwenden", "Apply"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -95,13 +95,13 @@ func usageView(v *request, p usagePage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = look.LinkButton(look.Own(keysPath), "key-round", keysTitle(v), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(keysPath), "key-round", keysTitle(v), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Empty("gauge", v.words.Say("Nichts in dieser Zeit", "Nothing in this time"), v.words.Say("Hier steht, was Programme mit API-Schlüsseln aufrufen, und was Kartei an Webhooks zustellt. Was Personen in Kartei tun, wird nicht gezählt.", "What programs call with API keys stands here, and what Kartei delivers to webhooks. What people do in Kartei is not counted.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("gauge", v.words.Say("Nichts in dieser Zeit", "Nothing in this time"), v.words.Say("Hier steht, was Programme mit API-Schlüsseln aufrufen, und was Kartei an Webhooks zustellt. Was Personen in Kartei tun, wird nicht gezählt.", "What programs call with API keys stands here, and what Kartei delivers to webhooks. What people do in Kartei is not counted.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -134,9 +134,9 @@ func usageView(v *request, p usagePage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var6 templ.SafeURL
-					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(t.href))
+					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(t.href))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 27, Col: 33}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 27, Col: 31}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 					if templ_7745c5c3_Err != nil {
@@ -149,7 +149,7 @@ func usageView(v *request, p usagePage) templ.Component {
 					var templ_7745c5c3_Var7 string
 					templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(t.value)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 27, Col: 45}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 27, Col: 43}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 					if templ_7745c5c3_Err != nil {
@@ -162,7 +162,7 @@ func usageView(v *request, p usagePage) templ.Component {
 					var templ_7745c5c3_Var8 string
 					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(" " + t.name)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 27, Col: 82}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 27, Col: 80}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -216,7 +216,7 @@ func usageView(v *request, p usagePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, c := range p.charts(v) {
-				templ_7745c5c3_Err = look.Draw(v.look(), c).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Draw(v.look(), c).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -244,7 +244,7 @@ func usageView(v *request, p usagePage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Section("by-key", v.words.Say("Nach Schlüssel", "By key"), count(v, len(p.Calls.Subjects)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Section("by-key", v.words.Say("Nach Schlüssel", "By key"), count(v, len(p.Calls.Subjects)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -272,7 +272,7 @@ func usageView(v *request, p usagePage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Section("by-endpoint", v.words.Say("Nach Webhook-Endpunkt", "By webhook endpoint"), count(v, len(p.Deliveries.Subjects)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Section("by-endpoint", v.words.Say("Nach Webhook-Endpunkt", "By webhook endpoint"), count(v, len(p.Deliveries.Subjects)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -297,7 +297,7 @@ func usageView(v *request, p usagePage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("limits", v.words.Say("Was von den Limits frei ist", "What is left of the limits"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("limits", v.words.Say("Was von den Limits frei ist", "What is left of the limits"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -467,9 +467,9 @@ func usedTable(v *request, p *usagePage, subjects []usedSubject, deliveries bool
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var23 templ.SafeURL
-				templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(href))
+				templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(href))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 87, Col: 31}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 87, Col: 29}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 				if templ_7745c5c3_Err != nil {
@@ -482,7 +482,7 @@ func usedTable(v *request, p *usagePage, subjects []usedSubject, deliveries bool
 				var templ_7745c5c3_Var24 string
 				templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(s.title())
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 87, Col: 50}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 87, Col: 48}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 				if templ_7745c5c3_Err != nil {
@@ -702,9 +702,9 @@ func usedLimitsView(v *request, p *usagePage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var36 templ.SafeURL
-					templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(usagePath + "?key=" + l.KeyID))
+					templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(usagePath + "?key=" + l.KeyID))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 122, Col: 64}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 122, Col: 62}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 					if templ_7745c5c3_Err != nil {
@@ -717,7 +717,7 @@ func usedLimitsView(v *request, p *usagePage) templ.Component {
 					var templ_7745c5c3_Var37 string
 					templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(l.title())
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 122, Col: 83}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 122, Col: 81}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var37))
 					if templ_7745c5c3_Err != nil {
@@ -786,7 +786,7 @@ func usedLimitsView(v *request, p *usagePage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = look.Badge(look.Warn, v.words.Say("knapp", "scarce")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Badge(ui.Warn, v.words.Say("knapp", "scarce")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

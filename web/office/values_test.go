@@ -9,7 +9,7 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/kit/fault"
-	"kartei/web/say"
+	"kartei/web/i18n"
 )
 
 // TestMail has one recipient, whatever stands before the @.
@@ -48,7 +48,7 @@ func TestDoors(t *testing.T) {
 		{"job", "created"}: {"von Kartei, als Beispiel", "by Kartei, as an example"}, {"job", "completed"}: {"von Kartei, als Beispiel", "by Kartei, as an example"},
 		{"admin", "updated"}: {"vom Betreiber", "by the operator"},
 	} {
-		de, en := say.Words{Language: fault.German}, say.Words{Language: fault.English}
+		de, en := i18n.Words{Language: fault.German}, i18n.Words{Language: fault.English}
 		if got := [2]string{door(de, change{Door: c[0], Act: c[1]}), door(en, change{Door: c[0], Act: c[1]})}; got != want {
 			t.Errorf("%v: %q, want %q", c, got, want)
 		}
@@ -73,7 +73,7 @@ func TestCredentialsOfChanges(t *testing.T) {
 	} {
 		var got [2]string
 		for i, in := range []fault.Language{fault.German, fault.English} {
-			v := &request{words: say.Words{Language: in}}
+			v := &request{words: i18n.Words{Language: in}}
 			v.session.Principal.ID = "usr_3"
 			got[i] = c.credential(v, map[string]string{"usr_2": "Jana Sommer", "gra_1": "Kalender"})
 		}

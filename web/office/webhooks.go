@@ -12,7 +12,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // webhooksPath is the page of the webhook endpoints: a person sees their own, an admin
@@ -102,17 +102,17 @@ const managesEndpoints = "webhook_endpoints:write"
 const disabledAfter = 72 * clock.Hour
 
 // badge is the state of an endpoint in a word.
-func (e *endpoint) badge(v *request) (look.Kind, string) {
+func (e *endpoint) badge(v *request) (ui.Kind, string) {
 	say := v.words.Say
 	switch {
 	case e.Status == "disabled":
-		return look.Bad, say("abgeschaltet", "disabled")
+		return ui.Bad, say("abgeschaltet", "disabled")
 	case e.Status == "failing":
-		return look.Warn, say("scheitert", "failing")
+		return ui.Warn, say("scheitert", "failing")
 	case e.FailedSince != 0:
-		return look.Warn, say("zuletzt gescheitert", "failed lately")
+		return ui.Warn, say("zuletzt gescheitert", "failed lately")
 	}
-	return look.OK, say("aktiv", "active")
+	return ui.OK, say("aktiv", "active")
 }
 
 // state says what is wrong with an endpoint, and what happens next. It is empty if all
@@ -249,7 +249,7 @@ func (v *request) endpointAt(id string, full bool) (e endpoint, err error) {
 type webhooksPage struct {
 	endpoints []endpoint
 	names     map[string]string
-	pages     look.Pages
+	pages     ui.Pages
 }
 
 // webhooksShown is the number of endpoints that a page shows of each environment.
@@ -282,10 +282,10 @@ func showWebhooks(v *request) view {
 		}
 	}
 	if paged {
-		p.pages.Newer = look.Own(webhooksPath)
+		p.pages.Newer = ui.Own(webhooksPath)
 	}
 	if len(next) > 0 {
-		p.pages.Older = look.Own(webhooksPath + "?" + next.Encode())
+		p.pages.Older = ui.Own(webhooksPath + "?" + next.Encode())
 	}
 	if v.session.Administers {
 		var owners []string
@@ -391,7 +391,7 @@ type webhookPage struct {
 	attempts []attempt
 	// failed says that only failures are shown.
 	failed bool
-	pages  look.Pages
+	pages  ui.Pages
 	// sent says how many events are sent again, or is nil.
 	sent *sentAgain
 	form webhookForm
@@ -464,7 +464,7 @@ func (p *webhookPage) read(v *request, q url.Values) error {
 	}
 	if before != "" {
 		filter["before"] = before
-		p.pages.Newer = look.Own(p.endpoint.path() + "?" + at.Encode() + "#log")
+		p.pages.Newer = ui.Own(p.endpoint.path() + "?" + at.Encode() + "#log")
 	}
 	found, err := ask[struct {
 		Data    []attempt `json:"data"`
@@ -473,7 +473,7 @@ func (p *webhookPage) read(v *request, q url.Values) error {
 	p.attempts = found.Data
 	if err == nil && found.HasMore {
 		at.Set("before", p.attempts[len(p.attempts)-1].ID)
-		p.pages.Older = look.Own(p.endpoint.path() + "?" + at.Encode() + "#log")
+		p.pages.Older = ui.Own(p.endpoint.path() + "?" + at.Encode() + "#log")
 	}
 	return err
 }
@@ -575,7 +575,7 @@ func cross(x int) string {
 }
 
 // stateTone is the tone of the banner about a state.
-func stateTone(v *request, e *endpoint) look.Kind {
+func stateTone(v *request, e *endpoint) ui.Kind {
 	tone, _ := e.badge(v)
 	return tone
 }

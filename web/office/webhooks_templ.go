@@ -12,7 +12,7 @@ import (
 	"strconv"
 
 	"kartei/kit/clock"
-	"kartei/web/look"
+	"kartei/web/ui"
 )
 
 // webhooksView is the list of endpoints.
@@ -63,14 +63,14 @@ func webhooksView(v *request, p webhooksPage) templ.Component {
 					}
 					ctx = templ.InitializeContext(ctx)
 					if v.session.may(managesEndpoints) {
-						templ_7745c5c3_Err = look.LinkButton(look.Own(webhooksPath+"/new"), "plus", v.words.Say("Endpunkt anlegen", "Create an endpoint"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.LinkButton(ui.Own(webhooksPath+"/new"), "plus", v.words.Say("Endpunkt anlegen", "Create an endpoint"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Empty("webhook", v.words.Say("Noch kein Endpunkt", "No endpoint yet"), v.words.Say("Ein Webhook sagt Ihrem Programm, dass sich etwas geändert hat: welche Art von Ereignis, welcher Eintrag und wann. Inhalte stehen nicht darin; die liest Ihr Programm mit seinen eigenen Rechten.", "A webhook tells your program that something has changed: the type of event, the record and the time. It has no contents; your program reads those with its own rights.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("webhook", v.words.Say("Noch kein Endpunkt", "No endpoint yet"), v.words.Say("Ein Webhook sagt Ihrem Programm, dass sich etwas geändert hat: welche Art von Ereignis, welcher Eintrag und wann. Inhalte stehen nicht darin; die liest Ihr Programm mit seinen eigenen Rechten.", "A webhook tells your program that something has changed: the type of event, the record and the time. It has no contents; your program reads those with its own rights.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -102,14 +102,14 @@ func webhooksView(v *request, p webhooksPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Pager(v.look(), p.pages).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Pager(v.look(), p.pages).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("endpoints", v.words.Say("Alle Endpunkte", "All endpoints"), "", newWebhookButton(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("endpoints", v.words.Say("Alle Endpunkte", "All endpoints"), "", newWebhookButton(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -145,7 +145,7 @@ func newWebhookButton(v *request) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if v.session.may(managesEndpoints) {
-			templ_7745c5c3_Err = look.LinkButton(look.Own(webhooksPath+"/new"), "plus", v.words.Say("Neuer Endpunkt", "New endpoint"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(webhooksPath+"/new"), "plus", v.words.Say("Neuer Endpunkt", "New endpoint"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -180,7 +180,7 @@ func webhookLine(v *request, e *endpoint, owner string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("webhook").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("webhook").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -189,9 +189,9 @@ func webhookLine(v *request, e *endpoint, owner string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var7 templ.SafeURL
-		templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(e.path()))
+		templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(e.path()))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/webhooks.templ`, Line: 46, Col: 40}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/webhooks.templ`, Line: 46, Col: 38}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 		if templ_7745c5c3_Err != nil {
@@ -204,7 +204,7 @@ func webhookLine(v *request, e *endpoint, owner string) templ.Component {
 		var templ_7745c5c3_Var8 string
 		templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(e.Name)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/webhooks.templ`, Line: 46, Col: 56}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/webhooks.templ`, Line: 46, Col: 54}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 		if templ_7745c5c3_Err != nil {
@@ -346,7 +346,7 @@ func webhookBadge(v *request, e *endpoint) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		kind, text := e.badge(v)
-		templ_7745c5c3_Err = look.Badge(kind, text).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Badge(kind, text).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -679,7 +679,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Info, p.sent.text(v), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Info, p.sent.text(v), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -705,7 +705,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(stateTone(v, &p.endpoint), text, joined(" ", p.endpoint.missed(v), p.cause(v))).Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(stateTone(v, &p.endpoint), text, joined(" ", p.endpoint.missed(v), p.cause(v))).Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -760,7 +760,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Zustand", "State")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var38), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Zustand", "State")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var38), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -799,7 +799,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact("URL").Render(templ.WithChildren(ctx, templ_7745c5c3_Var39), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact("URL").Render(templ.WithChildren(ctx, templ_7745c5c3_Var39), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -830,7 +830,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Ereignisse", "Events")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Ereignisse", "Events")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -870,7 +870,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(v.words.Say("Gehört", "Belongs to")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var43), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.words.Say("Gehört", "Belongs to")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var43), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -914,7 +914,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("24 Stunden", "24 hours")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var45), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("24 Stunden", "24 hours")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var45), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -945,7 +945,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Rückstand", "Backlog")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var47), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Rückstand", "Backlog")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var47), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -971,7 +971,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Letzter Erfolg", "Last success")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var49), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Letzter Erfolg", "Last success")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var49), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -997,7 +997,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Letzter Fehlschlag", "Last failure")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var50), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Letzter Fehlschlag", "Last failure")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var50), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1029,7 +1029,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = look.Fact(v.words.Say("Geheimnis", "Secret")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var51), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.words.Say("Geheimnis", "Secret")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var51), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1061,7 +1061,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Angelegt", "Created")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var53), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Angelegt", "Created")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var53), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1081,25 +1081,25 @@ func webhookView(v *request, p webhookPage) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = look.Copyable(v.look(), p.endpoint.ID).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Copyable(v.look(), p.endpoint.ID).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Kennung", "Id")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.words.Say("Kennung", "Id")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Facts().Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Facts().Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("facts", v.words.Say("Der Endpunkt", "The endpoint"), "", webhookActs(v, &p.endpoint)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var36), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("facts", v.words.Say("Der Endpunkt", "The endpoint"), "", webhookActs(v, &p.endpoint)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var36), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1186,13 +1186,13 @@ func webhookView(v *request, p webhookPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Pager(v.look(), p.pages).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Pager(v.look(), p.pages).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("log", v.words.Say("Zustellungen", "Deliveries"), "", logFilter(v, p)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var56), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("log", v.words.Say("Zustellungen", "Deliveries"), "", logFilter(v, p)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var56), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1251,7 +1251,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Button("refresh-cw", v.words.Say("Alles Gescheiterte nachsenden", "Send all that failed again"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button("refresh-cw", v.words.Say("Alles Gescheiterte nachsenden", "Send all that failed again"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1280,11 +1280,11 @@ func webhookView(v *request, p webhookPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "since", Type: "datetime-local", Label: v.words.Say("Von", "From"), Value: p.since, Errors: present(p.wrong), Hint: v.words.Say("In Ihrer Zeitzone, höchstens 30 Tage zurück.", "In your time zone, at most 30 days back.")}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Input(v.look(), ui.Field{Name: "since", Type: "datetime-local", Label: v.words.Say("Von", "From"), Value: p.since, Errors: present(p.wrong), Hint: v.words.Say("In Ihrer Zeitzone, höchstens 30 Tage zurück.", "In your time zone, at most 30 days back.")}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "until", Type: "datetime-local", Label: v.words.Say("Bis", "Until"), Value: p.until, Optional: true, Hint: v.words.Say("Leer heißt: bis jetzt.", "Empty means: until now.")}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Input(v.look(), ui.Field{Name: "until", Type: "datetime-local", Label: v.words.Say("Bis", "Until"), Value: p.until, Optional: true, Hint: v.words.Say("Leer heißt: bis jetzt.", "Empty means: until now.")}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1292,7 +1292,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Button("history", v.words.Say("Zeitraum nachsenden", "Send the period again"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button("history", v.words.Say("Zeitraum nachsenden", "Send the period again"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1302,7 +1302,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("again", v.words.Say("Nachsenden", "Send again"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var60), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("again", v.words.Say("Nachsenden", "Send again"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var60), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1320,7 +1320,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = look.Summary(v.look(), look.Wrongs(p.form.wrongs(v)...)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Summary(v.look(), ui.Wrongs(p.form.wrongs(v)...)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1357,11 +1357,11 @@ func webhookView(v *request, p webhookPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Input(v.look(), p.form.fields(v)["name"]).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Input(v.look(), p.form.fields(v)["name"]).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Input(v.look(), p.form.fields(v)["url"]).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Input(v.look(), p.form.fields(v)["url"]).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1373,7 +1373,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Button("", v.words.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button("", v.words.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1383,7 +1383,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("change", v.words.Say("Ändern", "Change"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var64), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("change", v.words.Say("Ändern", "Change"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var64), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1441,7 +1441,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Button("refresh-cw", v.words.Say("Geheimnis erneuern", "Rotate the secret"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button("refresh-cw", v.words.Say("Geheimnis erneuern", "Rotate the secret"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1451,7 +1451,7 @@ func webhookView(v *request, p webhookPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("secret", v.words.Say("Neues Geheimnis", "New secret"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var66), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("secret", v.words.Say("Neues Geheimnis", "New secret"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var66), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1526,7 +1526,7 @@ func webhookActs(v *request, e *endpoint) templ.Component {
 			}
 		}
 		if e.manages(v) {
-			templ_7745c5c3_Err = look.LinkButton(look.Own(e.path()+"/delete"), "", v.words.Say("Löschen", "Delete"), "danger").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(e.path()+"/delete"), "", v.words.Say("Löschen", "Delete"), "danger").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1557,9 +1557,9 @@ func logFilter(v *request, p webhookPage) templ.Component {
 			templ_7745c5c3_Var72 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.TabList(v.words.Say("Zustellungen", "Deliveries"), []look.Tab{
-			{Name: v.words.Say("Alle", "All"), Href: look.Own(p.endpoint.path() + "#log"), Here: !p.failed},
-			{Name: v.words.Say("Gescheiterte", "Failed"), Href: look.Own(p.endpoint.path() + "?status=failed#log"), Here: p.failed},
+		templ_7745c5c3_Err = ui.TabList(v.words.Say("Zustellungen", "Deliveries"), []ui.Tab{
+			{Name: v.words.Say("Alle", "All"), Href: ui.Own(p.endpoint.path() + "#log"), Here: !p.failed},
+			{Name: v.words.Say("Gescheiterte", "Failed"), Href: ui.Own(p.endpoint.path() + "?status=failed#log"), Here: p.failed},
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -1609,12 +1609,12 @@ func attemptLine(v *request, a *attempt, title, href string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if a.good() {
-			templ_7745c5c3_Err = look.Icon("circle-check").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon("circle-check").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = look.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1629,9 +1629,9 @@ func attemptLine(v *request, a *attempt, title, href string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var75 templ.SafeURL
-			templ_7745c5c3_Var75, templ_7745c5c3_Err = templ.JoinURLErrs(look.Own(href))
+			templ_7745c5c3_Var75, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(href))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/webhooks.templ`, Line: 266, Col: 36}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/webhooks.templ`, Line: 266, Col: 34}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var75))
 			if templ_7745c5c3_Err != nil {
@@ -1644,7 +1644,7 @@ func attemptLine(v *request, a *attempt, title, href string) templ.Component {
 			var templ_7745c5c3_Var76 string
 			templ_7745c5c3_Var76, templ_7745c5c3_Err = templ.JoinStringErrs(title)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/webhooks.templ`, Line: 266, Col: 46}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/webhooks.templ`, Line: 266, Col: 44}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var76))
 			if templ_7745c5c3_Err != nil {
@@ -1733,7 +1733,7 @@ func attemptLine(v *request, a *attempt, title, href string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Ago(v.look(), a.AttemptedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Ago(v.look(), a.AttemptedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1830,7 +1830,7 @@ func resendOne(v *request, e *endpoint, event string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Icon("refresh-cw").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Icon("refresh-cw").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1902,7 +1902,7 @@ func testView(v *request, w testWait) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Icon("circle-dashed").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Icon("circle-dashed").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1991,12 +1991,12 @@ func testPageView(v *request, e endpoint, w testWait) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if w.Attempt == nil {
-			templ_7745c5c3_Err = look.LinkButton(look.Own(e.path()+"/tests/"+w.Event), "refresh-cw", v.words.Say("Neu laden", "Reload"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(e.path()+"/tests/"+w.Event), "refresh-cw", v.words.Say("Neu laden", "Reload"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = look.LinkButton(look.Own(e.path()), "", v.words.Say("Zum Endpunkt", "To the endpoint"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(e.path()), "", v.words.Say("Zum Endpunkt", "To the endpoint"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -2044,7 +2044,7 @@ func deleteWebhookView(v *request, e endpoint) templ.Component {
 			ctx = templ.InitializeContext(ctx)
 			return nil
 		})
-		templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Das lässt sich nicht zurücknehmen.", "This cannot be undone."), v.words.Say("Der Endpunkt bekommt nichts mehr. Was noch wartet, und das Protokoll seiner Zustellungen, werden gelöscht.", "The endpoint gets nothing more. What still waits, and the log of its deliveries, are deleted.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var92), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.words.Say("Das lässt sich nicht zurücknehmen.", "This cannot be undone."), v.words.Say("Der Endpunkt bekommt nichts mehr. Was noch wartet, und das Protokoll seiner Zustellungen, werden gelöscht.", "The endpoint gets nothing more. What still waits, and the log of its deliveries, are deleted.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var92), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -2099,11 +2099,11 @@ func deleteWebhookView(v *request, e endpoint) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Löschen", "Delete"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.words.Say("Löschen", "Delete"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.LinkButton(look.Own(e.path()), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(e.path()), "", v.words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -2148,7 +2148,7 @@ func agoOrNever(v *request, at clock.Micros) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = look.Ago(v.look(), at.Time()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Ago(v.look(), at.Time()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"kartei/test/dbtest"
-	"kartei/test/patience"
+	"kartei/test/waittest"
 )
 
 // TestNoPasswordWithoutTLS: a restore sends no password to a server that claims
@@ -32,7 +32,7 @@ func TestNoPasswordWithoutTLS(t *testing.T) {
 	} {
 		l := dbtest.NewLiar(t)
 		url := fmt.Sprintf("postgres://kartei:geheimwort@%s:%d/kartei%s", c.host, l.Port(), c.query)
-		ctx, cancel := context.WithTimeout(t.Context(), patience.Bound)
+		ctx, cancel := context.WithTimeout(t.Context(), waittest.Bound)
 		defer cancel()
 		backup := filepath.Join(t.TempDir(), "copy")
 		if err := os.WriteFile(backup, []byte("PGDMP and more"), 0o600); err != nil {

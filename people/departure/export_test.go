@@ -1,4 +1,0 @@
-package departure
-
-// CountOpenTasks counts the open tasks of somebody.
-const CountOpenTasks = countOpenTasks

@@ -1,9 +1,0 @@
-package departure_test
-
-import (
-	"testing"
-
-	"kartei/test/dbtest"
-)
-
-func TestMain(m *testing.M) { dbtest.Main(m) }

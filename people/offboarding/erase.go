@@ -1,0 +1,283 @@
+package offboarding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/integration/webhook"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/people/audit"
+	"kartei/people/settings"
+	"kartei/record"
+	"kartei/store/db"
+	"kartei/store/job"
+	"kartei/store/replay"
+)
+
+// EraseKind is the kind of job that removes the addresses of an erased person
+// from the request log and the audit log.
+const EraseKind = "people.erase"
+
+// counted is what a person had shortly before the transaction that erases the
+// person.
+type counted struct {
+	// ticks are the change clocks of the organizations at the beginning of the
+	// count, by organization number.
+	ticks map[int64]clock.Micros
+	held  map[string]record.Held
+}
+
+// Count counts the records that a person owns or is assigned. It reads all
+// records, so it runs before the transaction. The transaction then counts only
+// later changes.
+func Count(ctx context.Context, c *app.Call, by access.ByID) (seen counted, err error) {
+	seen = counted{map[int64]clock.Micros{}, map[string]record.Held{}}
+	var tenants []tenant
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+		p, err := settings.Principal(ctx, in(c, tx), access.UserPrincipal, by.ID)
+		if err != nil {
+			return err
+		}
+		if tenants, err = tenantsOf(ctx, tx, p); err != nil {
+			return err
+		}
+		for _, t := range tenants {
+			if seen.ticks[t.number], err = db.LastTick(ctx, tx, t.number); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, t := range tenants {
+		for _, f := range families {
+			if err == nil {
+				err = seen.add(ctx, c, t, f, by.ID)
+			}
+		}
+	}
+	return seen, err
+}
+
+// add counts the records of a family, one window after the other.
+func (s *counted) add(ctx context.Context, c *app.Call, t tenant, f family, principal string) error {
+	sum := s.held[f.plural]
+	for after, end := "", "-"; end != ""; after = end {
+		err := c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+			if end, err = f.Window(ctx, tx, t.number, after, window); err != nil || end == "" {
+				return err
+			}
+			h, err := f.CountIn(ctx, tx, t.number, principal, after, end)
+			sum.Add(h)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	s.held[f.plural] = sum
+	return nil
+}
+
+// since returns the counts, with the records changed since the count.
+func (s *counted) since(ctx context.Context, tx db.Tx, tenants []tenant, principal string) (map[string]record.Held, error) {
+	all := map[string]record.Held{}
+	for _, f := range families {
+		sum := s.held[f.plural]
+		for _, t := range tenants {
+			h, err := f.CountSince(ctx, tx, t.number, principal, s.ticks[t.number])
+			if err != nil {
+				return nil, err
+			}
+			sum.Add(h)
+		}
+		if sum.Any() {
+			all[f.plural] = sum
+		}
+	}
+	return all, nil
+}
+
+// Erase erases a person. The person must have no records; HandOver gives them
+// to somebody else. The id stays, and records that name it show one name for
+// all erased people.
+func Erase(ctx context.Context, c *app.Call, in access.ByID, seen counted) (access.PrincipalInfo, error) {
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	p, err := settings.Principal(ctx, c, access.UserPrincipal, in.ID)
+	if err != nil {
+		return p, err
+	}
+	tenants, err := tenantsOf(ctx, c.Tx, p)
+	if err != nil {
+		return p, err
+	}
+	if err := seen.mayErase(ctx, c, tenants, p.ID); err != nil {
+		return p, err
+	}
+	// The order of locks is that of docs/decisions/0020: endpoints, turns, notices.
+	endpoints, err := webhook.DeleteOf(ctx, c, p.ID, tenants[0].number, tenants[1].number)
+	if err != nil {
+		return p, err
+	}
+	for _, t := range tenants {
+		if _, err := c.Tx.Exec(ctx, eraseRecents, t.number, p.ID); err != nil {
+			return p, err
+		}
+		// The job runs a minute later, because calls in progress reach the log
+		// after their answer.
+		if err := job.Enqueue(ctx, c.Tx, t.number, c.Now, job.Spec{Kind: EraseKind, Key: p.ID, Payload: named{p.ID}, Due: c.Now.Add(time.Minute)}); err != nil {
+			return p, err
+		}
+	}
+	if p, err = settings.ErasePerson(ctx, c, p); err != nil {
+		return p, err
+	}
+	for _, t := range tenants { // answers to acts about the person have its name
+		replay.Erase(c.Tx, t.number, p.ID)
+	}
+	c.Audit.Changed("endpoints", endpoints, 0)
+	p.Name = access.ErasedName.In(c.Language)
+	return p, nil
+}
+
+// mayErase refuses a person who has records, or takes part in an unfinished
+// hand-over.
+func (s *counted) mayErase(ctx context.Context, c *app.Call, tenants []tenant, person string) error {
+	busy, err := underway(ctx, c.Tx, tenants, person)
+	if err == nil && busy {
+		err = &fault.Fault{Code: fault.Forbidden, Detail: &isUnderway}
+	}
+	if err != nil {
+		return err
+	}
+	held, err := s.since(ctx, c.Tx, tenants, person)
+	if err != nil || len(held) == 0 {
+		return err
+	}
+	what, command := say(held), fault.Text{}
+	if c.Actor.Credential().Kind == access.Operator {
+		command = fault.Text{DE: " (kartei user hand-over, private mit --private)", EN: " (kartei user hand-over, private ones with --private)"}
+	}
+	return &fault.Fault{Code: fault.Forbidden, Extra: map[string]any{"held": held}, Detail: &fault.Text{
+		DE: fmt.Sprintf("Der Person gehören noch Einträge, auch in der Sandbox, oder ihr sind Aufgaben zugewiesen: %s. Übergeben Sie sie zuerst%s.", what.DE, command.DE),
+		EN: fmt.Sprintf("The person still owns records, in the sandbox too, or is assigned tasks: %s. Hand them over first%s.", what.EN, command.EN),
+	}}
+}
+
+const (
+	eraseRecents = `delete from recents where organization = $1 and principal = $2`
+	selectShorts = `select substr(kid, 1, 8) from api_keys where principal_id = $1
+		union select substr(previous_kid, 1, 8) from api_keys where principal_id = $1 and previous_kid is not null`
+	// The lines of one key, or of a person's sessions, are changed in pieces along an
+	// index. Those of refused calls lack the principal.
+	selectLine = `select at, request_id from request_log where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4)
+		order by at, request_id limit 1 offset $5`
+	clearLines = `update request_log set address = '' where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4)
+		and (at, request_id) <= ($5, $6) and principal_id in ($7, '')`
+	clearRest = `update request_log set address = '' where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4) and principal_id in ($5, '')`
+	// The lines of the person's acts, and those of refused sign-ins, which have no caller.
+	clearActs = `update audit_lines set address = '' where organization = $1 and id in (
+		select id from audit_lines where organization = $1 and (principal = $2 or principal = '' and target = $2) and address <> '' limit $3)`
+	// The lines that tell the networks of the person's keys.
+	selectNetworks = `select id, changes from audit_lines where organization = $1 and id > $2 and changes like '%"networks"%'
+		and target in (select id from api_keys where principal_id = $3) order by id limit $4`
+	clearNetworks = `update audit_lines set changes = $3 where organization = $1 and id = $2`
+)
+
+// erasePiece is how many lines one transaction changes.
+const erasePiece = 500
+
+// erase removes the addresses of an erased person from the logs, and the networks of the
+// person's keys. The lines keep the person's id.
+func (w *Worker) erase(ctx context.Context, j *job.Job) error {
+	var of named
+	if err := j.Decode(&of); err != nil {
+		return err
+	}
+	for n := int64(erasePiece); n == erasePiece; {
+		err := j.Update(ctx, func(tx db.Tx) (err error) {
+			n, err = tx.Exec(ctx, clearActs, j.Organization, of.ID, erasePiece)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := w.clearNetworks(ctx, j, of.ID); err != nil {
+		return err
+	}
+	var shorts []string
+	err := w.DB.Read(ctx, func(tx db.Tx) (err error) {
+		shorts, err = db.Values[string](ctx, tx, selectShorts, of.ID)
+		return err
+	})
+	for _, short := range append(shorts, id.Short(of.ID)) { // the last one is that of the sessions
+		if err == nil {
+			err = w.clear(ctx, j, of.ID, short)
+		}
+	}
+	return err
+}
+
+// clearNetworks hides the networks of a person's keys in the lines of the audit log.
+func (w *Worker) clearNetworks(ctx context.Context, j *job.Job, person string) error {
+	type line struct{ id, changes string }
+	last := ""
+	for n := erasePiece; n == erasePiece; {
+		err := j.Update(ctx, func(tx db.Tx) error {
+			list, err := db.List(ctx, tx, func(row db.Row) (l line, err error) {
+				return l, row.Scan(&l.id, &l.changes)
+			}, selectNetworks, j.Organization, last, person, erasePiece)
+			if err != nil {
+				return err
+			}
+			n = len(list)
+			for _, l := range list {
+				last = l.id
+				hidden, err := audit.Hide(l.changes, "networks")
+				if err != nil {
+					return err
+				}
+				tx.Queue(clearNetworks, j.Organization, l.id, hidden)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clear removes the addresses from the lines of one key.
+func (w *Worker) clear(ctx context.Context, j *job.Job, person, short string) error {
+	at, request := clock.Micros(0), ""
+	for more := true; more; {
+		var next clock.Micros
+		var last string
+		err := j.Update(ctx, func(tx db.Tx) error {
+			err := tx.QueryRow(ctx, selectLine, j.Organization, short, at, request, erasePiece-1).Scan(&next, &last)
+			switch {
+			case err == nil:
+				more = true
+				_, err = tx.Exec(ctx, clearLines, j.Organization, short, at, request, next, last, person)
+			case errors.Is(err, db.ErrNoRows):
+				more = false
+				_, err = tx.Exec(ctx, clearRest, j.Organization, short, at, request, person)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		at, request = next, last
+	}
+	return nil
+}

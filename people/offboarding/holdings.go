@@ -1,0 +1,131 @@
+package offboarding
+
+import (
+	"context"
+
+	"kartei/app"
+	"kartei/integration/webhook"
+	"kartei/kit/clock"
+	"kartei/people/settings"
+	"kartei/store/db"
+)
+
+// Holdings are what somebody has before they leave, in the organization and in its
+// sandbox. Shared records are not counted: no index has their owner, and the hand-over
+// counts them.
+type Holdings struct {
+	// Keys counts the API keys that work or are paused, Sessions the browsers that are
+	// signed in, Applications those that the person let in.
+	Keys         int64 `json:"keys"`
+	Sessions     int64 `json:"sessions"`
+	Applications int64 `json:"applications"`
+	// OpenTasks counts the tasks that are assigned and not completed, at most 10,000 in
+	// each organization.
+	OpenTasks int64 `json:"openTasks"`
+	// PrivateRecords counts private records, up to 10,000 of a family in each
+	// organization.
+	PrivateRecords map[string]int64 `json:"privateRecords"`
+	// Endpoints are the webhook endpoints. They get nothing while their owner is
+	// disabled.
+	Endpoints []HeldEndpoint `json:"endpoints"`
+}
+
+// HeldEndpoint is a webhook endpoint, and what it misses once its owner is disabled.
+type HeldEndpoint struct {
+	Endpoint
+	URL        string   `json:"url"`
+	EventTypes []string `json:"eventTypes"`
+	// Waiting counts the deliveries that are pending, at most 10,000. MissedSince is a
+	// time before the first event that was never tried, null if there is none.
+	Waiting     int64        `json:"waiting"`
+	MissedSince clock.Micros `json:"missedSince"`
+	// Missed counts the events that never arrived. It is null if nothing is missed.
+	Missed *webhook.Tally `json:"missed"`
+}
+
+const (
+	countKeys         = `select count(*) from api_keys where principal_id = $1 and revoked_at = 0 and expires_at > $2`
+	countSessions     = `select count(*) from sessions where principal_id = $1 and ended_at = 0 and expires_at > $2 and last_seen_at + idle > $2`
+	countApplications = `select count(distinct client_id) from oauth_grants where principal_id = $1 and ended_at = 0 and expires_at > $2`
+	countOpenTasks    = `select count(*) from (select 1 from tasks
+		where organization = $1 and assignee_id = $2 and status = 'open' and deleted = false limit $3) as t`
+)
+
+// HoldingsInput is the input of Holds.
+type HoldingsInput struct {
+	ID string `json:"id"`
+	// EndpointsOnly leaves out everything that must be counted.
+	EndpointsOnly bool `json:"endpointsOnly,omitempty"`
+}
+
+// Holds returns what a user or a service account has.
+func Holds(ctx context.Context, c *app.Call, in HoldingsInput) (h Holdings, err error) {
+	p, err := settings.Principal(ctx, c, "", in.ID)
+	if err != nil {
+		return h, err
+	}
+	tenants, err := tenantsOf(ctx, c.Tx, p)
+	if err != nil {
+		return h, err
+	}
+	h = Holdings{PrivateRecords: map[string]int64{}, Endpoints: []HeldEndpoint{}}
+	for _, t := range tenants {
+		if err := h.addEndpoints(ctx, c, t, p.ID); err != nil {
+			return h, err
+		}
+	}
+	if in.EndpointsOnly {
+		return h, nil
+	}
+	for statement, n := range map[string]*int64{countKeys: &h.Keys, countSessions: &h.Sessions, countApplications: &h.Applications} {
+		if err := c.Tx.QueryRow(ctx, statement, p.ID, c.Now).Scan(n); err != nil {
+			return h, err
+		}
+	}
+	for _, t := range tenants {
+		var tasks int64
+		if err := c.Tx.QueryRow(ctx, countOpenTasks, t.number, p.ID, countMost).Scan(&tasks); err != nil {
+			return h, err
+		}
+		h.OpenTasks += tasks
+	}
+	h.PrivateRecords, err = countPrivate(ctx, c.Tx, tenants, p.ID)
+	return h, err
+}
+
+// countPrivate counts the private records of a principal, by family.
+func countPrivate(ctx context.Context, tx db.Tx, tenants []tenant, principal string) (map[string]int64, error) {
+	counts := map[string]int64{}
+	for _, t := range tenants {
+		for _, f := range families {
+			n, err := f.CountPrivate(ctx, tx, t.number, principal, countMost)
+			if err != nil {
+				return nil, err
+			}
+			counts[f.plural] += n
+		}
+	}
+	return counts, nil
+}
+
+// addEndpoints adds the webhook endpoints of a principal in one organization.
+func (h *Holdings) addEndpoints(ctx context.Context, c *app.Call, t tenant, principal string) error {
+	endpoints, err := webhook.Of(ctx, c.Tx, t.number, principal)
+	if err != nil {
+		return err
+	}
+	for i := range endpoints {
+		e, err := webhook.Inform(ctx, c, &endpoints[i], false)
+		if err != nil {
+			return err
+		}
+		held := HeldEndpoint{Endpoint{t.id, e.ID, e.Name, e.Status}, e.URL, e.EventTypes, e.Waiting, e.MissedSince, nil}
+		if e.Status == webhook.Disabled || e.MissedSince != 0 {
+			if held.Missed, err = endpoints[i].Missed(ctx, c); err != nil {
+				return err
+			}
+		}
+		h.Endpoints = append(h.Endpoints, held)
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+// Package offboarding owns how somebody leaves: records go to another principal, then the person is erased.
+package offboarding
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/record"
+	"kartei/record/company"
+	"kartei/record/contact"
+	"kartei/record/document"
+	"kartei/record/task"
+	"kartei/store/db"
+)
+
+// family is a family of records. A principal can own them or, for tasks, be
+// their assignee.
+type family struct {
+	plural string
+	german string
+	record.Holding
+}
+
+// families are all families of records, in the order of a hand-over.
+var families = []family{
+	{contact.Contacts.Plural, "Kontakte", contact.Contacts},
+	{company.Companies.Plural, "Firmen", company.Companies},
+	{task.Tasks.Plural, "Aufgaben", task.Tasks},
+	{document.Documents.Plural, "Dokumente", document.Documents},
+}
+
+// Families returns the names of the families whose records are handed over.
+func Families() (names []string) {
+	for _, f := range families {
+		names = append(names, f.plural)
+	}
+	return names
+}
+
+// tenant is an organization with data: a live one or its sandbox.
+type tenant struct {
+	number int64
+	id     string
+}
+
+// tenantsOf returns the live organization of a principal and its sandbox.
+func tenantsOf(ctx context.Context, tx db.Tx, p access.PrincipalInfo) ([]tenant, error) {
+	live, err := access.OrganizationIn(ctx, tx, p.OrganizationID)
+	if err != nil {
+		return nil, err
+	}
+	sandbox, err := access.OrganizationIn(ctx, tx, live.SandboxID)
+	return []tenant{{live.Number, live.ID}, {sandbox.Number, sandbox.ID}}, err
+}
+
+const selectOpen = `select count(*) from handovers where organization = $1 and finished_at = 0 and (from_principal = $2 or to_principal = $2)`
+
+// underway reports whether a hand-over from or to a principal is in progress.
+func underway(ctx context.Context, tx db.Tx, tenants []tenant, principal string) (bool, error) {
+	for _, t := range tenants {
+		var n int64
+		if err := tx.QueryRow(ctx, selectOpen, t.number, principal).Scan(&n); err != nil || n > 0 {
+			return n > 0, err
+		}
+	}
+	return false, nil
+}
+
+var isUnderway = fault.Text{
+	DE: "Eine Übergabe von dieser oder an diese Person läuft noch. Warten Sie das Ende ab.",
+	EN: "A hand-over from or to this person is still in progress. Wait for its end.",
+}
+
+// say formats counts for people: contacts 12, tasks 3.
+func say(held map[string]record.Held) fault.Text {
+	var de, en []string
+	for _, f := range families {
+		h := held[f.plural]
+		for _, part := range []struct {
+			n    int64
+			word fault.Text
+		}{{h.Owned, fault.Text{}}, {h.Private, fault.Text{DE: " (privat)", EN: " (private)"}}, {h.Assigned, fault.Text{DE: " (zugewiesen)", EN: " (assigned)"}}} {
+			if part.n > 0 {
+				de = append(de, fmt.Sprintf("%s%s %d", f.german, part.word.DE, part.n))
+				en = append(en, fmt.Sprintf("%s%s %d", f.plural, part.word.EN, part.n))
+			}
+		}
+	}
+	return fault.Text{DE: strings.Join(de, ", "), EN: strings.Join(en, ", ")}
+}
+
+// in returns a copy of c with another transaction.
+func in(c *app.Call, tx db.Tx) *app.Call {
+	other := *c
+	other.Tx = tx
+	return &other
+}

@@ -1,0 +1,134 @@
+package ui
+
+import (
+	"cmp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/a-h/templ"
+
+	"kartei/kit/fault"
+)
+
+// link is a line of the navigation or of a menu.
+type link struct {
+	Address, Name, Icon, Key string
+	Here, Last               bool
+	// Own pages are about the person: they do not stand below /sandbox.
+	Own bool
+}
+
+// Own returns the address of a page about the person, which is the same in both
+// environments.
+func Own(path string) templ.SafeURL { return templ.SafeURL(path) }
+
+// at returns the address of a line.
+func (f Frame) at(l link) templ.SafeURL {
+	if l.Own {
+		return Own(l.Address)
+	}
+	return f.To(l.Address)
+}
+
+// has reports whether there is a page at an address.
+func (f Frame) has(path string) bool { return f.Has == nil || f.Has(path) }
+
+// opens reports whether the reader may open the page at an address.
+func (f Frame) opens(path string) bool {
+	if f.Opens == nil {
+		return f.has(path)
+	}
+	return f.Opens(path)
+}
+
+// may reports whether the reader may read or write a family.
+func (f Frame) may(family, verb string) bool { return f.May == nil || f.May(family, verb) }
+
+// places are the lines of the navigation: what the reader may read.
+func (f Frame) places() []link {
+	places := []link{{Address: "/", Name: f.Say("Heute", "Today"), Icon: "house", Here: f.Here == "today"}}
+	for _, p := range []struct{ family, name, icon string }{
+		{"contacts", f.Say("Kontakte", "Contacts"), "users"},
+		{"companies", f.Say("Firmen", "Companies"), "building-2"},
+		{"tasks", f.Say("Aufgaben", "Tasks"), "square-check-big"},
+		{"documents", f.Say("Dokumente", "Documents"), "file-text"},
+	} {
+		if f.may(p.family, "read") && f.has("/"+p.family) {
+			places = append(places, link{Address: "/" + p.family, Name: p.name, Icon: p.icon, Here: f.Here == p.family})
+		}
+	}
+	if f.has("/help") {
+		places = append(places, link{Address: "/help", Name: f.Say("Hilfe", "Help"), Icon: "circle-question-mark", Here: f.Here == "help", Last: true})
+	}
+	if f.has("/settings") {
+		places = append(places, link{
+			Address: "/settings", Name: f.Say("Einstellungen", "Settings"), Icon: "settings", Here: f.Here == "settings", Last: true, Own: true,
+		})
+	}
+	return places
+}
+
+// creatable are the lines of the menu of new records.
+func (f Frame) creatable() []link {
+	var all []link
+	for _, c := range f.commandsIf(func(c *command) bool { return c.group == Create }) {
+		all = append(all, link{Address: c.Href, Name: c.Name, Icon: c.Icon, Key: c.Keys})
+	}
+	return all
+}
+
+func (f Frame) mayWriteAny() bool { return len(f.creatable()) > 0 }
+
+func (f Frame) bellLabel() string {
+	return f.Plural(f.Bell, "Mitteilungen: %d ungelesen", "Mitteilungen: %d ungelesen", "Notifications: %d unread", "Notifications: %d unread")
+}
+
+func (f Frame) find() string { return cmp.Or(f.Find, "/search") }
+
+// bellCount is short, so that the bar keeps its form.
+func (f Frame) bellCount() string {
+	if f.Bell > 99 {
+		return "99+"
+	}
+	return f.Number(f.Bell)
+}
+
+// initials returns the first letters of the first and the last word of a name,
+// without titles: those end with a period and are longer than an initial, as Dr.
+func initials(name string) string {
+	var named []string
+	for word := range strings.FieldsSeq(name) {
+		if !strings.HasSuffix(word, ".") || utf8.RuneCountInString(word) < 3 {
+			named = append(named, word)
+		}
+	}
+	words := strings.FieldsFunc(cmp.Or(strings.Join(named, " "), name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if len(words) > 2 {
+		words = []string{words[0], words[len(words)-1]}
+	}
+	short := ""
+	for _, word := range words {
+		r, _ := utf8.DecodeRuneInString(word)
+		short += string(unicode.ToUpper(r))
+	}
+	if short == "" {
+		return "?"
+	}
+	return short
+}
+
+func (v View) otherLanguage() string {
+	if v.English() {
+		return string(fault.German)
+	}
+	return string(fault.English)
+}
+
+// colorScheme has the schemes in which the browser may draw its own controls.
+func colorScheme(theme string) string {
+	if theme == "" {
+		return "light dark"
+	}
+	return theme
+}
