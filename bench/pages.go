@@ -92,7 +92,7 @@ var measuredPages = []measuredPage{
 		{"records.history", about}, {"contacts.list", asks("companyId", it, "sort", "name", "limit", "10")},
 		{"tasks.list", asks("companyId", it, "sort", "dueAt", "limit", "10", "status", "open")}, {"documents.list", asks("companyId", it, "sort", "name", "limit", "10")}}},
 	{"task", "GET /tasks/{id}", "", 20, []pageCall{whoAmI, {"tasks.get", one}, colleagues, {"records.history", about}, {"documents.list", asks("taskId", it, "sort", "name", "limit", "10")}}},
-	{"a call comes in", "GET /call", "?number=0176+04069063", 50, []pageCall{whoAmI, {"lookup.find", callsFrom}}},
+	{"a call comes in", "GET /call", "?number=0151+23456789", 50, []pageCall{whoAmI, {"lookup.find", callsFrom}}},
 	{"bell", "GET /bell", "", 0, []pageCall{whoAmI, {"bell.list", func(*visitor) api.Arguments { return api.Arguments{} }}}},
 	{"settings: API keys", "GET /settings/interfaces/keys", "", 20, []pageCall{whoAmI, {"keys.list", body("limit", 20)}}},
 	{"settings: form of a key", "GET /settings/interfaces/keys/new", "", 20, []pageCall{whoAmI, {"keys.terms", body()}, {"contacts.count", asks()}}},
@@ -143,7 +143,7 @@ func asks(pairs ...string) func(*visitor) api.Arguments {
 }
 
 func callsFrom(*visitor) api.Arguments {
-	return api.Arguments{Body: map[string]any{"q": "0176 04069063", "limit": 20}}
+	return api.Arguments{Body: map[string]any{"q": "0151 23456789", "limit": 20}}
 }
 
 func finds(limit int) func(*visitor) api.Arguments {
