@@ -297,7 +297,7 @@ func withParts(ctx context.Context, tx db.Tx, list []Handover, t tenant, from st
 		}
 		var p progress
 		if err := json.Unmarshal([]byte(text), &p); err != nil {
-			return nil, fmt.Errorf("departure: hand-over %s: %w", h.ID, err)
+			return nil, fmt.Errorf("offboarding: hand-over %s: %w", h.ID, err)
 		}
 		n := slices.IndexFunc(list, func(other Handover) bool { return other.ID == h.ID })
 		if n < 0 {

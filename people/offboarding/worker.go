@@ -114,7 +114,7 @@ func (h *walk) load(ctx context.Context, tx db.Tx) error {
 	}
 	h.progress = progress{}
 	if err := json.Unmarshal([]byte(text), &h.progress); err != nil {
-		return job.Permanent(fmt.Errorf("departure: hand-over %s: %w", h.id, err))
+		return job.Permanent(fmt.Errorf("offboarding: hand-over %s: %w", h.id, err))
 	}
 	return nil
 }
