@@ -359,6 +359,9 @@ func stat(pid int) []string {
 // set applies a flag of the form --name=value to the settings.
 func set(s *config.Server, flag string) error {
 	name, text, _ := strings.Cut(flag, "=")
+	if off, found := strings.CutPrefix(name, "--no-"); found {
+		name, text = "--"+off, "false"
+	}
 	v := reflect.ValueOf(s).Elem()
 	for i := range v.NumField() {
 		if "--"+v.Type().Field(i).Tag.Get("name") == name {

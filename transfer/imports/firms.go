@@ -2,7 +2,6 @@ package imports
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"kartei/app"
@@ -10,7 +9,6 @@ import (
 	"kartei/kit/id"
 	"kartei/record"
 	"kartei/record/company"
-	"kartei/store/db"
 )
 
 // Entries that are companies themselves: cards of organizations, and the rows of a table
@@ -118,11 +116,6 @@ func firmIdentity(f *company.Fields) *identity {
 	return i
 }
 
-// selectNamesakes finds all companies of some names, by the keys of the names.
-const selectNamesakes = `select l.value, f.id from %s as l join companies as f on f.organization = $1
-	and f.sort_name > l.value || cast($3 as text) and f.sort_name < l.value || cast($4 as text) and f.deleted = false and f.sort_name is not null
-	where `
-
 // namesakes finds the companies with the names of entries that are companies.
 func (f found) namesakes(ctx context.Context, c *app.Call, list []*candidate) error {
 	var keys []string
@@ -131,23 +124,7 @@ func (f found) namesakes(ctx context.Context, c *app.Call, list []*candidate) er
 			keys = append(keys, n.companyKey)
 		}
 	}
-	if len(keys) == 0 {
-		return nil
-	}
-	rows, err := c.Tx.Query(ctx, fmt.Sprintf(selectNamesakes, fmt.Sprintf(c.Tx.Dialect().TextList, "$2"))+app.Visible("f", c.Actor, "$5")+` order by f.sort_name`,
-		c.Actor.Org(), db.Texts(record.Unique(keys)), "\t", "\n", c.Actor.PrincipalID())
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var key, id string
-		if err := rows.Scan(&key, &id); err != nil {
-			return err
-		}
-		f.add("f"+key, id)
-	}
-	return rows.Err()
+	return allNamed(ctx, c, "companies", visible(c), keys, func(key, id string) { f.add("f"+key, id) })
 }
 
 // resolveFirm decides what becomes of an entry that is a company, and does it.

@@ -235,19 +235,6 @@ const (
 	selectByExternal = `select id, external_id from contacts where organization = $1 and external_id is not null and deleted = false and `
 	selectTaken      = `select external_id from contacts where organization = $1 and external_id is not null and external_id `
 	selectByEmail    = `select id, email from contacts where organization = $1 and email is not null and deleted = false and `
-	// selectCompanies finds a company for each of some keys: a name sorts behind its key
-	// and a tab.
-	selectCompanies = `select l.value, (` + companyNamed + `f.audience = ''` + firstNamed + `) from %s as l`
-	// selectOwnCompanies does so for private contacts: companies that everyone sees go
-	// first, then those of the principal $5. selectAnyCompanies is for admins.
-	selectOwnCompanies = `select l.value, coalesce((` + companyNamed + `f.audience = ''` + firstNamed + `),
-		(` + companyNamed + `f.audience <> '' and f.audience = cast($5 as text)` + firstNamed + `)) from %s as l`
-	selectAnyCompanies = `select l.value, coalesce((` + companyNamed + `f.audience = ''` + firstNamed + `),
-		(` + companyNamed + `f.audience <> '' and f.audience = cast($5 as text)` + firstNamed + `),
-		(` + companyNamed + `f.audience <> ''` + firstNamed + `)) from %s as l`
-	companyNamed = `select f.id from companies as f where f.organization = $1
-		and f.sort_name > l.value || cast($3 as text) and f.sort_name < l.value || cast($4 as text) and f.deleted = false and f.sort_name is not null and `
-	firstNamed = ` order by f.sort_name limit 1`
 )
 
 // taken returns which external ids contacts have, also those that the caller does not

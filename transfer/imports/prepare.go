@@ -3,7 +3,6 @@ package imports
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"unicode/utf8"
 
@@ -13,7 +12,6 @@ import (
 	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
-	"kartei/store/db"
 	"kartei/transfer/imports/source"
 )
 
@@ -216,38 +214,15 @@ func (x *work) readCompanies(ctx context.Context, c *app.Call, list []*candidate
 			public = append(public, n.companyKey)
 		}
 	}
-	if err := x.findCompanies(ctx, c.Tx, selectCompanies, "", public); err != nil {
+	if err := x.findCompanies(ctx, c, forEveryone, "", public); err != nil {
 		return err
 	}
-	statement := selectOwnCompanies
-	if c.Actor.SeesAll() {
-		statement = selectAnyCompanies
-	}
-	return x.findCompanies(ctx, c.Tx, statement, privatePrefix, private, c.Actor.PrincipalID())
+	return x.findCompanies(ctx, c, visible(c), privatePrefix, private)
 }
 
 // findCompanies finds companies by the keys of their names, and notes them with a prefix.
-func (x *work) findCompanies(ctx context.Context, tx db.Tx, statement, prefix string, keys []string, more ...any) error {
-	if len(keys) == 0 {
-		return nil
-	}
-	args := append([]any{x.organization, db.Texts(record.Unique(keys)), "\t", "\n"}, more...)
-	rows, err := tx.Query(ctx, fmt.Sprintf(statement, fmt.Sprintf(tx.Dialect().TextList, "$2")), args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var key string
-		var id *string
-		if err := rows.Scan(&key, &id); err != nil {
-			return err
-		}
-		if id != nil {
-			x.companies[prefix+key] = *id
-		}
-	}
-	return rows.Err()
+func (x *work) findCompanies(ctx context.Context, c *app.Call, r reach, prefix string, keys []string) error {
+	return firstNamed(ctx, c, "companies", r, keys, func(key, id string) { x.companies[prefix+key] = id })
 }
 
 // createCompany creates a company of a name, for a contact that is private or not.

@@ -6,8 +6,6 @@ import (
 
 	"kartei/app"
 	"kartei/kit/fault"
-	"kartei/record"
-	"kartei/store/db"
 )
 
 // What is told of entries whose contacts are there already, or may be.
@@ -60,12 +58,6 @@ func (x *candidate) toldNamesake(outcome Outcome) []problem {
 	return []problem{{Code: fault.Duplicate, DE: aNamesake.DE, EN: aNamesake.EN, Record: x.namesake}}
 }
 
-// selectContactNamesakes finds a contact for each of some keys of names, which its sort_name
-// begins with.
-const selectContactNamesakes = `select l.value, min(f.id) from %s as l join contacts as f on f.organization = $1
-	and f.sort_name > l.value || cast($3 as text) and f.sort_name < l.value || cast($4 as text) and f.deleted = false and f.sort_name is not null
-	where `
-
 // namesakes finds contacts that have the names of new ones. Of an entry without a first or a
 // last name nothing is found: half a name is no hint.
 func namesakes(ctx context.Context, c *app.Call, list []*candidate) error {
@@ -77,23 +69,9 @@ func namesakes(ctx context.Context, c *app.Call, list []*candidate) error {
 			of[key], keys = append(of[key], x), append(keys, key)
 		}
 	}
-	if len(keys) == 0 {
-		return nil
-	}
-	rows, err := c.Tx.Query(ctx, fmt.Sprintf(selectContactNamesakes, fmt.Sprintf(c.Tx.Dialect().TextList, "$2"))+app.Visible("f", c.Actor, "$5")+` group by l.value`,
-		c.Actor.Org(), db.Texts(record.Unique(keys)), "\t", "\n", c.Actor.PrincipalID())
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var key, id string
-		if err := rows.Scan(&key, &id); err != nil {
-			return err
-		}
+	return firstNamed(ctx, c, "contacts", visible(c), keys, func(key, id string) {
 		for _, x := range of[key] {
 			x.namesake = id
 		}
-	}
-	return rows.Err()
+	})
 }

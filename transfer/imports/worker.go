@@ -42,9 +42,9 @@ const (
 	// organization's change clock (on SQLite the writer) for some milliseconds:
 	// docs/decisions/0034.
 	piece = 50
-	// pauses is how much longer than its work the job pauses. An import then takes a
-	// third of one processor, and others stay quick: docs/decisions/0048.
-	pauses = 2
+	// pauses is how much longer than its work the job pauses. An import then takes half
+	// of one processor, and others stay quick: docs/decisions/0048.
+	pauses = 1
 	// lease is the longest time that an import waits for another process after its own
 	// has died.
 	lease = 20 * time.Second
