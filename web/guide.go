@@ -27,7 +27,7 @@ func guide(baseURL string, l fault.Language) []byte {
 	}
 	text = marks.ReplaceAll(text, nil)
 	text = bytes.ReplaceAll(text, []byte("http://localhost:8080"), []byte(baseURL))
-	return bytes.ReplaceAll(text, []byte("](../examples/mirror/main.go)"), []byte("]("+pathMirror+")"))
+	return bytes.ReplaceAll(text, []byte("](examples/mirror/main.go)"), []byte("]("+pathMirror+")"))
 }
 
 // guideArticle returns the guide as a page shows it. The headings have the ids of the English
