@@ -107,8 +107,8 @@ type source struct {
 	imports map[string]string // path below kartei/, or a foreign one, to a file that imports it
 }
 
-// read parses all Go files of this module, without those of tests. A folder with a
-// go.mod is a module of its own.
+// read parses all Go files of this module except its tests. A folder with a go.mod is
+// a module of its own.
 func read(t *testing.T) map[string]*source {
 	t.Helper()
 	packages := map[string]*source{}
@@ -331,5 +331,36 @@ func TestStatementsAreLookedAt(t *testing.T) {
 		if uses[dir] && !main[dir] {
 			t.Errorf("the tests of %s use dbtest and have no TestMain that calls dbtest.Main", dir)
 		}
+	}
+}
+
+var roundabout = regexp.MustCompile(`(?i)\b(?:that|those) of\b`)
+
+// TestCommentsArePlain counts a phrase that makes a reader look back: "the time is that of
+// the server". At most one comment line in a thousand may have it.
+func TestCommentsArePlain(t *testing.T) {
+	lines, found := 0, []string{}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_templ.go") || name == "layout_test.go" {
+			return err
+		}
+		source, err := os.ReadFile(name)
+		for line := range strings.Lines(string(source)) {
+			_, comment, is := strings.Cut(line, "// ")
+			if !is {
+				continue
+			}
+			lines++
+			if roundabout.MatchString(comment) {
+				found = append(found, name+": "+strings.TrimSpace(comment))
+			}
+		}
+		return err
+	})
+	if err != nil || lines < 10_000 {
+		t.Fatalf("only %d lines of comments were read: %v", lines, err)
+	}
+	if len(found)*1000 > lines {
+		t.Errorf("%d of %d comment lines say it in a roundabout way:\n%s", len(found), lines, strings.Join(found, "\n"))
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // Audience returns the users to notify about a principal's credentials: the
 // user and the admins; for a service account the admins. live is the
-// organization of these users. A sandbox has those of its live organization.
+// organization of these users. A sandbox has the users of its live organization.
 func Audience(ctx context.Context, tx db.Tx, organization int64, principal string) (live int64, users []string, err error) {
 	return audience(ctx, tx, selectAudience, organization, principal)
 }

@@ -12,8 +12,8 @@ import (
 // Credential describes what proved the identity of a caller. It never holds the
 // secret.
 type Credential struct {
-	// ID is that of the credential: key_... for an API key, gra_... of its grant for an
-	// access token. Limits and the request log count by it.
+	// ID is the credential's id: key_... for an API key, and for an access token
+	// gra_..., the id of its grant. Limits and the request log count by it.
 	ID   string
 	Kind Kind
 	// Short is the part of a credential that people recognize: the first 8
@@ -38,7 +38,7 @@ type Credential struct {
 	// second factor that the account does not have. It is zero if it has one, or if none
 	// is required.
 	SecondFactorFrom clock.Micros
-	// Duties are those of the kind.
+	// Duties are the kind's duties.
 	Duties Duties
 }
 

@@ -108,7 +108,7 @@ func NewDirectory(d db.DB, c clock.Clock, o Options) *Directory {
 type cachedBearer struct {
 	kid   string
 	actor *Actor
-	// form is that of the secret: the environment of a key.
+	// form is the form of the secret: for a key its environment.
 	form     string
 	hash     [sha256.Size]byte
 	paused   bool
@@ -138,8 +138,8 @@ func (d *Directory) Forget() {
 // key is refused earlier, which tells nothing about the keys that exist. An
 // address with too many refusals gets RATE_LIMITED with RetryAfter for further ones. There
 // a valid key is accepted all the same. Unless it was used from there within the last hour,
-// it waits for its lookup, and gets RATE_LIMITED too if too many wait. Other errors are
-// those of the database.
+// it waits for its lookup, and gets RATE_LIMITED too if too many wait. Other errors come
+// from the database.
 //
 // The switches of the organization come later, in Actor.Gate. Only level off is
 // refused here as well, because it must look and take as long as a wrong key.
@@ -274,7 +274,7 @@ func (b *cachedBearer) owner() *Actor {
 }
 
 // refuse counts a refusal and returns it: as the one 401, or as 429 if the
-// address is blocked already. owner is that of the credential, if it is known.
+// address is blocked already. owner is the credential's owner, if it is known.
 func (d *Directory) refuse(reason Reason, owner *Actor, from netip.Addr, now clock.Micros) error {
 	if left := d.throttle.blocked(from, now); left > 0 {
 		return throttled(left)

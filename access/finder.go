@@ -22,7 +22,7 @@ type Proof struct {
 	// Organization is a live one or its sandbox. Principal belongs to it.
 	Organization int64
 	Principal    string
-	// Scopes are those of the credential. A kind that has none of its own
+	// Scopes are the credential's scopes. A kind that has none of its own
 	// returns AllScopes.
 	Scopes []string
 	// used is the last recorded use, of kinds that record it.
@@ -44,7 +44,7 @@ type Finder struct {
 	ByText func(ctx context.Context, tx db.Tx, text string) (Proof, error)
 	// ByID finds a credential by its id, for work that outlives its call.
 	ByID func(ctx context.Context, tx db.Tx, organization int64, id string) (Proof, error)
-	// Duties are those of a kind that is not in the table of duties.
+	// Duties are the duties of a kind that is not in the table of duties.
 	Duties *Duties
 	// Kept is true if browsers keep and present a text that has ended. Nobody guesses
 	// it: refusals do not count for the address, which a whole office shares.
@@ -75,8 +75,8 @@ func Unattended(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unattended{}, true)
 }
 
-// find returns the actor of a text, by a finder. Refusals are those of
-// Authenticate. Only keys and sessions are cached: every other credential is read
+// find returns the actor of a text, by a finder. It refuses as Authenticate
+// does. Only keys and sessions are cached: every other credential is read
 // anew for each call. Of the texts, only hashes stay in memory.
 func (d *Directory) find(ctx context.Context, f *Finder, text string, from netip.Addr) (a *Actor, err error) {
 	now, from := d.now(), source(from.Unmap().WithZone(""))

@@ -13,8 +13,8 @@ import (
 type OrganizationInfo struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// SandboxID is the id of the sandbox of a live organization, SandboxOf that
-	// of the live organization of a sandbox. The other one is empty.
+	// SandboxID is the id of a live organization's sandbox, SandboxOf the id of a
+	// sandbox's live organization. The other one is empty.
 	SandboxID string `json:"sandboxId,omitempty"`
 	SandboxOf string `json:"sandboxOf,omitempty"`
 	Module    string `json:"module"`  // on or off
@@ -44,8 +44,8 @@ type OrganizationInfo struct {
 	EraseAt *clock.Micros `json:"eraseAt,omitempty"`
 
 	// Number leads the key of every row of the organization. Live is the number
-	// of the organization that holds its people: its own, or for a sandbox that
-	// of its live organization.
+	// of the organization that holds its people: its own number, or for a sandbox
+	// its live organization's number.
 	Number int64 `json:"-"`
 	Live   int64 `json:"-"`
 }

@@ -112,8 +112,8 @@ var ErasedName = fault.Text{DE: "Gelöschte Person", EN: "Erased person"}
 
 // FoldEmail returns a form in which two addresses of the same mailbox are
 // equal. A letter whose small form belongs to another capital stays as it is, such as
-// the Kelvin sign or the Turkish İ: with them an address is that of another mailbox,
-// which somebody else may have.
+// the Kelvin sign or the Turkish İ: an address with such a letter belongs to another
+// mailbox, which somebody else may have.
 func FoldEmail(s string) string {
 	return strings.Map(func(r rune) rune {
 		if small := unicode.ToLower(r); unicode.ToUpper(small) == r {
@@ -124,9 +124,9 @@ func FoldEmail(s string) string {
 }
 
 // PrincipalExists reports whether id is a user or service account of an
-// organization. A sandbox has those of its live organization. Disabled ones
-// count too, because they still own their records. Erased ones do not: nothing
-// may be given to them.
+// organization. A sandbox has the principals of its live organization. Disabled
+// ones count too, because they still own their records. Erased ones do not:
+// nothing may be given to them.
 func PrincipalExists(ctx context.Context, tx db.Tx, organization int64, id string) (bool, error) {
 	var one int64
 	err := tx.QueryRow(ctx, selectPrincipalExists, organization, id).Scan(&one)

@@ -63,7 +63,7 @@ func Allows(role Role, rights Rights, scope string) bool {
 	return right == ReadRight || right == WriteRight
 }
 
-// effectiveScopes returns the sorted scopes of a caller: those of its
+// effectiveScopes returns the sorted scopes of a caller: the scopes of its
 // credential that its role and rights allow. If the gate is one of its duties,
 // the level of the organization must allow them too. A person changes nothing in an
 // organization that is not open.

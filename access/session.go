@@ -166,7 +166,7 @@ func EndSessionsOf(ctx context.Context, tx db.Tx, now clock.Micros, principal st
 }
 
 // EndPasswordSessions ends the sessions of an organization that began by a password,
-// but those of two people.
+// except the sessions of two people.
 func EndPasswordSessions(ctx context.Context, tx db.Tx, now clock.Micros, organization int64, but, and string) error {
 	if _, err := tx.Exec(ctx, fmt.Sprintf(endPending, ofPasswords), organization, now, but, and); err != nil {
 		return err

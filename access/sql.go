@@ -25,7 +25,7 @@ const (
 	updateSessionGeneration = `insert into generations (name, number) values ('sessions', 1)
 		on conflict (name) do update set number = generations.number + 1`
 
-	// The columns of both are those of scanBearer.
+	// The columns of both are the columns that scanBearer reads.
 	selectKey = `select
 			k.id, k.kid <> $1, k.environment, case when k.kid = $1 then k.secret_hash else k.previous_hash end, k.scopes, k.scopes, k.networks, k.version_pin,
 			k.expires_at, k.paused, k.revoked_at, k.last_used_at, '', '', '', 0, 0,` + bearerOwner + `

@@ -15,11 +15,11 @@ import (
 //
 //	kart_test_<kid, 16><_><secret, 28><checksum, 6>
 //
-// The word after kart_ is its form: an API key has that of its environment. kid, secret and checksum are base62. The kid identifies it and is not
-// secret; with 95 bits it cannot be guessed. The secret has 166 bits. The
-// checksum is CRC-32 (IEEE) of everything before it. A text that was cut or
-// mistyped is recognized without a lookup, and scanners for leaked secrets have
-// few false positives.
+// The word after kart_ is its form; an API key's form is its environment. kid,
+// secret and checksum are base62. The kid identifies it and is not secret; with
+// 95 bits it cannot be guessed. The secret has 166 bits. The checksum is CRC-32
+// (IEEE) of everything before it. A text that was cut or mistyped is recognized
+// without a lookup, and scanners for leaked secrets have few false positives.
 const (
 	brand          = "kart_"
 	formLength     = 4
@@ -94,7 +94,7 @@ type Secret struct {
 	Hash string
 }
 
-// NewSecret generates a secret of a form. That of an API key is its environment.
+// NewSecret generates a secret of a form. An API key's form is its environment.
 func NewSecret(form string) Secret { return secretFrom(form, func(b []byte) { rand.Read(b) }) } // never fails (crypto/rand, since Go 1.24)
 
 // DeriveSecret returns the secret of a form that follows from a key and a purpose. The

@@ -90,7 +90,7 @@ type Options struct {
 	// means 1,024.
 	MaxCalls int
 	// MaxTransfers bounds the files in transit; a further one gets 429
-	// OVERLOADED. Zero means 256. MaxTransfersEach bounds those of one
+	// OVERLOADED. Zero means 256. MaxTransfersEach bounds the files of one
 	// organization; a further one gets 429 RATE_LIMITED. Zero means 32.
 	MaxTransfers, MaxTransfersEach int
 	// Transfers, if set, observes files in transit.

@@ -16,7 +16,7 @@ import (
 	"kartei/test/operator"
 )
 
-// verifier is that of RFC 7636, appendix B.
+// verifier is the code verifier of RFC 7636, appendix B.
 const verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 
 func challenge() string {

@@ -38,8 +38,8 @@ import (
 )
 
 // session and token are schemes for tests. Their text is the id of an
-// organization and of a person in it. A session is for people, as that of a web
-// application; a token is for programs.
+// organization and of a person in it. A session is for people, like a web
+// application's session; a token is for programs.
 const session, token access.Scheme = "session", "token"
 
 // acceptSessions makes the office's directory resolve both.
@@ -56,8 +56,8 @@ func acceptSessions(o *apitest.Office) {
 	o.Directory.Accept(token, tokens)
 }
 
-// sessions is a kind of credential that opens the second table. Its ids are not those
-// of the sessions that the office has already.
+// sessions is a kind of credential that opens the second table. Its ids differ from the
+// ids of the sessions that the office has already.
 func sessions(find func(context.Context, db.Tx, string) (access.Proof, error)) access.Finder {
 	return access.Finder{Kind: "session", Prefix: "tst_", Duties: &access.Duties{Console: true}, ByText: find,
 		ByID: func(context.Context, db.Tx, int64, string) (access.Proof, error) { return access.Proof{}, db.ErrNoRows }}
@@ -308,7 +308,7 @@ func TestConsoleReachesOnesOwn(t *testing.T) {
 type others struct {
 	*testing.T
 	o *apitest.Office
-	// inputs are those of consoleInputs, and owner is whom they are about.
+	// inputs and owner are the results of consoleInputs.
 	inputs map[string]any
 	owner  string
 	// stranger is an admin of another organization, with credentials for each door. member
@@ -380,7 +380,7 @@ var needNoSecret = map[string]string{
 // secrets. Nothing happens, and the answer does not name the owner.
 func (x *others) withoutSecrets(r *api.ConsoleRow) {
 	x.Helper()
-	door, secrets, why := r.Doors[len(r.Doors)-1], strings.Fields(secretsOf[r.ID]), needNoSecret[r.ID] // web, or that of applications
+	door, secrets, why := r.Doors[len(r.Doors)-1], strings.Fields(secretsOf[r.ID]), needNoSecret[r.ID] // Web, or OAuth for applications
 	if len(secrets) == 0 {
 		if secrets = []string{""}; why == "" {
 			x.Errorf("%s is for anyone: secretsOf must name its secrets, or needNoSecret say why it has none", r.ID)
@@ -585,8 +585,8 @@ func TestConsoleActsAreAudited(t *testing.T) {
 	})
 }
 
-// lines returns the lines of all organizations, the newest first, without those of
-// jobs.
+// lines returns the lines of all organizations, the newest first, without the lines
+// of jobs.
 func lines(t *testing.T, o *apitest.Office) []audit.Line {
 	t.Helper()
 	page, err := operator.Do(t.Context(), o.Operator, settings.ListAudit, settings.AuditInput{Limit: 1000})

@@ -348,8 +348,8 @@ func idempotencyKey(values []string) (key string, ok bool) {
 	return key, true
 }
 
-// DecodeBody reads the body of an operation into a value, by the rules for people: those
-// of the newest version. What comes from a file, not from a call, meets the same rules.
+// DecodeBody reads the body of an operation into a value, by the rules for people: the
+// newest version's rules. What comes from a file, not from a call, meets the same rules.
 func (a *API) DecodeBody(operation string, raw []byte, into any, services *app.Services) error {
 	return a.internal.rules.Body(operation, raw, into, services)
 }

@@ -148,7 +148,7 @@ func extended(name string) string {
 	return strings.NewReplacer("'", "%27", "(", "%28", ")", "%29", "*", "%2A", ":", "%3A", "@", "%40", "=", "%3D", ",", "%2C", ";", "%3B").Replace(url.PathEscape(name))
 }
 
-// device reports whether a name is that of a Windows device, with any suffix.
+// device reports whether a name is a Windows device's name, with any suffix.
 func device(name string) bool {
 	base, _, _ := strings.Cut(strings.ToUpper(name), ".")
 	switch base = strings.TrimRight(base, " "); base {

@@ -37,8 +37,8 @@ type filing struct {
 	taken      map[string]bool // external ids
 	family     string
 	parameters []string
-	// internal calls with sessions, which have the internal version. tokens are
-	// those of principals.
+	// internal selects calls with sessions, which have the internal version.
+	// tokens are the tokens of these sessions by principal.
 	internal bool
 	public   map[string]bool
 	pairs    int
@@ -88,7 +88,7 @@ func (f *filing) values(parameter string) []string {
 	f.T.Helper()
 	said, list, prefix := narrowedBy(f.T, f.family, parameter)
 	switch {
-	case parameter == "kind": // that of all documents of the model, and another one
+	case parameter == "kind": // the kind of all documents of the model, and another one
 		list = []string{"image", "pdf"}
 	case list != nil:
 	case parameter == "email":

@@ -52,7 +52,7 @@ func (c cell) gate() (refusal string, readOnly bool) {
 func (c cell) set(t testing.TB, o *apitest.Office, organization string) {
 	t.Helper()
 	change := settings.OrganizationChange{ID: organization, Module: &c.module, Secrecy: &c.secrecy, Level: &c.level}
-	if organization != o.SandboxID { // the state of a sandbox is that of its organization
+	if organization != o.SandboxID { // a sandbox has its organization's state
 		change.State = &c.state
 	}
 	if _, err := o.Operator.SetOrganization(t.Context(), change); err != nil {
@@ -192,8 +192,8 @@ func TestGateIsPerOrganization(t *testing.T) {
 	}
 }
 
-// TestModuleOff checks internal changes while the module is off, like those of
-// the web application. They never get an event, but a later sync by
+// TestModuleOff checks internal changes while the module is off, like the web
+// application's changes. They never get an event, but a later sync by
 // updatedSince finds every one of them.
 func TestModuleOff(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {

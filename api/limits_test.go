@@ -408,7 +408,7 @@ func TestRateLimited(t *testing.T) {
 		if after := contents(t, o.DB); after != before {
 			t.Error("a refused call changed something")
 		}
-		// Other keys are not affected, not even those of the same principal.
+		// Other keys are not affected, not even the same principal's other keys.
 		o.As(access.Member).Do("GET", "/me", nil).Want(200)
 		(&apitest.Client{Office: o, Principal: c.Principal, Key: o.Key(c.Principal)}).Do("GET", "/me", nil).Want(200)
 		// A caller without valid credentials learns nothing about the state of

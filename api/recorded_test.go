@@ -140,7 +140,7 @@ func (n *names) play(t testing.TB, c *apitest.Client, r *recorded, version strin
 // TestRecordedCalls repeats recorded calls of 2026-11-01: on production, on the
 // release candidate, which also serves the next version, and in the next
 // version. Apart from ids, cursors and limits the old answers are the same,
-// byte for byte. Those of the next version differ only as declared.
+// byte for byte. The next version's answers differ only as declared.
 func TestRecordedCalls(t *testing.T) {
 	apitest.Alone(t)
 	const file = "testdata/recorded-2026-11-01.json"

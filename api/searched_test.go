@@ -18,7 +18,7 @@ import (
 )
 
 // searched has the German and English words for the members that q searches, if
-// they are not those of the member itself (api/words).
+// they differ from the member's own words (api/words).
 var searched = map[string][2]string{
 	"firstName": {"Namen", "names"}, "lastName": {"Namen", "names"}, "name": {"Name", "name"},
 	"mobile": {"Telefonnummern", "telephone numbers"}, "phone": {"Telefon", "telephone number"}, "jobTitle": {"Funktion", "job title"},

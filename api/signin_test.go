@@ -382,8 +382,8 @@ func TestSignInTellsNothing(t *testing.T) {
 	})
 }
 
-// TestLinksGoToTheAccount asks for links by addresses that only look like that of an
-// account: a capital that becomes its letter in small may be a mailbox of somebody else.
+// TestLinksGoToTheAccount asks for links by an account's address, and by addresses that
+// only look like it. Two capitals may have the same small letter in different mailboxes.
 func TestLinksGoToTheAccount(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		join(t, o, o.ID, "Kim@neu.example", access.Member)

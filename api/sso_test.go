@@ -282,8 +282,8 @@ func TestSSOInvitation(t *testing.T) {
 	})
 }
 
-// TestSSOWays tries ways back that are not those of the browser: forged, of another
-// state, of another kind, used, expired.
+// TestSSOWays tries ways back that the browser may not use: forged, of another state,
+// of another kind, used, expired.
 func TestSSOWays(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)

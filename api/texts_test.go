@@ -45,7 +45,7 @@ func TestDeceptiveTexts(t *testing.T) {
 	}
 	// Escaped characters count the same.
 	wantFields(t, c.Do("POST", "/contacts", `{"lastName":"\u202Eabc"}`).Want(422, "VALIDATION_FAILED"), "lastName INVALID_FORMAT")
-	// All errors come in one answer, together with those of the schema.
+	// All errors come in one answer, together with the schema's errors.
 	wantFields(t, c.Do("POST", "/contacts", `{"firstName":"\u200b","lastName":"\u202Eabc","email":"no"}`).Want(422),
 		"firstName INVALID_FORMAT", "lastName INVALID_FORMAT", "email INVALID_FORMAT")
 	for _, body := range []string{

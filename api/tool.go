@@ -40,9 +40,9 @@ type ToolsInput struct{}
 
 // Tools says which tools a caller has.
 type Tools struct {
-	// Scopes are those of the caller at present, sorted.
+	// Scopes are the caller's scopes at present, sorted.
 	Scopes []string `json:"scopes"`
-	// Version is the one of the caller.
+	// Version is the caller's version.
 	Version string `json:"version"`
 }
 

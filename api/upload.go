@@ -19,7 +19,7 @@ type Uploads struct {
 	Receiver FileReceiver
 }
 
-// FileReceiver receives files. Its errors are faults, or those of the database.
+// FileReceiver receives files. Its errors are faults, or come from the database.
 type FileReceiver interface {
 	Open(token, method string, header map[string][]string) (blob.Upload, error)
 	Receive(ctx context.Context, granted blob.Upload, body io.Reader, announced int64) error

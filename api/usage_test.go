@@ -33,8 +33,9 @@ func list(t *testing.T, o *apitest.Office, key string) int {
 	return o.API.Do(t.Context(), &api.Request{Method: "GET", Path: "/contacts", Credential: api.Bearer(key), Address: netip.MustParseAddr("192.0.2.7"), Door: api.REST}, nil).Status
 }
 
-// A member sees the usage of their own keys, an admin that of the organization and of
-// its sandbox, another organization nothing. To ask costs nothing.
+// TestUsage checks that a member sees the usage of their own keys, and an admin the
+// usage of the organization and its sandbox. Another organization sees nothing. The
+// call costs nothing.
 func TestUsage(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Metered())
@@ -116,8 +117,8 @@ func sandboxOf(t *testing.T, o *apitest.Office) (number int64) {
 	return number
 }
 
-// Days are those of the time zone, of 25 hours when daylight saving ends, and an hour
-// is in the day in which it begins.
+// TestUsageDays checks that days follow the time zone. A day has 25 hours if daylight
+// saving ends in it, and an hour is in the day in which it begins.
 func TestUsageDays(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)

@@ -76,7 +76,7 @@ func (s *served) over(now clock.Micros) bool {
 	return !s.Sunset.IsZero() && clock.FromTime(s.Sunset.Truncate(time.Second)) <= now
 }
 
-// version selects the version: that of the request, else the pin of the
+// version selects the version: the request's version, else the pin of the
 // credential, else the current one. Kinds of credential without a version have the
 // internal one, whatever they ask for.
 func version(a *API, _ context.Context, c *call) error {

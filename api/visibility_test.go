@@ -189,7 +189,7 @@ func isKnown(t *testing.T, op *api.Operation, record string, colleague *apitest.
 	}
 }
 
-// withRequestID replaces the request id in body by that of another answer.
+// withRequestID replaces the request id in body by another answer's request id.
 func withRequestID(body string, of, to *apitest.Answer) string {
 	return strings.ReplaceAll(body, of.Header.Get("Request-Id"), to.Header.Get("Request-Id"))
 }
@@ -383,8 +383,8 @@ func TestRights(t *testing.T) {
 			}
 			for _, role := range []access.Role{access.Admin, access.Member, access.Viewer} {
 				for _, right := range []access.Right{access.NoRight, access.ReadRight, access.WriteRight} {
-					// One family has the right, and the others have that of the
-					// role.
+					// One family has the right. The others have the right to
+					// write, as far as the role allows.
 					for _, family := range access.Families {
 						rights := access.Rights{}
 						for _, f := range access.Families {

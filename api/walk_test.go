@@ -354,7 +354,7 @@ func TestWalkScope(t *testing.T) {
 		c.Do(op.Method, path(t, all, op), example(t, op), "If-Match", "*").Want(403, "FORBIDDEN")
 		scopes := []string{op.Scope}
 		if op.ID == "webhookEndpoints.create" || op.ID == "webhookEndpoints.update" {
-			scopes = append(scopes, "contacts:read") // those of its event types
+			scopes = append(scopes, "contacts:read") // the scope of its event types
 		}
 		only := &apitest.Client{Office: o, Principal: all.Principal, Key: o.Key(all.Principal, scopes...)}
 		status := op.Run.Status()
@@ -824,7 +824,7 @@ type faulty struct {
 	inject func(*request)
 }
 
-// ordered is a request with the faults that it may have besides those of all.
+// ordered is a request with its own faults, besides the faults of all requests.
 type ordered struct {
 	base   request
 	status int // without a fault; 0 if it cannot be repeated

@@ -36,7 +36,7 @@ const (
 type watches struct {
 	mu   sync.Mutex
 	n    int
-	each map[string]int // by the id of the credential, and by that of the person
+	each map[string]int // by the ids of the credential and of the person
 	end  chan struct{}
 	once sync.Once
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // TestDeliveriesOfAnEvent shows an event at the endpoints that the caller administers:
-// the own ones, and for admins also those of service accounts.
+// their own endpoints, and for admins also the endpoints of service accounts.
 func TestDeliveriesOfAnEvent(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		service, err := operator.Do(t.Context(), o.Operator, settings.CreateServiceAccount, settings.NewPrincipal{Organization: o.ID, Name: "Abgleich"})
@@ -57,8 +57,8 @@ func TestDeliveriesOfAnEvent(t *testing.T) {
 	})
 }
 
-// TestOutcomesOfEvents counts the endpoints of events by how far these came: those of the
-// caller alone, and each once however often it was tried.
+// TestOutcomesOfEvents counts the endpoints of events by how far the events came. Only
+// endpoints that the caller administers count, each once however often it was tried.
 func TestOutcomesOfEvents(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

@@ -20,7 +20,7 @@ func (f Family) ReadScope() string { return f.Plural + ":read" }
 // principal id, which must be bound in any case.
 //
 // No other place decides about visibility. The audience of a private record is
-// its owner; that of a shared record is empty.
+// its owner; the audience of a shared record is empty.
 func Visible(alias string, a *access.Actor, me string) string {
 	if a.SeesAll() {
 		return me + " = " + me

@@ -44,7 +44,7 @@ type office struct {
 	records int
 	// key belongs to a member of the office and has every scope.
 	key string
-	// ids are those of contacts from the whole table.
+	// ids are the ids of contacts from the whole table.
 	ids []string
 	// since is a time before the last thousand changes. Only an office that was
 	// created over the API has it.
@@ -198,8 +198,8 @@ func found(ctx context.Context, url string, opts db.Options) (d db.DB, f founder
 	return d, f, err
 }
 
-// batches generates people while the caller stores them, those of a batch in one
-// transaction. With 250 PostgreSQL takes 2,700 a second, with 2,000 it took 1,800.
+// batches generates people while the caller stores each batch in one transaction. With
+// batches of 250 PostgreSQL takes 2,700 people a second, with 2,000 it took 1,800.
 func batches(p *people, n int) <-chan []contact.Fields {
 	out := make(chan []contact.Fields, 4)
 	go func() {

@@ -51,8 +51,8 @@ const (
 	// mostGrowth is the highest growth that counts as none. Runs of creates differed by
 	// 0.4 % of allocations and 0.1 % of pages.
 	mostGrowth = 1.02
-	// The highest growth of reads, whose few objects are counted with those of the request
-	// log: runs differed by 6 %.
+	// The highest growth of reads. A read allocates few objects, and the request log's
+	// objects are counted with them: runs differed by 6 %.
 	mostOfReads = 1.1
 	// The same for calls that find or cause merges of the search index. Merges run beside
 	// the calls, as far as the processor lets them: runs differed by a half for both.
@@ -231,7 +231,7 @@ func incoming(r *http.Request) *http.Request {
 }
 
 // count makes the calls of a kind, after some that fill caches, and returns the cost of one.
-// That of a create includes the merges that follow it.
+// The cost of a create includes the merges that follow it.
 func (s *countedServer) count(c countedCall) counted {
 	const before = 20
 	for n := range before {
@@ -258,7 +258,7 @@ func (s *countedServer) merge() {
 	}
 }
 
-// sum returns the costs since the start, with those of the request log.
+// sum returns the costs since the start, including the request log's.
 func (s *countedServer) sum() (c counted) {
 	err := s.instance.Log.Flush(context.Background())
 	read := func(metric string) (value float64) {

@@ -48,13 +48,13 @@ type result struct {
 	P90       float64 `json:"p90"`
 	P99       float64 `json:"p99"`
 	Max       float64 `json:"max"`
-	// CPU is the server's processor time for one answer, Client that of the
-	// load generator. Both are in microseconds and include the warm-up.
+	// CPU is the server's processor time for one answer, Client the load
+	// generator's. Both are in microseconds and include the warm-up.
 	CPU    float64 `json:"cpu,omitempty"`
 	Client float64 `json:"client,omitempty"`
 	// Database is the same for the PostgreSQL server.
 	Database float64 `json:"database,omitempty"`
-	// Sent counts all answers, those of the warm-up included.
+	// Sent counts all answers, including the warm-up's.
 	Sent int `json:"sent"`
 }
 

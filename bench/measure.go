@@ -225,7 +225,7 @@ func clients(name string, n int) string { return fmt.Sprintf("%s, %d", name, n) 
 
 func (b *bench) time() time.Duration { return time.Duration(b.seconds * float64(time.Second)) }
 
-// add adds a series of requests. All are GETs except those of postLarge.
+// add adds a series of requests. All are GETs except the requests of postLarge.
 func (b *bench) add(name string, of target, connections int, requests []string) {
 	want := http.StatusOK
 	if name == postLarge {

@@ -69,8 +69,8 @@ type pageCall struct {
 	with func(*visitor) api.Arguments
 }
 
-// measuredPages are the pages of a clerk's day, and those of somebody who looks after
-// interfaces.
+// measuredPages are the pages of a clerk's day, and the pages of somebody who looks
+// after interfaces.
 var measuredPages = []measuredPage{
 	{"today", "GET /", "", 0, []pageCall{whoAmI, {"tasks.list", asks("status", "open", "sort", "dueAt", "limit", "21", "assigneeId", me)}, {"lookup.recent", recent}, {"records.changes", sinceMidnight}, colleagues}},
 	{"contacts by name", "GET /contacts", "", 20, []pageCall{whoAmI, {"contacts.list", asks("limit", "50", "sort", "name")}, {"contacts.count", asks()}, colleagues}},
@@ -242,7 +242,7 @@ func namedInTheirLines(pages []measuredPage) error {
 type clerk struct {
 	email, password string
 	users           []string
-	// ids are those of records, by family.
+	// ids are the ids of records, by family.
 	ids map[string][]string
 }
 

@@ -113,8 +113,8 @@ func (p *place) cost(work func() (calls int, err error)) (c cost, err error) {
 	return cost{cpu: (cpuAfter - cpu) / n, database: (databaseAfter - database) / n, allocations: (last - second - (second - first)) / n}, err
 }
 
-// spent returns the processor time that a server has used since its start, in
-// microseconds, and that of its PostgreSQL server, if any.
+// spent returns the processor time that a server and its PostgreSQL server, if
+// any, have used since their start, in microseconds.
 func (p *place) spent() (cpu, database float64, err error) {
 	if p.database != 0 {
 		database = float64(usedWithChildren(p.database).Microseconds())

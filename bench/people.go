@@ -16,10 +16,10 @@ import (
 // a fifth of all have each: 200,000 of a million.
 var groups = []string{"Mandantschaft", "Interessent", "Gegenseite", "Behörde", "Lieferant"}
 
-// people generates any number of contacts from those of the sample office,
+// people generates any number of contacts from the sample office's contacts,
 // whose names are limited. The same number always gives the same contact. The
 // frequency of the n-th last name is proportional to 1/n^0.9, close to Zipf's
-// law. Addresses, numbers and dates vary as those of different people do.
+// law. Addresses, numbers and dates vary as they do between people.
 type people struct {
 	base   []contact.Fields
 	last   []string

@@ -217,7 +217,6 @@ func (p *onPostgres) copies(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Its rare words sort before those of real contacts.
 	_, err = conn.Exec(ctx, fmt.Sprintf(`insert into contacts (%s) select %s from (select c.*, row_number() over () as place from contacts c where audience = '') as c,
 		generate_series(1, %d) as n where place = 1 + n %% (select count(*) from contacts where audience = '')`, names, values, p.records))
 	if err != nil {
@@ -255,8 +254,8 @@ func (p *onPostgres) columns(ctx context.Context, conn *pgx.Conn, table string, 
 	return strings.Join(columns, ", "), strings.Join(list, ", "), nil
 }
 
-// scripts writes the scripts of pgbench: the statements of the product, with
-// those of a read and of a create in one round trip each.
+// scripts writes the scripts of pgbench, with the statements of the product. A
+// read and a create take one round trip each.
 func (p *onPostgres) scripts(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, p.server.URL())
 	if err != nil {

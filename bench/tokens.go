@@ -22,8 +22,9 @@ import (
 )
 
 const (
-	// mostOfKey is the highest cost of a call with an access token, relative to one with
-	// a key. mostOfCreate is that of a refresh, relative to the creation of a contact.
+	// mostOfKey is the highest cost of a call with an access token, relative to a call with
+	// a key. mostOfCreate is the highest cost of a call to an endpoint for applications,
+	// such as a refresh, relative to the creation of a contact.
 	mostOfKey, mostOfCreate = 1.05, 5.0
 	tokenCallback           = "https://app.example/callback"
 )

@@ -21,7 +21,7 @@ import (
 )
 
 // drawFunc draws a page of a file. It runs in the child process, under its
-// limits. Its errors are those of readers.
+// limits. Its errors are the errors of a textio.ReadFunc.
 type drawFunc func(in *textio.Input, s Sheet) (*Page, error)
 
 // drawings has the kinds of files that are drawn. SVG and HTML are never among

@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestFolder reads the files of a folder as the server would, and prints what
-// becomes of each: KARTEI_EXTRACT_FOLDER=dir go test ./extract -run TestFolder -v
+// TestFolder reads the files of a folder as the server would, and prints the
+// outcome of each: KARTEI_EXTRACT_FOLDER=dir go test ./extract -run TestFolder -v
 // With KARTEI_EXTRACT_TEXTS=dir it also stores their texts there.
 func TestFolder(t *testing.T) {
 	folder := os.Getenv("KARTEI_EXTRACT_FOLDER")

@@ -13,7 +13,7 @@ import (
 // 5/4/1984 is. Digits are placed as the format says, because postal codes and numbers to
 // dial have zeros in front of them. Every other number is written with all its digits.
 type numberFormat struct {
-	// layout is that of a day or a time, and empty for numbers.
+	// layout is the layout of a day or a time. It is empty for numbers.
 	layout   string
 	sections []section
 }
@@ -21,8 +21,8 @@ type numberFormat struct {
 // general is the format of cells without another one.
 var general = &numberFormat{}
 
-// The layouts of days. One without the year is that of vCard: the year in the cell is the
-// one in which somebody typed the day.
+// The layouts of days and times. The layout without a year is vCard's: the year in the cell
+// is the one in which somebody typed the day.
 const (
 	layoutDay    = time.DateOnly
 	layoutMonth  = "2006-01"
@@ -32,8 +32,8 @@ const (
 	layoutMoment = "2006-01-02 15:04"
 )
 
-// formatOf returns a format by its number and its code. The numbers that have none are
-// those of section 18.8.30; Excel shows some of them by the language of the system.
+// formatOf returns a format by its number and its code. Section 18.8.30 lists the numbers
+// without a code. Excel shows some of them by the language of the system.
 func formatOf(id int, code string) *numberFormat {
 	if code == "" {
 		switch {

@@ -22,15 +22,15 @@ type Sheet struct {
 const sheetForm = "%d/%d"
 
 // Page is a drawn page: a picture, and its text with the place of each
-// character. Text is clean as that of a Sink, without form feeds.
+// character. Text is as clean as a Sink's text, and has no form feeds.
 type Page struct {
 	Number, Pages int // of a file without that page, only Pages is set
 	Width, Height int // of the picture, in pixels
 	ContentType   string
 	Image         []byte
 	Text          string
-	// Boxes has a box for each character of Text, in its order. That of white
-	// space is empty.
+	// Boxes has a box for each character of Text, in its order. The box of
+	// white space is empty.
 	Boxes []Box
 	// Reason is the reason why there is no picture.
 	Reason Reason

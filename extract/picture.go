@@ -18,8 +18,8 @@ import (
 	_ "golang.org/x/image/webp"
 )
 
-// sideAt is the longer side of a drawn picture at a resolution, in inches: a
-// little more than that of a page of A3.
+// sideAt is the longer side of a drawn picture at a resolution, in inches. It
+// is a little longer than a page of A3.
 const sideAt = 17
 
 // drawImage decodes a picture and encodes it anew, so nothing of the file

@@ -63,8 +63,8 @@ func TestPractice(t *testing.T) {
 	}
 }
 
-// formOf returns a PDF with a field: the members of the form, and those of the
-// field.
+// formOf returns a PDF with a field. Its arguments are members of the form and
+// of the field.
 func formOf(form, field string) []byte {
 	appearance := "/Tx BMC BT /F1 12 Tf 2 4 Td (Frueher) Tj ET EMC"
 	return pdfObjects("",

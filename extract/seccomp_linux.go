@@ -97,8 +97,8 @@ const (
 )
 
 // filter returns the program that decides on each system call. Calls by another
-// table of numbers, such as those of 32-bit programs, end the process, because
-// the numbers mean other calls there.
+// table of numbers, such as the calls of 32-bit programs, end the process: the
+// numbers mean other calls there.
 func filter(list []refusal) []bpf.Instruction {
 	kill := bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS}
 	program := []bpf.Instruction{

@@ -39,8 +39,8 @@ const headSize = 4096
 
 // Sniff checks whether a file's content has the declared type, and whether that
 // type is allowed. It reads a bounded amount, whatever the content is: the
-// head, the tail and 4 MiB of an archive's directory. Its errors are those of
-// reading.
+// head, the tail and 4 MiB of an archive's directory. Its errors come from
+// reading r.
 func (t Types) Sniff(r io.ReadSeeker, size int64, declared string) (Verdict, error) {
 	k := find(declared)
 	if k == nil {

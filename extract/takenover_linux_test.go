@@ -207,7 +207,7 @@ func TestCompromisedReaderReachesNothing(t *testing.T) {
 	}
 }
 
-// foreign makes a call by the number of another table, that of x32 programs.
+// foreign makes a call by its number in another table, the table of x32 programs.
 func foreign(_ *textio.Input, out *textio.Sink) error {
 	unix.Syscall(0x40000000|unix.SYS_GETPID, 0, 0, 0)
 	return out.Text("it goes on")

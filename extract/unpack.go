@@ -75,8 +75,8 @@ var (
 )
 
 // Unpack returns the parts of an organization's file: the files of an archive, or the sheets
-// of a workbook. Its text is not cleaned, because files have many encodings. Its errors are
-// those of Within.
+// of a workbook. Its text is not cleaned, because files have many encodings. An error comes
+// from ctx, from reading r or from starting a process, as in Within.
 func (x *Extractor) Unpack(ctx context.Context, organization int64, r io.Reader) ([]Part, Reason, error) {
 	if err := x.slots.enter(ctx, organization); err != nil {
 		return nil, "", err
@@ -198,7 +198,7 @@ func (a *archive) foreign() error {
 // filesRead are the endings of files whose content is read.
 var filesRead = []string{".vcf", ".vcard", ".csv", ".tsv", ".txt"}
 
-// booksRead are those of workbooks.
+// booksRead are the endings of workbooks whose content is read.
 var booksRead = []string{".xlsx", ".xlsm", ".xltx"}
 
 // unpack writes the files of an archive. One that cannot be read is named.

@@ -176,7 +176,8 @@ func TestShelf(t *testing.T) {
 }
 
 // A caller waits for a bounded time. What it waited for is there when it comes
-// again. Too many waiting drawings are refused, and those of others are not.
+// again. Too many waiting drawings of one organization are refused, and drawings
+// of other organizations are not.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := extractor(t, Limits{}).NewViewer()

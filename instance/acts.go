@@ -63,8 +63,8 @@ type Address struct {
 // takes hours and writes into a folder. pause and resume switch the path
 // itself. The others are about files and keys, which no organization knows of.
 //
-// Acts that change something are audited like those of the tables, in the log of
-// the instance.
+// Acts that change something are audited in the log of the instance, like the
+// operations of the tables.
 func acts(d db.DB, c clock.Clock, pause func(bool)) socket.Acts {
 	i := &Instance{DB: d, clock: c}
 	return socket.Acts{

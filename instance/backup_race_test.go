@@ -21,8 +21,8 @@ import (
 	"kartei/test/waittest"
 )
 
-// meanwhile is a store with a hook between the copy of the database and that of
-// the files.
+// meanwhile is a store with a hook between the copy of the database and the copy
+// of the files.
 type meanwhile struct {
 	blob.Store
 	once sync.Once

@@ -122,7 +122,7 @@ func (f files) Pending(ctx context.Context, name string) (bool, error) {
 }
 
 // ask looks for the bytes of a document with the function document, and for
-// those of a session with upload.HasStaged.
+// the bytes of a session with upload.HasStaged.
 func (f files) ask(ctx context.Context, name string, document func(context.Context, db.Tx, int64, string) (bool, error)) (yes bool, err error) {
 	parts := strings.Split(name, "/")
 	if len(parts) != 3 {

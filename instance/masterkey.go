@@ -26,8 +26,8 @@ var ErrOtherMasterKey = errors.New("the database was used with another master ke
 // CheckMasterKey stores the fingerprint of the first server's master key in the
 // database. It returns ErrOtherMasterKey to servers with another key, because
 // replicas with different keys would refuse each other's cursors. If several
-// servers start on a new database, the first one decides. If the fingerprint is
-// that of a previous key, it is replaced by the current key's, which is audited.
+// servers start on a new database, the first one decides. If the fingerprint is a
+// previous key's, the current key's replaces it, and the replacement is audited.
 func CheckMasterKey(ctx context.Context, d db.DB, c clock.Clock, keys masterkey.Ring) error {
 	mine := fingerprint(keys.Current)
 	var known string

@@ -56,7 +56,7 @@ func eachPlace(t *testing.T, test func(t *testing.T, url string, another func() 
 	}
 }
 
-// A server does not start if its files are in another place than those of the
+// A server does not start if its files are in another place than the files of the
 // database's first server. Its error says how to continue. The server may be a
 // replica, or its disk may not be mounted.
 func TestAnotherPlaceIsRefused(t *testing.T) {

@@ -64,8 +64,8 @@ func accessActs(ctx context.Context, d db.DB) (lines []audit.Line, err error) {
 	}), err
 }
 
-// Lost returns those of the acts that the restored database does not know, because
-// they came after its copy was made: a key that was revoked is valid again.
+// Lost returns the acts in before that the restored database does not know, because
+// they came after its copy was made. A key that was revoked is valid again.
 func Lost(ctx context.Context, store *config.Store, before []audit.Line) ([]audit.Line, error) {
 	if len(before) == 0 {
 		return []audit.Line{}, nil

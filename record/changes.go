@@ -19,9 +19,9 @@ const mostChanged = 1000
 // namedOfGroup is the number of records that a group of changes names.
 const namedOfGroup = 3
 
-// The records of a family that changed last, by the range of an index each: those of
-// an audience, or all private ones for admins. The revision leads to the line of the
-// history; a record that was only created has none.
+// selectChanged reads the records of a family that changed last. It reads one range of
+// an index: the records of an audience, or all private records for admins. The revision
+// leads to the line of the history; a record that was only created has none.
 const (
 	selectChanged = `select r.id, r.updated_at, coalesce(h.act, 'created'), coalesce(h.principal, r.created_by) from (
 			select r.organization, r.id, r.revision, r.updated_at, r.created_by from {table} as r
@@ -60,8 +60,8 @@ type ChangesInput struct {
 }
 
 // Changes returns the records that changed since a time, grouped by family, act and
-// principal of their last change. They are those of the families that the caller may
-// read, and that the caller sees.
+// principal of their last change. It leaves out families that the caller may not read,
+// and records that the caller does not see.
 func Changes(ctx context.Context, c *app.Call, in ChangesInput) (Changed, error) {
 	out := Changed{Groups: []ChangeGroup{}}
 	for _, f := range c.Services.Families {

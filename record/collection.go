@@ -48,8 +48,8 @@ type Collection[T, F any, P fields[F]] struct {
 	columns    []column
 	// writable are the members that a history names.
 	writable []member
-	// order is the order of lists besides that by change, and key that of a record;
-	// both may be nil.
+	// order is the order of lists besides the order by change. key returns a record's
+	// key in it. Both may be nil.
 	order   *order
 	key     func(f *F) (string, bool)
 	sql     statements
@@ -67,8 +67,8 @@ type Collection[T, F any, P fields[F]] struct {
 	withoutUpdateEvent bool
 }
 
-// Further returns the words by which a record is found besides those of its
-// members. For a document they are those of its content.
+// Further returns the words by which a record is found besides the words of its
+// members. For a document they are the words of its content.
 type Further func(ctx context.Context, tx db.Tx, organization int64, id string) (*search.Document, error)
 
 // WithWords sets the source of the words that are not in the members of a record.

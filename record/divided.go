@@ -7,11 +7,10 @@ import (
 	"kartei/store/db"
 )
 
-// A divided list reads two streams, which never have a record in common: the
-// records that everyone sees, and private ones. Both are ranges of partial indexes.
-// So an index of shared records has no entry of a private one, and its name ends in
-// _shared. The private records are those of one owner (_own) or, for an admin, of
-// all (_private).
+// A divided list reads two streams without a common record: the records that everyone
+// sees, and private ones. Both are ranges of partial indexes. So an index of shared
+// records has no entry of a private one, and its name ends in _shared. The private
+// records belong to one owner (_own) or, for an admin, to anybody (_private).
 
 // divided reports whether a filtered list is read as two streams. Filters by tag or owner
 // are, in each order but that by change. If few records share the value of a filter, they
@@ -36,8 +35,8 @@ func parts(l listing, in string) [2]part {
 	return [2]part{shared, {"_own", in + `audience = $2 and ` + in + `audience <> ''`}}
 }
 
-// divided returns a select for each stream of a divided list. Parameters are those
-// of streams.
+// divided returns a select for each stream of a divided list. The parameters are the
+// same as in streams.
 func (s *statements) divided(d *db.Dialect, l listing, columns string, n narrowing) (list []string) {
 	if len(n.filters) > 0 && n.filters[0].tags {
 		return s.tagged(d, l, columns, n)

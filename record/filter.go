@@ -22,8 +22,8 @@ type filter struct {
 	column
 	// input is the index of the field in the family's struct of filters.
 	input []int
-	// few says that few records share a value, so those of an admin are sorted.
-	// Otherwise there is a second index, of private records in the order of an admin's list.
+	// few says that few records share a value, so an admin's list sorts them. Otherwise a
+	// second index has the private records in the order of an admin's list.
 	few bool
 	// with names the parameter of another filter that has common indexes with this
 	// one.
@@ -164,8 +164,8 @@ const (
 	ownerID    = "owner_id"
 )
 
-// index returns the name of the index for a stream: that of the first filter, whose value
-// fewest records share.
+// index returns the name of a stream's index. It is an index of the first filter, whose
+// value fewest records share.
 func (n narrowing) index(table string, p part) string {
 	first := n.filters[0]
 	name := table + "_" + first.name
@@ -189,8 +189,8 @@ func (n narrowing) leads(i int) bool {
 	return i == 0 || with != "" && n.filters[i].parameter == with
 }
 
-// columnsOf returns the columns of filters and references, each once, without
-// those of every family.
+// columnsOf returns the columns of filters and references, each once, without the
+// columns that every family has.
 func columnsOf(filters []filter, references []reference) (list []column) {
 	add := func(c column) {
 		if c.name != externalID && c.name != ownerID && !slices.ContainsFunc(list, func(o column) bool { return o.name == c.name }) {

@@ -95,7 +95,7 @@ type ChangeKey struct {
 
 // HistoryInput is the input of History.
 type HistoryInput struct {
-	// ID is that of a record of any family.
+	// ID is the id of a record of any family.
 	ID string `json:"id"`
 	// Before is the revision of the last line of the previous page.
 	Before int64 `json:"before,omitempty"`

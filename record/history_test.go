@@ -114,8 +114,8 @@ func TestHistoryOfActs(t *testing.T) {
 	})
 }
 
-// Only who may read a record reads its history, and an unknown one, that of another
-// organization and a hidden one are the same.
+// Only who may read a record reads its history. A hidden record and a record of another
+// organization look like an unknown one.
 func TestHistoryIsSeenWithTheRecord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

@@ -130,7 +130,7 @@ func (k *Collection[T, F, P]) inOrder(ctx context.Context, c *app.Call, in ListI
 }
 
 // bounds returns the ticks or keys between which the rows of a page lie, both
-// exclusive. ascending is the order of the list, not that of reading.
+// exclusive. ascending tells the order of the list, not the order of reading.
 func bounds(in *ListInput, from position, byKey, ascending bool) (after, before any) {
 	above := ascending != from.Before // the position is above its tick or key
 	upwards := ascending != in.Back

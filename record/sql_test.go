@@ -83,8 +83,8 @@ func TestListsGoAlongIndexes(t *testing.T) {
 	})
 }
 
-// leading returns the indexes of a list's streams, but for that of an owner's private
-// records.
+// leading returns the indexes of a list's streams. For a list of one owner by change, it
+// leaves out the index of the owner's private records.
 func leading(d *db.Dialect, n narrowing, l listing) []string {
 	mine := map[bool]string{true: "_private", false: "_own"}[l.all]
 	name := "contacts_sort_name"

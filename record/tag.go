@@ -15,9 +15,9 @@ import (
 )
 
 // The tables tags and sorted_tags have a row for each tag of each record and each of its
-// readers, by what lists are ordered by. So the records with a tag are one range, as those
-// of all other lists. A row has no id: the tick or the sort key of the record finds it, and
-// its old members tell which rows a change deletes.
+// readers, in the order of lists. So the records with a tag are one range, as in all other
+// lists. A row has no id: the tick or the sort key of the record finds it, and the record's
+// old members tell which rows a change deletes.
 //
 // The statements have the same arguments: organization, family, reader, tags, and the tick
 // or the sort key; those that move rows have the next one too.
@@ -93,8 +93,8 @@ func (k *Collection[T, F, P]) untag(c *app.Call, t tagRows) {
 	k.queueTags(c, bySortKey[c.Tx.Dialect()].remove, t, t.sortKey)
 }
 
-// retag replaces the rows of a record's tags by those of its next revision. The rows by the
-// sort key stay as they are in most changes.
+// retag replaces the rows of a record's tags by the rows of its next revision. Most changes
+// leave the rows by sort key as they are.
 func (k *Collection[T, F, P]) retag(c *app.Call, was, is tagRows) {
 	if !was.alike(is) {
 		k.untag(c, was)

@@ -28,8 +28,8 @@ const (
 	Private      Visibility = "private"
 )
 
-// MaxTags and MaxTag bound the tags of a record, and the characters of one. They are those of
-// the schema of Sharing.
+// MaxTags bounds the tags of a record, and MaxTag the characters of a tag. The schema of
+// Sharing has the same bounds.
 const (
 	MaxTags = 20
 	MaxTag  = 50

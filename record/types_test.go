@@ -8,7 +8,7 @@ import (
 	records "kartei/record"
 )
 
-// TestBoundsOfTags compares the bounds with those of the schema.
+// TestBoundsOfTags compares MaxTags and MaxTag with the schema.
 func TestBoundsOfTags(t *testing.T) {
 	f, _ := reflect.TypeFor[records.Sharing]().FieldByName("Tags")
 	if n, of := f.Tag.Get("maxItems"), f.Tag.Get("max"); n != strconv.Itoa(records.MaxTags) || of != strconv.Itoa(records.MaxTag) {

@@ -1311,7 +1311,7 @@ func missingPage(p page) templ.Component {
 	})
 }
 
-// problemsPage lists the codes of problems, and those of fields.
+// problemsPage lists the codes of problems and of fields.
 func problemsPage(p page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -16,8 +16,8 @@ import (
 	"kartei/web"
 )
 
-// The scripts of others are byte for byte those of their releases on npm:
-// SHA256SUMS was made of the package, and nothing else lies beside them.
+// The scripts of others are byte for byte as their releases on npm have them.
+// SHA256SUMS was made from the package, and nothing else lies beside the scripts.
 func TestVendoredScripts(t *testing.T) {
 	const folder = "static/vendor"
 	list, err := os.Open(filepath.Join(folder, "SHA256SUMS"))

@@ -49,8 +49,8 @@ func get(t testing.TB, h http.Handler, target string, headers ...string) *httpte
 	return do(t, h, http.MethodGet, target, headers...)
 }
 
-// allPages are the addresses of all pages except those of operations, in the
-// current version only.
+// allPages are the addresses of the pages in the current version. One group and one
+// operation of the reference stand for the others.
 func allPages() []string {
 	paths := []string{"/about", "/guide", "/changelog", "/docs", "/docs/webhooks", "/docs/contacts", "/docs/contacts/create", "/problems"}
 	for _, c := range fault.Codes() {

@@ -418,7 +418,7 @@ func (d *drafter) faults(op *api.Operation, preview bool) map[int][]fault.Code {
 	}
 	quota := op.Deletes() || op.Discloses()
 	for _, c := range op.Run.Faults() {
-		if c == fault.QuotaExhausted { // goes after those of all operations
+		if c == fault.QuotaExhausted { // goes after the codes of all operations
 			quota = true
 			continue
 		}

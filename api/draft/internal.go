@@ -58,8 +58,8 @@ func enforced(v any) any {
 // unenforced are the names of parts that only readers need.
 var unenforced = []string{"description", "summary", "tags", "example", "examples", "headers", "links"}
 
-// enforcedEach is enforced for the values of an object whose names are not those
-// of OpenAPI.
+// enforcedEach applies enforced to each value of an object whose names are not
+// OpenAPI's names.
 func enforcedEach(o object) object {
 	kept := object{}
 	for _, f := range o {

@@ -19,8 +19,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// schemaMode is the use of a schema. Schemas of answers are open, and those of
-// requests are closed.
+// schemaMode is the use of a schema. Schemas of answers are open, and schemas
+// of requests are closed.
 type schemaMode int
 
 const (
@@ -291,7 +291,7 @@ func (d *drafter) value(parent reflect.Type, f member, mode schemaMode) (object,
 	return out, nil
 }
 
-// structValue adds the schema of a struct to that of a member.
+// structValue adds the schema of a struct to a member's schema.
 func (d *drafter) structValue(out object, t reflect.Type, f member, mode schemaMode, null bool) (object, error) {
 	ref, err := d.structSchema(t, mode)
 	if err != nil {

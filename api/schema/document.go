@@ -257,8 +257,8 @@ func texts(values []any) []string {
 	return out
 }
 
-// formats are stricter than those of the library, since records must be able to
-// store what passes.
+// formats are stricter than the library's formats, because records must be able
+// to store what passes.
 var formats = map[string]func(string) bool{
 	"email":     isEmail,
 	"date":      isDate,

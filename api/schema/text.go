@@ -10,9 +10,9 @@ import (
 	"kartei/kit/invisible"
 )
 
-// plain refuses texts of one line that look like other texts: those that change
-// the direction of writing, and those of invisible characters only. A schema
-// could express that only with an unreadable pattern.
+// plain refuses texts of one line that look like other texts: texts that change
+// the direction of writing, and texts of invisible characters only. A schema
+// could express this rule only with an unreadable pattern.
 func (c *collector) plain(raw []byte, body map[string]any, target any) {
 	if ordinary(raw) {
 		return

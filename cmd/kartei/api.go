@@ -287,15 +287,15 @@ func notPath(word string) error {
 	return fmt.Errorf("%q is not a path such as /contacts", word)
 }
 
-// leadsAnywhere reports whether a path is that of some operation.
+// leadsAnywhere reports whether a path leads to some operation.
 func leadsAnywhere(path string) bool {
 	bare, _, _ := strings.Cut(path, "?")
 	return slices.ContainsFunc(api.Operations, func(op api.Operation) bool { return leadsTo(bare, op.Path) })
 }
 
-// leadsTo reports whether a path is that of an operation. Paths without {id}
-// come first in the table. So /contacts/count is not read as the id of a
-// contact.
+// leadsTo reports whether a path fits the path of an operation, the template.
+// Paths without {id} come first in the table. So /contacts/count is not read as
+// the id of a contact.
 func leadsTo(path, template string) bool {
 	a, b := strings.Split(path, "/"), strings.Split(template, "/")
 	if len(a) != len(b) {
@@ -393,7 +393,7 @@ func set(body map[string]any, name string, value any) error {
 	return nil
 }
 
-// header sets the headers that every call has, and those of the command line.
+// header sets the headers that every call has, and the command line's headers.
 func (c *apiCmd) header(b *apiRequest) error {
 	b.Header = http.Header{}
 	b.Header.Set("Svc-Preview", "true")

@@ -86,8 +86,8 @@ func TestDataCommands(t *testing.T) {
 	}
 }
 
-// The columns of a check are those of the flags, then of the profile, then what was
-// guessed.
+// The columns of a check come from the flags, then from the profile, then from what
+// was guessed.
 func TestImportMapping(t *testing.T) {
 	x := imports.Import{Columns: []imports.Column{{Heading: "Name", Target: "name"}, {Heading: "Tel", Target: "phone"}, {Heading: "Firma", Target: "company"}, {Heading: "X"}}}
 	name := filepath.Join(t.TempDir(), "profile.json")
@@ -126,6 +126,37 @@ func TestImportSameHeading(t *testing.T) {
 	in, err = (&importCheckCmd{Profile: name}).mapping(&x)
 	if err != nil || strings.Join(in.Targets, " ") != "phone mobile address.city" {
 		t.Errorf("%+v %v", in, err)
+	}
+}
+
+// Whether rows are companies, and months come first, is what was guessed, unless a profile
+// or a flag says it.
+func TestImportChoices(t *testing.T) {
+	yes, no := true, false
+	for _, guessed := range []bool{false, true} {
+		x := imports.Import{}
+		x.Options.MonthFirst, x.Options.Companies = guessed, guessed
+		name := filepath.Join(t.TempDir(), "profile.json")
+		for _, c := range []struct {
+			flags importCheckCmd
+			want  bool
+		}{
+			{importCheckCmd{}, guessed},
+			{importCheckCmd{MonthFirst: &yes, Companies: &yes, SaveProfile: name}, true},
+			{importCheckCmd{MonthFirst: &no, Companies: &no}, false},
+			{importCheckCmd{Profile: name}, true},
+			{importCheckCmd{Profile: name, MonthFirst: &no, Companies: &no}, false},
+		} {
+			in, err := c.flags.mapping(&x)
+			if err != nil || in.MonthFirst != c.want || in.Companies != c.want {
+				t.Errorf("guessed %v, %+v: month first %v, companies %v, %v", guessed, c.flags, in.MonthFirst, in.Companies, err)
+			}
+			if c.flags.SaveProfile != "" {
+				if err := saveProfile(name, &x, in); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
 	}
 }
 

@@ -131,7 +131,8 @@ type importCheckCmd struct {
 type profile struct {
 	Columns    map[string]string  `json:"columns"`
 	Duplicates imports.Duplicates `json:"duplicates"`
-	MonthFirst bool               `json:"monthFirst"`
+	MonthFirst *bool              `json:"monthFirst,omitempty"`
+	Companies  *bool              `json:"companies,omitempty"`
 	Tags       []string           `json:"tags"`
 }
 
@@ -163,8 +164,8 @@ func (c *importCheckCmd) Run(ctx context.Context, g *Globals) error {
 	return g.step(ctx, caller, c.JSON, "imports.map", in.Named, in)
 }
 
-// mapping returns the columns and choices: those of the flags, then of the profile, then
-// what was guessed.
+// mapping returns the columns and choices: from the flags, then from the profile, then
+// from what was guessed.
 func (c *importCheckCmd) mapping(x *imports.Import) (in imports.MapInput, err error) {
 	p := profile{Duplicates: imports.Skip}
 	if c.Profile != "" {
@@ -192,13 +193,13 @@ func (c *importCheckCmd) mapping(x *imports.Import) (in imports.MapInput, err er
 		}
 		in.Targets[i] = c.Columns[name]
 	}
-	in.Options = imports.Options{Duplicates: cmp.Or(c.Duplicates, p.Duplicates), MonthFirst: p.MonthFirst, Tags: p.Tags}
-	in.Companies = x.Options.Companies
-	if c.Companies != nil {
-		in.Companies = *c.Companies
-	}
-	if c.MonthFirst != nil {
-		in.MonthFirst = *c.MonthFirst
+	in.Options = imports.Options{Duplicates: cmp.Or(c.Duplicates, p.Duplicates), Tags: p.Tags}
+	// The server has guessed these from the file. A profile knows better, and flags go first.
+	in.MonthFirst, in.Companies = x.Options.MonthFirst, x.Options.Companies
+	for _, choice := range []struct{ to, of *bool }{{&in.MonthFirst, p.MonthFirst}, {&in.Companies, p.Companies}, {&in.MonthFirst, c.MonthFirst}, {&in.Companies, c.Companies}} {
+		if choice.of != nil {
+			*choice.to = *choice.of
+		}
 	}
 	if c.Tags != nil {
 		in.Tags = c.Tags
@@ -228,7 +229,7 @@ func columnOf(x *imports.Import, name string) (int, error) {
 }
 
 func saveProfile(name string, x *imports.Import, in imports.MapInput) error {
-	p := profile{Columns: map[string]string{}, Duplicates: in.Duplicates, MonthFirst: in.MonthFirst, Tags: in.Tags}
+	p := profile{Columns: map[string]string{}, Duplicates: in.Duplicates, MonthFirst: &in.MonthFirst, Companies: &in.Companies, Tags: in.Tags}
 	for i, column := range x.Columns {
 		name := column.Heading
 		if _, err := columnOf(x, name); err != nil {

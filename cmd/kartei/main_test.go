@@ -198,7 +198,7 @@ func TestCommandsThatAreNamed(t *testing.T) {
 }
 
 // TestConsoleHasCommands looks for a command that calls each row of the second
-// table, but for those of the web alone.
+// table, except rows of the web alone.
 func TestConsoleHasCommands(t *testing.T) {
 	without := map[string]string{
 		"names.resolve":      "shows names beside ids, which commands print as they are",

@@ -113,8 +113,8 @@ func (s *chosen) source(name string) string {
 // flagsIn matches the flags in a message.
 var flagsIn = regexp.MustCompile(`--[a-z0-9-]+`)
 
-// blame adds to an error about settings the variables, and the file, that set those
-// of them that the command line did not.
+// blame adds to an error about settings the variables and the file that set them. It
+// leaves out settings that the command line set.
 func (s *chosen) blame(err error) error {
 	var by []string
 	for _, flag := range flagsIn.FindAllString(err.Error(), -1) {

@@ -80,7 +80,7 @@ func (t *tool) outsideBody(name string) bool {
 		name == "id" && t.op.Named() || name == "revision" && t.op.Preconditional() || name == "idempotencyKey" && t.op.Idempotent()
 }
 
-// arguments turns the arguments of a tool into those of its operation, and adds the headers
+// arguments turns a tool's arguments into its operation's arguments, and adds the headers
 // that they stand for.
 func (t *tool) arguments(list []member, header map[string][]string) api.Arguments {
 	c := &conversion{tool: t, header: header}
@@ -92,7 +92,7 @@ func (t *tool) arguments(list []member, header map[string][]string) api.Argument
 	return c.args
 }
 
-// conversion turns the arguments of a tool into those of its operation.
+// conversion turns a tool's arguments into its operation's arguments.
 type conversion struct {
 	*tool
 	header map[string][]string
@@ -245,7 +245,7 @@ func textContent(text []byte) []sdk.Content {
 }
 
 // metaOf returns what a result says about its call: the name of the request, and whether
-// the answer is that of an earlier call with the same key.
+// the answer repeats the answer to an earlier call with the same key.
 func metaOf(r *api.Response) sdk.Meta {
 	name := requestOf(r)
 	if name == "" {

@@ -29,7 +29,7 @@ const newRevision = "2026-07-28"
 // for the tools, or the read of a record.
 type plain struct {
 	id json.RawMessage
-	// name and arguments are those of a call.
+	// name is the called tool's name, and arguments are the call's arguments.
 	name      string
 	arguments json.RawMessage
 	// revision is the one that the header names. revised is true in the new one, whose
@@ -126,7 +126,7 @@ func plainID(id []byte) bool {
 	return len(digits) > 0 && len(digits) < 16 && len(bytes.Trim(digits, "0123456789")) == 0 && string(id) != "-0"
 }
 
-// oldMeta reports whether _meta is that of an old revision. A progress token is ignored: the
+// oldMeta reports whether _meta belongs to an old revision. A progress token is ignored: the
 // door sends no progress.
 func oldMeta(text []byte) bool {
 	var meta map[string]json.RawMessage

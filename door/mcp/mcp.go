@@ -57,7 +57,7 @@ type door struct {
 	host string
 	sdk  http.Handler
 
-	// names are those of all tools.
+	// names are the names of all tools.
 	names map[string]bool
 
 	setsMu sync.Mutex
@@ -98,7 +98,7 @@ type exchange struct {
 	server   *sdk.Server
 	// events is true if the client takes an answer only as an event of a stream.
 	events bool
-	// scopes are those of the caller.
+	// scopes are the caller's scopes.
 	scopes []string
 	// refused is why the record of a resource was not read, before the SDK asks for it.
 	refused error

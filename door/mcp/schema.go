@@ -19,7 +19,7 @@ type spec struct {
 	language   fault.Language
 	// english has the English words for the German ones, nil for German.
 	english map[string]string
-	// words turns the words of HTTP into those of an assistant.
+	// words turns the words of HTTP into an assistant's words.
 	words *strings.Replacer
 }
 

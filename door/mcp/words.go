@@ -36,7 +36,7 @@ var httpWords = [][2]fault.Text{
 	{{DE: "sonst 422 WEBHOOK_URL_INVALID", EN: "else 422 WEBHOOK_URL_INVALID"}, {DE: "sonst WEBHOOK_URL_INVALID", EN: "else WEBHOOK_URL_INVALID"}},
 }
 
-// forAssistants returns what turns the words of HTTP into those of an assistant.
+// forAssistants returns what turns the words of HTTP into an assistant's words.
 func forAssistants(in fault.Language) *strings.Replacer {
 	var pairs []string
 	for _, p := range httpWords {

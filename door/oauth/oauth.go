@@ -147,7 +147,7 @@ func (d *door) show(w http.ResponseWriter, r *http.Request, document []byte) {
 }
 
 // metadata returns the documents by their paths (RFC 8414, section 2; RFC 9728, section
-// 2). The bare one of a resource is that of the API.
+// 2). The bare path of a resource has the API's document.
 func metadata(o *Options) map[string][]byte {
 	issuer := o.BaseURL
 	resources := []string{issuer + "/v1"}

@@ -226,7 +226,7 @@ func TestTokenEndpoint(t *testing.T) {
 }
 
 // TestExpiredGrant lets one of two connections rest for more than 30 days. Its endpoint is
-// disabled then, and that of the other one goes on.
+// disabled then, and the other connection's endpoint goes on.
 func TestExpiredGrant(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		s := newSite(t, d)

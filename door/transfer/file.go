@@ -67,7 +67,7 @@ func offset(digits string, size int64) (n int64, ok bool) {
 	return n, true
 }
 
-// greater reports whether the digits of a spell a larger number than those of b.
+// greater reports whether the digits of a spell a larger number than the digits of b.
 func greater(a, b string) bool {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	return len(a) > len(b) || len(a) == len(b) && a > b

@@ -71,8 +71,8 @@ func (w *pacedWriter) Write(b []byte) (int, error) {
 	return w.step(func() (int, error) { return w.ResponseWriter.Write(b) })
 }
 
-// Body returns the body of a request with a file. The deadlines of the connection
-// follow its bytes from now on; Answer begins that of the answer.
+// Body returns the body of a request with a file. The connection's read deadline
+// follows its bytes from now on. Answer begins the deadline of the answer.
 func Body(w http.ResponseWriter, r *http.Request) *Incoming {
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Time{}) // no deadline until there is an answer

@@ -25,7 +25,7 @@ var compoundReaders = []struct {
 }
 
 // A file that was cut, at whichever byte, is at most reported as broken. Its
-// text is never longer than that of the whole file.
+// text is never longer than the whole file's text.
 func TestTruncatedCompoundFile(t *testing.T) {
 	for _, c := range compoundReaders {
 		content, err := os.ReadFile("../testdata/" + c.name)

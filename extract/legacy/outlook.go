@@ -59,7 +59,7 @@ const (
 
 // Outlook reads an item of Outlook (MS-OXMSG): subject, sender, recipients,
 // date, text, the names of attachments, and the messages within it. The order
-// is that of e-mails.
+// is the same as in e-mails.
 func Outlook(in *textio.Input, out *textio.Sink) error {
 	c, err := openCompound(in)
 	if err != nil {
@@ -97,7 +97,7 @@ type item struct {
 }
 
 // codepages are the code pages of the texts and of the HTML of an item. The first
-// one is that of the message or of its language: programs write the body alone
+// one comes from the message or from its language: programs write the body alone
 // in the code page of the Internet.
 type codepages struct {
 	text, page uint64 // 0: not set

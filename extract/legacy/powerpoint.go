@@ -174,7 +174,7 @@ func (p *powerpoint97) persists(at int64) error {
 	return nil
 }
 
-// document reads the list of slides, and that of notes.
+// document reads the list of slides and the list of notes.
 func (p *powerpoint97) document(at int64) error {
 	d, err := p.record(at, p.s.size)
 	if err != nil {

@@ -168,8 +168,8 @@ func (p *rtfReader) begin() error {
 	return nil
 }
 
-// end ends a group. The end of the outermost one is that of the document:
-// anything may follow.
+// end ends a group. The end of the outermost group ends the document: anything
+// may follow.
 func (p *rtfReader) end() error {
 	p.half = p.half[:0]
 	p.passing = 0

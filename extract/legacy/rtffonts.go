@@ -15,8 +15,8 @@ const noFont = -1
 // westernPage is the code page of RTF that names none.
 const westernPage = 1252
 
-// rtfFonts are the code pages of an RTF document: that of the document, and those
-// of its fonts. A byte beyond ASCII is read in the code page of its font.
+// rtfFonts are the code pages of an RTF document and of its fonts. A byte beyond
+// ASCII is read in the code page of its font.
 type rtfFonts struct {
 	page     int
 	standard int         // the number of the default font
@@ -123,7 +123,7 @@ func (f *rtfFonts) decode(font int, b []byte) (string, bool) {
 	return string(text), true
 }
 
-// decoderOf returns the decoder of a code page. That of an unknown one is
+// decoderOf returns the decoder of a code page. An unknown code page is read as
 // Windows-1252.
 func decoderOf(page int) *encoding.Decoder {
 	if e := codepage(uint64(page)); e != nil {

@@ -35,7 +35,7 @@ const (
 	word95Wide     = 0x1000 // the text is UTF-16
 )
 
-// word95WideMarks are those of Word 95 for East Asia.
+// word95WideMarks are the marks of Word 95 for East Asia.
 var word95WideMarks = []uint16{0xa697, 0xa698, 0xa699}
 
 // maxPieceTable is the number of bytes of the piece table that are read: 1.4

@@ -199,8 +199,8 @@ func (s *Server) OIDCEgress() (o egress.Options, err error) {
 	return o, err
 }
 
-// authorities returns the authorities of the system and those of a PEM file. It is
-// nil without a file.
+// authorities returns the authorities of the system and of a PEM file. It is nil
+// without a file.
 func authorities(setting string, file File) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil

@@ -9,8 +9,8 @@ import (
 	"kartei/store/db"
 )
 
-// SignIn gives those of the staff who have none an account with a password, so that
-// they can sign in. With anew, all get this password.
+// SignIn gives staff without an account one with a password, so that they can sign in.
+// If anew is true, all staff get this password.
 func (o *Office) SignIn(ctx context.Context, d db.DB, c clock.Clock, password string, anew bool) error {
 	missing := func(tx db.Tx) (list []int, err error) {
 		for i, user := range o.Users {

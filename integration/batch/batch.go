@@ -151,8 +151,8 @@ func (c *Calls) Names() []string {
 	return names
 }
 
-// Target returns the escaped path below /v1 and the raw query, cut like those
-// of an HTTP request.
+// Target returns the escaped path below /v1 and the raw query, cut as in an HTTP
+// request.
 func (c *Call) Target() (path, query string, err error) {
 	const prefix = "/v1"
 	u, err := url.ParseRequestURI(prefix + c.Path)

@@ -13,7 +13,7 @@ import (
 	"kartei/test/endpointtest"
 )
 
-// fate says what becomes of a delivery after a change.
+// fate is the outcome of a delivery after a change.
 type fate int
 
 const (

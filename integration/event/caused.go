@@ -17,7 +17,7 @@ import (
 // Caused is an event of a call, and what the history of its record says about it.
 type Caused struct {
 	Event
-	// Revision is that of the record after the change; zero for an operation.
+	// Revision is the record's revision after the change; zero for an operation.
 	Revision int64 `json:"revision"`
 	// Members are the names of the members that changed. A creation has none.
 	Members []string `json:"members"`
@@ -31,8 +31,8 @@ type Call struct {
 	Took time.Duration
 }
 
-// The events of a call are among those of its time. Nothing leads from a Request-Id to
-// them: that index would have to be written with each change.
+// The events of a call are among the events of its time. No index leads from a Request-Id
+// to them: it would have to be written with each change.
 const (
 	// early and late widen the time, because ticks of several replicas may run ahead
 	// of the clock of one.

@@ -184,8 +184,8 @@ func TestPolling(t *testing.T) {
 	})
 }
 
-// TestRights checks that events of a family do not exist without the right to
-// read it. Nor do those of invisible records.
+// TestRights checks that events do not exist for a caller who may not read the
+// family, or who does not see the record.
 func TestRights(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

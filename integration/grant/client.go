@@ -55,7 +55,7 @@ type Client struct {
 	RedirectURIs []string
 	// Method is how it proves itself.
 	Method string
-	// Organization, Principal and Scopes are those of a client of an admin: the service
+	// Organization, Principal and Scopes are set for an admin's client: the service
 	// account that it acts for, and what it may ask for.
 	Organization int64
 	Principal    string
@@ -168,8 +168,8 @@ func (c *Client) SetDisabled(ctx context.Context, tx db.Tx, disabled bool) error
 	return err
 }
 
-// Proves reports whether a secret is that of the client. A public client has none, and
-// an unknown one (the zero Client) costs the same.
+// Proves reports whether a secret is the client's. A public client has no secret. An
+// unknown client (the zero Client) costs the same.
 func (c *Client) Proves(secret string) bool {
 	shown, ok := access.ParseSecret(access.ClientSecretForm, secret)
 	return shown.Is(c.secretHash) && ok && c.secretHash != ""

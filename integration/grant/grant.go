@@ -25,7 +25,7 @@ const (
 	AccessLifetime = time.Hour
 	// SilentFor is how long a refresh token waits for its use.
 	SilentFor = 30 * 24 * time.Hour
-	// Lifetime is that of a grant at most.
+	// Lifetime is how long a grant lasts at most.
 	Lifetime = 365 * 24 * time.Hour
 	// Renewal is how long the grant of an application that nobody knows lasts, unless the
 	// person renews it. WarnBefore is how long before its end the person is told.
@@ -348,8 +348,8 @@ func (g *Grant) issue(ctx context.Context, tx db.Tx, now clock.Micros, key []byt
 	return g.issueAccess(ctx, tx, now, access.DeriveSecret(access.AccessTokenForm, key, "access "+seed+" "+strings.Join(scopes, " ")), next.Text, scopes)
 }
 
-// issueAccess stores an access token, unless it is stored. Its life is that of the
-// stored one.
+// issueAccess stores an access token, unless it is stored. ExpiresIn is the rest of the
+// stored token's lifetime.
 func (g *Grant) issueAccess(ctx context.Context, tx db.Tx, now clock.Micros, made access.Secret, next string, scopes []string) (Tokens, error) {
 	if err := g.store(ctx, tx, accessToken, made, scopes, now, min(now.Add(AccessLifetime), g.ExpiresAt)); err != nil {
 		return Tokens{}, err
@@ -559,8 +559,8 @@ func (g *Grant) allowed(ctx context.Context, tx db.Tx) error {
 	}
 }
 
-// find returns a token and its grant. A text that is not that of the token is refused as
-// an unknown one, after the same work.
+// find returns a token and its grant. A wrong secret is refused like an unknown token, after
+// the same work.
 func find(ctx context.Context, tx db.Tx, kind string, shown access.PresentedSecret) (token, Grant, error) {
 	t, err := tokenBy(ctx, tx, kind, shown.Kid)
 	if err != nil && !errors.Is(err, db.ErrNoRows) {

@@ -11,8 +11,8 @@ import (
 )
 
 // level is the kind of subject that a policy counts for. A call is charged to three
-// accounts, locked in this order, so there is no deadlock. The third one is that of
-// its key, or the one that all sessions of its principal share.
+// accounts, locked in this order, so there is no deadlock. The third account is its key's,
+// or the one that all sessions of its principal share.
 type level uint8
 
 const (
@@ -84,7 +84,7 @@ type account struct {
 	running, reading int64
 	alerts           []Alert
 
-	// holdings are those of the other replicas, by incarnation. mine is the
+	// holdings are the other replicas' holdings, by incarnation. mine is the
 	// stored holding of this replica. Until cooldown ends, no leases are
 	// granted. recalls numbers the recalls of leases; only the organization's
 	// account has them.

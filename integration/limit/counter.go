@@ -95,7 +95,7 @@ func (r *rule) refill(level, at, now int64) (int64, int64) {
 }
 
 // late is the number of entries that a bucket keeps so that late reports can be
-// inserted. Only quotas far above those of the contract need more.
+// inserted. Only quotas far above the contract's need more.
 const late = 300
 
 // fold moves the base of a bucket up to the time until, before which no more

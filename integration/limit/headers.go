@@ -3,8 +3,8 @@ package limit
 import "strconv"
 
 // Headers returns the values of the RateLimit and RateLimit-Policy headers
-// for the policies that apply to a call, the tightest first. The syntax is that
-// of draft-ietf-httpapi-ratelimit-headers-11: lists of quoted strings with
+// for the policies that apply to a call, the tightest first. The syntax follows
+// draft-ietf-httpapi-ratelimit-headers-11: lists of quoted strings with
 // parameters (RFC 9651). If the draft changes, only this file needs a change.
 //
 //	RateLimit: "key";r=412;t=38

@@ -70,8 +70,8 @@ type Ledger struct {
 	// microseconds.
 	offset atomic.Int64
 
-	// tenants and replicas are those of a ledger that shares its accounts. Without
-	// others replicas is nil.
+	// tenants and replicas serve a ledger that shares its accounts with other
+	// replicas. replicas is nil if it does not share them.
 	tenants  tenants
 	replicas *replicas.Membership
 	// listening is set once notifications of other replicas arrive.

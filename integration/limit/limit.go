@@ -2,10 +2,10 @@
 //
 // A policy is a token bucket in exact integers or a sliding window log;
 // counter.go has both. A call is charged to three accounts: of its key, its
-// principal and its organization. A session has policies of its own, and one
-// account for all sessions of its principal instead of that of a key. table.go checks all policies that apply, and
-// charges all or none. On SQLite the accounts are in memory (memory.go) and saved
-// in the background (store.go).
+// principal and its organization. Sessions have policies of their own. All sessions
+// of a principal share one account, in place of a key's account. table.go checks all
+// policies that apply, and charges all or none. On SQLite the accounts are in memory
+// (memory.go) and saved in the background (store.go).
 //
 // On PostgreSQL the stored accounts decide (shared.go, transaction.go). Each
 // replica holds a lease on a fraction of what is left, and charges calls to it in
@@ -95,8 +95,8 @@ type Charge struct {
 
 // Decision is the result of charging one call.
 type Decision struct {
-	// Statuses are those of the policies that apply to the call, the tightest
-	// (the smallest share of its capacity remaining) first.
+	// Statuses has the policies that apply to the call, the tightest (the
+	// smallest share of its capacity remaining) first.
 	Statuses []Status
 	// PolicyHeader is the RateLimit-Policy header for Statuses, built once for
 	// all calls to which the same policies apply.

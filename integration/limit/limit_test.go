@@ -463,8 +463,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestTimesOutOfOrder charges calls in another order than that of their times,
-// as concurrent calls do. Nothing is counted twice.
+// TestTimesOutOfOrder charges calls out of the order of their times, as concurrent
+// calls do. Nothing is counted twice.
 func TestTimesOutOfOrder(t *testing.T) {
 	c := clock.NewFake(start)
 	l := New(Config{Metered: true, Policies: only("key")}, c)

@@ -332,8 +332,7 @@ type runningCall struct {
 // reference. It compares every answer: passed or refused, the rest and reset of
 // each policy, the headers, the lock.
 func TestModel(t *testing.T) {
-	// The policies are those of the contract, and small ones that collide more
-	// often.
+	// The policies are the contract's, and small ones that collide more often.
 	small, err := With(Override{"key", 40, 60}, Override{"writes", 8, 8}, Override{"principal", 90, 90},
 		Override{"organization", 120, 120}, Override{"deletes", 3, 3}, Override{"deletes-day", 9, 9}, Override{"outflow", 600, 600},
 		Override{"session-writes", 12, 12}, Override{"session-deletes", 3, 3}, Override{"session-deletes-day", 9, 9}, Override{"session-outflow", 700, 700})

@@ -309,8 +309,9 @@ func (l *Ledger) serve(o *tenant) {
 	}
 }
 
-// queue holds the organizations whose transactions are due. A worker runs those of
-// many as one. So the calls that come during a commit share the next one.
+// queue holds the organizations whose transactions are due. A worker runs the
+// transactions of many as one. So the calls that come during a commit share the next
+// commit.
 type queue struct {
 	mu      sync.Mutex
 	tenants []*tenant

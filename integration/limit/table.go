@@ -26,8 +26,8 @@ type class struct {
 	header string
 }
 
-// use locates the counter of a policy: level is the position of its account among
-// those of a call, and slot its index there.
+// use locates the counter of a policy: level is the position of its account among the
+// accounts of a call, and slot its index there.
 type use struct {
 	rule  *rule
 	level level
@@ -327,8 +327,9 @@ func (t *table) alert(key *account, r *rule, c *Charge, used int64, exhausted bo
 
 // read writes the rest of a policy into s. If over is set, one running call
 // does not count, because it is over when its caller reads this. For the
-// organization the rest is that of all its keys. If the key's own share leaves
-// less than a tenth of the quota, that share counts instead.
+// organization the rest is what all its keys have left together. The rest of the
+// key's own share counts instead if it is less. If the call was not refused, it
+// must also be less than a tenth of the quota.
 func (t *table) read(a *accounts, u *use, s *Status, over, refused bool) {
 	key := a[byKey]
 	if u.rule.Unit == Calls {

@@ -67,8 +67,8 @@ const (
 		and id > $3 order by id limit $1`
 )
 
-// ListGrants lists the applications that may act for the caller; an admin and the operator
-// see those of all people and service accounts.
+// ListGrants lists the applications that may act for the caller. An admin and the operator
+// see the applications of all people and service accounts.
 func ListGrants(ctx context.Context, c *app.Call, in FindGrants) (page access.List[GrantInfo], err error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {

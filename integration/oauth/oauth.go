@@ -19,9 +19,9 @@ import (
 // instance at an address.
 func ResourceOf(base, audience string) string { return base + "/" + audience }
 
-// audienceOf returns the resource that addresses name. None means the API. Host and scheme
-// are compared without case, and a slash at the end means nothing. More than one address,
-// another one, or that of assistants if they are switched off, is refused.
+// audienceOf returns the resource that addresses name. No address means the API. Host and
+// scheme are compared without case, and a slash at the end means nothing. It refuses several
+// addresses, an unknown one, and the assistants' address if assistants are switched off.
 func audienceOf(c *app.Call, addresses []string) (string, bool) {
 	switch len(addresses) {
 	case 0:

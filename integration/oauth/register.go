@@ -112,7 +112,7 @@ func beyond(list []string, allowed ...string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return !slices.Contains(allowed, s) })
 }
 
-// known returns those of a list of scopes that exist. Clients also ask for scopes of other
+// known returns the scopes of a list that exist. Clients also ask for scopes of other
 // servers.
 func known(scope string) []string {
 	return slices.DeleteFunc(strings.Fields(scope), func(s string) bool { return !access.ValidScope(s) })

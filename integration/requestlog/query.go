@@ -18,18 +18,18 @@ const (
 	DefaultLimit = 100
 )
 
-// skew is how far the time in a request id may differ from that of its entry. The
+// skew is how far the time in a request id may differ from its entry's time. The
 // clock is read twice, and may be set in between.
 const skew = time.Minute
 
-// Programs stands for the doors of programs: the API and that of assistants.
+// Programs stands for the doors of programs: the API and the assistants' door.
 const Programs = "programs"
 
 // Filter selects entries of one organization. Zero members do not restrict.
 type Filter struct {
 	Organization int64
-	// Request is the Request-Id of one call; that of a batch selects its parts too.
-	// It contains the time of the call, which bounds the search.
+	// Request is the Request-Id of one call; a batch's Request-Id selects its parts
+	// too. It contains the time of the call, which bounds the search.
 	Request string
 	// Key is the id of a key or of another credential, or the first 8 characters of
 	// a kid.

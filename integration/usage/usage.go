@@ -22,7 +22,7 @@ type Kind string
 
 // The kinds.
 const (
-	// Calls are those of a key. Each line of the request log is one: a batch, and
+	// Calls are the calls of a key. Each line of the request log is one: a batch, and
 	// each of its parts.
 	Calls Kind = "call"
 	// Deliveries are the attempts at a webhook endpoint.
@@ -82,7 +82,7 @@ type Call struct {
 	// Subject is the id of the key, or of the webhook endpoint.
 	Subject string
 	At      clock.Micros
-	// Status is that of the answer. Zero means that a receiver gave none.
+	// Status is the status of the answer. Zero means that a receiver gave none.
 	Status          int
 	Took            time.Duration
 	Points, Records int64

@@ -119,8 +119,8 @@ func TestRepeatedWriteCountsOnce(t *testing.T) {
 	})
 }
 
-// Calls that are counted while a write runs, and those of the hour before, are in the
-// next one.
+// Calls that are counted while a write runs are in the next write, and so are late calls
+// of the hour before.
 func TestHourBorder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := usage.NewCounter()

@@ -183,8 +183,8 @@ func (in *LogInput) page(organization int64, limit int) *question {
 }
 
 // mayAdminister reports whether the caller administers the endpoints of a
-// principal. The operator administers all, everyone their own, and admins also
-// those of service accounts.
+// principal. The operator administers all endpoints, and everyone their own.
+// Admins also administer the endpoints of service accounts.
 func mayAdminister(c *app.Call, principal string) bool {
 	return c.Actor.Credential().Kind == access.Operator || principal == c.Actor.PrincipalID() ||
 		c.Actor.SeesAll() && id.Valid(id.ServiceAccount, principal)
@@ -225,8 +225,8 @@ func ListInfos(ctx context.Context, c *app.Call, in FindInput) (page access.List
 	return page, nil
 }
 
-// read reads up to n endpoints of the organization. For an operator who names
-// none it reads those of all organizations in turn.
+// read reads up to n endpoints of the organization. If the operator names none,
+// it reads the endpoints of all organizations in turn.
 func (in FindInput) read(ctx context.Context, c *app.Call, n int) (list []Row, err error) {
 	if in.Organization != "" || c.Actor.Credential().Kind != access.Operator {
 		o, err := settings.Organization(ctx, c, in.Organization)
@@ -304,7 +304,7 @@ func (r *Row) Missed(ctx context.Context, c *app.Call) (*Tally, error) {
 	return &t, err
 }
 
-// unsent are the resends that send everything which never arrived.
+// unsent returns the resends that send everything that has not arrived.
 func (r *Row) unsent() []resendFrom {
 	all := []resendFrom{{Endpoint: r.ID, Failed: true}}
 	if r.MissedSince != 0 {

@@ -27,11 +27,11 @@ type EventDelivery struct {
 	EndpointID  string `json:"endpointId"`
 	Name        string `json:"name"`
 	PrincipalID string `json:"principalId"`
-	// Status is that of the endpoint. A disabled one gets nothing.
+	// Status is the endpoint's status. A disabled endpoint gets nothing.
 	Status Status `json:"status"`
 	// DueAt is when the next attempt is made, null if none follows.
 	DueAt clock.Micros `json:"dueAt"`
-	// Attempts are those of 30 days, the newest first.
+	// Attempts are the attempts of 30 days, the newest first.
 	Attempts []Attempt `json:"attempts"`
 }
 

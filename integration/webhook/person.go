@@ -17,11 +17,11 @@ import (
 	"kartei/store/db"
 )
 
-// The operations below are those of the API for people, who reach them through the
-// second table. What lets events or a secret out needs a recent sign-in. A person creates
-// endpoints of their own only. An admin also changes, rotates and deletes those of service
-// accounts, whose programs may be lost. The operator does all of that for anybody, who still
-// gets only what their own rights allow.
+// The operations below do for people what the API does for programs. People reach them
+// through the second table. What lets events or a secret out needs a recent sign-in. A person
+// creates only their own endpoints. An admin also changes, rotates and deletes the endpoints
+// of service accounts, whose programs may be lost. The operator does all of this for anybody,
+// who still gets only what their own rights allow.
 
 // manages is the right that they need.
 const manages = "webhook_endpoints:write"

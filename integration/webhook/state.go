@@ -155,8 +155,8 @@ func Purge(ctx context.Context, tx db.Tx, at Address, now clock.Micros) (ended i
 // QueueHold locks an endpoint until the commit.
 func QueueHold(tx db.Tx, at Address) { tx.Queue(keepEndpoint, at.Organization, at.ID) }
 
-// QueueDue sets the due time of an endpoint that the transaction holds to that
-// of its first delivery.
+// QueueDue sets the due time of an endpoint to the due time of its first delivery.
+// The transaction holds the endpoint.
 func QueueDue(tx db.Tx, at Address) { tx.Queue(findDue, at.Organization, at.ID) }
 
 // StateStore stores the states of endpoints.

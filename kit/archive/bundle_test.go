@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// One file arrives as it is, whatever its length has to do with that of a piece, and
-// several arrive as an archive.
+// One file arrives as it is, whether it is shorter or longer than a piece. Several files
+// arrive as an archive.
 func TestBundle(t *testing.T) {
 	const piece = 100
 	for _, files := range [][]string{

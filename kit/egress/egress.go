@@ -49,7 +49,7 @@ type Options struct {
 	Dial []Mapping
 	// Trusted is the origin of a server that the operator names, such as
 	// https://login.example.com:8443: it may have any address and this port. If
-	// it begins with http:// its addresses must be those of this machine.
+	// it begins with http://, its addresses must be loopback addresses.
 	Trusted *url.URL
 	// Resolver looks host names up; nil is the system's.
 	Resolver *net.Resolver
@@ -161,7 +161,7 @@ func authority(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// trusts reports whether a host and port are those of Options.Trusted.
+// trusts reports whether address is the host and port of Options.Trusted.
 func (g *Guard) trusts(address string) bool {
 	return g.trusted != "" && strings.ToLower(address) == g.trusted
 }

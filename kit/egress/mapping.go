@@ -12,7 +12,7 @@ import (
 type Mapping struct {
 	// Host is a host name in lower case or an IP address.
 	Host string
-	// To is the address, and the port to dial; port 0 keeps that of the URL.
+	// To is the address and the port to dial. Port 0 keeps the URL's port.
 	To netip.AddrPort
 }
 

@@ -2,8 +2,8 @@ package fault
 
 import "time"
 
-// Entry is the catalogue's entry of a code: the words of its problems, and
-// those of its page.
+// Entry is the catalogue's entry of a code: the words of its problems and of its
+// page.
 type Entry struct {
 	Code   Code
 	Status int

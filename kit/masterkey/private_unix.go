@@ -11,7 +11,7 @@ import (
 )
 
 // private refuses a key that anyone but the server's user may read or replace.
-// The rules are those of PostgreSQL for the key of its certificate. A group may
+// The rules are PostgreSQL's rules for the key of its certificate. A group may
 // also read a file that belongs to root. In this way systemd, Docker and
 // Kubernetes hand a secret to a user other than root.
 func private(f *os.File) error {

@@ -2,7 +2,7 @@
 //
 // People type numbers for the eye: "0221 98765-12/13", "0171 1234567 oder 0221 4711",
 // "+49 (0)221 123456 App. 5". Read cuts such a text into its numbers. The rules of the
-// countries are those of libphonenumber. A number that is not sure is left out, because a
+// countries come from libphonenumber. A number that is not sure is left out, because a
 // wrong one rings at somebody else.
 package phone
 
@@ -306,8 +306,8 @@ func isExtension(text string) bool {
 	return slices.Contains(extensions, word)
 }
 
-// isShort reports whether digits may be an extension (RFC 3966 sets no bound; those of
-// telephone systems have up to seven).
+// isShort reports whether run may be an extension. RFC 3966 sets no bound. Extensions of
+// telephone systems have up to seven digits.
 func isShort(run string) bool { return len(digits(run)) <= 7 && !strings.Contains(run, "+") }
 
 func digits(s string) string { return phonenumbers.NormalizeDigitsOnly(s) }

@@ -13,8 +13,8 @@ const (
 	// redrawn is the interval between two drawings on a terminal, logged the
 	// interval between two lines elsewhere.
 	redrawn, logged = 200 * time.Millisecond, 10 * time.Second
-	// window is a time over which the rate is measured: the rate is that of the
-	// last one to two windows.
+	// window is a time over which the rate is measured: the last one to two
+	// windows count.
 	window = 30 * time.Second
 	width  = 40
 )
@@ -74,6 +74,7 @@ func (b *Bar) Tell(done, total int64) {
 }
 
 func (b *Bar) draw(at mark) {
+	at.done = min(at.done, b.total) // what is counted may have grown meanwhile
 	full := int(width * at.done / b.total)
 	line := fmt.Sprintf("[%s%s] %3d %%%s", strings.Repeat("#", full), strings.Repeat(".", width-full), 100*at.done/b.total, b.estimate(at))
 	if b.terminal {

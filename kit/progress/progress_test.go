@@ -51,6 +51,14 @@ func TestTerminalHasOneLine(t *testing.T) {
 	}
 }
 
+// What is copied may grow while it is copied.
+func TestMoreThanTotal(t *testing.T) {
+	got := run(true, 40, after(0, 0), after(time.Second, 45))
+	if !strings.Contains(got, "["+strings.Repeat("#", width)+"] 100 %") {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestNothingToDraw(t *testing.T) {
 	var none *Bar
 	none.Tell(1, 2)

@@ -22,8 +22,8 @@ const maxRow = 1 << 20
 // ErrRow means that a row cannot be read. The rows behind it can.
 var ErrRow = errors.New("sheet: the row cannot be read")
 
-// Reader reads a table that some other program wrote. Its bytes are those of UTF-8 or of
-// a code page: each cell is made a text by itself.
+// Reader reads a table that some other program wrote. Its bytes are in UTF-8 or in
+// a code page. Each cell is decoded by itself.
 //
 // A quote that is not before a separator is text: "Zum Hirschen" GmbH is a cell as it
 // stands. So a quote that is never closed takes nothing of the rows behind it. Neither does

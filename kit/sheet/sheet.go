@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// MediaType is that of a table.
+// MediaType is the media type of a table.
 const MediaType = "text/csv; charset=utf-8"
 
 // Writer writes a table. It begins with a byte order mark: without one, Excel takes

@@ -237,7 +237,7 @@ type outcome struct {
 }
 
 // Operation returns the metrics of the operation with the given operationId.
-// With an empty id, they are those of all calls that reach no operation. It is
+// If the id is empty, they count all calls that reach no operation. Operation is
 // called once for each row, not for each call.
 func (m *Metrics) Operation(name string) *Operation {
 	if name == "" {

@@ -258,7 +258,7 @@ func (r *Reader) property() (p Property, err error) {
 	return p, nil
 }
 
-// typedUnescapes are those of parameters (RFC 6868).
+// typedUnescapes resolves the escapes of parameters (RFC 6868).
 var typedUnescapes = strings.NewReplacer("^^", "^", "^n", "\n", "^'", `"`)
 
 // soft joins a value with the lines behind its soft line breaks.

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// MediaType is that of a file of cards.
+// MediaType is the media type of a file of cards.
 const MediaType = "text/vcard; charset=utf-8"
 
 // Card is a card in the making.
@@ -101,8 +101,8 @@ func (c *Card) joined(name, separator string, texts []string, structured bool) {
 // String returns the whole card.
 func (c *Card) String() string { return c.b.String() + "END:VCARD\r\n" }
 
-// escapes are those of texts (RFC 6350, 3.4). In a part of a value a semicolon ends
-// the part.
+// escapes is for texts (RFC 6350, 3.4), escapesPart for a part of a value, which a
+// semicolon ends.
 var (
 	escapes     = strings.NewReplacer(`\`, `\\`, ",", `\,`, "\r\n", `\n`, "\n", `\n`, "\r", `\n`)
 	escapesPart = strings.NewReplacer(`\`, `\\`, ",", `\,`, ";", `\;`, "\r\n", `\n`, "\n", `\n`, "\r", `\n`)

@@ -34,7 +34,7 @@ type Acting struct {
 type Acts struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// KidShort is that of a key, URL the address of an endpoint.
+	// KidShort is the short kid of a key, URL the address of an endpoint.
 	KidShort         string       `json:"kidShort,omitempty"`
 	URL              string       `json:"url,omitempty"`
 	Environment      string       `json:"environment"`
@@ -59,7 +59,7 @@ const (
 	// A grant whose code was not exchanged lasts no longer than the code. It is not shown, and
 	// ends with the others.
 	actingGrants = `select g.id, case when c.name = '' then c.client_id else c.name end, '', case when o.sandbox_of is null then 'live' else 'test' end, h.name,
-			g.paused or c.disabled, g.created_at, g.last_used_at, g.organization, h.number, p.id
+			g.paused or c.disabled or c.kind <> 'admin' and h.applications = 'off', g.created_at, g.last_used_at, g.organization, h.number, p.id
 		from oauth_grants g join oauth_clients c on c.id = g.client_id join principals p on p.id = g.principal_id
 		join organizations o on o.number = g.organization join organizations h on h.number = p.organization
 		where p.account_id = $1 and g.ended_at = 0 and g.expires_at > $2 and g.expires_at - g.created_at > $4 order by g.id limit $3`

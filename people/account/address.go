@@ -101,9 +101,9 @@ type Confirmed struct {
 }
 
 const (
-	// addressTickets are those of a change that are not confirmed yet. Both expire at
-	// the same time, and an account has one change at a time, so one that is missing
-	// was confirmed.
+	// addressTickets selects the tickets of a change that are not confirmed yet. Both
+	// expire at the same time, and an account has one change at a time. So a ticket that
+	// is missing was confirmed.
 	addressTickets = `select data from sign_in_tickets where account_id = $1 and kind = 'address' and expires_at > $2`
 	updateEmail    = `update accounts set email = $2, email_folded = $3, unconfirmed = false where id = $1`
 	// movePersons gives the persons of the account the new address for messages, if

@@ -136,7 +136,7 @@ func (p *place) handedOut(ctx context.Context, c *app.Call) ([]string, error) {
 	return slices.Sorted(maps.Keys(targets)), nil
 }
 
-// endpoints returns those of some endpoints that belong to somebody else. The person's own are
+// endpoints returns the endpoints among ids that belong to somebody else. The person's own are
 // among the endpoints of the account.
 func (p *place) endpoints(ctx context.Context, c *app.Call, ids []string, scan func(db.Row) (Made, error)) (made []Made, err error) {
 	for _, number := range slices.Sorted(maps.Keys(p.ids)) {

@@ -31,8 +31,8 @@ type Forgotten struct {
 	Email string `json:"email"`
 }
 
-// LimitForgot bounds the mails to an address, and those of a network. Beyond the
-// bound nothing is sent, and the answer is the same.
+// LimitForgot bounds the mails to an address, and the mails that a network asks for.
+// Beyond the bound nothing is sent, and the answer is the same.
 func LimitForgot(ctx context.Context, c *app.Call, in Forgotten) (send bool, err error) {
 	if in.Email == "" {
 		return false, fault.Invalid(fault.Field{Name: "email", Code: fault.Required})
@@ -114,7 +114,7 @@ var (
 	}
 )
 
-// NewByLink is the input of Reset. The token is that of a mailed link.
+// NewByLink is the input of Reset. Token is the token of a link, mailed or printed.
 type NewByLink struct {
 	Token    string `json:"token"`
 	Password string `json:"password"`

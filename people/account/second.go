@@ -22,7 +22,7 @@ type SecondInput struct {
 
 // codes are the second factors that people type.
 type codes struct {
-	// Code is that of a generator, RecoveryCode one of the codes that were printed.
+	// Code is a generator's code, RecoveryCode one of the codes that were printed.
 	Code         string `json:"code,omitempty"`
 	RecoveryCode string `json:"recoveryCode,omitempty"`
 }
@@ -222,7 +222,7 @@ type usedPasskey struct {
 }
 
 // CheckPasskey checks a passkey. Every refusal is the same. Passkeys cannot be
-// guessed, so nobody's failures slow down anybody else: only those of a network count.
+// guessed, so nobody's failures slow down anybody else: only a network's failures count.
 func CheckPasskey(ctx context.Context, c *app.Call, in PasskeyInput) (used usedPasskey, err error) {
 	return checkPasskey(ctx, c, "", in)
 }

@@ -54,8 +54,8 @@ func (a *Act) About(organization int64, target string) {
 	}
 }
 
-// By sets the person of an act whose caller has no credential yet, as at a sign-in,
-// or that of another organization: a log names nobody of another one.
+// By sets the person of an act whose caller has no credential yet, as at a sign-in, or
+// has one of another organization. A log names nobody of another organization.
 func (a *Act) By(principal string) {
 	if a != nil {
 		a.by = principal

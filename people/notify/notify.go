@@ -22,7 +22,7 @@ import (
 type Kind string
 
 // Form says how notices of a kind are written. The package that posts them
-// provides it. Texts in the bell may hold names that people chose; those of
+// provides it. Texts in the bell may hold names that people chose; texts of
 // emails never do.
 type Form struct {
 	// Words returns the text of a notice from its facts whenever it is read. It

@@ -45,8 +45,8 @@ var Forms = map[Kind]Form{
 	SessionQuotaLow: {Words: sessionWords, Mail: sessionMail, Page: sessionPage, Farewell: sessionFarewell},
 }
 
-// keyPage is the page of the key, where it is paused, resumed and revoked, or that of
-// the applications, where a grant is ended.
+// keyPage returns the page of the key, where it is paused, resumed and revoked. For a
+// grant it returns the page of the applications, where the grant is ended.
 func keyPage(_ string, data []byte) (Page, error) {
 	var f QuotaFacts
 	err := json.Unmarshal(data, &f)

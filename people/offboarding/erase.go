@@ -121,7 +121,7 @@ func Erase(ctx context.Context, c *app.Call, in access.ByID, seen counted) (acce
 	if err := seen.mayErase(ctx, c, tenants, p.ID); err != nil {
 		return p, err
 	}
-	// The order of locks is that of docs/decisions/0020: endpoints, turns, notices.
+	// The order of locks follows docs/decisions/0020: endpoints, turns, notices.
 	endpoints, err := webhook.DeleteOf(ctx, c, p.ID, tenants[0].number, tenants[1].number)
 	if err != nil {
 		return p, err
@@ -176,13 +176,13 @@ const (
 	selectShorts = `select substr(kid, 1, 8) from api_keys where principal_id = $1
 		union select substr(previous_kid, 1, 8) from api_keys where principal_id = $1 and previous_kid is not null`
 	// The lines of one key, or of a person's sessions, are changed in pieces along an
-	// index. Those of refused calls lack the principal.
+	// index. Lines of refused calls lack the principal.
 	selectLine = `select at, request_id from request_log where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4)
 		order by at, request_id limit 1 offset $5`
 	clearLines = `update request_log set address = '' where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4)
 		and (at, request_id) <= ($5, $6) and principal_id in ($7, '')`
 	clearRest = `update request_log set address = '' where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4) and principal_id in ($5, '')`
-	// The lines of the person's acts, and those of refused sign-ins, which have no caller.
+	// The lines of the person's acts, and of refused sign-ins, which have no caller.
 	clearActs = `update audit_lines set address = '' where organization = $1 and id in (
 		select id from audit_lines where organization = $1 and (principal = $2 or principal = '' and target = $2) and address <> '' limit $3)`
 	// The lines that tell the networks of the person's keys.
@@ -218,7 +218,7 @@ func (w *Worker) erase(ctx context.Context, j *job.Job) error {
 		shorts, err = db.Values[string](ctx, tx, selectShorts, of.ID)
 		return err
 	})
-	for _, short := range append(shorts, id.Short(of.ID)) { // the last one is that of the sessions
+	for _, short := range append(shorts, id.Short(of.ID)) { // the last one stands for the sessions
 		if err == nil {
 			err = w.clear(ctx, j, of.ID, short)
 		}

@@ -67,7 +67,7 @@ type Handover struct {
 	FinishedAt clock.Micros `json:"finishedAt"`
 	// Job is the kind of the jobs that do the work, as kartei jobs shows it.
 	Job string `json:"job"`
-	// Parts are the part of the organization and that of its sandbox.
+	// Parts are the organization's part and its sandbox's part.
 	Parts []Part `json:"parts"`
 }
 

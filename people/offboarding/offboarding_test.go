@@ -277,8 +277,8 @@ func TestHandOverOfLastAdmin(t *testing.T) {
 	})
 }
 
-// audited checks the line of the act in the audit log, and those of the end of
-// its parts.
+// audited checks the line of the act in the audit log, and the lines about the
+// end of its parts.
 func audited(t *testing.T, o *apitest.Office, from, to string) {
 	t.Helper()
 	page := must[access.List[audit.Line]](t, o, "audit.list", settings.AuditInput{Target: from})
@@ -594,8 +594,8 @@ func (l *leaver) staysErased(t *testing.T, admin *apitest.Client) {
 	admin.Do("PATCH", "/contacts/"+l.contact, `{"ownerId":"`+l.Principal+`"}`, "If-Match", "*").Want(422)
 }
 
-// leavesLinesWithoutAddress counts the lines of both logs: those of the person stay,
-// and tell no address.
+// leavesLinesWithoutAddress counts the lines of both logs: the person's lines stay, and
+// tell no address.
 func (l *leaver) leavesLinesWithoutAddress(t *testing.T) {
 	t.Helper()
 	if n := count(t, l.Office, `select count(*) from audit_lines where principal = $1 and address <> ''`, l.Principal); n > 0 {

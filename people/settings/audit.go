@@ -14,7 +14,7 @@ type AuditInput struct {
 	Organization string `json:"organizationId,omitempty"`
 	// Who is the id of a user or a service account, or the word operator.
 	Who string `json:"who,omitempty"`
-	// Word is that of an act, for example key.create, or its first part, for
+	// Word is an act's word, for example key.create, or its first part, for
 	// example key.
 	Word string `json:"word,omitempty"`
 	// Target is the id of the target.

@@ -10,8 +10,8 @@ import (
 	"kartei/people/notify"
 )
 
-// ListBell returns entries of bells, the newest first. A person sees their own,
-// the operator those of all.
+// ListBell returns entries of bells, the newest first. A person sees their own
+// entries, the operator everybody's.
 func ListBell(ctx context.Context, c *app.Call, in notify.BellInput) (access.List[notify.Entry], error) {
 	o, err := Organization(ctx, c, in.Organization)
 	if err != nil {

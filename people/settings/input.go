@@ -129,8 +129,8 @@ func (f *faults) scopes(field string, scopes []string) []string {
 }
 
 // The widest networks that a key may be bound to. Wider ones are no
-// restriction: an IPv4 /8 and an IPv6 /16 exceed those of any single network
-// operator.
+// restriction: an IPv4 /8 and an IPv6 /16 exceed any single network operator's
+// networks.
 const (
 	widestIPv4 = 8
 	widestIPv6 = 16

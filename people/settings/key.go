@@ -150,8 +150,8 @@ func gainOf(word app.Gained, organization int64, key, owner string) app.Gain {
 	return app.Gain{Word: word, ID: key, Organization: organization, Principal: owner}
 }
 
-// noteKey records a change in the audit log. The name is hidden, because it may
-// contain that of a person.
+// noteKey records a change in the audit log. The key's name is hidden, because it
+// may contain a person's name.
 func noteKey(c *app.Call, before, after KeyInfo) {
 	c.Audit.Hidden("name", before.Name != after.Name)
 	c.Audit.Changed("networks", texts(before.Networks), texts(after.Networks))
@@ -286,7 +286,7 @@ type FindKeys struct {
 	Principal string `json:"principalId,omitempty"`
 }
 
-// ListKeys lists keys; for a live organization, also those of its sandbox.
+// ListKeys lists keys; for a live organization, also the keys of its sandbox.
 // Callers who do not administer the organization see their own.
 func ListKeys(ctx context.Context, c *app.Call, in FindKeys) (access.List[KeyInfo], error) {
 	organization, err := within(ctx, c, in.Organization)

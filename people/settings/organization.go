@@ -132,7 +132,7 @@ func ListOrganizations(ctx context.Context, c *app.Call, p access.Page) (access.
 type ShownOrganization struct {
 	access.OrganizationInfo
 	// Keys counts the keys that are bound to the organization and neither revoked nor
-	// expired, WritingKeys those of them that may write.
+	// expired. WritingKeys counts the keys among them that may write.
 	Keys        int64 `json:"keys"`
 	WritingKeys int64 `json:"writingKeys"`
 }

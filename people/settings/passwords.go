@@ -66,8 +66,8 @@ func (f *faults) checkPasswords(ctx context.Context, c *app.Call, before, o acce
 	return err
 }
 
-// setPasswords stores who signs in by password. Sessions that began by one end, but
-// those of the caller and of the admin for emergencies.
+// setPasswords stores who signs in by password. If passwords are off, sessions that began
+// by one end, except the sessions of the caller and of the admin for emergencies.
 func setPasswords(ctx context.Context, c *app.Call, before, o access.OrganizationInfo) error {
 	if before.Passwords == o.Passwords && before.PasswordAdmin == o.PasswordAdmin {
 		return nil

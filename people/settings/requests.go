@@ -23,8 +23,8 @@ func FlushRequests[In any](ctx context.Context, c *app.Call, _ In) (struct{}, er
 }
 
 // ListRequests returns calls of the request log, the newest first. Callers who do not
-// administer the organization see those of their own keys, and of applications that act
-// for them; by its id also a call of their own session.
+// administer the organization see the calls of their own keys, and of applications that
+// act for them. By its id they also see a call of their own session.
 func ListRequests(ctx context.Context, c *app.Call, in requestlog.QueryInput, _ struct{}) (requestlog.QueryOutput, error) {
 	ids, err := logged(ctx, c, in.Organization)
 	if err != nil {

@@ -28,8 +28,8 @@ type KeyTerms struct {
 	Scopes []string `json:"scopes"`
 	// Versions are those that a key may pin, the current one first.
 	Versions []string `json:"versions"`
-	// Limits are those of each key alone on calls that write; empty if limits are not
-	// enforced.
+	// Limits are the limits of each key alone on calls that write; empty if limits are
+	// not enforced.
 	Limits []PolicyLeft `json:"limits"`
 }
 

@@ -44,11 +44,11 @@ type UsageInput struct {
 type Usage struct {
 	From  clock.Micros `json:"from"`
 	Until clock.Micros `json:"until"`
-	// Calls are those of keys. Deliveries are the attempts at webhook endpoints.
+	// Calls are the calls of keys. Deliveries are the attempts at webhook endpoints.
 	Calls      Series `json:"calls"`
 	Deliveries Series `json:"deliveries"`
-	// Metered says whether limits are enforced. Limits are those of the key, or of the
-	// keys with the most calls.
+	// Metered says whether limits are enforced. Limits are the limits of the key, or of
+	// the keys with the most calls.
 	Metered bool        `json:"metered"`
 	Limits  []KeyLimits `json:"limits"`
 }
@@ -83,7 +83,7 @@ type Subject struct {
 	// Name and PrincipalID are empty for an endpoint that was deleted.
 	Name        string `json:"name"`
 	PrincipalID string `json:"principalId"`
-	// KidShort and Environment are those of a key.
+	// KidShort and Environment are a key's, and empty for an endpoint.
 	KidShort    string `json:"kidShort,omitempty"`
 	Environment string `json:"environment,omitempty"`
 	// LimitedAt is the last hour in which a call was refused with 429; null if none was.

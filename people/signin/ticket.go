@@ -42,7 +42,7 @@ const (
 	Address Kind = "address"
 )
 
-// Lifetimes of tickets: of those of a page, and of those that are mailed.
+// The lifetimes of a page's tickets, and of tickets that are mailed.
 const (
 	PageLifetime  = 10 * time.Minute
 	ResetLifetime = 30 * time.Minute

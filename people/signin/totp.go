@@ -17,7 +17,7 @@ import (
 const (
 	totpStep   = 30 * time.Second
 	totpDigits = 1_000_000
-	// totpSecret is the size of a secret: that of the hash (RFC 4226, section 4).
+	// totpSecret is the size of a secret in bytes: the hash's size (RFC 4226, section 4).
 	totpSecret = 20
 )
 
@@ -38,8 +38,8 @@ func TOTP(secret []byte, at time.Time) string {
 	return totp(secret, at.Unix()/int64(totpStep/time.Second))
 }
 
-// CheckTOTP reports whether a code is that of now, of the step before or of the
-// next one, and returns its step. A code of the last used step or of an earlier
+// CheckTOTP reports whether a code belongs to the current step, the step before or
+// the next one, and returns its step. A code of the last used step or of an earlier
 // one is refused, so that nobody who has seen a code can use it.
 func CheckTOTP(secret []byte, code string, now clock.Micros, last int64) (step int64, ok bool) {
 	code = strings.Join(strings.Fields(code), "")

@@ -18,7 +18,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// CloseIdleConnections closes those of the transport.
+// CloseIdleConnections closes the transport's idle connections.
 func (b bounded) CloseIdleConnections() {
 	if c, is := b.RoundTripper.(interface{ CloseIdleConnections() }); is {
 		c.CloseIdleConnections()

@@ -25,9 +25,9 @@ func Download(ctx context.Context, c *app.Call, in app.ByID) (app.File, error) {
 
 // File is the file of a document, for code that reads it itself.
 type File struct {
-	// ID is that of the document.
+	// ID is the document's id.
 	ID string
-	// Name is that for whoever stores it.
+	// Name is the file name for whoever stores it.
 	Name string
 	// Stored is the name in the store of files.
 	Stored string

@@ -455,7 +455,7 @@ func (m *modelled) intact(t *rapid.T) {
 	}
 }
 
-// complete checks that the files are those of the documents and sessions.
+// complete checks that the store has the files of the documents and sessions, and no others.
 func (m *modelled) complete(t *rapid.T) {
 	staged := 0
 	for _, s := range m.sessions {

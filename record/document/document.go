@@ -233,7 +233,7 @@ func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {
 	return nil
 }
 
-// Words returns the words of a document besides those of its content. Its name
+// Words returns the words of a document without the words of its content. Its name
 // has the lowest rank, both as a whole and cut at the separators of file names.
 func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
@@ -246,8 +246,9 @@ func (f *Fields) Words() *search.Document {
 	return d
 }
 
-// WithContent returns those of the named documents whose content fits, by its words as
-// search.Document writes them. The caller sees the documents.
+// WithContent returns the ids of the named documents whose content fits. Each other
+// document gives an empty text. fits gets the words of the content as search.Document
+// writes them. The caller sees the documents.
 func WithContent(ctx context.Context, c *app.Call, names []string, fits func(words string) bool) (list []string, err error) {
 	if len(names) == 0 {
 		return nil, nil

@@ -33,7 +33,7 @@ type PageInput struct {
 type Page struct {
 	Page  int `json:"page"`
 	Pages int `json:"pages"`
-	// Width and Height are those of the picture, in pixels.
+	// Width and Height are the picture's, in pixels.
 	Width       int    `json:"width"`
 	Height      int    `json:"height"`
 	ContentType string `json:"contentType,omitempty"`

@@ -8,8 +8,8 @@ import (
 	"kartei/record/search"
 )
 
-// FuzzAround checks that the part of a long text around its first mark is text, that it
-// is short, and that its marks are those of the text.
+// FuzzAround checks the part of a long text around its first mark. The part is text and
+// short, and it has the same marks as the text.
 func FuzzAround(f *testing.F) {
 	for _, s := range [][2]string{
 		{"Heizung", strings.Repeat("Langer Vorspann. ", 20) + "Die Heizung wird angestellt. " + strings.Repeat("Und so weiter. ", 20)},

@@ -82,8 +82,8 @@ func (d *draft) title(text *string) {
 	}
 }
 
-// in notes the country of the record's telephone numbers. Germany is that of a record
-// without one: an area code of another country would only be cut at another place.
+// in notes the country of the record's telephone numbers. A record without a country gets
+// Germany: an area code of another country would only be cut at another place.
 func (d *draft) in(a *record.Address) {
 	if d.country = "DE"; a != nil && a.Country != nil {
 		d.country = *a.Country

@@ -34,7 +34,7 @@ type ExportInput struct {
 	// Chosen is the number of records that were chosen one by one. Without it all
 	// records count that fit.
 	Chosen int64 `json:"chosen,omitempty"`
-	// Q and Filters are those of the list, by the names of its parameters.
+	// Q and Filters are the list's, by the names of its parameters.
 	Q       string            `json:"q,omitempty"`
 	Filters map[string]string `json:"filters,omitempty"`
 }

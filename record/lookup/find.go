@@ -179,7 +179,7 @@ func (in *FindInput) check() (limit int, err error) {
 	return cmp.Or(in.Limit, usualHits), nil
 }
 
-// letters narrow a search: those of the German words, and of the English ones.
+// letters narrow a search to a family. They stand for the German and the English words.
 var letters = map[string]string{
 	"k": "contacts", "c": "contacts", "f": "companies", "o": "companies",
 	"a": "tasks", "t": "tasks", "d": "documents",

@@ -46,15 +46,15 @@ type Hit struct {
 
 // Fact is a member of a record in a line. Times are texts as in the API.
 type Fact struct {
-	// Name is the member's name, for example phone. A member of the address has
-	// that of the address.
+	// Name is the member's name, for example phone. Members of the address have
+	// the name address.
 	Name string `json:"name"`
 	// ID is the id of a record that the member names. Text is the title of it.
 	ID string `json:"id,omitempty"`
 	// Text is the member, or the part of a long one around its first mark.
 	Text string `json:"text"`
-	// Marks are parts of the text in UTF-8: their first byte, and that after the
-	// last one.
+	// Marks are parts of the text in UTF-8: their first byte, and the byte after
+	// their last one.
 	Marks []search.Span `json:"marks,omitempty"`
 }
 

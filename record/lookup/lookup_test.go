@@ -315,7 +315,7 @@ func TestFindThings(t *testing.T) {
 		endpoint := me.Do("POST", "/webhook_endpoints", map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Text("id")
 		event := me.Do("GET", "/events?limit=1", nil).Want(200).Data()[0]["id"].(string)
 		me.Document("Brief.txt", "text/plain", []byte("Guten Tag"))
-		// The office's clock is not that of the ids.
+		// The ids tell the time of another clock than the office's.
 		if err := o.Log.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ type SimilarInput struct {
 	Family string `json:"family"`
 	// ID is the record that the form changes. It is left out.
 	ID string `json:"id,omitempty"`
-	// FirstName and LastName are those of a contact, Name is that of a company.
+	// FirstName and LastName are a contact's names, and Name is a company's.
 	FirstName string   `json:"firstName,omitempty"`
 	LastName  string   `json:"lastName,omitempty"`
 	Name      string   `json:"name,omitempty"`

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// corpus makes contacts like those of a German office. Names, cities and
+// corpus makes contacts as a German office has them. Names, cities and
 // companies follow Zipf's law: the frequency of the n-th is proportional to
 // 1/n. The same number always gives the same contact.
 type corpus struct {

@@ -364,7 +364,7 @@ func (w *world) search(t testing.TB, rt *rapid.T) {
 	}
 }
 
-// searchEach compares the hits of several words at once with those of each word.
+// searchEach compares the hits of several words at once with the hits of each word alone.
 func (w *world) searchEach(t testing.TB, rt *rapid.T) {
 	t.Helper()
 	var queries []Query

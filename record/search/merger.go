@@ -13,8 +13,8 @@ import (
 )
 
 // Merger packs and merges after the commit of a Put that found work. Its
-// transactions queue like those of other writers, so it never falls behind
-// them.
+// transactions queue like the transactions of other writers, so it never falls
+// behind them.
 //
 // It also finishes merges after some time without a Put. So after a large
 // import a search opens as few segments as possible.

@@ -60,7 +60,7 @@ func BenchmarkInOrder(b *testing.B) {
 	})
 }
 
-// The rating of a record equals that of a walk over all its words.
+// A walk over all words of a record gives the same rating.
 func TestRateIsOfAllWords(t *testing.T) {
 	seed.Check(t, func(rt *rapid.T) {
 		list, q := drawDocument(rt).postings(), drawQuery(rt)

@@ -260,7 +260,7 @@ type key struct {
 	Score int `json:"s"`
 	// Longer is how many words were found only as a prefix of a longer one.
 	Longer int `json:"l"`
-	// Position is that of the record; newer records have lower ones.
+	// Position is the record's position; newer records have lower ones.
 	Position int64 `json:"p"`
 }
 

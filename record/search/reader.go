@@ -26,7 +26,7 @@ func Open(ctx context.Context, tx db.Tx, s Scope) (*Reader, error) {
 var quick = bounds{few: 250, rare: 1000, walk: 500, count: 2000, step: 250, bytes: 1 << 20}
 
 // First returns the best hits of a query, at most limit. more says that there are
-// others, or may be: the work is bounded more tightly than that of Find.
+// others, or may be: the work is bounded more tightly than in Find.
 func (r *Reader) First(q Query, limit int) (ids []string, more bool, err error) {
 	if q.Empty() || limit <= 0 {
 		return nil, false, nil
@@ -35,8 +35,8 @@ func (r *Reader) First(q Query, limit int) (ids []string, more bool, err error) 
 	return hits.IDs, hits.More, err
 }
 
-// FirstOfEach returns what First does for each of several queries of one whole word, like
-// those of Numbers. It asks for all of them at once.
+// FirstOfEach returns the hits of First for each of several queries. Each query is one
+// whole word, like the queries that Numbers returns. It asks for all of them at once.
 func (r *Reader) FirstOfEach(queries []Query, limit int) ([][]string, error) {
 	lists := make([][]string, len(queries))
 	if len(queries) == 0 || limit <= 0 {

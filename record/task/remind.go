@@ -238,7 +238,7 @@ type wishes struct {
 	zone      *time.Location
 }
 
-// usualZone is that of people who have chosen none, as package account has it.
+// usualZone is the time zone of people who have chosen none, as package account has it.
 const usualZone = "Europe/Berlin"
 
 func wishesOf(ctx context.Context, tx db.Tx, p *access.PrincipalInfo) (w wishes, err error) {

@@ -40,12 +40,12 @@ func GetTerms(_ context.Context, c *app.Call, _ struct{}) (Terms, error) {
 
 // Ticket is what a person may send for a session.
 type Ticket struct {
-	// Name is that of the bytes in the store.
+	// Name is the name of the bytes in the store.
 	Name        string `json:"name"`
 	Size        int64  `json:"size"`
 	ContentType string `json:"contentType"`
 	SHA256      string `json:"sha256"`
-	// Credential is that of the caller.
+	// Credential is the id of the caller's credential.
 	Credential string `json:"credential"`
 	// Operation already makes a document of the file. No bytes are taken then.
 	Operation string `json:"operation"`

@@ -20,7 +20,7 @@ const (
 )
 
 // Store keeps bytes under names. Names are slash-separated: the staged bytes of
-// an upload session have "uploads/<organization>/<id>", those of a document
+// an upload session have "uploads/<organization>/<id>", the bytes of a document
 // "files/<organization>/<id>". The organization is a number, so a name holds no
 // personal data.
 //

@@ -247,8 +247,8 @@ func forward(t *testing.T, w http.ResponseWriter, r *http.Request) {
 	}}).ServeHTTP(w, r)
 }
 
-// Sweep removes Kartei's own unfinished uploads from a bucket, and leaves those
-// of other programs.
+// Sweep removes Kartei's own unfinished uploads from a bucket, and leaves the
+// uploads of other programs.
 func TestSweepBucket(t *testing.T) {
 	for what, prefix := range map[string]string{"with a prefix": "kartei/", "without": ""} {
 		t.Run(what, func(t *testing.T) {

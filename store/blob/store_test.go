@@ -309,8 +309,8 @@ func TestPutTogether(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		contents := [][]byte{content(70_000), content(150_000)}
 		if _, bucket := s.(*S3); bucket {
-			// The gateway of the tests looks up the length and the ETag of an object before
-			// it opens the file (versitygw 1.8.0), so it may name those of the former one.
+			// The gateway of the tests looks up the length and the ETag of an object before it
+			// opens the file (versitygw 1.8.0). So it may name the former object's.
 			contents[1] = content(70_000)
 			slices.Reverse(contents[1])
 		}

@@ -115,9 +115,9 @@ type Tx interface {
 	// so it costs no extra round trip. In a Read only the first statement
 	// carries it; the others follow that one.
 	Expect(ctx context.Context, query string, want int64) error
-	// Snapshot makes all later statements of a Read see the same snapshot, that
-	// of the first of them. It costs one more round trip to PostgreSQL. Inside
-	// Write it does nothing.
+	// Snapshot makes all later statements of a Read see the snapshot of the first
+	// of them. It costs one more round trip to PostgreSQL. Inside Write it does
+	// nothing.
 	Snapshot(ctx context.Context) error
 	// Dialect returns the SQL fragments in which the two engines differ.
 	Dialect() *Dialect

@@ -62,7 +62,7 @@ func Tuples(rows [][]any) string {
 	return string(b)
 }
 
-// Dialects returns those of both engines, for statements that are built in
+// Dialects returns the dialects of both engines, for statements that are built in
 // advance.
 func Dialects() []*Dialect { return []*Dialect{sqliteDialect, postgresDialect} }
 

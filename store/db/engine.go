@@ -30,8 +30,8 @@ type Server interface {
 	// Config returns a configuration for connections outside the pools, which
 	// the caller may change. Its ConnString is the URL of Open, completed (see
 	// readPostgres). It has none of the timeouts of calls: 10 seconds a
-	// statement are too short for a migration. Errors of such connections are
-	// those of pgx: see MapError.
+	// statement are too short for a migration. Such connections return pgx's
+	// errors: see MapError.
 	Config() *pgx.ConnConfig
 	// Pooled reports whether the connections lead through a transaction pooler.
 	// They have no sessions then, and so no locks that outlast a transaction.

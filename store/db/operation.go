@@ -15,7 +15,7 @@ type operation struct {
 	f func(Tx) error
 	// alone, instead of f, runs outside any transaction (SQLite).
 	alone func(*sqlite.Conn) error
-	// span is that of the caller's transaction, or nil.
+	// span is the span of the caller's transaction, or nil.
 	span     *trace.Span
 	state    atomic.Int32
 	messages []message // of NotifyLocal (SQLite)

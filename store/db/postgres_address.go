@@ -94,8 +94,8 @@ func (a *postgresAddress) clear() bool {
 }
 
 // verify requires every host to prove its identity. Without a file of
-// authorities those of the system are used. libpq (16 or later) needs a
-// parameter for that.
+// authorities it uses the system's. libpq (16 or later) needs a parameter for
+// that.
 func (a *postgresAddress) verify() (err error) {
 	a.verified = true
 	added := "sslmode=verify-full"

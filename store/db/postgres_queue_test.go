@@ -94,7 +94,7 @@ func increasing(t *testing.T, d db.DB) (transactions int) {
 }
 
 // Waiting changes of one organization are committed together. Its clock
-// advances even if that of the machine stands still or jumps back.
+// advances even if the machine's clock stands still or jumps back.
 func TestQueueIsCommittedTogether(t *testing.T) {
 	d := lineData(t)
 	var all []func(db.Tx) error

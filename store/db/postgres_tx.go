@@ -38,7 +38,7 @@ type pgTx struct {
 	// assumption is the condition of the last pending statement, if that only
 	// checks assumptions.
 	assumption string
-	// organization is that of WriteIn; tick is its last known tick.
+	// organization is the organization of WriteIn, tick its last known tick.
 	organization int64
 	tick         clock.Micros
 	// holds is the organization whose clock was last assumed to exist.

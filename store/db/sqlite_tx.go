@@ -15,9 +15,9 @@ var (
 	errReadOnly = errors.New("db: Exec, Queue or Lock inside Read")
 )
 
-// liteTx runs statements on one SQLite connection. Its rules are those of
-// PostgreSQL, so that code that works here also works there. A failed statement
-// ends the transaction, and only one result is open at a time.
+// liteTx runs statements on one SQLite connection. Its rules are PostgreSQL's, so
+// that code that works here also works there. A failed statement ends the
+// transaction, and only one result is open at a time.
 type liteTx struct {
 	conn  *sqlite.Conn
 	write bool

@@ -149,7 +149,7 @@ func (p *plain) end(does func(r *Runner, h *Handler, j *Job) error, then func(r 
 	}
 	j := new(Job)
 	*j = *rapid.SampledFrom(p.held).Draw(p.T, "job")
-	j.ended = false // a claim may be used twice, like that of a process that was thought dead
+	j.ended = false // a claim may be used twice, as by a process that was thought dead
 	r := p.rows[p.name(j)]
 	mine := r != nil && r.state == "running" && r.claim == j.claim
 	h := &Handler{Kind: modelKind, Attempts: modelAttempts, GaveUp: func(_ context.Context, tx db.Tx, _ *Job, _ error) error {

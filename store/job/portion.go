@@ -14,8 +14,8 @@ import (
 // transaction then takes about four milliseconds, on a slow machine too.
 type Portion struct {
 	// Most is the highest number, Least the lowest one: zero means 5. On SQLite many
-	// transactions share a commit, so its time is not only that of one, and Least bounds
-	// how small that makes it.
+	// transactions share a commit, so the time of one includes the time of others. Least
+	// bounds how far this lowers the number.
 	Most, Least int
 	next        int
 }

@@ -61,8 +61,8 @@ const (
 // Options configure a Runner. The zero value is valid.
 type Options struct {
 	// Workers is the number of jobs that run at once; zero means 8.
-	// PerOrganization bounds those of one organization; zero means fewer than
-	// half of Workers.
+	// PerOrganization bounds the jobs of one organization; zero means fewer
+	// than half of Workers, but at least 1.
 	Workers, PerOrganization int
 	Logger                   *slog.Logger
 	// Observe receives the end of each claim.
@@ -492,8 +492,8 @@ func (r *Runner) settle(ctx context.Context, h *Handler, j *Job, err error, stop
 	return Again, r.put(ctx, j, "waiting", j.Attempt, r.pause(h, j.Attempt), reason(err), f)
 }
 
-// levelOf returns the level of an error: that of details if the database is away, which
-// db.Writes reports.
+// levelOf returns the level of an error. It is the debug level if the database is away,
+// because db.Writes reports that.
 func levelOf(err error, level slog.Level) slog.Level {
 	if errors.Is(err, db.ErrUnavailable) {
 		return slog.LevelDebug

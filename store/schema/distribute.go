@@ -254,7 +254,7 @@ func (c *cluster) distribute(ctx context.Context, tables []Table, dry bool, tell
 // local, each after the tables that it references. It fails if a table was
 // distributed in another way.
 func (c *cluster) spreading(tables []Table) ([]string, error) {
-	// All rows of an organization are on one server, next to those of the
+	// All rows of an organization are on one server, next to its rows in the
 	// anchor.
 	anchor := ""
 	for _, t := range tables {

@@ -16,8 +16,8 @@ type Table struct {
 	Columns []Column
 	// Key holds the columns of the primary key, in its order.
 	Key []string
-	// Uniques holds the columns of each unique index, Foreign those of each
-	// foreign key.
+	// Uniques holds the columns of each unique index, Foreign the columns of
+	// each foreign key.
 	Uniques, Foreign [][]string
 	// Refers names the tables that foreign keys reference, without the table
 	// itself.
@@ -37,8 +37,7 @@ func (t *Table) Spread() bool {
 }
 
 // describing holds the queries that describe an engine's tables. Each returns
-// the name of the table first; the order of the rows is that of the
-// description.
+// the name of the table first, and the rows in the order of the description.
 var describing = map[string]struct{ columns, keys, uniques, foreign string }{
 	"sqlite": {
 		columns: `select t.name, c.name, lower(c.type) from sqlite_schema t join pragma_table_xinfo(t.name) c
@@ -68,8 +67,8 @@ var describing = map[string]struct{ columns, keys, uniques, foreign string }{
 	},
 }
 
-// Tables describes all tables but that of the migrations. A table comes after
-// those that it references; otherwise they are sorted by name.
+// Tables describes all tables except the table of the migrations. A table comes
+// after the tables that it references; otherwise they are sorted by name.
 func Tables(ctx context.Context, d db.DB) ([]Table, error) {
 	byName := map[string]*Table{}
 	err := d.Read(ctx, func(tx db.Tx) error {

@@ -10,9 +10,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// Every table but those of schema.Whole leads with the organization, and so do all
-// unique indexes and foreign keys. So a cluster can distribute the rows by it
-// and check each on one server.
+// Every table that is not in schema.Whole leads with the organization, and so do its
+// unique indexes and foreign keys. So a cluster can distribute the rows by it and
+// check each on one server.
 func TestSchemaSpreadsByOrganization(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		tables, err := schema.Tables(context.Background(), d)

@@ -20,7 +20,7 @@ import (
 
 // With KARTEI_TEST_DOOR=batch, the calls of clients travel as parts of a batch
 // if they can, between two other parts. The answer for the test is made from
-// those of the part and of the batch. So any test may run this way.
+// the part's answer and the batch's answer. So any test may run this way.
 
 // Alone skips a test that counts or measures single calls if calls travel in
 // batches, or twice: by REST and some other way.

@@ -285,9 +285,9 @@ func checkProblem(codes []any, found bool, problem map[string]any, status int, h
 	return wrong
 }
 
-// template finds the operation of a request, and returns its path; HEAD has that of
-// GET. Fixed words take precedence over {id}. Methods are case-sensitive (RFC 9110,
-// section 9.1).
+// template finds the operation of a request, and returns its path. HEAD has GET's
+// operation. Fixed words take precedence over {id}. Methods are case-sensitive
+// (RFC 9110, section 9.1).
 func (c *contract) template(method, path string) (string, bool) {
 	if method != strings.ToUpper(method) {
 		return "", false

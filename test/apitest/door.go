@@ -43,7 +43,7 @@ type Way struct {
 
 // Stage is a stage that treats a call of the way and one of REST differently.
 type Stage struct {
-	// Name is that of the stage, Reason says why the two differ.
+	// Name is the name of the stage. Reason says why the two calls differ.
 	Name, Reason string
 	// differs reports whether the stage treats a request differently. It is nil for a
 	// stage that no answer shows.

@@ -72,7 +72,7 @@ type Office struct {
 	API      *api.API
 	Log      *requestlog.Log
 	Handler  http.Handler
-	// ID is the id of the live organization, SandboxID that of its sandbox.
+	// ID is the id of the live organization, SandboxID the id of its sandbox.
 	ID, SandboxID string
 	// Logged has the operator's log of all replicas.
 	Logged *Logged
@@ -120,7 +120,7 @@ func Replicas(n int) Option { return func(o *options) { o.replicas = n } }
 // Silent takes the mail server away.
 func Silent() Option { return func(o *options) { o.silent = true } }
 
-// Costly makes passwords as costly as those of the product.
+// Costly makes passwords as costly as in the product.
 func Costly() Option { return func(o *options) { o.costly = true } }
 
 // Metered makes the limits count, with other numbers for some of them. It uses
@@ -148,7 +148,7 @@ func Transfers(most, each int) Option {
 // Documents sets what reads the documents of applications.
 func Documents(d *grant.Documents) Option { return func(o *options) { o.documents = d } }
 
-// Versions sets the versions that are served instead of those of production.
+// Versions sets the versions that are served instead of production's versions.
 func Versions(v ...api.Version) Option { return func(o *options) { o.versions = v } }
 
 // New opens an office on d, which must be migrated. It is closed with the test.
@@ -311,8 +311,8 @@ func (o *Office) Replica(d db.DB, clocks ...*clock.Fake) *Office {
 	return &r
 }
 
-// Organization makes a further organization. It returns its id and that of its
-// sandbox.
+// Organization makes a further organization. It returns its id and its sandbox's
+// id.
 func (o *Office) Organization(name string) (live, sandbox string) {
 	o.Helper()
 	info, err := o.Operator.CreateOrganization(context.Background(), settings.NewOrganization{

@@ -42,10 +42,10 @@ var BySession = &Way{
 	},
 }
 
-// cursors holds the cursors of keys by those of sessions. A cursor belongs to its
-// version. That of a session has a twin only if both read the same page: others
-// may write between the two reads. Without a twin it is in the map with an empty
-// text, and the page behind it is not compared.
+// cursors holds the key's cursor for each session's cursor. A cursor belongs to its
+// version. A session's cursor has a twin only if both read the same page: others
+// may write between the two reads. A cursor without a twin is in the map with an
+// empty text, and the page behind it is not compared.
 var cursors sync.Map
 
 var nextCursor = regexp.MustCompile(`"nextCursor":"([^"]+)"`)
@@ -69,7 +69,7 @@ func (w *Way) pair(byKey, bySession *Answer) {
 	cursors.Store(string(mine[1]), twin)
 }
 
-// withCursor replaces the cursor of a session by that of the key.
+// withCursor replaces a session's cursor by the key's cursor.
 func withCursor(r *http.Request) *http.Request {
 	if its, known := cursors.Load(r.URL.Query().Get("cursor")); known {
 		r.URL.RawQuery = strings.Replace(r.URL.RawQuery, r.URL.Query().Get("cursor"), its.(string), 1)
@@ -210,7 +210,7 @@ func (c *Client) bySession(k *keyCall) *Answer {
 		a.Body = nil
 	}
 	// A session has the internal version, of which no client may know anything. Its
-	// answers are those of the current one.
+	// answers equal the current version's answers.
 	current := api.Names(c.versions)[0]
 	a.Header.Set("Svc-Version", current)
 	a.Header.Set("Link", "<"+BaseURL+"/docs/openapi.json?version="+current+`>; rel="service-desc"; type="application/json"`)

@@ -26,9 +26,9 @@ func Measure(turns int, attempts []Attempt) map[string][]time.Duration {
 	return took
 }
 
-// Advantage is the probability that of one call of a and one of b, the call of
-// b is slower. At 0.5 the two cannot be distinguished; at 0 or 1 they always
-// can. It is the statistic of Mann and Whitney over the two distributions.
+// Advantage is the probability that a call of b is slower than a call of a. At 0.5
+// the two cannot be distinguished; at 0 or 1 they always can. It is the statistic
+// of Mann and Whitney over the two distributions.
 func Advantage(a, b []time.Duration) float64 {
 	b = slices.Sorted(slices.Values(b))
 	sum := 0.0

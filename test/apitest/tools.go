@@ -358,9 +358,9 @@ func (c *Client) ByTool(r *http.Request) *Answer {
 	return c.callTool(k)
 }
 
-// byTool sends a call as one of a tool. A change of any revision is repeated until it finds
-// the current one. There is no answer if a page of the tool is not the last one, and so
-// not that of the request.
+// byTool sends a call as a call of a tool. A change of any revision is repeated until it
+// finds the current one. byTool returns nil if a shortened page of the tool is not the last
+// page, because the request asked for a longer one.
 func (c *Client) byTool(k *keyCall) *Answer {
 	c.Helper()
 	a := c.callTool(k)
@@ -420,8 +420,8 @@ func (k *keyCall) rpc(tool string) []byte {
 	return append(b, `}}}`...)
 }
 
-// unwrap turns the answer of the protocol into that of REST: a result has its text, an
-// error its problem.
+// unwrap turns the protocol's answer into REST's answer. A result has the text of REST's
+// answer, an error has its problem.
 func (a *Answer) unwrap(op *api.Operation) {
 	a.Helper()
 	var r toolResult
@@ -488,8 +488,8 @@ func (a *Answer) derive(k *keyCall, op *api.Operation) {
 	case http.StatusAccepted:
 		h.Set("Location", "/v1/operations/"+a.Text("id"))
 	}
-	// A tool has always a body: that of a deletion, and of a change whose caller may not read
-	// the record, says only what was done.
+	// A tool's answer always has a body. After a deletion, or if the caller may not read the
+	// changed record, the body says only what was done.
 	done := slices.Sorted(maps.Keys(members))
 	if word := done[0]; (word == "changed" || word == "deleted") && members[word] == true && len(done) <= 3 {
 		if members["id"] != record || op.Deletes() != (word == "deleted") {

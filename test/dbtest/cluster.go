@@ -184,7 +184,7 @@ func unprivileged() (*syscall.Credential, error) {
 	return nil, &missingError{"PostgreSQL refuses to run as root, and there is no user postgres or nobody"}
 }
 
-// takeLease marks the folder as that of a living process. A new lease is locked
+// takeLease marks the folder as used by a living process. A new lease is locked
 // before it gets its name, so another process's sweep never finds it unlocked.
 func takeLease(dir string) (*os.File, error) {
 	name := filepath.Join(dir, "lease")

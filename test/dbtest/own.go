@@ -67,8 +67,8 @@ func (s *Server) URL() string { return s.c.url }
 // Dir is the server's folder. The owner of the folder runs the server.
 func (s *Server) Dir() string { return s.c.dir }
 
-// Pid is the id of the server's process, the parent of those of its
-// connections. It is 0 if the server is stopped.
+// Pid is the id of the server's process, the parent of its connections'
+// processes. It is 0 if the server is stopped.
 func (s *Server) Pid() int {
 	if s.c.running == nil {
 		return 0

@@ -88,8 +88,8 @@ func TestApplicationsSurviveKills(t *testing.T) {
 	})
 }
 
-// ofReplica returns the flags of a replica after those of the first one: it has a data
-// folder of its own, and the master key and the files of all.
+// ofReplica returns the flags that a replica adds to the first one's flags. It has a data
+// folder of its own, and shares the master key and the files.
 func ofReplica(dir string, i int) []string {
 	if i == 0 {
 		return nil
@@ -157,8 +157,8 @@ func (f *refresher) refresh(n int) error {
 	return nil
 }
 
-// persist repeats a call at any replica until it is answered. An answer is final, but for
-// those of a server that starts or ends.
+// persist repeats a call at any replica until it is answered. An answer is final, unless
+// its server is starting or ending.
 func (f *refresher) persist(call func(base string) (int, error)) error {
 	for end := time.Now().Add(waittest.Bound); ; {
 		status, err := call("http://" + f.at[f.random.IntN(len(f.at))])

@@ -128,8 +128,8 @@ func (b *bucketFront) meets(fault string, after int, do func()) {
 }
 
 // stall makes one request hang. It is the next with this method and with part
-// in its address, or in that of the object that it copies. It hangs before it
-// reaches the bucket, or halfway through its answer.
+// in its address, or in the address of the object that it copies. It hangs
+// before it reaches the bucket, or halfway through its answer.
 func (b *bucketFront) stall(method, part string, half bool) *stall {
 	s := &stall{method, part, make(chan struct{}), half}
 	b.mu.Lock()

@@ -394,7 +394,7 @@ type doorOffice struct {
 	person
 	office
 	store []string
-	// domain is that of the addresses of its people.
+	// domain is the domain of its people's addresses.
 	domain string
 	ids    map[string]string
 	// program creates the contacts of the sandbox, and receiver gets their events.

@@ -12,7 +12,7 @@ import (
 // TestErasureSurvivesKills erases an organization. The server is killed with kill -9 at
 // random times meanwhile, and the command is repeated: in the end nothing of the
 // organization is left, and another one has all of its records. KARTEI_ENTRIES is the
-// number of records of each, and KARTEI_ERASE_KILLS that of kills.
+// number of records of each, and KARTEI_ERASE_KILLS the maximum number of kills.
 func TestErasureSurvivesKills(t *testing.T) {
 	t.Parallel()
 	each := func(t *testing.T, address string, store ...string) {

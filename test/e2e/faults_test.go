@@ -306,7 +306,7 @@ func restart(t *testing.T, s *dbtest.Server) {
 }
 
 // takeConnections takes every connection of the database server, including
-// those of Kartei.
+// Kartei's.
 func takeConnections(t *testing.T, address string) (giveBack func()) {
 	t.Helper()
 	u, err := url.Parse(address)

@@ -10,8 +10,8 @@ import (
 )
 
 // TestFilesOnAFullDisk fills the disk at each step of an upload and its
-// operation. One run fills the disk of files and database, another that of
-// files alone. Refusals are retryable, and with space the client's retry
+// operation. In one run the disk holds files and database, in the other files
+// alone. Refusals are retryable, and with space the client's retry
 // succeeds. At the end each document has a file, each file a document, and
 // nothing is in progress.
 func TestFilesOnAFullDisk(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 // TestLeaving follows an office whose colleague leaves. The server is killed with
 // kill -9 at random places of the hand-over, and goes on: each record changes its owner once. Then
 // the person is erased, and a successor is invited under the same address.
-// KARTEI_ENTRIES is the number of records, and KARTEI_LEAVING_KILLS that of kills.
+// KARTEI_ENTRIES is the number of records, KARTEI_LEAVING_KILLS the number of kills.
 func TestLeaving(t *testing.T) {
 	t.Parallel()
 	each := func(t *testing.T, database string, store ...string) {

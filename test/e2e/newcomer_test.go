@@ -132,8 +132,8 @@ func deletionIsSeen(t *testing.T, full client, path, since string) {
 	}
 }
 
-// lifeIsInFeed picks the contact's events from those of the office's documents,
-// which are still being created.
+// lifeIsInFeed checks the contact's events in the feed. It leaves out the events of the
+// office's documents, which are still being created.
 func lifeIsInFeed(t *testing.T, full client, path string) {
 	t.Helper()
 	var events page[feedEntry]

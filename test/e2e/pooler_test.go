@@ -41,7 +41,7 @@ func TestThroughPgbouncer(t *testing.T) {
 	writers := h.write(6, func(ctx context.Context) { h.storm(ctx, times("KARTEI_KILLS", 3)) })
 	h.close()
 	after := h.settle()
-	for id := range before.contacts { // those of the revocations
+	for id := range before.contacts { // created by revoke
 		delete(after.contacts, id)
 		after.keys--
 	}

@@ -19,7 +19,7 @@ import (
 // at returns a client of one replica.
 func (h *cluster) at(i int) client { return client{h.TB, h.servers[i], h.office.Key} }
 
-// connect opens a connection to the database beside those of the servers.
+// connect opens a connection to the database beside the servers' connections.
 func (h *cluster) connect(t *testing.T) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), h.database)

@@ -270,10 +270,10 @@ func (r *receiver) has(events map[string]bool) {
 }
 
 // tellTimes prints the time from the commit of an event to its first attempt at
-// a healthy receiver. It does so for all events, for those away from kills, and
-// for those of the calm at the end, which must be fast. Away from a kill means
-// more than 3 s before it or half a minute after it, when a dead server's
-// leases have expired.
+// a healthy receiver. It does so for all events, for events away from kills,
+// and for events in the calm at the end. The last ones must be fast. Away from
+// a kill means more than 3 s before it or half a minute after it, when a dead
+// server's leases have expired.
 func (f *farm) tellTimes(kills []death, calm time.Time) {
 	f.Helper()
 	var all, away, last []time.Duration

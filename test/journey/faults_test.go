@@ -23,7 +23,7 @@ import (
 	"kartei/test/webtest"
 )
 
-// password is that of all people of an office in these stories.
+// password is the password of everyone in an office of these stories.
 const password = "Kornblume am Wegrand 7"
 
 // line is the line between a browser and an office. Stories cut it.

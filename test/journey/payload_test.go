@@ -55,7 +55,7 @@ var noPath = strings.NewReplacer("/", "", `\`, "")
 
 // Whatever a field holds, no page runs it, and no page sends a request for it. The
 // payloads are in every field of a record of each family, in the name of the person
-// and in that of the office.
+// and in the name of the office.
 func TestStoredPayloads(t *testing.T) {
 	whole(t)
 	o := Open(t, dbtest.SQLiteURL(t), Documents())

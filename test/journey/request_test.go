@@ -59,7 +59,7 @@ func (o *Office) program(t *testing.T, key, method, path, body string, status in
 	}
 	request = a.Header.Get("Request-Id")
 	o.awaitCount(t, `select count(*) from request_log where request_id = $1`, request)
-	// The clock of the office is not that of the ids, whose time bounds the search.
+	// The office and its ids have different clocks, and the time of an id bounds the search.
 	dbtest.Run(t, o.DB, `update request_log set at = $1 where request_id = $2`, id.Time(request).UnixMicro(), request)
 	return request, string(said)
 }

@@ -25,7 +25,7 @@ import (
 // pages, and sends forms.
 type visitor struct {
 	*Office
-	// cookie is that of the session of the principal. A stranger has none.
+	// cookie is the principal's session cookie. A stranger has none.
 	cookie    *http.Cookie
 	principal string
 }

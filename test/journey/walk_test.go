@@ -273,8 +273,8 @@ func (o *Office) weigh(t *testing.T, pages []sheet) {
 			t.Errorf("%s: %d bytes of HTML, %d of style, %d of scripts; at most %d, %d, %d", p.address,
 				sum["navigation"], sum["link"], sum["script"], most, budgetCSS, budgetScript)
 		}
-		// The pages of the settings have a style sheet beside that of all pages, which
-		// stands in the cache.
+		// The pages of the settings have a style sheet of their own. The style sheet of all
+		// pages is in the cache.
 		if i > 0 && sum["link"] > budgetSettings {
 			t.Errorf("%s, second visit: %d bytes of style, at most %d", p.address, sum["link"], budgetSettings)
 		}

@@ -60,7 +60,7 @@ func newReceiver(t *testing.T) (*receiver, Option) {
 }
 
 // ServeHTTP takes a delivery. The office has a clock of its own, so the time of the
-// signature is not compared with that of this machine.
+// signature is not compared with this machine's time.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

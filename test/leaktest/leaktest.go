@@ -9,7 +9,7 @@ import (
 )
 
 // patience is the time that goroutines have to end by themselves on a busy
-// machine, for example those of connections that are being closed. goleak alone
+// machine. A connection that is being closed has such goroutines. goleak alone
 // waits for half a second.
 const patience = time.Minute
 

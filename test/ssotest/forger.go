@@ -29,7 +29,7 @@ type Forger struct {
 	Sign func(claims []byte) string
 	// Answer answers instead of it, at an endpoint: discovery, token, keys or userinfo.
 	Answer map[string]http.HandlerFunc
-	// Nonce is that of the question.
+	// Nonce is the nonce of the authorization request.
 	Nonce string
 	// Clock is the one of its client.
 	Clock clock.Clock

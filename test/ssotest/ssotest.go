@@ -24,11 +24,11 @@ import (
 	"kartei/people/sso"
 )
 
-// ClientID and Secret are those of the instance at the provider.
+// ClientID and Secret are the instance's credentials at the provider.
 const (
 	ClientID = "kartei"
 	Secret   = "geheim-beim-anbieter"
-	// Password is the one of everybody at the provider.
+	// Password is everybody's password at the provider.
 	Password = "beim Anbieter"
 )
 

@@ -134,8 +134,8 @@ func (tab *Tab) Choose(selector string, files ...string) {
 // pause is the time between two looks at a page.
 const pause = 20 * time.Millisecond
 
-// pageText is what a failure says of a page: its address, that of the document, and
-// how this was loaded. They differ where a script changed the address.
+// pageText is what a failure says of a page: its address, the address of its document, and
+// how the document was loaded. The addresses differ if a script changed the page's address.
 const pageText = `(() => {
 	const loaded = performance.getEntriesByType("navigation")[0];
 	return location.href + " (" + loaded?.type + " of " + loaded?.name + ") " + (document.body?.innerText ?? "");
@@ -249,8 +249,8 @@ func (tab *Tab) Print(on bool) {
 	tab.must("print", func(ctx context.Context) error { return tab.media(ctx, map[bool]string{true: "print"}[on]) })
 }
 
-// Before runs a script in each page that the tab opens from now on, before those of
-// the page.
+// Before runs a script in each page that the tab opens from now on, before the page's
+// own scripts.
 func (tab *Tab) Before(script string) {
 	tab.t.Helper()
 	tab.must("add a script", func(ctx context.Context) error {

@@ -32,7 +32,7 @@ const Age = 7 * 24 * time.Hour
 const (
 	// MaxRecords bounds the records of an act.
 	MaxRecords = 500_000
-	// mostKept bounds the acts of an organization that are kept, mostOfOne those of one
+	// mostKept bounds the acts of an organization that are kept, mostOfOne the acts of one
 	// person, so that nobody takes the place of the others.
 	mostKept  = 200
 	mostOfOne = 100
@@ -175,8 +175,8 @@ type content struct {
 	Family string `json:"family"`
 	Kind   Kind   `json:"kind"`
 	Value  string `json:"value"`
-	// Q and Filters are those of the list. They are forgotten with the end of
-	// Collecting, since a search may have names.
+	// Q and Filters are the search and the filters of the list. They are forgotten
+	// with the end of Collecting, since a search may have names.
 	Q       string            `json:"q,omitempty"`
 	Filters map[string]string `json:"filters,omitempty"`
 	// Until is the tick of the last change before the act.
@@ -230,7 +230,7 @@ const (
 	countKept = `select count(*), coalesce(sum(case when principal = $2 then 1 else 0 end), 0) from bulk_acts where organization = $1`
 	selectOwn = `select ` + columns + ` from bulk_acts where organization = $1 and principal = $2 and ($3 = '' or id < $3) order by id desc limit $4`
 	selectAll = `select ` + columns + ` from bulk_acts where organization = $1 and $2 = $2 and ($3 = '' or id < $3) order by id desc limit $4`
-	// selectBefore counts the acts whose turn comes before that of another one.
+	// selectBefore counts the acts whose turn comes before another act's turn.
 	selectBefore = `select count(*) from bulk_acts where organization = $1 and state in ('running', 'undoing') and id <> $2
 		and (began_at < $3 or began_at = $3 and id < $2)`
 )

@@ -255,7 +255,7 @@ func TestUndoOneAfterTheOther(t *testing.T) {
 		}
 		first, second = d.all(bulk.Tag, "x"), d.all(bulk.Untag, "x")
 		third := d.all(bulk.Tag, "x")
-		want(t, d.act("bulk.undo", first), bulk.Undone, "changed 1 kept 1") // the tag is that of the third
+		want(t, d.act("bulk.undo", first), bulk.Undone, "changed 1 kept 1") // the tag is the third act's
 		want(t, d.act("bulk.undo", third), bulk.Undone, "changed 1 restored 1")
 		want(t, d.act("bulk.undo", second), bulk.Undone, "changed 1 restored 1")
 	})

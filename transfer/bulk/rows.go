@@ -25,7 +25,7 @@ func (r *row) enqueue(ctx context.Context, c *app.Call) error {
 type StartInput struct {
 	// Family is contacts or companies.
 	Family string `json:"family"`
-	// Q and Filters are those of the list, by the names of its parameters.
+	// Q is the search of the list. Filters are its filters, by the names of its parameters.
 	Q       string            `json:"q,omitempty"`
 	Filters map[string]string `json:"filters,omitempty"`
 	Kind    Kind              `json:"kind"`

@@ -351,7 +351,7 @@ func (x *work) workInTurn(ctx context.Context) error {
 type line struct {
 	record string
 	state  Outcome
-	// revision is that of the record after the change.
+	// revision is the record's revision after the change.
 	revision int64
 	// before is the member before the change. For a removed tag that is its place and
 	// itself; for an added one it is empty.

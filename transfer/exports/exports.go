@@ -47,11 +47,11 @@ type Begun struct {
 
 // Input is the input of the rows that begin an export.
 type Input struct {
-	// Organization is that of a contact. The operator must name it.
+	// Organization is the contact's organization. The operator must name it.
 	Organization string `json:"organizationId,omitempty"`
 	// ID is a contact, a person or service account, or an organization.
 	ID string `json:"id"`
-	// Language is that of the words in the file, de or en. Empty is the caller's.
+	// Language is the language of the words in the file, de or en. Empty is the caller's.
 	Language fault.Language `json:"language,omitempty"`
 }
 

@@ -37,8 +37,8 @@ func aboutOrganization(ctx context.Context, r *reading) ([]document.File, error)
 
 const selectPeople = access.PrincipalColumns + ` where p.organization = $1 and p.id > $2 order by p.id limit $3`
 
-// people writes the people and the service accounts. A sandbox has those of its live
-// organization.
+// people writes the people and the service accounts. For a sandbox they are the live
+// organization's.
 func people(ctx context.Context, r *reading) ([]document.File, error) {
 	list, err := db.List(ctx, r.Tx, access.ScanPrincipal, selectPeople, r.Live, r.After, logPage)
 	if err != nil {

@@ -23,16 +23,16 @@ import (
 const (
 	// page is the number of records that are read at once.
 	page = 100
-	// filesAtOnce is that of the documents whose files are read for one answer, if they
+	// filesAtOnce is the number of documents whose files are read for one answer, if they
 	// are small.
 	filesAtOnce = 25
 )
 
 // The bounds of one answer are variables for tests alone.
 var (
-	// most is that of the bytes of files.
+	// most bounds the bytes of files.
 	most int64 = 2 << 20
-	// logPage is that of the lines of logs.
+	// logPage bounds the lines of logs.
 	logPage = 500
 )
 
@@ -236,7 +236,7 @@ type family struct {
 	walk func(context.Context, *app.Call, record.Walk) ([]record.Walked, error)
 }
 
-// records writes the records of a family: all, or those of the contact.
+// records writes the records of a family: all records, or the contact's.
 func (f family) records(name string) stage {
 	return func(ctx context.Context, r *reading) ([]document.File, error) {
 		list, err := f.next(ctx, r, page)

@@ -141,7 +141,7 @@ type account struct {
 	TOTPSince clock.Micros `json:"totpSince"`
 	CreatedAt clock.Micros `json:"createdAt"`
 	Passkeys  []passkey    `json:"passkeys"`
-	// Identities are those of single sign-on.
+	// Identities are the account's identities of single sign-on.
 	Identities []identity `json:"identities"`
 	// Devices are the browsers that the account knows, each with a network.
 	Devices []device `json:"devices"`

@@ -26,7 +26,7 @@ type summary struct {
 	history   []record.Change
 	tasks     []task.Fields
 	documents []document.Fields
-	// names are those of people and service accounts, by id.
+	// names are the names of people and service accounts, by id.
 	names map[string]string
 	bytes.Buffer
 }

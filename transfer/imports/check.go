@@ -101,7 +101,15 @@ func (x *work) recall(ctx context.Context, before seen) error {
 				if l.values != nil {
 					e := x.entryOf(l.values, clock.Now(x.Clock), mayMake)
 					i := identityOf(e)
-					before.add(&i, l, l.number, "", l.record == nil)
+					was, double, idTaken := before.find(&i)
+					if idTaken && !e.firm && l.record == nil {
+						i.external = ""
+					}
+					number := l.number
+					if double {
+						number = was.number
+					}
+					before.add(&i, l, number, "", l.record == nil && (!double || was.made))
 				}
 			}
 			if err == nil && len(list) == 0 {

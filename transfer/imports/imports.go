@@ -30,13 +30,13 @@ import (
 const Age = 7 * 24 * time.Hour
 
 const (
-	// MaxSize bounds the bytes of a file, MaxPiece those of a piece.
+	// MaxSize bounds the bytes of a file, MaxPiece the bytes of a piece.
 	MaxSize  = 64 << 20
 	MaxPiece = 512 << 10
 	// MaxLines bounds the entries of a file.
 	MaxLines = 100_000
-	// mostKept bounds the imports of an organization that keep something, mostOfOne those of
-	// one person, so that nobody takes the place of the others.
+	// mostKept bounds the imports of an organization that keep something, mostOfOne the
+	// imports of one person, so that nobody takes the place of the others.
 	mostKept  = 100
 	mostOfOne = 50
 )
@@ -222,7 +222,7 @@ type content struct {
 	NotListed int              `json:"notListed,omitempty"`
 	// Groups are the names of groups of cards, by the members.
 	Groups map[string][]string `json:"groups,omitempty"`
-	// Language is that of labels in notes.
+	// Language is the language of labels in notes.
 	Language fault.Language `json:"language"`
 	// columns are the columns by their numbers in the file.
 	columns map[int]*Column
@@ -397,9 +397,9 @@ func (p progress) text() string {
 
 // Named names an import.
 type Named struct {
-	// Organization is that of the import. The operator must name it.
+	// Organization is the import's organization. The operator must name it.
 	Organization string `json:"organizationId,omitempty"`
-	// Principal is whose rights the step has, if the operator calls: by default those of
+	// Principal is whose rights the step has if the operator calls. Empty is the person
 	// who began the import.
 	Principal string `json:"principalId,omitempty"`
 	ID        string `json:"id"`
@@ -449,7 +449,7 @@ func organizationOf(ctx context.Context, c *app.Call, name string) (int64, error
 	return o.Number, err
 }
 
-// person returns whose rights a step has: the caller's, or those of the principal for
+// person returns the actor whose rights a step has: the caller, or the principal for
 // whom the operator acts.
 func person(ctx context.Context, c *app.Call, organization int64, principal string) (*access.Actor, error) {
 	if !isOperator(c) {

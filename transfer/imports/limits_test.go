@@ -63,8 +63,8 @@ func (d desk) used(o *apitest.Office) string {
 	return strings.Join(append(person.used(), key.used()...), ", ")
 }
 
-// An import and its undoing are free of all limits but that of clicks: no record counts,
-// neither for a key and the organization nor for what a person may delete and read.
+// An import and its undoing are free of all limits except the limit of clicks. No record
+// counts, neither for a key and the organization nor for what a person may delete and read.
 func TestFreeOfLimits(t *testing.T) {
 	const contacts = 60
 	dbtest.Each(t, func(t *testing.T, d db.DB) {

@@ -410,7 +410,7 @@ func (e *entry) show(i item) {
 	}
 }
 
-// tag sets the tags: those of the file and those of the whole import.
+// tag sets the tags of the file and of the whole import.
 func (e *entry) tag(more []string) {
 	var list []string
 	add := func(i item) {

@@ -145,12 +145,13 @@ type seen map[sum][]sighting
 // sighting is an entry that came before. Its identity has no keys but the external id.
 type sighting struct {
 	identity
-	// line is that of the entry, file the name of its file, number its number among all.
+	// line is the line of the entry, file the name of its file, number its number among all.
 	line, number int64
 	file         string
 	// record is the contact of the entry, within one transaction.
 	record string
-	// made says that an entry of the file made the contact, which number is that of.
+	// made says that an entry of the file made the contact. In a dry run, number is the
+	// number of that entry.
 	made bool
 }
 
@@ -194,7 +195,7 @@ type candidate struct {
 	identity
 	// match is the contact that the entry is about, nil for a new one.
 	match *record.Sight[*contact.Fields]
-	// fields are the members of a new contact, firmFields those of a new company.
+	// fields are the members of a new contact, firmFields the members of a new company.
 	fields     contact.Fields
 	firmFields company.Fields
 	// firmMatch is the company that an entry is about which is a company itself.

@@ -48,7 +48,7 @@ func (r reach) parts() []string {
 const namesakesCompared = 20
 
 // firstNamed calls found with a record of a family for each of the keys that has one. Records
-// that everyone sees go first, then those of the caller, then those of others.
+// that everyone sees go first, then the caller's, then the records of others.
 func firstNamed(ctx context.Context, c *app.Call, family string, r reach, keys []string, found func(key, id string)) error {
 	after := map[string]string{}
 	for _, key := range keys {

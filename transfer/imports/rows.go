@@ -29,7 +29,7 @@ type CreateInput struct {
 	Organization string `json:"organizationId,omitempty"`
 	Principal    string `json:"principalId,omitempty"`
 	FileName     string `json:"fileName"`
-	// Size is that of the file, in bytes.
+	// Size is the size of the file in bytes.
 	Size int64 `json:"size"`
 }
 
@@ -354,7 +354,7 @@ func Get(ctx context.Context, c *app.Call, in Named) (Import, error) {
 
 // ListInput is the input of List.
 type ListInput struct {
-	// Organization is that of the imports. The operator must name it.
+	// Organization is the organization of the imports. The operator must name it.
 	Organization string `json:"organizationId,omitempty"`
 	// After is the id of the last import of the previous page.
 	After string `json:"after,omitempty"`
@@ -401,7 +401,7 @@ type Line struct {
 	// RecordID is the contact.
 	RecordID string    `json:"recordId"`
 	Problems []Problem `json:"problems"`
-	// Cells are those of an entry that was refused, if the caller asks for them.
+	// Cells are the cells of an entry that was refused, if the caller asks for them.
 	Cells []string `json:"cells,omitempty"`
 }
 

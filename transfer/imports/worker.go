@@ -206,7 +206,7 @@ type line struct {
 	record   *string
 	// made is the company that the entry created.
 	made *string
-	// revision is that of the contact after the import, former the one before.
+	// revision is the contact's revision after the import, former the one before.
 	revision, former int64
 	before           string
 }

@@ -20,8 +20,8 @@ func (w Words) Country(code string) string {
 // first in a list.
 var neighbours = []string{"DE", "AT", "CH"}
 
-// Countries returns all countries in the order of their names, the nearest first: that
-// of the office, and its neighbours.
+// Countries returns all countries: the office's country, then its neighbours, then the
+// others in the order of their names.
 func (w Words) Countries() []Country {
 	list := make([]Country, 0, len(country.Names))
 	for code, name := range country.Names {

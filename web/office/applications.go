@@ -10,7 +10,7 @@ import (
 )
 
 // applicationsPath is the page of the applications that act for a person. An admin sees
-// those of all, and the applications of service accounts.
+// the applications of all people and service accounts.
 const applicationsPath = "/settings/interfaces/applications"
 
 // grantInfo is a connected application as grants.list returns it.

@@ -10,8 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "kartei/web/ui"
 
-// applicationsView lists the applications that act for people, and those of service
-// accounts.
+// applicationsView lists the applications that act for people, and the applications of
+// service accounts.
 func applicationsView(v *request, p applicationsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

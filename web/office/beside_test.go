@@ -55,7 +55,7 @@ func filled(t *testing.T, d db.DB) (o *apitest.Office, c *apitest.Client, b *bro
 			all[family] = append(all[family], c.Do("POST", "/"+family, body(i)).Want(201).Text("id"))
 		}
 	}
-	for i := range 8 { // a document takes a while to be made, and its place is found like that of a company
+	for i := range 8 { // a document takes a while to be made, and its place is found like a company's
 		all["documents"] = append(all["documents"], c.Document(fmt.Sprintf("brief %d.txt", i), "text/plain", []byte("Text")))
 	}
 	return o, c, b, all

@@ -38,7 +38,7 @@ type caused struct {
 type delivered struct {
 	EndpointID string `json:"endpointId"`
 	Name       string `json:"name"`
-	// Status is that of the endpoint.
+	// Status is the endpoint's status.
 	Status   string       `json:"status"`
 	DueAt    clock.Micros `json:"dueAt"`
 	Attempts []struct {

@@ -54,7 +54,7 @@ func showPeople(v *request) view {
 	return v.settings(peoplePath, persons.title(v), colleaguesView(v, p))
 }
 
-// icon is that of the list to which a colleague belongs.
+// icon is the icon of the list to which a colleague belongs.
 func (c *colleague) icon() string {
 	if c.isPerson() {
 		return persons.icon

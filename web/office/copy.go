@@ -10,7 +10,7 @@ import (
 )
 
 // curls are calls of the API about a record, as commands for people who write
-// programs. The key is that of the person who pastes them.
+// programs. $KEY is the key of the person who pastes them.
 type curls struct {
 	get string
 	// patch changes nothing as it is, and values sends every member as it is shown.

@@ -15,8 +15,8 @@ import (
 // viewer is the view of a document's file: a page as a picture, or its text.
 type viewer struct {
 	id string
-	// words are the searched words: those of the document's own field (find), or else
-	// those of the list.
+	// words are the searched words: from the document's own field (find), or else from
+	// the list.
 	words, find string
 	// paged says that the document has pictures, and asText that its text is wanted
 	// nevertheless.
@@ -228,7 +228,7 @@ func (d *viewer) found() []found1 {
 	return list
 }
 
-// total returns the number of all hits, and that of the current one among them.
+// total returns the number of all hits, and the current hit's number among them.
 func (d *viewer) total() (all, now int) {
 	for _, f := range d.found() {
 		if f.Part < d.number() {

@@ -110,7 +110,7 @@ func (v *request) elsewherePage(of *person, waiting *again) problemPage {
 	return p
 }
 
-// status is that of a page that belongs elsewhere.
+// status is the HTTP status of a page that belongs elsewhere.
 func (p problemPage) status() int {
 	if p.Home != nil {
 		return http.StatusConflict

@@ -71,7 +71,7 @@ type feed struct {
 // eventsPage is a page of the feed with its filters.
 type eventsPage struct {
 	events []eventInfo
-	// titles are the names of the records that the person sees, and names those of people.
+	// titles are the names of the records that the person sees. names are the names of people.
 	titles, names map[string]string
 	// went says how far events came at the person's endpoints, by their ids.
 	went         map[string]outcome

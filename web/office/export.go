@@ -57,8 +57,8 @@ type export struct {
 	names map[string]string
 }
 
-// beginExport notes an export in the audit log and reads its first records: those of
-// the list in the address, or the chosen ones.
+// beginExport notes an export in the audit log and reads its first records: the chosen
+// records, or the first page of the list in the address.
 func (v *request) beginExport(f *family, format string) (*export, error) {
 	l := f.listingOf(v.URL.Query())
 	var picks []pick

@@ -69,8 +69,8 @@ func (k *keyInfo) madeBy(v *request, names map[string]string) string {
 	return v.words.Say("von ", "by ") + first(names[k.MadeBy], k.MadeBy)
 }
 
-// secretOf reports whether the person may get a new secret of the key: of their own, and as an
-// admin of those of service accounts.
+// secretOf reports whether the person may get a new secret of the key. It must be their own
+// key or, for an admin, a service account's key.
 func (k *keyInfo) secretOf(v *request) bool {
 	return k.PrincipalID == v.session.Principal.ID || v.session.Administers && strings.HasPrefix(k.PrincipalID, id.ServiceAccount)
 }
@@ -78,7 +78,7 @@ func (k *keyInfo) secretOf(v *request) bool {
 // endsSoon is how long before the end of a key its bar warns.
 const endsSoon = 7
 
-// lifetime returns the days of the key's lifetime, and those that are left.
+// lifetime returns the days of the key's lifetime, and the days that are left.
 func (k *keyInfo) lifetime(now time.Time) (all, left int) {
 	days := func(d time.Duration) int { return int((d + 24*time.Hour - 1) / (24 * time.Hour)) }
 	return days(k.ExpiresAt.Time().Sub(k.CreatedAt.Time())), max(0, days(k.ExpiresAt.Time().Sub(now)))

@@ -255,7 +255,7 @@ func TestKeyOfServiceAccount(t *testing.T) {
 	})
 }
 
-// TestVersionByHeader shows a version that calls ask for beside that of the key, and when
+// TestVersionByHeader shows a version that calls ask for beside the key's version, and when
 // it ends.
 func TestVersionByHeader(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Versions(api.VersionsIn("rc")...))

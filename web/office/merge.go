@@ -14,8 +14,8 @@ type conflict struct {
 
 // merged is the result of merge.
 type merged struct {
-	// Values are those of the record after the merge, as far as the form has them. A
-	// member in conflict has their value.
+	// Values are the record's values after the merge, for the members of the form. A
+	// member in conflict has the stored value.
 	Values values
 	// Mine and Theirs are the members that only one side changed.
 	Mine, Theirs []string
@@ -23,9 +23,9 @@ type merged struct {
 	Conflicts []conflict
 }
 
-// merge combines the values that a person typed with those that somebody else stored
-// meanwhile. base has the values that the person saw, and mine those of the form when
-// it was sent. theirs has the values of the record now.
+// merge combines the values that a person typed with the values that somebody else
+// stored meanwhile. base has the values that the person saw. mine has the values of the
+// form when it was sent. theirs has the values of the record now.
 //
 // A member that one side changed is taken over. So is one that both changed to the
 // same value. Every other difference is a conflict: no typed value is lost or

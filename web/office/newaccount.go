@@ -13,7 +13,7 @@ type accountForm struct {
 	wrong map[string]string
 }
 
-// fields are the fields before those of rights.
+// fields are the fields before the fields of rights.
 func (f *accountForm) fields(v *request) []ui.Field {
 	return []ui.Field{
 		{Name: "name", Label: "Name", Value: f.typed["name"], Errors: present(f.wrong["name"]), Autocomplete: "off", Focus: true,

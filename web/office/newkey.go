@@ -19,12 +19,12 @@ import (
 // keyTerms say which keys a person can create.
 type keyTerms struct {
 	Principal string `json:"principalId"`
-	// Name is that of the owner.
+	// Name is the owner's name.
 	Name     string   `json:"name"`
 	Live     string   `json:"live"`
 	Scopes   []string `json:"scopes"`
 	Versions []string `json:"versions"`
-	// Limits are those of each key alone; empty if limits are not enforced.
+	// Limits are the limits of each key alone. They are empty if limits are not enforced.
 	Limits []policyLeft `json:"limits"`
 }
 
@@ -387,7 +387,7 @@ func lifetime(days string) time.Duration {
 	return time.Duration(n) * 24 * time.Hour
 }
 
-// networksIn returns the networks that were typed, and those of the browser if the person
+// networksIn returns the networks that were typed, and the browser's networks if the person
 // ticked them.
 func (v *request) networksIn() []string {
 	list := split(v.form.text("networks"))

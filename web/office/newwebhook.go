@@ -18,7 +18,7 @@ import (
 type eventType struct {
 	name string
 	text fault.Text
-	// icon is that of a line, and read the right that the type needs, if any.
+	// icon is the icon of a line. read is the right that the type needs, if any.
 	icon, read string
 }
 
@@ -59,7 +59,8 @@ func eventText(v *request, name string) string {
 	return name
 }
 
-// typesText names the types of an endpoint; those of a whole family by its name.
+// typesText names the types of an endpoint. If it has all types of a family, the family's
+// name stands for them.
 func typesText(v *request, types []string) string {
 	var parts []string
 	for _, family := range eventFamilies {

@@ -37,7 +37,7 @@ type organizationInfo struct {
 	PasswordAdmin string `json:"passwordAdmin"`
 	// Applications is off, known or all: which applications people may connect.
 	Applications string `json:"applications"`
-	// Keys counts the working keys, WritingKeys those of them that may write.
+	// Keys counts the working keys, WritingKeys the working keys that may write.
 	Keys        int `json:"keys"`
 	WritingKeys int `json:"writingKeys"`
 }
@@ -185,7 +185,7 @@ func saveOrganization(v *request) view {
 	}
 	p, body := organizationPage{typed: values{}}, map[string]any{"id": o.ID}
 	names := []string{"secrecy", "module", "level"}
-	if o.SandboxOf == "" { // the sandbox has those of the organization
+	if o.SandboxOf == "" { // the sandbox has the organization's values
 		names = append(names, "name", "country", "secondFactor", "applications")
 		if v.form.Has("passwords") { // without a provider there is no such field
 			names = append(names, "passwords", "passwordAdmin")

@@ -234,8 +234,8 @@ func showPrincipals(of *principals) func(*request) view {
 	}
 }
 
-// principalsOffered is the number of people, and that of service accounts, that a field
-// offers.
+// principalsOffered is the number of people that a field offers at most. It offers as many
+// service accounts.
 const principalsOffered = 1000
 
 // principalOptions are the people, and then the service accounts, that a field offers.
@@ -268,7 +268,7 @@ type inviteForm struct {
 	why string
 }
 
-// fields are the fields before those of rights.
+// fields are the fields before the fields of rights.
 func (f *inviteForm) fields(v *request) []ui.Field {
 	return []ui.Field{
 		{Name: "email", Type: "email", Label: v.words.Say("E-Mail-Adresse", "Email address"), Value: f.typed["email"], Errors: present(f.wrong["email"], f.wrong["mail"]), Autocomplete: "off", Focus: true},

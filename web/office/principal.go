@@ -200,7 +200,7 @@ func (p *principalPage) readKeys(v *request) error {
 	}
 }
 
-// fields are the fields of the form before those of rights.
+// fields are the fields of the form before the fields of rights.
 func (p *principalPage) fields(v *request) []ui.Field {
 	name := ui.Field{Name: "name", Label: "Name", Value: p.typed["name"], Errors: present(p.wrong["name"]), Autocomplete: "off"}
 	if !p.of.isPeople() {

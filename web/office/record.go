@@ -193,7 +193,7 @@ type recordForm struct {
 	family *family
 	// id is empty for a new record.
 	id string
-	// was has the values that the person saw, and typed those of the fields.
+	// was has the values that the person saw, and typed the values of the fields.
 	was, typed values
 	revision   int64
 	names      map[string]string

@@ -26,7 +26,7 @@ func TestReferencesAreTyped(t *testing.T) {
 			b.get("/contacts/new").send("/contacts/new", "firstName", "Brigitte", "lastName", "Müller", "phone", number).want(303)
 		}
 
-		// One hit is the value, also that of a person; nothing and an empty text clear.
+		// One hit is the value, also if it is a person; nothing and an empty text clear.
 		task := b.get("/tasks/new").want(200).send("/tasks/new", "title", "Rückruf", "companyId-text", "rheinb", "assigneeId-text", "oeztuerk").want(303).Location
 		b.get(task).want(200, "Rheinbau GmbH", "Jan Öztürk")
 		b.get(task+"/edit").want(200).send(task, "title", "Rückruf heute").want(303)

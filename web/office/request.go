@@ -308,7 +308,7 @@ func (v *request) identify() error {
 	return nil
 }
 
-// arguments are those of a call of a row.
+// arguments are the arguments of a call of a row.
 type arguments struct {
 	id    string
 	query url.Values

@@ -269,8 +269,8 @@ type requestPage struct {
 	call loggedCall
 	// parts are the calls of a batch.
 	parts []loggedCall
-	// key is the name of the key, empty if the person cannot open it. application is that
-	// of an application, in place of a key.
+	// key is the name of the key, empty if the person cannot open it. application is the
+	// name of an application, if the call has one in place of a key.
 	key, application, owner string
 	// made says by whom the key was made.
 	made    string

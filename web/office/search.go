@@ -159,7 +159,7 @@ func (v *request) countsOf(f found, find func(string, int, bool) (found, error))
 // paletteList is the list of hits in the palette.
 const paletteList = "command-hits"
 
-// suggest serves the lines below the field, or those of the palette.
+// suggest serves the lines below the field or in the palette.
 func (v *request) suggest(q string, inPalette bool) view {
 	list, most := "find-list", 8
 	if inPalette {

@@ -75,7 +75,7 @@ func TestSearchPage(t *testing.T) {
 		if err := o.Log.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		dbtest.Run(t, d, `update request_log set at = $1 where request_id = $2`, id.Time(request).UnixMicro(), request) // the clock of the office is not that of ids
+		dbtest.Run(t, d, `update request_log set at = $1 where request_id = $2`, id.Time(request).UnixMicro(), request) // the office and ids have different clocks
 		b.get(searchFor(request)).want(200, "contacts.get 404", request, "Aufruf der Schnittstelle")
 
 		// Nothing found: what was searched, and a new record of what was typed.

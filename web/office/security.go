@@ -149,7 +149,7 @@ func (g generator) groups() string {
 // beginTOTP shows the secret of a new generator of codes.
 func beginTOTP(v *request) view { return v.generator("", "", http.StatusOK) }
 
-// generator shows a secret: a new one, or again that of a ticket.
+// generator shows a secret: a new one, or the ticket's secret again.
 func (v *request) generator(ticket, wrong string, status int) view {
 	g, err := ask[generator](v, "factors.totpBegin", arguments{body: map[string]any{"ticket": ticket}})
 	if err != nil {

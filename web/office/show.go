@@ -256,8 +256,8 @@ func (v *request) refusal(f *fault.Fault) (title, text string) {
 	return title, text
 }
 
-// reason says why a form was refused, where it stands: in the words of the row, and for a
-// fault of the server's in those of refusal.
+// reason says why a form was refused, where the form stands. The words are the row's, or
+// refusal's if the server is at fault.
 func (v *request) reason(f *fault.Fault) string {
 	switch {
 	case f.Code.Status() >= http.StatusInternalServerError:
@@ -269,8 +269,8 @@ func (v *request) reason(f *fault.Fault) string {
 	return f.DetailIn(v.words.Language)
 }
 
-// serversFault says that a change failed by the server, and what becomes of that which
-// the person entered. It is empty if nothing was sent.
+// serversFault says that a change failed by the server, and whether the input
+// was kept. It is empty if nothing was sent.
 func (v *request) serversFault() string {
 	hidden := func(name string) bool { return v.form.Has(name) }
 	switch {

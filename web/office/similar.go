@@ -63,7 +63,7 @@ func showSimilar(f *family) func(*request) view {
 }
 
 // unseen reports whether a record is surely the same as a new one and was not shown
-// to the person. An email address is one person's. A number may be that of an office,
+// to the person. An email address is one person's. A number may be an office's,
 // so it counts only together with the name. Records that came after the form was
 // drawn do not count: the form may have been sent twice.
 func (v *request) unseen(likes []like) bool {

@@ -28,7 +28,7 @@ type undo struct {
 	Token    string
 	Revision int64
 	Was, Set values
-	// Back is the page to show afterwards. Empty is that of the record.
+	// Back is the page to show afterwards. If it is empty, the record's page is shown.
 	Back string
 	// Fields are further fields of the form.
 	Fields []ui.Hidden

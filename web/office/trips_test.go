@@ -11,9 +11,9 @@ import (
 	"kartei/web/office"
 )
 
-// TestRoundTripsOfPages counts the round trips to PostgreSQL of pages that read: those
-// of session.get, and at most three for each row that the page may call. The session
-// itself costs none, since a call asks for it in its own first round trip.
+// TestRoundTripsOfPages counts the round trips to PostgreSQL of pages that read. A page
+// makes the round trips of session.get, and at most three for each row that it may call.
+// The session itself costs none, since a call asks for it in its own first round trip.
 func TestRoundTripsOfPages(t *testing.T) {
 	const session = 3
 	apitest.Alone(t)
@@ -40,7 +40,10 @@ func TestRoundTripsOfPages(t *testing.T) {
 		least := int64(1000)
 		for range 4 {
 			before := trips.Load()
-			if b.get(path).Status != 200 { // it needs parameters
+			if status := b.get(path).Status; status != 200 { // it needs parameters
+				if status >= 500 {
+					t.Errorf("%s: status %d", path, status)
+				}
 				least = 0
 				break
 			}

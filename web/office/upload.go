@@ -242,7 +242,7 @@ type operation struct {
 	Type     string `json:"type"`
 	Status   string `json:"status"`
 	Progress int64  `json:"progress"`
-	// Name is that of the document, in a list of what is underway.
+	// Name is the document's name, in a list of what is underway.
 	Name   string `json:"name"`
 	Result *struct {
 		Object string `json:"object"`

@@ -13,11 +13,11 @@ import (
 	"kartei/web/ui"
 )
 
-// usagePath is the page with the usage: a person sees that of their own keys and
-// endpoints, an admin all of the organization and of its sandbox.
+// usagePath is the page with the usage. A person sees the usage of their own keys and
+// endpoints, an admin all usage of the organization and of its sandbox.
 const usagePath = "/settings/interfaces/usage"
 
-// counts are those of some time, as usage.get returns them.
+// counts are the counts of a period, as usage.get returns them.
 type counts struct {
 	Calls           int64 `json:"calls"`
 	Unauthenticated int64 `json:"unauthenticated"`
@@ -260,7 +260,7 @@ func (s *usedSeries) values(of func(*counts) int64) []int64 {
 	return list
 }
 
-// isApplication reports whether the calls are those of an application.
+// isApplication reports whether the calls are an application's.
 func (s *usedSubject) isApplication() bool { return id.Valid(id.Grant, s.ID) }
 
 // title is the name of a key, an application or an endpoint. Of a deleted endpoint only

@@ -663,7 +663,7 @@ func usedTable(v *request, p *usagePage, subjects []usedSubject, deliveries bool
 }
 
 // usedLimitsView is what is left of the limits of each key. The page of one key has all
-// of its limits, and that of all keys the tightest one of each.
+// of its limits. The page of all keys has the tightest limit of each key.
 func usedLimitsView(v *request, p *usagePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -15,8 +15,8 @@ import (
 	"kartei/web/ui"
 )
 
-// webhooksPath is the page of the webhook endpoints: a person sees their own, an admin
-// also those of service accounts.
+// webhooksPath is the page of the webhook endpoints. A person sees their own endpoints,
+// and an admin also sees the endpoints of service accounts.
 const webhooksPath = "/settings/interfaces/webhooks"
 
 // endpoint is a webhook endpoint as webhooks.get returns it.
@@ -89,8 +89,8 @@ func (e *endpoint) mine(v *request) bool {
 	return e.PrincipalID == v.session.Principal.ID && v.session.may(managesEndpoints)
 }
 
-// manages reports whether the person may change and delete the endpoint: an admin also
-// those of service accounts.
+// manages reports whether the person may change and delete the endpoint. An admin may also
+// change and delete the endpoints of service accounts.
 func (e *endpoint) manages(v *request) bool {
 	return e.mine(v) || v.session.Administers && id.Valid(id.ServiceAccount, e.PrincipalID) && v.session.may(managesEndpoints)
 }
@@ -255,8 +255,8 @@ type webhooksPage struct {
 // webhooksShown is the number of endpoints that a page shows of each environment.
 const webhooksShown = 40
 
-// showWebhooks serves the list: the endpoints of the organization, and then those of
-// its sandbox.
+// showWebhooks serves the list: the endpoints of the organization, and then its
+// sandbox's endpoints.
 func showWebhooks(v *request) view {
 	q := v.URL.Query()
 	p, next, paged := webhooksPage{names: map[string]string{}}, url.Values{}, q.Has("live") || q.Has("test")

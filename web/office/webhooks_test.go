@@ -152,7 +152,7 @@ func TestDisabledWebhook(t *testing.T) {
 	})
 }
 
-// TestOtherPeoplesWebhooks opens endpoints of others. An admin sees those of service
+// TestOtherPeoplesWebhooks opens endpoints of others. An admin sees the endpoints of service
 // accounts, may enable them, send again, change them and delete them, and tests nothing.
 func TestOtherPeoplesWebhooks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {

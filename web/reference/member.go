@@ -27,8 +27,8 @@ type Member struct {
 	Open    bool
 	Default string
 	Example string
-	// Length is the limit of a text in characters, Range that of a number,
-	// Count that of a list.
+	// Length limits a text in characters, Range limits a number, and Count limits
+	// a list.
 	Length, Range, Count Bounds
 	Objects              []Object
 }

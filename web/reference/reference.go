@@ -215,7 +215,7 @@ func (r *reader) findCommon(all []located, shown *Document) {
 }
 
 // once returns the parameters and headers that are shown once. Each description
-// is that of the first operation, response or problem that has it.
+// comes from the first operation, response or problem that has it.
 func (r *reader) once(all []located) (parameters []Member, headers, problemHeaders []Header) {
 	for _, name := range r.everywhere {
 		for _, f := range all {

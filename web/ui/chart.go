@@ -36,7 +36,7 @@ type Series struct {
 }
 
 // The height of a chart in pixels, of its head room for a label, and of its foot with
-// the ticks. Its width is that of the page, so that texts never shrink: all that lies
+// the ticks. Its width is the page's, so that texts never shrink: all that lies
 // along the time is placed by percent.
 const (
 	chartHead, chartBody, chartFoot = 18, 120, 20
@@ -102,8 +102,8 @@ func (c *Chart) y(value int64) float64 {
 // bar is a bar, or a part of one. All but its height is text.
 type bar struct{ x, y, height string }
 
-// bars returns the bars of each series, which stand on those of the series before. A bar
-// is at least two pixels high: a single refused call must be seen.
+// bars returns the bars of each series. They stand on the bars of the series before. A
+// bar is at least two pixels high: a single refused call must be seen.
 func (c *Chart) bars() [][]bar {
 	list, feet := make([][]bar, len(c.Series)), make([]float64, len(c.Points))
 	for n, s := range c.Series {

@@ -19,7 +19,7 @@ type Command struct {
 	ID string
 	// Name says what it does, in the reader's language.
 	Name, Icon string
-	// Keys are the keys with spaces between them: "g k". Also are those of the other
+	// Keys are the keys with spaces between them: "g k". Also are the keys in the other
 	// language, which work too. Control stands for the Command key on a Mac.
 	Keys, Also string
 	// Href is the path of the page that it opens. Without one it acts on the page
@@ -50,7 +50,7 @@ const (
 type command struct {
 	id    string
 	group Group
-	// keys are those of each language.
+	// keys are the keys in each language.
 	keys fault.Text
 	name fault.Text
 	icon string
@@ -212,7 +212,8 @@ type CommandGroup struct {
 	Commands []Command
 }
 
-// CommandGroups are the commands by group: all of them, or those of the palette.
+// CommandGroups are the commands by group: the commands of the palette if listed is
+// true, or else the commands with keys.
 func (f Frame) CommandGroups(listed bool) []CommandGroup {
 	names := map[Group]string{
 		OnPage: f.Say("Auf dieser Seite", "On this page"), GoTo: f.Say("Wechseln zu", "Go to"), Create: f.Say("Anlegen", "Create"),

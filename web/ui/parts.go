@@ -45,7 +45,7 @@ type Field struct {
 	Value    string
 	// Errors are sentences in the reader's language.
 	Errors []string
-	// Type is that of the input; without one it is text.
+	// Type is the type of the input; without one it is text.
 	Type         string
 	Autocomplete string
 	Placeholder  string
@@ -67,7 +67,7 @@ type Field struct {
 	// Described is the id of a text elsewhere that a screen reader says after the
 	// label: why the form was refused.
 	Described string
-	// More are further attributes: inputmode, maxlength, those of htmx.
+	// More are further attributes: inputmode, maxlength, htmx's attributes.
 	More templ.Attributer
 }
 
@@ -167,7 +167,7 @@ type Choice struct {
 	// Href makes the choice a link.
 	Href string
 	// Marks are the spans of Text that were found, as bytes: from, to. NoteMarks are
-	// those of Note.
+	// the spans of Note.
 	Marks, NoteMarks [][2]int
 	// Best is the choice that Enter takes.
 	Best bool
@@ -250,7 +250,7 @@ type Pages struct{ Newer, Older templ.SafeURL }
 // Column is the head of a column of a table.
 type Column struct {
 	Name string
-	// Class is that of its cells: main, num, when, pick.
+	// Class is the class of its cells, such as main, num, when or pick.
 	Class string
 	// Href sorts by this column. Sorted is ascending, descending or empty.
 	Href   templ.SafeURL

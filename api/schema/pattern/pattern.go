@@ -29,7 +29,7 @@ const (
 	// Web is the start of the patterns of addresses that a browser opens.
 	Web = "^https?://"
 
-	// Language is the form of a BCP 47 tag, Version that of an API version.
+	// Language is the form of a BCP 47 tag, Version the form of an API version.
 	Language = `^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`
 	Version  = `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
 

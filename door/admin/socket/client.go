@@ -37,7 +37,7 @@ type Client struct {
 }
 
 // Dial returns a client of the server on a data folder. It returns ErrNoServer
-// if there is no socket, or only that of a dead server.
+// if there is no socket, or only a dead server's socket.
 func Dial(dataDir string) (*Client, error) {
 	path, err := socketPath(dataDir)
 	if errors.Is(err, ErrPathTooLong) { // no server can have a socket there

@@ -54,7 +54,7 @@ func TestRequestsNameTheSecret(t *testing.T) {
 }
 
 // A command gets an error that says what to do if the secret is missing or is
-// that of another server.
+// another server's.
 func TestCommandsWithoutTheSecret(t *testing.T) {
 	dir := folder(t)
 	serve(t, dir, acts)
@@ -85,8 +85,8 @@ func TestCommandsWithoutTheSecret(t *testing.T) {
 	}
 }
 
-// A server writes a new secret at its start, over that of a dead server. At its
-// end it removes its own secret, but not that of another server.
+// A server writes a new secret at its start, over a dead server's secret. At its
+// end it removes its own secret, but not another server's.
 func TestLifeOfTheSecret(t *testing.T) {
 	dir := folder(t)
 	if err := os.WriteFile(secretOf(dir), []byte("of one that died"), 0o644); err != nil {

@@ -65,8 +65,8 @@ func serve(t *testing.T, dir string, acts socket.Acts) {
 	})
 }
 
-// folder returns a folder with a short path: that of t.TempDir can be too long
-// for a socket.
+// folder returns a folder with a short path. The path of t.TempDir can be too
+// long for a socket.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "kartei")

@@ -23,7 +23,7 @@ func newDraft(beside, prefix string) (string, error) {
 
 // A draft is the unfinished file of a Backup or Restore.
 const (
-	// The name of SQLite's journal begins with that of the draft.
+	// The name of SQLite's journal begins with the draft's name.
 	backupDraft  = ".kartei-backup-"
 	restoreDraft = ".kartei-restore-"
 	// draftTime is the time without a write after which a draft belongs to a

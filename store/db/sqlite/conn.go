@@ -190,7 +190,7 @@ func (c *Conn) TotalChanges() int64 { return lib.Xsqlite3_total_changes64(c.tls,
 // It may be called while another goroutine uses the connection, but not after
 // Close.
 func (c *Conn) Interrupt() {
-	tls := libc.NewTLS() // that of the connection is in use
+	tls := libc.NewTLS() // the connection's own is in use
 	defer tls.Close()
 	lib.Xsqlite3_interrupt(tls, c.db)
 }

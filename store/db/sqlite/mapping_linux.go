@@ -94,8 +94,8 @@ func (c *Conn) dropMapping() {
 	}
 }
 
-// descriptor returns that of the library's open file. No other may be opened,
-// because closing it would drop the library's locks.
+// descriptor returns the descriptor of the library's open file. No other may be
+// opened, because closing it would drop the library's locks.
 func descriptor(file uintptr) int { return int((*lib.TunixFile)(pointer(file)).Fh) }
 
 // fetch implements xFetch: it stores the address of a page in memory, or 0 if

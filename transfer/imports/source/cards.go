@@ -69,7 +69,7 @@ type reading struct {
 	// typed are the kinds of numbers of which the card has what somebody typed: all numbers
 	// of that text follow.
 	typed []string
-	// labels are those of groups: Apple writes item1.X-ABLabel.
+	// labels are the labels of groups: Apple writes item1.X-ABLabel.
 	labels map[string]string
 	// countries are the codes of the countries of addresses by group: Apple writes item1.X-ABADR.
 	countries map[string]string

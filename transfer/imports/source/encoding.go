@@ -103,8 +103,8 @@ func (p *pages) add(more pages) {
 }
 
 // evidence returns what speaks for each code page. The umlauts of DOS and of the Macintosh are
-// signs in the middle of a word in the code page of Windows, and so are the letters of Central
-// Europe in that of Western Europe.
+// signs in the middle of a word in the code page of Windows. So are the letters of Central
+// Europe in the code page of Western Europe.
 func evidence(value []byte) (p pages) {
 	is := func(i int, kind func(rune) bool) bool {
 		return i >= 0 && i < len(value) && value[i] < utf8.RuneSelf && kind(rune(value[i]))

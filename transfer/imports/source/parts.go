@@ -28,7 +28,7 @@ type LeftOut struct {
 	Reason string `json:"reason"`
 }
 
-// The reasons besides those of package extract.
+// The reasons that package extract does not have.
 const (
 	// NotChosen is a table beside cards, or beside another table.
 	NotChosen = "other"
@@ -49,9 +49,9 @@ func (f *File) leaveOut(p *extract.Part, reason string) {
 	f.LeftOut = append(f.LeftOut, LeftOut{name, reason})
 }
 
-// OpenParts returns the entries of an archive or a workbook: those of all files with cards,
-// or else of the first table. The file that it returns with ErrNoTable says what was left
-// out.
+// OpenParts returns the entries of all files with cards in an archive, or else of the first
+// table in the archive or the workbook. If the error is ErrNoTable, the returned file says
+// what was left out.
 func OpenParts(parts []extract.Part) (*File, error) {
 	f := &File{encoding: UTF8, decoder: &decoder{}}
 	var cards, tables, texts []*extract.Part
