@@ -28,7 +28,8 @@ type Options struct {
 	Failures      int
 	FailureWindow time.Duration
 	// Credentials is the number of keys and tokens, and of sessions, in the caches, by
-	// default 10,000 each.
+	// default 10,000 each. One takes about 1 KiB, and with all scopes, 50 networks and the
+	// longest names 6 KiB, so both caches stay below 120 MiB.
 	Credentials int
 	// Addresses is the number of addresses that the throttle remembers, by
 	// default 10,000.
