@@ -540,10 +540,10 @@ func TestFindEqualsLists(t *testing.T) {
 			members := map[string]any{"visibility": []string{"organization", "organization", "private"}[r.IntN(3)], "tags": []string{draw(2)}}
 			switch r.IntN(3) {
 			case 0:
-				members["lastName"], members["phone"], members["note"] = draw(2), draw(3), draw(4)
+				members["lastName"], members["phone"], members["note"] = draw(2), draw(2), draw(4)
 				w.make("contacts", members)
 			case 1:
-				members["name"], members["phone"], members["note"] = draw(2), draw(3), draw(4)
+				members["name"], members["phone"], members["note"] = draw(2), draw(2), draw(4)
 				w.make("companies", members)
 			case 2:
 				members["title"], members["description"] = draw(2), draw(4)
