@@ -124,7 +124,7 @@ func (f found) namesakes(ctx context.Context, c *app.Call, list []*candidate) er
 			keys = append(keys, n.companyKey)
 		}
 	}
-	return allNamed(ctx, c, "companies", visible(c), keys, func(key, id string) { f.add("f"+key, id) })
+	return allNamed(ctx, c, "companies", visibleTo(c), keys, func(key, id string) { f.add("f"+key, id) })
 }
 
 // resolveFirm decides what becomes of an entry that is a company, and does it.

@@ -15,59 +15,55 @@ import (
 // that everyone sees and private ones have indexes of their own, so each question has a part
 // for each. A part for both would read all records of the organization.
 
-// reach says which records a question is about.
-type reach int
+// visibility says which records a question is about.
+type visibility int
 
 const (
 	// forEveryone are the records that everyone sees.
-	forEveryone reach = iota
+	forEveryone visibility = iota
 	// ownToo are also the private ones of the caller.
 	ownToo
 	// privateToo are also the private ones of others, which admins see.
 	privateToo
 )
 
-// visible is the reach of a caller.
-func visible(c *app.Call) reach {
+// visibleTo returns the visibility of the caller's records.
+func visibleTo(c *app.Call) visibility {
 	if c.Actor.SeesAll() {
 		return privateToo
 	}
 	return ownToo
 }
 
-// parts are the conditions of a reach. The parameter $3 is the caller.
-func (r reach) parts() []string {
+// parts returns the conditions of a visibility, one for each index. The parameter $3 is the
+// caller.
+func (v visibility) parts() []string {
 	return []string{
 		`f.audience = ''`,
 		`f.audience <> '' and f.audience = cast($3 as text)`,
 		`f.audience <> '' and f.audience <> cast($3 as text)`,
-	}[:r+1]
+	}[:v+1]
 }
 
-// namesakesCompared is how many records of one name are compared.
+// namesakesCompared is the maximum number of records of one name that are compared, for
+// each index.
 const namesakesCompared = 20
 
 // firstNamed calls found with a record of a family for each of the keys that has one. Records
 // that everyone sees go first, then the caller's, then the records of others.
-func firstNamed(ctx context.Context, c *app.Call, family string, r reach, keys []string, found func(key, id string)) error {
-	after := map[string]string{}
-	for _, key := range keys {
-		after[key] = key + "\t"
-	}
-	next, err := nextNamed(ctx, c, family, r.parts(), after)
+func firstNamed(ctx context.Context, c *app.Call, family string, v visibility, keys []string, found func(key, id string)) error {
+	next, err := nextNamed(ctx, c, family, v.parts(), beginnings(keys))
 	for key, name := range next {
 		found(key, idOf(name))
 	}
 	return err
 }
 
-// allNamed calls found with the records of a family that have the name of a key.
-func allNamed(ctx context.Context, c *app.Call, family string, r reach, keys []string, found func(key, id string)) error {
-	for _, part := range r.parts() {
-		after := map[string]string{}
-		for _, key := range keys {
-			after[key] = key + "\t"
-		}
+// allNamed calls found with the records of a family that have the name of a key, at most
+// namesakesCompared for each key and index.
+func allNamed(ctx context.Context, c *app.Call, family string, v visibility, keys []string, found func(key, id string)) error {
+	for _, part := range v.parts() {
+		after := beginnings(keys)
 		for range namesakesCompared {
 			next, err := nextNamed(ctx, c, family, []string{part}, after)
 			if err != nil {
@@ -80,6 +76,15 @@ func allNamed(ctx context.Context, c *app.Call, family string, r reach, keys []s
 		}
 	}
 	return nil
+}
+
+// beginnings returns for each key the text before the first sort_name with it.
+func beginnings(keys []string) map[string]string {
+	before := map[string]string{}
+	for _, key := range keys {
+		before[key] = key + "\t"
+	}
+	return before
 }
 
 // idOf returns the id in a sort_name, which ends with it.

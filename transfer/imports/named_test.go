@@ -15,14 +15,14 @@ import (
 func TestNamesAreFoundByIndexes(t *testing.T) {
 	d := dbtest.SQLite(t)
 	for _, family := range []string{"contacts", "companies"} {
-		for r, index := range map[reach]string{forEveryone: "shared", ownToo: "own", privateToo: "private"} {
-			parts := r.parts()
+		for v, index := range map[visibility]string{forEveryone: "shared", ownToo: "own", privateToo: "private"} {
+			parts := v.parts()
 			if err := d.Read(t.Context(), func(tx db.Tx) error {
 				statement := fmt.Sprintf(selectNextNamed(family, parts), fmt.Sprintf(tx.Dialect().Rows, "$2"))
 				args := []any{1, db.Tuples([][]any{{"a", "a\t", "a\n"}}), "usr_a"}
-				plan, err := dbtest.SQLitePlan(t.Context(), tx, statement, args[:2+min(r, 1)]...)
+				plan, err := dbtest.SQLitePlan(t.Context(), tx, statement, args[:2+min(v, 1)]...)
 				if n := strings.Count(plan, "sort_name>?)"); n != len(parts) || !strings.Contains(plan, family+"_sort_name_"+index) || strings.Contains(plan, "TEMP B-TREE") {
-					t.Errorf("%s, reach %d:\n%s", family, r, plan)
+					t.Errorf("%s, visibility %d:\n%s", family, v, plan)
 				}
 				return err
 			}); err != nil {

@@ -217,12 +217,12 @@ func (x *work) readCompanies(ctx context.Context, c *app.Call, list []*candidate
 	if err := x.findCompanies(ctx, c, forEveryone, "", public); err != nil {
 		return err
 	}
-	return x.findCompanies(ctx, c, visible(c), privatePrefix, private)
+	return x.findCompanies(ctx, c, visibleTo(c), privatePrefix, private)
 }
 
 // findCompanies finds companies by the keys of their names, and notes them with a prefix.
-func (x *work) findCompanies(ctx context.Context, c *app.Call, r reach, prefix string, keys []string) error {
-	return firstNamed(ctx, c, "companies", r, keys, func(key, id string) { x.companies[prefix+key] = id })
+func (x *work) findCompanies(ctx context.Context, c *app.Call, v visibility, prefix string, keys []string) error {
+	return firstNamed(ctx, c, "companies", v, keys, func(key, id string) { x.companies[prefix+key] = id })
 }
 
 // createCompany creates a company of a name, for a contact that is private or not.

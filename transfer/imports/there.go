@@ -69,7 +69,7 @@ func namesakes(ctx context.Context, c *app.Call, list []*candidate) error {
 			of[key], keys = append(of[key], x), append(keys, key)
 		}
 	}
-	return firstNamed(ctx, c, "contacts", visible(c), keys, func(key, id string) {
+	return firstNamed(ctx, c, "contacts", visibleTo(c), keys, func(key, id string) {
 		for _, x := range of[key] {
 			x.namesake = id
 		}
