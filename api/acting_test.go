@@ -125,6 +125,28 @@ func idsOf(list []account.Acts) (ids []string) {
 	return ids
 }
 
+// TestActingShowsWhatRests: an application that the office allows no more is shown as paused.
+func TestActingShowsWhatRests(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		a := newActing(t, o)
+		for _, c := range []struct {
+			allowed string
+			paused  bool
+		}{{string(access.KnownApplications), false}, {"off", true}, {"all", false}} {
+			dbtest.Run(t, o.DB, `update organizations set applications = $1`, c.allowed)
+			grants := a.list().Grants
+			if len(grants) == 0 {
+				t.Fatal("no application acts")
+			}
+			for _, g := range grants {
+				if g.Paused != c.paused {
+					t.Errorf("applications %s: %s is shown as paused: %v, want %v", c.allowed, g.Name, g.Paused, c.paused)
+				}
+			}
+		}
+	})
+}
+
 // TestActing lists all that acts for an account in all of its organizations, and nothing of
 // others.
 func TestActing(t *testing.T) {
