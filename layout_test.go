@@ -46,7 +46,7 @@ var floors = [][]string{
 	// What proves a person, and what lets an application act for one.
 	{"people/signin", "integration/grant"},
 	// What an operation is handed.
-	{"app"},
+	{"api/op"},
 	// The change log, which records append to.
 	{"integration/event", "people/settings"},
 	// What all records have in common.

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/people/audit"
@@ -75,16 +75,16 @@ func (c *call) fillWhole() error {
 }
 
 // encodeWhole encodes the answer of a row of the second table.
-func encodeWhole(op *Operation, answer any) (r result, err error) {
-	r.status = op.Run.status
-	_, r.secret = answer.(app.Secret)
-	if v, may := answer.(app.Refused); may {
+func encodeWhole(o *Operation, answer any) (r result, err error) {
+	r.status = o.Run.status
+	_, r.secret = answer.(op.Secret)
+	if v, may := answer.(op.Refused); may {
 		r.refused = v.Refused()
 	}
-	if v, counted := answer.(app.Counted); counted {
+	if v, counted := answer.(op.Counted); counted {
 		r.records = v.Records()
 	}
-	if _, nothing := answer.(app.Nothing); !nothing {
+	if _, nothing := answer.(op.Nothing); !nothing {
 		r.body, err = json.Marshal(answer)
 	}
 	return r, err

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/api/openapi"
 	"kartei/api/schema"
-	"kartei/app"
 	"kartei/integration/limit"
 	"kartei/integration/requestlog"
 	"kartei/kit/clock"
@@ -31,7 +31,7 @@ import (
 )
 
 // Families are the families of records in this release.
-var Families = []app.Family{contact.Contacts.Family, company.Companies.Family, task.Tasks.Family, document.Documents.Family}
+var Families = []op.Family{contact.Contacts.Family, company.Companies.Family, task.Tasks.Family, document.Documents.Family}
 
 // table equals Operations, for functions that are used in its rows.
 var table []Operation
@@ -71,18 +71,18 @@ type Options struct {
 	// Answers encrypts stored answers, with the same keys on all replicas.
 	Answers masterkey.Vault
 	// Files is the store of files, with the rules for accepted files.
-	Files app.Files
+	Files op.Files
 	// Webhooks holds the dependencies of operations on webhook endpoints.
-	Webhooks app.Webhooks
+	Webhooks op.Webhooks
 	// Settings holds the dependencies of administrative operations. If its
 	// Versions are empty, they are the served ones.
-	Settings app.Settings
+	Settings op.Settings
 	// SignIn is what operations of the sign-in need. The default knows no passkeys.
 	SignIn *signin.Desk
 	// Imports seals the keys of imports.
 	Imports masterkey.Vault
 	// Applications is what operations on applications need.
-	Applications app.Applications
+	Applications op.Applications
 	// DocsBase is the address of the instance, with /problems/{CODE} and
 	// /docs/openapi.json below it.
 	DocsBase string
@@ -122,7 +122,7 @@ type API struct {
 	challenges map[string]challenges
 	observe    func(Observation)
 	tracer     *trace.Tracer // nil without tracing
-	services   *app.Services
+	services   *op.Services
 	answers    replay.Vault
 	routes     routes
 	versions   map[string]*served
@@ -146,14 +146,14 @@ type API struct {
 
 // New returns an API. It fails if a frozen document cannot be compiled.
 func New(o Options) (*API, error) {
-	cursors, err := app.NewCursors(o.CursorKey)
+	cursors, err := op.NewCursors(o.CursorKey)
 	if err != nil {
 		return nil, err
 	}
 	a := &API{
 		db: o.DB, access: o.Access, limiter: o.Limiter, log: o.Log, clock: o.Clock, logger: o.Logger,
 		docsBase: o.DocsBase, challenges: newChallenges(o.DocsBase), observe: o.Observe, tracer: o.Tracer, routes: routesOf(Operations), versions: map[string]*served{}, answers: replay.Vault{Vault: o.Answers},
-		services: &app.Services{Cursors: cursors, Limits: o.Limiter, Families: Families, DocsBase: o.DocsBase, Files: o.Files, Webhooks: o.Webhooks, Logger: o.Logger, Imports: o.Imports, Applications: o.Applications},
+		services: &op.Services{Cursors: cursors, Limits: o.Limiter, Families: Families, DocsBase: o.DocsBase, Files: o.Files, Webhooks: o.Webhooks, Logger: o.Logger, Imports: o.Imports, Applications: o.Applications},
 	}
 	a.services.Settings = o.settings()
 	if a.services.SignIn = o.SignIn; o.SignIn == nil {
@@ -174,7 +174,7 @@ func New(o Options) (*API, error) {
 }
 
 // settings returns the dependencies of administrative operations.
-func (o *Options) settings() app.Settings {
+func (o *Options) settings() op.Settings {
 	s := o.Settings
 	if len(s.Versions) == 0 {
 		s.Versions = Names(o.Versions)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/event"
 	"kartei/integration/oauth"
 	"kartei/integration/webhook"
@@ -68,7 +68,7 @@ var Console = []ConsoleRow{
 	row("factors.passkeyOptions", administer, byMember, atWeb|always|fresh|setup, "account.passkey", ask(account.BeginPasskey)),
 	row("factors.passkeyAdd", administer, byMember, atWeb|always|fresh|setup|gives, "account.passkey", ask(account.AddPasskey)),
 	row("factors.passkeyRemove", administer, byMember, atWeb|fresh|setup|gives, "account.passkey", ask(account.RemovePasskey)),
-	row("factors.ssoBegin", administer, byMember, atWeb|fresh|setup, "account.sso", asking(account.AskProvider[app.None], account.BeginSSOLink)),
+	row("factors.ssoBegin", administer, byMember, atWeb|fresh|setup, "account.sso", asking(account.AskProvider[op.None], account.BeginSSOLink)),
 	row("factors.ssoLink", administer, byMember, atWeb|fresh|setup|gives, "account.sso", asking(account.ProveLink, account.LinkSSO)),
 	row("factors.ssoUnlink", administer, byMember, atWeb|fresh|setup|gives, "account.sso", ask(account.UnlinkSSO)),
 	row("account.changeEmail", administer, byMember, atWeb|fresh|gives, "account.changeEmail", ask(account.ChangeEmail)),
@@ -315,7 +315,7 @@ const (
 	// closed or being deleted may call them.
 	reading
 	// gives is for acts that make, widen, restore or hand out access, always or with some
-	// inputs. With such an input its function says so by app.Call.Gives, which asks for a
+	// inputs. With such an input its function says so by op.Call.Gives, which asks for a
 	// fresh sign-in and tells those whom it concerns.
 	gives
 	// atPeople stands for the doors of people.
@@ -375,18 +375,18 @@ func (r ConsoleRow) needs(scope string) ConsoleRow {
 
 // ask turns a typed function into the handler of a row. The input is JSON;
 // unknown members are refused.
-func ask[I, O any](f func(context.Context, *app.Call, I) (O, error), faults ...fault.Code) handler {
+func ask[I, O any](f func(context.Context, *op.Call, I) (O, error), faults ...fault.Code) handler {
 	in, out := reflect.TypeFor[I](), reflect.TypeFor[O]()
 	return handler{
-		Input: in, Output: out, faults: faults, status: statusOf(out), counted: out.Implements(reflect.TypeFor[app.Counted]()), bind: &binding{input: in, path: -1, body: -1, whole: true},
-		call: func(ctx context.Context, c *app.Call, v any) (any, error) { return f(ctx, c, *v.(*I)) },
+		Input: in, Output: out, faults: faults, status: statusOf(out), counted: out.Implements(reflect.TypeFor[op.Counted]()), bind: &binding{input: in, path: -1, body: -1, whole: true},
+		call: func(ctx context.Context, c *op.Call, v any) (any, error) { return f(ctx, c, *v.(*I)) },
 	}
 }
 
 // asking is ask for a function that needs a step outside the database before
 // its transaction; see prefetching.
-func asking[I, L, O any](prefetch func(context.Context, *app.Call, I) (L, error), f func(context.Context, *app.Call, I, L) (O, error)) handler {
-	h := ask(func(ctx context.Context, c *app.Call, in I) (O, error) { return f(ctx, c, in, c.Prefetched.(L)) })
-	h.prefetch = func(ctx context.Context, c *app.Call, in any) (any, error) { return prefetch(ctx, c, *in.(*I)) }
+func asking[I, L, O any](prefetch func(context.Context, *op.Call, I) (L, error), f func(context.Context, *op.Call, I, L) (O, error)) handler {
+	h := ask(func(ctx context.Context, c *op.Call, in I) (O, error) { return f(ctx, c, in, c.Prefetched.(L)) })
+	h.prefetch = func(ctx context.Context, c *op.Call, in any) (any, error) { return prefetch(ctx, c, *in.(*I)) }
 	return h
 }

@@ -14,7 +14,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/event"
 	"kartei/integration/oauth"
 	"kartei/integration/requestlog"
@@ -1009,7 +1009,7 @@ func TestChangesAfterLosingTheRight(t *testing.T) {
 func TestConsoleActsNameTheirTarget(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	i := slices.IndexFunc(api.Console, func(r api.ConsoleRow) bool { return r.ID == "people.create" })
-	silent := func(ctx context.Context, c *app.Call, in settings.NewPrincipal) (access.PrincipalInfo, error) {
+	silent := func(ctx context.Context, c *op.Call, in settings.NewPrincipal) (access.PrincipalInfo, error) {
 		c.Audit = nil
 		return settings.CreateUser(ctx, c, in)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/limit"
 	"kartei/integration/requestlog"
 	"kartei/kit/fault"
@@ -225,7 +225,7 @@ func TestCall(t *testing.T) {
 		if err != nil || len(page.Data) != 1 {
 			t.Errorf("found: %+v %v", page, err)
 		}
-		if _, err := api.Call[app.Nothing](t.Context(), o.API, by, "contacts.delete", api.Arguments{ID: made.ID}); err != nil {
+		if _, err := api.Call[op.Nothing](t.Context(), o.API, by, "contacts.delete", api.Arguments{ID: made.ID}); err != nil {
 			t.Error(err)
 		}
 		if _, err := api.Call[contact.Contact](t.Context(), o.API, by, "contacts.get", api.Arguments{ID: made.ID}); !fault.Is(err, fault.NotFound) {
@@ -235,7 +235,7 @@ func TestCall(t *testing.T) {
 		if f := fault.From(err); f.Code != fault.ValidationFailed || len(f.Fields) != 1 || f.Fields[0].Name != "email" {
 			t.Errorf("a wrong field: %+v", f)
 		}
-		if _, err := api.Call[app.Nothing](t.Context(), o.API, by, "contacts.nothing", api.Arguments{}); err == nil {
+		if _, err := api.Call[op.Nothing](t.Context(), o.API, by, "contacts.nothing", api.Arguments{}); err == nil {
 			t.Error("an operation that does not exist was called")
 		}
 	})

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"kartei/api/op"
 	"kartei/api/schema"
-	"kartei/app"
 	"kartei/kit/fault"
 
 	"github.com/dunglas/httpsfv"
@@ -23,7 +23,7 @@ type decoded struct {
 	parameters  []schema.Parameter
 	input       reflect.Value
 	body        []byte
-	ifMatch     app.Precondition
+	ifMatch     op.Precondition
 	ifNoneMatch []string
 	// ifNoneMatchAny is If-None-Match: *.
 	ifNoneMatchAny bool
@@ -252,15 +252,15 @@ func refused(parameters string) bool {
 
 // precondition parses If-Match: * or a list of entity tags (RFC 9110, section
 // 13.1.1). Several headers form one list.
-func precondition(values []string) (app.Precondition, bool) {
+func precondition(values []string) (op.Precondition, bool) {
 	if len(values) == 0 {
-		return app.Precondition{}, true
+		return op.Precondition{}, true
 	}
 	if isStar(values) {
-		return app.Precondition{Sent: true, Any: true}, true
+		return op.Precondition{Sent: true, Any: true}, true
 	}
 	tags, ok := entityTags(values)
-	p := app.Precondition{Sent: true}
+	p := op.Precondition{Sent: true}
 	for _, t := range tags {
 		if !strings.HasPrefix(t, "W/") {
 			p.Tags = append(p.Tags, t)
@@ -350,6 +350,6 @@ func idempotencyKey(values []string) (key string, ok bool) {
 
 // DecodeBody reads the body of an operation into a value, by the rules for people: the
 // newest version's rules. What comes from a file, not from a call, meets the same rules.
-func (a *API) DecodeBody(operation string, raw []byte, into any, services *app.Services) error {
+func (a *API) DecodeBody(operation string, raw []byte, into any, services *op.Services) error {
 	return a.internal.rules.Body(operation, raw, into, services)
 }

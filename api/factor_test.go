@@ -7,7 +7,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/people/settings"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -108,11 +108,11 @@ func reachesOnlySetup(t *testing.T, o *apitest.Office, as api.Credential) {
 // stores a factor.
 func factorCounts(t *testing.T, o *apitest.Office, person, statement string) {
 	t.Helper()
-	if got := ask(t, o, api.Web, cookieOf(o, person), "names.find", app.None{}); got.Status != 403 {
+	if got := ask(t, o, api.Web, cookieOf(o, person), "names.find", op.None{}); got.Status != 403 {
 		t.Errorf("%s without a factor: %d", person, got.Status)
 	}
 	dbtest.Run(t, o.DB, statement, person)
-	if got := ask(t, o, api.Web, cookieOf(o, person), "names.find", app.None{}); got.Status != 200 {
+	if got := ask(t, o, api.Web, cookieOf(o, person), "names.find", op.None{}); got.Status != 200 {
 		t.Errorf("%s with a factor: %d %s", person, got.Status, got.Body)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/record/upload"
 	"kartei/store/blob"
@@ -33,7 +33,7 @@ type File struct {
 
 // AnswersFile reports whether the operation answers with a file.
 func (o *Operation) AnswersFile() bool {
-	return o.Run.Output == reflect.TypeFor[app.File]()
+	return o.Run.Output == reflect.TypeFor[op.File]()
 }
 
 // openFile opens the file of the answer.
@@ -118,7 +118,7 @@ func (f *File) Refuse() *Response {
 
 // setFileHeaders sets the headers of a file. A file is a download and is never
 // displayed, because its content comes from clients and is not trusted.
-func (c *call) setFileHeaders(f *app.File, set func(name, value string)) {
+func (c *call) setFileHeaders(f *op.File, set func(name, value string)) {
 	set("Content-Type", f.ContentType)
 	set("Content-Disposition", disposition(f.Name))
 	set("Content-Security-Policy", "default-src 'none'; sandbox")

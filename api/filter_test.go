@@ -11,7 +11,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/docs"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -104,7 +104,7 @@ func (f *filing) values(parameter string) []string {
 	case prefix == "":
 		list = []string{said}
 	default:
-		target := slices.IndexFunc(api.Families, func(other app.Family) bool { return other.Prefix == prefix })
+		target := slices.IndexFunc(api.Families, func(other op.Family) bool { return other.Prefix == prefix })
 		if target < 0 {
 			f.T.Fatalf("%s: no family has the prefix %s of the filter %s", f.family, prefix, parameter)
 		}

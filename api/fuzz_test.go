@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record"
@@ -113,7 +113,7 @@ func FuzzAccept(f *testing.F) {
 // FuzzCursor checks that only sealed cursors can be opened, and only for their
 // own list.
 func FuzzCursor(f *testing.F) {
-	cursors, err := app.NewCursors([]byte("0123456789abcdef0123456789abcdef"))
+	cursors, err := op.NewCursors([]byte("0123456789abcdef0123456789abcdef"))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func FuzzMergePatch(f *testing.F) {
 	}
 	rules := a.versions[a.current].rules
 	f.Fuzz(func(t *testing.T, patch string) {
-		var p app.Patch[contact.Fields]
+		var p op.Patch[contact.Fields]
 		if rules.Body("contacts.update", []byte(patch), &p, nil) != nil {
 			return // the path refuses it
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/people/gains"
 )
 
@@ -19,10 +19,10 @@ func (h handler) giving(audit string) handler {
 	return h
 }
 
-// Give is the one place where access is given (app.Giver). The row must have the column. A
+// Give is the one place where access is given (op.Giver). The row must have the column. A
 // person has signed in recently, also for a row of the contract; callers of rows for anyone bring
 // a proof in the input. Those whom it concerns are told.
-func (c *call) Give(ctx context.Context, of *app.Call, g app.Gain) error {
+func (c *call) Give(ctx context.Context, of *op.Call, g op.Gain) error {
 	if !c.op.GivesAccess() {
 		return fmt.Errorf("api: %s gives access (%s), and its row does not say so", c.op.ID, g.Word)
 	}

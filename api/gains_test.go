@@ -12,7 +12,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/oauth"
 	"kartei/kit/clock"
 	"kartei/kit/id"
@@ -121,7 +121,7 @@ func TestAccessIsConfirmedToldAndAudited(t *testing.T) {
 			}
 			after := given(t, o, r.Audit)
 			if after.bell <= before.bell || after.mails <= before.mails || after.lines <= before.lines {
-				t.Errorf("%s gives access, and was %+v and is %+v: its function must call app.Call.Gives", r.ID, before, after)
+				t.Errorf("%s gives access, and was %+v and is %+v: its function must call op.Call.Gives", r.ID, before, after)
 			}
 		}
 	})
@@ -249,7 +249,7 @@ func TestSecretsAreShownAgainToTheirSessionOnly(t *testing.T) {
 		tried := 0
 		for i := range api.Console {
 			r := &api.Console[i]
-			if !r.Run.Output.Implements(reflect.TypeFor[app.Secret]()) || !r.Writes() || r.Unstored || r.Who.String() == "operator" || r.Who.String() == "anyone" || r.ID == "factors.ssoBegin" { // which needs a provider
+			if !r.Run.Output.Implements(reflect.TypeFor[op.Secret]()) || !r.Writes() || r.Unstored || r.Who.String() == "operator" || r.Who.String() == "anyone" || r.ID == "factors.ssoBegin" { // which needs a provider
 				continue
 			}
 			tried++

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/people/settings"
 	"kartei/record"
 	"kartei/record/contact"
@@ -208,22 +208,22 @@ func TestModuleOff(t *testing.T) {
 			off.set(t, o, o.SandboxID)
 			c.Do("GET", "/contacts", nil).Want(403, "API_MODULE_DISABLED")
 			var made string
-			c.Inside(func(ctx context.Context, call *app.Call) error {
+			c.Inside(func(ctx context.Context, call *op.Call) error {
 				last := "Thal"
 				f := contact.Fields{LastName: &last}
 				created, err := contact.Create(ctx, call, contact.CreateInput{Fields: f})
 				made = strings.TrimPrefix(created.Location(), "/contacts/")
 				return err
 			})
-			c.Inside(func(ctx context.Context, call *app.Call) error {
+			c.Inside(func(ctx context.Context, call *op.Call) error {
 				in := record.UpdateInput[contact.Fields]{ID: changed}
 				in.Patch.SetRaw([]byte(`{"note":"` + off.module + `"}`))
 				_, err := contact.Contacts.Update(ctx, call, in)
 				return err
 			})
 			if off.module == "off" {
-				c.Inside(func(ctx context.Context, call *app.Call) error {
-					_, err := contact.Contacts.Delete(ctx, call, app.ByID{ID: gone})
+				c.Inside(func(ctx context.Context, call *op.Call) error {
+					_, err := contact.Contacts.Delete(ctx, call, op.ByID{ID: gone})
 					return err
 				})
 			}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/record"
 	"kartei/store/db"
@@ -143,7 +143,7 @@ var shownOnce = fault.Text{
 }
 
 // secret reports whether the answer contains a secret.
-func (h handler) secret() bool { return h.Output.Implements(reflect.TypeFor[app.Secret]()) }
+func (h handler) secret() bool { return h.Output.Implements(reflect.TypeFor[op.Secret]()) }
 
 // store stores the answer in the transaction of the change.
 func (a *API) store(c *call, tx db.Tx) {

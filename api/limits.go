@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/limit"
 	"kartei/kit/fault"
 )
@@ -99,7 +99,7 @@ func (o *Operation) Discloses() bool {
 
 // ofRecords reports whether the operation belongs to a family of records.
 func (o *Operation) ofRecords() bool {
-	return slices.ContainsFunc(Families, func(f app.Family) bool { return f.Plural == o.Family })
+	return slices.ContainsFunc(Families, func(f op.Family) bool { return f.Plural == o.Family })
 }
 
 // searches reports whether the call has a parameter q, in any encoding of the

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 )
@@ -49,7 +49,7 @@ type MeGrant struct {
 	ExpiresAt  clock.Micros `json:"expiresAt" example:"2026-12-01T09:30:00.000000Z"`
 }
 
-func meGet(_ context.Context, c *app.Call, _ app.None) (Me, error) {
+func meGet(_ context.Context, c *op.Call, _ op.None) (Me, error) {
 	a := c.Actor
 	me := Me{
 		AuthMethod:    "apiKey",
@@ -103,7 +103,7 @@ type LimitPolicy struct {
 	ResetSeconds  int64  `json:"resetSeconds" min:"0" example:"38"`
 }
 
-func rateLimitGet(ctx context.Context, c *app.Call, _ app.None) (RateLimit, error) {
+func rateLimitGet(ctx context.Context, c *op.Call, _ op.None) (RateLimit, error) {
 	limiter := c.Services.Limits
 	statuses, err := limiter.Status(ctx, chargeTo(c.Actor))
 	if err != nil {
@@ -142,7 +142,7 @@ func (d Document) EntityTag() string {
 	return hex.EncodeToString(sum[:12])
 }
 
-func openapiGet(_ context.Context, c *app.Call, in OpenAPIInput) (Document, error) {
+func openapiGet(_ context.Context, c *op.Call, in OpenAPIInput) (Document, error) {
 	version := in.Version
 	if version == "" {
 		version = c.Version

@@ -12,7 +12,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/test/apitest"
 	"kartei/test/seed"
 )
@@ -97,8 +97,8 @@ type sharing struct {
 	people  map[string]*apitest.Client
 	writers []string // of people
 	seed    uint64
-	family  app.Family
-	op      *api.Operation
+	family  op.Family
+	row     *api.Operation
 
 	mu    sync.Mutex
 	known []string
@@ -115,11 +115,11 @@ func TestMirrorsFollowVisibility(t *testing.T) {
 			"viewer": o.As(access.Viewer), "service account": serviceAccount(t, o, access.Member),
 		}
 		first := seed.Of(t)
-		for f, op := range families() {
-			s := &sharing{T: t, people: people, writers: []string{"one", "two", "admin", "service account"}, seed: first, family: f, op: op, news: make(chan struct{})}
+		for f, row := range families() {
+			s := &sharing{T: t, people: people, writers: []string{"one", "two", "admin", "service account"}, seed: first, family: f, row: row, news: make(chan struct{})}
 			mirrors := s.mirrors()
 			s.run(mirrors)
-			all, hidden := visibleTo(t, people["admin"], op.Path), 0
+			all, hidden := visibleTo(t, people["admin"], row.Path), 0
 			for _, m := range mirrors {
 				hidden += s.compare(m, all)
 			}
@@ -135,9 +135,9 @@ func TestMirrorsFollowVisibility(t *testing.T) {
 func (s *sharing) mirrors() (list []*mirror) {
 	for who, c := range s.people {
 		for _, limit := range []int{1, 100} {
-			list = append(list, newMirror(c, fmt.Sprintf("%s of the %s by %d", s.family.Plural, who, limit), s.op.Path, limit))
+			list = append(list, newMirror(c, fmt.Sprintf("%s of the %s by %d", s.family.Plural, who, limit), s.row.Path, limit))
 		}
-		m := newMirror(c, fmt.Sprintf("%s of the %s by cursor", s.family.Plural, who), s.op.Path, 3)
+		m := newMirror(c, fmt.Sprintf("%s of the %s by cursor", s.family.Plural, who), s.row.Path, 3)
 		m.byCursor = true
 		list = append(list, m)
 	}
@@ -207,13 +207,13 @@ func (s *sharing) write(c *apitest.Client, random *rand.Rand) *apitest.Answer {
 	owner := s.people[s.writers[random.IntN(len(s.writers))]].Principal
 	record := s.pick(random)
 	patch := func(body map[string]any) *apitest.Answer {
-		return c.Do("PATCH", s.op.Path+"/"+record, body, "If-Match", "*")
+		return c.Do("PATCH", s.row.Path+"/"+record, body, "If-Match", "*")
 	}
 	switch what := random.IntN(10); {
 	case record == "" || what < 3:
-		body := maps.Clone(example(s.T, s.op).(map[string]any))
+		body := maps.Clone(example(s.T, s.row).(map[string]any))
 		body["visibility"], body["externalId"] = []string{"organization", visibility}[random.IntN(2)], nil
-		a := create(s.T, c, s.op, body)
+		a := create(s.T, c, s.row, body)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.known = append(s.known, a.Text("id"))
@@ -227,7 +227,7 @@ func (s *sharing) write(c *apitest.Client, random *rand.Rand) *apitest.Answer {
 	case what < 9:
 		return patch(map[string]any{"tags": []string{fmt.Sprint(random.IntN(1000))}})
 	default:
-		return c.Do("DELETE", s.op.Path+"/"+record, nil, "If-Match", "*")
+		return c.Do("DELETE", s.row.Path+"/"+record, nil, "If-Match", "*")
 	}
 }
 
@@ -245,7 +245,7 @@ func (s *sharing) pick(random *rand.Rand) string {
 // returns how many tombstones of the mirror stand for records that live.
 func (s *sharing) compare(m *mirror, all map[string]any) (hidden int) {
 	s.Helper()
-	want := visibleTo(s.T, m.Client, s.op.Path)
+	want := visibleTo(s.T, m.Client, s.row.Path)
 	if !maps.Equal(m.records, want) {
 		s.Errorf("%s holds %v, the list %v", m.who, m.records, want)
 	}
@@ -255,7 +255,7 @@ func (s *sharing) compare(m *mirror, all map[string]any) (hidden int) {
 		}
 	}
 	// A new mirror gets the same, and each record once.
-	fresh := newMirror(m.Client, m.who+", afresh", s.op.Path, m.limit)
+	fresh := newMirror(m.Client, m.who+", afresh", s.row.Path, m.limit)
 	if err := fresh.follow(); err != nil {
 		s.Error(err)
 	}
@@ -278,8 +278,8 @@ func TestTombstoneOfVisibilityLoss(t *testing.T) {
 		owner, heir, other := o.As(access.Member), o.As(access.Member), o.As(access.Member)
 		admin, viewer := o.As(access.Admin), o.As(access.Viewer)
 		stranger := ofAnother(t, o)
-		for f, op := range families() {
-			s := &synced{T: t, family: f, path: op.Path, record: makeRecord(t, owner, op, "organization")}
+		for f, row := range families() {
+			s := &synced{T: t, family: f, path: row.Path, record: makeRecord(t, owner, row, "organization")}
 			hidden := s.change(owner, map[string]any{"visibility": "private"})
 			late := o.As(access.Member) // joined after it was hidden
 			s.get("hidden", "gone "+hidden, clients{"colleague": other, "heir": heir, "viewer": viewer})
@@ -318,7 +318,7 @@ func TestTombstoneOfVisibilityLoss(t *testing.T) {
 // synced is a record that clients sync.
 type synced struct {
 	*testing.T
-	family       app.Family
+	family       op.Family
 	path, record string
 }
 
@@ -369,9 +369,9 @@ func TestWhoMayShare(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
 		service := serviceAccount(t, o, access.Member)
-		for _, op := range families() {
-			record := makeRecord(t, owner, op, "organization")
-			at := op.Path + "/" + record
+		for _, row := range families() {
+			record := makeRecord(t, owner, row, "organization")
+			at := row.Path + "/" + record
 			before := owner.Do("GET", at, nil).Want(200)
 			events := len(owner.Do("GET", "/events?limit=100", nil).Want(200).Data())
 			for _, c := range []*apitest.Client{other, service} {
@@ -386,10 +386,10 @@ func TestWhoMayShare(t *testing.T) {
 				c.Do("PATCH", at, map[string]any{"visibility": "private"}, "If-Match", `"r9"`).Want(412)
 			}
 			if after := owner.Do("GET", at, nil).Want(200); string(after.Body) != string(before.Body) {
-				t.Errorf("%s: refused changes made %s of %s", op.ID, after.Body, before.Body)
+				t.Errorf("%s: refused changes made %s of %s", row.ID, after.Body, before.Body)
 			}
 			if n := len(owner.Do("GET", "/events?limit=100", nil).Want(200).Data()); n != events {
-				t.Errorf("%s: refused changes made %d events", op.ID, n-events)
+				t.Errorf("%s: refused changes made %d events", row.ID, n-events)
 			}
 			// Equal values are no change, and the other members are open to all
 			// writers.
@@ -410,14 +410,14 @@ func TestWhoMayShare(t *testing.T) {
 func TestCursorAfterTheLastPage(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
-		for f, op := range families() {
+		for f, row := range families() {
 			if f.Object == "webhook_endpoint" {
 				continue
 			}
 			const sync = "?sort=updatedAt&includeDeleted=true&limit=2&updatedSince=" + longAgo
 			page := func(query string) (ids []string, more bool, cursor string) {
 				t.Helper()
-				a := c.Do("GET", op.Path+query, nil).Want(200)
+				a := c.Do("GET", row.Path+query, nil).Want(200)
 				for _, r := range a.Data() {
 					ids = append(ids, r["id"].(string))
 				}
@@ -430,7 +430,7 @@ func TestCursorAfterTheLastPage(t *testing.T) {
 			}
 			var made []string
 			for range 3 {
-				made = append(made, makeRecord(t, c, op, "organization"))
+				made = append(made, makeRecord(t, c, row, "organization"))
 			}
 			ids, more, cursor = page(sync + "&cursor=" + cursor)
 			if !slices.Equal(ids, made[:2]) || !more {
@@ -444,7 +444,7 @@ func TestCursorAfterTheLastPage(t *testing.T) {
 			if len(ids) != 0 || more || cursor == "" {
 				t.Errorf("%s: behind the last page are %v, more %v, cursor %q", f.Plural, ids, more, cursor)
 			}
-			c.Do("DELETE", op.Path+"/"+made[0], nil, "If-Match", "*").Want(204)
+			c.Do("DELETE", row.Path+"/"+made[0], nil, "If-Match", "*").Want(204)
 			ids, _, cursor = page(sync + "&cursor=" + cursor)
 			if !slices.Equal(ids, made[:1]) || cursor == "" {
 				t.Errorf("%s: after a deletion come %v", f.Plural, ids)
@@ -454,12 +454,12 @@ func TestCursorAfterTheLastPage(t *testing.T) {
 					t.Errorf("%s%s: the only page has the cursor %q", f.Plural, query, cursor)
 				}
 			}
-			o.Clock.Advance(app.CursorLifetime - time.Minute)
+			o.Clock.Advance(op.CursorLifetime - time.Minute)
 			if _, _, again := page(sync + "&cursor=" + cursor); again == "" {
 				t.Errorf("%s: the cursor of yesterday leads nowhere", f.Plural)
 			}
 			o.Clock.Advance(2 * time.Minute)
-			c.Do("GET", op.Path+sync+"&cursor="+cursor, nil).Want(400, "CURSOR_MISMATCH")
+			c.Do("GET", row.Path+sync+"&cursor="+cursor, nil).Want(400, "CURSOR_MISMATCH")
 		}
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"reflect"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 )
 
@@ -131,14 +131,14 @@ func (o *Operation) HasBody() bool { return o.Run.Body() != nil }
 // returns it. Operations that create a secret are excluded: their answer is the
 // only one that contains it.
 func (o *Operation) ShowsRecord() bool {
-	return o.Revises() && !o.Run.Output.Implements(reflect.TypeFor[app.Secret]())
+	return o.Revises() && !o.Run.Output.Implements(reflect.TypeFor[op.Secret]())
 }
 
 // Revises reports whether the operation creates the next revision of an
 // existing record, rather than another record.
 func (o *Operation) Revises() bool {
 	out := o.Run.Output
-	return o.Writes() && o.Named() && out.Implements(reflect.TypeFor[app.Revised]()) && !out.Implements(reflect.TypeFor[app.Located]())
+	return o.Writes() && o.Named() && out.Implements(reflect.TypeFor[op.Revised]()) && !out.Implements(reflect.TypeFor[op.Located]())
 }
 
 // ReadScope returns the scope for reading records of the operation's family.
@@ -149,16 +149,16 @@ func (o *Operation) ReadScope() string { return o.Family + ":read" }
 type handler struct {
 	// Input and Output are the function's types.
 	Input, Output reflect.Type
-	call          func(ctx context.Context, c *app.Call, in any) (any, error)
+	call          func(ctx context.Context, c *op.Call, in any) (any, error)
 	// outsideTx replaces call in handlers of doOutsideTx.
 	outsideTx stage
 	// prefetch, if set, runs before the transaction; see prefetching.
-	prefetch func(ctx context.Context, c *app.Call, in any) (any, error)
+	prefetch func(ctx context.Context, c *op.Call, in any) (any, error)
 	// faults are the function's own codes.
 	faults []fault.Code
 	// status is the HTTP status of success.
 	status int
-	// counted is true if the output contains records; see app.Counted.
+	// counted is true if the output contains records; see op.Counted.
 	counted bool
 	// bind builds the input from path, query and body. It is prepared once for
 	// each row.
@@ -190,15 +190,15 @@ func (o *Operation) prepare() {
 //
 // The input is a struct whose tags name the source of each field: `path:"id"`,
 // `query:"limit"` or `body:"..."`. A body is a struct of JSON members or an
-// app.Patch of one. Further tags hold rules (listed in api/draft). The path
+// op.Patch of one. Further tags hold rules (listed in api/draft). The path
 // enforces them from the frozen OpenAPI document, not from the tags.
 //
-// The output determines the status: app.Accepted 202, app.Located and app.New
-// 201, app.Nothing 204, otherwise 200.
+// The output determines the status: op.Accepted 202, op.Located and op.New
+// 201, op.Nothing 204, otherwise 200.
 //
 // faults are codes beyond those that every operation of this form has; the
 // document lists them.
-func do[I, O any](f func(context.Context, *app.Call, I) (O, error), faults ...fault.Code) handler {
+func do[I, O any](f func(context.Context, *op.Call, I) (O, error), faults ...fault.Code) handler {
 	in, out := reflect.TypeFor[I](), reflect.TypeFor[O]()
 	return handler{
 		Input:   in,
@@ -206,8 +206,8 @@ func do[I, O any](f func(context.Context, *app.Call, I) (O, error), faults ...fa
 		bind:    bindingFor(in),
 		faults:  faults,
 		status:  statusOf(out),
-		counted: out.Implements(reflect.TypeFor[app.Counted]()),
-		call: func(ctx context.Context, c *app.Call, v any) (any, error) {
+		counted: out.Implements(reflect.TypeFor[op.Counted]()),
+		call: func(ctx context.Context, c *op.Call, v any) (any, error) {
 			return f(ctx, c, *v.(*I))
 		},
 	}
@@ -230,9 +230,9 @@ func doOutsideTx[I, O any](f func(*API, context.Context, *call, I) (O, error), f
 // prefetching is do for a function that needs data from outside the database.
 // prefetch fetches it before the transaction begins, because other calls wait
 // while one is open. Its Call has no transaction.
-func prefetching[I, P, O any](prefetch func(context.Context, *app.Call, I) (P, error), f func(context.Context, *app.Call, I, P) (O, error), faults ...fault.Code) handler {
-	h := do(func(ctx context.Context, c *app.Call, in I) (O, error) { return f(ctx, c, in, c.Prefetched.(P)) }, faults...)
-	h.prefetch = func(ctx context.Context, c *app.Call, in any) (any, error) { return prefetch(ctx, c, *in.(*I)) }
+func prefetching[I, P, O any](prefetch func(context.Context, *op.Call, I) (P, error), f func(context.Context, *op.Call, I, P) (O, error), faults ...fault.Code) handler {
+	h := do(func(ctx context.Context, c *op.Call, in I) (O, error) { return f(ctx, c, in, c.Prefetched.(P)) }, faults...)
+	h.prefetch = func(ctx context.Context, c *op.Call, in any) (any, error) { return prefetch(ctx, c, *in.(*I)) }
 	return h
 }
 
@@ -261,11 +261,11 @@ func (h handler) Status() int { return h.status }
 
 func statusOf(output reflect.Type) int {
 	switch {
-	case output == reflect.TypeFor[app.Nothing]():
+	case output == reflect.TypeFor[op.Nothing]():
 		return 204
-	case output.Implements(reflect.TypeFor[app.Accepted]()):
+	case output.Implements(reflect.TypeFor[op.Accepted]()):
 		return 202
-	case output.Implements(reflect.TypeFor[app.Located]()), output.Implements(reflect.TypeFor[app.New]()):
+	case output.Implements(reflect.TypeFor[op.Located]()), output.Implements(reflect.TypeFor[op.New]()):
 		return 201
 	}
 	return 200

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"kartei/api/op"
 	"kartei/api/schema"
-	"kartei/app"
 	"kartei/kit/fault"
 	"kartei/people/audit"
 	"kartei/store/db"
@@ -39,7 +39,7 @@ type result struct {
 	secret bool
 	// refused is the fault of an answer that refuses and whose transaction is committed.
 	refused *fault.Fault
-	file    *app.File
+	file    *op.File
 }
 
 // run runs the operation. A read has a reading connection. A write has one
@@ -141,7 +141,7 @@ func (a *API) operate(ctx context.Context, c *call, tx db.Tx) (result, error) {
 }
 
 // callOf returns the view that an operation has of its call.
-func (a *API) callOf(c *call, tx db.Tx) *app.Call {
+func (a *API) callOf(c *call, tx db.Tx) *op.Call {
 	agent := ""
 	if sent := c.Header["User-Agent"]; len(sent) > 0 {
 		agent = sent[0]
@@ -150,36 +150,36 @@ func (a *API) callOf(c *call, tx db.Tx) *app.Call {
 	if !c.duties.Console { // a program
 		credential = c.actor.Credential().ID
 	}
-	return &app.Call{
+	return &op.Call{
 		Address: c.Address, Agent: agent, Device: c.Device,
 		Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, Language: c.language, RequestID: c.id, Door: string(c.Door), Credential: credential,
 		IfMatch: c.ifMatch, Prefetched: c.prefetched, Span: c.span, Audit: c.audited, Giver: c, Services: a.services,
 	}
 }
 
-func encode(op *Operation, answer any) (r result, err error) {
-	if op.Run.bind.whole {
-		return encodeWhole(op, answer)
+func encode(o *Operation, answer any) (r result, err error) {
+	if o.Run.bind.whole {
+		return encodeWhole(o, answer)
 	}
-	r.status = op.Run.status
-	if v, ok := answer.(app.Revised); ok {
+	r.status = o.Run.status
+	if v, ok := answer.(op.Revised); ok {
 		r.etag = v.EntityTag()
 	}
-	if v, ok := answer.(app.Located); ok {
+	if v, ok := answer.(op.Located); ok {
 		r.location = v.Location()
 	}
-	if v, ok := answer.(app.Counted); ok {
+	if v, ok := answer.(op.Counted); ok {
 		r.records = v.Records()
 	}
-	if v, ok := answer.(app.Waiting); ok {
+	if v, ok := answer.(op.Waiting); ok {
 		r.wait = v.RetryAfter()
 	}
-	_, r.secret = answer.(app.Secret)
+	_, r.secret = answer.(op.Secret)
 	switch v := answer.(type) {
-	case app.Nothing:
-	case app.File:
+	case op.Nothing:
+	case op.File:
 		r.file = &v
-	case app.Encoder:
+	case op.Encoder:
 		r.body = v.AppendJSON(nil)
 	default:
 		r.body, err = json.Marshal(v)

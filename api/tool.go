@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/extract"
 )
 
@@ -48,7 +48,7 @@ type Tools struct {
 
 // toolsList stands for every question of an assistant that calls no tool: so the same
 // stages decide who may ask, and the request log has it.
-func toolsList(_ context.Context, c *app.Call, _ ToolsInput) (Tools, error) {
+func toolsList(_ context.Context, c *op.Call, _ ToolsInput) (Tools, error) {
 	return Tools{c.Actor.Scopes(), c.Version}, nil
 }
 

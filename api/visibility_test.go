@@ -8,7 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/id"
 	"kartei/people/settings"
 	"kartei/test/apitest"
@@ -19,8 +19,8 @@ import (
 
 // families yields the families of records in the table, with the row that
 // creates one.
-func families() func(func(app.Family, *api.Operation) bool) {
-	return func(yield func(app.Family, *api.Operation) bool) {
+func families() func(func(op.Family, *api.Operation) bool) {
+	return func(yield func(op.Family, *api.Operation) bool) {
 		for _, f := range api.Families {
 			if op := creator(f.Plural); op != nil && !yield(f, op) {
 				return

@@ -14,7 +14,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/instance/sample"
 	"kartei/kit/clock"
 	"kartei/kit/progress"
@@ -120,7 +120,7 @@ func fill(ctx context.Context, url, dir string, n int) error {
 
 // create creates the contacts from number done to n.
 func (f *founder) create(ctx context.Context, done, n int) error {
-	services := &app.Services{Families: []app.Family{contact.Contacts.Family}}
+	services := &op.Services{Families: []op.Family{contact.Contacts.Family}}
 	bar := progress.New(os.Stderr)
 	defer bar.End()
 	p := newPeople(f.office.Users)
@@ -129,7 +129,7 @@ func (f *founder) create(ctx context.Context, done, n int) error {
 	}
 	for batch := range batches(p, n) {
 		err := f.db.WriteIn(ctx, f.actor.Org(), func(tx db.Tx) error {
-			call := &app.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
+			call := &op.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
 			for i := range batch {
 				if _, err := contact.Create(ctx, call, contact.CreateInput{Fields: batch[i]}); err != nil {
 					return err

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/kit/progress"
@@ -190,7 +190,7 @@ func contents(n int) <-chan []*search.Document {
 
 // store creates document i with the words of its content.
 func store(ctx context.Context, tx db.Tx, f founder, i int, words *search.Document) (name string, err error) {
-	call := &app.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), Services: &app.Services{Families: []app.Family{documents.Documents.Family}}}
+	call := &op.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), Services: &op.Services{Families: []op.Family{documents.Documents.Family}}}
 	fields := documents.Fields{
 		Name: fmt.Sprintf("Schriftsatz_%d.pdf", i), ContentType: "application/pdf", Size: 48_213,
 		SHA256: strings.Repeat("0", 64), UploadID: id.New(id.Upload),
@@ -246,7 +246,7 @@ func (i *intake) of(ctx context.Context, documents, words int) ([]figure, error)
 	}
 	for _, step := range []struct {
 		most *float64
-		do   func(ctx context.Context, c *app.Call, name string) error
+		do   func(ctx context.Context, c *op.Call, name string) error
 	}{{&hiding, hide}, {&removal, remove}} {
 		for _, name := range names {
 			err := timed(step.most, func() error {
@@ -294,12 +294,12 @@ func (i *intake) put(ctx context.Context, n, length int, longest *float64) (name
 	return name, err
 }
 
-func (i *intake) call(tx db.Tx) *app.Call {
-	return &app.Call{Actor: i.actor, Tx: tx, Now: clock.Now(clock.System), IfMatch: app.Precondition{Sent: true, Any: true},
-		Services: &app.Services{Families: []app.Family{documents.Documents.Family}}}
+func (i *intake) call(tx db.Tx) *op.Call {
+	return &op.Call{Actor: i.actor, Tx: tx, Now: clock.Now(clock.System), IfMatch: op.Precondition{Sent: true, Any: true},
+		Services: &op.Services{Families: []op.Family{documents.Documents.Family}}}
 }
 
-func hide(ctx context.Context, c *app.Call, name string) error {
+func hide(ctx context.Context, c *op.Call, name string) error {
 	_, err := documents.Documents.Act(ctx, c, name, "updated", func(f *documents.Fields) error {
 		f.Visibility = record.Private
 		return nil
@@ -307,8 +307,8 @@ func hide(ctx context.Context, c *app.Call, name string) error {
 	return err
 }
 
-func remove(ctx context.Context, c *app.Call, name string) error {
-	_, err := documents.Documents.Delete(ctx, c, app.ByID{ID: name})
+func remove(ctx context.Context, c *op.Call, name string) error {
+	_, err := documents.Documents.Delete(ctx, c, op.ByID{ID: name})
 	return err
 }
 

@@ -16,7 +16,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/limit"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
@@ -181,7 +181,7 @@ func (d *desk) begin(ctx context.Context, f founder, o *office) (err error) {
 	}
 	step := max(1, len(o.ids)/400)
 	return d.db.Read(ctx, func(tx db.Tx) error {
-		call := &app.Call{Actor: f.actor, Tx: tx, Now: now, Services: &app.Services{Families: api.Families}}
+		call := &op.Call{Actor: f.actor, Tx: tx, Now: now, Services: &op.Services{Families: api.Families}}
 		for i := 0; i < len(o.ids); i += step {
 			seen, err := contact.Contacts.Look(ctx, call, o.ids[i:i+1])
 			if err != nil {
@@ -287,7 +287,7 @@ func (f *founder) furnish(ctx context.Context, n int) error {
 	people, words := newPeople(f.office.Users), newVocabulary()
 	for from := have; from < n; from += 500 {
 		err := f.db.Write(ctx, func(tx db.Tx) error {
-			call := &app.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), Services: &app.Services{Families: api.Families}}
+			call := &op.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), Services: &op.Services{Families: api.Families}}
 			for i := from; i < min(from+500, n); i++ {
 				p := people.next()
 				if err := f.oneOfEach(ctx, call, i, p, words); err != nil {
@@ -305,7 +305,7 @@ func (f *founder) furnish(ctx context.Context, n int) error {
 }
 
 // oneOfEach creates a company, a task and a document with the names of a person.
-func (f *founder) oneOfEach(ctx context.Context, c *app.Call, i int, p contact.Fields, v *vocabulary) error {
+func (f *founder) oneOfEach(ctx context.Context, c *op.Call, i int, p contact.Fields, v *vocabulary) error {
 	name := cmp.Or(first(p.LastName, 50), "Ohne")
 	if _, err := company.Create(ctx, c, company.CreateInput{Fields: company.Fields{Name: name + " & Partner " + fmt.Sprint(i), Phone: p.Phone, Email: p.Email}}); err != nil {
 		return err

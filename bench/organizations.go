@@ -11,7 +11,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/progress"
 	"kartei/people/settings"
@@ -138,13 +138,13 @@ func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant,
 		return nil, err
 	}
 	directory := access.NewDirectory(d, clock.System, access.Options{})
-	op := operator.New(d, clock.System, directory, api.Names(api.Versions)...)
+	by := operator.New(d, clock.System, directory, api.Names(api.Versions)...)
 	say("%s organizations: making them", number(float64(b.organizations)))
 	bar := progress.New(os.Stderr)
 	defer bar.End()
 	begun := time.Now()
 	for i := range b.organizations {
-		_, o, err := newOffice(ctx, op, i)
+		_, o, err := newOffice(ctx, by, i)
 		if err != nil {
 			return nil, err
 		}
@@ -154,7 +154,7 @@ func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant,
 		}
 		var made string
 		err = d.WriteIn(ctx, actor.Org(), func(tx db.Tx) error {
-			call := &app.Call{Actor: actor, Tx: tx, Now: clock.Now(clock.System), Services: &app.Services{Families: api.Families}}
+			call := &op.Call{Actor: actor, Tx: tx, Now: clock.Now(clock.System), Services: &op.Services{Families: api.Families}}
 			a, err := contact.Create(ctx, call, contact.CreateInput{Fields: contact.Fields{LastName: text("Berg %d", i)}})
 			made = strings.TrimPrefix(a.Location(), "/contacts/")
 			return err

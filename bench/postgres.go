@@ -15,7 +15,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -130,13 +130,13 @@ func (p *onPostgres) fill(ctx context.Context) error {
 	if p.contents, err = bodies(templates); err != nil {
 		return err
 	}
-	services := &app.Services{Families: api.Families}
-	if err = p.record(ctx, f.directory, &app.Call{Actor: f.actor, Services: services}); err != nil {
+	services := &op.Services{Families: api.Families}
+	if err = p.record(ctx, f.directory, &op.Call{Actor: f.actor, Services: services}); err != nil {
 		return err
 	}
 	for batch := range batches(newPeople([]string{f.office.Users[1]}), templates) {
 		err := d.WriteIn(ctx, f.actor.Org(), func(tx db.Tx) error {
-			call := &app.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
+			call := &op.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
 			for i := range batch {
 				if _, err := contact.Create(ctx, call, contact.CreateInput{Fields: batch[i]}); err != nil {
 					return err
@@ -157,7 +157,7 @@ func (p *onPostgres) fill(ctx context.Context) error {
 }
 
 // record finds the statements that read a contact.
-func (p *onPostgres) record(ctx context.Context, directory *access.Directory, call *app.Call) error {
+func (p *onPostgres) record(ctx context.Context, directory *access.Directory, call *op.Call) error {
 	var stated []string
 	d, err := db.Open(ctx, p.server.URL(), db.Options{Stated: func(query string) { stated = append(stated, query) }})
 	if err != nil {
@@ -169,7 +169,7 @@ func (p *onPostgres) record(ctx context.Context, directory *access.Directory, ca
 		if err := directory.Confirm(ctx, tx, call.Actor); err != nil {
 			return err
 		}
-		_, err := contact.Contacts.Get(ctx, call, app.ByID{ID: id.New(id.Contact)})
+		_, err := contact.Contacts.Get(ctx, call, op.ByID{ID: id.New(id.Contact)})
 		if fault.From(err).Code == fault.NotFound {
 			return nil
 		}

@@ -19,7 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/dispatch"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
@@ -237,7 +237,7 @@ func (h *onWebhooks) fill(ctx context.Context) error {
 		return err
 	}
 	defer d.Close()
-	call := &app.Call{Actor: f.actor, Now: clock.Now(clock.System), Services: &app.Services{Families: []app.Family{contact.Contacts.Family}}}
+	call := &op.Call{Actor: f.actor, Now: clock.Now(clock.System), Services: &op.Services{Families: []op.Family{contact.Contacts.Family}}}
 	for from := 0; from < h.contacts(); from += 1000 {
 		err := d.Write(ctx, func(tx db.Tx) error {
 			call.Tx = tx

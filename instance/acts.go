@@ -14,7 +14,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/instance/config"
@@ -154,7 +154,7 @@ func OpenDoor(ctx context.Context, store *config.Store) (*admin.Door, func(), er
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := offline(d, store, app.Files{})
+	a, err := offline(d, store, op.Files{})
 	if err != nil {
 		closeAll()
 		return nil, nil, err
@@ -164,7 +164,7 @@ func OpenDoor(ctx context.Context, store *config.Store) (*admin.Door, func(), er
 
 // offline returns an API on data without a server, for the operator's calls. Without
 // files, rows that read some cannot be called.
-func offline(d db.DB, store *config.Store, files app.Files) (*api.API, error) {
+func offline(d db.DB, store *config.Store, files op.Files) (*api.API, error) {
 	cursors := make([]byte, 32) // the operator's cursors are used by one command
 	if _, err := rand.Read(cursors); err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func offline(d db.DB, store *config.Store, files app.Files) (*api.API, error) {
 		Access:    access.NewDirectory(d, clock.System, access.Options{}),
 		Limiter:   limit.Open(limit.Config{}, clock.System, limit.Options{DB: d}),
 		CursorKey: cursors, Files: files,
-		Settings: app.Settings{
+		Settings: op.Settings{
 			// The environment is unknown here, so any version may be pinned.
 			Versions: api.Names(api.Versions), Retention: time.Duration(store.OrganizationRetention),
 			Notices: notify.New(notify.Options{DB: d, Clock: clock.System, Forms: api.NoticeForms()}),

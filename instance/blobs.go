@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/instance/config"
@@ -196,7 +196,7 @@ func OpenBlobDoor(ctx context.Context, store *config.Store, s *config.Server) (_
 		return nil, nil, err
 	}
 	done = func() { closeData(); closeBlobs() }
-	a, err := offline(i.DB, store, app.Files{Store: i.Blobs})
+	a, err := offline(i.DB, store, op.Files{Store: i.Blobs})
 	if err != nil {
 		done()
 		return nil, nil, err

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/extract"
 	"kartei/instance/config"
 	"kartei/record/document"
@@ -26,7 +26,7 @@ func (i *Instance) takeFiles() (err error) {
 		return err
 	}
 	i.reader.ping = i.extractor.Confined
-	i.Files = app.Files{
+	i.Files = op.Files{
 		Store: i.Blobs, MaxSize: int64(s.MaxFileSize), MaxStaged: int64(s.MaxStaged), Declared: i.types.Declared, Types: i.types.Names(),
 		Viewer: i.extractor.NewViewer(),
 	}

@@ -21,7 +21,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/extract"
 	"kartei/instance/config"
 	"kartei/integration/dispatch"
@@ -81,7 +81,7 @@ type Instance struct {
 	// Blobs is the store of the bytes of documents.
 	Blobs blob.Store
 	// Files is the configuration of operations on files.
-	Files app.Files
+	Files op.Files
 	// BaseURL is the address for clients of the instance, without /v1.
 	BaseURL string
 	// OperatorURL is the address of the operator's listener, empty if there is
@@ -298,15 +298,15 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	o.Versions = api.VersionsIn(string(i.config.Server.Environment))
 	o.CursorKey = i.keys.Current.Derive("cursors")
 	o.Answers = i.keys.Vault(replay.Purpose)
-	o.Webhooks = app.Webhooks{Secrets: i.keys.Vault(webhook.SecretsPurpose), Guard: i.guard}
+	o.Webhooks = op.Webhooks{Secrets: i.keys.Vault(webhook.SecretsPurpose), Guard: i.guard}
 	o.Files = i.Files
-	o.Settings = app.Settings{
+	o.Settings = op.Settings{
 		Retention: time.Duration(i.config.Store.OrganizationRetention), Notices: i.notices,
 		BaseURL: i.BaseURL, Mails: i.config.Server.SMTPURL != "",
 	}
 	o.DocsBase = i.BaseURL
 	o.Imports = i.keys.Vault(imports.SecretsPurpose)
-	o.Applications = app.Applications{Register: i.config.Server.Registration, Documents: i.documents, Assistants: i.config.Server.MCP}
+	o.Applications = op.Applications{Register: i.config.Server.Registration, Documents: i.documents, Assistants: i.config.Server.MCP}
 	o.SignIn = signin.NewDesk(i.DB, i.keys.Vault(signin.SecretsPurpose), i.BaseURL)
 	o.SignIn.Provider = i.provider
 	o.MaxTransfers, o.MaxTransfersEach = i.config.Server.MaxTransfers, i.config.Server.MaxTransfersEach

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/oauth"
 	"kartei/integration/usage"
 	"kartei/integration/webhook"
@@ -25,9 +25,9 @@ func (i *Instance) runner() (*job.Runner, error) {
 	}
 	handlers := slices.Concat(retention.New(i.DB, i.clock, Retention).Handlers(), maker.Handlers(), i.receiver.Handlers(),
 		(&webhook.Resender{DB: i.DB, Clock: i.clock, Families: api.Families}).Handlers(), webhook.Eraser{Clock: i.clock}.Handlers(),
-		(&offboarding.Worker{DB: i.DB, Clock: i.clock, Services: &app.Services{Families: api.Families}}).Handlers(), i.eraser().handlers(),
-		(&imports.Worker{DB: i.DB, Clock: i.clock, Secrets: i.keys.Vault(imports.SecretsPurpose), Services: &app.Services{Families: api.Families}, Decode: i.API.DecodeBody, Extractor: i.extractor}).Handlers(),
-		(&bulk.Worker{DB: i.DB, Clock: i.clock, Services: &app.Services{Families: api.Families, Settings: app.Settings{Notices: i.notices}}}).Handlers(),
+		(&offboarding.Worker{DB: i.DB, Clock: i.clock, Services: &op.Services{Families: api.Families}}).Handlers(), i.eraser().handlers(),
+		(&imports.Worker{DB: i.DB, Clock: i.clock, Secrets: i.keys.Vault(imports.SecretsPurpose), Services: &op.Services{Families: api.Families}, Decode: i.API.DecodeBody, Extractor: i.extractor}).Handlers(),
+		(&bulk.Worker{DB: i.DB, Clock: i.clock, Services: &op.Services{Families: api.Families, Settings: op.Settings{Notices: i.notices}}}).Handlers(),
 		i.notices.Handlers(), usage.Folder{DB: i.DB, Clock: i.clock}.Handlers(),
 		(&task.Reminder{DB: i.DB, Clock: i.clock, Notices: i.notices}).Handlers(),
 		(&oauth.Expirer{DB: i.DB, Clock: i.clock, Notices: i.notices, Logger: i.logger}).Handlers())

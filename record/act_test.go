@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/record/task"
 	"kartei/store/db"
@@ -21,8 +21,8 @@ func TestActRefuses(t *testing.T) {
 		for i := range tasks {
 			tasks[i] = c.Do("POST", "/tasks", `{"title":"Akte"}`).Want(201)
 		}
-		err := c.Try(func(ctx context.Context, call *app.Call) error {
-			if _, err := task.Complete(ctx, call, app.ByID{ID: tasks[0].Text("id")}); err != nil {
+		err := c.Try(func(ctx context.Context, call *op.Call) error {
+			if _, err := task.Complete(ctx, call, op.ByID{ID: tasks[0].Text("id")}); err != nil {
 				return err
 			}
 			_, err := task.Tasks.Act(ctx, call, tasks[1].Text("id"), "updated", func(f *task.Fields) error {

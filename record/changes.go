@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/store/db"
 )
@@ -62,7 +62,7 @@ type ChangesInput struct {
 // Changes returns the records that changed since a time, grouped by family, act and
 // principal of their last change. It leaves out families that the caller may not read,
 // and records that the caller does not see.
-func Changes(ctx context.Context, c *app.Call, in ChangesInput) (Changed, error) {
+func Changes(ctx context.Context, c *op.Call, in ChangesInput) (Changed, error) {
 	out := Changed{Groups: []ChangeGroup{}}
 	for _, f := range c.Services.Families {
 		if !c.Actor.May(f.ReadScope()) {
@@ -87,10 +87,10 @@ type lastChange struct {
 
 // changesOf returns the last changes of the records of a family, the newest first: at most
 // one more than are counted.
-func changesOf(ctx context.Context, c *app.Call, f app.Family, since clock.Micros) ([]lastChange, error) {
+func changesOf(ctx context.Context, c *op.Call, f op.Family, since clock.Micros) ([]lastChange, error) {
 	var all []lastChange
 	for _, whose := range audiencesOf(c.Actor) {
-		statement := strings.NewReplacer("{table}", f.Plural, "{whose}", whose.condition, "{visible}", app.Visible("r", c.Actor, "$5")).Replace(selectChanged)
+		statement := strings.NewReplacer("{table}", f.Plural, "{whose}", whose.condition, "{visible}", op.Visible("r", c.Actor, "$5")).Replace(selectChanged)
 		found, err := db.List(ctx, c.Tx, scanLastChange, statement, c.Actor.Org(), since, mostChanged+1, whose.value, c.Actor.PrincipalID())
 		if err != nil {
 			return nil, err

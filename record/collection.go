@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/event"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -36,7 +36,7 @@ type fields[F any] interface {
 // columns that queries need. So a read copies bytes and decodes nothing; see
 // docs/decisions/0008-the-row-keeps-the-answers-json.md.
 type Collection[T, F any, P fields[F]] struct {
-	app.Family
+	op.Family
 	texts texts
 	// members and words are the halves of the schema hash of this release.
 	members int64
@@ -58,11 +58,11 @@ type Collection[T, F any, P fields[F]] struct {
 	// nil.
 	further Further
 	// onDelete deletes what belongs to a record and lies elsewhere; may be nil.
-	onDelete func(ctx context.Context, c *app.Call, id string) error
+	onDelete func(ctx context.Context, c *op.Call, id string) error
 	// onErase queue what erases a record's data elsewhere.
-	onErase []func(c *app.Call, id string)
+	onErase []func(c *op.Call, id string)
 	// onStore queues what a revision changes elsewhere; may be nil.
-	onStore func(c *app.Call, id string, before, after P)
+	onStore func(c *op.Call, id string, before, after P)
 	// withoutUpdateEvent says that updates have no event.
 	withoutUpdateEvent bool
 }
@@ -82,7 +82,7 @@ func (k *Collection[T, F, P]) WithWords(by Further) *Collection[T, F, P] {
 // pointers to text, lists of text, times, or structs of these. The tag
 // `ref:"companies"` says that a member names a record of that family. by holds the
 // filters of its lists, made by FilterBy.
-func NewCollection[T, F any, P fields[F]](f app.Family, by ...reflect.Type) *Collection[T, F, P] {
+func NewCollection[T, F any, P fields[F]](f op.Family, by ...reflect.Type) *Collection[T, F, P] {
 	members := reflect.TypeFor[F]()
 	k := &Collection[T, F, P]{Family: f, texts: textsIn(members), members: membersOf(members), references: referencesOf(members)}
 	k.words = sync.OnceValue(wordsOf[F, P])
@@ -111,7 +111,7 @@ func (k *Collection[T, F, P]) Classify(parameter string, by func(text string) st
 // runs in the transaction of the record's deletion, before its tick. It runs
 // after all checks, so a refused deletion takes as long for any record.
 // OnDelete returns the collection.
-func (k *Collection[T, F, P]) OnDelete(f func(ctx context.Context, c *app.Call, id string) error) *Collection[T, F, P] {
+func (k *Collection[T, F, P]) OnDelete(f func(ctx context.Context, c *op.Call, id string) error) *Collection[T, F, P] {
 	k.onDelete = f
 	return k
 }
@@ -119,7 +119,7 @@ func (k *Collection[T, F, P]) OnDelete(f func(ctx context.Context, c *app.Call, 
 // OnErase adds a function that queues statements which erase what others keep of a
 // record. They follow the statement that deletes the record, so that they see what was
 // kept while that statement waited. OnErase returns the collection.
-func (k *Collection[T, F, P]) OnErase(f func(c *app.Call, id string)) *Collection[T, F, P] {
+func (k *Collection[T, F, P]) OnErase(f func(c *op.Call, id string)) *Collection[T, F, P] {
 	k.onErase = append(k.onErase, f)
 	return k
 }
@@ -127,7 +127,7 @@ func (k *Collection[T, F, P]) OnErase(f func(c *app.Call, id string)) *Collectio
 // OnStore sets a function that queues statements with each revision of a record, in
 // its transaction, after its tick. before is nil for a new record. OnStore returns the
 // collection.
-func (k *Collection[T, F, P]) OnStore(f func(c *app.Call, id string, before, after P)) *Collection[T, F, P] {
+func (k *Collection[T, F, P]) OnStore(f func(c *op.Call, id string, before, after P)) *Collection[T, F, P] {
 	k.onStore = f
 	return k
 }
@@ -144,10 +144,10 @@ func (k *Collection[T, F, P]) WithoutUpdateEvent() *Collection[T, F, P] {
 // that can be found without the database. Text is trimmed and in Unicode NFC, line
 // ends are \n, and the rules of the family hold. before has the members before the
 // change, and is nil for a new record.
-func (k *Collection[T, F, P]) Prepare(s *app.Services, f, before P) []fault.Field {
+func (k *Collection[T, F, P]) Prepare(s *op.Services, f, before P) []fault.Field {
 	k.texts.normalize(f)
 	k.complete(f)
-	wrong := f.Wrong(s, app.Sent{New: before == nil})
+	wrong := f.Wrong(s, op.Sent{New: before == nil})
 	if t, has := any(f).(interface{ Follow(before *F) []fault.Field }); has && before != nil {
 		wrong = append(wrong, t.Follow(before)...)
 	}
@@ -165,7 +165,7 @@ func (k *Collection[T, F, P]) complete(f P) {
 }
 
 // Get returns the record, or NOT_FOUND if the actor sees none of that id.
-func (k *Collection[T, F, P]) Get(ctx context.Context, c *app.Call, in app.ByID) (Answer[T], error) {
+func (k *Collection[T, F, P]) Get(ctx context.Context, c *op.Call, in op.ByID) (Answer[T], error) {
 	r, err := k.find(ctx, c, in.ID)
 	if err != nil {
 		return Answer[T]{}, err
@@ -175,7 +175,7 @@ func (k *Collection[T, F, P]) Get(ctx context.Context, c *app.Call, in app.ByID)
 
 // Members returns the members of a record and the time of its creation, or
 // NOT_FOUND if the actor sees none of that id.
-func (k *Collection[T, F, P]) Members(ctx context.Context, c *app.Call, name string) (f P, created clock.Micros, err error) {
+func (k *Collection[T, F, P]) Members(ctx context.Context, c *op.Call, name string) (f P, created clock.Micros, err error) {
 	r, err := k.find(ctx, c, name)
 	if err != nil {
 		return nil, 0, err
@@ -185,7 +185,7 @@ func (k *Collection[T, F, P]) Members(ctx context.Context, c *app.Call, name str
 }
 
 // Create inserts a record with its event and its entry in the search index.
-func (k *Collection[T, F, P]) Create(ctx context.Context, c *app.Call, f P) (Created[T], error) {
+func (k *Collection[T, F, P]) Create(ctx context.Context, c *op.Call, f P) (Created[T], error) {
 	if err := k.prepareAndCheck(ctx, c, f, true); err != nil {
 		return Created[T]{}, err
 	}
@@ -194,18 +194,18 @@ func (k *Collection[T, F, P]) Create(ctx context.Context, c *app.Call, f P) (Cre
 
 // Check completes the members of a record that will be created later, and
 // reports violations.
-func (k *Collection[T, F, P]) Check(ctx context.Context, c *app.Call, f P) error {
+func (k *Collection[T, F, P]) Check(ctx context.Context, c *op.Call, f P) error {
 	return k.prepareAndCheck(ctx, c, f, false)
 }
 
 // CheckStored is Check for members that Insert stores in the same transaction: a used
 // external id may show at its commit only, which then runs again and asks.
-func (k *Collection[T, F, P]) CheckStored(ctx context.Context, c *app.Call, f P) error {
+func (k *Collection[T, F, P]) CheckStored(ctx context.Context, c *op.Call, f P) error {
 	return k.prepareAndCheck(ctx, c, f, true)
 }
 
 // prepareAndCheck does the work of Check. For stores see check.
-func (k *Collection[T, F, P]) prepareAndCheck(ctx context.Context, c *app.Call, f P, stores bool) error {
+func (k *Collection[T, F, P]) prepareAndCheck(ctx context.Context, c *op.Call, f P, stores bool) error {
 	if s := f.Shared(); s.OwnerID == "" {
 		s.OwnerID = c.Actor.PrincipalID()
 	}
@@ -215,7 +215,7 @@ func (k *Collection[T, F, P]) prepareAndCheck(ctx context.Context, c *app.Call, 
 // Insert inserts a record of checked members. If further is not nil, the record is
 // found by its words too. A used external id fails the commit with
 // db.ErrDuplicate.
-func (k *Collection[T, F, P]) Insert(ctx context.Context, c *app.Call, name string, f P, further *search.Document) (Created[T], error) {
+func (k *Collection[T, F, P]) Insert(ctx context.Context, c *op.Call, name string, f P, further *search.Document) (Created[T], error) {
 	s := f.Shared()
 	content, err := json.Marshal(f)
 	if err != nil {
@@ -245,13 +245,13 @@ func (k *Collection[T, F, P]) Insert(ctx context.Context, c *app.Call, name stri
 
 // UpdateInput is the input of a family's update.
 type UpdateInput[F any] struct {
-	ID    string       `path:"id"`
-	Patch app.Patch[F] `body:"patch"`
+	ID    string      `path:"id"`
+	Patch op.Patch[F] `body:"patch"`
 }
 
 // Update merges a patch into the record. It requires If-Match. If nothing
 // changes, there is no new revision and no event.
-func (k *Collection[T, F, P]) Update(ctx context.Context, c *app.Call, in UpdateInput[F]) (Answer[T], error) {
+func (k *Collection[T, F, P]) Update(ctx context.Context, c *op.Call, in UpdateInput[F]) (Answer[T], error) {
 	return k.change(ctx, c, in.ID, "updated", c.IfMatch.Require, func(before, after P) ([]fault.Field, error) {
 		if err := in.Patch.Apply((*F)(after)); err != nil {
 			return nil, fault.New(fault.InvalidRequest)
@@ -263,13 +263,13 @@ func (k *Collection[T, F, P]) Update(ctx context.Context, c *app.Call, in Update
 // Act changes the record in a way of the family's own, with an event of its own.
 // It honours If-Match. If nothing changes, there is no new revision and no event.
 // If act returns a fault, the whole operation is rolled back.
-func (k *Collection[T, F, P]) Act(ctx context.Context, c *app.Call, name, verb string, act func(P) error) (Answer[T], error) {
+func (k *Collection[T, F, P]) Act(ctx context.Context, c *op.Call, name, verb string, act func(P) error) (Answer[T], error) {
 	return k.change(ctx, c, name, verb, c.IfMatch.Check, func(_, after P) ([]fault.Field, error) { return nil, act(after) })
 }
 
 // change writes the next revision of a record if anything differs. alter makes
 // the change and returns the violations of its result.
-func (k *Collection[T, F, P]) change(ctx context.Context, c *app.Call, name, verb string, precondition func(revision int64) error, alter func(before, after P) ([]fault.Field, error)) (Answer[T], error) {
+func (k *Collection[T, F, P]) change(ctx context.Context, c *op.Call, name, verb string, precondition func(revision int64) error, alter func(before, after P) ([]fault.Field, error)) (Answer[T], error) {
 	r, err := k.find(ctx, c, name)
 	if err != nil {
 		return Answer[T]{}, err
@@ -366,7 +366,7 @@ func (k *Collection[T, F, P]) next(r *row, after P) (next *row, stored []byte, e
 // that another release indexed is indexed anew. But a record with members that this
 // release does not know keeps the words of a newer release, as long as no other
 // words change.
-func (k *Collection[T, F, P]) reindex(ctx context.Context, c *app.Call, r, next *row, before, after P) error {
+func (k *Collection[T, F, P]) reindex(ctx context.Context, c *op.Call, r, next *row, before, after P) error {
 	words, was, is := after.Words(), k.subject(c, r), k.subject(c, next)
 	current := r.schemaHash == k.schemaHash() || next.schemaHash == mixedSchema
 	if current && is == was && words.Same(before.Words()) {
@@ -384,30 +384,30 @@ func (k *Collection[T, F, P]) reindex(ctx context.Context, c *app.Call, r, next 
 
 // Delete erases the content of a record and leaves a tombstone for sync. It
 // requires If-Match.
-func (k *Collection[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) {
+func (k *Collection[T, F, P]) Delete(ctx context.Context, c *op.Call, in op.ByID) (op.Nothing, error) {
 	r, err := k.find(ctx, c, in.ID)
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	if err := c.IfMatch.Require(r.revision); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	if k.onDelete != nil {
 		if err := k.onDelete(ctx, c, r.id); err != nil {
-			return app.Nothing{}, err
+			return op.Nothing{}, err
 		}
 	}
 	erased, err := k.decode(r.content)
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	subject := k.subject(c, r)
 	next := *r
 	if next.updated, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	if err := k.replace(ctx, c, r, next.updated, k.sql.erase); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	next.revision++
 	k.noteDeletion(c, &next)
@@ -417,14 +417,14 @@ func (k *Collection[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.By
 		erase(c, r.id)
 	}
 	event.Append(c, k.event(&next, "deleted"))
-	return app.Nothing{}, search.Remove(ctx, c.Tx, subject)
+	return op.Nothing{}, search.Remove(ctx, c.Tx, subject)
 }
 
 // replace executes a statement on the revision that was read, with further
 // arguments after the tick. If there is a newer revision, it fails with
 // db.ErrConflict and the whole operation runs again. Only this change has the
 // tick, so a row of that tick shows that the statement changed it.
-func (k *Collection[T, F, P]) replace(ctx context.Context, c *app.Call, r *row, tick clock.Micros, statement string, more ...any) error {
+func (k *Collection[T, F, P]) replace(ctx context.Context, c *op.Call, r *row, tick clock.Micros, statement string, more ...any) error {
 	args := append([]any{c.Actor.Org(), r.id, r.revision, tick}, more...)
 	return c.Tx.ExecOne(ctx, db.Statement{Query: statement, Args: args},
 		db.Statement{Query: k.sql.changed, Args: []any{c.Actor.Org(), r.id, tick}})
@@ -437,7 +437,7 @@ func (k *Collection[T, F, P]) replace(ctx context.Context, c *app.Call, r *row, 
 // before is nil for a new record; unchanged members are not checked again. If
 // the change stores the members, an external id is assumed to be free, because
 // its unique index tells otherwise.
-func (k *Collection[T, F, P]) check(ctx context.Context, c *app.Call, f, before P, wrong []fault.Field, stores bool) error {
+func (k *Collection[T, F, P]) check(ctx context.Context, c *op.Call, f, before P, wrong []fault.Field, stores bool) error {
 	s := f.Shared()
 	var old Sharing
 	if before != nil {
@@ -481,7 +481,7 @@ func (k *Collection[T, F, P]) check(ctx context.Context, c *app.Call, f, before 
 
 // taken returns the violation of an external id that another record has. It names
 // that record only to an actor that sees it.
-func (k *Collection[T, F, P]) taken(c *app.Call, holder, audience string) fault.Field {
+func (k *Collection[T, F, P]) taken(c *op.Call, holder, audience string) fault.Field {
 	f := fault.Field{Name: "externalId", Code: fault.Duplicate}
 	if c.Actor.May(k.ReadScope()) && (audience == "" || audience == c.Actor.PrincipalID() || c.Actor.SeesAll()) {
 		f.Text = &fault.Text{
@@ -498,7 +498,7 @@ func (k *Collection[T, F, P]) event(r *row, verb string) event.Event {
 }
 
 // subject names r for the search index.
-func (k *Collection[T, F, P]) subject(c *app.Call, r *row) search.Subject {
+func (k *Collection[T, F, P]) subject(c *op.Call, r *row) search.Subject {
 	return search.Subject{
 		Organization: c.Actor.Org(),
 		Family:       k.Object,

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/invisible"
 	"kartei/store/db"
@@ -296,7 +296,7 @@ var notWithFilters = fault.Text{
 // matchesNothing reports whether a filter names a record that is deleted or hidden
 // from the actor. References to it are returned as null, so no record may be found
 // by it: a filter must not show what a response hides.
-func (k *Collection[T, F, P]) matchesNothing(ctx context.Context, c *app.Call, n narrowing) (bool, error) {
+func (k *Collection[T, F, P]) matchesNothing(ctx context.Context, c *op.Call, n narrowing) (bool, error) {
 	for i, x := range n.filters {
 		for _, r := range k.references {
 			if r.field != x.parameter || r.family == principals {

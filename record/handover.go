@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"strings"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/store/db"
@@ -58,7 +58,7 @@ type Holding interface {
 	// HandOver gives a record to another principal by a change of its members.
 	// A private record stays as it is if private records are not handed over,
 	// and is counted.
-	HandOver(ctx context.Context, c *app.Call, id string, h Handover) (handed, stayed Held, err error)
+	HandOver(ctx context.Context, c *op.Call, id string, h Handover) (handed, stayed Held, err error)
 }
 
 // handing has the statements of hand-overs. No index has the owner of a shared
@@ -120,7 +120,7 @@ func (k *Collection[T, F, P]) CountPrivate(ctx context.Context, tx db.Tx, organi
 }
 
 // HandOver implements Holding. The actor of the call must see all records.
-func (k *Collection[T, F, P]) HandOver(ctx context.Context, c *app.Call, name string, h Handover) (handed, stayed Held, err error) {
+func (k *Collection[T, F, P]) HandOver(ctx context.Context, c *op.Call, name string, h Handover) (handed, stayed Held, err error) {
 	_, err = k.change(ctx, c, name, "updated", anyRevision, func(_, after P) ([]fault.Field, error) {
 		handed, stayed = k.give(after, h)
 		return nil, nil

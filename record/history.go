@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -22,7 +22,7 @@ import (
 const Topic = "records"
 
 // tell tells the subscribers of Topic of a change.
-func (k *Collection[T, F, P]) tell(c *app.Call, r *row) {
+func (k *Collection[T, F, P]) tell(c *op.Call, r *row) {
 	b := make([]byte, 0, 48)
 	b = append(strconv.AppendInt(b, c.Actor.Org(), 10), ' ')
 	b = append(strconv.AppendInt(b, int64(r.updated), 10), ' ')
@@ -106,13 +106,13 @@ type HistoryInput struct {
 // History returns the changes of a record, the newest first: the last 200 and the
 // creation. The caller must have the right to read the family and see the record.
 // Who saw a deleted one sees the line of its deletion.
-func History(ctx context.Context, c *app.Call, in HistoryInput) (access.List[Change], error) {
+func History(ctx context.Context, c *op.Call, in HistoryInput) (access.List[Change], error) {
 	none := access.List[Change]{}
 	limit, err := access.PageSize(in.Limit, mostChanges)
 	if err != nil {
 		return none, err
 	}
-	i := slices.IndexFunc(c.Services.Families, func(f app.Family) bool { return id.Valid(f.Prefix, in.ID) })
+	i := slices.IndexFunc(c.Services.Families, func(f op.Family) bool { return id.Valid(f.Prefix, in.ID) })
 	if i < 0 {
 		return none, fault.New(fault.NotFound)
 	}
@@ -140,7 +140,7 @@ func History(ctx context.Context, c *app.Call, in HistoryInput) (access.List[Cha
 }
 
 // nameKeys adds the keys of changes.
-func nameKeys(ctx context.Context, c *app.Call, lines []Change) error {
+func nameKeys(ctx context.Context, c *op.Call, lines []Change) error {
 	var ids []string
 	for _, l := range lines {
 		if id.Valid(id.Key, l.Credential) && !slices.Contains(ids, l.Credential) {
@@ -167,11 +167,11 @@ func nameKeys(ctx context.Context, c *app.Call, lines []Change) error {
 
 // creation returns the first line of the history of a record that the actor sees,
 // or saw when it was deleted.
-func creation(ctx context.Context, c *app.Call, f app.Family, name string) (line Change, living bool, err error) {
+func creation(ctx context.Context, c *op.Call, f op.Family, name string) (line Change, living bool, err error) {
 	line = Change{Revision: 1, Act: "created", Members: []string{}}
 	var deleted bool
 	err = c.Tx.QueryRow(ctx, `select created_at, deleted, created_by, created_door, created_request, created_credential from `+f.Plural+` as r
-		where r.organization = $1 and r.id = $2 and `+app.Visible("r", c.Actor, "$3"), c.Actor.Org(), name, c.Actor.PrincipalID()).
+		where r.organization = $1 and r.id = $2 and `+op.Visible("r", c.Actor, "$3"), c.Actor.Org(), name, c.Actor.PrincipalID()).
 		Scan(&line.ChangedAt, &deleted, &line.Principal, &line.Door, &line.RequestID, &line.Credential)
 	if errors.Is(err, db.ErrNoRows) {
 		err = fault.New(fault.NotFound)
@@ -187,7 +187,7 @@ func scanChange(row db.Row) (line Change, err error) {
 }
 
 // author returns the principal of a change.
-func author(c *app.Call) string {
+func author(c *op.Call) string {
 	if by := c.Actor.PrincipalID(); by != "" {
 		return by
 	}
@@ -197,7 +197,7 @@ func author(c *app.Call) string {
 // note adds a line to the history of a record whose revision is new. It comes
 // after the statement of the change: if another change was first, that
 // statement says so.
-func (k *Collection[T, F, P]) note(c *app.Call, r *row, act string, members []string) {
+func (k *Collection[T, F, P]) note(c *op.Call, r *row, act string, members []string) {
 	c.Tx.Queue(insertChange, c.Actor.Org(), r.id, r.revision, r.updated, act, strings.Join(members, " "), author(c), c.Door, c.RequestID, c.Credential)
 	if outdated := r.revision - kept; outdated > 1 {
 		c.Tx.Queue(trimChanges, c.Actor.Org(), r.id, outdated)
@@ -206,7 +206,7 @@ func (k *Collection[T, F, P]) note(c *app.Call, r *row, act string, members []st
 }
 
 // noteDeletion erases the history of a record, and leaves the line of its deletion.
-func (k *Collection[T, F, P]) noteDeletion(c *app.Call, r *row) {
+func (k *Collection[T, F, P]) noteDeletion(c *op.Call, r *row) {
 	c.Tx.Queue(eraseChanges, c.Actor.Org(), r.id)
 	k.note(c, r, "deleted", nil)
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/grant"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -28,7 +28,7 @@ import (
 // historyOf returns the history that a client sees.
 func historyOf(t *testing.T, c *apitest.Client, in records.HistoryInput) (page access.List[records.Change], err error) {
 	t.Helper()
-	err = c.Try(func(ctx context.Context, call *app.Call) (err error) {
+	err = c.Try(func(ctx context.Context, call *op.Call) (err error) {
 		page, err = records.History(ctx, call, in)
 		return err
 	})
@@ -192,18 +192,18 @@ func TestHistoryWhileTheModuleIsOff(t *testing.T) {
 			told = append(told, word)
 		})()
 		var name string
-		changes := []func(context.Context, *app.Call) error{
-			func(ctx context.Context, call *app.Call) error {
+		changes := []func(context.Context, *op.Call) error{
+			func(ctx context.Context, call *op.Call) error {
 				made, err := task.Tasks.Create(ctx, call, &task.Fields{Title: "Akte"})
 				name = strings.TrimPrefix(made.Location(), "/tasks/")
 				return err
 			},
-			func(ctx context.Context, call *app.Call) error {
-				_, err := task.Complete(ctx, call, app.ByID{ID: name})
+			func(ctx context.Context, call *op.Call) error {
+				_, err := task.Complete(ctx, call, op.ByID{ID: name})
 				return err
 			},
-			func(ctx context.Context, call *app.Call) error {
-				_, err := task.Tasks.Delete(ctx, call, app.ByID{ID: name})
+			func(ctx context.Context, call *op.Call) error {
+				_, err := task.Tasks.Delete(ctx, call, op.ByID{ID: name})
 				return err
 			},
 		}
@@ -235,7 +235,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		c := apitest.New(t, d).As(access.Member)
 		name := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
 		const changes = 205
-		c.Inside(func(ctx context.Context, call *app.Call) error {
+		c.Inside(func(ctx context.Context, call *op.Call) error {
 			for i := range changes {
 				patch := records.UpdateInput[contacts.Fields]{ID: name}
 				patch.Patch.SetRaw(fmt.Appendf(nil, `{"lastName":"Berg %d"}`, i))
@@ -261,7 +261,7 @@ func TestHistoryOfCaretakers(t *testing.T) {
 		o := apitest.New(t, d)
 		c, successor := o.As(access.Admin), o.User(access.Member)
 		name := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
-		c.Inside(func(ctx context.Context, call *app.Call) error {
+		c.Inside(func(ctx context.Context, call *op.Call) error {
 			caretaker, err := access.CaretakerOf(ctx, call.Tx, call.Actor.Org())
 			if err != nil {
 				return err

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"unicode"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record/search"
@@ -31,7 +31,7 @@ type position struct {
 
 // List returns a page: by relevance if q is given, otherwise by change. filters is a
 // pointer to the family's struct of filters, if it has one.
-func (k *Collection[T, F, P]) List(ctx context.Context, c *app.Call, in ListInput, filters ...any) (Page[T], error) {
+func (k *Collection[T, F, P]) List(ctx context.Context, c *op.Call, in ListInput, filters ...any) (Page[T], error) {
 	n := k.narrowed(filters)
 	if err := n.check(in.Q, in.IncludeDeleted); err != nil {
 		return Page[T]{}, err
@@ -77,13 +77,13 @@ func (k *Collection[T, F, P]) List(ctx context.Context, c *app.Call, in ListInpu
 
 // placeOf returns the place before a record in the order of a list. A record that the
 // caller does not see has none, nor has one that the order leaves out.
-func (k *Collection[T, F, P]) placeOf(ctx context.Context, c *app.Call, name string, n narrowing) (position, error) {
+func (k *Collection[T, F, P]) placeOf(ctx context.Context, c *op.Call, name string, n narrowing) (position, error) {
 	at := position{Before: true}
 	var key any = &at.Tick
 	if n.order != nil {
 		key = &at.Key
 	}
-	err := c.Tx.QueryRow(ctx, `select r.`+n.key()+` from `+k.Plural+` as r where r.organization = $1 and `+app.Visible("r", c.Actor, "$2")+` and r.id = $3 and r.deleted = false and r.`+n.key()+` is not null`,
+	err := c.Tx.QueryRow(ctx, `select r.`+n.key()+` from `+k.Plural+` as r where r.organization = $1 and `+op.Visible("r", c.Actor, "$2")+` and r.id = $3 and r.deleted = false and r.`+n.key()+` is not null`,
 		c.Actor.Org(), c.Actor.PrincipalID(), name).Scan(key)
 	if errors.Is(err, db.ErrNoRows) {
 		return at, fault.New(fault.CursorMismatch)
@@ -95,7 +95,7 @@ func (k *Collection[T, F, P]) placeOf(ctx context.Context, c *app.Call, name str
 // follows. Sync, from the oldest change on, always returns a position, since later
 // changes will follow. A client can keep it instead of a time, whose microseconds
 // its language may drop.
-func (k *Collection[T, F, P]) inOrder(ctx context.Context, c *app.Call, in ListInput, from position, n narrowing) ([]row, *position, bool, error) {
+func (k *Collection[T, F, P]) inOrder(ctx context.Context, c *op.Call, in ListInput, from position, n narrowing) ([]row, *position, bool, error) {
 	ascending := in.Sort != "" && in.Sort[0] != '-'
 	l := listing{all: c.Actor.SeesAll(), ascending: ascending != in.Back, deleted: in.IncludeDeleted}
 	after, before := bounds(&in, from, n.order != nil, ascending)
@@ -174,7 +174,7 @@ func justBelow(key string) string {
 // byRelevance reads hits from the index, and their records if they are still
 // visible. A page may have fewer records than its limit although there are more: a
 // search reads a bounded number of candidates for each call (see package search).
-func (k *Collection[T, F, P]) byRelevance(ctx context.Context, c *app.Call, in ListInput, from position) ([]row, *position, error) {
+func (k *Collection[T, F, P]) byRelevance(ctx context.Context, c *op.Call, in ListInput, from position) ([]row, *position, error) {
 	meant, err := search.Meant(ctx, c.Tx, k.searchScope(c), in.Q)
 	if err != nil {
 		return nil, nil, err
@@ -210,13 +210,13 @@ func (k *Collection[T, F, P]) byRelevance(ctx context.Context, c *app.Call, in L
 }
 
 // byIDs returns the statement that reads listed records.
-func (k *Collection[T, F, P]) byIDs(c *app.Call) string {
-	return `select ` + shown + `, ` + hidden(k.references, c.Actor.SeesAll(), "$2") + ` from ` + k.Plural + ` as r where r.organization = $1 and ` + app.Visible("r", c.Actor, "$2") +
+func (k *Collection[T, F, P]) byIDs(c *op.Call) string {
+	return `select ` + shown + `, ` + hidden(k.references, c.Actor.SeesAll(), "$2") + ` from ` + k.Plural + ` as r where r.organization = $1 and ` + op.Visible("r", c.Actor, "$2") +
 		` and r.deleted = false and r.id ` + c.Tx.Dialect().In("$3")
 }
 
 // query reads rows. With keyed the last column is their key.
-func (k *Collection[T, F, P]) query(ctx context.Context, c *app.Call, size int, keyed bool, query string, args ...any) ([]row, error) {
+func (k *Collection[T, F, P]) query(ctx context.Context, c *op.Call, size int, keyed bool, query string, args ...any) ([]row, error) {
 	rows, err := c.Tx.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -274,7 +274,7 @@ func (p Page[T]) AppendJSON(b []byte) []byte {
 func (p Page[T]) Records() int { return p.records }
 
 // Count counts visible records up to CountCap. For filters see List.
-func (k *Collection[T, F, P]) Count(ctx context.Context, c *app.Call, in CountInput, filters ...any) (Count, error) {
+func (k *Collection[T, F, P]) Count(ctx context.Context, c *op.Call, in CountInput, filters ...any) (Count, error) {
 	narrow := k.narrowed(filters)
 	if err := narrow.check(in.Q, false); err != nil {
 		return Count{}, err
@@ -301,6 +301,6 @@ func (k *Collection[T, F, P]) Count(ctx context.Context, c *app.Call, in CountIn
 	return Count{Count: n, Capped: n >= CountCap}, err
 }
 
-func (k *Collection[T, F, P]) searchScope(c *app.Call) search.Scope {
+func (k *Collection[T, F, P]) searchScope(c *op.Call) search.Scope {
 	return search.ScopeFor(c.Actor.Org(), k.Object, c.Actor.PrincipalID(), c.Actor.SeesAll())
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/record/search"
 	"kartei/store/db"
@@ -20,7 +20,7 @@ type Sight[P any] struct {
 
 // Look returns the named records that the actor sees, in the order of the names. The
 // others are left out. It asks for no right to read the family.
-func (k *Collection[T, F, P]) Look(ctx context.Context, c *app.Call, names []string) ([]Sight[P], error) {
+func (k *Collection[T, F, P]) Look(ctx context.Context, c *op.Call, names []string) ([]Sight[P], error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -48,6 +48,6 @@ func (k *Collection[T, F, P]) Look(ctx context.Context, c *app.Call, names []str
 }
 
 // Searcher returns a reader of the index of the records that the actor sees.
-func (k *Collection[T, F, P]) Searcher(ctx context.Context, c *app.Call) (*search.Reader, error) {
+func (k *Collection[T, F, P]) Searcher(ctx context.Context, c *op.Call) (*search.Reader, error) {
 	return search.Open(ctx, c.Tx, k.searchScope(c))
 }

@@ -3,7 +3,7 @@ package record
 import (
 	"context"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record/search"
@@ -25,14 +25,14 @@ type Matching interface {
 	// end. Records that were created after the tick until are left out. filters is a
 	// pointer to the family's struct of filters. The caller needs no right to read the
 	// family.
-	MatchIn(ctx context.Context, c *app.Call, filters any, after, end string, until clock.Micros) ([]Matched, error)
+	MatchIn(ctx context.Context, c *op.Call, filters any, after, end string, until clock.Micros) ([]Matched, error)
 	// MatchHits returns the next records that a search finds, and nil behind the last
 	// ones. For the rest see MatchIn.
-	MatchHits(ctx context.Context, c *app.Call, q string, from *search.Position, until clock.Micros) ([]Matched, *search.Position, error)
+	MatchHits(ctx context.Context, c *op.Call, q string, from *search.Position, until clock.Micros) ([]Matched, *search.Position, error)
 	// Share changes the members of a record that all families have in common, by an
 	// update like any other. It returns the revision afterwards, and whether anything
 	// changed. If alter fails, nothing changes.
-	Share(ctx context.Context, c *app.Call, id string, alter func(*Sharing) error) (revision int64, changed bool, err error)
+	Share(ctx context.Context, c *op.Call, id string, alter func(*Sharing) error) (revision int64, changed bool, err error)
 }
 
 // hitsAtOnce is the number of hits that MatchHits reads.
@@ -40,9 +40,9 @@ const hitsAtOnce = 500
 
 // matched selects the records of a list. $1 is the organization, $2 the principal, $3 the
 // tick.
-func (k *Collection[T, F, P]) matched(c *app.Call) string {
+func (k *Collection[T, F, P]) matched(c *op.Call) string {
 	return `select id, owner_id, audience from ` + k.Plural + ` as r
-		where r.organization = $1 and ` + app.Visible("r", c.Actor, "$2") + ` and r.deleted = false and r.created_at <= $3`
+		where r.organization = $1 and ` + op.Visible("r", c.Actor, "$2") + ` and r.deleted = false and r.created_at <= $3`
 }
 
 func scanMatched(row db.Row) (m Matched, err error) {
@@ -56,7 +56,7 @@ func scanMatched(row db.Row) (m Matched, err error) {
 
 // MatchIn implements Matching. The filters are compared on the rows: the windows of a
 // walk read each row once, whatever it is narrowed by.
-func (k *Collection[T, F, P]) MatchIn(ctx context.Context, c *app.Call, filters any, after, end string, until clock.Micros) ([]Matched, error) {
+func (k *Collection[T, F, P]) MatchIn(ctx context.Context, c *op.Call, filters any, after, end string, until clock.Micros) ([]Matched, error) {
 	n := k.narrowed([]any{filters})
 	if nothing, err := k.matchesNothing(ctx, c, n); nothing || err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (k *Collection[T, F, P]) MatchIn(ctx context.Context, c *app.Call, filters 
 }
 
 // MatchHits implements Matching.
-func (k *Collection[T, F, P]) MatchHits(ctx context.Context, c *app.Call, q string, from *search.Position, until clock.Micros) ([]Matched, *search.Position, error) {
+func (k *Collection[T, F, P]) MatchHits(ctx context.Context, c *op.Call, q string, from *search.Position, until clock.Micros) ([]Matched, *search.Position, error) {
 	meant, err := search.Meant(ctx, c.Tx, k.searchScope(c), q)
 	if err != nil {
 		return nil, nil, err
@@ -92,7 +92,7 @@ func (k *Collection[T, F, P]) MatchHits(ctx context.Context, c *app.Call, q stri
 }
 
 // Share implements Matching.
-func (k *Collection[T, F, P]) Share(ctx context.Context, c *app.Call, name string, alter func(*Sharing) error) (revision int64, changed bool, err error) {
+func (k *Collection[T, F, P]) Share(ctx context.Context, c *op.Call, name string, alter func(*Sharing) error) (revision int64, changed bool, err error) {
 	var was int64
 	answer, err := k.change(ctx, c, name, "updated", func(revision int64) error { was = revision; return nil }, func(before, after P) ([]fault.Field, error) {
 		if err := alter(after.Shared()); err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/store/db"
@@ -106,7 +106,7 @@ func (k *Collection[T, F, P]) keepHidden(r *row, after P) (still int64, err erro
 // checkReferences returns a violation for each reference to a record that the actor
 // does not see. before is nil for a new record; unchanged references are not checked
 // again.
-func (k *Collection[T, F, P]) checkReferences(ctx context.Context, c *app.Call, f, before P) (wrong []fault.Field, err error) {
+func (k *Collection[T, F, P]) checkReferences(ctx context.Context, c *op.Call, f, before P) (wrong []fault.Field, err error) {
 	for _, r := range k.references {
 		name := textAt(reflect.ValueOf(f).Elem(), r.member)
 		if name == "" || before != nil && name == textAt(reflect.ValueOf(before).Elem(), r.member) {
@@ -125,12 +125,12 @@ func (k *Collection[T, F, P]) checkReferences(ctx context.Context, c *app.Call, 
 
 // visible reports whether a reference names a record of its family that the actor
 // sees. If the actor may name no record of the family at all, why says so.
-func visible(ctx context.Context, c *app.Call, r reference, name string) (found bool, why *fault.Text, err error) {
+func visible(ctx context.Context, c *op.Call, r reference, name string) (found bool, why *fault.Text, err error) {
 	if r.family == principals {
 		found, err = access.PrincipalExists(ctx, c.Tx, c.Actor.Org(), name)
 		return found, &noPrincipal, err
 	}
-	i := slices.IndexFunc(c.Services.Families, func(f app.Family) bool { return f.Plural == r.family })
+	i := slices.IndexFunc(c.Services.Families, func(f op.Family) bool { return f.Plural == r.family })
 	if i < 0 {
 		return false, nil, nil
 	}
@@ -157,10 +157,10 @@ var (
 
 // Seen reports whether a family has a record of that id that is not deleted and
 // visible to the actor. Scopes are not checked.
-func Seen(ctx context.Context, c *app.Call, family, name string) (bool, error) {
+func Seen(ctx context.Context, c *op.Call, family, name string) (bool, error) {
 	var one int64
 	err := c.Tx.QueryRow(ctx, `select 1 from `+family+` as r where r.organization = $1 and r.id = $2 and r.deleted = false and `+
-		app.Visible("r", c.Actor, "$3"), c.Actor.Org(), name, c.Actor.PrincipalID()).Scan(&one)
+		op.Visible("r", c.Actor, "$3"), c.Actor.Org(), name, c.Actor.PrincipalID()).Scan(&one)
 	if errors.Is(err, db.ErrNoRows) {
 		return false, nil
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	records "kartei/record"
 	contacts "kartei/record/contact"
 	"kartei/record/search"
@@ -39,10 +39,10 @@ func TestTwoReleases(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := apitest.New(t, d).As(access.Member)
 		// later runs a function in the later release and returns its answer.
-		later := func(f func(context.Context, *app.Call) (appender, error)) map[string]any {
+		later := func(f func(context.Context, *op.Call) (appender, error)) map[string]any {
 			t.Helper()
 			var record map[string]any
-			c.Inside(func(ctx context.Context, call *app.Call) error {
+			c.Inside(func(ctx context.Context, call *op.Call) error {
 				answer, err := f(ctx, call)
 				if err != nil {
 					return err
@@ -53,13 +53,13 @@ func TestTwoReleases(t *testing.T) {
 		}
 		read := func(id string) map[string]any {
 			t.Helper()
-			return later(func(ctx context.Context, call *app.Call) (appender, error) {
-				return laterContacts.Get(ctx, call, app.ByID{ID: id})
+			return later(func(ctx context.Context, call *op.Call) (appender, error) {
+				return laterContacts.Get(ctx, call, op.ByID{ID: id})
 			})
 		}
 		change := func(id, patch string) map[string]any {
 			t.Helper()
-			return later(func(ctx context.Context, call *app.Call) (appender, error) {
+			return later(func(ctx context.Context, call *op.Call) (appender, error) {
 				in := records.UpdateInput[laterFields]{ID: id}
 				in.Patch.SetRaw([]byte(patch))
 				return laterContacts.Update(ctx, call, in)
@@ -73,7 +73,7 @@ func TestTwoReleases(t *testing.T) {
 		}
 
 		name, added := "Berg", "Bergi"
-		made := later(func(ctx context.Context, call *app.Call) (appender, error) {
+		made := later(func(ctx context.Context, call *op.Call) (appender, error) {
 			return laterContacts.Create(ctx, call, &laterFields{Fields: contacts.Fields{LastName: &name}, Added: &added})
 		})
 		id := made["id"].(string)

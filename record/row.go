@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strconv"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -75,7 +75,7 @@ func (k *Collection[T, F, P]) decode(content []byte) (P, error) {
 
 // find reads one row, or returns NOT_FOUND. The fault is the same for an unknown id, a
 // deleted record, one of another organization and an invisible one.
-func (k *Collection[T, F, P]) find(ctx context.Context, c *app.Call, name string) (*row, error) {
+func (k *Collection[T, F, P]) find(ctx context.Context, c *op.Call, name string) (*row, error) {
 	if !id.Valid(k.Prefix, name) {
 		return nil, fault.New(fault.NotFound)
 	}
@@ -126,7 +126,7 @@ func (a Answer[T]) AppendJSON(b []byte) []byte {
 }
 
 // EntityTag returns the tag of the record's revision.
-func (a Answer[T]) EntityTag() string { return app.Tag(a.revision) }
+func (a Answer[T]) EntityTag() string { return op.Tag(a.revision) }
 
 // Records returns 1.
 func (a Answer[T]) Records() int { return 1 }

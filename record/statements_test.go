@@ -15,7 +15,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	records "kartei/record"
 	"kartei/record/document"
 	"kartei/record/task"
@@ -153,10 +153,10 @@ func (s *story) both(path, shown string) {
 }
 
 // walks shows what exports read of a contact.
-func (s *story) walks(walk func(context.Context, *app.Call, records.Walk) ([]records.Walked, error), contact string) {
+func (s *story) walks(walk func(context.Context, *op.Call, records.Walk) ([]records.Walked, error), contact string) {
 	for i, c := range []*apitest.Client{s.member, s.admin} {
 		s.tell("walk of the "+s.family+" of a contact, by "+[]string{"a member", "an admin"}[i], func() {
-			c.Inside(func(ctx context.Context, c *app.Call) error {
+			c.Inside(func(ctx context.Context, c *op.Call) error {
 				_, err := walk(ctx, c, records.Walk{Reference: "contactId", To: contact, Until: c.Now, Limit: 100})
 				return err
 			})

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/record/search"
 	"kartei/store/db"
@@ -71,7 +71,7 @@ func (t tagRows) alike(other tagRows) bool {
 
 // queueTags queues a statement on the rows of a record for each reader. Those are the
 // audiences of the search index. order is the tick or the sort key; more is the next one.
-func (k *Collection[T, F, P]) queueTags(c *app.Call, statement string, t tagRows, order any, more ...any) {
+func (k *Collection[T, F, P]) queueTags(c *op.Call, statement string, t tagRows, order any, more ...any) {
 	if len(t.tags) == 0 || order == nil {
 		return
 	}
@@ -82,20 +82,20 @@ func (k *Collection[T, F, P]) queueTags(c *app.Call, statement string, t tagRows
 }
 
 // tag inserts the rows of a record's tags.
-func (k *Collection[T, F, P]) tag(c *app.Call, t tagRows) {
+func (k *Collection[T, F, P]) tag(c *op.Call, t tagRows) {
 	k.queueTags(c, byTick[c.Tx.Dialect()].insert, t, t.tick)
 	k.queueTags(c, bySortKey[c.Tx.Dialect()].insert, t, t.sortKey)
 }
 
 // untag deletes the rows of a record's tags.
-func (k *Collection[T, F, P]) untag(c *app.Call, t tagRows) {
+func (k *Collection[T, F, P]) untag(c *op.Call, t tagRows) {
 	k.queueTags(c, byTick[c.Tx.Dialect()].remove, t, t.tick)
 	k.queueTags(c, bySortKey[c.Tx.Dialect()].remove, t, t.sortKey)
 }
 
 // retag replaces the rows of a record's tags by the rows of its next revision. Most changes
 // leave the rows by sort key as they are.
-func (k *Collection[T, F, P]) retag(c *app.Call, was, is tagRows) {
+func (k *Collection[T, F, P]) retag(c *op.Call, was, is tagRows) {
 	if !was.alike(is) {
 		k.untag(c, was)
 		k.tag(c, is)
@@ -124,7 +124,7 @@ const (
 
 // UsedTags returns the first tags that begin with a text, as somebody spelled them.
 // Only tags of records that everyone sees count, so each is found in one step.
-func (k *Collection[T, F, P]) UsedTags(ctx context.Context, c *app.Call, prefix string) ([]string, error) {
+func (k *Collection[T, F, P]) UsedTags(ctx context.Context, c *op.Call, prefix string) ([]string, error) {
 	from := folded(Clean(prefix))
 	end := from + string(unicode.MaxRune)
 	tags, spelled := []string{}, []string{}

@@ -3,7 +3,7 @@ package record
 import (
 	"reflect"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record/search"
@@ -62,7 +62,7 @@ func (a *Address) OrNil() *Address {
 
 // Fields is implemented by a family's struct of writable members.
 type Fields interface {
-	app.Ruled
+	op.Ruled
 	// Normalize completes the fields, whose texts are trimmed already.
 	Normalize()
 	// Shared returns the members that all families have in common.

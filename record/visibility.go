@@ -6,14 +6,14 @@ import (
 	"slices"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/store/db"
 )
 
 // mayShare refuses a change of owner or visibility, unless the actor is the owner or
 // an admin. Others may change the content of a shared record only.
-func mayShare(c *app.Call, before, after *Sharing) error {
+func mayShare(c *op.Call, before, after *Sharing) error {
 	if c.Actor.SeesAll() || before.OwnerID == c.Actor.PrincipalID() ||
 		before.OwnerID == after.OwnerID && before.Visibility == after.Visibility {
 		return nil
@@ -30,7 +30,7 @@ var ownersOnly = fault.Text{
 // else's private record to another owner or shows it to all. Without that, a session that is left
 // open would give all that is private to a stranger's accomplice. An owner gives away what is
 // theirs, and what all see is no secret. A program is bound by its scopes instead.
-func giveAway(ctx context.Context, c *app.Call, id string, before, after *Sharing) error {
+func giveAway(ctx context.Context, c *op.Call, id string, before, after *Sharing) error {
 	if c.Giver == nil || c.Actor.Credential().Kind != access.Session ||
 		before.Visibility != Private || before.OwnerID == c.Actor.PrincipalID() ||
 		before.OwnerID == after.OwnerID && before.Visibility == after.Visibility {
@@ -43,11 +43,11 @@ func giveAway(ctx context.Context, c *app.Call, id string, before, after *Sharin
 	c.Audit.About(c.Actor.Org(), id)
 	c.Audit.Changed("ownerId", before.OwnerID, after.OwnerID)
 	c.Audit.Changed("visibility", string(before.Visibility), string(after.Visibility))
-	return c.Gives(ctx, app.Gain{Word: app.RecordsGiven, ID: id, Organization: c.Actor.Org(), Principal: before.OwnerID, Admins: true, To: to})
+	return c.Gives(ctx, op.Gain{Word: op.RecordsGiven, ID: id, Organization: c.Actor.Org(), Principal: before.OwnerID, Admins: true, To: to})
 }
 
 // PrivateOfOthers reports whether anybody but a principal has private records of a family.
-func PrivateOfOthers(ctx context.Context, tx db.Tx, f app.Family, organization int64, principal string) (bool, error) {
+func PrivateOfOthers(ctx context.Context, tx db.Tx, f op.Family, organization int64, principal string) (bool, error) {
 	var n int64
 	err := tx.QueryRow(ctx, `select count(*) from (select 1 from `+f.Plural+` where organization = $1 and deleted = false and audience > '' and audience <> $2 limit 1) others`,
 		organization, principal).Scan(&n)
@@ -69,7 +69,7 @@ const (
 // So sync returns one marker for the record, with the tick of the loss, and
 // nothing of later changes. Admins have rows too, for the time after they were
 // admins. See docs/decisions/0011-who-loses-sight.md.
-func (k *Collection[T, F, P]) trackVisibilityLoss(ctx context.Context, c *app.Call, before, after *row) error {
+func (k *Collection[T, F, P]) trackVisibilityLoss(ctx context.Context, c *op.Call, before, after *row) error {
 	if before.audience == after.audience {
 		return nil
 	}

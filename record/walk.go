@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/store/db"
 )
@@ -33,7 +33,7 @@ type Walked struct {
 
 // Walk returns the next records that the actor sees. It asks for no right to read the
 // family.
-func (k *Collection[T, F, P]) Walk(ctx context.Context, c *app.Call, w Walk) ([]Walked, error) {
+func (k *Collection[T, F, P]) Walk(ctx context.Context, c *op.Call, w Walk) ([]Walked, error) {
 	args, narrow, along := []any{c.Actor.Org(), c.Actor.PrincipalID(), w.After, w.Limit}, ``, ``
 	if w.Reference != "" {
 		i := slices.IndexFunc(k.references, func(r reference) bool { return r.field == w.Reference })
@@ -49,7 +49,7 @@ func (k *Collection[T, F, P]) Walk(ctx context.Context, c *app.Call, w Walk) ([]
 		narrow += fmt.Sprintf(` and r.created_at <= $%d`, len(args))
 	}
 	rows, err := k.query(ctx, c, w.Limit, false, `select `+shown+`, `+hidden(k.references, c.Actor.SeesAll(), "$2")+` from `+k.Plural+` as r`+along+`
-		where r.organization = $1 and `+app.Visible("r", c.Actor, "$2")+` and r.deleted = false and r.id > $3`+narrow+` order by r.id limit $4`, args...)
+		where r.organization = $1 and `+op.Visible("r", c.Actor, "$2")+` and r.deleted = false and r.id > $3`+narrow+` order by r.id limit $4`, args...)
 	list := make([]Walked, len(rows))
 	for i := range rows {
 		list[i] = Walked{rows[i].id, k.appendJSON(nil, &rows[i])}
@@ -59,7 +59,7 @@ func (k *Collection[T, F, P]) Walk(ctx context.Context, c *app.Call, w Walk) ([]
 
 // Histories returns the changes of records of a family, in the order of the names and
 // each from its creation on. It checks no right: its caller has seen the records.
-func Histories(ctx context.Context, tx db.Tx, organization int64, f app.Family, names []string) (map[string][]Change, error) {
+func Histories(ctx context.Context, tx db.Tx, organization int64, f op.Family, names []string) (map[string][]Change, error) {
 	all := map[string][]Change{}
 	read := func(query string, scan func(row db.Row) (string, Change, error)) error {
 		_, err := db.List(ctx, tx, func(row db.Row) (none struct{}, err error) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/record/search"
 )
@@ -24,9 +24,9 @@ type (
 	byBoth   struct{ searchable }
 )
 
-func (s *searchable) Normalize()                                  {}
-func (s *searchable) Wrong(*app.Services, app.Sent) []fault.Field { return nil }
-func (s *searchable) Shared() *Sharing                            { return &s.Sharing }
+func (s *searchable) Normalize()                                {}
+func (s *searchable) Wrong(*op.Services, op.Sent) []fault.Field { return nil }
+func (s *searchable) Shared() *Sharing                          { return &s.Sharing }
 
 func (s *searchable) found(rank search.Rank, texts ...*string) *search.Document {
 	d := new(search.Document)

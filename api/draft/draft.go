@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/api/schema/pattern"
 	"kartei/api/words"
-	"kartei/app"
 	"kartei/kit/fault"
 
 	"github.com/go-json-experiment/json"
@@ -100,16 +100,16 @@ func (d *drafter) document(ops []api.Operation, webhooks bool) (object, error) {
 	var tags []any
 	var paths object
 	for i := range ops {
-		op := &ops[i]
-		described, err := d.operation(op)
+		row := &ops[i]
+		described, err := d.operation(row)
 		if err != nil {
-			return nil, fmt.Errorf("draft: %s: %w", op.ID, err)
+			return nil, fmt.Errorf("draft: %s: %w", row.ID, err)
 		}
-		item, _ := paths.get(op.Path).(object)
-		item.set(strings.ToLower(op.Method), described)
-		paths.set(op.Path, item)
-		tag := object{{"name", op.Family}, {"description", d.say("tag." + op.Family)}}
-		if !slices.ContainsFunc(tags, func(t any) bool { return t.(object).get("name") == op.Family }) {
+		item, _ := paths.get(row.Path).(object)
+		item.set(strings.ToLower(row.Method), described)
+		paths.set(row.Path, item)
+		tag := object{{"name", row.Family}, {"description", d.say("tag." + row.Family)}}
+		if !slices.ContainsFunc(tags, func(t any) bool { return t.(object).get("name") == row.Family }) {
 			tags = append(tags, tag)
 		}
 	}
@@ -267,16 +267,16 @@ func (d *drafter) components() object {
 
 // terms repeats the extensions in words: the cost of the call, its scope, and
 // whether it is a preview.
-func terms(op *api.Operation, channel string) string {
-	words := fmt.Sprintf("Kosten: %d Punkte", op.Cost)
-	switch op.Cost {
+func terms(row *api.Operation, channel string) string {
+	words := fmt.Sprintf("Kosten: %d Punkte", row.Cost)
+	switch row.Cost {
 	case 0:
 		words = "Kosten: die Summe seiner Teile"
 	case 1:
 		words = "Kosten: 1 Punkt"
 	}
-	if op.Scope != "" {
-		words += " · Recht: `" + op.Scope + "`"
+	if row.Scope != "" {
+		words += " · Recht: `" + row.Scope + "`"
 	}
 	if channel == "preview" {
 		words += " · Vorschau: braucht `Svc-Preview: true`"
@@ -284,38 +284,38 @@ func terms(op *api.Operation, channel string) string {
 	return words
 }
 
-func (d *drafter) operation(op *api.Operation) (object, error) {
+func (d *drafter) operation(row *api.Operation) (object, error) {
 	channel := "stable"
-	if op.Channel.Preview(d.version) {
+	if row.Channel.Preview(d.version) {
 		channel = "preview"
 	}
 	out := object{
-		{"operationId", op.ID},
-		{"tags", []string{op.Family}},
-		{"summary", d.say(op.ID + ".summary")},
-		{"description", d.say(op.ID+".description") + "\n\n" + terms(op, channel)},
+		{"operationId", row.ID},
+		{"tags", []string{row.Family}},
+		{"summary", d.say(row.ID + ".summary")},
+		{"description", d.say(row.ID+".description") + "\n\n" + terms(row, channel)},
 		{"x-kartei-channel", channel},
-		{"x-kartei-cost", op.Cost},
+		{"x-kartei-cost", row.Cost},
 	}
-	if op.Scope != "" {
-		out.set("x-kartei-scope", op.Scope)
+	if row.Scope != "" {
+		out.set("x-kartei-scope", row.Scope)
 	}
-	if op.Events != "" {
-		out.set("x-kartei-events", strings.Fields(op.Events))
+	if row.Events != "" {
+		out.set("x-kartei-events", strings.Fields(row.Events))
 	}
-	parameters, err := d.parameters(op, channel == "preview")
+	parameters, err := d.parameters(row, channel == "preview")
 	if err != nil {
 		return nil, err
 	}
 	out.set("parameters", parameters)
-	if op.HasBody() {
-		body, err := d.requestBody(op)
+	if row.HasBody() {
+		body, err := d.requestBody(row)
 		if err != nil {
 			return nil, err
 		}
 		out.set("requestBody", body)
 	}
-	responses, err := d.responses(op, channel == "preview")
+	responses, err := d.responses(row, channel == "preview")
 	if err != nil {
 		return nil, err
 	}
@@ -324,8 +324,8 @@ func (d *drafter) operation(op *api.Operation) (object, error) {
 }
 
 // requestBody describes the body of a create or of a merge patch.
-func (d *drafter) requestBody(op *api.Operation) (object, error) {
-	in := op.Run.Input.Field(op.Run.BodyField())
+func (d *drafter) requestBody(row *api.Operation) (object, error) {
+	in := row.Run.Input.Field(row.Run.BodyField())
 	t, mode := in.Type, creating
 	if in.Tag.Get("body") == "patch" {
 		p, is := reflect.New(t).Elem().Interface().(interface{ Type() reflect.Type })
@@ -334,10 +334,10 @@ func (d *drafter) requestBody(op *api.Operation) (object, error) {
 		}
 		t, mode = p.Type(), patching
 	}
-	name := answerName(op) + mode.suffix()
+	name := answerName(row) + mode.suffix()
 	description := d.say("body.create")
-	if !op.Creates() && mode == creating {
-		name, description = schemaName(t), d.say(op.Run.Input.String()+".body")
+	if !row.Creates() && mode == creating {
+		name, description = schemaName(t), d.say(row.Run.Input.String()+".body")
 	}
 	if named := in.Tag.Get("named"); named != "" {
 		name = named
@@ -350,7 +350,7 @@ func (d *drafter) requestBody(op *api.Operation) (object, error) {
 	// body enforces it. JSON Schema has anyOf for it, but then generated
 	// clients drop the members that were not named first.
 	if in.Tag.Get("rule") == "true" {
-		schema.set("description", schema.get("description").(string)+"\n\n"+d.say(op.Run.Input.String()+".body.rule"))
+		schema.set("description", schema.get("description").(string)+"\n\n"+d.say(row.Run.Input.String()+".body.rule"))
 	}
 	example, err := bodyExample(t, mode)
 	if err != nil {
@@ -358,7 +358,7 @@ func (d *drafter) requestBody(op *api.Operation) (object, error) {
 	}
 	media := object{
 		{"schema", d.share("schemas", name, schema)},
-		{"examples", object{{"example", object{{"summary", d.say(op.ID + ".summary")}, {"value", example}}}}},
+		{"examples", object{{"example", object{{"summary", d.say(row.ID + ".summary")}, {"value", example}}}}},
 	}
 	content := object{{"application/json", media}}
 	if mode == patching {
@@ -372,20 +372,20 @@ func (d *drafter) requestBody(op *api.Operation) (object, error) {
 
 // answerType returns the type of an operation's answer in the view of a client,
 // and whether it is a page of a list.
-func answerType(op *api.Operation) (t reflect.Type, page bool) {
-	zero := reflect.New(op.Run.Output).Elem().Interface()
+func answerType(row *api.Operation) (t reflect.Type, page bool) {
+	zero := reflect.New(row.Run.Output).Elem().Interface()
 	switch v := zero.(type) {
 	case interface{ ItemType() reflect.Type }:
 		return v.ItemType(), true
 	case interface{ Type() reflect.Type }:
 		return v.Type(), false
 	}
-	return op.Run.Output, false
+	return row.Run.Output, false
 }
 
 // answerName returns the name of an answer's schema, for example Contact.
-func answerName(op *api.Operation) string {
-	t, page := answerType(op)
+func answerName(row *api.Operation) string {
+	t, page := answerType(row)
 	name := schemaName(t)
 	if page {
 		name += "Page"
@@ -399,7 +399,7 @@ const exampleSuffix = "01jb2z5k3xf0q8r9s7t6v5w4y3"
 // faults returns the codes that an operation can answer with, by status. The
 // contract declares some statuses for all operations of a sort. Where none of a status's
 // causes can arise, it has no codes.
-func (d *drafter) faults(op *api.Operation, preview bool) map[int][]fault.Code {
+func (d *drafter) faults(row *api.Operation, preview bool) map[int][]fault.Code {
 	byStatus := map[int][]fault.Code{}
 	add := func(codes ...fault.Code) {
 		for _, c := range codes {
@@ -407,17 +407,17 @@ func (d *drafter) faults(op *api.Operation, preview bool) map[int][]fault.Code {
 		}
 	}
 	add(fault.InvalidRequest, fault.UnknownParameter)
-	if op.Run.Takes("cursor") {
+	if row.Run.Takes("cursor") {
 		add(fault.CursorMismatch)
 	}
 	add(fault.Unauthenticated, fault.Forbidden, fault.OrganizationMismatch, fault.APIModuleDisabled)
 	// A repeated create is NOT_FOUND if its record has been deleted. Uploads
 	// are never deleted.
-	if op.Named() || op.Creates() && op.Family != "uploads" {
+	if row.Named() || row.Creates() && row.Family != "uploads" {
 		add(fault.NotFound)
 	}
-	quota := op.Deletes() || op.Discloses()
-	for _, c := range op.Run.Faults() {
+	quota := row.Deletes() || row.Discloses()
+	for _, c := range row.Run.Faults() {
 		if c == fault.QuotaExhausted { // goes after the codes of all operations
 			quota = true
 			continue
@@ -428,16 +428,16 @@ func (d *drafter) faults(op *api.Operation, preview bool) map[int][]fault.Code {
 		add(fault.OperationNotInVersion)
 	}
 	add(fault.NotAcceptable, fault.VersionSunset, fault.PayloadTooLarge)
-	if op.Preconditional() {
+	if row.Preconditional() {
 		add(fault.PreconditionFailed)
 	}
-	if op.Conditional() {
+	if row.Conditional() {
 		add(fault.PreconditionRequired)
 	}
-	if op.HasBody() {
+	if row.HasBody() {
 		add(fault.UnsupportedMediaType, fault.ValidationFailed)
 	}
-	if op.Idempotent() {
+	if row.Idempotent() {
 		add(fault.IdempotencyInProgress, fault.IdempotencyPayloadMismatch)
 	}
 	add(fault.RateLimited, fault.Overloaded)
@@ -445,7 +445,7 @@ func (d *drafter) faults(op *api.Operation, preview bool) map[int][]fault.Code {
 		add(fault.QuotaExhausted)
 	}
 	add(fault.Internal, fault.APIPaused, fault.InstancePending)
-	if op.Named() || op.HasBody() { // contract, 'Common rules' 4
+	if row.Named() || row.HasBody() { // contract, 'Common rules' 4
 		for _, status := range []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity} {
 			if byStatus[status] == nil {
 				byStatus[status] = []fault.Code{}
@@ -456,6 +456,6 @@ func (d *drafter) faults(op *api.Operation, preview bool) map[int][]fault.Code {
 }
 
 // revised reports whether the answer carries an ETag.
-func revised(op *api.Operation) bool {
-	return op.Run.Output.Implements(reflect.TypeFor[app.Revised]())
+func revised(row *api.Operation) bool {
+	return row.Run.Output.Implements(reflect.TypeFor[op.Revised]())
 }

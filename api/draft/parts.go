@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/api/schema"
 	"kartei/api/schema/pattern"
-	"kartei/app"
 	"kartei/kit/fault"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -62,25 +62,25 @@ func (d *drafter) securitySchemes() object {
 }
 
 // parameters returns the parameters of a call, its headers included.
-func (d *drafter) parameters(op *api.Operation, preview bool) ([]object, error) {
+func (d *drafter) parameters(row *api.Operation, preview bool) ([]object, error) {
 	var out []object
-	in := op.Run.Input
+	in := row.Run.Input
 	for _, f := range reflect.VisibleFields(in) {
 		name := f.Tag.Get("query")
 		switch {
 		case f.Tag.Get("path") != "":
-			out = append(out, d.pathParameter(op, f))
-		case isFilter(in, f) && op.TakesIn("", name):
+			out = append(out, d.pathParameter(row, f))
+		case isFilter(in, f) && row.TakesIn("", name):
 			return nil, fmt.Errorf("the filter %s belongs into Parameters of the version that it begins with, in api/versions.go", name)
-		case name != "" && op.TakesIn(d.version, name):
-			p, err := d.queryParameter(op, f)
+		case name != "" && row.TakesIn(d.version, name):
+			p, err := d.queryParameter(row, f)
 			if err != nil {
 				return nil, err
 			}
 			out = append(out, p)
 		}
 	}
-	return append(out, d.headerParameters(op, preview)...), nil
+	return append(out, d.headerParameters(row, preview)...), nil
 }
 
 // isFilter reports whether a field of an input is in the family's struct of
@@ -89,9 +89,9 @@ func isFilter(input reflect.Type, f reflect.StructField) bool {
 	return declaring(input, f).Name() == "Filters"
 }
 
-func (d *drafter) pathParameter(op *api.Operation, f reflect.StructField) object {
-	prefix := op.Prefix()
-	singular := strings.TrimSuffix(op.Family, "s")
+func (d *drafter) pathParameter(row *api.Operation, f reflect.StructField) object {
+	prefix := row.Prefix()
+	singular := strings.TrimSuffix(row.Family, "s")
 	for _, f := range api.Families {
 		if f.Prefix == prefix {
 			singular = f.Object
@@ -105,9 +105,9 @@ func (d *drafter) pathParameter(op *api.Operation, f reflect.StructField) object
 	})
 }
 
-func (d *drafter) queryParameter(op *api.Operation, f reflect.StructField) (object, error) {
+func (d *drafter) queryParameter(row *api.Operation, f reflect.StructField) (object, error) {
 	name := f.Tag.Get("query")
-	schema, err := d.value(nil, member{f, declaring(op.Run.Input, f)}, creating)
+	schema, err := d.value(nil, member{f, declaring(row.Run.Input, f)}, creating)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (d *drafter) queryParameter(op *api.Operation, f reflect.StructField) (obje
 			rest = append(rest, member)
 		}
 	}
-	if more := d.orders(op); name == "sort" && more != nil {
+	if more := d.orders(row); name == "sort" && more != nil {
 		values, _ := rest.get("enum").([]any)
 		for _, order := range more {
 			values = append(values, order)
@@ -132,10 +132,10 @@ func (d *drafter) queryParameter(op *api.Operation, f reflect.StructField) (obje
 		return p, nil // another one in every family
 	}
 	p.set("schema", rest)
-	component, in := title(name), declaring(op.Run.Input, f)
+	component, in := title(name), declaring(row.Run.Input, f)
 	family := title(in.PkgPath()[strings.LastIndexByte(in.PkgPath(), '/')+1:])
 	switch old := d.shared["parameters"].lookup(component); {
-	case isFilter(op.Run.Input, f): // these have another meaning in every family
+	case isFilter(row.Run.Input, f): // these have another meaning in every family
 		component = family + component
 	case old == nil || equal(old, p):
 	case in.PkgPath() == envelopeType.PkgPath(): // another meaning of the same name: CountQ, EventListLimit
@@ -147,11 +147,11 @@ func (d *drafter) queryParameter(op *api.Operation, f reflect.StructField) (obje
 }
 
 // orders returns the orders that the version adds to the lists of a family.
-func (d *drafter) orders(op *api.Operation) []string {
+func (d *drafter) orders(row *api.Operation) []string {
 	if d.version != api.Internal.Name {
 		return nil
 	}
-	return api.Internal.Orders[op.Family]
+	return api.Internal.Orders[row.Family]
 }
 
 // declaring returns the struct that declares a field of t, which may be an
@@ -185,7 +185,7 @@ func (o *object) lookup(name string) any {
 // Optional headers of every operation (Svc-Version, Accept-Language,
 // Svc-Organization) are only in the introduction. As parameters, they would be
 // arguments of every function of a generated client.
-func (d *drafter) headerParameters(op *api.Operation, preview bool) []object {
+func (d *drafter) headerParameters(row *api.Operation, preview bool) []object {
 	header := func(component, name string, required bool, example string, schema object) object {
 		return d.share("parameters", component, object{
 			{"name", name}, {"in", "header"}, {"required", required},
@@ -197,27 +197,27 @@ func (d *drafter) headerParameters(op *api.Operation, preview bool) []object {
 		out = append(out, header("SvcPreview", "Svc-Preview", true,
 			"true", object{{"type", "string"}, {"maxLength", 4}, {"pattern", "^true$"}})) // an enum would be a class for each operation
 	}
-	if op.Idempotent() {
+	if row.Idempotent() {
 		component := "IdempotencyKey"
-		if op.Creates() {
+		if row.Creates() {
 			component = "IdempotencyKeyRequired"
 		}
-		out = append(out, header(component, "Idempotency-Key", op.Creates(),
+		out = append(out, header(component, "Idempotency-Key", row.Creates(),
 			"5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11",
 			object{{"type", "string"}, {"minLength", 1}, {"maxLength", 255}, {"pattern", keyPattern}}))
 	}
-	if op.Preconditional() {
+	if row.Preconditional() {
 		component := "IfMatchOptional"
-		if op.Conditional() {
+		if row.Conditional() {
 			component = "IfMatch"
 		}
-		out = append(out, header(component, "If-Match", op.Conditional(), `"r3"`,
+		out = append(out, header(component, "If-Match", row.Conditional(), `"r3"`,
 			object{{"type", "string"}, {"maxLength", 1000}, {"pattern", entityTagsPattern}}))
 	}
-	if op.AnswersFile() {
+	if row.AnswersFile() {
 		out = append(out, d.fileParameters()...)
 	}
-	if !op.Writes() && revised(op) {
+	if !row.Writes() && revised(row) {
 		out = append(out, header("IfNoneMatch", "If-None-Match", false, `"r3"`,
 			object{{"type", "string"}, {"maxLength", 1000}, {"pattern", entityTagsPattern}}))
 	}
@@ -234,19 +234,19 @@ const (
 )
 
 // responses describes all answers of an operation.
-func (d *drafter) responses(op *api.Operation, preview bool) (object, error) {
-	status := op.Run.Status()
-	success := object{{"description", d.say(fmt.Sprint("status.", status))}, {"headers", d.successHeaders(op, status)}}
+func (d *drafter) responses(row *api.Operation, preview bool) (object, error) {
+	status := row.Run.Status()
+	success := object{{"description", d.say(fmt.Sprint("status.", status))}, {"headers", d.successHeaders(row, status)}}
 	var part object
 	switch {
-	case op.AnswersFile():
+	case row.AnswersFile():
 		success, part = d.file()
 	case status != http.StatusNoContent:
-		schema, err := d.answerSchema(op)
+		schema, err := d.answerSchema(row)
 		if err != nil {
 			return nil, err
 		}
-		example, err := d.answerExample(op)
+		example, err := d.answerExample(row)
 		if err != nil {
 			return nil, err
 		}
@@ -255,26 +255,26 @@ func (d *drafter) responses(op *api.Operation, preview bool) (object, error) {
 			{"examples", object{{"example", example}}},
 		}}})
 	}
-	if links := d.links(op); links != nil {
+	if links := d.links(row); links != nil {
 		success.set("links", links)
 	}
 	out := object{{fmt.Sprint(status), success}}
 	if part != nil {
 		out.set(fmt.Sprint(http.StatusPartialContent), part)
 	}
-	if op.ShowsRecord() {
+	if row.ShowsRecord() {
 		out.set("204", object{
-			{"description", d.say("unread." + op.Family)},
-			{"headers", d.successHeaders(op, http.StatusNoContent)},
+			{"description", d.say("unread." + row.Family)},
+			{"headers", d.successHeaders(row, http.StatusNoContent)},
 		})
 	}
-	if !op.Writes() && revised(op) {
+	if !row.Writes() && revised(row) {
 		out.set("304", d.share("responses", "NotModified", object{
 			{"description", d.say("status.304")},
 			{"headers", d.headers(append(slices.Clone(always), "ETag")...)},
 		}))
 	}
-	faults := d.faults(op, preview)
+	faults := d.faults(row, preview)
 	for _, status := range slices.Sorted(maps.Keys(faults)) {
 		out.set(fmt.Sprint(status), d.problem(status, faults[status]))
 	}
@@ -282,10 +282,10 @@ func (d *drafter) responses(op *api.Operation, preview bool) (object, error) {
 }
 
 // answerExample returns a reference to an example of the successful answer.
-func (d *drafter) answerExample(op *api.Operation) (object, error) {
-	t, page := answerType(op)
+func (d *drafter) answerExample(row *api.Operation) (object, error) {
+	t, page := answerType(row)
 	if t == reflect.TypeFor[api.Document]() {
-		return d.share("examples", schemaName(t), object{{"summary", d.say(op.ID + ".summary")}, {"description", d.say("example.OpenAPIDocument")}, {"value", object{
+		return d.share("examples", schemaName(t), object{{"summary", d.say(row.ID + ".summary")}, {"description", d.say("example.OpenAPIDocument")}, {"value", object{
 			{"openapi", "3.1.1"},
 			{"info", object{{"title", "Kartei API"}, {"version", d.version}}},
 			{"paths", object{}},
@@ -295,14 +295,14 @@ func (d *drafter) answerExample(op *api.Operation) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := answerName(op)
-	if after, changes := afterwards[op.ID]; changes {
+	name := answerName(row)
+	if after, changes := afterwards[row.ID]; changes {
 		members := value.(object)
 		for _, m := range after {
 			members.set(m.name, m.value)
 		}
-		name += "After" + title(op.ID[strings.IndexByte(op.ID, '.')+1:])
-	} else if op.Idempotent() && op.Named() && revised(op) {
+		name += "After" + title(row.ID[strings.IndexByte(row.ID, '.')+1:])
+	} else if row.Idempotent() && row.Named() && revised(row) {
 		return nil, fmt.Errorf("add what it changes in the example to afterwards in api/draft/parts.go")
 	}
 	if page {
@@ -331,18 +331,18 @@ var afterwards = map[string]object{
 // always are the headers of every answer, errors included.
 var always = []string{"Request-Id", "Svc-Version", "RateLimit", "RateLimit-Policy", "Deprecation", "Sunset", "Link", "Cache-Control", "Vary", "X-Content-Type-Options"}
 
-func (d *drafter) successHeaders(op *api.Operation, status int) object {
+func (d *drafter) successHeaders(row *api.Operation, status int) object {
 	names := slices.Clone(always)
-	if revised(op) {
+	if revised(row) {
 		names = append(names, "ETag")
 	}
-	if op.Run.Output.Implements(reflect.TypeFor[app.Located]()) {
+	if row.Run.Output.Implements(reflect.TypeFor[op.Located]()) {
 		names = append(names, "Location")
 	}
-	if op.Idempotent() {
+	if row.Idempotent() {
 		names = append(names, "Idempotent-Replayed")
 	}
-	if op.Run.Output.Implements(reflect.TypeFor[app.Waiting]()) {
+	if row.Run.Output.Implements(reflect.TypeFor[op.Waiting]()) {
 		names = append(names, "Retry-After")
 	}
 	return d.headers(names...)
@@ -573,13 +573,13 @@ func (d *drafter) problemSchema() object {
 const codePattern = "^[A-Z][A-Z0-9_]*$"
 
 // links returns the links from a created record to the operations on it.
-func (d *drafter) links(op *api.Operation) object {
-	if !op.Creates() {
+func (d *drafter) links(row *api.Operation) object {
+	if !row.Creates() {
 		return nil
 	}
-	family, _, _ := strings.Cut(op.ID, ".")
-	path := op.Path
-	if op.Run.Status() == http.StatusAccepted {
+	family, _, _ := strings.Cut(row.ID, ".")
+	path := row.Path
+	if row.Run.Status() == http.StatusAccepted {
 		family, path = "operations", "/operations"
 	}
 	var out object

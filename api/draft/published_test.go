@@ -335,8 +335,8 @@ func promisesOf(t testing.TB, document []byte) promises {
 		p.add("security", "schemes", slices.Collect(maps.Keys(alternative.(map[string]any)))...)
 	}
 	for path, item := range p.root["paths"].(map[string]any) {
-		for method, op := range item.(map[string]any) {
-			p.operation(strings.ToUpper(method)+" "+path, op.(map[string]any), problems)
+		for method, row := range item.(map[string]any) {
+			p.operation(strings.ToUpper(method)+" "+path, row.(map[string]any), problems)
 		}
 	}
 	for name, item := range p.root["webhooks"].(map[string]any) {
@@ -361,18 +361,18 @@ func (p *promiser) follow(v any) map[string]any {
 	return m
 }
 
-func (p *promiser) operation(name string, op map[string]any, problems map[string][]string) {
+func (p *promiser) operation(name string, row map[string]any, problems map[string][]string) {
 	call := "call " + name
-	p.add(call, "id", op["operationId"].(string))
-	p.add(call, "cost", fmt.Sprint(op["x-kartei-cost"]))
-	if op["x-kartei-channel"] == "stable" {
+	p.add(call, "id", row["operationId"].(string))
+	p.add(call, "cost", fmt.Sprint(row["x-kartei-cost"]))
+	if row["x-kartei-channel"] == "stable" {
 		p.add(call, "channel", "stable")
 	}
-	if scope, is := op["x-kartei-scope"].(string); is {
+	if scope, is := row["x-kartei-scope"].(string); is {
 		p.add(call, "scope", scope)
 	}
-	p.add(call, "events", texts(op["x-kartei-events"])...)
-	for _, v := range op["parameters"].([]any) {
+	p.add(call, "events", texts(row["x-kartei-events"])...)
+	for _, v := range row["parameters"].([]any) {
 		parameter := p.follow(v)
 		where := fmt.Sprintf("%s:%s", parameter["in"], parameter["name"])
 		p.add(call, "takes", where)
@@ -381,7 +381,7 @@ func (p *promiser) operation(name string, op map[string]any, problems map[string
 		}
 		p.schema("sent", name+" "+where, parameter["schema"])
 	}
-	if v, is := op["requestBody"]; is {
+	if v, is := row["requestBody"]; is {
 		body := p.follow(v)
 		if body["required"] == true {
 			p.add(call, "required", "body")
@@ -391,7 +391,7 @@ func (p *promiser) operation(name string, op map[string]any, problems map[string
 			p.schema("sent", name+" "+media, content.(map[string]any)["schema"])
 		}
 	}
-	for status, v := range op["responses"].(map[string]any) {
+	for status, v := range row["responses"].(map[string]any) {
 		response := p.follow(v)
 		headers, _ := response["headers"].(map[string]any)
 		names := slices.Sorted(maps.Keys(headers))
@@ -428,15 +428,15 @@ func (p *promiser) operation(name string, op map[string]any, problems map[string
 
 // webhook adds the promises about deliveries of an event type: the body, and
 // the headers of every delivery.
-func (p *promiser) webhook(name string, op map[string]any) {
-	for _, v := range op["parameters"].([]any) {
+func (p *promiser) webhook(name string, row map[string]any) {
+	for _, v := range row["parameters"].([]any) {
 		parameter := p.follow(v)
 		if parameter["required"] == true {
 			p.add("answered webhook "+name, "headers", parameter["name"].(string))
 		}
 		p.schema("answered", "webhook header "+parameter["name"].(string), parameter["schema"])
 	}
-	for media, content := range p.follow(op["requestBody"])["content"].(map[string]any) {
+	for media, content := range p.follow(row["requestBody"])["content"].(map[string]any) {
 		p.schema("answered", "webhook "+name+" "+media, content.(map[string]any)["schema"])
 	}
 }

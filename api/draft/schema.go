@@ -78,8 +78,8 @@ func schemaName(t reflect.Type) string {
 }
 
 // answerSchema returns a reference to the schema of an operation's answer.
-func (d *drafter) answerSchema(op *api.Operation) (object, error) {
-	t, page := answerType(op)
+func (d *drafter) answerSchema(row *api.Operation) (object, error) {
+	t, page := answerType(row)
 	if t == reflect.TypeFor[api.Document]() {
 		return d.share("schemas", schemaName(t), d.documentSchema()), nil
 	}
@@ -90,7 +90,7 @@ func (d *drafter) answerSchema(op *api.Operation) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.share("schemas", answerName(op), d.pageSchema(item)), nil
+	return d.share("schemas", answerName(row), d.pageSchema(item)), nil
 }
 
 // listItem describes an entry of a page, a record or a deletion marker, in one

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"kartei/api/op"
 	"kartei/api/schema/pattern"
-	"kartei/app"
 	"kartei/kit/fault"
 
 	"github.com/go-json-experiment/json"
@@ -44,13 +44,13 @@ type bounded interface {
 }
 
 // Body checks a JSON body for the operation op and decodes it into target.
-// target is a pointer to the body's struct or to an app.Patch, which keeps raw.
+// target is a pointer to the body's struct or to an op.Patch, which keeps raw.
 // The fault is INVALID_REQUEST if raw is not one JSON object. Otherwise it is
 // VALIDATION_FAILED with all errors, in the order of raw. If the schema refuses
 // a value, Body applies the target's own rules to the other values too. If the
 // schema refuses none, the operation applies these rules, together with those
 // that need the database.
-func (r *Document) Body(op string, raw []byte, target any, services *app.Services) error {
+func (r *Document) Body(op string, raw []byte, target any, services *op.Services) error {
 	o := r.operations[op]
 	if o == nil || o.body == nil {
 		return fault.Wrap(fmt.Errorf("schema: the document has no body for %s", op))
@@ -333,8 +333,8 @@ func (c *collector) decode(raw []byte, target any) error {
 
 // judge applies the target's own rules to members without errors. For a wrong
 // member they would only report consequences of its error.
-func (c *collector) judge(body map[string]any, target any, services *app.Services) {
-	ruled, is := target.(app.Ruled)
+func (c *collector) judge(body map[string]any, target any, services *op.Services) {
+	ruled, is := target.(op.Ruled)
 	if !is || c.body.named {
 		return
 	}
@@ -344,7 +344,7 @@ func (c *collector) judge(body map[string]any, target any, services *app.Service
 		_, sent := body[path[0]]
 		return patch && !sent || c.body.touches(path)
 	}
-	for _, f := range ruled.Wrong(services, app.Sent{New: !patch, Unfit: unfit}) {
+	for _, f := range ruled.Wrong(services, op.Sent{New: !patch, Unfit: unfit}) {
 		if c.add(pathOf(f.Name), f.Code, f.Limit) {
 			c.say(f.Text)
 		}

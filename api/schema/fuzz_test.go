@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/api/openapi"
 	"kartei/api/schema"
-	"kartei/app"
 	"kartei/kit/fault"
 	"kartei/record/contact"
 
@@ -30,23 +30,23 @@ func FuzzBodyRules(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	services := &app.Services{
-		Files:   app.Files{MaxSize: 100, Declared: func(kind string) (string, bool) { return kind, kind == "text/plain" }},
+	services := &op.Services{
+		Files:   op.Files{MaxSize: 100, Declared: func(kind string) (string, bool) { return kind, kind == "text/plain" }},
 		InBatch: func(_, path string) bool { return path != "/batch" },
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		for i := range api.Operations {
-			op := &api.Operations[i]
-			if !op.HasBody() {
+			row := &api.Operations[i]
+			if !row.HasBody() {
 				continue
 			}
-			target := reflect.New(op.Run.Body()).Interface()
-			err := r.Body(op.ID, raw, target, services)
+			target := reflect.New(row.Run.Body()).Interface()
+			err := r.Body(row.ID, raw, target, services)
 			if err == nil {
 				if !jsontext.Value(raw).IsValid() || !utf8.Valid(raw) {
 					t.Fatalf("%q is accepted", raw)
 				}
-				if patch, is := target.(*app.Patch[contact.Fields]); is && patch.Apply(new(contact.Fields)) != nil {
+				if patch, is := target.(*op.Patch[contact.Fields]); is && patch.Apply(new(contact.Fields)) != nil {
 					t.Fatalf("%q passes the rules and cannot be applied", raw)
 				}
 				continue

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"kartei/api/op"
 	"kartei/api/openapi"
-	"kartei/app"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record/contact"
@@ -269,7 +269,7 @@ func TestPatchBody(t *testing.T) {
 		`{"x":null}`:                "VALIDATION_FAILED x UNKNOWN_FIELD",
 		`[{"op":"remove"}]`:         "INVALID_REQUEST",
 	} {
-		var patch app.Patch[contact.Fields]
+		var patch op.Patch[contact.Fields]
 		if got := said(r.Body("contacts.update", []byte(body), &patch, nil)); got != want {
 			t.Errorf("%s:\nhave %s\nwant %s", body, got, want)
 		}

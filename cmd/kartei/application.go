@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/oauth"
 	"kartei/kit/id"
 )
@@ -181,7 +181,7 @@ func (c *clientDisapproveCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	if c.JSON.JSON {
-		return g.print(app.Nothing{})
+		return g.print(op.Nothing{})
 	}
 	_, err := fmt.Fprintf(g.Out, "%s is taken back.\n", c.ID)
 	return err
@@ -225,7 +225,7 @@ func (c *grantEndCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	if c.JSON.JSON {
-		return g.print(app.Nothing{})
+		return g.print(op.Nothing{})
 	}
 	_, err := fmt.Fprintf(g.Out, "%s has ended.\n", c.ID)
 	return err

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/people/account"
 	"kartei/people/settings"
 )
@@ -85,7 +85,7 @@ func (c *invitationRevokeCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	if c.JSON.JSON {
-		return g.print(app.Nothing{})
+		return g.print(op.Nothing{})
 	}
 	_, err := fmt.Fprintf(g.Out, "%s is revoked.\n", c.ID)
 	return err

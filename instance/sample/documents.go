@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/record"
 	"kartei/record/company"
@@ -35,13 +35,13 @@ type made struct {
 // never had a document. It works like a client: it opens sessions, sends the
 // files, and begins operations that make documents of them. The operations go on
 // after File returns.
-func (o *Office) File(ctx context.Context, d db.DB, c clock.Clock, files app.Files, organization string) error {
-	write := func(f func(*app.Call) error) error {
-		return o.write(ctx, d, c, app.Services{Families: families, Files: files}, organization, f)
+func (o *Office) File(ctx context.Context, d db.DB, c clock.Clock, files op.Files, organization string) error {
+	write := func(f func(*op.Call) error) error {
+		return o.write(ctx, d, c, op.Services{Families: families, Files: files}, organization, f)
 	}
 	var all []made
 	var number int64
-	err := write(func(call *app.Call) (err error) {
+	err := write(func(call *op.Call) (err error) {
 		number = call.Actor.Org()
 		if all, err = writePapers(ctx, call); err != nil {
 			return err
@@ -63,7 +63,7 @@ func (o *Office) File(ctx context.Context, d db.DB, c clock.Clock, files app.Fil
 			return err
 		}
 	}
-	return write(func(call *app.Call) error {
+	return write(func(call *op.Call) error {
 		for i := range all {
 			if _, err := document.Create(ctx, call, document.CreateInput{Fields: all[i].New}, all[i].staged); err != nil {
 				return err
@@ -74,7 +74,7 @@ func (o *Office) File(ctx context.Context, d db.DB, c clock.Clock, files app.Fil
 }
 
 // open opens the upload session of a paper.
-func (m *made) open(ctx context.Context, call *app.Call) error {
+func (m *made) open(ctx context.Context, call *op.Call) error {
 	in := upload.CreateInput{Fields: m.upload}
 	opened, err := upload.Prefetch(ctx, call, in)
 	if err != nil {
@@ -87,7 +87,7 @@ func (m *made) open(ctx context.Context, call *app.Call) error {
 
 // writePapers writes the papers for the existing tasks. It writes none if the
 // organization has or had documents.
-func writePapers(ctx context.Context, call *app.Call) (all []made, err error) {
+func writePapers(ctx context.Context, call *op.Call) (all []made, err error) {
 	var one int64
 	err = call.Tx.QueryRow(ctx, `select 1 from documents where organization = $1 limit 1`, call.Actor.Org()).Scan(&one)
 	if !errors.Is(err, db.ErrNoRows) {
@@ -133,7 +133,7 @@ func paperFor(t *task.Fields) *paper {
 }
 
 // fill writes a paper for a task.
-func (p *paper) fill(ctx context.Context, call *app.Call, id string, t *task.Fields) (made, error) {
+func (p *paper) fill(ctx context.Context, call *op.Call, id string, t *task.Fields) (made, error) {
 	m := matter{task: t, day: call.Now.Time()}
 	var err error
 	if m.client, _, err = contact.Contacts.Members(ctx, call, *t.ContactID); err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/extract"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
@@ -69,8 +69,8 @@ func testFile(t *testing.T, extractor *extract.Extractor) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ctx := context.Background()
 		dir := access.NewDirectory(d, clock.System, access.Options{})
-		op := operator.New(d, clock.System, dir)
-		o, err := Ensure(ctx, op)
+		by := operator.New(d, clock.System, dir)
+		o, err := Ensure(ctx, by)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func testFile(t *testing.T, extractor *extract.Extractor) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		files := app.Files{Store: store, MaxSize: 1 << 20, MaxStaged: 1 << 30, Declared: extract.Allow().Declared}
+		files := op.Files{Store: store, MaxSize: 1 << 20, MaxStaged: 1 << 30, Declared: extract.Allow().Declared}
 		for range 2 { // the second time, the records, and the operations or documents, exist already
 			for _, organization := range both {
 				if err := o.Fill(ctx, d, clock.System, organization, Size); err != nil {

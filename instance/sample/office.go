@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/people/settings"
 	"kartei/record/company"
@@ -132,13 +132,13 @@ func (o *Office) NewKeys(ctx context.Context, op Operator, lifetime time.Duratio
 }
 
 // families are the families of the office's records.
-var families = []app.Family{contact.Contacts.Family, company.Companies.Family, task.Tasks.Family, document.Documents.Family}
+var families = []op.Family{contact.Contacts.Family, company.Companies.Family, task.Tasks.Family, document.Documents.Family}
 
 // Fill creates companies, n contacts and their tasks in an organization, the
 // live one or the sandbox, if it has no contact. It creates all of them or none,
 // by the functions behind the API, as the office's administrator.
 func (o *Office) Fill(ctx context.Context, d db.DB, c clock.Clock, organization string, n int) error {
-	return o.write(ctx, d, c, app.Services{Families: families}, organization, func(call *app.Call) error {
+	return o.write(ctx, d, c, op.Services{Families: families}, organization, func(call *op.Call) error {
 		switch have, err := contact.Count(ctx, call, contact.CountInput{}); {
 		case err != nil:
 			return err
@@ -154,7 +154,7 @@ func (o *Office) Fill(ctx context.Context, d db.DB, c clock.Clock, organization 
 }
 
 // write calls f in one transaction as the administrator in an organization.
-func (o *Office) write(ctx context.Context, d db.DB, c clock.Clock, s app.Services, organization string, f func(*app.Call) error) error {
+func (o *Office) write(ctx context.Context, d db.DB, c clock.Clock, s op.Services, organization string, f func(*op.Call) error) error {
 	return d.Write(ctx, func(tx db.Tx) error {
 		in, err := access.OrganizationIn(ctx, tx, organization)
 		if err != nil {
@@ -164,12 +164,12 @@ func (o *Office) write(ctx context.Context, d db.DB, c clock.Clock, s app.Servic
 		if err != nil {
 			return err
 		}
-		return f(&app.Call{Actor: actor, Tx: tx, Now: clock.Now(c), Door: "job", Services: &s})
+		return f(&op.Call{Actor: actor, Tx: tx, Now: clock.Now(c), Door: "job", Services: &s})
 	})
 }
 
 // fillCompanies returns the companies' ids.
-func (o *Office) fillCompanies(ctx context.Context, call *app.Call) (ids []string, err error) {
+func (o *Office) fillCompanies(ctx context.Context, call *op.Call) (ids []string, err error) {
 	for _, f := range Companies(o.Users) {
 		made, err := company.Create(ctx, call, company.CreateInput{Fields: f})
 		if err != nil {
@@ -180,7 +180,7 @@ func (o *Office) fillCompanies(ctx context.Context, call *app.Call) (ids []strin
 	return ids, nil
 }
 
-func (o *Office) fillContacts(ctx context.Context, call *app.Call, n int, companies []string) error {
+func (o *Office) fillContacts(ctx context.Context, call *op.Call, n int, companies []string) error {
 	people := Contacts(n, o.Users)
 	var ids []string
 	for i := range people {
@@ -202,7 +202,7 @@ func (o *Office) fillContacts(ctx context.Context, call *app.Call, n int, compan
 		if !e.done {
 			continue
 		}
-		if _, err := task.Complete(ctx, call, app.ByID{ID: named(made.Location())}); err != nil {
+		if _, err := task.Complete(ctx, call, op.ByID{ID: named(made.Location())}); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -74,8 +74,8 @@ func (*Calls) Bound(body map[string]any) error {
 // Check refuses calls with the errors of Wrong. If all errors are calls that a
 // batch may not contain, the code is BATCH_FAMILY_NOT_ALLOWED, otherwise
 // VALIDATION_FAILED. Both are 422.
-func (c *Calls) Check(s *app.Services) error {
-	malformed, outside := c.malformed(app.Sent{}), c.outside(s, app.Sent{})
+func (c *Calls) Check(s *op.Services) error {
+	malformed, outside := c.malformed(op.Sent{}), c.outside(s, op.Sent{})
 	switch {
 	case len(malformed) > 0:
 		return fault.Invalid(append(malformed, outside...)...)
@@ -86,13 +86,13 @@ func (c *Calls) Check(s *app.Services) error {
 }
 
 // Wrong returns the violations of rules that the schema does not express.
-func (c *Calls) Wrong(s *app.Services, sent app.Sent) []fault.Field {
+func (c *Calls) Wrong(s *op.Services, sent op.Sent) []fault.Field {
 	return append(c.malformed(sent), c.outside(s, sent)...)
 }
 
 // malformed returns calls with the same id, and paths that are not valid in a
 // URL.
-func (c *Calls) malformed(sent app.Sent) (wrong []fault.Field) {
+func (c *Calls) malformed(sent op.Sent) (wrong []fault.Field) {
 	first := map[string]int{}
 	for i, name := range c.Names() {
 		if id := member(i, "id"); sent.Fit(id) {
@@ -123,7 +123,7 @@ var behindVersion = fault.Text{DE: "der Pfad hinter /v1, zum Beispiel /contacts"
 var escaped = fault.Text{DE: "ein Pfad, in dem hinter % zwei Hexadezimalziffern stehen", EN: "a path with two hexadecimal digits after each %"}
 
 // outside returns the calls that a batch may not contain.
-func (c *Calls) outside(s *app.Services, sent app.Sent) (wrong []fault.Field) {
+func (c *Calls) outside(s *op.Services, sent op.Sent) (wrong []fault.Field) {
 	for i := range c.Calls {
 		name := member(i, "path")
 		if !sent.Fit(name, member(i, "method")) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/store/db"
@@ -29,7 +29,7 @@ func TestTestOfADisabledEndpoint(t *testing.T) {
 			}
 			var sent string
 			must(t, d.Write(ctx, func(tx db.Tx) error {
-				out, err := webhook.SendTest(ctx, o.Call(tx), app.ByID{ID: name})
+				out, err := webhook.SendTest(ctx, o.Call(tx), op.ByID{ID: name})
 				sent = out.EventID
 				return err
 			}))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/event"
 	"kartei/integration/usage"
 	"kartei/integration/webhook"
@@ -82,7 +82,7 @@ type Options struct {
 	// Vault opens the secrets.
 	Vault masterkey.Vault
 	// Families are the families of records that events are about.
-	Families []app.Family
+	Families []op.Family
 	// Send makes one attempt (Sender.Attempt).
 	Send func(context.Context, Message) Outcome
 	// Notices notifies owners about their endpoints. Its Forms must include

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/store/db"
@@ -47,7 +47,7 @@ const (
 // Cause returns the events that a call caused, the first one first, at most 100. They are
 // those that the caller may read. An operation that the call began is followed by the
 // event of what it made.
-func Cause(ctx context.Context, c *app.Call, of Call) ([]Caused, error) {
+func Cause(ctx context.Context, c *op.Call, of Call) ([]Caused, error) {
 	caused, err := db.List(ctx, c.Tx, scanCaused, changedBy(c), c.Actor.Org(), c.Actor.PrincipalID(), of.RequestID, of.At.Add(-early), of.At.Add(of.Took+late))
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func scanCaused(row db.Row) (e Caused, err error) {
 
 // changedBy finds events by the history of their records. The creation stands in the row
 // of the record itself.
-func changedBy(c *app.Call) string {
+func changedBy(c *op.Call) string {
 	var created []string
 	for _, f := range c.Services.Families {
 		created = append(created, `when '`+f.Object+`' then exists (select 1 from `+f.Plural+` as n
@@ -100,14 +100,14 @@ func changedBy(c *app.Call) string {
 const operationsOf = `select * from operations where organization = $1 and id >= $4 and id < $5 and request = $3`
 
 // operationsBy finds the events of the ends of operations.
-func operationsBy(c *app.Call) string {
+func operationsBy(c *op.Call) string {
 	return fmt.Sprintf(`select %s, 0, '' from (%s) as o
 		join events as e on e.organization = $1 and e.tick >= o.finished_at and e.tick <= o.finished_at + %d and e.record_id = o.id
 		where %s order by e.tick limit %d`, columns, operationsOf, late.Microseconds(), Visible(c.Actor, c.Services.Families), mostCaused)
 }
 
 // madeBy finds the events of the records that operations made.
-func madeBy(c *app.Call) string {
+func madeBy(c *op.Call) string {
 	var made []string
 	for _, f := range c.Services.Families {
 		made = append(made, `select e.*, 1 as revision from (`+operationsOf+`) as o

@@ -8,7 +8,7 @@ import (
 	"math"
 	"strconv"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -65,7 +65,7 @@ const scanned = 1000
 // outbox for everything that follows from a change. While the organization's
 // module is off, Append writes nothing and returns an empty ID (contract,
 // 'Authentication', point 6).
-func Append(c *app.Call, e Event) string {
+func Append(c *op.Call, e Event) string {
 	if !c.Actor.Emits() {
 		return ""
 	}
@@ -79,7 +79,7 @@ func Append(c *app.Call, e Event) string {
 // List returns a page of the feed. It may hold fewer events than its limit, or
 // none, although hasMore is true. The next page then continues after the
 // scanned events.
-func List(ctx context.Context, c *app.Call, in ListInput) (Page, error) {
+func List(ctx context.Context, c *op.Call, in ListInput) (Page, error) {
 	scope := fmt.Sprintf("%d|%s|events|%s|%d|%s", c.Actor.Org(), c.Actor.PrincipalID(), in.Sort, in.CreatedSince, c.Version)
 	var from clock.Micros
 	if in.Cursor != "" {
@@ -105,7 +105,7 @@ func List(ctx context.Context, c *app.Call, in ListInput) (Page, error) {
 
 // read returns up to in.Limit events after from, the tick at which the next
 // page continues, and whether there is one.
-func read(ctx context.Context, c *app.Call, in ListInput, from clock.Micros, ascending bool) (events []Event, last clock.Micros, more bool, err error) {
+func read(ctx context.Context, c *op.Call, in ListInput, from clock.Micros, ascending bool) (events []Event, last clock.Micros, more bool, err error) {
 	after, before := max(in.CreatedSince, c.Now-Retention), clock.Micros(math.MaxInt64)
 	switch {
 	case ascending:
@@ -150,7 +150,7 @@ func TickOf(name string) clock.Micros { return clock.FromTime(id.ExactTime(name)
 // Get returns one event, or NOT_FOUND if the caller may not know of it. If
 // there is no such event, the query looks for a contact that does not exist.
 // That takes as long as a hidden event.
-func Get(ctx context.Context, c *app.Call, in app.ByID) (Event, error) {
+func Get(ctx context.Context, c *op.Call, in op.ByID) (Event, error) {
 	if !id.Valid(id.Event, in.ID) {
 		return Event{}, fault.New(fault.NotFound)
 	}

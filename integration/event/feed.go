@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -50,7 +50,7 @@ type Told struct {
 const mostScans = 10
 
 // Read returns a page of the feed: what the caller may read, as List does.
-func Read(ctx context.Context, c *app.Call, in FeedInput) (Feed, error) {
+func Read(ctx context.Context, c *op.Call, in FeedInput) (Feed, error) {
 	limit := cmp.Or(in.Limit, 50)
 	if limit < 1 || limit > 100 {
 		return Feed{}, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: 100}})
@@ -93,7 +93,7 @@ func Read(ctx context.Context, c *app.Call, in FeedInput) (Feed, error) {
 
 // toldQuery returns a query for the visible events among some. $6 narrows them: to a
 // kind of record, or to the one that the query for some names.
-func toldQuery(c *app.Call, some string) string {
+func toldQuery(c *op.Call, some string) string {
 	by, request := []string{`when 'operation' then (select o.principal from operations as o where o.organization = $1 and o.id = e.record_id)`},
 		[]string{`when 'operation' then (select o.request from operations as o where o.organization = $1 and o.id = e.record_id)`}
 	for _, f := range c.Services.Families {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 )
 
 const columns = `e.tick, e.id, e.type, e.object, e.record_id`
@@ -21,7 +21,7 @@ func scan(s interface{ Scan(...any) error }) (Event, error) {
 // It must see the record as it is now or was when it was deleted. Operations
 // are visible to the principal that began them, endpoints to their owner. A
 // change of rights or visibility therefore also applies to past events.
-func Visible(a *access.Actor, kinds []app.Family) string {
+func Visible(a *access.Actor, kinds []op.Family) string {
 	var families []string
 	families = append(families, `when 'operation' then exists (select 1 from operations as o
 		where o.organization = $1 and o.id = e.record_id and o.principal = $2)`, `when 'webhook_endpoint' then exists (select 1 from webhook_endpoints as w
@@ -31,14 +31,14 @@ func Visible(a *access.Actor, kinds []app.Family) string {
 			continue
 		}
 		families = append(families, `when '`+f.Object+`' then exists (select 1 from `+f.Plural+
-			` as r where r.organization = $1 and r.id = e.record_id and `+app.Visible("r", a, "$2")+`)`)
+			` as r where r.organization = $1 and r.id = e.record_id and `+op.Visible("r", a, "$2")+`)`)
 	}
 	return "case e.object " + strings.Join(families, " ") + " else false end"
 }
 
 // listQuery scans the next events between two ticks ($3, $4) and returns the
 // visible ones, at most $5.
-func listQuery(c *app.Call, ascending bool) string {
+func listQuery(c *op.Call, ascending bool) string {
 	order := direction(ascending)
 	return fmt.Sprintf(`select %s from (
 		select * from events where organization = $1 and tick > $3 and tick < $4 order by tick %s limit %d) as e

@@ -1,7 +1,7 @@
 package event
 
 import (
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/id"
 )
 
@@ -48,7 +48,7 @@ func Subscribable() (names []string) {
 
 // ReadScope returns the scope for reading the records behind a type. It is
 // empty if none is needed, for example for one's own operations.
-func ReadScope(name string, families []app.Family) string {
+func ReadScope(name string, families []op.Family) string {
 	for _, t := range Types {
 		if t.Name != name {
 			continue

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/grant"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -30,7 +30,7 @@ const requestsOfHour = 10
 
 // admit refuses an application that the caller may not connect, and reports whether its
 // description is verified. An admin who lets an application act approves it.
-func admit(ctx context.Context, c *app.Call, o *access.OrganizationInfo, client *grant.Client) (verified bool, err error) {
+func admit(ctx context.Context, c *op.Call, o *access.OrganizationInfo, client *grant.Client) (verified bool, err error) {
 	s, err := grant.StandingOf(ctx, c.Tx, o, client, c.Actor.PrincipalID())
 	switch {
 	case err != nil:
@@ -66,7 +66,7 @@ var (
 
 // askAdmins tells the admins that the caller wants to connect an application. They are told
 // once.
-func askAdmins(ctx context.Context, c *app.Call, live int64, client *grant.Client) error {
+func askAdmins(ctx context.Context, c *op.Call, live int64, client *grant.Client) error {
 	a, first, err := grant.AskFor(ctx, c.Tx, c.Now, live, client, c.Actor.PrincipalID())
 	if err != nil || !first {
 		return err
@@ -103,7 +103,7 @@ type ApprovalInfo struct {
 
 // ListApprovals lists the applications that people may connect, and those that wait for an
 // admin. Who is no admin sees what is for them, and what they asked for themselves.
-func ListApprovals(ctx context.Context, c *app.Call, in access.Page) (page access.List[ApprovalInfo], err error) {
+func ListApprovals(ctx context.Context, c *op.Call, in access.Page) (page access.List[ApprovalInfo], err error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
 		return page, err
@@ -161,7 +161,7 @@ type ApproveInput struct {
 
 // FindApplication finds the application of an approval, before the transaction. It may
 // read the document of the application.
-func FindApplication(ctx context.Context, c *app.Call, in ApproveInput) (client grant.Client, err error) {
+func FindApplication(ctx context.Context, c *op.Call, in ApproveInput) (client grant.Client, err error) {
 	if in.ID != "" || in.ClientID == "" {
 		return client, nil
 	}
@@ -169,7 +169,7 @@ func FindApplication(ctx context.Context, c *app.Call, in ApproveInput) (client 
 }
 
 // Approve lets people connect an application.
-func Approve(ctx context.Context, c *app.Call, in ApproveInput, client grant.Client) (info ApprovalInfo, err error) {
+func Approve(ctx context.Context, c *op.Call, in ApproveInput, client grant.Client) (info ApprovalInfo, err error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
 		return info, err
@@ -190,7 +190,7 @@ func Approve(ctx context.Context, c *app.Call, in ApproveInput, client grant.Cli
 	if was != 0 {
 		return info, nil
 	}
-	if err := c.Gives(ctx, app.Gain{Word: app.ClientKnown, ID: info.ClientID, Organization: a.Organization}); err != nil {
+	if err := c.Gives(ctx, op.Gain{Word: op.ClientKnown, ID: info.ClientID, Organization: a.Organization}); err != nil {
 		return info, err
 	}
 	return info, tellApproved(ctx, c, &a.Approval)
@@ -200,7 +200,7 @@ func Approve(ctx context.Context, c *app.Call, in ApproveInput, client grant.Cli
 type approval struct{ grant.Approval }
 
 // audit notes which application and which person the act is about.
-func (a *approval) audit(c *app.Call, clientID string) {
+func (a *approval) audit(c *op.Call, clientID string) {
 	c.Audit.About(a.Organization, a.ID)
 	c.Audit.Changed("clientId", nil, clientID)
 	if a.Principal != "" {
@@ -209,7 +209,7 @@ func (a *approval) audit(c *app.Call, clientID string) {
 }
 
 // find returns what is approved.
-func (in *ApproveInput) find(ctx context.Context, c *app.Call, o *access.OrganizationInfo, client *grant.Client) (a approval, err error) {
+func (in *ApproveInput) find(ctx context.Context, c *op.Call, o *access.OrganizationInfo, client *grant.Client) (a approval, err error) {
 	switch {
 	case in.ID != "":
 		return approvalByID(ctx, c, o, in.ID)
@@ -248,7 +248,7 @@ var (
 )
 
 // approvalByID returns an approval or a request of an organization.
-func approvalByID(ctx context.Context, c *app.Call, o *access.OrganizationInfo, name string) (a approval, err error) {
+func approvalByID(ctx context.Context, c *op.Call, o *access.OrganizationInfo, name string) (a approval, err error) {
 	missing := &fault.Fault{Code: fault.NotFound, Detail: &noApproval}
 	if !id.Valid(id.Approval, name) {
 		return a, missing
@@ -268,26 +268,26 @@ type DisapproveInput struct {
 
 // Disapprove takes an approval back, and ends the connections that rest on it. It also
 // refuses a request that waits.
-func Disapprove(ctx context.Context, c *app.Call, in DisapproveInput) (app.Nothing, error) {
+func Disapprove(ctx context.Context, c *op.Call, in DisapproveInput) (op.Nothing, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	a, err := approvalByID(ctx, c, &o, in.ID)
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	info, err := approvalInfo(ctx, c.Tx, &a.Approval)
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	a.audit(c, info.ClientID)
 	ended, err := a.TakeBack(ctx, c.Tx, c.Now)
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	names := make([]string, len(ended))
 	for i, g := range ended {
@@ -298,13 +298,13 @@ func Disapprove(ctx context.Context, c *app.Call, in DisapproveInput) (app.Nothi
 	if len(disabled) > 0 {
 		c.Audit.Changed("disabledEndpoints", []string{}, disabled)
 	}
-	return app.Nothing{}, err
+	return op.Nothing{}, err
 }
 
 // SetOrganization is settings.SetOrganization. If an organization admits no applications any
 // more, the webhook endpoints that they made are disabled: the grants only rest, but nobody
 // asks a grant before an event is sent.
-func SetOrganization(ctx context.Context, c *app.Call, in settings.OrganizationChange) (access.OrganizationInfo, error) {
+func SetOrganization(ctx context.Context, c *op.Call, in settings.OrganizationChange) (access.OrganizationInfo, error) {
 	o, err := settings.SetOrganization(ctx, c, in)
 	if err != nil || in.Applications == nil || o.Applications != access.NoApplications {
 		return o, err
@@ -322,7 +322,7 @@ func SetOrganization(ctx context.Context, c *app.Call, in settings.OrganizationC
 
 // RenewGrant lets an application act for its caller for as long again. Only the person
 // themselves renews: an admin can end a grant, and does not answer for somebody else.
-func RenewGrant(ctx context.Context, c *app.Call, in access.ByID) (out GrantInfo, err error) {
+func RenewGrant(ctx context.Context, c *op.Call, in access.ByID) (out GrantInfo, err error) {
 	missing := &fault.Fault{Code: fault.NotFound, Detail: &noGrant}
 	if !id.Valid(id.Grant, in.ID) {
 		return out, missing

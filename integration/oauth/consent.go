@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/grant"
 	"kartei/kit/fault"
 	"kartei/people/signin"
@@ -96,7 +96,7 @@ const maxState = 2000
 
 // FindClient finds the application of a request, before the transaction. It may read the
 // document of the application, which only a person who has signed in can cause.
-func FindClient(ctx context.Context, c *app.Call, in AskInput) (client grant.Client, err error) {
+func FindClient(ctx context.Context, c *op.Call, in AskInput) (client grant.Client, err error) {
 	client, err = findClient(ctx, c, in.ClientID)
 	switch {
 	case err != nil:
@@ -108,7 +108,7 @@ func FindClient(ctx context.Context, c *app.Call, in AskInput) (client grant.Cli
 }
 
 // findClient returns the client that calls itself by a name.
-func findClient(ctx context.Context, c *app.Call, clientID string) (client grant.Client, err error) {
+func findClient(ctx context.Context, c *op.Call, clientID string) (client grant.Client, err error) {
 	if documents := c.Services.Applications.Documents; documents != nil && grant.NamesDocument(clientID) {
 		return byDocument(ctx, c, documents, clientID)
 	}
@@ -130,7 +130,7 @@ var impersonates = fault.Text{
 }
 
 // Ask prepares the consent of a person. From here on an error goes to the application.
-func Ask(ctx context.Context, c *app.Call, in AskInput, client grant.Client) (out Asked, err error) {
+func Ask(ctx context.Context, c *op.Call, in AskInput, client grant.Client) (out Asked, err error) {
 	// The office is known only here. A name may also have been stored before a rule.
 	if grant.Impersonates(client.Name, c.Actor.Organization().Name) {
 		return out, &fault.Fault{Code: fault.InvalidRequest, Detail: &impersonates}
@@ -233,12 +233,12 @@ type Answered struct {
 	Redirect string `json:"redirect"`
 }
 
-// Secret implements app.Secret: the address has a code.
+// Secret implements op.Secret: the address has a code.
 func (Answered) Secret() {}
 
 // Answer lets an application act for the caller, or not. Letting it needs a recent sign-in,
 // whatever it may do; a refusal never waits.
-func Answer(ctx context.Context, c *app.Call, in AnswerInput) (out Answered, err error) {
+func Answer(ctx context.Context, c *op.Call, in AnswerInput) (out Answered, err error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return out, err
 	}
@@ -327,7 +327,7 @@ var (
 
 // back returns the address to which the browser goes on, with parameters, the state of the
 // application and the issuer (RFC 9207).
-func back(c *app.Call, address, state string, parameters ...string) string {
+func back(c *op.Call, address, state string, parameters ...string) string {
 	u, err := url.Parse(address)
 	if err != nil { // the address is one of the client's, which were parsed before
 		return ""

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/grant"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -22,7 +22,7 @@ const (
 
 // byDocument returns the client that the document at an address describes. What was read
 // lately is taken from the database, on each replica.
-func byDocument(ctx context.Context, c *app.Call, documents *grant.Documents, clientID string) (client grant.Client, err error) {
+func byDocument(ctx context.Context, c *op.Call, documents *grant.Documents, clientID string) (client grant.Client, err error) {
 	if err := documents.Check(clientID); err != nil {
 		return client, undescribed(c, clientID, err)
 	}
@@ -54,7 +54,7 @@ func byDocument(ctx context.Context, c *app.Call, documents *grant.Documents, cl
 }
 
 // countDocument bounds the requests that people make the instance send.
-func countDocument(ctx context.Context, c *app.Call) error {
+func countDocument(ctx context.Context, c *op.Call) error {
 	err := c.Services.SignIn.Attempt(ctx, c.Now,
 		signin.Limit{Subject: "document|" + c.Actor.PrincipalID(), Window: time.Minute, Most: documentsOfPerson, Keeps: true},
 		signin.Limit{Subject: "documents", Window: time.Minute, Most: documentsOfInstance, Keeps: true})
@@ -71,7 +71,7 @@ var tooManyDocuments = fault.Text{
 
 // undescribed returns the fault of an application that its document does not make known.
 // The log has the cause, for the operator.
-func undescribed(c *app.Call, clientID string, err error) error {
+func undescribed(c *op.Call, clientID string, err error) error {
 	why, is := errors.AsType[*grant.DocumentError](err)
 	if !is {
 		return err

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/grant"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
@@ -18,7 +18,7 @@ import (
 
 // disableEndpoints disables the webhook endpoints that applications made under grants that
 // end, and returns which.
-func disableEndpoints(ctx context.Context, c *app.Call, ended ...grant.Grant) (disabled []string, err error) {
+func disableEndpoints(ctx context.Context, c *op.Call, ended ...grant.Grant) (disabled []string, err error) {
 	for _, g := range ended {
 		of, err := webhook.DisableOfGrant(ctx, c, g.Organization, g.ID)
 		if err != nil {
@@ -99,7 +99,7 @@ func (e *Expirer) end(ctx context.Context, tx db.Tx, now clock.Micros, g grant.G
 	if ended, err := grant.End(ctx, tx, now, g.ID); err != nil || !ended {
 		return err
 	}
-	c := &app.Call{Tx: tx, Now: now, Door: "job", Services: &app.Services{Logger: e.Logger, Settings: app.Settings{Notices: e.Notices}}}
+	c := &op.Call{Tx: tx, Now: now, Door: "job", Services: &op.Services{Logger: e.Logger, Settings: op.Settings{Notices: e.Notices}}}
 	if _, err := disableEndpoints(ctx, c, g); err != nil {
 		return err
 	}

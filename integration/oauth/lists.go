@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/grant"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
@@ -69,7 +69,7 @@ const (
 
 // ListGrants lists the applications that may act for the caller. An admin and the operator
 // see the applications of all people and service accounts.
-func ListGrants(ctx context.Context, c *app.Call, in FindGrants) (page access.List[GrantInfo], err error) {
+func ListGrants(ctx context.Context, c *op.Call, in FindGrants) (page access.List[GrantInfo], err error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
 		return page, err
@@ -100,36 +100,36 @@ func scanGrant(row db.Row) (g GrantInfo, err error) {
 }
 
 // administers reports whether the caller may act for other people of the organization.
-func administers(c *app.Call) bool {
+func administers(c *op.Call) bool {
 	return c.Actor.Credential().Kind == access.Operator || c.Actor.SeesAll()
 }
 
 // EndGrant ends a grant for ever: the next call of the application is refused. The webhook
 // endpoints that it made are disabled.
-func EndGrant(ctx context.Context, c *app.Call, in access.ByID) (app.Nothing, error) {
+func EndGrant(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
 	missing := &fault.Fault{Code: fault.NotFound, Detail: &noGrant}
 	if !id.Valid(id.Grant, in.ID) {
-		return app.Nothing{}, missing
+		return op.Nothing{}, missing
 	}
 	if err := access.Changed(ctx, c.Tx); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	g, err := scanGrant(c.Tx.QueryRow(ctx, selectGrant, in.ID))
 	if errors.Is(err, db.ErrNoRows) || err == nil && !g.of(c) {
-		return app.Nothing{}, missing
+		return op.Nothing{}, missing
 	}
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	c.Audit.About(g.organization, g.ID)
 	c.Audit.Changed("clientId", g.ClientID, nil)
 	disabled, err := webhook.DisableOfGrant(ctx, c, g.organization, g.ID)
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	c.Audit.Changed("disabledEndpoints", []string{}, disabled)
 	_, err = grant.End(ctx, c.Tx, c.Now, g.ID)
-	return app.Nothing{}, err
+	return op.Nothing{}, err
 }
 
 var noGrant = fault.Text{
@@ -138,7 +138,7 @@ var noGrant = fault.Text{
 }
 
 // of reports whether the caller may end the grant.
-func (g *GrantInfo) of(c *app.Call) bool {
+func (g *GrantInfo) of(c *op.Call) bool {
 	reached := c.Actor.Credential().Kind == access.Operator || g.organization == c.Actor.Org() || g.live == c.Actor.Org()
 	return reached && (administers(c) || g.PrincipalID == c.Actor.PrincipalID())
 }
@@ -176,12 +176,12 @@ type CreatedClient struct {
 	ClientSecret string `json:"secret"`
 }
 
-// Secret implements app.Secret.
+// Secret implements op.Secret.
 func (CreatedClient) Secret() {}
 
 // CreateClient makes a client that gets tokens for a service account (RFC 6749, section
 // 4.4).
-func CreateClient(ctx context.Context, c *app.Call, in NewClient) (out CreatedClient, err error) {
+func CreateClient(ctx context.Context, c *op.Call, in NewClient) (out CreatedClient, err error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
 		return out, err
@@ -198,16 +198,16 @@ func CreateClient(ctx context.Context, c *app.Call, in NewClient) (out CreatedCl
 	c.Audit.Hidden("name", true)
 	c.Audit.Changed("principalId", nil, client.Principal)
 	c.Audit.Changed("scopes", nil, client.Scopes)
-	return out, c.Gives(ctx, gainOf(app.ClientMade, &client))
+	return out, c.Gives(ctx, gainOf(op.ClientMade, &client))
 }
 
 // gainOf returns the access that a client gives its service account.
-func gainOf(word app.Gained, client *grant.Client) app.Gain {
-	return app.Gain{Word: word, ID: client.ID, Organization: client.Organization, Principal: client.Principal}
+func gainOf(word op.Gained, client *grant.Client) op.Gain {
+	return op.Gain{Word: word, ID: client.ID, Organization: client.Organization, Principal: client.Principal}
 }
 
 // draft applies the rules for clients of admins, and collects the errors.
-func (in *NewClient) draft(ctx context.Context, c *app.Call, o *access.OrganizationInfo) (grant.Client, error) {
+func (in *NewClient) draft(ctx context.Context, c *op.Call, o *access.OrganizationInfo) (grant.Client, error) {
 	var fields []fault.Field
 	client := grant.Client{Kind: grant.ByAdmin, Name: grant.CleanName(in.Name), Method: grant.SecretHeader, Organization: o.Number, Principal: in.Principal}
 	if client.Name == "" {
@@ -264,7 +264,7 @@ var (
 )
 
 // ListClients lists the clients of service accounts of an organization and its sandbox.
-func ListClients(ctx context.Context, c *app.Call, in access.Page) (page access.List[ClientInfo], err error) {
+func ListClients(ctx context.Context, c *op.Call, in access.Page) (page access.List[ClientInfo], err error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
 		return page, err
@@ -289,7 +289,7 @@ func ListClients(ctx context.Context, c *app.Call, in access.Page) (page access.
 }
 
 // clientInfo returns a client of an admin that the caller administers.
-func clientInfo(ctx context.Context, c *app.Call, name string) (info ClientInfo, err error) {
+func clientInfo(ctx context.Context, c *op.Call, name string) (info ClientInfo, err error) {
 	missing := &fault.Fault{Code: fault.NotFound, Detail: &noClient}
 	client, err := grant.ClientByID(ctx, c.Tx, name)
 	if errors.Is(err, db.ErrNoRows) || err == nil && client.Kind != grant.ByAdmin {
@@ -317,7 +317,7 @@ func clientInfo(ctx context.Context, c *app.Call, name string) (info ClientInfo,
 
 // RotateClient gives a client a new secret. The former one is refused at once; tokens that
 // were issued with it live on for their hour.
-func RotateClient(ctx context.Context, c *app.Call, in access.ByID) (out CreatedClient, err error) {
+func RotateClient(ctx context.Context, c *op.Call, in access.ByID) (out CreatedClient, err error) {
 	info, err := clientInfo(ctx, c, in.ID)
 	if err != nil {
 		return out, err
@@ -331,7 +331,7 @@ func RotateClient(ctx context.Context, c *app.Call, in access.ByID) (out Created
 	if err := replay.EraseSecrets(ctx, c.Tx, info.client.Organization, info.ID); err != nil {
 		return out, err
 	}
-	return out, c.Gives(ctx, gainOf(app.NewSecret, &info.client))
+	return out, c.Gives(ctx, gainOf(op.NewSecret, &info.client))
 }
 
 // ClientChange is the input of SetClient.
@@ -342,7 +342,7 @@ type ClientChange struct {
 
 // SetClient switches a client off or on. Its tokens are refused from the next call on.
 // Switching it on needs a recent sign-in.
-func SetClient(ctx context.Context, c *app.Call, in ClientChange) (ClientInfo, error) {
+func SetClient(ctx context.Context, c *op.Call, in ClientChange) (ClientInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return ClientInfo{}, err
 	}
@@ -368,5 +368,5 @@ func SetClient(ctx context.Context, c *app.Call, in ClientChange) (ClientInfo, e
 	if in.Disabled {
 		return info, replay.EraseSecrets(ctx, c.Tx, info.client.Organization, info.ID)
 	}
-	return info, c.Gives(ctx, gainOf(app.ClientOn, &info.client))
+	return info, c.Gives(ctx, gainOf(op.ClientOn, &info.client))
 }

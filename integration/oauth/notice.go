@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/grant"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -283,17 +283,17 @@ func reuseWords(l access.Label) notify.Words {
 }
 
 // tellReuse tells the principal of a grant that it ended, and the admins.
-func tellReuse(ctx context.Context, c *app.Call, g *grant.Grant) error {
+func tellReuse(ctx context.Context, c *op.Call, g *grant.Grant) error {
 	return tellBoth(ctx, c, g, TokenReused, ReuseFacts{g.ID})
 }
 
 // tellConnected tells the principal of a grant and the admins that it is new, or was renewed.
-func tellConnected(ctx context.Context, c *app.Call, g *grant.Grant, renewed bool) error {
+func tellConnected(ctx context.Context, c *op.Call, g *grant.Grant, renewed bool) error {
 	return tellBoth(ctx, c, g, Connected, GrantFacts{Grant: g.ID, PrincipalID: g.Principal, Scopes: g.Scopes, ExpiresAt: g.ExpiresAt, Renewed: renewed})
 }
 
 // tellBoth tells the principal of a grant and the admins.
-func tellBoth(ctx context.Context, c *app.Call, g *grant.Grant, kind notify.Kind, facts any) error {
+func tellBoth(ctx context.Context, c *op.Call, g *grant.Grant, kind notify.Kind, facts any) error {
 	center := c.Services.Settings.Notices
 	if center == nil {
 		return nil
@@ -318,7 +318,7 @@ func tellPerson(ctx context.Context, tx db.Tx, center *notify.Center, g *grant.G
 }
 
 // tellAsked tells the admins of an organization that somebody asks for an application.
-func tellAsked(ctx context.Context, c *app.Call, a *grant.Approval, by string) error {
+func tellAsked(ctx context.Context, c *op.Call, a *grant.Approval, by string) error {
 	center := c.Services.Settings.Notices
 	if center == nil {
 		return nil
@@ -332,7 +332,7 @@ func tellAsked(ctx context.Context, c *app.Call, a *grant.Approval, by string) e
 
 // tellApproved tells those who asked for an application that they may connect it. Who
 // approved it knows.
-func tellApproved(ctx context.Context, c *app.Call, a *grant.Approval) error {
+func tellApproved(ctx context.Context, c *op.Call, a *grant.Approval) error {
 	center := c.Services.Settings.Notices
 	if center == nil {
 		return nil

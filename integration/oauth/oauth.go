@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/grant"
 	"kartei/kit/fault"
 	"kartei/people/signin"
@@ -22,7 +22,7 @@ func ResourceOf(base, audience string) string { return base + "/" + audience }
 // audienceOf returns the resource that addresses name. No address means the API. Host and
 // scheme are compared without case, and a slash at the end means nothing. It refuses several
 // addresses, an unknown one, and the assistants' address if assistants are switched off.
-func audienceOf(c *app.Call, addresses []string) (string, bool) {
+func audienceOf(c *op.Call, addresses []string) (string, bool) {
 	switch len(addresses) {
 	case 0:
 		return access.V1, true
@@ -68,7 +68,7 @@ type proof struct{ client grant.Client }
 // prove checks the secret of a client, outside the transaction of the call. Failed tries
 // count for the network of the caller. A client that proves itself does not wait for those
 // who do not. An unknown client, a wrong secret and a missing one are the same.
-func prove(ctx context.Context, c *app.Call, by ClientAuth) (p proof, err error) {
+func prove(ctx context.Context, c *op.Call, by ClientAuth) (p proof, err error) {
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
 		if p.client, err = grant.ClientBy(ctx, tx, by.ClientID); errors.Is(err, db.ErrNoRows) {
 			p.client, err = grant.Client{}, nil
@@ -94,6 +94,6 @@ type ClientAuth struct {
 }
 
 // guessed counts a failed try.
-func guessed(ctx context.Context, c *app.Call) error {
+func guessed(ctx context.Context, c *op.Call) error {
 	return throttled(c.Services.SignIn.Attempt(ctx, c.Now, signin.ClientLimits(c.Address)...))
 }

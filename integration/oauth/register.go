@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/grant"
 	"kartei/kit/fault"
 	"kartei/people/signin"
@@ -36,7 +36,7 @@ type Registered struct {
 	Registration
 }
 
-// Secret implements app.Secret.
+// Secret implements op.Secret.
 func (Registered) Secret() {}
 
 // The errors of RFC 7591, section 3.2.2.
@@ -53,7 +53,7 @@ const (
 )
 
 // CheckRegistration counts a registration.
-func CheckRegistration(ctx context.Context, c *app.Call, _ Registration) (checked struct{}, err error) {
+func CheckRegistration(ctx context.Context, c *op.Call, _ Registration) (checked struct{}, err error) {
 	if !c.Services.Applications.Register {
 		return checked, fault.New(fault.NotFound)
 	}
@@ -64,7 +64,7 @@ func CheckRegistration(ctx context.Context, c *app.Call, _ Registration) (checke
 
 // Register stores a client that nobody has checked. People see that at the consent page,
 // and it can do nothing before one of them lets it.
-func Register(ctx context.Context, c *app.Call, in Registration, _ struct{}) (Registered, error) {
+func Register(ctx context.Context, c *op.Call, in Registration, _ struct{}) (Registered, error) {
 	if in.Method == "" && slices.ContainsFunc(in.RedirectURIs, func(a string) bool { return grant.Scheme(a) != "" }) {
 		in.Method = grant.NoSecret // a program on somebody's computer keeps no secret (RFC 8252, section 8.4)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/grant"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -44,10 +44,10 @@ type TokenOutput struct {
 	refusal *fault.Fault
 }
 
-// Secret implements app.Secret.
+// Secret implements op.Secret.
 func (TokenOutput) Secret() {}
 
-// Refused implements app.Refused.
+// Refused implements op.Refused.
 func (o TokenOutput) Refused() *fault.Fault { return o.refusal }
 
 // The grant types.
@@ -58,7 +58,7 @@ const (
 )
 
 // CheckClient checks the client of a request to the token endpoint.
-func CheckClient(ctx context.Context, c *app.Call, in TokenInput) (proof, error) {
+func CheckClient(ctx context.Context, c *op.Call, in TokenInput) (proof, error) {
 	if in.ClientID == "" {
 		return proof{}, refused(grant.InvalidClient, "The request names no client.")
 	}
@@ -66,7 +66,7 @@ func CheckClient(ctx context.Context, c *app.Call, in TokenInput) (proof, error)
 }
 
 // Token issues tokens.
-func Token(ctx context.Context, c *app.Call, in TokenInput, by proof) (TokenOutput, error) {
+func Token(ctx context.Context, c *op.Call, in TokenInput, by proof) (TokenOutput, error) {
 	audience, known := audienceOf(c, in.Resources)
 	if !known {
 		return TokenOutput{}, refused(grant.InvalidTarget, "The resource is not one of this server, or several are named.")
@@ -111,7 +111,7 @@ func Token(ctx context.Context, c *app.Call, in TokenInput, by proof) (TokenOutp
 // notIssued refuses, and keeps what the refusal wrote. An invalid code or token counts as
 // a guess of the caller's network. If somebody used one twice, the audit log tells of the
 // end of the grant, and the owner hears of it.
-func notIssued(ctx context.Context, c *app.Call, r *grant.Refusal) (TokenOutput, error) {
+func notIssued(ctx context.Context, c *op.Call, r *grant.Refusal) (TokenOutput, error) {
 	if r.Code != grant.InvalidGrant {
 		return TokenOutput{}, asFault(r)
 	}
@@ -144,13 +144,13 @@ type TokenQuestion struct {
 }
 
 // CheckAsker checks the client that revokes a token.
-func CheckAsker(ctx context.Context, c *app.Call, in TokenQuestion) (proof, error) {
+func CheckAsker(ctx context.Context, c *op.Call, in TokenQuestion) (proof, error) {
 	return CheckClient(ctx, c, TokenInput{ClientAuth: in.ClientAuth})
 }
 
 // CheckConfidential is CheckAsker for a client with a secret: nobody else may ask whether
 // a token is valid.
-func CheckConfidential(ctx context.Context, c *app.Call, in TokenQuestion) (proof, error) {
+func CheckConfidential(ctx context.Context, c *op.Call, in TokenQuestion) (proof, error) {
 	p, err := CheckAsker(ctx, c, in)
 	if err == nil && p.client.Public() {
 		err = refused(grant.InvalidClient, "Only a client with a secret may ask.")
@@ -160,23 +160,23 @@ func CheckConfidential(ctx context.Context, c *app.Call, in TokenQuestion) (proo
 
 // Revoke revokes a token of the client (RFC 7009). A token that it does not have changes
 // nothing, and the answer is the same.
-func Revoke(ctx context.Context, c *app.Call, in TokenQuestion, by proof) (app.Nothing, error) {
+func Revoke(ctx context.Context, c *op.Call, in TokenQuestion, by proof) (op.Nothing, error) {
 	g, err := grant.Revoke(ctx, c.Tx, c.Now, &by.client, in.Token)
 	if err != nil || g == nil {
 		c.Audit.Omit()
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	if g.EndedAt == 0 { // an access token alone
 		c.Audit.About(g.Organization, g.ID)
 		c.Audit.Changed("reason", nil, "client")
-		return app.Nothing{}, nil
+		return op.Nothing{}, nil
 	}
-	return app.Nothing{}, ended(ctx, c, g, "client")
+	return op.Nothing{}, ended(ctx, c, g, "client")
 }
 
 // ended disables the webhook endpoints that the application of an ended grant made, and
 // tells the audit log why it ended.
-func ended(ctx context.Context, c *app.Call, g *grant.Grant, reason string) error {
+func ended(ctx context.Context, c *op.Call, g *grant.Grant, reason string) error {
 	disabled, err := disableEndpoints(ctx, c, *g)
 	c.Audit.About(g.Organization, g.ID)
 	c.Audit.Changed("reason", nil, reason)
@@ -201,7 +201,7 @@ type Introspection struct {
 }
 
 // Introspect tells a client about its token.
-func Introspect(ctx context.Context, c *app.Call, in TokenQuestion, by proof) (Introspection, error) {
+func Introspect(ctx context.Context, c *op.Call, in TokenQuestion, by proof) (Introspection, error) {
 	s, ok, err := grant.Inspect(ctx, c.Tx, c.Now, &by.client, in.Token)
 	if err != nil || !ok {
 		return Introspection{}, err

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/event"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -167,7 +167,7 @@ func (q *question) then(words string, value any) *question {
 }
 
 // page returns the query for endpoints of an organization.
-func (in *FindInput) page(c *app.Call, organization int64, limit int) *question {
+func (in *FindInput) page(c *op.Call, organization int64, limit int) *question {
 	return ask(findEndpoints, organization).administered(c).given("principal =", in.Principal).given("key_id =", in.Key).given("status =", in.Status).given("id >", in.After).then(" order by id limit", limit)
 }
 
@@ -185,13 +185,13 @@ func (in *LogInput) page(organization int64, limit int) *question {
 // mayAdminister reports whether the caller administers the endpoints of a
 // principal. The operator administers all endpoints, and everyone their own.
 // Admins also administer the endpoints of service accounts.
-func mayAdminister(c *app.Call, principal string) bool {
+func mayAdminister(c *op.Call, principal string) bool {
 	return c.Actor.Credential().Kind == access.Operator || principal == c.Actor.PrincipalID() ||
 		c.Actor.SeesAll() && id.Valid(id.ServiceAccount, principal)
 }
 
 // administered restricts a question to the endpoints that the caller administers.
-func (q *question) administered(c *app.Call) *question {
+func (q *question) administered(c *op.Call) *question {
 	switch {
 	case c.Actor.Credential().Kind == access.Operator:
 		return q
@@ -204,7 +204,7 @@ func (q *question) administered(c *app.Call) *question {
 }
 
 // ListInfos returns endpoints for administration.
-func ListInfos(ctx context.Context, c *app.Call, in FindInput) (page access.List[Info], err error) {
+func ListInfos(ctx context.Context, c *op.Call, in FindInput) (page access.List[Info], err error) {
 	limit, err := access.PageSize(in.Limit, 100)
 	if err != nil {
 		return page, err
@@ -227,7 +227,7 @@ func ListInfos(ctx context.Context, c *app.Call, in FindInput) (page access.List
 
 // read reads up to n endpoints of the organization. If the operator names none,
 // it reads the endpoints of all organizations in turn.
-func (in FindInput) read(ctx context.Context, c *app.Call, n int) (list []Row, err error) {
+func (in FindInput) read(ctx context.Context, c *op.Call, n int) (list []Row, err error) {
 	if in.Organization != "" || c.Actor.Credential().Kind != access.Operator {
 		o, err := settings.Organization(ctx, c, in.Organization)
 		if err != nil {
@@ -261,14 +261,14 @@ func (in FindInput) read(ctx context.Context, c *app.Call, n int) (list []Row, e
 }
 
 // readOf reads up to n endpoints of an organization.
-func (in *FindInput) readOf(ctx context.Context, c *app.Call, organization int64, n int) (list []Row, err error) {
+func (in *FindInput) readOf(ctx context.Context, c *op.Call, organization int64, n int) (list []Row, err error) {
 	q := in.page(c, organization, n)
 	return db.List(ctx, c.Tx, scan, q.text, q.args...)
 }
 
 // Inform returns what administration knows of an endpoint. A full answer has the recent
 // deliveries and what the endpoint missed.
-func Inform(ctx context.Context, c *app.Call, r *Row, full bool) (info Info, err error) {
+func Inform(ctx context.Context, c *op.Call, r *Row, full bool) (info Info, err error) {
 	info = Info{Endpoint: r.at(c.Now), PrincipalID: r.Principal, KeyID: r.Key, FailedSince: r.FailedSince, Failures: r.Failures, MissedSince: r.MissedSince, Through: r.Cursor}
 	if info.OrganizationID, err = access.OrganizationID(ctx, c.Tx, r.Organization); err != nil {
 		return info, err
@@ -291,7 +291,7 @@ func Inform(ctx context.Context, c *app.Call, r *Row, full bool) (info Info, err
 
 // Missed counts the events that never arrived, as of an enabled endpoint. It is nil while
 // the principal's rights are at rest.
-func (r *Row) Missed(ctx context.Context, c *app.Call) (*Tally, error) {
+func (r *Row) Missed(ctx context.Context, c *op.Call) (*Tally, error) {
 	sees, rests, err := Visibility(ctx, c.Tx, r.Organization, r.Principal, c.Services.Families)
 	if err != nil || rests {
 		return nil, err
@@ -314,7 +314,7 @@ func (r *Row) unsent() []resendFrom {
 }
 
 // GetInfo returns one endpoint for administration.
-func GetInfo(ctx context.Context, c *app.Call, in GetInput) (Info, error) {
+func GetInfo(ctx context.Context, c *op.Call, in GetInput) (Info, error) {
 	r, err := in.find(ctx, c)
 	if err != nil {
 		return Info{}, err
@@ -323,7 +323,7 @@ func GetInfo(ctx context.Context, c *app.Call, in GetInput) (Info, error) {
 }
 
 // find reads an endpoint that the caller administers. Any other is NOT_FOUND.
-func (in *One) find(ctx context.Context, c *app.Call) (r Row, err error) {
+func (in *One) find(ctx context.Context, c *op.Call) (r Row, err error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
 		return r, err
@@ -336,7 +336,7 @@ func (in *One) find(ctx context.Context, c *app.Call) (r Row, err error) {
 }
 
 // ListAttempts returns entries of the delivery log.
-func ListAttempts(ctx context.Context, c *app.Call, in LogInput) (page access.List[Attempt], err error) {
+func ListAttempts(ctx context.Context, c *op.Call, in LogInput) (page access.List[Attempt], err error) {
 	limit, err := access.PageSize(in.Limit, 100)
 	if err != nil {
 		return page, err
@@ -359,7 +359,7 @@ const findAttempt = `select a.endpoint, a.event_type || ' ' || a.status, e.princ
 
 // AttemptOf returns the endpoint of an entry of the delivery log, and its event type
 // and status. If the caller does not administer the endpoint it is NOT_FOUND.
-func AttemptOf(ctx context.Context, c *app.Call, name string) (endpoint, title string, err error) {
+func AttemptOf(ctx context.Context, c *op.Call, name string) (endpoint, title string, err error) {
 	var principal string
 	err = c.Tx.QueryRow(ctx, findAttempt, c.Actor.Org(), name).Scan(&endpoint, &title, &principal)
 	if errors.Is(err, db.ErrNoRows) || err == nil && !mayAdminister(c, principal) {
@@ -371,7 +371,7 @@ func AttemptOf(ctx context.Context, c *app.Call, name string) (endpoint, title s
 // Enable makes a disabled endpoint receive events again, beginning with the
 // next. What never arrived is sent too if the input says so; otherwise Resend sends it,
 // from MissedSince on. An endpoint that is not disabled stays as it is.
-func Enable(ctx context.Context, c *app.Call, in EnableInput) (out Enabled, err error) {
+func Enable(ctx context.Context, c *op.Call, in EnableInput) (out Enabled, err error) {
 	r, err := in.find(ctx, c)
 	if err != nil {
 		return out, err
@@ -382,7 +382,7 @@ func Enable(ctx context.Context, c *app.Call, in EnableInput) (out Enabled, err 
 	held, err := c.Tx.Exec(ctx, keepDisabled, r.Organization, r.ID)
 	if err == nil && held == 1 {
 		c.Audit.Changed("status", r.Status, Active)
-		if err := c.Gives(ctx, r.gain(app.HookEnabled)); err != nil {
+		if err := c.Gives(ctx, r.gain(op.HookEnabled)); err != nil {
 			return out, err
 		}
 		if in.Missed {
@@ -400,7 +400,7 @@ func Enable(ctx context.Context, c *app.Call, in EnableInput) (out Enabled, err 
 }
 
 // sendUnsent has jobs send what never arrived at an endpoint that is being enabled.
-func (r *Row) sendUnsent(ctx context.Context, c *app.Call) (*ResendOutput, error) {
+func (r *Row) sendUnsent(ctx context.Context, c *op.Call) (*ResendOutput, error) {
 	sees, rests, err := Visibility(ctx, c.Tx, r.Organization, r.Principal, c.Services.Families)
 	switch {
 	case err != nil:
@@ -430,7 +430,7 @@ func (r *Row) sendUnsent(ctx context.Context, c *app.Call) (*ResendOutput, error
 // enable purges the pending deliveries of a disabled endpoint that the
 // transaction holds, and resets its state. The dispatcher purges most of them
 // soon after the endpoint was disabled, so few are usually left.
-func enable(ctx context.Context, c *app.Call, r *Row) error {
+func enable(ctx context.Context, c *op.Call, r *Row) error {
 	for ended := int64(PurgePiece); ended == PurgePiece; {
 		var err error
 		if ended, err = Purge(ctx, c.Tx, Address{r.Organization, r.ID}, c.Now); err != nil {
@@ -459,7 +459,7 @@ func (moment) After(time.Duration) <-chan time.Time { return nil }
 // Disable disables an endpoint for a reason and notifies its owner. Its pending
 // deliveries end. A disabled endpoint stays as it is. Disable fails with
 // db.ErrNoRows if the endpoint was deleted.
-func Disable(ctx context.Context, c *app.Call, at Address, why Reason) error {
+func Disable(ctx context.Context, c *op.Call, at Address, why Reason) error {
 	k := StateStore{Clock: moment(c.Now), Logger: cmp.Or(c.Services.Logger, slog.Default()), Notices: c.Services.Settings.Notices}
 	h, err := k.Hold(ctx, c.Tx, at)
 	if err != nil || h.Status == Disabled {
@@ -523,7 +523,7 @@ var (
 )
 
 // Resend sends events again.
-func Resend(ctx context.Context, c *app.Call, in ResendInput) (out ResendOutput, err error) {
+func Resend(ctx context.Context, c *op.Call, in ResendInput) (out ResendOutput, err error) {
 	ways := 0
 	for _, given := range []bool{in.Event != "", in.Failed, in.Since != 0 || in.Until != 0} {
 		if given {
@@ -541,7 +541,7 @@ func Resend(ctx context.Context, c *app.Call, in ResendInput) (out ResendOutput,
 		return out, fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &isDisabled})
 	}
 	c.Audit.About(r.Organization, r.ID)
-	if err := c.Gives(ctx, r.gain(app.HookResent)); err != nil {
+	if err := c.Gives(ctx, r.gain(op.HookResent)); err != nil {
 		return out, err
 	}
 	sees, rests, err := Visibility(ctx, c.Tx, r.Organization, r.Principal, c.Services.Families)

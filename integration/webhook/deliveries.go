@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/people/settings"
 	"kartei/store/db"
@@ -54,7 +54,7 @@ const (
 // DeliveriesOf returns the deliveries of an event at the endpoints that the caller
 // administers, the oldest endpoint first. Of an event that the caller may not see it
 // says no more than that none of these endpoints got it.
-func DeliveriesOf(ctx context.Context, c *app.Call, in EventInput) (out EventDeliveries, err error) {
+func DeliveriesOf(ctx context.Context, c *op.Call, in EventInput) (out EventDeliveries, err error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
 		return out, err
@@ -80,14 +80,14 @@ func DeliveriesOf(ctx context.Context, c *app.Call, in EventInput) (out EventDel
 }
 
 // tried returns the query for attempts.
-func (in *EventInput) tried(c *app.Call, organization int64) *question {
+func (in *EventInput) tried(c *op.Call, organization int64) *question {
 	q := ask(findTried, organization).administered(c)
 	q.text += andTried
 	return q.then("", in.ID).then(" limit", mostAttempts)
 }
 
 // pending returns the query for deliveries that wait or run.
-func (in *EventInput) pending(c *app.Call, organization int64) *question {
+func (in *EventInput) pending(c *op.Call, organization int64) *question {
 	q := ask(findPending, organization).administered(c)
 	q.text += andPending
 	return q.then("", in.ID).then(" limit", mostAttempts)

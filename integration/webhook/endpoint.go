@@ -12,7 +12,7 @@ import (
 	"strconv"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/event"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
@@ -73,7 +73,7 @@ type Endpoint struct {
 }
 
 // EntityTag returns the tag of the revision.
-func (e Endpoint) EntityTag() string { return app.Tag(e.Revision) }
+func (e Endpoint) EntityTag() string { return op.Tag(e.Revision) }
 
 // Records returns 1.
 func (Endpoint) Records() int { return 1 }
@@ -164,7 +164,7 @@ func (f *Fields) prepare(guard *egress.Guard) error {
 }
 
 // Wrong checks the URL.
-func (f *Fields) Wrong(s *app.Services, sent app.Sent) []fault.Field {
+func (f *Fields) Wrong(s *op.Services, sent op.Sent) []fault.Field {
 	if !sent.Fit("url") {
 		return nil
 	}
@@ -180,7 +180,7 @@ type CreateInput struct {
 }
 
 // Create creates an endpoint of the caller. It receives the events that follow.
-func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
+func Create(ctx context.Context, c *op.Call, in CreateInput) (Created, error) {
 	if err := in.Fields.prepare(c.Services.Webhooks.Guard); err != nil {
 		return Created{}, err
 	}
@@ -195,7 +195,7 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
 		Organization: c.Actor.Org(), Principal: c.Actor.PrincipalID(), Key: c.Actor.Credential().ID,
 	}
 	// The notice takes the turn of jobs, which comes before the clock.
-	if err := c.Gives(ctx, r.gain(app.HookCreated)); err != nil {
+	if err := c.Gives(ctx, r.gain(op.HookCreated)); err != nil {
 		return Created{}, err
 	}
 	c.Audit.About(r.Organization, r.ID)
@@ -227,7 +227,7 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
 // mayRead fails with FORBIDDEN if the caller may not read the records behind
 // some of the event types. Otherwise a key that only manages endpoints could
 // send all that its principal reads elsewhere, by a new endpoint or a new URL.
-func mayRead(c *app.Call, types []string) error {
+func mayRead(c *op.Call, types []string) error {
 	var missing []string
 	for _, name := range types {
 		scope := event.ReadScope(name, c.Services.Families)
@@ -242,7 +242,7 @@ func mayRead(c *app.Call, types []string) error {
 }
 
 // newSecret draws a secret for the endpoint and seals it.
-func (r *Row) newSecret(c *app.Call) (Secret, error) {
+func (r *Row) newSecret(c *op.Call) (Secret, error) {
 	secret, err := NewSecret(rand.Reader)
 	if err == nil {
 		r.Seal(c.Services.Webhooks.Secrets, secret)
@@ -251,10 +251,10 @@ func (r *Row) newSecret(c *app.Call) (Secret, error) {
 }
 
 // tell wakes the dispatcher of this process after the commit.
-func tell(c *app.Call) { c.Tx.NotifyLocal(Topic, strconv.FormatInt(c.Actor.Org(), 10)) }
+func tell(c *op.Call) { c.Tx.NotifyLocal(Topic, strconv.FormatInt(c.Actor.Org(), 10)) }
 
 // own reads an endpoint of the caller, or fails with NOT_FOUND.
-func own(ctx context.Context, c *app.Call, endpoint string) (Row, error) {
+func own(ctx context.Context, c *op.Call, endpoint string) (Row, error) {
 	if !id.Valid(id.WebhookEndpoint, endpoint) {
 		return Row{}, fault.New(fault.NotFound)
 	}
@@ -266,7 +266,7 @@ func own(ctx context.Context, c *app.Call, endpoint string) (Row, error) {
 }
 
 // Get returns an endpoint of the caller.
-func Get(ctx context.Context, c *app.Call, in app.ByID) (Endpoint, error) {
+func Get(ctx context.Context, c *op.Call, in op.ByID) (Endpoint, error) {
 	r, err := own(ctx, c, in.ID)
 	return r.at(c.Now), err
 }
@@ -288,7 +288,7 @@ type EndpointPage struct {
 func (p EndpointPage) Records() int { return len(p.Data) }
 
 // List returns a page of the caller's endpoints, newest first.
-func List(ctx context.Context, c *app.Call, in ListInput) (EndpointPage, error) {
+func List(ctx context.Context, c *op.Call, in ListInput) (EndpointPage, error) {
 	rows, next, err := list(ctx, c, "webhook_endpoints", in, scan, func(r Row) string { return r.ID }, listOwn, c.Actor.Org(), c.Actor.PrincipalID())
 	if err != nil {
 		return EndpointPage{}, err
@@ -303,7 +303,7 @@ func List(ctx context.Context, c *app.Call, in ListInput) (EndpointPage, error) 
 // list reads a page of a list, newest first. It returns the rows and the cursor
 // of the next page, nil on the last. The query takes the id before the page and
 // the number of rows as its last two arguments.
-func list[T any](ctx context.Context, c *app.Call, name string, in ListInput, scan func(db.Row) (T, error), key func(T) string,
+func list[T any](ctx context.Context, c *op.Call, name string, in ListInput, scan func(db.Row) (T, error), key func(T) string,
 	query string, args ...any) (page []T, next *string, err error) {
 	scope := fmt.Sprintf("%d|%s|%s|%s", c.Actor.Org(), c.Actor.PrincipalID(), name, c.Version)
 	from := lastID
@@ -336,15 +336,15 @@ const lastID = "~"
 
 // UpdateInput is the input of webhookEndpoints.update.
 type UpdateInput struct {
-	ID    string            `path:"id"`
-	Patch app.Patch[Fields] `body:"patch"`
+	ID    string           `path:"id"`
+	Patch op.Patch[Fields] `body:"patch"`
 }
 
 // Update merges a patch into an endpoint of the caller. It requires If-Match.
 // The caller must be able to read everything that the endpoint receives
 // afterwards. Pending deliveries go to the new URL. A patch that changes
 // nothing makes no revision.
-func Update(ctx context.Context, c *app.Call, in UpdateInput) (Endpoint, error) {
+func Update(ctx context.Context, c *op.Call, in UpdateInput) (Endpoint, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
 		return Endpoint{}, err
@@ -364,13 +364,13 @@ func Update(ctx context.Context, c *app.Call, in UpdateInput) (Endpoint, error) 
 }
 
 // gain returns the access that the endpoint gives: its owner's events leave to its URL.
-func (r *Row) gain(word app.Gained) app.Gain {
-	return app.Gain{Word: word, ID: r.ID, Organization: r.Organization, Principal: r.Principal}
+func (r *Row) gain(word op.Gained) op.Gain {
+	return op.Gain{Word: word, ID: r.ID, Organization: r.Organization, Principal: r.Principal}
 }
 
 // change gives an endpoint other members. What changes nothing makes no revision. A change
 // after which events go elsewhere, or more of them, gives access.
-func (r *Row) change(ctx context.Context, c *app.Call, after Fields) error {
+func (r *Row) change(ctx context.Context, c *op.Call, after Fields) error {
 	if err := after.prepare(c.Services.Webhooks.Guard); err != nil {
 		return err
 	}
@@ -395,13 +395,13 @@ func (r *Row) change(ctx context.Context, c *app.Call, after Fields) error {
 	if before.URL == r.URL && within(r.EventTypes, before.EventTypes) {
 		return nil
 	}
-	return c.Gives(ctx, r.gain(app.HookChanged))
+	return c.Gives(ctx, r.gain(op.HookChanged))
 }
 
 // replace makes the next revision. The arguments of the statement follow the
 // organization, the id, the revision that was read and the time. If there is a
 // newer revision by now, the operation runs again.
-func (r *Row) replace(ctx context.Context, c *app.Call, statement string, more ...any) error {
+func (r *Row) replace(ctx context.Context, c *op.Call, statement string, more ...any) error {
 	read := r.Revision
 	r.Revision, r.UpdatedAt = read+1, max(r.UpdatedAt, c.Now)
 	tell(c)
@@ -419,28 +419,28 @@ func one(rows int64, err error) error {
 // Delete removes an endpoint of the caller. It requires If-Match. No further
 // delivery begins. A job removes the pending deliveries and the log, which may
 // have millions of rows.
-func Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) {
+func Delete(ctx context.Context, c *op.Call, in op.ByID) (op.Nothing, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	if err := c.IfMatch.Require(r.Revision); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	if err := r.delete(ctx, c); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
-	return app.Nothing{}, r.clear(ctx, c)
+	return op.Nothing{}, r.clear(ctx, c)
 }
 
 // delete removes the endpoint. clear must follow.
-func (r *Row) delete(ctx context.Context, c *app.Call) error {
+func (r *Row) delete(ctx context.Context, c *op.Call) error {
 	c.Tx.NotifyLocal(Topic, strconv.FormatInt(r.Organization, 10))
 	return one(c.Tx.Exec(ctx, deleteEndpoint, r.Organization, r.ID, r.Revision))
 }
 
 // clear has a job remove what a deleted endpoint leaves.
-func (r *Row) clear(ctx context.Context, c *app.Call) error {
+func (r *Row) clear(ctx context.Context, c *op.Call) error {
 	replay.Erase(c.Tx, r.Organization, r.ID)
 	return job.Enqueue(ctx, c.Tx, r.Organization, c.Now, job.Spec{Kind: EraseKind, Key: r.ID, Payload: erasure{r.ID}})
 }
@@ -453,7 +453,7 @@ func Of(ctx context.Context, tx db.Tx, organization int64, principal string) ([]
 // DeleteOf removes the endpoints of a principal in several organizations, and
 // returns how many there were. It locks all of them before a turn of jobs: see
 // docs/decisions/0020.
-func DeleteOf(ctx context.Context, c *app.Call, principal string, organizations ...int64) (int, error) {
+func DeleteOf(ctx context.Context, c *op.Call, principal string, organizations ...int64) (int, error) {
 	var all []Row
 	for _, organization := range organizations {
 		list, err := Of(ctx, c.Tx, organization, principal)
@@ -463,7 +463,7 @@ func DeleteOf(ctx context.Context, c *app.Call, principal string, organizations 
 		slices.SortFunc(list, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
 		all = append(all, list...)
 	}
-	for _, step := range []func(*Row, context.Context, *app.Call) error{(*Row).delete, (*Row).clear} {
+	for _, step := range []func(*Row, context.Context, *op.Call) error{(*Row).delete, (*Row).clear} {
 		for n := range all {
 			if err := step(&all[n], ctx, c); err != nil {
 				return 0, err
@@ -478,7 +478,7 @@ func DeleteOf(ctx context.Context, c *app.Call, principal string, organizations 
 // more than two: two rotations get rid of a leaked secret. A secret that cannot
 // be opened ends now too, because its master key is lost and it signs nothing.
 // RotateSecret honours If-Match.
-func RotateSecret(ctx context.Context, c *app.Call, in app.ByID) (Rotated, error) {
+func RotateSecret(ctx context.Context, c *op.Call, in op.ByID) (Rotated, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
 		return Rotated{}, err
@@ -490,7 +490,7 @@ func RotateSecret(ctx context.Context, c *app.Call, in app.ByID) (Rotated, error
 }
 
 // rotate gives an endpoint a new secret. The former one signs, too, during the overlap.
-func (r *Row) rotate(ctx context.Context, c *app.Call) (Rotated, error) {
+func (r *Row) rotate(ctx context.Context, c *op.Call) (Rotated, error) {
 	read := r.secret // a concurrent reseal may change it
 	r.previous, r.previousUntil = read, c.Now+Overlap
 	if _, _, err := c.Services.Webhooks.Secrets.Open(read, sealingPlace(r.Organization, r.ID)); err != nil {
@@ -507,7 +507,7 @@ func (r *Row) rotate(ctx context.Context, c *app.Call) (Rotated, error) {
 	if err := replay.EraseSecrets(ctx, c.Tx, r.Organization, r.ID); err != nil {
 		return Rotated{}, err
 	}
-	if err := c.Gives(ctx, r.gain(app.HookRotated)); err != nil {
+	if err := c.Gives(ctx, r.gain(op.HookRotated)); err != nil {
 		return Rotated{}, err
 	}
 	return Rotated{EndpointWithSecret{r.at(c.Now), secret.Reveal()}}, nil
@@ -521,7 +521,7 @@ type TestSent struct {
 
 // SendTest writes a webhook.test event about an endpoint of the caller, and its
 // delivery to this endpoint alone.
-func SendTest(ctx context.Context, c *app.Call, in app.ByID) (TestSent, error) {
+func SendTest(ctx context.Context, c *op.Call, in op.ByID) (TestSent, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
 		return TestSent{}, err

@@ -3,7 +3,7 @@ package webhook
 import (
 	"context"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 )
 
@@ -69,7 +69,7 @@ type DeliveriesInput struct {
 
 // Deliveries returns a page of the attempts of the last 30 days at an endpoint
 // of the caller, newest first.
-func Deliveries(ctx context.Context, c *app.Call, in DeliveriesInput) (DeliveryPage, error) {
+func Deliveries(ctx context.Context, c *op.Call, in DeliveriesInput) (DeliveryPage, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
 		return DeliveryPage{}, err

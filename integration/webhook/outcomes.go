@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/people/settings"
 	"kartei/store/db"
@@ -52,7 +52,7 @@ const (
 
 // OutcomesOf returns how far events came at the endpoints that the caller administers.
 // Events that reached none of these are left out.
-func OutcomesOf(ctx context.Context, c *app.Call, in OutcomesInput) (Outcomes, error) {
+func OutcomesOf(ctx context.Context, c *op.Call, in OutcomesInput) (Outcomes, error) {
 	out := Outcomes{Data: []Outcome{}}
 	if len(in.IDs) == 0 || len(in.IDs) > MostOutcomes {
 		most := strconv.Itoa(MostOutcomes)
@@ -80,7 +80,7 @@ func OutcomesOf(ctx context.Context, c *app.Call, in OutcomesInput) (Outcomes, e
 }
 
 // counts returns the query for the numbers of endpoints by event and outcome.
-func (in *OutcomesInput) counts(c *app.Call, organization int64) *question {
+func (in *OutcomesInput) counts(c *op.Call, organization int64) *question {
 	q := ask(outcomeEndpoints, organization).administered(c)
 	q.args = append(q.args, db.Texts(in.IDs))
 	q.text += fmt.Sprintf(countOutcomes, c.Tx.Dialect().In("$"+strconv.Itoa(len(q.args))))

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/event"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -41,7 +41,7 @@ type Issued struct {
 	PreviousSecretValidUntil *clock.Micros `json:"previousSecretValidUntil"`
 }
 
-// Secret implements app.Secret.
+// Secret implements op.Secret.
 func (Issued) Secret() {}
 
 // issued returns what people see of an answer of the API.
@@ -59,7 +59,7 @@ type NewInput struct {
 
 // CreateByPerson creates an endpoint of the person, or of the principal that the operator
 // names.
-func CreateByPerson(ctx context.Context, c *app.Call, in NewInput) (Issued, error) {
+func CreateByPerson(ctx context.Context, c *op.Call, in NewInput) (Issued, error) {
 	as, err := in.owner(ctx, c)
 	if err == nil {
 		err = in.Fields.check(as)
@@ -75,7 +75,7 @@ func CreateByPerson(ctx context.Context, c *app.Call, in NewInput) (Issued, erro
 }
 
 // owner returns the call as one of the owner. A person may name only themselves.
-func (in *NewInput) owner(ctx context.Context, c *app.Call) (*app.Call, error) {
+func (in *NewInput) owner(ctx context.Context, c *op.Call) (*op.Call, error) {
 	nobody := fault.Invalid(fault.Field{Name: "principalId", Code: fault.FieldNotFound})
 	o, err := settings.Organization(ctx, c, in.Organization)
 	switch {
@@ -98,7 +98,7 @@ func (in *NewInput) owner(ctx context.Context, c *app.Call) (*app.Call, error) {
 
 // behalf returns a call of the operator as one of a principal, with its rights. The line of
 // the audit log still tells who called.
-func behalf(ctx context.Context, c *app.Call, organization int64, principal string) (*app.Call, error) {
+func behalf(ctx context.Context, c *op.Call, organization int64, principal string) (*op.Call, error) {
 	actor, err := access.PersonFor(ctx, c.Tx, organization, principal)
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ type ChangeInput struct {
 
 // managed reads an endpoint that the caller may manage, or fails with NOT_FOUND. as is the
 // call with the rights that count: the owner's for the operator.
-func managed(ctx context.Context, c *app.Call, in *One) (r Row, as *app.Call, err error) {
+func managed(ctx context.Context, c *op.Call, in *One) (r Row, as *op.Call, err error) {
 	operator := c.Actor.Credential().Kind == access.Operator
 	if !operator {
 		if err := mayManage(c); err != nil {
@@ -133,7 +133,7 @@ func managed(ctx context.Context, c *app.Call, in *One) (r Row, as *app.Call, er
 }
 
 // ChangeByPerson changes an endpoint.
-func ChangeByPerson(ctx context.Context, c *app.Call, in ChangeInput) (Endpoint, error) {
+func ChangeByPerson(ctx context.Context, c *op.Call, in ChangeInput) (Endpoint, error) {
 	r, as, err := managed(ctx, c, &in.One)
 	if err != nil {
 		return Endpoint{}, err
@@ -164,7 +164,7 @@ func within(types, others []string) bool {
 }
 
 // RotateByPerson gives an endpoint a new secret.
-func RotateByPerson(ctx context.Context, c *app.Call, in One) (Issued, error) {
+func RotateByPerson(ctx context.Context, c *op.Call, in One) (Issued, error) {
 	r, as, err := managed(ctx, c, &in)
 	if err != nil {
 		return Issued{}, err
@@ -174,30 +174,30 @@ func RotateByPerson(ctx context.Context, c *app.Call, in One) (Issued, error) {
 }
 
 // DeleteByPerson removes an endpoint.
-func DeleteByPerson(ctx context.Context, c *app.Call, in One) (app.Nothing, error) {
+func DeleteByPerson(ctx context.Context, c *op.Call, in One) (op.Nothing, error) {
 	r, _, err := managed(ctx, c, &in)
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	c.Audit.About(r.Organization, r.ID)
 	if err := r.delete(ctx, c); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
-	return app.Nothing{}, r.clear(ctx, c)
+	return op.Nothing{}, r.clear(ctx, c)
 }
 
 // TestByOperator sends a test event to an endpoint, as its owner does by the API.
-func TestByOperator(ctx context.Context, c *app.Call, in One) (TestSent, error) {
+func TestByOperator(ctx context.Context, c *op.Call, in One) (TestSent, error) {
 	r, as, err := managed(ctx, c, &in)
 	if err != nil {
 		return TestSent{}, err
 	}
 	c.Audit.About(r.Organization, r.ID)
-	return SendTest(ctx, as, app.ByID{ID: r.ID})
+	return SendTest(ctx, as, op.ByID{ID: r.ID})
 }
 
 // mayManage fails with FORBIDDEN if the person may not manage endpoints.
-func mayManage(c *app.Call) error {
+func mayManage(c *op.Call) error {
 	if c.Actor.May(manages) {
 		return nil
 	}
@@ -206,7 +206,7 @@ func mayManage(c *app.Call) error {
 
 // check fails unless the person may have an endpoint with these members. All that is
 // wrong is told together.
-func (f *Fields) check(c *app.Call) error {
+func (f *Fields) check(c *op.Call) error {
 	if err := mayManage(c); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 )
@@ -17,7 +17,7 @@ func TestPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	operators := &app.Call{Actor: operator}
+	operators := &op.Call{Actor: operator}
 	find := func(in FindInput) *question { return in.page(operators, 1, 100) }
 	_, bounds := hourBounds(0)
 	log := func(in LogInput) *question { in.ID = "whe_a"; return in.page(1, 100) }

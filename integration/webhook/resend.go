@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/event"
 	"kartei/kit/clock"
 	"kartei/store/db"
@@ -82,7 +82,7 @@ type Resender struct {
 	DB    db.DB
 	Clock clock.Clock
 	// Families are the families of records that events are about.
-	Families []app.Family
+	Families []op.Family
 }
 
 // Handlers returns the handlers of the resend jobs.

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/people/settings"
 	"kartei/store/db"
@@ -36,7 +36,7 @@ var keepOrDisable = fault.Text{DE: "Möglich sind keep und disable.", EN: "It mu
 
 // RevokeKey revokes a key for ever. It disables the webhook endpoints that the
 // key made if the input says so, and returns them.
-func RevokeKey(ctx context.Context, c *app.Call, in RevokeInput) (out RevokedKey, err error) {
+func RevokeKey(ctx context.Context, c *op.Call, in RevokeInput) (out RevokedKey, err error) {
 	if in.Endpoints != "" && in.Endpoints != KeepEndpoints && in.Endpoints != DisableEndpoints {
 		return out, fault.Invalid(fault.Field{Name: "endpoints", Code: fault.InvalidFormat, Text: &keepOrDisable})
 	}
@@ -58,7 +58,7 @@ func RevokeKey(ctx context.Context, c *app.Call, in RevokeInput) (out RevokedKey
 
 // DisableOf disables the webhook endpoints that a key made, as far as the caller
 // administers them, and returns which.
-func DisableOf(ctx context.Context, c *app.Call, organization, key string) (disabled []string, err error) {
+func DisableOf(ctx context.Context, c *op.Call, organization, key string) (disabled []string, err error) {
 	made, err := FindInput{Organization: organization, Key: key, Limit: MaxEndpoints}.read(ctx, c, MaxEndpoints)
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func DisableOf(ctx context.Context, c *app.Call, organization, key string) (disa
 // DisableOfGrant disables the webhook endpoints that an application made, and returns
 // which. Whoever ends its grant need not administer them, and may be nobody: a token was
 // stolen.
-func DisableOfGrant(ctx context.Context, c *app.Call, organization int64, grant string) (disabled []string, err error) {
+func DisableOfGrant(ctx context.Context, c *op.Call, organization int64, grant string) (disabled []string, err error) {
 	q := ask(findEndpoints, organization).given("key_id =", grant).then(" order by id limit", MaxEndpoints)
 	made, err := db.List(ctx, c.Tx, scan, q.text, q.args...)
 	if err != nil {
@@ -80,7 +80,7 @@ func DisableOfGrant(ctx context.Context, c *app.Call, organization int64, grant 
 
 // DisableAll disables endpoints of which a credential was ended, and returns their ids. It holds them
 // before the first notice, which holds the turn of jobs.
-func DisableAll(ctx context.Context, c *app.Call, made []Row) (disabled []string, err error) {
+func DisableAll(ctx context.Context, c *op.Call, made []Row) (disabled []string, err error) {
 	for _, r := range made {
 		QueueHold(c.Tx, Address{r.Organization, r.ID})
 	}

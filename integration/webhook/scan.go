@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/event"
 	"kartei/kit/clock"
 	"kartei/store/db"
@@ -18,7 +18,7 @@ const Nothing = "false"
 // Visibility returns an SQL condition on events with the alias e: those that a
 // principal may receive at present. $1 is the organization, $2 the principal.
 // rests is true if the gate of the organization is closed.
-func Visibility(ctx context.Context, tx db.Tx, organization int64, principal string, families []app.Family) (sees string, rests bool, err error) {
+func Visibility(ctx context.Context, tx db.Tx, organization int64, principal string, families []op.Family) (sees string, rests bool, err error) {
 	actor, err := access.ActorFor(ctx, tx, organization, principal)
 	switch {
 	case errors.Is(err, db.ErrNoRows):

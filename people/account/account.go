@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -175,7 +175,7 @@ func personsOf(ctx context.Context, tx db.Tx, account string) ([]Person, error) 
 
 // mail enqueues an email to an address, if the instance sends any. The mails of
 // accounts belong to no organization: an account may have several.
-func mail(ctx context.Context, c *app.Call, m notify.Message) error {
+func mail(ctx context.Context, c *op.Call, m notify.Message) error {
 	if !c.Services.Settings.Mails {
 		return nil
 	}
@@ -184,11 +184,11 @@ func mail(ctx context.Context, c *app.Call, m notify.Message) error {
 
 // tell tells the owner of an account of a change of how they sign in: by an email, in the
 // language of one of the persons, and in the bell of each person.
-func tell(ctx context.Context, c *app.Call, account string, what change) error {
+func tell(ctx context.Context, c *op.Call, account string, what change) error {
 	return tellOf(ctx, c, account, ChangeFacts{What: what})
 }
 
-func tellOf(ctx context.Context, c *app.Call, account string, f ChangeFacts) error {
+func tellOf(ctx context.Context, c *op.Call, account string, f ChangeFacts) error {
 	if err := mailOf(ctx, c, account, f.What); err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func tellOf(ctx context.Context, c *app.Call, account string, f ChangeFacts) err
 
 // tellBell tells the persons of an account of a change of how they sign in, which another
 // email tells of. Most changes give access.
-func tellBell(ctx context.Context, c *app.Call, account string, f ChangeFacts) error {
+func tellBell(ctx context.Context, c *op.Call, account string, f ChangeFacts) error {
 	f.At = c.Now
 	persons, err := allPersonsOf(ctx, c.Tx, account)
 	if err != nil {
@@ -205,7 +205,7 @@ func tellBell(ctx context.Context, c *app.Call, account string, f ChangeFacts) e
 	}
 	for _, p := range persons {
 		if !f.What.givesNothing() {
-			if err := c.Gives(ctx, app.Gain{Word: app.SignInChanged, ID: p.ID, Organization: p.home, Principal: p.ID, Told: true}); err != nil {
+			if err := c.Gives(ctx, op.Gain{Word: op.SignInChanged, ID: p.ID, Organization: p.home, Principal: p.ID, Told: true}); err != nil {
 				return err
 			}
 		}
@@ -219,7 +219,7 @@ func tellBell(ctx context.Context, c *app.Call, account string, f ChangeFacts) e
 }
 
 // mailOf enqueues the email about a change of how somebody signs in.
-func mailOf(ctx context.Context, c *app.Call, account string, what change) error {
+func mailOf(ctx context.Context, c *op.Call, account string, what change) error {
 	title, text := changes[what].Title, changes[what].Text
 	a, err := byID(ctx, c.Tx, account)
 	if err != nil {
@@ -263,10 +263,10 @@ var (
 )
 
 // desk returns what the sign-in needs.
-func desk(c *app.Call) *signin.Desk { return c.Services.SignIn }
+func desk(c *op.Call) *signin.Desk { return c.Services.SignIn }
 
 // attempt counts an attempt in a transaction of its own.
-func attempt(ctx context.Context, c *app.Call, limits ...signin.Limit) error {
+func attempt(ctx context.Context, c *op.Call, limits ...signin.Limit) error {
 	return throttled(desk(c).Attempt(ctx, c.Now, limits...))
 }
 

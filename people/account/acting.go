@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/grant"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
@@ -76,16 +76,16 @@ func scanActs(row db.Row) (a Acts, err error) {
 }
 
 // ListActing returns all that acts for the account of the caller.
-func ListActing(ctx context.Context, c *app.Call, _ app.None) (a Acting, err error) {
+func ListActing(ctx context.Context, c *op.Call, _ op.None) (a Acting, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return a, err
 	}
-	sessions, err := ListSessions(ctx, c, app.None{})
+	sessions, err := ListSessions(ctx, c, op.None{})
 	if err != nil {
 		return a, err
 	}
-	f, err := GetFactors(ctx, c, app.None{})
+	f, err := GetFactors(ctx, c, op.None{})
 	if err != nil {
 		return a, err
 	}
@@ -98,7 +98,7 @@ func ListActing(ctx context.Context, c *app.Call, _ app.None) (a Acting, err err
 }
 
 // read reads the keys, the grants that last longer than a time, and the endpoints.
-func (a *Acting) read(ctx context.Context, c *app.Call, account string, longer time.Duration) error {
+func (a *Acting) read(ctx context.Context, c *op.Call, account string, longer time.Duration) error {
 	keys, err := db.List(ctx, c.Tx, scanActs, actingKeys, account, c.Now, mostActing)
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ type Ended struct {
 // EndActing takes access away that an account has given. That never waits: it asks for nothing.
 // Passkeys and links with single sign-on are among the ways to sign in. Without a recent
 // sign-in they stay, so that a stranger cannot lock the owner out.
-func EndActing(ctx context.Context, c *app.Call, in End) (out Ended, err error) {
+func EndActing(ctx context.Context, c *op.Call, in End) (out Ended, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return out, err
@@ -201,7 +201,7 @@ func (a *Acting) only(name string) (one Acting) {
 func (a *Acting) none() bool { return len(a.Keys)+len(a.Grants)+len(a.Endpoints) == 0 }
 
 // end ends keys, grants and endpoints. An application's endpoints end with it.
-func (a *Acting) end(ctx context.Context, c *app.Call) error {
+func (a *Acting) end(ctx context.Context, c *op.Call) error {
 	for _, k := range a.Keys {
 		if _, err := c.Tx.Exec(ctx, revokeKey, k.ID, c.Now); err != nil {
 			return err
@@ -230,7 +230,7 @@ func (a *Acting) end(ctx context.Context, c *app.Call) error {
 
 // noteOne describes the end of one thing, in the log of its organization. A log names nobody of
 // another one.
-func (a *Acting) noteOne(c *app.Call) {
+func (a *Acting) noteOne(c *op.Call) {
 	for _, e := range slices.Concat(a.Keys, a.Grants, a.Endpoints) {
 		c.Audit.About(e.home, e.ID)
 		c.Audit.By(e.person)
@@ -239,7 +239,7 @@ func (a *Acting) noteOne(c *app.Call) {
 
 // noteAll writes a line into the log of each other organization in which something ended, and
 // describes what ended in the caller's.
-func (a *Acting) noteAll(c *app.Call, s *own) error {
+func (a *Acting) noteAll(c *op.Call, s *own) error {
 	acts, persons := map[int64]*audit.Act{s.home: c.Audit}, map[int64]string{s.home: c.Actor.PrincipalID()}
 	for member, list := range map[string][]Acts{"endedKeys": a.Keys, "endedGrants": a.Grants, "disabledEndpoints": a.Endpoints} {
 		ids := map[int64][]string{}
@@ -273,7 +273,7 @@ func (a *Acting) noteAll(c *app.Call, s *own) error {
 
 // endSignIns ends the other sessions of an account, and all passkeys and links with single
 // sign-on if the password serves without them.
-func (s *own) endSignIns(ctx context.Context, c *app.Call) (out Ended, err error) {
+func (s *own) endSignIns(ctx context.Context, c *op.Call) (out Ended, err error) {
 	c.Audit.Hidden("sessions", true)
 	if err := endOthers(ctx, c, s.account.id, s.id); err != nil {
 		return out, err

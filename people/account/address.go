@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/people/notify"
 	"kartei/people/settings"
@@ -29,40 +29,40 @@ type moving struct {
 // ChangeEmail begins a change of the sign-in address. Both addresses get a link, and
 // the change takes place when both have confirmed it. The answer is the same for an
 // address that has an account already; then no link works.
-func ChangeEmail(ctx context.Context, c *app.Call, in NewAddress) (app.Nothing, error) {
+func ChangeEmail(ctx context.Context, c *op.Call, in NewAddress) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	if in.Email, err = settings.CheckEmail("email", in.Email); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	switch {
 	case access.FoldEmail(in.Email) == access.FoldEmail(s.account.email) && in.Email == s.account.email:
-		return app.Nothing{}, fault.Invalid(fault.Field{Name: "email", Code: fault.Duplicate})
+		return op.Nothing{}, fault.Invalid(fault.Field{Name: "email", Code: fault.Duplicate})
 	case !c.Services.Settings.Mails:
-		return app.Nothing{}, &fault.Fault{Code: fault.Forbidden, Detail: &noMails}
+		return op.Nothing{}, &fault.Fault{Code: fault.Forbidden, Detail: &noMails}
 	}
 	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.MailLimit("address", s.account.id))); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	c.Audit.About(s.home, c.Actor.PrincipalID())
 	c.Audit.Hidden("newEmail", true)
 	if err := signin.EndTickets(ctx, c.Tx, s.account.id, signin.Address); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	m := moving{To: in.Email}
 	if err := sendAddress(ctx, c, &s, in.Email, m, addressText); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	m.Old = true
 	if err := sendAddress(ctx, c, &s, s.account.email, m, oldAddressText); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
-	return app.Nothing{}, tellBell(ctx, c, s.account.id, ChangeFacts{What: addressBegun})
+	return op.Nothing{}, tellBell(ctx, c, s.account.id, ChangeFacts{What: addressBegun})
 }
 
-func sendAddress(ctx context.Context, c *app.Call, s *own, to string, m moving, text fault.Text) error {
+func sendAddress(ctx context.Context, c *op.Call, s *own, to string, m moving, text fault.Text) error {
 	token, err := signin.Issue(ctx, c.Tx, c.Now, signin.EmailLifetime, signin.Address, s.account.id, m)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ const (
 )
 
 // CheckLink refuses a link that is not valid before a transaction begins.
-func CheckLink(ctx context.Context, c *app.Call, in Link) (nothing struct{}, err error) {
+func CheckLink(ctx context.Context, c *op.Call, in Link) (nothing struct{}, err error) {
 	return nothing, c.Services.Settings.Read(ctx, func(tx db.Tx) error {
 		_, err := signin.Read(ctx, tx, c.Now, signin.Address, in.Token, nil)
 		return unknown(err)
@@ -122,7 +122,7 @@ func CheckLink(ctx context.Context, c *app.Call, in Link) (nothing struct{}, err
 
 // ConfirmEmail confirms a change of the sign-in address by a link. The second one
 // makes the change.
-func ConfirmEmail(ctx context.Context, c *app.Call, in Link, _ struct{}) (Confirmed, error) {
+func ConfirmEmail(ctx context.Context, c *op.Call, in Link, _ struct{}) (Confirmed, error) {
 	var m moving
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Address, in.Token, nil)
 	if err == nil { // of both links at the same time the second one sees that the first is taken

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -59,7 +59,7 @@ const (
 )
 
 // GetFactors returns the factors of the caller's account.
-func GetFactors(ctx context.Context, c *app.Call, _ app.None) (Factors, error) {
+func GetFactors(ctx context.Context, c *op.Call, _ op.None) (Factors, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return Factors{}, err
@@ -104,7 +104,7 @@ type changing struct {
 
 // HashPassword checks the present password of the caller and hashes a new one,
 // outside the transaction. A browser that somebody left open is not enough.
-func HashPassword(ctx context.Context, c *app.Call, in NewPassword) (p changing, err error) {
+func HashPassword(ctx context.Context, c *op.Call, in NewPassword) (p changing, err error) {
 	var s own
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
 		call := *c
@@ -125,7 +125,7 @@ func HashPassword(ctx context.Context, c *app.Call, in NewPassword) (p changing,
 }
 
 // checkCurrent checks the present password of the session's account.
-func checkCurrent(ctx context.Context, c *app.Call, s *own, password string) (*proven, error) {
+func checkCurrent(ctx context.Context, c *op.Call, s *own, password string) (*proven, error) {
 	if password == "" || len(password) > maxPassword {
 		return nil, fault.Invalid(fault.Field{Name: "current", Code: fault.Required})
 	}
@@ -137,7 +137,7 @@ func checkCurrent(ctx context.Context, c *app.Call, s *own, password string) (*p
 }
 
 // hashNew hashes a new password of somebody who has a proof: a session, or a link.
-func hashNew(ctx context.Context, c *app.Call, proof, password, email string) (string, error) {
+func hashNew(ctx context.Context, c *op.Call, proof, password, email string) (string, error) {
 	if err := checkNew("password", password, email); err != nil {
 		return "", err
 	}
@@ -154,7 +154,7 @@ func byLink(token string) string { return "link|" + access.HashToken(token) }
 
 // SetPassword sets the password of the caller's account, and ends its other
 // sessions.
-func SetPassword(ctx context.Context, c *app.Call, _ NewPassword, p changing) (app.Nothing, error) {
+func SetPassword(ctx context.Context, c *op.Call, _ NewPassword, p changing) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err == nil && p.proven != nil {
 		if err = signin.Cleared(ctx, c.Tx, p.proven.bounds.All()...); err == nil && s.account.password != p.proven.account.password {
@@ -168,11 +168,11 @@ func SetPassword(ctx context.Context, c *app.Call, _ NewPassword, p changing) (a
 		err = endOthers(ctx, c, s.account.id, s.id)
 	}
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	c.Audit.About(s.home, c.Actor.PrincipalID())
 	c.Audit.Hidden("password", true)
-	return app.Nothing{}, tell(ctx, c, s.account.id, newPassword)
+	return op.Nothing{}, tell(ctx, c, s.account.id, newPassword)
 }
 
 // Generator is a generator of codes that is not confirmed yet.
@@ -184,7 +184,7 @@ type Generator struct {
 	Address    string `json:"address"`
 }
 
-// Secret implements app.Secret.
+// Secret implements op.Secret.
 func (Generator) Secret() {}
 
 // generating is the data of the ticket of a generator.
@@ -200,7 +200,7 @@ type GeneratorFor struct {
 
 // BeginTOTP makes the secret of a generator of codes. The old one goes on until the
 // new one is confirmed.
-func BeginTOTP(ctx context.Context, c *app.Call, in GeneratorFor) (g Generator, err error) {
+func BeginTOTP(ctx context.Context, c *op.Call, in GeneratorFor) (g Generator, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return g, err
@@ -222,7 +222,7 @@ func BeginTOTP(ctx context.Context, c *app.Call, in GeneratorFor) (g Generator, 
 }
 
 // generating returns the secret of a generator that is not confirmed yet.
-func (s *own) generating(ctx context.Context, c *app.Call, ticket string) (secret []byte, sealed string, err error) {
+func (s *own) generating(ctx context.Context, c *op.Call, ticket string) (secret []byte, sealed string, err error) {
 	var g generating
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Generator, ticket, &g)
 	if err != nil || account != s.account.id {
@@ -244,17 +244,17 @@ type RecoveryCodes struct {
 	Codes []string `json:"codes"`
 }
 
-// Secret implements app.Secret.
+// Secret implements op.Secret.
 func (RecoveryCodes) Secret() {}
 
 // LimitCodes counts an attempt to confirm a generator.
-func LimitCodes(ctx context.Context, c *app.Call, _ Confirmation) (nothing struct{}, err error) {
+func LimitCodes(ctx context.Context, c *op.Call, _ Confirmation) (nothing struct{}, err error) {
 	return nothing, attempt(ctx, c, signin.Origin{Proof: "confirm|" + c.Actor.Credential().ID}.CodeBounds("").All()...)
 }
 
 // ConfirmTOTP takes a generator into use, if it makes the right codes. With the first
 // second factor come recovery codes.
-func ConfirmTOTP(ctx context.Context, c *app.Call, in Confirmation, _ struct{}) (r RecoveryCodes, err error) {
+func ConfirmTOTP(ctx context.Context, c *op.Call, in Confirmation, _ struct{}) (r RecoveryCodes, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return r, err
@@ -281,7 +281,7 @@ func ConfirmTOTP(ctx context.Context, c *app.Call, in Confirmation, _ struct{}) 
 }
 
 // changed ends what the change of a factor concerns, and tells its owner.
-func (s *own) changed(ctx context.Context, c *app.Call, member string, what change) error {
+func (s *own) changed(ctx context.Context, c *op.Call, member string, what change) error {
 	c.Audit.About(s.home, c.Actor.PrincipalID())
 	c.Audit.Hidden(member, true)
 	if err := endOthers(ctx, c, s.account.id, s.id); err != nil {
@@ -291,7 +291,7 @@ func (s *own) changed(ctx context.Context, c *app.Call, member string, what chan
 }
 
 // firstCodes makes recovery codes for an account that has none.
-func firstCodes(ctx context.Context, c *app.Call, account string) ([]string, error) {
+func firstCodes(ctx context.Context, c *op.Call, account string) ([]string, error) {
 	var left int64
 	if err := c.Tx.QueryRow(ctx, countRecoveryCodes, account).Scan(&left); err != nil || left > 0 {
 		return []string{}, err
@@ -299,7 +299,7 @@ func firstCodes(ctx context.Context, c *app.Call, account string) ([]string, err
 	return newCodes(ctx, c, account)
 }
 
-func newCodes(ctx context.Context, c *app.Call, account string) ([]string, error) {
+func newCodes(ctx context.Context, c *op.Call, account string) ([]string, error) {
 	if _, err := c.Tx.Exec(ctx, deleteRecoveryCodes, account); err != nil {
 		return nil, err
 	}
@@ -313,7 +313,7 @@ func newCodes(ctx context.Context, c *app.Call, account string) ([]string, error
 }
 
 // RenewRecoveryCodes replaces the recovery codes of the caller's account.
-func RenewRecoveryCodes(ctx context.Context, c *app.Call, _ app.None) (r RecoveryCodes, err error) {
+func RenewRecoveryCodes(ctx context.Context, c *op.Call, _ op.None) (r RecoveryCodes, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return r, err
@@ -338,7 +338,7 @@ var noFactor = fault.Text{
 
 // RemoveTOTP removes the generator of codes. Recovery codes go with the last second
 // factor.
-func RemoveTOTP(ctx context.Context, c *app.Call, _ app.None) (app.Nothing, error) {
+func RemoveTOTP(ctx context.Context, c *op.Call, _ op.None) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err == nil && s.account.totp == "" {
 		err = fault.New(fault.NotFound)
@@ -350,13 +350,13 @@ func RemoveTOTP(ctx context.Context, c *app.Call, _ app.None) (app.Nothing, erro
 		err = dropCodes(ctx, c, s.account.id)
 	}
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
-	return app.Nothing{}, s.changed(ctx, c, "totp", totpRemoved)
+	return op.Nothing{}, s.changed(ctx, c, "totp", totpRemoved)
 }
 
 // dropCodes removes the recovery codes of an account without a second factor.
-func dropCodes(ctx context.Context, c *app.Call, account string) error {
+func dropCodes(ctx context.Context, c *op.Call, account string) error {
 	a, err := byID(ctx, c.Tx, account)
 	if err != nil {
 		return err
@@ -369,7 +369,7 @@ func dropCodes(ctx context.Context, c *app.Call, account string) error {
 }
 
 // BeginPasskey begins the making of a passkey.
-func BeginPasskey(ctx context.Context, c *app.Call, _ app.None) (q PasskeyQuestion, err error) {
+func BeginPasskey(ctx context.Context, c *op.Call, _ op.None) (q PasskeyQuestion, err error) {
 	s, err := ownSession(ctx, c)
 	if err == nil && desk(c).Passkeys == nil {
 		err = &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
@@ -401,7 +401,7 @@ func ownerOf(ctx context.Context, tx db.Tx, a *stored) (*signin.Owner, error) {
 }
 
 // register makes the ticket of a passkey that is made.
-func register(c *app.Call, kind signin.Kind, o *signin.Owner) (q PasskeyQuestion, err error) {
+func register(c *op.Call, kind signin.Kind, o *signin.Owner) (q PasskeyQuestion, err error) {
 	options, kept, err := desk(c).Passkeys.Register(o)
 	if err != nil {
 		return q, err
@@ -425,11 +425,11 @@ type AddedPasskey struct {
 	Codes []string `json:"codes"`
 }
 
-// Secret implements app.Secret.
+// Secret implements op.Secret.
 func (AddedPasskey) Secret() {}
 
 // AddPasskey stores a passkey.
-func AddPasskey(ctx context.Context, c *app.Call, in NewPasskey) (p AddedPasskey, err error) {
+func AddPasskey(ctx context.Context, c *op.Call, in NewPasskey) (p AddedPasskey, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return p, err
@@ -448,7 +448,7 @@ func AddPasskey(ctx context.Context, c *app.Call, in NewPasskey) (p AddedPasskey
 }
 
 // storePasskey checks the answer of the browser, and stores the passkey.
-func storePasskey(ctx context.Context, c *app.Call, owner *signin.Owner, in NewPasskey) (Passkey, error) {
+func storePasskey(ctx context.Context, c *op.Call, owner *signin.Owner, in NewPasskey) (Passkey, error) {
 	made, err := registered(ctx, c, signin.Registration, owner, in)
 	if err != nil {
 		return Passkey{}, err
@@ -465,7 +465,7 @@ type registeredPasskey struct {
 
 // registered checks the answer of the browser. The account of a new owner is the one
 // for which the passkey was made.
-func registered(ctx context.Context, c *app.Call, kind signin.Kind, owner *signin.Owner, in NewPasskey) (p registeredPasskey, err error) {
+func registered(ctx context.Context, c *op.Call, kind signin.Kind, owner *signin.Owner, in NewPasskey) (p registeredPasskey, err error) {
 	if desk(c).Passkeys == nil {
 		return p, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
 	}
@@ -513,25 +513,25 @@ type ByID struct {
 }
 
 // RemovePasskey removes a passkey. The last way to sign in stays.
-func RemovePasskey(ctx context.Context, c *app.Call, in ByID) (app.Nothing, error) {
+func RemovePasskey(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	n, err := c.Tx.Exec(ctx, deletePasskey, in.ID, s.account.id)
 	if err == nil && n == 0 {
 		err = fault.New(fault.NotFound)
 	}
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	if err = s.keepsAWay(ctx, c, &lastWay); err == nil {
 		err = dropCodes(ctx, c, s.account.id)
 	}
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
-	return app.Nothing{}, s.changed(ctx, c, "passkeys", passkeyGone)
+	return op.Nothing{}, s.changed(ctx, c, "passkeys", passkeyGone)
 }
 
 var lastWay = fault.Text{

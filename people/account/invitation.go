@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/audit"
@@ -48,7 +48,7 @@ type accepting struct {
 }
 
 // CheckAcceptance checks the invitation and the password.
-func CheckAcceptance(ctx context.Context, c *app.Call, in Acceptance) (p accepting, err error) {
+func CheckAcceptance(ctx context.Context, c *op.Call, in Acceptance) (p accepting, err error) {
 	var i settings.Invitation
 	var a stored
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
@@ -96,7 +96,7 @@ var itsPassword = fault.Text{
 
 // Accept accepts an invitation. It creates the person, with an account if the address
 // has none, and signs them in. A present account keeps its password and its factors.
-func Accept(ctx context.Context, c *app.Call, in Acceptance, p accepting) (Accepted, error) {
+func Accept(ctx context.Context, c *op.Call, in Acceptance, p accepting) (Accepted, error) {
 	person, account, err := joinInvited(ctx, c, settings.Acceptance{Token: in.Token, Name: in.Name}, func(email string) (string, error) {
 		return p.account(ctx, c, in, email)
 	})
@@ -122,7 +122,7 @@ func Accept(ctx context.Context, c *app.Call, in Acceptance, p accepting) (Accep
 
 // joinInvited accepts an invitation and makes the person one of an account, which
 // accountOf finds or makes. It returns both.
-func joinInvited(ctx context.Context, c *app.Call, a settings.Acceptance, accountOf func(email string) (string, error)) (access.PrincipalInfo, string, error) {
+func joinInvited(ctx context.Context, c *op.Call, a settings.Acceptance, accountOf func(email string) (string, error)) (access.PrincipalInfo, string, error) {
 	person, err := settings.AcceptInvitation(ctx, c, a)
 	if err != nil {
 		return person, "", err
@@ -148,7 +148,7 @@ var alreadyThere = fault.Text{
 
 // account returns the account of a person who accepts, and makes it if the address
 // has none.
-func (p *accepting) account(ctx context.Context, c *app.Call, in Acceptance, email string) (string, error) {
+func (p *accepting) account(ctx context.Context, c *op.Call, in Acceptance, email string) (string, error) {
 	switch {
 	case p.signedIn != "":
 		return p.signedIn, nil
@@ -176,7 +176,7 @@ func (p *accepting) account(ctx context.Context, c *app.Call, in Acceptance, ema
 
 // create makes the account of somebody who accepts. If the address has got one since the
 // invitation was checked, the person proves that it is theirs.
-func (p *accepting) create(ctx context.Context, c *app.Call, account, email string) error {
+func (p *accepting) create(ctx context.Context, c *op.Call, account, email string) error {
 	err := create(ctx, c.Tx, c.Now, account, email)
 	if errors.Is(err, db.ErrDuplicate) {
 		return hasAccount()
@@ -194,7 +194,7 @@ type PasskeyFor struct {
 }
 
 // registerInvited begins the first passkey of a person who was invited.
-func registerInvited(ctx context.Context, c *app.Call, token string) (PasskeyQuestion, error) {
+func registerInvited(ctx context.Context, c *op.Call, token string) (PasskeyQuestion, error) {
 	i, err := settings.OpenInvitation(ctx, c, token)
 	if err != nil {
 		return PasskeyQuestion{}, err

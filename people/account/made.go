@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/people/audit"
 	"kartei/store/db"
@@ -65,7 +65,7 @@ type place struct {
 }
 
 // placesOf returns the organizations of an account.
-func placesOf(ctx context.Context, c *app.Call, account string) ([]place, error) {
+func placesOf(ctx context.Context, c *op.Call, account string) ([]place, error) {
 	return db.List(ctx, c.Tx, func(row db.Row) (p place, err error) {
 		var home, sandbox string
 		err = row.Scan(&p.person, &p.home, &home, &p.name, &p.sandbox, &sandbox)
@@ -78,7 +78,7 @@ func placesOf(ctx context.Context, c *app.Call, account string) ([]place, error)
 }
 
 // madeBy returns what the persons of an account made for others.
-func madeBy(ctx context.Context, c *app.Call, account string) ([]Made, error) {
+func madeBy(ctx context.Context, c *op.Call, account string) ([]Made, error) {
 	places, err := placesOf(ctx, c, account)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func madeBy(ctx context.Context, c *app.Call, account string) ([]Made, error) {
 }
 
 // handedOut returns the targets of the person's acts that show a secret, or say where events go.
-func (p *place) handedOut(ctx context.Context, c *app.Call) ([]string, error) {
+func (p *place) handedOut(ctx context.Context, c *op.Call) ([]string, error) {
 	targets := map[string]bool{}
 	for _, word := range handedOut {
 		lines, err := audit.Query(ctx, c.Tx, p.ids, audit.Filter{Who: p.person, Word: word, Limit: mostLines})
@@ -138,7 +138,7 @@ func (p *place) handedOut(ctx context.Context, c *app.Call) ([]string, error) {
 
 // endpoints returns the endpoints among ids that belong to somebody else. The person's own are
 // among the endpoints of the account.
-func (p *place) endpoints(ctx context.Context, c *app.Call, ids []string, scan func(db.Row) (Made, error)) (made []Made, err error) {
+func (p *place) endpoints(ctx context.Context, c *op.Call, ids []string, scan func(db.Row) (Made, error)) (made []Made, err error) {
 	for _, number := range slices.Sorted(maps.Keys(p.ids)) {
 		list, err := db.List(ctx, c.Tx, scan, madeEndpoints+c.Tx.Dialect().In("$2")+` order by id`, number, db.Texts(ids))
 		if err != nil {

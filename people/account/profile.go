@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/invisible"
 	"kartei/record/lookup"
@@ -83,7 +83,7 @@ const (
 )
 
 // GetProfile returns the profile of the caller.
-func GetProfile(ctx context.Context, c *app.Call, _ app.None) (p Profile, err error) {
+func GetProfile(ctx context.Context, c *op.Call, _ op.None) (p Profile, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return p, err
@@ -98,11 +98,11 @@ func GetProfile(ctx context.Context, c *app.Call, _ app.None) (p Profile, err er
 }
 
 // SetProfile changes the profile of the caller.
-func SetProfile(ctx context.Context, c *app.Call, in ProfileChange) (Profile, error) {
+func SetProfile(ctx context.Context, c *op.Call, in ProfileChange) (Profile, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil { // the name is cached with keys
 		return Profile{}, err
 	}
-	p, err := GetProfile(ctx, c, app.None{})
+	p, err := GetProfile(ctx, c, op.None{})
 	if err != nil {
 		return p, err
 	}

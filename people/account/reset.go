@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/people/notify"
@@ -33,7 +33,7 @@ type Forgotten struct {
 
 // LimitForgot bounds the mails to an address, and the mails that a network asks for.
 // Beyond the bound nothing is sent, and the answer is the same.
-func LimitForgot(ctx context.Context, c *app.Call, in Forgotten) (send bool, err error) {
+func LimitForgot(ctx context.Context, c *op.Call, in Forgotten) (send bool, err error) {
 	if in.Email == "" {
 		return false, fault.Invalid(fault.Field{Name: "email", Code: fault.Required})
 	}
@@ -65,22 +65,22 @@ var noMails = fault.Text{
 
 // Forgot mails a link that sets a password. The answer and its time do not tell
 // whether the address has an account.
-func Forgot(ctx context.Context, c *app.Call, in Forgotten, send bool) (app.Nothing, error) {
+func Forgot(ctx context.Context, c *op.Call, in Forgotten, send bool) (op.Nothing, error) {
 	c.Audit.Omit()
 	if !send {
-		return app.Nothing{}, nil
+		return op.Nothing{}, nil
 	}
 	a, err := byEmail(ctx, c.Tx, in.Email)
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
-	return app.Nothing{}, sendReset(ctx, c, in.Email, &a, forgotten)
+	return op.Nothing{}, sendReset(ctx, c, in.Email, &a, forgotten)
 }
 
 // sendReset stores a ticket and enqueues its email to the address of the account, and
 // not to the one that somebody typed. For an address without an account it does the
 // same, with an email that has expired: it is never sent.
-func sendReset(ctx context.Context, c *app.Call, typed string, a *stored, text fault.Text) error {
+func sendReset(ctx context.Context, c *op.Call, typed string, a *stored, text fault.Text) error {
 	if !c.Services.Settings.Mails {
 		return nil
 	}
@@ -139,7 +139,7 @@ type linked struct {
 
 // CheckReset checks a link, and hashes the new password. A link that lifts second
 // factors takes the present password instead.
-func CheckReset(ctx context.Context, c *app.Call, in NewByLink) (l linked, err error) {
+func CheckReset(ctx context.Context, c *op.Call, in NewByLink) (l linked, err error) {
 	var a stored
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
 		for _, l.kind = range []signin.Kind{signin.Reset, signin.Factors} {
@@ -167,18 +167,18 @@ func CheckReset(ctx context.Context, c *app.Call, in NewByLink) (l linked, err e
 
 // Reset sets a password by a link, or lifts the second factors, and ends all sessions
 // of the account. The person then signs in.
-func Reset(ctx context.Context, c *app.Call, in NewByLink, l linked) (app.Nothing, error) {
+func Reset(ctx context.Context, c *op.Call, in NewByLink, l linked) (op.Nothing, error) {
 	var came way
 	into := any(&came)
 	if l.kind != signin.Reset {
 		into = nil
 	}
 	if _, err := signin.Take(ctx, c.Tx, c.Now, l.kind, in.Token, into); err != nil {
-		return app.Nothing{}, unknown(err)
+		return op.Nothing{}, unknown(err)
 	}
 	a, err := byID(ctx, c.Tx, l.account)
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	what := newPassword
 	if l.kind == signin.Reset {
@@ -189,7 +189,7 @@ func Reset(ctx context.Context, c *app.Call, in NewByLink, l linked) (app.Nothin
 	} else {
 		what = factorsGone
 		if a.password != l.proven.account.password {
-			return app.Nothing{}, inSession(wrongPassword())
+			return op.Nothing{}, inSession(wrongPassword())
 		}
 		c.Audit.Hidden("factors", true)
 		err = liftFactors(ctx, c, l.account)
@@ -204,14 +204,14 @@ func Reset(ctx context.Context, c *app.Call, in NewByLink, l linked) (app.Nothin
 		err = about(ctx, c, l.account)
 	}
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
-	return app.Nothing{}, tell(ctx, c, l.account, what)
+	return op.Nothing{}, tell(ctx, c, l.account, what)
 }
 
 // letIn makes the network of somebody who used a mailed link a known one: strangers who
 // guess at the same time do not keep the person out. Nobody has the token of the device.
-func letIn(ctx context.Context, c *app.Call, a *stored) error {
+func letIn(ctx context.Context, c *op.Call, a *stored) error {
 	if _, err := signin.Remember(ctx, c.Tx, c.Now, a.id, "", c.Address); err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func letIn(ctx context.Context, c *app.Call, a *stored) error {
 // confirmAddress ends the doubt about the address of an account, whose owner has just
 // followed a mailed link. Whoever accepted the invitation may be somebody else, and so
 // may be the owner of its factors and links: they end with the doubt.
-func confirmAddress(ctx context.Context, c *app.Call, account string) error {
+func confirmAddress(ctx context.Context, c *op.Call, account string) error {
 	n, err := c.Tx.Exec(ctx, `update accounts set unconfirmed = false where id = $1 and unconfirmed`, account)
 	if err != nil || n == 0 {
 		return err
@@ -234,7 +234,7 @@ func confirmAddress(ctx context.Context, c *app.Call, account string) error {
 }
 
 // liftFactors removes the second factors of an account.
-func liftFactors(ctx context.Context, c *app.Call, account string) error {
+func liftFactors(ctx context.Context, c *op.Call, account string) error {
 	for _, s := range []string{deletePasskeys, deleteRecoveryCodes} {
 		if _, err := c.Tx.Exec(ctx, s, account); err != nil {
 			return err
@@ -246,7 +246,7 @@ func liftFactors(ctx context.Context, c *app.Call, account string) error {
 
 // about names the first person of an account as the target of an act without a
 // session.
-func about(ctx context.Context, c *app.Call, account string) error {
+func about(ctx context.Context, c *op.Call, account string) error {
 	persons, err := personsOf(ctx, c.Tx, account)
 	if err == nil && len(persons) == 0 {
 		c.Audit.Omit()
@@ -268,14 +268,14 @@ type Lifted struct {
 	ExpiresAt clock.Micros `json:"expiresAt,omitzero"`
 }
 
-// Secret implements app.Secret.
+// Secret implements op.Secret.
 func (Lifted) Secret() {}
 
 // ResetFactors lifts the second factors of a person who lost them. An admin causes a
 // mail with a link, which the person confirms with the password: the account may
 // belong to other organizations too, whose admins did not agree. The operator lifts
 // them at once, ends the sessions, and gets a link that sets a password.
-func ResetFactors(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, err error) {
+func ResetFactors(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, err error) {
 	p, err := settings.Principal(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return l, err
@@ -314,7 +314,7 @@ func ResetFactors(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, e
 }
 
 // issue makes a link that sets a password.
-func (l *Lifted) issue(ctx context.Context, c *app.Call, account string) (err error) {
+func (l *Lifted) issue(ctx context.Context, c *op.Call, account string) (err error) {
 	l.ExpiresAt = c.Now.Add(signin.ResetLifetime)
 	l.Token, err = signin.Issue(ctx, c.Tx, c.Now, signin.ResetLifetime, signin.Reset, account, way{})
 	if base := c.Services.Settings.BaseURL; err == nil && base != "" {
@@ -325,7 +325,7 @@ func (l *Lifted) issue(ctx context.Context, c *app.Call, account string) (err er
 
 // ResetPassword returns a link that sets a new password of a person, for the operator of
 // an instance that sends no emails. Nothing else changes until the link is followed.
-func ResetPassword(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, err error) {
+func ResetPassword(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, err error) {
 	p, err := settings.Principal(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return l, err
@@ -339,7 +339,7 @@ func ResetPassword(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, 
 	if account == "" {
 		return l, &fault.Fault{Code: fault.Forbidden, Detail: &notJoined}
 	}
-	if err := c.Gives(ctx, app.Gain{Word: app.PasswordLink, ID: p.ID, Organization: p.Home, Principal: p.ID}); err != nil {
+	if err := c.Gives(ctx, op.Gain{Word: op.PasswordLink, ID: p.ID, Organization: p.Home, Principal: p.ID}); err != nil {
 		return l, err
 	}
 	return l, l.issue(ctx, c, account)
@@ -349,7 +349,7 @@ const selectAccountOf = `select coalesce(account_id, '') from principals where i
 
 // mailFactors mails a link that lifts the second factors of an account, bounded by
 // its address.
-func mailFactors(ctx context.Context, c *app.Call, account string) error {
+func mailFactors(ctx context.Context, c *op.Call, account string) error {
 	a, err := byID(ctx, c.Tx, account)
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/people/signin"
@@ -35,7 +35,7 @@ const (
 
 // CheckSecond checks the code of a sign-in. The attempt is counted outside the
 // transaction of the call.
-func CheckSecond(ctx context.Context, c *app.Call, in SecondInput) (proof codeProof, err error) {
+func CheckSecond(ctx context.Context, c *op.Call, in SecondInput) (proof codeProof, err error) {
 	var account string
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
 		account, err = signin.Read(ctx, tx, c.Now, signin.Second, in.Ticket, nil)
@@ -58,7 +58,7 @@ type codeProof struct {
 
 // checkCode checks one of the codes of an account. session is the one in which a person
 // confirms it, and empty at a sign-in.
-func checkCode(ctx context.Context, c *app.Call, operation, session, account string, in codes) (proof codeProof, err error) {
+func checkCode(ctx context.Context, c *op.Call, operation, session, account string, in codes) (proof codeProof, err error) {
 	proof.account = account
 	field := "code"
 	switch {
@@ -122,7 +122,7 @@ var codeIsWrong = fault.Text{
 }
 
 // use takes a code, which serves once. The use of a recovery code is mailed.
-func (p *codeProof) use(ctx context.Context, c *app.Call) error {
+func (p *codeProof) use(ctx context.Context, c *op.Call) error {
 	if err := signin.Cleared(ctx, c.Tx, p.bounds.All()...); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (p *codeProof) use(ctx context.Context, c *app.Call) error {
 }
 
 // SignInBySecond begins a session after the second factor.
-func SignInBySecond(ctx context.Context, c *app.Call, in SecondInput, proof codeProof) (SignedIn, error) {
+func SignInBySecond(ctx context.Context, c *op.Call, in SecondInput, proof codeProof) (SignedIn, error) {
 	if err := lock(ctx, c.Tx, proof.account); err != nil {
 		return SignedIn{}, err
 	}
@@ -176,7 +176,7 @@ type PasskeyQuestion struct {
 	Options json.RawMessage `json:"options"`
 }
 
-// Secret implements app.Secret.
+// Secret implements op.Secret.
 func (PasskeyQuestion) Secret() {}
 
 var noPasskeys = fault.Text{
@@ -186,7 +186,7 @@ var noPasskeys = fault.Text{
 
 // AskPasskey asks the browser for a passkey, for a sign-in or a fresh one. It writes
 // nothing: the sign-in page asks whenever it is opened.
-func AskPasskey(ctx context.Context, c *app.Call, in PasskeyFor) (q PasskeyQuestion, err error) {
+func AskPasskey(ctx context.Context, c *op.Call, in PasskeyFor) (q PasskeyQuestion, err error) {
 	if desk(c).Passkeys == nil {
 		return q, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
 	}
@@ -223,12 +223,12 @@ type usedPasskey struct {
 
 // CheckPasskey checks a passkey. Every refusal is the same. Passkeys cannot be
 // guessed, so nobody's failures slow down anybody else: only a network's failures count.
-func CheckPasskey(ctx context.Context, c *app.Call, in PasskeyInput) (used usedPasskey, err error) {
+func CheckPasskey(ctx context.Context, c *op.Call, in PasskeyInput) (used usedPasskey, err error) {
 	return checkPasskey(ctx, c, "", in)
 }
 
 // checkPasskey is CheckPasskey, also in a session.
-func checkPasskey(ctx context.Context, c *app.Call, session string, in PasskeyInput) (used usedPasskey, err error) {
+func checkPasskey(ctx context.Context, c *op.Call, session string, in PasskeyInput) (used usedPasskey, err error) {
 	if desk(c).Passkeys == nil {
 		return used, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
 	}
@@ -267,7 +267,7 @@ var wrongPasskey = fault.Text{
 }
 
 // take ends the ceremony, and stores the counter of the passkey.
-func (u *usedPasskey) take(ctx context.Context, c *app.Call) error {
+func (u *usedPasskey) take(ctx context.Context, c *op.Call) error {
 	if err := signin.UseCeremony(ctx, c.Tx, c.Now, signin.Ceremony, u.kept); err != nil {
 		return unknown(err)
 	}
@@ -279,7 +279,7 @@ func (u *usedPasskey) take(ctx context.Context, c *app.Call) error {
 }
 
 // SignInByPasskey begins a session with a passkey, which counts as both factors.
-func SignInByPasskey(ctx context.Context, c *app.Call, in PasskeyInput, used usedPasskey) (SignedIn, error) {
+func SignInByPasskey(ctx context.Context, c *op.Call, in PasskeyInput, used usedPasskey) (SignedIn, error) {
 	if err := lock(ctx, c.Tx, used.account); err != nil {
 		return SignedIn{}, err
 	}
@@ -305,7 +305,7 @@ type Refreshed struct {
 	EndsAt     clock.Micros `json:"endsAt"`
 }
 
-// Secret implements app.Secret.
+// Secret implements op.Secret.
 func (Refreshed) Secret() {}
 
 // freshProof is what Refresh uses in its transaction.
@@ -316,7 +316,7 @@ type freshProof struct {
 }
 
 // CheckFresh checks the factors of the person who is signed in.
-func CheckFresh(ctx context.Context, c *app.Call, in Fresh) (p freshProof, err error) {
+func CheckFresh(ctx context.Context, c *op.Call, in Fresh) (p freshProof, err error) {
 	var s own
 	var f factors
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
@@ -363,7 +363,7 @@ func inSession(err error) error {
 var wrongOne = fault.Text{DE: "Das stimmt nicht.", EN: "This is wrong."}
 
 // Refresh makes the sign-in of the session recent, and gives it a new token.
-func Refresh(ctx context.Context, c *app.Call, in Fresh, p freshProof) (Refreshed, error) {
+func Refresh(ctx context.Context, c *op.Call, in Fresh, p freshProof) (Refreshed, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return Refreshed{}, err
@@ -386,7 +386,7 @@ func Refresh(ctx context.Context, c *app.Call, in Fresh, p freshProof) (Refreshe
 }
 
 // refresh makes the sign-in of a session recent. at is when the person proved who they are.
-func (s *own) refresh(ctx context.Context, c *app.Call, at clock.Micros) (r Refreshed, err error) {
+func (s *own) refresh(ctx context.Context, c *op.Call, at clock.Micros) (r Refreshed, err error) {
 	c.Audit.About(s.home, s.id)
 	r = Refreshed{FreshUntil: at.Add(access.SignInFresh), EndsAt: s.endsAt}
 	r.Token, err = access.RenewSession(ctx, c.Tx, s.id, r.FreshUntil)

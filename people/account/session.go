@@ -7,7 +7,7 @@ import (
 	"errors"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/people/signin"
@@ -81,7 +81,7 @@ type own struct {
 
 // ownSession returns the session of the caller. Callers with another kind of
 // credential have none.
-func ownSession(ctx context.Context, c *app.Call) (s own, err error) {
+func ownSession(ctx context.Context, c *op.Call) (s own, err error) {
 	a := &s.account
 	err = c.Tx.QueryRow(ctx, selectOwnSession, c.Actor.Credential().ID, c.Actor.PrincipalID()).Scan(
 		&s.id, &s.home, &s.endsAt, &s.idle, &s.method, &s.device, &s.preferences, &s.bell, &s.hasKey, &a.id, &a.email, &a.password, &a.totp, &a.totpStep, &a.totpSince, &a.passwordChanged)
@@ -94,7 +94,7 @@ func ownSession(ctx context.Context, c *app.Call) (s own, err error) {
 func (s *own) trusted() bool { return s.idle > clock.Micros(access.SessionIdle.Microseconds()) }
 
 // GetSession returns the session of the caller.
-func GetSession(ctx context.Context, c *app.Call, _ app.None) (s Session, err error) {
+func GetSession(ctx context.Context, c *op.Call, _ op.None) (s Session, err error) {
 	mine, err := ownSession(ctx, c)
 	if err != nil {
 		return s, err
@@ -132,7 +132,7 @@ type Switched struct {
 
 // Switch goes on as another person of the account, in a session with a new token.
 // The sign-in is as recent as it was.
-func Switch(ctx context.Context, c *app.Call, in Switched) (SignedIn, error) {
+func Switch(ctx context.Context, c *op.Call, in Switched) (SignedIn, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return SignedIn{}, err
@@ -157,14 +157,14 @@ func Switch(ctx context.Context, c *app.Call, in Switched) (SignedIn, error) {
 }
 
 // SignOut ends the session of the caller.
-func SignOut(ctx context.Context, c *app.Call, _ app.None) (app.Nothing, error) {
+func SignOut(ctx context.Context, c *op.Call, _ op.None) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	c.Audit.About(s.home, s.id)
 	_, err = access.EndSession(ctx, c.Tx, c.Now, s.account.id, s.id)
-	return app.Nothing{}, err
+	return op.Nothing{}, err
 }
 
 // Browser is a session as its owner sees it in a list.
@@ -183,7 +183,7 @@ type Browser struct {
 }
 
 // ListSessions returns the sessions of the caller's account, the newest first.
-func ListSessions(ctx context.Context, c *app.Call, _ app.None) (access.List[Browser], error) {
+func ListSessions(ctx context.Context, c *op.Call, _ op.None) (access.List[Browser], error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return access.List[Browser]{}, err
@@ -206,32 +206,32 @@ type Ending struct {
 }
 
 // EndSessions ends sessions of the caller's account.
-func EndSessions(ctx context.Context, c *app.Call, in Ending) (app.Nothing, error) {
+func EndSessions(ctx context.Context, c *op.Call, in Ending) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	if in.Others {
 		c.Audit.About(s.home, c.Actor.PrincipalID())
 		if err := access.EndOtherSessions(ctx, c.Tx, c.Now, s.account.id, s.id); err != nil {
-			return app.Nothing{}, err
+			return op.Nothing{}, err
 		}
-		return app.Nothing{}, signin.ForgetDevices(ctx, c.Tx, s.account.id, s.device)
+		return op.Nothing{}, signin.ForgetDevices(ctx, c.Tx, s.account.id, s.device)
 	}
 	c.Audit.About(s.home, in.ID)
 	if err := s.forgetDeviceOf(ctx, c, in.ID); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	ended, err := access.EndSession(ctx, c.Tx, c.Now, s.account.id, in.ID)
 	if err == nil && !ended {
 		err = &fault.Fault{Code: fault.NotFound, Detail: &noSession}
 	}
-	return app.Nothing{}, err
+	return op.Nothing{}, err
 }
 
 // forgetDeviceOf makes the browser of a session unknown: its owner ends a session of a
 // device that is lost. The browser of the caller stays known.
-func (s *own) forgetDeviceOf(ctx context.Context, c *app.Call, session string) error {
+func (s *own) forgetDeviceOf(ctx context.Context, c *op.Call, session string) error {
 	device, err := deviceOf(ctx, c.Tx, s.account.id, session)
 	if err != nil || device == "" || device == s.device {
 		return err
@@ -255,7 +255,7 @@ var noSession = fault.Text{
 
 // endOthers ends all sessions of an account but one, forgets the devices of all others, and
 // ends everything that was begun with the factors that changed.
-func endOthers(ctx context.Context, c *app.Call, account, but string) error {
+func endOthers(ctx context.Context, c *op.Call, account, but string) error {
 	if err := lock(ctx, c.Tx, account); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/people/audit"
@@ -44,7 +44,7 @@ type SignedIn struct {
 	Next string `json:"next,omitempty"`
 }
 
-// Secret implements app.Secret.
+// Secret implements op.Secret.
 func (SignedIn) Secret() {}
 
 // begun is the data of tickets for a further step.
@@ -82,7 +82,7 @@ const (
 // CheckPassword checks the password of an address. It runs outside the transaction
 // of the call, because it takes long. An unknown address, a wrong password and an
 // account without one get the same answer after the same time.
-func CheckPassword(ctx context.Context, c *app.Call, in PasswordInput) (proven, error) {
+func CheckPassword(ctx context.Context, c *op.Call, in PasswordInput) (proven, error) {
 	if err := bothGiven(in); err != nil {
 		return proven{}, err
 	}
@@ -109,7 +109,7 @@ func bothGiven(in PasswordInput) error {
 // checkPassword checks the password of an address. proof is what a person has already who
 // confirms it, and empty at a sign-in. A place for the hash is reserved before the attempt
 // is counted, so a refused one writes nothing.
-func checkPassword(ctx context.Context, c *app.Call, operation, proof, email, password string) (p proven, err error) {
+func checkPassword(ctx context.Context, c *op.Call, operation, proof, email, password string) (p proven, err error) {
 	var from signin.Origin
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
 		if p.account, err = byEmail(ctx, tx, email); err == nil {
@@ -146,7 +146,7 @@ func checkPassword(ctx context.Context, c *app.Call, operation, proof, email, pa
 }
 
 // originOf returns what is known of the caller's attempt at an account.
-func originOf(ctx context.Context, c *app.Call, tx db.Tx, account, proof string) (signin.Origin, error) {
+func originOf(ctx context.Context, c *op.Call, tx db.Tx, account, proof string) (signin.Origin, error) {
 	o, err := signin.FindOrigin(ctx, tx, c.Now, account, c.Device, c.Address)
 	o.Proof = proof
 	return o, err
@@ -164,7 +164,7 @@ var wrong = fault.Text{
 
 // refusedPassword records a refusal, and mails a link if the bound of an hour is
 // reached.
-func refusedPassword(ctx context.Context, c *app.Call, operation, email string, p *proven) error {
+func refusedPassword(ctx context.Context, c *op.Call, operation, email string, p *proven) error {
 	return desk(c).DB.Write(ctx, func(tx db.Tx) error {
 		call := *c
 		call.Tx = tx
@@ -181,7 +181,7 @@ func refusedPassword(ctx context.Context, c *app.Call, operation, email string, 
 
 // noteRefusal writes a line of the audit log for an account: for the first refusal
 // of a series, and for every tenth, so that a guesser does not fill the log.
-func noteRefusal(ctx context.Context, c *app.Call, operation, account string, series signin.Limit) error {
+func noteRefusal(ctx context.Context, c *op.Call, operation, account string, series signin.Limit) error {
 	n, err := signin.Count(ctx, c.Tx, series)
 	if err != nil || n > 1 && n%10 != 0 {
 		return err
@@ -213,12 +213,12 @@ func noteRefusal(ctx context.Context, c *app.Call, operation, account string, se
 
 // SignInByPassword begins a session with a password that CheckPassword found right,
 // or asks for the second factor.
-func SignInByPassword(ctx context.Context, c *app.Call, in PasswordInput, p proven) (SignedIn, error) {
+func SignInByPassword(ctx context.Context, c *op.Call, in PasswordInput, p proven) (SignedIn, error) {
 	return passed(ctx, c, p, begun{Trusted: in.Trusted, Method: access.ByPassword, At: c.Now})
 }
 
 // passed goes on after a correct password.
-func passed(ctx context.Context, c *app.Call, p proven, b begun) (SignedIn, error) {
+func passed(ctx context.Context, c *op.Call, p proven, b begun) (SignedIn, error) {
 	if err := lock(ctx, c.Tx, p.account.id); err != nil {
 		return SignedIn{}, err
 	}
@@ -252,7 +252,7 @@ func passed(ctx context.Context, c *app.Call, p proven, b begun) (SignedIn, erro
 
 // enter begins the session of an account whose factors are proven. With several
 // persons it asks which.
-func enter(ctx context.Context, c *app.Call, account string, b begun) (SignedIn, error) {
+func enter(ctx context.Context, c *op.Call, account string, b begun) (SignedIn, error) {
 	persons, err := personsOf(ctx, c.Tx, account)
 	if err != nil {
 		return SignedIn{}, err
@@ -276,7 +276,7 @@ var nobody = fault.Text{
 	EN: "Your account is active in no organization any more. An admin of your organization can help.",
 }
 
-func begin(ctx context.Context, c *app.Call, account string, p Person, b begun) (SignedIn, error) {
+func begin(ctx context.Context, c *op.Call, account string, p Person, b begun) (SignedIn, error) {
 	if err := p.admits(c, b.Method); err != nil {
 		return SignedIn{}, err
 	}
@@ -308,7 +308,7 @@ func begin(ctx context.Context, c *app.Call, account string, p Person, b begun) 
 }
 
 // signedInBefore reports whether an account has signed in before, and notes that it does now.
-func signedInBefore(ctx context.Context, c *app.Call, account string) (bool, error) {
+func signedInBefore(ctx context.Context, c *op.Call, account string) (bool, error) {
 	n, err := c.Tx.Exec(ctx, noteFirst, account)
 	if err != nil || n == 0 {
 		return true, err
@@ -320,7 +320,7 @@ func signedInBefore(ctx context.Context, c *app.Call, account string) (bool, err
 
 // admits refuses a password for an organization that has switched passwords off.
 // Without a provider the switch has no effect: nobody could come back.
-func (p *Person) admits(c *app.Call, by access.Method) error {
+func (p *Person) admits(c *op.Call, by access.Method) error {
 	if !p.noPassword || by == access.BySSO || by == access.ByPasskey || desk(c).Provider == nil {
 		return nil
 	}
@@ -339,7 +339,7 @@ type Choice struct {
 }
 
 // CheckChoice refuses an unknown ticket before a transaction begins.
-func CheckChoice(ctx context.Context, c *app.Call, in Choice) (checked struct{}, err error) {
+func CheckChoice(ctx context.Context, c *op.Call, in Choice) (checked struct{}, err error) {
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
 		_, err := signin.Read(ctx, tx, c.Now, signin.Choose, in.Ticket, nil)
 		return unknown(err)
@@ -348,7 +348,7 @@ func CheckChoice(ctx context.Context, c *app.Call, in Choice) (checked struct{},
 }
 
 // Choose begins the session of one of the persons of an account.
-func Choose(ctx context.Context, c *app.Call, in Choice, _ struct{}) (SignedIn, error) {
+func Choose(ctx context.Context, c *op.Call, in Choice, _ struct{}) (SignedIn, error) {
 	var b begun
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Choose, in.Ticket, &b)
 	if err != nil {

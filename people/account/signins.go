@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/people/audit"
 	"kartei/store/db"
@@ -38,7 +38,7 @@ const (
 
 // ListSignIns returns the latest sign-ins of the caller's account, the newest first.
 // They are lines of the audit log: those about the account's own persons.
-func ListSignIns(ctx context.Context, c *app.Call, _ app.None) (access.List[Entry], error) {
+func ListSignIns(ctx context.Context, c *op.Call, _ op.None) (access.List[Entry], error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return access.List[Entry]{}, err
@@ -70,7 +70,7 @@ func ListSignIns(ctx context.Context, c *app.Call, _ app.None) (access.List[Entr
 }
 
 // linesOf returns the lines about the sign-ins of a person.
-func linesOf(ctx context.Context, c *app.Call, p Person) ([]audit.Line, error) {
+func linesOf(ctx context.Context, c *op.Call, p Person) ([]audit.Line, error) {
 	of, since := map[int64]string{p.home: p.OrganizationID}, c.Now.Add(-signInsSince)
 	begun, err := audit.Query(ctx, c.Tx, of, audit.Filter{Who: p.ID, Word: signedInWord, Since: since, Limit: maxSignIns})
 	if err != nil {

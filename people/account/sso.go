@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -53,7 +53,7 @@ type Leaving struct {
 	Ticket  string `json:"ticket"`
 }
 
-// Secret implements app.Secret.
+// Secret implements op.Secret.
 func (Leaving) Secret() {}
 
 // SSOTo is the input of the rows that begin. Next is the page to open afterwards.
@@ -75,16 +75,16 @@ type question struct {
 }
 
 // AskProvider asks the provider where people sign in.
-func AskProvider[I any](ctx context.Context, c *app.Call, _ I) (question, error) {
+func AskProvider[I any](ctx context.Context, c *op.Call, _ I) (question, error) {
 	return askProvider(ctx, c, false)
 }
 
 // AskProviderFresh is AskProvider for a sign-in that must be recent.
-func AskProviderFresh[I any](ctx context.Context, c *app.Call, _ I) (question, error) {
+func AskProviderFresh[I any](ctx context.Context, c *op.Call, _ I) (question, error) {
 	return askProvider(ctx, c, true)
 }
 
-func askProvider(ctx context.Context, c *app.Call, fresh bool) (q question, err error) {
+func askProvider(ctx context.Context, c *op.Call, fresh bool) (q question, err error) {
 	p, err := provider(c)
 	if err == nil {
 		if q.address, q.asked, err = p.Ask(ctx, fresh, access.NewToken); err != nil {
@@ -94,7 +94,7 @@ func askProvider(ctx context.Context, c *app.Call, fresh bool) (q question, err 
 	return q, err
 }
 
-func provider(c *app.Call) (*sso.Provider, error) {
+func provider(c *op.Call) (*sso.Provider, error) {
 	if p := desk(c).Provider; p != nil {
 		return p, nil
 	}
@@ -102,19 +102,19 @@ func provider(c *app.Call) (*sso.Provider, error) {
 }
 
 // leave seals a way.
-func (q question) leave(c *app.Call, kind signin.Kind, w signin.Way) (l Leaving, err error) {
+func (q question) leave(c *op.Call, kind signin.Kind, w signin.Way) (l Leaving, err error) {
 	w.Asked, l.Address = q.asked, q.address
 	l.Ticket, err = desk(c).SealWay(c.Now, kind, w)
 	return l, err
 }
 
 // BeginSSO begins a sign-in. It writes nothing.
-func BeginSSO(_ context.Context, c *app.Call, in SSOTo, q question) (Leaving, error) {
+func BeginSSO(_ context.Context, c *op.Call, in SSOTo, q question) (Leaving, error) {
 	return q.leave(c, signin.SSO, signin.Way{Next: in.Next})
 }
 
 // BeginSSOInvited begins the acceptance of an invitation. It writes nothing.
-func BeginSSOInvited(ctx context.Context, c *app.Call, in SSOInvitation, q question) (Leaving, error) {
+func BeginSSOInvited(ctx context.Context, c *op.Call, in SSOInvitation, q question) (Leaving, error) {
 	if _, err := settings.OpenInvitation(ctx, c, in.Token); err != nil {
 		return Leaving{}, err
 	}
@@ -127,7 +127,7 @@ func BeginSSOInvited(ctx context.Context, c *app.Call, in SSOInvitation, q quest
 }
 
 // BeginSSOLink begins the link of the caller's account.
-func BeginSSOLink(ctx context.Context, c *app.Call, _ app.None, q question) (Leaving, error) {
+func BeginSSOLink(ctx context.Context, c *op.Call, _ op.None, q question) (Leaving, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return Leaving{}, err
@@ -140,7 +140,7 @@ func BeginSSOLink(ctx context.Context, c *app.Call, _ app.None, q question) (Lea
 }
 
 // BeginSSOFresh begins the confirmation of the caller's sign-in. It writes nothing.
-func BeginSSOFresh(ctx context.Context, c *app.Call, in SSOTo, q question) (Leaving, error) {
+func BeginSSOFresh(ctx context.Context, c *op.Call, in SSOTo, q question) (Leaving, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return Leaving{}, err
@@ -159,7 +159,7 @@ func orRefuse(err error, why *fault.Text) error {
 }
 
 // linked reports whether the account is linked with the present provider.
-func (s *own) linked(ctx context.Context, c *app.Call) (bool, error) {
+func (s *own) linked(ctx context.Context, c *op.Call) (bool, error) {
 	p := desk(c).Provider
 	if p == nil {
 		return false, nil
@@ -184,23 +184,23 @@ type arrived struct {
 
 // ProveSignIn checks the provider's response. A ticket works once, even if the check
 // fails, so nobody makes the instance ask the provider again and again.
-func ProveSignIn(ctx context.Context, c *app.Call, in Returned) (arrived, error) {
+func ProveSignIn(ctx context.Context, c *op.Call, in Returned) (arrived, error) {
 	return prove(ctx, c, signin.SSO, in)
 }
 
 // ProveInvited is ProveSignIn for an invitation.
-func ProveInvited(ctx context.Context, c *app.Call, in Returned) (arrived, error) {
+func ProveInvited(ctx context.Context, c *op.Call, in Returned) (arrived, error) {
 	return prove(ctx, c, signin.SSOInvited, in)
 }
 
 // ProveLink is ProveSignIn for a link.
-func ProveLink(ctx context.Context, c *app.Call, in Returned) (arrived, error) {
+func ProveLink(ctx context.Context, c *op.Call, in Returned) (arrived, error) {
 	a, err := prove(ctx, c, signin.SSOLink, in)
 	return a, notSignedOut(err)
 }
 
 // ProveFresh is ProveSignIn for the confirmation of a sign-in.
-func ProveFresh(ctx context.Context, c *app.Call, in Returned) (arrived, error) {
+func ProveFresh(ctx context.Context, c *op.Call, in Returned) (arrived, error) {
 	a, err := prove(ctx, c, signin.SSOFresh, in)
 	return a, notSignedOut(err)
 }
@@ -213,7 +213,7 @@ func notSignedOut(err error) error {
 	return err
 }
 
-func prove(ctx context.Context, c *app.Call, kind signin.Kind, in Returned) (a arrived, err error) {
+func prove(ctx context.Context, c *op.Call, kind signin.Kind, in Returned) (a arrived, err error) {
 	p, err := provider(c)
 	if err != nil {
 		return a, err
@@ -238,7 +238,7 @@ func prove(ctx context.Context, c *app.Call, kind signin.Kind, in Returned) (a a
 }
 
 // countReturn bounds the people who come back, before they are known.
-func countReturn(ctx context.Context, c *app.Call) error {
+func countReturn(ctx context.Context, c *op.Call) error {
 	var from signin.Origin
 	err := c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
 		from, err = signin.FindBrowser(ctx, tx, c.Now, c.Device, c.Address)
@@ -257,7 +257,7 @@ func countReturn(ctx context.Context, c *app.Call) error {
 const maxLogged = 300
 
 // providerFault says in words that single sign-on failed, and tells the operator why.
-func providerFault(c *app.Call, err error) error {
+func providerFault(c *op.Call, err error) error {
 	if errors.Is(err, sso.ErrBusy) {
 		return throttled(signin.ErrBusy)
 	}
@@ -276,7 +276,7 @@ func providerFault(c *app.Call, err error) error {
 
 // SignInBySSO begins the session of the account that is linked with an identity. The
 // provider answers for all factors.
-func SignInBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (SignedIn, error) {
+func SignInBySSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (SignedIn, error) {
 	account, err := a.holder(ctx, c.Tx)
 	if err != nil {
 		return SignedIn{}, err
@@ -305,7 +305,7 @@ func (a *arrived) holder(ctx context.Context, tx db.Tx) (account string, err err
 }
 
 // enter signs in to an account that has the identity.
-func (a *arrived) enter(ctx context.Context, c *app.Call, account string, b begun) (SignedIn, error) {
+func (a *arrived) enter(ctx context.Context, c *op.Call, account string, b begun) (SignedIn, error) {
 	if err := lock(ctx, c.Tx, account); err != nil {
 		return SignedIn{}, err
 	}
@@ -321,13 +321,13 @@ func (a *arrived) enter(ctx context.Context, c *app.Call, account string, b begu
 }
 
 // use notes that an identity of an account was used, and reports whether it is one.
-func (a *arrived) use(ctx context.Context, c *app.Call, account string) (bool, error) {
+func (a *arrived) use(ctx context.Context, c *op.Call, account string) (bool, error) {
 	n, err := c.Tx.Exec(ctx, useIdentity, account, a.Issuer, a.Subject, c.Now, a.Email)
 	return n > 0, err
 }
 
 // link gives an identity to an account.
-func (a *arrived) link(ctx context.Context, c *app.Call, account string, used clock.Micros) error {
+func (a *arrived) link(ctx context.Context, c *op.Call, account string, used clock.Micros) error {
 	_, err := c.Tx.Exec(ctx, insertIdentity, id.New(id.Identity), account, a.Issuer, a.Subject, a.Email, c.Now, used)
 	return err
 }
@@ -336,7 +336,7 @@ func (a *arrived) link(ctx context.Context, c *app.Call, account string, used cl
 // invited address. A new account is linked. One that has the identity already is the
 // person's, too. Any other account of the address asks for its password: equal
 // addresses link nothing.
-func AcceptBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (Accepted, error) {
+func AcceptBySSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (Accepted, error) {
 	i, err := settings.OpenInvitation(ctx, c, a.way.Invitation)
 	switch {
 	case err != nil:
@@ -364,7 +364,7 @@ func AcceptBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (Accep
 
 // accountOf returns the account of a person who accepts an invitation, and makes it if
 // the address has none. An invitation that an admin handed over links nothing.
-func (a *arrived) accountOf(ctx context.Context, c *app.Call, email string, handedOver bool) (string, error) {
+func (a *arrived) accountOf(ctx context.Context, c *op.Call, email string, handedOver bool) (string, error) {
 	account, err := a.holder(ctx, c.Tx)
 	if err != nil || account != "" {
 		return account, err
@@ -384,34 +384,34 @@ func (a *arrived) accountOf(ctx context.Context, c *app.Call, email string, hand
 
 // LinkSSO links the account of the caller with an identity. The way must have begun as
 // the same account: nobody links an identity of their own with somebody else's account.
-func LinkSSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (app.Nothing, error) {
+func LinkSSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err == nil && a.way.Account != s.account.id {
 		err = unknown(db.ErrNoRows)
 	}
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	if err := lock(ctx, c.Tx, s.account.id); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	if account, err := a.holder(ctx, c.Tx); err != nil || account != "" && account != s.account.id {
-		return app.Nothing{}, orRefuse(err, &linkedElsewhere)
+		return op.Nothing{}, orRefuse(err, &linkedElsewhere)
 	}
 	if linked, err := s.linked(ctx, c); err != nil || linked {
-		return app.Nothing{}, orRefuse(err, &linkedAlready)
+		return op.Nothing{}, orRefuse(err, &linkedAlready)
 	}
 	if err := a.link(ctx, c, s.account.id, 0); err != nil {
-		return app.Nothing{}, err // an identity that another call took is found when this one runs again
+		return op.Nothing{}, err // an identity that another call took is found when this one runs again
 	}
-	return app.Nothing{}, s.changed(ctx, c, "sso", ssoLinked)
+	return op.Nothing{}, s.changed(ctx, c, "sso", ssoLinked)
 }
 
 // UnlinkSSO removes a link. The last way to sign in stays.
-func UnlinkSSO(ctx context.Context, c *app.Call, in ByID) (app.Nothing, error) {
+func UnlinkSSO(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	n := int64(0)
 	if err = lock(ctx, c.Tx, s.account.id); err == nil {
@@ -421,19 +421,19 @@ func UnlinkSSO(ctx context.Context, c *app.Call, in ByID) (app.Nothing, error) {
 		err = fault.New(fault.NotFound)
 	}
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	if err := s.keepsAWay(ctx, c, &lastLink); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	if err := s.withoutLink(ctx, c); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
-	return app.Nothing{}, s.changed(ctx, c, "sso", ssoUnlinked)
+	return op.Nothing{}, s.changed(ctx, c, "sso", ssoUnlinked)
 }
 
 // keepsAWay refuses a change after which nobody could sign in to the account.
-func (s *own) keepsAWay(ctx context.Context, c *app.Call, why *fault.Text) error {
+func (s *own) keepsAWay(ctx context.Context, c *op.Call, why *fault.Text) error {
 	f, err := factorsOf(ctx, c.Tx, &s.account)
 	if err != nil || f.passkeys > 0 {
 		return err
@@ -449,7 +449,7 @@ func (s *own) keepsAWay(ctx context.Context, c *app.Call, why *fault.Text) error
 
 // withoutLink lets a session that began by a link which is removed count as one that a
 // password began. If passwords do not open its organization, it ends.
-func (s *own) withoutLink(ctx context.Context, c *app.Call) error {
+func (s *own) withoutLink(ctx context.Context, c *op.Call) error {
 	if linked, err := s.linked(ctx, c); err != nil || linked || s.method != access.BySSO {
 		return err
 	}
@@ -466,7 +466,7 @@ func (s *own) withoutLink(ctx context.Context, c *app.Call) error {
 
 // passwordServes reports whether the account has a password, and an organization that
 // admits it.
-func (s *own) passwordServes(ctx context.Context, c *app.Call) (bool, error) {
+func (s *own) passwordServes(ctx context.Context, c *op.Call) (bool, error) {
 	if s.account.password == "" {
 		return false, nil
 	}
@@ -475,7 +475,7 @@ func (s *own) passwordServes(ctx context.Context, c *app.Call) (bool, error) {
 }
 
 // identities returns the links of an account.
-func identities(ctx context.Context, c *app.Call, account string) ([]Identity, error) {
+func identities(ctx context.Context, c *op.Call, account string) ([]Identity, error) {
 	found, err := db.List(ctx, c.Tx, func(row db.Row) (i Identity, err error) {
 		var issuer string
 		err = row.Scan(&i.ID, &issuer, &i.Label, &i.LinkedAt, &i.LastUsedAt)
@@ -493,7 +493,7 @@ type RefreshedSSO struct {
 
 // RefreshBySSO makes the sign-in of the session recent, from the time at which the person
 // signed in at the provider.
-func RefreshBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (r RefreshedSSO, err error) {
+func RefreshBySSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (r RefreshedSSO, err error) {
 	s, err := ownSession(ctx, c)
 	if err == nil && a.way.Account != s.account.id {
 		err = unknown(db.ErrNoRows)
@@ -520,7 +520,7 @@ func RefreshBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (r Re
 // back by it. Only the operator may: the account may belong to other organizations. It
 // ends the sessions, and returns a link that sets a password if there is no other way
 // to sign in.
-func Unlink(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, err error) {
+func Unlink(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, err error) {
 	p, err := settings.Principal(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return l, err

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/people/notify"
@@ -20,7 +20,7 @@ const AccessGiven notify.Kind = "access_given"
 
 // Facts are the facts of a notice about access.
 type Facts struct {
-	Word app.Gained `json:"word"`
+	Word op.Gained `json:"word"`
 	// ID is what gives the access, KidShort the short form of a key.
 	ID       string `json:"id"`
 	KidShort string `json:"kidShort,omitempty"`
@@ -43,7 +43,7 @@ type Facts struct {
 // Tell posts the notices of a gain: to its owner, or for a service account and a whole
 // organization to the admins, and to the person who acts. If a stranger acts in a person's
 // session, that is how the person learns of it.
-func Tell(ctx context.Context, c *app.Call, g app.Gain) error {
+func Tell(ctx context.Context, c *op.Call, g op.Gain) error {
 	center := c.Services.Settings.Notices
 	if center == nil || g.Told {
 		return nil
@@ -71,7 +71,7 @@ func Tell(ctx context.Context, c *app.Call, g app.Gain) error {
 	f := Facts{
 		Word: g.Word, ID: g.ID, Organization: o.ID, Principal: g.Principal, By: by, Kind: string(credential.Kind), At: c.Now, To: g.To,
 	}
-	if g.Word == app.RecordsGiven {
+	if g.Word == op.RecordsGiven {
 		f.Count = 1
 	}
 	if credential.Kind == access.Key {
@@ -96,7 +96,7 @@ func Tell(ctx context.Context, c *app.Call, g app.Gain) error {
 // post posts a notice. Records that were given within the time in which a sign-in is recent
 // count as one act, of which one notice tells.
 func (f Facts) post(ctx context.Context, tx db.Tx, center *notify.Center, live int64, user string) error {
-	if f.Word != app.RecordsGiven {
+	if f.Word != op.RecordsGiven {
 		return center.Post(ctx, tx, live, []string{user}, AccessGiven, f)
 	}
 	found, err := center.Amend(ctx, tx, live, user, AccessGiven, f.At.Add(-access.SignInFresh), func(facts []byte) (any, error) {
@@ -141,7 +141,7 @@ func TellOwners(ctx context.Context, tx db.Tx, center *notify.Center, g Given, n
 	if err != nil {
 		return err
 	}
-	f := Facts{Word: app.RecordsGiven, ID: g.ID, Organization: name, By: g.By, Kind: g.Kind, To: g.To, At: now}
+	f := Facts{Word: op.RecordsGiven, ID: g.ID, Organization: name, By: g.By, Kind: g.Kind, To: g.To, At: now}
 	all := int64(0)
 	live, admins, err := access.Audience(ctx, tx, g.Organization, "")
 	for _, owner := range slices.Sorted(maps.Keys(g.Owners)) {

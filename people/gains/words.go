@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/grant"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -100,116 +100,116 @@ func nameOf(ctx context.Context, tx db.Tx, principal string) (string, error) {
 // and ORG stand for the names.
 type sentences struct{ title, text fault.Text }
 
-var words = map[app.Gained]sentences{
-	app.KeyCreated: {
+var words = map[op.Gained]sentences{
+	op.KeyCreated: {
 		fault.Text{DE: "Neuer API-Schlüssel KEY", EN: "New API key KEY"},
 		fault.Text{DE: "wurde der API-Schlüssel „THING“ für ORG erstellt.", EN: "the API key “THING” was created for ORG."},
 	},
-	app.KeyRotated: {
+	op.KeyRotated: {
 		fault.Text{DE: "API-Schlüssel KEY hat ein neues Geheimnis", EN: "API key KEY has a new secret"},
 		fault.Text{DE: "bekam der API-Schlüssel „THING“ von ORG ein neues Geheimnis. Das alte gilt nicht mehr.", EN: "the API key “THING” of ORG got a new secret. The old one is no longer valid."},
 	},
-	app.KeyWidened: {
+	op.KeyWidened: {
 		fault.Text{DE: "API-Schlüssel KEY gilt länger oder von mehr Adressen", EN: "API key KEY works for longer or from more addresses"},
 		fault.Text{DE: "wurde der API-Schlüssel „THING“ von ORG geändert. Er gilt nun länger oder von mehr Adressen aus.", EN: "the API key “THING” of ORG was changed. It now works for longer, or from more addresses."},
 	},
-	app.KeyResumed: {
+	op.KeyResumed: {
 		fault.Text{DE: "API-Schlüssel KEY ist wieder freigegeben", EN: "API key KEY is resumed"},
 		fault.Text{DE: "wurde der angehaltene API-Schlüssel „THING“ von ORG wieder freigegeben.", EN: "the paused API key “THING” of ORG was resumed."},
 	},
-	app.ClientMade: {
+	op.ClientMade: {
 		fault.Text{DE: "Neue Anwendung eines Dienstkontos", EN: "New application of a service account"},
 		fault.Text{DE: "wurde in ORG die Anwendung „THING“ für ein Dienstkonto angelegt.", EN: "the application “THING” of a service account was created in ORG."},
 	},
-	app.NewSecret: {
+	op.NewSecret: {
 		fault.Text{DE: "Eine Anwendung hat ein neues Geheimnis", EN: "An application has a new secret"},
 		fault.Text{DE: "bekam die Anwendung „THING“ von ORG ein neues Geheimnis. Das alte gilt nicht mehr.", EN: "the application “THING” of ORG got a new secret. The old one is no longer valid."},
 	},
-	app.ClientKnown: {
+	op.ClientKnown: {
 		fault.Text{DE: "Eine Anwendung ist freigegeben", EN: "An application is approved"},
 		fault.Text{DE: "wurde die Anwendung „THING“ für ORG freigegeben. Personen können sie nun verbinden.", EN: "the application “THING” was approved for ORG. People can connect it now."},
 	},
-	app.ClientOn: {
+	op.ClientOn: {
 		fault.Text{DE: "Eine Anwendung ist wieder eingeschaltet", EN: "An application is enabled again"},
 		fault.Text{DE: "wurde die Anwendung „THING“ von ORG eingeschaltet.", EN: "the application “THING” of ORG was enabled."},
 	},
-	app.HookCreated: {
+	op.HookCreated: {
 		fault.Text{DE: "Neuer Webhook-Endpunkt", EN: "New webhook endpoint"},
 		fault.Text{DE: "wurde der Webhook-Endpunkt „THING“ von ORG angelegt. Ereignisse gehen nun an seine Adresse.", EN: "the webhook endpoint “THING” of ORG was created. Events now go to its address."},
 	},
-	app.HookChanged: {
+	op.HookChanged: {
 		fault.Text{DE: "Ein Webhook-Endpunkt wurde geändert", EN: "A webhook endpoint was changed"},
 		fault.Text{DE: "wurde der Webhook-Endpunkt „THING“ von ORG geändert. Ereignisse gehen nun an eine andere Adresse, oder es sind mehr.", EN: "the webhook endpoint “THING” of ORG was changed. Events now go to another address, or more of them."},
 	},
-	app.HookRotated: {
+	op.HookRotated: {
 		fault.Text{DE: "Ein Webhook-Endpunkt hat ein neues Geheimnis", EN: "A webhook endpoint has a new secret"},
 		fault.Text{DE: "bekam der Webhook-Endpunkt „THING“ von ORG ein neues Geheimnis.", EN: "the webhook endpoint “THING” of ORG got a new secret."},
 	},
-	app.HookEnabled: {
+	op.HookEnabled: {
 		fault.Text{DE: "Ein Webhook-Endpunkt ist wieder eingeschaltet", EN: "A webhook endpoint is enabled again"},
 		fault.Text{DE: "wurde der Webhook-Endpunkt „THING“ von ORG wieder eingeschaltet.", EN: "the webhook endpoint “THING” of ORG was enabled again."},
 	},
-	app.HookResent: {
+	op.HookResent: {
 		fault.Text{DE: "Ereignisse wurden noch einmal gesendet", EN: "Events were sent again"},
 		fault.Text{DE: "wurden dem Webhook-Endpunkt „THING“ von ORG Ereignisse noch einmal gesendet.", EN: "events were sent to the webhook endpoint “THING” of ORG again."},
 	},
-	app.PersonCreated: {
+	op.PersonCreated: {
 		fault.Text{DE: "Neue Person", EN: "New person"},
 		fault.Text{DE: "wurde „THING“ in ORG angelegt.", EN: "“THING” was created in ORG."},
 	},
-	app.PasswordLink: {
+	op.PasswordLink: {
 		fault.Text{DE: "Link für ein neues Kennwort ausgegeben", EN: "A link for a new password was handed out"},
 		fault.Text{DE: "wurde ein Link ausgegeben, mit dem sich das Kennwort von „THING“ neu setzen lässt.", EN: "a link that sets a new password of “THING” was handed out."},
 	},
-	app.PersonInvited: {
+	op.PersonInvited: {
 		fault.Text{DE: "Jemand wurde eingeladen", EN: "Somebody was invited"},
 		fault.Text{DE: "wurde jemand zu ORG eingeladen. Die Einladung steht unter Personen.", EN: "somebody was invited to ORG. The invitation is listed under people."},
 	},
-	app.PersonWidened: {
+	op.PersonWidened: {
 		fault.Text{DE: "Eine Person darf mehr als bisher", EN: "A person may do more than before"},
 		fault.Text{DE: "bekam „THING“ in ORG mehr Rechte oder eine andere Rolle, oder die Sperre wurde aufgehoben.", EN: "“THING” got more rights or another role in ORG, or was enabled."},
 	},
-	app.AccountCreated: {
+	op.AccountCreated: {
 		fault.Text{DE: "Neues Dienstkonto", EN: "New service account"},
 		fault.Text{DE: "wurde in ORG das Dienstkonto „THING“ angelegt.", EN: "the service account “THING” was created in ORG."},
 	},
-	app.AccountWidened: {
+	op.AccountWidened: {
 		fault.Text{DE: "Ein Dienstkonto darf mehr als bisher", EN: "A service account may do more than before"},
 		fault.Text{DE: "bekam das Dienstkonto „THING“ in ORG mehr Rechte oder eine andere Rolle, oder die Sperre wurde aufgehoben.", EN: "the service account “THING” got more rights or another role in ORG, or was enabled."},
 	},
-	app.Opened: {
+	op.Opened: {
 		fault.Text{DE: "Ihre Organisation wurde weiter geöffnet", EN: "Your organization was opened further"},
 		fault.Text{DE: "wurden Einstellungen von ORG geändert, die mehr zulassen: die API, das Modul, die Anwendungen, der zweite Faktor, die Anmeldung mit Kennwort oder der Zustand.", EN: "settings of ORG were changed that let in more: the API, the module, the applications, the second factor, the sign-in by password, or the state."},
 	},
-	app.HandedOver: {
+	op.HandedOver: {
 		fault.Text{DE: "Datensätze wurden übergeben", EN: "Records were handed over"},
 		fault.Text{DE: "wurden die Datensätze von „THING“ in ORG an jemand anderen übergeben.", EN: "the records of “THING” in ORG were handed over to somebody else."},
 	},
-	app.RecordsGiven: {
+	op.RecordsGiven: {
 		fault.Text{DE: "Datensätze haben einen anderen Eigentümer oder sind für alle sichtbar", EN: "Records have another owner or are visible to all"},
 		fault.Text{DE: "wurde in ORG der Eigentümer oder die Sichtbarkeit von Datensätzen geändert.", EN: "the owner or the visibility of records of ORG was changed."},
 	},
-	app.ListGiven: {
+	op.ListGiven: {
 		fault.Text{DE: "Eine ganze Liste wird übergeben", EN: "A whole list is being handed over"},
 		fault.Text{DE: "begann jemand, alle Einträge einer Liste von ORG zu übergeben oder für alle sichtbar zu machen, auch private von anderen.", EN: "somebody began to hand over all entries of a list of ORG, or to show them to all, also private ones of others."},
 	},
-	app.AddressChanged: {
+	op.AddressChanged: {
 		fault.Text{DE: "Eine E-Mail-Adresse wurde geändert", EN: "An email address was changed"},
 		fault.Text{DE: "wurde die Adresse geändert, an die „THING“ E-Mails von ORG bekommt.", EN: "the address was changed to which “THING” gets emails of ORG."},
 	},
-	app.ListExported: {
+	op.ListExported: {
 		fault.Text{DE: "Viele Einträge wurden exportiert", EN: "Many entries were exported"},
 		fault.Text{DE: "wurden Einträge von ORG als Datei exportiert. An diesem Tag waren es mehr als 200.", EN: "entries of ORG were exported as a file. There were more than 200 on that day."},
 	},
-	app.PersonExported: {
+	op.PersonExported: {
 		fault.Text{DE: "Auskunft über eine Person", EN: "Personal data was exported"},
 		fault.Text{DE: "wurde exportiert, was in ORG über „THING“ gespeichert ist.", EN: "what is stored in ORG about “THING” was exported."},
 	},
-	app.AllExported: {
+	op.AllExported: {
 		fault.Text{DE: "Die ganze Organisation wurde exportiert", EN: "The whole organization was exported"},
 		fault.Text{DE: "wurde alles exportiert, was zu ORG gespeichert ist.", EN: "everything that is stored of ORG was exported."},
 	},
-	app.AuditExported: {
+	op.AuditExported: {
 		fault.Text{DE: "Das Protokoll wurde exportiert", EN: "The audit log was exported"},
 		fault.Text{DE: "wurde das Protokoll von ORG als Datei exportiert.", EN: "the audit log of ORG was exported as a file."},
 	},
@@ -292,10 +292,10 @@ func (f *Facts) page(recipient string) notify.Page {
 		return at("/settings/interfaces/webhooks/"+f.ID, "Endpunkt ansehen", "View the endpoint")
 	case kind == "serviceAccount":
 		return at("/settings/service-accounts/"+f.ID, "Dienstkonto ansehen", "View the service account")
-	case f.Word == app.PersonInvited:
+	case f.Word == op.PersonInvited:
 		return at("/settings/people", "Einladungen ansehen", "View the invitations")
-	case f.Word == app.RecordsGiven, f.Word == app.ListGiven:
-		if f.Word == app.RecordsGiven && recipient == f.Principal {
+	case f.Word == op.RecordsGiven, f.Word == op.ListGiven:
+		if f.Word == op.RecordsGiven && recipient == f.Principal {
 			return at("/bell", "Mitteilungen ansehen", "View the notifications")
 		}
 		for _, p := range givenPages {
@@ -304,9 +304,9 @@ func (f *Facts) page(recipient string) notify.Page {
 			}
 		}
 		return at("/settings/audit", "Protokoll ansehen", "View the audit log")
-	case f.Word == app.Opened:
+	case f.Word == op.Opened:
 		return at("/settings/organization", "Organisation ansehen", "View the organization")
-	case f.Word == app.AllExported, f.Word == app.AuditExported:
+	case f.Word == op.AllExported, f.Word == op.AuditExported:
 		return at("/settings/audit", "Protokoll ansehen", "View the audit log")
 	case kind == "person" && recipient != f.ID, kind == "records" && recipient != f.Principal:
 		return at("/settings/people/"+f.ID, "Person ansehen", "View the person")

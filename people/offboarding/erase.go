@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -36,7 +36,7 @@ type counted struct {
 // Count counts the records that a person owns or is assigned. It reads all
 // records, so it runs before the transaction. The transaction then counts only
 // later changes.
-func Count(ctx context.Context, c *app.Call, by access.ByID) (seen counted, err error) {
+func Count(ctx context.Context, c *op.Call, by access.ByID) (seen counted, err error) {
 	seen = counted{map[int64]clock.Micros{}, map[string]record.Held{}}
 	var tenants []tenant
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
@@ -65,7 +65,7 @@ func Count(ctx context.Context, c *app.Call, by access.ByID) (seen counted, err 
 }
 
 // add counts the records of a family, one window after the other.
-func (s *counted) add(ctx context.Context, c *app.Call, t tenant, f family, principal string) error {
+func (s *counted) add(ctx context.Context, c *op.Call, t tenant, f family, principal string) error {
 	sum := s.held[f.plural]
 	for after, end := "", "-"; end != ""; after = end {
 		err := c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
@@ -106,7 +106,7 @@ func (s *counted) since(ctx context.Context, tx db.Tx, tenants []tenant, princip
 // Erase erases a person. The person must have no records; HandOver gives them
 // to somebody else. The id stays, and records that name it show one name for
 // all erased people.
-func Erase(ctx context.Context, c *app.Call, in access.ByID, seen counted) (access.PrincipalInfo, error) {
+func Erase(ctx context.Context, c *op.Call, in access.ByID, seen counted) (access.PrincipalInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.PrincipalInfo{}, err
 	}
@@ -149,7 +149,7 @@ func Erase(ctx context.Context, c *app.Call, in access.ByID, seen counted) (acce
 
 // mayErase refuses a person who has records, or takes part in an unfinished
 // hand-over.
-func (s *counted) mayErase(ctx context.Context, c *app.Call, tenants []tenant, person string) error {
+func (s *counted) mayErase(ctx context.Context, c *op.Call, tenants []tenant, person string) error {
 	busy, err := underway(ctx, c.Tx, tenants, person)
 	if err == nil && busy {
 		err = &fault.Fault{Code: fault.Forbidden, Detail: &isUnderway}

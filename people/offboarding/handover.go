@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -130,7 +130,7 @@ const (
 
 // HandOver begins to give the records and tasks of a principal to another one,
 // in the organization and in its sandbox.
-func HandOver(ctx context.Context, c *app.Call, in HandOverInput) (out HandOverOutput, err error) {
+func HandOver(ctx context.Context, c *op.Call, in HandOverInput) (out HandOverOutput, err error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return out, err
 	}
@@ -165,11 +165,11 @@ func HandOver(ctx context.Context, c *app.Call, in HandOverInput) (out HandOverO
 			return out, err
 		}
 	}
-	return out, c.Gives(ctx, app.Gain{Word: app.HandedOver, ID: from.ID, Organization: from.Home, Principal: to.ID, Admins: true})
+	return out, c.Gives(ctx, op.Gain{Word: op.HandedOver, ID: from.ID, Organization: from.Home, Principal: to.ID, Admins: true})
 }
 
 // parties reads the principals of a hand-over.
-func parties(ctx context.Context, c *app.Call, in HandOverInput) (from, to access.PrincipalInfo, err error) {
+func parties(ctx context.Context, c *op.Call, in HandOverInput) (from, to access.PrincipalInfo, err error) {
 	if from, err = settings.Principal(ctx, c, "", in.ID); err != nil {
 		return from, to, err
 	}
@@ -246,7 +246,7 @@ func (o *HandOverOutput) inspect(ctx context.Context, tx db.Tx, tenants []tenant
 }
 
 // begin stores a part and enqueues its job.
-func (o *HandOverOutput) begin(ctx context.Context, c *app.Call, t tenant) error {
+func (o *HandOverOutput) begin(ctx context.Context, c *op.Call, t tenant) error {
 	p, err := json.Marshal(progress{Pass: 1, Families: map[string]Tally{}})
 	if err != nil {
 		return err
@@ -263,7 +263,7 @@ func (o *HandOverOutput) begin(ctx context.Context, c *app.Call, t tenant) error
 const maxShown = 20
 
 // Status returns the latest hand-overs of a principal, the newest first.
-func Status(ctx context.Context, c *app.Call, in access.ByID) (list access.List[Handover], err error) {
+func Status(ctx context.Context, c *op.Call, in access.ByID) (list access.List[Handover], err error) {
 	list.Data = []Handover{}
 	p, err := settings.Principal(ctx, c, "", in.ID)
 	if err != nil {

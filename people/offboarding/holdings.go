@@ -3,7 +3,7 @@ package offboarding
 import (
 	"context"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/people/settings"
@@ -59,7 +59,7 @@ type HoldingsInput struct {
 }
 
 // Holds returns what a user or a service account has.
-func Holds(ctx context.Context, c *app.Call, in HoldingsInput) (h Holdings, err error) {
+func Holds(ctx context.Context, c *op.Call, in HoldingsInput) (h Holdings, err error) {
 	p, err := settings.Principal(ctx, c, "", in.ID)
 	if err != nil {
 		return h, err
@@ -109,7 +109,7 @@ func countPrivate(ctx context.Context, tx db.Tx, tenants []tenant, principal str
 }
 
 // addEndpoints adds the webhook endpoints of a principal in one organization.
-func (h *Holdings) addEndpoints(ctx context.Context, c *app.Call, t tenant, principal string) error {
+func (h *Holdings) addEndpoints(ctx context.Context, c *op.Call, t tenant, principal string) error {
 	endpoints, err := webhook.Of(ctx, c.Tx, t.number, principal)
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/record"
 	"kartei/record/company"
@@ -94,7 +94,7 @@ func say(held map[string]record.Held) fault.Text {
 }
 
 // in returns a copy of c with another transaction.
-func in(c *app.Call, tx db.Tx) *app.Call {
+func in(c *op.Call, tx db.Tx) *op.Call {
 	other := *c
 	other.Tx = tx
 	return &other

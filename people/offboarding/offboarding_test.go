@@ -14,7 +14,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/grant"
 	"kartei/integration/webhook"
 	"kartei/kit/fault"
@@ -141,7 +141,7 @@ func TestHandOver(t *testing.T) {
 				t.Errorf("%s belongs to %v, and is assigned to %q; want %v", path, got["ownerId"], assignee, want)
 			}
 		}
-		admin.Inside(func(ctx context.Context, call *app.Call) error {
+		admin.Inside(func(ctx context.Context, call *op.Call) error {
 			history, err := record.History(ctx, call, record.HistoryInput{ID: l.contact, Limit: 1})
 			if got := history.Data[0]; got.Act != "updated" || fmt.Sprint(got.Members) != "[ownerId]" || got.Door != "job" || got.Principal != "" || !strings.HasPrefix(got.RequestID, "req_") {
 				t.Errorf("%+v", got)
@@ -354,7 +354,7 @@ func TestHandOverRefused(t *testing.T) {
 		}
 		// During a hand-over, both principals are refused for another one, in
 		// either direction.
-		begun := func(ctx context.Context, c *app.Call, in offboarding.HandOverInput) (struct{}, error) {
+		begun := func(ctx context.Context, c *op.Call, in offboarding.HandOverInput) (struct{}, error) {
 			if _, err := offboarding.HandOver(ctx, c, in); err != nil {
 				return struct{}{}, err
 			}
@@ -711,13 +711,13 @@ func TestEraseRefused(t *testing.T) {
 			t.Errorf("the last admin: %v", err)
 		}
 		c, other := o.As(access.Member), o.As(access.Admin)
-		services := app.Services{Settings: app.Settings{Read: o.DB.Read}}
-		seen, err := offboarding.Count(ctx, &app.Call{Actor: operatorOf(t, o), Services: &services}, access.ByID{ID: c.Principal})
+		services := op.Services{Settings: op.Settings{Read: o.DB.Read}}
+		seen, err := offboarding.Count(ctx, &op.Call{Actor: operatorOf(t, o), Services: &services}, access.ByID{ID: c.Principal})
 		if err != nil {
 			t.Fatal(err)
 		}
 		create(other, "tasks", `{"title":"Frist","assigneeId":"`+c.Principal+`"}`)
-		_, err = operator.Do(ctx, o.Operator, func(ctx context.Context, call *app.Call, in access.ByID) (access.PrincipalInfo, error) {
+		_, err = operator.Do(ctx, o.Operator, func(ctx context.Context, call *op.Call, in access.ByID) (access.PrincipalInfo, error) {
 			return offboarding.Erase(ctx, call, in, seen)
 		}, access.ByID{ID: c.Principal})
 		if !fault.Is(err, fault.Forbidden) || !strings.Contains(fault.From(err).Detail.EN, "tasks (assigned) 1") {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/people/audit"
 	"kartei/record"
@@ -53,7 +53,7 @@ type Worker struct {
 	DB    db.DB
 	Clock clock.Clock
 	// Services are the services of calls.
-	Services *app.Services
+	Services *op.Services
 }
 
 // Handlers returns the handlers of the worker's jobs.
@@ -179,7 +179,7 @@ func (h *walk) change(ctx context.Context, f family, ids []string) error {
 		if err != nil {
 			return err
 		}
-		c := &app.Call{Actor: actor, Tx: tx, Now: begun, RequestID: h.requestID, Door: "job", Requester: h.requestedBy, Services: h.Services}
+		c := &op.Call{Actor: actor, Tx: tx, Now: begun, RequestID: h.requestID, Door: "job", Requester: h.requestedBy, Services: h.Services}
 		for _, id := range ids {
 			handed, stayed, err := f.HandOver(ctx, c, id, h.Handover)
 			if err != nil {

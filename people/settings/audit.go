@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/people/audit"
 )
@@ -28,7 +28,7 @@ type AuditInput struct {
 }
 
 // ListAudit returns lines of the audit log, the newest first.
-func ListAudit(ctx context.Context, c *app.Call, in AuditInput) (access.List[audit.Line], error) {
+func ListAudit(ctx context.Context, c *op.Call, in AuditInput) (access.List[audit.Line], error) {
 	limit, err := access.PageSize(in.Limit, 100)
 	if err != nil {
 		return access.List[audit.Line]{}, err

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/notify"
@@ -12,7 +12,7 @@ import (
 
 // ListBell returns entries of bells, the newest first. A person sees their own
 // entries, the operator everybody's.
-func ListBell(ctx context.Context, c *app.Call, in notify.BellInput) (access.List[notify.Entry], error) {
+func ListBell(ctx context.Context, c *op.Call, in notify.BellInput) (access.List[notify.Entry], error) {
 	o, err := Organization(ctx, c, in.Organization)
 	if err != nil {
 		return access.List[notify.Entry]{}, err
@@ -38,7 +38,7 @@ type ReadOutput struct {
 }
 
 // ReadBell marks entries of a bell as read.
-func ReadBell(ctx context.Context, c *app.Call, in ReadInput) (out ReadOutput, err error) {
+func ReadBell(ctx context.Context, c *op.Call, in ReadInput) (out ReadOutput, err error) {
 	o, err := Organization(ctx, c, in.Organization)
 	if err != nil {
 		return out, err

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 )
 
@@ -31,7 +31,7 @@ const (
 // administers: name, address, rights, preferences and bell. It also revokes the keys, and ends the grants. The
 // address can be used again. The last admin is refused. The caller must have
 // called access.Changed before.
-func ErasePerson(ctx context.Context, c *app.Call, p access.PrincipalInfo) (access.PrincipalInfo, error) {
+func ErasePerson(ctx context.Context, c *op.Call, p access.PrincipalInfo) (access.PrincipalInfo, error) {
 	if err := mayErase(ctx, c, p); err != nil {
 		return p, err
 	}
@@ -66,7 +66,7 @@ func ErasePerson(ctx context.Context, c *app.Call, p access.PrincipalInfo) (acce
 }
 
 // mayErase refuses a person who is already erased, and the last admin.
-func mayErase(ctx context.Context, c *app.Call, p access.PrincipalInfo) error {
+func mayErase(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
 	if p.ErasedAt != 0 {
 		return &fault.Fault{Code: fault.Forbidden, Detail: &erased}
 	}
@@ -79,7 +79,7 @@ func mayErase(ctx context.Context, c *app.Call, p access.PrincipalInfo) error {
 // otherAdmin refuses if the organization of a person has no other admin who can
 // sign in. The caller has begun with access.Changed, so of two calls at the same
 // time the second one counts what the first one left.
-func otherAdmin(ctx context.Context, c *app.Call, p access.PrincipalInfo) error {
+func otherAdmin(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
 	var others int64
 	err := c.Tx.QueryRow(ctx, countOtherAdmins, p.Home, p.ID).Scan(&others)
 	if err == nil && others == 0 {

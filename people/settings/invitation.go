@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -85,7 +85,7 @@ type CreatedInvitation struct {
 	Mailed bool `json:"mailed"`
 }
 
-// Secret implements app.Secret.
+// Secret implements op.Secret.
 func (CreatedInvitation) Secret() {}
 
 // Acceptance is the input of AcceptInvitation.
@@ -99,7 +99,7 @@ type Acceptance struct {
 // Invite creates an invitation to the caller's organization. An older
 // invitation to the same address ends. The answer does not reveal whether the
 // address belongs to a person of another organization.
-func Invite(ctx context.Context, c *app.Call, in NewInvitation) (CreatedInvitation, error) {
+func Invite(ctx context.Context, c *op.Call, in NewInvitation) (CreatedInvitation, error) {
 	var f faults
 	o, err := organizationField(ctx, c, &f, in.Organization)
 	if err != nil {
@@ -132,7 +132,7 @@ func Invite(ctx context.Context, c *app.Call, in NewInvitation) (CreatedInvitati
 	if made, err = storeInvitation(ctx, c, made, in.Mail); err != nil {
 		return CreatedInvitation{}, err
 	}
-	err = c.Gives(ctx, app.Gain{Word: app.PersonInvited, ID: made.ID, Organization: made.organization})
+	err = c.Gives(ctx, op.Gain{Word: op.PersonInvited, ID: made.ID, Organization: made.organization})
 	if !isOperator(c) && !made.HandedOver {
 		made.Token, made.Link = "", ""
 	}
@@ -140,7 +140,7 @@ func Invite(ctx context.Context, c *app.Call, in NewInvitation) (CreatedInvitati
 }
 
 // newInvitation checks the members that the new person will have.
-func newInvitation(c *app.Call, f *faults, in NewInvitation) CreatedInvitation {
+func newInvitation(c *op.Call, f *faults, in NewInvitation) CreatedInvitation {
 	p := newPrincipal(c, f, access.UserPrincipal, NewPrincipal{
 		Name: placeholder, Email: in.Email, Language: in.Language, Role: in.Role, Rights: in.Rights,
 	})
@@ -159,7 +159,7 @@ const placeholder = "?"
 // mayInvite refuses an address whose person in the organization has an account
 // already, or is disabled, and an invitation beyond the bounds. A person without an
 // account keeps the role and the rights that they have.
-func mayInvite(ctx context.Context, c *app.Call, i *CreatedInvitation, role access.Role) error {
+func mayInvite(ctx context.Context, c *op.Call, i *CreatedInvitation, role access.Role) error {
 	p, joined, err := personAt(ctx, c.Tx, i.organization, i.Email)
 	switch {
 	case err != nil:
@@ -212,7 +212,7 @@ var (
 
 // storeInvitation stores an invitation in place of an older one to the same
 // address. It enqueues the email, if one is wanted.
-func storeInvitation(ctx context.Context, c *app.Call, i CreatedInvitation, mail bool) (CreatedInvitation, error) {
+func storeInvitation(ctx context.Context, c *op.Call, i CreatedInvitation, mail bool) (CreatedInvitation, error) {
 	i.Token = access.NewToken()
 	if base := c.Services.Settings.BaseURL; base != "" {
 		i.Link = base + InvitationPath + i.Token
@@ -245,7 +245,7 @@ func storeInvitation(ctx context.Context, c *app.Call, i CreatedInvitation, mail
 // mayMail bounds the emails to an address: three an hour for an organization, which it
 // is told, and ten a day for all. The second bound is silent: an admin must not learn
 // that others write to an address.
-func mayMail(ctx context.Context, c *app.Call, organization int64, email string) (bool, error) {
+func mayMail(ctx context.Context, c *op.Call, organization int64, email string) (bool, error) {
 	subject := "invitation|" + access.FoldEmail(email)
 	err := signin.Attempt(ctx, c.Tx, c.Now, signin.Limit{Subject: fmt.Sprintf("%s|%d", subject, organization), Window: time.Hour, Most: 3})
 	if left := signin.Waits(err); left > 0 {
@@ -286,7 +286,7 @@ var (
 )
 
 // ListInvitations lists open invitations, the oldest first.
-func ListInvitations(ctx context.Context, c *app.Call, p access.Page) (access.List[Invitation], error) {
+func ListInvitations(ctx context.Context, c *op.Call, p access.Page) (access.List[Invitation], error) {
 	organization, err := within(ctx, c, p.Organization)
 	if err != nil {
 		return access.List[Invitation]{}, err
@@ -295,24 +295,24 @@ func ListInvitations(ctx context.Context, c *app.Call, p access.Page) (access.Li
 }
 
 // RevokeInvitation revokes an invitation.
-func RevokeInvitation(ctx context.Context, c *app.Call, in access.ByID) (app.Nothing, error) {
+func RevokeInvitation(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
 	i, err := scanInvitation(c.Tx.QueryRow(ctx, selectInvitation, in.ID))
 	if errors.Is(err, db.ErrNoRows) || err == nil && (!reaches(c, i.organization, i.organization) || i.ExpiresAt <= c.Now) {
 		err = unknown("Eine offene Einladung", "open invitation")
 	}
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	c.Audit.About(i.organization, i.ID)
 	if err := replay.EraseSecrets(ctx, c.Tx, i.organization, i.ID); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
-	return app.Nothing{}, endInvitation(ctx, c, i.ID)
+	return op.Nothing{}, endInvitation(ctx, c, i.ID)
 }
 
 // endInvitation deletes an invitation. If another call has deleted it
 // meanwhile, the operation runs again and does not find it.
-func endInvitation(ctx context.Context, c *app.Call, name string) error {
+func endInvitation(ctx context.Context, c *op.Call, name string) error {
 	n, err := c.Tx.Exec(ctx, deleteInvitation, name)
 	if err == nil && n == 0 {
 		err = db.ErrConflict
@@ -324,7 +324,7 @@ func endInvitation(ctx context.Context, c *app.Call, name string) error {
 // revoked tokens get the same answer. So does one whose sender administers no longer:
 // otherwise an admin who was disabled could come back by an invitation to a second
 // address.
-func OpenInvitation(ctx context.Context, c *app.Call, token string) (Invitation, error) {
+func OpenInvitation(ctx context.Context, c *op.Call, token string) (Invitation, error) {
 	return invitationOf(ctx, c, token)
 }
 
@@ -332,7 +332,7 @@ func OpenInvitation(ctx context.Context, c *app.Call, token string) (Invitation,
 // invitation. A person without an account who was invited stays as they are. The
 // caller has read the invitation outside the transaction: otherwise strangers could
 // make the database write, or clear caches.
-func AcceptInvitation(ctx context.Context, c *app.Call, in Acceptance) (access.PrincipalInfo, error) {
+func AcceptInvitation(ctx context.Context, c *op.Call, in Acceptance) (access.PrincipalInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.PrincipalInfo{}, err
 	}
@@ -366,7 +366,7 @@ func AcceptInvitation(ctx context.Context, c *app.Call, in Acceptance) (access.P
 // invitationOf returns the open invitation of a token. It finds the token by
 // its hash, so the time of the lookup reveals nothing. It also compares the
 // token in constant time.
-func invitationOf(ctx context.Context, c *app.Call, token string) (Invitation, error) {
+func invitationOf(ctx context.Context, c *op.Call, token string) (Invitation, error) {
 	hash := access.HashToken(token)
 	var stored, state string
 	var taken int64 // a person with an account, or a disabled one

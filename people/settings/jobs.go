@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/people/audit"
 	"kartei/store/db"
@@ -35,7 +35,7 @@ type FailedJob struct {
 }
 
 // ListJobs counts the jobs and lists the failed ones.
-func ListJobs(ctx context.Context, c *app.Call, in JobsInput) (out JobsOutput, err error) {
+func ListJobs(ctx context.Context, c *op.Call, in JobsInput) (out JobsOutput, err error) {
 	limit, err := access.PageSize(in.Limit, 100)
 	if err != nil {
 		return out, err
@@ -59,19 +59,19 @@ func ListJobs(ctx context.Context, c *app.Call, in JobsInput) (out JobsOutput, e
 }
 
 // RetryJob schedules a failed job again.
-func RetryJob(ctx context.Context, c *app.Call, in access.ByID) (app.Nothing, error) {
+func RetryJob(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
 	_, err := job.Retry(ctx, c.Tx, c.Now, in.ID)
 	switch {
 	case errors.Is(err, db.ErrDuplicate): // another job has the same key by now
-		return app.Nothing{}, fault.Invalid(fault.Field{Name: "id", Code: fault.Duplicate, Text: &keyInUse})
+		return op.Nothing{}, fault.Invalid(fault.Field{Name: "id", Code: fault.Duplicate, Text: &keyInUse})
 	case fault.Is(err, fault.NotFound):
-		return app.Nothing{}, &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
+		return op.Nothing{}, &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
 			DE: "Einen gescheiterten Auftrag " + in.ID + " gibt es nicht.",
 			EN: "There is no failed job " + in.ID + ".",
 		}}
 	}
 	c.Audit.About(audit.Instance, in.ID)
-	return app.Nothing{}, err
+	return op.Nothing{}, err
 }
 
 var keyInUse = fault.Text{

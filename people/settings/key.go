@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/limit"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -104,7 +104,7 @@ type CreatedKey struct {
 	ExpiresAt clock.Micros `json:"expiresAt"`
 }
 
-// Secret implements app.Secret.
+// Secret implements op.Secret.
 func (CreatedKey) Secret() {}
 
 // Rotation is the input of RotateKey.
@@ -117,7 +117,7 @@ type Rotation struct {
 
 // CreateKey creates a key. Its secret is shown only in this answer. A person makes keys of
 // their own, an admin also keys of service accounts, and the operator any key.
-func CreateKey(ctx context.Context, c *app.Call, in NewKey) (CreatedKey, error) {
+func CreateKey(ctx context.Context, c *op.Call, in NewKey) (CreatedKey, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return CreatedKey{}, err
 	}
@@ -142,17 +142,17 @@ func CreateKey(ctx context.Context, c *app.Call, in NewKey) (CreatedKey, error) 
 	if err != nil {
 		return CreatedKey{}, err
 	}
-	return created, c.Gives(ctx, gainOf(app.KeyCreated, draft.organization, created.ID, in.Principal))
+	return created, c.Gives(ctx, gainOf(op.KeyCreated, draft.organization, created.ID, in.Principal))
 }
 
 // gainOf returns the access that a key gives its owner.
-func gainOf(word app.Gained, organization int64, key, owner string) app.Gain {
-	return app.Gain{Word: word, ID: key, Organization: organization, Principal: owner}
+func gainOf(word op.Gained, organization int64, key, owner string) op.Gain {
+	return op.Gain{Word: word, ID: key, Organization: organization, Principal: owner}
 }
 
 // noteKey records a change in the audit log. The key's name is hidden, because it
 // may contain a person's name.
-func noteKey(c *app.Call, before, after KeyInfo) {
+func noteKey(c *op.Call, before, after KeyInfo) {
 	c.Audit.Hidden("name", before.Name != after.Name)
 	c.Audit.Changed("networks", texts(before.Networks), texts(after.Networks))
 	c.Audit.Changed("versionPin", before.VersionPin, after.VersionPin)
@@ -177,7 +177,7 @@ type keyDraft struct {
 }
 
 // draftKey applies all rules for keys and collects the errors.
-func draftKey(ctx context.Context, c *app.Call, f *faults, in NewKey) (keyDraft, error) {
+func draftKey(ctx context.Context, c *op.Call, f *faults, in NewKey) (keyDraft, error) {
 	draft := keyDraft{createdAt: c.Now, versionPin: in.VersionPin}
 	o, err := organizationField(ctx, c, f, in.Organization)
 	if err != nil {
@@ -232,7 +232,7 @@ func (f *faults) bound(networks, scopes []string) {
 }
 
 // bindKey returns the number of the organization that a new key is bound to.
-func bindKey(ctx context.Context, c *app.Call, f *faults, o access.OrganizationInfo, environment string) (int64, error) {
+func bindKey(ctx context.Context, c *op.Call, f *faults, o access.OrganizationInfo, environment string) (int64, error) {
 	switch {
 	case o.ID == "":
 	case environment == access.Test && o.SandboxID != "":
@@ -275,7 +275,7 @@ func (f *faults) lifetime(d, unset time.Duration) time.Duration {
 // own reports whether the caller may administer what belongs to a principal.
 // Callers may administer their own; admins and the operator may administer
 // everything.
-func own(c *app.Call, principal string) bool {
+func own(c *op.Call, principal string) bool {
 	return administers(c) || principal == c.Actor.PrincipalID()
 }
 
@@ -288,7 +288,7 @@ type FindKeys struct {
 
 // ListKeys lists keys; for a live organization, also the keys of its sandbox.
 // Callers who do not administer the organization see their own.
-func ListKeys(ctx context.Context, c *app.Call, in FindKeys) (access.List[KeyInfo], error) {
+func ListKeys(ctx context.Context, c *op.Call, in FindKeys) (access.List[KeyInfo], error) {
 	organization, err := within(ctx, c, in.Organization)
 	if err != nil {
 		return access.List[KeyInfo]{}, err
@@ -308,7 +308,7 @@ func ListKeys(ctx context.Context, c *app.Call, in FindKeys) (access.List[KeyInf
 }
 
 // seeLocks adds the active locks.
-func seeLocks(ctx context.Context, c *app.Call, keys []KeyInfo) error {
+func seeLocks(ctx context.Context, c *op.Call, keys []KeyInfo) error {
 	for i := range keys {
 		until, err := limit.LockedUntil(ctx, c.Tx, keys[i].organization, keys[i].ID)
 		if err != nil {
@@ -322,7 +322,7 @@ func seeLocks(ctx context.Context, c *app.Call, keys []KeyInfo) error {
 }
 
 // GetKey returns one key.
-func GetKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error) {
+func GetKey(ctx context.Context, c *op.Call, in access.ByID) (KeyInfo, error) {
 	k, err := keyByID(ctx, c, in.ID)
 	if err != nil {
 		return KeyInfo{}, err
@@ -333,21 +333,21 @@ func GetKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error) {
 }
 
 // PauseKey pauses a key until ResumeKey. It does nothing to a paused key.
-func PauseKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error) {
+func PauseKey(ctx context.Context, c *op.Call, in access.ByID) (KeyInfo, error) {
 	return changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.paused = true })
 }
 
 // ResumeKey ends a pause. It does not revive an expired key.
-func ResumeKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error) {
+func ResumeKey(ctx context.Context, c *op.Call, in access.ByID) (KeyInfo, error) {
 	k, err := changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.paused = false })
 	if err != nil {
 		return k, err
 	}
-	return k, c.Gives(ctx, gainOf(app.KeyResumed, k.organization, k.ID, k.PrincipalID))
+	return k, c.Gives(ctx, gainOf(op.KeyResumed, k.organization, k.ID, k.PrincipalID))
 }
 
 // RevokeKey revokes a key permanently. It does nothing to a revoked key.
-func RevokeKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error) {
+func RevokeKey(ctx context.Context, c *op.Call, in access.ByID) (KeyInfo, error) {
 	k, err := changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.RevokedAt = c.Now })
 	if fault.Is(err, fault.ValidationFailed) { // it is already revoked
 		return GetKey(ctx, c, in)
@@ -356,7 +356,7 @@ func RevokeKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error
 }
 
 // changeKey changes a key that is not revoked.
-func changeKey(ctx context.Context, c *app.Call, keyID string, change func(*KeyInfo)) (KeyInfo, error) {
+func changeKey(ctx context.Context, c *op.Call, keyID string, change func(*KeyInfo)) (KeyInfo, error) {
 	k, err := keyToChange(ctx, c, keyID)
 	if err != nil {
 		return KeyInfo{}, err
@@ -372,7 +372,7 @@ func changeKey(ctx context.Context, c *app.Call, keyID string, change func(*KeyI
 }
 
 // keyToChange reads a key for a change, and fails if it is revoked.
-func keyToChange(ctx context.Context, c *app.Call, keyID string) (KeyInfo, error) {
+func keyToChange(ctx context.Context, c *op.Call, keyID string) (KeyInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return KeyInfo{}, err
 	}
@@ -396,7 +396,7 @@ func revokedForGood() error {
 
 // secretOf reports whether the caller may get the secret of a key of a principal. Whoever has
 // it acts in the name of the principal, so admins get only secrets of service accounts.
-func secretOf(c *app.Call, principal string) bool {
+func secretOf(c *op.Call, principal string) bool {
 	return isOperator(c) || principal == c.Actor.PrincipalID() || administers(c) && id.Valid(id.ServiceAccount, principal)
 }
 
@@ -409,7 +409,7 @@ var othersKey = fault.Text{
 // stay, so that request log and limits continue. The old secret is invalid at
 // once. Without a lifetime the expiry stays; an expired key needs a lifetime. A
 // paused key stays paused.
-func RotateKey(ctx context.Context, c *app.Call, in Rotation) (CreatedKey, error) {
+func RotateKey(ctx context.Context, c *op.Call, in Rotation) (CreatedKey, error) {
 	k, err := keyToChange(ctx, c, in.ID)
 	if err == nil && !secretOf(c, k.PrincipalID) {
 		err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &othersKey}
@@ -437,7 +437,7 @@ func RotateKey(ctx context.Context, c *app.Call, in Rotation) (CreatedKey, error
 	if err := replay.EraseSecrets(ctx, c.Tx, k.organization, k.ID); err != nil {
 		return CreatedKey{}, err
 	}
-	err = c.Gives(ctx, gainOf(app.KeyRotated, k.organization, k.ID, k.PrincipalID))
+	err = c.Gives(ctx, gainOf(op.KeyRotated, k.organization, k.ID, k.PrincipalID))
 	return CreatedKey{ID: k.ID, Key: secret.Text, KidShort: secret.Short, ExpiresAt: k.ExpiresAt}, err
 }
 
@@ -445,7 +445,7 @@ func RotateKey(ctx context.Context, c *app.Call, in Rotation) (CreatedKey, error
 // the request log and /me show: oKdzvJ33. It may have its prefix and dots as in
 // lists: kart_test_oKdzvJ33... Keys that the caller may not administer are
 // NOT_FOUND.
-func keyByID(ctx context.Context, c *app.Call, name string) (KeyInfo, error) {
+func keyByID(ctx context.Context, c *op.Call, name string) (KeyInfo, error) {
 	missing := unknown("Einen Schlüssel", "key")
 	if id.Valid(id.Key, name) {
 		k, err := scanKey(c.Tx.QueryRow(ctx, selectKey, name), c.Now)
@@ -476,14 +476,14 @@ func keyByID(ctx context.Context, c *app.Call, name string) (KeyInfo, error) {
 }
 
 // keysByKid returns the keys with a short form of the kid, two at most.
-func keysByKid(ctx context.Context, c *app.Call, short string) ([]KeyInfo, error) {
+func keysByKid(ctx context.Context, c *op.Call, short string) ([]KeyInfo, error) {
 	scan := func(row db.Row) (KeyInfo, error) { return scanKey(row, c.Now) }
 	found, err := db.List(ctx, c.Tx, scan, selectKeysByKid, short, access.KidShortLength)
 	return slices.DeleteFunc(found, func(k KeyInfo) bool { return !k.of(c) }), err
 }
 
 // of reports whether the caller may administer the key.
-func (k *KeyInfo) of(c *app.Call) bool {
+func (k *KeyInfo) of(c *op.Call) bool {
 	return reaches(c, k.organization, k.live) && own(c, k.PrincipalID)
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 )
 
 // KeyChange is the input of UpdateKey; nil or zero keeps a value.
@@ -27,7 +27,7 @@ const updateKeySettings = `update api_keys set name = $2, networks = $3, expires
 // UpdateKey changes the name of a key, its networks, its expiry and its version
 // pin. The secret and the scopes stay: the scopes are fixed at the creation. A change
 // after which the key works from more networks or for longer asks for a recent sign-in.
-func UpdateKey(ctx context.Context, c *app.Call, in KeyChange) (KeyInfo, error) {
+func UpdateKey(ctx context.Context, c *op.Call, in KeyChange) (KeyInfo, error) {
 	k, err := keyToChange(ctx, c, in.ID)
 	if err != nil {
 		return KeyInfo{}, err
@@ -57,7 +57,7 @@ func UpdateKey(ctx context.Context, c *app.Call, in KeyChange) (KeyInfo, error) 
 		return KeyInfo{}, err
 	}
 	if widens(before, k) {
-		if err := c.Gives(ctx, gainOf(app.KeyWidened, k.organization, k.ID, k.PrincipalID)); err != nil {
+		if err := c.Gives(ctx, gainOf(op.KeyWidened, k.organization, k.ID, k.PrincipalID)); err != nil {
 			return KeyInfo{}, err
 		}
 	}

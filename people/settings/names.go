@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/record/search"
@@ -47,7 +47,7 @@ type Name struct {
 
 // ResolveNames returns the names of people, service accounts and applications of the
 // caller's organization. Other ids are omitted.
-func ResolveNames(ctx context.Context, c *app.Call, in NamesInput) (Names, error) {
+func ResolveNames(ctx context.Context, c *op.Call, in NamesInput) (Names, error) {
 	names := Names{Data: []Name{}}
 	if len(in.IDs) > maxNames {
 		return names, fault.Invalid(fault.Field{Name: "ids", Code: fault.TooLong, Limit: fault.Items(maxNames)})
@@ -121,7 +121,7 @@ type FoundName struct {
 // FindNames finds the active people and service accounts of the caller's organization
 // by their names. It reads the names of all of them, folded as in every search: an
 // organization has thousands at most.
-func FindNames(ctx context.Context, c *app.Call, in FindNamesInput) (FoundNames, error) {
+func FindNames(ctx context.Context, c *op.Call, in FindNamesInput) (FoundNames, error) {
 	found := FoundNames{Data: []FoundName{}}
 	if err := in.check(); err != nil {
 		return found, err

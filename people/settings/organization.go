@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -60,7 +60,7 @@ var country = regexp.MustCompile(`^[A-Z]{2}$`)
 // CreateOrganization creates an organization and its sandbox. The sandbox is a
 // second organization with its own records and its own change clock. Test keys
 // are bound to it, and its API is open from the start.
-func CreateOrganization(ctx context.Context, c *app.Call, in NewOrganization) (access.OrganizationInfo, error) {
+func CreateOrganization(ctx context.Context, c *op.Call, in NewOrganization) (access.OrganizationInfo, error) {
 	var f faults
 	live := access.OrganizationInfo{
 		ID: id.New(id.Organization), Module: "off", Secrecy: "undeclared", Level: access.Off, State: access.Open, Country: defaultCountry, CreatedAt: c.Now,
@@ -110,7 +110,7 @@ func insertOrganizationRow(ctx context.Context, tx db.Tx, o access.OrganizationI
 }
 
 // noteOrganization records a change in the audit log.
-func noteOrganization(c *app.Call, before, after access.OrganizationInfo) {
+func noteOrganization(c *op.Call, before, after access.OrganizationInfo) {
 	c.Audit.Hidden("name", before.Name != after.Name)
 	c.Audit.Changed("module", before.Module, after.Module)
 	c.Audit.Changed("secrecy", before.Secrecy, after.Secrecy)
@@ -124,7 +124,7 @@ func noteOrganization(c *app.Call, before, after access.OrganizationInfo) {
 }
 
 // ListOrganizations lists organizations and sandboxes.
-func ListOrganizations(ctx context.Context, c *app.Call, p access.Page) (access.List[access.OrganizationInfo], error) {
+func ListOrganizations(ctx context.Context, c *op.Call, p access.Page) (access.List[access.OrganizationInfo], error) {
 	return list(ctx, c.Tx, p, access.ScanOrganization, selectOrganizations, p.After)
 }
 
@@ -138,7 +138,7 @@ type ShownOrganization struct {
 }
 
 // GetOrganization returns one organization, and how many keys its switches concern.
-func GetOrganization(ctx context.Context, c *app.Call, in access.ByID) (out ShownOrganization, err error) {
+func GetOrganization(ctx context.Context, c *op.Call, in access.ByID) (out ShownOrganization, err error) {
 	if out.OrganizationInfo, err = organizationByID(ctx, c, in.ID); err != nil {
 		return out, err
 	}
@@ -148,7 +148,7 @@ func GetOrganization(ctx context.Context, c *app.Call, in access.ByID) (out Show
 
 // organizationByID is like Organization, for operations on the organization
 // itself. The operator must name one.
-func organizationByID(ctx context.Context, c *app.Call, name string) (access.OrganizationInfo, error) {
+func organizationByID(ctx context.Context, c *op.Call, name string) (access.OrganizationInfo, error) {
 	if name == "" && isOperator(c) {
 		return access.OrganizationInfo{}, unknown("Eine Organisation", "organization")
 	}
@@ -157,7 +157,7 @@ func organizationByID(ctx context.Context, c *app.Call, name string) (access.Org
 
 // SetOrganization changes an organization. A sandbox shares the name and the
 // state of its organization; module, secrecy and level are its own.
-func SetOrganization(ctx context.Context, c *app.Call, in OrganizationChange) (access.OrganizationInfo, error) {
+func SetOrganization(ctx context.Context, c *op.Call, in OrganizationChange) (access.OrganizationInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.OrganizationInfo{}, err
 	}
@@ -216,7 +216,7 @@ func SetOrganization(ctx context.Context, c *app.Call, in OrganizationChange) (a
 	if !opened(before, o) {
 		return o, nil
 	}
-	return o, c.Gives(ctx, app.Gain{Word: app.Opened, ID: o.ID, Organization: o.Number})
+	return o, c.Gives(ctx, op.Gain{Word: op.Opened, ID: o.ID, Organization: o.Number})
 }
 
 // opened reports whether a change of an organization lets in what was kept out before:
@@ -237,7 +237,7 @@ func widensApplications(before, after access.Applications) bool {
 }
 
 // organizationChange refuses changes that are not allowed.
-func (f *faults) organizationChange(c *app.Call, o *access.OrganizationInfo, in OrganizationChange) {
+func (f *faults) organizationChange(c *op.Call, o *access.OrganizationInfo, in OrganizationChange) {
 	if in.Name != nil && o.SandboxOf != "" {
 		f.say("name", fault.ReadOnly, "Die Sandbox heißt wie ihre Organisation.", "A sandbox is named like its organization.")
 	}
@@ -320,7 +320,7 @@ func setOrganization(o *access.OrganizationInfo, f *faults, c OrganizationChange
 const secondFactorGrace = 7 * 24 * time.Hour
 
 // secondFactorFrom returns the time from which people need a second factor.
-func secondFactorFrom(c *app.Call, o *access.OrganizationInfo) clock.Micros {
+func secondFactorFrom(c *op.Call, o *access.OrganizationInfo) clock.Micros {
 	if o.SecondFactor == "required" {
 		return c.Now.Add(secondFactorGrace)
 	}
@@ -337,7 +337,7 @@ func given[T ~string](v T) *T {
 
 // EraseOrganization makes an organization in the state deleting due for erasure
 // now. A background worker erases it in steps.
-func EraseOrganization(ctx context.Context, c *app.Call, in access.ByID) (access.OrganizationInfo, error) {
+func EraseOrganization(ctx context.Context, c *op.Call, in access.ByID) (access.OrganizationInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.OrganizationInfo{}, err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 )
 
@@ -22,7 +22,7 @@ const (
 )
 
 // issuer is the OpenID provider of the instance, empty if there is none.
-func issuer(c *app.Call) string {
+func issuer(c *op.Call) string {
 	if s := c.Services.SignIn; s != nil && s.Provider != nil {
 		return s.Provider.Issuer()
 	}
@@ -32,7 +32,7 @@ func issuer(c *app.Call) string {
 // checkPasswords refuses to switch passwords off where nobody could come back: without
 // an OpenID provider, and unless the caller is linked with it or an admin may sign in by
 // password in any case.
-func (f *faults) checkPasswords(ctx context.Context, c *app.Call, before, o access.OrganizationInfo) error {
+func (f *faults) checkPasswords(ctx context.Context, c *op.Call, before, o access.OrganizationInfo) error {
 	if before.Passwords == o.Passwords && before.PasswordAdmin == o.PasswordAdmin {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (f *faults) checkPasswords(ctx context.Context, c *app.Call, before, o acce
 
 // setPasswords stores who signs in by password. If passwords are off, sessions that began
 // by one end, except the sessions of the caller and of the admin for emergencies.
-func setPasswords(ctx context.Context, c *app.Call, before, o access.OrganizationInfo) error {
+func setPasswords(ctx context.Context, c *op.Call, before, o access.OrganizationInfo) error {
 	if before.Passwords == o.Passwords && before.PasswordAdmin == o.PasswordAdmin {
 		return nil
 	}
@@ -81,7 +81,7 @@ func setPasswords(ctx context.Context, c *app.Call, before, o access.Organizatio
 // losesPasswordAdmin takes from somebody who will be no admin any more that they may sign
 // in by password while others may not. If no other admin is linked, nobody who administers
 // the organization could come back, which only the operator may cause.
-func losesPasswordAdmin(ctx context.Context, c *app.Call, p access.PrincipalInfo) error {
+func losesPasswordAdmin(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
 	n, err := c.Tx.Exec(ctx, dropPasswordAdmin, p.Home, p.ID)
 	if err != nil || n == 0 {
 		return err

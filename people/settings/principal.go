@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/notify"
@@ -42,18 +42,18 @@ type PrincipalChange struct {
 }
 
 // CreateUser creates a user.
-func CreateUser(ctx context.Context, c *app.Call, in NewPrincipal) (access.PrincipalInfo, error) {
+func CreateUser(ctx context.Context, c *op.Call, in NewPrincipal) (access.PrincipalInfo, error) {
 	return createPrincipal(ctx, c, access.UserPrincipal, in)
 }
 
 // CreateServiceAccount creates a service account: a principal for programs,
 // without sign-in.
-func CreateServiceAccount(ctx context.Context, c *app.Call, in NewPrincipal) (access.PrincipalInfo, error) {
+func CreateServiceAccount(ctx context.Context, c *op.Call, in NewPrincipal) (access.PrincipalInfo, error) {
 	return createPrincipal(ctx, c, access.ServiceAccountPrincipal, in)
 }
 
 // ListUsers lists users.
-func ListUsers(ctx context.Context, c *app.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
+func ListUsers(ctx context.Context, c *op.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
 	page, err := listPrincipals(ctx, c, access.UserPrincipal, p)
 	if err == nil {
 		err = seeSignIns(ctx, c, page.Data)
@@ -62,19 +62,19 @@ func ListUsers(ctx context.Context, c *app.Call, p access.Page) (access.List[acc
 }
 
 // ListServiceAccounts lists service accounts.
-func ListServiceAccounts(ctx context.Context, c *app.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
+func ListServiceAccounts(ctx context.Context, c *op.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
 	return listPrincipals(ctx, c, access.ServiceAccountPrincipal, p)
 }
 
 // GetPrincipal returns a user or a service account.
-func GetPrincipal(ctx context.Context, c *app.Call, in access.ByID) (access.PrincipalInfo, error) {
+func GetPrincipal(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalInfo, error) {
 	p, err := principal(ctx, c, "", in.ID)
 	return named(c, p), err
 }
 
 // OwnPrincipal returns a user or a service account of whom the caller may know everything
 // that is kept: the caller, and for admins and the operator everybody.
-func OwnPrincipal(ctx context.Context, c *app.Call, name string) (access.PrincipalInfo, error) {
+func OwnPrincipal(ctx context.Context, c *op.Call, name string) (access.PrincipalInfo, error) {
 	p, err := principal(ctx, c, "", name)
 	if err == nil && !own(c, p.ID) {
 		p, err = principal(ctx, c, "", "")
@@ -83,7 +83,7 @@ func OwnPrincipal(ctx context.Context, c *app.Call, name string) (access.Princip
 }
 
 // GetUser returns a user, and how they sign in.
-func GetUser(ctx context.Context, c *app.Call, in access.ByID) (access.PrincipalInfo, error) {
+func GetUser(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalInfo, error) {
 	p, err := principal(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return p, err
@@ -94,7 +94,7 @@ func GetUser(ctx context.Context, c *app.Call, in access.ByID) (access.Principal
 }
 
 // GetServiceAccount returns a service account.
-func GetServiceAccount(ctx context.Context, c *app.Call, in access.ByID) (access.PrincipalInfo, error) {
+func GetServiceAccount(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalInfo, error) {
 	return principal(ctx, c, access.ServiceAccountPrincipal, in.ID)
 }
 
@@ -102,16 +102,16 @@ func GetServiceAccount(ctx context.Context, c *app.Call, in access.ByID) (access
 // lose their access at once. The keys remain, and work again when the right
 // returns. Only the operator can take the role from the last admin, or disable
 // them.
-func SetUser(ctx context.Context, c *app.Call, in PrincipalChange) (access.PrincipalInfo, error) {
+func SetUser(ctx context.Context, c *op.Call, in PrincipalChange) (access.PrincipalInfo, error) {
 	return changePrincipal(ctx, c, access.UserPrincipal, in)
 }
 
 // SetServiceAccount changes a service account, like SetUser.
-func SetServiceAccount(ctx context.Context, c *app.Call, in PrincipalChange) (access.PrincipalInfo, error) {
+func SetServiceAccount(ctx context.Context, c *op.Call, in PrincipalChange) (access.PrincipalInfo, error) {
 	return changePrincipal(ctx, c, access.ServiceAccountPrincipal, in)
 }
 
-func createPrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType, in NewPrincipal) (access.PrincipalInfo, error) {
+func createPrincipal(ctx context.Context, c *op.Call, kind access.PrincipalType, in NewPrincipal) (access.PrincipalInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.PrincipalInfo{}, err
 	}
@@ -128,15 +128,15 @@ func createPrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType
 		return p, err
 	}
 	// A new person cannot sign in yet, so only the admins are told.
-	word := app.PersonCreated
+	word := op.PersonCreated
 	if kind == access.ServiceAccountPrincipal {
-		word = app.AccountCreated
+		word = op.AccountCreated
 	}
-	return p, c.Gives(ctx, app.Gain{Word: word, ID: p.ID, Organization: p.Home})
+	return p, c.Gives(ctx, op.Gain{Word: word, ID: p.ID, Organization: p.Home})
 }
 
 // newPrincipal checks the input and returns the new principal.
-func newPrincipal(c *app.Call, f *faults, kind access.PrincipalType, in NewPrincipal) access.PrincipalInfo {
+func newPrincipal(c *op.Call, f *faults, kind access.PrincipalType, in NewPrincipal) access.PrincipalInfo {
 	if in.Role == "" {
 		in.Role = access.Member
 	}
@@ -150,7 +150,7 @@ func newPrincipal(c *app.Call, f *faults, kind access.PrincipalType, in NewPrinc
 }
 
 // insertNew inserts a principal into an organization.
-func insertNew(ctx context.Context, c *app.Call, o access.OrganizationInfo, p access.PrincipalInfo) (access.PrincipalInfo, error) {
+func insertNew(ctx context.Context, c *op.Call, o access.OrganizationInfo, p access.PrincipalInfo) (access.PrincipalInfo, error) {
 	p.Home, p.OrganizationID = o.Live, o.ID
 	if o.SandboxOf != "" {
 		p.OrganizationID = o.SandboxOf
@@ -172,7 +172,7 @@ func widenedRights(before, after access.PrincipalInfo) bool {
 
 // notePrincipal records a change in the audit log. Names and addresses are
 // personal data, so their values are hidden.
-func notePrincipal(c *app.Call, before, after access.PrincipalInfo) {
+func notePrincipal(c *op.Call, before, after access.PrincipalInfo) {
 	c.Audit.Hidden("name", before.Name != after.Name)
 	c.Audit.Hidden("email", before.Email != after.Email)
 	c.Audit.Changed("language", before.Language, after.Language)
@@ -183,7 +183,7 @@ func notePrincipal(c *app.Call, before, after access.PrincipalInfo) {
 	c.Audit.Changed("disabled", before.Disabled, after.Disabled)
 }
 
-func listPrincipals(ctx context.Context, c *app.Call, kind access.PrincipalType, p access.Page) (access.List[access.PrincipalInfo], error) {
+func listPrincipals(ctx context.Context, c *op.Call, kind access.PrincipalType, p access.Page) (access.List[access.PrincipalInfo], error) {
 	organization, err := within(ctx, c, p.Organization)
 	if err != nil {
 		return access.List[access.PrincipalInfo]{}, err
@@ -197,7 +197,7 @@ func listPrincipals(ctx context.Context, c *app.Call, kind access.PrincipalType,
 
 // seeSignIns fills in how users sign in. The lists of the operator may be of several
 // organizations, and go without.
-func seeSignIns(ctx context.Context, c *app.Call, list []access.PrincipalInfo) error {
+func seeSignIns(ctx context.Context, c *op.Call, list []access.PrincipalInfo) error {
 	if len(list) == 0 || slices.ContainsFunc(list, func(p access.PrincipalInfo) bool { return p.Home != list[0].Home }) {
 		return nil
 	}
@@ -219,14 +219,14 @@ func seeSignIns(ctx context.Context, c *app.Call, list []access.PrincipalInfo) e
 }
 
 // named fills in the name that an erased person is shown with.
-func named(c *app.Call, p access.PrincipalInfo) access.PrincipalInfo {
+func named(c *op.Call, p access.PrincipalInfo) access.PrincipalInfo {
 	if p.ErasedAt != 0 {
 		p.Name = access.ErasedName.In(c.Language)
 	}
 	return p
 }
 
-func changePrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType, in PrincipalChange) (access.PrincipalInfo, error) {
+func changePrincipal(ctx context.Context, c *op.Call, kind access.PrincipalType, in PrincipalChange) (access.PrincipalInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.PrincipalInfo{}, err
 	}
@@ -267,17 +267,17 @@ func changePrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType
 	if err != nil || !widenedRights(before, p) {
 		return p, emailTaken(err)
 	}
-	word := app.PersonWidened
+	word := op.PersonWidened
 	if kind == access.ServiceAccountPrincipal {
-		word = app.AccountWidened
+		word = op.AccountWidened
 	}
-	return p, c.Gives(ctx, app.Gain{Word: word, ID: p.ID, Organization: p.Home, Principal: p.ID, Admins: true})
+	return p, c.Gives(ctx, op.Gain{Word: word, ID: p.ID, Organization: p.Home, Principal: p.ID, Admins: true})
 }
 
 // tellAddress tells a person that their emails go to another address. The former address is told
 // too: otherwise only whoever reads the new one would hear of what follows.
-func tellAddress(ctx context.Context, c *app.Call, before, p access.PrincipalInfo) error {
-	err := c.Gives(ctx, app.Gain{Word: app.AddressChanged, ID: p.ID, Organization: p.Home, Principal: p.ID})
+func tellAddress(ctx context.Context, c *op.Call, before, p access.PrincipalInfo) error {
+	err := c.Gives(ctx, op.Gain{Word: op.AddressChanged, ID: p.ID, Organization: p.Home, Principal: p.ID})
 	center := c.Services.Settings.Notices
 	if err != nil || center == nil || !c.Services.Settings.Mails || before.Email == "" {
 		return err
@@ -296,7 +296,7 @@ var (
 
 // Disable refuses the keys and the sign-ins of a principal from now on, as part of
 // another act about it. The caller has begun with access.Changed.
-func Disable(ctx context.Context, c *app.Call, p access.PrincipalInfo) error {
+func Disable(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
 	if manages(p) && !isOperator(c) {
 		if err := otherAdmin(ctx, c, p); err != nil {
 			return err
@@ -320,12 +320,12 @@ func manages(p access.PrincipalInfo) bool {
 
 // Principal reads a principal that the caller may administer, of either kind if
 // kind is empty. Others are NOT_FOUND.
-func Principal(ctx context.Context, c *app.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
+func Principal(ctx context.Context, c *op.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
 	return principal(ctx, c, kind, name)
 }
 
 // principal does the work of Principal.
-func principal(ctx context.Context, c *app.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
+func principal(ctx context.Context, c *op.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
 	p, err := access.PrincipalIn(ctx, c.Tx, kind, name)
 	if err == nil && !reaches(c, p.Home, p.Home) {
 		_, err = access.PrincipalIn(ctx, c.Tx, kind, "") // the same text as for an unknown id

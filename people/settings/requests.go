@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/requestlog"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -15,7 +15,7 @@ import (
 
 // FlushRequests writes pending entries of the request log, so that every
 // answered call is found. It needs no transaction.
-func FlushRequests[In any](ctx context.Context, c *app.Call, _ In) (struct{}, error) {
+func FlushRequests[In any](ctx context.Context, c *op.Call, _ In) (struct{}, error) {
 	if c.Services.Settings.Flush == nil {
 		return struct{}{}, nil
 	}
@@ -25,7 +25,7 @@ func FlushRequests[In any](ctx context.Context, c *app.Call, _ In) (struct{}, er
 // ListRequests returns calls of the request log, the newest first. Callers who do not
 // administer the organization see the calls of their own keys, and of applications that
 // act for them. By its id they also see a call of their own session.
-func ListRequests(ctx context.Context, c *app.Call, in requestlog.QueryInput, _ struct{}) (requestlog.QueryOutput, error) {
+func ListRequests(ctx context.Context, c *op.Call, in requestlog.QueryInput, _ struct{}) (requestlog.QueryOutput, error) {
 	ids, err := logged(ctx, c, in.Organization)
 	if err != nil {
 		return requestlog.QueryOutput{}, err
@@ -48,7 +48,7 @@ func ListRequests(ctx context.Context, c *app.Call, in requestlog.QueryInput, _ 
 }
 
 // ownCredentials returns the ids of the caller's keys and grants: the named one, or all.
-func ownCredentials(ctx context.Context, c *app.Call, name string) ([]string, error) {
+func ownCredentials(ctx context.Context, c *op.Call, name string) ([]string, error) {
 	if name != "" && !id.Valid(id.Grant, name) {
 		k, err := keyByID(ctx, c, name)
 		return []string{k.ID}, err
@@ -67,7 +67,7 @@ func CredentialIDs(ctx context.Context, tx db.Tx, principal string) ([]string, e
 }
 
 // ListVersions returns which keys use which version of the API.
-func ListVersions(ctx context.Context, c *app.Call, in requestlog.VersionsInput, _ struct{}) (requestlog.VersionsOutput, error) {
+func ListVersions(ctx context.Context, c *op.Call, in requestlog.VersionsInput, _ struct{}) (requestlog.VersionsOutput, error) {
 	ids, err := logged(ctx, c, in.Organization)
 	if err != nil {
 		return requestlog.VersionsOutput{}, err
@@ -78,7 +78,7 @@ func ListVersions(ctx context.Context, c *app.Call, in requestlog.VersionsInput,
 // logged returns the organizations of a list: ids by number. It is the named
 // organization. Without a name it is all for the operator, and otherwise the
 // caller's own with its sandbox. Only the operator sees calls with unknown credentials.
-func logged(ctx context.Context, c *app.Call, name string) (map[int64]string, error) {
+func logged(ctx context.Context, c *op.Call, name string) (map[int64]string, error) {
 	if !isOperator(c) {
 		o, err := Organization(ctx, c, name)
 		ids := map[int64]string{o.Number: o.ID}

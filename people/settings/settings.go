@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/store/db"
 )
@@ -17,7 +17,7 @@ import (
 // erasure of an organization.
 const defaultRetention = 30 * 24 * time.Hour
 
-func retention(c *app.Call) time.Duration {
+func retention(c *op.Call) time.Duration {
 	if c.Services.Settings.Retention == 0 {
 		return defaultRetention
 	}
@@ -25,16 +25,16 @@ func retention(c *app.Call) time.Duration {
 }
 
 // isOperator reports whether the operator of the instance is calling.
-func isOperator(c *app.Call) bool { return c.Actor.Credential().Kind == access.Operator }
+func isOperator(c *op.Call) bool { return c.Actor.Credential().Kind == access.Operator }
 
 // administers reports whether the caller may act for other people of the
 // organization.
-func administers(c *app.Call) bool { return isOperator(c) || c.Actor.SeesAll() }
+func administers(c *op.Call) bool { return isOperator(c) || c.Actor.SeesAll() }
 
 // Organization returns the organization that an input names. The operator may
 // name any. For other callers it is their own, which is the default, or its
 // sandbox. Any other one is NOT_FOUND, as if it did not exist.
-func Organization(ctx context.Context, c *app.Call, name string) (access.OrganizationInfo, error) {
+func Organization(ctx context.Context, c *op.Call, name string) (access.OrganizationInfo, error) {
 	if name == "" {
 		if isOperator(c) {
 			return access.OrganizationInfo{}, fault.Invalid(fault.Field{Name: "organizationId", Code: fault.Required})
@@ -50,13 +50,13 @@ func Organization(ctx context.Context, c *app.Call, name string) (access.Organiz
 
 // reaches reports whether the caller may administer the organization with a
 // number. live is the number of the organization that holds its people.
-func reaches(c *app.Call, number, live int64) bool {
+func reaches(c *op.Call, number, live int64) bool {
 	return isOperator(c) || number == c.Actor.Org() || live == c.Actor.Org()
 }
 
 // within returns the id of the organization that restricts a list. It is empty
 // for an operator who names none, and the list then has all organizations.
-func within(ctx context.Context, c *app.Call, name string) (string, error) {
+func within(ctx context.Context, c *op.Call, name string) (string, error) {
 	if name == "" && isOperator(c) {
 		return "", nil
 	}
@@ -66,7 +66,7 @@ func within(ctx context.Context, c *app.Call, name string) (string, error) {
 
 // organizationField is like Organization, for an input with further members. An
 // unknown organization is an error of its field.
-func organizationField(ctx context.Context, c *app.Call, f *faults, name string) (access.OrganizationInfo, error) {
+func organizationField(ctx context.Context, c *op.Call, f *faults, name string) (access.OrganizationInfo, error) {
 	o, err := Organization(ctx, c, name)
 	switch {
 	case fault.Is(err, fault.ValidationFailed):

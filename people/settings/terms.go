@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/limit"
 	"kartei/kit/fault"
 )
@@ -35,7 +35,7 @@ type KeyTerms struct {
 
 // GetKeyTerms returns which keys the caller can make for itself, or an admin for a service
 // account of the organization.
-func GetKeyTerms(ctx context.Context, c *app.Call, in KeyTermsInput) (KeyTerms, error) {
+func GetKeyTerms(ctx context.Context, c *op.Call, in KeyTermsInput) (KeyTerms, error) {
 	o, err := Organization(ctx, c, "")
 	if err == nil && o.SandboxOf != "" {
 		o, err = access.OrganizationIn(ctx, c.Tx, o.SandboxOf)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/limit"
 	"kartei/integration/usage"
 	"kartei/kit/clock"
@@ -113,12 +113,12 @@ type PolicyLeft struct {
 }
 
 // GetUsage returns what ReadUsage has read.
-func GetUsage(_ context.Context, _ *app.Call, _ UsageInput, u Usage) (Usage, error) { return u, nil }
+func GetUsage(_ context.Context, _ *op.Call, _ UsageInput, u Usage) (Usage, error) { return u, nil }
 
 // ReadUsage reads counts and limits before the transaction. To ask for limits may take
 // other transactions, even of other replicas, and must not keep one open. Callers who
 // do not administer the organization see their own keys and endpoints.
-func ReadUsage(ctx context.Context, c *app.Call, in UsageInput) (u Usage, err error) {
+func ReadUsage(ctx context.Context, c *op.Call, in UsageInput) (u Usage, err error) {
 	if c.Services.Settings.Flush != nil {
 		if err := c.Services.Settings.Flush(ctx); err != nil {
 			return u, err
@@ -162,7 +162,7 @@ func leftOf(s *limit.Status) PolicyLeft {
 
 // readUsage returns the counts, and the keys that work, those with the most calls
 // first.
-func readUsage(ctx context.Context, c *app.Call, in UsageInput) (u Usage, working []KeyInfo, err error) {
+func readUsage(ctx context.Context, c *op.Call, in UsageInput) (u Usage, working []KeyInfo, err error) {
 	days, zone, err := in.span()
 	if err != nil {
 		return u, nil, err
@@ -237,7 +237,7 @@ type sight struct {
 }
 
 // sightOf returns what the caller sees.
-func sightOf(ctx context.Context, c *app.Call, in UsageInput) (s sight, err error) {
+func sightOf(ctx context.Context, c *op.Call, in UsageInput) (s sight, err error) {
 	if in.Key != "" {
 		if s.key, err = keyByID(ctx, c, in.Key); err != nil {
 			return s, err
@@ -321,7 +321,7 @@ func (s *Sum) estimate() {
 }
 
 // nameKeys fills in what is known of keys, and returns them.
-func nameKeys(ctx context.Context, c *app.Call, subjects []Subject) (keys []KeyInfo, err error) {
+func nameKeys(ctx context.Context, c *op.Call, subjects []Subject) (keys []KeyInfo, err error) {
 	scan := func(row db.Row) (KeyInfo, error) { return scanKey(row, c.Now) }
 	ids := make([]string, len(subjects))
 	for i := range subjects {
@@ -343,7 +343,7 @@ func nameKeys(ctx context.Context, c *app.Call, subjects []Subject) (keys []KeyI
 }
 
 // nameEndpoints fills in what is known of webhook endpoints.
-func nameEndpoints(ctx context.Context, c *app.Call, organizations []int64, subjects []Subject) error {
+func nameEndpoints(ctx context.Context, c *op.Call, organizations []int64, subjects []Subject) error {
 	ids := make([]string, len(subjects))
 	for i := range subjects {
 		ids[i] = subjects[i].ID

@@ -5,7 +5,7 @@ import (
 	"context"
 	"net/url"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/record"
@@ -57,7 +57,7 @@ type CountInput struct {
 }
 
 // Companies is the family.
-var Companies = record.NewCollection[Company, Fields](app.Family{
+var Companies = record.NewCollection[Company, Fields](op.Family{
 	Object: "company",
 	Prefix: id.Company,
 	Plural: "companies",
@@ -66,17 +66,17 @@ var Companies = record.NewCollection[Company, Fields](app.Family{
 }})
 
 // List returns a page of the visible companies, or of those that match a search.
-func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Company], error) {
+func List(ctx context.Context, c *op.Call, in ListInput) (record.Page[Company], error) {
 	return Companies.List(ctx, c, in.ListInput, &in.Filters)
 }
 
 // Count counts the visible companies up to the cap.
-func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error) {
+func Count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error) {
 	return Companies.Count(ctx, c, in.CountInput, &in.Filters)
 }
 
 // Create creates a company.
-func Create(ctx context.Context, c *app.Call, in CreateInput) (record.Created[Company], error) {
+func Create(ctx context.Context, c *op.Call, in CreateInput) (record.Created[Company], error) {
 	return Companies.Create(ctx, c, &in.Fields)
 }
 
@@ -87,7 +87,7 @@ func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
 func (f *Fields) Normalize() { f.Address = f.Address.OrNil() }
 
 // Wrong returns nil: the schema has all rules of companies.
-func (f *Fields) Wrong(*app.Services, app.Sent) []fault.Field { return nil }
+func (f *Fields) Wrong(*op.Services, op.Sent) []fault.Field { return nil }
 
 // Words returns the words of a company. Its name has the lowest rank; then come
 // email, telephone, address and numbers; then notes.

@@ -5,7 +5,7 @@ import (
 	"context"
 	"strings"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/record"
@@ -66,7 +66,7 @@ type CountInput struct {
 }
 
 // Contacts is the family.
-var Contacts = record.NewCollection[Contact, Fields](app.Family{
+var Contacts = record.NewCollection[Contact, Fields](op.Family{
 	Object: "contact",
 	Prefix: id.Contact,
 	Plural: "contacts",
@@ -78,17 +78,17 @@ var Contacts = record.NewCollection[Contact, Fields](app.Family{
 }})
 
 // List returns a page of the visible contacts, or of those that match a search.
-func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Contact], error) {
+func List(ctx context.Context, c *op.Call, in ListInput) (record.Page[Contact], error) {
 	return Contacts.List(ctx, c, in.ListInput, &in.Filters)
 }
 
 // Count counts the visible contacts up to the cap.
-func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error) {
+func Count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error) {
 	return Contacts.Count(ctx, c, in.CountInput, &in.Filters)
 }
 
 // Create creates a contact.
-func Create(ctx context.Context, c *app.Call, in CreateInput) (record.Created[Contact], error) {
+func Create(ctx context.Context, c *op.Call, in CreateInput) (record.Created[Contact], error) {
 	return Contacts.Create(ctx, c, &in.Fields)
 }
 
@@ -103,7 +103,7 @@ func (f *Fields) Normalize() {
 }
 
 // Wrong reports a contact without a name.
-func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {
+func (f *Fields) Wrong(_ *op.Services, sent op.Sent) []fault.Field {
 	switch {
 	case !sent.Fit("firstName", "lastName", "email") || displayName(f) != nil:
 		return nil

@@ -4,20 +4,20 @@ import (
 	"context"
 	"encoding/json"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/extract"
 	"kartei/record"
 	"kartei/store/blob"
 )
 
 // Download returns the file of a document that the actor sees.
-func Download(ctx context.Context, c *app.Call, in app.ByID) (app.File, error) {
+func Download(ctx context.Context, c *op.Call, in op.ByID) (op.File, error) {
 	f, created, err := Documents.Members(ctx, c, in.ID)
 	if err != nil {
-		return app.File{}, err
+		return op.File{}, err
 	}
 	store, name := c.Services.Files.Store, Kept(c.Actor.Org(), in.ID)
-	return app.File{
+	return op.File{
 		Name: extract.FileName(f.Name, f.ContentType), ContentType: f.ContentType, Size: f.Size, SHA256: f.SHA256, Created: created,
 		Open: func(ctx context.Context) (blob.Reader, error) { return store.Open(ctx, name) },
 	}, nil
@@ -34,7 +34,7 @@ type File struct {
 }
 
 // FileOf returns the file of a document that the actor sees.
-func FileOf(ctx context.Context, c *app.Call, name string) (File, error) {
+func FileOf(ctx context.Context, c *op.Call, name string) (File, error) {
 	f, _, err := Documents.Members(ctx, c, name)
 	if err != nil {
 		return File{}, err
@@ -43,7 +43,7 @@ func FileOf(ctx context.Context, c *app.Call, name string) (File, error) {
 }
 
 // FilesOf returns the files of documents that a walk met.
-func FilesOf(c *app.Call, list []record.Walked) ([]File, error) {
+func FilesOf(c *op.Call, list []record.Walked) ([]File, error) {
 	files := make([]File, len(list))
 	for i, w := range list {
 		f := new(Fields)
@@ -55,6 +55,6 @@ func FilesOf(c *app.Call, list []record.Walked) ([]File, error) {
 	return files, nil
 }
 
-func fileOf(c *app.Call, name string, f *Fields) File {
+func fileOf(c *op.Call, name string, f *Fields) File {
 	return File{name, extract.FileName(f.Name, f.ContentType), Kept(c.Actor.Org(), name)}
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"strings"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/record"
@@ -53,7 +53,7 @@ type New struct {
 
 // Wrong checks the name, if there is one. The upload's name is checked with the
 // upload.
-func (n *New) Wrong(s *app.Services, sent app.Sent) []fault.Field {
+func (n *New) Wrong(s *op.Services, sent op.Sent) []fault.Field {
 	if n.Name == nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ type CountInput struct {
 }
 
 // Documents is the family.
-var Documents = record.NewCollection[Document, Fields](app.Family{
+var Documents = record.NewCollection[Document, Fields](op.Family{
 	Object: "document",
 	Prefix: id.Document,
 	Plural: "documents",
@@ -97,12 +97,12 @@ var Documents = record.NewCollection[Document, Fields](app.Family{
 }}).WithWords(contentWords).OnDelete(eraseRest).WithoutUpdateEvent()
 
 // List returns a page of the visible documents, or of those that match a search.
-func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Document], error) {
+func List(ctx context.Context, c *op.Call, in ListInput) (record.Page[Document], error) {
 	return Documents.List(ctx, c, in.ListInput, &in.Filters)
 }
 
 // Count counts the visible documents up to the cap.
-func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error) {
+func Count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error) {
 	return Documents.Count(ctx, c, in.CountInput, &in.Filters)
 }
 
@@ -110,7 +110,7 @@ func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error
 // another machine, so this happens before the transaction, and only the caller
 // waits. Zero bytes mean that none are there. Unreadable bytes count as none
 // too: waiting would not help, so the client must send them again.
-func Prefetch(ctx context.Context, c *app.Call, in CreateInput) (staged blob.Info, err error) {
+func Prefetch(ctx context.Context, c *op.Call, in CreateInput) (staged blob.Info, err error) {
 	if !id.Valid(id.Upload, in.Fields.UploadID) {
 		return blob.Info{}, nil
 	}
@@ -129,7 +129,7 @@ func Prefetch(ctx context.Context, c *app.Call, in CreateInput) (staged blob.Inf
 
 // Create begins an operation that makes a document from an upload. It checks at
 // once that the members are valid, and that the file has arrived as announced.
-func Create(ctx context.Context, c *app.Call, in CreateInput, staged blob.Info) (operation.Accepted, error) {
+func Create(ctx context.Context, c *op.Call, in CreateInput, staged blob.Info) (operation.Accepted, error) {
 	f, err := accept(ctx, c, &in.Fields, staged)
 	if err != nil {
 		return operation.Accepted{}, err
@@ -145,7 +145,7 @@ func Create(ctx context.Context, c *app.Call, in CreateInput, staged blob.Info) 
 }
 
 // accept returns the members of the future document.
-func accept(ctx context.Context, c *app.Call, n *New, staged blob.Info) (*Fields, error) {
+func accept(ctx context.Context, c *op.Call, n *New, staged blob.Info) (*Fields, error) {
 	s, found, err := upload.Find(ctx, c, n.UploadID)
 	if err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func consumed(operation string) *fault.Text {
 }
 
 // eraseRest deletes a document's file, the words of its content and its pictures.
-func eraseRest(ctx context.Context, c *app.Call, name string) error {
+func eraseRest(ctx context.Context, c *op.Call, name string) error {
 	if v := c.Services.Files.Viewer; v != nil {
 		v.Forget(Kept(c.Actor.Org(), name))
 	}
@@ -220,7 +220,7 @@ func (f *Fields) Normalize() {
 }
 
 // Wrong checks the name.
-func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {
+func (f *Fields) Wrong(_ *op.Services, sent op.Sent) []fault.Field {
 	if !sent.Fit("name") {
 		return nil
 	}
@@ -249,7 +249,7 @@ func (f *Fields) Words() *search.Document {
 // WithContent returns the ids of the named documents whose content fits. Each other
 // document gives an empty text. fits gets the words of the content as search.Document
 // writes them. The caller sees the documents.
-func WithContent(ctx context.Context, c *app.Call, names []string, fits func(words string) bool) (list []string, err error) {
+func WithContent(ctx context.Context, c *op.Call, names []string, fits func(words string) bool) (list []string, err error) {
 	if len(names) == 0 {
 		return nil, nil
 	}

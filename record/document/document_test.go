@@ -12,7 +12,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/record"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -103,7 +103,7 @@ func TestLife(t *testing.T) {
 				t.Errorf("after it was renamed %s finds %d documents", q, len(data))
 			}
 		}
-		c.Inside(func(ctx context.Context, call *app.Call) error { // the job acts for the call
+		c.Inside(func(ctx context.Context, call *op.Call) error { // the job acts for the call
 			history, err := record.History(ctx, call, record.HistoryInput{ID: id})
 			if err == nil && (len(history.Data) != 2 || !slices.Equal(history.Data[0].Members, []string{"name"})) {
 				t.Errorf("%+v", history)

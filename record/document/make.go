@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/extract"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -92,7 +92,7 @@ type Maker struct {
 	// Budget is how much processor time reading texts may take for one
 	// organization in an hour; 0 is unlimited.
 	Budget   time.Duration
-	Families []app.Family
+	Families []op.Family
 	Logger   *slog.Logger
 	// Ended, if set, is called for each operation that ended, with the status
 	// succeeded or its problem code, and the time since the call.
@@ -319,12 +319,12 @@ func (w *work) failIn(ctx context.Context, tx db.Tx, why *fault.Fault) error {
 }
 
 // call returns the Call for the principal that began the operation.
-func (w *work) call(ctx context.Context, tx db.Tx) (*app.Call, error) {
+func (w *work) call(ctx context.Context, tx db.Tx) (*op.Call, error) {
 	actor, err := access.ActorFor(ctx, tx, w.job.Organization, w.operation.Principal)
 	if err != nil {
 		return nil, err
 	}
-	return &app.Call{Actor: actor, Tx: tx, Now: clock.Now(w.Clock), RequestID: w.operation.Request, Door: w.Door, Credential: w.Credential, Span: trace.Of(ctx), Services: &app.Services{Families: w.Families}}, nil
+	return &op.Call{Actor: actor, Tx: tx, Now: clock.Now(w.Clock), RequestID: w.operation.Request, Door: w.Door, Credential: w.Credential, Span: trace.Of(ctx), Services: &op.Services{Families: w.Families}}, nil
 }
 
 // scannerBackoff is the pause of a job while the scanner is away.

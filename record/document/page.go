@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/extract"
 	"kartei/kit/fault"
 	"kartei/record/search"
@@ -86,7 +86,7 @@ func (in *PageInput) sheet() extract.Sheet {
 
 // DrawPage draws the page, if the caller sees the document. It takes a moment,
 // so it happens before the transaction.
-func DrawPage(ctx context.Context, c *app.Call, in PageInput) (*extract.Page, error) {
+func DrawPage(ctx context.Context, c *op.Call, in PageInput) (*extract.Page, error) {
 	if wrong := in.wrong(); len(wrong) > 0 {
 		return nil, fault.Invalid(wrong...)
 	}
@@ -99,7 +99,7 @@ func DrawPage(ctx context.Context, c *app.Call, in PageInput) (*extract.Page, er
 }
 
 // GetPage returns a page of a document with the places of hits.
-func GetPage(ctx context.Context, c *app.Call, in PageInput, drawn *extract.Page) (Page, error) {
+func GetPage(ctx context.Context, c *op.Call, in PageInput, drawn *extract.Page) (Page, error) {
 	if _, err := seen(ctx, c, in.ID); err != nil { // since the drawing began
 		return Page{}, err
 	}
@@ -117,7 +117,7 @@ func GetPage(ctx context.Context, c *app.Call, in PageInput, drawn *extract.Page
 }
 
 // visibleFile returns the file of a document that the caller sees.
-func visibleFile(ctx context.Context, c *app.Call, name string) (f extract.File, err error) {
+func visibleFile(ctx context.Context, c *op.Call, name string) (f extract.File, err error) {
 	store := c.Services.Files.Store
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
 		reading := *c
@@ -134,7 +134,7 @@ func visibleFile(ctx context.Context, c *app.Call, name string) (f extract.File,
 }
 
 // seen returns a document that the caller sees.
-func seen(ctx context.Context, c *app.Call, name string) (*Fields, error) {
+func seen(ctx context.Context, c *op.Call, name string) (*Fields, error) {
 	if err := mayRead(c); err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func seen(ctx context.Context, c *app.Call, name string) (*Fields, error) {
 }
 
 // mayRead checks the caller's right to read documents.
-func mayRead(c *app.Call) error {
+func mayRead(c *op.Call) error {
 	if !c.Actor.May(Documents.ReadScope()) {
 		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &mayNotRead}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/extract"
 	"kartei/kit/fault"
 	"kartei/record/search"
@@ -49,7 +49,7 @@ func (DocumentText) Records() int { return 1 }
 
 // ReadText reads the text of the document, if the caller sees it. It takes a
 // moment, so it happens before the transaction.
-func ReadText(ctx context.Context, c *app.Call, in TextInput) (*extract.Text, error) {
+func ReadText(ctx context.Context, c *op.Call, in TextInput) (*extract.Text, error) {
 	if in.Part < 0 || in.Part > maxPages {
 		return nil, fault.Invalid(fault.Field{Name: "part", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: maxPages}})
 	}
@@ -62,7 +62,7 @@ func ReadText(ctx context.Context, c *app.Call, in TextInput) (*extract.Text, er
 }
 
 // GetText returns a part of the text of a document with its hits.
-func GetText(ctx context.Context, c *app.Call, in TextInput, text *extract.Text) (DocumentText, error) {
+func GetText(ctx context.Context, c *op.Call, in TextInput, text *extract.Text) (DocumentText, error) {
 	f, err := seen(ctx, c, in.ID)
 	if err != nil {
 		return DocumentText{}, err

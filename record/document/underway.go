@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/record/operation"
 
 	"github.com/go-json-experiment/json"
@@ -34,7 +34,7 @@ const (
 
 // ListUnderway returns the caller's files that are being checked and read, and those
 // that were refused in the last hour. The newest comes first.
-func ListUnderway(ctx context.Context, c *app.Call, _ app.None) (UnderwayList, error) {
+func ListUnderway(ctx context.Context, c *op.Call, _ op.None) (UnderwayList, error) {
 	out := UnderwayList{Data: []Underway{}}
 	list, err := operation.ListUnderway(ctx, c, "documents.create", c.Now.Add(-refusedFor), mostUnderway)
 	if err != nil {

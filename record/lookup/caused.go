@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/event"
 	"kartei/integration/requestlog"
 	"kartei/people/settings"
@@ -22,7 +22,7 @@ type CausedOutput struct {
 
 // ListCaused returns the events of a call that the caller may see in the request log, in
 // the environment in which the caller acts.
-func ListCaused(ctx context.Context, c *app.Call, in CausedInput, none struct{}) (CausedOutput, error) {
+func ListCaused(ctx context.Context, c *op.Call, in CausedInput, none struct{}) (CausedOutput, error) {
 	out := CausedOutput{Data: []event.Caused{}}
 	found, err := settings.ListRequests(ctx, c, requestlog.QueryInput{Request: in.Request}, none)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/people/audit"
 	"kartei/record"
@@ -49,7 +49,7 @@ type Export struct {
 
 // BeginExport decides whether a list may leave as a file, and notes it in the audit
 // log. The records are read page by page afterwards, with the rights of the lists.
-func BeginExport(ctx context.Context, c *app.Call, in ExportInput) (out Export, err error) {
+func BeginExport(ctx context.Context, c *op.Call, in ExportInput) (out Export, err error) {
 	if in.Family != contact.Contacts.Plural && in.Family != company.Companies.Plural {
 		return out, fault.Invalid(fault.Field{Name: "family", Code: fault.NotInEnum, Limit: []string{contact.Contacts.Plural, company.Companies.Plural}})
 	}
@@ -80,7 +80,7 @@ var exportWords = []string{"records.export", "records.exportContact"}
 // CheckSize refuses an export with too many records. If a person takes out many records within
 // a day, the export gives access, and needs a recent sign-in. What is exported has the id that
 // about names.
-func CheckSize(ctx context.Context, c *app.Call, organization int64, about string, records int64, tooMany *fault.Text) error {
+func CheckSize(ctx context.Context, c *op.Call, organization int64, about string, records int64, tooMany *fault.Text) error {
 	by := c.Actor.Credential()
 	if records > mostExported {
 		return &fault.Fault{Code: fault.PayloadTooLarge, Detail: tooMany}
@@ -95,12 +95,12 @@ func CheckSize(ctx context.Context, c *app.Call, organization int64, about strin
 	if c.Now >= by.FreshUntil {
 		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NotFresh), Detail: &confirmFirst}
 	}
-	return c.Gives(ctx, app.Gain{Word: app.ListExported, ID: about, Organization: organization, Principal: c.Actor.PrincipalID()})
+	return c.Gives(ctx, op.Gain{Word: op.ListExported, ID: about, Organization: organization, Principal: c.Actor.PrincipalID()})
 }
 
 // exported returns how many records the caller took out within the last 24 hours, by the audit
 // log. Two exports at the same moment do not see each other.
-func exported(ctx context.Context, c *app.Call, organization int64) (all int64, err error) {
+func exported(ctx context.Context, c *op.Call, organization int64) (all int64, err error) {
 	for _, word := range exportWords {
 		lines, err := audit.Query(ctx, c.Tx, map[int64]string{organization: ""},
 			audit.Filter{Who: c.Actor.PrincipalID(), Word: word, Since: c.Now.Add(-24 * time.Hour), Limit: counted})
@@ -122,7 +122,7 @@ func exported(ctx context.Context, c *app.Call, organization int64) (all int64, 
 }
 
 // count counts the records of an export.
-func (in *ExportInput) count(ctx context.Context, c *app.Call) (int64, error) {
+func (in *ExportInput) count(ctx context.Context, c *op.Call) (int64, error) {
 	if in.Family == contact.Contacts.Plural {
 		return countList(in, func(of record.CountInput, filters contact.Filters) (record.Count, error) {
 			return contact.Count(ctx, c, contact.CountInput{CountInput: of, Filters: filters})

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -80,7 +80,7 @@ func (f Found) Records() int {
 
 // Prepare writes waiting entries of the request log if the text has a Request-Id, so
 // that the call of a moment ago is found. It needs no transaction.
-func Prepare(ctx context.Context, c *app.Call, in FindInput) (struct{}, error) {
+func Prepare(ctx context.Context, c *op.Call, in FindInput) (struct{}, error) {
 	if strings.HasPrefix(idIn(in.Q), id.Request) {
 		return settings.FlushRequests(ctx, c, in)
 	}
@@ -89,7 +89,7 @@ func Prepare(ctx context.Context, c *app.Call, in FindInput) (struct{}, error) {
 
 // Find finds what a text names in all families that the caller may read, as far as
 // the caller sees it.
-func Find(ctx context.Context, c *app.Call, in FindInput, _ struct{}) (Found, error) {
+func Find(ctx context.Context, c *op.Call, in FindInput, _ struct{}) (Found, error) {
 	limit, err := in.check()
 	if err != nil {
 		return Found{}, err
@@ -197,7 +197,7 @@ func narrow(q string) (text, family string) {
 
 // finder is one call of Find.
 type finder struct {
-	*app.Call
+	*op.Call
 	q        string
 	readings []search.Query
 	limit    int
@@ -324,7 +324,7 @@ func (f *finder) finish(ctx context.Context, out *Found) error {
 
 // titlesFor returns the titles of the records that members of hits name, by their
 // ids, as far as the caller may read them.
-func titlesFor(ctx context.Context, c *app.Call, drafts []*draft) (map[string]string, error) {
+func titlesFor(ctx context.Context, c *op.Call, drafts []*draft) (map[string]string, error) {
 	titles, missing := map[string]string{}, map[string][]string{}
 	for _, d := range drafts {
 		titles[d.ID] = d.Title

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	phones "kartei/kit/phone"
 	"kartei/record"
@@ -60,9 +60,9 @@ type Fact struct {
 
 // family is a family of records as this package shows it.
 type family struct {
-	app.Family
-	searcher func(context.Context, *app.Call) (*search.Reader, error)
-	look     func(context.Context, *app.Call, []string) ([]*draft, error)
+	op.Family
+	searcher func(context.Context, *op.Call) (*search.Reader, error)
+	look     func(context.Context, *op.Call, []string) ([]*draft, error)
 }
 
 // families are all families, in the order of an answer.
@@ -77,7 +77,7 @@ func familyOf[T, F any, P interface {
 	*F
 	record.Fields
 }](k *record.Collection[T, F, P], describe func(*draft, P)) family {
-	return family{k.Family, k.Searcher, func(ctx context.Context, c *app.Call, names []string) ([]*draft, error) {
+	return family{k.Family, k.Searcher, func(ctx context.Context, c *op.Call, names []string) ([]*draft, error) {
 		seen, err := k.Look(ctx, c, names)
 		list := make([]*draft, 0, len(seen))
 		for _, s := range seen {
@@ -90,7 +90,7 @@ func familyOf[T, F any, P interface {
 }
 
 // allowed returns the families that the caller may read.
-func allowed(c *app.Call) (list []family) {
+func allowed(c *op.Call) (list []family) {
 	for _, f := range families {
 		if c.Actor.May(f.ReadScope()) {
 			list = append(list, f)

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record/search"
@@ -72,7 +72,7 @@ func readOpenings(ctx context.Context, tx db.Tx, organization int64, principal s
 
 // store stores the list of the caller for an organization: the own one, or the
 // sandbox beside it.
-func (o *openings) store(ctx context.Context, c *app.Call, organization int64) error {
+func (o *openings) store(ctx context.Context, c *op.Call, organization int64) error {
 	text, err := json.Marshal(append([]opening{}, o.records...))
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (Recents) Records() int { return 1 }
 
 // Recent returns the records that the caller opened lately, the last first. Those that
 // the caller no longer sees are left out.
-func Recent(ctx context.Context, c *app.Call, in RecentInput) (Recents, error) {
+func Recent(ctx context.Context, c *op.Call, in RecentInput) (Recents, error) {
 	if in.Limit < 0 || in.Limit > mostRecent {
 		return Recents{}, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: mostRecent}})
 	}
@@ -127,7 +127,7 @@ func Recent(ctx context.Context, c *app.Call, in RecentInput) (Recents, error) {
 }
 
 // look reads the records of the list that the caller may see, by their ids.
-func (o *openings) look(ctx context.Context, c *app.Call) (map[string]*draft, error) {
+func (o *openings) look(ctx context.Context, c *op.Call) (map[string]*draft, error) {
 	byID := map[string]*draft{}
 	for _, f := range allowed(c) {
 		var ids []string
@@ -154,31 +154,31 @@ type OpenedInput struct {
 }
 
 // Opened puts a record at the head of those that the caller opened.
-func Opened(ctx context.Context, c *app.Call, in OpenedInput) (app.Nothing, error) {
+func Opened(ctx context.Context, c *op.Call, in OpenedInput) (op.Nothing, error) {
 	f := familyOfID(in.ID)
 	if f == nil || !c.Actor.May(f.ReadScope()) {
-		return app.Nothing{}, fault.New(fault.NotFound)
+		return op.Nothing{}, fault.New(fault.NotFound)
 	}
 	seen, err := f.look(ctx, c, []string{in.ID})
 	if err == nil && len(seen) == 0 {
 		err = fault.New(fault.NotFound)
 	}
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	o, err := readOpenings(ctx, c.Tx, c.Actor.Org(), c.Actor.PrincipalID())
 	if err != nil || o.off || len(o.records) > 0 && o.records[0].ID == in.ID {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	o.records = slices.DeleteFunc(o.records, func(x opening) bool { return x.ID == in.ID })
 	o.records = slices.Insert(o.records, 0, opening{f.Object, in.ID, seen[0].CreatedAt})
 	o.records = o.records[:min(len(o.records), mostRecent)]
-	return app.Nothing{}, o.store(ctx, c, c.Actor.Org())
+	return op.Nothing{}, o.store(ctx, c, c.Actor.Org())
 }
 
 // Remember switches the list of the caller on or off, in the organization and its
 // sandbox. Off also empties it. The profile of a person has the switch.
-func Remember(ctx context.Context, c *app.Call, on bool) error {
+func Remember(ctx context.Context, c *op.Call, on bool) error {
 	here, err := access.OrganizationIn(ctx, c.Tx, c.Actor.Organization().ID)
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/record/search"
 )
@@ -56,7 +56,7 @@ func (Similar) Records() int { return 1 }
 
 // FindSimilar finds the records with the name, address or number of a form, as far as
 // the caller sees them: those with most in common first.
-func FindSimilar(ctx context.Context, c *app.Call, in SimilarInput) (Similar, error) {
+func FindSimilar(ctx context.Context, c *op.Call, in SimilarInput) (Similar, error) {
 	out := Similar{Data: []Like{}}
 	if err := in.check(); err != nil {
 		return out, err

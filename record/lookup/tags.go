@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/record/company"
 	"kartei/record/contact"
@@ -26,14 +26,14 @@ type TagList struct {
 }
 
 // usedTags finds the tags of each family.
-var usedTags = map[string]func(context.Context, *app.Call, string) ([]string, error){
+var usedTags = map[string]func(context.Context, *op.Call, string) ([]string, error){
 	contact.Contacts.Plural: contact.Contacts.UsedTags, company.Companies.Plural: company.Companies.UsedTags,
 	task.Tasks.Plural: task.Tasks.UsedTags, document.Documents.Plural: document.Documents.UsedTags,
 }
 
 // Tags returns the tags that records of a family have, in their order: at most eight.
 // Tags that only private records have are left out.
-func Tags(ctx context.Context, c *app.Call, in TagsInput) (TagList, error) {
+func Tags(ctx context.Context, c *op.Call, in TagsInput) (TagList, error) {
 	find := usedTags[in.Family]
 	if find == nil {
 		return TagList{}, fault.Invalid(fault.Field{Name: "family", Code: fault.NotInEnum})

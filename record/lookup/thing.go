@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/event"
 	"kartei/integration/requestlog"
 	"kartei/integration/webhook"
@@ -58,7 +58,7 @@ func familyOfID(name string) *family {
 }
 
 // byID adds the record or the thing with an id, if the caller may see it.
-func (out *Found) byID(ctx context.Context, c *app.Call, name string) error {
+func (out *Found) byID(ctx context.Context, c *op.Call, name string) error {
 	f := familyOfID(name)
 	if f == nil {
 		thing, err := things[name[:4]](ctx, c, name)
@@ -91,10 +91,10 @@ func (out *Found) byID(ctx context.Context, c *app.Call, name string) error {
 // things holds a function for each kind of thing that is no record, by the prefix of its
 // ids. The function finds the thing if the caller may open its page, and returns the zero
 // Thing otherwise.
-var things map[string]func(context.Context, *app.Call, string) (Thing, error)
+var things map[string]func(context.Context, *op.Call, string) (Thing, error)
 
 func init() {
-	things = map[string]func(context.Context, *app.Call, string) (Thing, error){
+	things = map[string]func(context.Context, *op.Call, string) (Thing, error){
 		id.Request:         findRequest,
 		id.Event:           findEvent,
 		id.Operation:       findOperation,
@@ -108,7 +108,7 @@ func init() {
 
 // findRequest finds a call that the request log shows the caller. That of a refused key
 // names no principal.
-func findRequest(ctx context.Context, c *app.Call, name string) (Thing, error) {
+func findRequest(ctx context.Context, c *op.Call, name string) (Thing, error) {
 	found, err := settings.ListRequests(ctx, c, requestlog.QueryInput{Request: name}, struct{}{})
 	for _, l := range found.Data {
 		if l.RequestID == name {
@@ -118,32 +118,32 @@ func findRequest(ctx context.Context, c *app.Call, name string) (Thing, error) {
 	return Thing{}, err
 }
 
-func findEvent(ctx context.Context, c *app.Call, name string) (Thing, error) {
-	e, err := event.Get(ctx, c, app.ByID{ID: name})
+func findEvent(ctx context.Context, c *op.Call, name string) (Thing, error) {
+	e, err := event.Get(ctx, c, op.ByID{ID: name})
 	return Thing{Object: "event", Title: e.Type}, err
 }
 
-func findOperation(ctx context.Context, c *app.Call, name string) (Thing, error) {
-	o, err := operation.Get(ctx, c, app.ByID{ID: name})
+func findOperation(ctx context.Context, c *op.Call, name string) (Thing, error) {
+	o, err := operation.Get(ctx, c, op.ByID{ID: name})
 	return Thing{Object: "operation", Title: o.Type + " " + string(o.Status)}, err
 }
 
-func findEndpoint(ctx context.Context, c *app.Call, name string) (Thing, error) {
+func findEndpoint(ctx context.Context, c *op.Call, name string) (Thing, error) {
 	e, err := webhook.GetInfo(ctx, c, webhook.GetInput{One: webhook.One{ID: name}})
 	return Thing{Object: "webhookEndpoint", Title: e.Name}, err
 }
 
-func findDelivery(ctx context.Context, c *app.Call, name string) (Thing, error) {
+func findDelivery(ctx context.Context, c *op.Call, name string) (Thing, error) {
 	endpoint, title, err := webhook.AttemptOf(ctx, c, name)
 	return Thing{Object: "delivery", Title: title, Of: endpoint}, err
 }
 
-func findKey(ctx context.Context, c *app.Call, name string) (Thing, error) {
+func findKey(ctx context.Context, c *op.Call, name string) (Thing, error) {
 	k, err := settings.GetKey(ctx, c, access.ByID{ID: name})
 	return Thing{Object: "key", Title: k.Name}, err
 }
 
-func findPrincipal(ctx context.Context, c *app.Call, name string) (Thing, error) {
+func findPrincipal(ctx context.Context, c *op.Call, name string) (Thing, error) {
 	found, err := settings.ResolveNames(ctx, c, settings.NamesInput{IDs: []string{name}})
 	if err != nil || len(found.Data) == 0 {
 		return Thing{}, err

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 )
 
@@ -30,7 +30,7 @@ type TitlesOf struct {
 
 // Titles returns the titles of the named records that the caller sees. Others are
 // left out.
-func Titles(ctx context.Context, c *app.Call, in TitlesInput) (TitlesOf, error) {
+func Titles(ctx context.Context, c *op.Call, in TitlesInput) (TitlesOf, error) {
 	if len(in.IDs) > mostTitles {
 		return TitlesOf{}, fault.Invalid(fault.Field{Name: "ids", Code: fault.TooLong, Limit: fault.Items(mostTitles)})
 	}

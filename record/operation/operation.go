@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"time"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/event"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -75,7 +75,7 @@ func (Accepted) Accepted() {}
 
 // Begin inserts an operation of the caller, in the transaction of the current
 // call. input is stored as JSON for Read.
-func Begin(c *app.Call, kind string, input any) (Accepted, error) {
+func Begin(c *op.Call, kind string, input any) (Accepted, error) {
 	encoded, err := json.Marshal(input)
 	if err != nil {
 		return Accepted{}, err
@@ -90,7 +90,7 @@ func Begin(c *app.Call, kind string, input any) (Accepted, error) {
 var null = jsontext.Value("null")
 
 // Get returns an operation. Only the principal that began it finds it.
-func Get(ctx context.Context, c *app.Call, in app.ByID) (Operation, error) {
+func Get(ctx context.Context, c *op.Call, in op.ByID) (Operation, error) {
 	if !id.Valid(id.Operation, in.ID) {
 		return Operation{}, fault.New(fault.NotFound)
 	}
@@ -104,7 +104,7 @@ func Get(ctx context.Context, c *app.Call, in app.ByID) (Operation, error) {
 const columns = `select id, type, status, progress, result_object, result_id, error, request, created_at, started_at, finished_at, input from operations`
 
 // scan reads a row of columns: an operation, and its input.
-func scan(c *app.Call, row db.Row) (o Operation, input string, err error) {
+func scan(c *op.Call, row db.Row) (o Operation, input string, err error) {
 	o.Object, o.Error = "operation", null
 	var object, name, failure, request string
 	var started, finished clock.Micros
@@ -145,7 +145,7 @@ const underway = columns + ` where organization = $1 and principal = $2 and type
 
 // ListUnderway returns operations of the caller, the newest first: those that have not
 // ended, and those that have failed since a time.
-func ListUnderway(ctx context.Context, c *app.Call, kind string, failedSince clock.Micros, limit int) (list []Underway, err error) {
+func ListUnderway(ctx context.Context, c *op.Call, kind string, failedSince clock.Micros, limit int) (list []Underway, err error) {
 	rows, err := c.Tx.Query(ctx, underway, c.Actor.Org(), c.Actor.PrincipalID(), kind, failedSince, limit)
 	if err != nil {
 		return nil, err
@@ -195,13 +195,13 @@ func Progress(tx db.Tx, organization int64, name string, now clock.Micros, perce
 }
 
 // Succeed ends an operation with its result and its event.
-func Succeed(ctx context.Context, c *app.Call, name string, made Result) error {
+func Succeed(ctx context.Context, c *op.Call, name string, made Result) error {
 	return end(ctx, c, name, Succeeded, made, "", "")
 }
 
 // Fail ends an operation with a fault and its event. rest is what stays of its input:
 // what its principal needs to know it again.
-func Fail(ctx context.Context, c *app.Call, name string, why *fault.Fault, rest string) error {
+func Fail(ctx context.Context, c *op.Call, name string, why *fault.Fault, rest string) error {
 	failure, err := encode(why)
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func Fail(ctx context.Context, c *app.Call, name string, why *fault.Fault, rest 
 }
 
 // end takes a tick of its own, since no two events share one.
-func end(ctx context.Context, c *app.Call, name string, status Status, made Result, failure, rest string) error {
+func end(ctx context.Context, c *op.Call, name string, status Status, made Result, failure, rest string) error {
 	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
 	if err != nil {
 		return err

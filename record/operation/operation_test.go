@@ -8,7 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -29,7 +29,7 @@ func each(t *testing.T, f func(*testing.T, *apitest.Office)) {
 }
 
 // as calls a function in a transaction of the client's principal.
-func as(t *testing.T, c *apitest.Client, do func(*app.Call) error) {
+func as(t *testing.T, c *apitest.Client, do func(*op.Call) error) {
 	t.Helper()
 	err := c.DB.Write(t.Context(), func(tx db.Tx) error {
 		var organization int64
@@ -40,7 +40,7 @@ func as(t *testing.T, c *apitest.Client, do func(*app.Call) error) {
 		if err != nil {
 			return err
 		}
-		return do(&app.Call{Actor: actor, Tx: tx, Now: clock.Now(c.Clock), Services: &app.Services{Families: api.Families}, RequestID: request})
+		return do(&op.Call{Actor: actor, Tx: tx, Now: clock.Now(c.Clock), Services: &op.Services{Families: api.Families}, RequestID: request})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func as(t *testing.T, c *apitest.Client, do func(*app.Call) error) {
 
 func begin(t *testing.T, c *apitest.Client) (name string) {
 	t.Helper()
-	as(t, c, func(call *app.Call) error {
+	as(t, c, func(call *op.Call) error {
 		o, err := operation.Begin(call, "documents.create", map[string]string{"file": "a.txt"})
 		name = o.ID
 		return err
@@ -76,7 +76,7 @@ func TestProgress(t *testing.T) {
 		var first any
 		for _, s := range []struct{ percent, want int }{{0, 0}, {40, 40}, {10, 40}, {0, 40}, {70, 70}, {70, 70}, {69, 70}} {
 			o.Clock.Advance(time.Second)
-			as(t, c, func(call *app.Call) error {
+			as(t, c, func(call *op.Call) error {
 				operation.Progress(call.Tx, call.Actor.Org(), name, call.Now, int64(s.percent))
 				return nil
 			})
@@ -91,10 +91,10 @@ func TestProgress(t *testing.T) {
 				t.Errorf("it began at %v, then at %v", first, started)
 			}
 		}
-		as(t, c, func(call *app.Call) error {
+		as(t, c, func(call *op.Call) error {
 			return operation.Succeed(t.Context(), call, name, operation.Result{Object: "document", ID: id.New(id.Document)})
 		})
-		as(t, c, func(call *app.Call) error {
+		as(t, c, func(call *op.Call) error {
 			operation.Progress(call.Tx, call.Actor.Org(), name, call.Now, 50)
 			return nil
 		})
@@ -112,7 +112,7 @@ func TestFailure(t *testing.T) {
 		c, colleague := o.As(access.Member), o.As(access.Admin)
 		name := begin(t, c)
 		read := func() (w operation.Work, input map[string]string) {
-			as(t, c, func(call *app.Call) (err error) {
+			as(t, c, func(call *op.Call) (err error) {
 				w, err = operation.Read(context.Background(), call.Tx, call.Actor.Org(), name, &input)
 				return err
 			})
@@ -121,7 +121,7 @@ func TestFailure(t *testing.T) {
 		if w, input := read(); w.Ended() || w.Principal != c.Principal || input["file"] != "a.txt" {
 			t.Errorf("%+v %v", w, input)
 		}
-		as(t, c, func(call *app.Call) error {
+		as(t, c, func(call *op.Call) error {
 			return operation.Fail(t.Context(), call, name, &fault.Fault{Code: fault.UploadRejected, Detail: &fault.Text{DE: "Schadsoftware", EN: "Malware"}}, "")
 		})
 		for language, want := range map[string]string{"de": "Schadsoftware", "en": "Malware"} {

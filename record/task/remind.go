@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/people/notify"
@@ -85,7 +85,7 @@ const (
 
 // expectReminder keeps when to tell the assignee of a task, with each revision that
 // changes it. A due date that is past when it is set reminds nobody.
-func expectReminder(c *app.Call, id string, before, after *Fields) {
+func expectReminder(c *op.Call, id string, before, after *Fields) {
 	if after.Status != Open || after.DueAt == nil || after.AssigneeID == nil || c.Actor.Organization().Sandbox {
 		return
 	}
@@ -102,7 +102,7 @@ func expectReminder(c *app.Call, id string, before, after *Fields) {
 }
 
 // forgetReminder deletes what a task has besides its row.
-func forgetReminder(_ context.Context, c *app.Call, id string) error {
+func forgetReminder(_ context.Context, c *op.Call, id string) error {
 	c.Tx.Queue(dropReminder, c.Actor.Org(), id)
 	return nil
 }

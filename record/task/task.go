@@ -4,7 +4,7 @@ package task
 import (
 	"context"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -77,7 +77,7 @@ type CountInput struct {
 }
 
 // Tasks is the family.
-var Tasks = record.NewCollection[Task, Fields](app.Family{
+var Tasks = record.NewCollection[Task, Fields](op.Family{
 	Object: "task",
 	Prefix: id.Task,
 	Plural: "tasks",
@@ -89,23 +89,23 @@ var Tasks = record.NewCollection[Task, Fields](app.Family{
 var urgency = map[Priority]string{"high": "0", Normal: "1", "low": "2"}
 
 // List returns a page of the visible tasks, or of those that match a search.
-func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Task], error) {
+func List(ctx context.Context, c *op.Call, in ListInput) (record.Page[Task], error) {
 	return Tasks.List(ctx, c, in.ListInput, &in.Filters)
 }
 
 // Count counts the visible tasks up to the cap.
-func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error) {
+func Count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error) {
 	return Tasks.Count(ctx, c, in.CountInput, &in.Filters)
 }
 
 // Create creates a task.
-func Create(ctx context.Context, c *app.Call, in CreateInput) (record.Created[Task], error) {
+func Create(ctx context.Context, c *op.Call, in CreateInput) (record.Created[Task], error) {
 	return Tasks.Create(ctx, c, &in.Fields)
 }
 
 // Complete marks a task as done by the caller at this time. A completed task
 // does not change. Complete honours If-Match.
-func Complete(ctx context.Context, c *app.Call, in app.ByID) (record.Answer[Task], error) {
+func Complete(ctx context.Context, c *op.Call, in op.ByID) (record.Answer[Task], error) {
 	return Tasks.Act(ctx, c, in.ID, "completed", func(f *Fields) error {
 		if f.Status != Completed {
 			by, at := c.Actor.PrincipalID(), c.Now
@@ -129,7 +129,7 @@ func (f *Fields) Normalize() {
 }
 
 // Wrong reports a new task that is completed already.
-func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {
+func (f *Fields) Wrong(_ *op.Services, sent op.Sent) []fault.Field {
 	if sent.New && sent.Fit("status") && f.Status == Completed {
 		return []fault.Field{completed}
 	}

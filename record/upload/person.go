@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/extract"
 	"kartei/kit/fault"
 	"kartei/store/blob"
@@ -30,7 +30,7 @@ type Kind struct {
 }
 
 // GetTerms returns which files are taken.
-func GetTerms(_ context.Context, c *app.Call, _ struct{}) (Terms, error) {
+func GetTerms(_ context.Context, c *op.Call, _ struct{}) (Terms, error) {
 	t := Terms{MaxSize: c.Services.Files.MaxSize, Kinds: []Kind{}}
 	for _, name := range c.Services.Files.Types {
 		t.Kinds = append(t.Kinds, Kind{name, extract.Endings(name)})
@@ -61,7 +61,7 @@ func (t *Ticket) Granted() blob.Upload {
 
 // GetTicket returns what the caller may send for a session of their own. Whether
 // they may upload at all is asked when the bytes come.
-func GetTicket(ctx context.Context, c *app.Call, in access.ByID) (Ticket, error) {
+func GetTicket(ctx context.Context, c *op.Call, in access.ByID) (Ticket, error) {
 	s, found, err := Find(ctx, c, in.ID)
 	if err != nil {
 		return Ticket{}, err

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -71,7 +71,7 @@ func (Created) New() {}
 func (Created) Type() reflect.Type { return reflect.TypeFor[Upload]() }
 
 // EntityTag returns the tag of the only revision.
-func (Created) EntityTag() string { return app.Tag(1) }
+func (Created) EntityTag() string { return op.Tag(1) }
 
 // Secret marks the response as secret: the address is signed.
 func (Created) Secret() {}
@@ -85,10 +85,10 @@ type Opened struct {
 // Prefetch checks the input and asks the store for the address of the file. The
 // store may have to fetch credentials for that, so Prefetch runs before the
 // transaction: only the caller waits.
-func Prefetch(ctx context.Context, c *app.Call, in CreateInput) (Opened, error) {
+func Prefetch(ctx context.Context, c *op.Call, in CreateInput) (Opened, error) {
 	f := in.Fields
 	f.FileName = record.Clean(f.FileName)
-	kind, wrong := check(&f, &c.Services.Files, app.Sent{})
+	kind, wrong := check(&f, &c.Services.Files, op.Sent{})
 	if len(wrong) > 0 {
 		return Opened{}, fault.Invalid(wrong...)
 	}
@@ -110,7 +110,7 @@ func Prefetch(ctx context.Context, c *app.Call, in CreateInput) (Opened, error) 
 }
 
 // Create opens a session.
-func Create(ctx context.Context, c *app.Call, in CreateInput, o Opened) (Created, error) {
+func Create(ctx context.Context, c *op.Call, in CreateInput, o Opened) (Created, error) {
 	if err := room(ctx, c, in.Fields.Size); err != nil {
 		return Created{}, err
 	}
@@ -131,7 +131,7 @@ const maxOpen = 10_000
 // stops the uploads of the others. A caller always has room for one file. Announced
 // bytes count, since Kartei does not see what a bucket receives. Concurrent calls may
 // exceed the limit by the bytes that they announce.
-func room(ctx context.Context, c *app.Call, size int64) error {
+func room(ctx context.Context, c *op.Call, size int64) error {
 	taken, first, err := announced(ctx, c, selectAnnounced)
 	if err == nil && !taken.fits(size, &c.Services.Files) { // what nobody can send any more counts only until somebody needs the room
 		taken, first, err = announced(ctx, c, selectAnnouncedBy)
@@ -150,7 +150,7 @@ func room(ctx context.Context, c *app.Call, size int64) error {
 // share is what was announced without a document: by all principals, and by the caller.
 type share struct{ open, all, own int64 }
 
-func (s share) fits(size int64, files *app.Files) bool {
+func (s share) fits(size int64, files *op.Files) bool {
 	return s.open < maxOpen && s.all+size <= files.MaxStaged && s.own+size <= max(files.MaxStaged/2, files.MaxSize)
 }
 
@@ -171,7 +171,7 @@ const (
 )
 
 // announced returns what was announced, and when the first of it ends.
-func announced(ctx context.Context, c *app.Call, query string) (s share, first clock.Micros, err error) {
+func announced(ctx context.Context, c *op.Call, query string) (s share, first clock.Micros, err error) {
 	err = c.Tx.QueryRow(ctx, query, c.Actor.Org(), c.Now, maxOpen, c.Actor.PrincipalID()).Scan(&s.open, &s.all, &s.own, &first)
 	return s, first, err
 }
@@ -189,13 +189,13 @@ var (
 
 // Wrong returns the violations in a file's members that the schema does not
 // state.
-func (f *New) Wrong(s *app.Services, sent app.Sent) []fault.Field {
+func (f *New) Wrong(s *op.Services, sent op.Sent) []fault.Field {
 	_, wrong := check(f, &s.Files, sent)
 	return wrong
 }
 
 // check returns the media type without parameters, and the violations.
-func check(f *New, files *app.Files, sent app.Sent) (kind string, wrong []fault.Field) {
+func check(f *New, files *op.Files, sent op.Sent) (kind string, wrong []fault.Field) {
 	if why := NameFault(f.FileName); why != nil && sent.Fit("fileName") {
 		wrong = append(wrong, fault.Field{Name: "fileName", Code: fault.InvalidFormat, Text: why})
 	}
@@ -243,7 +243,7 @@ type Session struct {
 }
 
 // Find reads a session. Only the principal that opened the session finds it.
-func Find(ctx context.Context, c *app.Call, name string) (s Session, found bool, err error) {
+func Find(ctx context.Context, c *op.Call, name string) (s Session, found bool, err error) {
 	if !id.Valid(id.Upload, name) {
 		return s, false, nil
 	}
@@ -259,7 +259,7 @@ func Find(ctx context.Context, c *app.Call, name string) (s Session, found bool,
 // Consume gives a session's file to an operation that makes a document of it.
 // The name and the hash of the file move from the session to the document. Of
 // two concurrent calls one gets db.ErrConflict, and runs again.
-func Consume(ctx context.Context, c *app.Call, name, operation string) error {
+func Consume(ctx context.Context, c *op.Call, name, operation string) error {
 	rows, err := c.Tx.Exec(ctx, `update uploads set operation = $3, file_name = '', sha256 = ''
 		where organization = $1 and id = $2 and operation = '' and ended = false`, c.Actor.Org(), name, operation)
 	if err == nil && rows == 0 {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/extract"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
@@ -95,10 +95,10 @@ type Workshop struct {
 func Working(change func(*Workshop)) Option { return func(o *options) { o.working = change } }
 
 // fileOptions returns the options of the API for files.
-func (o *Office) fileOptions() app.Files {
+func (o *Office) fileOptions() op.Files {
 	viewer := o.extractor().NewViewer()
 	o.Cleanup(viewer.Close)
-	return app.Files{
+	return op.Files{
 		Store: o.blobs(), MaxSize: MaxFile, MaxStaged: MaxStaged, Declared: extract.Allow().Declared, Types: extract.Allow().Names(), Viewer: viewer,
 	}
 }
@@ -133,9 +133,9 @@ func (o *Office) work() {
 	}
 	runner := job.NewRunner(w.DB, o.Clock, slices.Concat(w.Maker.Handlers(), w.Receiver.Handlers(), webhook.Eraser{Clock: o.Clock}.Handlers(),
 		(&webhook.Resender{DB: w.DB, Clock: o.Clock, Families: api.Families}).Handlers(),
-		(&bulk.Worker{DB: w.DB, Clock: o.Clock, Services: &app.Services{Families: api.Families, Settings: app.Settings{Notices: o.Notices()}}}).Handlers(),
-		(&imports.Worker{DB: w.DB, Clock: o.Clock, Secrets: Keys.Vault(imports.SecretsPurpose), Services: &app.Services{Families: api.Families}, Decode: o.API.DecodeBody, Extractor: w.Maker.Extractor}).Handlers(),
-		(&offboarding.Worker{DB: w.DB, Clock: o.Clock, Services: &app.Services{Families: api.Families}}).Handlers()), w.Options)
+		(&bulk.Worker{DB: w.DB, Clock: o.Clock, Services: &op.Services{Families: api.Families, Settings: op.Settings{Notices: o.Notices()}}}).Handlers(),
+		(&imports.Worker{DB: w.DB, Clock: o.Clock, Secrets: Keys.Vault(imports.SecretsPurpose), Services: &op.Services{Families: api.Families}, Decode: o.API.DecodeBody, Extractor: w.Maker.Extractor}).Handlers(),
+		(&offboarding.Worker{DB: w.DB, Clock: o.Clock, Services: &op.Services{Families: api.Families}}).Handlers()), w.Options)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

@@ -6,14 +6,14 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/store/db"
 )
 
 // Inside runs f as the client's principal in one transaction, like a door
 // without API keys. Neither the gate nor scopes are checked.
-func (c *Client) Inside(f func(context.Context, *app.Call) error) {
+func (c *Client) Inside(f func(context.Context, *op.Call) error) {
 	c.Helper()
 	if err := c.Try(f); err != nil {
 		c.Fatal(err)
@@ -21,14 +21,14 @@ func (c *Client) Inside(f func(context.Context, *app.Call) error) {
 }
 
 // Try is like Inside, and returns the error of f.
-func (c *Client) Try(f func(context.Context, *app.Call) error) error {
+func (c *Client) Try(f func(context.Context, *op.Call) error) error {
 	ctx := context.Background()
 	actor, err := c.Directory.Authenticate(ctx, c.Key, access.V1, netip.MustParseAddr("192.0.2.1"))
 	if err == nil {
 		err = c.DB.Write(ctx, func(tx db.Tx) error {
-			return f(ctx, &app.Call{
-				Actor: actor, Tx: tx, Now: clock.Now(c.Clock), IfMatch: app.Precondition{Sent: true, Any: true},
-				Services: &app.Services{Families: api.Families},
+			return f(ctx, &op.Call{
+				Actor: actor, Tx: tx, Now: clock.Now(c.Clock), IfMatch: op.Precondition{Sent: true, Any: true},
+				Services: &op.Services{Families: api.Families},
 			})
 		})
 	}

@@ -21,7 +21,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/door/mcp"
 	"kartei/door/rest"
 	"kartei/extract"
@@ -227,11 +227,11 @@ func (o *Office) open() {
 		Answers:      Keys.Vault(replay.Purpose),
 		DocsBase:     BaseURL,
 		Files:        o.fileOptions(),
-		Webhooks:     app.Webhooks{Secrets: Keys.Vault(webhook.SecretsPurpose)},
+		Webhooks:     op.Webhooks{Secrets: Keys.Vault(webhook.SecretsPurpose)},
 		Imports:      Keys.Vault(imports.SecretsPurpose),
 		SignIn:       o.desk,
-		Applications: app.Applications{Register: true, Documents: o.options.documents, Assistants: true},
-		Settings: app.Settings{
+		Applications: op.Applications{Register: true, Documents: o.options.documents, Assistants: true},
+		Settings: op.Settings{
 			BaseURL: BaseURL, Mails: !o.options.silent,
 			Notices: o.Notices(),
 		},
@@ -334,11 +334,11 @@ func (o *Office) VersionsInUse(in requestlog.VersionsInput) (requestlog.Versions
 	return readLog(o, settings.ListVersions, in)
 }
 
-func readLog[I, O any](o *Office, f func(context.Context, *app.Call, I, struct{}) (O, error), in I) (O, error) {
+func readLog[I, O any](o *Office, f func(context.Context, *op.Call, I, struct{}) (O, error), in I) (O, error) {
 	if err := o.Log.Flush(o.Context()); err != nil {
 		return *new(O), err
 	}
-	return operator.Do(o.Context(), o.Operator, func(ctx context.Context, c *app.Call, in I) (O, error) { return f(ctx, c, in, struct{}{}) }, in)
+	return operator.Do(o.Context(), o.Operator, func(ctx context.Context, c *op.Call, in I) (O, error) { return f(ctx, c, in, struct{}{}) }, in)
 }
 
 // User makes a user of the office, or of another organization, and returns its id.

@@ -16,7 +16,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/door/mcp"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -58,19 +58,19 @@ func (k *keyCall) ofProtocol() bool {
 			return true
 		}
 	}
-	op, _ := k.row()
+	row, _ := k.row()
 	if body := k.body(); len(body) > mostArguments || len(body) > 0 && !jsontext.Value(body).IsValid() {
 		return true
 	}
-	return op != nil && op.HasBody() && !slices.Equal(k.Header["Content-Type"], []string{"application/json"})
+	return row != nil && row.HasBody() && !slices.Equal(k.Header["Content-Type"], []string{"application/json"})
 }
 
 // mostArguments bounds the bytes of arguments, so that the whole request has at most 1 MiB.
 const mostArguments = 1<<20 - 1<<10
 
 func (k *keyCall) toolless() bool {
-	op, _ := k.row()
-	return op == nil || op.Tool() == ""
+	row, _ := k.row()
+	return row == nil || row.Tool() == ""
 }
 
 func (k *keyCall) ofAnotherDoor() bool {
@@ -84,27 +84,27 @@ func (k *keyCall) ofAnotherVersion() bool {
 }
 
 func (k *keyCall) previews() bool {
-	op, _ := k.row()
+	row, _ := k.row()
 	asked := k.Header["Svc-Preview"]
-	return !slices.Equal(asked, []string{"true"}) && (asked != nil || op.Channel.Preview(k.version()))
+	return !slices.Equal(asked, []string{"true"}) && (asked != nil || row.Channel.Preview(k.version()))
 }
 
 func (k *keyCall) keyedByDoor() bool {
-	op, _ := k.row()
+	row, _ := k.row()
 	keys := k.Header["Idempotency-Key"]
-	return len(keys) > 1 || len(keys) == 0 && op.Creates() || len(keys) == 1 && (!op.Idempotent() || !isText(keys[0]))
+	return len(keys) > 1 || len(keys) == 0 && row.Creates() || len(keys) == 1 && (!row.Idempotent() || !isText(keys[0]))
 }
 
 // oneRevision is an If-Match that a revision stands for.
 var oneRevision = regexp.MustCompile(`^"r([1-9][0-9]{0,17})"$`)
 
 func (k *keyCall) tagged() bool {
-	op, _ := k.row()
+	row, _ := k.row()
 	tags := k.Header["If-Match"]
 	switch {
 	case len(tags) == 0:
 		return false
-	case len(tags) > 1 || !op.Preconditional():
+	case len(tags) > 1 || !row.Preconditional():
 		return true
 	case tags[0] == "*":
 		return !k.readRevision()
@@ -135,12 +135,12 @@ func (k *keyCall) readRevision() bool {
 }
 
 func (k *keyCall) notFlat() bool {
-	op, record := k.row()
+	row, record := k.row()
 	body, query := k.body(), k.parameters()
 	switch _, object := membersOf(body); {
-	case !isText(record), query == nil, len(query) > 0 && op.HasBody():
+	case !isText(record), query == nil, len(query) > 0 && row.HasBody():
 		return true
-	case len(body) > 0 && !object, len(body) > 0 != op.HasBody():
+	case len(body) > 0 && !object, len(body) > 0 != row.HasBody():
 		return true
 	}
 	seen := map[string]bool{}
@@ -156,8 +156,8 @@ func (k *keyCall) notFlat() bool {
 // large reports whether a page is larger than any of a tool. If it would be the last page
 // of a tool too, it is the same; only the answer shows that.
 func (k *keyCall) large() bool {
-	op, _ := k.row()
-	if _, pages := parameterOf(op, "limit"); !pages {
+	row, _ := k.row()
+	if _, pages := parameterOf(row, "limit"); !pages {
 		return false
 	}
 	n, err := strconv.Atoi(k.URL.Query().Get("limit"))
@@ -170,18 +170,18 @@ const mostOfTool = 50
 
 // row returns the row that a request calls, and the id that its path names. It is nil if
 // there is none.
-func (k *keyCall) row() (op *api.Operation, record string) {
+func (k *keyCall) row() (row *api.Operation, record string) {
 	for _, template := range []string{k.path, withID(k.path)} {
 		for i := range api.Operations {
-			if op := &api.Operations[i]; op.Method == k.Method && op.Path == template {
+			if row := &api.Operations[i]; row.Method == k.Method && row.Path == template {
 				if template == k.path {
-					return op, ""
+					return row, ""
 				}
 				record, err := url.PathUnescape(strings.Split(k.path, "/")[2])
 				if err != nil {
 					return nil, ""
 				}
-				return op, record
+				return row, record
 			}
 		}
 	}
@@ -226,8 +226,8 @@ type argument struct {
 // arguments returns the arguments that a request has: its id, query, body and headers
 // side by side.
 func (k *keyCall) arguments() (list []argument) {
-	op, record := k.row()
-	if op.Named() {
+	row, record := k.row()
+	if row.Named() {
 		list = append(list, argument{"id", text(record)})
 	}
 	if k.revision != "" {
@@ -238,13 +238,13 @@ func (k *keyCall) arguments() (list []argument) {
 	}
 	limited := false
 	for _, p := range k.parameters() {
-		value := literal(op, p[0], p[1])
+		value := literal(row, p[0], p[1])
 		if limited = limited || p[0] == "limit"; k.cut && p[0] == "limit" {
 			value = jsontext.Value(strconv.Itoa(mostOfTool))
 		}
 		list = append(list, argument{p[0], value})
 	}
-	if f, pages := parameterOf(op, "limit"); pages && !limited { // the door has another default
+	if f, pages := parameterOf(row, "limit"); pages && !limited { // the door has another default
 		list = append(list, argument{"limit", jsontext.Value(f.Tag.Get("default"))})
 	}
 	members, _ := membersOf(k.body())
@@ -272,8 +272,8 @@ func (k *keyCall) parameters() [][2]string {
 
 // literal returns the value of a parameter as an assistant sends it: a number and a truth
 // value without quotes.
-func literal(op *api.Operation, name, value string) jsontext.Value {
-	f, known := parameterOf(op, name)
+func literal(row *api.Operation, name, value string) jsontext.Value {
+	f, known := parameterOf(row, name)
 	switch {
 	case !known || f.Type == reflect.TypeFor[clock.Micros]():
 	case f.Type.Kind() == reflect.Bool && (value == "true" || value == "false"):
@@ -287,8 +287,8 @@ func literal(op *api.Operation, name, value string) jsontext.Value {
 }
 
 // parameterOf returns the field of an operation's input that a query parameter fills.
-func parameterOf(op *api.Operation, name string) (reflect.StructField, bool) {
-	for _, f := range reflect.VisibleFields(op.Run.Input) {
+func parameterOf(row *api.Operation, name string) (reflect.StructField, bool) {
+	for _, f := range reflect.VisibleFields(row.Run.Input) {
 		if f.Tag.Get("query") == name {
 			return f, true
 		}
@@ -380,8 +380,8 @@ func (c *Client) byTool(k *keyCall) *Answer {
 // callTool calls the tool of a request, and returns the answer as REST has it.
 func (c *Client) callTool(k *keyCall) *Answer {
 	c.Helper()
-	op, _ := k.row()
-	r := httptest.NewRequestWithContext(k.Context(), http.MethodPost, BaseURL+mcp.Path, bytes.NewReader(k.rpc(op.Tool())))
+	row, _ := k.row()
+	r := httptest.NewRequestWithContext(k.Context(), http.MethodPost, BaseURL+mcp.Path, bytes.NewReader(k.rpc(row.Tool())))
 	r.RemoteAddr = k.RemoteAddr
 	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {"2025-11-25"}}
 	for _, name := range []string{"Authorization", "Accept-Language", "User-Agent"} {
@@ -397,8 +397,8 @@ func (c *Client) callTool(k *keyCall) *Answer {
 		a.Header.Set("Www-Authenticate", challenge)
 		a.Header.Set("Cache-Control", "private, no-cache") // the door lets nobody store anything
 	} else {
-		a.unwrap(op)
-		a.derive(k, op)
+		a.unwrap(row)
+		a.derive(k, row)
 	}
 	if a.Status >= http.StatusBadRequest { // a problem names the path of the door
 		a.Body = bytes.Replace(a.Body, []byte(`"instance":"`+mcp.Path+`"`), append([]byte(`"instance":`), text(k.URL.Path)...), 1)
@@ -422,11 +422,11 @@ func (k *keyCall) rpc(tool string) []byte {
 
 // unwrap turns the protocol's answer into REST's answer. A result has the text of REST's
 // answer, an error has its problem.
-func (a *Answer) unwrap(op *api.Operation) {
+func (a *Answer) unwrap(row *api.Operation) {
 	a.Helper()
 	var r toolResult
 	if err := json.Unmarshal(a.Body, &r); err != nil || a.Status != http.StatusOK || r.ID != 7 || r.Error != nil || len(r.Result.Content) == 0 {
-		a.Fatalf("%s: no result of a tool: %d %s %v", op.Tool(), a.Status, a.Body, err)
+		a.Fatalf("%s: no result of a tool: %d %s %v", row.Tool(), a.Status, a.Body, err)
 	}
 	content, structured := r.Result.Content, r.Result.StructuredContent
 	a.Body = []byte(content[0].Text)
@@ -434,7 +434,7 @@ func (a *Answer) unwrap(op *api.Operation) {
 		a.Body = []byte(content[1].Text)
 	}
 	if id := a.Header.Get("Request-Id"); r.Result.Meta.RequestID != id {
-		a.Errorf("%s: the result is of request %s, the answer of %s", op.Tool(), r.Result.Meta.RequestID, id)
+		a.Errorf("%s: the result is of request %s, the answer of %s", row.Tool(), r.Result.Meta.RequestID, id)
 	}
 	if r.Result.Meta.Replayed {
 		a.Header.Set("Idempotent-Replayed", "true")
@@ -444,21 +444,21 @@ func (a *Answer) unwrap(op *api.Operation) {
 			Status int `json:"status"`
 		}
 		if err := json.Unmarshal(a.Body, &problem); err != nil || len(content) != 2 || structured != nil {
-			a.Fatalf("%s: no problem: %v %s", op.Tool(), err, a.Body)
+			a.Fatalf("%s: no problem: %v %s", row.Tool(), err, a.Body)
 		}
 		a.Status = problem.Status
 		return
 	}
 	body := jsontext.Value(bytes.Clone(a.Body))
 	if body.Canonicalize() != nil || structured.Canonicalize() != nil || !bytes.Equal(body, structured) {
-		a.Errorf("%s: the text %s and the structure %s differ", op.Tool(), a.Body, structured)
+		a.Errorf("%s: the text %s and the structure %s differ", row.Tool(), a.Body, structured)
 	}
-	a.Status = op.Run.Status()
+	a.Status = row.Run.Status()
 }
 
 // derive gives an answer the headers of REST. Those that the door does not send follow from
 // the row, the body and the request; the others are as it sent them.
-func (a *Answer) derive(k *keyCall, op *api.Operation) {
+func (a *Answer) derive(k *keyCall, row *api.Operation) {
 	a.Helper()
 	h, version := a.Header, k.version()
 	h.Set("Content-Type", "application/json")
@@ -472,18 +472,18 @@ func (a *Answer) derive(k *keyCall, op *api.Operation) {
 		return
 	}
 	_, record := k.row()
-	out, members := op.Run.Output, a.JSON()
-	if out.Implements(reflect.TypeFor[app.Secret]()) {
+	out, members := row.Run.Output, a.JSON()
+	if out.Implements(reflect.TypeFor[op.Secret]()) {
 		h.Set("Cache-Control", "no-store")
 	}
-	if revision, has := members["revision"].(float64); has && out.Implements(reflect.TypeFor[app.Revised]()) {
+	if revision, has := members["revision"].(float64); has && out.Implements(reflect.TypeFor[op.Revised]()) {
 		h.Set("ETag", `"r`+strconv.FormatInt(int64(revision), 10)+`"`)
 	}
 	switch a.Status {
 	case http.StatusCreated: // the first revision, which the address of an upload does not show
 		h.Set("ETag", `"r1"`)
-		if out.Implements(reflect.TypeFor[app.Located]()) {
-			h.Set("Location", "/v1"+op.Path+"/"+a.Text("id"))
+		if out.Implements(reflect.TypeFor[op.Located]()) {
+			h.Set("Location", "/v1"+row.Path+"/"+a.Text("id"))
 		}
 	case http.StatusAccepted:
 		h.Set("Location", "/v1/operations/"+a.Text("id"))
@@ -492,8 +492,8 @@ func (a *Answer) derive(k *keyCall, op *api.Operation) {
 	// changed record, the body says only what was done.
 	done := slices.Sorted(maps.Keys(members))
 	if word := done[0]; (word == "changed" || word == "deleted") && members[word] == true && len(done) <= 3 {
-		if members["id"] != record || op.Deletes() != (word == "deleted") {
-			a.Errorf("%s of %s: %s", op.Tool(), record, a.Body)
+		if members["id"] != record || row.Deletes() != (word == "deleted") {
+			a.Errorf("%s of %s: %s", row.Tool(), record, a.Body)
 		}
 		a.Status, a.Body = http.StatusNoContent, nil
 		h.Del("Content-Type")

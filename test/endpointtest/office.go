@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/integration/event"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
@@ -32,7 +32,7 @@ import (
 var Begin = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 
 // Families are the families of records that the events of an office are about.
-var Families = []app.Family{{Object: "contact", Prefix: "con_", Plural: "contacts"}, {Object: "task", Prefix: "tsk_", Plural: "tasks"}}
+var Families = []op.Family{{Object: "contact", Prefix: "con_", Plural: "contacts"}, {Object: "task", Prefix: "tsk_", Plural: "tasks"}}
 
 // Office is an organization with an admin, and with a user who owns endpoints.
 type Office struct {
@@ -281,11 +281,11 @@ func (o *Office) Exec(query string, args ...any) {
 }
 
 // Call returns a call of the owner in a transaction.
-func (o *Office) Call(tx db.Tx) *app.Call {
+func (o *Office) Call(tx db.Tx) *op.Call {
 	o.Helper()
 	actor, err := access.ActorFor(ctx, tx, o.Organization, o.Owner)
 	Must(o, err)
-	return &app.Call{Actor: actor, Tx: tx, Now: clock.Now(o.Clock), Services: &app.Services{Webhooks: app.Webhooks{Secrets: o.Vault}}}
+	return &op.Call{Actor: actor, Tx: tx, Now: clock.Now(o.Clock), Services: &op.Services{Webhooks: op.Webhooks{Secrets: o.Vault}}}
 }
 
 // Notices returns a Center with the forms of endpoints.
@@ -301,7 +301,7 @@ type Desk struct {
 
 // Bell reads the bells of the office with a center.
 func (o *Office) Bell(c *notify.Center, in notify.BellInput) (access.List[notify.Entry], error) {
-	return operator.Do(ctx, o.Operator.With(app.Services{Settings: app.Settings{Notices: c}}), settings.ListBell, in)
+	return operator.Do(ctx, o.Operator.With(op.Services{Settings: op.Settings{Notices: c}}), settings.ListBell, in)
 }
 
 // StillDesk returns a desk without a runner for its jobs.
@@ -309,7 +309,7 @@ func (o *Office) StillDesk() *Desk { return &Desk{o.DB, o} }
 
 // operator returns the operator on the desk's database.
 func (d *Desk) operator() *operator.Operator {
-	return operator.New(d.DB, d.office.Clock, d.office.Directory).With(app.Services{Families: Families, Settings: app.Settings{Notices: d.office.Notices()}})
+	return operator.New(d.DB, d.office.Clock, d.office.Directory).With(op.Services{Families: Families, Settings: op.Settings{Notices: d.office.Notices()}})
 }
 
 // Resender returns the Resender of the desk.
@@ -350,7 +350,7 @@ func (d *Desk) Resend(ctx context.Context, in webhook.ResendInput) (webhook.Rese
 
 // Disable calls webhook.Disable.
 func (d *Desk) Disable(ctx context.Context, in webhook.One, why webhook.Reason) (webhook.Info, error) {
-	return operator.Do(ctx, d.operator(), func(ctx context.Context, c *app.Call, in webhook.One) (webhook.Info, error) {
+	return operator.Do(ctx, d.operator(), func(ctx context.Context, c *op.Call, in webhook.One) (webhook.Info, error) {
 		if err := webhook.Disable(ctx, c, webhook.Address{Organization: d.office.Organization, ID: in.ID}, why); err != nil {
 			return webhook.Info{}, err
 		}

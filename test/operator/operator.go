@@ -6,7 +6,7 @@ import (
 	"net/netip"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/people/settings"
 	"kartei/store/db"
@@ -17,7 +17,7 @@ type Operator struct {
 	db        db.DB
 	clock     clock.Clock
 	directory *access.Directory
-	services  app.Services
+	services  op.Services
 }
 
 // New returns the operator of a database. The versions are those that keys may
@@ -26,24 +26,24 @@ func New(d db.DB, c clock.Clock, dir *access.Directory, versions ...string) *Ope
 	if len(versions) == 0 {
 		versions = []string{"2026-11-01"}
 	}
-	return &Operator{d, c, dir, app.Services{Settings: app.Settings{Versions: versions}}}
+	return &Operator{d, c, dir, op.Services{Settings: op.Settings{Versions: versions}}}
 }
 
 // With returns an operator with other services.
-func (o *Operator) With(s app.Services) *Operator {
+func (o *Operator) With(s op.Services) *Operator {
 	s.Settings.Versions = o.services.Settings.Versions
 	return &Operator{o.db, o.clock, o.directory, s}
 }
 
 // Do runs an operation as the operator.
-func Do[I, O any](ctx context.Context, o *Operator, f func(context.Context, *app.Call, I) (O, error), in I) (out O, err error) {
+func Do[I, O any](ctx context.Context, o *Operator, f func(context.Context, *op.Call, I) (O, error), in I) (out O, err error) {
 	actor, _, err := o.directory.Resolve(ctx, access.Presented{Scheme: access.Local}, netip.Addr{}, true)
 	if err != nil {
 		return out, err
 	}
 	defer o.directory.Forget()
 	err = o.db.Write(ctx, func(tx db.Tx) (err error) {
-		out, err = f(ctx, &app.Call{Actor: actor, Tx: tx, Now: clock.Now(o.clock), Services: &o.services}, in)
+		out, err = f(ctx, &op.Call{Actor: actor, Tx: tx, Now: clock.Now(o.clock), Services: &o.services}, in)
 		return err
 	})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -40,7 +40,7 @@ const (
 
 // family is a family whose lists have acts on all of their records.
 type family struct {
-	app.Family
+	op.Family
 	record.Matching
 	// filters reads the filters of a list by the names of its parameters.
 	filters func(map[string]string) (any, error)
@@ -214,7 +214,7 @@ type row struct {
 	reason       Reason
 	content
 	progress
-	app.Behalf
+	op.Behalf
 	// began is when the present step began: of several acts the first has its turn.
 	created, began, expires clock.Micros
 }
@@ -282,7 +282,7 @@ func (r *row) waits(ctx context.Context, tx db.Tx) (bool, error) {
 }
 
 // find reads an act for its caller: their own one, or any for admins.
-func find(ctx context.Context, c *app.Call, name string) (*row, error) {
+func find(ctx context.Context, c *op.Call, name string) (*row, error) {
 	if !id.Valid(id.BulkAct, name) {
 		return nil, unknown()
 	}

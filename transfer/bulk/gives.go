@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/people/gains"
 	"kartei/record"
@@ -20,7 +20,7 @@ func (r *row) givesAway() bool {
 // private records of others away (see record.giveAway). The list is not read yet, so all private
 // records of others count, unless the list has the admin's own records only. Others may change
 // the owner and the visibility of their own records alone.
-func (r *row) give(ctx context.Context, c *app.Call) error {
+func (r *row) give(ctx context.Context, c *op.Call) error {
 	own := c.Actor.PrincipalID()
 	if !r.givesAway() || !c.Actor.SeesAll() || !r.Undo && r.Filters["ownerId"] == own {
 		return nil
@@ -29,7 +29,7 @@ func (r *row) give(ctx context.Context, c *app.Call) error {
 	if err != nil || !others {
 		return err
 	}
-	return c.Gives(ctx, app.Gain{Word: app.ListGiven, ID: r.id, Organization: r.organization, Principal: own, Admins: true, To: r.receiver()})
+	return c.Gives(ctx, op.Gain{Word: op.ListGiven, ID: r.id, Organization: r.organization, Principal: own, Admins: true, To: r.receiver()})
 }
 
 // receiver returns who owns the records after the act, empty if that does not change or if
@@ -55,7 +55,7 @@ const (
 )
 
 // tellOwners tells the former owners what an act has given away when it ends or stops.
-func (r *row) tellOwners(ctx context.Context, tx db.Tx, s *app.Services, now clock.Micros) error {
+func (r *row) tellOwners(ctx context.Context, tx db.Tx, s *op.Services, now clock.Micros) error {
 	if !r.givesAway() {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/record"
@@ -17,7 +17,7 @@ import (
 )
 
 // enqueue makes a job work on the act.
-func (r *row) enqueue(ctx context.Context, c *app.Call) error {
+func (r *row) enqueue(ctx context.Context, c *op.Call) error {
 	return job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: JobKind, Key: r.id, Payload: named{r.id}})
 }
 
@@ -34,7 +34,7 @@ type StartInput struct {
 }
 
 // Start begins an act on all records that a list has now. A job does it.
-func Start(ctx context.Context, c *app.Call, in StartInput) (Act, error) {
+func Start(ctx context.Context, c *op.Call, in StartInput) (Act, error) {
 	f := familyOf(in.Family)
 	if f == nil {
 		var names []string
@@ -53,7 +53,7 @@ func Start(ctx context.Context, c *app.Call, in StartInput) (Act, error) {
 		return Act{}, err
 	}
 	r := &row{
-		organization: c.Actor.Org(), id: id.New(id.BulkAct), principal: c.Actor.PrincipalID(), state: Collecting, Behalf: app.BehalfOf(c, c.Actor),
+		organization: c.Actor.Org(), id: id.New(id.BulkAct), principal: c.Actor.PrincipalID(), state: Collecting, Behalf: op.BehalfOf(c, c.Actor),
 		content: content{Family: f.Plural, Kind: in.Kind, Value: in.Value, Q: in.Q, Filters: in.Filters},
 		created: c.Now, began: c.Now, expires: c.Now.Add(Age),
 	}
@@ -84,7 +84,7 @@ func Start(ctx context.Context, c *app.Call, in StartInput) (Act, error) {
 }
 
 // check completes the input, and reports what is wrong with it.
-func (in *StartInput) check(ctx context.Context, c *app.Call) error {
+func (in *StartInput) check(ctx context.Context, c *op.Call) error {
 	var wrong []fault.Field
 	switch in.Kind {
 	case Tag, Untag:
@@ -142,7 +142,7 @@ func (r *row) unfit() error {
 
 // advance changes the state of an act that is in one of some states, and makes a job
 // work on it, with the rights of the caller.
-func advance(ctx context.Context, c *app.Call, in access.ByID, alter func(*row) error, from ...State) (Act, error) {
+func advance(ctx context.Context, c *op.Call, in access.ByID, alter func(*row) error, from ...State) (Act, error) {
 	r, err := find(ctx, c, in.ID)
 	if err != nil {
 		return Act{}, err
@@ -154,7 +154,7 @@ func advance(ctx context.Context, c *app.Call, in access.ByID, alter func(*row) 
 	if !slices.Contains(from, before) {
 		return Act{}, r.unfit()
 	}
-	r.Behalf, r.began, r.reason = app.BehalfOf(c, c.Actor), c.Now, ""
+	r.Behalf, r.began, r.reason = op.BehalfOf(c, c.Actor), c.Now, ""
 	r.Requests = append(r.Requests, c.RequestID)
 	if err := alter(r); err != nil {
 		return Act{}, err
@@ -184,7 +184,7 @@ func (r *row) moved(err error) error {
 const mostRequests = 50
 
 // Resume takes up an act, or its undoing, that stopped.
-func Resume(ctx context.Context, c *app.Call, in access.ByID) (Act, error) {
+func Resume(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 	return advance(ctx, c, in, func(r *row) error {
 		switch {
 		case len(r.Requests) > mostRequests:
@@ -202,7 +202,7 @@ func Resume(ctx context.Context, c *app.Call, in access.ByID) (Act, error) {
 
 // Undo begins to give the records back what they had before an act, as far as nobody
 // changed that since.
-func Undo(ctx context.Context, c *app.Call, in access.ByID) (Act, error) {
+func Undo(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 	return advance(ctx, c, in, func(r *row) error {
 		if r.expires <= c.Now {
 			return unknown()
@@ -216,7 +216,7 @@ func Undo(ctx context.Context, c *app.Call, in access.ByID) (Act, error) {
 }
 
 // Stop ends the work on an act. What is done stays; the act can be resumed or undone.
-func Stop(ctx context.Context, c *app.Call, in access.ByID) (Act, error) {
+func Stop(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 	r, err := find(ctx, c, in.ID)
 	if err != nil {
 		return Act{}, err
@@ -244,7 +244,7 @@ func Stop(ctx context.Context, c *app.Call, in access.ByID) (Act, error) {
 const stopAct = `update bulk_acts set state = 'stopped', reason = $4 where organization = $1 and id = $2 and state = $3`
 
 // Get returns an act.
-func Get(ctx context.Context, c *app.Call, in access.ByID) (Act, error) {
+func Get(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 	r, err := find(ctx, c, in.ID)
 	if err != nil {
 		return Act{}, err
@@ -262,7 +262,7 @@ type ListInput struct {
 
 // List returns the acts of the caller, and for admins all of the organization, the
 // newest first.
-func List(ctx context.Context, c *app.Call, in ListInput) (out access.List[Act], err error) {
+func List(ctx context.Context, c *op.Call, in ListInput) (out access.List[Act], err error) {
 	limit, err := access.PageSize(in.Limit, 50)
 	if err != nil {
 		return out, err
@@ -314,7 +314,7 @@ const (
 )
 
 // GetReport returns the records that an act left as they were, and why.
-func GetReport(ctx context.Context, c *app.Call, in access.ByID) (out Report, err error) {
+func GetReport(ctx context.Context, c *op.Call, in access.ByID) (out Report, err error) {
 	r, err := find(ctx, c, in.ID)
 	if err != nil {
 		return out, err

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/people/audit"
@@ -65,7 +65,7 @@ type Worker struct {
 	DB    db.DB
 	Clock clock.Clock
 	// Services are the services of calls.
-	Services *app.Services
+	Services *op.Services
 }
 
 // Handlers returns the handlers of the worker's jobs.
@@ -165,12 +165,12 @@ func (x *work) leave(ctx context.Context) error {
 
 // call returns the call of the person who asked for the step, with the rights that they
 // have now.
-func (x *work) call(ctx context.Context, tx db.Tx) (*app.Call, error) {
+func (x *work) call(ctx context.Context, tx db.Tx) (*op.Call, error) {
 	c, err := x.Behalf.Call(ctx, tx, x.organization, clock.Now(x.Clock), x.Services, x.scopes()...)
 	switch {
-	case errors.Is(err, app.ErrNoRight):
+	case errors.Is(err, op.ErrNoRight):
 		return nil, stopped{NoRight}
-	case errors.Is(err, app.ErrNotOpen):
+	case errors.Is(err, op.ErrNotOpen):
 		return nil, stopped{NotOpen}
 	}
 	return c, err
@@ -406,7 +406,7 @@ func (x *work) each(ctx context.Context, end State, word string, step func(ctx c
 // batch is some records in one transaction.
 type batch struct {
 	*work
-	*app.Call
+	*op.Call
 	progress
 }
 
@@ -593,7 +593,7 @@ const eraseOfRecord = `update bulk_lines set before = '' where organization = $1
 
 // What an act keeps of a record is erased with it.
 func init() {
-	erase := func(c *app.Call, id string) { c.Tx.Queue(eraseOfRecord, c.Actor.Org(), id) }
+	erase := func(c *op.Call, id string) { c.Tx.Queue(eraseOfRecord, c.Actor.Org(), id) }
 	contact.Contacts.OnErase(erase)
 	company.Companies.OnErase(erase)
 }

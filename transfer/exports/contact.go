@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/people/audit"
@@ -31,7 +31,7 @@ func aboutContact(ctx context.Context, r *reading) ([]document.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole, err := contact.Contacts.Get(ctx, r.of, app.ByID{ID: r.ID})
+	whole, err := contact.Contacts.Get(ctx, r.of, op.ByID{ID: r.ID})
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"fmt"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -56,7 +56,7 @@ type Input struct {
 }
 
 // begin returns an export of a subject at its beginning.
-func (in *Input) begin(c *app.Call, of subject, organization, live int64) (*export, error) {
+func (in *Input) begin(c *op.Call, of subject, organization, live int64) (*export, error) {
 	x := &export{Subject: of, ID: in.ID, Organization: organization, Live: live, Language: cmp.Or(in.Language, c.Language, fault.German), Begun: c.Now}
 	if x.Language != fault.German && x.Language != fault.English {
 		return nil, fault.Invalid(fault.Field{Name: "language", Code: fault.NotInEnum, Limit: []string{string(fault.German), string(fault.English)}})
@@ -65,22 +65,22 @@ func (in *Input) begin(c *app.Call, of subject, organization, live int64) (*expo
 }
 
 // seal returns the beginning as the answer of a row.
-func (x *export) seal(c *app.Call, name string, size int64) (Begun, error) {
+func (x *export) seal(c *op.Call, name string, size int64) (Begun, error) {
 	cursor, err := c.Services.Cursors.Seal(scope(c), c.Now, x)
 	return Begun{cursor, name, size}, err
 }
 
 // scope is what a cursor is bound to: nobody else can go on with an export.
-func scope(c *app.Call) string {
+func scope(c *op.Call) string {
 	return fmt.Sprintf("export|%s|%d|%s", c.Actor.Credential().Kind, c.Actor.Org(), c.Actor.PrincipalID())
 }
 
 // isOperator reports whether the operator of the instance is calling.
-func isOperator(c *app.Call) bool { return c.Actor.Credential().Kind == access.Operator }
+func isOperator(c *op.Call) bool { return c.Actor.Credential().Kind == access.Operator }
 
 // BeginContact begins the export of everything about a contact: what the office has to
 // tell somebody who asks for it (GDPR, article 15).
-func BeginContact(ctx context.Context, c *app.Call, in Input) (Begun, error) {
+func BeginContact(ctx context.Context, c *op.Call, in Input) (Begun, error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
 		return Begun{}, err
@@ -120,7 +120,7 @@ func BeginContact(ctx context.Context, c *app.Call, in Input) (Begun, error) {
 
 // size counts the contact with its tasks and documents, as far as the caller reads
 // them.
-func (x *export) size(ctx context.Context, c, of *app.Call) (int64, error) {
+func (x *export) size(ctx context.Context, c, of *op.Call) (int64, error) {
 	all := int64(1)
 	if x.may(c, task.Tasks.Family) {
 		n, err := task.Count(ctx, of, task.CountInput{Filters: task.Filters{ContactID: x.ID}})
@@ -146,7 +146,7 @@ var tooMany = fault.Text{
 
 // BeginPrincipal begins the export of what is kept about a person of the office, or
 // about a service account: for themselves, and for admins.
-func BeginPrincipal(ctx context.Context, c *app.Call, in Input) (Begun, error) {
+func BeginPrincipal(ctx context.Context, c *op.Call, in Input) (Begun, error) {
 	p, err := settings.OwnPrincipal(ctx, c, in.ID)
 	if err != nil {
 		return Begun{}, err
@@ -156,14 +156,14 @@ func BeginPrincipal(ctx context.Context, c *app.Call, in Input) (Begun, error) {
 		return Begun{}, err
 	}
 	c.Audit.About(p.Home, p.ID)
-	if err := c.Gives(ctx, app.Gain{Word: app.PersonExported, ID: p.ID, Organization: p.Home, Principal: p.ID}); err != nil {
+	if err := c.Gives(ctx, op.Gain{Word: op.PersonExported, ID: p.ID, Organization: p.Home, Principal: p.ID}); err != nil {
 		return Begun{}, err
 	}
 	return x.seal(c, p.Name, 0)
 }
 
 // BeginOrganization begins the export of everything of an organization.
-func BeginOrganization(ctx context.Context, c *app.Call, in Input) (Begun, error) {
+func BeginOrganization(ctx context.Context, c *op.Call, in Input) (Begun, error) {
 	if in.ID == "" && !isOperator(c) {
 		in.ID = c.Actor.Organization().ID
 	}
@@ -176,7 +176,7 @@ func BeginOrganization(ctx context.Context, c *app.Call, in Input) (Begun, error
 		return Begun{}, err
 	}
 	c.Audit.About(o.Number, o.ID)
-	if err := c.Gives(ctx, app.Gain{Word: app.AllExported, ID: o.ID, Organization: o.Number}); err != nil {
+	if err := c.Gives(ctx, op.Gain{Word: op.AllExported, ID: o.ID, Organization: o.Number}); err != nil {
 		return Begun{}, err
 	}
 	return x.seal(c, o.Name, 0)
@@ -189,13 +189,13 @@ type AuditInput struct {
 
 // BeginAudit decides whether the audit log may leave as a file, whatever its size. Its lines
 // are read page by page afterwards, like those on the screen.
-func BeginAudit(ctx context.Context, c *app.Call, in AuditInput) (app.Nothing, error) {
+func BeginAudit(ctx context.Context, c *op.Call, in AuditInput) (op.Nothing, error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	c.Audit.About(o.Number, o.ID)
-	return app.Nothing{}, c.Gives(ctx, app.Gain{Word: app.AuditExported, ID: o.ID, Organization: o.Number})
+	return op.Nothing{}, c.Gives(ctx, op.Gain{Word: op.AuditExported, ID: o.ID, Organization: o.Number})
 }
 
 // export is an export, and how far it came: the content of its cursor.
@@ -232,13 +232,13 @@ type position struct {
 func (x *export) say(de, en string) string { return (&fault.Text{DE: de, EN: en}).In(x.Language) }
 
 // may reports whether the caller reads a family in the export.
-func (x *export) may(c *app.Call, f app.Family) bool {
+func (x *export) may(c *op.Call, f op.Family) bool {
 	return isOperator(c) || x.Subject == anOrganization || c.Actor.May(f.ReadScope())
 }
 
 // reader returns the call that reads records: the caller's own. The operator, and an
 // admin who exports the organization, read all of them.
-func (x *export) reader(ctx context.Context, c *app.Call, tx db.Tx) (*app.Call, error) {
+func (x *export) reader(ctx context.Context, c *op.Call, tx db.Tx) (*op.Call, error) {
 	of := *c
 	of.Tx = tx
 	if !isOperator(c) && c.Actor.Org() == x.Organization && x.Subject == aContact {
@@ -253,7 +253,7 @@ func (x *export) reader(ctx context.Context, c *app.Call, tx db.Tx) (*app.Call, 
 }
 
 // mayContinue checks that the caller may go on with the export.
-func (x *export) mayContinue(ctx context.Context, c *app.Call) error {
+func (x *export) mayContinue(ctx context.Context, c *op.Call) error {
 	var err error
 	switch x.Subject {
 	case anOrganization:
@@ -271,7 +271,7 @@ func (x *export) mayContinue(ctx context.Context, c *app.Call) error {
 }
 
 // own reports whether the export is about the caller.
-func (x *export) own(c *app.Call) bool { return x.ID == c.Actor.PrincipalID() }
+func (x *export) own(c *op.Call) bool { return x.ID == c.Actor.PrincipalID() }
 
 // isUser reports whether the export is about a person of the office, and not about a
 // service account.

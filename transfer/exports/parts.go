@@ -10,7 +10,7 @@ import (
 	"io"
 	"slices"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/archive"
 	"kartei/kit/fault"
 	"kartei/record"
@@ -51,15 +51,15 @@ type Parts struct {
 	records int
 }
 
-// Records implements app.Counted.
+// Records implements op.Counted.
 func (p Parts) Records() int { return p.records }
 
 // GetParts returns what ReadParts has read.
-func GetParts(_ context.Context, _ *app.Call, _ PartsInput, p Parts) (Parts, error) { return p, nil }
+func GetParts(_ context.Context, _ *op.Call, _ PartsInput, p Parts) (Parts, error) { return p, nil }
 
 // ReadParts reads the next parts, before the transaction of the row: bytes of files
 // come from a disk or a bucket.
-func ReadParts(ctx context.Context, c *app.Call, in PartsInput) (p Parts, err error) {
+func ReadParts(ctx context.Context, c *op.Call, in PartsInput) (p Parts, err error) {
 	p.Parts = []archive.Part{}
 	x := new(export)
 	if in.Cursor == "" || c.Services.Cursors.Open(scope(c), in.Cursor, c.Now, x) != nil {
@@ -121,14 +121,14 @@ type reading struct {
 	*export
 	*Parts
 	// Call is the caller's own call. of reads the records.
-	app.Call
-	of *app.Call
+	op.Call
+	of *op.Call
 	// more says that the stage is not done.
 	more bool
 }
 
 // enter checks that the caller may go on, and that they still see the contact.
-func (r *reading) enter(ctx context.Context, c *app.Call, tx db.Tx) (err error) {
+func (r *reading) enter(ctx context.Context, c *op.Call, tx db.Tx) (err error) {
 	r.Call = *c
 	r.Tx = tx
 	if err := r.mayContinue(ctx, &r.Call); err != nil || r.Subject == aPrincipal {
@@ -232,8 +232,8 @@ func (r *reading) organizations(ctx context.Context) (map[int64]string, error) {
 
 // family is a family of records in an export.
 type family struct {
-	app.Family
-	walk func(context.Context, *app.Call, record.Walk) ([]record.Walked, error)
+	op.Family
+	walk func(context.Context, *op.Call, record.Walk) ([]record.Walked, error)
 }
 
 // records writes the records of a family: all records, or the contact's.
@@ -297,7 +297,7 @@ func (f family) histories(name string) stage {
 }
 
 // addHistories adds the histories of records.
-func (r *reading) addHistories(ctx context.Context, name string, f app.Family, ids []string) error {
+func (r *reading) addHistories(ctx context.Context, name string, f op.Family, ids []string) error {
 	all, err := r.historiesOf(ctx, f, ids)
 	if err != nil {
 		return err
@@ -322,7 +322,7 @@ func (r *reading) addHistories(ctx context.Context, name string, f app.Family, i
 
 // historiesOf reads the histories of records, up to the beginning of an export about a
 // contact.
-func (r *reading) historiesOf(ctx context.Context, f app.Family, ids []string) (map[string][]record.Change, error) {
+func (r *reading) historiesOf(ctx context.Context, f op.Family, ids []string) (map[string][]record.Change, error) {
 	all, err := record.Histories(ctx, r.Tx, r.Organization, f, ids)
 	for id, list := range all {
 		all[id] = slices.DeleteFunc(list, func(c record.Change) bool { return r.Last != 0 && c.ChangedAt > r.Last })

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record/contact"
@@ -133,7 +133,7 @@ type mark struct {
 }
 
 // judge says what would become of an entry.
-func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen, used map[string]bool) (m mark, err error) {
+func (x *work) judge(ctx context.Context, c *op.Call, n *candidate, before seen, used map[string]bool) (m mark, err error) {
 	m = mark{number: n.number, outcome: Created}
 	switch {
 	case n.entry == nil:
@@ -255,7 +255,7 @@ func (x *work) judgeUpdate(n *candidate) (Outcome, []fault.Field, error) {
 	if len(patch) == 0 && (n.companyKey == "" || n.companyID != "") {
 		return Unchanged, nil, nil
 	}
-	return Updated, x.broken(patch, "contacts.update", new(app.Patch[contact.Fields])), nil
+	return Updated, x.broken(patch, "contacts.update", new(op.Patch[contact.Fields])), nil
 }
 
 // violations returns what a check refused. Other errors stay errors.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/record"
@@ -18,7 +18,7 @@ const selectFirmsByExternal = `select id, external_id from companies where organ
 
 // matchFirms finds the companies that entries are about: by the id, the external id, or
 // the name.
-func matchFirms(ctx context.Context, c *app.Call, list []*candidate) error {
+func matchFirms(ctx context.Context, c *op.Call, list []*candidate) error {
 	var external, ids []string
 	for _, n := range list {
 		if n.firm && n.external != "" {
@@ -71,7 +71,7 @@ func matchFirms(ctx context.Context, c *app.Call, list []*candidate) error {
 
 // byFirmID finds the companies of contacts by the ids that exports of Kartei have: of several
 // companies of one name it is the one.
-func byFirmID(ctx context.Context, c *app.Call, list []*candidate) error {
+func byFirmID(ctx context.Context, c *op.Call, list []*candidate) error {
 	var ids []string
 	for _, n := range list {
 		if n.firmID != "" && n.companyKey != "" {
@@ -117,7 +117,7 @@ func firmIdentity(f *company.Fields) *identity {
 }
 
 // namesakes finds the companies with the names of entries that are companies.
-func (f found) namesakes(ctx context.Context, c *app.Call, list []*candidate) error {
+func (f found) namesakes(ctx context.Context, c *op.Call, list []*candidate) error {
 	var keys []string
 	for _, n := range list {
 		if n.firm && n.companyKey != "" {
@@ -186,14 +186,14 @@ func (b *batch) updateFirm(ctx context.Context, n *candidate, target string) (r 
 	if err != nil {
 		return r, err
 	}
-	if wrong := b.broken(patch, "companies.update", new(app.Patch[company.Fields])); len(wrong) > 0 {
+	if wrong := b.broken(patch, "companies.update", new(op.Patch[company.Fields])); len(wrong) > 0 {
 		return result{outcome: Refused, wrong: wrong}, nil
 	}
 	return b.write(ctx, updateCompany, selectFirmRevision, n.number, target, before, patch)
 }
 
 // judgeFirm says what would become of an entry that is a company.
-func (x *work) judgeFirm(ctx context.Context, c *app.Call, n *candidate, double bool, was *sighting) (m mark, err error) {
+func (x *work) judgeFirm(ctx context.Context, c *op.Call, n *candidate, double bool, was *sighting) (m mark, err error) {
 	m.outcome = Created
 	wrong := n.wrong
 	switch {
@@ -210,7 +210,7 @@ func (x *work) judgeFirm(ctx context.Context, c *app.Call, n *candidate, double 
 		if m.outcome = Updated; len(patch) == 0 {
 			m.outcome = Unchanged
 		}
-		wrong = x.broken(patch, "companies.update", new(app.Patch[company.Fields]))
+		wrong = x.broken(patch, "companies.update", new(op.Patch[company.Fields]))
 	case double:
 		m.outcome = Updated
 	default:

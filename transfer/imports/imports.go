@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -255,7 +255,7 @@ type row struct {
 	sealedKey    string
 	content
 	progress
-	app.Behalf
+	op.Behalf
 	created, expires, forgotten clock.Micros
 	// vault seals with the import's own key. sealed is the content as it is stored, and
 	// broken is true if no master key opens it.
@@ -407,7 +407,7 @@ type Named struct {
 
 // find reads an import for its caller: their own one, or any for admins and the
 // operator.
-func find(ctx context.Context, c *app.Call, in Named) (*row, error) {
+func find(ctx context.Context, c *op.Call, in Named) (*row, error) {
 	if !id.Valid(id.Import, in.ID) {
 		return nil, unknown()
 	}
@@ -434,11 +434,11 @@ func find(ctx context.Context, c *app.Call, in Named) (*row, error) {
 }
 
 // isOperator reports whether the operator of the instance is calling.
-func isOperator(c *app.Call) bool { return c.Actor.Credential().Kind == access.Operator }
+func isOperator(c *op.Call) bool { return c.Actor.Credential().Kind == access.Operator }
 
 // organizationOf returns the number of the organization of an import. Everybody but the
 // operator is in it.
-func organizationOf(ctx context.Context, c *app.Call, name string) (int64, error) {
+func organizationOf(ctx context.Context, c *op.Call, name string) (int64, error) {
 	if !isOperator(c) && name == "" {
 		return c.Actor.Org(), nil
 	}
@@ -451,7 +451,7 @@ func organizationOf(ctx context.Context, c *app.Call, name string) (int64, error
 
 // person returns the actor whose rights a step has: the caller, or the principal for
 // whom the operator acts.
-func person(ctx context.Context, c *app.Call, organization int64, principal string) (*access.Actor, error) {
+func person(ctx context.Context, c *op.Call, organization int64, principal string) (*access.Actor, error) {
 	if !isOperator(c) {
 		return c.Actor, mayImport(c.Actor)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record"
@@ -189,7 +189,7 @@ func addressLine(a map[string]any) string {
 }
 
 // judgeJoin says what would become of an entry about a contact that an earlier one makes.
-func (x *work) judgeJoin(ctx context.Context, c *app.Call, n *candidate, first int64) (Outcome, []problem, error) {
+func (x *work) judgeJoin(ctx context.Context, c *op.Call, n *candidate, first int64) (Outcome, []problem, error) {
 	has := x.joined[first]
 	if has == nil {
 		list, err := x.lines(ctx, c.Tx, selectLines, first-1, 1)

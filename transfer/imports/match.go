@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/record"
@@ -240,7 +240,7 @@ const (
 
 // taken returns which external ids contacts have, also those that the caller does not
 // see.
-func taken(ctx context.Context, c *app.Call, list []*candidate) (map[string]bool, error) {
+func taken(ctx context.Context, c *op.Call, list []*candidate) (map[string]bool, error) {
 	var external []string
 	for _, x := range list {
 		if x.external != "" {
@@ -268,7 +268,7 @@ func (f found) add(key, id string) {
 }
 
 // match finds the contacts that entries are about, as far as the caller sees them.
-func match(ctx context.Context, c *app.Call, list []*candidate) error {
+func match(ctx context.Context, c *op.Call, list []*candidate) error {
 	by := found{}
 	var external, emails, names []string
 	for _, x := range list {
@@ -310,11 +310,11 @@ func match(ctx context.Context, c *app.Call, list []*candidate) error {
 }
 
 // read finds contacts by a column.
-func (f found) read(ctx context.Context, c *app.Call, family, kind, statement, column string, values []string) error {
+func (f found) read(ctx context.Context, c *op.Call, family, kind, statement, column string, values []string) error {
 	if len(values) == 0 {
 		return nil
 	}
-	rows, err := c.Tx.Query(ctx, statement+app.Visible(family, c.Actor, "$2")+` and `+column+` `+c.Tx.Dialect().In("$3")+` order by id`,
+	rows, err := c.Tx.Query(ctx, statement+op.Visible(family, c.Actor, "$2")+` and `+column+` `+c.Tx.Dialect().In("$3")+` order by id`,
 		c.Actor.Org(), c.Actor.PrincipalID(), db.Texts(record.Unique(values)))
 	if err != nil {
 		return err
@@ -334,7 +334,7 @@ func (f found) read(ctx context.Context, c *app.Call, family, kind, statement, c
 const holders = 20
 
 // numbers finds contacts by their numbers.
-func (f found) numbers(ctx context.Context, c *app.Call, list []*candidate) error {
+func (f found) numbers(ctx context.Context, c *op.Call, list []*candidate) error {
 	var keys []string
 	var queries []search.Query
 	for _, x := range list {

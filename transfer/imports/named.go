@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/store/db"
 )
 
@@ -28,7 +28,7 @@ const (
 )
 
 // visibleTo returns the visibility of the caller's records.
-func visibleTo(c *app.Call) visibility {
+func visibleTo(c *op.Call) visibility {
 	if c.Actor.SeesAll() {
 		return privateToo
 	}
@@ -51,7 +51,7 @@ const namesakesCompared = 20
 
 // firstNamed calls found with a record of a family for each of the keys that has one. Records
 // that everyone sees go first, then the caller's, then the records of others.
-func firstNamed(ctx context.Context, c *app.Call, family string, v visibility, keys []string, found func(key, id string)) error {
+func firstNamed(ctx context.Context, c *op.Call, family string, v visibility, keys []string, found func(key, id string)) error {
 	next, err := nextNamed(ctx, c, family, v.parts(), beginnings(keys))
 	for key, name := range next {
 		found(key, idOf(name))
@@ -61,7 +61,7 @@ func firstNamed(ctx context.Context, c *app.Call, family string, v visibility, k
 
 // allNamed calls found with the records of a family that have the name of a key, at most
 // namesakesCompared for each key and index.
-func allNamed(ctx context.Context, c *app.Call, family string, v visibility, keys []string, found func(key, id string)) error {
+func allNamed(ctx context.Context, c *op.Call, family string, v visibility, keys []string, found func(key, id string)) error {
 	for _, part := range v.parts() {
 		after := beginnings(keys)
 		for range namesakesCompared {
@@ -92,7 +92,7 @@ func idOf(name string) string { return name[strings.LastIndexByte(name, '\t')+1:
 
 // nextNamed returns for keys of names the sort_name of the first record that comes after a
 // text and has the name.
-func nextNamed(ctx context.Context, c *app.Call, family string, parts []string, after map[string]string) (map[string]string, error) {
+func nextNamed(ctx context.Context, c *op.Call, family string, parts []string, after map[string]string) (map[string]string, error) {
 	if len(after) == 0 {
 		return nil, nil
 	}

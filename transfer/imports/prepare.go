@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"unicode/utf8"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record"
@@ -17,7 +17,7 @@ import (
 
 // prepare makes candidates of lines: what they say, what of it no member takes, and which
 // contacts and companies they are about.
-func (x *work) prepare(ctx context.Context, c *app.Call, list []*line) ([]*candidate, error) {
+func (x *work) prepare(ctx context.Context, c *op.Call, list []*line) ([]*candidate, error) {
 	var all, people, readable []*candidate
 	for _, l := range list {
 		n := &candidate{line: l}
@@ -70,7 +70,7 @@ func (x *work) prepare(ctx context.Context, c *app.Call, list []*line) ([]*candi
 
 // readCandidate reads what an entry says, with the values repaired that break a rule of
 // the API.
-func (x *work) readCandidate(c *app.Call, n *candidate) {
+func (x *work) readCandidate(c *op.Call, n *candidate) {
 	n.entry = x.entryOf(n.line.values, c.Now, c.Actor.May("companies:write"))
 	if n.group {
 		return
@@ -190,7 +190,7 @@ func (x *work) broken(body map[string]any, operation string, into any) []fault.F
 	err = x.Decode(operation, raw, into, x.Services)
 	if err == nil {
 		if f, is := into.(*contact.Fields); is {
-			return f.Wrong(x.Services, app.Sent{New: true})
+			return f.Wrong(x.Services, op.Sent{New: true})
 		}
 		return nil
 	}
@@ -203,7 +203,7 @@ func (x *work) broken(body map[string]any, operation string, into any) []fault.F
 
 // readCompanies finds the companies of entries by the keys of their names: those that
 // everyone sees, and for a private contact also those that its person sees.
-func (x *work) readCompanies(ctx context.Context, c *app.Call, list []*candidate) error {
+func (x *work) readCompanies(ctx context.Context, c *op.Call, list []*candidate) error {
 	var public, private []string
 	for _, n := range list {
 		switch {
@@ -221,12 +221,12 @@ func (x *work) readCompanies(ctx context.Context, c *app.Call, list []*candidate
 }
 
 // findCompanies finds companies by the keys of their names, and notes them with a prefix.
-func (x *work) findCompanies(ctx context.Context, c *app.Call, v visibility, prefix string, keys []string) error {
+func (x *work) findCompanies(ctx context.Context, c *op.Call, v visibility, prefix string, keys []string) error {
 	return firstNamed(ctx, c, "companies", v, keys, func(key, id string) { x.companies[prefix+key] = id })
 }
 
 // createCompany creates a company of a name, for a contact that is private or not.
-func createCompany(ctx context.Context, c *app.Call, name, newID string, private bool) error {
+func createCompany(ctx context.Context, c *op.Call, name, newID string, private bool) error {
 	f := &company.Fields{Name: name}
 	if private {
 		f.Visibility = record.Private

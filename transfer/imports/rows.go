@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/record"
@@ -18,7 +18,7 @@ import (
 )
 
 // enqueue makes a job work on the import.
-func (r *row) enqueue(ctx context.Context, c *app.Call) error {
+func (r *row) enqueue(ctx context.Context, c *op.Call) error {
 	return job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: JobKind, Key: r.id, Payload: named{r.id}})
 }
 
@@ -34,7 +34,7 @@ type CreateInput struct {
 }
 
 // Create begins an import, which then takes the pieces of its file.
-func Create(ctx context.Context, c *app.Call, in CreateInput) (Import, error) {
+func Create(ctx context.Context, c *op.Call, in CreateInput) (Import, error) {
 	in.FileName = record.Clean(in.FileName)
 	if err := in.check(); err != nil {
 		return Import{}, err
@@ -57,7 +57,7 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Import, error) {
 	r := &row{organization: organization, id: id.New(id.Import), principal: whose.PrincipalID(), state: Receiving, created: c.Now, expires: c.Now.Add(Age)}
 	r.FileName, r.progress = in.FileName, progress{}.begin()
 	r.Options, r.Language = Options{Duplicates: Skip}, c.Language
-	r.Behalf = app.BehalfOf(c, whose)
+	r.Behalf = op.BehalfOf(c, whose)
 	c.Audit.About(r.organization, r.id)
 	c.Audit.Changed("size", nil, in.Size)
 	if err := r.newKey(c.Services.Imports); err != nil {
@@ -119,7 +119,7 @@ const (
 )
 
 // Append takes a piece of the file. It may be sent again.
-func Append(ctx context.Context, c *app.Call, in AppendInput) (Appended, error) {
+func Append(ctx context.Context, c *op.Call, in AppendInput) (Appended, error) {
 	r, err := find(ctx, c, in.Named)
 	if err != nil {
 		return Appended{}, err
@@ -159,7 +159,7 @@ type CompleteInput struct {
 }
 
 // Complete says that the file has arrived as a whole. A job reads it.
-func Complete(ctx context.Context, c *app.Call, in CompleteInput) (Import, error) {
+func Complete(ctx context.Context, c *op.Call, in CompleteInput) (Import, error) {
 	return advance(ctx, c, in.Named, func(r *row, _ *access.Actor) error {
 		var n int64
 		if err := c.Tx.QueryRow(ctx, countPieces, r.organization, r.id).Scan(&n); err != nil {
@@ -178,7 +178,7 @@ func Complete(ctx context.Context, c *app.Call, in CompleteInput) (Import, error
 
 // advance changes the state of an import that is in one of some states, and makes a
 // job work on it.
-func advance(ctx context.Context, c *app.Call, in Named, alter func(*row, *access.Actor) error, from ...State) (Import, error) {
+func advance(ctx context.Context, c *op.Call, in Named, alter func(*row, *access.Actor) error, from ...State) (Import, error) {
 	r, err := find(ctx, c, in)
 	if err != nil {
 		return Import{}, err
@@ -191,7 +191,7 @@ func advance(ctx context.Context, c *app.Call, in Named, alter func(*row, *acces
 	if !slices.Contains(from, before) || r.broken {
 		return Import{}, r.unfit()
 	}
-	r.Behalf = app.BehalfOf(c, whose)
+	r.Behalf = op.BehalfOf(c, whose)
 	if err := alter(r, whose); err != nil {
 		return Import{}, err
 	}
@@ -213,7 +213,7 @@ type MapInput struct {
 }
 
 // Map says what the columns are, and begins the dry run.
-func Map(ctx context.Context, c *app.Call, in MapInput) (Import, error) {
+func Map(ctx context.Context, c *op.Call, in MapInput) (Import, error) {
 	return advance(ctx, c, in.Named, func(r *row, whose *access.Actor) error {
 		in.Tags = record.Unique(in.Tags)
 		if err := in.check(whose, r.Columns); err != nil {
@@ -288,7 +288,7 @@ func twice(before []string, name string, slot func(int) string, own string) bool
 }
 
 // Run begins an import after its dry run, or resumes one that stopped.
-func Run(ctx context.Context, c *app.Call, in Named) (Import, error) {
+func Run(ctx context.Context, c *op.Call, in Named) (Import, error) {
 	return advance(ctx, c, in, func(r *row, _ *access.Actor) error {
 		if r.progress.Undo {
 			return r.unfit()
@@ -309,7 +309,7 @@ func Run(ctx context.Context, c *app.Call, in Named) (Import, error) {
 }
 
 // Undo begins to undo an import.
-func Undo(ctx context.Context, c *app.Call, in Named) (Import, error) {
+func Undo(ctx context.Context, c *op.Call, in Named) (Import, error) {
 	return advance(ctx, c, in, func(r *row, _ *access.Actor) error {
 		if r.forgotten != 0 || r.expires <= c.Now {
 			return fault.Invalid(fault.Field{Name: "id", Code: fault.ForbiddenCombination, Text: &fault.Text{
@@ -324,13 +324,13 @@ func Undo(ctx context.Context, c *app.Call, in Named) (Import, error) {
 }
 
 // Discard gives up an import before it runs, or forgets what it kept to be undone.
-func Discard(ctx context.Context, c *app.Call, in Named) (app.Nothing, error) {
+func Discard(ctx context.Context, c *op.Call, in Named) (op.Nothing, error) {
 	r, err := find(ctx, c, in)
 	if err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
 	if r.state.Works() {
-		return app.Nothing{}, r.unfit()
+		return op.Nothing{}, r.unfit()
 	}
 	before := r.state
 	if slices.Contains([]State{Receiving, Unreadable, Mapping, Checked}, before) {
@@ -338,13 +338,13 @@ func Discard(ctx context.Context, c *app.Call, in Named) (app.Nothing, error) {
 	}
 	r.expires = c.Now
 	if err := r.change(ctx, c.Tx, before); err != nil {
-		return app.Nothing{}, err
+		return op.Nothing{}, err
 	}
-	return app.Nothing{}, job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: named{r.id}, Due: c.Now, Soon: true})
+	return op.Nothing{}, job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: named{r.id}, Due: c.Now, Soon: true})
 }
 
 // Get returns an import.
-func Get(ctx context.Context, c *app.Call, in Named) (Import, error) {
+func Get(ctx context.Context, c *op.Call, in Named) (Import, error) {
 	r, err := find(ctx, c, in)
 	if err != nil {
 		return Import{}, err
@@ -364,7 +364,7 @@ type ListInput struct {
 
 // List returns the imports of the caller, and for admins all of the organization, the
 // newest first.
-func List(ctx context.Context, c *app.Call, in ListInput) (access.List[Import], error) {
+func List(ctx context.Context, c *op.Call, in ListInput) (access.List[Import], error) {
 	limit, err := access.PageSize(in.Limit, 50)
 	if err != nil {
 		return access.List[Import]{}, err
@@ -449,7 +449,7 @@ const (
 )
 
 // GetLines returns entries with what became of them, or would.
-func GetLines(ctx context.Context, c *app.Call, in LinesInput) (Lines, error) {
+func GetLines(ctx context.Context, c *op.Call, in LinesInput) (Lines, error) {
 	r, err := find(ctx, c, in.Named)
 	if err != nil {
 		return Lines{}, err

@@ -9,7 +9,7 @@ import (
 	"maps"
 	"slices"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -73,7 +73,7 @@ func (x *work) importAll(ctx context.Context) error {
 // batch is the import of some entries in one transaction.
 type batch struct {
 	*work
-	*app.Call
+	*op.Call
 	progress
 	// companies are those that it created, by candidate.cacheKey.
 	companies map[string]string
@@ -116,7 +116,7 @@ func (x *work) importSome(ctx context.Context, list []*candidate) error {
 
 // mayName stops a run whose person may not name companies any more, if the file has
 // some.
-func (x *work) mayName(c *app.Call) error {
+func (x *work) mayName(c *op.Call) error {
 	for _, column := range x.Columns {
 		if column.Target == targetCompany && !c.Actor.May("companies:read") {
 			return stopped{NoRight}
@@ -295,7 +295,7 @@ func (b *batch) update(ctx context.Context, n *candidate, target string) (r resu
 	if err != nil {
 		return r, err
 	}
-	if wrong := b.broken(patch, "contacts.update", new(app.Patch[contact.Fields])); len(wrong) > 0 {
+	if wrong := b.broken(patch, "contacts.update", new(op.Patch[contact.Fields])); len(wrong) > 0 {
 		return result{outcome: Refused, wrong: wrong}, nil
 	}
 	n.private = n.private || before.Visibility == record.Private
@@ -312,9 +312,9 @@ func (b *batch) update(ctx context.Context, n *candidate, target string) (r resu
 }
 
 // updater changes the members of a record, and returns its entity tag.
-type updater func(ctx context.Context, c *app.Call, target string, patch json.RawMessage) (string, error)
+type updater func(ctx context.Context, c *op.Call, target string, patch json.RawMessage) (string, error)
 
-func updateContact(ctx context.Context, c *app.Call, target string, patch json.RawMessage) (string, error) {
+func updateContact(ctx context.Context, c *op.Call, target string, patch json.RawMessage) (string, error) {
 	in := record.UpdateInput[contact.Fields]{ID: target}
 	in.Patch.SetRaw(patch)
 	answer, err := contact.Contacts.Update(ctx, c, in)
@@ -324,7 +324,7 @@ func updateContact(ctx context.Context, c *app.Call, target string, patch json.R
 	return answer.EntityTag(), nil
 }
 
-func updateCompany(ctx context.Context, c *app.Call, target string, patch json.RawMessage) (string, error) {
+func updateCompany(ctx context.Context, c *op.Call, target string, patch json.RawMessage) (string, error) {
 	in := record.UpdateInput[company.Fields]{ID: target}
 	in.Patch.SetRaw(patch)
 	answer, err := company.Companies.Update(ctx, c, in)
@@ -352,7 +352,7 @@ func (b *batch) write(ctx context.Context, update updater, revisionOf string, nu
 	if wrong, other := violations(err); other != nil || len(wrong) > 0 {
 		return result{outcome: Refused, wrong: wrong}, other
 	}
-	if tag == app.Tag(revision) {
+	if tag == op.Tag(revision) {
 		return r, nil
 	}
 	r.outcome, r.former, r.revision = Updated, revision, revision+1

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/fault"
 )
 
@@ -60,7 +60,7 @@ func (x *candidate) toldNamesake(outcome Outcome) []problem {
 
 // namesakes finds contacts that have the names of new ones. Of an entry without a first or a
 // last name nothing is found: half a name is no hint.
-func namesakes(ctx context.Context, c *app.Call, list []*candidate) error {
+func namesakes(ctx context.Context, c *op.Call, list []*candidate) error {
 	of := map[string][]*candidate{}
 	var keys []string
 	for _, x := range list {

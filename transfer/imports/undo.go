@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record"
@@ -146,7 +146,7 @@ func (b *batch) undoContact(ctx context.Context, l *line, now map[string]moved) 
 // back, if it still has the revision that the import left. next is its revision then.
 func (b *batch) takeBack(ctx context.Context, l *line) (outcome Outcome, next int64, err error) {
 	c := *b.Call
-	c.IfMatch = app.Precondition{Sent: true, Tags: []string{app.Tag(l.revision)}}
+	c.IfMatch = op.Precondition{Sent: true, Tags: []string{op.Tag(l.revision)}}
 	if l.state == Updated {
 		update := updateContact
 		if l.isFirm() {
@@ -163,14 +163,14 @@ func (b *batch) takeBack(ctx context.Context, l *line) (outcome Outcome, next in
 		}
 		return Kept, 0, err
 	}
-	_, err = contact.Contacts.Delete(ctx, &c, app.ByID{ID: *l.record})
+	_, err = contact.Contacts.Delete(ctx, &c, op.ByID{ID: *l.record})
 	outcome, err = outcomeOf(Deleted, err)
 	return outcome, 0, err
 }
 
 // restore gives a record the members that it had before an entry, and returns its
 // revision.
-func (b *batch) restore(ctx context.Context, c *app.Call, update updater, l *line) (int64, error) {
+func (b *batch) restore(ctx context.Context, c *op.Call, update updater, l *line) (int64, error) {
 	if l.before == "" { // erased with the contact
 		return 0, fault.New(fault.NotFound)
 	}
@@ -179,7 +179,7 @@ func (b *batch) restore(ctx context.Context, c *app.Call, update updater, l *lin
 		return 0, err
 	}
 	tag, err := update(ctx, c, *l.record, members)
-	if err != nil || tag == app.Tag(l.revision) {
+	if err != nil || tag == op.Tag(l.revision) {
 		return l.revision, err
 	}
 	return l.revision + 1, nil
@@ -225,8 +225,8 @@ func (b *batch) takeBackCompany(ctx context.Context, l *line) (Outcome, error) {
 	if l.isFirm() { // entries behind it may have changed it, and were taken back
 		revision = l.revision
 	}
-	c.IfMatch = app.Precondition{Sent: true, Tags: []string{app.Tag(revision)}}
-	_, err := company.Companies.Delete(ctx, &c, app.ByID{ID: *l.made})
+	c.IfMatch = op.Precondition{Sent: true, Tags: []string{op.Tag(revision)}}
+	_, err := company.Companies.Delete(ctx, &c, op.ByID{ID: *l.made})
 	return outcomeOf(Deleted, err)
 }
 
@@ -239,7 +239,7 @@ const (
 )
 
 // erase forgets what imports keep of a record.
-func erase(c *app.Call, id string) {
+func erase(c *op.Call, id string) {
 	c.Tx.Queue(eraseSamples, c.Actor.Org(), id)
 	c.Tx.Queue(eraseOfRecord, c.Actor.Org(), id)
 }
@@ -247,7 +247,7 @@ func erase(c *app.Call, id string) {
 // What an import keeps of a record is erased with it.
 func init() {
 	contact.Contacts.OnErase(erase)
-	company.Companies.OnErase(func(c *app.Call, id string) {
+	company.Companies.OnErase(func(c *op.Call, id string) {
 		erase(c, id)
 		c.Tx.Queue(eraseOfCompany, c.Actor.Org(), id)
 	})

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/extract"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
@@ -63,10 +63,10 @@ type Worker struct {
 	// Secrets opens the keys of imports.
 	Secrets masterkey.Vault
 	// Services are the services of calls.
-	Services *app.Services
+	Services *op.Services
 	// Decode reads the body of an operation of the API, and returns what breaks its rules:
 	// an entry of a file meets the same ones as a call.
-	Decode func(operation string, body []byte, into any, services *app.Services) error
+	Decode func(operation string, body []byte, into any, services *op.Services) error
 	// Extractor unpacks archives and workbooks, in a process that is confined.
 	Extractor *extract.Extractor
 }
@@ -181,12 +181,12 @@ func (x *work) note(tx db.Tx, word string, now clock.Micros) error {
 
 // call returns the call of the person who asked for the step, with the rights that
 // they have now.
-func (x *work) call(ctx context.Context, tx db.Tx) (*app.Call, error) {
+func (x *work) call(ctx context.Context, tx db.Tx) (*op.Call, error) {
 	c, err := x.Behalf.Call(ctx, tx, x.organization, clock.Now(x.Clock), x.Services, needed...)
 	switch {
-	case errors.Is(err, app.ErrNoRight):
+	case errors.Is(err, op.ErrNoRight):
 		return nil, stopped{NoRight}
-	case errors.Is(err, app.ErrNotOpen):
+	case errors.Is(err, op.ErrNotOpen):
 		return nil, stopped{NotOpen}
 	}
 	return c, err

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/app"
+	"kartei/api/op"
 	"kartei/record"
 	"kartei/record/contact"
 	"kartei/store/db"
@@ -69,7 +69,7 @@ func TestHistoryOfKartei(t *testing.T) {
 	b := &browser{t, open(t, o, access.Admin).handler, o.Session(c.Principal)}
 	id := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
 	handOver := func(from, to, requester string) {
-		c.Inside(func(ctx context.Context, call *app.Call) error {
+		c.Inside(func(ctx context.Context, call *op.Call) error {
 			caretaker, err := access.CaretakerOf(ctx, call.Tx, call.Actor.Org())
 			if err != nil {
 				return err

@@ -1,4 +1,4 @@
-package app
+package op
 
 import (
 	"crypto/cipher"
@@ -20,7 +20,7 @@ const CursorLifetime = 24 * time.Hour
 
 // ErrCursor is returned for a cursor that this instance did not make for the
 // same list, or that is too old.
-var ErrCursor = errors.New("app: cursor does not match")
+var ErrCursor = errors.New("op: cursor does not match")
 
 // Cursors seals positions in lists. A client can neither read nor change a
 // sealed position. It is sealed because it may hold words of records, and bound

@@ -1,5 +1,5 @@
-// Package app owns the Call: what every operation is handed besides its input.
-package app
+// Package op owns the Call: what every operation is handed besides its input.
+package op
 
 import (
 	"context"

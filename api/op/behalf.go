@@ -1,4 +1,4 @@
-package app
+package op
 
 import (
 	"context"
@@ -25,9 +25,9 @@ func BehalfOf(c *Call, a *access.Actor) Behalf {
 
 var (
 	// ErrNoRight means that a person was disabled or lost a right that the job needs.
-	ErrNoRight = errors.New("app: the person of the job lacks a right")
+	ErrNoRight = errors.New("op: the person of the job lacks a right")
 	// ErrNotOpen means that the organization is closed or being deleted.
-	ErrNotOpen = errors.New("app: the organization of the job is not open")
+	ErrNotOpen = errors.New("op: the organization of the job is not open")
 )
 
 // Call returns the call of one transaction of a job, with the rights that the person has
