@@ -79,7 +79,7 @@ func newActing(t *testing.T, o *apitest.Office) *acting {
 	t.Helper()
 	live, _ := o.Organization("Zweite Kanzlei")
 	v, first := join(t, o, o.ID, "ida@neu.example", access.Member)
-	made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: live, Email: "ida@neu.example", Role: access.Admin})
+	made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: live, Email: "ida@neu.example", Role: access.Admin})
 	if err != nil {
 		t.Fatal(err)
 	}

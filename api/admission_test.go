@@ -11,11 +11,11 @@ func TestAdmission(t *testing.T) {
 		t.Error("the admission ends with another stage than gate")
 	}
 	for _, id := range []string{"tools.list", "tools.text"} {
-		if console[id].Cost == 0 {
+		if byID[id].Cost == 0 {
 			t.Errorf("%s costs nothing", id)
 		}
 	}
-	if !console["tools.text"].Run.facts.discloses {
+	if !byID["tools.text"].Run.discloses {
 		t.Error("the text of a document is no record that was read")
 	}
 }

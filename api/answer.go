@@ -43,7 +43,7 @@ func (a *API) finish(c *call, err error) *Response {
 	var f *fault.Fault
 	code := ""
 	if err == nil {
-		r.Status, r.Body = c.result.status, c.result.body
+		r.Status, r.Body, r.Value = c.result.status, c.result.body, c.result.value
 		if c.charged.Reads {
 			c.returned = c.result.records
 			c.decision.Returned(c.returned)
@@ -224,8 +224,8 @@ func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 		At: c.now, RequestID: c.id, Operation: c.operation(), Method: known(c.Method), Status: status, Code: code,
 		Duration: a.clock.Now().Sub(c.begun), Address: c.Address, Door: string(c.Door), Unpaid: !c.paid,
 	}
-	if c.Operation != "" {
-		e.Method = "" // a row of the second table has none
+	if c.Operation != nil {
+		e.Method = "" // it has no route
 	}
 	switch {
 	case c.actor != nil:
@@ -263,7 +263,7 @@ func (c *call) logged(status int) bool {
 	case c.actor == nil:
 		return c.Door != Web || c.Credential.Text != ""
 	case c.duties.Person && status < http.StatusBadRequest:
-		return c.duties.RequestLog && c.op.Run.facts.changes
+		return c.duties.RequestLog && c.op.Run.changes
 	}
 	return c.duties.RequestLog
 }
@@ -291,7 +291,7 @@ var errNotModified = fault.New("")
 // isCurrent compares If-None-Match with the tag of the answer, weakly (RFC
 // 9110, section 13.1.2).
 func (c *call) isCurrent() bool {
-	if c.result.etag == "" || c.op.Run.facts.writes {
+	if c.result.etag == "" || c.op.Run.writes {
 		return false
 	}
 	return c.ifNoneMatchAny || slices.Contains(c.ifNoneMatch, c.result.etag)

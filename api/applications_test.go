@@ -40,7 +40,7 @@ func newApplications(t *testing.T, o *apitest.Office, principal, service string)
 		_, err := a.client.Store(t.Context(), tx, clock.Now(o.Clock))
 		return err
 	})
-	made, err := operator.Do(t.Context(), o.Operator, oauth.CreateClient, oauth.NewClient{Organization: o.ID, Name: "Geheim", Principal: service, Scopes: []string{"contacts:read"}, Environment: access.Test})
+	made, err := operator.Run(t.Context(), o.Operator, oauth.CreateClient, oauth.NewClient{Organization: o.ID, Name: "Geheim", Principal: service, Scopes: []string{"contacts:read"}, Environment: access.Test})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,13 +62,14 @@ type caller struct {
 // asks first (see walk). No call is answered, and nothing is changed, on an
 // unconfirmed assumption.
 func authenticate(a *API, ctx context.Context, c *call) (err error) {
-	if c.console != nil && c.console.Who.Has(byAnyone) && c.Credential.Text == "" && c.Credential.Scheme != access.Local {
+	open := c.op != nil && c.op.Who.Open()
+	if open && c.Credential.Text == "" && c.Credential.Scheme != access.Local {
 		c.actor = access.Nobody()
 		return nil
 	}
 	c.Credential.Audience = c.Door.audience()
 	c.actor, c.assumed, err = a.access.Resolve(ctx, c.Credential, c.Address, c.again)
-	if cookie := c.Credential.Scheme == access.Cookie || c.Credential.Scheme == access.SandboxCookie; cookie && fault.Is(err, fault.Unauthenticated) && c.console != nil && c.console.Who.Has(byAnyone) {
+	if cookie := c.Credential.Scheme == access.Cookie || c.Credential.Scheme == access.SandboxCookie; cookie && fault.Is(err, fault.Unauthenticated) && open {
 		c.actor = access.Nobody() // a browser still has the cookie of a session that has ended
 		return nil
 	}

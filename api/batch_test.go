@@ -187,7 +187,7 @@ func TestWalkBatchGivesSameAnswer(t *testing.T) {
 				if got.Status != alone.Status || nameless(string(got.Body)) != nameless(string(alone.Body)) {
 					t.Errorf("%s%s in a batch: %d %s\nalone: %d %s", op.ID, query, got.Status, got.Body, alone.Status, alone.Body)
 				}
-				if query == "" && got.Status != op.Run.Status() {
+				if query == "" && got.Status != op.Status() {
 					t.Errorf("%s: %d %s", op.ID, got.Status, got.Body)
 				}
 				for name, values := range alone.Header {

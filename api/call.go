@@ -3,14 +3,16 @@ package api
 import (
 	"bytes"
 	"context"
-	stdjson "encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"strings"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/kit/fault"
 
 	"github.com/go-json-experiment/json"
@@ -23,6 +25,12 @@ type Door string
 const (
 	// REST is HTTP below /v1.
 	REST Door = "rest"
+	// Admin is the administration socket, and the command line without a server.
+	Admin Door = "admin"
+	// Web is the web application.
+	Web Door = "web"
+	// OAuth are the endpoints that applications call to get tokens.
+	OAuth Door = "oauth"
 	// MCP is the door of assistants: the Model Context Protocol at /mcp.
 	MCP Door = "mcp"
 )
@@ -64,37 +72,80 @@ type Arguments struct {
 // Scopes returns the names of all scopes, sorted.
 func Scopes() []string { return access.AllScopes() }
 
-// Call runs the operation of either table with an id, along the same path as
-// every other call, and decodes its answer. Without an answer it returns the zero value. If the
-// call is refused or fails, the error is the *fault.Fault that a client would
-// get as a problem document.
-func Call[Out any](ctx context.Context, a *API, by Caller, operation string, args Arguments) (out Out, err error) {
-	response, err := Send(ctx, a, by, operation, args)
-	switch {
-	case err != nil:
+// Call runs an operation along the same path as every other call. If the call is refused or
+// fails, the error is the *fault.Fault that a client would get as a problem document. A file is
+// no answer: see Send.
+func Call[In, Out any](ctx context.Context, a *API, by Caller, o op.Operation[In, Out], in In) (out Out, err error) {
+	r, err := Answer(ctx, a, by, o, in)
+	if err != nil {
 		return out, err
-	case response.Fault != nil:
-		return out, response.Fault
-	case response.File != nil:
-		response.File.Sent(response.Status, false)
-		return out, fmt.Errorf("api: %s answers with a file: use Do", operation)
-	case len(response.Body) > 0 && InConsole(operation):
-		err = stdjson.Unmarshal(response.Body, &out) // see fillWhole
-	case len(response.Body) > 0:
-		err = json.Unmarshal(response.Body, &out)
+	}
+	return Value[Out](r)
+}
+
+// Answer is Call without the error: it returns the answer with its status, headers and fault.
+// It fails if the input cannot be encoded. Value has what it says.
+func Answer[In, Out any](ctx context.Context, a *API, by Caller, o op.Operation[In, Out], in In) (*Response, error) {
+	row := rowOf(o)
+	if row.Published() {
+		return Send(ctx, a, by, o, row.argumentsOf(in))
+	}
+	if row.Writes() { // its form may be sent again, which the bytes of the input tell
+		return Send(ctx, a, by, o, Arguments{Body: in})
+	}
+	r, err := (&Arguments{}).request(row, by)
+	if err != nil {
+		return nil, err
+	}
+	r.Input = in
+	return a.Do(ctx, r, nil), nil
+}
+
+// Value returns what an answer says, or its fault. Without content it is the zero value.
+func Value[Out any](r *Response) (out Out, err error) {
+	switch {
+	case r.Fault != nil:
+		return out, r.Fault
+	case r.File != nil:
+		r.File.Sent(r.Status, false)
+		return out, errors.New("api: the answer is a file: use Send")
+	case r.Value != nil:
+		return r.Value.(Out), nil
+	case len(r.Body) > 0:
+		err = json.Unmarshal(r.Body, &out, codec)
 	}
 	return out, err
 }
 
-// Send is Call without decoding: it returns the answer with its status, headers and
-// fault. It fails if there is no such operation, or if the body cannot be encoded.
-// The caller sends a file, and calls its Sent.
-func Send(ctx context.Context, a *API, by Caller, operation string, args Arguments) (*Response, error) {
-	r, err := args.request(operation, by)
+// Send runs an operation with arguments as a client sends them. It fails if the body cannot be
+// encoded. The caller sends a file, and calls its Sent.
+func Send(ctx context.Context, a *API, by Caller, o op.Any, args Arguments) (*Response, error) {
+	r, err := args.request(rowOf(o), by)
 	if err != nil {
 		return nil, err
 	}
 	return a.Do(ctx, r, nil), nil
+}
+
+// argumentsOf returns the arguments of a call from its input, by the tags of its type. A
+// parameter or a member with the zero value is not sent.
+func (o *Operation) argumentsOf(in any) (args Arguments) {
+	v := reflect.ValueOf(in)
+	if bind := o.Run.bind; bind.path >= 0 {
+		args.ID = v.Field(bind.path).String()
+	}
+	for name, at := range o.Run.bind.query {
+		if f := v.FieldByIndex(at); !f.IsZero() {
+			if args.Query == nil {
+				args.Query = url.Values{}
+			}
+			args.Query.Set(name, fmt.Sprint(f.Interface()))
+		}
+	}
+	if body := o.Run.bind.body; body >= 0 {
+		args.Body = v.Field(body).Interface()
+	}
+	return args
 }
 
 // pathOf returns the path of the operation for a record. An id that is a fixed word of
@@ -110,16 +161,12 @@ func (o *Operation) pathOf(record string) string {
 }
 
 // request returns the request of a call.
-func (args *Arguments) request(operation string, by Caller) (*Request, error) {
+func (args *Arguments) request(o *Operation, by Caller) (*Request, error) {
 	r := &Request{Header: map[string][]string{}, Door: by.Door, Credential: by.Credential, Address: by.Address, Trace: by.Trace, Device: by.Device, Malformed: args.Malformed}
-	encode := stdjson.Marshal
-	if InConsole(operation) {
-		r.Operation = operation
-	} else if op := operationByID(operation); op != nil {
-		r.Method, r.Path, r.Query = op.Method, op.pathOf(args.ID), args.Query.Encode()
-		encode = func(v any) ([]byte, error) { return json.Marshal(v) }
+	if o.Published() {
+		r.Method, r.Path, r.Query = o.Method, o.pathOf(args.ID), args.Query.Encode()
 	} else {
-		return nil, fmt.Errorf("api: there is no operation %q", operation)
+		r.Operation = o
 	}
 	maps.Copy(r.Header, by.Header)
 	if args.Body == nil {
@@ -128,8 +175,8 @@ func (args *Arguments) request(operation string, by Caller) (*Request, error) {
 	body, ready := args.Body.([]byte)
 	if !ready {
 		var err error
-		if body, err = encode(args.Body); err != nil {
-			return nil, fmt.Errorf("api: %s: %w", operation, err)
+		if body, err = json.Marshal(args.Body, codec); err != nil {
+			return nil, fmt.Errorf("api: %s: %w", o.ID, err)
 		}
 	}
 	if len(body) > MaxBody {

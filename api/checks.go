@@ -45,16 +45,16 @@ func gate(_ *API, _ context.Context, c *call) error {
 
 // gate applies the gate to an actor. The parts of a batch have gates of their own.
 func (c *call) gate(a *access.Actor) error {
-	if c.console != nil && c.console.Always && c.duties.Person {
+	o := c.op // nil for a blocked family
+	if o != nil && o.Always && c.duties.Person {
 		return nil
 	}
-	if c.console == nil || !c.console.Setup {
+	if o == nil || !o.Setup {
 		if err := a.SecondFactor(c.now); err != nil {
 			return err
 		}
 	}
-	reads := c.console != nil && c.console.Reads
-	return a.Gate(c.op != nil && c.op.Run.facts.changes && !reads)
+	return a.Gate(o != nil && o.Run.changes && !o.Reads)
 }
 
 // organization compares the header Svc-Organization, if sent, with the
@@ -117,16 +117,31 @@ var noUsers = fault.Text{
 	EN: "User accounts are never available through the API. The operator knows the ids of people (kartei user list); your own is in GET /v1/me.",
 }
 
-// authorize checks the scope of the row or, in the second table, its set of
-// callers. The queries decide which records the actor sees.
-func authorize(_ *API, _ context.Context, c *call) error {
-	if c.console != nil {
-		return c.console.authorize(c.actor, c.now)
+// authorize checks the set of callers of an operation that is not in the contract, and the
+// scope. The queries decide which records the actor sees.
+func authorize(_ *API, _ context.Context, c *call) error { return c.authorize(c.actor) }
+
+// authorize checks whether an actor may call the operation.
+func (c *call) authorize(a *access.Actor) error {
+	if !c.op.Published() && !c.op.Who.Allows(a) {
+		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &notAdministered}
 	}
-	if !c.actor.May(c.op.Scope) {
-		return forbidden(c.op, c.actor)
+	if needed := c.op.Published() || c.op.Scope != ""; needed && !a.May(c.op.Scope) {
+		return forbidden(c.op, a)
+	}
+	if c.op.Fresh {
+		return a.Recent(c.now)
 	}
 	return nil
+}
+
+// Stale reports whether a call was refused because the sign-in of the person is not
+// recent. After session.refresh the same call succeeds.
+func Stale(f *fault.Fault) bool { return f != nil && f.Reason == string(access.NotFresh) }
+
+var notAdministered = fault.Text{
+	DE: "Dazu haben Sie nicht das Recht. Eine Administratorin oder ein Administrator Ihrer Organisation kann helfen.",
+	EN: "You do not have the right to do this. An admin of your organization can help.",
 }
 
 // show removes the record from the answer to a change if the credential may
@@ -134,7 +149,7 @@ func authorize(_ *API, _ context.Context, c *call) error {
 // Otherwise an empty change would read any record with a known id. A creation
 // returns only what the caller sent.
 func show(_ *API, _ context.Context, c *call) error {
-	if c.op.Run.facts.shows && !c.actor.May(c.op.ReadScope()) {
+	if c.op.Run.shows && !c.actor.May(c.op.ReadScope()) {
 		c.result.status, c.result.body = http.StatusNoContent, nil
 	}
 	return nil

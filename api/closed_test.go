@@ -58,7 +58,7 @@ func TestInvitedElsewhere(t *testing.T) {
 			if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, State: &state}); err != nil {
 				t.Fatal(err)
 			}
-			made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: other, Email: email})
+			made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: other, Email: email})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,6 +15,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/optest"
 	"kartei/integration/event"
 	"kartei/integration/oauth"
 	"kartei/integration/requestlog"
@@ -71,7 +72,7 @@ func ask(t *testing.T, o *apitest.Office, door api.Door, as api.Credential, row 
 		t.Fatal(err)
 	}
 	return o.API.Do(t.Context(), &api.Request{
-		Operation: row, Door: door, Credential: as, Address: netip.MustParseAddr("192.0.2.7"),
+		Operation: api.ByID(row), Door: door, Credential: as, Address: netip.MustParseAddr("192.0.2.7"),
 		HasBody: true, Body: func() ([]byte, error) { return body, nil },
 	}, nil)
 }
@@ -81,7 +82,7 @@ func TestConsoleAndOperationsAreDisjoint(t *testing.T) {
 	for _, op := range api.Operations {
 		ids[op.ID] = true
 	}
-	for _, r := range api.Console {
+	for _, r := range api.Unpublished {
 		if ids[r.ID] {
 			t.Errorf("%s stands in both tables, or twice", r.ID)
 		}
@@ -101,7 +102,9 @@ func TestConsoleAndOperationsAreDisjoint(t *testing.T) {
 var (
 	consoleCallers = map[string]string{
 		"anyone": "signin.password signin.second signin.passkeyOptions signin.passkey signin.ssoBegin signin.sso signin.ssoInvited signin.ssoAccept signin.choose signin.forgot signin.reset " +
-			"account.confirmEmail invitations.accept oauth.token oauth.revoke oauth.introspect oauth.register",
+			"account.confirmEmail",
+		"anyone operator": "invitations.accept",
+		"client":          "oauth.token oauth.revoke oauth.introspect oauth.register",
 		"member": "oauth.ask oauth.answer signin.out session.get session.switch session.refresh session.ssoBegin session.ssoRefresh sessions.list signins.list sessions.end access.list access.end factors.get " +
 			"factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 			"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail profile.get profile.set records.history records.changes " +
@@ -158,13 +161,13 @@ func TestConsoleRightsAsDecided(t *testing.T) {
 			decided[id] = who
 		}
 	}
-	for i := range api.Console {
-		r := &api.Console[i]
+	for i := range api.Unpublished {
+		r := &api.Unpublished[i]
 		if decided[r.ID] != r.Who.String() {
 			t.Errorf("%s is for %q, and was decided for %q: see consoleCallers", r.ID, r.Who, decided[r.ID])
 		}
-		columns := map[string]bool{"fresh": r.Fresh, "always": r.Always && !strings.Contains(r.Who.String(), "anyone"), "setup": r.Setup, "reads": r.Reads, "unstored": r.Unstored}
-		if strings.Contains(r.Who.String(), "anyone") && !r.Always {
+		columns := map[string]bool{"fresh": r.Fresh, "always": r.Always && !r.Who.Open(), "setup": r.Setup, "reads": r.Reads, "unstored": r.Unstored}
+		if r.Who.Open() && !r.Always {
 			t.Errorf("%s is for anyone, and refuses people whose organization is closed", r.ID)
 		}
 		for column, set := range columns {
@@ -203,25 +206,25 @@ func TestConsoleCallers(t *testing.T) {
 		"foreign": person(access.Admin, foreign), "nobody": {}, "key": api.Bearer(o.Key(o.User(access.Admin))),
 		"token": {Scheme: token, Text: person(access.Admin, o.ID).Text},
 	}
-	may := func(r *api.ConsoleRow, who string) bool {
+	may := func(r *api.Operation, who string) bool {
 		words := strings.Fields(r.Who.String())
 		has := func(w ...string) bool {
 			return slices.ContainsFunc(w, func(w string) bool { return slices.Contains(words, w) })
 		}
 		switch who {
 		case "operator":
-			return has("operator", "anyone")
+			return has("operator", "anyone", "client")
 		case "admin", "foreign":
-			return has("admin", "member", "self", "anyone")
+			return has("admin", "member", "self", "anyone", "client")
 		case "member", "viewer":
-			return has("member", "self", "anyone")
+			return has("member", "self", "anyone", "client")
 		case "key", "token":
-			return has("program", "anyone")
+			return has("program", "anyone", "client")
 		}
-		return has("anyone")
+		return has("anyone", "client")
 	}
-	for i := range api.Console {
-		r := &api.Console[i]
+	for i := range api.Unpublished {
+		r := &api.Unpublished[i]
 		for who, as := range callers {
 			if got := ask(t, o, api.REST, as, r.ID, struct{}{}); got.Status != 404 {
 				t.Errorf("%s by rest as %s: %d", r.ID, who, got.Status)
@@ -257,8 +260,8 @@ func TestConsoleFreshSignIn(t *testing.T) {
 		org, err := access.OrganizationIn(ctx, tx, o.ID)
 		return access.Proof{Credential: access.Credential{FreshUntil: clock.Now(o.Clock)}, Organization: org.Number, Principal: admin, Scopes: access.AllScopes()}, err
 	}))
-	for i := range api.Console {
-		r := &api.Console[i]
+	for i := range api.Unpublished {
+		r := &api.Unpublished[i]
 		if !slices.Contains(r.Doors, api.Web) {
 			continue
 		}
@@ -283,10 +286,10 @@ func TestConsoleReachesOnesOwn(t *testing.T) {
 			doors: map[api.Door]api.Credential{api.Web: stranger, api.Admin: stranger, api.MCP: api.Bearer(o.Key(admin)), api.OAuth: {}},
 		}
 		x.inputs, x.owner = consoleInputs(t, o)
-		for i := range api.Console {
-			r := &api.Console[i]
+		for i := range api.Unpublished {
+			r := &api.Unpublished[i]
 			switch who := strings.Fields(r.Who.String()); {
-			case slices.Contains(who, "anyone"):
+			case r.Who.Open():
 				x.withoutSecrets(r)
 			case slices.Equal(who, []string{"operator"}):
 				if got := ask(t, o, api.Admin, stranger, r.ID, x.input(r, api.Admin)); got.Status != 401 && got.Status != 403 {
@@ -318,7 +321,7 @@ type others struct {
 }
 
 // input returns the input of a row, for a call of the stranger.
-func (x *others) input(r *api.ConsoleRow, door api.Door) any {
+func (x *others) input(r *api.Operation, door api.Door) any {
 	x.Helper()
 	in := x.inputs[r.ID]
 	if f, is := in.(func() any); is {
@@ -334,7 +337,7 @@ func (x *others) input(r *api.ConsoleRow, door api.Door) any {
 }
 
 // named calls a row whose input names what belongs to the owner or the organization.
-func (x *others) named(r *api.ConsoleRow) {
+func (x *others) named(r *api.Operation) {
 	x.Helper()
 	door := r.Doors[len(r.Doors)-1] // web, if the row has it
 	in := x.input(r, door)
@@ -378,7 +381,7 @@ var needNoSecret = map[string]string{
 
 // withoutSecrets calls a row for anyone, each time with another text in place of one of its
 // secrets. Nothing happens, and the answer does not name the owner.
-func (x *others) withoutSecrets(r *api.ConsoleRow) {
+func (x *others) withoutSecrets(r *api.Operation) {
 	x.Helper()
 	door, secrets, why := r.Doors[len(r.Doors)-1], strings.Fields(secretsOf[r.ID]), needNoSecret[r.ID] // Web, or OAuth for applications
 	if len(secrets) == 0 {
@@ -406,7 +409,7 @@ func (x *others) withoutSecrets(r *api.ConsoleRow) {
 
 // acted counts the lines that tell of the act of a row. A line may also tell of a refused
 // sign-in.
-func (x *others) acted(r *api.ConsoleRow) (n int) {
+func (x *others) acted(r *api.Operation) (n int) {
 	x.Helper()
 	for _, l := range lines(x.T, x.o) {
 		if l.Word == r.Audit {
@@ -451,7 +454,7 @@ var prepares = map[string]bool{"signin.forgot": true, "factors.totpBegin": true,
 
 // aboutTheCaller reports whether a row knows only the person who calls: it names
 // nobody, and the operator is no person.
-func aboutTheCaller(r *api.ConsoleRow) bool { return !strings.Contains(r.Who.String(), "operator") }
+func aboutTheCaller(r *api.Operation) bool { return !strings.Contains(r.Who.String(), "operator") }
 
 // TestConsoleAtHome checks that an admin also reaches the sandbox of the
 // organization. A member names and sees only their own data.
@@ -522,8 +525,8 @@ func TestConsoleActsAreAudited(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)
 		inputs, owner := consoleInputs(t, o)
-		for i := range api.Console {
-			r := &api.Console[i]
+		for i := range api.Unpublished {
+			r := &api.Unpublished[i]
 			in, known := inputs[r.ID]
 			if !known {
 				t.Errorf("%s: consoleInputs in api/console_test.go has no input for it", r.ID)
@@ -537,7 +540,7 @@ func TestConsoleActsAreAudited(t *testing.T) {
 			if aboutTheCaller(r) {
 				door, as, kind = api.Web, api.Cookie(o.Session(owner), true), "session" // the sandbox has the records
 			}
-			if r.Who.String() == "anyone" {
+			if r.Who.Open() {
 				as, kind = api.Credential{}, "anonymous"
 			}
 			if slices.Contains(r.Doors, api.OAuth) {
@@ -589,7 +592,7 @@ func TestConsoleActsAreAudited(t *testing.T) {
 // of jobs.
 func lines(t *testing.T, o *apitest.Office) []audit.Line {
 	t.Helper()
-	page, err := operator.Do(t.Context(), o.Operator, settings.ListAudit, settings.AuditInput{Limit: 1000})
+	page, err := operator.Run(t.Context(), o.Operator, settings.ListAudit, settings.AuditInput{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -692,7 +695,7 @@ func (m *inputMaker) people() map[string]any {
 // invite invites somebody to the organization.
 func (m *inputMaker) invite(email string) settings.CreatedInvitation {
 	m.t.Helper()
-	made, err := operator.Do(m.t.Context(), m.o.Operator, settings.Invite, settings.NewInvitation{Organization: m.o.ID, Email: email})
+	made, err := operator.Run(m.t.Context(), m.o.Operator, settings.Invite, settings.NewInvitation{Organization: m.o.ID, Email: email})
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -943,7 +946,7 @@ func TestAdminsDemoteEachOther(t *testing.T) {
 				t.Error(err)
 			}
 			return o.API.Do(t.Context(), &api.Request{
-				Operation: "people.set", Door: api.Web, Credential: api.Credential{Scheme: session, Text: o.ID + " " + by},
+				Operation: api.ByID("people.set"), Door: api.Web, Credential: api.Credential{Scheme: session, Text: o.ID + " " + by},
 				HasBody: true, Body: func() ([]byte, error) { both.Done(); both.Wait(); return body, nil },
 			}, nil).Status
 		}
@@ -990,7 +993,7 @@ func TestChangesAfterLosingTheRight(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := o.API.Do(t.Context(), &api.Request{
-					Operation: row, Door: api.Web, Credential: api.Credential{Scheme: session, Text: o.ID + " " + loss.ID}, HasBody: true,
+					Operation: api.ByID(row), Door: api.Web, Credential: api.Credential{Scheme: session, Text: o.ID + " " + loss.ID}, HasBody: true,
 					Body: func() ([]byte, error) {
 						_, err := o.Operator.SetUser(t.Context(), loss)
 						return body, err
@@ -1008,12 +1011,12 @@ func TestChangesAfterLosingTheRight(t *testing.T) {
 // its target fails. None of its changes remain.
 func TestConsoleActsNameTheirTarget(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
-	i := slices.IndexFunc(api.Console, func(r api.ConsoleRow) bool { return r.ID == "people.create" })
+	i := slices.IndexFunc(api.Unpublished, func(r api.Operation) bool { return r.ID == "people.create" })
 	silent := func(ctx context.Context, c *op.Call, in settings.NewPrincipal) (access.PrincipalInfo, error) {
 		c.Audit = nil
-		return settings.CreateUser(ctx, c, in)
+		return optest.Run(ctx, c, settings.CreateUser, in)
 	}
-	defer api.Replace(&api.Console[i], silent)()
+	defer api.Replace(&api.Unpublished[i], silent)()
 	got := ask(t, o, api.Admin, api.Local(), "people.create", settings.NewPrincipal{Organization: o.ID, Name: "Ida", Email: "ida@example.com"})
 	if got.Fault == nil || got.Fault.Code != fault.Internal {
 		t.Errorf("%d %s", got.Status, got.Body)
@@ -1041,7 +1044,7 @@ func TestStrangersAcceptInvitations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		counted := &writes{DB: d}
 		o := apitest.New(t, counted, apitest.Replicas(1))
-		made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "neu@example.com", Role: access.Admin})
+		made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "neu@example.com", Role: access.Admin})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,16 +41,11 @@ func decode(a *API, _ context.Context, c *call) error {
 	if c.Malformed != nil {
 		return c.Malformed
 	}
-	if c.console != nil {
-		c.input = c.newInput()
-		if err := c.decodeKey(); err != nil {
+	if c.op.Published() {
+		var err error
+		if c.parameters, err = c.rules.Query(c.op.ID, c.Query); err != nil {
 			return err
 		}
-		return c.decodeWhole()
-	}
-	var err error
-	if c.parameters, err = c.rules.Query(c.op.ID, c.Query); err != nil {
-		return err
 	}
 	c.input = c.newInput()
 	if in, ok := c.input.Interface().(checked); ok {
@@ -68,9 +63,21 @@ func (c *call) given(name string) bool {
 	return slices.ContainsFunc(c.parameters, func(p schema.Parameter) bool { return p.Name == name && p.Given })
 }
 
-// newInput builds the operation's input from path and query.
+// newInput builds the operation's input from path and query, or copies that of a door.
 func (c *call) newInput() reflect.Value {
-	return c.op.Run.bind.fill(c.record, c.parameters)
+	if c.Input == nil {
+		return c.op.Run.bind.fill(c.record, c.parameters)
+	}
+	in := reflect.New(c.op.Input)
+	in.Elem().Set(reflect.ValueOf(c.Input))
+	return in
+}
+
+// inputAgain builds the input for another run of the operation: the previous one may have
+// changed it.
+func (c *call) inputAgain(a *API) error {
+	c.input = c.newInput()
+	return c.fillBody(a, c.input)
 }
 
 func (c *call) decodeHeaders() error {
@@ -78,10 +85,10 @@ func (c *call) decodeHeaders() error {
 	fail := func(name string, code fault.FieldCode, text *fault.Text) {
 		wrong = append(wrong, fault.Field{Name: name, Code: code, Text: text})
 	}
-	if !c.op.Run.facts.file && !acceptsJSON(c.Header["Accept"]) {
+	if !c.op.Run.file && !acceptsJSON(c.Header["Accept"]) {
 		return fault.New(fault.NotAcceptable)
 	}
-	if c.op.Run.facts.writes {
+	if c.op.Run.writes {
 		var ok bool
 		if c.ifMatch, ok = precondition(c.Header["If-Match"]); !ok {
 			fail("If-Match", fault.InvalidFormat, &tagExpected)
@@ -130,19 +137,20 @@ var (
 )
 
 func (c *call) decodeBody(a *API) error {
-	body := c.op.Run.bind.body
-	if body < 0 {
+	if bind := c.op.Run.bind; bind.body < 0 && !bind.whole {
 		if c.HasBody && c.Body != nil {
 			if sent, err := c.read(); err != nil {
 				return err
-			} else if len(sent) > 0 && !(c.op.Act == act && empty(sent)) {
+			} else if len(sent) > 0 && !(c.op.Act == op.Change && empty(sent)) {
 				return &fault.Fault{Code: fault.InvalidRequest, Fields: []fault.Field{{Name: "body", Code: fault.UnknownField, Text: &noBody}}}
 			}
 		}
 		return nil
 	}
-	if err := c.contentType(); err != nil {
-		return err
+	if c.op.Published() {
+		if err := c.contentType(); err != nil {
+			return err
+		}
 	}
 	if c.Body != nil {
 		var err error
@@ -179,9 +187,16 @@ var encoded = fault.Text{
 	EN: "Content-Encoding is not accepted for the body of a request. Send it uncompressed.",
 }
 
-// fillBody decodes the body into an input.
+// fillBody decodes the body into an input: by the rules of the version's document, or as JSON
+// that is the whole input.
 func (c *call) fillBody(a *API, in reflect.Value) error {
-	return c.rules.Body(c.op.ID, c.body, in.Elem().Field(c.op.Run.bind.body).Addr().Interface(), a.services)
+	switch bind := c.op.Run.bind; {
+	case bind.whole:
+		return decodeInput(c.body, in.Interface())
+	case bind.body >= 0:
+		return c.rules.Body(c.op.ID, c.body, in.Elem().Field(bind.body).Addr().Interface(), a.services)
+	}
+	return nil
 }
 
 // contentType accepts application/json and, for a patch, its own type. An
@@ -202,7 +217,7 @@ func (c *call) contentType() error {
 	if len(values) == 1 {
 		media, parameters, err := mime.ParseMediaType(values[0])
 		charset := strings.ToLower(parameters["charset"])
-		known := media == "application/json" || media == "application/merge-patch+json" && c.op.Act == update
+		known := media == "application/json" || media == "application/merge-patch+json" && c.op.Act == op.Update
 		if err == nil && known && (charset == "" || charset == "utf-8") {
 			return nil
 		}

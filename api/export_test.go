@@ -6,10 +6,9 @@ import (
 	"kartei/api/op"
 )
 
-// Replace makes a row of the second table run another function, until back is
-// called.
-func Replace[I, O any](r *ConsoleRow, f func(context.Context, *op.Call, I) (O, error)) (back func()) {
+// Replace makes a row run another function, until back is called.
+func Replace[I, O any](r *Operation, f func(context.Context, *op.Call, I) (O, error)) (back func()) {
 	before := r.Run
-	r.Run = ask(f)
+	r.Run.Function = op.Function{Do: func(ctx context.Context, c *op.Call, in any) (any, error) { return f(ctx, c, *in.(*I)) }}
 	return func() { r.Run = before }
 }

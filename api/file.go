@@ -33,7 +33,7 @@ type File struct {
 
 // AnswersFile reports whether the operation answers with a file.
 func (o *Operation) AnswersFile() bool {
-	return o.Run.Output == reflect.TypeFor[op.File]()
+	return o.Output == reflect.TypeFor[op.File]()
 }
 
 // openFile opens the file of the answer.

@@ -60,9 +60,9 @@ func TestRowsThatGiveNoAccess(t *testing.T) {
 	check := func(op *api.Operation) {
 		why := reasons[op.ID]
 		switch {
-		case op.GivesAccess() && why != "":
+		case op.Gives && why != "":
 			t.Errorf("%s gives access, and is in giveNothing: %s", op.ID, why)
-		case op.Writes() && !op.GivesAccess() && why == "":
+		case op.Writes() && !op.Gives && why == "":
 			t.Errorf("%s changes something: give it the column of access, or say in giveNothing why it gives none", op.ID)
 		}
 		delete(reasons, op.ID)
@@ -70,8 +70,8 @@ func TestRowsThatGiveNoAccess(t *testing.T) {
 	for i := range api.Operations {
 		check(&api.Operations[i])
 	}
-	for i := range api.Console {
-		check(&api.Console[i].Operation)
+	for i := range api.Unpublished {
+		check(&api.Unpublished[i])
 	}
 	for id := range reasons {
 		t.Errorf("%s is in giveNothing, and no row", id)
@@ -85,9 +85,9 @@ func TestAccessIsConfirmedToldAndAudited(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		inputs, owner := consoleInputs(t, o)
 		maps.Copy(inputs, wideningInputs(t, o, inputs, owner))
-		for i := range api.Console {
-			r := &api.Console[i]
-			if !r.GivesAccess() {
+		for i := range api.Unpublished {
+			r := &api.Unpublished[i]
+			if !r.Gives {
 				continue
 			}
 			in := inputs[r.ID]
@@ -99,7 +99,7 @@ func TestAccessIsConfirmedToldAndAudited(t *testing.T) {
 				in = f(door, as)
 			}
 			switch {
-			case r.Who.String() == "anyone":
+			case r.Who.Open():
 				as = api.Credential{}
 			case r.Who.String() == "operator":
 				door, as = api.Admin, api.Local()
@@ -235,7 +235,7 @@ func askOnce(t *testing.T, o *apitest.Office, as api.Credential, row, key string
 		t.Fatal(err)
 	}
 	return o.API.Do(t.Context(), &api.Request{
-		Operation: row, Door: api.Web, Credential: as, Address: netip.MustParseAddr("192.0.2.7"), HasBody: true,
+		Operation: api.ByID(row), Door: api.Web, Credential: as, Address: netip.MustParseAddr("192.0.2.7"), HasBody: true,
 		Header: map[string][]string{"Idempotency-Key": {key}}, Body: func() ([]byte, error) { return body, nil },
 	}, nil)
 }
@@ -247,9 +247,9 @@ func TestSecretsAreShownAgainToTheirSessionOnly(t *testing.T) {
 		inputs, owner := consoleInputs(t, o)
 		maps.Copy(inputs, wideningInputs(t, o, inputs, owner))
 		tried := 0
-		for i := range api.Console {
-			r := &api.Console[i]
-			if !r.Run.Output.Implements(reflect.TypeFor[op.Secret]()) || !r.Writes() || r.Unstored || r.Who.String() == "operator" || r.Who.String() == "anyone" || r.ID == "factors.ssoBegin" { // which needs a provider
+		for i := range api.Unpublished {
+			r := &api.Unpublished[i]
+			if !r.Run.Output.Implements(reflect.TypeFor[op.Secret]()) || !r.Writes() || r.Unstored || r.Who.String() == "operator" || r.Who.Open() || r.ID == "factors.ssoBegin" { // which needs a provider
 				continue
 			}
 			tried++

@@ -156,7 +156,7 @@ func TestGate(t *testing.T) {
 				}
 			}
 			for op := range rows() { // no record was lost meanwhile
-				call(t, c.Client, op).Want(op.Run.Status())
+				call(t, c.Client, op).Want(op.Status())
 			}
 		}
 	})
@@ -211,7 +211,7 @@ func TestModuleOff(t *testing.T) {
 			c.Inside(func(ctx context.Context, call *op.Call) error {
 				last := "Thal"
 				f := contact.Fields{LastName: &last}
-				created, err := contact.Create(ctx, call, contact.CreateInput{Fields: f})
+				created, err := contact.Contacts.Create(ctx, call, &f)
 				made = strings.TrimPrefix(created.Location(), "/contacts/")
 				return err
 			})

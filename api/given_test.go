@@ -24,7 +24,7 @@ func inOffice(t *testing.T, o *apitest.Office, as api.Credential, row, name stri
 	if name != "" {
 		by.Header["If-Match"] = []string{"*"}
 	}
-	got, err := api.Send(t.Context(), o.API, by, row, api.Arguments{ID: name, Body: body})
+	got, err := api.Send(t.Context(), o.API, by, api.ByID(row), api.Arguments{ID: name, Body: body})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,13 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"sync"
 	"time"
 
 	"kartei/access"
-	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/record"
 	"kartei/store/db"
@@ -46,24 +44,10 @@ func inProgress() error {
 }
 
 // acceptsKey reports whether the call accepts an Idempotency-Key. A person's form
-// has one for every change: the browser sends it again after a lost answer.
+// has one for every change: the browser sends it again after a lost answer. Operations that
+// issue the token of a session ignore it, because their answers are not stored.
 func (c *call) acceptsKey() bool {
-	return c.op.Idempotent() || c.duties.Person && c.op.Run.facts.changes
-}
-
-// decodeKey reads the Idempotency-Key of a call of the second table. Only people of
-// an organization have one. Rows that issue the token of a session ignore it,
-// because their answers are not stored.
-func (c *call) decodeKey() error {
-	if !c.acceptsKey() || c.console.Unstored || c.actor.PrincipalID() == "" {
-		return nil
-	}
-	key, ok := idempotencyKey(c.Header["Idempotency-Key"])
-	if !ok {
-		return fault.BadRequest(fault.Field{Name: "Idempotency-Key", Code: fault.InvalidFormat, Text: &keyExpected})
-	}
-	c.idempotency = key
-	return nil
+	return (c.op.Idempotent() || c.duties.Person && c.op.Run.changes) && !c.op.Unstored && c.actor.PrincipalID() != ""
 }
 
 // once runs the operation unless its key has been used. For a used key it
@@ -103,7 +87,7 @@ func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 // deleted since, and the stored answer with it. It also does so if the call
 // changed an existing record that the caller no longer sees.
 func (a *API) repeat(ctx context.Context, c *call, tx db.Tx, stored *replay.Answer) error {
-	hidden := c.console != nil && c.op.Run.secret()
+	hidden := c.shownOnce()
 	if hidden && !stored.Erased {
 		var err error
 		if stored.Erased, err = a.usedUp(ctx, c, tx, stored.Record); err != nil {
@@ -116,14 +100,14 @@ func (a *API) repeat(ctx context.Context, c *call, tx db.Tx, stored *replay.Answ
 	case stored.Erased:
 		return fault.New(fault.NotFound)
 	}
-	if c.op.Run.facts.shows {
+	if c.op.Run.shows {
 		if seen, err := record.Seen(ctx, a.callOf(c, tx), c.op.Family, c.record); err != nil {
 			return err
 		} else if !seen {
 			return fault.New(fault.NotFound)
 		}
 	}
-	c.result = result{status: stored.Status, etag: stored.ETag, location: stored.Location, body: stored.Body, secret: c.op.Run.secret()}
+	c.result = result{status: stored.Status, etag: stored.ETag, location: stored.Location, body: stored.Body, secret: c.op.Run.secret}
 	return nil
 }
 
@@ -142,33 +126,34 @@ var shownOnce = fault.Text{
 	EN: "This form was processed already, and the secret was shown. It cannot be shown again. If you lost it, make a new one.",
 }
 
-// secret reports whether the answer contains a secret.
-func (h handler) secret() bool { return h.Output.Implements(reflect.TypeFor[op.Secret]()) }
+// shownOnce reports whether the answer has a secret that is shown to one session, for some
+// minutes. Programs get the answer of an operation of the contract as long as it is stored.
+func (c *call) shownOnce() bool { return c.op.Run.secret && !c.op.Published() }
 
 // store stores the answer in the transaction of the change.
 func (a *API) store(c *call, tx db.Tx) {
-	if c.op.Run.facts.shows { // a replay or an empty change does not touch the record itself
+	if c.op.Run.shows { // a replay or an empty change does not touch the record itself
 		record.Hold(tx, c.actor.Org(), c.op.Family, c.record)
 	}
 	answer := replay.Answer{
 		Fingerprint: c.fingerprint, Record: c.about(), Status: c.result.status,
 		ETag: c.result.etag, Location: c.result.location, Body: c.result.body,
 	}
-	if c.console != nil {
+	if !c.op.Published() {
 		answer.Fingerprint, answer.Body = "", append([]byte(c.fingerprint), c.result.body...)
 	}
 	a.answers.Store(tx, c.replayKey(), c.now, &answer)
-	if c.console != nil && c.op.Run.secret() {
+	if c.shownOnce() {
 		replay.Restrict(tx, c.replayKey(), c.actor.Credential().ID)
 	}
 }
 
-// opened returns the fingerprint of a stored answer. In the second table it begins
+// opened returns the fingerprint of a stored answer. Outside of the contract it begins
 // the sealed body, which opened removes: an input may hold a password, which its
 // hash would give away to whoever reads the database.
 func (c *call) opened(stored *replay.Answer) string {
 	switch {
-	case c.console == nil || stored.Fingerprint != "":
+	case c.op.Published() || stored.Fingerprint != "":
 		return stored.Fingerprint
 	case stored.Erased:
 		return c.fingerprint // it was erased with the answer
@@ -185,7 +170,7 @@ func (c *call) opened(stored *replay.Answer) string {
 // about returns the id of the record that the answer contains or names: the one
 // that the call names, or the one that it created.
 func (c *call) about() string {
-	if c.console != nil {
+	if !c.op.Published() {
 		return c.audited.Target()
 	}
 	if c.op.Named() {

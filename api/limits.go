@@ -69,8 +69,8 @@ func (c *call) charge() limit.Charge {
 	charge := chargeTo(c.actor)
 	// The changes of a batch are charged to its parts. A note is no change of data:
 	// whoever leafs through records must still be able to save one.
-	charge.Points, charge.Write, charge.Nested = points, c.op.Run.facts.changes, c.of != nil
-	charge.Delete, charge.Reads = c.op.Run.facts.deletes, c.discloses()
+	charge.Points, charge.Write, charge.Nested = points, c.op.Run.changes, c.of != nil
+	charge.Delete, charge.Reads = c.op.Run.deletes, c.discloses()
 	charge.Into, charge.At = c.statuses[:0], c.begun
 	return charge
 }
@@ -88,13 +88,13 @@ func chargeTo(a *access.Actor) limit.Charge {
 // caller; the limit on data outflow counts those. Changes count as well,
 // because an empty change returns any record with a known id.
 func (c *call) discloses() bool {
-	return c.op.Run.facts.discloses && (!c.op.Run.facts.writes || c.actor.May(c.op.ReadScope()))
+	return c.op.Run.discloses && (!c.op.Run.writes || c.actor.May(c.op.ReadScope()))
 }
 
 // Discloses reports whether the operation returns existing records: lists,
 // reads, search, the content of documents, and changes that return the record.
 func (o *Operation) Discloses() bool {
-	return o.Run.counted && o.ofRecords() && (!o.Writes() || o.ShowsRecord())
+	return o.Counted() && (!o.Published() || o.ofRecords() && (!o.Writes() || o.ShowsRecord()))
 }
 
 // ofRecords reports whether the operation belongs to a family of records.

@@ -100,7 +100,7 @@ func TestWalkCost(t *testing.T) {
 		c := o.As(access.Member)
 		at, body := path(t, c, op), ready(t, c, op)
 		o.Clock.Advance(10 * time.Minute) // refills all points
-		a := c.Do(op.Method, at, body, "If-Match", "*").Want(op.Run.Status())
+		a := c.Do(op.Method, at, body, "If-Match", "*").Want(op.Status())
 		if got := 600 - remaining(t, c) - 1; got != float64(op.Cost) {
 			t.Errorf("%s cost %v, want %d", op.ID, got, op.Cost)
 		}
@@ -140,7 +140,7 @@ func TestWalkLevels(t *testing.T) {
 		at, body := path(t, c, op), ready(t, c, op)
 		o.Clock.Advance(2 * time.Minute)
 		before := allLeft(t, c)
-		a := c.Do(op.Method, at, body, "If-Match", "*").Want(op.Run.Status())
+		a := c.Do(op.Method, at, body, "If-Match", "*").Want(op.Status())
 		after := allLeft(t, c)
 		changes := op.Writes() && op.Cost > 0 // and not only by its parts
 		want := map[string]int{"key": int(op.Cost) + 1, "principal": int(op.Cost) + 1, "organization": int(op.Cost) + 1}

@@ -2,68 +2,163 @@
 package api
 
 import (
+	"kartei/api/op"
+	"kartei/integration/batch"
 	"kartei/integration/event"
+	"kartei/integration/oauth"
 	"kartei/integration/webhook"
 	"kartei/kit/fault"
+	"kartei/people/account"
+	"kartei/people/offboarding"
+	"kartei/people/settings"
+	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/record/document"
+	"kartei/record/lookup"
 	"kartei/record/operation"
 	"kartei/record/task"
 	"kartei/record/upload"
+	"kartei/transfer/bulk"
+	"kartei/transfer/exports"
+	"kartei/transfer/imports"
 )
 
-// Operations is the table: one row for each operation of the contract, in its
-// order, without logic. Routing, scopes, costs, the OpenAPI document, the tools
-// and the tests of every row are derived from it.
-var Operations = []Operation{
-	{"GET", "/me", "me.get", "meta", read, stable, "", 1, inBatch, "", do(meGet)},
-	{"GET", "/rate_limit", "rateLimit.get", "meta", read, stable, "", 1, inBatch, "", do(rateLimitGet)},
-	{"GET", "/openapi.json", "openapi.get", "meta", read, stable, "", 1, notBatch, "", do(openapiGet, fault.NotFound)},
+// Table is the table of all operations: those of the contract with their routes, in its
+// order, and then the others. Each noun declares what its operations are. Routing, scopes,
+// costs, the OpenAPI document, the tools and the tests of every row are derived from it.
+// testdata/operations.txt shows it with all of its columns.
+var Table = []Operation{
+	at("GET", "/me", stable, me),
+	at("GET", "/rate_limit", stable, rateLimit),
+	at("GET", "/openapi.json", stable, openAPI),
 
-	{"GET", "/contacts", "contacts.list", "contacts", read, stable, "contacts:read", 2, inBatch, "", do(contact.List)},
-	{"POST", "/contacts", "contacts.create", "contacts", create, stableFrom2027, "contacts:write", 5, inBatch, "contact.created", do(contact.Create)},
-	{"GET", "/contacts/count", "contacts.count", "contacts", read, stable, "contacts:read", 2, inBatch, "", do(contact.Count)},
-	{"GET", "/contacts/{id}", "contacts.get", "contacts", get, stable, "contacts:read", 1, inBatch, "", do(contact.Contacts.Get)},
-	{"PATCH", "/contacts/{id}", "contacts.update", "contacts", update, stableFrom2027, "contacts:write", 5, inBatch, "contact.updated", do(contact.Contacts.Update).giving("records.give")},
-	{"DELETE", "/contacts/{id}", "contacts.delete", "contacts", remove, stableFrom2027, "contacts:write", 10, inBatch, "contact.deleted", do(contact.Contacts.Delete)},
+	at("GET", "/contacts", stable, contact.List),
+	at("POST", "/contacts", stableFrom2027, contact.Create),
+	at("GET", "/contacts/count", stable, contact.Count),
+	at("GET", "/contacts/{id}", stable, contact.Get),
+	at("PATCH", "/contacts/{id}", stableFrom2027, contact.Update),
+	at("DELETE", "/contacts/{id}", stableFrom2027, contact.Delete),
 
-	{"GET", "/companies", "companies.list", "companies", read, stable, "companies:read", 2, inBatch, "", do(company.List)},
-	{"POST", "/companies", "companies.create", "companies", create, stableFrom2027, "companies:write", 5, inBatch, "company.created", do(company.Create)},
-	{"GET", "/companies/count", "companies.count", "companies", read, stable, "companies:read", 2, inBatch, "", do(company.Count)},
-	{"GET", "/companies/{id}", "companies.get", "companies", get, stable, "companies:read", 1, inBatch, "", do(company.Companies.Get)},
-	{"PATCH", "/companies/{id}", "companies.update", "companies", update, stableFrom2027, "companies:write", 5, inBatch, "company.updated", do(company.Companies.Update).giving("records.give")},
-	{"DELETE", "/companies/{id}", "companies.delete", "companies", remove, stableFrom2027, "companies:write", 10, inBatch, "company.deleted", do(company.Companies.Delete)},
+	at("GET", "/companies", stable, company.List),
+	at("POST", "/companies", stableFrom2027, company.Create),
+	at("GET", "/companies/count", stable, company.Count),
+	at("GET", "/companies/{id}", stable, company.Get),
+	at("PATCH", "/companies/{id}", stableFrom2027, company.Update),
+	at("DELETE", "/companies/{id}", stableFrom2027, company.Delete),
 
-	{"GET", "/tasks", "tasks.list", "tasks", read, stable, "tasks:read", 2, inBatch, "", do(task.List)},
-	{"POST", "/tasks", "tasks.create", "tasks", create, stableFrom2027, "tasks:write", 5, inBatch, "task.created", do(task.Create)},
-	{"GET", "/tasks/count", "tasks.count", "tasks", read, stable, "tasks:read", 2, inBatch, "", do(task.Count)},
-	{"GET", "/tasks/{id}", "tasks.get", "tasks", get, stable, "tasks:read", 1, inBatch, "", do(task.Tasks.Get)},
-	{"PATCH", "/tasks/{id}", "tasks.update", "tasks", update, stableFrom2027, "tasks:write", 5, inBatch, "task.updated", do(task.Tasks.Update).giving("records.give")},
-	{"DELETE", "/tasks/{id}", "tasks.delete", "tasks", remove, stableFrom2027, "tasks:write", 10, inBatch, "task.deleted", do(task.Tasks.Delete)},
-	{"POST", "/tasks/{id}/complete", "tasks.complete", "tasks", act, stableFrom2027, "tasks:write", 5, inBatch, "task.completed", do(task.Complete)},
+	at("GET", "/tasks", stable, task.List),
+	at("POST", "/tasks", stableFrom2027, task.Create),
+	at("GET", "/tasks/count", stable, task.Count),
+	at("GET", "/tasks/{id}", stable, task.Get),
+	at("PATCH", "/tasks/{id}", stableFrom2027, task.Update),
+	at("DELETE", "/tasks/{id}", stableFrom2027, task.Delete),
+	at("POST", "/tasks/{id}/complete", stableFrom2027, task.Complete),
 
-	{"GET", "/documents", "documents.list", "documents", read, stable, "documents:read", 2, inBatch, "", do(document.List)},
-	{"POST", "/documents", "documents.create", "documents", create, preview, "documents:write", 10, inBatch, "document.created operation.completed", prefetching(document.Prefetch, document.Create, fault.UploadIncomplete, fault.UploadChecksumMismatch, fault.Upstream)},
-	{"GET", "/documents/count", "documents.count", "documents", read, stable, "documents:read", 2, inBatch, "", do(document.Count)},
-	{"GET", "/documents/{id}", "documents.get", "documents", get, stable, "documents:read", 1, inBatch, "", do(document.Documents.Get)},
-	{"PATCH", "/documents/{id}", "documents.update", "documents", update, preview, "documents:write", 5, inBatch, "", do(document.Documents.Update).giving("records.give")},
-	{"DELETE", "/documents/{id}", "documents.delete", "documents", remove, preview, "documents:write", 10, inBatch, "document.deleted", do(document.Documents.Delete)},
-	{"GET", "/documents/{id}/content", "documents.content", "documents", get, stable, "documents:read", 1, notBatch, "", do(document.Download, fault.RangeNotSatisfiable, fault.Upstream)},
-	{"POST", "/uploads", "uploads.create", "uploads", create, preview, "documents:write", 5, notBatch, "", prefetching(upload.Prefetch, upload.Create, fault.Upstream, fault.QuotaExhausted)},
+	at("GET", "/documents", stable, document.List),
+	at("POST", "/documents", preview, document.Create),
+	at("GET", "/documents/count", stable, document.Count),
+	at("GET", "/documents/{id}", stable, document.Get),
+	at("PATCH", "/documents/{id}", preview, document.Update),
+	at("DELETE", "/documents/{id}", preview, document.Delete),
+	at("GET", "/documents/{id}/content", stable, document.Content),
+	at("POST", "/uploads", preview, upload.Create),
 
-	{"POST", "/batch", "batch.run", "batch", bundle, preview, "", 0, notBatch, "", doOutsideTx(runBatch, fault.BatchTooLarge, fault.BatchFamilyNotAllowed)},
-	{"GET", "/operations/{id}", "operations.get", "operations", get, stable, "", 1, inBatch, "", do(operation.Get)},
+	at("POST", "/batch", preview, batches).doOutsideTx(outside(runBatch)),
+	at("GET", "/operations/{id}", stable, operation.Get),
 
-	{"GET", "/webhook_endpoints", "webhookEndpoints.list", "webhook_endpoints", read, stable, "webhook_endpoints:read", 2, notBatch, "", do(webhook.List)},
-	{"POST", "/webhook_endpoints", "webhookEndpoints.create", "webhook_endpoints", create, preview, "webhook_endpoints:write", 5, notBatch, "", do(webhook.Create, fault.WebhookURLInvalid, fault.WebhookEndpointLimit).giving("webhook.create")},
-	{"GET", "/webhook_endpoints/{id}", "webhookEndpoints.get", "webhook_endpoints", get, stable, "webhook_endpoints:read", 1, notBatch, "", do(webhook.Get)},
-	{"PATCH", "/webhook_endpoints/{id}", "webhookEndpoints.update", "webhook_endpoints", update, preview, "webhook_endpoints:write", 5, notBatch, "", do(webhook.Update, fault.WebhookURLInvalid).giving("webhook.change")},
-	{"DELETE", "/webhook_endpoints/{id}", "webhookEndpoints.delete", "webhook_endpoints", remove, preview, "webhook_endpoints:write", 10, notBatch, "", do(webhook.Delete)},
-	{"POST", "/webhook_endpoints/{id}/test", "webhookEndpoints.test", "webhook_endpoints", act, preview, "webhook_endpoints:write", 5, notBatch, "webhook.test", do(webhook.SendTest)},
-	{"POST", "/webhook_endpoints/{id}/rotate_secret", "webhookEndpoints.rotateSecret", "webhook_endpoints", act, preview, "webhook_endpoints:write", 5, notBatch, "", do(webhook.RotateSecret).giving("webhook.rotate")},
-	{"GET", "/webhook_endpoints/{id}/deliveries", "webhookEndpoints.deliveries", "webhook_endpoints", get, stable, "webhook_endpoints:read", 2, notBatch, "", do(webhook.Deliveries)},
+	at("GET", "/webhook_endpoints", stable, webhook.List),
+	at("POST", "/webhook_endpoints", preview, webhook.Create),
+	at("GET", "/webhook_endpoints/{id}", stable, webhook.Get),
+	at("PATCH", "/webhook_endpoints/{id}", preview, webhook.Update),
+	at("DELETE", "/webhook_endpoints/{id}", preview, webhook.Delete),
+	at("POST", "/webhook_endpoints/{id}/test", preview, webhook.SendTest),
+	at("POST", "/webhook_endpoints/{id}/rotate_secret", preview, webhook.RotateSecret),
+	at("GET", "/webhook_endpoints/{id}/deliveries", stable, webhook.Deliveries),
 
-	{"GET", "/events", "events.list", "events", read, stable, "", 1, inBatch, "", do(event.List)},
-	{"GET", "/events/{id}", "events.get", "events", get, stable, "", 1, inBatch, "", do(event.Get)},
+	at("GET", "/events", stable, event.List),
+	at("GET", "/events/{id}", stable, event.Get),
+}
+
+// unpublished are the operations that are not in the contract: for people, for the operator,
+// for the endpoints of OAuth 2.1, and for assistants. Everything else is as for the others:
+// the same path, the same transaction, the same check of rights.
+//
+// Acts about the process or its machine are no operations: pause, resume, backup,
+// files, the master key (see instance/acts.go). Such an act takes hours, needs
+// a folder, or must work on a database of another release. No other door will
+// ever offer it.
+var unpublished = op.List{
+	account.SignInByPassword, account.SignInBySecond, account.AskPasskey, account.SignInByPasskey,
+	account.BeginSSO, account.SignInBySSO, account.BeginSSOInvited, account.AcceptBySSO,
+	account.Choose, account.SignOut, account.Forgot, account.Reset,
+	account.GetSession, account.Switch, account.Refresh, account.BeginSSOFresh, account.RefreshBySSO,
+	account.ListSessions, account.ListSignIns, account.EndSessions, account.ListActing, account.EndActing,
+	account.GetFactors, account.SetPassword, account.BeginTOTP, account.ConfirmTOTP, account.RemoveTOTP, account.RenewRecoveryCodes,
+	account.BeginPasskey, account.AddPasskey, account.RemovePasskey, account.BeginSSOLink, account.LinkSSO, account.UnlinkSSO,
+	account.ChangeEmail, account.ConfirmEmail, account.GetProfile, account.SetProfile,
+
+	settings.ListOrganizations, settings.CreateOrganization, settings.GetOrganization, oauth.SetOrganization, settings.EraseOrganization,
+	settings.ListUsers, settings.GetUser, offboarding.Holds, settings.CreateUser, settings.SetUser,
+	offboarding.HandOver, offboarding.Status, offboarding.Erase,
+	settings.Invite, account.ResetFactors, account.ResetPassword, account.Unlink,
+	settings.ListInvitations, settings.RevokeInvitation, account.Accept,
+	settings.ListServiceAccounts, settings.GetServiceAccount, settings.CreateServiceAccount, settings.SetServiceAccount,
+	settings.ResolveNames, settings.FindNames,
+
+	record.History, record.Changes, document.GetPage, document.ListUnderway, document.GetText, upload.GetTerms, upload.GetTicket,
+	lookup.Find, lookup.FindSimilar, lookup.Titles, lookup.Tags, lookup.Recent, lookup.Opened,
+
+	settings.ListKeys, settings.GetKey, settings.GetKeyTerms, settings.CreateKey, settings.UpdateKey,
+	settings.PauseKey, settings.ResumeKey, webhook.RevokeKey, settings.RotateKey,
+	oauth.Ask, oauth.Answer, oauth.Token, oauth.Revoke, oauth.Introspect, oauth.Register,
+	oauth.ListGrants, oauth.EndGrant, oauth.RenewGrant, oauth.ListApprovals, oauth.Approve, oauth.Disapprove,
+	oauth.ListClients, oauth.CreateClient, oauth.RotateClient, oauth.SetClient,
+	ListTools, document.GetTextForTool,
+	settings.ListRequests, lookup.ListCaused, settings.ListVersions, settings.GetUsage, settings.ListAudit, settings.ListBell, settings.ReadBell,
+	webhook.ListInfos, webhook.GetInfo, webhook.ListAttempts, webhook.CreateByPerson, webhook.ChangeByPerson,
+	webhook.RotateByPerson, webhook.DeleteByPerson, webhook.TestByOperator, webhook.Enable, webhook.Resend,
+	event.Read, webhook.DeliveriesOf, webhook.OutcomesOf,
+
+	lookup.BeginExport, exports.BeginContact, exports.BeginPrincipal, exports.BeginOrganization, exports.BeginAudit, exports.GetParts,
+	imports.List, imports.Get, imports.GetLines, imports.Create, imports.Append, imports.Complete,
+	imports.Map, imports.Run, imports.Undo, imports.Discard,
+	bulk.List, bulk.Get, bulk.GetReport, bulk.Start, bulk.Stop, bulk.Resume, bulk.Undo,
+
+	settings.ListJobs, settings.RetryJob,
+}
+
+// The operations that the path itself has.
+var (
+	me        = op.New("me.get", op.Read, meGet, op.Of("meta"), op.Costs(1), op.InBatch)
+	rateLimit = op.New("rateLimit.get", op.Read, rateLimitGet, op.Of("meta"), op.Costs(1), op.InBatch)
+	openAPI   = op.New("openapi.get", op.Read, openapiGet, op.Of("meta"), op.Costs(1), op.Fails(fault.NotFound))
+	batches   = op.Declare[batch.Input, batch.Results]("batch.run", op.Bundle, op.Fails(fault.BatchTooLarge, fault.BatchFamilyNotAllowed))
+	// ListTools stands for every question of an assistant that calls no tool: so the same
+	// stages decide who may ask, and the request log has it.
+	ListTools = op.New("tools.list", op.Read, toolsList, op.By(op.Program), op.Costs(1))
+)
+
+var (
+	// Operations are the rows of the contract.
+	Operations []Operation
+	// Unpublished are the other rows.
+	Unpublished []Operation
+)
+
+func init() {
+	published := len(Table)
+	for _, o := range unpublished {
+		Table = append(Table, Operation{Row: o.About()})
+	}
+	for i := range Table {
+		Table[i].prepare()
+		byID[Table[i].ID] = &Table[i]
+	}
+	Operations, Unpublished = Table[:published:published], Table[published:]
+}
+
+// at returns a row of the contract.
+func at(method, path string, channel Channel, o op.Any) Operation {
+	return Operation{Method: method, Path: path, Channel: channel, Row: o.About()}
 }

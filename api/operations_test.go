@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"text/tabwriter"
 
 	"kartei/access"
+	"kartei/api/op"
 )
 
 // contractRows are the rows of the contract's operation table: method, path,
@@ -86,7 +90,7 @@ func TestTableMatchesContract(t *testing.T) {
 }
 
 // methods are the methods of the table's acts.
-var methods = map[Act]string{read: "GET", get: "GET", create: "POST", update: "PATCH", remove: "DELETE", act: "POST", bundle: "POST"}
+var methods = map[op.Act]string{op.Read: "GET", op.Get: "GET", op.Create: "POST", op.Update: "PATCH", op.Delete: "DELETE", op.Change: "POST", op.Bundle: "POST"}
 
 // TestColumnsAgree checks that the columns of a row agree with its path.
 func TestColumnsAgree(t *testing.T) {
@@ -126,7 +130,7 @@ func TestRows(t *testing.T) {
 		if writes := strings.HasSuffix(op.Scope, ":write"); op.Scope != "" && writes != op.Writes() {
 			t.Errorf("%s: method %s and scope %s", op.ID, op.Method, op.Scope)
 		}
-		for _, e := range strings.Fields(op.Events) {
+		for _, e := range op.Events {
 			if !events.MatchString(e) || op.Method == http.MethodGet {
 				t.Errorf("%s emits %q", op.ID, e)
 			}
@@ -136,4 +140,50 @@ func TestRows(t *testing.T) {
 			t.Errorf("%s: may be a part of a batch is %v", op.ID, op.Batch)
 		}
 	}
+}
+
+// TestTableIsShown compares testdata/operations.txt with the table. With KARTEI_TEST_UPDATE=1 it
+// writes the file.
+func TestTableIsShown(t *testing.T) {
+	const name = "testdata/operations.txt"
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "id\tact\troute\tfrom\twho\tscope\tpoints\tbatch\tevents\taudit\tcolumns")
+	for i := range Table {
+		o := &Table[i]
+		fmt.Fprintf(w, "%s\t%s\t%s %s\t%s\t%s\t%s\t%d\t%t\t%s\t%s\t%s\n", o.ID, o.Act, o.Method, o.Path, o.Channel, o.Who, o.Scope, o.Cost, o.Batch,
+			strings.Join(o.Events, ","), o.Audit, columns(o))
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	got := regexp.MustCompile(` +\n`).ReplaceAllString(b.String(), "\n")
+	if os.Getenv("KARTEI_TEST_UPDATE") != "" {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(name); err != nil || string(want) != got {
+		t.Errorf("%s is not the table (%v): write it with KARTEI_TEST_UPDATE=1 go test ./api -run TestTableIsShown", name, err)
+	}
+}
+
+// columns names what is set in a row.
+func columns(o *Operation) string {
+	var set []string
+	for _, c := range []struct {
+		name string
+		is   bool
+	}{
+		{"fresh", o.Fresh}, {"always", o.Always}, {"setup", o.Setup}, {"unstored", o.Unstored}, {"reads", o.Reads}, {"gives", o.Gives},
+		{"prefetch", o.Run.Prefetch != nil}, {"body", o.HasBody()}, {"secret", o.Secret()}, {"records", o.Counted()}, {"status " + strconv.Itoa(o.Status()), o.Status() != 200},
+	} {
+		if c.is {
+			set = append(set, c.name)
+		}
+	}
+	for _, code := range o.Faults {
+		set = append(set, string(code))
+	}
+	return strings.Join(set, ", ")
 }

@@ -43,7 +43,7 @@ func (b *browser) do(method, path string, body any, headers ...string) *api.Resp
 // ask calls a row of the second table.
 func (b *browser) ask(row string, in any, headers ...string) *api.Response {
 	b.Helper()
-	return b.send(&api.Request{Operation: row}, in, headers)
+	return b.send(&api.Request{Operation: api.ByID(row)}, in, headers)
 }
 
 func (b *browser) send(r *api.Request, body any, headers []string) *api.Response {

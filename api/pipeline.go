@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -44,9 +45,12 @@ type Request struct {
 	Method string
 	// Path is the escaped path below /v1, as in the URL.
 	Path string
-	// Operation is the id of a row of the second table. It replaces Method,
+	// Operation is an operation that is not in the contract. It replaces Method,
 	// Path and Query.
-	Operation string
+	Operation *Operation
+	// Input is the input of an operation that is not in the contract and changes nothing,
+	// from a door of this process. It replaces Body, and the answer is Value.
+	Input any
 	// Query is the raw query.
 	Query string
 	// Header holds the headers of the request under their canonical names.
@@ -91,6 +95,8 @@ type Response struct {
 	// ETag, RateLimit, RateLimit-Policy, WWW-Authenticate.
 	Header map[string][]string
 	Body   []byte
+	// Value is the answer to a request with an Input, in place of Body.
+	Value any
 	// File, if set, is sent instead of Body; the door calls its Sent.
 	File *File
 }
@@ -137,8 +143,8 @@ const admission = 4
 // sent before it knows the operation. It returns nil if they refuse nothing; the call itself
 // passes them again, and has the only trace. A refusal is answered and logged as one of that
 // operation.
-func (a *API) Admit(ctx context.Context, by Caller, operation string) *Response {
-	r, err := (&Arguments{}).request(operation, by)
+func (a *API) Admit(ctx context.Context, by Caller, o op.Any) *Response {
+	r, err := (&Arguments{}).request(rowOf(o), by)
 	if err != nil {
 		panic(err) // a mistake of the door
 	}

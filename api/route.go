@@ -21,10 +21,9 @@ type node struct {
 
 // routed holds the results of route.
 type routed struct {
-	op      *Operation
-	console *ConsoleRow // if the row is of the second table
-	record  string      // the {id} segment
-	family  string      // the blocked family of the path, or empty
+	op     *Operation
+	record string // the {id} segment
+	family string // the blocked family of the path, or empty
 }
 
 // blockedFamilies are paths that never become operations for API keys: money,
@@ -112,9 +111,9 @@ func (n *node) inBatch(method string) bool {
 	some := false
 	for _, op := range n.rows {
 		if op.Method == method {
-			return op.Batch == inBatch
+			return op.Batch
 		}
-		some = some || op.Batch == inBatch
+		some = some || op.Batch
 	}
 	return some
 }
@@ -131,11 +130,15 @@ func (a *API) HasWord(word string) bool {
 }
 
 // route finds the row: an unknown path is 404, and a known path with another
-// method 405. A row of the second table is found by its id. A blocked family
+// method 405. A door of this process names the row itself. A blocked family
 // passes this stage and is refused later.
 func route(a *API, _ context.Context, c *call) error {
-	if c.Operation != "" {
-		return c.routeByID()
+	if c.Operation != nil {
+		if !slices.Contains(c.Operation.Doors, c.Door) {
+			return fault.New(fault.NotFound)
+		}
+		c.op = c.Operation
+		return nil
 	}
 	at := a.routes.find(c.Path)
 	c.record, c.family = at.record, at.family

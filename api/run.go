@@ -3,8 +3,10 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
+	"kartei/access"
 	"kartei/api/op"
 	"kartei/api/schema"
 	"kartei/kit/fault"
@@ -40,47 +42,143 @@ type result struct {
 	// refused is the fault of an answer that refuses and whose transaction is committed.
 	refused *fault.Fault
 	file    *op.File
+	// value is the answer itself, for a request with an Input.
+	value any
 }
 
 // run runs the operation. A read has a reading connection. A write has one
-// transaction, which includes its event, its search entry and its idempotency
-// record. An operation that lost a race runs again from its input.
+// transaction, which includes its event, its search entry, its line of the audit log and its
+// idempotency record. An operation that lost a race runs again from its input.
 func run(a *API, ctx context.Context, c *call) (err error) {
 	if c.op.Run.outsideTx != nil {
 		return c.sortFields(c.op.Run.outsideTx(a, ctx, c))
 	}
-	if c.console != nil {
-		return a.administer(ctx, c)
+	if c.op.Run.writes {
+		if err := a.identifyAgain(ctx, c); err != nil {
+			return err
+		}
 	}
-	if !c.op.Run.facts.writes {
-		err = a.db.Read(ctx, func(tx db.Tx) (err error) {
-			if err := a.confirm(ctx, c, tx); err != nil {
+	if c.idempotency != "" {
+		if !a.busy.enter(c) {
+			return inProgress()
+		}
+		defer a.busy.leave(c)
+		c.fingerprint = fingerprintOf(c) // outside the transaction, which blocks others
+		if c.shownOnce() {               // whether a key was used decides about a replay
+			if err := a.access.Flush(ctx); err != nil {
 				return err
 			}
-			c.result, err = a.operate(ctx, c, tx)
-			return err
-		})
-		if err == nil && c.result.file != nil && !c.isCurrent() {
+		}
+	}
+	if c.op.Run.Prefetch != nil {
+		c.prefetched, c.prefetchErr = c.op.Run.Prefetch(ctx, a.callOf(c, nil), c.input.Interface())
+	}
+	switch {
+	case c.prefetchErr != nil && c.idempotency == "": // nothing is written, and no replay is asked for
+		err = c.prefetchErr
+	case c.op.Run.writes:
+		err = a.change(ctx, c)
+	default:
+		if err = a.db.Read(ctx, a.attempt(ctx, c)); err == nil && c.result.file != nil && !c.isCurrent() {
 			err = a.openFile(ctx, c)
 		}
-	} else {
-		if c.idempotency != "" {
-			if !a.busy.enter(c) {
-				return inProgress()
-			}
-			defer a.busy.leave(c)
-			c.fingerprint = fingerprintOf(c) // outside the transaction, which blocks others
-		}
-		if c.op.Run.prefetch != nil {
-			c.prefetched, c.prefetchErr = c.op.Run.prefetch(ctx, a.callOf(c, nil), c.input.Interface())
-		}
-		err = a.change(ctx, c)
 	}
 	a.confirmedBy(c, err)
-	if err != nil {
-		return c.sortFields(err)
+	if err == nil && c.result.refused != nil {
+		return c.result.refused
 	}
-	return nil
+	return c.sortFields(err)
+}
+
+// attempt returns the operation as a function of its transaction. Each attempt begins with the
+// input as it was sent.
+func (a *API) attempt(ctx context.Context, c *call) func(tx db.Tx) error {
+	again := false
+	return func(tx db.Tx) error {
+		if again { // the previous attempt may have changed its input
+			if err := c.inputAgain(a); err != nil {
+				return err
+			}
+		}
+		again = true
+		if err := a.confirm(ctx, c, tx); err != nil {
+			return err
+		}
+		if !c.op.Published() || c.op.Audit != "" {
+			c.audited = new(audit.Act)
+		}
+		if err := a.once(ctx, c, tx); err != nil || c.replayed || c.op.Audit == "" || c.audited.Omitted() {
+			return err
+		}
+		if c.op.Published() && c.audited.Target() == "" { // it gave no access
+			return nil
+		}
+		return c.audit(tx, c.op.Audit)
+	}
+}
+
+// change runs an operation that writes. After an administrative act it clears the cache of
+// callers, even if the outcome of the commit is unknown.
+func (a *API) change(ctx context.Context, c *call) error {
+	write := a.db.Write
+	if c.op.Published() {
+		write = func(ctx context.Context, f func(db.Tx) error) error { return a.db.WriteIn(ctx, c.actor.Org(), f) }
+	}
+	attempt := a.attempt(ctx, c)
+	err := write(ctx, attempt)
+	if errors.Is(err, db.ErrDuplicate) {
+		// Another call took the same unique value at the same moment. Now that
+		// value exists, so the operation finds it and reports it.
+		err = write(ctx, attempt)
+	}
+	if c.op.Act == op.Administer && !c.unchanged(err) {
+		a.access.Forget()
+	}
+	return err
+}
+
+// unchanged reports whether an administrative act ended without an effect: it was refused, or
+// is none that the audit log has. Strangers may call operations that sign in, as often as they
+// like.
+func (c *call) unchanged(err error) bool {
+	_, refused := errors.AsType[*fault.Fault](err)
+	return refused || err == nil && c.audited != nil && c.audited.Omitted()
+}
+
+// identifyAgain identifies the caller of an administrative change once more, after its body has
+// arrived. A slow body takes as long as --body-timeout. In this time a person
+// may have lost the right, and could otherwise still invite somebody or make a
+// key.
+func (a *API) identifyAgain(ctx context.Context, c *call) error {
+	if c.op.Published() || c.actor.PrincipalID() == "" { // the operator, or a caller who did not sign in
+		return nil
+	}
+	actor, _, err := a.access.Resolve(ctx, c.Credential, c.Address, true)
+	if err == nil {
+		err = c.gate(actor)
+	}
+	if err != nil {
+		c.refusal = access.RefusalOf(err)
+		return err
+	}
+	c.actor = actor
+	return c.authorize(actor)
+}
+
+// audit appends the line of an act to the audit log.
+func (c *call) audit(tx db.Tx, word string) error {
+	if c.audited.Target() == "" {
+		return fmt.Errorf("api: %s does not name its target for the audit log", c.op.ID)
+	}
+	credential := c.actor.Credential()
+	l := audit.Line{
+		Time: c.now, PrincipalID: c.actor.PrincipalID(), CredentialKind: string(credential.Kind), CredentialID: credential.ID,
+		Door: string(c.Door), Operation: c.op.ID, Word: word, RequestID: c.id,
+	}
+	if c.Address.IsValid() {
+		l.Address = c.Address.Unmap().String()
+	}
+	return audit.Append(tx, c.audited, l)
 }
 
 // sortFields sorts the invalid fields by their position in the body.
@@ -91,53 +189,27 @@ func (c *call) sortFields(err error) error {
 	return err
 }
 
-// change runs an operation that writes.
-func (a *API) change(ctx context.Context, c *call) error {
-	again := false
-	write := func(tx db.Tx) error {
-		if again { // the previous run may have changed its input
-			c.input = c.newInput()
-			if c.op.Run.bind.body >= 0 {
-				if err := c.fillBody(a, c.input); err != nil {
-					return err
-				}
-			}
-		}
-		again = true
-		if err := a.confirm(ctx, c, tx); err != nil {
-			return err
-		}
-		if c.op.Run.audit == "" {
-			return a.once(ctx, c, tx)
-		}
-		c.audited = new(audit.Act)
-		if err := a.once(ctx, c, tx); err != nil || c.replayed || c.audited.Target() == "" {
-			return err
-		}
-		return c.audit(tx, c.op.Run.audit)
-	}
-	if c.prefetchErr != nil && c.idempotency == "" { // nothing is written, and no replay is asked for
-		return c.prefetchErr
-	}
-	err := a.db.WriteIn(ctx, c.actor.Org(), write)
-	if errors.Is(err, db.ErrDuplicate) {
-		// Another call took the same unique value at the same moment. Now that
-		// value exists, so the operation finds it and reports it.
-		err = a.db.WriteIn(ctx, c.actor.Org(), write)
-	}
-	return err
-}
-
 // operate calls the operation and encodes its answer.
 func (a *API) operate(ctx context.Context, c *call, tx db.Tx) (result, error) {
 	if c.prefetchErr != nil { // a replay needs no prefetch
 		return result{}, c.prefetchErr
 	}
-	answer, err := c.op.Run.call(ctx, a.callOf(c, tx), c.input.Interface())
+	answer, err := c.op.Run.Do(ctx, a.callOf(c, tx), c.input.Interface())
 	if err != nil {
 		return result{}, err
 	}
+	if c.Input != nil {
+		return result{status: c.op.Run.status, records: recordsIn(answer), value: answer}, nil
+	}
 	return encode(c.op, answer)
+}
+
+// recordsIn returns how many records an answer has.
+func recordsIn(answer any) int {
+	if v, counted := answer.(op.Counted); counted {
+		return v.Records()
+	}
+	return 0
 }
 
 // callOf returns the view that an operation has of its call.
@@ -158,18 +230,15 @@ func (a *API) callOf(c *call, tx db.Tx) *op.Call {
 }
 
 func encode(o *Operation, answer any) (r result, err error) {
-	if o.Run.bind.whole {
-		return encodeWhole(o, answer)
-	}
-	r.status = o.Run.status
+	r.status, r.records = o.Run.status, recordsIn(answer)
 	if v, ok := answer.(op.Revised); ok {
 		r.etag = v.EntityTag()
 	}
 	if v, ok := answer.(op.Located); ok {
 		r.location = v.Location()
 	}
-	if v, ok := answer.(op.Counted); ok {
-		r.records = v.Records()
+	if v, ok := answer.(op.Refused); ok {
+		r.refused = v.Refused()
 	}
 	if v, ok := answer.(op.Waiting); ok {
 		r.wait = v.RetryAfter()
@@ -182,7 +251,7 @@ func encode(o *Operation, answer any) (r result, err error) {
 	case op.Encoder:
 		r.body = v.AppendJSON(nil)
 	default:
-		r.body, err = json.Marshal(v)
+		r.body, err = json.Marshal(v, codec)
 	}
 	return r, err
 }

@@ -53,7 +53,7 @@ func (v *visitor) send(row string, in any) *api.Response {
 		v.Fatal(err)
 	}
 	return v.o.API.Do(v.Context(), &api.Request{
-		Operation: row, Door: api.Web, Credential: api.Cookie(v.token, false), Address: netip.MustParseAddr(v.from), Device: v.device,
+		Operation: api.ByID(row), Door: api.Web, Credential: api.Cookie(v.token, false), Address: netip.MustParseAddr(v.from), Device: v.device,
 		Header: map[string][]string{"User-Agent": {v.agent}}, HasBody: true, Body: func() ([]byte, error) { return body, nil },
 	}, nil)
 }
@@ -92,7 +92,7 @@ func (v *visitor) works() bool {
 // join invites an address to an organization, accepts, and returns the person.
 func join(t *testing.T, o *apitest.Office, organization, email string, role access.Role) (*visitor, account.Accepted) {
 	t.Helper()
-	made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: email, Role: role})
+	made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: email, Role: role})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -642,7 +642,7 @@ func TestSecondFactor(t *testing.T) {
 		for n := 0; n < 7 && !limited; n++ {
 			w.from = fmt.Sprintf("203.0.113.%d", n)
 			begun := w.signIn("ida@neu.example", somePassword, "second")
-			got := w.o.API.Do(t.Context(), &api.Request{Operation: "signin.second", Door: api.Web, Address: netip.MustParseAddr(w.from), HasBody: true,
+			got := w.o.API.Do(t.Context(), &api.Request{Operation: api.ByID("signin.second"), Door: api.Web, Address: netip.MustParseAddr(w.from), HasBody: true,
 				Body: func() ([]byte, error) { return json.Marshal(in{"ticket": begun.Ticket, "code": "000000"}) }}, nil)
 			limited = got.Status == 429
 		}
@@ -724,7 +724,7 @@ func TestPasskey(t *testing.T) {
 		w.token = r.Token
 		w.ask("factors.passkeyOptions", struct{}{}, nil, 200)
 		// An invitation that is accepted without a password.
-		made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "jan@neu.example"})
+		made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "jan@neu.example"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -889,7 +889,7 @@ func TestTwoInvitationsAtOnce(t *testing.T) {
 		var statuses [2]int
 		var both sync.WaitGroup
 		for i, organization := range []string{o.ID, other} {
-			made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: "ida@neu.example"})
+			made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: "ida@neu.example"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -912,7 +912,7 @@ func TestAccountOfSeveralOrganizations(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		other, _ := o.Organization("Andere")
 		_, first := join(t, o, o.ID, "ida@neu.example", access.Admin)
-		made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: other, Email: "ida@neu.example"})
+		made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: other, Email: "ida@neu.example"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -959,7 +959,7 @@ func TestAccountOfSeveralOrganizations(t *testing.T) {
 			boss.ask("people.create", settings.NewPrincipal{Name: "Jemand", Email: email}, nil, 200)
 		}
 		// A caller who is signed in joins without a password.
-		made, err = operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "chefin.zwei@neu.example"})
+		made, err = operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "chefin.zwei@neu.example"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -978,7 +978,7 @@ func TestAuditOfSeveralOrganizations(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		other, _ := o.Organization("Andere")
 		v, first := join(t, o, o.ID, "ida@neu.example", access.Member)
-		made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: other, Email: "ida@neu.example"})
+		made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: other, Email: "ida@neu.example"})
 		if err != nil {
 			t.Fatal(err)
 		}

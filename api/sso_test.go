@@ -27,7 +27,7 @@ import (
 // invite invites an address to the office, and returns the token.
 func invite(t *testing.T, o *apitest.Office, email string) string {
 	t.Helper()
-	made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: email})
+	made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: email})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestSSOInvitation(t *testing.T) {
 			if c.invited == "alt@example.com" {
 				organization = other
 			}
-			made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: c.invited})
+			made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: c.invited})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -262,7 +262,7 @@ func TestSSOInvitation(t *testing.T) {
 
 		// Somebody who is linked already joins a second office.
 		f.Claims = claims("neu", "neu@example.com", true)
-		made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: other, Email: "neu@example.com"})
+		made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: other, Email: "neu@example.com"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,8 +29,8 @@ func stateRows() (list []stateRow) {
 	for op := range rows() {
 		list = append(list, stateRow{id: op.ID, method: op.Method, path: somePath(op), doors: []api.Door{api.REST, api.Web}, changes: op.Changes()})
 	}
-	for i := range api.Console {
-		r := &api.Console[i]
+	for i := range api.Unpublished {
+		r := &api.Unpublished[i]
 		list = append(list, stateRow{id: r.ID, doors: r.Doors, changes: r.Changes() && !r.Reads, always: r.Always, setup: r.Setup})
 	}
 	return list

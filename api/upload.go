@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"kartei/access"
 	"kartei/kit/fault"
 	"kartei/record/upload"
 	"kartei/store/blob"
@@ -69,7 +70,7 @@ func (u *Uploads) receive(ctx context.Context, in *Incoming) error {
 // no address, so it also takes files that go on to a bucket. If a document is being
 // made of the file already, nothing is read, and the operation is returned.
 func (u *Uploads) Take(ctx context.Context, by Caller, session string, in *Incoming) (operation string, err error) {
-	ticket, err := Call[upload.Ticket](ctx, u.API, by, "uploads.open", Arguments{Body: map[string]string{"id": session}})
+	ticket, err := Call(ctx, u.API, by, upload.GetTicket, access.ByID{ID: session})
 	if err != nil || ticket.Operation != "" {
 		return ticket.Operation, err
 	}

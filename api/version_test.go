@@ -45,7 +45,7 @@ func TestVersionOfTheRequest(t *testing.T) {
 	}
 	for op := range rows() {
 		for _, version := range []string{current, ""} {
-			a := call(t, c, op, "Svc-Version", version).Want(op.Run.Status())
+			a := call(t, c, op, "Svc-Version", version).Want(op.Status())
 			if version == "" {
 				version = current
 			}
@@ -192,7 +192,7 @@ func TestCandidate(t *testing.T) {
 			*apitest.Client
 			asked, want string
 		}{{c, "", current}, {c, last, last}, {&pinned, "", last}, {&pinned, first, first}} {
-			a := call(t, test.Client, op, "Svc-Version", test.asked).Want(op.Run.Status())
+			a := call(t, test.Client, op, "Svc-Version", test.asked).Want(op.Status())
 			if got := a.Header["Svc-Version"]; !slices.Equal(got, []string{test.want}) {
 				t.Errorf("%s, asked %q: Svc-Version %q, want %s", op.ID, test.asked, got, test.want)
 			}
@@ -205,7 +205,7 @@ func TestCandidate(t *testing.T) {
 			if op.Channel.Preview(test.want) {
 				a.Want(404, "OPERATION_NOT_IN_VERSION")
 			} else {
-				a.Want(op.Run.Status())
+				a.Want(op.Status())
 			}
 		}
 	}
@@ -275,7 +275,7 @@ func TestRetirement(t *testing.T) {
 		}
 	}
 	for op := range rows() {
-		announced(op, call(t, c, op, "Svc-Version", old).Want(op.Run.Status()))
+		announced(op, call(t, c, op, "Svc-Version", old).Want(op.Status()))
 		announced(op, c.Do(op.Method, somePath(op)+"?nosuch=1", nil, "Svc-Version", old).Want(400))
 	}
 	o.Clock.Advance(time.Hour - time.Microsecond)

@@ -196,7 +196,7 @@ func begun(t testing.TB, c *apitest.Client) string {
 // create creates a record and returns the answer.
 func create(t testing.TB, c *apitest.Client, op *api.Operation, body any) *apitest.Answer {
 	t.Helper()
-	if op.Run.Status() != 202 {
+	if op.Status() != 202 {
 		made := c.Do("POST", op.Path, body)
 		if made.Status == 409 { // a principal has at most 16 endpoints
 			for _, e := range c.Do("GET", op.Path, nil).Want(200).Data() {
@@ -357,7 +357,7 @@ func TestWalkScope(t *testing.T) {
 			scopes = append(scopes, "contacts:read") // the scope of its event types
 		}
 		only := &apitest.Client{Office: o, Principal: all.Principal, Key: o.Key(all.Principal, scopes...)}
-		status := op.Run.Status()
+		status := op.Status()
 		// A caller who may write but not read gets no existing record.
 		changes := op.ShowsRecord()
 		if changes {
@@ -383,9 +383,9 @@ func TestWalkPreview(t *testing.T) {
 		for value, want := range map[string]struct {
 			status int
 			code   string
-		}{"": {404, "OPERATION_NOT_IN_VERSION"}, "false": {404, "OPERATION_NOT_IN_VERSION"}, "true": {op.Run.Status(), ""}} {
+		}{"": {404, "OPERATION_NOT_IN_VERSION"}, "false": {404, "OPERATION_NOT_IN_VERSION"}, "true": {op.Status(), ""}} {
 			if !op.Channel.Preview(version) {
-				want.status, want.code = op.Run.Status(), ""
+				want.status, want.code = op.Status(), ""
 			}
 			a := call(t, c, op, "Svc-Preview", value).Want(want.status)
 			if want.code != "" {
@@ -419,7 +419,7 @@ func TestWalkOrganization(t *testing.T) {
 		}
 	}
 	for op := range rows() {
-		call(t, c, op, "Svc-Organization", o.SandboxID).Want(op.Run.Status())
+		call(t, c, op, "Svc-Organization", o.SandboxID).Want(op.Status())
 	}
 }
 
@@ -592,7 +592,7 @@ func TestWalkHeaders(t *testing.T) {
 		c := office(t, with...).As(access.Member)
 		for op := range rows() {
 			checkHeaders(t, op.ID+" refused", c.Do(op.Method, somePath(op), nil, "Authorization", ""))
-			a := call(t, c, op).Want(op.Run.Status())
+			a := call(t, c, op).Want(op.Status())
 			checkHeaders(t, op.ID, a)
 			if got := a.Header.Get("Content-Type"); len(a.Body) > 0 && got != "application/json" && !op.AnswersFile() {
 				t.Errorf("%s: Content-Type %q", op.ID, got)
@@ -648,7 +648,7 @@ func TestWalkIdempotencyKey(t *testing.T) {
 			if !op.Writes() {
 				continue
 			}
-			call(t, c, op, "Idempotency-Key", "").Want(op.Run.Status())
+			call(t, c, op, "Idempotency-Key", "").Want(op.Status())
 			continue
 		}
 		wantFields(t, call(t, c, op, "Idempotency-Key", "").Want(400, "INVALID_REQUEST"), "Idempotency-Key REQUIRED")
@@ -662,7 +662,7 @@ func TestWalkIdempotencyKey(t *testing.T) {
 		r.Header["Idempotency-Key"] = []string{""}
 		wantFields(t, c.Send(r).Want(400, "INVALID_REQUEST"), "Idempotency-Key INVALID_FORMAT")
 		for _, key := range []string{"x", strings.Repeat("k", 255), "with spaces ~!@#", `"quoted \"text\""`} {
-			call(t, c, op, "Idempotency-Key", key).Want(op.Run.Status())
+			call(t, c, op, "Idempotency-Key", key).Want(op.Status())
 		}
 	}
 }
@@ -689,7 +689,7 @@ func TestWalkPreconditions(t *testing.T) {
 		r := c.Request(op.Method, at, body)
 		r.Header["If-Match"] = []string{`"r7"`, `"r8"`}
 		c.Send(r).Want(412, "PRECONDITION_FAILED")
-		send(`, W/"r9" ,, "r1",`).Want(op.Run.Status())
+		send(`, W/"r9" ,, "r1",`).Want(op.Status())
 	}
 }
 
@@ -994,7 +994,7 @@ func TestAccept(t *testing.T) {
 			checkHeaders(t, op.ID, call(t, c, op, "Accept", accept).Want(406, "NOT_ACCEPTABLE"))
 		}
 		for _, accept := range []string{"", "*/*", "application/*", "application/json", "APPLICATION/JSON", "text/html, application/xhtml+xml, */*;q=0.8", "application/json; charset=utf-8", "application/json;q=0.001", "application/problem+json", ", ,"} {
-			call(t, c, op, "Accept", accept).Want(op.Run.Status())
+			call(t, c, op, "Accept", accept).Want(op.Status())
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 // their own endpoints, and for admins also the endpoints of service accounts.
 func TestDeliveriesOfAnEvent(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
-		service, err := operator.Do(t.Context(), o.Operator, settings.CreateServiceAccount, settings.NewPrincipal{Organization: o.ID, Name: "Abgleich"})
+		service, err := operator.Run(t.Context(), o.Operator, settings.CreateServiceAccount, settings.NewPrincipal{Organization: o.ID, Name: "Abgleich"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestOutcomesOfEvents(t *testing.T) {
 		try("late", "evt_1", "failed", 1)
 		dbtest.Run(t, d, `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at, trace)
 			select organization, id, 'evt_1', 1, 'contact.created', 'contact', 'con_1', 1, 1, 1, 1, '' from webhook_endpoints where id = $1`, endpoints["late"])
-		service, err := operator.Do(t.Context(), o.Operator, settings.CreateServiceAccount, settings.NewPrincipal{Organization: o.ID, Name: "Abgleich"})
+		service, err := operator.Run(t.Context(), o.Operator, settings.CreateServiceAccount, settings.NewPrincipal{Organization: o.ID, Name: "Abgleich"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -131,7 +131,7 @@ func (f *founder) create(ctx context.Context, done, n int) error {
 		err := f.db.WriteIn(ctx, f.actor.Org(), func(tx db.Tx) error {
 			call := &op.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
 			for i := range batch {
-				if _, err := contact.Create(ctx, call, contact.CreateInput{Fields: batch[i]}); err != nil {
+				if _, err := contact.Contacts.Create(ctx, call, &batch[i]); err != nil {
 					return err
 				}
 			}

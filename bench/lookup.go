@@ -212,7 +212,7 @@ func (d *desk) do(ctx context.Context, r *api.Request) (time.Duration, error) {
 	got := d.api.Do(ctx, r, nil)
 	took := time.Since(begin)
 	if got.Status != 200 {
-		return 0, fmt.Errorf("%s%s: %d %s", r.Operation, r.Path, got.Status, got.Body)
+		return 0, fmt.Errorf("%s: %d %s", r.Path, got.Status, got.Body)
 	}
 	return took, nil
 }
@@ -222,7 +222,7 @@ func (d *desk) find(ctx context.Context, q string) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	return d.do(ctx, &api.Request{Operation: "lookup.find", HasBody: true, Body: func() ([]byte, error) { return body, nil }})
+	return d.do(ctx, &api.Request{Operation: api.ByID("lookup.find"), HasBody: true, Body: func() ([]byte, error) { return body, nil }})
 }
 
 // lists searches the lists of the four families one after the other.
@@ -307,10 +307,10 @@ func (f *founder) furnish(ctx context.Context, n int) error {
 // oneOfEach creates a company, a task and a document with the names of a person.
 func (f *founder) oneOfEach(ctx context.Context, c *op.Call, i int, p contact.Fields, v *vocabulary) error {
 	name := cmp.Or(first(p.LastName, 50), "Ohne")
-	if _, err := company.Create(ctx, c, company.CreateInput{Fields: company.Fields{Name: name + " & Partner " + fmt.Sprint(i), Phone: p.Phone, Email: p.Email}}); err != nil {
+	if _, err := company.Companies.Create(ctx, c, &company.Fields{Name: name + " & Partner " + fmt.Sprint(i), Phone: p.Phone, Email: p.Email}); err != nil {
 		return err
 	}
-	if _, err := task.Create(ctx, c, task.CreateInput{Fields: task.Fields{Title: "Rückruf " + name, Description: p.Note}}); err != nil {
+	if _, err := task.Tasks.Create(ctx, c, &task.Fields{Title: "Rückruf " + name, Description: p.Note}); err != nil {
 		return err
 	}
 	_, err := store(ctx, c.Tx, *f, i, v.content(i, 200))

@@ -155,7 +155,7 @@ func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant,
 		var made string
 		err = d.WriteIn(ctx, actor.Org(), func(tx db.Tx) error {
 			call := &op.Call{Actor: actor, Tx: tx, Now: clock.Now(clock.System), Services: &op.Services{Families: api.Families}}
-			a, err := contact.Create(ctx, call, contact.CreateInput{Fields: contact.Fields{LastName: text("Berg %d", i)}})
+			a, err := contact.Contacts.Create(ctx, call, &contact.Fields{LastName: text("Berg %d", i)})
 			made = strings.TrimPrefix(a.Location(), "/contacts/")
 			return err
 		})

@@ -560,7 +560,7 @@ func (v *visitor) ask(ctx context.Context, d *desk, record string, p measuredPag
 		return 0, err
 	}
 	if strings.HasPrefix(p.line, "POST") {
-		read, err := api.Send(ctx, d.api, d.caller(nil), "contacts.get", api.Arguments{ID: record})
+		read, err := api.Send(ctx, d.api, d.caller(nil), api.ByID("contacts.get"), api.Arguments{ID: record})
 		if err != nil {
 			return 0, err
 		}
@@ -600,7 +600,7 @@ func (v *visitor) operations(ctx context.Context, w http.ResponseWriter, d *desk
 		if c.with != nil {
 			with, by = c.with(v), d.caller(nil)
 		}
-		r, err := api.Send(ctx, v.api, by, c.row, with)
+		r, err := api.Send(ctx, v.api, by, api.ByID(c.row), with)
 		if err == nil && r.Status >= 300 {
 			err = fmt.Errorf("%s: %d %s", c.row, r.Status, r.Body)
 		}

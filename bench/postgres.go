@@ -138,7 +138,7 @@ func (p *onPostgres) fill(ctx context.Context) error {
 		err := d.WriteIn(ctx, f.actor.Org(), func(tx db.Tx) error {
 			call := &op.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
 			for i := range batch {
-				if _, err := contact.Create(ctx, call, contact.CreateInput{Fields: batch[i]}); err != nil {
+				if _, err := contact.Contacts.Create(ctx, call, &batch[i]); err != nil {
 					return err
 				}
 			}

@@ -243,7 +243,7 @@ func (h *onWebhooks) fill(ctx context.Context) error {
 			call.Tx = tx
 			for i := from; i < min(from+1000, h.contacts()); i++ {
 				name := fmt.Sprintf("Rückstand %d", i)
-				if _, err := contact.Create(ctx, call, contact.CreateInput{Fields: contact.Fields{LastName: &name}}); err != nil {
+				if _, err := contact.Contacts.Create(ctx, call, &contact.Fields{LastName: &name}); err != nil {
 					return err
 				}
 			}

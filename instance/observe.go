@@ -18,12 +18,8 @@ import (
 // observe returns the function that counts the API's answers.
 func (i *Instance) observe() func(api.Observation) {
 	operations := map[string]*telemetry.Operation{"": i.metrics.Operation("")}
-	for n := range api.Operations {
-		name := api.Operations[n].ID
-		operations[name] = i.metrics.Operation(name)
-	}
-	for n := range api.Console {
-		name := api.Console[n].ID
+	for n := range api.Table {
+		name := api.Table[n].ID
 		operations[name] = i.metrics.Operation(name)
 	}
 	return func(o api.Observation) { operations[o.Operation].Count(o.Status, o.Code, o.Duration) }

@@ -14,6 +14,7 @@ import (
 	"kartei/people/settings"
 	"kartei/people/signin"
 	"kartei/store/db"
+	"kartei/test/apitest"
 	"kartei/test/operator"
 )
 
@@ -55,7 +56,7 @@ func TestRestoredEndsSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	works := func(i *Instance) error {
-		_, err := api.Call[account.Session](ctx, i.API, api.Caller{Door: api.Web, Credential: api.Cookie(token, false)}, "session.get", api.Arguments{})
+		_, err := apitest.Ask[account.Session](ctx, i.API, api.Caller{Door: api.Web, Credential: api.Cookie(token, false)}, "session.get", api.Arguments{})
 		return err
 	}
 	if err := works(i); err != nil {
@@ -138,7 +139,7 @@ var onceOnly = []string{"sign_in_tickets", "invitations", "recovery_codes", "dev
 // invited invites somebody.
 func (i *Instance) invited(t *testing.T, o *operator.Operator, organization, email string) settings.CreatedInvitation {
 	t.Helper()
-	made, err := operator.Do(t.Context(), o, settings.Invite, settings.NewInvitation{Organization: organization, Email: email, Role: access.Member})
+	made, err := operator.Run(t.Context(), o, settings.Invite, settings.NewInvitation{Organization: organization, Email: email, Role: access.Member})
 	if err != nil {
 		t.Fatal(err)
 	}

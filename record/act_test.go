@@ -22,7 +22,7 @@ func TestActRefuses(t *testing.T) {
 			tasks[i] = c.Do("POST", "/tasks", `{"title":"Akte"}`).Want(201)
 		}
 		err := c.Try(func(ctx context.Context, call *op.Call) error {
-			if _, err := task.Complete(ctx, call, op.ByID{ID: tasks[0].Text("id")}); err != nil {
+			if _, err := task.Finish(ctx, call, op.ByID{ID: tasks[0].Text("id")}); err != nil {
 				return err
 			}
 			_, err := task.Tasks.Act(ctx, call, tasks[1].Text("id"), "updated", func(f *task.Fields) error {

@@ -62,7 +62,9 @@ type ChangesInput struct {
 // Changes returns the records that changed since a time, grouped by family, act and
 // principal of their last change. It leaves out families that the caller may not read,
 // and records that the caller does not see.
-func Changes(ctx context.Context, c *op.Call, in ChangesInput) (Changed, error) {
+var Changes = op.New("records.changes", op.Read, changes, op.By(op.Member))
+
+func changes(ctx context.Context, c *op.Call, in ChangesInput) (Changed, error) {
 	out := Changed{Groups: []ChangeGroup{}}
 	for _, f := range c.Services.Families {
 		if !c.Actor.May(f.ReadScope()) {

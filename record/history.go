@@ -106,7 +106,9 @@ type HistoryInput struct {
 // History returns the changes of a record, the newest first: the last 200 and the
 // creation. The caller must have the right to read the family and see the record.
 // Who saw a deleted one sees the line of its deletion.
-func History(ctx context.Context, c *op.Call, in HistoryInput) (access.List[Change], error) {
+var History = op.New("records.history", op.Read, history, op.By(op.Member))
+
+func history(ctx context.Context, c *op.Call, in HistoryInput) (access.List[Change], error) {
 	none := access.List[Change]{}
 	limit, err := access.PageSize(in.Limit, mostChanges)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"kartei/access"
 	"kartei/api/op"
+	"kartei/api/optest"
 	"kartei/integration/grant"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -29,7 +30,7 @@ import (
 func historyOf(t *testing.T, c *apitest.Client, in records.HistoryInput) (page access.List[records.Change], err error) {
 	t.Helper()
 	err = c.Try(func(ctx context.Context, call *op.Call) (err error) {
-		page, err = records.History(ctx, call, in)
+		page, err = optest.Run(ctx, call, records.History, in)
 		return err
 	})
 	return page, err
@@ -199,7 +200,7 @@ func TestHistoryWhileTheModuleIsOff(t *testing.T) {
 				return err
 			},
 			func(ctx context.Context, call *op.Call) error {
-				_, err := task.Complete(ctx, call, op.ByID{ID: name})
+				_, err := task.Finish(ctx, call, op.ByID{ID: name})
 				return err
 			},
 			func(ctx context.Context, call *op.Call) error {

@@ -300,8 +300,8 @@ func (d *drafter) operation(row *api.Operation) (object, error) {
 	if row.Scope != "" {
 		out.set("x-kartei-scope", row.Scope)
 	}
-	if row.Events != "" {
-		out.set("x-kartei-events", strings.Fields(row.Events))
+	if row.Events != nil {
+		out.set("x-kartei-events", row.Events)
 	}
 	parameters, err := d.parameters(row, channel == "preview")
 	if err != nil {
@@ -417,7 +417,7 @@ func (d *drafter) faults(row *api.Operation, preview bool) map[int][]fault.Code 
 		add(fault.NotFound)
 	}
 	quota := row.Deletes() || row.Discloses()
-	for _, c := range row.Run.Faults() {
+	for _, c := range row.Faults {
 		if c == fault.QuotaExhausted { // goes after the codes of all operations
 			quota = true
 			continue

@@ -235,7 +235,7 @@ const (
 
 // responses describes all answers of an operation.
 func (d *drafter) responses(row *api.Operation, preview bool) (object, error) {
-	status := row.Run.Status()
+	status := row.Status()
 	success := object{{"description", d.say(fmt.Sprint("status.", status))}, {"headers", d.successHeaders(row, status)}}
 	var part object
 	switch {
@@ -579,7 +579,7 @@ func (d *drafter) links(row *api.Operation) object {
 	}
 	family, _, _ := strings.Cut(row.ID, ".")
 	path := row.Path
-	if row.Run.Status() == http.StatusAccepted {
+	if row.Status() == http.StatusAccepted {
 		family, path = "operations", "/operations"
 	}
 	var out object

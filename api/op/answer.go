@@ -29,8 +29,8 @@ type Located interface {
 	Location() string
 }
 
-// New is the answer to a call that created something without an address: 201.
-type New interface{ New() }
+// Made is the answer to a call that created something without an address: 201.
+type Made interface{ Made() }
 
 // Accepted is the answer to a call that goes on in the background: 202 instead
 // of 201.

@@ -220,7 +220,7 @@ func TestConsoleHasCommands(t *testing.T) {
 		}
 		source.Write(b)
 	}
-	for _, r := range api.Console {
+	for _, r := range api.Unpublished {
 		if !slices.Contains(r.Doors, api.Admin) {
 			continue
 		}

@@ -1,4 +1,4 @@
-// Package admin owns the door of the operator: each operation of the second table, and the acts of the process.
+// Package admin owns the door of the operator: each operation for operators, and the acts of the process.
 package admin
 
 import (
@@ -11,7 +11,7 @@ import (
 	"kartei/kit/fault"
 )
 
-// Door calls the operations of the second table (api.Console) as the operator.
+// Door calls the operations that are not in the contract (api.Unpublished) as the operator.
 // It also calls the acts of the process.
 type Door struct {
 	// API executes operations. It is nil if only acts can be called.
@@ -38,10 +38,15 @@ func (d *Door) Carry(ctx context.Context, name string, body []byte) (any, error)
 }
 
 func (d *Door) carry(ctx context.Context, name string, body []byte) (any, error) {
-	if d.API == nil || !api.InConsole(name) {
+	o := api.ByID(name)
+	if d.API == nil || o == nil || o.Published() {
 		return d.Acts.Carry(ctx, name, body)
 	}
-	out, err := api.Call[json.RawMessage](ctx, d.API, api.Caller{Door: api.Admin, Credential: api.Local()}, name, api.Arguments{Body: body})
+	response, err := api.Send(ctx, d.API, api.Caller{Door: api.Admin, Credential: api.Local()}, o, api.Arguments{Body: body})
+	if err != nil {
+		return nil, err
+	}
+	out, err := api.Value[json.RawMessage](response)
 	if f, is := errors.AsType[*fault.Fault](err); is && f.Code == fault.Internal && f.Cause != nil {
 		return nil, f.Cause // the operator sees the cause
 	}

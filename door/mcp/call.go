@@ -17,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/kit/fault"
 )
 
@@ -198,7 +199,7 @@ func (t *tool) call(ctx context.Context, x *exchange, list []member) *sdk.CallTo
 	by := x.by
 	by.Header = maps.Clone(x.by.Header)
 	args := t.arguments(list, by.Header)
-	return x.send(ctx, by, t.op.ID, args, func(body []byte) []sdk.Content {
+	return x.send(ctx, by, t.op, args, func(body []byte) []sdk.Content {
 		switch {
 		case len(body) == 0:
 			return textContent(done(t, args.ID, x.response))
@@ -211,8 +212,8 @@ func (t *tool) call(ctx context.Context, x *exchange, list []member) *sdk.CallTo
 
 // send calls an operation. show returns what the result of a successful call says of its
 // answer: first a text in JSON, which is the structured content too.
-func (x *exchange) send(ctx context.Context, by api.Caller, operation string, args api.Arguments, show func(body []byte) []sdk.Content) *sdk.CallToolResult {
-	body, err := x.ask(ctx, by, operation, args)
+func (x *exchange) send(ctx context.Context, by api.Caller, o op.Any, args api.Arguments, show func(body []byte) []sdk.Content) *sdk.CallToolResult {
+	body, err := x.ask(ctx, by, o, args)
 	var result *sdk.CallToolResult
 	switch f := fault.From(err); {
 	case err == nil:
@@ -229,8 +230,8 @@ func (x *exchange) send(ctx context.Context, by api.Caller, operation string, ar
 
 // ask calls an operation and returns the body of its answer. The error is the fault of a call
 // that was refused. Without a response, the call was not even made.
-func (x *exchange) ask(ctx context.Context, by api.Caller, operation string, args api.Arguments) (body []byte, err error) {
-	if x.response, err = api.Send(ctx, x.api, by, operation, args); err != nil {
+func (x *exchange) ask(ctx context.Context, by api.Caller, o op.Any, args api.Arguments) (body []byte, err error) {
+	if x.response, err = api.Send(ctx, x.api, by, o, args); err != nil {
 		return nil, err
 	}
 	if x.response.Fault != nil {

@@ -163,7 +163,7 @@ func (d *door) callsKnownTool(body []byte) bool {
 // else asks first which tools the caller has, which costs one point.
 func (d *door) serve(w http.ResponseWriter, r *http.Request, x *exchange) {
 	// A stranger costs no more than this, whatever the request is.
-	if x.response = d.API.Admit(r.Context(), x.by, "tools.list"); x.response != nil {
+	if x.response = d.API.Admit(r.Context(), x.by, api.ListTools); x.response != nil {
 		refuse(w, x.response)
 		return
 	}
@@ -287,9 +287,9 @@ func (b *buffered) WriteHeader(code int) { b.code = code }
 
 // listTools asks which tools the caller has. Without an answer it has refused the request.
 func (d *door) listTools(w http.ResponseWriter, r *http.Request, x *exchange) (tools api.Tools, ok bool) {
-	response, err := api.Send(r.Context(), d.API, x.by, "tools.list", api.Arguments{})
+	response, err := api.Answer(r.Context(), d.API, x.by, api.ListTools, api.ToolsInput{})
 	if err == nil && response.Fault == nil {
-		err = json.Unmarshal(response.Body, &tools)
+		tools, err = api.Value[api.Tools](response)
 	}
 	if err != nil {
 		problem(d.API, w, r, err)

@@ -20,6 +20,7 @@ import (
 
 	"kartei/api"
 	"kartei/kit/fault"
+	"kartei/record/document"
 )
 
 // scheme begins the addresses of resources.
@@ -106,7 +107,7 @@ func readRecord(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResou
 
 // record reads the record of an address.
 func (x *exchange) record(ctx context.Context, parts []string) ([]byte, error) {
-	return x.ask(ctx, x.by, parts[0]+".get", api.Arguments{ID: parts[1]})
+	return x.ask(ctx, x.by, api.ByID(parts[0]+".get"), api.Arguments{ID: parts[1]})
 }
 
 // recordAddress is the address of a record, as the door writes it.
@@ -151,7 +152,7 @@ func readTextResource(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.Rea
 	if len(parts) < 3 || part < 1 {
 		return nil, sdk.ResourceNotFoundError(r.Params.URI)
 	}
-	body, err := x.ask(ctx, x.by, "tools.text", api.Arguments{Body: map[string]any{"id": parts[1], "part": part}})
+	body, err := x.ask(ctx, x.by, document.GetTextForTool, api.Arguments{Body: map[string]any{"id": parts[1], "part": part}})
 	if err != nil {
 		return nil, x.resourceError(err, r.Params.URI)
 	}
@@ -217,7 +218,7 @@ func listDocuments(next sdk.MethodHandler) sdk.MethodHandler {
 		if !slices.Contains(x.scopes, "documents:read") {
 			return result, nil // whoever may not read documents is offered none
 		}
-		body, err := x.ask(ctx, x.by, "documents.list", api.Arguments{Query: url.Values{"limit": {strconv.Itoa(listed)}}})
+		body, err := x.ask(ctx, x.by, document.List, api.Arguments{Query: url.Values{"limit": {strconv.Itoa(listed)}}})
 		if err != nil {
 			return nil, x.resourceError(err, "")
 		}

@@ -8,6 +8,7 @@ import (
 
 	"kartei/api"
 	"kartei/kit/fault"
+	"kartei/record/document"
 )
 
 // textTool is the name of the tool that reads the text of a document. Many assistants call
@@ -66,7 +67,7 @@ func (x *exchange) callTextTool(ctx context.Context, list []member) *sdk.CallToo
 		asked["part"] = -1 // the row takes 0 as the first part
 	}
 	args.Body = asked
-	return x.send(ctx, x.by, "tools.text", args, func(body []byte) []sdk.Content {
+	return x.send(ctx, x.by, document.GetTextForTool, args, func(body []byte) []sdk.Content {
 		var text documentText
 		if err := json.Unmarshal(body, &text); err != nil {
 			panic("mcp: " + err.Error()) // the row has these members

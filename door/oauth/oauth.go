@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"kartei/api"
+	"kartei/api/op"
+	"kartei/integration/oauth"
 	"kartei/kit/fault"
 )
 
@@ -217,17 +219,17 @@ func (d *door) token(w http.ResponseWriter, r *http.Request) {
 	if resources := form["resource"]; len(resources) > 0 {
 		input["resources"] = resources
 	}
-	d.answer(w, r, client, http.StatusOK, "oauth.token", input)
+	d.answer(w, r, client, http.StatusOK, oauth.Token, input)
 }
 
 // revoke serves the revocation endpoint.
-func (d *door) revoke(w http.ResponseWriter, r *http.Request) { d.about(w, r, "oauth.revoke") }
+func (d *door) revoke(w http.ResponseWriter, r *http.Request) { d.about(w, r, oauth.Revoke) }
 
 // introspect serves the introspection endpoint.
-func (d *door) introspect(w http.ResponseWriter, r *http.Request) { d.about(w, r, "oauth.introspect") }
+func (d *door) introspect(w http.ResponseWriter, r *http.Request) { d.about(w, r, oauth.Introspect) }
 
 // about serves an endpoint that takes a token.
-func (d *door) about(w http.ResponseWriter, r *http.Request, operation string) {
+func (d *door) about(w http.ResponseWriter, r *http.Request, o op.Any) {
 	form, client, ok := d.form(w, r)
 	if !ok {
 		return
@@ -238,7 +240,7 @@ func (d *door) about(w http.ResponseWriter, r *http.Request, operation string) {
 	}
 	input := client.input()
 	input["token"] = form.Get("token")
-	d.answer(w, r, client, http.StatusOK, operation, input)
+	d.answer(w, r, client, http.StatusOK, o, input)
 }
 
 // register serves the registration endpoint. Members that mean nothing here are ignored,
@@ -265,7 +267,7 @@ func (d *door) register(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid_client_metadata", "The request is no JSON object of at most 64 KiB, or a member has another type.")
 		return
 	}
-	d.answer(w, r, clientAuth{}, http.StatusCreated, "oauth.register", input)
+	d.answer(w, r, clientAuth{}, http.StatusCreated, oauth.Register, input)
 }
 
 // clientAuth is how a client proves itself in a request.
@@ -333,9 +335,9 @@ func clientOf(r *http.Request, form url.Values) (c clientAuth, why string) {
 }
 
 // answer calls an operation, and translates its answer.
-func (d *door) answer(w http.ResponseWriter, r *http.Request, client clientAuth, status int, operation string, input any) {
+func (d *door) answer(w http.ResponseWriter, r *http.Request, client clientAuth, status int, o op.Any, input any) {
 	by := api.Caller{Door: api.OAuth, Address: d.Address(r), Trace: d.Trace(r), Header: map[string][]string{"User-Agent": {r.UserAgent()}}}
-	response, err := api.Send(r.Context(), d.API, by, operation, api.Arguments{Body: input})
+	response, err := api.Send(r.Context(), d.API, by, o, api.Arguments{Body: input})
 	if err != nil {
 		response = &api.Response{Status: http.StatusInternalServerError, Fault: fault.From(err)}
 	}

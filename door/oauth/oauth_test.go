@@ -59,7 +59,7 @@ func newSite(t *testing.T, d db.DB) *site {
 	})
 	account, err := s.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: s.ID, Name: "Fax"})
 	if err == nil {
-		s.service, err = operator.Do(t.Context(), s.Operator, oauth.CreateClient, oauth.NewClient{Organization: s.ID, Name: "Fax", Principal: account.ID, Scopes: []string{"contacts:read", "contacts:write"}, Environment: access.Test})
+		s.service, err = operator.Run(t.Context(), s.Operator, oauth.CreateClient, oauth.NewClient{Organization: s.ID, Name: "Fax", Principal: account.ID, Scopes: []string{"contacts:read", "contacts:write"}, Environment: access.Test})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -304,7 +304,7 @@ func TestRenewal(t *testing.T) {
 		}
 		renew := func(by string) int {
 			t.Helper()
-			r, err := api.Send(t.Context(), s.API, api.Caller{Door: api.Web, Credential: api.Cookie(s.Session(by), false), Address: netip.MustParseAddr("192.0.2.1")}, "grants.renew", api.Arguments{Body: access.ByID{ID: grant}})
+			r, err := api.Send(t.Context(), s.API, api.Caller{Door: api.Web, Credential: api.Cookie(s.Session(by), false), Address: netip.MustParseAddr("192.0.2.1")}, oauth.RenewGrant, api.Arguments{Body: access.ByID{ID: grant}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -357,7 +357,7 @@ func TestReuse(t *testing.T) {
 			(&apitest.Client{Office: s.Office, Key: r.text("access_token")}).Do("GET", "/me", nil).Want(401, "UNAUTHENTICATED")
 		}
 		s.want(again(third.text("refresh_token")), 400, "invalid_grant")
-		page, err := operator.Do(t.Context(), s.Operator, settings.ListAudit, settings.AuditInput{Limit: 10})
+		page, err := operator.Run(t.Context(), s.Operator, settings.ListAudit, settings.AuditInput{Limit: 10})
 		if err != nil || page.Data[0].Word != "grant.end" || page.Data[0].Door != "oauth" || page.Data[0].CredentialKind != "anonymous" {
 			t.Errorf("%v %+v", err, page.Data[0])
 		}

@@ -65,7 +65,7 @@ func (o *Office) File(ctx context.Context, d db.DB, c clock.Clock, files op.File
 	}
 	return write(func(call *op.Call) error {
 		for i := range all {
-			if _, err := document.Create(ctx, call, document.CreateInput{Fields: all[i].New}, all[i].staged); err != nil {
+			if _, err := document.Store(ctx, call, document.CreateInput{Fields: all[i].New}, all[i].staged); err != nil {
 				return err
 			}
 		}
@@ -76,12 +76,12 @@ func (o *Office) File(ctx context.Context, d db.DB, c clock.Clock, files op.File
 // open opens the upload session of a paper.
 func (m *made) open(ctx context.Context, call *op.Call) error {
 	in := upload.CreateInput{Fields: m.upload}
-	opened, err := upload.Prefetch(ctx, call, in)
+	opened, err := upload.Open(ctx, call, in)
 	if err != nil {
 		return err
 	}
 	m.UploadID = opened.ID
-	_, err = upload.Create(ctx, call, in, opened)
+	_, err = upload.Store(ctx, call, in, opened)
 	return err
 }
 

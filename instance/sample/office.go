@@ -11,6 +11,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/people/settings"
+	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/record/document"
@@ -139,7 +140,7 @@ var families = []op.Family{contact.Contacts.Family, company.Companies.Family, ta
 // by the functions behind the API, as the office's administrator.
 func (o *Office) Fill(ctx context.Context, d db.DB, c clock.Clock, organization string, n int) error {
 	return o.write(ctx, d, c, op.Services{Families: families}, organization, func(call *op.Call) error {
-		switch have, err := contact.Count(ctx, call, contact.CountInput{}); {
+		switch have, err := contact.Contacts.Count(ctx, call, record.CountInput{}); {
 		case err != nil:
 			return err
 		case have.Count > 0:
@@ -171,7 +172,7 @@ func (o *Office) write(ctx context.Context, d db.DB, c clock.Clock, s op.Service
 // fillCompanies returns the companies' ids.
 func (o *Office) fillCompanies(ctx context.Context, call *op.Call) (ids []string, err error) {
 	for _, f := range Companies(o.Users) {
-		made, err := company.Create(ctx, call, company.CreateInput{Fields: f})
+		made, err := company.Companies.Create(ctx, call, &f)
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +188,7 @@ func (o *Office) fillContacts(ctx context.Context, call *op.Call, n int, compani
 		if e := employer(people[i].Email); e >= 0 {
 			people[i].CompanyID = &companies[e]
 		}
-		made, err := contact.Create(ctx, call, contact.CreateInput{Fields: people[i]})
+		made, err := contact.Contacts.Create(ctx, call, &people[i])
 		if err != nil {
 			return err
 		}
@@ -195,14 +196,14 @@ func (o *Office) fillContacts(ctx context.Context, call *op.Call, n int, compani
 	}
 	for _, e := range tasks(people, o.Users, call.Now) {
 		e.ContactID, e.CompanyID = &ids[e.contact], people[e.contact].CompanyID
-		made, err := task.Create(ctx, call, task.CreateInput{Fields: e.Fields})
+		made, err := task.Tasks.Create(ctx, call, &e.Fields)
 		if err != nil {
 			return err
 		}
 		if !e.done {
 			continue
 		}
-		if _, err := task.Complete(ctx, call, op.ByID{ID: named(made.Location())}); err != nil {
+		if _, err := task.Finish(ctx, call, op.ByID{ID: named(made.Location())}); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kartei/api/op"
+	"kartei/api/optest"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/store/db"
@@ -29,7 +30,7 @@ func TestTestOfADisabledEndpoint(t *testing.T) {
 			}
 			var sent string
 			must(t, d.Write(ctx, func(tx db.Tx) error {
-				out, err := webhook.SendTest(ctx, o.Call(tx), op.ByID{ID: name})
+				out, err := optest.Run(ctx, o.Call(tx), webhook.SendTest, op.ByID{ID: name})
 				sent = out.EventID
 				return err
 			}))

@@ -79,7 +79,9 @@ func Append(c *op.Call, e Event) string {
 // List returns a page of the feed. It may hold fewer events than its limit, or
 // none, although hasMore is true. The next page then continues after the
 // scanned events.
-func List(ctx context.Context, c *op.Call, in ListInput) (Page, error) {
+var List = op.New("events.list", op.Read, list, op.Costs(1), op.InBatch)
+
+func list(ctx context.Context, c *op.Call, in ListInput) (Page, error) {
 	scope := fmt.Sprintf("%d|%s|events|%s|%d|%s", c.Actor.Org(), c.Actor.PrincipalID(), in.Sort, in.CreatedSince, c.Version)
 	var from clock.Micros
 	if in.Cursor != "" {
@@ -147,10 +149,13 @@ func read(ctx context.Context, c *op.Call, in ListInput, from clock.Micros, asce
 // log needs no index of IDs.
 func TickOf(name string) clock.Micros { return clock.FromTime(id.ExactTime(name)) }
 
-// Get returns one event, or NOT_FOUND if the caller may not know of it. If
+// Get is Find as an operation.
+var Get = op.New("events.get", op.Get, Find, op.Costs(1), op.InBatch)
+
+// Find returns one event, or NOT_FOUND if the caller may not know of it. If
 // there is no such event, the query looks for a contact that does not exist.
 // That takes as long as a hidden event.
-func Get(ctx context.Context, c *op.Call, in op.ByID) (Event, error) {
+func Find(ctx context.Context, c *op.Call, in op.ByID) (Event, error) {
 	if !id.Valid(id.Event, in.ID) {
 		return Event{}, fault.New(fault.NotFound)
 	}

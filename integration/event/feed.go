@@ -50,7 +50,9 @@ type Told struct {
 const mostScans = 10
 
 // Read returns a page of the feed: what the caller may read, as List does.
-func Read(ctx context.Context, c *op.Call, in FeedInput) (Feed, error) {
+var Read = op.New("events.feed", op.Read, readFeed, op.By(op.Member))
+
+func readFeed(ctx context.Context, c *op.Call, in FeedInput) (Feed, error) {
 	limit := cmp.Or(in.Limit, 50)
 	if limit < 1 || limit > 100 {
 		return Feed{}, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: 100}})

@@ -103,7 +103,9 @@ type ApprovalInfo struct {
 
 // ListApprovals lists the applications that people may connect, and those that wait for an
 // admin. Who is no admin sees what is for them, and what they asked for themselves.
-func ListApprovals(ctx context.Context, c *op.Call, in access.Page) (page access.List[ApprovalInfo], err error) {
+var ListApprovals = op.New("clients.approvals", op.Read, listApprovals, op.By(op.Member|op.Operator))
+
+func listApprovals(ctx context.Context, c *op.Call, in access.Page) (page access.List[ApprovalInfo], err error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
 		return page, err
@@ -161,7 +163,7 @@ type ApproveInput struct {
 
 // FindApplication finds the application of an approval, before the transaction. It may
 // read the document of the application.
-func FindApplication(ctx context.Context, c *op.Call, in ApproveInput) (client grant.Client, err error) {
+func findApplication(ctx context.Context, c *op.Call, in ApproveInput) (client grant.Client, err error) {
 	if in.ID != "" || in.ClientID == "" {
 		return client, nil
 	}
@@ -169,7 +171,9 @@ func FindApplication(ctx context.Context, c *op.Call, in ApproveInput) (client g
 }
 
 // Approve lets people connect an application.
-func Approve(ctx context.Context, c *op.Call, in ApproveInput, client grant.Client) (info ApprovalInfo, err error) {
+var Approve = op.NewPrefetched("clients.approve", op.Administer, findApplication, approve, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("client.approve"))
+
+func approve(ctx context.Context, c *op.Call, in ApproveInput, client grant.Client) (info ApprovalInfo, err error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
 		return info, err
@@ -268,7 +272,9 @@ type DisapproveInput struct {
 
 // Disapprove takes an approval back, and ends the connections that rest on it. It also
 // refuses a request that waits.
-func Disapprove(ctx context.Context, c *op.Call, in DisapproveInput) (op.Nothing, error) {
+var Disapprove = op.New("clients.disapprove", op.Administer, disapprove, op.By(op.Admin|op.Operator), op.Always, op.Audited("client.disapprove"))
+
+func disapprove(ctx context.Context, c *op.Call, in DisapproveInput) (op.Nothing, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return op.Nothing{}, err
 	}
@@ -304,7 +310,9 @@ func Disapprove(ctx context.Context, c *op.Call, in DisapproveInput) (op.Nothing
 // SetOrganization is settings.SetOrganization. If an organization admits no applications any
 // more, the webhook endpoints that they made are disabled: the grants only rest, but nobody
 // asks a grant before an event is sent.
-func SetOrganization(ctx context.Context, c *op.Call, in settings.OrganizationChange) (access.OrganizationInfo, error) {
+var SetOrganization = op.New("organizations.set", op.Administer, setOrganization, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("organization.set"))
+
+func setOrganization(ctx context.Context, c *op.Call, in settings.OrganizationChange) (access.OrganizationInfo, error) {
 	o, err := settings.SetOrganization(ctx, c, in)
 	if err != nil || in.Applications == nil || o.Applications != access.NoApplications {
 		return o, err
@@ -322,7 +330,9 @@ func SetOrganization(ctx context.Context, c *op.Call, in settings.OrganizationCh
 
 // RenewGrant lets an application act for its caller for as long again. Only the person
 // themselves renews: an admin can end a grant, and does not answer for somebody else.
-func RenewGrant(ctx context.Context, c *op.Call, in access.ByID) (out GrantInfo, err error) {
+var RenewGrant = op.New("grants.renew", op.Administer, renewGrant, op.By(op.Self), op.Fresh, op.Gives, op.Audited("grant.renew"))
+
+func renewGrant(ctx context.Context, c *op.Call, in access.ByID) (out GrantInfo, err error) {
 	missing := &fault.Fault{Code: fault.NotFound, Detail: &noGrant}
 	if !id.Valid(id.Grant, in.ID) {
 		return out, missing

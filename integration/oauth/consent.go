@@ -96,7 +96,7 @@ const maxState = 2000
 
 // FindClient finds the application of a request, before the transaction. It may read the
 // document of the application, which only a person who has signed in can cause.
-func FindClient(ctx context.Context, c *op.Call, in AskInput) (client grant.Client, err error) {
+func prefetchClient(ctx context.Context, c *op.Call, in AskInput) (client grant.Client, err error) {
 	client, err = findClient(ctx, c, in.ClientID)
 	switch {
 	case err != nil:
@@ -130,7 +130,9 @@ var impersonates = fault.Text{
 }
 
 // Ask prepares the consent of a person. From here on an error goes to the application.
-func Ask(ctx context.Context, c *op.Call, in AskInput, client grant.Client) (out Asked, err error) {
+var Ask = op.NewPrefetched("oauth.ask", op.Note, prefetchClient, ask, op.By(op.Member))
+
+func ask(ctx context.Context, c *op.Call, in AskInput, client grant.Client) (out Asked, err error) {
 	// The office is known only here. A name may also have been stored before a rule.
 	if grant.Impersonates(client.Name, c.Actor.Organization().Name) {
 		return out, &fault.Fault{Code: fault.InvalidRequest, Detail: &impersonates}
@@ -238,7 +240,9 @@ func (Answered) Secret() {}
 
 // Answer lets an application act for the caller, or not. Letting it needs a recent sign-in,
 // whatever it may do; a refusal never waits.
-func Answer(ctx context.Context, c *op.Call, in AnswerInput) (out Answered, err error) {
+var Answer = op.New("oauth.answer", op.Administer, answer, op.By(op.Member), op.Gives, op.Unstored, op.Audited("grant.create"))
+
+func answer(ctx context.Context, c *op.Call, in AnswerInput) (out Answered, err error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return out, err
 	}

@@ -69,7 +69,9 @@ const (
 
 // ListGrants lists the applications that may act for the caller. An admin and the operator
 // see the applications of all people and service accounts.
-func ListGrants(ctx context.Context, c *op.Call, in FindGrants) (page access.List[GrantInfo], err error) {
+var ListGrants = op.New("grants.list", op.Read, listGrants, op.By(op.Self|op.Operator))
+
+func listGrants(ctx context.Context, c *op.Call, in FindGrants) (page access.List[GrantInfo], err error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
 		return page, err
@@ -106,7 +108,9 @@ func administers(c *op.Call) bool {
 
 // EndGrant ends a grant for ever: the next call of the application is refused. The webhook
 // endpoints that it made are disabled.
-func EndGrant(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
+var EndGrant = op.New("grants.end", op.Administer, endGrant, op.By(op.Self|op.Operator), op.Always, op.Audited("grant.end"))
+
+func endGrant(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
 	missing := &fault.Fault{Code: fault.NotFound, Detail: &noGrant}
 	if !id.Valid(id.Grant, in.ID) {
 		return op.Nothing{}, missing
@@ -181,7 +185,9 @@ func (CreatedClient) Secret() {}
 
 // CreateClient makes a client that gets tokens for a service account (RFC 6749, section
 // 4.4).
-func CreateClient(ctx context.Context, c *op.Call, in NewClient) (out CreatedClient, err error) {
+var CreateClient = op.New("clients.create", op.Administer, createClient, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("client.create"))
+
+func createClient(ctx context.Context, c *op.Call, in NewClient) (out CreatedClient, err error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
 		return out, err
@@ -264,7 +270,9 @@ var (
 )
 
 // ListClients lists the clients of service accounts of an organization and its sandbox.
-func ListClients(ctx context.Context, c *op.Call, in access.Page) (page access.List[ClientInfo], err error) {
+var ListClients = op.New("clients.list", op.Read, listClients, op.By(op.Admin|op.Operator))
+
+func listClients(ctx context.Context, c *op.Call, in access.Page) (page access.List[ClientInfo], err error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
 		return page, err
@@ -317,7 +325,9 @@ func clientInfo(ctx context.Context, c *op.Call, name string) (info ClientInfo, 
 
 // RotateClient gives a client a new secret. The former one is refused at once; tokens that
 // were issued with it live on for their hour.
-func RotateClient(ctx context.Context, c *op.Call, in access.ByID) (out CreatedClient, err error) {
+var RotateClient = op.New("clients.rotate", op.Administer, rotateClient, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("client.rotate"))
+
+func rotateClient(ctx context.Context, c *op.Call, in access.ByID) (out CreatedClient, err error) {
 	info, err := clientInfo(ctx, c, in.ID)
 	if err != nil {
 		return out, err
@@ -342,7 +352,9 @@ type ClientChange struct {
 
 // SetClient switches a client off or on. Its tokens are refused from the next call on.
 // Switching it on needs a recent sign-in.
-func SetClient(ctx context.Context, c *op.Call, in ClientChange) (ClientInfo, error) {
+var SetClient = op.New("clients.set", op.Administer, setClient, op.By(op.Admin|op.Operator), op.Gives, op.Audited("client.set"))
+
+func setClient(ctx context.Context, c *op.Call, in ClientChange) (ClientInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return ClientInfo{}, err
 	}

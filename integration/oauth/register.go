@@ -53,7 +53,7 @@ const (
 )
 
 // CheckRegistration counts a registration.
-func CheckRegistration(ctx context.Context, c *op.Call, _ Registration) (checked struct{}, err error) {
+func checkRegistration(ctx context.Context, c *op.Call, _ Registration) (checked struct{}, err error) {
 	if !c.Services.Applications.Register {
 		return checked, fault.New(fault.NotFound)
 	}
@@ -64,7 +64,9 @@ func CheckRegistration(ctx context.Context, c *op.Call, _ Registration) (checked
 
 // Register stores a client that nobody has checked. People see that at the consent page,
 // and it can do nothing before one of them lets it.
-func Register(ctx context.Context, c *op.Call, in Registration, _ struct{}) (Registered, error) {
+var Register = op.NewPrefetched("oauth.register", op.Note, checkRegistration, register, op.By(op.Client), op.Unstored)
+
+func register(ctx context.Context, c *op.Call, in Registration, _ struct{}) (Registered, error) {
 	if in.Method == "" && slices.ContainsFunc(in.RedirectURIs, func(a string) bool { return grant.Scheme(a) != "" }) {
 		in.Method = grant.NoSecret // a program on somebody's computer keeps no secret (RFC 8252, section 8.4)
 	}

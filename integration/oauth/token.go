@@ -58,7 +58,7 @@ const (
 )
 
 // CheckClient checks the client of a request to the token endpoint.
-func CheckClient(ctx context.Context, c *op.Call, in TokenInput) (proof, error) {
+func checkClient(ctx context.Context, c *op.Call, in TokenInput) (proof, error) {
 	if in.ClientID == "" {
 		return proof{}, refused(grant.InvalidClient, "The request names no client.")
 	}
@@ -66,7 +66,9 @@ func CheckClient(ctx context.Context, c *op.Call, in TokenInput) (proof, error) 
 }
 
 // Token issues tokens.
-func Token(ctx context.Context, c *op.Call, in TokenInput, by proof) (TokenOutput, error) {
+var Token = op.NewPrefetched("oauth.token", op.Administer, checkClient, token, op.By(op.Client), op.Unstored, op.Audited("grant.end"))
+
+func token(ctx context.Context, c *op.Call, in TokenInput, by proof) (TokenOutput, error) {
 	audience, known := audienceOf(c, in.Resources)
 	if !known {
 		return TokenOutput{}, refused(grant.InvalidTarget, "The resource is not one of this server, or several are named.")
@@ -144,14 +146,14 @@ type TokenQuestion struct {
 }
 
 // CheckAsker checks the client that revokes a token.
-func CheckAsker(ctx context.Context, c *op.Call, in TokenQuestion) (proof, error) {
-	return CheckClient(ctx, c, TokenInput{ClientAuth: in.ClientAuth})
+func checkAsker(ctx context.Context, c *op.Call, in TokenQuestion) (proof, error) {
+	return checkClient(ctx, c, TokenInput{ClientAuth: in.ClientAuth})
 }
 
 // CheckConfidential is CheckAsker for a client with a secret: nobody else may ask whether
 // a token is valid.
-func CheckConfidential(ctx context.Context, c *op.Call, in TokenQuestion) (proof, error) {
-	p, err := CheckAsker(ctx, c, in)
+func checkConfidential(ctx context.Context, c *op.Call, in TokenQuestion) (proof, error) {
+	p, err := checkAsker(ctx, c, in)
 	if err == nil && p.client.Public() {
 		err = refused(grant.InvalidClient, "Only a client with a secret may ask.")
 	}
@@ -160,7 +162,9 @@ func CheckConfidential(ctx context.Context, c *op.Call, in TokenQuestion) (proof
 
 // Revoke revokes a token of the client (RFC 7009). A token that it does not have changes
 // nothing, and the answer is the same.
-func Revoke(ctx context.Context, c *op.Call, in TokenQuestion, by proof) (op.Nothing, error) {
+var Revoke = op.NewPrefetched("oauth.revoke", op.Administer, checkAsker, revoke, op.By(op.Client), op.Audited("grant.end"))
+
+func revoke(ctx context.Context, c *op.Call, in TokenQuestion, by proof) (op.Nothing, error) {
 	g, err := grant.Revoke(ctx, c.Tx, c.Now, &by.client, in.Token)
 	if err != nil || g == nil {
 		c.Audit.Omit()
@@ -201,7 +205,9 @@ type Introspection struct {
 }
 
 // Introspect tells a client about its token.
-func Introspect(ctx context.Context, c *op.Call, in TokenQuestion, by proof) (Introspection, error) {
+var Introspect = op.NewPrefetched("oauth.introspect", op.Read, checkConfidential, introspect, op.By(op.Client))
+
+func introspect(ctx context.Context, c *op.Call, in TokenQuestion, by proof) (Introspection, error) {
 	s, ok, err := grant.Inspect(ctx, c.Tx, c.Now, &by.client, in.Token)
 	if err != nil || !ok {
 		return Introspection{}, err

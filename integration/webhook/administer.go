@@ -204,7 +204,9 @@ func (q *question) administered(c *op.Call) *question {
 }
 
 // ListInfos returns endpoints for administration.
-func ListInfos(ctx context.Context, c *op.Call, in FindInput) (page access.List[Info], err error) {
+var ListInfos = op.New("webhooks.list", op.Read, listInfos, op.By(op.Self|op.Operator))
+
+func listInfos(ctx context.Context, c *op.Call, in FindInput) (page access.List[Info], err error) {
 	limit, err := access.PageSize(in.Limit, 100)
 	if err != nil {
 		return page, err
@@ -313,8 +315,11 @@ func (r *Row) unsent() []resendFrom {
 	return all
 }
 
-// GetInfo returns one endpoint for administration.
-func GetInfo(ctx context.Context, c *op.Call, in GetInput) (Info, error) {
+// GetInfo is ReadInfo as an operation.
+var GetInfo = op.New("webhooks.get", op.Read, ReadInfo, op.By(op.Self|op.Operator))
+
+// ReadInfo returns one endpoint for administration.
+func ReadInfo(ctx context.Context, c *op.Call, in GetInput) (Info, error) {
 	r, err := in.find(ctx, c)
 	if err != nil {
 		return Info{}, err
@@ -336,7 +341,9 @@ func (in *One) find(ctx context.Context, c *op.Call) (r Row, err error) {
 }
 
 // ListAttempts returns entries of the delivery log.
-func ListAttempts(ctx context.Context, c *op.Call, in LogInput) (page access.List[Attempt], err error) {
+var ListAttempts = op.New("webhooks.deliveries", op.Read, listAttemptInfos, op.By(op.Self|op.Operator))
+
+func listAttemptInfos(ctx context.Context, c *op.Call, in LogInput) (page access.List[Attempt], err error) {
 	limit, err := access.PageSize(in.Limit, 100)
 	if err != nil {
 		return page, err
@@ -371,7 +378,9 @@ func AttemptOf(ctx context.Context, c *op.Call, name string) (endpoint, title st
 // Enable makes a disabled endpoint receive events again, beginning with the
 // next. What never arrived is sent too if the input says so; otherwise Resend sends it,
 // from MissedSince on. An endpoint that is not disabled stays as it is.
-func Enable(ctx context.Context, c *op.Call, in EnableInput) (out Enabled, err error) {
+var Enable = op.New("webhooks.enable", op.Administer, enableByPerson, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("webhook.enable"))
+
+func enableByPerson(ctx context.Context, c *op.Call, in EnableInput) (out Enabled, err error) {
 	r, err := in.find(ctx, c)
 	if err != nil {
 		return out, err
@@ -395,7 +404,7 @@ func Enable(ctx context.Context, c *op.Call, in EnableInput) (out Enabled, err e
 	if err != nil {
 		return out, err
 	}
-	out.Info, err = GetInfo(ctx, c, GetInput{One: in.One})
+	out.Info, err = ReadInfo(ctx, c, GetInput{One: in.One})
 	return out, err
 }
 
@@ -523,7 +532,9 @@ var (
 )
 
 // Resend sends events again.
-func Resend(ctx context.Context, c *op.Call, in ResendInput) (out ResendOutput, err error) {
+var Resend = op.New("webhooks.resend", op.Administer, resend, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("webhook.resend"))
+
+func resend(ctx context.Context, c *op.Call, in ResendInput) (out ResendOutput, err error) {
 	ways := 0
 	for _, given := range []bool{in.Event != "", in.Failed, in.Since != 0 || in.Until != 0} {
 		if given {

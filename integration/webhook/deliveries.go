@@ -54,7 +54,9 @@ const (
 // DeliveriesOf returns the deliveries of an event at the endpoints that the caller
 // administers, the oldest endpoint first. Of an event that the caller may not see it
 // says no more than that none of these endpoints got it.
-func DeliveriesOf(ctx context.Context, c *op.Call, in EventInput) (out EventDeliveries, err error) {
+var DeliveriesOf = op.New("events.deliveries", op.Read, deliveriesOf, op.By(op.Self|op.Operator))
+
+func deliveriesOf(ctx context.Context, c *op.Call, in EventInput) (out EventDeliveries, err error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
 		return out, err

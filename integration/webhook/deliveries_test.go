@@ -23,7 +23,7 @@ func TestDeliveriesOfAnEvent(t *testing.T) {
 		o.Logged(first, "evt_other", webhook.Failed, 1)
 		o.Exec(`insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at)
 			values ($1, $2, $3, 1, 'contact.created', 'contact', 'con_1', 2, 77, 0, 1)`, o.Organization, second, sent)
-		got, err := operator.Do(t.Context(), o.Operator, webhook.DeliveriesOf, webhook.EventInput{Organization: o.Info.ID, ID: sent})
+		got, err := operator.Run(t.Context(), o.Operator, webhook.DeliveriesOf, webhook.EventInput{Organization: o.Info.ID, ID: sent})
 		endpointtest.Must(t, err)
 		if len(got.Data) != 2 {
 			t.Fatalf("%+v", got.Data)

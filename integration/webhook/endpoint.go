@@ -179,8 +179,21 @@ type CreateInput struct {
 	Fields Fields `body:"create" named:"WebhookEndpointCreate"`
 }
 
-// Create creates an endpoint of the caller. It receives the events that follow.
-func Create(ctx context.Context, c *op.Call, in CreateInput) (Created, error) {
+// The operations on webhook endpoints.
+var (
+	Create = op.New("webhookEndpoints.create", op.Create, create, op.Scoped, op.Costs(5), op.Gives, op.Audited("webhook.create"),
+		op.Fails(fault.WebhookURLInvalid, fault.WebhookEndpointLimit))
+	Get          = op.New("webhookEndpoints.get", op.Get, get, op.Scoped, op.Costs(1))
+	List         = op.New("webhookEndpoints.list", op.Read, listEndpoints, op.Scoped, op.Costs(2))
+	Update       = op.New("webhookEndpoints.update", op.Update, update, op.Scoped, op.Costs(5), op.Gives, op.Audited("webhook.change"), op.Fails(fault.WebhookURLInvalid))
+	Delete       = op.New("webhookEndpoints.delete", op.Delete, remove, op.Scoped, op.Costs(10))
+	RotateSecret = op.New("webhookEndpoints.rotateSecret", op.Change, rotate, op.Scoped, op.Costs(5), op.Gives, op.Audited("webhook.rotate"))
+	SendTest     = op.New("webhookEndpoints.test", op.Change, sendTest, op.Scoped, op.Costs(5), op.Emits("webhook.test"))
+	Deliveries   = op.New("webhookEndpoints.deliveries", op.Get, deliveries, op.Scoped, op.Costs(2))
+)
+
+// create creates an endpoint of the caller. It receives the events that follow.
+func create(ctx context.Context, c *op.Call, in CreateInput) (Created, error) {
 	if err := in.Fields.prepare(c.Services.Webhooks.Guard); err != nil {
 		return Created{}, err
 	}
@@ -265,8 +278,8 @@ func own(ctx context.Context, c *op.Call, endpoint string) (Row, error) {
 	return r, err
 }
 
-// Get returns an endpoint of the caller.
-func Get(ctx context.Context, c *op.Call, in op.ByID) (Endpoint, error) {
+// get returns an endpoint of the caller.
+func get(ctx context.Context, c *op.Call, in op.ByID) (Endpoint, error) {
 	r, err := own(ctx, c, in.ID)
 	return r.at(c.Now), err
 }
@@ -287,8 +300,8 @@ type EndpointPage struct {
 // Records returns the number of endpoints on the page.
 func (p EndpointPage) Records() int { return len(p.Data) }
 
-// List returns a page of the caller's endpoints, newest first.
-func List(ctx context.Context, c *op.Call, in ListInput) (EndpointPage, error) {
+// listEndpoints returns a page of the caller's endpoints, newest first.
+func listEndpoints(ctx context.Context, c *op.Call, in ListInput) (EndpointPage, error) {
 	rows, next, err := list(ctx, c, "webhook_endpoints", in, scan, func(r Row) string { return r.ID }, listOwn, c.Actor.Org(), c.Actor.PrincipalID())
 	if err != nil {
 		return EndpointPage{}, err
@@ -340,11 +353,11 @@ type UpdateInput struct {
 	Patch op.Patch[Fields] `body:"patch"`
 }
 
-// Update merges a patch into an endpoint of the caller. It requires If-Match.
+// update merges a patch into an endpoint of the caller. It requires If-Match.
 // The caller must be able to read everything that the endpoint receives
 // afterwards. Pending deliveries go to the new URL. A patch that changes
 // nothing makes no revision.
-func Update(ctx context.Context, c *op.Call, in UpdateInput) (Endpoint, error) {
+func update(ctx context.Context, c *op.Call, in UpdateInput) (Endpoint, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
 		return Endpoint{}, err
@@ -416,10 +429,10 @@ func one(rows int64, err error) error {
 	return err
 }
 
-// Delete removes an endpoint of the caller. It requires If-Match. No further
+// remove removes an endpoint of the caller. It requires If-Match. No further
 // delivery begins. A job removes the pending deliveries and the log, which may
 // have millions of rows.
-func Delete(ctx context.Context, c *op.Call, in op.ByID) (op.Nothing, error) {
+func remove(ctx context.Context, c *op.Call, in op.ByID) (op.Nothing, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
 		return op.Nothing{}, err
@@ -473,12 +486,12 @@ func DeleteOf(ctx context.Context, c *op.Call, principal string, organizations .
 	return len(all), nil
 }
 
-// RotateSecret gives an endpoint of the caller a new secret. The replaced
+// rotate gives an endpoint of the caller a new secret. The replaced
 // secret also signs for Overlap. The one before it ends now, so there are never
 // more than two: two rotations get rid of a leaked secret. A secret that cannot
 // be opened ends now too, because its master key is lost and it signs nothing.
-// RotateSecret honours If-Match.
-func RotateSecret(ctx context.Context, c *op.Call, in op.ByID) (Rotated, error) {
+// rotate honours If-Match.
+func rotate(ctx context.Context, c *op.Call, in op.ByID) (Rotated, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
 		return Rotated{}, err
@@ -519,9 +532,9 @@ type TestSent struct {
 	EventID string `json:"eventId" example:"evt_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 }
 
-// SendTest writes a webhook.test event about an endpoint of the caller, and its
+// sendTest writes a webhook.test event about an endpoint of the caller, and its
 // delivery to this endpoint alone.
-func SendTest(ctx context.Context, c *op.Call, in op.ByID) (TestSent, error) {
+func sendTest(ctx context.Context, c *op.Call, in op.ByID) (TestSent, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
 		return TestSent{}, err

@@ -67,9 +67,9 @@ type DeliveriesInput struct {
 	Cursor string `query:"cursor" min:"1" max:"4096" example:"AX3k9bQ"`
 }
 
-// Deliveries returns a page of the attempts of the last 30 days at an endpoint
+// deliveries returns a page of the attempts of the last 30 days at an endpoint
 // of the caller, newest first.
-func Deliveries(ctx context.Context, c *op.Call, in DeliveriesInput) (DeliveryPage, error) {
+func deliveries(ctx context.Context, c *op.Call, in DeliveriesInput) (DeliveryPage, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
 		return DeliveryPage{}, err

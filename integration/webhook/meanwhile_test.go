@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kartei/api/op"
+	"kartei/api/optest"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -64,7 +65,7 @@ func TestSealedAnewWhileRotated(t *testing.T) {
 				endpointtest.Must(t, err)
 			}}
 			c.Tx = m.Within(tx, 1)
-			if _, err := webhook.RotateSecret(t.Context(), c, op.ByID{ID: name}); err != db.ErrConflict {
+			if _, err := optest.Run(t.Context(), c, webhook.RotateSecret, op.ByID{ID: name}); err != db.ErrConflict {
 				t.Errorf("rotated: %v", err)
 			}
 			return nil
@@ -115,7 +116,7 @@ func TestTestWithoutAModule(t *testing.T) {
 		name := o.Endpoint()
 		o.Set(settings.OrganizationChange{Module: endpointtest.As("off")})
 		endpointtest.Must(t, d.Write(t.Context(), func(tx db.Tx) error {
-			if _, err := webhook.SendTest(t.Context(), o.Call(tx), op.ByID{ID: name}); !fault.Is(err, fault.APIModuleDisabled) {
+			if _, err := optest.Run(t.Context(), o.Call(tx), webhook.SendTest, op.ByID{ID: name}); !fault.Is(err, fault.APIModuleDisabled) {
 				t.Errorf("%v", err)
 			}
 			return nil

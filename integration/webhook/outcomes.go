@@ -52,7 +52,9 @@ const (
 
 // OutcomesOf returns how far events came at the endpoints that the caller administers.
 // Events that reached none of these are left out.
-func OutcomesOf(ctx context.Context, c *op.Call, in OutcomesInput) (Outcomes, error) {
+var OutcomesOf = op.New("events.outcomes", op.Read, outcomesOf, op.By(op.Self))
+
+func outcomesOf(ctx context.Context, c *op.Call, in OutcomesInput) (Outcomes, error) {
 	out := Outcomes{Data: []Outcome{}}
 	if len(in.IDs) == 0 || len(in.IDs) > MostOutcomes {
 		most := strconv.Itoa(MostOutcomes)

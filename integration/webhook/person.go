@@ -59,7 +59,9 @@ type NewInput struct {
 
 // CreateByPerson creates an endpoint of the person, or of the principal that the operator
 // names.
-func CreateByPerson(ctx context.Context, c *op.Call, in NewInput) (Issued, error) {
+var CreateByPerson = op.New("webhooks.create", op.Administer, createByPerson, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("webhook.create"))
+
+func createByPerson(ctx context.Context, c *op.Call, in NewInput) (Issued, error) {
 	as, err := in.owner(ctx, c)
 	if err == nil {
 		err = in.Fields.check(as)
@@ -67,7 +69,7 @@ func CreateByPerson(ctx context.Context, c *op.Call, in NewInput) (Issued, error
 	if err != nil {
 		return Issued{}, err
 	}
-	made, err := Create(ctx, as, CreateInput{in.Fields})
+	made, err := create(ctx, as, CreateInput{in.Fields})
 	if err != nil {
 		return Issued{}, err
 	}
@@ -133,7 +135,9 @@ func managed(ctx context.Context, c *op.Call, in *One) (r Row, as *op.Call, err 
 }
 
 // ChangeByPerson changes an endpoint.
-func ChangeByPerson(ctx context.Context, c *op.Call, in ChangeInput) (Endpoint, error) {
+var ChangeByPerson = op.New("webhooks.change", op.Administer, changeByPerson, op.By(op.Self|op.Operator), op.Gives, op.Audited("webhook.change"))
+
+func changeByPerson(ctx context.Context, c *op.Call, in ChangeInput) (Endpoint, error) {
 	r, as, err := managed(ctx, c, &in.One)
 	if err != nil {
 		return Endpoint{}, err
@@ -164,7 +168,9 @@ func within(types, others []string) bool {
 }
 
 // RotateByPerson gives an endpoint a new secret.
-func RotateByPerson(ctx context.Context, c *op.Call, in One) (Issued, error) {
+var RotateByPerson = op.New("webhooks.rotate", op.Administer, rotateByPerson, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("webhook.rotate"))
+
+func rotateByPerson(ctx context.Context, c *op.Call, in One) (Issued, error) {
 	r, as, err := managed(ctx, c, &in)
 	if err != nil {
 		return Issued{}, err
@@ -174,7 +180,9 @@ func RotateByPerson(ctx context.Context, c *op.Call, in One) (Issued, error) {
 }
 
 // DeleteByPerson removes an endpoint.
-func DeleteByPerson(ctx context.Context, c *op.Call, in One) (op.Nothing, error) {
+var DeleteByPerson = op.New("webhooks.delete", op.Administer, deleteByPerson, op.By(op.Self|op.Operator), op.Audited("webhook.delete"))
+
+func deleteByPerson(ctx context.Context, c *op.Call, in One) (op.Nothing, error) {
 	r, _, err := managed(ctx, c, &in)
 	if err != nil {
 		return op.Nothing{}, err
@@ -187,13 +195,15 @@ func DeleteByPerson(ctx context.Context, c *op.Call, in One) (op.Nothing, error)
 }
 
 // TestByOperator sends a test event to an endpoint, as its owner does by the API.
-func TestByOperator(ctx context.Context, c *op.Call, in One) (TestSent, error) {
+var TestByOperator = op.New("webhooks.test", op.Administer, testByOperator, op.By(op.Operator), op.Audited("webhook.test"))
+
+func testByOperator(ctx context.Context, c *op.Call, in One) (TestSent, error) {
 	r, as, err := managed(ctx, c, &in)
 	if err != nil {
 		return TestSent{}, err
 	}
 	c.Audit.About(r.Organization, r.ID)
-	return SendTest(ctx, as, op.ByID{ID: r.ID})
+	return sendTest(ctx, as, op.ByID{ID: r.ID})
 }
 
 // mayManage fails with FORBIDDEN if the person may not manage endpoints.

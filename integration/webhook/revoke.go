@@ -36,7 +36,9 @@ var keepOrDisable = fault.Text{DE: "Möglich sind keep und disable.", EN: "It mu
 
 // RevokeKey revokes a key for ever. It disables the webhook endpoints that the
 // key made if the input says so, and returns them.
-func RevokeKey(ctx context.Context, c *op.Call, in RevokeInput) (out RevokedKey, err error) {
+var RevokeKey = op.New("keys.revoke", op.Administer, revokeKey, op.By(op.Self|op.Operator), op.Always, op.Audited("key.revoke"))
+
+func revokeKey(ctx context.Context, c *op.Call, in RevokeInput) (out RevokedKey, err error) {
 	if in.Endpoints != "" && in.Endpoints != KeepEndpoints && in.Endpoints != DisableEndpoints {
 		return out, fault.Invalid(fault.Field{Name: "endpoints", Code: fault.InvalidFormat, Text: &keepOrDisable})
 	}
@@ -51,7 +53,7 @@ func RevokeKey(ctx context.Context, c *op.Call, in RevokeInput) (out RevokedKey,
 		}
 		c.Audit.Changed("disabledEndpoints", []string{}, disabled)
 	}
-	made, err := ListInfos(ctx, c, asked)
+	made, err := listInfos(ctx, c, asked)
 	out.Endpoints = made.Data
 	return out, err
 }

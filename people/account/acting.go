@@ -76,16 +76,18 @@ func scanActs(row db.Row) (a Acts, err error) {
 }
 
 // ListActing returns all that acts for the account of the caller.
-func ListActing(ctx context.Context, c *op.Call, _ op.None) (a Acting, err error) {
+var ListActing = op.New("access.list", op.Read, listActing, op.By(op.Member), op.Always, op.Setup)
+
+func listActing(ctx context.Context, c *op.Call, _ op.None) (a Acting, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return a, err
 	}
-	sessions, err := ListSessions(ctx, c, op.None{})
+	sessions, err := listSessions(ctx, c, op.None{})
 	if err != nil {
 		return a, err
 	}
-	f, err := GetFactors(ctx, c, op.None{})
+	f, err := getFactors(ctx, c, op.None{})
 	if err != nil {
 		return a, err
 	}
@@ -146,7 +148,9 @@ type Ended struct {
 // EndActing takes access away that an account has given. That never waits: it asks for nothing.
 // Passkeys and links with single sign-on are among the ways to sign in. Without a recent
 // sign-in they stay, so that a stranger cannot lock the owner out.
-func EndActing(ctx context.Context, c *op.Call, in End) (out Ended, err error) {
+var EndActing = op.New("access.end", op.Administer, endActing, op.By(op.Member), op.Always, op.Setup, op.Audited("access.end"))
+
+func endActing(ctx context.Context, c *op.Call, in End) (out Ended, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return out, err
@@ -155,7 +159,7 @@ func EndActing(ctx context.Context, c *op.Call, in End) (out Ended, err error) {
 		return out, err
 	}
 	if id.Valid(id.Session, in.ID) && !in.All {
-		_, err := EndSessions(ctx, c, Ending{ID: in.ID})
+		_, err := endSessions(ctx, c, Ending{ID: in.ID})
 		return out, err
 	}
 	var all Acting

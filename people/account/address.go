@@ -29,7 +29,9 @@ type moving struct {
 // ChangeEmail begins a change of the sign-in address. Both addresses get a link, and
 // the change takes place when both have confirmed it. The answer is the same for an
 // address that has an account already; then no link works.
-func ChangeEmail(ctx context.Context, c *op.Call, in NewAddress) (op.Nothing, error) {
+var ChangeEmail = op.New("account.changeEmail", op.Administer, changeEmail, op.By(op.Member), op.Fresh, op.Gives, op.Audited("account.changeEmail"))
+
+func changeEmail(ctx context.Context, c *op.Call, in NewAddress) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return op.Nothing{}, err
@@ -113,7 +115,7 @@ const (
 )
 
 // CheckLink refuses a link that is not valid before a transaction begins.
-func CheckLink(ctx context.Context, c *op.Call, in Link) (nothing struct{}, err error) {
+func checkLink(ctx context.Context, c *op.Call, in Link) (nothing struct{}, err error) {
 	return nothing, c.Services.Settings.Read(ctx, func(tx db.Tx) error {
 		_, err := signin.Read(ctx, tx, c.Now, signin.Address, in.Token, nil)
 		return unknown(err)
@@ -122,7 +124,9 @@ func CheckLink(ctx context.Context, c *op.Call, in Link) (nothing struct{}, err 
 
 // ConfirmEmail confirms a change of the sign-in address by a link. The second one
 // makes the change.
-func ConfirmEmail(ctx context.Context, c *op.Call, in Link, _ struct{}) (Confirmed, error) {
+var ConfirmEmail = op.NewPrefetched("account.confirmEmail", op.Administer, checkLink, confirmEmail, op.By(op.Anyone), op.Gives, op.Audited("account.confirmEmail"))
+
+func confirmEmail(ctx context.Context, c *op.Call, in Link, _ struct{}) (Confirmed, error) {
 	var m moving
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Address, in.Token, nil)
 	if err == nil { // of both links at the same time the second one sees that the first is taken

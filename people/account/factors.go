@@ -59,7 +59,9 @@ const (
 )
 
 // GetFactors returns the factors of the caller's account.
-func GetFactors(ctx context.Context, c *op.Call, _ op.None) (Factors, error) {
+var GetFactors = op.New("factors.get", op.Read, getFactors, op.By(op.Member), op.Always, op.Setup)
+
+func getFactors(ctx context.Context, c *op.Call, _ op.None) (Factors, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return Factors{}, err
@@ -104,7 +106,7 @@ type changing struct {
 
 // HashPassword checks the present password of the caller and hashes a new one,
 // outside the transaction. A browser that somebody left open is not enough.
-func HashPassword(ctx context.Context, c *op.Call, in NewPassword) (p changing, err error) {
+func hashPassword(ctx context.Context, c *op.Call, in NewPassword) (p changing, err error) {
 	var s own
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
 		call := *c
@@ -154,7 +156,9 @@ func byLink(token string) string { return "link|" + access.HashToken(token) }
 
 // SetPassword sets the password of the caller's account, and ends its other
 // sessions.
-func SetPassword(ctx context.Context, c *op.Call, _ NewPassword, p changing) (op.Nothing, error) {
+var SetPassword = op.NewPrefetched("factors.password", op.Administer, hashPassword, setPassword, op.By(op.Member), op.Always, op.Setup, op.Fresh, op.Gives, op.Audited("account.password"))
+
+func setPassword(ctx context.Context, c *op.Call, _ NewPassword, p changing) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err == nil && p.proven != nil {
 		if err = signin.Cleared(ctx, c.Tx, p.proven.bounds.All()...); err == nil && s.account.password != p.proven.account.password {
@@ -200,7 +204,9 @@ type GeneratorFor struct {
 
 // BeginTOTP makes the secret of a generator of codes. The old one goes on until the
 // new one is confirmed.
-func BeginTOTP(ctx context.Context, c *op.Call, in GeneratorFor) (g Generator, err error) {
+var BeginTOTP = op.New("factors.totpBegin", op.Administer, beginTOTP, op.By(op.Member), op.Always, op.Setup, op.Fresh, op.Audited("account.totp"))
+
+func beginTOTP(ctx context.Context, c *op.Call, in GeneratorFor) (g Generator, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return g, err
@@ -248,13 +254,15 @@ type RecoveryCodes struct {
 func (RecoveryCodes) Secret() {}
 
 // LimitCodes counts an attempt to confirm a generator.
-func LimitCodes(ctx context.Context, c *op.Call, _ Confirmation) (nothing struct{}, err error) {
+func limitCodes(ctx context.Context, c *op.Call, _ Confirmation) (nothing struct{}, err error) {
 	return nothing, attempt(ctx, c, signin.Origin{Proof: "confirm|" + c.Actor.Credential().ID}.CodeBounds("").All()...)
 }
 
 // ConfirmTOTP takes a generator into use, if it makes the right codes. With the first
 // second factor come recovery codes.
-func ConfirmTOTP(ctx context.Context, c *op.Call, in Confirmation, _ struct{}) (r RecoveryCodes, err error) {
+var ConfirmTOTP = op.NewPrefetched("factors.totpConfirm", op.Administer, limitCodes, confirmTOTP, op.By(op.Member), op.Always, op.Setup, op.Fresh, op.Gives, op.Audited("account.totp"))
+
+func confirmTOTP(ctx context.Context, c *op.Call, in Confirmation, _ struct{}) (r RecoveryCodes, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return r, err
@@ -313,7 +321,9 @@ func newCodes(ctx context.Context, c *op.Call, account string) ([]string, error)
 }
 
 // RenewRecoveryCodes replaces the recovery codes of the caller's account.
-func RenewRecoveryCodes(ctx context.Context, c *op.Call, _ op.None) (r RecoveryCodes, err error) {
+var RenewRecoveryCodes = op.New("factors.recoveryCodes", op.Administer, renewRecoveryCodes, op.By(op.Member), op.Always, op.Setup, op.Fresh, op.Gives, op.Audited("account.recoveryCodes"))
+
+func renewRecoveryCodes(ctx context.Context, c *op.Call, _ op.None) (r RecoveryCodes, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return r, err
@@ -338,7 +348,9 @@ var noFactor = fault.Text{
 
 // RemoveTOTP removes the generator of codes. Recovery codes go with the last second
 // factor.
-func RemoveTOTP(ctx context.Context, c *op.Call, _ op.None) (op.Nothing, error) {
+var RemoveTOTP = op.New("factors.totpRemove", op.Administer, removeTOTP, op.By(op.Member), op.Setup, op.Fresh, op.Gives, op.Audited("account.totp"))
+
+func removeTOTP(ctx context.Context, c *op.Call, _ op.None) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err == nil && s.account.totp == "" {
 		err = fault.New(fault.NotFound)
@@ -369,7 +381,9 @@ func dropCodes(ctx context.Context, c *op.Call, account string) error {
 }
 
 // BeginPasskey begins the making of a passkey.
-func BeginPasskey(ctx context.Context, c *op.Call, _ op.None) (q PasskeyQuestion, err error) {
+var BeginPasskey = op.New("factors.passkeyOptions", op.Administer, beginPasskey, op.By(op.Member), op.Always, op.Setup, op.Fresh, op.Audited("account.passkey"))
+
+func beginPasskey(ctx context.Context, c *op.Call, _ op.None) (q PasskeyQuestion, err error) {
 	s, err := ownSession(ctx, c)
 	if err == nil && desk(c).Passkeys == nil {
 		err = &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
@@ -429,7 +443,9 @@ type AddedPasskey struct {
 func (AddedPasskey) Secret() {}
 
 // AddPasskey stores a passkey.
-func AddPasskey(ctx context.Context, c *op.Call, in NewPasskey) (p AddedPasskey, err error) {
+var AddPasskey = op.New("factors.passkeyAdd", op.Administer, addPasskey, op.By(op.Member), op.Always, op.Setup, op.Fresh, op.Gives, op.Audited("account.passkey"))
+
+func addPasskey(ctx context.Context, c *op.Call, in NewPasskey) (p AddedPasskey, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return p, err
@@ -513,7 +529,9 @@ type ByID struct {
 }
 
 // RemovePasskey removes a passkey. The last way to sign in stays.
-func RemovePasskey(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error) {
+var RemovePasskey = op.New("factors.passkeyRemove", op.Administer, removePasskey, op.By(op.Member), op.Setup, op.Fresh, op.Gives, op.Audited("account.passkey"))
+
+func removePasskey(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return op.Nothing{}, err

@@ -48,7 +48,7 @@ type accepting struct {
 }
 
 // CheckAcceptance checks the invitation and the password.
-func CheckAcceptance(ctx context.Context, c *op.Call, in Acceptance) (p accepting, err error) {
+func checkAcceptance(ctx context.Context, c *op.Call, in Acceptance) (p accepting, err error) {
 	var i settings.Invitation
 	var a stored
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
@@ -96,7 +96,9 @@ var itsPassword = fault.Text{
 
 // Accept accepts an invitation. It creates the person, with an account if the address
 // has none, and signs them in. A present account keeps its password and its factors.
-func Accept(ctx context.Context, c *op.Call, in Acceptance, p accepting) (Accepted, error) {
+var Accept = op.NewPrefetched("invitations.accept", op.Administer, checkAcceptance, accept, op.By(op.Anyone|op.Operator), op.Unstored, op.Audited("invitation.accept"))
+
+func accept(ctx context.Context, c *op.Call, in Acceptance, p accepting) (Accepted, error) {
 	person, account, err := joinInvited(ctx, c, settings.Acceptance{Token: in.Token, Name: in.Name}, func(email string) (string, error) {
 		return p.account(ctx, c, in, email)
 	})

@@ -83,7 +83,9 @@ const (
 )
 
 // GetProfile returns the profile of the caller.
-func GetProfile(ctx context.Context, c *op.Call, _ op.None) (p Profile, err error) {
+var GetProfile = op.New("profile.get", op.Read, getProfile, op.By(op.Member), op.Always)
+
+func getProfile(ctx context.Context, c *op.Call, _ op.None) (p Profile, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return p, err
@@ -98,11 +100,13 @@ func GetProfile(ctx context.Context, c *op.Call, _ op.None) (p Profile, err erro
 }
 
 // SetProfile changes the profile of the caller.
-func SetProfile(ctx context.Context, c *op.Call, in ProfileChange) (Profile, error) {
+var SetProfile = op.New("profile.set", op.Administer, setProfile, op.By(op.Member), op.Audited("profile.set"))
+
+func setProfile(ctx context.Context, c *op.Call, in ProfileChange) (Profile, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil { // the name is cached with keys
 		return Profile{}, err
 	}
-	p, err := GetProfile(ctx, c, op.None{})
+	p, err := getProfile(ctx, c, op.None{})
 	if err != nil {
 		return p, err
 	}

@@ -33,7 +33,7 @@ type Forgotten struct {
 
 // LimitForgot bounds the mails to an address, and the mails that a network asks for.
 // Beyond the bound nothing is sent, and the answer is the same.
-func LimitForgot(ctx context.Context, c *op.Call, in Forgotten) (send bool, err error) {
+func limitForgot(ctx context.Context, c *op.Call, in Forgotten) (send bool, err error) {
 	if in.Email == "" {
 		return false, fault.Invalid(fault.Field{Name: "email", Code: fault.Required})
 	}
@@ -65,7 +65,9 @@ var noMails = fault.Text{
 
 // Forgot mails a link that sets a password. The answer and its time do not tell
 // whether the address has an account.
-func Forgot(ctx context.Context, c *op.Call, in Forgotten, send bool) (op.Nothing, error) {
+var Forgot = op.NewPrefetched("signin.forgot", op.Administer, limitForgot, forgot, op.By(op.Anyone), op.Unstored, op.Audited("account.forgot"))
+
+func forgot(ctx context.Context, c *op.Call, in Forgotten, send bool) (op.Nothing, error) {
 	c.Audit.Omit()
 	if !send {
 		return op.Nothing{}, nil
@@ -139,7 +141,7 @@ type linked struct {
 
 // CheckReset checks a link, and hashes the new password. A link that lifts second
 // factors takes the present password instead.
-func CheckReset(ctx context.Context, c *op.Call, in NewByLink) (l linked, err error) {
+func checkReset(ctx context.Context, c *op.Call, in NewByLink) (l linked, err error) {
 	var a stored
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
 		for _, l.kind = range []signin.Kind{signin.Reset, signin.Factors} {
@@ -167,7 +169,9 @@ func CheckReset(ctx context.Context, c *op.Call, in NewByLink) (l linked, err er
 
 // Reset sets a password by a link, or lifts the second factors, and ends all sessions
 // of the account. The person then signs in.
-func Reset(ctx context.Context, c *op.Call, in NewByLink, l linked) (op.Nothing, error) {
+var Reset = op.NewPrefetched("signin.reset", op.Administer, checkReset, reset, op.By(op.Anyone), op.Gives, op.Unstored, op.Audited("account.reset"))
+
+func reset(ctx context.Context, c *op.Call, in NewByLink, l linked) (op.Nothing, error) {
 	var came way
 	into := any(&came)
 	if l.kind != signin.Reset {
@@ -275,7 +279,9 @@ func (Lifted) Secret() {}
 // mail with a link, which the person confirms with the password: the account may
 // belong to other organizations too, whose admins did not agree. The operator lifts
 // them at once, ends the sessions, and gets a link that sets a password.
-func ResetFactors(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, err error) {
+var ResetFactors = op.New("people.resetFactors", op.Administer, resetFactors, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("person.resetFactors"))
+
+func resetFactors(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, err error) {
 	p, err := settings.Principal(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return l, err
@@ -325,7 +331,9 @@ func (l *Lifted) issue(ctx context.Context, c *op.Call, account string) (err err
 
 // ResetPassword returns a link that sets a new password of a person, for the operator of
 // an instance that sends no emails. Nothing else changes until the link is followed.
-func ResetPassword(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, err error) {
+var ResetPassword = op.New("people.resetPassword", op.Administer, resetPassword, op.By(op.Operator), op.Gives, op.Audited("person.resetPassword"))
+
+func resetPassword(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, err error) {
 	p, err := settings.Principal(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return l, err

@@ -35,7 +35,7 @@ const (
 
 // CheckSecond checks the code of a sign-in. The attempt is counted outside the
 // transaction of the call.
-func CheckSecond(ctx context.Context, c *op.Call, in SecondInput) (proof codeProof, err error) {
+func checkSecond(ctx context.Context, c *op.Call, in SecondInput) (proof codeProof, err error) {
 	var account string
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
 		account, err = signin.Read(ctx, tx, c.Now, signin.Second, in.Ticket, nil)
@@ -144,7 +144,9 @@ func (p *codeProof) use(ctx context.Context, c *op.Call) error {
 }
 
 // SignInBySecond begins a session after the second factor.
-func SignInBySecond(ctx context.Context, c *op.Call, in SecondInput, proof codeProof) (SignedIn, error) {
+var SignInBySecond = op.NewPrefetched("signin.second", op.Administer, checkSecond, signInBySecond, op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
+
+func signInBySecond(ctx context.Context, c *op.Call, in SecondInput, proof codeProof) (SignedIn, error) {
 	if err := lock(ctx, c.Tx, proof.account); err != nil {
 		return SignedIn{}, err
 	}
@@ -186,7 +188,9 @@ var noPasskeys = fault.Text{
 
 // AskPasskey asks the browser for a passkey, for a sign-in or a fresh one. It writes
 // nothing: the sign-in page asks whenever it is opened.
-func AskPasskey(ctx context.Context, c *op.Call, in PasskeyFor) (q PasskeyQuestion, err error) {
+var AskPasskey = op.New("signin.passkeyOptions", op.Read, askPasskey, op.By(op.Anyone))
+
+func askPasskey(ctx context.Context, c *op.Call, in PasskeyFor) (q PasskeyQuestion, err error) {
 	if desk(c).Passkeys == nil {
 		return q, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
 	}
@@ -223,7 +227,7 @@ type usedPasskey struct {
 
 // CheckPasskey checks a passkey. Every refusal is the same. Passkeys cannot be
 // guessed, so nobody's failures slow down anybody else: only a network's failures count.
-func CheckPasskey(ctx context.Context, c *op.Call, in PasskeyInput) (used usedPasskey, err error) {
+func tryPasskey(ctx context.Context, c *op.Call, in PasskeyInput) (used usedPasskey, err error) {
 	return checkPasskey(ctx, c, "", in)
 }
 
@@ -279,7 +283,9 @@ func (u *usedPasskey) take(ctx context.Context, c *op.Call) error {
 }
 
 // SignInByPasskey begins a session with a passkey, which counts as both factors.
-func SignInByPasskey(ctx context.Context, c *op.Call, in PasskeyInput, used usedPasskey) (SignedIn, error) {
+var SignInByPasskey = op.NewPrefetched("signin.passkey", op.Administer, tryPasskey, signInByPasskey, op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
+
+func signInByPasskey(ctx context.Context, c *op.Call, in PasskeyInput, used usedPasskey) (SignedIn, error) {
 	if err := lock(ctx, c.Tx, used.account); err != nil {
 		return SignedIn{}, err
 	}
@@ -316,7 +322,7 @@ type freshProof struct {
 }
 
 // CheckFresh checks the factors of the person who is signed in.
-func CheckFresh(ctx context.Context, c *op.Call, in Fresh) (p freshProof, err error) {
+func checkFresh(ctx context.Context, c *op.Call, in Fresh) (p freshProof, err error) {
 	var s own
 	var f factors
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
@@ -363,7 +369,9 @@ func inSession(err error) error {
 var wrongOne = fault.Text{DE: "Das stimmt nicht.", EN: "This is wrong."}
 
 // Refresh makes the sign-in of the session recent, and gives it a new token.
-func Refresh(ctx context.Context, c *op.Call, in Fresh, p freshProof) (Refreshed, error) {
+var Refresh = op.NewPrefetched("session.refresh", op.Administer, checkFresh, refresh, op.By(op.Member), op.Always, op.Unstored, op.Audited("session.refresh"))
+
+func refresh(ctx context.Context, c *op.Call, in Fresh, p freshProof) (Refreshed, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return Refreshed{}, err

@@ -94,7 +94,9 @@ func ownSession(ctx context.Context, c *op.Call) (s own, err error) {
 func (s *own) trusted() bool { return s.idle > clock.Micros(access.SessionIdle.Microseconds()) }
 
 // GetSession returns the session of the caller.
-func GetSession(ctx context.Context, c *op.Call, _ op.None) (s Session, err error) {
+var GetSession = op.New("session.get", op.Read, getSession, op.By(op.Member), op.Always)
+
+func getSession(ctx context.Context, c *op.Call, _ op.None) (s Session, err error) {
 	mine, err := ownSession(ctx, c)
 	if err != nil {
 		return s, err
@@ -132,7 +134,9 @@ type Switched struct {
 
 // Switch goes on as another person of the account, in a session with a new token.
 // The sign-in is as recent as it was.
-func Switch(ctx context.Context, c *op.Call, in Switched) (SignedIn, error) {
+var Switch = op.New("session.switch", op.Administer, switchOrganization, op.By(op.Member), op.Always, op.Unstored, op.Audited("session.switch"))
+
+func switchOrganization(ctx context.Context, c *op.Call, in Switched) (SignedIn, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return SignedIn{}, err
@@ -157,7 +161,9 @@ func Switch(ctx context.Context, c *op.Call, in Switched) (SignedIn, error) {
 }
 
 // SignOut ends the session of the caller.
-func SignOut(ctx context.Context, c *op.Call, _ op.None) (op.Nothing, error) {
+var SignOut = op.New("signin.out", op.Administer, signOut, op.By(op.Member), op.Always, op.Audited("session.end"))
+
+func signOut(ctx context.Context, c *op.Call, _ op.None) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return op.Nothing{}, err
@@ -183,7 +189,9 @@ type Browser struct {
 }
 
 // ListSessions returns the sessions of the caller's account, the newest first.
-func ListSessions(ctx context.Context, c *op.Call, _ op.None) (access.List[Browser], error) {
+var ListSessions = op.New("sessions.list", op.Read, listSessions, op.By(op.Member), op.Always)
+
+func listSessions(ctx context.Context, c *op.Call, _ op.None) (access.List[Browser], error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return access.List[Browser]{}, err
@@ -206,7 +214,9 @@ type Ending struct {
 }
 
 // EndSessions ends sessions of the caller's account.
-func EndSessions(ctx context.Context, c *op.Call, in Ending) (op.Nothing, error) {
+var EndSessions = op.New("sessions.end", op.Administer, endSessions, op.By(op.Member), op.Always, op.Audited("session.end"))
+
+func endSessions(ctx context.Context, c *op.Call, in Ending) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return op.Nothing{}, err

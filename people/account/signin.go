@@ -82,7 +82,7 @@ const (
 // CheckPassword checks the password of an address. It runs outside the transaction
 // of the call, because it takes long. An unknown address, a wrong password and an
 // account without one get the same answer after the same time.
-func CheckPassword(ctx context.Context, c *op.Call, in PasswordInput) (proven, error) {
+func tryPassword(ctx context.Context, c *op.Call, in PasswordInput) (proven, error) {
 	if err := bothGiven(in); err != nil {
 		return proven{}, err
 	}
@@ -213,7 +213,9 @@ func noteRefusal(ctx context.Context, c *op.Call, operation, account string, ser
 
 // SignInByPassword begins a session with a password that CheckPassword found right,
 // or asks for the second factor.
-func SignInByPassword(ctx context.Context, c *op.Call, in PasswordInput, p proven) (SignedIn, error) {
+var SignInByPassword = op.NewPrefetched("signin.password", op.Administer, tryPassword, signInByPassword, op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
+
+func signInByPassword(ctx context.Context, c *op.Call, in PasswordInput, p proven) (SignedIn, error) {
 	return passed(ctx, c, p, begun{Trusted: in.Trusted, Method: access.ByPassword, At: c.Now})
 }
 
@@ -339,7 +341,7 @@ type Choice struct {
 }
 
 // CheckChoice refuses an unknown ticket before a transaction begins.
-func CheckChoice(ctx context.Context, c *op.Call, in Choice) (checked struct{}, err error) {
+func checkChoice(ctx context.Context, c *op.Call, in Choice) (checked struct{}, err error) {
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
 		_, err := signin.Read(ctx, tx, c.Now, signin.Choose, in.Ticket, nil)
 		return unknown(err)
@@ -348,7 +350,9 @@ func CheckChoice(ctx context.Context, c *op.Call, in Choice) (checked struct{}, 
 }
 
 // Choose begins the session of one of the persons of an account.
-func Choose(ctx context.Context, c *op.Call, in Choice, _ struct{}) (SignedIn, error) {
+var Choose = op.NewPrefetched("signin.choose", op.Administer, checkChoice, choose, op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
+
+func choose(ctx context.Context, c *op.Call, in Choice, _ struct{}) (SignedIn, error) {
 	var b begun
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Choose, in.Ticket, &b)
 	if err != nil {

@@ -38,7 +38,9 @@ const (
 
 // ListSignIns returns the latest sign-ins of the caller's account, the newest first.
 // They are lines of the audit log: those about the account's own persons.
-func ListSignIns(ctx context.Context, c *op.Call, _ op.None) (access.List[Entry], error) {
+var ListSignIns = op.New("signins.list", op.Read, listSignIns, op.By(op.Member), op.Always)
+
+func listSignIns(ctx context.Context, c *op.Call, _ op.None) (access.List[Entry], error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return access.List[Entry]{}, err

@@ -75,12 +75,12 @@ type question struct {
 }
 
 // AskProvider asks the provider where people sign in.
-func AskProvider[I any](ctx context.Context, c *op.Call, _ I) (question, error) {
+func prefetchProvider[I any](ctx context.Context, c *op.Call, _ I) (question, error) {
 	return askProvider(ctx, c, false)
 }
 
 // AskProviderFresh is AskProvider for a sign-in that must be recent.
-func AskProviderFresh[I any](ctx context.Context, c *op.Call, _ I) (question, error) {
+func askProviderFresh[I any](ctx context.Context, c *op.Call, _ I) (question, error) {
 	return askProvider(ctx, c, true)
 }
 
@@ -109,12 +109,16 @@ func (q question) leave(c *op.Call, kind signin.Kind, w signin.Way) (l Leaving, 
 }
 
 // BeginSSO begins a sign-in. It writes nothing.
-func BeginSSO(_ context.Context, c *op.Call, in SSOTo, q question) (Leaving, error) {
+var BeginSSO = op.NewPrefetched("signin.ssoBegin", op.Read, prefetchProvider[SSOTo], beginSSO, op.By(op.Anyone))
+
+func beginSSO(_ context.Context, c *op.Call, in SSOTo, q question) (Leaving, error) {
 	return q.leave(c, signin.SSO, signin.Way{Next: in.Next})
 }
 
 // BeginSSOInvited begins the acceptance of an invitation. It writes nothing.
-func BeginSSOInvited(ctx context.Context, c *op.Call, in SSOInvitation, q question) (Leaving, error) {
+var BeginSSOInvited = op.NewPrefetched("signin.ssoInvited", op.Read, prefetchProvider[SSOInvitation], beginSSOInvited, op.By(op.Anyone))
+
+func beginSSOInvited(ctx context.Context, c *op.Call, in SSOInvitation, q question) (Leaving, error) {
 	if _, err := settings.OpenInvitation(ctx, c, in.Token); err != nil {
 		return Leaving{}, err
 	}
@@ -127,7 +131,9 @@ func BeginSSOInvited(ctx context.Context, c *op.Call, in SSOInvitation, q questi
 }
 
 // BeginSSOLink begins the link of the caller's account.
-func BeginSSOLink(ctx context.Context, c *op.Call, _ op.None, q question) (Leaving, error) {
+var BeginSSOLink = op.NewPrefetched("factors.ssoBegin", op.Administer, prefetchProvider[op.None], beginSSOLink, op.By(op.Member), op.Setup, op.Fresh, op.Audited("account.sso"))
+
+func beginSSOLink(ctx context.Context, c *op.Call, _ op.None, q question) (Leaving, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return Leaving{}, err
@@ -140,7 +146,9 @@ func BeginSSOLink(ctx context.Context, c *op.Call, _ op.None, q question) (Leavi
 }
 
 // BeginSSOFresh begins the confirmation of the caller's sign-in. It writes nothing.
-func BeginSSOFresh(ctx context.Context, c *op.Call, in SSOTo, q question) (Leaving, error) {
+var BeginSSOFresh = op.NewPrefetched("session.ssoBegin", op.Read, askProviderFresh[SSOTo], beginSSOFresh, op.By(op.Member), op.Always)
+
+func beginSSOFresh(ctx context.Context, c *op.Call, in SSOTo, q question) (Leaving, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return Leaving{}, err
@@ -184,23 +192,23 @@ type arrived struct {
 
 // ProveSignIn checks the provider's response. A ticket works once, even if the check
 // fails, so nobody makes the instance ask the provider again and again.
-func ProveSignIn(ctx context.Context, c *op.Call, in Returned) (arrived, error) {
+func proveSignIn(ctx context.Context, c *op.Call, in Returned) (arrived, error) {
 	return prove(ctx, c, signin.SSO, in)
 }
 
 // ProveInvited is ProveSignIn for an invitation.
-func ProveInvited(ctx context.Context, c *op.Call, in Returned) (arrived, error) {
+func proveInvited(ctx context.Context, c *op.Call, in Returned) (arrived, error) {
 	return prove(ctx, c, signin.SSOInvited, in)
 }
 
 // ProveLink is ProveSignIn for a link.
-func ProveLink(ctx context.Context, c *op.Call, in Returned) (arrived, error) {
+func proveLink(ctx context.Context, c *op.Call, in Returned) (arrived, error) {
 	a, err := prove(ctx, c, signin.SSOLink, in)
 	return a, notSignedOut(err)
 }
 
 // ProveFresh is ProveSignIn for the confirmation of a sign-in.
-func ProveFresh(ctx context.Context, c *op.Call, in Returned) (arrived, error) {
+func proveFresh(ctx context.Context, c *op.Call, in Returned) (arrived, error) {
 	a, err := prove(ctx, c, signin.SSOFresh, in)
 	return a, notSignedOut(err)
 }
@@ -276,7 +284,9 @@ func providerFault(c *op.Call, err error) error {
 
 // SignInBySSO begins the session of the account that is linked with an identity. The
 // provider answers for all factors.
-func SignInBySSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (SignedIn, error) {
+var SignInBySSO = op.NewPrefetched("signin.sso", op.Administer, proveSignIn, signInBySSO, op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
+
+func signInBySSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (SignedIn, error) {
 	account, err := a.holder(ctx, c.Tx)
 	if err != nil {
 		return SignedIn{}, err
@@ -336,7 +346,9 @@ func (a *arrived) link(ctx context.Context, c *op.Call, account string, used clo
 // invited address. A new account is linked. One that has the identity already is the
 // person's, too. Any other account of the address asks for its password: equal
 // addresses link nothing.
-func AcceptBySSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (Accepted, error) {
+var AcceptBySSO = op.NewPrefetched("signin.ssoAccept", op.Administer, proveInvited, acceptBySSO, op.By(op.Anyone), op.Unstored, op.Audited("invitation.accept"))
+
+func acceptBySSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (Accepted, error) {
 	i, err := settings.OpenInvitation(ctx, c, a.way.Invitation)
 	switch {
 	case err != nil:
@@ -384,7 +396,9 @@ func (a *arrived) accountOf(ctx context.Context, c *op.Call, email string, hande
 
 // LinkSSO links the account of the caller with an identity. The way must have begun as
 // the same account: nobody links an identity of their own with somebody else's account.
-func LinkSSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (op.Nothing, error) {
+var LinkSSO = op.NewPrefetched("factors.ssoLink", op.Administer, proveLink, linkSSO, op.By(op.Member), op.Setup, op.Fresh, op.Gives, op.Audited("account.sso"))
+
+func linkSSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err == nil && a.way.Account != s.account.id {
 		err = unknown(db.ErrNoRows)
@@ -408,7 +422,9 @@ func LinkSSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (op.Nothing
 }
 
 // UnlinkSSO removes a link. The last way to sign in stays.
-func UnlinkSSO(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error) {
+var UnlinkSSO = op.New("factors.ssoUnlink", op.Administer, unlinkSSO, op.By(op.Member), op.Setup, op.Fresh, op.Gives, op.Audited("account.sso"))
+
+func unlinkSSO(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return op.Nothing{}, err
@@ -493,7 +509,9 @@ type RefreshedSSO struct {
 
 // RefreshBySSO makes the sign-in of the session recent, from the time at which the person
 // signed in at the provider.
-func RefreshBySSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (r RefreshedSSO, err error) {
+var RefreshBySSO = op.NewPrefetched("session.ssoRefresh", op.Administer, proveFresh, refreshBySSO, op.By(op.Member), op.Always, op.Unstored, op.Audited("session.refresh"))
+
+func refreshBySSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (r RefreshedSSO, err error) {
 	s, err := ownSession(ctx, c)
 	if err == nil && a.way.Account != s.account.id {
 		err = unknown(db.ErrNoRows)
@@ -520,7 +538,9 @@ func RefreshBySSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (r Ref
 // back by it. Only the operator may: the account may belong to other organizations. It
 // ends the sessions, and returns a link that sets a password if there is no other way
 // to sign in.
-func Unlink(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, err error) {
+var Unlink = op.New("people.unlink", op.Administer, unlink, op.By(op.Operator), op.Gives, op.Audited("person.unlink"))
+
+func unlink(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, err error) {
 	p, err := settings.Principal(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return l, err

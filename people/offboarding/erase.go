@@ -36,7 +36,7 @@ type counted struct {
 // Count counts the records that a person owns or is assigned. It reads all
 // records, so it runs before the transaction. The transaction then counts only
 // later changes.
-func Count(ctx context.Context, c *op.Call, by access.ByID) (seen counted, err error) {
+func countHeld(ctx context.Context, c *op.Call, by access.ByID) (seen counted, err error) {
 	seen = counted{map[int64]clock.Micros{}, map[string]record.Held{}}
 	var tenants []tenant
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
@@ -106,7 +106,9 @@ func (s *counted) since(ctx context.Context, tx db.Tx, tenants []tenant, princip
 // Erase erases a person. The person must have no records; HandOver gives them
 // to somebody else. The id stays, and records that name it show one name for
 // all erased people.
-func Erase(ctx context.Context, c *op.Call, in access.ByID, seen counted) (access.PrincipalInfo, error) {
+var Erase = op.NewPrefetched("people.erase", op.Administer, countHeld, erase, op.By(op.Admin|op.Operator), op.Fresh, op.Audited("person.erase"))
+
+func erase(ctx context.Context, c *op.Call, in access.ByID, seen counted) (access.PrincipalInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.PrincipalInfo{}, err
 	}

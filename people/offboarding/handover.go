@@ -130,7 +130,9 @@ const (
 
 // HandOver begins to give the records and tasks of a principal to another one,
 // in the organization and in its sandbox.
-func HandOver(ctx context.Context, c *op.Call, in HandOverInput) (out HandOverOutput, err error) {
+var HandOver = op.New("people.handOver", op.Administer, beginHandover, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("person.handOver"))
+
+func beginHandover(ctx context.Context, c *op.Call, in HandOverInput) (out HandOverOutput, err error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return out, err
 	}
@@ -263,7 +265,9 @@ func (o *HandOverOutput) begin(ctx context.Context, c *op.Call, t tenant) error 
 const maxShown = 20
 
 // Status returns the latest hand-overs of a principal, the newest first.
-func Status(ctx context.Context, c *op.Call, in access.ByID) (list access.List[Handover], err error) {
+var Status = op.New("people.handOverStatus", op.Read, status, op.By(op.Admin|op.Operator))
+
+func status(ctx context.Context, c *op.Call, in access.ByID) (list access.List[Handover], err error) {
 	list.Data = []Handover{}
 	p, err := settings.Principal(ctx, c, "", in.ID)
 	if err != nil {

@@ -59,7 +59,9 @@ type HoldingsInput struct {
 }
 
 // Holds returns what a user or a service account has.
-func Holds(ctx context.Context, c *op.Call, in HoldingsInput) (h Holdings, err error) {
+var Holds = op.New("people.holdings", op.Read, holds, op.By(op.Admin|op.Operator))
+
+func holds(ctx context.Context, c *op.Call, in HoldingsInput) (h Holdings, err error) {
 	p, err := settings.Principal(ctx, c, "", in.ID)
 	if err != nil {
 		return h, err

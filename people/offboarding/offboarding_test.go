@@ -15,6 +15,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/optest"
 	"kartei/integration/grant"
 	"kartei/integration/webhook"
 	"kartei/kit/fault"
@@ -56,7 +57,7 @@ func call[O any](t *testing.T, o *apitest.Office, row string, in any) (out O, er
 		t.Fatal(wrong)
 	}
 	got := o.API.Do(ctx, &api.Request{
-		Operation: row, Door: api.Admin, Credential: api.Local(), Address: netip.MustParseAddr("192.0.2.7"),
+		Operation: api.ByID(row), Door: api.Admin, Credential: api.Local(), Address: netip.MustParseAddr("192.0.2.7"),
 		HasBody: true, Body: func() ([]byte, error) { return body, nil },
 	}, nil)
 	if got.Fault == nil {
@@ -142,7 +143,7 @@ func TestHandOver(t *testing.T) {
 			}
 		}
 		admin.Inside(func(ctx context.Context, call *op.Call) error {
-			history, err := record.History(ctx, call, record.HistoryInput{ID: l.contact, Limit: 1})
+			history, err := optest.Run(ctx, call, record.History, record.HistoryInput{ID: l.contact, Limit: 1})
 			if got := history.Data[0]; got.Act != "updated" || fmt.Sprint(got.Members) != "[ownerId]" || got.Door != "job" || got.Principal != "" || !strings.HasPrefix(got.RequestID, "req_") {
 				t.Errorf("%+v", got)
 			}
@@ -262,7 +263,7 @@ func TestHandOverOfLastAdmin(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := o.API.Do(t.Context(), &api.Request{
-			Operation: "people.handOver", Door: api.Web, Credential: api.Cookie(o.Session(boss), false), Address: netip.MustParseAddr("192.0.2.1"),
+			Operation: api.ByID("people.handOver"), Door: api.Web, Credential: api.Cookie(o.Session(boss), false), Address: netip.MustParseAddr("192.0.2.1"),
 			HasBody: true, Body: func() ([]byte, error) { return in, nil },
 		}, nil)
 		if got.Status != 403 {
@@ -355,11 +356,11 @@ func TestHandOverRefused(t *testing.T) {
 		// During a hand-over, both principals are refused for another one, in
 		// either direction.
 		begun := func(ctx context.Context, c *op.Call, in offboarding.HandOverInput) (struct{}, error) {
-			if _, err := offboarding.HandOver(ctx, c, in); err != nil {
+			if _, err := optest.Run(ctx, c, offboarding.HandOver, in); err != nil {
 				return struct{}{}, err
 			}
 			for _, in := range []offboarding.HandOverInput{{ID: from, To: stranger}, {ID: from, To: to}, {ID: to, To: from}} {
-				if _, err := offboarding.HandOver(ctx, c, in); !fault.Is(err, fault.ValidationFailed) {
+				if _, err := optest.Run(ctx, c, offboarding.HandOver, in); !fault.Is(err, fault.ValidationFailed) {
 					return struct{}{}, fmt.Errorf("meanwhile %+v: %w", in, err)
 				}
 			}
@@ -712,13 +713,14 @@ func TestEraseRefused(t *testing.T) {
 		}
 		c, other := o.As(access.Member), o.As(access.Admin)
 		services := op.Services{Settings: op.Settings{Read: o.DB.Read}}
-		seen, err := offboarding.Count(ctx, &op.Call{Actor: operatorOf(t, o), Services: &services}, access.ByID{ID: c.Principal})
+		seen, err := optest.Prefetch(ctx, &op.Call{Actor: operatorOf(t, o), Services: &services}, offboarding.Erase, access.ByID{ID: c.Principal})
 		if err != nil {
 			t.Fatal(err)
 		}
 		create(other, "tasks", `{"title":"Frist","assigneeId":"`+c.Principal+`"}`)
 		_, err = operator.Do(ctx, o.Operator, func(ctx context.Context, call *op.Call, in access.ByID) (access.PrincipalInfo, error) {
-			return offboarding.Erase(ctx, call, in, seen)
+			call.Prefetched = seen
+			return optest.Run(ctx, call, offboarding.Erase, in)
 		}, access.ByID{ID: c.Principal})
 		if !fault.Is(err, fault.Forbidden) || !strings.Contains(fault.From(err).Detail.EN, "tasks (assigned) 1") {
 			t.Errorf("with a task of meanwhile: %v", err)

@@ -28,7 +28,9 @@ type AuditInput struct {
 }
 
 // ListAudit returns lines of the audit log, the newest first.
-func ListAudit(ctx context.Context, c *op.Call, in AuditInput) (access.List[audit.Line], error) {
+var ListAudit = op.New("audit.list", op.Read, listAudit, op.By(op.Admin|op.Operator))
+
+func listAudit(ctx context.Context, c *op.Call, in AuditInput) (access.List[audit.Line], error) {
 	limit, err := access.PageSize(in.Limit, 100)
 	if err != nil {
 		return access.List[audit.Line]{}, err

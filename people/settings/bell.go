@@ -12,7 +12,9 @@ import (
 
 // ListBell returns entries of bells, the newest first. A person sees their own
 // entries, the operator everybody's.
-func ListBell(ctx context.Context, c *op.Call, in notify.BellInput) (access.List[notify.Entry], error) {
+var ListBell = op.New("bell.list", op.Read, listBell, op.By(op.Self|op.Operator))
+
+func listBell(ctx context.Context, c *op.Call, in notify.BellInput) (access.List[notify.Entry], error) {
 	o, err := Organization(ctx, c, in.Organization)
 	if err != nil {
 		return access.List[notify.Entry]{}, err
@@ -38,7 +40,9 @@ type ReadOutput struct {
 }
 
 // ReadBell marks entries of a bell as read.
-func ReadBell(ctx context.Context, c *op.Call, in ReadInput) (out ReadOutput, err error) {
+var ReadBell = op.New("bell.read", op.Administer, readBell, op.By(op.Self|op.Operator))
+
+func readBell(ctx context.Context, c *op.Call, in ReadInput) (out ReadOutput, err error) {
 	o, err := Organization(ctx, c, in.Organization)
 	if err != nil {
 		return out, err

@@ -99,7 +99,9 @@ type Acceptance struct {
 // Invite creates an invitation to the caller's organization. An older
 // invitation to the same address ends. The answer does not reveal whether the
 // address belongs to a person of another organization.
-func Invite(ctx context.Context, c *op.Call, in NewInvitation) (CreatedInvitation, error) {
+var Invite = op.New("people.invite", op.Administer, invite, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("person.invite"))
+
+func invite(ctx context.Context, c *op.Call, in NewInvitation) (CreatedInvitation, error) {
 	var f faults
 	o, err := organizationField(ctx, c, &f, in.Organization)
 	if err != nil {
@@ -286,7 +288,9 @@ var (
 )
 
 // ListInvitations lists open invitations, the oldest first.
-func ListInvitations(ctx context.Context, c *op.Call, p access.Page) (access.List[Invitation], error) {
+var ListInvitations = op.New("invitations.list", op.Read, listInvitations, op.By(op.Admin|op.Operator))
+
+func listInvitations(ctx context.Context, c *op.Call, p access.Page) (access.List[Invitation], error) {
 	organization, err := within(ctx, c, p.Organization)
 	if err != nil {
 		return access.List[Invitation]{}, err
@@ -295,7 +299,9 @@ func ListInvitations(ctx context.Context, c *op.Call, p access.Page) (access.Lis
 }
 
 // RevokeInvitation revokes an invitation.
-func RevokeInvitation(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
+var RevokeInvitation = op.New("invitations.revoke", op.Administer, revokeInvitation, op.By(op.Admin|op.Operator), op.Always, op.Audited("invitation.revoke"))
+
+func revokeInvitation(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
 	i, err := scanInvitation(c.Tx.QueryRow(ctx, selectInvitation, in.ID))
 	if errors.Is(err, db.ErrNoRows) || err == nil && (!reaches(c, i.organization, i.organization) || i.ExpiresAt <= c.Now) {
 		err = unknown("Eine offene Einladung", "open invitation")

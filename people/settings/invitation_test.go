@@ -29,7 +29,7 @@ import (
 
 func (o *office) invite(in settings.NewInvitation) (settings.CreatedInvitation, error) {
 	in.Organization = o.org.ID
-	return operator.Do(ctx, o.operator, settings.Invite, in)
+	return operator.Run(ctx, o.operator, settings.Invite, in)
 }
 
 func (o *office) accept(token string) (access.PrincipalInfo, error) {
@@ -42,7 +42,7 @@ func (o *office) acceptAs(token, name string) (access.PrincipalInfo, error) {
 
 func (o *office) invitations() []settings.Invitation {
 	o.Helper()
-	return must(operator.Do(ctx, o.operator, settings.ListInvitations, access.Page{Organization: o.org.ID})).Data
+	return must(operator.Run(ctx, o.operator, settings.ListInvitations, access.Page{Organization: o.org.ID})).Data
 }
 
 // An invitation creates the person that it describes, once. The token is stored
@@ -98,7 +98,7 @@ func TestInvalidInvitations(t *testing.T) {
 		used, replaced, expired := token("used@example.com"), token("replaced@example.com"), token("expired@example.com")
 		must(o.accept(used))
 		revoked := must(o.invite(settings.NewInvitation{Email: "revoked@example.com"}))
-		must(operator.Do(ctx, o.operator, settings.RevokeInvitation, access.ByID{ID: revoked.ID}))
+		must(operator.Run(ctx, o.operator, settings.RevokeInvitation, access.ByID{ID: revoked.ID}))
 		o.clock.Advance(time.Hour)
 		must(o.accept(token("fern@example.com")))
 		good := token("replaced@example.com")
@@ -116,7 +116,7 @@ func TestInvalidInvitations(t *testing.T) {
 				t.Errorf("%s is answered otherwise: %s", name, answers[len(answers)-1])
 			}
 		}
-		if _, err := operator.Do(ctx, o.operator, settings.RevokeInvitation, access.ByID{ID: revoked.ID}); !fault.Is(err, fault.NotFound) {
+		if _, err := operator.Run(ctx, o.operator, settings.RevokeInvitation, access.ByID{ID: revoked.ID}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("revoked again: %v", err)
 		}
 		if _, err := o.acceptAs(good, ""); fmt.Sprint(wrong(t, err)) != "[name REQUIRED]" {
@@ -222,7 +222,7 @@ func TestInvitationMailsAreBounded(t *testing.T) {
 			return n
 		}
 		invite := func(organization string) error {
-			made, err := operator.Do(ctx, o.operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: "Ida@neu.example", Mail: true})
+			made, err := operator.Run(ctx, o.operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: "Ida@neu.example", Mail: true})
 			if err == nil && !made.Mailed {
 				t.Errorf("%+v", made)
 			}

@@ -35,7 +35,9 @@ type FailedJob struct {
 }
 
 // ListJobs counts the jobs and lists the failed ones.
-func ListJobs(ctx context.Context, c *op.Call, in JobsInput) (out JobsOutput, err error) {
+var ListJobs = op.New("jobs.list", op.Read, listJobs, op.By(op.Operator))
+
+func listJobs(ctx context.Context, c *op.Call, in JobsInput) (out JobsOutput, err error) {
 	limit, err := access.PageSize(in.Limit, 100)
 	if err != nil {
 		return out, err
@@ -59,7 +61,9 @@ func ListJobs(ctx context.Context, c *op.Call, in JobsInput) (out JobsOutput, er
 }
 
 // RetryJob schedules a failed job again.
-func RetryJob(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
+var RetryJob = op.New("jobs.retry", op.Administer, retryJob, op.By(op.Operator), op.Audited("job.retry"))
+
+func retryJob(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
 	_, err := job.Retry(ctx, c.Tx, c.Now, in.ID)
 	switch {
 	case errors.Is(err, db.ErrDuplicate): // another job has the same key by now

@@ -117,7 +117,9 @@ type Rotation struct {
 
 // CreateKey creates a key. Its secret is shown only in this answer. A person makes keys of
 // their own, an admin also keys of service accounts, and the operator any key.
-func CreateKey(ctx context.Context, c *op.Call, in NewKey) (CreatedKey, error) {
+var CreateKey = op.New("keys.create", op.Administer, createKey, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("key.create"))
+
+func createKey(ctx context.Context, c *op.Call, in NewKey) (CreatedKey, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return CreatedKey{}, err
 	}
@@ -286,9 +288,12 @@ type FindKeys struct {
 	Principal string `json:"principalId,omitempty"`
 }
 
-// ListKeys lists keys; for a live organization, also the keys of its sandbox.
+// ListKeys is ReadKeys as an operation.
+var ListKeys = op.New("keys.list", op.Read, ReadKeys, op.By(op.Self|op.Operator))
+
+// ReadKeys lists keys; for a live organization, also the keys of its sandbox.
 // Callers who do not administer the organization see their own.
-func ListKeys(ctx context.Context, c *op.Call, in FindKeys) (access.List[KeyInfo], error) {
+func ReadKeys(ctx context.Context, c *op.Call, in FindKeys) (access.List[KeyInfo], error) {
 	organization, err := within(ctx, c, in.Organization)
 	if err != nil {
 		return access.List[KeyInfo]{}, err
@@ -321,8 +326,11 @@ func seeLocks(ctx context.Context, c *op.Call, keys []KeyInfo) error {
 	return nil
 }
 
-// GetKey returns one key.
-func GetKey(ctx context.Context, c *op.Call, in access.ByID) (KeyInfo, error) {
+// GetKey is ReadKey as an operation.
+var GetKey = op.New("keys.get", op.Read, ReadKey, op.By(op.Self|op.Operator))
+
+// ReadKey returns one key.
+func ReadKey(ctx context.Context, c *op.Call, in access.ByID) (KeyInfo, error) {
 	k, err := keyByID(ctx, c, in.ID)
 	if err != nil {
 		return KeyInfo{}, err
@@ -333,12 +341,16 @@ func GetKey(ctx context.Context, c *op.Call, in access.ByID) (KeyInfo, error) {
 }
 
 // PauseKey pauses a key until ResumeKey. It does nothing to a paused key.
-func PauseKey(ctx context.Context, c *op.Call, in access.ByID) (KeyInfo, error) {
+var PauseKey = op.New("keys.pause", op.Administer, pauseKey, op.By(op.Self|op.Operator), op.Always, op.Audited("key.pause"))
+
+func pauseKey(ctx context.Context, c *op.Call, in access.ByID) (KeyInfo, error) {
 	return changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.paused = true })
 }
 
 // ResumeKey ends a pause. It does not revive an expired key.
-func ResumeKey(ctx context.Context, c *op.Call, in access.ByID) (KeyInfo, error) {
+var ResumeKey = op.New("keys.resume", op.Administer, resumeKey, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("key.resume"))
+
+func resumeKey(ctx context.Context, c *op.Call, in access.ByID) (KeyInfo, error) {
 	k, err := changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.paused = false })
 	if err != nil {
 		return k, err
@@ -350,7 +362,7 @@ func ResumeKey(ctx context.Context, c *op.Call, in access.ByID) (KeyInfo, error)
 func RevokeKey(ctx context.Context, c *op.Call, in access.ByID) (KeyInfo, error) {
 	k, err := changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.RevokedAt = c.Now })
 	if fault.Is(err, fault.ValidationFailed) { // it is already revoked
-		return GetKey(ctx, c, in)
+		return ReadKey(ctx, c, in)
 	}
 	return k, err
 }
@@ -409,7 +421,9 @@ var othersKey = fault.Text{
 // stay, so that request log and limits continue. The old secret is invalid at
 // once. Without a lifetime the expiry stays; an expired key needs a lifetime. A
 // paused key stays paused.
-func RotateKey(ctx context.Context, c *op.Call, in Rotation) (CreatedKey, error) {
+var RotateKey = op.New("keys.rotate", op.Administer, rotateKey, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("key.rotate"))
+
+func rotateKey(ctx context.Context, c *op.Call, in Rotation) (CreatedKey, error) {
 	k, err := keyToChange(ctx, c, in.ID)
 	if err == nil && !secretOf(c, k.PrincipalID) {
 		err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &othersKey}

@@ -27,7 +27,9 @@ const updateKeySettings = `update api_keys set name = $2, networks = $3, expires
 // UpdateKey changes the name of a key, its networks, its expiry and its version
 // pin. The secret and the scopes stay: the scopes are fixed at the creation. A change
 // after which the key works from more networks or for longer asks for a recent sign-in.
-func UpdateKey(ctx context.Context, c *op.Call, in KeyChange) (KeyInfo, error) {
+var UpdateKey = op.New("keys.update", op.Administer, editKey, op.By(op.Self|op.Operator), op.Gives, op.Audited("key.update"))
+
+func editKey(ctx context.Context, c *op.Call, in KeyChange) (KeyInfo, error) {
 	k, err := keyToChange(ctx, c, in.ID)
 	if err != nil {
 		return KeyInfo{}, err
@@ -63,7 +65,7 @@ func UpdateKey(ctx context.Context, c *op.Call, in KeyChange) (KeyInfo, error) {
 	}
 	k.Status = k.statusAt(c.Now)
 	noteKey(c, before, k)
-	return GetKey(ctx, c, access.ByID{ID: k.ID})
+	return ReadKey(ctx, c, access.ByID{ID: k.ID})
 }
 
 // widens reports whether a key works from more networks than before, or for longer. A key

@@ -22,7 +22,7 @@ func TestUpdateKey(t *testing.T) {
 		before := must(o.operator.GetKey(ctx, access.ByID{ID: key.ID}))
 		update := func(in settings.KeyChange) (settings.KeyInfo, error) {
 			in.ID = key.ID
-			return operator.Do(ctx, o.operator, settings.UpdateKey, in)
+			return operator.Run(ctx, o.operator, settings.UpdateKey, in)
 		}
 		name := "Abgleich"
 		k := must(update(settings.KeyChange{Name: &name}))

@@ -45,9 +45,12 @@ type Name struct {
 	Erased bool `json:"erased,omitempty"`
 }
 
-// ResolveNames returns the names of people, service accounts and applications of the
+// ResolveNames is ReadNames as an operation.
+var ResolveNames = op.New("names.resolve", op.Read, ReadNames, op.By(op.Member|op.Operator))
+
+// ReadNames returns the names of people, service accounts and applications of the
 // caller's organization. Other ids are omitted.
-func ResolveNames(ctx context.Context, c *op.Call, in NamesInput) (Names, error) {
+func ReadNames(ctx context.Context, c *op.Call, in NamesInput) (Names, error) {
 	names := Names{Data: []Name{}}
 	if len(in.IDs) > maxNames {
 		return names, fault.Invalid(fault.Field{Name: "ids", Code: fault.TooLong, Limit: fault.Items(maxNames)})
@@ -121,7 +124,9 @@ type FoundName struct {
 // FindNames finds the active people and service accounts of the caller's organization
 // by their names. It reads the names of all of them, folded as in every search: an
 // organization has thousands at most.
-func FindNames(ctx context.Context, c *op.Call, in FindNamesInput) (FoundNames, error) {
+var FindNames = op.New("names.find", op.Read, findNames, op.By(op.Member|op.Operator))
+
+func findNames(ctx context.Context, c *op.Call, in FindNamesInput) (FoundNames, error) {
 	found := FoundNames{Data: []FoundName{}}
 	if err := in.check(); err != nil {
 		return found, err

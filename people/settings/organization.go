@@ -60,7 +60,9 @@ var country = regexp.MustCompile(`^[A-Z]{2}$`)
 // CreateOrganization creates an organization and its sandbox. The sandbox is a
 // second organization with its own records and its own change clock. Test keys
 // are bound to it, and its API is open from the start.
-func CreateOrganization(ctx context.Context, c *op.Call, in NewOrganization) (access.OrganizationInfo, error) {
+var CreateOrganization = op.New("organizations.create", op.Administer, createOrganization, op.By(op.Operator), op.Audited("organization.create"))
+
+func createOrganization(ctx context.Context, c *op.Call, in NewOrganization) (access.OrganizationInfo, error) {
 	var f faults
 	live := access.OrganizationInfo{
 		ID: id.New(id.Organization), Module: "off", Secrecy: "undeclared", Level: access.Off, State: access.Open, Country: defaultCountry, CreatedAt: c.Now,
@@ -124,7 +126,9 @@ func noteOrganization(c *op.Call, before, after access.OrganizationInfo) {
 }
 
 // ListOrganizations lists organizations and sandboxes.
-func ListOrganizations(ctx context.Context, c *op.Call, p access.Page) (access.List[access.OrganizationInfo], error) {
+var ListOrganizations = op.New("organizations.list", op.Read, listOrganizations, op.By(op.Operator))
+
+func listOrganizations(ctx context.Context, c *op.Call, p access.Page) (access.List[access.OrganizationInfo], error) {
 	return list(ctx, c.Tx, p, access.ScanOrganization, selectOrganizations, p.After)
 }
 
@@ -138,7 +142,9 @@ type ShownOrganization struct {
 }
 
 // GetOrganization returns one organization, and how many keys its switches concern.
-func GetOrganization(ctx context.Context, c *op.Call, in access.ByID) (out ShownOrganization, err error) {
+var GetOrganization = op.New("organizations.get", op.Read, getOrganization, op.By(op.Admin|op.Operator))
+
+func getOrganization(ctx context.Context, c *op.Call, in access.ByID) (out ShownOrganization, err error) {
 	if out.OrganizationInfo, err = organizationByID(ctx, c, in.ID); err != nil {
 		return out, err
 	}
@@ -337,7 +343,9 @@ func given[T ~string](v T) *T {
 
 // EraseOrganization makes an organization in the state deleting due for erasure
 // now. A background worker erases it in steps.
-func EraseOrganization(ctx context.Context, c *op.Call, in access.ByID) (access.OrganizationInfo, error) {
+var EraseOrganization = op.New("organizations.erase", op.Administer, eraseOrganization, op.By(op.Operator), op.Audited("organization.erase"))
+
+func eraseOrganization(ctx context.Context, c *op.Call, in access.ByID) (access.OrganizationInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.OrganizationInfo{}, err
 	}

@@ -42,18 +42,24 @@ type PrincipalChange struct {
 }
 
 // CreateUser creates a user.
-func CreateUser(ctx context.Context, c *op.Call, in NewPrincipal) (access.PrincipalInfo, error) {
+var CreateUser = op.New("people.create", op.Administer, createUser, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("person.create"))
+
+func createUser(ctx context.Context, c *op.Call, in NewPrincipal) (access.PrincipalInfo, error) {
 	return createPrincipal(ctx, c, access.UserPrincipal, in)
 }
 
 // CreateServiceAccount creates a service account: a principal for programs,
 // without sign-in.
-func CreateServiceAccount(ctx context.Context, c *op.Call, in NewPrincipal) (access.PrincipalInfo, error) {
+var CreateServiceAccount = op.New("serviceAccounts.create", op.Administer, createServiceAccount, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("serviceAccount.create"))
+
+func createServiceAccount(ctx context.Context, c *op.Call, in NewPrincipal) (access.PrincipalInfo, error) {
 	return createPrincipal(ctx, c, access.ServiceAccountPrincipal, in)
 }
 
 // ListUsers lists users.
-func ListUsers(ctx context.Context, c *op.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
+var ListUsers = op.New("people.list", op.Read, listUsers, op.By(op.Admin|op.Operator))
+
+func listUsers(ctx context.Context, c *op.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
 	page, err := listPrincipals(ctx, c, access.UserPrincipal, p)
 	if err == nil {
 		err = seeSignIns(ctx, c, page.Data)
@@ -62,7 +68,9 @@ func ListUsers(ctx context.Context, c *op.Call, p access.Page) (access.List[acce
 }
 
 // ListServiceAccounts lists service accounts.
-func ListServiceAccounts(ctx context.Context, c *op.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
+var ListServiceAccounts = op.New("serviceAccounts.list", op.Read, listServiceAccounts, op.By(op.Admin|op.Operator))
+
+func listServiceAccounts(ctx context.Context, c *op.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
 	return listPrincipals(ctx, c, access.ServiceAccountPrincipal, p)
 }
 
@@ -83,7 +91,9 @@ func OwnPrincipal(ctx context.Context, c *op.Call, name string) (access.Principa
 }
 
 // GetUser returns a user, and how they sign in.
-func GetUser(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalInfo, error) {
+var GetUser = op.New("people.get", op.Read, getUser, op.By(op.Admin|op.Operator))
+
+func getUser(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalInfo, error) {
 	p, err := principal(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return p, err
@@ -94,7 +104,9 @@ func GetUser(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalI
 }
 
 // GetServiceAccount returns a service account.
-func GetServiceAccount(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalInfo, error) {
+var GetServiceAccount = op.New("serviceAccounts.get", op.Read, getServiceAccount, op.By(op.Admin|op.Operator))
+
+func getServiceAccount(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalInfo, error) {
 	return principal(ctx, c, access.ServiceAccountPrincipal, in.ID)
 }
 
@@ -102,12 +114,16 @@ func GetServiceAccount(ctx context.Context, c *op.Call, in access.ByID) (access.
 // lose their access at once. The keys remain, and work again when the right
 // returns. Only the operator can take the role from the last admin, or disable
 // them.
-func SetUser(ctx context.Context, c *op.Call, in PrincipalChange) (access.PrincipalInfo, error) {
+var SetUser = op.New("people.set", op.Administer, setUser, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("person.set"))
+
+func setUser(ctx context.Context, c *op.Call, in PrincipalChange) (access.PrincipalInfo, error) {
 	return changePrincipal(ctx, c, access.UserPrincipal, in)
 }
 
 // SetServiceAccount changes a service account, like SetUser.
-func SetServiceAccount(ctx context.Context, c *op.Call, in PrincipalChange) (access.PrincipalInfo, error) {
+var SetServiceAccount = op.New("serviceAccounts.set", op.Administer, setServiceAccount, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("serviceAccount.set"))
+
+func setServiceAccount(ctx context.Context, c *op.Call, in PrincipalChange) (access.PrincipalInfo, error) {
 	return changePrincipal(ctx, c, access.ServiceAccountPrincipal, in)
 }
 

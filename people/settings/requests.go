@@ -22,10 +22,13 @@ func FlushRequests[In any](ctx context.Context, c *op.Call, _ In) (struct{}, err
 	return struct{}{}, c.Services.Settings.Flush(ctx)
 }
 
-// ListRequests returns calls of the request log, the newest first. Callers who do not
+// ListRequests is ReadRequests as an operation.
+var ListRequests = op.NewPrefetched("requests.list", op.Read, FlushRequests, ReadRequests, op.By(op.Self|op.Operator))
+
+// ReadRequests returns calls of the request log, the newest first. Callers who do not
 // administer the organization see the calls of their own keys, and of applications that
 // act for them. By its id they also see a call of their own session.
-func ListRequests(ctx context.Context, c *op.Call, in requestlog.QueryInput, _ struct{}) (requestlog.QueryOutput, error) {
+func ReadRequests(ctx context.Context, c *op.Call, in requestlog.QueryInput, _ struct{}) (requestlog.QueryOutput, error) {
 	ids, err := logged(ctx, c, in.Organization)
 	if err != nil {
 		return requestlog.QueryOutput{}, err
@@ -67,7 +70,9 @@ func CredentialIDs(ctx context.Context, tx db.Tx, principal string) ([]string, e
 }
 
 // ListVersions returns which keys use which version of the API.
-func ListVersions(ctx context.Context, c *op.Call, in requestlog.VersionsInput, _ struct{}) (requestlog.VersionsOutput, error) {
+var ListVersions = op.NewPrefetched("requests.versions", op.Read, FlushRequests, listVersions, op.By(op.Admin|op.Operator))
+
+func listVersions(ctx context.Context, c *op.Call, in requestlog.VersionsInput, _ struct{}) (requestlog.VersionsOutput, error) {
 	ids, err := logged(ctx, c, in.Organization)
 	if err != nil {
 		return requestlog.VersionsOutput{}, err

@@ -35,7 +35,9 @@ type KeyTerms struct {
 
 // GetKeyTerms returns which keys the caller can make for itself, or an admin for a service
 // account of the organization.
-func GetKeyTerms(ctx context.Context, c *op.Call, in KeyTermsInput) (KeyTerms, error) {
+var GetKeyTerms = op.New("keys.terms", op.Read, getKeyTerms, op.By(op.Self))
+
+func getKeyTerms(ctx context.Context, c *op.Call, in KeyTermsInput) (KeyTerms, error) {
 	o, err := Organization(ctx, c, "")
 	if err == nil && o.SandboxOf != "" {
 		o, err = access.OrganizationIn(ctx, c.Tx, o.SandboxOf)

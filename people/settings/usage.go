@@ -113,12 +113,14 @@ type PolicyLeft struct {
 }
 
 // GetUsage returns what ReadUsage has read.
-func GetUsage(_ context.Context, _ *op.Call, _ UsageInput, u Usage) (Usage, error) { return u, nil }
+var GetUsage = op.NewPrefetched("usage.get", op.Read, prefetchUsage, getUsage, op.By(op.Self|op.Operator))
+
+func getUsage(_ context.Context, _ *op.Call, _ UsageInput, u Usage) (Usage, error) { return u, nil }
 
 // ReadUsage reads counts and limits before the transaction. To ask for limits may take
 // other transactions, even of other replicas, and must not keep one open. Callers who
 // do not administer the organization see their own keys and endpoints.
-func ReadUsage(ctx context.Context, c *op.Call, in UsageInput) (u Usage, err error) {
+func prefetchUsage(ctx context.Context, c *op.Call, in UsageInput) (u Usage, err error) {
 	if c.Services.Settings.Flush != nil {
 		if err := c.Services.Settings.Flush(ctx); err != nil {
 			return u, err

@@ -65,18 +65,28 @@ var Companies = record.NewCollection[Company, Fields](op.Family{
 	return record.NameKey(&f.Name), true
 }})
 
-// List returns a page of the visible companies, or of those that match a search.
-func List(ctx context.Context, c *op.Call, in ListInput) (record.Page[Company], error) {
+// The operations on companies.
+var (
+	List   = op.New("companies.list", op.Read, list, op.Scoped, op.Costs(2), op.InBatch)
+	Create = op.New("companies.create", op.Create, create, op.Scoped, op.Costs(5), op.InBatch, op.Emits("company.created"))
+	Count  = op.New("companies.count", op.Read, count, op.Scoped, op.Costs(2), op.InBatch)
+	Get    = op.New("companies.get", op.Get, Companies.Get, op.Scoped, op.Costs(1), op.InBatch)
+	Update = op.New("companies.update", op.Update, Companies.Update, op.Scoped, op.Costs(5), op.InBatch, op.Emits("company.updated"), op.Gives, op.Audited("records.give"))
+	Delete = op.New("companies.delete", op.Delete, Companies.Delete, op.Scoped, op.Costs(10), op.InBatch, op.Emits("company.deleted"))
+)
+
+// list returns a page of the visible companies, or of those that match a search.
+func list(ctx context.Context, c *op.Call, in ListInput) (record.Page[Company], error) {
 	return Companies.List(ctx, c, in.ListInput, &in.Filters)
 }
 
-// Count counts the visible companies up to the cap.
-func Count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error) {
+// count counts the visible companies up to the cap.
+func count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error) {
 	return Companies.Count(ctx, c, in.CountInput, &in.Filters)
 }
 
-// Create creates a company.
-func Create(ctx context.Context, c *op.Call, in CreateInput) (record.Created[Company], error) {
+// create creates a company.
+func create(ctx context.Context, c *op.Call, in CreateInput) (record.Created[Company], error) {
 	return Companies.Create(ctx, c, &in.Fields)
 }
 

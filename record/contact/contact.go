@@ -77,18 +77,28 @@ var Contacts = record.NewCollection[Contact, Fields](op.Family{
 	return record.NameKey(f.LastName, f.FirstName), true
 }})
 
-// List returns a page of the visible contacts, or of those that match a search.
-func List(ctx context.Context, c *op.Call, in ListInput) (record.Page[Contact], error) {
+// The operations on contacts.
+var (
+	List   = op.New("contacts.list", op.Read, list, op.Scoped, op.Costs(2), op.InBatch)
+	Create = op.New("contacts.create", op.Create, create, op.Scoped, op.Costs(5), op.InBatch, op.Emits("contact.created"))
+	Count  = op.New("contacts.count", op.Read, count, op.Scoped, op.Costs(2), op.InBatch)
+	Get    = op.New("contacts.get", op.Get, Contacts.Get, op.Scoped, op.Costs(1), op.InBatch)
+	Update = op.New("contacts.update", op.Update, Contacts.Update, op.Scoped, op.Costs(5), op.InBatch, op.Emits("contact.updated"), op.Gives, op.Audited("records.give"))
+	Delete = op.New("contacts.delete", op.Delete, Contacts.Delete, op.Scoped, op.Costs(10), op.InBatch, op.Emits("contact.deleted"))
+)
+
+// list returns a page of the visible contacts, or of those that match a search.
+func list(ctx context.Context, c *op.Call, in ListInput) (record.Page[Contact], error) {
 	return Contacts.List(ctx, c, in.ListInput, &in.Filters)
 }
 
-// Count counts the visible contacts up to the cap.
-func Count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error) {
+// count counts the visible contacts up to the cap.
+func count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error) {
 	return Contacts.Count(ctx, c, in.CountInput, &in.Filters)
 }
 
-// Create creates a contact.
-func Create(ctx context.Context, c *op.Call, in CreateInput) (record.Created[Contact], error) {
+// create creates a contact.
+func create(ctx context.Context, c *op.Call, in CreateInput) (record.Created[Contact], error) {
 	return Contacts.Create(ctx, c, &in.Fields)
 }
 

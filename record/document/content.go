@@ -10,8 +10,8 @@ import (
 	"kartei/store/blob"
 )
 
-// Download returns the file of a document that the actor sees.
-func Download(ctx context.Context, c *op.Call, in op.ByID) (op.File, error) {
+// download returns the file of a document that the actor sees.
+func download(ctx context.Context, c *op.Call, in op.ByID) (op.File, error) {
 	f, created, err := Documents.Members(ctx, c, in.ID)
 	if err != nil {
 		return op.File{}, err

@@ -96,21 +96,33 @@ var Documents = record.NewCollection[Document, Fields](op.Family{
 	return record.NameKey(&f.Name), true
 }}).WithWords(contentWords).OnDelete(eraseRest).WithoutUpdateEvent()
 
-// List returns a page of the visible documents, or of those that match a search.
-func List(ctx context.Context, c *op.Call, in ListInput) (record.Page[Document], error) {
+// The operations on documents.
+var (
+	List   = op.New("documents.list", op.Read, list, op.Scoped, op.Costs(2), op.InBatch)
+	Create = op.NewPrefetched("documents.create", op.Create, prefetch, Store, op.Scoped, op.Costs(10), op.InBatch, op.Emits("document.created", "operation.completed"),
+		op.Fails(fault.UploadIncomplete, fault.UploadChecksumMismatch, fault.Upstream))
+	Count   = op.New("documents.count", op.Read, count, op.Scoped, op.Costs(2), op.InBatch)
+	Get     = op.New("documents.get", op.Get, Documents.Get, op.Scoped, op.Costs(1), op.InBatch)
+	Update  = op.New("documents.update", op.Update, Documents.Update, op.Scoped, op.Costs(5), op.InBatch, op.Gives, op.Audited("records.give"))
+	Delete  = op.New("documents.delete", op.Delete, Documents.Delete, op.Scoped, op.Costs(10), op.InBatch, op.Emits("document.deleted"))
+	Content = op.New("documents.content", op.Get, download, op.Scoped, op.Costs(1), op.Fails(fault.RangeNotSatisfiable, fault.Upstream))
+)
+
+// list returns a page of the visible documents, or of those that match a search.
+func list(ctx context.Context, c *op.Call, in ListInput) (record.Page[Document], error) {
 	return Documents.List(ctx, c, in.ListInput, &in.Filters)
 }
 
-// Count counts the visible documents up to the cap.
-func Count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error) {
+// count counts the visible documents up to the cap.
+func count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error) {
 	return Documents.Count(ctx, c, in.CountInput, &in.Filters)
 }
 
-// Prefetch asks the store for the bytes of the upload. The store may be on
+// prefetch asks the store for the bytes of the upload. The store may be on
 // another machine, so this happens before the transaction, and only the caller
 // waits. Zero bytes mean that none are there. Unreadable bytes count as none
 // too: waiting would not help, so the client must send them again.
-func Prefetch(ctx context.Context, c *op.Call, in CreateInput) (staged blob.Info, err error) {
+func prefetch(ctx context.Context, c *op.Call, in CreateInput) (staged blob.Info, err error) {
 	if !id.Valid(id.Upload, in.Fields.UploadID) {
 		return blob.Info{}, nil
 	}
@@ -127,9 +139,9 @@ func Prefetch(ctx context.Context, c *op.Call, in CreateInput) (staged blob.Info
 	return staged, nil
 }
 
-// Create begins an operation that makes a document from an upload. It checks at
+// Store begins an operation that makes a document from an upload. It checks at
 // once that the members are valid, and that the file has arrived as announced.
-func Create(ctx context.Context, c *op.Call, in CreateInput, staged blob.Info) (operation.Accepted, error) {
+func Store(ctx context.Context, c *op.Call, in CreateInput, staged blob.Info) (operation.Accepted, error) {
 	f, err := accept(ctx, c, &in.Fields, staged)
 	if err != nil {
 		return operation.Accepted{}, err

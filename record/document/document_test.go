@@ -13,6 +13,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/api/optest"
 	"kartei/record"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -104,7 +105,7 @@ func TestLife(t *testing.T) {
 			}
 		}
 		c.Inside(func(ctx context.Context, call *op.Call) error { // the job acts for the call
-			history, err := record.History(ctx, call, record.HistoryInput{ID: id})
+			history, err := optest.Run(ctx, call, record.History, record.HistoryInput{ID: id})
 			if err == nil && (len(history.Data) != 2 || !slices.Equal(history.Data[0].Members, []string{"name"})) {
 				t.Errorf("%+v", history)
 			} else if made := history.Data[1]; made.Principal != c.Principal || made.Door != apitest.Door() || made.RequestID != accepted.Header.Get("Request-Id") || (made.Credential == "") != (apitest.Door() == string(api.Web)) {

@@ -86,7 +86,7 @@ func (in *PageInput) sheet() extract.Sheet {
 
 // DrawPage draws the page, if the caller sees the document. It takes a moment,
 // so it happens before the transaction.
-func DrawPage(ctx context.Context, c *op.Call, in PageInput) (*extract.Page, error) {
+func drawPage(ctx context.Context, c *op.Call, in PageInput) (*extract.Page, error) {
 	if wrong := in.wrong(); len(wrong) > 0 {
 		return nil, fault.Invalid(wrong...)
 	}
@@ -99,7 +99,9 @@ func DrawPage(ctx context.Context, c *op.Call, in PageInput) (*extract.Page, err
 }
 
 // GetPage returns a page of a document with the places of hits.
-func GetPage(ctx context.Context, c *op.Call, in PageInput, drawn *extract.Page) (Page, error) {
+var GetPage = op.NewPrefetched("documents.page", op.Read, drawPage, getPage, op.By(op.Member))
+
+func getPage(ctx context.Context, c *op.Call, in PageInput, drawn *extract.Page) (Page, error) {
 	if _, err := seen(ctx, c, in.ID); err != nil { // since the drawing began
 		return Page{}, err
 	}

@@ -56,7 +56,7 @@ func lookOnce[Out any](t testing.TB, o *apitest.Office, principal, row string, i
 		t.Fatal(err)
 	}
 	response = o.API.Do(t.Context(), &api.Request{
-		Operation: row, Door: api.Web, Credential: api.Cookie(o.Session(principal), true), Address: netip.MustParseAddr("192.0.2.7"),
+		Operation: api.ByID(row), Door: api.Web, Credential: api.Cookie(o.Session(principal), true), Address: netip.MustParseAddr("192.0.2.7"),
 		HasBody: true, Body: func() ([]byte, error) { return body, nil },
 	}, nil)
 	if response.Fault == nil {

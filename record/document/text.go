@@ -49,7 +49,7 @@ func (DocumentText) Records() int { return 1 }
 
 // ReadText reads the text of the document, if the caller sees it. It takes a
 // moment, so it happens before the transaction.
-func ReadText(ctx context.Context, c *op.Call, in TextInput) (*extract.Text, error) {
+func readText(ctx context.Context, c *op.Call, in TextInput) (*extract.Text, error) {
 	if in.Part < 0 || in.Part > maxPages {
 		return nil, fault.Invalid(fault.Field{Name: "part", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: maxPages}})
 	}
@@ -62,7 +62,12 @@ func ReadText(ctx context.Context, c *op.Call, in TextInput) (*extract.Text, err
 }
 
 // GetText returns a part of the text of a document with its hits.
-func GetText(ctx context.Context, c *op.Call, in TextInput, text *extract.Text) (DocumentText, error) {
+var GetText = op.NewPrefetched("documents.text", op.Read, readText, getText, op.By(op.Member))
+
+// GetTextForTool is GetText for assistants.
+var GetTextForTool = op.NewPrefetched("tools.text", op.Read, readText, getText, op.By(op.Program), op.Costs(1), op.Needs("documents:read"))
+
+func getText(ctx context.Context, c *op.Call, in TextInput, text *extract.Text) (DocumentText, error) {
 	f, err := seen(ctx, c, in.ID)
 	if err != nil {
 		return DocumentText{}, err

@@ -34,7 +34,9 @@ const (
 
 // ListUnderway returns the caller's files that are being checked and read, and those
 // that were refused in the last hour. The newest comes first.
-func ListUnderway(ctx context.Context, c *op.Call, _ op.None) (UnderwayList, error) {
+var ListUnderway = op.New("documents.underway", op.Read, listUnderway, op.By(op.Member))
+
+func listUnderway(ctx context.Context, c *op.Call, _ op.None) (UnderwayList, error) {
 	out := UnderwayList{Data: []Underway{}}
 	list, err := operation.ListUnderway(ctx, c, "documents.create", c.Now.Add(-refusedFor), mostUnderway)
 	if err != nil {

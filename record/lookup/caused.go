@@ -22,9 +22,11 @@ type CausedOutput struct {
 
 // ListCaused returns the events of a call that the caller may see in the request log, in
 // the environment in which the caller acts.
-func ListCaused(ctx context.Context, c *op.Call, in CausedInput, none struct{}) (CausedOutput, error) {
+var ListCaused = op.NewPrefetched("requests.caused", op.Read, settings.FlushRequests, listCaused, op.By(op.Self))
+
+func listCaused(ctx context.Context, c *op.Call, in CausedInput, none struct{}) (CausedOutput, error) {
 	out := CausedOutput{Data: []event.Caused{}}
-	found, err := settings.ListRequests(ctx, c, requestlog.QueryInput{Request: in.Request}, none)
+	found, err := settings.ReadRequests(ctx, c, requestlog.QueryInput{Request: in.Request}, none)
 	if err != nil {
 		return out, err
 	}

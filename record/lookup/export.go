@@ -49,7 +49,9 @@ type Export struct {
 
 // BeginExport decides whether a list may leave as a file, and notes it in the audit
 // log. The records are read page by page afterwards, with the rights of the lists.
-func BeginExport(ctx context.Context, c *op.Call, in ExportInput) (out Export, err error) {
+var BeginExport = op.New("exports.begin", op.Administer, beginExport, op.By(op.Member), op.Reads, op.Gives, op.Audited("records.export"))
+
+func beginExport(ctx context.Context, c *op.Call, in ExportInput) (out Export, err error) {
 	if in.Family != contact.Contacts.Plural && in.Family != company.Companies.Plural {
 		return out, fault.Invalid(fault.Field{Name: "family", Code: fault.NotInEnum, Limit: []string{contact.Contacts.Plural, company.Companies.Plural}})
 	}
@@ -125,11 +127,11 @@ func exported(ctx context.Context, c *op.Call, organization int64) (all int64, e
 func (in *ExportInput) count(ctx context.Context, c *op.Call) (int64, error) {
 	if in.Family == contact.Contacts.Plural {
 		return countList(in, func(of record.CountInput, filters contact.Filters) (record.Count, error) {
-			return contact.Count(ctx, c, contact.CountInput{CountInput: of, Filters: filters})
+			return contact.Contacts.Count(ctx, c, of, &filters)
 		})
 	}
 	return countList(in, func(of record.CountInput, filters company.Filters) (record.Count, error) {
-		return company.Count(ctx, c, company.CountInput{CountInput: of, Filters: filters})
+		return company.Companies.Count(ctx, c, of, &filters)
 	})
 }
 

@@ -80,7 +80,7 @@ func (f Found) Records() int {
 
 // Prepare writes waiting entries of the request log if the text has a Request-Id, so
 // that the call of a moment ago is found. It needs no transaction.
-func Prepare(ctx context.Context, c *op.Call, in FindInput) (struct{}, error) {
+func prepare(ctx context.Context, c *op.Call, in FindInput) (struct{}, error) {
 	if strings.HasPrefix(idIn(in.Q), id.Request) {
 		return settings.FlushRequests(ctx, c, in)
 	}
@@ -89,7 +89,9 @@ func Prepare(ctx context.Context, c *op.Call, in FindInput) (struct{}, error) {
 
 // Find finds what a text names in all families that the caller may read, as far as
 // the caller sees it.
-func Find(ctx context.Context, c *op.Call, in FindInput, _ struct{}) (Found, error) {
+var Find = op.NewPrefetched("lookup.find", op.Read, prepare, find, op.By(op.Member))
+
+func find(ctx context.Context, c *op.Call, in FindInput, _ struct{}) (Found, error) {
 	limit, err := in.check()
 	if err != nil {
 		return Found{}, err

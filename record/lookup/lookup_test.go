@@ -50,7 +50,7 @@ func (d desk) ask(row string, in, out any) *api.Response {
 		d.o.Fatal(err)
 	}
 	got := d.o.API.Do(d.o.Context(), &api.Request{
-		Operation: row, Door: api.Web, Credential: api.Cookie(d.cookie, !d.live), Address: netip.MustParseAddr("192.0.2.7"),
+		Operation: api.ByID(row), Door: api.Web, Credential: api.Cookie(d.cookie, !d.live), Address: netip.MustParseAddr("192.0.2.7"),
 		HasBody: true, Body: func() ([]byte, error) { return body, nil },
 	}, nil)
 	if out != nil && got.Status != 200 {

@@ -99,7 +99,9 @@ func (Recents) Records() int { return 1 }
 
 // Recent returns the records that the caller opened lately, the last first. Those that
 // the caller no longer sees are left out.
-func Recent(ctx context.Context, c *op.Call, in RecentInput) (Recents, error) {
+var Recent = op.New("lookup.recent", op.Read, recent, op.By(op.Member))
+
+func recent(ctx context.Context, c *op.Call, in RecentInput) (Recents, error) {
 	if in.Limit < 0 || in.Limit > mostRecent {
 		return Recents{}, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: mostRecent}})
 	}
@@ -154,7 +156,9 @@ type OpenedInput struct {
 }
 
 // Opened puts a record at the head of those that the caller opened.
-func Opened(ctx context.Context, c *op.Call, in OpenedInput) (op.Nothing, error) {
+var Opened = op.New("lookup.opened", op.Note, opened, op.By(op.Member))
+
+func opened(ctx context.Context, c *op.Call, in OpenedInput) (op.Nothing, error) {
 	f := familyOfID(in.ID)
 	if f == nil || !c.Actor.May(f.ReadScope()) {
 		return op.Nothing{}, fault.New(fault.NotFound)

@@ -56,7 +56,9 @@ func (Similar) Records() int { return 1 }
 
 // FindSimilar finds the records with the name, address or number of a form, as far as
 // the caller sees them: those with most in common first.
-func FindSimilar(ctx context.Context, c *op.Call, in SimilarInput) (Similar, error) {
+var FindSimilar = op.New("lookup.similar", op.Read, findSimilar, op.By(op.Member))
+
+func findSimilar(ctx context.Context, c *op.Call, in SimilarInput) (Similar, error) {
 	out := Similar{Data: []Like{}}
 	if err := in.check(); err != nil {
 		return out, err

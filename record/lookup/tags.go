@@ -33,7 +33,9 @@ var usedTags = map[string]func(context.Context, *op.Call, string) ([]string, err
 
 // Tags returns the tags that records of a family have, in their order: at most eight.
 // Tags that only private records have are left out.
-func Tags(ctx context.Context, c *op.Call, in TagsInput) (TagList, error) {
+var Tags = op.New("lookup.tags", op.Read, tags, op.By(op.Member))
+
+func tags(ctx context.Context, c *op.Call, in TagsInput) (TagList, error) {
 	find := usedTags[in.Family]
 	if find == nil {
 		return TagList{}, fault.Invalid(fault.Field{Name: "family", Code: fault.NotInEnum})

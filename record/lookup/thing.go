@@ -109,7 +109,7 @@ func init() {
 // findRequest finds a call that the request log shows the caller. That of a refused key
 // names no principal.
 func findRequest(ctx context.Context, c *op.Call, name string) (Thing, error) {
-	found, err := settings.ListRequests(ctx, c, requestlog.QueryInput{Request: name}, struct{}{})
+	found, err := settings.ReadRequests(ctx, c, requestlog.QueryInput{Request: name}, struct{}{})
 	for _, l := range found.Data {
 		if l.RequestID == name {
 			return Thing{Object: "request", Title: l.Operation + " " + strconv.Itoa(l.Status), OrganizationID: l.OrganizationID}, err
@@ -119,17 +119,17 @@ func findRequest(ctx context.Context, c *op.Call, name string) (Thing, error) {
 }
 
 func findEvent(ctx context.Context, c *op.Call, name string) (Thing, error) {
-	e, err := event.Get(ctx, c, op.ByID{ID: name})
+	e, err := event.Find(ctx, c, op.ByID{ID: name})
 	return Thing{Object: "event", Title: e.Type}, err
 }
 
 func findOperation(ctx context.Context, c *op.Call, name string) (Thing, error) {
-	o, err := operation.Get(ctx, c, op.ByID{ID: name})
+	o, err := operation.Find(ctx, c, op.ByID{ID: name})
 	return Thing{Object: "operation", Title: o.Type + " " + string(o.Status)}, err
 }
 
 func findEndpoint(ctx context.Context, c *op.Call, name string) (Thing, error) {
-	e, err := webhook.GetInfo(ctx, c, webhook.GetInput{One: webhook.One{ID: name}})
+	e, err := webhook.ReadInfo(ctx, c, webhook.GetInput{One: webhook.One{ID: name}})
 	return Thing{Object: "webhookEndpoint", Title: e.Name}, err
 }
 
@@ -139,12 +139,12 @@ func findDelivery(ctx context.Context, c *op.Call, name string) (Thing, error) {
 }
 
 func findKey(ctx context.Context, c *op.Call, name string) (Thing, error) {
-	k, err := settings.GetKey(ctx, c, access.ByID{ID: name})
+	k, err := settings.ReadKey(ctx, c, access.ByID{ID: name})
 	return Thing{Object: "key", Title: k.Name}, err
 }
 
 func findPrincipal(ctx context.Context, c *op.Call, name string) (Thing, error) {
-	found, err := settings.ResolveNames(ctx, c, settings.NamesInput{IDs: []string{name}})
+	found, err := settings.ReadNames(ctx, c, settings.NamesInput{IDs: []string{name}})
 	if err != nil || len(found.Data) == 0 {
 		return Thing{}, err
 	}

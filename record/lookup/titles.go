@@ -30,7 +30,9 @@ type TitlesOf struct {
 
 // Titles returns the titles of the named records that the caller sees. Others are
 // left out.
-func Titles(ctx context.Context, c *op.Call, in TitlesInput) (TitlesOf, error) {
+var Titles = op.New("lookup.titles", op.Read, titles, op.By(op.Member))
+
+func titles(ctx context.Context, c *op.Call, in TitlesInput) (TitlesOf, error) {
 	if len(in.IDs) > mostTitles {
 		return TitlesOf{}, fault.Invalid(fault.Field{Name: "ids", Code: fault.TooLong, Limit: fault.Items(mostTitles)})
 	}

@@ -89,8 +89,11 @@ func Begin(c *op.Call, kind string, input any) (Accepted, error) {
 
 var null = jsontext.Value("null")
 
-// Get returns an operation. Only the principal that began it finds it.
-func Get(ctx context.Context, c *op.Call, in op.ByID) (Operation, error) {
+// Get is Find as an operation.
+var Get = op.New("operations.get", op.Get, Find, op.Costs(1), op.InBatch)
+
+// Find returns an operation. Only the principal that began it finds it.
+func Find(ctx context.Context, c *op.Call, in op.ByID) (Operation, error) {
 	if !id.Valid(id.Operation, in.ID) {
 		return Operation{}, fault.New(fault.NotFound)
 	}

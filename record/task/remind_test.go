@@ -36,7 +36,7 @@ func (d *desk) ask(row, id string, body map[string]any) map[string]any {
 	d.Helper()
 	by := api.Caller{Door: api.Web, Credential: api.Cookie(d.Session(d.person), false), Address: netip.MustParseAddr("192.0.2.1"), Header: map[string][]string{}}
 	if id != "" && row != "tasks.create" {
-		got, err := api.Send(d.Context(), d.API, by, "tasks.get", api.Arguments{ID: id})
+		got, err := api.Send(d.Context(), d.API, by, api.ByID("tasks.get"), api.Arguments{ID: id})
 		if err != nil || got.Fault != nil {
 			d.Fatal(err, got)
 		}
@@ -46,7 +46,7 @@ func (d *desk) ask(row, id string, body map[string]any) map[string]any {
 	if body != nil {
 		a.Body = body
 	}
-	got, err := api.Send(d.Context(), d.API, by, row, a)
+	got, err := api.Send(d.Context(), d.API, by, api.ByID(row), a)
 	if err != nil || got.Fault != nil {
 		d.Fatalf("%s: %v %+v", row, err, got.Fault)
 	}

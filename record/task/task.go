@@ -88,24 +88,35 @@ var Tasks = record.NewCollection[Task, Fields](op.Family{
 // urgency orders tasks that are due at the same time.
 var urgency = map[Priority]string{"high": "0", Normal: "1", "low": "2"}
 
-// List returns a page of the visible tasks, or of those that match a search.
-func List(ctx context.Context, c *op.Call, in ListInput) (record.Page[Task], error) {
+// The operations on tasks.
+var (
+	List     = op.New("tasks.list", op.Read, list, op.Scoped, op.Costs(2), op.InBatch)
+	Create   = op.New("tasks.create", op.Create, create, op.Scoped, op.Costs(5), op.InBatch, op.Emits("task.created"))
+	Count    = op.New("tasks.count", op.Read, count, op.Scoped, op.Costs(2), op.InBatch)
+	Get      = op.New("tasks.get", op.Get, Tasks.Get, op.Scoped, op.Costs(1), op.InBatch)
+	Update   = op.New("tasks.update", op.Update, Tasks.Update, op.Scoped, op.Costs(5), op.InBatch, op.Emits("task.updated"), op.Gives, op.Audited("records.give"))
+	Delete   = op.New("tasks.delete", op.Delete, Tasks.Delete, op.Scoped, op.Costs(10), op.InBatch, op.Emits("task.deleted"))
+	Complete = op.New("tasks.complete", op.Change, Finish, op.Scoped, op.Costs(5), op.InBatch, op.Emits("task.completed"))
+)
+
+// list returns a page of the visible tasks, or of those that match a search.
+func list(ctx context.Context, c *op.Call, in ListInput) (record.Page[Task], error) {
 	return Tasks.List(ctx, c, in.ListInput, &in.Filters)
 }
 
-// Count counts the visible tasks up to the cap.
-func Count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error) {
+// count counts the visible tasks up to the cap.
+func count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error) {
 	return Tasks.Count(ctx, c, in.CountInput, &in.Filters)
 }
 
-// Create creates a task.
-func Create(ctx context.Context, c *op.Call, in CreateInput) (record.Created[Task], error) {
+// create creates a task.
+func create(ctx context.Context, c *op.Call, in CreateInput) (record.Created[Task], error) {
 	return Tasks.Create(ctx, c, &in.Fields)
 }
 
-// Complete marks a task as done by the caller at this time. A completed task
+// Finish marks a task as done by the caller at this time. A completed task
 // does not change. Complete honours If-Match.
-func Complete(ctx context.Context, c *op.Call, in op.ByID) (record.Answer[Task], error) {
+func Finish(ctx context.Context, c *op.Call, in op.ByID) (record.Answer[Task], error) {
 	return Tasks.Act(ctx, c, in.ID, "completed", func(f *Fields) error {
 		if f.Status != Completed {
 			by, at := c.Actor.PrincipalID(), c.Now

@@ -30,7 +30,9 @@ type Kind struct {
 }
 
 // GetTerms returns which files are taken.
-func GetTerms(_ context.Context, c *op.Call, _ struct{}) (Terms, error) {
+var GetTerms = op.New("uploads.terms", op.Read, getTerms, op.By(op.Member))
+
+func getTerms(_ context.Context, c *op.Call, _ struct{}) (Terms, error) {
 	t := Terms{MaxSize: c.Services.Files.MaxSize, Kinds: []Kind{}}
 	for _, name := range c.Services.Files.Types {
 		t.Kinds = append(t.Kinds, Kind{name, extract.Endings(name)})
@@ -61,7 +63,9 @@ func (t *Ticket) Granted() blob.Upload {
 
 // GetTicket returns what the caller may send for a session of their own. Whether
 // they may upload at all is asked when the bytes come.
-func GetTicket(ctx context.Context, c *op.Call, in access.ByID) (Ticket, error) {
+var GetTicket = op.New("uploads.open", op.Read, getTicket, op.By(op.Member))
+
+func getTicket(ctx context.Context, c *op.Call, in access.ByID) (Ticket, error) {
 	s, found, err := Find(ctx, c, in.ID)
 	if err != nil {
 		return Ticket{}, err

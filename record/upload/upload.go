@@ -36,7 +36,7 @@ const (
 	Expired  Status = "expired"
 )
 
-// New is the body of uploads.create.
+// Made is the body of uploads.create.
 type New struct {
 	FileName    string  `json:"fileName" required:"true" min:"1" max:"200" example:"Klageschrift.pdf"`
 	ContentType string  `json:"contentType" required:"true" min:"3" max:"127" example:"application/pdf"`
@@ -64,8 +64,8 @@ type Upload struct {
 // Created is the response of uploads.create.
 type Created struct{ Upload }
 
-// New says that a session was created. It cannot be read, so it has no path.
-func (Created) New() {}
+// Made says that a session was created. It cannot be read, so it has no path.
+func (Created) Made() {}
 
 // Type returns the type of the response.
 func (Created) Type() reflect.Type { return reflect.TypeFor[Upload]() }
@@ -82,10 +82,10 @@ type Opened struct {
 	fileName, contentType, sha256 string
 }
 
-// Prefetch checks the input and asks the store for the address of the file. The
+// Open checks the input and asks the store for the address of the file. The
 // store may have to fetch credentials for that, so Prefetch runs before the
 // transaction: only the caller waits.
-func Prefetch(ctx context.Context, c *op.Call, in CreateInput) (Opened, error) {
+func Open(ctx context.Context, c *op.Call, in CreateInput) (Opened, error) {
 	f := in.Fields
 	f.FileName = record.Clean(f.FileName)
 	kind, wrong := check(&f, &c.Services.Files, op.Sent{})
@@ -109,8 +109,11 @@ func Prefetch(ctx context.Context, c *op.Call, in CreateInput) (Opened, error) {
 	return o, nil
 }
 
-// Create opens a session.
-func Create(ctx context.Context, c *op.Call, in CreateInput, o Opened) (Created, error) {
+// Create is Store as an operation.
+var Create = op.NewPrefetched("uploads.create", op.Create, Open, Store, op.Needs("documents:write"), op.Costs(5), op.Fails(fault.Upstream, fault.QuotaExhausted))
+
+// Store opens a session.
+func Store(ctx context.Context, c *op.Call, in CreateInput, o Opened) (Created, error) {
 	if err := room(ctx, c, in.Fields.Size); err != nil {
 		return Created{}, err
 	}

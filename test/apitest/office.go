@@ -334,11 +334,20 @@ func (o *Office) VersionsInUse(in requestlog.VersionsInput) (requestlog.Versions
 	return readLog(o, settings.ListVersions, in)
 }
 
-func readLog[I, O any](o *Office, f func(context.Context, *op.Call, I, struct{}) (O, error), in I) (O, error) {
+func readLog[I, O any](o *Office, of op.Operation[I, O], in I) (O, error) {
 	if err := o.Log.Flush(o.Context()); err != nil {
 		return *new(O), err
 	}
-	return operator.Do(o.Context(), o.Operator, func(ctx context.Context, c *op.Call, in I) (O, error) { return f(ctx, c, in, struct{}{}) }, in)
+	return operator.Run(o.Context(), o.Operator, of, in)
+}
+
+// Ask runs an operation by its id, with arguments as a client sends them.
+func Ask[Out any](ctx context.Context, a *api.API, by api.Caller, id string, args api.Arguments) (out Out, err error) {
+	r, err := api.Send(ctx, a, by, api.ByID(id), args)
+	if err != nil {
+		return out, err
+	}
+	return api.Value[Out](r)
 }
 
 // User makes a user of the office, or of another organization, and returns its id.

@@ -16,6 +16,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/store/db"
@@ -139,10 +140,10 @@ func (k *keyCall) versioned() bool {
 		return true
 	}
 	family, _, _ := strings.Cut(strings.TrimPrefix(k.path, "/"), "/")
-	op := &api.Operation{Family: family}
+	row := &api.Operation{Row: &op.Row{Family: family}}
 	query, _ := url.ParseQuery(k.URL.RawQuery)
 	for name := range query {
-		if !op.TakesIn(current, name) {
+		if !row.TakesIn(current, name) {
 			return true
 		}
 	}

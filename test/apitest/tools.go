@@ -453,7 +453,7 @@ func (a *Answer) unwrap(row *api.Operation) {
 	if body.Canonicalize() != nil || structured.Canonicalize() != nil || !bytes.Equal(body, structured) {
 		a.Errorf("%s: the text %s and the structure %s differ", row.Tool(), a.Body, structured)
 	}
-	a.Status = row.Run.Status()
+	a.Status = row.Status()
 }
 
 // derive gives an answer the headers of REST. Those that the door does not send follow from

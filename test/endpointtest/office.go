@@ -301,7 +301,7 @@ type Desk struct {
 
 // Bell reads the bells of the office with a center.
 func (o *Office) Bell(c *notify.Center, in notify.BellInput) (access.List[notify.Entry], error) {
-	return operator.Do(ctx, o.Operator.With(op.Services{Settings: op.Settings{Notices: c}}), settings.ListBell, in)
+	return operator.Run(ctx, o.Operator.With(op.Services{Settings: op.Settings{Notices: c}}), settings.ListBell, in)
 }
 
 // StillDesk returns a desk without a runner for its jobs.
@@ -319,17 +319,17 @@ func (d *Desk) Resender() *webhook.Resender {
 
 // Find calls webhook.ListInfos.
 func (d *Desk) Find(ctx context.Context, in webhook.FindInput) (access.List[webhook.Info], error) {
-	return operator.Do(ctx, d.operator(), webhook.ListInfos, in)
+	return operator.Run(ctx, d.operator(), webhook.ListInfos, in)
 }
 
 // Show calls webhook.GetInfo.
 func (d *Desk) Show(ctx context.Context, in webhook.One) (webhook.Info, error) {
-	return operator.Do(ctx, d.operator(), webhook.GetInfo, webhook.GetInput{One: in, Full: true})
+	return operator.Run(ctx, d.operator(), webhook.GetInfo, webhook.GetInput{One: in, Full: true})
 }
 
 // Log calls webhook.ListAttempts.
 func (d *Desk) Log(ctx context.Context, in webhook.LogInput) (access.List[webhook.Attempt], error) {
-	return operator.Do(ctx, d.operator(), webhook.ListAttempts, in)
+	return operator.Run(ctx, d.operator(), webhook.ListAttempts, in)
 }
 
 // Enable calls webhook.Enable.
@@ -340,12 +340,12 @@ func (d *Desk) Enable(ctx context.Context, in webhook.One) (webhook.Info, error)
 
 // EnableWith calls webhook.Enable, also with what was missed.
 func (d *Desk) EnableWith(ctx context.Context, in webhook.EnableInput) (webhook.Enabled, error) {
-	return operator.Do(ctx, d.operator(), webhook.Enable, in)
+	return operator.Run(ctx, d.operator(), webhook.Enable, in)
 }
 
 // Resend calls webhook.Resend.
 func (d *Desk) Resend(ctx context.Context, in webhook.ResendInput) (webhook.ResendOutput, error) {
-	return operator.Do(ctx, d.operator(), webhook.Resend, in)
+	return operator.Run(ctx, d.operator(), webhook.Resend, in)
 }
 
 // Disable calls webhook.Disable.
@@ -354,13 +354,13 @@ func (d *Desk) Disable(ctx context.Context, in webhook.One, why webhook.Reason) 
 		if err := webhook.Disable(ctx, c, webhook.Address{Organization: d.office.Organization, ID: in.ID}, why); err != nil {
 			return webhook.Info{}, err
 		}
-		return webhook.GetInfo(ctx, c, webhook.GetInput{One: in})
+		return webhook.ReadInfo(ctx, c, webhook.GetInput{One: in})
 	}, in)
 }
 
 // Revoke calls webhook.RevokeKey.
 func (d *Desk) Revoke(ctx context.Context, in webhook.RevokeInput) (webhook.RevokedKey, error) {
-	return operator.Do(ctx, d.operator(), webhook.RevokeKey, in)
+	return operator.Run(ctx, d.operator(), webhook.RevokeKey, in)
 }
 
 // Desk returns a desk with a runner for its jobs. wait returns after n of them

@@ -9,6 +9,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/people/settings"
+	"kartei/test/apitest"
 	"kartei/test/webtest"
 )
 
@@ -17,7 +18,7 @@ const secretWords = "vier Wörter aus dem Sack"
 // invited returns the address of the page of an invitation.
 func (o *Office) invited(email string) string {
 	o.Helper()
-	made, err := api.Call[settings.CreatedInvitation](context.Background(), o.API, api.Caller{Door: api.Admin, Credential: api.Local()}, "people.invite",
+	made, err := apitest.Ask[settings.CreatedInvitation](context.Background(), o.API, api.Caller{Door: api.Admin, Credential: api.Local()}, "people.invite",
 		api.Arguments{Body: settings.NewInvitation{Organization: o.OrganizationID, Email: email, Role: access.Member}})
 	if err != nil {
 		o.Fatal(err)

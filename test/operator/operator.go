@@ -7,6 +7,7 @@ import (
 
 	"kartei/access"
 	"kartei/api/op"
+	"kartei/api/optest"
 	"kartei/kit/clock"
 	"kartei/people/settings"
 	"kartei/store/db"
@@ -35,7 +36,12 @@ func (o *Operator) With(s op.Services) *Operator {
 	return &Operator{o.db, o.clock, o.directory, s}
 }
 
-// Do runs an operation as the operator.
+// Run runs an operation as the operator.
+func Run[I, O any](ctx context.Context, o *Operator, of op.Operation[I, O], in I) (out O, err error) {
+	return Do(ctx, o, func(ctx context.Context, c *op.Call, in I) (O, error) { return optest.Run(ctx, c, of, in) }, in)
+}
+
+// Do runs a function of an operation as the operator.
 func Do[I, O any](ctx context.Context, o *Operator, f func(context.Context, *op.Call, I) (O, error), in I) (out O, err error) {
 	actor, _, err := o.directory.Resolve(ctx, access.Presented{Scheme: access.Local}, netip.Addr{}, true)
 	if err != nil {
@@ -54,17 +60,17 @@ func Do[I, O any](ctx context.Context, o *Operator, f func(context.Context, *op.
 
 // CreateOrganization calls settings.CreateOrganization.
 func (o *Operator) CreateOrganization(ctx context.Context, in settings.NewOrganization) (access.OrganizationInfo, error) {
-	return Do(ctx, o, settings.CreateOrganization, in)
+	return Run(ctx, o, settings.CreateOrganization, in)
 }
 
 // ListOrganizations calls settings.ListOrganizations.
 func (o *Operator) ListOrganizations(ctx context.Context, in access.Page) (access.List[access.OrganizationInfo], error) {
-	return Do(ctx, o, settings.ListOrganizations, in)
+	return Run(ctx, o, settings.ListOrganizations, in)
 }
 
 // GetOrganization calls settings.GetOrganization.
 func (o *Operator) GetOrganization(ctx context.Context, in access.ByID) (access.OrganizationInfo, error) {
-	out, err := Do(ctx, o, settings.GetOrganization, in)
+	out, err := Run(ctx, o, settings.GetOrganization, in)
 	return out.OrganizationInfo, err
 }
 
@@ -75,27 +81,27 @@ func (o *Operator) SetOrganization(ctx context.Context, in settings.Organization
 
 // EraseOrganization calls settings.EraseOrganization.
 func (o *Operator) EraseOrganization(ctx context.Context, in access.ByID) (access.OrganizationInfo, error) {
-	return Do(ctx, o, settings.EraseOrganization, in)
+	return Run(ctx, o, settings.EraseOrganization, in)
 }
 
 // CreateUser calls settings.CreateUser.
 func (o *Operator) CreateUser(ctx context.Context, in settings.NewPrincipal) (access.PrincipalInfo, error) {
-	return Do(ctx, o, settings.CreateUser, in)
+	return Run(ctx, o, settings.CreateUser, in)
 }
 
 // CreateServiceAccount calls settings.CreateServiceAccount.
 func (o *Operator) CreateServiceAccount(ctx context.Context, in settings.NewPrincipal) (access.PrincipalInfo, error) {
-	return Do(ctx, o, settings.CreateServiceAccount, in)
+	return Run(ctx, o, settings.CreateServiceAccount, in)
 }
 
 // ListUsers calls settings.ListUsers.
 func (o *Operator) ListUsers(ctx context.Context, in access.Page) (access.List[access.PrincipalInfo], error) {
-	return Do(ctx, o, settings.ListUsers, in)
+	return Run(ctx, o, settings.ListUsers, in)
 }
 
 // ListServiceAccounts calls settings.ListServiceAccounts.
 func (o *Operator) ListServiceAccounts(ctx context.Context, in access.Page) (access.List[access.PrincipalInfo], error) {
-	return Do(ctx, o, settings.ListServiceAccounts, in)
+	return Run(ctx, o, settings.ListServiceAccounts, in)
 }
 
 // GetPrincipal calls settings.GetPrincipal.
@@ -105,37 +111,37 @@ func (o *Operator) GetPrincipal(ctx context.Context, in access.ByID) (access.Pri
 
 // SetUser calls settings.SetUser.
 func (o *Operator) SetUser(ctx context.Context, in settings.PrincipalChange) (access.PrincipalInfo, error) {
-	return Do(ctx, o, settings.SetUser, in)
+	return Run(ctx, o, settings.SetUser, in)
 }
 
 // SetServiceAccount calls settings.SetServiceAccount.
 func (o *Operator) SetServiceAccount(ctx context.Context, in settings.PrincipalChange) (access.PrincipalInfo, error) {
-	return Do(ctx, o, settings.SetServiceAccount, in)
+	return Run(ctx, o, settings.SetServiceAccount, in)
 }
 
 // CreateKey calls settings.CreateKey.
 func (o *Operator) CreateKey(ctx context.Context, in settings.NewKey) (settings.CreatedKey, error) {
-	return Do(ctx, o, settings.CreateKey, in)
+	return Run(ctx, o, settings.CreateKey, in)
 }
 
 // ListKeys calls settings.ListKeys.
 func (o *Operator) ListKeys(ctx context.Context, in settings.FindKeys) (access.List[settings.KeyInfo], error) {
-	return Do(ctx, o, settings.ListKeys, in)
+	return Run(ctx, o, settings.ListKeys, in)
 }
 
 // GetKey calls settings.GetKey.
 func (o *Operator) GetKey(ctx context.Context, in access.ByID) (settings.KeyInfo, error) {
-	return Do(ctx, o, settings.GetKey, in)
+	return Run(ctx, o, settings.GetKey, in)
 }
 
 // PauseKey calls settings.PauseKey.
 func (o *Operator) PauseKey(ctx context.Context, in access.ByID) (settings.KeyInfo, error) {
-	return Do(ctx, o, settings.PauseKey, in)
+	return Run(ctx, o, settings.PauseKey, in)
 }
 
 // ResumeKey calls settings.ResumeKey.
 func (o *Operator) ResumeKey(ctx context.Context, in access.ByID) (settings.KeyInfo, error) {
-	return Do(ctx, o, settings.ResumeKey, in)
+	return Run(ctx, o, settings.ResumeKey, in)
 }
 
 // RevokeKey calls settings.RevokeKey.
@@ -145,5 +151,5 @@ func (o *Operator) RevokeKey(ctx context.Context, in access.ByID) (settings.KeyI
 
 // RotateKey calls settings.RotateKey.
 func (o *Operator) RotateKey(ctx context.Context, in settings.Rotation) (settings.CreatedKey, error) {
-	return Do(ctx, o, settings.RotateKey, in)
+	return Run(ctx, o, settings.RotateKey, in)
 }

@@ -49,7 +49,7 @@ func (d desk) send(row string, in any) *api.Response {
 		d.Fatal(err)
 	}
 	return d.API.Do(d.Context(), &api.Request{
-		Operation: row, Door: api.Web, Credential: api.Cookie(d.cookie, true), Address: netip.MustParseAddr("192.0.2.7"),
+		Operation: api.ByID(row), Door: api.Web, Credential: api.Cookie(d.cookie, true), Address: netip.MustParseAddr("192.0.2.7"),
 		Header: map[string][]string{"Accept-Language": {"de"}}, HasBody: true, Body: func() ([]byte, error) { return body, nil },
 	}, nil)
 }

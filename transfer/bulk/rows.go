@@ -34,7 +34,9 @@ type StartInput struct {
 }
 
 // Start begins an act on all records that a list has now. A job does it.
-func Start(ctx context.Context, c *op.Call, in StartInput) (Act, error) {
+var Start = op.New("bulk.start", op.Administer, start, op.By(op.Member), op.Gives, op.Audited("records.bulkStart"))
+
+func start(ctx context.Context, c *op.Call, in StartInput) (Act, error) {
 	f := familyOf(in.Family)
 	if f == nil {
 		var names []string
@@ -184,7 +186,9 @@ func (r *row) moved(err error) error {
 const mostRequests = 50
 
 // Resume takes up an act, or its undoing, that stopped.
-func Resume(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
+var Resume = op.New("bulk.resume", op.Administer, resume, op.By(op.Member), op.Gives, op.Audited("records.bulkResume"))
+
+func resume(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 	return advance(ctx, c, in, func(r *row) error {
 		switch {
 		case len(r.Requests) > mostRequests:
@@ -202,7 +206,9 @@ func Resume(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 
 // Undo begins to give the records back what they had before an act, as far as nobody
 // changed that since.
-func Undo(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
+var Undo = op.New("bulk.undo", op.Administer, undo, op.By(op.Member), op.Gives, op.Audited("records.bulkUndo"))
+
+func undo(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 	return advance(ctx, c, in, func(r *row) error {
 		if r.expires <= c.Now {
 			return unknown()
@@ -216,7 +222,9 @@ func Undo(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 }
 
 // Stop ends the work on an act. What is done stays; the act can be resumed or undone.
-func Stop(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
+var Stop = op.New("bulk.stop", op.Administer, stop, op.By(op.Member), op.Audited("records.bulkStop"))
+
+func stop(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 	r, err := find(ctx, c, in.ID)
 	if err != nil {
 		return Act{}, err
@@ -244,7 +252,9 @@ func Stop(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 const stopAct = `update bulk_acts set state = 'stopped', reason = $4 where organization = $1 and id = $2 and state = $3`
 
 // Get returns an act.
-func Get(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
+var Get = op.New("bulk.get", op.Read, get, op.By(op.Member))
+
+func get(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 	r, err := find(ctx, c, in.ID)
 	if err != nil {
 		return Act{}, err
@@ -262,7 +272,9 @@ type ListInput struct {
 
 // List returns the acts of the caller, and for admins all of the organization, the
 // newest first.
-func List(ctx context.Context, c *op.Call, in ListInput) (out access.List[Act], err error) {
+var List = op.New("bulk.list", op.Read, list, op.By(op.Member))
+
+func list(ctx context.Context, c *op.Call, in ListInput) (out access.List[Act], err error) {
 	limit, err := access.PageSize(in.Limit, 50)
 	if err != nil {
 		return out, err
@@ -314,7 +326,9 @@ const (
 )
 
 // GetReport returns the records that an act left as they were, and why.
-func GetReport(ctx context.Context, c *op.Call, in access.ByID) (out Report, err error) {
+var GetReport = op.New("bulk.report", op.Read, getReport, op.By(op.Member))
+
+func getReport(ctx context.Context, c *op.Call, in access.ByID) (out Report, err error) {
 	r, err := find(ctx, c, in.ID)
 	if err != nil {
 		return out, err

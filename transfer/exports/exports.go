@@ -18,6 +18,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/settings"
+	"kartei/record"
 	"kartei/record/contact"
 	"kartei/record/document"
 	"kartei/record/lookup"
@@ -80,7 +81,9 @@ func isOperator(c *op.Call) bool { return c.Actor.Credential().Kind == access.Op
 
 // BeginContact begins the export of everything about a contact: what the office has to
 // tell somebody who asks for it (GDPR, article 15).
-func BeginContact(ctx context.Context, c *op.Call, in Input) (Begun, error) {
+var BeginContact = op.New("exports.contact", op.Administer, beginContact, op.By(op.Member|op.Operator), op.Reads, op.Gives, op.Audited("records.exportContact"))
+
+func beginContact(ctx context.Context, c *op.Call, in Input) (Begun, error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
 		return Begun{}, err
@@ -123,14 +126,14 @@ func BeginContact(ctx context.Context, c *op.Call, in Input) (Begun, error) {
 func (x *export) size(ctx context.Context, c, of *op.Call) (int64, error) {
 	all := int64(1)
 	if x.may(c, task.Tasks.Family) {
-		n, err := task.Count(ctx, of, task.CountInput{Filters: task.Filters{ContactID: x.ID}})
+		n, err := task.Tasks.Count(ctx, of, record.CountInput{}, &task.Filters{ContactID: x.ID})
 		if err != nil {
 			return 0, err
 		}
 		all += n.Count
 	}
 	if x.may(c, document.Documents.Family) {
-		n, err := document.Count(ctx, of, document.CountInput{Filters: document.Filters{ContactID: x.ID}})
+		n, err := document.Documents.Count(ctx, of, record.CountInput{}, &document.Filters{ContactID: x.ID})
 		if err != nil {
 			return 0, err
 		}
@@ -146,7 +149,9 @@ var tooMany = fault.Text{
 
 // BeginPrincipal begins the export of what is kept about a person of the office, or
 // about a service account: for themselves, and for admins.
-func BeginPrincipal(ctx context.Context, c *op.Call, in Input) (Begun, error) {
+var BeginPrincipal = op.New("exports.person", op.Administer, beginPrincipal, op.By(op.Self|op.Operator), op.Reads, op.Fresh, op.Gives, op.Audited("records.exportPerson"))
+
+func beginPrincipal(ctx context.Context, c *op.Call, in Input) (Begun, error) {
 	p, err := settings.OwnPrincipal(ctx, c, in.ID)
 	if err != nil {
 		return Begun{}, err
@@ -163,7 +168,9 @@ func BeginPrincipal(ctx context.Context, c *op.Call, in Input) (Begun, error) {
 }
 
 // BeginOrganization begins the export of everything of an organization.
-func BeginOrganization(ctx context.Context, c *op.Call, in Input) (Begun, error) {
+var BeginOrganization = op.New("exports.organization", op.Administer, beginOrganization, op.By(op.Admin|op.Operator), op.Reads, op.Fresh, op.Gives, op.Audited("records.exportOrganization"))
+
+func beginOrganization(ctx context.Context, c *op.Call, in Input) (Begun, error) {
 	if in.ID == "" && !isOperator(c) {
 		in.ID = c.Actor.Organization().ID
 	}
@@ -189,7 +196,9 @@ type AuditInput struct {
 
 // BeginAudit decides whether the audit log may leave as a file, whatever its size. Its lines
 // are read page by page afterwards, like those on the screen.
-func BeginAudit(ctx context.Context, c *op.Call, in AuditInput) (op.Nothing, error) {
+var BeginAudit = op.New("exports.audit", op.Administer, beginAudit, op.By(op.Admin), op.Reads, op.Fresh, op.Gives, op.Audited("audit.export"))
+
+func beginAudit(ctx context.Context, c *op.Call, in AuditInput) (op.Nothing, error) {
 	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
 		return op.Nothing{}, err

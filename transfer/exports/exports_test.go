@@ -58,7 +58,7 @@ func (by taker) send(row string, in any) *api.Response {
 		by.Fatal(err)
 	}
 	return by.API.Do(by.Context(), &api.Request{
-		Operation: row, Door: by.door, Credential: by.as, Address: netip.MustParseAddr("192.0.2.7"),
+		Operation: api.ByID(row), Door: by.door, Credential: by.as, Address: netip.MustParseAddr("192.0.2.7"),
 		Header: map[string][]string{"Accept-Language": {"de"}}, HasBody: true, Body: func() ([]byte, error) { return body, nil },
 	}, nil)
 }
@@ -136,7 +136,7 @@ func members(t *testing.T, b []byte, name string) (list []string) {
 // newest returns the newest line of the audit log with a word.
 func newest(t *testing.T, o *apitest.Office, word string) audit.Line {
 	t.Helper()
-	page, err := operator.Do(t.Context(), o.Operator, settings.ListAudit, settings.AuditInput{Word: word, Limit: 1})
+	page, err := operator.Run(t.Context(), o.Operator, settings.ListAudit, settings.AuditInput{Word: word, Limit: 1})
 	if err != nil || len(page.Data) != 1 {
 		t.Fatalf("%s: %v %v", word, page.Data, err)
 	}

@@ -55,11 +55,13 @@ type Parts struct {
 func (p Parts) Records() int { return p.records }
 
 // GetParts returns what ReadParts has read.
-func GetParts(_ context.Context, _ *op.Call, _ PartsInput, p Parts) (Parts, error) { return p, nil }
+var GetParts = op.NewPrefetched("exports.parts", op.Read, readParts, getParts, op.By(op.Member|op.Operator))
+
+func getParts(_ context.Context, _ *op.Call, _ PartsInput, p Parts) (Parts, error) { return p, nil }
 
 // ReadParts reads the next parts, before the transaction of the row: bytes of files
 // come from a disk or a bucket.
-func ReadParts(ctx context.Context, c *op.Call, in PartsInput) (p Parts, err error) {
+func readParts(ctx context.Context, c *op.Call, in PartsInput) (p Parts, err error) {
 	p.Parts = []archive.Part{}
 	x := new(export)
 	if in.Cursor == "" || c.Services.Cursors.Open(scope(c), in.Cursor, c.Now, x) != nil {

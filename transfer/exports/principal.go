@@ -66,7 +66,7 @@ func (r *reading) readKeys(ctx context.Context) (list []settings.KeyInfo, err er
 		in.Principal = r.ID
 	}
 	for {
-		found, err := settings.ListKeys(ctx, &r.Call, in)
+		found, err := settings.ReadKeys(ctx, &r.Call, in)
 		if err != nil {
 			return nil, err
 		}

@@ -64,7 +64,7 @@ func operate(t *testing.T, o *apitest.Office, row string, in any) *api.Response 
 		t.Fatal(err)
 	}
 	return o.API.Do(t.Context(), &api.Request{
-		Operation: row, Door: api.Admin, Credential: api.Local(), Address: netip.MustParseAddr("192.0.2.7"),
+		Operation: api.ByID(row), Door: api.Admin, Credential: api.Local(), Address: netip.MustParseAddr("192.0.2.7"),
 		HasBody: true, Body: func() ([]byte, error) { return body, nil },
 	}, nil)
 }
@@ -153,7 +153,7 @@ func (s *story) linesSince(row string, before int) (lines string) {
 // linesOf returns the lines of the audit log about imports, the newest first.
 func linesOf(t *testing.T, o *apitest.Office) []audit.Line {
 	t.Helper()
-	page, err := operator.Do(t.Context(), o.Operator, settings.ListAudit, settings.AuditInput{Organization: o.SandboxID, Word: "records", Limit: 1000})
+	page, err := operator.Run(t.Context(), o.Operator, settings.ListAudit, settings.AuditInput{Organization: o.SandboxID, Word: "records", Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

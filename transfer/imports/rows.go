@@ -34,7 +34,9 @@ type CreateInput struct {
 }
 
 // Create begins an import, which then takes the pieces of its file.
-func Create(ctx context.Context, c *op.Call, in CreateInput) (Import, error) {
+var Create = op.New("imports.create", op.Administer, create, op.By(op.Member|op.Operator), op.Audited("records.importFile"))
+
+func create(ctx context.Context, c *op.Call, in CreateInput) (Import, error) {
 	in.FileName = record.Clean(in.FileName)
 	if err := in.check(); err != nil {
 		return Import{}, err
@@ -119,7 +121,9 @@ const (
 )
 
 // Append takes a piece of the file. It may be sent again.
-func Append(ctx context.Context, c *op.Call, in AppendInput) (Appended, error) {
+var Append = op.New("imports.append", op.Note, appendPart, op.By(op.Member|op.Operator))
+
+func appendPart(ctx context.Context, c *op.Call, in AppendInput) (Appended, error) {
 	r, err := find(ctx, c, in.Named)
 	if err != nil {
 		return Appended{}, err
@@ -159,7 +163,9 @@ type CompleteInput struct {
 }
 
 // Complete says that the file has arrived as a whole. A job reads it.
-func Complete(ctx context.Context, c *op.Call, in CompleteInput) (Import, error) {
+var Complete = op.New("imports.complete", op.Note, complete, op.By(op.Member|op.Operator))
+
+func complete(ctx context.Context, c *op.Call, in CompleteInput) (Import, error) {
 	return advance(ctx, c, in.Named, func(r *row, _ *access.Actor) error {
 		var n int64
 		if err := c.Tx.QueryRow(ctx, countPieces, r.organization, r.id).Scan(&n); err != nil {
@@ -213,7 +219,9 @@ type MapInput struct {
 }
 
 // Map says what the columns are, and begins the dry run.
-func Map(ctx context.Context, c *op.Call, in MapInput) (Import, error) {
+var Map = op.New("imports.map", op.Note, mapColumns, op.By(op.Member|op.Operator))
+
+func mapColumns(ctx context.Context, c *op.Call, in MapInput) (Import, error) {
 	return advance(ctx, c, in.Named, func(r *row, whose *access.Actor) error {
 		in.Tags = record.Unique(in.Tags)
 		if err := in.check(whose, r.Columns); err != nil {
@@ -288,7 +296,9 @@ func twice(before []string, name string, slot func(int) string, own string) bool
 }
 
 // Run begins an import after its dry run, or resumes one that stopped.
-func Run(ctx context.Context, c *op.Call, in Named) (Import, error) {
+var Run = op.New("imports.run", op.Administer, run, op.By(op.Member|op.Operator), op.Audited("records.import"))
+
+func run(ctx context.Context, c *op.Call, in Named) (Import, error) {
 	return advance(ctx, c, in, func(r *row, _ *access.Actor) error {
 		if r.progress.Undo {
 			return r.unfit()
@@ -309,7 +319,9 @@ func Run(ctx context.Context, c *op.Call, in Named) (Import, error) {
 }
 
 // Undo begins to undo an import.
-func Undo(ctx context.Context, c *op.Call, in Named) (Import, error) {
+var Undo = op.New("imports.undo", op.Administer, undo, op.By(op.Member|op.Operator), op.Audited("records.importUndo"))
+
+func undo(ctx context.Context, c *op.Call, in Named) (Import, error) {
 	return advance(ctx, c, in, func(r *row, _ *access.Actor) error {
 		if r.forgotten != 0 || r.expires <= c.Now {
 			return fault.Invalid(fault.Field{Name: "id", Code: fault.ForbiddenCombination, Text: &fault.Text{
@@ -324,7 +336,9 @@ func Undo(ctx context.Context, c *op.Call, in Named) (Import, error) {
 }
 
 // Discard gives up an import before it runs, or forgets what it kept to be undone.
-func Discard(ctx context.Context, c *op.Call, in Named) (op.Nothing, error) {
+var Discard = op.New("imports.discard", op.Note, discard, op.By(op.Member|op.Operator))
+
+func discard(ctx context.Context, c *op.Call, in Named) (op.Nothing, error) {
 	r, err := find(ctx, c, in)
 	if err != nil {
 		return op.Nothing{}, err
@@ -344,7 +358,9 @@ func Discard(ctx context.Context, c *op.Call, in Named) (op.Nothing, error) {
 }
 
 // Get returns an import.
-func Get(ctx context.Context, c *op.Call, in Named) (Import, error) {
+var Get = op.New("imports.get", op.Read, get, op.By(op.Member|op.Operator))
+
+func get(ctx context.Context, c *op.Call, in Named) (Import, error) {
 	r, err := find(ctx, c, in)
 	if err != nil {
 		return Import{}, err
@@ -364,7 +380,9 @@ type ListInput struct {
 
 // List returns the imports of the caller, and for admins all of the organization, the
 // newest first.
-func List(ctx context.Context, c *op.Call, in ListInput) (access.List[Import], error) {
+var List = op.New("imports.list", op.Read, list, op.By(op.Member|op.Operator))
+
+func list(ctx context.Context, c *op.Call, in ListInput) (access.List[Import], error) {
 	limit, err := access.PageSize(in.Limit, 50)
 	if err != nil {
 		return access.List[Import]{}, err
@@ -449,7 +467,9 @@ const (
 )
 
 // GetLines returns entries with what became of them, or would.
-func GetLines(ctx context.Context, c *op.Call, in LinesInput) (Lines, error) {
+var GetLines = op.New("imports.lines", op.Read, getLines, op.By(op.Member|op.Operator))
+
+func getLines(ctx context.Context, c *op.Call, in LinesInput) (Lines, error) {
 	r, err := find(ctx, c, in.Named)
 	if err != nil {
 		return Lines{}, err

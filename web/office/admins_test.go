@@ -38,7 +38,7 @@ func administered(t *testing.T, o *apitest.Office, admin *browser) map[string]st
 	if err != nil {
 		t.Fatal(err)
 	}
-	invitation, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "neu@kanzlei.example", Role: access.Viewer})
+	invitation, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "neu@kanzlei.example", Role: access.Viewer})
 	if err != nil {
 		t.Fatal(err)
 	}

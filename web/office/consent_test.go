@@ -353,7 +353,7 @@ func TestConsentOfTheOrganization(t *testing.T) {
 	if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: other, Applications: new(access.AllApplications)}); err != nil {
 		t.Fatal(err)
 	}
-	made, err := operator.Do(t.Context(), o.Operator, inviteTo, invitation(other, "ida@kanzlei.example"))
+	made, err := operator.Run(t.Context(), o.Operator, inviteTo, invitation(other, "ida@kanzlei.example"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func inTwo(t *testing.T, o *apitest.Office) (b *browser, first, second string) {
 	other, _ := o.Organization("Notariat Abendrot")
 	var who []string
 	for _, organization := range []string{o.ID, other} {
-		made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: "ida@kanzlei.example", Role: access.Admin})
+		made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: "ida@kanzlei.example", Role: access.Admin})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -109,7 +109,7 @@ func TestSwitchOrganization(t *testing.T) {
 			t.Error("with one organization there is nothing to switch to")
 		}
 		other, _ := o.Organization("Notariat Abendrot")
-		made, err := operator.Do(t.Context(), o.Operator, inviteTo, invitation(other, "ida@kanzlei.example"))
+		made, err := operator.Run(t.Context(), o.Operator, inviteTo, invitation(other, "ida@kanzlei.example"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package office
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"kartei/api"
 )
@@ -63,7 +62,7 @@ func hasPage(path string) bool { return pageAt(path) != nil }
 
 // asksFresh reports whether a row of the page asks for a recent sign-in.
 func (p *Page) asksFresh() bool {
-	return slices.ContainsFunc(api.Console, func(r api.ConsoleRow) bool { return r.Fresh && slices.Contains(strings.Fields(p.Rows), r.ID) })
+	return slices.ContainsFunc(strings.Fields(p.Rows), func(row string) bool { return api.ByID(row).Fresh })
 }
 
 // Open reports whether everyone reaches the page, without a session.
@@ -87,29 +86,19 @@ func (p *Page) first() string {
 
 // Scope returns the right that the first row of the page needs, empty for a row of the
 // second table.
-func (p *Page) Scope() string { return rowScopes()[p.first()] }
-
-// The menus of each page ask for the rights of some thirty others.
-var (
-	rowScopes = sync.OnceValue(func() map[string]string {
-		scopes := map[string]string{}
-		for i := range api.Operations {
-			scopes[api.Operations[i].ID] = api.Operations[i].Scope
-		}
-		return scopes
-	})
-	adminRows = sync.OnceValue(func() map[string]bool {
-		rows := map[string]bool{}
-		for i := range api.Console {
-			rows[api.Console[i].ID] = api.Console[i].Who.AdminsOnly()
-		}
-		return rows
-	})
-)
+func (p *Page) Scope() string {
+	if o := api.ByID(p.first()); o != nil {
+		return o.Scope
+	}
+	return ""
+}
 
 // AdminsOnly reports whether the first row of the page is one of the second table for
 // admins.
-func (p *Page) AdminsOnly() bool { return adminRows()[p.first()] }
+func (p *Page) AdminsOnly() bool {
+	o := api.ByID(p.first())
+	return o != nil && o.Who.AdminsOnly()
+}
 
 // takesFiles reports whether a form of the page may have a file.
 func (p *Page) takesFiles() bool {

@@ -243,7 +243,7 @@ func TestInvitationsOnPages(t *testing.T) {
 		b := open(t, o, access.Admin)
 		form := b.get(peoplePath+"/invite").want(200, "Nur sie sieht ihn").without("keine E-Mails")
 		form.send(peoplePath+"/invite", "email", "keine", "right.contacts", "read").want(422, `value="keine"`, `value="read" selected`)
-		if _, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "neu@kanzlei.example", Role: access.Viewer}); err != nil {
+		if _, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "neu@kanzlei.example", Role: access.Viewer}); err != nil {
 			t.Fatal(err)
 		}
 		list := b.get(peoplePath).want(200, "neu@kanzlei.example", "Noch einmal senden", "Zurückziehen")

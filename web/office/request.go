@@ -343,7 +343,7 @@ func (v *request) do(row string, args arguments) answer {
 	if args.once != "" {
 		by.Header["Idempotency-Key"] = []string{args.once}
 	}
-	r, err := api.Send(v.Context(), v.office.API, by, row, api.Arguments{ID: args.id, Query: args.query, Body: args.body})
+	r, err := api.Send(v.Context(), v.office.API, by, api.ByID(row), api.Arguments{ID: args.id, Query: args.query, Body: args.body})
 	if err != nil {
 		return answer{&api.Response{Status: 500, Fault: fault.From(err)}}
 	}

@@ -253,7 +253,7 @@ func importFile(b *browser, o *apitest.Office, content, format string) {
 			b.t.Fatal(err)
 		}
 		got := o.API.Do(b.t.Context(), &api.Request{
-			Operation: row, Door: api.Web, Credential: api.Cookie(b.cookie, true), Address: netip.MustParseAddr("192.0.2.7"), Header: map[string][]string{},
+			Operation: api.ByID(row), Door: api.Web, Credential: api.Cookie(b.cookie, true), Address: netip.MustParseAddr("192.0.2.7"), Header: map[string][]string{},
 			HasBody: true, Body: func() ([]byte, error) { return body, nil },
 		}, nil)
 		if got.Fault != nil {

@@ -197,7 +197,7 @@ func TestOpenedLately(t *testing.T) {
 func (b *browser) switchRecent(o *apitest.Office, on bool) {
 	b.t.Helper()
 	by := api.Caller{Door: api.Web, Credential: api.Cookie(b.cookie, false), Address: netip.MustParseAddr("192.0.2.1")}
-	if got, err := api.Send(o.Context(), o.API, by, "profile.set", api.Arguments{Body: map[string]bool{"recent": on}}); err != nil || got.Status != 200 {
+	if got, err := api.Send(o.Context(), o.API, by, api.ByID("profile.set"), api.Arguments{Body: map[string]bool{"recent": on}}); err != nil || got.Status != 200 {
 		b.t.Fatalf("%v %+v", err, got)
 	}
 }

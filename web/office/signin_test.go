@@ -23,7 +23,7 @@ const password = "vier Wörter aus dem Sack"
 // invited is a person who accepted an invitation on its page, and who is signed in.
 func invited(t *testing.T, o *apitest.Office, email string) *browser {
 	t.Helper()
-	made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: email})
+	made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: email})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestLanguageOfInvitation(t *testing.T) {
 			{"de", "en", ">Kontakte<"},
 			{"en", "de", ">Contacts<"},
 		} {
-			made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{
+			made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{
 				Organization: o.ID, Email: fmt.Sprintf("ida%d@kanzlei.example", i), Language: c.named,
 			})
 			if err != nil {
@@ -104,7 +104,7 @@ func invitation(organization, email string) settings.NewInvitation {
 func do[T any](t *testing.T, o *apitest.Office, token, row string, in any) T {
 	t.Helper()
 	by := api.Caller{Door: api.Web, Credential: api.Cookie(token, false), Address: netip.MustParseAddr("192.0.2.7")}
-	out, err := api.Call[T](t.Context(), o.API, by, row, api.Arguments{Body: in})
+	out, err := apitest.Ask[T](t.Context(), o.API, by, row, api.Arguments{Body: in})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -135,7 +135,7 @@ func TestPasswordsOffOnPages(t *testing.T) {
 		b.returns(f, linking, linking.cookie).want(303)
 		b.get(path).send(path, "passwords", "off").want(303)
 		b.get(path).want(200, `value="off" checked`)
-		made, err := operator.Do(t.Context(), o.Operator, inviteTo, invitation(o.ID, "jan@kanzlei.example"))
+		made, err := operator.Run(t.Context(), o.Operator, inviteTo, invitation(o.ID, "jan@kanzlei.example"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func TestInvitationAfterRefusal(t *testing.T) {
 		o := apitest.New(t, d)
 		f := ssotest.Forge(t)
 		o.SignInBy(f.Client(t, o.Clock))
-		made, err := operator.Do(t.Context(), o.Operator, inviteTo, invitation(o.ID, "jan@kanzlei.example"))
+		made, err := operator.Run(t.Context(), o.Operator, inviteTo, invitation(o.ID, "jan@kanzlei.example"))
 		if err != nil {
 			t.Fatal(err)
 		}

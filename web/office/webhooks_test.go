@@ -157,7 +157,7 @@ func TestDisabledWebhook(t *testing.T) {
 func TestOtherPeoplesWebhooks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
-		service, err := operator.Do(t.Context(), o.Operator, settings.CreateServiceAccount, settings.NewPrincipal{Organization: o.ID, Name: "Abgleich"})
+		service, err := operator.Run(t.Context(), o.Operator, settings.CreateServiceAccount, settings.NewPrincipal{Organization: o.ID, Name: "Abgleich"})
 		if err != nil {
 			t.Fatal(err)
 		}
