@@ -64,7 +64,7 @@ var Table = []Operation{
 	at("GET", "/documents/{id}/content", stable, document.Content),
 	at("POST", "/uploads", preview, upload.Create),
 
-	at("POST", "/batch", preview, batches).doOutsideTx(outside(runBatch)),
+	at("POST", "/batch", preview, RunBatch).doOutsideTx(outside(runBatch)),
 	at("GET", "/operations/{id}", stable, operation.Get),
 
 	at("GET", "/webhook_endpoints", stable, webhook.List),
@@ -133,7 +133,8 @@ var (
 	me        = op.New("me.get", op.Read, meGet, op.Of("meta"), op.Costs(1), op.InBatch)
 	rateLimit = op.New("rateLimit.get", op.Read, rateLimitGet, op.Of("meta"), op.Costs(1), op.InBatch)
 	openAPI   = op.New("openapi.get", op.Read, openapiGet, op.Of("meta"), op.Costs(1), op.Fails(fault.NotFound))
-	batches   = op.Declare[batch.Input, batch.Results]("batch.run", op.Bundle, op.Fails(fault.BatchTooLarge, fault.BatchFamilyNotAllowed))
+	// RunBatch runs several calls in one.
+	RunBatch = op.Declare[batch.Input, batch.Results]("batch.run", op.Bundle, op.Fails(fault.BatchTooLarge, fault.BatchFamilyNotAllowed))
 	// ListTools stands for every question of an assistant that calls no tool: so the same
 	// stages decide who may ask, and the request log has it.
 	ListTools = op.New("tools.list", op.Read, toolsList, op.By(op.Program), op.Costs(1))

@@ -230,7 +230,7 @@ func namedInTheirLines(pages []measuredPage) error {
 			return fmt.Errorf("there is no page %s", p.line)
 		}
 		for _, c := range p.calls {
-			if rows := strings.Fields(web.Pages[i].Rows); c.row != whoAmI.row && !slices.Contains(rows, c.row) {
+			if c.row != whoAmI.row && !web.Pages[i].Uses.Has(api.ByID(c.row)) {
 				return fmt.Errorf("the line of %s does not name %s", p.line, c.row)
 			}
 		}

@@ -3,6 +3,7 @@ package op
 import (
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 
 	"kartei/access"
@@ -20,6 +21,23 @@ type Any interface{ About() *Row }
 
 // List is a list of operations, for example those of a page.
 type List []Any
+
+// And returns the list with more operations.
+func (l List) And(more List) List { return slices.Concat(l, more) }
+
+// Has reports whether an operation is in the list.
+func (l List) Has(o Any) bool {
+	return slices.ContainsFunc(l, func(one Any) bool { return one.About() == o.About() })
+}
+
+// IDs returns the ids of the operations.
+func (l List) IDs() []string {
+	ids := make([]string, len(l))
+	for i, o := range l {
+		ids[i] = o.About().ID
+	}
+	return ids
+}
 
 // Row is what the table says of an operation. Its route belongs to the contract, and its
 // descriptions are in package words, under its ID.

@@ -217,7 +217,8 @@ func (v *visitor) known(p office.Page) string {
 		return "/operations/" + v.operation()
 	}
 	address := p.Path
-	if family, _, _ := strings.Cut(p.Rows, "."); slices.Contains(families, family) {
+	if p.Uses != nil && slices.Contains(families, p.Uses[0].About().Family) {
+		family := p.Uses[0].About().Family
 		address = strings.Replace(address, "{id}", v.First(family), 1)
 	}
 	if strings.Contains(address, "{") {

@@ -3,8 +3,10 @@ package office
 import (
 	"strings"
 
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/people/account"
 )
 
 // actingPath is the page with all that acts for the account of the person.
@@ -102,7 +104,7 @@ func actingTitle(v *request) string { return v.words.Say("Zugänge", "Access") }
 
 // showActing serves the page.
 func showActing(v *request) view {
-	p, err := ask[actingPage](v, "access.list", arguments{})
+	p, err := fetch[actingPage](v, account.ListActing, arguments{})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -112,14 +114,14 @@ func showActing(v *request) view {
 // endActing ends one access. Passkeys and links with single sign-on are ways to sign in, whose
 // rows ask for a recent sign-in.
 func endActing(v *request) view {
-	name, row := v.PathValue("id"), "access.end"
+	name, row := v.PathValue("id"), op.Any(account.EndActing)
 	switch {
 	case strings.HasPrefix(name, id.Passkey):
-		row = "factors.passkeyRemove"
+		row = account.RemovePasskey
 	case strings.HasPrefix(name, id.Identity):
-		row = "factors.ssoUnlink"
+		row = account.UnlinkSSO
 	}
-	if a := v.do(row, arguments{once: v.form.token, body: map[string]any{"id": name}}); a.Fault != nil {
+	if a := v.send(row, arguments{once: v.form.token, body: map[string]any{"id": name}}); a.Fault != nil {
 		return v.failed(a.Fault)
 	}
 	return v.saved(actingPath, "ended")
@@ -127,7 +129,7 @@ func endActing(v *request) view {
 
 // endAllActing ends all access beside the present session.
 func endAllActing(v *request) view {
-	a := v.do("access.end", arguments{once: v.form.token, body: map[string]any{"all": true}})
+	a := v.send(account.EndActing, arguments{once: v.form.token, body: map[string]any{"all": true}})
 	if a.Fault != nil {
 		return v.failed(a.Fault)
 	}

@@ -5,7 +5,10 @@ import (
 	"net/url"
 	"slices"
 
+	"kartei/api/op"
+	"kartei/integration/oauth"
 	"kartei/kit/clock"
+	"kartei/people/settings"
 	"kartei/web/ui"
 )
 
@@ -94,7 +97,7 @@ func originText(v *request, kind, clientID string) string {
 // showApplications serves the list.
 func showApplications(v *request) view {
 	p := applicationsPage{names: map[string]string{}}
-	grants, err := ask[listOf[grantInfo]](v, "grants.list", arguments{body: map[string]any{}})
+	grants, err := fetch[listOf[grantInfo]](v, oauth.ListGrants, arguments{body: map[string]any{}})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -110,7 +113,7 @@ func showApplications(v *request) view {
 		owners = append(owners, g.PrincipalID)
 	}
 	if v.session.Administers {
-		clients, err := ask[listOf[clientInfo]](v, "clients.list", arguments{body: map[string]any{}})
+		clients, err := fetch[listOf[clientInfo]](v, oauth.ListClients, arguments{body: map[string]any{}})
 		if err != nil {
 			return v.failed(err)
 		}
@@ -127,7 +130,7 @@ func showApplications(v *request) view {
 
 // readApprovals reads what waits and what is approved, and returns whom it names.
 func (p *applicationsPage) readApprovals(v *request) (named []string, err error) {
-	approvals, err := ask[listOf[approvalInfo]](v, "clients.approvals", arguments{body: map[string]any{}})
+	approvals, err := fetch[listOf[approvalInfo]](v, oauth.ListApprovals, arguments{body: map[string]any{}})
 	for _, a := range approvals.Data {
 		if a.ApprovedAt == 0 {
 			p.waiting = append(p.waiting, a)
@@ -180,7 +183,7 @@ const approvalsPath = applicationsPath + "/approvals"
 
 // showApproval serves the page on which an admin approves an application.
 func showApproval(v *request) view {
-	approvals, err := ask[listOf[approvalInfo]](v, "clients.approvals", arguments{body: map[string]any{}})
+	approvals, err := fetch[listOf[approvalInfo]](v, oauth.ListApprovals, arguments{body: map[string]any{}})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -200,17 +203,17 @@ func showApproval(v *request) view {
 
 // approve lets people connect an application.
 func approve(v *request) view {
-	return v.actedOnApplication("clients.approve", map[string]any{"id": v.PathValue("id")}, "approved")
+	return v.actedOnApplication(oauth.Approve, map[string]any{"id": v.PathValue("id")}, "approved")
 }
 
 // disapprove takes an approval back, or declines a request.
 func disapprove(v *request) view {
-	return v.actedOnApplication("clients.disapprove", map[string]any{"id": v.PathValue("id")}, first(map[string]string{"waits": "declined"}[v.form.Get("was")], "disapproved"))
+	return v.actedOnApplication(oauth.Disapprove, map[string]any{"id": v.PathValue("id")}, first(map[string]string{"waits": "declined"}[v.form.Get("was")], "disapproved"))
 }
 
 // renewGrant lets an application act for 90 days more.
 func renewGrant(v *request) view {
-	return v.actedOnApplication("grants.renew", map[string]any{"id": v.PathValue("id")}, "grantRenewed")
+	return v.actedOnApplication(oauth.RenewGrant, map[string]any{"id": v.PathValue("id")}, "grantRenewed")
 }
 
 func applicationsTitle(v *request) string { return v.words.Say("Anwendungen", "Applications") }
@@ -227,7 +230,7 @@ func (p *applicationsPage) add(g grantInfo) {
 
 // endGrant disconnects an application.
 func endGrant(v *request) view {
-	return v.actedOnApplication("grants.end", map[string]any{"id": v.PathValue("id")}, "grantEnded")
+	return v.actedOnApplication(oauth.EndGrant, map[string]any{"id": v.PathValue("id")}, "grantEnded")
 }
 
 // switchClient switches the application of a service account off or on.
@@ -237,12 +240,12 @@ func switchClient(disabled bool) func(*request) view {
 		if disabled {
 			done = "clientOff"
 		}
-		return v.actedOnApplication("clients.set", map[string]any{"id": v.PathValue("id"), "disabled": disabled}, done)
+		return v.actedOnApplication(oauth.SetClient, map[string]any{"id": v.PathValue("id"), "disabled": disabled}, done)
 	}
 }
 
-func (v *request) actedOnApplication(row string, body map[string]any, done string) view {
-	if a := v.do(row, arguments{once: v.form.token, body: body}); a.Fault != nil {
+func (v *request) actedOnApplication(row op.Any, body map[string]any, done string) view {
+	if a := v.send(row, arguments{once: v.form.token, body: body}); a.Fault != nil {
 		return v.failed(a.Fault)
 	}
 	return v.saved(applicationsPath, done)
@@ -262,11 +265,11 @@ func showNewClient(v *request) view {
 }
 
 func (v *request) clientForm(f clientForm, status int) view {
-	found, err := ask[listOf[struct {
+	found, err := fetch[listOf[struct {
 		ID       string `json:"id"`
 		Name     string `json:"name"`
 		Disabled bool   `json:"disabled"`
-	}]](v, "serviceAccounts.list", arguments{body: map[string]any{}})
+	}]](v, settings.ListServiceAccounts, arguments{body: map[string]any{}})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -281,7 +284,7 @@ func (v *request) clientForm(f clientForm, status int) view {
 // createClient creates an application, and shows its secret once.
 func createClient(v *request) view {
 	f := clientForm{typed: values{"name": v.form.text("name"), "principalId": v.form.text("principalId"), "environment": v.form.text("environment")}, scopes: v.form.Values["scopes"]}
-	a := v.do("clients.create", arguments{once: v.form.token, body: map[string]any{
+	a := v.send(oauth.CreateClient, arguments{once: v.form.token, body: map[string]any{
 		"name": f.typed["name"], "principalId": f.typed["principalId"], "environment": f.typed["environment"], "scopes": append([]string{}, f.scopes...),
 	}})
 	if a.Fault != nil {
@@ -295,14 +298,14 @@ func createClient(v *request) view {
 
 // rotateClient gives an application a new secret, and shows it once.
 func rotateClient(v *request) view {
-	a := v.do("clients.rotate", arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id")}})
+	a := v.send(oauth.RotateClient, arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id")}})
 	if a.Fault != nil {
 		return v.failed(a.Fault)
 	}
 	return v.clientSecret(a)
 }
 
-func (v *request) clientSecret(a answer) view {
+func (v *request) clientSecret(a reply) view {
 	var made struct{ ID, Secret string }
 	if err := decode(a.Body, &made); err != nil {
 		return v.failed(err)

@@ -16,6 +16,8 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	spreadsheet "kartei/kit/sheet"
+	"kartei/people/settings"
+	"kartei/transfer/exports"
 	"kartei/web/ui"
 )
 
@@ -119,10 +121,10 @@ func showAudit(v *request) view {
 		in["before"] = before
 		p.pages.Newer = ui.Own(p.at(""))
 	}
-	found, err := ask[struct {
+	found, err := fetch[struct {
 		Data    []auditLine `json:"data"`
 		HasMore bool        `json:"hasMore"`
-	}](v, "audit.list", arguments{body: in})
+	}](v, settings.ListAudit, arguments{body: in})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -469,17 +471,17 @@ func (p *auditPage) value(v *request, member string, value any) string {
 // read. The call that notes it has no idempotency key: the page stays, and its form may be
 // sent again.
 func exportAudit(v *request) view {
-	if a := v.do("exports.audit", arguments{body: map[string]any{}}); a.Fault != nil {
+	if a := v.send(exports.BeginAudit, arguments{body: map[string]any{}}); a.Fault != nil {
 		return v.failed(a.Fault)
 	}
 	p := auditPage{names: map[string]string{}}
 	in := p.readAuditFilter(v)
 	in["limit"] = auditAsked
 	read := func() (lines []auditLine, more bool, err error) {
-		found, err := ask[struct {
+		found, err := fetch[struct {
 			Data    []auditLine `json:"data"`
 			HasMore bool        `json:"hasMore"`
-		}](v, "audit.list", arguments{body: in})
+		}](v, settings.ListAudit, arguments{body: in})
 		if err == nil {
 			err = v.nameAudited(found.Data, p.names)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kartei/kit/fault"
+	"kartei/people/settings"
 	"kartei/web/ui"
 )
 
@@ -60,7 +61,7 @@ func (v *request) bell(after string, limit int) (bellPage, error) {
 	if after != "" {
 		in["after"] = after
 	}
-	p, err := ask[bellPage](v, "bell.list", arguments{body: in})
+	p, err := fetch[bellPage](v, settings.ListBell, arguments{body: in})
 	p.after = after
 	if err != nil || !v.session.may(tasks.read) {
 		return p, err
@@ -103,7 +104,7 @@ func readBell(v *request) view {
 	if id := v.form.Get("entry"); id != "" {
 		in["id"] = id
 	}
-	if a := v.do("bell.read", arguments{body: in, once: v.form.token}); a.Fault != nil && !a.is(fault.NotFound) {
+	if a := v.send(settings.ReadBell, arguments{body: in, once: v.form.token}); a.Fault != nil && !a.is(fault.NotFound) {
 		return v.failed(a.Fault)
 	}
 	return v.done(v.back("/bell"), nil)

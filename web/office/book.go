@@ -181,7 +181,7 @@ func (v *request) referrers(f *family, id string) ([]string, error) {
 			if !v.session.may(to.read) {
 				return nil
 			}
-			n, err := ask[counted](v, to.name+".count", arguments{query: url.Values{f.object + "Id": {id}}})
+			n, err := fetch[counted](v, to.acts.count, arguments{query: url.Values{f.object + "Id": {id}}})
 			if n.Count > 0 {
 				list[i] = v.words.Plural(n.Count, one, many, oneEN, manyEN)
 			}

@@ -6,6 +6,8 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/kit/fault"
+	"kartei/record/document"
+	"kartei/record/lookup"
 	"kartei/web/ui"
 )
 
@@ -31,9 +33,9 @@ func showBook(f *family) func(*request) view {
 		if f.inBook() {
 			return v.ok(f.many.In(v.words.Language), f.name, bookListView(v, list))
 		}
-		files, err := ask[struct {
-			Data []operation `json:"data"`
-		}](v, "documents.underway", arguments{})
+		files, err := fetch[struct {
+			Data []begunOperation `json:"data"`
+		}](v, document.ListUnderway, arguments{})
 		if err != nil {
 			return v.failed(err)
 		}
@@ -165,9 +167,9 @@ func (l recordList) bookColumns(v *request, wide bool) []ui.Column {
 // showTags answers a field for a tag with those in use.
 func showTags(v *request) view {
 	q := v.URL.Query()
-	used, err := ask[struct {
+	used, err := fetch[struct {
 		Data []string `json:"data"`
-	}](v, "lookup.tags", arguments{body: map[string]any{"family": q.Get("family"), "q": q.Get("q")}})
+	}](v, lookup.Tags, arguments{body: map[string]any{"family": q.Get("family"), "q": q.Get("q")}})
 	if err != nil {
 		return v.failed(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"kartei/api"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -52,9 +53,9 @@ type notChanged struct {
 	gone          bool
 }
 
-// bulk acts on the chosen records of a list: each on its own, with the revision that
+// beginBulk acts on the chosen records of a list: each on its own, with the revision that
 // the person saw.
-func bulk(f *family) func(*request) view {
+func beginBulk(f *family) func(*request) view {
 	return func(v *request) view {
 		b := bulkDone{family: f, act: v.PathValue("act"), former: map[string]string{}}
 		b.back = f.listingOf(v.URL.Query()).at("/" + f.name)
@@ -173,9 +174,9 @@ type batchResult struct {
 func (v *request) batch(calls []batchCall) ([]batchResult, error) {
 	var all []batchResult
 	for part := range slices.Chunk(calls, batchSize) {
-		out, err := ask[struct {
+		out, err := fetch[struct {
 			Results []batchResult `json:"results"`
-		}](v, "batch.run", arguments{body: map[string]any{"calls": part}})
+		}](v, api.RunBatch, arguments{body: map[string]any{"calls": part}})
 		if err != nil {
 			return all, err
 		}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/kit/phone"
+	"kartei/record/lookup"
 )
 
 // callPage is the page of a call.
@@ -58,7 +59,7 @@ func (v *request) inBook(q string) (list []hit, err error) {
 	if utf8.RuneCountInString(q) > maxSought {
 		return nil, nil
 	}
-	f, err := ask[found](v, "lookup.find", arguments{body: map[string]any{"q": q, "limit": mostCallers}})
+	f, err := fetch[found](v, lookup.Find, arguments{body: map[string]any{"q": q, "limit": mostCallers}})
 	for _, g := range f.Groups {
 		if family := familyOf(g.Family); family == &contacts || family == &companies {
 			list = append(list, g.Hits...)

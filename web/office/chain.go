@@ -9,8 +9,10 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/api"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/record/lookup"
 	"kartei/web/ui"
 )
 
@@ -65,7 +67,7 @@ func (v *request) chain(c *loggedCall) ([]caused, error) {
 		return nil, nil
 	}
 	sandbox := v.inSandbox(c)
-	found, err := ask[listOf[caused]](v, "requests.caused", arguments{body: map[string]any{"requestId": c.RequestID}, sandbox: sandbox})
+	found, err := fetch[listOf[caused]](v, lookup.ListCaused, arguments{body: map[string]any{"requestId": c.RequestID}, sandbox: sandbox})
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +85,7 @@ func (v *request) chain(c *loggedCall) ([]caused, error) {
 		if i >= followed {
 			continue
 		}
-		went, err := ask[listOf[delivered]](v, "events.deliveries", arguments{body: map[string]any{"id": e.ID}, sandbox: sandbox})
+		went, err := fetch[listOf[delivered]](v, webhook.DeliveriesOf, arguments{body: map[string]any{"id": e.ID}, sandbox: sandbox})
 		if err != nil {
 			return nil, err
 		}
@@ -157,7 +159,7 @@ func (d *delivered) said(v *request) (kind ui.Kind, text string) {
 // resend sends an event of a call to an endpoint once more.
 func resend(v *request) view {
 	back := requestsPath + "/" + v.PathValue("id")
-	if _, err := ask[struct{}](v, "webhooks.resend", arguments{once: v.form.token, sandbox: v.form.Get("sandbox") != "", body: map[string]any{
+	if _, err := fetch[struct{}](v, webhook.Resend, arguments{once: v.form.token, sandbox: v.form.Get("sandbox") != "", body: map[string]any{
 		"id": v.form.Get("endpoint"), "eventId": v.form.Get("event"),
 	}}); err != nil {
 		return v.failed(err)

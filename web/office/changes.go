@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/transfer/bulk"
 	"kartei/web/ui"
 )
 
@@ -164,7 +166,7 @@ func (v *request) changeOnAll(b *bulkDone) view {
 		}
 		in["filters"] = filters
 	}
-	begun, err := ask[wholeChange](v, "bulk.start", arguments{once: v.form.token, body: in})
+	begun, err := fetch[wholeChange](v, bulk.Start, arguments{once: v.form.token, body: in})
 	switch {
 	case fault.Is(err, fault.ValidationFailed):
 		return v.notDone(*b, asFault(err).Fields[0].Message(v.words.Language))
@@ -189,7 +191,7 @@ const changesShown = 20
 func showChanges(v *request) view {
 	p := changesPage{names: map[string]string{}}
 	after := v.URL.Query().Get("after")
-	found, err := ask[listOf[wholeChange]](v, "bulk.list", arguments{body: map[string]any{"after": after, "limit": changesShown}})
+	found, err := fetch[listOf[wholeChange]](v, bulk.List, arguments{body: map[string]any{"after": after, "limit": changesShown}})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -243,7 +245,7 @@ func showChange(v *request) view {
 	id := v.PathValue("id")
 	p := changePage{names: map[string]string{}}
 	var err error
-	if p.wholeChange, err = ask[wholeChange](v, "bulk.get", arguments{body: map[string]any{"id": id}}); err != nil {
+	if p.wholeChange, err = fetch[wholeChange](v, bulk.Get, arguments{body: map[string]any{"id": id}}); err != nil {
 		return v.failed(err)
 	}
 	if p.works() {
@@ -260,7 +262,7 @@ func showChange(v *request) view {
 // read reads which records stayed as they were.
 func (p *changePage) read(v *request) error {
 	var err error
-	if p.report, err = ask[changeReport](v, "bulk.report", arguments{body: map[string]any{"id": p.ID}}); err != nil {
+	if p.report, err = fetch[changeReport](v, bulk.GetReport, arguments{body: map[string]any{"id": p.ID}}); err != nil {
 		return err
 	}
 	var ids []string
@@ -272,10 +274,10 @@ func (p *changePage) read(v *request) error {
 
 // actOnChange calls a row about a change, and goes back to its page, which says how far
 // it is.
-func actOnChange(row string) func(*request) view {
+func actOnChange(row op.Any) func(*request) view {
 	return func(v *request) view {
 		id := v.PathValue("id")
-		a := v.do(row, arguments{once: v.form.token, body: map[string]any{"id": id}})
+		a := v.send(row, arguments{once: v.form.token, body: map[string]any{"id": id}})
 		if a.Fault != nil && !a.is(fault.ValidationFailed) {
 			return v.failed(a.Fault)
 		}

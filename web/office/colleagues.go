@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"kartei/kit/id"
+	"kartei/people/settings"
 )
 
 // colleague is an active person or service account as names.find returns it.
@@ -34,10 +35,10 @@ func showPeople(v *request) view {
 		return showPrincipals(&persons)(v)
 	}
 	p := colleaguesPage{q: v.URL.Query().Get("q")}
-	found, err := ask[struct {
+	found, err := fetch[struct {
 		Data []colleague `json:"data"`
 		More bool        `json:"more"`
-	}](v, "names.find", arguments{body: map[string]any{"q": p.q, "limit": colleaguesShown}})
+	}](v, settings.FindNames, arguments{body: map[string]any{"q": p.q, "limit": colleaguesShown}})
 	if err != nil {
 		return v.failed(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"kartei/kit/clock"
+	"kartei/people/account"
 	"kartei/web/ui"
 )
 
@@ -99,7 +100,7 @@ func showConfirm(v *request) view {
 }
 
 func (v *request) confirmForm(f confirmForm, status int) view {
-	factors, err := ask[factorsInfo](v, "factors.get", arguments{})
+	factors, err := fetch[factorsInfo](v, account.GetFactors, arguments{})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -119,7 +120,7 @@ func confirm(v *request) view {
 		body["password"] = v.form.Get("password")
 		v.form.codes(body)
 	}
-	a := v.do("session.refresh", arguments{body: body})
+	a := v.send(account.Refresh, arguments{body: body})
 	if a.Fault != nil {
 		return v.notConfirmed(f, a)
 	}
@@ -141,7 +142,7 @@ func confirm(v *request) view {
 }
 
 // notConfirmed says why the factors were refused.
-func (v *request) notConfirmed(f confirmForm, a answer) view {
+func (v *request) notConfirmed(f confirmForm, a reply) view {
 	f.wrong = fieldTexts(a.Fault, v.words.Language)
 	if len(f.wrong) == 0 {
 		f.Problem, f.Wait = v.reason(a.Fault), a.Fault.Wait()
@@ -196,11 +197,11 @@ func showPasskeyOptions(v *request) view {
 	if token := v.form.Get("token"); token != "" {
 		body["invitation"] = tokenOf(token)
 	}
-	return v.data(v.do("signin.passkeyOptions", arguments{body: body}))
+	return v.data(v.send(account.AskPasskey, arguments{body: body}))
 }
 
 // data answers a script with the answer of a row, or with its problem.
-func (v *request) data(a answer) view {
+func (v *request) data(a reply) view {
 	if a.Fault != nil {
 		v.retryAfter(a.Fault.Wait())
 		return view{status: a.Status, data: map[string]any{"problem": v.reason(a.Fault)}}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"kartei/integration/oauth"
 	"kartei/kit/fault"
 	"kartei/web/ui"
 )
@@ -60,7 +61,7 @@ func showConsent(v *request) view {
 
 // consent asks a person. answered is what they chose before, and wrong what that lacked.
 func (v *request) consent(q url.Values, answered *form, wrong string) view {
-	a, err := ask[asked](v, "oauth.ask", arguments{body: askedBy(q)})
+	a, err := fetch[asked](v, oauth.Ask, arguments{body: askedBy(q)})
 	a.query, a.answered, a.wrong = q.Encode(), answered, wrong
 	switch {
 	case fault.Is(err, fault.NotFound), fault.Is(err, fault.InvalidRequest):
@@ -135,7 +136,7 @@ func answerConsent(v *request) view {
 	if v.form.Get("decision") == review {
 		return v.consent(query, v.form, "")
 	}
-	a := v.do("oauth.answer", arguments{body: map[string]any{
+	a := v.send(oauth.Answer, arguments{body: map[string]any{
 		"ticket": v.form.Get("ticket"), "allow": v.form.Get("decision") == "allow", "scopes": v.form.Values["scopes"], "sandbox": v.form.Get("environment") == "test",
 	}})
 	switch {

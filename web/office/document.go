@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kartei/kit/fault"
+	"kartei/record/document"
 	"kartei/web/ui"
 )
 
@@ -150,7 +151,7 @@ func asFaultOf(err error) *fault.Fault {
 
 // read asks for a part of the text, which is the first one with a hit for part 0.
 func (d *viewer) read(v *request, part int) (*documentText, error) {
-	t, err := ask[documentText](v, "documents.text", arguments{body: map[string]any{"id": d.id, "part": max(part, 0), "q": d.words}})
+	t, err := fetch[documentText](v, document.GetText, arguments{body: map[string]any{"id": d.id, "part": max(part, 0), "q": d.words}})
 	if fault.Is(err, fault.ValidationFailed) && part > 0 { // an address beyond the end
 		return d.read(v, 0)
 	}
@@ -159,7 +160,7 @@ func (d *viewer) read(v *request, part int) (*documentText, error) {
 
 // draw asks for a page.
 func (d *viewer) draw(v *request, number int, image bool) (*drawnPage, error) {
-	p, err := ask[drawnPage](v, "documents.page", arguments{body: map[string]any{
+	p, err := fetch[drawnPage](v, document.GetPage, arguments{body: map[string]any{
 		"id": d.id, "page": number, "dpi": d.dpi(), "q": d.words, "withoutImage": !image,
 	}})
 	if fault.Is(err, fault.ValidationFailed) && number > 1 && !image {

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"kartei/people/account"
 )
 
 // A page belongs to a person, and so to an organization. The tabs of a browser share one
@@ -148,7 +150,7 @@ func (a *again) typed() string {
 // switchTo goes on as another person of the account: with the form that waited for the
 // way back, or on the start page. A script stays on its page.
 func switchTo(v *request) view {
-	s, err := ask[signedIn](v, "session.switch", arguments{body: map[string]any{"principalId": v.form.Get("principalId")}})
+	s, err := fetch[signedIn](v, account.Switch, arguments{body: map[string]any{"principalId": v.form.Get("principalId")}})
 	if err != nil {
 		return v.failed(err)
 	}

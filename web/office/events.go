@@ -8,6 +8,8 @@ import (
 
 	"github.com/a-h/templ"
 
+	"kartei/integration/event"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/web/ui"
@@ -110,7 +112,7 @@ func (p *eventsPage) outcomes(v *request) error {
 	for i := range p.events {
 		ids[i] = p.events[i].ID
 	}
-	found, err := ask[listOf[outcome]](v, "events.outcomes", arguments{body: map[string]any{"ids": ids}, sandbox: p.sandbox})
+	found, err := fetch[listOf[outcome]](v, webhook.OutcomesOf, arguments{body: map[string]any{"ids": ids}, sandbox: p.sandbox})
 	for _, o := range found.Data {
 		p.went[o.EventID] = o
 	}
@@ -136,7 +138,7 @@ func showEvents(v *request) view {
 		filter["until"] = before
 		p.pages.Newer = ui.Own(p.at(0))
 	}
-	found, err := ask[feed](v, "events.feed", arguments{body: filter, sandbox: p.sandbox})
+	found, err := fetch[feed](v, event.Read, arguments{body: filter, sandbox: p.sandbox})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -235,7 +237,7 @@ func showEvent(v *request) view {
 	id := v.PathValue("id")
 	p, titles, names := oneEvent{sent: sentIn(v.URL.Query())}, map[string]string{}, map[string]string{}
 	for _, sandbox := range []bool{false, true} {
-		found, err := ask[feed](v, "events.feed", arguments{body: map[string]any{"id": id}, sandbox: sandbox})
+		found, err := fetch[feed](v, event.Read, arguments{body: map[string]any{"id": id}, sandbox: sandbox})
 		if err != nil {
 			return v.failed(err)
 		}
@@ -252,7 +254,7 @@ func showEvent(v *request) view {
 		return v.failed(fault.New(fault.NotFound))
 	}
 	p.title, p.owner = titles[p.event.Data.ID], names[p.event.Principal]
-	went, err := ask[listOf[wentTo]](v, "events.deliveries", arguments{body: map[string]any{"id": id}, sandbox: p.event.sandbox})
+	went, err := fetch[listOf[wentTo]](v, webhook.DeliveriesOf, arguments{body: map[string]any{"id": id}, sandbox: p.event.sandbox})
 	if err != nil {
 		return v.failed(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	spreadsheet "kartei/kit/sheet"
 	"kartei/kit/vcard"
+	"kartei/record/lookup"
 	"kartei/web/i18n"
 )
 
@@ -76,7 +77,7 @@ func (v *request) beginExport(f *family, format string) (*export, error) {
 	in := map[string]any{"family": f.name, "format": format, "chosen": len(picks), "q": l.Q, "filters": filters}
 	// The call has no idempotency key: a form that is sent again reads the list
 	// again, so it is checked and noted again.
-	if _, err := ask[counted](v, "exports.begin", arguments{body: in}); err != nil {
+	if _, err := fetch[counted](v, lookup.BeginExport, arguments{body: in}); err != nil {
 		return nil, err
 	}
 	e := &export{v: v, family: f, names: map[string]string{}, listing: l.from("", false)}

@@ -1,13 +1,19 @@
 package office
 
 import (
+	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/record/company"
+	"kartei/record/contact"
+	"kartei/record/document"
+	"kartei/record/task"
 )
 
 // family describes a kind of record to the pages.
 type family struct {
-	// name is the plural in addresses and rows of the table: contacts.
+	// name is the plural in addresses: contacts.
 	name string
+	acts familyActs
 	// object is the kind in answers: contact.
 	object string
 	// read and write are the scopes of the family.
@@ -26,6 +32,9 @@ type family struct {
 	// beneath returns the line below the name.
 	beneath func(values) []string
 }
+
+// familyActs are the operations of a family.
+type familyActs struct{ list, count, get, create, update, remove op.Any }
 
 // fieldKind says how a member is shown and typed.
 type fieldKind string
@@ -103,6 +112,7 @@ var address = []field{
 }
 
 var contacts = family{
+	acts: familyActs{contact.List, contact.Count, contact.Get, contact.Create, contact.Update, contact.Delete},
 	name: "contacts", object: "contact", read: "contacts:read", write: "contacts:write",
 	one: text("Kontakt", "Contact"), another: text("Neuer Kontakt", "New contact"), many: text("Kontakte", "Contacts"), icon: "users", sorts: byName, mine: "ownerId",
 	fields: concat([]field{
@@ -127,6 +137,7 @@ var contacts = family{
 }
 
 var companies = family{
+	acts: familyActs{company.List, company.Count, company.Get, company.Create, company.Update, company.Delete},
 	name: "companies", object: "company", read: "companies:read", write: "companies:write",
 	one: text("Firma", "Company"), another: text("Neue Firma", "New company"), many: text("Firmen", "Companies"), icon: "building-2", sorts: byName, mine: "ownerId",
 	fields: concat([]field{
@@ -145,6 +156,7 @@ var companies = family{
 }
 
 var tasks = family{
+	acts: familyActs{task.List, task.Count, task.Get, task.Create, task.Update, task.Delete},
 	name: "tasks", object: "task", read: "tasks:read", write: "tasks:write",
 	one: text("Aufgabe", "Task"), another: text("Neue Aufgabe", "New task"), many: text("Aufgaben", "Tasks"), icon: "square-check-big", sorts: byDue, mine: "assigneeId",
 	fields: concat([]field{
@@ -167,6 +179,7 @@ var tasks = family{
 }
 
 var documents = family{
+	acts: familyActs{document.List, document.Count, document.Get, document.Create, document.Update, document.Delete},
 	name: "documents", object: "document", read: "documents:read", write: "documents:write",
 	one: text("Dokument", "Document"), another: text("Neues Dokument", "New document"), many: text("Dokumente", "Documents"), icon: "file-text", sorts: byName, mine: "ownerId",
 	fields: concat([]field{

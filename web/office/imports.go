@@ -10,10 +10,12 @@ import (
 	"strconv"
 	"strings"
 
+	"kartei/api/op"
 	"kartei/kit/archive"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	spreadsheet "kartei/kit/sheet"
+	"kartei/transfer/imports"
 	"kartei/web/ui"
 )
 
@@ -227,7 +229,7 @@ func showData(v *request) view {
 // read reads a page of imports.
 func (p *importsPage) read(v *request) error {
 	after := v.URL.Query().Get("after")
-	found, err := ask[listOf[importInfo]](v, "imports.list", arguments{body: map[string]any{"after": after, "limit": importsShown}})
+	found, err := fetch[listOf[importInfo]](v, imports.List, arguments{body: map[string]any{"after": after, "limit": importsShown}})
 	if err != nil {
 		return err
 	}
@@ -264,9 +266,9 @@ func createImport(v *request) view {
 		return v.newImport(noFile.In(v.words.Language), http.StatusUnprocessableEntity)
 	}
 	once := attemptOf(v.form.token, file.name, file.size)
-	made, err := ask[importInfo](v, "imports.create", arguments{once: once, body: map[string]any{"fileName": cutName(file.name), "size": file.size}})
+	made, err := fetch[importInfo](v, imports.Create, arguments{once: once, body: map[string]any{"fileName": cutName(file.name), "size": file.size}})
 	if err == nil {
-		made, err = ask[importInfo](v, "imports.get", arguments{body: map[string]any{"id": made.ID}})
+		made, err = fetch[importInfo](v, imports.Get, arguments{body: map[string]any{"id": made.ID}})
 	}
 	if err == nil && made.State == "receiving" { // otherwise the form was sent twice
 		err = v.sendImport(&made, file)
@@ -291,7 +293,7 @@ var errBroken = &fault.Fault{Code: fault.UploadIncomplete}
 // sendImport passes files on as they arrive.
 func (v *request) sendImport(made *importInfo, file *sentFile) error {
 	all := archive.NewBundle(importPiece, func(number int64, content []byte) error {
-		return v.do("imports.append", arguments{body: map[string]any{"id": made.ID, "number": number, "content": content}}).err()
+		return v.send(imports.Append, arguments{body: map[string]any{"id": made.ID, "number": number, "content": content}}).err()
 	})
 	if err := file.each(all.Add); err != nil {
 		if _, refused := errors.AsType[*fault.Fault](err); !refused {
@@ -303,7 +305,7 @@ func (v *request) sendImport(made *importInfo, file *sentFile) error {
 	if err != nil {
 		return err
 	}
-	return v.do("imports.complete", arguments{body: map[string]any{"id": made.ID, "pieces": pieces}}).err()
+	return v.send(imports.Complete, arguments{body: map[string]any{"id": made.ID, "pieces": pieces}}).err()
 }
 
 // refusedImport draws the form again, and says why the file was refused.
@@ -343,7 +345,7 @@ func showImport(v *request) view {
 
 func (v *request) importPage(p importPage, status int) view {
 	id := v.PathValue("id")
-	info, err := ask[importInfo](v, "imports.get", arguments{body: map[string]any{"id": id}})
+	info, err := fetch[importInfo](v, imports.Get, arguments{body: map[string]any{"id": id}})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -370,7 +372,7 @@ func (v *request) importPage(p importPage, status int) view {
 // problems reads a page of entries with a problem.
 func (p *importPage) problems(v *request) error {
 	after, _ := strconv.ParseInt(v.URL.Query().Get("after"), 10, 64)
-	found, err := ask[listOf[importLine]](v, "imports.lines", arguments{body: map[string]any{"id": p.ID, "after": max(0, after), "limit": problemsShown, "wrong": true}})
+	found, err := fetch[listOf[importLine]](v, imports.GetLines, arguments{body: map[string]any{"id": p.ID, "after": max(0, after), "limit": problemsShown, "wrong": true}})
 	if err != nil {
 		return err
 	}
@@ -496,7 +498,7 @@ func (p *importPage) wrongs(v *request) (list []ui.Field) {
 
 // mapImport says what the columns are, and begins the dry run.
 func mapImport(v *request) view {
-	info, err := ask[importInfo](v, "imports.get", arguments{body: map[string]any{"id": v.PathValue("id")}})
+	info, err := fetch[importInfo](v, imports.Get, arguments{body: map[string]any{"id": v.PathValue("id")}})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -515,7 +517,7 @@ func mapImport(v *request) view {
 			info.Options.Tags = append(info.Options.Tags, tag)
 		}
 	}
-	a := v.do("imports.map", arguments{body: map[string]any{"id": info.ID, "targets": targets, "duplicates": info.Options.Duplicates, "monthFirst": info.Options.MonthFirst, "companies": info.Options.Companies, "tags": info.Options.Tags}})
+	a := v.send(imports.Map, arguments{body: map[string]any{"id": info.ID, "targets": targets, "duplicates": info.Options.Duplicates, "monthFirst": info.Options.MonthFirst, "companies": info.Options.Companies, "tags": info.Options.Tags}})
 	switch {
 	case a.is(fault.ValidationFailed) && a.Fault.Fields[0].Name == "id": // sent twice
 		return view{to: info.path()}
@@ -532,10 +534,10 @@ func mapImport(v *request) view {
 }
 
 // actOnImport calls a row about an import, and goes back to its page.
-func actOnImport(row string) func(*request) view {
+func actOnImport(row op.Any) func(*request) view {
 	return func(v *request) view {
 		id := v.PathValue("id")
-		a := v.do(row, arguments{once: v.form.token, body: map[string]any{"id": id}})
+		a := v.send(row, arguments{once: v.form.token, body: map[string]any{"id": id}})
 		if a.Fault != nil && !a.is(fault.ValidationFailed) { // its page says how far it is
 			return v.failed(a.Fault)
 		}
@@ -545,7 +547,7 @@ func actOnImport(row string) func(*request) view {
 
 // askToUndo asks whether an import is to be taken back.
 func askToUndo(v *request) view {
-	info, err := ask[importInfo](v, "imports.get", arguments{body: map[string]any{"id": v.PathValue("id")}})
+	info, err := fetch[importInfo](v, imports.Get, arguments{body: map[string]any{"id": v.PathValue("id")}})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -557,7 +559,7 @@ func askToUndo(v *request) view {
 
 // discardImport gives an import up.
 func discardImport(v *request) view {
-	switch a := v.do("imports.discard", arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id")}}); {
+	switch a := v.send(imports.Discard, arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id")}}); {
 	case a.is(fault.NotFound): // it is gone already
 		return view{to: dataPath}
 	case a.Fault != nil:
@@ -568,7 +570,7 @@ func discardImport(v *request) view {
 
 // showReport serves the report of an import as a table.
 func showReport(v *request) view {
-	info, err := ask[importInfo](v, "imports.get", arguments{body: map[string]any{"id": v.PathValue("id")}})
+	info, err := fetch[importInfo](v, imports.Get, arguments{body: map[string]any{"id": v.PathValue("id")}})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -589,7 +591,7 @@ func (v *request) writeReport(w http.ResponseWriter, info *importInfo) error {
 		return err
 	}
 	for after := int64(0); ; {
-		found, err := ask[listOf[importLine]](v, "imports.lines", arguments{body: map[string]any{"id": info.ID, "after": after}})
+		found, err := fetch[listOf[importLine]](v, imports.GetLines, arguments{body: map[string]any{"id": info.ID, "after": after}})
 		if err != nil {
 			return err
 		}
@@ -618,7 +620,7 @@ func (v *request) writeReport(w http.ResponseWriter, info *importInfo) error {
 // showRefused serves the entries that were refused as they stood in the file, with the
 // reasons in a column more: an office mends them and imports the file again.
 func showRefused(v *request) view {
-	info, err := ask[importInfo](v, "imports.get", arguments{body: map[string]any{"id": v.PathValue("id")}})
+	info, err := fetch[importInfo](v, imports.Get, arguments{body: map[string]any{"id": v.PathValue("id")}})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -639,7 +641,7 @@ func (v *request) writeRefused(w http.ResponseWriter, info *importInfo) error {
 		return err
 	}
 	for after := int64(0); ; {
-		found, err := ask[listOf[importLine]](v, "imports.lines", arguments{body: map[string]any{"id": info.ID, "after": after, "refused": true}})
+		found, err := fetch[listOf[importLine]](v, imports.GetLines, arguments{body: map[string]any{"id": info.ID, "after": after, "refused": true}})
 		if err != nil {
 			return err
 		}

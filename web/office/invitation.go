@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kartei/kit/fault"
+	"kartei/people/account"
 )
 
 // invitationForm is the page that accepts an invitation.
@@ -35,7 +36,7 @@ func acceptInvitation(v *request) view {
 	if !v.form.passkey(body) {
 		body["password"] = v.form.Get("password")
 	}
-	a := v.do("invitations.accept", arguments{body: body})
+	a := v.send(account.Accept, arguments{body: body})
 	if a.Fault != nil {
 		return v.notAccepted(f, a)
 	}
@@ -43,7 +44,7 @@ func acceptInvitation(v *request) view {
 }
 
 // notAccepted says why an invitation was not accepted.
-func (v *request) notAccepted(f invitationForm, a answer) view {
+func (v *request) notAccepted(f invitationForm, a reply) view {
 	if a.is(fault.ValidationFailed) {
 		f.Wrong = fieldTexts(a.Fault, v.words.Language)
 		return v.invitation(f, a.Status)

@@ -9,9 +9,12 @@ import (
 	"time"
 
 	"kartei/api"
+	"kartei/api/op"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/people/settings"
 	"kartei/web/ui"
 )
 
@@ -105,10 +108,10 @@ const keysShown = 50
 // showKeys serves the list.
 func showKeys(v *request) view {
 	after := v.URL.Query().Get("after")
-	found, err := ask[struct {
+	found, err := fetch[struct {
 		Data    []keyInfo `json:"data"`
 		HasMore bool      `json:"hasMore"`
-	}](v, "keys.list", arguments{body: map[string]any{"after": after, "limit": keysShown}})
+	}](v, settings.ListKeys, arguments{body: map[string]any{"after": after, "limit": keysShown}})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -165,10 +168,10 @@ func (v *request) keyPage(p keyPage, status int) view {
 	id, names := v.PathValue("id"), map[string]string{}
 	err := together(
 		func() (err error) {
-			p.key, err = ask[keyInfo](v, "keys.get", arguments{body: map[string]any{"id": id}})
+			p.key, err = fetch[keyInfo](v, settings.GetKey, arguments{body: map[string]any{"id": id}})
 			return err
 		},
-		func() (err error) { p.terms, err = ask[keyTerms](v, "keys.terms", arguments{}); return err },
+		func() (err error) { p.terms, err = fetch[keyTerms](v, settings.GetKeyTerms, arguments{}); return err },
 		func() (err error) {
 			found, err := v.calls(map[string]any{"key": id, "limit": callsShown})
 			p.calls = found.Data
@@ -238,7 +241,7 @@ func saveKey(v *request) view {
 	if len(body) == 1 {
 		return view{to: keysPath + "/" + id}
 	}
-	a := v.do("keys.update", arguments{once: v.form.token, body: body})
+	a := v.send(settings.UpdateKey, arguments{once: v.form.token, body: body})
 	switch {
 	case a.is(fault.ValidationFailed):
 		return v.keyPage(keyPage{typed: typed, wrong: fieldTexts(a.Fault, v.words.Language)}, a.Status)
@@ -249,10 +252,10 @@ func saveKey(v *request) view {
 }
 
 // actOnKey calls a row about a key, and goes back to its page.
-func actOnKey(row, done string) func(*request) view {
+func actOnKey(row op.Any, done string) func(*request) view {
 	return func(v *request) view {
 		id := v.PathValue("id")
-		if a := v.do(row, arguments{once: v.form.token, body: map[string]any{"id": id}}); a.Fault != nil {
+		if a := v.send(row, arguments{once: v.form.token, body: map[string]any{"id": id}}); a.Fault != nil {
 			return v.failed(a.Fault)
 		}
 		return v.saved(keysPath+"/"+id, done)
@@ -261,7 +264,7 @@ func actOnKey(row, done string) func(*request) view {
 
 // rotateKey gives a key a new secret and shows it, once.
 func rotateKey(v *request) view {
-	a := v.do("keys.rotate", arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id"), "expiresIn": lifetime(v.form.text("days"))}})
+	a := v.send(settings.RotateKey, arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id"), "expiresIn": lifetime(v.form.text("days"))}})
 	if a.Fault != nil {
 		return v.failed(a.Fault)
 	}
@@ -277,11 +280,11 @@ type endpointName struct {
 // askToRevoke asks whether a key is to be revoked, which cannot be undone, and what is
 // to become of the webhook endpoints that it created.
 func askToRevoke(v *request) view {
-	k, err := ask[keyInfo](v, "keys.get", arguments{body: map[string]any{"id": v.PathValue("id")}})
+	k, err := fetch[keyInfo](v, settings.GetKey, arguments{body: map[string]any{"id": v.PathValue("id")}})
 	if err != nil {
 		return v.failed(err)
 	}
-	endpoints, err := ask[listOf[endpointName]](v, "webhooks.list", arguments{body: map[string]any{"organizationId": k.OrganizationID, "keyId": k.ID}})
+	endpoints, err := fetch[listOf[endpointName]](v, webhook.ListInfos, arguments{body: map[string]any{"organizationId": k.OrganizationID, "keyId": k.ID}})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -294,7 +297,7 @@ func revokeKey(v *request) view {
 	if v.form.Get("disable") != "" {
 		endpoints = "disable"
 	}
-	if a := v.do("keys.revoke", arguments{once: v.form.token, body: map[string]any{"id": id, "endpoints": endpoints}}); a.Fault != nil {
+	if a := v.send(webhook.RevokeKey, arguments{once: v.form.token, body: map[string]any{"id": id, "endpoints": endpoints}}); a.Fault != nil {
 		return v.failed(a.Fault)
 	}
 	return v.saved(keysPath+"/"+id, "keyRevoked")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kartei/kit/fault"
+	"kartei/record/upload"
 )
 
 // terms say which files are taken.
@@ -20,7 +21,7 @@ type terms struct {
 }
 
 // terms asks which files are taken.
-func (v *request) terms() (terms, error) { return ask[terms](v, "uploads.terms", arguments{}) }
+func (v *request) terms() (terms, error) { return fetch[terms](v, upload.GetTerms, arguments{}) }
 
 // accept is the list of extensions for a file field.
 func (t terms) accept() string {

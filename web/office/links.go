@@ -5,7 +5,9 @@ import (
 	"net/url"
 	"time"
 
+	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/people/account"
 )
 
 // A mailed link leads to one of these pages. Its token is the fragment of the
@@ -15,7 +17,8 @@ import (
 // linkKind is a kind of mailed link.
 type linkKind struct {
 	// path is the page of the link, and row takes its token.
-	path, row          string
+	path               string
+	row                op.Any
 	title, text, label fault.Text
 	// password is the label of the field that the page has for a password, and hint
 	// stands below it. complete is the autocomplete value of the field.
@@ -27,7 +30,7 @@ type linkKind struct {
 }
 
 var resetLink = linkKind{
-	path: "/reset", row: "signin.reset",
+	path: "/reset", row: account.Reset,
 	title: text("Neues Kennwort", "New password"), label: text("Kennwort setzen", "Set the password"),
 	text:     text("Danach enden alle Sitzungen Ihres Kontos, und Sie melden sich neu an. An einem zweiten Faktor ändert das nichts.", "After that, all sessions of your account end, and you sign in again. A second factor is not changed."),
 	password: text("Neues Kennwort", "New password"), hint: passwordHint, complete: "new-password",
@@ -35,7 +38,7 @@ var resetLink = linkKind{
 }
 
 var liftLink = linkKind{
-	path: "/factors", row: "signin.reset",
+	path: "/factors", row: account.Reset,
 	title: text("Zweite Faktoren entfernen", "Remove second factors"), label: text("Faktoren entfernen", "Remove the factors"),
 	text:     text("Die App für Einmalcodes, die Passkeys und die Wiederherstellungscodes Ihres Kontos werden entfernt. Bestätigen Sie das mit Ihrem Kennwort.", "The authenticator app, the passkeys and the recovery codes of your account are removed. Confirm this with your password."),
 	password: text("Kennwort", "Password"), complete: "current-password",
@@ -43,7 +46,7 @@ var liftLink = linkKind{
 }
 
 var addressLink = linkKind{
-	path: "/address", row: "account.confirmEmail",
+	path: "/address", row: account.ConfirmEmail,
 	title: text("Adresse für die Anmeldung", "Sign-in address"), label: text("Bestätigen", "Confirm"),
 	text: text("Bestätigen Sie die neue Adresse Ihres Kontos. Sie gilt, sobald die Links an die bisherige und an die neue Adresse bestätigt sind.", "Confirm the new address of your account. It takes effect once the links to the present and to the new address are confirmed."),
 }
@@ -80,7 +83,7 @@ func followLink(k *linkKind) func(*request) view {
 		if k.password != (fault.Text{}) {
 			body["password"] = v.form.Get("password")
 		}
-		a := v.do(k.row, arguments{body: body})
+		a := v.send(k.row, arguments{body: body})
 		switch {
 		case a.is(fault.ValidationFailed):
 			f.wrong = fieldTexts(a.Fault, v.words.Language)
@@ -105,7 +108,7 @@ func (v *request) deadLink(f linkForm) view {
 }
 
 // addressConfirmed says whether the new address holds already.
-func (v *request) addressConfirmed(a answer) view {
+func (v *request) addressConfirmed(a reply) view {
 	var c struct {
 		Status string `json:"status"`
 	}
@@ -129,7 +132,7 @@ func (v *request) forgotForm(email string, wrong map[string]string, problem stri
 // forgot mails a link. The answer is the same for an address without an account.
 func forgot(v *request) view {
 	email := v.form.text("email")
-	a := v.do("signin.forgot", arguments{body: map[string]any{"email": email}})
+	a := v.send(account.Forgot, arguments{body: map[string]any{"email": email}})
 	switch {
 	case a.is(fault.ValidationFailed):
 		return v.forgotForm(email, fieldTexts(a.Fault, v.words.Language), "", a.Status)

@@ -24,7 +24,7 @@ type listed struct {
 
 // listed calls the row that lists a family.
 func (v *request) listed(f *family, query url.Values) (listed, error) {
-	a := v.do(f.name+".list", arguments{query: query})
+	a := v.send(f.acts.list, arguments{query: query})
 	if err := a.err(); err != nil {
 		return listed{}, err
 	}
@@ -306,7 +306,7 @@ type recordList struct {
 	// unfound are the filters whose text fits none or several.
 	unfound []string
 	// underway are the files of the caller that are being made into documents.
-	underway []operation
+	underway []begunOperation
 }
 
 // list reads a page of a family, with the names that it shows.
@@ -334,7 +334,7 @@ func (f *family) unnamed(v *request, l listing) (recordList, error) {
 			return err
 		},
 		func() (err error) {
-			out.count, err = ask[counted](v, f.name+".count", arguments{query: l.filters(v.session.Principal.ID)})
+			out.count, err = fetch[counted](v, f.acts.count, arguments{query: l.filters(v.session.Principal.ID)})
 			return err
 		},
 	)

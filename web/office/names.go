@@ -1,13 +1,19 @@
 package office
 
+import (
+	"kartei/api/op"
+	"kartei/people/settings"
+	"kartei/record/lookup"
+)
+
 // namesOf adds the names of people and service accounts.
 func (v *request) namesOf(ids []string, names map[string]string) error {
-	return v.resolved("names.resolve", arguments{}, ids, names)
+	return v.resolved(settings.ResolveNames, arguments{}, ids, names)
 }
 
 // titlesOf adds the names of records. One that the person does not see has none.
 func (v *request) titlesOf(ids []string, names map[string]string) error {
-	return v.resolved("lookup.titles", arguments{}, ids, names)
+	return v.resolved(lookup.Titles, arguments{}, ids, names)
 }
 
 // named adds the names of people, and of records.
@@ -20,16 +26,16 @@ func (v *request) named(people, records []string, names map[string]string) error
 
 // titlesIn is titlesOf in the sandbox, or in the environment of the page.
 func (v *request) titlesIn(sandbox bool, ids []string, names map[string]string) error {
-	return v.resolved("lookup.titles", arguments{sandbox: sandbox}, ids, names)
+	return v.resolved(lookup.Titles, arguments{sandbox: sandbox}, ids, names)
 }
 
 // resolved adds the names that a row knows for ids.
-func (v *request) resolved(row string, in arguments, ids []string, names map[string]string) error {
+func (v *request) resolved(row op.Any, in arguments, ids []string, names map[string]string) error {
 	if ids = unique(ids); len(ids) == 0 {
 		return nil
 	}
 	in.body = map[string]any{"ids": ids}
-	found, err := ask[struct {
+	found, err := fetch[struct {
 		Data []struct {
 			ID    string `json:"id"`
 			Name  string `json:"name"`
@@ -46,7 +52,7 @@ func (v *request) resolved(row string, in arguments, ids []string, names map[str
 
 // get reads a record.
 func (v *request) get(f *family, id string) (values, error) {
-	a := v.do(f.name+".get", arguments{id: id})
+	a := v.send(f.acts.get, arguments{id: id})
 	if err := a.err(); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"kartei/kit/fault"
+	"kartei/people/settings"
 	"kartei/web/ui"
 )
 
@@ -35,7 +36,7 @@ func (v *request) accountForm(f accountForm, status int) view {
 func createAccount(v *request) view {
 	f := accountForm{typed: values{"name": v.form.text("name"), "role": v.form.text("role")}}
 	rights := v.rightsSent(f.typed)
-	a := v.do("serviceAccounts.create", arguments{once: v.form.token, body: map[string]any{"name": f.typed["name"], "role": f.typed["role"], "rights": rights}})
+	a := v.send(settings.CreateServiceAccount, arguments{once: v.form.token, body: map[string]any{"name": f.typed["name"], "role": f.typed["role"], "rights": rights}})
 	switch {
 	case a.is(fault.ValidationFailed):
 		f.wrong = fieldTexts(a.Fault, v.words.Language)

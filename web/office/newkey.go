@@ -13,6 +13,8 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/people/settings"
+	"kartei/record/contact"
 	"kartei/web/ui"
 )
 
@@ -121,7 +123,7 @@ func (v *request) keyForm(f keyForm, status int) view {
 	}
 	if v.session.may("contacts:read") {
 		var err error
-		if f.sandbox, err = ask[counted](v, "contacts.count", arguments{sandbox: true}); err != nil {
+		if f.sandbox, err = fetch[counted](v, contact.Count, arguments{sandbox: true}); err != nil {
 			return v.failed(err)
 		}
 	}
@@ -150,7 +152,7 @@ func presentNetworks(address netip.Addr) string {
 // know asks which keys the person can create, unless it is known.
 func (f *keyForm) know(v *request) (err error) {
 	if f.terms.Versions == nil {
-		f.terms, err = ask[keyTerms](v, "keys.terms", arguments{body: map[string]any{"principalId": f.owner}})
+		f.terms, err = fetch[keyTerms](v, settings.GetKeyTerms, arguments{body: map[string]any{"principalId": f.owner}})
 	}
 	return err
 }
@@ -163,11 +165,11 @@ func (f *keyForm) offerOwners(v *request) error {
 	if !v.session.Administers {
 		return nil
 	}
-	found, err := ask[listOf[struct {
+	found, err := fetch[listOf[struct {
 		ID       string `json:"id"`
 		Name     string `json:"name"`
 		Disabled bool   `json:"disabled"`
-	}]](v, "serviceAccounts.list", arguments{body: map[string]any{"limit": ownersOffered}})
+	}]](v, settings.ListServiceAccounts, arguments{body: map[string]any{"limit": ownersOffered}})
 	for _, a := range found.Data {
 		if !a.Disabled && a.ID != f.owner {
 			f.others = append(f.others, ui.Option{Value: a.ID, Text: a.Name})
@@ -416,7 +418,7 @@ func createKey(v *request) view {
 	if err := f.know(v); err != nil {
 		return v.failed(err)
 	}
-	a := v.do("keys.create", arguments{once: v.form.token, body: map[string]any{
+	a := v.send(settings.CreateKey, arguments{once: v.form.token, body: map[string]any{
 		"principalId": f.terms.Principal, "environment": f.typed["environment"], "name": f.typed["name"], "scopes": f.scopes(),
 		"networks": networks, "expiresIn": lifetime(f.typed["days"]), "versionPin": f.typed["version"],
 	}})
@@ -431,7 +433,7 @@ func createKey(v *request) view {
 }
 
 // keyMade shows the secret of a new or a rotated key, and waits for its first call.
-func (v *request) keyMade(a answer, title string) view {
+func (v *request) keyMade(a reply, title string) view {
 	var made struct {
 		ID  string `json:"id"`
 		Key string `json:"key"`
@@ -465,7 +467,7 @@ func showFirstCall(v *request) view {
 	}
 	asked, _ := strconv.Atoi(v.URL.Query().Get("asked"))
 	w := keyWait{ID: v.PathValue("id"), Since: since, Asked: asked + 1}
-	if _, err := ask[keyInfo](v, "keys.get", arguments{body: map[string]any{"id": w.ID}}); err != nil {
+	if _, err := fetch[keyInfo](v, settings.GetKey, arguments{body: map[string]any{"id": w.ID}}); err != nil {
 		return v.failed(err)
 	}
 	found, err := v.calls(map[string]any{"key": w.ID, "since": since, "limit": 20})

@@ -9,6 +9,7 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/docs"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/web/ui"
@@ -171,7 +172,7 @@ func createWebhook(v *request) view {
 		f.wrong = map[string]string{"environment": v.words.Say("Wählen Sie eine Umgebung.", "Choose an environment.")}
 		return v.webhookForm(f, http.StatusUnprocessableEntity)
 	}
-	a := v.do("webhooks.create", arguments{once: v.form.token, sandbox: f.typed["environment"] == "test", body: map[string]any{
+	a := v.send(webhook.CreateByPerson, arguments{once: v.form.token, sandbox: f.typed["environment"] == "test", body: map[string]any{
 		"name": f.typed["name"], "url": f.typed["url"], "eventTypes": f.chosen(v),
 	}})
 	if a.is(fault.ValidationFailed) {
@@ -189,7 +190,7 @@ type madeWebhook struct {
 }
 
 // webhookMade shows a secret, how to verify with it, and the button that tests it.
-func (v *request) webhookMade(a answer, title string) view {
+func (v *request) webhookMade(a reply, title string) view {
 	if a.Fault != nil {
 		return v.failed(a.Fault)
 	}

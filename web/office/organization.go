@@ -5,8 +5,10 @@ import (
 	"net/url"
 	"strconv"
 
+	"kartei/integration/oauth"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/people/settings"
 	"kartei/web/ui"
 )
 
@@ -97,11 +99,11 @@ func (p *organizationPage) read(v *request) (err error) {
 
 // organization reads the organization of the page, or its sandbox.
 func (v *request) organization() (organizationInfo, error) {
-	o, err := ask[organizationInfo](v, "organizations.get", arguments{body: map[string]any{}})
+	o, err := fetch[organizationInfo](v, settings.GetOrganization, arguments{body: map[string]any{}})
 	if err != nil || !v.ofSandbox() {
 		return o, err
 	}
-	return ask[organizationInfo](v, "organizations.get", arguments{body: map[string]any{"id": o.SandboxID}})
+	return fetch[organizationInfo](v, settings.GetOrganization, arguments{body: map[string]any{"id": o.SandboxID}})
 }
 
 // fields are the fields of the form, in their order.
@@ -200,7 +202,7 @@ func saveOrganization(v *request) view {
 	if len(body) == 1 {
 		return view{to: at}
 	}
-	a := v.do("organizations.set", arguments{once: v.form.token, body: body})
+	a := v.send(oauth.SetOrganization, arguments{once: v.form.token, body: body})
 	switch {
 	case a.is(fault.ValidationFailed):
 		p.wrong = fieldTexts(a.Fault, v.words.Language)

@@ -5,6 +5,24 @@ import (
 	"strings"
 
 	"kartei/api"
+	"kartei/api/op"
+	"kartei/integration/event"
+	"kartei/integration/oauth"
+	"kartei/integration/webhook"
+	"kartei/people/account"
+	"kartei/people/offboarding"
+	"kartei/people/settings"
+	"kartei/record"
+	"kartei/record/company"
+	"kartei/record/contact"
+	"kartei/record/document"
+	"kartei/record/lookup"
+	"kartei/record/operation"
+	"kartei/record/task"
+	"kartei/record/upload"
+	"kartei/transfer/bulk"
+	"kartei/transfer/exports"
+	"kartei/transfer/imports"
 )
 
 // Page is a row of the list of pages.
@@ -13,10 +31,9 @@ type Page struct {
 	Method string
 	// Path is its address, with {id} for an identifier.
 	Path string
-	// Rows are the ids of the rows of both tables that the page may call, with spaces
-	// between them. A person who may not call the first one does not see the page. Every
-	// page may also call the rows of everywhere (request.go).
-	Rows string
+	// Uses are the operations that the page may call. A person who may not call the first
+	// one does not see the page. Every page may also call those of everywhere (request.go).
+	Uses op.List
 	// For says who reaches the page, and where.
 	For reach
 	// Serve answers a request.
@@ -60,9 +77,9 @@ func pageAt(path string) *Page {
 // hasPage reports whether there is a page at an address.
 func hasPage(path string) bool { return pageAt(path) != nil }
 
-// asksFresh reports whether a row of the page asks for a recent sign-in.
+// asksFresh reports whether an operation of the page asks for a recent sign-in.
 func (p *Page) asksFresh() bool {
-	return slices.ContainsFunc(strings.Fields(p.Rows), func(row string) bool { return api.ByID(row).Fresh })
+	return slices.ContainsFunc(p.Uses, func(o op.Any) bool { return o.About().Fresh })
 }
 
 // Open reports whether everyone reaches the page, without a session.
@@ -78,31 +95,21 @@ func (p *Page) enrols() bool {
 	return strings.HasPrefix(p.Path, securityPath) || strings.HasPrefix(p.Path, confirmPath) || slices.Contains([]string{signOutPath, switchPath, "/signin/choose"}, p.Path)
 }
 
-// first is the id of the first row of the page.
-func (p *Page) first() string {
-	row, _, _ := strings.Cut(p.Rows, " ")
-	return row
-}
-
-// Scope returns the right that the first row of the page needs, empty for a row of the
-// second table.
+// Scope returns the right that the first operation of the page needs. It is empty for one that
+// is not in the contract.
 func (p *Page) Scope() string {
-	if o := api.ByID(p.first()); o != nil {
-		return o.Scope
+	if p.Uses == nil || p.Uses[0].About().Who != 0 {
+		return ""
 	}
-	return ""
+	return p.Uses[0].About().Scope
 }
 
-// AdminsOnly reports whether the first row of the page is one of the second table for
-// admins.
-func (p *Page) AdminsOnly() bool {
-	o := api.ByID(p.first())
-	return o != nil && o.Who.AdminsOnly()
-}
+// AdminsOnly reports whether the first operation of the page is for admins.
+func (p *Page) AdminsOnly() bool { return p.Uses != nil && p.Uses[0].About().Who.AdminsOnly() }
 
 // takesFiles reports whether a form of the page may have a file.
 func (p *Page) takesFiles() bool {
-	return strings.Contains(p.Rows, "uploads.create") || strings.Contains(p.Rows, "imports.append")
+	return p.Uses.Has(upload.Create) || p.Uses.Has(imports.Append)
 }
 
 // Pages is the list of all pages of the application. The tests of every page, and the
@@ -111,233 +118,231 @@ func (p *Page) takesFiles() bool {
 var Pages []Page
 
 func init() {
-	const (
-		listing = "names.resolve lookup.titles"
-		details = listing + " records.history tasks.list documents.list"
-		// A form looks up the texts of references.
-		naming = listing + " lookup.find names.find"
-	)
+	listing := op.List{settings.ResolveNames, lookup.Titles}
+	details := listing.And(op.List{record.History, task.List, document.List})
+	// A form looks up the texts of references.
+	naming := listing.And(op.List{lookup.Find, settings.FindNames})
 	Pages = []Page{
-		{"GET", "/", "session.get tasks.list tasks.get records.changes bell.list lookup.recent contacts.count " + listing, inside, showToday},
-		{"GET", "/live", "", watching, showLive},
-		{"GET", "/news/{id}", "records.history names.resolve", inside, showNews},
-		{"GET", "/bell", "bell.list lookup.titles", inside, showBell},
-		{"POST", "/bell", "bell.read", inside, readBell},
+		{"GET", "/", op.List{account.GetSession, task.List, task.Get, record.Changes, settings.ListBell, lookup.Recent, contact.Count}.And(listing), inside, showToday},
+		{"GET", "/live", nil, watching, showLive},
+		{"GET", "/news/{id}", op.List{record.History, settings.ResolveNames}, inside, showNews},
+		{"GET", "/bell", op.List{settings.ListBell, lookup.Titles}, inside, showBell},
+		{"POST", "/bell", op.List{settings.ReadBell}, inside, readBell},
 
-		{"GET", "/signin", "", open, showSignIn},
-		{"POST", "/signin", "signin.password signin.out", open, signIn},
-		{"POST", "/signin/second", "signin.second signin.out", open, second},
-		{"POST", "/signin/choose", "signin.choose signin.out", open, choose},
-		{"POST", "/signin/passkey", "signin.passkey signin.out", open, signInByPasskey},
-		{"POST", "/signin/passkey/options", "signin.passkeyOptions", open, showPasskeyOptions},
-		{"POST", "/signin/sso", "signin.ssoBegin", open, leaveToSignIn},
-		{"GET", "/signin/sso/callback", "signin.sso signin.ssoAccept factors.ssoLink session.ssoRefresh signin.out", open, comeBack},
-		{"GET", besidePath, "session.get", private, showBeside},
-		{"POST", besidePath, "", open, goOn},
-		{"POST", "/invitation/sso", "signin.ssoInvited", open, leaveToAccept},
-		{"POST", "/confirm/sso", "session.ssoBegin", private, leaveToConfirm},
-		{"POST", "/settings/security/sso", "factors.ssoBegin", private, leaveToLink},
-		{"POST", "/settings/security/sso/{id}/remove", "factors.ssoUnlink", private, unlink},
-		{"GET", "/signin/forgot", "", open, showForgot},
-		{"POST", "/signin/forgot", "signin.forgot", open, forgot},
-		{"GET", "/reset", "", open, showLink(&resetLink)},
-		{"POST", "/reset", "signin.reset", open, followLink(&resetLink)},
-		{"GET", "/factors", "", open, showLink(&liftLink)},
-		{"POST", "/factors", "signin.reset", open, followLink(&liftLink)},
-		{"GET", "/address", "", open, showLink(&addressLink)},
-		{"POST", "/address", "account.confirmEmail", open, followLink(&addressLink)},
-		{"GET", "/invitation", "", open, showInvitation},
-		{"POST", "/invitation", "invitations.accept signin.out", open, acceptInvitation},
-		{"POST", signOutPath, "signin.out", private, signOut},
+		{"GET", "/signin", nil, open, showSignIn},
+		{"POST", "/signin", op.List{account.SignInByPassword, account.SignOut}, open, signIn},
+		{"POST", "/signin/second", op.List{account.SignInBySecond, account.SignOut}, open, second},
+		{"POST", "/signin/choose", op.List{account.Choose, account.SignOut}, open, choose},
+		{"POST", "/signin/passkey", op.List{account.SignInByPasskey, account.SignOut}, open, signInByPasskey},
+		{"POST", "/signin/passkey/options", op.List{account.AskPasskey}, open, showPasskeyOptions},
+		{"POST", "/signin/sso", op.List{account.BeginSSO}, open, leaveToSignIn},
+		{"GET", "/signin/sso/callback", op.List{account.SignInBySSO, account.AcceptBySSO, account.LinkSSO, account.RefreshBySSO, account.SignOut}, open, comeBack},
+		{"GET", besidePath, op.List{account.GetSession}, private, showBeside},
+		{"POST", besidePath, nil, open, goOn},
+		{"POST", "/invitation/sso", op.List{account.BeginSSOInvited}, open, leaveToAccept},
+		{"POST", "/confirm/sso", op.List{account.BeginSSOFresh}, private, leaveToConfirm},
+		{"POST", "/settings/security/sso", op.List{account.BeginSSOLink}, private, leaveToLink},
+		{"POST", "/settings/security/sso/{id}/remove", op.List{account.UnlinkSSO}, private, unlink},
+		{"GET", "/signin/forgot", nil, open, showForgot},
+		{"POST", "/signin/forgot", op.List{account.Forgot}, open, forgot},
+		{"GET", "/reset", nil, open, showLink(&resetLink)},
+		{"POST", "/reset", op.List{account.Reset}, open, followLink(&resetLink)},
+		{"GET", "/factors", nil, open, showLink(&liftLink)},
+		{"POST", "/factors", op.List{account.Reset}, open, followLink(&liftLink)},
+		{"GET", "/address", nil, open, showLink(&addressLink)},
+		{"POST", "/address", op.List{account.ConfirmEmail}, open, followLink(&addressLink)},
+		{"GET", "/invitation", nil, open, showInvitation},
+		{"POST", "/invitation", op.List{account.Accept, account.SignOut}, open, acceptInvitation},
+		{"POST", signOutPath, op.List{account.SignOut}, private, signOut},
 
-		{"GET", "/signin/choose", "session.get", private, showChoose},
-		{"POST", switchPath, "session.switch", private, switchTo},
-		{"GET", "/confirm", "factors.get", private, showConfirm},
-		{"POST", "/confirm", "session.refresh", private, confirm},
-		{"POST", "/confirm/passkey", "signin.passkeyOptions", private, showPasskeyOptions},
+		{"GET", "/signin/choose", op.List{account.GetSession}, private, showChoose},
+		{"POST", switchPath, op.List{account.Switch}, private, switchTo},
+		{"GET", "/confirm", op.List{account.GetFactors}, private, showConfirm},
+		{"POST", "/confirm", op.List{account.Refresh}, private, confirm},
+		{"POST", "/confirm/passkey", op.List{account.AskPasskey}, private, showPasskeyOptions},
 
-		{"GET", settingsPath, "session.get", private, showSettings},
-		{"GET", "/settings/profile", "profile.get", private, showProfile},
-		{"POST", "/settings/profile", "profile.set", private, saveProfile},
-		{"GET", "/settings/security", "factors.get sessions.list signins.list", private, showSecurity},
-		{"GET", actingPath, "access.list", private, showActing},
-		{"POST", actingPath + "/end", "access.end", private, endAllActing},
-		{"POST", actingPath + "/{id}/end", "access.end factors.passkeyRemove factors.ssoUnlink", private, endActing},
-		{"GET", "/settings/security/password", "factors.get", private, showPassword},
-		{"POST", "/settings/security/password", "factors.password", private, savePassword},
-		{"POST", "/settings/security/totp", "factors.totpBegin", private, beginTOTP},
-		{"POST", "/settings/security/totp/confirm", "factors.totpConfirm factors.totpBegin", private, confirmTOTP},
-		{"POST", "/settings/security/totp/remove", "factors.totpRemove", private, removeTOTP},
-		{"POST", "/settings/security/codes", "factors.recoveryCodes", private, renewCodes},
-		{"POST", "/settings/security/passkeys/options", "factors.passkeyOptions", private, showNewPasskey},
-		{"POST", "/settings/security/passkeys", "factors.passkeyAdd", private, addPasskey},
-		{"POST", "/settings/security/passkeys/{id}/remove", "factors.passkeyRemove", private, removePasskey},
-		{"POST", "/settings/security/sessions/{id}/end", "sessions.end", private, endSession},
-		{"POST", "/settings/security/sessions/end", "sessions.end", private, endSessions},
-		{"GET", "/settings/security/address", "factors.get", private, showAddress},
-		{"POST", "/settings/security/address", "account.changeEmail", private, changeAddress},
+		{"GET", settingsPath, op.List{account.GetSession}, private, showSettings},
+		{"GET", "/settings/profile", op.List{account.GetProfile}, private, showProfile},
+		{"POST", "/settings/profile", op.List{account.SetProfile}, private, saveProfile},
+		{"GET", "/settings/security", op.List{account.GetFactors, account.ListSessions, account.ListSignIns}, private, showSecurity},
+		{"GET", actingPath, op.List{account.ListActing}, private, showActing},
+		{"POST", actingPath + "/end", op.List{account.EndActing}, private, endAllActing},
+		{"POST", actingPath + "/{id}/end", op.List{account.EndActing, account.RemovePasskey, account.UnlinkSSO}, private, endActing},
+		{"GET", "/settings/security/password", op.List{account.GetFactors}, private, showPassword},
+		{"POST", "/settings/security/password", op.List{account.SetPassword}, private, savePassword},
+		{"POST", "/settings/security/totp", op.List{account.BeginTOTP}, private, beginTOTP},
+		{"POST", "/settings/security/totp/confirm", op.List{account.ConfirmTOTP, account.BeginTOTP}, private, confirmTOTP},
+		{"POST", "/settings/security/totp/remove", op.List{account.RemoveTOTP}, private, removeTOTP},
+		{"POST", "/settings/security/codes", op.List{account.RenewRecoveryCodes}, private, renewCodes},
+		{"POST", "/settings/security/passkeys/options", op.List{account.BeginPasskey}, private, showNewPasskey},
+		{"POST", "/settings/security/passkeys", op.List{account.AddPasskey}, private, addPasskey},
+		{"POST", "/settings/security/passkeys/{id}/remove", op.List{account.RemovePasskey}, private, removePasskey},
+		{"POST", "/settings/security/sessions/{id}/end", op.List{account.EndSessions}, private, endSession},
+		{"POST", "/settings/security/sessions/end", op.List{account.EndSessions}, private, endSessions},
+		{"GET", "/settings/security/address", op.List{account.GetFactors}, private, showAddress},
+		{"POST", "/settings/security/address", op.List{account.ChangeEmail}, private, changeAddress},
 
-		{"GET", "/settings/interfaces/keys", "keys.list names.resolve", private, showKeys},
-		{"GET", "/settings/interfaces/keys/new", "keys.terms serviceAccounts.list contacts.count", private, showNewKey},
-		{"POST", "/settings/interfaces/keys/new", "keys.create keys.terms serviceAccounts.list contacts.count", private, createKey},
-		{"GET", "/settings/interfaces/keys/{id}", "keys.get keys.terms requests.list names.resolve", private, showKey},
-		{"POST", "/settings/interfaces/keys/{id}", "keys.update keys.get keys.terms requests.list names.resolve", private, saveKey},
-		{"GET", "/settings/interfaces/keys/{id}/first", "requests.list keys.get", private, showFirstCall},
-		{"POST", "/settings/interfaces/keys/{id}/pause", "keys.pause", private, actOnKey("keys.pause", "keyPaused")},
-		{"POST", "/settings/interfaces/keys/{id}/resume", "keys.resume", private, actOnKey("keys.resume", "keyResumed")},
-		{"POST", "/settings/interfaces/keys/{id}/rotate", "keys.rotate", private, rotateKey},
-		{"GET", "/settings/interfaces/keys/{id}/revoke", "keys.get webhooks.list", private, askToRevoke},
-		{"POST", "/settings/interfaces/keys/{id}/revoke", "keys.revoke", private, revokeKey},
-		{"GET", "/settings/interfaces/requests", "requests.list keys.list names.resolve", private, showRequests},
-		{"GET", "/settings/interfaces/requests/{id}", "requests.list requests.caused keys.get names.resolve lookup.titles events.deliveries", private, showRequest},
-		{"POST", "/settings/interfaces/requests/{id}/resend", "webhooks.resend", private, resend},
+		{"GET", "/settings/interfaces/keys", op.List{settings.ListKeys, settings.ResolveNames}, private, showKeys},
+		{"GET", "/settings/interfaces/keys/new", op.List{settings.GetKeyTerms, settings.ListServiceAccounts, contact.Count}, private, showNewKey},
+		{"POST", "/settings/interfaces/keys/new", op.List{settings.CreateKey, settings.GetKeyTerms, settings.ListServiceAccounts, contact.Count}, private, createKey},
+		{"GET", "/settings/interfaces/keys/{id}", op.List{settings.GetKey, settings.GetKeyTerms, settings.ListRequests, settings.ResolveNames}, private, showKey},
+		{"POST", "/settings/interfaces/keys/{id}", op.List{settings.UpdateKey, settings.GetKey, settings.GetKeyTerms, settings.ListRequests, settings.ResolveNames}, private, saveKey},
+		{"GET", "/settings/interfaces/keys/{id}/first", op.List{settings.ListRequests, settings.GetKey}, private, showFirstCall},
+		{"POST", "/settings/interfaces/keys/{id}/pause", op.List{settings.PauseKey}, private, actOnKey(settings.PauseKey, "keyPaused")},
+		{"POST", "/settings/interfaces/keys/{id}/resume", op.List{settings.ResumeKey}, private, actOnKey(settings.ResumeKey, "keyResumed")},
+		{"POST", "/settings/interfaces/keys/{id}/rotate", op.List{settings.RotateKey}, private, rotateKey},
+		{"GET", "/settings/interfaces/keys/{id}/revoke", op.List{settings.GetKey, webhook.ListInfos}, private, askToRevoke},
+		{"POST", "/settings/interfaces/keys/{id}/revoke", op.List{webhook.RevokeKey}, private, revokeKey},
+		{"GET", "/settings/interfaces/requests", op.List{settings.ListRequests, settings.ListKeys, settings.ResolveNames}, private, showRequests},
+		{"GET", "/settings/interfaces/requests/{id}", op.List{settings.ListRequests, lookup.ListCaused, settings.GetKey, settings.ResolveNames, lookup.Titles, webhook.DeliveriesOf}, private, showRequest},
+		{"POST", "/settings/interfaces/requests/{id}/resend", op.List{webhook.Resend}, private, resend},
 
-		{"GET", consentPath, "oauth.ask", private, showConsent},
-		{"POST", consentPath, "oauth.answer oauth.ask", private, answerConsent},
-		{"GET", applicationsPath, "grants.list clients.list clients.approvals names.resolve", private, showApplications},
-		{"POST", applicationsPath + "/{id}/end", "grants.end", private, endGrant},
-		{"POST", applicationsPath + "/{id}/renew", "grants.renew", private, renewGrant},
-		{"GET", approvalsPath + "/{id}", "clients.approvals names.resolve", private, showApproval},
-		{"POST", approvalsPath + "/{id}/approve", "clients.approve", private, approve},
-		{"POST", approvalsPath + "/{id}/revoke", "clients.disapprove", private, disapprove},
-		{"GET", applicationsPath + "/new", "clients.create serviceAccounts.list", private, showNewClient},
-		{"POST", applicationsPath + "/new", "clients.create serviceAccounts.list", private, createClient},
-		{"POST", applicationsPath + "/{id}/rotate", "clients.rotate", private, rotateClient},
-		{"POST", applicationsPath + "/{id}/disable", "clients.set", private, switchClient(true)},
-		{"POST", applicationsPath + "/{id}/enable", "clients.set", private, switchClient(false)},
+		{"GET", consentPath, op.List{oauth.Ask}, private, showConsent},
+		{"POST", consentPath, op.List{oauth.Answer, oauth.Ask}, private, answerConsent},
+		{"GET", applicationsPath, op.List{oauth.ListGrants, oauth.ListClients, oauth.ListApprovals, settings.ResolveNames}, private, showApplications},
+		{"POST", applicationsPath + "/{id}/end", op.List{oauth.EndGrant}, private, endGrant},
+		{"POST", applicationsPath + "/{id}/renew", op.List{oauth.RenewGrant}, private, renewGrant},
+		{"GET", approvalsPath + "/{id}", op.List{oauth.ListApprovals, settings.ResolveNames}, private, showApproval},
+		{"POST", approvalsPath + "/{id}/approve", op.List{oauth.Approve}, private, approve},
+		{"POST", approvalsPath + "/{id}/revoke", op.List{oauth.Disapprove}, private, disapprove},
+		{"GET", applicationsPath + "/new", op.List{oauth.CreateClient, settings.ListServiceAccounts}, private, showNewClient},
+		{"POST", applicationsPath + "/new", op.List{oauth.CreateClient, settings.ListServiceAccounts}, private, createClient},
+		{"POST", applicationsPath + "/{id}/rotate", op.List{oauth.RotateClient}, private, rotateClient},
+		{"POST", applicationsPath + "/{id}/disable", op.List{oauth.SetClient}, private, switchClient(true)},
+		{"POST", applicationsPath + "/{id}/enable", op.List{oauth.SetClient}, private, switchClient(false)},
 
-		{"GET", "/settings/interfaces/usage", "usage.get keys.list names.resolve", private, showUsage},
-		{"GET", "/settings/people", "names.find people.list invitations.list", private, showPeople},
-		{"GET", "/settings/people/invite", "people.list", private, showInvite},
-		{"POST", "/settings/people/invite", "people.invite", private, invite},
-		{"POST", "/settings/people/invitations/{id}/revoke", "invitations.revoke", private, revokeInvitation},
-		{"GET", "/settings/people/{id}", "people.get people.handOverStatus keys.list people.holdings names.resolve", private, showPrincipal(&persons)},
-		{"POST", "/settings/people/{id}", "people.set people.get people.handOverStatus keys.list people.holdings names.resolve", private, savePrincipal(&persons)},
-		{"POST", "/settings/people/{id}/enable", "people.set people.get people.handOverStatus keys.list people.holdings names.resolve", private, enablePrincipal(&persons)},
-		{"GET", "/settings/people/{id}/leave", "people.get people.list serviceAccounts.list keys.list people.holdings contacts.count companies.count documents.count", private, showLeave(&persons)},
-		{"POST", "/settings/people/{id}/leave", "people.set people.handOver people.get people.list serviceAccounts.list keys.list people.holdings contacts.count companies.count documents.count", private, leave(&persons)},
-		{"POST", "/settings/people/{id}/factors", "people.resetFactors people.get people.handOverStatus keys.list people.holdings names.resolve", private, resetFactors},
-		{"GET", "/settings/people/{id}/erase", "people.get", private, showErase},
-		{"POST", "/settings/people/{id}/erase", "people.erase people.get", private, erase},
-		{"GET", "/settings/service-accounts", "serviceAccounts.list", private, showPrincipals(&accounts)},
-		{"GET", "/settings/service-accounts/new", "serviceAccounts.list", private, showNewAccount},
-		{"POST", "/settings/service-accounts/new", "serviceAccounts.create", private, createAccount},
-		{"GET", "/settings/service-accounts/{id}", "serviceAccounts.get people.handOverStatus keys.list people.holdings names.resolve", private, showPrincipal(&accounts)},
-		{"POST", "/settings/service-accounts/{id}", "serviceAccounts.set serviceAccounts.get people.handOverStatus keys.list people.holdings names.resolve", private, savePrincipal(&accounts)},
-		{"POST", "/settings/service-accounts/{id}/enable", "serviceAccounts.set serviceAccounts.get people.handOverStatus keys.list people.holdings names.resolve", private, enablePrincipal(&accounts)},
-		{"GET", "/settings/service-accounts/{id}/leave", "serviceAccounts.get people.list serviceAccounts.list keys.list people.holdings contacts.count companies.count documents.count", private, showLeave(&accounts)},
-		{"POST", "/settings/service-accounts/{id}/leave", "serviceAccounts.set people.handOver serviceAccounts.get people.list serviceAccounts.list keys.list people.holdings contacts.count companies.count documents.count", private, leave(&accounts)},
+		{"GET", "/settings/interfaces/usage", op.List{settings.GetUsage, settings.ListKeys, settings.ResolveNames}, private, showUsage},
+		{"GET", "/settings/people", op.List{settings.FindNames, settings.ListUsers, settings.ListInvitations}, private, showPeople},
+		{"GET", "/settings/people/invite", op.List{settings.ListUsers}, private, showInvite},
+		{"POST", "/settings/people/invite", op.List{settings.Invite}, private, invite},
+		{"POST", "/settings/people/invitations/{id}/revoke", op.List{settings.RevokeInvitation}, private, revokeInvitation},
+		{"GET", "/settings/people/{id}", op.List{settings.GetUser, offboarding.Status, settings.ListKeys, offboarding.Holds, settings.ResolveNames}, private, showPrincipal(&persons)},
+		{"POST", "/settings/people/{id}", op.List{settings.SetUser, settings.GetUser, offboarding.Status, settings.ListKeys, offboarding.Holds, settings.ResolveNames}, private, savePrincipal(&persons)},
+		{"POST", "/settings/people/{id}/enable", op.List{settings.SetUser, settings.GetUser, offboarding.Status, settings.ListKeys, offboarding.Holds, settings.ResolveNames}, private, enablePrincipal(&persons)},
+		{"GET", "/settings/people/{id}/leave", op.List{settings.GetUser, settings.ListUsers, settings.ListServiceAccounts, settings.ListKeys, offboarding.Holds, contact.Count, company.Count, document.Count}, private, showLeave(&persons)},
+		{"POST", "/settings/people/{id}/leave", op.List{settings.SetUser, offboarding.HandOver, settings.GetUser, settings.ListUsers, settings.ListServiceAccounts, settings.ListKeys, offboarding.Holds, contact.Count, company.Count, document.Count}, private, leave(&persons)},
+		{"POST", "/settings/people/{id}/factors", op.List{account.ResetFactors, settings.GetUser, offboarding.Status, settings.ListKeys, offboarding.Holds, settings.ResolveNames}, private, resetFactors},
+		{"GET", "/settings/people/{id}/erase", op.List{settings.GetUser}, private, showErase},
+		{"POST", "/settings/people/{id}/erase", op.List{offboarding.Erase, settings.GetUser}, private, erase},
+		{"GET", "/settings/service-accounts", op.List{settings.ListServiceAccounts}, private, showPrincipals(&accounts)},
+		{"GET", "/settings/service-accounts/new", op.List{settings.ListServiceAccounts}, private, showNewAccount},
+		{"POST", "/settings/service-accounts/new", op.List{settings.CreateServiceAccount}, private, createAccount},
+		{"GET", "/settings/service-accounts/{id}", op.List{settings.GetServiceAccount, offboarding.Status, settings.ListKeys, offboarding.Holds, settings.ResolveNames}, private, showPrincipal(&accounts)},
+		{"POST", "/settings/service-accounts/{id}", op.List{settings.SetServiceAccount, settings.GetServiceAccount, offboarding.Status, settings.ListKeys, offboarding.Holds, settings.ResolveNames}, private, savePrincipal(&accounts)},
+		{"POST", "/settings/service-accounts/{id}/enable", op.List{settings.SetServiceAccount, settings.GetServiceAccount, offboarding.Status, settings.ListKeys, offboarding.Holds, settings.ResolveNames}, private, enablePrincipal(&accounts)},
+		{"GET", "/settings/service-accounts/{id}/leave", op.List{settings.GetServiceAccount, settings.ListUsers, settings.ListServiceAccounts, settings.ListKeys, offboarding.Holds, contact.Count, company.Count, document.Count}, private, showLeave(&accounts)},
+		{"POST", "/settings/service-accounts/{id}/leave", op.List{settings.SetServiceAccount, offboarding.HandOver, settings.GetServiceAccount, settings.ListUsers, settings.ListServiceAccounts, settings.ListKeys, offboarding.Holds, contact.Count, company.Count, document.Count}, private, leave(&accounts)},
 
 		// Contacts are imported with the right to create them. Everybody may have what is
 		// kept about themselves.
-		{"GET", "/settings/data", "session.get imports.list names.resolve people.list serviceAccounts.list", private, showData},
-		{"POST", "/settings/data/person", "exports.person exports.parts", private, takeOutPerson},
-		{"POST", "/settings/data/organization", "exports.organization exports.parts", private, takeOutOrganization},
-		{"GET", "/settings/data/new", "contacts.create", private, showNewImport},
-		{"POST", "/settings/data/new", "contacts.create imports.create imports.append imports.complete imports.get", private, createImport},
-		{"GET", "/settings/data/{id}", "contacts.create imports.get imports.lines names.resolve lookup.titles", private, showImport},
-		{"POST", "/settings/data/{id}/columns", "contacts.create imports.map imports.get imports.lines names.resolve lookup.titles", private, mapImport},
-		{"POST", "/settings/data/{id}/run", "contacts.create imports.run", private, actOnImport("imports.run")},
-		{"GET", "/settings/data/{id}/undo", "contacts.create imports.get", private, askToUndo},
-		{"POST", "/settings/data/{id}/undo", "contacts.create imports.undo", private, actOnImport("imports.undo")},
-		{"POST", "/settings/data/{id}/discard", "contacts.create imports.discard", private, discardImport},
-		{"GET", "/settings/data/{id}/report", "contacts.create imports.get imports.lines", private, showReport},
-		{"GET", "/settings/data/{id}/refused", "contacts.create imports.get imports.lines", private, showRefused},
+		{"GET", "/settings/data", op.List{account.GetSession, imports.List, settings.ResolveNames, settings.ListUsers, settings.ListServiceAccounts}, private, showData},
+		{"POST", "/settings/data/person", op.List{exports.BeginPrincipal, exports.GetParts}, private, takeOutPerson},
+		{"POST", "/settings/data/organization", op.List{exports.BeginOrganization, exports.GetParts}, private, takeOutOrganization},
+		{"GET", "/settings/data/new", op.List{contact.Create}, private, showNewImport},
+		{"POST", "/settings/data/new", op.List{contact.Create, imports.Create, imports.Append, imports.Complete, imports.Get}, private, createImport},
+		{"GET", "/settings/data/{id}", op.List{contact.Create, imports.Get, imports.GetLines, settings.ResolveNames, lookup.Titles}, private, showImport},
+		{"POST", "/settings/data/{id}/columns", op.List{contact.Create, imports.Map, imports.Get, imports.GetLines, settings.ResolveNames, lookup.Titles}, private, mapImport},
+		{"POST", "/settings/data/{id}/run", op.List{contact.Create, imports.Run}, private, actOnImport(imports.Run)},
+		{"GET", "/settings/data/{id}/undo", op.List{contact.Create, imports.Get}, private, askToUndo},
+		{"POST", "/settings/data/{id}/undo", op.List{contact.Create, imports.Undo}, private, actOnImport(imports.Undo)},
+		{"POST", "/settings/data/{id}/discard", op.List{contact.Create, imports.Discard}, private, discardImport},
+		{"GET", "/settings/data/{id}/report", op.List{contact.Create, imports.Get, imports.GetLines}, private, showReport},
+		{"GET", "/settings/data/{id}/refused", op.List{contact.Create, imports.Get, imports.GetLines}, private, showRefused},
 
-		{"GET", "/settings/interfaces/events", "events.feed events.outcomes lookup.titles names.resolve", private, showEvents},
-		{"GET", "/settings/interfaces/events/{id}", "events.feed events.deliveries lookup.titles names.resolve", private, showEvent},
-		{"GET", "/settings/interfaces/webhooks", "webhooks.list names.resolve", private, showWebhooks},
-		{"GET", "/settings/interfaces/webhooks/new", "webhooks.list", private, showNewWebhook},
-		{"POST", "/settings/interfaces/webhooks/new", "webhooks.create", private, createWebhook},
-		{"GET", "/settings/interfaces/webhooks/{id}", "webhooks.get webhooks.deliveries names.resolve", private, showWebhook},
-		{"POST", "/settings/interfaces/webhooks/{id}", "webhooks.change webhooks.get webhooks.deliveries names.resolve", private, saveWebhook},
-		{"POST", "/settings/interfaces/webhooks/{id}/test", "webhookEndpoints.test webhooks.get", private, testWebhook},
-		{"GET", "/settings/interfaces/webhooks/{id}/tests/{event}", "webhooks.get webhooks.deliveries", private, showTest},
-		{"POST", "/settings/interfaces/webhooks/{id}/enable", "webhooks.enable webhooks.get", private, enableWebhook},
-		{"POST", "/settings/interfaces/webhooks/{id}/resend", "webhooks.resend webhooks.get webhooks.deliveries names.resolve", private, resendTo},
-		{"POST", "/settings/interfaces/webhooks/{id}/rotate", "webhooks.rotate webhooks.get", private, rotateWebhook},
-		{"GET", "/settings/interfaces/webhooks/{id}/delete", "webhooks.get", private, askToDeleteWebhook},
-		{"POST", "/settings/interfaces/webhooks/{id}/delete", "webhooks.delete webhooks.get", private, deleteWebhook},
+		{"GET", "/settings/interfaces/events", op.List{event.Read, webhook.OutcomesOf, lookup.Titles, settings.ResolveNames}, private, showEvents},
+		{"GET", "/settings/interfaces/events/{id}", op.List{event.Read, webhook.DeliveriesOf, lookup.Titles, settings.ResolveNames}, private, showEvent},
+		{"GET", "/settings/interfaces/webhooks", op.List{webhook.ListInfos, settings.ResolveNames}, private, showWebhooks},
+		{"GET", "/settings/interfaces/webhooks/new", op.List{webhook.ListInfos}, private, showNewWebhook},
+		{"POST", "/settings/interfaces/webhooks/new", op.List{webhook.CreateByPerson}, private, createWebhook},
+		{"GET", "/settings/interfaces/webhooks/{id}", op.List{webhook.GetInfo, webhook.ListAttempts, settings.ResolveNames}, private, showWebhook},
+		{"POST", "/settings/interfaces/webhooks/{id}", op.List{webhook.ChangeByPerson, webhook.GetInfo, webhook.ListAttempts, settings.ResolveNames}, private, saveWebhook},
+		{"POST", "/settings/interfaces/webhooks/{id}/test", op.List{webhook.SendTest, webhook.GetInfo}, private, testWebhook},
+		{"GET", "/settings/interfaces/webhooks/{id}/tests/{event}", op.List{webhook.GetInfo, webhook.ListAttempts}, private, showTest},
+		{"POST", "/settings/interfaces/webhooks/{id}/enable", op.List{webhook.Enable, webhook.GetInfo}, private, enableWebhook},
+		{"POST", "/settings/interfaces/webhooks/{id}/resend", op.List{webhook.Resend, webhook.GetInfo, webhook.ListAttempts, settings.ResolveNames}, private, resendTo},
+		{"POST", "/settings/interfaces/webhooks/{id}/rotate", op.List{webhook.RotateByPerson, webhook.GetInfo}, private, rotateWebhook},
+		{"GET", "/settings/interfaces/webhooks/{id}/delete", op.List{webhook.GetInfo}, private, askToDeleteWebhook},
+		{"POST", "/settings/interfaces/webhooks/{id}/delete", op.List{webhook.DeleteByPerson, webhook.GetInfo}, private, deleteWebhook},
 
-		{"GET", "/settings/organization", "organizations.get people.list names.resolve", private, showOrganization},
-		{"POST", "/settings/organization", "organizations.set organizations.get people.list names.resolve", private, saveOrganization},
-		{"GET", "/settings/audit", "audit.list people.list serviceAccounts.list names.resolve", private, showAudit},
-		{"POST", "/settings/audit/export", "exports.audit audit.list names.resolve", private, exportAudit},
+		{"GET", "/settings/organization", op.List{settings.GetOrganization, settings.ListUsers, settings.ResolveNames}, private, showOrganization},
+		{"POST", "/settings/organization", op.List{oauth.SetOrganization, settings.GetOrganization, settings.ListUsers, settings.ResolveNames}, private, saveOrganization},
+		{"GET", "/settings/audit", op.List{settings.ListAudit, settings.ListUsers, settings.ListServiceAccounts, settings.ResolveNames}, private, showAudit},
+		{"POST", "/settings/audit/export", op.List{exports.BeginAudit, settings.ListAudit, settings.ResolveNames}, private, exportAudit},
 
-		{"GET", "/search", "lookup.find lookup.recent", inside, showSearch},
-		{"GET", "/search/text/{id}", "documents.text", inside, showWords},
-		{"GET", "/help", "", inside, showHelp},
-		{"POST", "/help", "profile.set", inside, switchKeys},
-		{"POST", "/theme", "profile.set", inside, switchTheme},
-		{"POST", "/opened", "lookup.opened", inside, noteOpened},
-		{"GET", "/call", "lookup.find", inside, showCall},
-		{"GET", "/go/{id}", "lookup.find", inside, showAny},
-		{"GET", "/choices/tags", "lookup.tags", inside, showTags},
-		{"GET", "/choices/{of}", "lookup.find names.find", inside, showChoices},
+		{"GET", "/search", op.List{lookup.Find, lookup.Recent}, inside, showSearch},
+		{"GET", "/search/text/{id}", op.List{document.GetText}, inside, showWords},
+		{"GET", "/help", nil, inside, showHelp},
+		{"POST", "/help", op.List{account.SetProfile}, inside, switchKeys},
+		{"POST", "/theme", op.List{account.SetProfile}, inside, switchTheme},
+		{"POST", "/opened", op.List{lookup.Opened}, inside, noteOpened},
+		{"GET", "/call", op.List{lookup.Find}, inside, showCall},
+		{"GET", "/go/{id}", op.List{lookup.Find}, inside, showAny},
+		{"GET", "/choices/tags", op.List{lookup.Tags}, inside, showTags},
+		{"GET", "/choices/{of}", op.List{lookup.Find, settings.FindNames}, inside, showChoices},
 
-		{"GET", "/contacts", "contacts.list contacts.count lookup.find names.find " + listing, inside, showBook(&contacts)},
-		{"GET", "/contacts/new", "contacts.create " + listing, inside, showForm(&contacts)},
-		{"POST", "/contacts/new", "contacts.create companies.create lookup.similar " + naming, inside, createRecord(&contacts)},
-		{"POST", "/contacts/similar", "contacts.create lookup.similar", inside, showSimilar(&contacts)},
-		{"GET", "/contacts/{id}", "contacts.get contacts.list contacts.count " + details, inside, showRecord(&contacts)},
-		{"GET", "/contacts/{id}/edit", "contacts.update contacts.get " + listing, inside, showForm(&contacts)},
-		{"POST", "/contacts/labels", "contacts.list exports.begin batch.run " + listing, inside, showLabels(&contacts)},
-		{"POST", "/contacts/export", "contacts.list exports.begin batch.run " + listing, inside, exportList(&contacts)},
-		{"POST", "/bulk/contacts/{act}", "contacts.update batch.run bulk.start names.find " + listing, inside, bulk(&contacts)},
-		{"POST", "/contacts/{id}", "contacts.update companies.create contacts.get records.history " + naming, inside, saveRecord(&contacts)},
-		{"GET", "/contacts/{id}/vcard", "contacts.get lookup.titles", inside, showCard(&contacts)},
-		{"GET", "/contacts/{id}/qr", "contacts.get lookup.titles", inside, showQR(&contacts)},
-		{"GET", "/contacts/{id}/access", "contacts.get", inside, askToTakeOut},
-		{"POST", "/contacts/{id}/access", "exports.contact exports.parts contacts.get", inside, takeOutContact},
-		{"GET", "/contacts/{id}/delete", "contacts.delete contacts.get tasks.count documents.count", inside, askToDelete(&contacts)},
-		{"POST", "/contacts/{id}/delete", "contacts.delete", inside, deleteRecord(&contacts)},
+		{"GET", "/contacts", op.List{contact.List, contact.Count, lookup.Find, settings.FindNames}.And(listing), inside, showBook(&contacts)},
+		{"GET", "/contacts/new", op.List{contact.Create}.And(listing), inside, showForm(&contacts)},
+		{"POST", "/contacts/new", op.List{contact.Create, company.Create, lookup.FindSimilar}.And(naming), inside, createRecord(&contacts)},
+		{"POST", "/contacts/similar", op.List{contact.Create, lookup.FindSimilar}, inside, showSimilar(&contacts)},
+		{"GET", "/contacts/{id}", op.List{contact.Get, contact.List, contact.Count}.And(details), inside, showRecord(&contacts)},
+		{"GET", "/contacts/{id}/edit", op.List{contact.Update, contact.Get}.And(listing), inside, showForm(&contacts)},
+		{"POST", "/contacts/labels", op.List{contact.List, lookup.BeginExport, api.RunBatch}.And(listing), inside, showLabels(&contacts)},
+		{"POST", "/contacts/export", op.List{contact.List, lookup.BeginExport, api.RunBatch}.And(listing), inside, exportList(&contacts)},
+		{"POST", "/bulk/contacts/{act}", op.List{contact.Update, api.RunBatch, bulk.Start, settings.FindNames}.And(listing), inside, beginBulk(&contacts)},
+		{"POST", "/contacts/{id}", op.List{contact.Update, company.Create, contact.Get, record.History}.And(naming), inside, saveRecord(&contacts)},
+		{"GET", "/contacts/{id}/vcard", op.List{contact.Get, lookup.Titles}, inside, showCard(&contacts)},
+		{"GET", "/contacts/{id}/qr", op.List{contact.Get, lookup.Titles}, inside, showQR(&contacts)},
+		{"GET", "/contacts/{id}/access", op.List{contact.Get}, inside, askToTakeOut},
+		{"POST", "/contacts/{id}/access", op.List{exports.BeginContact, exports.GetParts, contact.Get}, inside, takeOutContact},
+		{"GET", "/contacts/{id}/delete", op.List{contact.Delete, contact.Get, task.Count, document.Count}, inside, askToDelete(&contacts)},
+		{"POST", "/contacts/{id}/delete", op.List{contact.Delete}, inside, deleteRecord(&contacts)},
 
-		{"GET", "/companies", "companies.list companies.count lookup.find names.find " + listing, inside, showBook(&companies)},
-		{"GET", "/companies/new", "companies.create " + listing, inside, showForm(&companies)},
-		{"POST", "/companies/new", "companies.create lookup.similar " + naming, inside, createRecord(&companies)},
-		{"POST", "/companies/similar", "companies.create lookup.similar", inside, showSimilar(&companies)},
-		{"GET", "/companies/{id}", "companies.get companies.list companies.count contacts.list " + details, inside, showRecord(&companies)},
-		{"GET", "/companies/{id}/edit", "companies.update companies.get " + listing, inside, showForm(&companies)},
-		{"POST", "/companies/labels", "companies.list exports.begin batch.run " + listing, inside, showLabels(&companies)},
-		{"POST", "/companies/export", "companies.list exports.begin batch.run " + listing, inside, exportList(&companies)},
-		{"POST", "/bulk/companies/{act}", "companies.update batch.run bulk.start names.find " + listing, inside, bulk(&companies)},
-		{"POST", "/companies/{id}", "companies.update companies.get records.history " + naming, inside, saveRecord(&companies)},
-		{"GET", "/companies/{id}/vcard", "companies.get lookup.titles", inside, showCard(&companies)},
-		{"GET", "/companies/{id}/qr", "companies.get lookup.titles", inside, showQR(&companies)},
-		{"GET", "/companies/{id}/delete", "companies.delete companies.get contacts.count tasks.count documents.count", inside, askToDelete(&companies)},
-		{"POST", "/companies/{id}/delete", "companies.delete", inside, deleteRecord(&companies)},
+		{"GET", "/companies", op.List{company.List, company.Count, lookup.Find, settings.FindNames}.And(listing), inside, showBook(&companies)},
+		{"GET", "/companies/new", op.List{company.Create}.And(listing), inside, showForm(&companies)},
+		{"POST", "/companies/new", op.List{company.Create, lookup.FindSimilar}.And(naming), inside, createRecord(&companies)},
+		{"POST", "/companies/similar", op.List{company.Create, lookup.FindSimilar}, inside, showSimilar(&companies)},
+		{"GET", "/companies/{id}", op.List{company.Get, company.List, company.Count, contact.List}.And(details), inside, showRecord(&companies)},
+		{"GET", "/companies/{id}/edit", op.List{company.Update, company.Get}.And(listing), inside, showForm(&companies)},
+		{"POST", "/companies/labels", op.List{company.List, lookup.BeginExport, api.RunBatch}.And(listing), inside, showLabels(&companies)},
+		{"POST", "/companies/export", op.List{company.List, lookup.BeginExport, api.RunBatch}.And(listing), inside, exportList(&companies)},
+		{"POST", "/bulk/companies/{act}", op.List{company.Update, api.RunBatch, bulk.Start, settings.FindNames}.And(listing), inside, beginBulk(&companies)},
+		{"POST", "/companies/{id}", op.List{company.Update, company.Get, record.History}.And(naming), inside, saveRecord(&companies)},
+		{"GET", "/companies/{id}/vcard", op.List{company.Get, lookup.Titles}, inside, showCard(&companies)},
+		{"GET", "/companies/{id}/qr", op.List{company.Get, lookup.Titles}, inside, showQR(&companies)},
+		{"GET", "/companies/{id}/delete", op.List{company.Delete, company.Get, contact.Count, task.Count, document.Count}, inside, askToDelete(&companies)},
+		{"POST", "/companies/{id}/delete", op.List{company.Delete}, inside, deleteRecord(&companies)},
 
-		{"GET", changesPath, "bulk.list names.resolve", inside, showChanges},
-		{"GET", changesPath + "/{id}", "bulk.get bulk.report " + listing, inside, showChange},
-		{"POST", changesPath + "/{id}/stop", "bulk.stop", inside, actOnChange("bulk.stop")},
-		{"POST", changesPath + "/{id}/resume", "bulk.resume", inside, actOnChange("bulk.resume")},
-		{"POST", changesPath + "/{id}/undo", "bulk.undo", inside, actOnChange("bulk.undo")},
+		{"GET", changesPath, op.List{bulk.List, settings.ResolveNames}, inside, showChanges},
+		{"GET", changesPath + "/{id}", op.List{bulk.Get, bulk.GetReport}.And(listing), inside, showChange},
+		{"POST", changesPath + "/{id}/stop", op.List{bulk.Stop}, inside, actOnChange(bulk.Stop)},
+		{"POST", changesPath + "/{id}/resume", op.List{bulk.Resume}, inside, actOnChange(bulk.Resume)},
+		{"POST", changesPath + "/{id}/undo", op.List{bulk.Undo}, inside, actOnChange(bulk.Undo)},
 
-		{"GET", "/tasks", "tasks.list tasks.count tasks.get names.find " + listing, inside, showTasks},
-		{"GET", "/tasks/line", "tasks.create lookup.find", inside, showLine},
-		{"GET", "/tasks/due", "", inside, showDue},
-		{"POST", "/tasks/line", "tasks.create tasks.list tasks.count names.resolve lookup.titles lookup.find", inside, createByLine},
-		{"GET", "/tasks/new", "tasks.create " + listing, inside, showForm(&tasks)},
-		{"POST", "/tasks/new", "tasks.create " + naming, inside, createRecord(&tasks)},
-		{"GET", "/tasks/{id}", "tasks.get tasks.count " + details, inside, showRecord(&tasks)},
-		{"GET", "/tasks/{id}/edit", "tasks.update tasks.get " + listing, inside, showForm(&tasks)},
-		{"POST", "/tasks/{id}", "tasks.update tasks.get records.history " + naming, inside, saveRecord(&tasks)},
-		{"POST", "/tasks/{id}/complete", "tasks.complete lookup.titles", inside, completeTask},
-		{"POST", "/tasks/{id}/reopen", "tasks.update tasks.get lookup.titles", inside, reopenTask},
-		{"POST", "/tasks/{id}/delete", "tasks.delete", inside, deleteRecord(&tasks)},
+		{"GET", "/tasks", op.List{task.List, task.Count, task.Get, settings.FindNames}.And(listing), inside, showTasks},
+		{"GET", "/tasks/line", op.List{task.Create, lookup.Find}, inside, showLine},
+		{"GET", "/tasks/due", nil, inside, showDue},
+		{"POST", "/tasks/line", op.List{task.Create, task.List, task.Count, settings.ResolveNames, lookup.Titles, lookup.Find}, inside, createByLine},
+		{"GET", "/tasks/new", op.List{task.Create}.And(listing), inside, showForm(&tasks)},
+		{"POST", "/tasks/new", op.List{task.Create}.And(naming), inside, createRecord(&tasks)},
+		{"GET", "/tasks/{id}", op.List{task.Get, task.Count}.And(details), inside, showRecord(&tasks)},
+		{"GET", "/tasks/{id}/edit", op.List{task.Update, task.Get}.And(listing), inside, showForm(&tasks)},
+		{"POST", "/tasks/{id}", op.List{task.Update, task.Get, record.History}.And(naming), inside, saveRecord(&tasks)},
+		{"POST", "/tasks/{id}/complete", op.List{task.Complete, lookup.Titles}, inside, completeTask},
+		{"POST", "/tasks/{id}/reopen", op.List{task.Update, task.Get, lookup.Titles}, inside, reopenTask},
+		{"POST", "/tasks/{id}/delete", op.List{task.Delete}, inside, deleteRecord(&tasks)},
 
-		{"GET", "/documents", "documents.list documents.count documents.underway uploads.terms lookup.find names.find " + listing, inside, showBook(&documents)},
-		{"GET", "/documents/new", "documents.create uploads.terms " + listing, inside, showUpload},
-		{"POST", "/documents/new", "documents.create uploads.create uploads.terms " + listing, inside, createDocument},
-		{"POST", "/documents/upload", "uploads.create uploads.terms", inside, beginUpload},
-		{"PUT", "/documents/upload/{upload}", "uploads.create uploads.terms", inside, receiveUpload},
-		{"GET", "/operations/{id}", "operations.get documents.get " + listing, inside, showOperation},
-		{"GET", "/documents/{id}/content", "documents.content", inside, download},
-		{"GET", "/documents/{id}/sheets/{page}", "documents.get documents.page", inside, showSheet},
-		{"GET", "/documents/{id}/pictures/{page}", "documents.get documents.page", inside, showPicture},
-		{"GET", "/documents/{id}", "documents.get documents.count documents.page documents.text " + details, inside, showRecord(&documents)},
-		{"GET", "/documents/{id}/edit", "documents.update documents.get " + listing, inside, showForm(&documents)},
-		{"POST", "/documents/{id}", "documents.update documents.get records.history " + naming, inside, saveRecord(&documents)},
-		{"POST", "/documents/{id}/delete", "documents.delete", inside, deleteRecord(&documents)},
+		{"GET", "/documents", op.List{document.List, document.Count, document.ListUnderway, upload.GetTerms, lookup.Find, settings.FindNames}.And(listing), inside, showBook(&documents)},
+		{"GET", "/documents/new", op.List{document.Create, upload.GetTerms}.And(listing), inside, showUpload},
+		{"POST", "/documents/new", op.List{document.Create, upload.Create, upload.GetTerms}.And(listing), inside, createDocument},
+		{"POST", "/documents/upload", op.List{upload.Create, upload.GetTerms}, inside, beginUpload},
+		{"PUT", "/documents/upload/{upload}", op.List{upload.Create, upload.GetTerms}, inside, receiveUpload},
+		{"GET", "/operations/{id}", op.List{operation.Get, document.Get}.And(listing), inside, showOperation},
+		{"GET", "/documents/{id}/content", op.List{document.Content}, inside, download},
+		{"GET", "/documents/{id}/sheets/{page}", op.List{document.Get, document.GetPage}, inside, showSheet},
+		{"GET", "/documents/{id}/pictures/{page}", op.List{document.Get, document.GetPage}, inside, showPicture},
+		{"GET", "/documents/{id}", op.List{document.Get, document.Count, document.GetPage, document.GetText}.And(details), inside, showRecord(&documents)},
+		{"GET", "/documents/{id}/edit", op.List{document.Update, document.Get}.And(listing), inside, showForm(&documents)},
+		{"POST", "/documents/{id}", op.List{document.Update, document.Get, record.History}.And(naming), inside, saveRecord(&documents)},
+		{"POST", "/documents/{id}/delete", op.List{document.Delete}, inside, deleteRecord(&documents)},
 	}
 }

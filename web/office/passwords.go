@@ -1,6 +1,9 @@
 package office
 
-import "kartei/web/ui"
+import (
+	"kartei/people/settings"
+	"kartei/web/ui"
+)
 
 // passwordPeople are the people whom the switch of passwords concerns.
 type passwordPeople struct {
@@ -24,7 +27,7 @@ func (p *organizationPage) readPasswordPeople(v *request) error {
 	if !p.hasPasswords(v) {
 		return nil
 	}
-	found, err := ask[listOf[principalInfo]](v, "people.list", arguments{body: map[string]any{"limit": peopleCounted}})
+	found, err := fetch[listOf[principalInfo]](v, settings.ListUsers, arguments{body: map[string]any{"limit": peopleCounted}})
 	p.many = found.HasMore
 	p.admins = []ui.Option{{Text: v.words.Say("niemand", "nobody")}}
 	for _, one := range found.Data {

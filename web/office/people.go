@@ -6,9 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"kartei/access"
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/people/settings"
 	"kartei/web/ui"
 )
 
@@ -22,13 +25,15 @@ const (
 // principals are all people, or all service accounts.
 type principals struct {
 	path, icon string
-	// rows are the first part of the names of their rows.
-	rows string
+	// The operations on them.
+	list op.Operation[access.Page, access.List[access.PrincipalInfo]]
+	get  op.Operation[access.ByID, access.PrincipalInfo]
+	set  op.Operation[settings.PrincipalChange, access.PrincipalInfo]
 }
 
 var (
-	persons  = principals{path: peoplePath, icon: "user", rows: "people"}
-	accounts = principals{path: accountsPath, icon: "webhook", rows: "serviceAccounts"}
+	persons  = principals{path: peoplePath, icon: "user", list: settings.ListUsers, get: settings.GetUser, set: settings.SetUser}
+	accounts = principals{path: accountsPath, icon: "webhook", list: settings.ListServiceAccounts, get: settings.GetServiceAccount, set: settings.SetServiceAccount}
 )
 
 // title is the name of the list.
@@ -47,7 +52,7 @@ func (p *principals) all(v *request) string {
 	return v.words.Say("Alle Dienstkonten", "All service accounts")
 }
 
-func (p *principals) isPeople() bool { return p.rows == persons.rows }
+func (p *principals) isPeople() bool { return p.path == peoplePath }
 
 // principalAt is the address of the page of a person or of a service account.
 func principalAt(name string) string {
@@ -214,10 +219,10 @@ func showPrincipals(of *principals) func(*request) view {
 	return func(v *request) view {
 		after := v.URL.Query().Get("after")
 		p := principalsPage{of: of}
-		found, err := ask[listOf[principalInfo]](v, of.rows+".list", arguments{body: map[string]any{"after": after, "limit": principalsShown}})
+		found, err := fetch[listOf[principalInfo]](v, of.list, arguments{body: map[string]any{"after": after, "limit": principalsShown}})
 		if err == nil && of.isPeople() && after == "" {
 			var open listOf[invitationInfo]
-			open, err = ask[listOf[invitationInfo]](v, "invitations.list", arguments{body: map[string]any{"limit": invitationsShown}})
+			open, err = fetch[listOf[invitationInfo]](v, settings.ListInvitations, arguments{body: map[string]any{"limit": invitationsShown}})
 			p.invitations = open.Data
 		}
 		if err != nil {
@@ -241,7 +246,7 @@ const principalsOffered = 1000
 // principalOptions are the people, and then the service accounts, that a field offers.
 func (v *request) principalOptions(offers func(*principalInfo) bool) (options []ui.Option, err error) {
 	for _, of := range []*principals{&persons, &accounts} {
-		found, err := ask[listOf[principalInfo]](v, of.rows+".list", arguments{body: map[string]any{"limit": principalsOffered}})
+		found, err := fetch[listOf[principalInfo]](v, of.list, arguments{body: map[string]any{"limit": principalsOffered}})
 		if err != nil {
 			return nil, err
 		}
@@ -310,7 +315,7 @@ type invitedInfo struct {
 func invite(v *request) view {
 	f := inviteForm{typed: values{"email": v.form.text("email"), "role": v.form.text("role"), "language": v.form.text("language")}}
 	rights := v.rightsSent(f.typed)
-	a := v.do("people.invite", arguments{once: v.form.token, body: map[string]any{
+	a := v.send(settings.Invite, arguments{once: v.form.token, body: map[string]any{
 		"email": f.typed["email"], "role": f.typed["role"], "language": f.typed["language"], "rights": rights,
 	}})
 	switch {
@@ -337,7 +342,7 @@ func invite(v *request) view {
 
 // revokeInvitation ends an open invitation.
 func revokeInvitation(v *request) view {
-	if a := v.do("invitations.revoke", arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id")}}); a.Fault != nil {
+	if a := v.send(settings.RevokeInvitation, arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id")}}); a.Fault != nil {
 		return v.failed(a.Fault)
 	}
 	return v.saved(peoplePath, "uninvited")

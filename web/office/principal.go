@@ -6,8 +6,12 @@ import (
 	"net/url"
 	"slices"
 
+	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/people/account"
+	"kartei/people/offboarding"
+	"kartei/people/settings"
 	"kartei/web/ui"
 )
 
@@ -122,7 +126,7 @@ func (p *principalPage) underway() bool {
 
 // read fills in the principal.
 func (p *principalPage) read(v *request) (err error) {
-	p.one, err = ask[principalInfo](v, p.of.rows+".get", arguments{body: map[string]any{"id": v.PathValue("id")}})
+	p.one, err = fetch[principalInfo](v, p.of.get, arguments{body: map[string]any{"id": v.PathValue("id")}})
 	return err
 }
 
@@ -139,7 +143,7 @@ func (v *request) principalPage(p principalPage, status int) view {
 	if err := together(
 		func() error { return p.readProperty(v, true) },
 		func() error {
-			found, err := ask[listOf[handoverInfo]](v, "people.handOverStatus", arguments{body: map[string]any{"id": p.one.ID}})
+			found, err := fetch[listOf[handoverInfo]](v, offboarding.Status, arguments{body: map[string]any{"id": p.one.ID}})
 			p.handovers = found.Data
 			return err
 		},
@@ -177,7 +181,7 @@ type holdings struct {
 func (p *principalPage) readProperty(v *request, endpointsOnly bool) error {
 	err := p.readKeys(v)
 	if err == nil {
-		p.holdings, err = ask[holdings](v, "people.holdings", arguments{body: map[string]any{"id": p.one.ID, "endpointsOnly": endpointsOnly}})
+		p.holdings, err = fetch[holdings](v, offboarding.Holds, arguments{body: map[string]any{"id": p.one.ID, "endpointsOnly": endpointsOnly}})
 	}
 	return err
 }
@@ -185,7 +189,7 @@ func (p *principalPage) readProperty(v *request, endpointsOnly bool) error {
 // readKeys reads the keys that still work, or that work again some time.
 func (p *principalPage) readKeys(v *request) error {
 	for after := ""; ; {
-		found, err := ask[listOf[keyInfo]](v, "keys.list", arguments{body: map[string]any{"principalId": p.one.ID, "after": after}})
+		found, err := fetch[listOf[keyInfo]](v, settings.ListKeys, arguments{body: map[string]any{"principalId": p.one.ID, "after": after}})
 		if err != nil {
 			return err
 		}
@@ -229,7 +233,7 @@ func savePrincipal(of *principals) func(*request) view {
 		if len(body) == 1 {
 			return view{to: of.at(id)}
 		}
-		a := v.do(of.rows+".set", arguments{once: v.form.token, body: body})
+		a := v.send(of.set, arguments{once: v.form.token, body: body})
 		switch {
 		case a.is(fault.ValidationFailed):
 			return v.principalPage(principalPage{of: of, typed: typed, wrong: fieldTexts(a.Fault, v.words.Language)}, a.Status)
@@ -245,21 +249,21 @@ func savePrincipal(of *principals) func(*request) view {
 // enablePrincipal lets a principal in again.
 func enablePrincipal(of *principals) func(*request) view {
 	return func(v *request) view {
-		return v.actOnPrincipal(of, of.rows+".set", map[string]any{"disabled": false}, "enabled")
+		return v.actOnPrincipal(of, of.set, map[string]any{"disabled": false}, "enabled")
 	}
 }
 
 // resetFactors mails a person a link that lifts their second factors.
 func resetFactors(v *request) view {
-	return v.actOnPrincipal(&persons, "people.resetFactors", map[string]any{}, "factors")
+	return v.actOnPrincipal(&persons, account.ResetFactors, map[string]any{}, "factors")
 }
 
 // actOnPrincipal calls a row about a principal, and goes back to its page. Its page says
 // why the row refuses.
-func (v *request) actOnPrincipal(of *principals, row string, body map[string]any, done string) view {
+func (v *request) actOnPrincipal(of *principals, row op.Any, body map[string]any, done string) view {
 	id := v.PathValue("id")
 	body["id"] = id
-	a := v.do(row, arguments{once: v.form.token, body: body})
+	a := v.send(row, arguments{once: v.form.token, body: body})
 	switch {
 	case a.is(fault.Forbidden) && !v.stale, a.is(fault.RateLimited):
 		return v.principalPage(principalPage{of: of, why: v.reason(a.Fault)}, a.Status)
@@ -319,7 +323,7 @@ func (p *leavePage) countRecords(v *request) error {
 		if f == &tasks || !v.session.may(f.read) {
 			continue
 		}
-		n, err := ask[counted](v, f.name+".count", arguments{query: url.Values{"ownerId": {p.one.ID}}})
+		n, err := fetch[counted](v, f.acts.count, arguments{query: url.Values{"ownerId": {p.one.ID}}})
 		if err != nil {
 			return err
 		}
@@ -383,11 +387,11 @@ func leave(of *principals) func(*request) view {
 		if err := p.read(v); err != nil {
 			return v.failed(err)
 		}
-		row, body := of.rows+".set", map[string]any{"id": id, "disabled": true}
+		row, body := op.Any(of.set), map[string]any{"id": id, "disabled": true}
 		if p.typed["to"] != "" || p.one.Disabled {
-			row, body = "people.handOver", map[string]any{"id": id, "to": p.typed["to"], "private": p.typed["private"] != "", "disable": true}
+			row, body = offboarding.HandOver, map[string]any{"id": id, "to": p.typed["to"], "private": p.typed["private"] != "", "disable": true}
 		}
-		a := v.do(row, arguments{once: v.form.token, body: body})
+		a := v.send(row, arguments{once: v.form.token, body: body})
 		switch {
 		case a.is(fault.ValidationFailed):
 			p.wrong = fieldTexts(a.Fault, v.words.Language)
@@ -448,7 +452,7 @@ func erase(v *request) view {
 	case v.form.text("name") != one.one.Name:
 		return v.erasePage(erasePage{wrong: true}, http.StatusUnprocessableEntity)
 	}
-	a := v.do("people.erase", arguments{once: v.form.token, body: map[string]any{"id": id}})
+	a := v.send(offboarding.Erase, arguments{once: v.form.token, body: map[string]any{"id": id}})
 	switch {
 	case a.is(fault.Forbidden) && !v.stale:
 		return v.erasePage(erasePage{why: v.reason(a.Fault)}, a.Status)

@@ -9,6 +9,7 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/kit/fault"
+	"kartei/people/account"
 	"kartei/web/ui"
 )
 
@@ -50,7 +51,7 @@ func (p *profile) values() values {
 
 // showProfile serves the profile.
 func showProfile(v *request) view {
-	p, err := ask[profile](v, "profile.get", arguments{})
+	p, err := fetch[profile](v, account.GetProfile, arguments{})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -78,7 +79,7 @@ func saveProfile(v *request) view {
 	if len(body) == 0 {
 		return view{to: profilePath}
 	}
-	a := v.do("profile.set", arguments{body: body})
+	a := v.send(account.SetProfile, arguments{body: body})
 	switch {
 	case a.is(fault.ValidationFailed):
 		f.wrong = fieldTexts(a.Fault, v.words.Language)

@@ -8,6 +8,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/record/task"
 	"kartei/web/i18n"
 	"kartei/web/ui"
 )
@@ -171,7 +172,7 @@ func createByLine(v *request) view {
 	if line.wrong != "" {
 		return v.refusedLine(line)
 	}
-	a := v.do("tasks.create", arguments{body: u.task(first(v.form.text("assigneeId"), v.session.Principal.ID), about), once: v.form.token})
+	a := v.send(task.Create, arguments{body: u.task(first(v.form.text("assigneeId"), v.session.Principal.ID), about), once: v.form.token})
 	if a.Fault != nil {
 		if len(a.Fault.Fields) == 0 {
 			return v.failed(a.Fault)

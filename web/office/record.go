@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kartei/kit/fault"
+	"kartei/record"
 )
 
 // recordPage is the content of the page of a record.
@@ -141,10 +142,10 @@ func (v *request) history(id string) ([]change, bool, error) {
 	if v.URL.Query().Get("history") == "all" {
 		limit = mostHistory
 	}
-	found, err := ask[struct {
+	found, err := fetch[struct {
 		Data    []change `json:"data"`
 		HasMore bool     `json:"hasMore"`
-	}](v, "records.history", arguments{body: map[string]any{"id": id, "limit": limit}})
+	}](v, record.History, arguments{body: map[string]any{"id": id, "limit": limit}})
 	return found.Data, found.HasMore, err
 }
 
@@ -308,7 +309,7 @@ func createRecord(f *family) func(*request) view {
 				return v.draw(form, http.StatusConflict)
 			}
 		}
-		a := v.do(f.name+".create", arguments{body: typed.body(), once: v.form.token})
+		a := v.send(f.acts.create, arguments{body: typed.body(), once: v.form.token})
 		if a.Fault != nil {
 			return v.refusedForm(form, a.Fault)
 		}
@@ -479,7 +480,7 @@ func (v *request) back(otherwise string) string {
 // deleteRecord erases a record. The dialog before it said that this is final.
 func deleteRecord(f *family) func(*request) view {
 	return func(v *request) view {
-		a := v.do(f.name+".delete", arguments{id: v.PathValue("id"), match: max(v.form.revision, 1), once: v.form.token})
+		a := v.send(f.acts.remove, arguments{id: v.PathValue("id"), match: max(v.form.revision, 1), once: v.form.token})
 		switch {
 		case a.is(fault.NotFound): // somebody else was quicker
 			return v.done("/"+f.name, &toast{Bad: true, Text: v.words.Say("Diesen Eintrag gibt es nicht mehr.", "This entry does not exist any more.")})

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"kartei/kit/fault"
+	"kartei/people/settings"
+	"kartei/record/lookup"
 	"kartei/web/ui"
 )
 
@@ -62,7 +64,7 @@ func (v *request) seek(to, text string) (sought, error) {
 		return sought{}, nil
 	}
 	var s sought
-	hits, err := ask[found](v, "lookup.find", arguments{body: map[string]any{"q": letters[to] + text, "limit": mostChoices}})
+	hits, err := fetch[found](v, lookup.Find, arguments{body: map[string]any{"q": letters[to] + text, "limit": mostChoices}})
 	for _, h := range hitsOf(hits) {
 		if to == anything && h.Object == documents.object { // nothing is about a document
 			continue
@@ -88,14 +90,14 @@ func (v *request) seekPeople(text string) (s sought, err error) {
 	if slices.Contains(ownWords, strings.ToLower(text)) {
 		return sought{choices: []ui.Choice{self}, exact: []ui.Choice{self}}, nil
 	}
-	names, err := ask[struct {
+	names, err := fetch[struct {
 		Data []struct {
 			ID    string   `json:"id"`
 			Name  string   `json:"name"`
 			Marks [][2]int `json:"marks"`
 			Exact bool     `json:"exact"`
 		} `json:"data"`
-	}](v, "names.find", arguments{body: map[string]any{"q": text, "limit": mostChoices}})
+	}](v, settings.FindNames, arguments{body: map[string]any{"q": text, "limit": mostChoices}})
 	if text == "" {
 		s.choices = append(s.choices, self)
 	}
@@ -194,7 +196,7 @@ func (v *request) makeCompany(m field, name string) (string, error) {
 	if v.isPrivate() { // the name says whom a private contact works for
 		body["visibility"] = "private"
 	}
-	a := v.do(companies.name+".create", arguments{body: body, once: once})
+	a := v.send(companies.acts.create, arguments{body: body, once: once})
 	if a.is(fault.ValidationFailed) {
 		wrong := a.Fault.Fields[0]
 		wrong.Name = m.name

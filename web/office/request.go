@@ -18,8 +18,10 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/door/transfer"
 	"kartei/kit/fault"
+	"kartei/people/account"
 	"kartei/web/i18n"
 )
 
@@ -195,7 +197,7 @@ func (v *request) show(out view) {
 		_, _ = v.w.Write(out.picture.Image) // a client that went away needs no error
 		return
 	case out.file != nil:
-		v.send(out.file)
+		v.sendFile(out.file)
 		return
 	case out.written != nil:
 		v.sendWritten(out.written)
@@ -234,7 +236,7 @@ func (v *request) show(out view) {
 
 // send streams a file, with the headers that make it a download. The API lets programs
 // keep a file and ask whether it is the same; a browser keeps nothing.
-func (v *request) send(r *api.Response) {
+func (v *request) sendFile(r *api.Response) {
 	for name, values := range r.Header {
 		if name != "Cache-Control" {
 			v.w.Header()[name] = values
@@ -299,7 +301,7 @@ func (v *request) identify() error {
 	if v.token == "" {
 		return fault.New(fault.Unauthenticated)
 	}
-	s, err := ask[session](v, "session.get", arguments{})
+	s, err := fetch[session](v, account.GetSession, arguments{})
 	if err != nil {
 		return err
 	}
@@ -321,20 +323,28 @@ type arguments struct {
 	sandbox bool
 }
 
-// answer is the answer to a call.
-type answer struct {
+// reply is the answer to a call, as its bytes.
+type reply struct {
 	*api.Response
 }
 
-// everywhere are the rows that every page may call: the session, and the factors that
+// everywhere are the operations that every page may call: the session, and the factors that
 // confirm it.
-var everywhere = []string{"session.get", "factors.get"}
+var everywhere = op.List{account.GetSession, account.GetFactors}
 
-// do calls a row of one of the two tables. A page calls only rows that its line in
-// Pages names; another one is an error of the program.
-func (v *request) do(row string, args arguments) answer {
-	if !slices.Contains(everywhere, row) && !slices.Contains(strings.Fields(v.page.Rows), row) {
-		return answer{&api.Response{Status: 500, Fault: fault.Wrap(fmt.Errorf("the page %s calls %s, which its line does not name", v.page.Path, row))}}
+// uses returns an error if a page calls an operation that its line in Pages does not name.
+func (v *request) uses(o op.Any) error {
+	if everywhere.Has(o) || v.page.Uses.Has(o) {
+		return nil
+	}
+	return fmt.Errorf("the page %s calls %s, which its line does not name", v.page.Path, o.About().ID)
+}
+
+// send runs an operation with arguments as a client sends them. So pages for all families of
+// records have one form.
+func (v *request) send(o op.Any, args arguments) reply {
+	if err := v.uses(o); err != nil {
+		return reply{&api.Response{Status: 500, Fault: fault.Wrap(err)}}
 	}
 	by := v.caller(args.sandbox)
 	if args.match > 0 {
@@ -343,17 +353,84 @@ func (v *request) do(row string, args arguments) answer {
 	if args.once != "" {
 		by.Header["Idempotency-Key"] = []string{args.once}
 	}
-	r, err := api.Send(v.Context(), v.office.API, by, api.ByID(row), api.Arguments{ID: args.id, Query: args.query, Body: args.body})
+	r, err := api.Send(v.Context(), v.office.API, by, o, api.Arguments{ID: args.id, Query: args.query, Body: args.body})
 	if err != nil {
-		return answer{&api.Response{Status: 500, Fault: fault.From(err)}}
+		return reply{&api.Response{Status: 500, Fault: fault.From(err)}}
 	}
+	v.note(r)
+	return reply{r}
+}
+
+// note notes what an answer means for the page.
+func (v *request) note(r *api.Response) {
 	v.naming.Lock()
+	defer v.naming.Unlock()
 	if r.Fault != nil && r.Fault.Code == fault.Internal {
 		v.broken = strings.Join(r.Header["Request-Id"], "")
 	}
 	v.stale = v.stale || api.Stale(r.Fault)
-	v.naming.Unlock()
-	return answer{r}
+}
+
+// how changes how an operation is called.
+type how func(v *request, by *api.Caller)
+
+// once makes a change that its form begins no more than once, also if the browser sends it again.
+func once(v *request, by *api.Caller) { by.Header["Idempotency-Key"] = []string{v.form.token} }
+
+// inSandbox calls in the sandbox, also from a page that is about the person.
+func inSandbox(sandbox bool) how {
+	return func(v *request, by *api.Caller) {
+		if sandbox {
+			by.Credential = api.Cookie(v.token, true)
+		}
+	}
+}
+
+// answer is the answer of an operation.
+type answer[Out any] struct {
+	Status int
+	Fault  *fault.Fault
+	Value  Out
+}
+
+// is reports whether the call was refused with a code.
+func (a answer[Out]) is(code fault.Code) bool { return a.Fault != nil && a.Fault.Code == code }
+
+// err returns the fault, or nil.
+func (a answer[Out]) err() error {
+	if a.Fault == nil {
+		return nil
+	}
+	return a.Fault
+}
+
+// do runs an operation.
+func do[In, Out any](v *request, o op.Operation[In, Out], in In, how ...how) answer[Out] {
+	if err := v.uses(o); err != nil {
+		return answer[Out]{Status: 500, Fault: fault.Wrap(err)}
+	}
+	by := v.caller(false)
+	for _, change := range how {
+		change(v, &by)
+	}
+	r, err := api.Answer(v.Context(), v.office.API, by, o, in)
+	if err != nil {
+		return answer[Out]{Status: 500, Fault: fault.From(err)}
+	}
+	v.note(r)
+	a := answer[Out]{Status: r.Status, Fault: r.Fault}
+	if a.Fault == nil {
+		if a.Value, err = api.Value[Out](r); err != nil {
+			a.Status, a.Fault = 500, fault.From(err)
+		}
+	}
+	return a
+}
+
+// ask is do for an operation whose refusal is the end of the page.
+func ask[In, Out any](v *request, o op.Operation[In, Out], in In, how ...how) (Out, error) {
+	a := do(v, o, in, how...)
+	return a.Value, a.err()
 }
 
 // caller returns who calls, in the sandbox or in the environment of the page.
@@ -365,19 +442,19 @@ func (v *request) caller(sandbox bool) api.Caller {
 }
 
 // is reports whether the call was refused with a code.
-func (a answer) is(code fault.Code) bool { return a.Fault != nil && a.Fault.Code == code }
+func (a reply) is(code fault.Code) bool { return a.Fault != nil && a.Fault.Code == code }
 
 // err returns the fault, or nil.
-func (a answer) err() error {
+func (a reply) err() error {
 	if a.Fault == nil {
 		return nil
 	}
 	return a.Fault
 }
 
-// ask calls a row and decodes its answer.
-func ask[T any](v *request, row string, args arguments) (out T, err error) {
-	a := v.do(row, args)
+// fetch is send for an answer in the types of the pages.
+func fetch[T any](v *request, o op.Any, args arguments) (out T, err error) {
+	a := v.send(o, args)
 	if err := a.err(); err != nil {
 		return out, err
 	}

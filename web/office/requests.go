@@ -11,6 +11,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/people/settings"
 	"kartei/web/ui"
 )
 
@@ -72,7 +73,7 @@ func (f *foundCalls) older() clock.Micros {
 
 // calls returns calls of the request log.
 func (v *request) calls(filter map[string]any) (foundCalls, error) {
-	return ask[foundCalls](v, "requests.list", arguments{body: filter})
+	return fetch[foundCalls](v, settings.ListRequests, arguments{body: filter})
 }
 
 // requestsPage is the list of calls with its filters.
@@ -193,7 +194,7 @@ func showRequests(v *request) view {
 	err := together(
 		func() (err error) { p.found, err = v.calls(filter); return err },
 		func() error {
-			found, err := ask[listOf[keyInfo]](v, "keys.list", arguments{body: map[string]any{"limit": keysOffered}})
+			found, err := fetch[listOf[keyInfo]](v, settings.ListKeys, arguments{body: map[string]any{"limit": keysOffered}})
 			p.keys = found.Data
 			return err
 		},
@@ -302,7 +303,7 @@ func showRequest(v *request) view {
 		p.call, p.parts = found[0], found[1:]
 	}
 	if p.call.KeyID != "" && strings.HasPrefix(p.call.KeyID, "key_") {
-		k, err := ask[keyInfo](v, "keys.get", arguments{body: map[string]any{"id": p.call.KeyID}})
+		k, err := fetch[keyInfo](v, settings.GetKey, arguments{body: map[string]any{"id": p.call.KeyID}})
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return v.failed(err)
 		}

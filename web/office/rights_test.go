@@ -6,6 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kartei/api/op"
+	"kartei/people/account"
+	"kartei/people/settings"
+	"kartei/record/contact"
 )
 
 var write = flag.Bool("write", false, "write the table of pages into docs/operating/web.md (make docs)")
@@ -62,29 +67,29 @@ func tableOfPages() string {
 	return b.String()
 }
 
-// TestMayOpen asks who opens pages of rows of both tables.
+// TestMayOpen asks who opens pages with operations of the contract, and with others.
 func TestMayOpen(t *testing.T) {
 	clerk := &session{Scopes: []string{"contacts:read"}}
 	admin := &session{Scopes: []string{"contacts:read", "contacts:write"}, Administers: true}
 	for _, c := range []struct {
-		rows                  string
+		uses                  op.List
 		reach                 reach
 		nobody, clerk, admins bool
 	}{
-		{"", open, true, true, true},
-		{"signin.password people.list", open, true, true, true},
-		{"", private, true, true, true},
-		{"contacts.get people.list", inside, false, true, true},
-		{"contacts.update contacts.get", inside, false, false, true},
-		{"keys.list", private, true, true, true},
-		{"session.get", private, true, true, true},
-		{"people.list names.resolve", private, false, false, true},
-		{"audit.list", private, false, false, true},
-		{"jobs.list", private, false, false, true}, // which no admin may call: the row says so
+		{nil, open, true, true, true},
+		{op.List{account.SignInByPassword, settings.ListUsers}, open, true, true, true},
+		{nil, private, true, true, true},
+		{op.List{contact.Get, settings.ListUsers}, inside, false, true, true},
+		{op.List{contact.Update, contact.Get}, inside, false, false, true},
+		{op.List{settings.ListKeys}, private, true, true, true},
+		{op.List{account.GetSession}, private, true, true, true},
+		{op.List{settings.ListUsers, settings.ResolveNames}, private, false, false, true},
+		{op.List{settings.ListAudit}, private, false, false, true},
+		{op.List{settings.ListJobs}, private, false, false, true}, // which no admin may call: the row says so
 	} {
-		p := &Page{Rows: c.rows, For: c.reach}
+		p := &Page{Uses: c.uses, For: c.reach}
 		if nobody, clerk, admins := (&session{}).mayOpen(p), clerk.mayOpen(p), admin.mayOpen(p); nobody != c.nobody || clerk != c.clerk || admins != c.admins {
-			t.Errorf("%q opens for nobody %t, a clerk %t, an admin %t; want %t, %t, %t", c.rows, nobody, clerk, admins, c.nobody, c.clerk, c.admins)
+			t.Errorf("%v opens for nobody %t, a clerk %t, an admin %t; want %t, %t, %t", c.uses.IDs(), nobody, clerk, admins, c.nobody, c.clerk, c.admins)
 		}
 	}
 }

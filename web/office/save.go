@@ -39,7 +39,7 @@ func (v *request) save(f *family, id string, was, typed values, revision int64) 
 			out.Record, err = v.get(f, id)
 			return out, err
 		}
-		a := v.do(f.name+".update", arguments{id: id, body: typed.patch(out.Changed), match: max(revision, 1), once: attemptKey(v.form.token, attempt)})
+		a := v.send(f.acts.update, arguments{id: id, body: typed.patch(out.Changed), match: max(revision, 1), once: attemptKey(v.form.token, attempt)})
 		switch {
 		case a.is(fault.PreconditionFailed):
 		case a.Fault != nil:

@@ -12,6 +12,8 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/kit/fault"
+	"kartei/record/document"
+	"kartei/record/lookup"
 	"kartei/web/ui"
 )
 
@@ -131,7 +133,7 @@ func showSearch(v *request) view {
 func (v *request) search(q string, in *family) (searchPage, error) {
 	p := searchPage{q: q}
 	find := func(q string, limit int, counts bool) (found, error) {
-		return ask[found](v, "lookup.find", arguments{body: map[string]any{"q": q, "limit": limit, "counts": counts}})
+		return fetch[found](v, lookup.Find, arguments{body: map[string]any{"q": q, "limit": limit, "counts": counts}})
 	}
 	all, err := find(q, hitsOfAll, true)
 	if err != nil {
@@ -172,7 +174,7 @@ func (v *request) suggest(q string, inPalette bool) view {
 		}
 		return view{status: 200, body: suggestions(v, list, q, f)}
 	}
-	f, err := ask[found](v, "lookup.find", arguments{body: map[string]any{"q": q, "limit": hitsBelow}})
+	f, err := fetch[found](v, lookup.Find, arguments{body: map[string]any{"q": q, "limit": hitsBelow}})
 	if err != nil && !fault.Is(err, fault.ValidationFailed) {
 		return v.failed(err)
 	}
@@ -184,9 +186,9 @@ func (v *request) recent(most int) (found, error) {
 	if !v.session.Preferences.Recent {
 		return found{}, nil
 	}
-	r, err := ask[struct {
+	r, err := fetch[struct {
 		Data []hit `json:"data"`
-	}](v, "lookup.recent", arguments{body: map[string]any{"limit": min(most, 20)}})
+	}](v, lookup.Recent, arguments{body: map[string]any{"limit": min(most, 20)}})
 	if err != nil || len(r.Data) == 0 {
 		return found{}, err
 	}
@@ -202,7 +204,7 @@ func noteOpened(v *request) view {
 	if !v.session.Preferences.Recent {
 		return view{status: 204}
 	}
-	if err := v.do("lookup.opened", arguments{body: map[string]any{"id": v.form.text("id")}}).err(); err != nil {
+	if err := v.send(lookup.Opened, arguments{body: map[string]any{"id": v.form.text("id")}}).err(); err != nil {
 		return view{status: asFault(err).Code.Status()}
 	}
 	return view{status: 204}
@@ -317,7 +319,7 @@ const (
 // showWords serves the sentence of a document that was found by its text. Reading a
 // document takes a moment, so the page of hits does not wait for it.
 func showWords(v *request) view {
-	e, err := ask[excerpt](v, "documents.text", arguments{body: map[string]any{"id": v.PathValue("id"), "q": v.URL.Query().Get("q")}})
+	e, err := fetch[excerpt](v, document.GetText, arguments{body: map[string]any{"id": v.PathValue("id"), "q": v.URL.Query().Get("q")}})
 	if err != nil {
 		return view{status: asFault(err).Code.Status()}
 	}
@@ -376,7 +378,7 @@ func (v *request) goTo(id string) view {
 // person does not see it.
 func (v *request) attemptPath(id string) string {
 	for _, sandbox := range []bool{false, true} {
-		f, err := ask[found](v, "lookup.find", arguments{body: map[string]any{"q": id, "limit": 1}, sandbox: sandbox})
+		f, err := fetch[found](v, lookup.Find, arguments{body: map[string]any{"q": id, "limit": 1}, sandbox: sandbox})
 		if err == nil && f.Thing != nil && f.Thing.Of != "" {
 			return webhooksPath + "/" + f.Thing.Of + "?" + url.Values{"from": {id}}.Encode() + "#" + id
 		}

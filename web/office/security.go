@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"strings"
 
+	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/people/account"
 	"kartei/web/ui"
 )
 
@@ -51,12 +53,18 @@ func showSecurity(v *request) view {
 	var sessions listOf[sessionInfo]
 	var signIns listOf[signInInfo]
 	err := together(
-		func() (err error) { p.factors, err = ask[factorsInfo](v, "factors.get", arguments{}); return err },
 		func() (err error) {
-			sessions, err = ask[listOf[sessionInfo]](v, "sessions.list", arguments{})
+			p.factors, err = fetch[factorsInfo](v, account.GetFactors, arguments{})
 			return err
 		},
-		func() (err error) { signIns, err = ask[listOf[signInInfo]](v, "signins.list", arguments{}); return err },
+		func() (err error) {
+			sessions, err = fetch[listOf[sessionInfo]](v, account.ListSessions, arguments{})
+			return err
+		},
+		func() (err error) {
+			signIns, err = fetch[listOf[signInInfo]](v, account.ListSignIns, arguments{})
+			return err
+		},
 	)
 	if err != nil {
 		return v.failed(err)
@@ -89,7 +97,7 @@ func showPassword(v *request) view { return v.passwordForm(passwordForm{}, http.
 
 func (v *request) passwordForm(f passwordForm, status int) view {
 	var err error
-	if f.factors, err = ask[factorsInfo](v, "factors.get", arguments{}); err != nil {
+	if f.factors, err = fetch[factorsInfo](v, account.GetFactors, arguments{}); err != nil {
 		return v.failed(err)
 	}
 	return v.settingsAs(status, securityPath, v.words.Say("Kennwort ändern", "Change the password"), passwordView(v, f))
@@ -100,7 +108,7 @@ func savePassword(v *request) view {
 	if v.form.Get("password") != v.form.Get("repeat") {
 		return v.passwordForm(passwordForm{wrong: map[string]string{"repeat": v.words.Say("Die beiden Kennwörter stimmen nicht überein.", "The two passwords differ.")}}, http.StatusUnprocessableEntity)
 	}
-	a := v.do("factors.password", arguments{once: v.form.token, body: map[string]any{"password": v.form.Get("password"), "current": v.form.Get("current")}})
+	a := v.send(account.SetPassword, arguments{once: v.form.token, body: map[string]any{"password": v.form.Get("password"), "current": v.form.Get("current")}})
 	switch {
 	case a.is(fault.ValidationFailed):
 		return v.passwordForm(passwordForm{wrong: fieldTexts(a.Fault, v.words.Language)}, a.Status)
@@ -151,7 +159,7 @@ func beginTOTP(v *request) view { return v.generator("", "", http.StatusOK) }
 
 // generator shows a secret: a new one, or the ticket's secret again.
 func (v *request) generator(ticket, wrong string, status int) view {
-	g, err := ask[generator](v, "factors.totpBegin", arguments{body: map[string]any{"ticket": ticket}})
+	g, err := fetch[generator](v, account.BeginTOTP, arguments{body: map[string]any{"ticket": ticket}})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -163,7 +171,7 @@ func (v *request) generator(ticket, wrong string, status int) view {
 // confirmTOTP takes the generator into use.
 func confirmTOTP(v *request) view {
 	ticket := v.form.Get("ticket")
-	a := v.do("factors.totpConfirm", arguments{once: v.form.token, body: map[string]any{"ticket": ticket, "code": v.form.text("code")}})
+	a := v.send(account.ConfirmTOTP, arguments{once: v.form.token, body: map[string]any{"ticket": ticket, "code": v.form.text("code")}})
 	switch {
 	case a.is(fault.ValidationFailed):
 		return v.generator(ticket, fieldTexts(a.Fault, v.words.Language)["code"], a.Status)
@@ -174,12 +182,12 @@ func confirmTOTP(v *request) view {
 }
 
 func removeTOTP(v *request) view {
-	return v.acted("factors.totpRemove", map[string]any{}, "totpGone")
+	return v.acted(account.RemoveTOTP, map[string]any{}, "totpGone")
 }
 
 // acted calls a row, and goes back to the page.
-func (v *request) acted(row string, body map[string]any, done string) view {
-	if a := v.do(row, arguments{once: v.form.token, body: body}); a.Fault != nil {
+func (v *request) acted(row op.Any, body map[string]any, done string) view {
+	if a := v.send(row, arguments{once: v.form.token, body: body}); a.Fault != nil {
 		return v.failed(a.Fault)
 	}
 	return v.saved(securityPath, done)
@@ -187,7 +195,7 @@ func (v *request) acted(row string, body map[string]any, done string) view {
 
 // renewCodes makes new recovery codes.
 func renewCodes(v *request) view {
-	a := v.do("factors.recoveryCodes", arguments{once: v.form.token, body: map[string]any{}})
+	a := v.send(account.RenewRecoveryCodes, arguments{once: v.form.token, body: map[string]any{}})
 	if a.Fault != nil {
 		return v.failed(a.Fault)
 	}
@@ -195,7 +203,7 @@ func renewCodes(v *request) view {
 }
 
 // codesOrSaved shows recovery codes, if the answer has some. They are shown once.
-func (v *request) codesOrSaved(a answer, done string) view {
+func (v *request) codesOrSaved(a reply, done string) view {
 	var r struct {
 		Codes []string `json:"codes"`
 	}
@@ -212,7 +220,7 @@ func (v *request) codesOrSaved(a answer, done string) view {
 
 // showNewPasskey asks a browser to make a passkey.
 func showNewPasskey(v *request) view {
-	return v.data(v.do("factors.passkeyOptions", arguments{body: map[string]any{}}))
+	return v.data(v.send(account.BeginPasskey, arguments{body: map[string]any{}}))
 }
 
 // addPasskey stores the passkey that a browser made.
@@ -224,7 +232,7 @@ func addPasskey(v *request) view {
 			Text:  v.words.Say("Passkeys brauchen JavaScript und einen Browser, der sie unterstützt.", "Passkeys need JavaScript, and a browser that supports them."),
 		})
 	}
-	a := v.do("factors.passkeyAdd", arguments{once: v.form.token, body: body})
+	a := v.send(account.AddPasskey, arguments{once: v.form.token, body: body})
 	if a.Fault != nil {
 		return v.failed(a.Fault)
 	}
@@ -232,15 +240,15 @@ func addPasskey(v *request) view {
 }
 
 func removePasskey(v *request) view {
-	return v.acted("factors.passkeyRemove", map[string]any{"id": v.PathValue("id")}, "passkeyGone")
+	return v.acted(account.RemovePasskey, map[string]any{"id": v.PathValue("id")}, "passkeyGone")
 }
 
 func endSession(v *request) view {
-	return v.acted("sessions.end", map[string]any{"id": v.PathValue("id")}, "session")
+	return v.acted(account.EndSessions, map[string]any{"id": v.PathValue("id")}, "session")
 }
 
 func endSessions(v *request) view {
-	return v.acted("sessions.end", map[string]any{"others": true}, "sessions")
+	return v.acted(account.EndSessions, map[string]any{"others": true}, "sessions")
 }
 
 // addressForm is the page on which a person changes the sign-in address.
@@ -255,7 +263,7 @@ func (v *request) addressForm(f addressForm, status int) view {
 // changeAddress begins the change of the sign-in address.
 func changeAddress(v *request) view {
 	f := addressForm{email: v.form.text("email")}
-	a := v.do("account.changeEmail", arguments{once: v.form.token, body: map[string]any{"email": f.email}})
+	a := v.send(account.ChangeEmail, arguments{once: v.form.token, body: map[string]any{"email": f.email}})
 	switch {
 	case a.is(fault.ValidationFailed):
 		f.wrong = fieldTexts(a.Fault, v.words.Language)["email"]

@@ -9,6 +9,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/people/account"
 )
 
 // signInForm is the page on which a person signs in.
@@ -94,7 +95,7 @@ func signIn(v *request) view {
 	if v.office.unprotected(v.Request) {
 		return v.signInForm(f, http.StatusForbidden)
 	}
-	a := v.do("signin.password", arguments{body: map[string]any{"email": f.Email, "password": v.form.Get("password"), "trusted": v.form.Get("trusted") != ""}})
+	a := v.send(account.SignInByPassword, arguments{body: map[string]any{"email": f.Email, "password": v.form.Get("password"), "trusted": v.form.Get("trusted") != ""}})
 	if a.Fault != nil {
 		return v.refusedSignIn(f, a.Fault)
 	}
@@ -115,7 +116,7 @@ func (v *request) say(f *signInForm, why *fault.Fault) {
 }
 
 // signedIn goes on after a step of signing in.
-func (v *request) signedIn(a answer, f signInForm) view {
+func (v *request) signedIn(a reply, f signInForm) view {
 	var s signedIn
 	if err := decode(a.Body, &s); err != nil {
 		return v.failed(err)
@@ -128,7 +129,7 @@ func (v *request) signedIn(a answer, f signInForm) view {
 		return v.nextStep(s, f)
 	}
 	if v.token != "" { // the cookie of the browser names one session; the former one would go on unseen
-		v.do("signin.out", arguments{}) // if that fails, the session ends when it is idle
+		v.send(account.SignOut, arguments{}) // if that fails, the session ends when it is idle
 	}
 	v.office.signIn(v.w, s.Token, s.EndsAt.Time())
 	v.office.keepDevice(v.w, s.Device)
@@ -198,7 +199,7 @@ func second(v *request) view {
 	s := signedIn{Status: "second", Ticket: v.form.Get("ticket"), Methods: strings.Fields(v.form.Get("methods"))}
 	body := map[string]any{"ticket": s.Ticket, "trusted": v.form.Get("trusted") != ""}
 	v.form.codes(body)
-	a := v.do("signin.second", arguments{body: body})
+	a := v.send(account.SignInBySecond, arguments{body: body})
 	switch {
 	case a.is(fault.ValidationFailed):
 		wrong := fieldTexts(a.Fault, v.words.Language)
@@ -225,7 +226,7 @@ func signInByPasskey(v *request) view {
 	if !v.form.passkey(body) {
 		return v.signInForm(f, http.StatusOK)
 	}
-	a := v.do("signin.passkey", arguments{body: body})
+	a := v.send(account.SignInByPasskey, arguments{body: body})
 	if a.Fault != nil {
 		return v.refusedSignIn(f, a.Fault)
 	}
@@ -235,7 +236,7 @@ func signInByPasskey(v *request) view {
 // choose takes the organization.
 func choose(v *request) view {
 	f := signInForm{Next: v.form.Get("next"), Resume: v.resumed()}
-	a := v.do("signin.choose", arguments{body: map[string]any{"ticket": v.form.Get("ticket"), "principalId": v.form.Get("principalId")}})
+	a := v.send(account.Choose, arguments{body: map[string]any{"ticket": v.form.Get("ticket"), "principalId": v.form.Get("principalId")}})
 	if a.Fault != nil {
 		return v.refusedSignIn(f, a.Fault)
 	}
@@ -254,7 +255,7 @@ const signOutPath = "/signout"
 // signOut ends the session. The browser forgets it in any case: the next person at
 // the machine must not be signed in because nothing can be stored at present.
 func signOut(v *request) view {
-	a := v.do("signin.out", arguments{})
+	a := v.send(account.SignOut, arguments{})
 	v.office.signOut(v.w)
 	if a.Fault != nil && !a.is(fault.Unauthenticated) {
 		return v.signInForm(signInForm{Notice: v.words.Say(

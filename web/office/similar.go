@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"kartei/record"
+	"kartei/record/lookup"
 )
 
 // like is a record that may be the one that a form is about to make.
@@ -31,9 +34,9 @@ func (v *request) similar(f *family, typed values) ([]like, error) {
 	if len(in) == 1 {
 		return nil, nil
 	}
-	found, err := ask[struct {
+	found, err := fetch[struct {
 		Data []like `json:"data"`
-	}](v, "lookup.similar", arguments{body: in})
+	}](v, lookup.FindSimilar, arguments{body: in})
 	return found.Data, err
 }
 
@@ -88,9 +91,9 @@ func seenIDs(likes []like) string {
 // changedBy names the people who changed one of the members after a revision. at is
 // the time of the last such change.
 func (v *request) changedBy(id string, since int64, members []string) (who string, at time.Time) {
-	found, err := ask[struct {
+	found, err := fetch[struct {
 		Data []change `json:"data"`
-	}](v, "records.history", arguments{body: map[string]any{"id": id, "limit": 50}})
+	}](v, record.History, arguments{body: map[string]any{"id": id, "limit": 50}})
 	if err != nil { // the merge stands without a name, too
 		return "", at
 	}

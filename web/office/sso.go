@@ -8,6 +8,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/people/account"
 )
 
 // Single sign-on leaves the site and comes back. A form begins it, so nobody sends a
@@ -47,7 +48,7 @@ func (v *request) keepTicket(kind, ticket string) {
 
 // sendOff shows the page that goes on to the provider, or says why that is not possible.
 // The browser keeps the ticket, and before it what the page needs afterwards.
-func (v *request) sendOff(kind, kept string, a answer) (view, bool) {
+func (v *request) sendOff(kind, kept string, a reply) (view, bool) {
 	var l struct{ Address, Ticket string }
 	if a.Fault != nil || decode(a.Body, &l) != nil {
 		return view{}, false
@@ -63,7 +64,7 @@ func leaveToSignIn(v *request) view {
 	if v.office.unprotected(v.Request) {
 		return v.signInForm(f, http.StatusForbidden)
 	}
-	a := v.do("signin.ssoBegin", arguments{body: map[string]any{"next": local(f.Next)}})
+	a := v.send(account.BeginSSO, arguments{body: map[string]any{"next": local(f.Next)}})
 	if out, left := v.sendOff(toSignIn, "", a); left {
 		return out
 	}
@@ -76,7 +77,7 @@ func leaveToAccept(v *request) view {
 	if v.office.unprotected(v.Request) {
 		return v.signInForm(signInForm{}, http.StatusForbidden)
 	}
-	a := v.do("signin.ssoInvited", arguments{body: map[string]any{"token": f.Token, "name": f.Name}})
+	a := v.send(account.BeginSSOInvited, arguments{body: map[string]any{"token": f.Token, "name": f.Name}})
 	if out, left := v.sendOff(toAccept, f.keep(), a); left {
 		return out
 	}
@@ -85,7 +86,7 @@ func leaveToAccept(v *request) view {
 
 // leaveToLink begins the link of the person's account.
 func leaveToLink(v *request) view {
-	a := v.do("factors.ssoBegin", arguments{body: map[string]any{}})
+	a := v.send(account.BeginSSOLink, arguments{body: map[string]any{}})
 	if out, left := v.sendOff(toLink, "", a); left {
 		return out
 	}
@@ -108,14 +109,14 @@ func keptInvitation(text string) (f invitationForm, ticket string) {
 }
 
 // notLinked says why an account was not linked.
-func (v *request) notLinked(a answer) view {
+func (v *request) notLinked(a reply) view {
 	return v.problem(a.Status, problemPage{Title: v.words.Say("Nicht verbunden", "Not linked"), Text: v.reason(a.Fault), Wait: a.Fault.Wait()})
 }
 
 // leaveToConfirm begins the confirmation of a sign-in.
 func leaveToConfirm(v *request) view {
 	f := confirmForm{Next: v.form.Get("next"), Resume: v.resumed()}
-	a := v.do("session.ssoBegin", arguments{body: map[string]any{"next": local(f.Next)}})
+	a := v.send(account.BeginSSOFresh, arguments{body: map[string]any{"next": local(f.Next)}})
 	if out, left := v.sendOff(toConfirm, "", a); left {
 		return out
 	}
@@ -124,7 +125,7 @@ func leaveToConfirm(v *request) view {
 
 // unlink removes a link.
 func unlink(v *request) view {
-	return v.acted("factors.ssoUnlink", map[string]any{"id": v.PathValue("id")}, "ssoGone")
+	return v.acted(account.UnlinkSSO, map[string]any{"id": v.PathValue("id")}, "ssoGone")
 }
 
 // comeBack takes somebody who comes back from the provider.
@@ -172,7 +173,7 @@ func (v *request) backTooLate(known bool) view {
 
 func (v *request) backToSignIn(body map[string]any) view {
 	known := v.session.ID != ""
-	a := v.do("signin.sso", arguments{body: body})
+	a := v.send(account.SignInBySSO, arguments{body: body})
 	switch {
 	case a.is(fault.NotFound):
 		return v.backTooLate(known)
@@ -183,7 +184,7 @@ func (v *request) backToSignIn(body map[string]any) view {
 }
 
 func (v *request) backToAccept(f invitationForm, body map[string]any) view {
-	a := v.do("signin.ssoAccept", arguments{body: body})
+	a := v.send(account.AcceptBySSO, arguments{body: body})
 	if a.Fault != nil {
 		return v.notAccepted(f, a)
 	}
@@ -191,14 +192,14 @@ func (v *request) backToAccept(f invitationForm, body map[string]any) view {
 }
 
 func (v *request) backToLink(body map[string]any) view {
-	if a := v.do("factors.ssoLink", arguments{body: body}); a.Fault != nil {
+	if a := v.send(account.LinkSSO, arguments{body: body}); a.Fault != nil {
 		return v.notLinked(a)
 	}
 	return v.saved(securityPath, "sso")
 }
 
 func (v *request) backToConfirm(body map[string]any) view {
-	a := v.do("session.ssoRefresh", arguments{body: body})
+	a := v.send(account.RefreshBySSO, arguments{body: body})
 	switch {
 	case a.is(fault.Unauthenticated): // the session has ended meanwhile
 		return v.signInForm(signInForm{}, a.Status)

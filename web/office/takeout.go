@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"time"
 
+	"kartei/api/op"
 	"kartei/kit/archive"
+	"kartei/transfer/exports"
 )
 
 // begunExport is an export that may be read.
@@ -23,8 +25,8 @@ type exportParts struct {
 // parts are read, each with the rights of its moment. The call has no idempotency key:
 // the page stays, and its form may be sent again. If that fails halfway the
 // connection is cut, so that no browser takes a part for the whole.
-func (v *request) takeOut(row, id, title string) view {
-	begun, err := ask[begunExport](v, row, arguments{body: map[string]any{"id": id, "language": v.words.Language}})
+func (v *request) takeOut(row op.Any, id, title string) view {
+	begun, err := fetch[begunExport](v, row, arguments{body: map[string]any{"id": id, "language": v.words.Language}})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -39,7 +41,7 @@ func (v *request) pack(w http.ResponseWriter, cursor string) error {
 	control, file := http.NewResponseController(w), archive.NewWriter(w, v.words.Now)
 	for cursor != "" {
 		_ = control.SetWriteDeadline(time.Now().Add(exportPatience)) // a connection without deadlines does not need one
-		next, err := ask[exportParts](v, "exports.parts", arguments{body: map[string]any{"cursor": cursor}})
+		next, err := fetch[exportParts](v, exports.GetParts, arguments{body: map[string]any{"cursor": cursor}})
 		if err != nil {
 			return err
 		}
@@ -56,17 +58,17 @@ func (v *request) pack(w http.ResponseWriter, cursor string) error {
 // takeOutPerson serves what is kept about a person of the office: about the caller, or
 // for admins about anybody.
 func takeOutPerson(v *request) view {
-	return v.takeOut("exports.person", first(v.form.text("id"), v.session.Principal.ID), v.words.Say("Auskunft", "Personal data"))
+	return v.takeOut(exports.BeginPrincipal, first(v.form.text("id"), v.session.Principal.ID), v.words.Say("Auskunft", "Personal data"))
 }
 
 // takeOutOrganization serves everything of the organization.
 func takeOutOrganization(v *request) view {
-	return v.takeOut("exports.organization", "", v.words.Say("Export", "Export"))
+	return v.takeOut(exports.BeginOrganization, "", v.words.Say("Export", "Export"))
 }
 
 // takeOutContact serves everything about a contact.
 func takeOutContact(v *request) view {
-	return v.takeOut("exports.contact", v.PathValue("id"), v.words.Say("Auskunft", "Personal data"))
+	return v.takeOut(exports.BeginContact, v.PathValue("id"), v.words.Say("Auskunft", "Personal data"))
 }
 
 // askToTakeOut says what is in the file about a contact, and offers it.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kartei/kit/fault"
+	"kartei/record/task"
 	"kartei/web/ui"
 )
 
@@ -93,7 +94,7 @@ func (v *request) tasks(l listing, who ui.Combo, line quickForm, status int) vie
 	}}
 	for i, tab := range l.tabs() {
 		reads = append(reads, func() (err error) {
-			p.counts[i], err = ask[counted](v, "tasks.count", arguments{query: tab.filters(v.session.Principal.ID)})
+			p.counts[i], err = fetch[counted](v, task.Count, arguments{query: tab.filters(v.session.Principal.ID)})
 			return err
 		})
 	}
@@ -209,7 +210,7 @@ func (l recordList) about(t values) string {
 // completeTask marks a task as done. The note takes it back.
 func completeTask(v *request) view {
 	id := v.PathValue("id")
-	a := v.do("tasks.complete", arguments{id: id, once: v.onceFor(id)})
+	a := v.send(task.Complete, arguments{id: id, once: v.onceFor(id)})
 	if a.Fault != nil {
 		return v.failed(a.Fault)
 	}
@@ -271,7 +272,7 @@ func with(path, name, value string) string {
 // nil.
 func (v *request) did() *toast {
 	id := v.URL.Query().Get(didParameter)
-	if id == "" || v.Method != http.MethodGet || !strings.Contains(v.page.Rows, "tasks.get") || !v.session.may(tasks.read) {
+	if id == "" || v.Method != http.MethodGet || !v.page.Uses.Has(task.Get) || !v.session.may(tasks.read) {
 		return nil
 	}
 	task, err := v.get(&tasks, id)

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"kartei/kit/clock"
+	"kartei/record"
+	"kartei/record/contact"
+	"kartei/record/lookup"
 )
 
 // today is the start page: what is due, what the person opened last, what changed
@@ -90,19 +93,19 @@ func (p *today) readTasks(v *request) error {
 }
 
 func (p *today) readRecent(v *request) error {
-	r, err := ask[struct {
+	r, err := fetch[struct {
 		Data []hit `json:"data"`
-	}](v, "lookup.recent", arguments{body: map[string]any{"limit": recentShown}})
+	}](v, lookup.Recent, arguments{body: map[string]any{"limit": recentShown}})
 	p.recent = r.Data
 	return err
 }
 
 // readChanges reads what changed since midnight, grouped by person, act and family.
 func (p *today) readChanges(v *request) error {
-	changed, err := ask[struct {
+	changed, err := fetch[struct {
 		Data   []changeGroup `json:"data"`
 		Capped bool          `json:"capped"`
-	}](v, "records.changes", arguments{body: map[string]any{"since": clock.FromTime(v.midnight()).String()}})
+	}](v, record.Changes, arguments{body: map[string]any{"since": clock.FromTime(v.midnight()).String()}})
 	for _, g := range changed.Data {
 		if g.family = familyOf(g.Object); g.family != nil {
 			p.groups = append(p.groups, g)
@@ -144,7 +147,7 @@ func (p *today) resolve(v *request) error {
 			if len(p.due)+len(p.recent)+len(p.groups) > 0 || p.next != nil || !v.session.may(contacts.read) {
 				return nil
 			}
-			n, err := ask[counted](v, "contacts.count", arguments{})
+			n, err := fetch[counted](v, contact.Count, arguments{})
 			p.empty = err == nil && n.Count == 0
 			return err
 		},

@@ -16,6 +16,9 @@ import (
 	"kartei/api"
 	"kartei/door/transfer"
 	"kartei/kit/fault"
+	"kartei/record/document"
+	"kartei/record/operation"
+	"kartei/record/upload"
 )
 
 // uploadForm is the form of a new document.
@@ -79,7 +82,7 @@ func createDocument(v *request) view {
 	}
 	body := typed.body()
 	body["uploadId"] = uploaded
-	begun, err := ask[operation](v, "documents.create", arguments{body: body, once: once})
+	begun, err := fetch[begunOperation](v, document.Create, arguments{body: body, once: once})
 	if err != nil {
 		return v.refusedUpload(typed, asFault(err))
 	}
@@ -156,9 +159,9 @@ func (v *request) openUpload(t terms, name, said string, size int64, once string
 	if size == 0 {
 		return "", fault.Invalid(fault.Field{Name: "size", Code: fault.Required, Text: &emptyFile})
 	}
-	session, err := ask[struct {
+	session, err := fetch[struct {
 		ID string `json:"id"`
-	}](v, "uploads.create", arguments{body: map[string]any{"fileName": name, "contentType": t.typeOf(name, said), "size": size}, once: once})
+	}](v, upload.Create, arguments{body: map[string]any{"fileName": name, "contentType": t.typeOf(name, said), "size": size}, once: once})
 	return session.ID, err
 }
 
@@ -229,15 +232,15 @@ func (f uploadForm) backTo() string {
 
 // download sends the file of a document. It is a download, and never shown.
 func download(v *request) view {
-	a := v.do("documents.content", arguments{id: v.PathValue("id")})
+	a := v.send(document.Content, arguments{id: v.PathValue("id")})
 	if a.Fault != nil {
 		return v.failed(a.Fault)
 	}
 	return view{file: a.Response}
 }
 
-// operation is work that goes on after its answer.
-type operation struct {
+// begunOperation is work that goes on after its answer.
+type begunOperation struct {
 	ID       string `json:"id"`
 	Type     string `json:"type"`
 	Status   string `json:"status"`
@@ -260,15 +263,15 @@ type operation struct {
 }
 
 // running reports whether a file of a list is still being worked on.
-func running(list []operation) bool {
-	return slices.ContainsFunc(list, func(o operation) bool { return !o.ended() })
+func running(list []begunOperation) bool {
+	return slices.ContainsFunc(list, func(o begunOperation) bool { return !o.ended() })
 }
 
 // ended reports whether the work has ended.
-func (o *operation) ended() bool { return o.Status == "succeeded" || o.Status == "failed" }
+func (o *begunOperation) ended() bool { return o.Status == "succeeded" || o.Status == "failed" }
 
 // stage says what is being done now.
-func (o *operation) stage(v *request) string {
+func (o *begunOperation) stage(v *request) string {
 	switch {
 	case o.Status == "succeeded":
 		return v.words.Say("Geprüft und abgelegt", "Checked and filed")
@@ -281,7 +284,7 @@ func (o *operation) stage(v *request) string {
 }
 
 // why says why the work failed.
-func (o *operation) why(v *request) string {
+func (o *begunOperation) why(v *request) string {
 	if o.Error == nil {
 		return ""
 	}
@@ -300,11 +303,11 @@ func (o *operation) why(v *request) string {
 // showOperation serves the page of work that goes on after its answer. Only the
 // person who began it sees it.
 func showOperation(v *request) view {
-	o, err := ask[operation](v, "operations.get", arguments{id: v.PathValue("id")})
+	o, err := fetch[begunOperation](v, operation.Get, arguments{id: v.PathValue("id")})
 	if err != nil {
 		return v.failed(err)
 	}
-	p := operationPage{operation: o, names: map[string]string{}}
+	p := operationPage{begunOperation: o, names: map[string]string{}}
 	if o.Result != nil && o.Result.Object == "document" && v.session.may(documents.read) {
 		p.record, err = v.get(&documents, o.Result.ID)
 		if err != nil && !fault.Is(err, fault.NotFound) { // deleted since
@@ -325,7 +328,7 @@ func showOperation(v *request) view {
 
 // operationPage is what the page of an operation shows.
 type operationPage struct {
-	operation
+	begunOperation
 	// record is the document that was made, if the person sees it.
 	record values
 	names  map[string]string

@@ -677,7 +677,7 @@ func operationLine(v *request, p operationPage) templ.Component {
 
 // underwayFiles are the person's files that are being checked and read, and those that
 // were refused lately. A script asks anew as long as one is underway.
-func underwayFiles(v *request, list []operation) templ.Component {
+func underwayFiles(v *request, list []begunOperation) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

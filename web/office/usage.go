@@ -10,6 +10,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/people/settings"
 	"kartei/web/ui"
 )
 
@@ -118,11 +119,11 @@ func showUsage(v *request) view {
 	}
 	err := together(
 		func() (err error) {
-			p.usageFound, err = ask[usageFound](v, "usage.get", arguments{body: in})
+			p.usageFound, err = fetch[usageFound](v, settings.GetUsage, arguments{body: in})
 			return err
 		},
 		func() error {
-			found, err := ask[listOf[keyInfo]](v, "keys.list", arguments{body: map[string]any{"limit": keysOffered}})
+			found, err := fetch[listOf[keyInfo]](v, settings.ListKeys, arguments{body: map[string]any{"limit": keysOffered}})
 			p.keys = found.Data
 			return err
 		},

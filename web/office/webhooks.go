@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -237,7 +238,7 @@ func (r *recent) bars() (list []bar) {
 // endpointAt returns an endpoint of the organization or of its sandbox.
 func (v *request) endpointAt(id string, full bool) (e endpoint, err error) {
 	for _, sandbox := range []bool{false, true} {
-		e, err = ask[endpoint](v, "webhooks.get", arguments{body: map[string]any{"id": id, "full": full}, sandbox: sandbox})
+		e, err = fetch[endpoint](v, webhook.GetInfo, arguments{body: map[string]any{"id": id, "full": full}, sandbox: sandbox})
 		if e.sandbox = sandbox; !fault.Is(err, fault.NotFound) {
 			break
 		}
@@ -266,10 +267,10 @@ func showWebhooks(v *request) view {
 		if paged && after == "" {
 			continue // the pages before have all of this environment
 		}
-		found, err := ask[struct {
+		found, err := fetch[struct {
 			Data    []endpoint `json:"data"`
 			HasMore bool       `json:"hasMore"`
-		}](v, "webhooks.list", arguments{body: map[string]any{"after": after, "limit": webhooksShown, "full": true}, sandbox: sandbox})
+		}](v, webhook.ListInfos, arguments{body: map[string]any{"after": after, "limit": webhooksShown, "full": true}, sandbox: sandbox})
 		if err != nil {
 			return v.failed(err)
 		}
@@ -466,10 +467,10 @@ func (p *webhookPage) read(v *request, q url.Values) error {
 		filter["before"] = before
 		p.pages.Newer = ui.Own(p.endpoint.path() + "?" + at.Encode() + "#log")
 	}
-	found, err := ask[struct {
+	found, err := fetch[struct {
 		Data    []attempt `json:"data"`
 		HasMore bool      `json:"hasMore"`
-	}](v, "webhooks.deliveries", arguments{body: filter, sandbox: p.endpoint.sandbox})
+	}](v, webhook.ListAttempts, arguments{body: filter, sandbox: p.endpoint.sandbox})
 	p.attempts = found.Data
 	if err == nil && found.HasMore {
 		at.Set("before", p.attempts[len(p.attempts)-1].ID)
@@ -524,9 +525,9 @@ func enableWebhook(v *request) view {
 	if err != nil {
 		return v.failed(err)
 	}
-	enabled, err := ask[struct {
+	enabled, err := fetch[struct {
 		Sends *resent `json:"sends"`
-	}](v, "webhooks.enable", arguments{once: v.form.token, body: map[string]any{"id": e.ID, "missed": v.form.Get("missed") != ""}, sandbox: e.sandbox})
+	}](v, webhook.Enable, arguments{once: v.form.token, body: map[string]any{"id": e.ID, "missed": v.form.Get("missed") != ""}, sandbox: e.sandbox})
 	switch {
 	case err != nil:
 		return v.failed(err)
@@ -561,7 +562,7 @@ func resendTo(v *request) view {
 			body["until"] = until
 		}
 	}
-	sent, err := ask[resent](v, "webhooks.resend", arguments{once: v.form.token, body: body, sandbox: e.sandbox})
+	sent, err := fetch[resent](v, webhook.Resend, arguments{once: v.form.token, body: body, sandbox: e.sandbox})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -640,9 +641,9 @@ func testWebhook(v *request) view {
 	if err != nil {
 		return v.failed(err)
 	}
-	sent, err := ask[struct {
+	sent, err := fetch[struct {
 		EventID string `json:"eventId"`
-	}](v, "webhookEndpoints.test", arguments{id: e.ID, once: v.form.token, sandbox: e.sandbox})
+	}](v, webhook.SendTest, arguments{id: e.ID, once: v.form.token, sandbox: e.sandbox})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -656,7 +657,7 @@ func showTest(v *request) view {
 		return v.failed(err)
 	}
 	w := testWait{Endpoint: e.ID, Event: v.PathValue("event")}
-	found, err := ask[listOf[attempt]](v, "webhooks.deliveries", arguments{body: map[string]any{"id": e.ID, "eventId": w.Event, "limit": 1}, sandbox: e.sandbox})
+	found, err := fetch[listOf[attempt]](v, webhook.ListAttempts, arguments{body: map[string]any{"id": e.ID, "eventId": w.Event, "limit": 1}, sandbox: e.sandbox})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -676,7 +677,7 @@ func rotateWebhook(v *request) view {
 	if err != nil {
 		return v.failed(err)
 	}
-	return v.webhookMade(v.do("webhooks.rotate", arguments{once: v.form.token, body: map[string]any{"id": e.ID}, sandbox: e.sandbox}),
+	return v.webhookMade(v.send(webhook.RotateByPerson, arguments{once: v.form.token, body: map[string]any{"id": e.ID}, sandbox: e.sandbox}),
 		v.words.Say("Der Endpunkt hat ein neues Geheimnis", "The endpoint has a new secret"))
 }
 
@@ -699,7 +700,7 @@ func saveWebhook(v *request) view {
 	if len(body) == 1 {
 		return view{to: e.path()}
 	}
-	a := v.do("webhooks.change", arguments{once: v.form.token, body: body, sandbox: e.sandbox})
+	a := v.send(webhook.ChangeByPerson, arguments{once: v.form.token, body: body, sandbox: e.sandbox})
 	switch {
 	case a.is(fault.ValidationFailed):
 		f.wrong = fieldTexts(a.Fault, v.words.Language)
@@ -728,7 +729,7 @@ func deleteWebhook(v *request) view {
 	if err != nil {
 		return v.failed(err)
 	}
-	if a := v.do("webhooks.delete", arguments{once: v.form.token, body: map[string]any{"id": e.ID}, sandbox: e.sandbox}); a.Fault != nil {
+	if a := v.send(webhook.DeleteByPerson, arguments{once: v.form.token, body: map[string]any{"id": e.ID}, sandbox: e.sandbox}); a.Fault != nil {
 		return v.failed(a.Fault)
 	}
 	return v.saved(webhooksPath, "webhookGone")
