@@ -101,8 +101,8 @@ type Duties struct {
 	// RequestLog writes calls to the request log. Of a kind without Limits it keeps
 	// a sample if they come fast (see package requestlog).
 	RequestLog bool
-	// Console opens the second table. Without it only rows that anyone may call
-	// are open: the kind is for programs, even an admin's.
+	// Console opens the operations that are not in the contract. Without it only those
+	// that anyone may call are open: the kind is for programs, even an admin's.
 	Console bool
 }
 

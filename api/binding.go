@@ -19,7 +19,7 @@ type binding struct {
 	query map[string][]int
 	// body is the index of the field tagged `body:"..."`, or -1.
 	body int
-	// whole is true for rows of the second table: the body is the whole input.
+	// whole is true outside of the contract: the body is the whole input.
 	whole bool
 }
 

@@ -57,14 +57,14 @@ func acceptSessions(o *apitest.Office) {
 	o.Directory.Accept(token, tokens)
 }
 
-// sessions is a kind of credential that opens the second table. Its ids differ from the
+// sessions is a kind of credential for which the rows outside of the contract are. Its ids differ from the
 // ids of the sessions that the office has already.
 func sessions(find func(context.Context, db.Tx, string) (access.Proof, error)) access.Finder {
 	return access.Finder{Kind: "session", Prefix: "tst_", Duties: &access.Duties{Console: true}, ByText: find,
 		ByID: func(context.Context, db.Tx, int64, string) (access.Proof, error) { return access.Proof{}, db.ErrNoRows }}
 }
 
-// ask calls a row of the second table.
+// ask calls an operation that is not in the contract.
 func ask(t *testing.T, o *apitest.Office, door api.Door, as api.Credential, row string, in any) *api.Response {
 	t.Helper()
 	body, err := json.Marshal(in)
@@ -84,7 +84,7 @@ func TestConsoleAndOperationsAreDisjoint(t *testing.T) {
 	}
 	for _, r := range api.Unpublished {
 		if ids[r.ID] {
-			t.Errorf("%s stands in both tables, or twice", r.ID)
+			t.Errorf("%s stands twice in the table", r.ID)
 		}
 		ids[r.ID] = true
 		if r.Path != "" || r.Method != "" || bool(r.Batch) || slices.Contains(r.Doors, api.REST) || len(r.Doors) == 0 {

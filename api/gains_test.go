@@ -48,7 +48,7 @@ var giveNothing = map[string]string{
 	"the event has nothing but its id, and goes where events go already": "webhookEndpoints.test webhooks.test",
 }
 
-// TestRowsThatGiveNoAccess checks that each row of both tables that changes something has the
+// TestRowsThatGiveNoAccess checks that each row of the table that changes something has the
 // column of access, or a reason why it gives none.
 func TestRowsThatGiveNoAccess(t *testing.T) {
 	reasons := map[string]string{}

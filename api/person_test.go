@@ -40,7 +40,7 @@ func (b *browser) do(method, path string, body any, headers ...string) *api.Resp
 	return b.send(&api.Request{Method: method, Path: path, Query: query}, body, headers)
 }
 
-// ask calls a row of the second table.
+// ask calls an operation that is not in the contract.
 func (b *browser) ask(row string, in any, headers ...string) *api.Response {
 	b.Helper()
 	return b.send(&api.Request{Operation: api.ByID(row)}, in, headers)

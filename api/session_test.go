@@ -20,7 +20,7 @@ func get(t *testing.T, o *apitest.Office, as api.Credential, path string) *api.R
 	return o.API.Do(t.Context(), &api.Request{Method: "GET", Path: path, Door: api.Web, Credential: as}, nil)
 }
 
-// TestSession calls both tables with a session, in the live organization and in its
+// TestSession calls operations with a session, in the live organization and in its
 // sandbox.
 func TestSession(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {

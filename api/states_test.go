@@ -14,17 +14,17 @@ import (
 	"kartei/test/dbtest"
 )
 
-// stateRow is what the gate knows of a row of either table.
+// stateRow is what the gate knows of a row of the table.
 type stateRow struct {
 	id, method, path string
 	doors            []api.Door
 	// changes says that a call changes what others may see, though it is no export.
 	changes bool
-	// always and setup are the columns of the second table.
+	// always and setup are columns of rows outside of the contract.
 	always, setup bool
 }
 
-// stateRows returns all rows of both tables.
+// stateRows returns all rows of the table.
 func stateRows() (list []stateRow) {
 	for op := range rows() {
 		list = append(list, stateRow{id: op.ID, method: op.Method, path: somePath(op), doors: []api.Door{api.REST, api.Web}, changes: op.Changes()})
@@ -69,7 +69,7 @@ func (r *stateRow) refusal(c *stateCaller, state access.State, lacking bool) acc
 	return access.OrganizationClosed
 }
 
-// TestWalkStates calls every row of both tables, at each of its doors, in an organization
+// TestWalkStates calls every row of the table, at each of its doors, in an organization
 // that is closed or being deleted, or requires a second factor that its people lack. The
 // columns of the row say who is let in, and no row changes another's answer.
 func TestWalkStates(t *testing.T) {

@@ -82,7 +82,7 @@ func TestFaultsOfOperations(t *testing.T) {
 	}
 }
 
-// The operations of the second table work through the socket, from a new
+// The operations for operators work through the socket, from a new
 // organization to a revoked key.
 func TestOperations(t *testing.T) {
 	client := dial(t, apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1)))

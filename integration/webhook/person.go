@@ -18,7 +18,7 @@ import (
 )
 
 // The operations below do for people what the API does for programs. People reach them
-// through the second table. What lets events or a secret out needs a recent sign-in. A person
+// by operations of their own. What lets events or a secret out needs a recent sign-in. A person
 // creates only their own endpoints. An admin also changes, rotates and deletes the endpoints
 // of service accounts, whose programs may be lost. The operator does all of this for anybody,
 // who still gets only what their own rights allow.

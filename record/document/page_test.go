@@ -35,7 +35,7 @@ func looking(t *testing.T, d db.DB) *apitest.Office {
 	return apitest.New(t, d, apitest.Texts(extract.Options{Cache: cache}), apitest.Replicas(1))
 }
 
-// look calls a row of the second table in the sandbox, as a person who signed in. On
+// look calls an operation in the sandbox, as a person who signed in. On
 // a busy machine a page may take longer than a call waits for it. The page of the
 // application then asks again, and so does look.
 func look[Out any](t testing.TB, o *apitest.Office, principal, row string, in any) (out Out, response *api.Response) {

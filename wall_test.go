@@ -1,0 +1,70 @@
+package kartei_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestTheCompilerKeepsTheWall builds pages that try to change something without the path, and
+// sees each of them fail. A page that goes along the path is built.
+func TestTheCompilerKeepsTheWall(t *testing.T) {
+	for name, page := range map[string]struct{ imports, body, want string }{
+		"along the path": {
+			`"context"; "kartei/access"; "kartei/api"; "kartei/people/settings"`,
+			`func page(a *api.API) { _, _ = api.Call(context.Background(), a, api.Caller{}, settings.PauseKey, access.ByID{}) }; var _ = page`, "",
+		},
+		"the function of an operation": {
+			`"context"; "kartei/access"; "kartei/api/op"; "kartei/people/settings"`,
+			`func page() { settings.PauseKey(context.Background(), new(op.Call), access.ByID{}) }`, "cannot call",
+		},
+		"its unexported name": {
+			`"context"; "kartei/access"; "kartei/api/op"; "kartei/people/settings"`,
+			`func page() { settings.pauseKey(context.Background(), new(op.Call), access.ByID{}) }`, "undefined: settings.pauseKey",
+		},
+		"the accessor of functions": {
+			`"kartei/api/internal/function"; "kartei/people/settings"`,
+			`var page = function.Of(settings.PauseKey.Row)`, "use of internal package kartei/api/internal/function not allowed",
+		},
+		"an input of another operation": {
+			`"context"; "kartei/api"; "kartei/people/settings"`,
+			`func page(a *api.API) { api.Call(context.Background(), a, api.Caller{}, settings.PauseKey, settings.NewKey{}) }`, "does not match",
+		},
+		"a misspelled operation": {
+			`"kartei/api/op"; "kartei/people/settings"`, `var page = op.List{settings.PauseKeys}`, "undefined: settings.PauseKeys",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, err := build(t, "package around\n\nimport ("+page.imports+")\n\n"+page.body+"\n")
+			if failed := err != nil; failed != (page.want != "") || !strings.Contains(out, page.want) {
+				t.Errorf("the build says %q (%v), want %q", out, err, page.want)
+			}
+		})
+	}
+}
+
+// build builds a package of the web application that only the test has.
+func build(t *testing.T, source string) (out string, err error) {
+	t.Helper()
+	dir := t.TempDir()
+	file, overlay := filepath.Join(dir, "around.go"), filepath.Join(dir, "overlay.json")
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, "web", "around", "around.go"): file}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{file: source, overlay: string(replace)} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", os.DevNull, "./web/around").CombinedOutput()
+	return string(said), err
+}
