@@ -41,12 +41,12 @@ var floors = [][]string{
 	{"store/retention", "integration/usage"},
 	// The caller, the OpenID provider, the index of words, the log of calls, the settings.
 	{"access", "people/sso", "record/search", "integration/requestlog", "instance/config"},
-	// Whom Kartei tells, and what it remembers of who did what.
-	{"people/notify", "people/audit"},
-	// What proves a person, and what lets an application act for one.
-	{"people/signin", "integration/grant"},
-	// What an operation is handed.
+	// What Kartei remembers of who did what.
+	{"people/audit"},
+	// Operations, and what each is handed.
 	{"api/op"},
+	// Whom Kartei tells. What proves a person, and what lets an application act for one.
+	{"people/notify", "people/signin", "integration/grant"},
 	// The change log, which records append to.
 	{"integration/event", "people/settings"},
 	// What all records have in common.
@@ -57,7 +57,7 @@ var floors = [][]string{
 	{"record/contact", "record/company", "record/task", "record/document", "integration/batch", "integration/webhook"},
 	// How somebody leaves: all of their records, then the person. How people find
 	// what is in all families.
-	{"people/offboarding", "record/lookup", "transfer/imports/source"},
+	{"people/offboarding", "record/lookup", "transfer/imports/source", "transfer/process"},
 	// The notices of access that was given.
 	{"people/gains"},
 	// How people sign in: their accounts, factors and sessions. How applications act for

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,12 +16,14 @@ import (
 	"kartei/api/op"
 	"kartei/api/openapi"
 	"kartei/api/schema"
+	"kartei/integration/batch"
 	"kartei/integration/limit"
 	"kartei/integration/requestlog"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/masterkey"
 	"kartei/kit/trace"
+	"kartei/people/settings"
 	"kartei/people/signin"
 	"kartei/record/company"
 	"kartei/record/contact"
@@ -70,19 +73,11 @@ type Options struct {
 	CursorKey []byte
 	// Answers encrypts stored answers, with the same keys on all replicas.
 	Answers masterkey.Vault
-	// Files is the store of files, with the rules for accepted files.
-	Files op.Files
-	// Webhooks holds the dependencies of operations on webhook endpoints.
-	Webhooks op.Webhooks
-	// Settings holds the dependencies of administrative operations. If its
-	// Versions are empty, they are the served ones.
-	Settings op.Settings
-	// SignIn is what operations of the sign-in need. The default knows no passkeys.
-	SignIn *signin.Desk
-	// Imports seals the keys of imports.
-	Imports masterkey.Vault
-	// Applications is what operations on applications need.
-	Applications op.Applications
+	// Services are what nouns need, provided by the instance. An API that stays pending
+	// needs none.
+	Services []op.Provided
+	// BaseURL is the address of the instance for people, if it is known.
+	BaseURL string
 	// DocsBase is the address of the instance, with /problems/{CODE} and
 	// /docs/openapi.json below it.
 	DocsBase string
@@ -153,16 +148,14 @@ func New(o Options) (*API, error) {
 	a := &API{
 		db: o.DB, access: o.Access, limiter: o.Limiter, log: o.Log, clock: o.Clock, logger: o.Logger,
 		docsBase: o.DocsBase, challenges: newChallenges(o.DocsBase), observe: o.Observe, tracer: o.Tracer, routes: routesOf(Operations), versions: map[string]*served{}, answers: replay.Vault{Vault: o.Answers},
-		services: &op.Services{Cursors: cursors, Limits: o.Limiter, Families: Families, DocsBase: o.DocsBase, Files: o.Files, Webhooks: o.Webhooks, Logger: o.Logger, Imports: o.Imports, Applications: o.Applications},
 	}
-	a.services.Settings = o.settings()
-	if a.services.SignIn = o.SignIn; o.SignIn == nil {
-		a.services.SignIn = signin.NewDesk(o.DB, masterkey.Vault{}, "")
+	a.services = o.services(a, cursors)
+	if missing := a.services.Missing(); o.Log != nil && missing != nil { // it serves programs and people
+		return nil, fmt.Errorf("api: nobody provides %s", strings.Join(missing, ", "))
 	}
 	if err := a.serve(o.Versions); err != nil {
 		return nil, err
 	}
-	a.services.OpenAPI, a.services.InBatch = a.document, a.routes.inBatch
 	a.declared = o.Limiter.Declared(limit.Charge{})
 	a.maxCalls = int64(cmp.Or(o.MaxCalls, 1024))
 	a.transfers = transfers{most: cmp.Or(o.MaxTransfers, 256), each: cmp.Or(o.MaxTransfersEach, 32), observer: o.Transfers, now: o.Clock.Now, of: map[int64]int{}}
@@ -173,19 +166,21 @@ func New(o Options) (*API, error) {
 	return a, nil
 }
 
-// settings returns the dependencies of administrative operations.
-func (o *Options) settings() op.Settings {
-	s := o.Settings
-	if len(s.Versions) == 0 {
-		s.Versions = Names(o.Versions)
+// services returns what operations need beyond a call: what the instance provides, and what
+// the API itself does.
+func (o *Options) services(a *API, cursors *op.Cursors) *op.Services {
+	all := op.Services{Cursors: cursors, Families: Families, Versions: Names(o.Versions), DocsBase: o.DocsBase, BaseURL: o.BaseURL, Logger: o.Logger}
+	own := []op.Provided{
+		settings.Limits.Is(o.Limiter), documents.Is(a.document), batch.Allowed.Is(a.routes.inBatch),
+		signin.Service.Is(signin.NewDesk(o.DB, masterkey.Vault{}, "")), // it knows no passkeys, unless the instance provides another one
 	}
 	if o.DB != nil { // an API that is pending for good has none
-		s.Read = o.DB.Read
+		all.Read = o.DB.Read
 	}
-	if s.Flush == nil && o.Log != nil {
-		s.Flush = o.Log.Flush
+	if o.Log != nil {
+		own = append(own, settings.Flush.Is(o.Log.Flush))
 	}
-	return s
+	return all.With(append(own, o.Services...)...)
 }
 
 // serve compiles the documents of the versions.
@@ -260,7 +255,7 @@ const callsApart = 100 * time.Millisecond
 
 // SSO is what people call the OpenID provider of the instance, empty if it has none.
 func (a *API) SSO() string {
-	if p := a.services.SignIn.Provider; p != nil {
+	if p := signin.Service.Of(a.services).Provider; p != nil {
 		return p.Name()
 	}
 	return ""

@@ -10,6 +10,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/people/settings"
 )
 
 // Me is the answer of me.get.
@@ -104,7 +105,7 @@ type LimitPolicy struct {
 }
 
 func rateLimitGet(ctx context.Context, c *op.Call, _ op.None) (RateLimit, error) {
-	limiter := c.Services.Limits
+	limiter := settings.Limits.In(c)
 	statuses, err := limiter.Status(ctx, chargeTo(c.Actor))
 	if err != nil {
 		return RateLimit{}, err
@@ -142,12 +143,15 @@ func (d Document) EntityTag() string {
 	return hex.EncodeToString(sum[:12])
 }
 
+// documents returns the frozen document of a version, and false if there is no such version.
+var documents = op.Need[func(version string) ([]byte, bool)]("OpenAPI documents")
+
 func openapiGet(_ context.Context, c *op.Call, in OpenAPIInput) (Document, error) {
 	version := in.Version
 	if version == "" {
 		version = c.Version
 	}
-	document, ok := c.Services.OpenAPI(version)
+	document, ok := documents.In(c)(version)
 	if !ok {
 		return Document{}, fault.New(fault.NotFound)
 	}

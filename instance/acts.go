@@ -22,6 +22,8 @@ import (
 	"kartei/kit/clock"
 	"kartei/people/audit"
 	"kartei/people/notify"
+	"kartei/people/settings"
+	"kartei/record/upload"
 	"kartei/store/db"
 	"kartei/store/schema"
 )
@@ -154,7 +156,7 @@ func OpenDoor(ctx context.Context, store *config.Store) (*admin.Door, func(), er
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := offline(d, store, op.Files{})
+	a, err := offline(d, store, upload.Files{})
 	if err != nil {
 		closeAll()
 		return nil, nil, err
@@ -164,7 +166,7 @@ func OpenDoor(ctx context.Context, store *config.Store) (*admin.Door, func(), er
 
 // offline returns an API on data without a server, for the operator's calls. Without
 // files, rows that read some cannot be called.
-func offline(d db.DB, store *config.Store, files op.Files) (*api.API, error) {
+func offline(d db.DB, store *config.Store, files upload.Files) (*api.API, error) {
 	cursors := make([]byte, 32) // the operator's cursors are used by one command
 	if _, err := rand.Read(cursors); err != nil {
 		return nil, err
@@ -173,11 +175,10 @@ func offline(d db.DB, store *config.Store, files op.Files) (*api.API, error) {
 		DB: d, Clock: clock.System, Logger: slog.Default(), Versions: api.Versions,
 		Access:    access.NewDirectory(d, clock.System, access.Options{}),
 		Limiter:   limit.Open(limit.Config{}, clock.System, limit.Options{DB: d}),
-		CursorKey: cursors, Files: files,
-		Settings: op.Settings{
-			// The environment is unknown here, so any version may be pinned.
-			Versions: api.Names(api.Versions), Retention: time.Duration(store.OrganizationRetention),
-			Notices: notify.New(notify.Options{DB: d, Clock: clock.System, Forms: api.NoticeForms()}),
+		CursorKey: cursors,
+		Services: []op.Provided{
+			upload.Service.Is(files), settings.Retention.Is(time.Duration(store.OrganizationRetention)),
+			notify.Service.Is(notify.New(notify.Options{DB: d, Clock: clock.System, Forms: api.NoticeForms()})),
 		},
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"kartei/api/op"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/instance/config"
@@ -15,6 +14,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/people/signin"
+	"kartei/record/upload"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/store/replay"
@@ -196,7 +196,7 @@ func OpenBlobDoor(ctx context.Context, store *config.Store, s *config.Server) (_
 		return nil, nil, err
 	}
 	done = func() { closeData(); closeBlobs() }
-	a, err := offline(i.DB, store, op.Files{Store: i.Blobs})
+	a, err := offline(i.DB, store, upload.Files{Store: i.Blobs})
 	if err != nil {
 		done()
 		return nil, nil, err

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"kartei/api"
-	"kartei/api/op"
 	"kartei/extract"
 	"kartei/instance/config"
 	"kartei/record/document"
@@ -26,10 +25,10 @@ func (i *Instance) takeFiles() (err error) {
 		return err
 	}
 	i.reader.ping = i.extractor.Confined
-	i.Files = op.Files{
+	i.Files = upload.Files{
 		Store: i.Blobs, MaxSize: int64(s.MaxFileSize), MaxStaged: int64(s.MaxStaged), Declared: i.types.Declared, Types: i.types.Names(),
-		Viewer: i.extractor.NewViewer(),
 	}
+	i.viewer = i.extractor.NewViewer()
 	i.files.ping = i.pingFiles
 	i.files.lost, i.files.back = "the files of documents cannot be reached or stored", "the files of documents can be reached again"
 	i.receiver = &upload.Receiver{DB: i.DB, Clock: i.clock, Store: i.Blobs, Access: i.Directory}

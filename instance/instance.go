@@ -27,6 +27,7 @@ import (
 	"kartei/integration/dispatch"
 	"kartei/integration/grant"
 	"kartei/integration/limit"
+	"kartei/integration/oauth"
 	"kartei/integration/requestlog"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
@@ -36,6 +37,7 @@ import (
 	"kartei/kit/telemetry"
 	"kartei/kit/trace"
 	"kartei/people/notify"
+	"kartei/people/settings"
 	"kartei/people/signin"
 	"kartei/people/sso"
 	"kartei/record/document"
@@ -81,7 +83,8 @@ type Instance struct {
 	// Blobs is the store of the bytes of documents.
 	Blobs blob.Store
 	// Files is the configuration of operations on files.
-	Files op.Files
+	Files  upload.Files
+	viewer *extract.Viewer
 	// BaseURL is the address for clients of the instance, without /v1.
 	BaseURL string
 	// OperatorURL is the address of the operator's listener, empty if there is
@@ -298,17 +301,16 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	o.Versions = api.VersionsIn(string(i.config.Server.Environment))
 	o.CursorKey = i.keys.Current.Derive("cursors")
 	o.Answers = i.keys.Vault(replay.Purpose)
-	o.Webhooks = op.Webhooks{Secrets: i.keys.Vault(webhook.SecretsPurpose), Guard: i.guard}
-	o.Files = i.Files
-	o.Settings = op.Settings{
-		Retention: time.Duration(i.config.Store.OrganizationRetention), Notices: i.notices,
-		BaseURL: i.BaseURL, Mails: i.config.Server.SMTPURL != "",
+	o.DocsBase, o.BaseURL = i.BaseURL, i.BaseURL
+	desk := signin.NewDesk(i.DB, i.keys.Vault(signin.SecretsPurpose), i.BaseURL)
+	desk.Provider = i.provider
+	o.Services = []op.Provided{
+		webhook.Service.Is(webhook.Options{Secrets: i.keys.Vault(webhook.SecretsPurpose), Guard: i.guard}),
+		upload.Service.Is(i.Files), document.Viewer.Is(i.viewer), settings.Retention.Is(time.Duration(i.config.Store.OrganizationRetention)),
+		notify.Service.Is(i.notices), notify.Mails.Is(i.config.Server.SMTPURL != ""),
+		imports.Secrets.Is(i.keys.Vault(imports.SecretsPurpose)), signin.Service.Is(desk),
+		oauth.Service.Is(oauth.Options{Register: i.config.Server.Registration, Documents: i.documents, Assistants: i.config.Server.MCP}),
 	}
-	o.DocsBase = i.BaseURL
-	o.Imports = i.keys.Vault(imports.SecretsPurpose)
-	o.Applications = op.Applications{Register: i.config.Server.Registration, Documents: i.documents, Assistants: i.config.Server.MCP}
-	o.SignIn = signin.NewDesk(i.DB, i.keys.Vault(signin.SecretsPurpose), i.BaseURL)
-	o.SignIn.Provider = i.provider
 	o.MaxTransfers, o.MaxTransfersEach = i.config.Server.MaxTransfers, i.config.Server.MaxTransfersEach
 	o.Observe = i.observe()
 	o.Tracer = i.tracer
@@ -488,8 +490,8 @@ func (i *Instance) close(ctx context.Context) error {
 	if i.operator != nil {
 		add("operator's listener", i.operator.Shutdown(last))
 	}
-	if i.Files.Viewer != nil {
-		i.Files.Viewer.Close()
+	if i.viewer != nil {
+		i.viewer.Close()
 	}
 	if i.Blobs != nil {
 		add("files of documents", i.Blobs.Close())

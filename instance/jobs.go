@@ -8,6 +8,7 @@ import (
 	"kartei/integration/oauth"
 	"kartei/integration/usage"
 	"kartei/integration/webhook"
+	"kartei/people/notify"
 	"kartei/people/offboarding"
 	"kartei/record/task"
 	"kartei/store/job"
@@ -27,7 +28,7 @@ func (i *Instance) runner() (*job.Runner, error) {
 		(&webhook.Resender{DB: i.DB, Clock: i.clock, Families: api.Families}).Handlers(), webhook.Eraser{Clock: i.clock}.Handlers(),
 		(&offboarding.Worker{DB: i.DB, Clock: i.clock, Services: &op.Services{Families: api.Families}}).Handlers(), i.eraser().handlers(),
 		(&imports.Worker{DB: i.DB, Clock: i.clock, Secrets: i.keys.Vault(imports.SecretsPurpose), Services: &op.Services{Families: api.Families}, Decode: i.API.DecodeBody, Extractor: i.extractor}).Handlers(),
-		(&bulk.Worker{DB: i.DB, Clock: i.clock, Services: &op.Services{Families: api.Families, Settings: op.Settings{Notices: i.notices}}}).Handlers(),
+		(&bulk.Worker{DB: i.DB, Clock: i.clock, Services: op.Services{Families: api.Families}.With(notify.Service.Is(i.notices))}).Handlers(),
 		i.notices.Handlers(), usage.Folder{DB: i.DB, Clock: i.clock}.Handlers(),
 		(&task.Reminder{DB: i.DB, Clock: i.clock, Notices: i.notices}).Handlers(),
 		(&oauth.Expirer{DB: i.DB, Clock: i.clock, Notices: i.notices, Logger: i.logger}).Handlers())

@@ -2,11 +2,11 @@ package op
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/store/blob"
 )
 
 // Encoder is an answer that writes its own JSON. So JSON from the database need
@@ -62,7 +62,15 @@ type File struct {
 	// Created is when the file was stored.
 	Created clock.Micros
 	// Open opens it for one answer.
-	Open func(ctx context.Context) (blob.Reader, error)
+	Open func(ctx context.Context) (Content, error)
+}
+
+// Content is the bytes of a file.
+type Content interface {
+	io.ReadSeekCloser
+	io.ReaderAt
+	// Size returns the number of bytes.
+	Size() int64
 }
 
 // EntityTag returns the hash.

@@ -1,25 +1,14 @@
-// Package op owns the Call: what every operation is handed besides its input.
+// Package op owns operations: their declaration, and the Call that each is handed.
 package op
 
 import (
-	"context"
-	"log/slog"
 	"net/netip"
-	"time"
 
 	"kartei/access"
-	"kartei/extract"
-	"kartei/integration/grant"
-	"kartei/integration/limit"
 	"kartei/kit/clock"
-	"kartei/kit/egress"
 	"kartei/kit/fault"
-	"kartei/kit/masterkey"
 	"kartei/kit/trace"
 	"kartei/people/audit"
-	"kartei/people/notify"
-	"kartei/people/signin"
-	"kartei/store/blob"
 	"kartei/store/db"
 )
 
@@ -67,94 +56,6 @@ type Call struct {
 	Giver Giver
 	// Services holds what operations need beyond a single call.
 	Services *Services
-}
-
-// Services are shared by all calls of an instance.
-type Services struct {
-	// Cursors seals and opens paging cursors.
-	Cursors *Cursors
-	// Limits answers GET /rate_limit.
-	Limits limit.Limiter
-	// OpenAPI returns the frozen document of a version, and false if there is
-	// no such version.
-	OpenAPI func(version string) ([]byte, bool)
-	// InBatch reports whether POST /batch may hold a call with this method and
-	// escaped path. The path need not exist.
-	InBatch func(method, path string) bool
-	// Families are the kinds of record that this release serves.
-	Families []Family
-	// DocsBase is the address below which /problems/{CODE} is found.
-	DocsBase string
-	// Files says where files are stored and which are accepted.
-	Files Files
-	// Webhooks is what operations on webhook endpoints need.
-	Webhooks Webhooks
-	// Logger receives messages for the operator.
-	Logger *slog.Logger
-	// Settings is what administrative operations need.
-	Settings Settings
-	// SignIn is what operations of the sign-in need.
-	SignIn *signin.Desk
-	// Imports seals the keys of imports.
-	Imports masterkey.Vault
-	// Applications is what operations on applications need.
-	Applications Applications
-}
-
-// Applications is what operations on applications of OAuth 2.1 need.
-type Applications struct {
-	// Register lets applications register themselves.
-	Register bool
-	// Documents reads what applications say about themselves. Nil switches that off.
-	Documents *grant.Documents
-	// Assistants lets applications connect to the door for assistants.
-	Assistants bool
-}
-
-// Settings is what administrative operations need.
-type Settings struct {
-	// Versions are the API versions that a key may pin, the current one first.
-	Versions []string
-	// Retention is the time between the state deleting and the erasure of an
-	// organization. Zero is 30 days.
-	Retention time.Duration
-	// Notices posts and reads notices for people.
-	Notices *notify.Center
-	// BaseURL is the address of the instance for people. It is empty if it is
-	// unknown, as without a server.
-	BaseURL string
-	// Mails is true if a mail server sends emails.
-	Mails bool
-	// Read runs a function on a connection that cannot write. Long reads use it
-	// before the transaction begins.
-	Read func(ctx context.Context, f func(db.Tx) error) error
-	// Flush, if set, writes the calls that wait for the request log.
-	Flush func(ctx context.Context) error
-}
-
-// Webhooks is what operations on webhook endpoints need.
-type Webhooks struct {
-	// Secrets seals the signing secrets.
-	Secrets masterkey.Vault
-	// Guard checks the addresses of endpoints. Nil permits public addresses.
-	Guard *egress.Guard
-}
-
-// Files is what operations on files need.
-type Files struct {
-	Store blob.Store
-	// MaxSize is the largest size of a file, in bytes.
-	MaxSize int64
-	// MaxStaged bounds the sum of the announced sizes of an organization's open
-	// uploads.
-	MaxStaged int64
-	// Declared returns the media type under which a file of a declared type is
-	// stored, and whether such files are accepted.
-	Declared func(contentType string) (kept string, taken bool)
-	// Types are the accepted media types, for error messages.
-	Types []string
-	// Viewer draws pages of documents and reads their texts.
-	Viewer *extract.Viewer
 }
 
 // Precondition is a parsed If-Match header. The zero value means that none was

@@ -9,8 +9,10 @@ import (
 	"kartei/api/op"
 	"kartei/api/openapi"
 	"kartei/api/schema"
+	"kartei/integration/batch"
 	"kartei/kit/fault"
 	"kartei/record/contact"
+	"kartei/record/upload"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -30,10 +32,9 @@ func FuzzBodyRules(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	services := &op.Services{
-		Files:   op.Files{MaxSize: 100, Declared: func(kind string) (string, bool) { return kind, kind == "text/plain" }},
-		InBatch: func(_, path string) bool { return path != "/batch" },
-	}
+	services := op.Services{}.With(
+		upload.Service.Is(upload.Files{MaxSize: 100, Declared: func(kind string) (string, bool) { return kind, kind == "text/plain" }}),
+		batch.Allowed.Is(func(_, path string) bool { return path != "/batch" }))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		for i := range api.Operations {
 			row := &api.Operations[i]

@@ -35,9 +35,9 @@ type made struct {
 // never had a document. It works like a client: it opens sessions, sends the
 // files, and begins operations that make documents of them. The operations go on
 // after File returns.
-func (o *Office) File(ctx context.Context, d db.DB, c clock.Clock, files op.Files, organization string) error {
+func (o *Office) File(ctx context.Context, d db.DB, c clock.Clock, files upload.Files, organization string) error {
 	write := func(f func(*op.Call) error) error {
-		return o.write(ctx, d, c, op.Services{Families: families, Files: files}, organization, f)
+		return o.write(ctx, d, c, *op.Services{Families: families}.With(upload.Service.Is(files)), organization, f)
 	}
 	var all []made
 	var number int64

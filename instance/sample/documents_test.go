@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/api/op"
 	"kartei/extract"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/record/contact"
 	"kartei/record/document"
 	"kartei/record/task"
+	"kartei/record/upload"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/store/job"
@@ -80,7 +80,7 @@ func testFile(t *testing.T, extractor *extract.Extractor) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		files := op.Files{Store: store, MaxSize: 1 << 20, MaxStaged: 1 << 30, Declared: extract.Allow().Declared}
+		files := upload.Files{Store: store, MaxSize: 1 << 20, MaxStaged: 1 << 30, Declared: extract.Allow().Declared}
 		for range 2 { // the second time, the records, and the operations or documents, exist already
 			for _, organization := range both {
 				if err := o.Fill(ctx, d, clock.System, organization, Size); err != nil {

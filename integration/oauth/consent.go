@@ -109,10 +109,10 @@ func prefetchClient(ctx context.Context, c *op.Call, in AskInput) (client grant.
 
 // findClient returns the client that calls itself by a name.
 func findClient(ctx context.Context, c *op.Call, clientID string) (client grant.Client, err error) {
-	if documents := c.Services.Applications.Documents; documents != nil && grant.NamesDocument(clientID) {
+	if documents := Service.In(c).Documents; documents != nil && grant.NamesDocument(clientID) {
 		return byDocument(ctx, c, documents, clientID)
 	}
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+	err = c.Services.Read(ctx, func(tx db.Tx) error {
 		client, err = liveClient(ctx, tx, clientID)
 		return err
 	})
@@ -155,7 +155,7 @@ func ask(ctx context.Context, c *op.Call, in AskInput, client grant.Client) (out
 	case in.ChallengeMethod != "S256" || !grant.ValidChallenge(in.Challenge):
 		code, why = grant.InvalidRequest, "A code_challenge with the method S256 is needed."
 	case !known:
-		code, why = grant.InvalidTarget, "The resource must be one of this server, such as "+ResourceOf(c.Services.Settings.BaseURL, access.V1)+", and only one."
+		code, why = grant.InvalidTarget, "The resource must be one of this server, such as "+ResourceOf(c.Services.BaseURL, access.V1)+", and only one."
 	case len(scopes) == 0:
 		code, why = grant.InvalidScope, "There are no such scopes, or the person has none of them."
 	}
@@ -343,7 +343,7 @@ func back(c *op.Call, address, state string, parameters ...string) string {
 	if state != "" {
 		q.Set("state", state)
 	}
-	q.Set("iss", c.Services.Settings.BaseURL)
+	q.Set("iss", c.Services.BaseURL)
 	u.RawQuery = q.Encode()
 	return u.String()
 }

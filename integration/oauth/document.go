@@ -26,7 +26,7 @@ func byDocument(ctx context.Context, c *op.Call, documents *grant.Documents, cli
 	if err := documents.Check(clientID); err != nil {
 		return client, undescribed(c, clientID, err)
 	}
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+	err = c.Services.Read(ctx, func(tx db.Tx) error {
 		client, err = grant.ClientBy(ctx, tx, clientID)
 		return err
 	})
@@ -46,7 +46,7 @@ func byDocument(ctx context.Context, c *op.Call, documents *grant.Documents, cli
 		return client, undescribed(c, clientID, err)
 	}
 	client.FreshUntil = c.Now.Add(use)
-	err = c.Services.SignIn.DB.Write(ctx, func(tx db.Tx) error {
+	err = signin.Service.In(c).DB.Write(ctx, func(tx db.Tx) error {
 		_, err := client.Store(ctx, tx, c.Now)
 		return err
 	})
@@ -55,7 +55,7 @@ func byDocument(ctx context.Context, c *op.Call, documents *grant.Documents, cli
 
 // countDocument bounds the requests that people make the instance send.
 func countDocument(ctx context.Context, c *op.Call) error {
-	err := c.Services.SignIn.Attempt(ctx, c.Now,
+	err := signin.Service.In(c).Attempt(ctx, c.Now,
 		signin.Limit{Subject: "document|" + c.Actor.PrincipalID(), Window: time.Minute, Most: documentsOfPerson, Keeps: true},
 		signin.Limit{Subject: "documents", Window: time.Minute, Most: documentsOfInstance, Keeps: true})
 	if left := signin.Waits(err); left > 0 {

@@ -99,7 +99,7 @@ func (e *Expirer) end(ctx context.Context, tx db.Tx, now clock.Micros, g grant.G
 	if ended, err := grant.End(ctx, tx, now, g.ID); err != nil || !ended {
 		return err
 	}
-	c := &op.Call{Tx: tx, Now: now, Door: "job", Services: &op.Services{Logger: e.Logger, Settings: op.Settings{Notices: e.Notices}}}
+	c := &op.Call{Tx: tx, Now: now, Door: "job", Services: op.Services{Logger: e.Logger}.With(notify.Service.Is(e.Notices))}
 	if _, err := disableEndpoints(ctx, c, g); err != nil {
 		return err
 	}

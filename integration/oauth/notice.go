@@ -294,7 +294,7 @@ func tellConnected(ctx context.Context, c *op.Call, g *grant.Grant, renewed bool
 
 // tellBoth tells the principal of a grant and the admins.
 func tellBoth(ctx context.Context, c *op.Call, g *grant.Grant, kind notify.Kind, facts any) error {
-	center := c.Services.Settings.Notices
+	center := notify.Service.In(c)
 	if center == nil {
 		return nil
 	}
@@ -319,7 +319,7 @@ func tellPerson(ctx context.Context, tx db.Tx, center *notify.Center, g *grant.G
 
 // tellAsked tells the admins of an organization that somebody asks for an application.
 func tellAsked(ctx context.Context, c *op.Call, a *grant.Approval, by string) error {
-	center := c.Services.Settings.Notices
+	center := notify.Service.In(c)
 	if center == nil {
 		return nil
 	}
@@ -333,7 +333,7 @@ func tellAsked(ctx context.Context, c *op.Call, a *grant.Approval, by string) er
 // tellApproved tells those who asked for an application that they may connect it. Who
 // approved it knows.
 func tellApproved(ctx context.Context, c *op.Call, a *grant.Approval) error {
-	center := c.Services.Settings.Notices
+	center := notify.Service.In(c)
 	if center == nil {
 		return nil
 	}

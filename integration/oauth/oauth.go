@@ -15,6 +15,19 @@ import (
 	"kartei/store/db"
 )
 
+// Options is what operations on applications need.
+type Options struct {
+	// Register lets applications register themselves.
+	Register bool
+	// Documents reads what applications say about themselves. Nil switches that off.
+	Documents *grant.Documents
+	// Assistants lets applications connect to the door for assistants.
+	Assistants bool
+}
+
+// Service has what operations on applications need.
+var Service = op.Need[Options]("applications")
+
 // ResourceOf returns the address by which a client names a resource (RFC 8707), of the
 // instance at an address.
 func ResourceOf(base, audience string) string { return base + "/" + audience }
@@ -36,8 +49,8 @@ func audienceOf(c *op.Call, addresses []string) (string, bool) {
 	}
 	name := strings.ToLower(asked.Scheme+"://"+asked.Host) + strings.TrimSuffix(asked.EscapedPath(), "/")
 	for _, audience := range []string{access.V1, access.MCP} {
-		if name == ResourceOf(c.Services.Settings.BaseURL, audience) {
-			return audience, audience == access.V1 || c.Services.Applications.Assistants
+		if name == ResourceOf(c.Services.BaseURL, audience) {
+			return audience, audience == access.V1 || Service.In(c).Assistants
 		}
 	}
 	return "", false
@@ -69,7 +82,7 @@ type proof struct{ client grant.Client }
 // count for the network of the caller. A client that proves itself does not wait for those
 // who do not. An unknown client, a wrong secret and a missing one are the same.
 func prove(ctx context.Context, c *op.Call, by ClientAuth) (p proof, err error) {
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		if p.client, err = grant.ClientBy(ctx, tx, by.ClientID); errors.Is(err, db.ErrNoRows) {
 			p.client, err = grant.Client{}, nil
 		}
@@ -95,5 +108,5 @@ type ClientAuth struct {
 
 // guessed counts a failed try.
 func guessed(ctx context.Context, c *op.Call) error {
-	return throttled(c.Services.SignIn.Attempt(ctx, c.Now, signin.ClientLimits(c.Address)...))
+	return throttled(signin.Service.In(c).Attempt(ctx, c.Now, signin.ClientLimits(c.Address)...))
 }

@@ -54,12 +54,12 @@ const (
 
 // CheckRegistration counts a registration.
 func checkRegistration(ctx context.Context, c *op.Call, _ Registration) (checked struct{}, err error) {
-	if !c.Services.Applications.Register {
+	if !Service.In(c).Register {
 		return checked, fault.New(fault.NotFound)
 	}
 	host := signin.Limit{Subject: "register|" + access.Network(c.Address).String(), Window: time.Hour, Most: registrationsOfHour, Keeps: true}
 	site := signin.Limit{Subject: "register|site|" + access.Site(c.Address).String(), Window: time.Hour, Most: registrationsOfSite, Keeps: true}
-	return checked, throttled(c.Services.SignIn.Attempt(ctx, c.Now, host, site))
+	return checked, throttled(signin.Service.In(c).Attempt(ctx, c.Now, host, site))
 }
 
 // Register stores a client that nobody has checked. People see that at the consent page,

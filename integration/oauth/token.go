@@ -216,7 +216,7 @@ func introspect(ctx context.Context, c *op.Call, in TokenQuestion, by proof) (In
 	if s.Refresh {
 		kind = "refresh_token"
 	}
-	base := c.Services.Settings.BaseURL
+	base := c.Services.BaseURL
 	return Introspection{
 		Active: true, Scope: strings.Join(s.Scopes, " "), ClientID: by.client.ClientID, TokenType: kind, Subject: s.Grant.Principal,
 		Audience: ResourceOf(base, s.Grant.Audience), Issuer: base, IssuedAt: seconds(s.CreatedAt), ExpiresAt: seconds(s.ExpiresAt),

@@ -15,6 +15,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/people/notify"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/store/job"
@@ -469,7 +470,7 @@ func (moment) After(time.Duration) <-chan time.Time { return nil }
 // deliveries end. A disabled endpoint stays as it is. Disable fails with
 // db.ErrNoRows if the endpoint was deleted.
 func Disable(ctx context.Context, c *op.Call, at Address, why Reason) error {
-	k := StateStore{Clock: moment(c.Now), Logger: cmp.Or(c.Services.Logger, slog.Default()), Notices: c.Services.Settings.Notices}
+	k := StateStore{Clock: moment(c.Now), Logger: cmp.Or(c.Services.Logger, slog.Default()), Notices: notify.Service.In(c)}
 	h, err := k.Hold(ctx, c.Tx, at)
 	if err != nil || h.Status == Disabled {
 		return err

@@ -18,6 +18,7 @@ import (
 	"kartei/kit/egress"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/kit/masterkey"
 	"kartei/record"
 	"kartei/store/db"
 	"kartei/store/job"
@@ -168,7 +169,7 @@ func (f *Fields) Wrong(s *op.Services, sent op.Sent) []fault.Field {
 	if !sent.Fit("url") {
 		return nil
 	}
-	if _, err := CheckURL(record.Clean(f.URL), s.Webhooks.Guard); err != nil {
+	if _, err := CheckURL(record.Clean(f.URL), Service.Of(s).Guard); err != nil {
 		return fault.From(err).Fields
 	}
 	return nil
@@ -178,6 +179,17 @@ func (f *Fields) Wrong(s *op.Services, sent op.Sent) []fault.Field {
 type CreateInput struct {
 	Fields Fields `body:"create" named:"WebhookEndpointCreate"`
 }
+
+// Options is what operations on webhook endpoints need.
+type Options struct {
+	// Secrets seals the signing secrets.
+	Secrets masterkey.Vault
+	// Guard checks the addresses of endpoints. Nil permits public addresses.
+	Guard *egress.Guard
+}
+
+// Service has what operations on webhook endpoints need.
+var Service = op.Need[Options]("webhook endpoints")
 
 // The operations on webhook endpoints.
 var (
@@ -194,7 +206,7 @@ var (
 
 // create creates an endpoint of the caller. It receives the events that follow.
 func create(ctx context.Context, c *op.Call, in CreateInput) (Created, error) {
-	if err := in.Fields.prepare(c.Services.Webhooks.Guard); err != nil {
+	if err := in.Fields.prepare(Service.In(c).Guard); err != nil {
 		return Created{}, err
 	}
 	if err := mayRead(c, in.Fields.EventTypes); err != nil {
@@ -258,7 +270,7 @@ func mayRead(c *op.Call, types []string) error {
 func (r *Row) newSecret(c *op.Call) (Secret, error) {
 	secret, err := NewSecret(rand.Reader)
 	if err == nil {
-		r.Seal(c.Services.Webhooks.Secrets, secret)
+		r.Seal(Service.In(c).Secrets, secret)
 	}
 	return secret, err
 }
@@ -384,7 +396,7 @@ func (r *Row) gain(word op.Gained) op.Gain {
 // change gives an endpoint other members. What changes nothing makes no revision. A change
 // after which events go elsewhere, or more of them, gives access.
 func (r *Row) change(ctx context.Context, c *op.Call, after Fields) error {
-	if err := after.prepare(c.Services.Webhooks.Guard); err != nil {
+	if err := after.prepare(Service.In(c).Guard); err != nil {
 		return err
 	}
 	if err := mayRead(c, after.EventTypes); err != nil {
@@ -506,7 +518,7 @@ func rotate(ctx context.Context, c *op.Call, in op.ByID) (Rotated, error) {
 func (r *Row) rotate(ctx context.Context, c *op.Call) (Rotated, error) {
 	read := r.secret // a concurrent reseal may change it
 	r.previous, r.previousUntil = read, c.Now+Overlap
-	if _, _, err := c.Services.Webhooks.Secrets.Open(read, sealingPlace(r.Organization, r.ID)); err != nil {
+	if _, _, err := Service.In(c).Secrets.Open(read, sealingPlace(r.Organization, r.ID)); err != nil {
 		r.previous, r.previousUntil = "", 0
 	}
 	secret, err := r.newSecret(c)

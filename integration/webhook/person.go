@@ -237,7 +237,7 @@ func (f *Fields) check(c *op.Call) error {
 	}
 	if f.URL == "" {
 		add("url", fault.Required, nil)
-	} else if _, err := CheckURL(record.Clean(f.URL), c.Services.Webhooks.Guard); err != nil {
+	} else if _, err := CheckURL(record.Clean(f.URL), Service.In(c).Guard); err != nil {
 		wrong = append(wrong, fault.From(err).Fields...)
 	}
 	types := event.Subscribable()

@@ -176,10 +176,10 @@ func personsOf(ctx context.Context, tx db.Tx, account string) ([]Person, error) 
 // mail enqueues an email to an address, if the instance sends any. The mails of
 // accounts belong to no organization: an account may have several.
 func mail(ctx context.Context, c *op.Call, m notify.Message) error {
-	if !c.Services.Settings.Mails {
+	if !notify.Mails.In(c) {
 		return nil
 	}
-	return c.Services.Settings.Notices.Send(ctx, c.Tx, 0, m)
+	return notify.Service.In(c).Send(ctx, c.Tx, 0, m)
 }
 
 // tell tells the owner of an account of a change of how they sign in: by an email, in the
@@ -209,7 +209,7 @@ func tellBell(ctx context.Context, c *op.Call, account string, f ChangeFacts) er
 				return err
 			}
 		}
-		if center := c.Services.Settings.Notices; center != nil {
+		if center := notify.Service.In(c); center != nil {
 			if err := center.Tell(ctx, c.Tx, p.home, p.ID, SignInChanged, f, false); err != nil {
 				return err
 			}
@@ -234,7 +234,7 @@ func mailOf(ctx context.Context, c *op.Call, account string, what change) error 
 		m.Text += fmt.Sprintf(fromWhere.In(in), c.Address.Unmap())
 	}
 	m.Text += "\n\n" + notYou.In(in)
-	if base := c.Services.Settings.BaseURL; base != "" {
+	if base := c.Services.BaseURL; base != "" {
 		m.Text += "\n\n" + toPassword.In(in) + "\n" + base + ForgotPath + "\n\n" + toAccess.In(in) + "\n" + base + AccessPath
 	}
 	return mail(ctx, c, m)
@@ -263,7 +263,7 @@ var (
 )
 
 // desk returns what the sign-in needs.
-func desk(c *op.Call) *signin.Desk { return c.Services.SignIn }
+func desk(c *op.Call) *signin.Desk { return signin.Service.In(c) }
 
 // attempt counts an attempt in a transaction of its own.
 func attempt(ctx context.Context, c *op.Call, limits ...signin.Limit) error {

@@ -42,7 +42,7 @@ func changeEmail(ctx context.Context, c *op.Call, in NewAddress) (op.Nothing, er
 	switch {
 	case access.FoldEmail(in.Email) == access.FoldEmail(s.account.email) && in.Email == s.account.email:
 		return op.Nothing{}, fault.Invalid(fault.Field{Name: "email", Code: fault.Duplicate})
-	case !c.Services.Settings.Mails:
+	case !notify.Mails.In(c):
 		return op.Nothing{}, &fault.Fault{Code: fault.Forbidden, Detail: &noMails}
 	}
 	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.MailLimit("address", s.account.id))); err != nil {
@@ -75,7 +75,7 @@ func sendAddress(ctx context.Context, c *op.Call, s *own, to string, m moving, t
 	}
 	return mail(ctx, c, notify.Message{
 		To: to, Language: in, Until: c.Now.Add(signin.EmailLifetime), Title: addressTitle.In(in),
-		Text: fmt.Sprintf(text.In(in), c.Services.Settings.BaseURL+AddressPath+token),
+		Text: fmt.Sprintf(text.In(in), c.Services.BaseURL+AddressPath+token),
 	})
 }
 
@@ -116,7 +116,7 @@ const (
 
 // CheckLink refuses a link that is not valid before a transaction begins.
 func checkLink(ctx context.Context, c *op.Call, in Link) (nothing struct{}, err error) {
-	return nothing, c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+	return nothing, c.Services.Read(ctx, func(tx db.Tx) error {
 		_, err := signin.Read(ctx, tx, c.Now, signin.Address, in.Token, nil)
 		return unknown(err)
 	})

@@ -108,7 +108,7 @@ type changing struct {
 // outside the transaction. A browser that somebody left open is not enough.
 func hashPassword(ctx context.Context, c *op.Call, in NewPassword) (p changing, err error) {
 	var s own
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		call := *c
 		call.Tx = tx
 		s, err = ownSession(ctx, &call)

@@ -51,7 +51,7 @@ type accepting struct {
 func checkAcceptance(ctx context.Context, c *op.Call, in Acceptance) (p accepting, err error) {
 	var i settings.Invitation
 	var a stored
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		call := *c
 		call.Tx = tx
 		if i, err = settings.OpenInvitation(ctx, &call, in.Token); err != nil {

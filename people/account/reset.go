@@ -37,11 +37,11 @@ func limitForgot(ctx context.Context, c *op.Call, in Forgotten) (send bool, err 
 	if in.Email == "" {
 		return false, fault.Invalid(fault.Field{Name: "email", Code: fault.Required})
 	}
-	if !c.Services.Settings.Mails {
+	if !notify.Mails.In(c) {
 		return false, &fault.Fault{Code: fault.Forbidden, Detail: &noMails}
 	}
 	var from signin.Origin
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+	err = c.Services.Read(ctx, func(tx db.Tx) error {
 		a, err := byEmail(ctx, tx, in.Email)
 		if err == nil {
 			from, err = originOf(ctx, c, tx, a.id, "")
@@ -83,7 +83,7 @@ func forgot(ctx context.Context, c *op.Call, in Forgotten, send bool) (op.Nothin
 // not to the one that somebody typed. For an address without an account it does the
 // same, with an email that has expired: it is never sent.
 func sendReset(ctx context.Context, c *op.Call, typed string, a *stored, text fault.Text) error {
-	if !c.Services.Settings.Mails {
+	if !notify.Mails.In(c) {
 		return nil
 	}
 	in, err := languageOf(ctx, c.Tx, a.id)
@@ -96,7 +96,7 @@ func sendReset(ctx context.Context, c *op.Call, typed string, a *stored, text fa
 	}
 	m := notify.Message{
 		To: a.email, Language: in, Until: c.Now.Add(signin.ResetLifetime), Title: resetTitle.In(in),
-		Text: fmt.Sprintf(text.In(in), c.Services.Settings.BaseURL+ResetPath+token),
+		Text: fmt.Sprintf(text.In(in), c.Services.BaseURL+ResetPath+token),
 	}
 	if a.id == "" {
 		m.To, m.Until = typed, 1
@@ -143,7 +143,7 @@ type linked struct {
 // factors takes the present password instead.
 func checkReset(ctx context.Context, c *op.Call, in NewByLink) (l linked, err error) {
 	var a stored
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		for _, l.kind = range []signin.Kind{signin.Reset, signin.Factors} {
 			if l.account, err = signin.Read(ctx, tx, c.Now, l.kind, in.Token, nil); !errors.Is(err, db.ErrNoRows) {
 				break
@@ -298,7 +298,7 @@ func resetFactors(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, er
 		return l, &fault.Fault{Code: fault.Forbidden, Detail: &notJoined}
 	case p.ID == c.Actor.PrincipalID():
 		return l, &fault.Fault{Code: fault.Forbidden, Detail: &ownFactors}
-	case !byOperator && !c.Services.Settings.Mails:
+	case !byOperator && !notify.Mails.In(c):
 		return l, &fault.Fault{Code: fault.Forbidden, Detail: &onlyOperator}
 	case !byOperator:
 		l.Mailed = true
@@ -323,7 +323,7 @@ func resetFactors(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, er
 func (l *Lifted) issue(ctx context.Context, c *op.Call, account string) (err error) {
 	l.ExpiresAt = c.Now.Add(signin.ResetLifetime)
 	l.Token, err = signin.Issue(ctx, c.Tx, c.Now, signin.ResetLifetime, signin.Reset, account, way{})
-	if base := c.Services.Settings.BaseURL; err == nil && base != "" {
+	if base := c.Services.BaseURL; err == nil && base != "" {
 		l.Link = base + ResetPath + l.Token
 	}
 	return err
@@ -375,7 +375,7 @@ func mailFactors(ctx context.Context, c *op.Call, account string) error {
 	}
 	return mail(ctx, c, notify.Message{
 		To: a.email, Language: in, Until: c.Now.Add(signin.EmailLifetime), Title: liftTitle.In(in),
-		Text: fmt.Sprintf(liftText.In(in), c.Services.Settings.BaseURL+LiftPath+token),
+		Text: fmt.Sprintf(liftText.In(in), c.Services.BaseURL+LiftPath+token),
 	})
 }
 

@@ -37,7 +37,7 @@ const (
 // transaction of the call.
 func checkSecond(ctx context.Context, c *op.Call, in SecondInput) (proof codeProof, err error) {
 	var account string
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		account, err = signin.Read(ctx, tx, c.Now, signin.Second, in.Ticket, nil)
 		return unknown(err)
 	})
@@ -68,7 +68,7 @@ func checkCode(ctx context.Context, c *op.Call, operation, session, account stri
 		field = "recoveryCode"
 	}
 	var from signin.Origin
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		from, err = originOf(ctx, c, tx, account, session)
 		return err
 	})
@@ -80,7 +80,7 @@ func checkCode(ctx context.Context, c *op.Call, operation, session, account stri
 		return proof, err
 	}
 	right := false
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		if in.RecoveryCode != "" {
 			var n int64
 			proof.recovery = signin.HashRecoveryCode(in.RecoveryCode)
@@ -238,7 +238,7 @@ func checkPasskey(ctx context.Context, c *op.Call, session string, in PasskeyInp
 	}
 	used.account = signin.Holder(in.Response)
 	var from signin.Origin
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		from, err = originOf(ctx, c, tx, used.account, session)
 		return err
 	})
@@ -252,7 +252,7 @@ func checkPasskey(ctx context.Context, c *op.Call, session string, in PasskeyInp
 		return used, unknown(err)
 	}
 	owner := signin.Owner{Account: used.account}
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		owner.Stored, err = db.Values[string](ctx, tx, selectWebAuthn, used.account)
 		return err
 	})
@@ -325,7 +325,7 @@ type freshProof struct {
 func checkFresh(ctx context.Context, c *op.Call, in Fresh) (p freshProof, err error) {
 	var s own
 	var f factors
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		call := *c
 		call.Tx = tx
 		if s, err = ownSession(ctx, &call); err == nil {

@@ -10,6 +10,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/people/notify"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -105,7 +106,7 @@ func getSession(ctx context.Context, c *op.Call, _ op.None) (s Session, err erro
 	s.ID, s.FreshUntil, s.ExpiresAt = credential.ID, credential.FreshUntil, credential.ExpiresAt
 	s.SecondFactorFrom, s.SecondFactorDue = credential.SecondFactorFrom, c.Actor.SecondFactor(c.Now) != nil
 	s.Email, s.EndsAt, s.Trusted = mine.account.email, mine.endsAt, mine.trusted()
-	s.Bell, s.HasKey, s.Mails = mine.bell, mine.hasKey, c.Services.Settings.Mails
+	s.Bell, s.HasKey, s.Mails = mine.bell, mine.hasKey, notify.Mails.In(c)
 	s.Scopes, s.Administers = c.Actor.Scopes(), c.Actor.SeesAll()
 	if err := json.Unmarshal([]byte(mine.preferences), &s.Preferences); err != nil {
 		return s, err

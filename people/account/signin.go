@@ -111,7 +111,7 @@ func bothGiven(in PasswordInput) error {
 // is counted, so a refused one writes nothing.
 func checkPassword(ctx context.Context, c *op.Call, operation, proof, email, password string) (p proven, err error) {
 	var from signin.Origin
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		if p.account, err = byEmail(ctx, tx, email); err == nil {
 			from, err = originOf(ctx, c, tx, p.account.id, proof)
 		}
@@ -342,7 +342,7 @@ type Choice struct {
 
 // CheckChoice refuses an unknown ticket before a transaction begins.
 func checkChoice(ctx context.Context, c *op.Call, in Choice) (checked struct{}, err error) {
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+	err = c.Services.Read(ctx, func(tx db.Tx) error {
 		_, err := signin.Read(ctx, tx, c.Now, signin.Choose, in.Ticket, nil)
 		return unknown(err)
 	})

@@ -248,7 +248,7 @@ func prove(ctx context.Context, c *op.Call, kind signin.Kind, in Returned) (a ar
 // countReturn bounds the people who come back, before they are known.
 func countReturn(ctx context.Context, c *op.Call) error {
 	var from signin.Origin
-	err := c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+	err := c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		from, err = signin.FindBrowser(ctx, tx, c.Now, c.Device, c.Address)
 		return err
 	})

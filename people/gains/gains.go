@@ -44,7 +44,7 @@ type Facts struct {
 // organization to the admins, and to the person who acts. If a stranger acts in a person's
 // session, that is how the person learns of it.
 func Tell(ctx context.Context, c *op.Call, g op.Gain) error {
-	center := c.Services.Settings.Notices
+	center := notify.Service.In(c)
 	if center == nil || g.Told {
 		return nil
 	}

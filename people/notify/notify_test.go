@@ -202,7 +202,7 @@ func (o *office) low() limit.Alert {
 
 // read reads the bells by a center.
 func (o *office) read(c *notify.Center, in notify.BellInput) (access.List[notify.Entry], error) {
-	return operator.Run(ctx, o.operator.With(op.Services{Settings: op.Settings{Notices: c}}), settings.ListBell, in)
+	return operator.Run(ctx, o.operator.With(*op.Services{}.With(notify.Service.Is(c))), settings.ListBell, in)
 }
 
 func (o *office) bell(c *notify.Center) []notify.Entry {

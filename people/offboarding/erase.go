@@ -39,7 +39,7 @@ type counted struct {
 func countHeld(ctx context.Context, c *op.Call, by access.ByID) (seen counted, err error) {
 	seen = counted{map[int64]clock.Micros{}, map[string]record.Held{}}
 	var tenants []tenant
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+	err = c.Services.Read(ctx, func(tx db.Tx) error {
 		p, err := settings.Principal(ctx, in(c, tx), access.UserPrincipal, by.ID)
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func countHeld(ctx context.Context, c *op.Call, by access.ByID) (seen counted, e
 func (s *counted) add(ctx context.Context, c *op.Call, t tenant, f family, principal string) error {
 	sum := s.held[f.plural]
 	for after, end := "", "-"; end != ""; after = end {
-		err := c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		err := c.Services.Read(ctx, func(tx db.Tx) (err error) {
 			if end, err = f.Window(ctx, tx, t.number, after, window); err != nil || end == "" {
 				return err
 			}

@@ -712,7 +712,7 @@ func TestEraseRefused(t *testing.T) {
 			t.Errorf("the last admin: %v", err)
 		}
 		c, other := o.As(access.Member), o.As(access.Admin)
-		services := op.Services{Settings: op.Settings{Read: o.DB.Read}}
+		services := op.Services{Read: o.DB.Read}
 		seen, err := optest.Prefetch(ctx, &op.Call{Actor: operatorOf(t, o), Services: &services}, offboarding.Erase, access.ByID{ID: c.Principal})
 		if err != nil {
 			t.Fatal(err)

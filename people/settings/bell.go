@@ -22,7 +22,7 @@ func listBell(ctx context.Context, c *op.Call, in notify.BellInput) (access.List
 	if !isOperator(c) {
 		in.Principal = c.Actor.PrincipalID()
 	}
-	return c.Services.Settings.Notices.Bell(ctx, c.Tx, o.Live, in)
+	return notify.Service.In(c).Bell(ctx, c.Tx, o.Live, in)
 }
 
 // ReadInput is the input of ReadBell.
@@ -57,7 +57,7 @@ func readBell(ctx context.Context, c *op.Call, in ReadInput) (out ReadOutput, er
 	if err != nil {
 		return out, err
 	}
-	notices := c.Services.Settings.Notices
+	notices := notify.Service.In(c)
 	if in.Entry != "" {
 		has := id.Valid(id.Notice, in.Entry)
 		if has {

@@ -109,10 +109,10 @@ func invite(ctx context.Context, c *op.Call, in NewInvitation) (CreatedInvitatio
 	}
 	made := newInvitation(c, &f, in)
 	if !isOperator(c) {
-		in.Mail = c.Services.Settings.Mails
+		in.Mail = notify.Mails.In(c)
 		made.HandedOver = !in.Mail
 	}
-	if in.Mail && !c.Services.Settings.Mails {
+	if in.Mail && !notify.Mails.In(c) {
 		f.say("mail", fault.ForbiddenCombination, "Es ist kein Mailserver eingerichtet (--smtp-url), oder der Server läuft nicht.",
 			"No mail server is configured (--smtp-url), or no server is running.")
 	}
@@ -216,7 +216,7 @@ var (
 // address. It enqueues the email, if one is wanted.
 func storeInvitation(ctx context.Context, c *op.Call, i CreatedInvitation, mail bool) (CreatedInvitation, error) {
 	i.Token = access.NewToken()
-	if base := c.Services.Settings.BaseURL; base != "" {
+	if base := c.Services.BaseURL; base != "" {
 		i.Link = base + InvitationPath + i.Token
 	}
 	c.Audit.About(i.organization, i.ID)
@@ -241,7 +241,7 @@ func storeInvitation(ctx context.Context, c *op.Call, i CreatedInvitation, mail 
 	if send, err := mayMail(ctx, c, i.organization, i.Email); err != nil || !send {
 		return i, err
 	}
-	return i, c.Services.Settings.Notices.Send(ctx, c.Tx, i.organization, i.message())
+	return i, notify.Service.In(c).Send(ctx, c.Tx, i.organization, i.message())
 }
 
 // mayMail bounds the emails to an address: three an hour for an organization, which it

@@ -50,7 +50,7 @@ func (o *office) invitations() []settings.Invitation {
 func TestInvitation(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
-		o.operator = o.operator.With(op.Services{Settings: op.Settings{BaseURL: "https://kartei.example"}})
+		o.operator = o.operator.With(op.Services{BaseURL: "https://kartei.example"})
 		made := must(o.invite(settings.NewInvitation{Email: " Ida@Neu.example ", Role: access.Viewer, Language: "en", Rights: access.Rights{"tasks": access.NoRight}}))
 		if made.Email != "Ida@Neu.example" || made.Link != "https://kartei.example/invitation#"+made.Token || made.ExpiresAt != clock.FromTime(start.Add(7*24*time.Hour)) || made.Mailed {
 			t.Errorf("%+v", made)
@@ -171,7 +171,7 @@ func TestInvitationIsMailed(t *testing.T) {
 			DB: d, Clock: o.clock, Sender: sender, From: "kartei@kartei.example", BaseURL: "https://kartei.example", Host: "kartei.example",
 			Vault: ring.Vault(notify.MessagePurpose), Logger: slog.New(slog.NewTextHandler(&logged, nil)),
 		})
-		o.operator = o.operator.With(op.Services{Settings: op.Settings{BaseURL: "https://kartei.example", Mails: true, Notices: center}})
+		o.operator = o.operator.With(*op.Services{BaseURL: "https://kartei.example"}.With(notify.Mails.Is(true), notify.Service.Is(center)))
 		made := must(o.invite(settings.NewInvitation{Email: "ida@neu.example", Language: "en", Mail: true}))
 		if !made.Mailed {
 			t.Errorf("%+v", made)
@@ -212,7 +212,7 @@ func TestInvitationMailsAreBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
 		center := notify.New(notify.Options{DB: d, Clock: o.clock, Vault: masterkey.Ring{Current: masterkey.New()}.Vault(notify.MessagePurpose)})
-		o.operator = o.operator.With(op.Services{Settings: op.Settings{BaseURL: "https://kartei.example", Mails: true, Notices: center}})
+		o.operator = o.operator.With(*op.Services{BaseURL: "https://kartei.example"}.With(notify.Mails.Is(true), notify.Service.Is(center)))
 		sent := func() (n int) {
 			if err := d.Read(ctx, func(tx db.Tx) error {
 				return tx.QueryRow(ctx, `select count(*) from jobs where kind = $1`, notify.MessageKind).Scan(&n)

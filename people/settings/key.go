@@ -217,10 +217,10 @@ func draftKey(ctx context.Context, c *op.Call, f *faults, in NewKey) (keyDraft, 
 	draft.networks = f.networks("networks", in.Networks)
 	f.bound(in.Networks, draft.scopes)
 	draft.expiresAt = draft.createdAt.Add(f.lifetime(in.ExpiresIn, DefaultLifetime))
-	if draft.versionPin == "" && len(c.Services.Settings.Versions) > 0 {
-		draft.versionPin = c.Services.Settings.Versions[0]
+	if draft.versionPin == "" && len(c.Services.Versions) > 0 {
+		draft.versionPin = c.Services.Versions[0]
 	}
-	oneOf(f, "versionPin", draft.versionPin, c.Services.Settings.Versions...)
+	oneOf(f, "versionPin", draft.versionPin, c.Services.Versions...)
 	return draft, nil
 }
 

@@ -49,7 +49,7 @@ func editKey(ctx context.Context, c *op.Call, in KeyChange) (KeyInfo, error) {
 		k.ExpiresAt = c.Now.Add(f.lifetime(in.ExpiresIn, 0))
 	}
 	if in.VersionPin != "" {
-		oneOf(&f, "versionPin", in.VersionPin, c.Services.Settings.Versions...)
+		oneOf(&f, "versionPin", in.VersionPin, c.Services.Versions...)
 		k.VersionPin = in.VersionPin
 	}
 	if err := f.err(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/people/signin"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 
 // issuer is the OpenID provider of the instance, empty if there is none.
 func issuer(c *op.Call) string {
-	if s := c.Services.SignIn; s != nil && s.Provider != nil {
+	if s := signin.Service.In(c); s != nil && s.Provider != nil {
 		return s.Provider.Issuer()
 	}
 	return ""

@@ -294,8 +294,8 @@ func changePrincipal(ctx context.Context, c *op.Call, kind access.PrincipalType,
 // too: otherwise only whoever reads the new one would hear of what follows.
 func tellAddress(ctx context.Context, c *op.Call, before, p access.PrincipalInfo) error {
 	err := c.Gives(ctx, op.Gain{Word: op.AddressChanged, ID: p.ID, Organization: p.Home, Principal: p.ID})
-	center := c.Services.Settings.Notices
-	if err != nil || center == nil || !c.Services.Settings.Mails || before.Email == "" {
+	center := notify.Service.In(c)
+	if err != nil || center == nil || !notify.Mails.In(c) || before.Email == "" {
 		return err
 	}
 	in := fault.Language(before.Language)

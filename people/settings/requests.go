@@ -16,10 +16,10 @@ import (
 // FlushRequests writes pending entries of the request log, so that every
 // answered call is found. It needs no transaction.
 func FlushRequests[In any](ctx context.Context, c *op.Call, _ In) (struct{}, error) {
-	if c.Services.Settings.Flush == nil {
+	if Flush.In(c) == nil {
 		return struct{}{}, nil
 	}
-	return struct{}{}, c.Services.Settings.Flush(ctx)
+	return struct{}{}, Flush.In(c)(ctx)
 }
 
 // ListRequests is ReadRequests as an operation.

@@ -9,8 +9,19 @@ import (
 
 	"kartei/access"
 	"kartei/api/op"
+	"kartei/integration/limit"
 	"kartei/kit/fault"
 	"kartei/store/db"
+)
+
+var (
+	// Retention is the time between the state deleting and the erasure of an
+	// organization. Zero is 30 days.
+	Retention = op.Need[time.Duration]("retention")
+	// Flush writes the calls that wait for the request log. Nil does nothing.
+	Flush = op.Need[func(ctx context.Context) error]("request log")
+	// Limits counts calls, and says what is left.
+	Limits = op.Need[limit.Limiter]("limits")
 )
 
 // defaultRetention is the default time between the state deleting and the
@@ -18,10 +29,10 @@ import (
 const defaultRetention = 30 * 24 * time.Hour
 
 func retention(c *op.Call) time.Duration {
-	if c.Services.Settings.Retention == 0 {
+	if Retention.In(c) == 0 {
 		return defaultRetention
 	}
-	return c.Services.Settings.Retention
+	return Retention.In(c)
 }
 
 // isOperator reports whether the operator of the instance is calling.

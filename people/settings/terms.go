@@ -54,7 +54,7 @@ func getKeyTerms(ctx context.Context, c *op.Call, in KeyTermsInput) (KeyTerms, e
 		return KeyTerms{}, fault.New(fault.NotFound)
 	}
 	scopes := slices.DeleteFunc(access.AllScopes(), func(scope string) bool { return !access.Allows(p.Role, p.Rights, scope) })
-	return KeyTerms{Principal: p.ID, Name: p.Name, Live: o.Level, Scopes: scopes, Versions: c.Services.Settings.Versions, Limits: declaredLimits(c.Services.Limits)}, nil
+	return KeyTerms{Principal: p.ID, Name: p.Name, Live: o.Level, Scopes: scopes, Versions: c.Services.Versions, Limits: declaredLimits(Limits.In(c))}, nil
 }
 
 // declaredLimits returns the limits of a key that has made no call yet.

@@ -121,13 +121,13 @@ func getUsage(_ context.Context, _ *op.Call, _ UsageInput, u Usage) (Usage, erro
 // other transactions, even of other replicas, and must not keep one open. Callers who
 // do not administer the organization see their own keys and endpoints.
 func prefetchUsage(ctx context.Context, c *op.Call, in UsageInput) (u Usage, err error) {
-	if c.Services.Settings.Flush != nil {
-		if err := c.Services.Settings.Flush(ctx); err != nil {
+	if Flush.In(c) != nil {
+		if err := Flush.In(c)(ctx); err != nil {
 			return u, err
 		}
 	}
 	var keys []KeyInfo
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		own := *c
 		own.Tx = tx
 		u, keys, err = readUsage(ctx, &own, in)
@@ -136,7 +136,7 @@ func prefetchUsage(ctx context.Context, c *op.Call, in UsageInput) (u Usage, err
 	if err != nil {
 		return u, err
 	}
-	limiter := c.Services.Limits
+	limiter := Limits.In(c)
 	u.Metered, u.Limits = limiter.Metered(), []KeyLimits{}
 	for _, k := range keys[:min(len(keys), limitsShown)] {
 		l, err := limitsOf(ctx, limiter, k)

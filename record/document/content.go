@@ -7,7 +7,7 @@ import (
 	"kartei/api/op"
 	"kartei/extract"
 	"kartei/record"
-	"kartei/store/blob"
+	"kartei/record/upload"
 )
 
 // download returns the file of a document that the actor sees.
@@ -16,10 +16,10 @@ func download(ctx context.Context, c *op.Call, in op.ByID) (op.File, error) {
 	if err != nil {
 		return op.File{}, err
 	}
-	store, name := c.Services.Files.Store, Kept(c.Actor.Org(), in.ID)
+	store, name := upload.Service.In(c).Store, Kept(c.Actor.Org(), in.ID)
 	return op.File{
 		Name: extract.FileName(f.Name, f.ContentType), ContentType: f.ContentType, Size: f.Size, SHA256: f.SHA256, Created: created,
-		Open: func(ctx context.Context) (blob.Reader, error) { return store.Open(ctx, name) },
+		Open: func(ctx context.Context) (op.Content, error) { return store.Open(ctx, name) },
 	}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"kartei/api/op"
+	"kartei/extract"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/record"
@@ -96,6 +97,9 @@ var Documents = record.NewCollection[Document, Fields](op.Family{
 	return record.NameKey(&f.Name), true
 }}).WithWords(contentWords).OnDelete(eraseRest).WithoutUpdateEvent()
 
+// Viewer draws pages of documents and reads their texts.
+var Viewer = op.Need[*extract.Viewer]("pages of documents")
+
 // The operations on documents.
 var (
 	List   = op.New("documents.list", op.Read, list, op.Scoped, op.Costs(2), op.InBatch)
@@ -126,7 +130,7 @@ func prefetch(ctx context.Context, c *op.Call, in CreateInput) (staged blob.Info
 	if !id.Valid(id.Upload, in.Fields.UploadID) {
 		return blob.Info{}, nil
 	}
-	staged, err = c.Services.Files.Store.Stat(ctx, upload.Staged(c.Actor.Org(), in.Fields.UploadID))
+	staged, err = upload.Service.In(c).Store.Stat(ctx, upload.Staged(c.Actor.Org(), in.Fields.UploadID))
 	switch {
 	case errors.Is(err, blob.ErrNotExist):
 		return blob.Info{}, nil
@@ -214,7 +218,7 @@ func consumed(operation string) *fault.Text {
 
 // eraseRest deletes a document's file, the words of its content and its pictures.
 func eraseRest(ctx context.Context, c *op.Call, name string) error {
-	if v := c.Services.Files.Viewer; v != nil {
+	if v := Viewer.In(c); v != nil {
 		v.Forget(Kept(c.Actor.Org(), name))
 	}
 	c.Tx.Queue(`delete from document_words where organization = $1 and id = $2`, c.Actor.Org(), name)

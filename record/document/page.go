@@ -94,7 +94,7 @@ func drawPage(ctx context.Context, c *op.Call, in PageInput) (*extract.Page, err
 	if err != nil {
 		return nil, err
 	}
-	page, err := c.Services.Files.Viewer.Page(ctx, f, in.sheet())
+	page, err := Viewer.In(c).Page(ctx, f, in.sheet())
 	return page, seeing(err)
 }
 
@@ -120,8 +120,8 @@ func getPage(ctx context.Context, c *op.Call, in PageInput, drawn *extract.Page)
 
 // visibleFile returns the file of a document that the caller sees.
 func visibleFile(ctx context.Context, c *op.Call, name string) (f extract.File, err error) {
-	store := c.Services.Files.Store
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+	store := upload.Service.In(c).Store
+	err = c.Services.Read(ctx, func(tx db.Tx) error {
 		reading := *c
 		reading.Tx = tx
 		fields, err := seen(ctx, &reading, name)

@@ -57,7 +57,7 @@ func readText(ctx context.Context, c *op.Call, in TextInput) (*extract.Text, err
 	if err != nil {
 		return nil, err
 	}
-	text, err := c.Services.Files.Viewer.Text(ctx, f)
+	text, err := Viewer.In(c).Text(ctx, f)
 	return text, seeing(err)
 }
 

@@ -33,8 +33,8 @@ type Kind struct {
 var GetTerms = op.New("uploads.terms", op.Read, getTerms, op.By(op.Member))
 
 func getTerms(_ context.Context, c *op.Call, _ struct{}) (Terms, error) {
-	t := Terms{MaxSize: c.Services.Files.MaxSize, Kinds: []Kind{}}
-	for _, name := range c.Services.Files.Types {
+	t := Terms{MaxSize: Service.In(c).MaxSize, Kinds: []Kind{}}
+	for _, name := range Service.In(c).Types {
 		t.Kinds = append(t.Kinds, Kind{name, extract.Endings(name)})
 	}
 	return t, nil

@@ -76,6 +76,24 @@ func (Created) EntityTag() string { return op.Tag(1) }
 // Secret marks the response as secret: the address is signed.
 func (Created) Secret() {}
 
+// Files is what operations on files need.
+type Files struct {
+	Store blob.Store
+	// MaxSize is the largest size of a file, in bytes.
+	MaxSize int64
+	// MaxStaged bounds the sum of the announced sizes of an organization's open
+	// uploads.
+	MaxStaged int64
+	// Declared returns the media type under which a file of a declared type is
+	// stored, and whether such files are accepted.
+	Declared func(contentType string) (kept string, taken bool)
+	// Types are the accepted media types, for error messages.
+	Types []string
+}
+
+// Service says where files are stored and which are accepted.
+var Service = op.Need[Files]("files")
+
 // Opened is a session that is not in the database yet.
 type Opened struct {
 	Upload
@@ -88,7 +106,7 @@ type Opened struct {
 func Open(ctx context.Context, c *op.Call, in CreateInput) (Opened, error) {
 	f := in.Fields
 	f.FileName = record.Clean(f.FileName)
-	kind, wrong := check(&f, &c.Services.Files, op.Sent{})
+	kind, wrong := check(&f, Service.In(c), op.Sent{})
 	if len(wrong) > 0 {
 		return Opened{}, fault.Invalid(wrong...)
 	}
@@ -99,7 +117,7 @@ func Open(ctx context.Context, c *op.Call, in CreateInput) (Opened, error) {
 	if f.SHA256 != nil {
 		o.sha256 = strings.ToLower(*f.SHA256)
 	}
-	t, err := c.Services.Files.Store.Target(ctx, blob.Upload{
+	t, err := Service.In(c).Store.Target(ctx, blob.Upload{
 		Name: Staged(c.Actor.Org(), o.ID), Size: f.Size, ContentType: kind, SHA256: o.sha256, Expires: o.ExpiresAt.Time(),
 	})
 	if err != nil {
@@ -136,15 +154,15 @@ const maxOpen = 10_000
 // exceed the limit by the bytes that they announce.
 func room(ctx context.Context, c *op.Call, size int64) error {
 	taken, first, err := announced(ctx, c, selectAnnounced)
-	if err == nil && !taken.fits(size, &c.Services.Files) { // what nobody can send any more counts only until somebody needs the room
+	if err == nil && !taken.fits(size, Service.In(c)) { // what nobody can send any more counts only until somebody needs the room
 		taken, first, err = announced(ctx, c, selectAnnouncedBy)
 	}
-	if err != nil || taken.fits(size, &c.Services.Files) {
+	if err != nil || taken.fits(size, Service.In(c)) {
 		return err
 	}
 	f := &fault.Fault{Code: fault.QuotaExhausted, RetryAfter: max(first.Sub(c.Now), time.Second), Detail: &noRoom,
 		Extra: map[string]any{"violated-policies": []string{"uploads"}}}
-	if taken.all+size <= c.Services.Files.MaxStaged && taken.open < maxOpen {
+	if taken.all+size <= Service.In(c).MaxStaged && taken.open < maxOpen {
 		f.Detail = &noRoomOfOne
 	}
 	return f
@@ -153,7 +171,7 @@ func room(ctx context.Context, c *op.Call, size int64) error {
 // share is what was announced without a document: by all principals, and by the caller.
 type share struct{ open, all, own int64 }
 
-func (s share) fits(size int64, files *op.Files) bool {
+func (s share) fits(size int64, files Files) bool {
 	return s.open < maxOpen && s.all+size <= files.MaxStaged && s.own+size <= max(files.MaxStaged/2, files.MaxSize)
 }
 
@@ -193,12 +211,12 @@ var (
 // Wrong returns the violations in a file's members that the schema does not
 // state.
 func (f *New) Wrong(s *op.Services, sent op.Sent) []fault.Field {
-	_, wrong := check(f, &s.Files, sent)
+	_, wrong := check(f, Service.Of(s), sent)
 	return wrong
 }
 
 // check returns the media type without parameters, and the violations.
-func check(f *New, files *op.Files, sent op.Sent) (kind string, wrong []fault.Field) {
+func check(f *New, files Files, sent op.Sent) (kind string, wrong []fault.Field) {
 	if why := NameFault(f.FileName); why != nil && sent.Fit("fileName") {
 		wrong = append(wrong, fault.Field{Name: "fileName", Code: fault.InvalidFormat, Text: why})
 	}

@@ -16,6 +16,7 @@ import (
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
+	"kartei/people/notify"
 	"kartei/people/offboarding"
 	"kartei/record/document"
 	"kartei/record/upload"
@@ -95,12 +96,17 @@ type Workshop struct {
 func Working(change func(*Workshop)) Option { return func(o *options) { o.working = change } }
 
 // fileOptions returns the options of the API for files.
-func (o *Office) fileOptions() op.Files {
+func (o *Office) fileOptions() upload.Files {
+	return upload.Files{
+		Store: o.blobs(), MaxSize: MaxFile, MaxStaged: MaxStaged, Declared: extract.Allow().Declared, Types: extract.Allow().Names(),
+	}
+}
+
+// viewer returns the viewer of documents of the office.
+func (o *Office) viewer() *extract.Viewer {
 	viewer := o.extractor().NewViewer()
 	o.Cleanup(viewer.Close)
-	return op.Files{
-		Store: o.blobs(), MaxSize: MaxFile, MaxStaged: MaxStaged, Declared: extract.Allow().Declared, Types: extract.Allow().Names(), Viewer: viewer,
-	}
+	return viewer
 }
 
 // extractor returns the reader of texts of the office.
@@ -133,7 +139,7 @@ func (o *Office) work() {
 	}
 	runner := job.NewRunner(w.DB, o.Clock, slices.Concat(w.Maker.Handlers(), w.Receiver.Handlers(), webhook.Eraser{Clock: o.Clock}.Handlers(),
 		(&webhook.Resender{DB: w.DB, Clock: o.Clock, Families: api.Families}).Handlers(),
-		(&bulk.Worker{DB: w.DB, Clock: o.Clock, Services: &op.Services{Families: api.Families, Settings: op.Settings{Notices: o.Notices()}}}).Handlers(),
+		(&bulk.Worker{DB: w.DB, Clock: o.Clock, Services: op.Services{Families: api.Families}.With(notify.Service.Is(o.Notices()))}).Handlers(),
 		(&imports.Worker{DB: w.DB, Clock: o.Clock, Secrets: Keys.Vault(imports.SecretsPurpose), Services: &op.Services{Families: api.Families}, Decode: o.API.DecodeBody, Extractor: w.Maker.Extractor}).Handlers(),
 		(&offboarding.Worker{DB: w.DB, Clock: o.Clock, Services: &op.Services{Families: api.Families}}).Handlers()), w.Options)
 	ctx, stop := context.WithCancel(context.Background())

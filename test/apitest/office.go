@@ -27,14 +27,18 @@ import (
 	"kartei/extract"
 	"kartei/integration/grant"
 	"kartei/integration/limit"
+	"kartei/integration/oauth"
 	"kartei/integration/requestlog"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/people/account"
+	"kartei/people/notify"
 	"kartei/people/settings"
 	"kartei/people/signin"
 	"kartei/people/sso"
+	"kartei/record/document"
+	"kartei/record/upload"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/store/replay"
@@ -43,6 +47,7 @@ import (
 	"kartei/transfer/imports"
 
 	"github.com/go-json-experiment/json"
+
 	"kartei/kit/serve"
 )
 
@@ -221,19 +226,18 @@ func (o *Office) open() {
 		DB: o.DB, Access: o.Directory, Log: o.Log, Clock: o.Clock,
 		Limiter: o.Limits, MaxCalls: o.options.maxCalls,
 		MaxTransfers: o.options.transfers, MaxTransfersEach: o.options.transfersEach,
-		Logger:       slog.New(slog.NewTextHandler(o.Logged, nil)),
-		Versions:     o.versions,
-		CursorKey:    bytes.Repeat([]byte{7}, 32),
-		Answers:      Keys.Vault(replay.Purpose),
-		DocsBase:     BaseURL,
-		Files:        o.fileOptions(),
-		Webhooks:     op.Webhooks{Secrets: Keys.Vault(webhook.SecretsPurpose)},
-		Imports:      Keys.Vault(imports.SecretsPurpose),
-		SignIn:       o.desk,
-		Applications: op.Applications{Register: true, Documents: o.options.documents, Assistants: true},
-		Settings: op.Settings{
-			BaseURL: BaseURL, Mails: !o.options.silent,
-			Notices: o.Notices(),
+		Logger:    slog.New(slog.NewTextHandler(o.Logged, nil)),
+		Versions:  o.versions,
+		CursorKey: bytes.Repeat([]byte{7}, 32),
+		Answers:   Keys.Vault(replay.Purpose),
+		DocsBase:  BaseURL,
+		BaseURL:   BaseURL,
+		Services: []op.Provided{
+			upload.Service.Is(o.fileOptions()), document.Viewer.Is(o.viewer()),
+			webhook.Service.Is(webhook.Options{Secrets: Keys.Vault(webhook.SecretsPurpose)}),
+			imports.Secrets.Is(Keys.Vault(imports.SecretsPurpose)), signin.Service.Is(o.desk),
+			oauth.Service.Is(oauth.Options{Register: true, Documents: o.options.documents, Assistants: true}),
+			settings.Retention.Is(0), notify.Service.Is(o.Notices()), notify.Mails.Is(!o.options.silent),
 		},
 	})
 	if err != nil {

@@ -285,7 +285,7 @@ func (o *Office) Call(tx db.Tx) *op.Call {
 	o.Helper()
 	actor, err := access.ActorFor(ctx, tx, o.Organization, o.Owner)
 	Must(o, err)
-	return &op.Call{Actor: actor, Tx: tx, Now: clock.Now(o.Clock), Services: &op.Services{Webhooks: op.Webhooks{Secrets: o.Vault}}}
+	return &op.Call{Actor: actor, Tx: tx, Now: clock.Now(o.Clock), Services: op.Services{}.With(webhook.Service.Is(webhook.Options{Secrets: o.Vault}))}
 }
 
 // Notices returns a Center with the forms of endpoints.
@@ -301,7 +301,7 @@ type Desk struct {
 
 // Bell reads the bells of the office with a center.
 func (o *Office) Bell(c *notify.Center, in notify.BellInput) (access.List[notify.Entry], error) {
-	return operator.Run(ctx, o.Operator.With(op.Services{Settings: op.Settings{Notices: c}}), settings.ListBell, in)
+	return operator.Run(ctx, o.Operator.With(*op.Services{}.With(notify.Service.Is(c))), settings.ListBell, in)
 }
 
 // StillDesk returns a desk without a runner for its jobs.
@@ -309,7 +309,7 @@ func (o *Office) StillDesk() *Desk { return &Desk{o.DB, o} }
 
 // operator returns the operator on the desk's database.
 func (d *Desk) operator() *operator.Operator {
-	return operator.New(d.DB, d.office.Clock, d.office.Directory).With(op.Services{Families: Families, Settings: op.Settings{Notices: d.office.Notices()}})
+	return operator.New(d.DB, d.office.Clock, d.office.Directory).With(*op.Services{Families: Families}.With(notify.Service.Is(d.office.Notices())))
 }
 
 // Resender returns the Resender of the desk.

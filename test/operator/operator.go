@@ -27,12 +27,12 @@ func New(d db.DB, c clock.Clock, dir *access.Directory, versions ...string) *Ope
 	if len(versions) == 0 {
 		versions = []string{"2026-11-01"}
 	}
-	return &Operator{d, c, dir, op.Services{Settings: op.Settings{Versions: versions}}}
+	return &Operator{d, c, dir, op.Services{Versions: versions}}
 }
 
 // With returns an operator with other services.
 func (o *Operator) With(s op.Services) *Operator {
-	s.Settings.Versions = o.services.Settings.Versions
+	s.Versions = o.services.Versions
 	return &Operator{o.db, o.clock, o.directory, s}
 }
 

@@ -24,6 +24,7 @@ import (
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/store/db"
+	"kartei/transfer/process"
 )
 
 // Age is how long an act keeps what it needs to be undone.
@@ -214,7 +215,7 @@ type row struct {
 	reason       Reason
 	content
 	progress
-	op.Behalf
+	process.Delegation
 	// began is when the present step began: of several acts the first has its turn.
 	created, began, expires clock.Micros
 }
@@ -239,7 +240,7 @@ const (
 func scan(from db.Row) (*row, error) {
 	r := new(row)
 	var what, how string
-	if err := from.Scan(&r.organization, &r.id, &r.principal, &r.state, &r.reason, &what, &how, &r.By, &r.Behalf.Kind, &r.Door, &r.RequestID, &r.created, &r.began, &r.expires); err != nil {
+	if err := from.Scan(&r.organization, &r.id, &r.principal, &r.state, &r.reason, &what, &how, &r.By, &r.Delegation.Kind, &r.Door, &r.RequestID, &r.created, &r.began, &r.expires); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(json.Unmarshal([]byte(what), &r.content), json.Unmarshal([]byte(how), &r.progress)); err != nil {
@@ -264,7 +265,7 @@ var errMoved = errors.New("bulk: another call changed the state of the act")
 // first.
 func (r *row) change(ctx context.Context, tx db.Tx, from State) error {
 	n, err := tx.Exec(ctx, updateAct, r.organization, r.id, from, r.state, r.reason, text(r.content), text(r.progress),
-		r.By, r.Behalf.Kind, r.Door, r.RequestID, r.began, r.expires)
+		r.By, r.Delegation.Kind, r.Door, r.RequestID, r.began, r.expires)
 	if err == nil && n == 0 {
 		err = errMoved
 	}

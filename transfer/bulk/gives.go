@@ -7,6 +7,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/people/gains"
+	"kartei/people/notify"
 	"kartei/record"
 	"kartei/store/db"
 )
@@ -79,5 +80,5 @@ func (r *row) tellOwners(ctx context.Context, tx db.Tx, s *op.Services, now cloc
 	if err != nil {
 		return err
 	}
-	return gains.TellOwners(ctx, tx, s.Settings.Notices, gains.Given{ID: r.id, Organization: r.organization, By: r.By, Kind: r.Behalf.Kind, To: r.receiver(), Owners: owners}, now)
+	return gains.TellOwners(ctx, tx, notify.Service.Of(s), gains.Given{ID: r.id, Organization: r.organization, By: r.By, Kind: r.Delegation.Kind, To: r.receiver(), Owners: owners}, now)
 }

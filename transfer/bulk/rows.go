@@ -14,6 +14,7 @@ import (
 	"kartei/record"
 	"kartei/store/db"
 	"kartei/store/job"
+	"kartei/transfer/process"
 )
 
 // enqueue makes a job work on the act.
@@ -55,7 +56,7 @@ func start(ctx context.Context, c *op.Call, in StartInput) (Act, error) {
 		return Act{}, err
 	}
 	r := &row{
-		organization: c.Actor.Org(), id: id.New(id.BulkAct), principal: c.Actor.PrincipalID(), state: Collecting, Behalf: op.BehalfOf(c, c.Actor),
+		organization: c.Actor.Org(), id: id.New(id.BulkAct), principal: c.Actor.PrincipalID(), state: Collecting, Delegation: process.DelegationOf(c, c.Actor),
 		content: content{Family: f.Plural, Kind: in.Kind, Value: in.Value, Q: in.Q, Filters: in.Filters},
 		created: c.Now, began: c.Now, expires: c.Now.Add(Age),
 	}
@@ -75,7 +76,7 @@ func start(ctx context.Context, c *op.Call, in StartInput) (Act, error) {
 		return Act{}, err
 	}
 	c.Tx.Queue(insertAct, r.organization, r.id, r.principal, r.state, r.reason, text(r.content), text(r.progress),
-		r.By, r.Behalf.Kind, r.Door, r.RequestID, r.created, r.began, r.expires)
+		r.By, r.Delegation.Kind, r.Door, r.RequestID, r.created, r.began, r.expires)
 	if err := r.enqueue(ctx, c); err != nil {
 		return Act{}, err
 	}
@@ -156,7 +157,7 @@ func advance(ctx context.Context, c *op.Call, in access.ByID, alter func(*row) e
 	if !slices.Contains(from, before) {
 		return Act{}, r.unfit()
 	}
-	r.Behalf, r.began, r.reason = op.BehalfOf(c, c.Actor), c.Now, ""
+	r.Delegation, r.began, r.reason = process.DelegationOf(c, c.Actor), c.Now, ""
 	r.Requests = append(r.Requests, c.RequestID)
 	if err := alter(r); err != nil {
 		return Act{}, err

@@ -19,6 +19,7 @@ import (
 	"kartei/record/search"
 	"kartei/store/db"
 	"kartei/store/job"
+	"kartei/transfer/process"
 )
 
 // The kinds of job.
@@ -166,11 +167,11 @@ func (x *work) leave(ctx context.Context) error {
 // call returns the call of the person who asked for the step, with the rights that they
 // have now.
 func (x *work) call(ctx context.Context, tx db.Tx) (*op.Call, error) {
-	c, err := x.Behalf.Call(ctx, tx, x.organization, clock.Now(x.Clock), x.Services, x.scopes()...)
+	c, err := x.Delegation.Call(ctx, tx, x.organization, clock.Now(x.Clock), x.Services, x.scopes()...)
 	switch {
-	case errors.Is(err, op.ErrNoRight):
+	case errors.Is(err, process.ErrNoRight):
 		return nil, stopped{NoRight}
-	case errors.Is(err, op.ErrNotOpen):
+	case errors.Is(err, process.ErrNotOpen):
 		return nil, stopped{NotOpen}
 	}
 	return c, err
@@ -427,7 +428,7 @@ func (x *work) finish(ctx context.Context, end State, word string, now clock.Mic
 		if err := x.tellOwners(ctx, tx, x.Services, now); err != nil {
 			return err
 		}
-		return audit.Append(tx, act, x.Behalf.Line(x.job, word, now))
+		return audit.Append(tx, act, x.Delegation.Line(x.job, word, now))
 	})
 	if err == nil {
 		x.row = &next

@@ -13,9 +13,11 @@ import (
 	"kartei/api/op"
 	"kartei/kit/archive"
 	"kartei/kit/fault"
+	"kartei/people/settings"
 	"kartei/record"
 	"kartei/record/contact"
 	"kartei/record/document"
+	"kartei/record/upload"
 	"kartei/store/blob"
 	"kartei/store/db"
 )
@@ -67,7 +69,7 @@ func readParts(ctx context.Context, c *op.Call, in PartsInput) (p Parts, err err
 	if in.Cursor == "" || c.Services.Cursors.Open(scope(c), in.Cursor, c.Now, x) != nil {
 		return p, &fault.Fault{Code: fault.NotFound, Detail: &unknown}
 	}
-	if flush := c.Services.Settings.Flush; x.Stage == 0 && flush != nil { // so that the calls before the export are in it
+	if flush := settings.Flush.In(c); x.Stage == 0 && flush != nil { // so that the calls before the export are in it
 		if err := flush(ctx); err != nil {
 			return p, err
 		}
@@ -75,7 +77,7 @@ func readParts(ctx context.Context, c *op.Call, in PartsInput) (p Parts, err err
 	stages := x.stages()
 	r := &reading{export: x, Parts: &p}
 	var files []document.File
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		if err := r.enter(ctx, c, tx); err != nil {
 			return err
 		}
@@ -393,7 +395,7 @@ func (r *reading) readFiles(ctx context.Context, list []document.File) error {
 
 // file reads the next bytes of the file of a document, and returns how many.
 func (r *reading) file(ctx context.Context, f *document.File, left int64) (int64, error) {
-	in, err := r.Services.Files.Store.Open(ctx, f.Stored)
+	in, err := upload.Service.Of(r.Services).Store.Open(ctx, f.Stored)
 	if errors.Is(err, blob.ErrNotExist) {
 		return 0, r.missing(ctx, f)
 	}
@@ -431,7 +433,7 @@ func next(in blob.Reader, offset, left int64) ([]byte, error) {
 // missing goes on after a document whose file is not in the store: it was deleted
 // meanwhile, or its file is lost.
 func (r *reading) missing(ctx context.Context, f *document.File) error {
-	err := r.Services.Settings.Read(ctx, func(tx db.Tx) error {
+	err := r.Services.Read(ctx, func(tx db.Tx) error {
 		of := *r.of
 		of.Tx = tx
 		_, err := document.FileOf(ctx, &of, f.ID)

@@ -263,7 +263,7 @@ func principalBell(ctx context.Context, r *reading) ([]document.File, error) {
 	if !r.isPersonal() {
 		return nil, nil
 	}
-	list, err := r.Services.Settings.Notices.Bell(ctx, r.Tx, r.Live, notify.BellInput{Principal: r.ID, After: r.After, Limit: logPage})
+	list, err := notify.Service.Of(r.Services).Bell(ctx, r.Tx, r.Live, notify.BellInput{Principal: r.ID, After: r.After, Limit: logPage})
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,11 @@ import (
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/transfer/imports/source"
+	"kartei/transfer/process"
 )
+
+// Secrets seals the keys of imports.
+var Secrets = op.Need[masterkey.Vault]("secrets of imports")
 
 // Age is how long an import keeps what it needs to be undone.
 const Age = 7 * 24 * time.Hour
@@ -255,7 +259,7 @@ type row struct {
 	sealedKey    string
 	content
 	progress
-	op.Behalf
+	process.Delegation
 	created, expires, forgotten clock.Micros
 	// vault seals with the import's own key. sealed is the content as it is stored, and
 	// broken is true if no master key opens it.
@@ -418,7 +422,7 @@ func find(ctx context.Context, c *op.Call, in Named) (*row, error) {
 	if err := mayImport(c.Actor); !isOperator(c) && err != nil {
 		return nil, err
 	}
-	r, err := scan(c.Tx.QueryRow(ctx, selectImport, organization, in.ID), c.Services.Imports)
+	r, err := scan(c.Tx.QueryRow(ctx, selectImport, organization, in.ID), Secrets.In(c))
 	switch {
 	case errors.Is(err, errSealed):
 		r.Reason = Sealed

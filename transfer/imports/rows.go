@@ -15,6 +15,7 @@ import (
 	"kartei/store/db"
 	"kartei/store/job"
 	"kartei/transfer/imports/source"
+	"kartei/transfer/process"
 )
 
 // enqueue makes a job work on the import.
@@ -59,10 +60,10 @@ func create(ctx context.Context, c *op.Call, in CreateInput) (Import, error) {
 	r := &row{organization: organization, id: id.New(id.Import), principal: whose.PrincipalID(), state: Receiving, created: c.Now, expires: c.Now.Add(Age)}
 	r.FileName, r.progress = in.FileName, progress{}.begin()
 	r.Options, r.Language = Options{Duplicates: Skip}, c.Language
-	r.Behalf = op.BehalfOf(c, whose)
+	r.Delegation = process.DelegationOf(c, whose)
 	c.Audit.About(r.organization, r.id)
 	c.Audit.Changed("size", nil, in.Size)
-	if err := r.newKey(c.Services.Imports); err != nil {
+	if err := r.newKey(Secrets.In(c)); err != nil {
 		return Import{}, err
 	}
 	c.Tx.Queue(insertImport, r.organization, r.id, r.principal, r.state, r.sealedKey, r.seal(r.withoutSamples(), "content"), r.progress.text(),
@@ -197,7 +198,7 @@ func advance(ctx context.Context, c *op.Call, in Named, alter func(*row, *access
 	if !slices.Contains(from, before) || r.broken {
 		return Import{}, r.unfit()
 	}
-	r.Behalf = op.BehalfOf(c, whose)
+	r.Delegation = process.DelegationOf(c, whose)
 	if err := alter(r, whose); err != nil {
 		return Import{}, err
 	}
@@ -396,7 +397,7 @@ func list(ctx context.Context, c *op.Call, in ListInput) (access.List[Import], e
 		statement = selectAll
 	}
 	list, err := db.List(ctx, c.Tx, func(from db.Row) (Import, error) {
-		r, err := scan(from, c.Services.Imports)
+		r, err := scan(from, Secrets.In(c))
 		if r != nil && r.broken {
 			err = nil
 		}

@@ -19,6 +19,7 @@ import (
 	"kartei/store/db"
 	"kartei/store/job"
 	"kartei/transfer/imports/source"
+	"kartei/transfer/process"
 )
 
 // The kinds of job.
@@ -176,17 +177,17 @@ func (x *work) note(tx db.Tx, word string, now clock.Micros) error {
 		act.Changed(string(outcome), int64(0), x.Counts[outcome])
 	}
 	act.Changed("companies", int64(0), x.Companies)
-	return audit.Append(tx, act, x.Behalf.Line(x.job, word, now))
+	return audit.Append(tx, act, x.Delegation.Line(x.job, word, now))
 }
 
 // call returns the call of the person who asked for the step, with the rights that
 // they have now.
 func (x *work) call(ctx context.Context, tx db.Tx) (*op.Call, error) {
-	c, err := x.Behalf.Call(ctx, tx, x.organization, clock.Now(x.Clock), x.Services, needed...)
+	c, err := x.Delegation.Call(ctx, tx, x.organization, clock.Now(x.Clock), x.Services, needed...)
 	switch {
-	case errors.Is(err, op.ErrNoRight):
+	case errors.Is(err, process.ErrNoRight):
 		return nil, stopped{NoRight}
-	case errors.Is(err, op.ErrNotOpen):
+	case errors.Is(err, process.ErrNotOpen):
 		return nil, stopped{NotOpen}
 	}
 	return c, err
