@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -19,35 +20,15 @@ const changesPath = "/changes"
 // wholeField is the box that chooses all records of a list.
 const wholeField = "whole"
 
-// wholeChange is a change of a whole list, as bulk.get returns it.
-type wholeChange struct {
-	ID          string           `json:"id"`
-	PrincipalID string           `json:"principalId"`
-	Family      string           `json:"family"`
-	Kind        string           `json:"kind"`
-	Value       string           `json:"value"`
-	State       string           `json:"state"`
-	Waits       bool             `json:"waits"`
-	Records     int64            `json:"records"`
-	Done        int64            `json:"done"`
-	Counts      map[string]int64 `json:"counts"`
-	Undo        bool             `json:"undo"`
-	Reason      string           `json:"reason"`
-	CreatedAt   clock.Micros     `json:"createdAt"`
-	KeptUntil   clock.Micros     `json:"keptUntil"`
-}
+// wholeChange is a change of a whole list with the words of its pages.
+type wholeChange struct{ bulk.Act }
 
 // path is the page of a change.
 func (c *wholeChange) path() string { return changesPath + "/" + c.ID }
 
-// works reports whether a job works on the change.
-func (c *wholeChange) works() bool {
-	return slices.Contains([]string{"collecting", "running", "undoing"}, c.State)
-}
-
 // undoable reports whether the change can be taken back.
 func (c *wholeChange) undoable(v *request) bool {
-	return (c.State == "finished" || c.State == "stopped") && !c.Undo && c.Counts["changed"] > 0 && c.KeptUntil > clock.FromTime(v.words.Now)
+	return (c.State == bulk.Finished || c.State == bulk.Stopped) && !c.Undo && c.Counts[bulk.Changed] > 0 && c.KeptUntil > clock.FromTime(v.words.Now)
 }
 
 // family returns the family of the records.
@@ -62,11 +43,11 @@ func (c *wholeChange) family() *family {
 func (c *wholeChange) title(v *request, names map[string]string) string {
 	say := v.words.Say
 	switch c.Kind {
-	case "tag":
+	case bulk.Tag:
 		return say("Schlagwort „"+c.Value+"“ ergänzen", "Add the tag “"+c.Value+"”")
-	case "untag":
+	case bulk.Untag:
 		return say("Schlagwort „"+c.Value+"“ entfernen", "Remove the tag “"+c.Value+"”")
-	case "owner":
+	case bulk.Owner:
 		name := first(names[c.Value], c.Value)
 		return say("An "+name+" übergeben", "Hand over to "+name)
 	}
@@ -78,13 +59,13 @@ func (c *wholeChange) title(v *request, names map[string]string) string {
 func (c *wholeChange) badge(v *request) (ui.Kind, string) {
 	say := v.words.Say
 	switch {
-	case c.works() && c.Waits:
+	case c.State.Works() && c.Waits:
 		return ui.Info, say("wartet", "waiting")
-	case c.works():
+	case c.State.Works():
 		return ui.Info, say("läuft", "in progress")
-	case c.State == "stopped":
+	case c.State == bulk.Stopped:
 		return ui.Warn, say("angehalten", "stopped")
-	case c.State == "undone":
+	case c.State == bulk.Undone:
 		return ui.Info, say("rückgängig gemacht", "undone")
 	}
 	return ui.OK, say("fertig", "done")
@@ -95,33 +76,36 @@ func (c *wholeChange) step(v *request) string {
 	switch {
 	case c.Waits:
 		return v.words.Say("Wartet, bis eine andere Änderung fertig ist", "Waiting until another change is done")
-	case c.State == "collecting":
+	case c.State == bulk.Collecting:
 		return v.words.Say("Die Einträge werden gesucht", "Finding the entries")
-	case c.State == "undoing":
+	case c.State == bulk.Undoing:
 		return v.words.Say("Wird rückgängig gemacht", "Being undone")
 	}
 	return v.words.Say("Wird geändert", "Being changed")
 }
 
 // wholeOutcomes are the outcomes in the order of a sum.
-var wholeOutcomes = []option{
-	{"changed", text("geändert", "changed")},
-	{"unchanged", text("unverändert", "unchanged")},
-	{"refused", text("abgelehnt", "refused")},
-	{"restored", text("zurückgenommen", "taken back")},
-	{"kept", text("seither anders", "different since")},
-	{"gone", text("nicht mehr vorhanden", "gone")},
+var wholeOutcomes = []struct {
+	outcome bulk.Outcome
+	label   fault.Text
+}{
+	{bulk.Changed, text("geändert", "changed")},
+	{bulk.Unchanged, text("unverändert", "unchanged")},
+	{bulk.Refused, text("abgelehnt", "refused")},
+	{bulk.Restored, text("zurückgenommen", "taken back")},
+	{bulk.Kept, text("seither anders", "different since")},
+	{bulk.Gone, text("nicht mehr vorhanden", "gone")},
 }
 
 // sums says in one line what became of the records.
 func (c *wholeChange) sums(v *request) string {
 	var parts []string
 	for _, o := range wholeOutcomes {
-		if n := c.Counts[o.value]; n > 0 {
+		if n := c.Counts[o.outcome]; n > 0 {
 			parts = append(parts, v.number(n)+" "+o.label.In(v.words.Language))
 		}
 	}
-	if len(parts) == 0 && c.State != "collecting" {
+	if len(parts) == 0 && c.State != bulk.Collecting {
 		return v.words.Plural(int(c.Records), "ein Eintrag", "%d Einträge", "one entry", "%d entries")
 	}
 	return strings.Join(parts, ", ")
@@ -131,11 +115,11 @@ func (c *wholeChange) sums(v *request) string {
 func (c *wholeChange) why(v *request) string {
 	say := v.words.Say
 	switch c.Reason {
-	case "noRight":
+	case bulk.NoRight:
 		return say("Der Person, die sie begonnen hat, fehlt das Recht dazu. Wer es hat, kann sie fortsetzen.", "The person who began it lacks the right to it. Who has it can resume it.")
-	case "notOpen":
+	case bulk.NotOpen:
 		return say("Das Büro ist geschlossen.", "The office is closed.")
-	case "tooMany":
+	case bulk.TooMany:
 		return say("Die Liste hat mehr als 500.000 Einträge. Es wurde nichts geändert; bitte grenzen Sie die Liste ein.", "The list has more than 500,000 entries. Nothing was changed; please narrow the list.")
 	}
 	return say("Was schon geändert ist, bleibt so. Sie können fortsetzen oder rückgängig machen.", "What is changed already stays so. You can resume or undo.")
@@ -144,29 +128,28 @@ func (c *wholeChange) why(v *request) string {
 // changeOnAll begins an act on all records of a list, and leads to its page.
 func (v *request) changeOnAll(b *bulkDone) view {
 	set, problem := v.changeOf(b)
-	kind, value := b.act, b.what
+	kind, value := bulk.Kind(b.act), b.what
 	switch {
 	case problem != "":
 		return v.notDone(*b, problem)
 	case b.act == "private" || b.act == "organization":
-		kind, value = "visibility", b.act
+		kind, value = bulk.Visibility, b.act
 	case b.act == "owner":
 		value = set(nil)
 	case b.act != "tag" && b.act != "untag":
 		return v.notDone(*b, v.words.Say("Das geht nur mit einzeln ausgewählten Einträgen.", "This can be done with single selected entries only."))
 	}
 	l := b.family.listingOf(v.URL.Query())
-	in := map[string]any{"family": b.family.name, "kind": kind, "value": value}
+	in := bulk.StartInput{Family: b.family.name, Kind: kind, Value: value}
 	if l.Q != "" {
-		in["q"] = l.Q
+		in.Q = l.Q
 	} else {
-		filters := map[string]string{}
+		in.Filters = map[string]string{}
 		for name, values := range l.filters(v.session.Principal.ID) {
-			filters[name] = values[0]
+			in.Filters[name] = values[0]
 		}
-		in["filters"] = filters
 	}
-	begun, err := fetch[wholeChange](v, bulk.Start, arguments{once: v.form.token, body: in})
+	begun, err := ask(v, bulk.Start, in, once)
 	switch {
 	case fault.Is(err, fault.ValidationFailed):
 		return v.notDone(*b, asFault(err).Fields[0].Message(v.words.Language))
@@ -175,7 +158,7 @@ func (v *request) changeOnAll(b *bulkDone) view {
 	case err != nil:
 		return v.failed(err)
 	}
-	return v.done(begun.path(), nil)
+	return v.done(changesPath+"/"+begun.ID, nil)
 }
 
 // changesPage is the list of changes of whole lists.
@@ -191,11 +174,13 @@ const changesShown = 20
 func showChanges(v *request) view {
 	p := changesPage{names: map[string]string{}}
 	after := v.URL.Query().Get("after")
-	found, err := fetch[listOf[wholeChange]](v, bulk.List, arguments{body: map[string]any{"after": after, "limit": changesShown}})
+	found, err := ask(v, bulk.List, bulk.ListInput{After: after, Limit: changesShown})
 	if err != nil {
 		return v.failed(err)
 	}
-	p.list = found.Data
+	for _, c := range found.Data {
+		p.list = append(p.list, wholeChange{c})
+	}
 	if after != "" {
 		p.pages.Newer = v.look().To(changesPath)
 	}
@@ -213,7 +198,7 @@ func peopleOf(list ...wholeChange) []string {
 	ids := map[string]bool{}
 	for _, c := range list {
 		ids[c.PrincipalID] = true
-		if c.Kind == "owner" {
+		if c.Kind == bulk.Owner {
 			ids[c.Value] = true
 		}
 	}
@@ -224,31 +209,17 @@ func peopleOf(list ...wholeChange) []string {
 type changePage struct {
 	wholeChange
 	names  map[string]string
-	report changeReport
-}
-
-// changeReport says which records stayed as they were, and why.
-type changeReport struct {
-	// Reasons counts the records. Records are the first ones.
-	Reasons []struct {
-		Message string `json:"message"`
-		Count   int64  `json:"count"`
-	} `json:"reasons"`
-	Left []struct {
-		RecordID string `json:"recordId"`
-		Message  string `json:"message"`
-	} `json:"records"`
+	report bulk.Report
 }
 
 // showChange serves the page of a change.
 func showChange(v *request) view {
-	id := v.PathValue("id")
 	p := changePage{names: map[string]string{}}
 	var err error
-	if p.wholeChange, err = fetch[wholeChange](v, bulk.Get, arguments{body: map[string]any{"id": id}}); err != nil {
+	if p.Act, err = ask(v, bulk.Get, access.ByID{ID: v.PathValue("id")}); err != nil {
 		return v.failed(err)
 	}
-	if p.works() {
+	if p.State.Works() {
 		v.w.Header().Set("Refresh", "2")
 	} else if err := p.read(v); err != nil {
 		return v.failed(err)
@@ -262,11 +233,11 @@ func showChange(v *request) view {
 // read reads which records stayed as they were.
 func (p *changePage) read(v *request) error {
 	var err error
-	if p.report, err = fetch[changeReport](v, bulk.GetReport, arguments{body: map[string]any{"id": p.ID}}); err != nil {
+	if p.report, err = ask(v, bulk.GetReport, access.ByID{ID: p.ID}); err != nil {
 		return err
 	}
 	var ids []string
-	for _, l := range p.report.Left {
+	for _, l := range p.report.Records {
 		ids = append(ids, l.RecordID)
 	}
 	return v.titlesOf(ids, p.names)
@@ -274,10 +245,10 @@ func (p *changePage) read(v *request) error {
 
 // actOnChange calls a row about a change, and goes back to its page, which says how far
 // it is.
-func actOnChange(row op.Any) func(*request) view {
+func actOnChange(row op.Operation[access.ByID, bulk.Act]) func(*request) view {
 	return func(v *request) view {
 		id := v.PathValue("id")
-		a := v.send(row, arguments{once: v.form.token, body: map[string]any{"id": id}})
+		a := do(v, row, access.ByID{ID: id}, once)
 		if a.Fault != nil && !a.is(fault.ValidationFailed) {
 			return v.failed(a.Fault)
 		}

@@ -69,15 +69,14 @@ func (v *request) beginExport(f *family, format string) (*export, error) {
 			return nil, err
 		}
 	}
-	filters := map[string]string{}
+	in := lookup.ExportInput{Family: f.name, Format: format, Chosen: int64(len(picks)), Q: l.Q, Filters: map[string]string{}}
 	for name, list := range l.filters(v.session.Principal.ID) {
-		filters[name] = list[0]
+		in.Filters[name] = list[0]
 	}
-	delete(filters, "q")
-	in := map[string]any{"family": f.name, "format": format, "chosen": len(picks), "q": l.Q, "filters": filters}
+	delete(in.Filters, "q")
 	// The call has no idempotency key: a form that is sent again reads the list
 	// again, so it is checked and noted again.
-	if _, err := fetch[counted](v, lookup.BeginExport, arguments{body: in}); err != nil {
+	if _, err := ask(v, lookup.BeginExport, in); err != nil {
 		return nil, err
 	}
 	e := &export{v: v, family: f, names: map[string]string{}, listing: l.from("", false)}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"kartei/api"
 	"kartei/api/op"
 	"kartei/kit/archive"
 	"kartei/kit/clock"
@@ -25,46 +26,19 @@ const dataPath = "/settings/data"
 // importPath is the page of an import.
 const importPath = dataPath + "/{id}"
 
-// importInfo is an import as imports.get returns it.
-type importInfo struct {
-	ID          string         `json:"id"`
-	PrincipalID string         `json:"principalId"`
-	State       string         `json:"state"`
-	FileName    string         `json:"fileName"`
-	Format      string         `json:"format"`
-	Columns     []importColumn `json:"columns"`
-	Options     struct {
-		Duplicates string   `json:"duplicates"`
-		MonthFirst bool     `json:"monthFirst"`
-		Companies  bool     `json:"companies"`
-		Tags       []string `json:"tags"`
-	} `json:"options"`
-	Files     int              `json:"files"`
-	Sheet     string           `json:"sheet"`
-	LeftOut   []leftOut        `json:"leftOut"`
-	NotListed int              `json:"notListed"`
-	Program   string           `json:"program"`
-	Above     int              `json:"above"`
-	Lines     int64            `json:"lines"`
-	Done      int64            `json:"done"`
-	Counts    map[string]int64 `json:"counts"`
-	Companies int64            `json:"companies"`
-	Reason    string           `json:"reason"`
-	CreatedAt clock.Micros     `json:"createdAt"`
-	KeptUntil clock.Micros     `json:"keptUntil"`
-	Forgotten bool             `json:"forgotten"`
+// importInfo is an import with the words of its pages.
+type importInfo struct{ imports.Import }
+
+// readImport reads the import that the address names.
+func (v *request) readImport() (importInfo, error) {
+	info, err := ask(v, imports.Get, imports.Named{ID: v.PathValue("id")})
+	return importInfo{info}, err
 }
 
-// leftOut is a file or a sheet that an import does not read.
-type leftOut struct {
-	Name   string `json:"name"`
-	Reason string `json:"reason"`
-}
-
-// why says why a file or a sheet is not read.
-func (l *leftOut) why(v *request) string {
+// whyLeftOut says why a file or a sheet is not read.
+func whyLeftOut(v *request, reason string) string {
 	say := v.words.Say
-	switch l.Reason {
+	switch reason {
 	case "kind":
 		return say("weder Tabelle noch vCard", "neither a table nor a vCard")
 	case "nested":
@@ -94,8 +68,8 @@ func (i *importInfo) filesText(v *request) string {
 	return ""
 }
 
-// at says where an entry stands.
-func (l *importLine) at(v *request) string {
+// lineText says where an entry stands.
+func lineText(v *request, l *imports.Line) string {
 	line := v.words.Say("Zeile ", "Line ") + v.number(l.Line)
 	if l.File == "" {
 		return line
@@ -103,16 +77,8 @@ func (l *importLine) at(v *request) string {
 	return l.File + ", " + line
 }
 
-// importColumn is a column of a file. Those of cards are headed by the names of members.
-type importColumn struct {
-	Heading string   `json:"heading"`
-	Samples []string `json:"samples"`
-	Target  string   `json:"target"`
-	At      int      `json:"at"`
-}
-
 // heading is what a column is called, and empty if the file does not say.
-func (i *importInfo) heading(v *request, c *importColumn) string {
+func (i *importInfo) heading(v *request, c *imports.Column) string {
 	if i.Format == "vcard" {
 		return targetLabel(v, c.Heading)
 	}
@@ -122,11 +88,6 @@ func (i *importInfo) heading(v *request, c *importColumn) string {
 // path is the page of an import.
 func (i *importInfo) path() string { return dataPath + "/" + i.ID }
 
-// works reports whether a job works on the import.
-func (i *importInfo) works() bool {
-	return slices.Contains([]string{"reading", "checking", "running", "undoing"}, i.State)
-}
-
 // given up or forgotten imports have no name of a file any more.
 func (i *importInfo) title(v *request) string {
 	return first(i.FileName, v.words.Say("Import vom ", "Import of ")+v.words.Day(i.CreatedAt.Time()))
@@ -134,63 +95,41 @@ func (i *importInfo) title(v *request) string {
 
 // undoable reports whether the import can be taken back.
 func (i *importInfo) undoable(v *request) bool {
-	return (i.State == "finished" || i.State == "stopped") && !i.Forgotten && i.KeptUntil > clock.FromTime(v.words.Now)
+	return (i.State == imports.Finished || i.State == imports.Stopped) && !i.Forgotten && i.KeptUntil > clock.FromTime(v.words.Now)
 }
 
-// importLine is an entry of a file, as imports.lines returns it.
-type importLine struct {
-	Number   int64           `json:"number"`
-	Line     int64           `json:"line"`
-	File     string          `json:"file"`
-	Outcome  string          `json:"outcome"`
-	RecordID string          `json:"recordId"`
-	Problems []importProblem `json:"problems"`
-	Cells    []string        `json:"cells"`
-}
-
-// importProblem is what is told of a value of an entry, or of the whole entry.
-type importProblem struct {
-	Field   string `json:"field"`
-	Message string `json:"message"`
-	Heading string `json:"heading"`
-	Value   string `json:"value"`
-	Fate    string `json:"fate"`
-	// RecordID is the record that the message is about.
-	RecordID string `json:"recordId"`
-}
-
-// fate says what became of a value, or what would.
-func (p *importProblem) fate(v *request) string {
-	switch p.Fate {
-	case "note":
+// fateText says what became of a value, or what would.
+func fateText(v *request, fate imports.Fate) string {
+	switch fate {
+	case imports.InNote:
 		return v.words.Say("in die Notiz", "into the note")
-	case "leftOut":
+	case imports.LeftOut:
 		return v.words.Say("nicht übernommen", "left out")
-	case "altered":
+	case imports.Altered:
 		return v.words.Say("anders übernommen", "taken in another form")
 	}
 	return ""
 }
 
 // otherThan returns the record that the message is about, unless it is the entry's own.
-func (p *importProblem) otherThan(own string) string {
+func otherThan(own string, p *imports.Problem) string {
 	if p.RecordID == own {
 		return ""
 	}
 	return p.RecordID
 }
 
-// where names the value that is told: the heading of its column, or the member.
-func (p *importProblem) where(v *request) string {
+// whereText names the value that is told: the heading of its column, or the member.
+func whereText(v *request, p *imports.Problem) string {
 	return first(p.Heading, targetLabel(v, p.Field))
 }
 
 // shownValue is how many characters of a value stand on the page. The report has more.
 const shownValue = 200
 
-// value returns the beginning of the value, in one line.
-func (p *importProblem) value() string {
-	text := strings.Join(strings.Fields(p.Value), " ")
+// cutValue returns the beginning of a value, in one line.
+func cutValue(value string) string {
+	text := strings.Join(strings.Fields(value), " ")
 	if runes := []rune(text); len(runes) > shownValue {
 		return string(runes[:shownValue]) + "…"
 	}
@@ -229,11 +168,13 @@ func showData(v *request) view {
 // read reads a page of imports.
 func (p *importsPage) read(v *request) error {
 	after := v.URL.Query().Get("after")
-	found, err := fetch[listOf[importInfo]](v, imports.List, arguments{body: map[string]any{"after": after, "limit": importsShown}})
+	found, err := ask(v, imports.List, imports.ListInput{After: after, Limit: importsShown})
 	if err != nil {
 		return err
 	}
-	p.list = found.Data
+	for _, i := range found.Data {
+		p.list = append(p.list, importInfo{i})
+	}
 	if after != "" {
 		p.pages.Newer = ui.Own(dataPath)
 	}
@@ -265,18 +206,24 @@ func createImport(v *request) view {
 	if file == nil {
 		return v.newImport(noFile.In(v.words.Language), http.StatusUnprocessableEntity)
 	}
-	once := attemptOf(v.form.token, file.name, file.size)
-	made, err := fetch[importInfo](v, imports.Create, arguments{once: once, body: map[string]any{"fileName": cutName(file.name), "size": file.size}})
+	made, err := ask(v, imports.Create, imports.CreateInput{FileName: cutName(file.name), Size: file.size}, onceWith(file))
 	if err == nil {
-		made, err = fetch[importInfo](v, imports.Get, arguments{body: map[string]any{"id": made.ID}})
+		made, err = ask(v, imports.Get, imports.Named{ID: made.ID})
 	}
-	if err == nil && made.State == "receiving" { // otherwise the form was sent twice
-		err = v.sendImport(&made, file)
+	if err == nil && made.State == imports.Receiving { // otherwise the form was sent twice
+		err = v.sendImport(made.ID, file)
 	}
 	if err != nil {
 		return v.refusedImport(asFault(err))
 	}
-	return view{to: made.path()}
+	return view{to: dataPath + "/" + made.ID}
+}
+
+// onceWith is once for a form with a file: with another file it begins another import.
+func onceWith(file *sentFile) how {
+	return func(v *request, by *api.Caller) {
+		by.Header["Idempotency-Key"] = []string{attemptOf(v.form.token, file.name, file.size)}
+	}
 }
 
 // cutName returns the end of a long file name, which has its extension.
@@ -291,9 +238,9 @@ func cutName(name string) string {
 var errBroken = &fault.Fault{Code: fault.UploadIncomplete}
 
 // sendImport passes files on as they arrive.
-func (v *request) sendImport(made *importInfo, file *sentFile) error {
+func (v *request) sendImport(id string, file *sentFile) error {
 	all := archive.NewBundle(importPiece, func(number int64, content []byte) error {
-		return v.send(imports.Append, arguments{body: map[string]any{"id": made.ID, "number": number, "content": content}}).err()
+		return do(v, imports.Append, imports.AppendInput{Named: imports.Named{ID: id}, Number: number, Content: content}).err()
 	})
 	if err := file.each(all.Add); err != nil {
 		if _, refused := errors.AsType[*fault.Fault](err); !refused {
@@ -305,7 +252,7 @@ func (v *request) sendImport(made *importInfo, file *sentFile) error {
 	if err != nil {
 		return err
 	}
-	return v.send(imports.Complete, arguments{body: map[string]any{"id": made.ID, "pieces": pieces}}).err()
+	return do(v, imports.Complete, imports.CompleteInput{Named: imports.Named{ID: id}, Pieces: pieces}).err()
 }
 
 // refusedImport draws the form again, and says why the file was refused.
@@ -327,7 +274,7 @@ type importPage struct {
 	owner string
 	// lines are entries with a problem, and titles the names of the records in them that the
 	// reader sees.
-	lines  []importLine
+	lines  []imports.Line
 	titles map[string]string
 	pages  ui.Pages
 	// edit shows the columns also after a dry run.
@@ -344,8 +291,7 @@ func showImport(v *request) view {
 }
 
 func (v *request) importPage(p importPage, status int) view {
-	id := v.PathValue("id")
-	info, err := fetch[importInfo](v, imports.Get, arguments{body: map[string]any{"id": id}})
+	info, err := v.readImport()
 	if err != nil {
 		return v.failed(err)
 	}
@@ -359,9 +305,9 @@ func (v *request) importPage(p importPage, status int) view {
 		}
 		p.owner = names[p.PrincipalID]
 	}
-	if p.works() {
+	if p.State.Works() {
 		v.w.Header().Set("Refresh", "2")
-	} else if p.State != "mapping" && !p.edit && !p.Forgotten {
+	} else if p.State != imports.Mapping && !p.edit && !p.Forgotten {
 		if err := p.problems(v); err != nil {
 			return v.failed(err)
 		}
@@ -372,7 +318,7 @@ func (v *request) importPage(p importPage, status int) view {
 // problems reads a page of entries with a problem.
 func (p *importPage) problems(v *request) error {
 	after, _ := strconv.ParseInt(v.URL.Query().Get("after"), 10, 64)
-	found, err := fetch[listOf[importLine]](v, imports.GetLines, arguments{body: map[string]any{"id": p.ID, "after": max(0, after), "limit": problemsShown, "wrong": true}})
+	found, err := ask(v, imports.GetLines, imports.LinesInput{Named: imports.Named{ID: p.ID}, After: max(0, after), Limit: problemsShown, Wrong: true})
 	if err != nil {
 		return err
 	}
@@ -472,7 +418,7 @@ func (p *importPage) optionFields(v *request) map[string]ui.Field {
 	return map[string]ui.Field{
 		"records": {Name: "records", Label: say("Was die Zeilen sind", "What the rows are"), Value: records, Errors: present(p.wrong["companies"]), Options: []ui.Option{
 			{Value: "contacts", Text: say("Kontakte (Firma als Spalte)", "Contacts (company as a column)")}, {Value: "companies", Text: say("Firmen", "Companies")}}},
-		"duplicates": {Name: "duplicates", Label: say("Wenn es den Kontakt schon gibt", "If a contact is there already"), Value: p.Options.Duplicates, Errors: present(p.wrong["duplicates"]),
+		"duplicates": {Name: "duplicates", Label: say("Wenn es den Kontakt schon gibt", "If a contact is there already"), Value: string(p.Options.Duplicates), Errors: present(p.wrong["duplicates"]),
 			Hint: say("Denselben Kontakt erkennt Kartei an der externen Kennung, oder an E-Mail-Adresse oder Telefonnummer, wenn der Name nicht widerspricht.", "Kartei recognizes the same contact by the external ID, or by email address or telephone number if the names do not contradict."),
 			Options: []ui.Option{
 				{Value: "skip", Text: say("Nicht ändern", "Leave it as it is")},
@@ -498,11 +444,12 @@ func (p *importPage) wrongs(v *request) (list []ui.Field) {
 
 // mapImport says what the columns are, and begins the dry run.
 func mapImport(v *request) view {
-	info, err := fetch[importInfo](v, imports.Get, arguments{body: map[string]any{"id": v.PathValue("id")}})
+	info, err := v.readImport()
 	if err != nil {
 		return v.failed(err)
 	}
 	targets := []string{}
+	info.Columns = slices.Clone(info.Columns)
 	for i := range info.Columns {
 		info.Columns[i].Target = v.form.text(fmt.Sprintf("target.%d", i))
 		if info.Format == "vcard" && !v.form.Has(fmt.Sprintf("target.%d", i)) { // no card of the file has it
@@ -511,13 +458,13 @@ func mapImport(v *request) view {
 		targets = append(targets, info.Columns[i].Target)
 	}
 	info.Options.Companies = v.form.text("records") == "companies"
-	info.Options.Duplicates, info.Options.MonthFirst, info.Options.Tags = v.form.text("duplicates"), v.form.text("dates") == "monthFirst", []string{}
+	info.Options.Duplicates, info.Options.MonthFirst, info.Options.Tags = imports.Duplicates(v.form.text("duplicates")), v.form.text("dates") == "monthFirst", []string{}
 	for tag := range strings.FieldsFuncSeq(v.form.text("tags"), func(r rune) bool { return r == ',' || r == ';' || r == '\n' }) {
 		if tag = strings.TrimSpace(tag); tag != "" {
 			info.Options.Tags = append(info.Options.Tags, tag)
 		}
 	}
-	a := v.send(imports.Map, arguments{body: map[string]any{"id": info.ID, "targets": targets, "duplicates": info.Options.Duplicates, "monthFirst": info.Options.MonthFirst, "companies": info.Options.Companies, "tags": info.Options.Tags}})
+	a := do(v, imports.Map, imports.MapInput{Named: imports.Named{ID: info.ID}, Targets: targets, Options: info.Options})
 	switch {
 	case a.is(fault.ValidationFailed) && a.Fault.Fields[0].Name == "id": // sent twice
 		return view{to: info.path()}
@@ -534,10 +481,10 @@ func mapImport(v *request) view {
 }
 
 // actOnImport calls a row about an import, and goes back to its page.
-func actOnImport(row op.Any) func(*request) view {
+func actOnImport(row op.Operation[imports.Named, imports.Import]) func(*request) view {
 	return func(v *request) view {
 		id := v.PathValue("id")
-		a := v.send(row, arguments{once: v.form.token, body: map[string]any{"id": id}})
+		a := do(v, row, imports.Named{ID: id}, once)
 		if a.Fault != nil && !a.is(fault.ValidationFailed) { // its page says how far it is
 			return v.failed(a.Fault)
 		}
@@ -547,7 +494,7 @@ func actOnImport(row op.Any) func(*request) view {
 
 // askToUndo asks whether an import is to be taken back.
 func askToUndo(v *request) view {
-	info, err := fetch[importInfo](v, imports.Get, arguments{body: map[string]any{"id": v.PathValue("id")}})
+	info, err := v.readImport()
 	if err != nil {
 		return v.failed(err)
 	}
@@ -559,7 +506,7 @@ func askToUndo(v *request) view {
 
 // discardImport gives an import up.
 func discardImport(v *request) view {
-	switch a := v.send(imports.Discard, arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id")}}); {
+	switch a := do(v, imports.Discard, imports.Named{ID: v.PathValue("id")}, once); {
 	case a.is(fault.NotFound): // it is gone already
 		return view{to: dataPath}
 	case a.Fault != nil:
@@ -570,7 +517,7 @@ func discardImport(v *request) view {
 
 // showReport serves the report of an import as a table.
 func showReport(v *request) view {
-	info, err := fetch[importInfo](v, imports.Get, arguments{body: map[string]any{"id": v.PathValue("id")}})
+	info, err := v.readImport()
 	if err != nil {
 		return v.failed(err)
 	}
@@ -591,22 +538,23 @@ func (v *request) writeReport(w http.ResponseWriter, info *importInfo) error {
 		return err
 	}
 	for after := int64(0); ; {
-		found, err := fetch[listOf[importLine]](v, imports.GetLines, arguments{body: map[string]any{"id": info.ID, "after": after}})
+		found, err := ask(v, imports.GetLines, imports.LinesInput{Named: imports.Named{ID: info.ID}, After: after})
 		if err != nil {
 			return err
 		}
 		for _, l := range found.Data {
 			after = l.Number
-			if len(l.Problems) == 0 {
-				l.Problems = append(l.Problems, importProblem{})
+			problems := l.Problems
+			if len(problems) == 0 {
+				problems = []imports.Problem{{}}
 			}
-			for i := range l.Problems { // a row for each value
-				p := &l.Problems[i]
+			for i := range problems { // a row for each value
+				p := &problems[i]
 				at := []string{strconv.FormatInt(l.Line, 10)}
 				if info.Files > 0 {
 					at = []string{l.File, at[0]}
 				}
-				if err := table.Row(append(at, outcomeLabel(v, l.Outcome, info.State == "checked"), l.RecordID, targetLabel(v, p.Field), p.Heading, first(p.Value, p.otherThan(l.RecordID)), p.fate(v), p.Message)...); err != nil {
+				if err := table.Row(append(at, outcomeLabel(v, l.Outcome, info.State == imports.Checked), l.RecordID, targetLabel(v, p.Field), p.Heading, first(p.Value, otherThan(l.RecordID, p)), fateText(v, p.Fate), p.Message)...); err != nil {
 					return err
 				}
 			}
@@ -620,7 +568,7 @@ func (v *request) writeReport(w http.ResponseWriter, info *importInfo) error {
 // showRefused serves the entries that were refused as they stood in the file, with the
 // reasons in a column more: an office mends them and imports the file again.
 func showRefused(v *request) view {
-	info, err := fetch[importInfo](v, imports.Get, arguments{body: map[string]any{"id": v.PathValue("id")}})
+	info, err := v.readImport()
 	if err != nil {
 		return v.failed(err)
 	}
@@ -641,7 +589,7 @@ func (v *request) writeRefused(w http.ResponseWriter, info *importInfo) error {
 		return err
 	}
 	for after := int64(0); ; {
-		found, err := fetch[listOf[importLine]](v, imports.GetLines, arguments{body: map[string]any{"id": info.ID, "after": after, "refused": true}})
+		found, err := ask(v, imports.GetLines, imports.LinesInput{Named: imports.Named{ID: info.ID}, After: after, Refused: true})
 		if err != nil {
 			return err
 		}
@@ -651,7 +599,7 @@ func (v *request) writeRefused(w http.ResponseWriter, info *importInfo) error {
 			n := copy(headed[:len(heads)], l.Cells)
 			var notes []string
 			for _, p := range l.Problems {
-				if p.Fate == "" || p.Fate == "leftOut" {
+				if p.Fate == "" || p.Fate == imports.LeftOut {
 					notes = append(notes, joined(": ", targetLabel(v, p.Field), p.Message))
 				}
 			}
@@ -668,23 +616,23 @@ func (v *request) writeRefused(w http.ResponseWriter, info *importInfo) error {
 
 // outcomes are what became of an entry, in the order of a summary, and what would.
 var outcomes = []struct {
-	name       string
+	name       imports.Outcome
 	was, would fault.Text
 }{
-	{"created", text("angelegt", "created"), text("neu", "new")},
-	{"updated", text("geändert", "updated"), text("werden geändert", "to be updated")},
-	{"unchanged", text("unverändert", "unchanged"), text("unverändert", "unchanged")},
-	{"skipped", text("übersprungen", "skipped"), text("werden übersprungen", "to be skipped")},
-	{"refused", text("abgelehnt", "refused"), text("werden abgelehnt", "to be refused")},
-	{"erased", text("inzwischen gelöscht, nicht importiert", "erased meanwhile, not imported"), text("inzwischen gelöscht", "erased meanwhile")},
-	{"deleted", text("wieder gelöscht", "deleted again"), fault.Text{}},
-	{"restored", text("zurückgesetzt", "restored"), fault.Text{}},
-	{"kept", text("inzwischen geändert oder gebraucht, behalten", "changed or needed since, kept"), fault.Text{}},
-	{"gone", text("inzwischen gelöscht", "deleted since"), fault.Text{}},
+	{imports.Created, text("angelegt", "created"), text("neu", "new")},
+	{imports.Updated, text("geändert", "updated"), text("werden geändert", "to be updated")},
+	{imports.Unchanged, text("unverändert", "unchanged"), text("unverändert", "unchanged")},
+	{imports.Skipped, text("übersprungen", "skipped"), text("werden übersprungen", "to be skipped")},
+	{imports.Refused, text("abgelehnt", "refused"), text("werden abgelehnt", "to be refused")},
+	{imports.Erased, text("inzwischen gelöscht, nicht importiert", "erased meanwhile, not imported"), text("inzwischen gelöscht", "erased meanwhile")},
+	{imports.Deleted, text("wieder gelöscht", "deleted again"), fault.Text{}},
+	{imports.Restored, text("zurückgesetzt", "restored"), fault.Text{}},
+	{imports.Kept, text("inzwischen geändert oder gebraucht, behalten", "changed or needed since, kept"), fault.Text{}},
+	{imports.Gone, text("inzwischen gelöscht", "deleted since"), fault.Text{}},
 }
 
 // outcomeLabel says what became of an entry, or what would.
-func outcomeLabel(v *request, name string, would bool) string {
+func outcomeLabel(v *request, name imports.Outcome, would bool) string {
 	for _, o := range outcomes {
 		if o.name == name && would && o.would != (fault.Text{}) {
 			return o.would.In(v.words.Language)
@@ -697,14 +645,14 @@ func outcomeLabel(v *request, name string, would bool) string {
 
 // problemsTitle is the heading of the entries with problems.
 func (p *importPage) problemsTitle(v *request) string {
-	if p.State == "checked" {
+	if p.State == imports.Checked {
 		return v.words.Say("Was nicht oder anders übernommen wird", "What will be left out or changed")
 	}
 	return v.words.Say("Was nicht oder anders übernommen wurde", "What was left out or changed")
 }
 
 // lineLabel is outcomeLabel for one entry.
-func lineLabel(v *request, name string, would bool) string {
+func lineLabel(v *request, name imports.Outcome, would bool) string {
 	return strings.Replace(outcomeLabel(v, name, would), "werden ", "wird ", 1)
 }
 
@@ -712,19 +660,19 @@ func lineLabel(v *request, name string, would bool) string {
 func (i *importInfo) badge(v *request) (ui.Kind, string) {
 	say := v.words.Say
 	switch i.State {
-	case "receiving":
+	case imports.Receiving:
 		return ui.Plain, say("Datei unvollständig", "file incomplete")
-	case "reading", "checking", "running", "undoing":
+	case imports.Reading, imports.Checking, imports.Running, imports.Undoing:
 		return ui.Info, i.step(v)
-	case "unreadable":
+	case imports.Unreadable:
 		return ui.Bad, say("nicht lesbar", "unreadable")
-	case "mapping":
+	case imports.Mapping:
 		return ui.Warn, say("Spalten zuordnen", "map the columns")
-	case "checked":
+	case imports.Checked:
 		return ui.Warn, say("geprüft, noch nicht importiert", "checked, not imported yet")
-	case "stopped":
+	case imports.Stopped:
 		return ui.Bad, say("angehalten", "stopped")
-	case "undone":
+	case imports.Undone:
 		return ui.Plain, say("rückgängig gemacht", "undone")
 	}
 	return ui.OK, say("importiert", "imported")
@@ -733,11 +681,11 @@ func (i *importInfo) badge(v *request) (ui.Kind, string) {
 // step says what a job does.
 func (i *importInfo) step(v *request) string {
 	switch i.State {
-	case "reading":
+	case imports.Reading:
 		return v.words.Say("wird gelesen", "being read")
-	case "checking":
+	case imports.Checking:
 		return v.words.Say("wird geprüft", "being checked")
-	case "undoing":
+	case imports.Undoing:
 		return v.words.Say("wird rückgängig gemacht", "being undone")
 	}
 	return v.words.Say("wird importiert", "being imported")
@@ -747,9 +695,9 @@ func (i *importInfo) step(v *request) string {
 // beginning.
 func (i *importInfo) progress() (done, all int64) {
 	switch i.State {
-	case "reading":
+	case imports.Reading:
 		return 0, 0
-	case "undoing":
+	case imports.Undoing:
 		return max(0, i.Lines-i.Done), i.Lines
 	}
 	return i.Done, i.Lines
@@ -759,29 +707,29 @@ func (i *importInfo) progress() (done, all int64) {
 func (i *importInfo) why(v *request) string {
 	say := v.words.Say
 	switch i.Reason {
-	case "noTable":
+	case imports.NoTable:
 		return say("Die Datei ist weder eine Tabelle (.xlsx, .csv) noch eine vCard (.vcf), und kein ZIP mit solchen Dateien. Speichern Sie die Tabelle in Excel mit „Speichern unter“ als „Excel-Arbeitsmappe (.xlsx)“ oder „CSV UTF-8“.", "The file is neither a table (.xlsx, .csv) nor a vCard (.vcf), and no ZIP with such files. In Excel, save the table with “Save as” as “Excel Workbook (.xlsx)” or “CSV UTF-8”.")
-	case "encrypted":
+	case imports.Encrypted:
 		return say("Die Datei ist mit einem Passwort geschützt. Öffnen Sie sie, nehmen Sie das Passwort heraus (in Excel unter „Datei“, „Informationen“, „Arbeitsmappe schützen“), speichern Sie sie, und laden Sie sie noch einmal hoch.", "The file is protected by a password. Open it, remove the password (in Excel below “File”, “Info”, “Protect Workbook”), save it, and upload it again.")
-	case "broken":
+	case imports.Broken:
 		return say("Die Datei ist beschädigt oder unvollständig. Öffnen Sie sie in ihrem Programm, speichern Sie sie neu, und laden Sie sie noch einmal hoch.", "The file is damaged or not complete. Open it in its program, save it anew, and upload it again.")
-	case "tooLarge":
+	case imports.TooLarge:
 		return say("Ausgepackt ist die Datei zu groß. Löschen Sie leere Zeilen, andere Tabellenblätter und Bilder, oder teilen Sie die Datei auf.", "Unpacked, the file is too large. Delete empty rows, other sheets and pictures, or divide the file.")
-	case "oldWorkbook":
+	case imports.OldWorkbook:
 		return say("Die Datei hat das Format von Excel vor 2007 (.xls). Öffnen Sie sie in Excel oder LibreOffice, und speichern Sie sie als „Excel-Arbeitsmappe (.xlsx)“.", "The file has the format of Excel before 2007 (.xls). Open it in Excel or LibreOffice, and save it as “Excel Workbook (.xlsx)”.")
-	case "otherWorkbook":
+	case imports.OtherWorkbook:
 		return say("Dieses Tabellenformat (OpenDocument, Numbers oder .xlsb) wird nicht gelesen. Speichern oder exportieren Sie die Tabelle als „Excel-Arbeitsmappe (.xlsx)“ oder als CSV.", "This format of tables (OpenDocument, Numbers or .xlsb) is not read. Save or export the table as “Excel Workbook (.xlsx)” or as CSV.")
-	case "unconfined":
+	case imports.Unconfined:
 		return say("Dieser Server liest keine gepackten Dateien, weil er sie nicht sicher lesen kann. Bitte laden Sie CSV-Tabellen oder vCards hoch, oder fragen Sie den Betreiber.", "This server reads no packed files, because it cannot do so safely. Please upload CSV tables or vCards, or ask the operator.")
-	case "noLines":
+	case imports.NoLines:
 		return say("Die Datei enthält keinen Eintrag.", "The file has no entry.")
-	case "tooMany":
+	case imports.TooMany:
 		return say("Die Datei enthält mehr als 100.000 Einträge. Bitte teilen Sie sie auf.", "The file has more than 100,000 entries. Please divide it.")
-	case "noRight":
+	case imports.NoRight:
 		return say("Der Person, die den Import begonnen hat, fehlt das Recht dazu. Wer es hat, kann ihn fortsetzen.", "The person who began the import lacks the right to it. Who has it can resume the import.")
-	case "notOpen":
+	case imports.NotOpen:
 		return say("Das Büro ist geschlossen.", "The office is closed.")
-	case "sealed":
+	case imports.Sealed:
 		return say("Die Datei lässt sich nicht mehr entschlüsseln. Bitte fragen Sie den Betreiber.", "The file can no longer be decrypted. Please ask the operator.")
 	}
 	return ""
@@ -795,7 +743,7 @@ func (i *importInfo) sums(v *request) string {
 	var parts []string
 	for _, o := range outcomes {
 		if n := i.Counts[o.name]; n > 0 {
-			parts = append(parts, v.number(n)+" "+outcomeLabel(v, o.name, i.State == "checked" || i.State == "checking"))
+			parts = append(parts, v.number(n)+" "+outcomeLabel(v, o.name, i.State == imports.Checked || i.State == imports.Checking))
 		}
 	}
 	if len(parts) == 0 && i.Lines > 0 {
@@ -807,9 +755,9 @@ func (i *importInfo) sums(v *request) string {
 // resultTitle is the heading of the counts.
 func (p *importPage) resultTitle(v *request) string {
 	switch p.State {
-	case "checked":
+	case imports.Checked:
 		return v.words.Say("Ergebnis der Prüfung", "Result of the check")
-	case "undone":
+	case imports.Undone:
 		return v.words.Say("Rückgängig gemacht", "Undone")
 	}
 	return v.words.Say("Ergebnis", "Result")

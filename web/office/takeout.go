@@ -9,24 +9,12 @@ import (
 	"kartei/transfer/exports"
 )
 
-// begunExport is an export that may be read.
-type begunExport struct {
-	Cursor string `json:"cursor"`
-	Name   string `json:"name"`
-}
-
-// exportParts are the next parts of an export.
-type exportParts struct {
-	Parts  []archive.Part `json:"parts"`
-	Cursor string         `json:"cursor"`
-}
-
 // takeOut begins an export and serves it as a ZIP file. The file is written while its
 // parts are read, each with the rights of its moment. The call has no idempotency key:
 // the page stays, and its form may be sent again. If that fails halfway the
 // connection is cut, so that no browser takes a part for the whole.
-func (v *request) takeOut(row op.Any, id, title string) view {
-	begun, err := fetch[begunExport](v, row, arguments{body: map[string]any{"id": id, "language": v.words.Language}})
+func (v *request) takeOut(row op.Operation[exports.Input, exports.Begun], id, title string) view {
+	begun, err := ask(v, row, exports.Input{ID: id, Language: v.words.Language})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -41,7 +29,7 @@ func (v *request) pack(w http.ResponseWriter, cursor string) error {
 	control, file := http.NewResponseController(w), archive.NewWriter(w, v.words.Now)
 	for cursor != "" {
 		_ = control.SetWriteDeadline(time.Now().Add(exportPatience)) // a connection without deadlines does not need one
-		next, err := fetch[exportParts](v, exports.GetParts, arguments{body: map[string]any{"cursor": cursor}})
+		next, err := ask(v, exports.GetParts, exports.PartsInput{Cursor: cursor})
 		if err != nil {
 			return err
 		}
