@@ -199,17 +199,11 @@ func (a *API) operate(ctx context.Context, c *call, tx db.Tx) (result, error) {
 		return result{}, err
 	}
 	if c.Input != nil {
-		return result{status: c.op.Run.status, records: recordsIn(answer), value: answer}, nil
+		r := resultOf(c.op, answer)
+		r.value = answer
+		return r, nil
 	}
 	return encode(c.op, answer)
-}
-
-// recordsIn returns how many records an answer has.
-func recordsIn(answer any) int {
-	if v, counted := answer.(op.Counted); counted {
-		return v.Records()
-	}
-	return 0
 }
 
 // callOf returns the view that an operation has of its call.
@@ -229,13 +223,30 @@ func (a *API) callOf(c *call, tx db.Tx) *op.Call {
 	}
 }
 
+// encode returns the result of an answer with its body.
 func encode(o *Operation, answer any) (r result, err error) {
-	r.status, r.records = o.Run.status, recordsIn(answer)
+	r = resultOf(o, answer)
+	switch v := answer.(type) {
+	case op.Nothing, op.File:
+	case op.Encoder:
+		r.body = v.AppendJSON(nil)
+	default:
+		r.body, err = json.Marshal(v, codec)
+	}
+	return r, err
+}
+
+// resultOf returns the result of an answer without a body.
+func resultOf(o *Operation, answer any) (r result) {
+	r.status, r.secret = o.Run.status, o.Run.secret
 	if v, ok := answer.(op.Revised); ok {
 		r.etag = v.EntityTag()
 	}
 	if v, ok := answer.(op.Located); ok {
 		r.location = v.Location()
+	}
+	if v, ok := answer.(op.Counted); ok {
+		r.records = v.Records()
 	}
 	if v, ok := answer.(op.Refused); ok {
 		r.refused = v.Refused()
@@ -243,17 +254,10 @@ func encode(o *Operation, answer any) (r result, err error) {
 	if v, ok := answer.(op.Waiting); ok {
 		r.wait = v.RetryAfter()
 	}
-	_, r.secret = answer.(op.Secret)
-	switch v := answer.(type) {
-	case op.Nothing:
-	case op.File:
+	if v, ok := answer.(op.File); ok {
 		r.file = &v
-	case op.Encoder:
-		r.body = v.AppendJSON(nil)
-	default:
-		r.body, err = json.Marshal(v, codec)
 	}
-	return r, err
+	return r
 }
 
 // notStored is the detail if the database can be read and not written.

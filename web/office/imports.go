@@ -439,7 +439,11 @@ func (p *importPage) wrongs(v *request) (list []ui.Field) {
 	if why := p.wrong["targets"]; why != "" && len(p.Columns) > 0 {
 		list = append(list, ui.Field{Name: "target.0", Label: v.words.Say("Spalten", "Columns"), Errors: []string{why}})
 	}
-	return append(append(append(list, used...), unused...), o["duplicates"], o["tags"])
+	list = append(append(append(list, used...), unused...), o["duplicates"], o["tags"])
+	if len(o["records"].Errors) > 0 { // the page hides it from whoever may not create companies
+		list = append(list, o["records"])
+	}
+	return list
 }
 
 // mapImport says what the columns are, and begins the dry run.
