@@ -9,6 +9,7 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/kit/fault"
+	"kartei/record"
 	"kartei/web/i18n"
 	"kartei/web/ui"
 )
@@ -112,7 +113,7 @@ func (p recordPage) at(page string) string {
 
 // door says by which door a change came, unless it came by a page. Kartei itself hands
 // over the entries of who leaves, and makes the sample office.
-func door(w i18n.Words, c change) string {
+func door(w i18n.Words, c record.Change) string {
 	switch c.Door {
 	case "web":
 		return ""
@@ -129,19 +130,36 @@ func door(w i18n.Words, c change) string {
 	return w.Say("vom Betreiber", "by the operator")
 }
 
-// credential names the key or the application of a change. Who made a key, and so has seen
+// credentialOf names the key or the application of a change. Who made a key, and so has seen
 // its secret, is said unless that is who the change is by.
-func (c *change) credential(v *request, names map[string]string) string {
+func credentialOf(v *request, c record.Change, names map[string]string) string {
 	switch {
-	case c.Key != nil && c.Key.MadeBy == c.Principal:
-		return v.words.Say("mit dem Schlüssel ", "with the key ") + c.Key.title()
 	case c.Key != nil:
-		made := c.Key.madeBy(v, names)
-		return v.words.Say("mit dem Schlüssel "+c.Key.title()+", erstellt "+made, "with the key "+c.Key.title()+", created "+made)
+		title, made := keyTitle(c.Key.Name, c.Key.Environment, c.Key.KidShort), keyMadeBy(v, c.Key.MadeBy, names)
+		if c.Key.MadeBy == c.Principal {
+			return v.words.Say("mit dem Schlüssel ", "with the key ") + title
+		}
+		return v.words.Say("mit dem Schlüssel "+title+", erstellt "+made, "with the key "+title+", created "+made)
 	case names[c.Credential] != "":
 		return v.words.Say("durch die Anwendung ", "by the application ") + names[c.Credential]
 	}
 	return ""
+}
+
+// keyTitle is the name of a key, or the beginning of its text.
+func keyTitle(name, environment, kidShort string) string {
+	return first(name, "kart_"+environment+"_"+kidShort+"…")
+}
+
+// keyMadeBy says who made a key, or last rotated it. Nobody is the operator.
+func keyMadeBy(v *request, madeBy string, names map[string]string) string {
+	switch madeBy {
+	case "":
+		return v.words.Say("vom Betreiber der Instanz", "by the operator of the instance")
+	case v.session.Principal.ID:
+		return v.words.Say("von Ihnen", "by you")
+	}
+	return v.words.Say("von ", "by ") + first(names[madeBy], madeBy)
 }
 
 // swapTo returns the attributes of a link that shows another page of the same place

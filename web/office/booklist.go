@@ -5,6 +5,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/record/document"
 	"kartei/record/lookup"
@@ -33,9 +34,7 @@ func showBook(f *family) func(*request) view {
 		if f.inBook() {
 			return v.ok(f.many.In(v.words.Language), f.name, bookListView(v, list))
 		}
-		files, err := fetch[struct {
-			Data []begunOperation `json:"data"`
-		}](v, document.ListUnderway, arguments{})
+		files, err := ask(v, document.ListUnderway, op.None{})
 		if err != nil {
 			return v.failed(err)
 		}
@@ -167,9 +166,7 @@ func (l recordList) bookColumns(v *request, wide bool) []ui.Column {
 // showTags answers a field for a tag with those in use.
 func showTags(v *request) view {
 	q := v.URL.Query()
-	used, err := fetch[struct {
-		Data []string `json:"data"`
-	}](v, lookup.Tags, arguments{body: map[string]any{"family": q.Get("family"), "q": q.Get("q")}})
+	used, err := ask(v, lookup.Tags, lookup.TagsInput{Family: q.Get("family"), Q: q.Get("q")})
 	if err != nil {
 		return v.failed(err)
 	}

@@ -16,10 +16,10 @@ type callPage struct {
 	// number is the number of the caller, as it was sent.
 	number string
 	// people are the records with the number, or those whose number ends so.
-	people []hit
+	people []lookup.Hit
 	// q is the name to which the number is added, and matches are its records.
 	q       string
-	matches []hit
+	matches []lookup.Hit
 }
 
 // mostCallers is how many records a call shows.
@@ -39,8 +39,8 @@ func showCall(v *request) view {
 	if p.people, err = v.inBook(p.number); err != nil {
 		return v.failed(err)
 	}
-	if slices.ContainsFunc(p.people, func(h hit) bool { return h.Exact }) {
-		p.people = slices.DeleteFunc(p.people, func(h hit) bool { return !h.Exact })
+	if slices.ContainsFunc(p.people, func(h lookup.Hit) bool { return h.Exact }) {
+		p.people = slices.DeleteFunc(p.people, func(h lookup.Hit) bool { return !h.Exact })
 	}
 	if len(p.people) == 1 && !p.people[0].AtEnd && p.q == "" {
 		return v.lead(pathOf(p.people[0].ID))
@@ -49,17 +49,17 @@ func showCall(v *request) view {
 		if p.matches, err = v.inBook(p.q); err != nil {
 			return v.failed(err)
 		}
-		p.matches = slices.DeleteFunc(p.matches, func(h hit) bool { return !v.session.may(familyOf(h.Object).write) })
+		p.matches = slices.DeleteFunc(p.matches, func(h lookup.Hit) bool { return !v.session.may(familyOf(h.Object).write) })
 	}
 	return v.ok(v.words.Say("Anruf: ", "Call: ")+p.number, "", callView(v, p))
 }
 
 // inBook finds a text among the contacts and companies.
-func (v *request) inBook(q string) (list []hit, err error) {
+func (v *request) inBook(q string) (list []lookup.Hit, err error) {
 	if utf8.RuneCountInString(q) > maxSought {
 		return nil, nil
 	}
-	f, err := fetch[found](v, lookup.Find, arguments{body: map[string]any{"q": q, "limit": mostCallers}})
+	f, err := ask(v, lookup.Find, lookup.FindInput{Q: q, Limit: mostCallers})
 	for _, g := range f.Groups {
 		if family := familyOf(g.Family); family == &contacts || family == &companies {
 			list = append(list, g.Hits...)
@@ -117,7 +117,7 @@ func unknownCaller(v *request) string {
 
 // addingNumber returns the form of a record with the number of a caller in a member that
 // is empty.
-func addingNumber(h hit, number string) string {
+func addingNumber(h lookup.Hit, number string) string {
 	return pathOf(h.ID) + "/edit?" + url.Values{callerField: {number}}.Encode()
 }
 

@@ -7,12 +7,8 @@ import (
 	"kartei/people/settings"
 )
 
-// colleague is an active person or service account as names.find returns it.
-type colleague struct {
-	ID    string   `json:"id"`
-	Name  string   `json:"name"`
-	Marks [][2]int `json:"marks"`
-}
+// colleague is an active person or service account.
+type colleague struct{ settings.FoundName }
 
 // isPerson reports whether a colleague is a person.
 func (c *colleague) isPerson() bool { return !id.Valid(id.ServiceAccount, c.ID) }
@@ -35,14 +31,14 @@ func showPeople(v *request) view {
 		return showPrincipals(&persons)(v)
 	}
 	p := colleaguesPage{q: v.URL.Query().Get("q")}
-	found, err := fetch[struct {
-		Data []colleague `json:"data"`
-		More bool        `json:"more"`
-	}](v, settings.FindNames, arguments{body: map[string]any{"q": p.q, "limit": colleaguesShown}})
+	found, err := ask(v, settings.FindNames, settings.FindNamesInput{Q: p.q, Limit: colleaguesShown})
 	if err != nil {
 		return v.failed(err)
 	}
-	p.list, p.more = found.Data, found.More
+	for _, n := range found.Data {
+		p.list = append(p.list, colleague{n})
+	}
+	p.more = found.More
 	slices.SortStableFunc(p.list, func(a, b colleague) int { // people before service accounts
 		switch {
 		case a.isPerson() == b.isPerson():

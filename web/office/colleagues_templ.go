@@ -175,7 +175,7 @@ func colleaguesView(v *request, p colleaguesPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Marked(c.Name, c.Marks).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Marked(c.Name, marksOf(c.Marks)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -26,8 +26,8 @@ type viewer struct {
 	// hit is the number of the current hit on the page, from 1, or zero.
 	hit int
 	// page is nil if the text is shown, and text is nil if nothing is searched for.
-	page *drawnPage
-	text *documentText
+	page *document.Page
+	text *document.DocumentText
 	// busy is how long to wait, if many others wait before this page.
 	busy time.Duration
 	// lost says that the file could not be read: it is missing, or its store is away.
@@ -36,49 +36,8 @@ type viewer struct {
 	query url.Values
 }
 
-// drawnPage is the answer of documents.page, without its picture.
-type drawnPage struct {
-	Page   int `json:"page"`
-	Pages  int `json:"pages"`
-	Width  int `json:"width"`
-	Height int `json:"height"`
-	// Text is the text of the page.
-	Text   string     `json:"text"`
-	Hits   []drawnHit `json:"hits"`
-	Reason string     `json:"reason"`
-
-	ContentType string `json:"contentType"`
-	Image       []byte `json:"image"`
-}
-
-// drawnHit is a place that was found. It has several boxes if it goes over the end of
-// a line.
-type drawnHit struct {
-	Boxes []struct {
-		X      int `json:"x"`
-		Y      int `json:"y"`
-		Width  int `json:"width"`
-		Height int `json:"height"`
-	} `json:"boxes"`
-}
-
-// documentText is the answer of documents.text.
-type documentText struct {
-	Part   int      `json:"part"`
-	Parts  int      `json:"parts"`
-	Paged  bool     `json:"paged"`
-	Text   string   `json:"text"`
-	Marks  [][2]int `json:"marks"`
-	Found  []found1 `json:"found"`
-	Cut    bool     `json:"cut"`
-	Reason string   `json:"reason"`
-}
-
-// found1 is how many hits a part of a document has.
-type found1 struct {
-	Part int `json:"part"`
-	Hits int `json:"hits"`
-}
+// drawnPage is a page with its picture, as an answer.
+type drawnPage = document.Page
 
 // The ways to show a page: as wide as the room, or in one of the two sizes in which
 // pages are drawn.
@@ -150,8 +109,8 @@ func asFaultOf(err error) *fault.Fault {
 }
 
 // read asks for a part of the text, which is the first one with a hit for part 0.
-func (d *viewer) read(v *request, part int) (*documentText, error) {
-	t, err := fetch[documentText](v, document.GetText, arguments{body: map[string]any{"id": d.id, "part": max(part, 0), "q": d.words}})
+func (d *viewer) read(v *request, part int) (*document.DocumentText, error) {
+	t, err := ask(v, document.GetText, document.TextInput{ID: d.id, Part: max(part, 0), Query: d.words})
 	if fault.Is(err, fault.ValidationFailed) && part > 0 { // an address beyond the end
 		return d.read(v, 0)
 	}
@@ -159,10 +118,8 @@ func (d *viewer) read(v *request, part int) (*documentText, error) {
 }
 
 // draw asks for a page.
-func (d *viewer) draw(v *request, number int, image bool) (*drawnPage, error) {
-	p, err := fetch[drawnPage](v, document.GetPage, arguments{body: map[string]any{
-		"id": d.id, "page": number, "dpi": d.dpi(), "q": d.words, "withoutImage": !image,
-	}})
+func (d *viewer) draw(v *request, number int, image bool) (*document.Page, error) {
+	p, err := ask(v, document.GetPage, document.PageInput{ID: d.id, Page: number, DPI: d.dpi(), Query: d.words, WithoutImage: !image})
 	if fault.Is(err, fault.ValidationFailed) && number > 1 && !image {
 		return d.draw(v, 1, false)
 	}
@@ -213,11 +170,11 @@ func (d *viewer) hits() int {
 
 // found returns how many hits each page has. For the drawn page the drawn hits count,
 // since a hit in the text may lie outside the page.
-func (d *viewer) found() []found1 {
+func (d *viewer) found() []document.PartHits {
 	if d.text == nil {
 		return nil
 	}
-	var list []found1
+	var list []document.PartHits
 	for _, f := range d.text.Found {
 		if d.page != nil && f.Part == d.page.Page {
 			f.Hits = len(d.page.Hits)
@@ -373,9 +330,9 @@ func (d *viewer) reason(v *request) string {
 	case d.lost:
 		reason = "lost"
 	case d.page != nil:
-		reason = d.page.Reason
+		reason = string(d.page.Reason)
 	case d.text != nil && d.text.Text == "":
-		reason = d.text.Reason
+		reason = string(d.text.Reason)
 	}
 	say := v.words.Say
 	switch reason {
@@ -447,7 +404,7 @@ type piece struct {
 }
 
 // pieces cuts a text at its marks.
-func (t *documentText) pieces() (list []piece) {
+func pieces(t *document.DocumentText) (list []piece) {
 	end := 0
 	for i, m := range t.Marks {
 		list = append(list, piece{t.Text[end:m[0]], 0}, piece{t.Text[m[0]:m[1]], i + 1})

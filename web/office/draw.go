@@ -441,15 +441,14 @@ func (p recordPage) beneath() string {
 func (p recordPage) moments(v *request) []ui.Moment {
 	var list []ui.Moment
 	for _, c := range p.history {
-		t, _ := timeOf(c.Time)
-		m := ui.Moment{At: t, Who: p.names[c.Principal], Icon: "pencil", Text: v.labels(p.family, c.Members) + v.words.Say(" geändert", " changed")}
+		m := ui.Moment{At: c.ChangedAt.Time(), Who: p.names[c.Principal], Icon: "pencil", Text: v.labels(p.family, c.Members) + v.words.Say(" geändert", " changed")}
 		switch c.Act {
 		case "created":
 			m.Icon, m.Text = "plus", v.words.Say("angelegt", "created")
 		case "completed":
 			m.Icon, m.Text = "check", v.words.Say("erledigt", "completed")
 		}
-		m.Note = joined(", ", door(v.words, c), c.credential(v, p.names))
+		m.Note = joined(", ", door(v.words, c), credentialOf(v, c, p.names))
 		list = append(list, m)
 	}
 	return list

@@ -12,16 +12,13 @@ import (
 )
 
 // terms say which files are taken.
-type terms struct {
-	MaxSize int64 `json:"maxSize"`
-	Kinds   []struct {
-		ContentType string   `json:"contentType"`
-		Endings     []string `json:"endings"`
-	} `json:"kinds"`
-}
+type terms struct{ upload.Terms }
 
 // terms asks which files are taken.
-func (v *request) terms() (terms, error) { return fetch[terms](v, upload.GetTerms, arguments{}) }
+func (v *request) terms() (terms, error) {
+	t, err := ask(v, upload.GetTerms, struct{}{})
+	return terms{t}, err
+}
 
 // accept is the list of extensions for a file field.
 func (t terms) accept() string {

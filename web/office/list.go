@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"kartei/record/document"
 )
 
 // pageSize is the number of rows of a list. More than fifty are not read, only
@@ -306,7 +308,7 @@ type recordList struct {
 	// unfound are the filters whose text fits none or several.
 	unfound []string
 	// underway are the files of the caller that are being made into documents.
-	underway []begunOperation
+	underway []document.Underway
 }
 
 // list reads a page of a family, with the names that it shows.

@@ -15,6 +15,7 @@ import (
 
 	"kartei/api"
 	"kartei/kit/fault"
+	"kartei/record"
 )
 
 // liveWrite is how long a browser may take to accept a line of the stream.
@@ -141,7 +142,7 @@ func showNews(v *request) view {
 		return v.failed(err)
 	}
 	seen := revisionOf(values{"revision": first(v.URL.Query().Get("since"), "0")})
-	var list []change
+	var list []record.Change
 	for _, c := range all {
 		if c.Revision > seen {
 			list = append(list, c)
@@ -158,7 +159,7 @@ func showNews(v *request) view {
 }
 
 // newsOf says who changed which members, in one sentence.
-func (v *request) newsOf(f *family, list []change, names map[string]string) string {
+func (v *request) newsOf(f *family, list []record.Change, names map[string]string) string {
 	who, members := list[0].Principal, []string{}
 	for _, c := range list {
 		if c.Act == "deleted" {

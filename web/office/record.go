@@ -11,6 +11,7 @@ import (
 
 	"kartei/kit/fault"
 	"kartei/record"
+	"kartei/record/lookup"
 )
 
 // recordPage is the content of the page of a record.
@@ -22,7 +23,7 @@ type recordPage struct {
 	// tasks, documents and contacts refer to the record. Those of a family that the
 	// person may not read are nil.
 	tasks, documents, contacts []values
-	history                    []change
+	history                    []record.Change
 	// moreHistory says that the history is longer.
 	moreHistory bool
 	// list is the list that the record was opened from.
@@ -35,19 +36,6 @@ type recordPage struct {
 	edit *recordForm
 	// editing is the name of that member.
 	editing string
-}
-
-// change is an entry of the history of a record.
-type change struct {
-	Time      string   `json:"changedAt"`
-	Act       string   `json:"act"`
-	Members   []string `json:"members"`
-	Principal string   `json:"principalId"`
-	Door      string   `json:"door"`
-	Revision  int64    `json:"revision"`
-	// Credential is the key or the grant of the change, Key says more of a key.
-	Credential string   `json:"credentialId"`
-	Key        *keyInfo `json:"key"`
 }
 
 // showRecord serves the page of a record.
@@ -137,20 +125,17 @@ const historyShown = 10
 const mostHistory = 1000
 
 // history returns the last changes of a record, or all, and whether there are more.
-func (v *request) history(id string) ([]change, bool, error) {
+func (v *request) history(id string) ([]record.Change, bool, error) {
 	limit := historyShown
 	if v.URL.Query().Get("history") == "all" {
 		limit = mostHistory
 	}
-	found, err := fetch[struct {
-		Data    []change `json:"data"`
-		HasMore bool     `json:"hasMore"`
-	}](v, record.History, arguments{body: map[string]any{"id": id, "limit": limit}})
+	found, err := ask(v, record.History, record.HistoryInput{ID: id, Limit: limit})
 	return found.Data, found.HasMore, err
 }
 
 // people returns the ids of those who made changes, or the keys of changes, and the grants.
-func people(history []change) []string {
+func people(history []record.Change) []string {
 	var ids []string
 	for _, c := range history {
 		ids = append(ids, present(c.Principal)...)
@@ -215,7 +200,7 @@ type recordForm struct {
 	gone bool
 	// similar are records that may be the same as a new one. made is the id of the
 	// record that was stored just before it.
-	similar []like
+	similar []lookup.Like
 	made    string
 	// stopped says that the form was not stored because of similar, which the person
 	// had not seen.

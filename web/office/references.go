@@ -64,13 +64,13 @@ func (v *request) seek(to, text string) (sought, error) {
 		return sought{}, nil
 	}
 	var s sought
-	hits, err := fetch[found](v, lookup.Find, arguments{body: map[string]any{"q": letters[to] + text, "limit": mostChoices}})
+	hits, err := ask(v, lookup.Find, lookup.FindInput{Q: letters[to] + text, Limit: mostChoices})
 	for _, h := range hitsOf(hits) {
 		if to == anything && h.Object == documents.object { // nothing is about a document
 			continue
 		}
-		c := ui.Choice{Value: h.ID, Text: h.Title, Marks: h.Marks, Icon: iconOf(h.Object)}
-		c.Note, c.NoteMarks = h.note(v)
+		c := ui.Choice{Value: h.ID, Text: h.Title, Marks: marksOf(h.Marks), Icon: iconOf(h.Object)}
+		c.Note, c.NoteMarks = v.noteOf(h)
 		s.choices = append(s.choices, c)
 		s.loose = s.loose || h.InText && !h.Named
 		if h.Exact || strings.EqualFold(h.Title, text) {
@@ -90,19 +90,12 @@ func (v *request) seekPeople(text string) (s sought, err error) {
 	if slices.Contains(ownWords, strings.ToLower(text)) {
 		return sought{choices: []ui.Choice{self}, exact: []ui.Choice{self}}, nil
 	}
-	names, err := fetch[struct {
-		Data []struct {
-			ID    string   `json:"id"`
-			Name  string   `json:"name"`
-			Marks [][2]int `json:"marks"`
-			Exact bool     `json:"exact"`
-		} `json:"data"`
-	}](v, settings.FindNames, arguments{body: map[string]any{"q": text, "limit": mostChoices}})
+	names, err := ask(v, settings.FindNames, settings.FindNamesInput{Q: text, Limit: mostChoices})
 	if text == "" {
 		s.choices = append(s.choices, self)
 	}
 	for _, n := range names.Data {
-		c := ui.Choice{Value: n.ID, Text: n.Name, Marks: n.Marks, Icon: "user"}
+		c := ui.Choice{Value: n.ID, Text: n.Name, Marks: marksOf(n.Marks), Icon: "user"}
 		switch {
 		case n.ID == me.ID && text == "":
 			continue

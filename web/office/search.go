@@ -14,60 +14,9 @@ import (
 	"kartei/kit/fault"
 	"kartei/record/document"
 	"kartei/record/lookup"
+	"kartei/record/search"
 	"kartei/web/ui"
 )
-
-// found is the answer of lookup.find.
-type found struct {
-	Q      string `json:"q"`
-	Family string `json:"family"`
-	// Best is the id of the hit to open.
-	Best   string       `json:"best"`
-	Groups []foundGroup `json:"groups"`
-	// Thing is the object that an id in the text names, if it is not a record.
-	Thing *thing `json:"thing"`
-}
-
-// foundGroup has the hits of one family.
-type foundGroup struct {
-	Family string   `json:"family"`
-	Hits   []hit    `json:"hits"`
-	More   bool     `json:"more"`
-	Count  *counted `json:"count"`
-}
-
-// hit is a found record, with its matches.
-type hit struct {
-	Object string   `json:"object"`
-	ID     string   `json:"id"`
-	Title  string   `json:"title"`
-	Marks  [][2]int `json:"marks"`
-	Facts  []fact   `json:"facts"`
-	InText bool     `json:"inText"`
-	// Named says that the name of a document has the words, besides its text.
-	Named bool `json:"named"`
-	// AtEnd says that the number only ends with the searched digits.
-	AtEnd bool `json:"atEnd"`
-	// Exact says that a number, an address or an id is the whole text.
-	Exact bool `json:"exact"`
-}
-
-// fact is a member of a hit.
-type fact struct {
-	Name  string   `json:"name"`
-	ID    string   `json:"id"`
-	Text  string   `json:"text"`
-	Marks [][2]int `json:"marks"`
-}
-
-// thing is an object with an id that is not a record.
-type thing struct {
-	Object         string `json:"object"`
-	ID             string `json:"id"`
-	Title          string `json:"title"`
-	OrganizationID string `json:"organizationId"`
-	Of             string `json:"of"`
-}
 
 // families are the families of records, in the order of answers.
 var families = []*family{&contacts, &companies, &tasks, &documents}
@@ -94,11 +43,11 @@ const (
 type searchPage struct {
 	// q is the text in the field.
 	q string
-	found
+	lookup.Found
 	// in is the family whose tab is open, or nil.
 	in *family
 	// counts has the groups of all families, with their counts.
-	counts []foundGroup
+	counts []lookup.Group
 	// forgets says that the person does not want a list of what they opened.
 	forgets bool
 }
@@ -115,7 +64,7 @@ func showSearch(v *request) view {
 		if err != nil {
 			return v.failed(err)
 		}
-		return v.ok(v.words.Say("Suche", "Search"), "", searchView(v, searchPage{found: f, forgets: !v.session.Preferences.Recent}))
+		return v.ok(v.words.Say("Suche", "Search"), "", searchView(v, searchPage{Found: f, forgets: !v.session.Preferences.Recent}))
 	}
 	p, err := v.search(q, familyOf(v.URL.Query().Get("in")))
 	switch {
@@ -132,28 +81,28 @@ func showSearch(v *request) view {
 // search finds a text in all families, and more of it in the one whose tab is open.
 func (v *request) search(q string, in *family) (searchPage, error) {
 	p := searchPage{q: q}
-	find := func(q string, limit int, counts bool) (found, error) {
-		return fetch[found](v, lookup.Find, arguments{body: map[string]any{"q": q, "limit": limit, "counts": counts}})
+	find := func(q string, limit int, counts bool) (lookup.Found, error) {
+		return ask(v, lookup.Find, lookup.FindInput{Q: q, Limit: limit, Counts: counts})
 	}
 	all, err := find(q, hitsOfAll, true)
 	if err != nil {
 		return p, err
 	}
-	p.found, p.counts, p.in = all, all.Groups, familyOf(all.Family)
+	p.Found, p.counts, p.in = all, all.Groups, familyOf(all.Family)
 	if p.in == nil {
 		p.in = in
 	} else if p.counts, err = v.countsOf(all, find); err != nil { // the text itself names a family
 		return p, err
 	}
 	if p.in != nil && all.Thing == nil {
-		p.found, err = find(letters[p.in.name]+all.Q, hitsOfOne, false)
+		p.Found, err = find(letters[p.in.name]+all.Q, hitsOfOne, false)
 	}
 	return p, err
 }
 
 // countsOf returns the groups of all families for a search whose text names one of
 // them.
-func (v *request) countsOf(f found, find func(string, int, bool) (found, error)) ([]foundGroup, error) {
+func (v *request) countsOf(f lookup.Found, find func(string, int, bool) (lookup.Found, error)) ([]lookup.Group, error) {
 	wide, err := find(f.Q, 1, true)
 	return wide.Groups, err
 }
@@ -174,7 +123,7 @@ func (v *request) suggest(q string, inPalette bool) view {
 		}
 		return view{status: 200, body: suggestions(v, list, q, f)}
 	}
-	f, err := fetch[found](v, lookup.Find, arguments{body: map[string]any{"q": q, "limit": hitsBelow}})
+	f, err := ask(v, lookup.Find, lookup.FindInput{Q: q, Limit: hitsBelow})
 	if err != nil && !fault.Is(err, fault.ValidationFailed) {
 		return v.failed(err)
 	}
@@ -182,17 +131,15 @@ func (v *request) suggest(q string, inPalette bool) view {
 }
 
 // recent returns what the person opened lately, as hits without a search.
-func (v *request) recent(most int) (found, error) {
+func (v *request) recent(most int) (lookup.Found, error) {
 	if !v.session.Preferences.Recent {
-		return found{}, nil
+		return lookup.Found{}, nil
 	}
-	r, err := fetch[struct {
-		Data []hit `json:"data"`
-	}](v, lookup.Recent, arguments{body: map[string]any{"limit": min(most, 20)}})
+	r, err := ask(v, lookup.Recent, lookup.RecentInput{Limit: min(most, 20)})
 	if err != nil || len(r.Data) == 0 {
-		return found{}, err
+		return lookup.Found{}, err
 	}
-	return found{Groups: []foundGroup{{Hits: r.Data}}}, nil
+	return lookup.Found{Groups: []lookup.Group{{Hits: r.Data}}}, nil
 }
 
 // part reports whether a script asks for a part of the page only.
@@ -204,7 +151,7 @@ func noteOpened(v *request) view {
 	if !v.session.Preferences.Recent {
 		return view{status: 204}
 	}
-	if err := v.send(lookup.Opened, arguments{body: map[string]any{"id": v.form.text("id")}}).err(); err != nil {
+	if _, err := ask(v, lookup.Opened, lookup.OpenedInput{ID: v.form.text("id")}); err != nil {
 		return view{status: asFault(err).Code.Status()}
 	}
 	return view{status: 204}
@@ -219,7 +166,7 @@ type optionGroup struct {
 }
 
 // optionsOf are the hits below the field, by family. Enter opens the best one.
-func optionsOf(v *request, q string, f found) []optionGroup {
+func optionsOf(v *request, q string, f lookup.Found) []optionGroup {
 	var groups []optionGroup
 	n := 0
 	add := func(heading string, choices ...ui.Choice) {
@@ -229,24 +176,24 @@ func optionsOf(v *request, q string, f found) []optionGroup {
 	for _, g := range f.Groups {
 		var list []ui.Choice
 		for _, h := range g.Hits {
-			c := ui.Choice{Text: h.Title, Marks: h.Marks, Icon: iconOf(h.Object), Href: string(v.pageOf(h, f.Q)), Best: h.ID == f.Best}
-			c.Note, c.NoteMarks = h.note(v)
+			c := ui.Choice{Text: h.Title, Marks: marksOf(h.Marks), Icon: iconOf(h.Object), Href: string(v.pageOf(h, f.Q)), Best: h.ID == f.Best}
+			c.Note, c.NoteMarks = v.noteOf(h)
 			list = append(list, c)
 		}
 		add(groupTitle(v, g), list...)
 	}
 	if t := f.Thing; t != nil {
 		add(v.words.Say("Kennung", "Identifier"), ui.Choice{
-			Text: t.Title, Note: t.kind(v), Icon: "link", Best: true, Href: string(cmp.Or(v.leads(first(t.Of, t.ID)), v.look().To(searchFor(q)))),
+			Text: t.Title, Note: thingKind(v, t), Icon: "link", Best: true, Href: string(cmp.Or(v.leads(first(t.Of, t.ID)), v.look().To(searchFor(q)))),
 		})
 	}
 	return groups
 }
 
 // extras are the choices below the hits: all of them, or a new record.
-func extras(v *request, q string, f found) []ui.Choice {
+func extras(v *request, q string, f lookup.Found) []ui.Choice {
 	var list []ui.Choice
-	if slices.ContainsFunc(f.Groups, func(g foundGroup) bool { return g.More }) {
+	if slices.ContainsFunc(f.Groups, func(g lookup.Group) bool { return g.More }) {
 		list = append(list, ui.Choice{Text: v.words.Say("Alle Treffer", "All hits"), Icon: "search", Href: string(v.look().To(searchFor(q))), Extra: true})
 	}
 	if n, offered := v.newFrom(q, f); offered {
@@ -258,12 +205,12 @@ func extras(v *request, q string, f found) []ui.Choice {
 // noteFacts is the number of facts in a line below the field.
 const noteFacts = 3
 
-// note returns the text beside the title of a line, with marks. Matches come first,
-// because a narrow line is cut at its end. The facts that a person on the telephone
+// noteOf returns the text beside the title of a hit in a line, with marks. Matches come
+// first, because a narrow line is cut at its end. The facts that a person on the telephone
 // asks for follow.
-func (h hit) note(v *request) (text string, marks [][2]int) {
-	facts := h.shown(v)
-	slices.SortStableFunc(facts, func(a, b fact) int { return cmp.Compare(min(1, len(b.Marks)), min(1, len(a.Marks))) })
+func (v *request) noteOf(h lookup.Hit) (text string, marks [][2]int) {
+	facts := v.factsOf(h)
+	slices.SortStableFunc(facts, func(a, b lookup.Fact) int { return cmp.Compare(min(1, len(b.Marks)), min(1, len(a.Marks))) })
 	for i, f := range facts {
 		if i >= noteFacts && len(f.Marks) == 0 {
 			break
@@ -279,10 +226,10 @@ func (h hit) note(v *request) (text string, marks [][2]int) {
 	return text, marks
 }
 
-// shown returns the facts of a hit in words. Facts that every hit of a kind has are
+// factsOf returns the facts of a hit in words. Facts that every hit of a kind has are
 // left out.
-func (h hit) shown(v *request) []fact {
-	var list []fact
+func (v *request) factsOf(h lookup.Hit) []lookup.Fact {
+	var list []lookup.Fact
 	f := familyOf(h.Object)
 	for _, x := range h.Facts {
 		switch t, isTime := timeOf(x.Text); {
@@ -302,14 +249,6 @@ func (h hit) shown(v *request) []fact {
 	return list
 }
 
-// excerpt is a part of the text of a document around the words that were searched.
-type excerpt struct {
-	Text  string   `json:"text"`
-	Marks [][2]int `json:"marks"`
-	Part  int      `json:"part"`
-	Paged bool     `json:"paged"`
-}
-
 // The bytes of a text before its first mark and after it that an excerpt shows.
 const (
 	excerptBefore = 60
@@ -319,17 +258,18 @@ const (
 // showWords serves the sentence of a document that was found by its text. Reading a
 // document takes a moment, so the page of hits does not wait for it.
 func showWords(v *request) view {
-	e, err := fetch[excerpt](v, document.GetText, arguments{body: map[string]any{"id": v.PathValue("id"), "q": v.URL.Query().Get("q")}})
+	t, err := ask(v, document.GetText, document.TextInput{ID: v.PathValue("id"), Query: v.URL.Query().Get("q")})
 	if err != nil {
 		return view{status: asFault(err).Code.Status()}
 	}
-	return view{status: 200, body: wordsView(v, e.around())}
+	return view{status: 200, body: wordsView(v, excerptOf(t))}
 }
 
-// around cuts the excerpt to its first mark, at spaces.
-func (e excerpt) around() excerpt {
+// excerptOf cuts a text to the surroundings of its first mark, at spaces. It is empty
+// without a mark.
+func excerptOf(e document.DocumentText) document.DocumentText {
 	if len(e.Marks) == 0 {
-		return excerpt{}
+		return document.DocumentText{}
 	}
 	start, end := max(0, e.Marks[0][0]-excerptBefore), min(len(e.Text), e.Marks[0][1]+excerptAfter)
 	if start > 0 {
@@ -346,10 +286,10 @@ func (e excerpt) around() excerpt {
 			end = e.Marks[0][1]
 		}
 	}
-	out := excerpt{Text: e.Text[start:end], Part: e.Part, Paged: e.Paged}
+	out := document.DocumentText{Text: e.Text[start:end], Part: e.Part, Paged: e.Paged}
 	for _, m := range e.Marks {
 		if m[1] <= end {
-			out.Marks = append(out.Marks, [2]int{m[0] - start, m[1] - start})
+			out.Marks = append(out.Marks, search.Span{m[0] - start, m[1] - start})
 		}
 	}
 	return out
@@ -378,7 +318,7 @@ func (v *request) goTo(id string) view {
 // person does not see it.
 func (v *request) attemptPath(id string) string {
 	for _, sandbox := range []bool{false, true} {
-		f, err := fetch[found](v, lookup.Find, arguments{body: map[string]any{"q": id, "limit": 1}, sandbox: sandbox})
+		f, err := ask(v, lookup.Find, lookup.FindInput{Q: id, Limit: 1}, inSandbox(sandbox))
 		if err == nil && f.Thing != nil && f.Thing.Of != "" {
 			return webhooksPath + "/" + f.Thing.Of + "?" + url.Values{"from": {id}}.Encode() + "#" + id
 		}
@@ -421,7 +361,7 @@ func (v *request) mayLead(id string) string {
 
 // pageOf returns the address of the page of a hit. A document that was found by its
 // text shows the words.
-func (v *request) pageOf(h hit, q string) templ.SafeURL {
+func (v *request) pageOf(h lookup.Hit, q string) templ.SafeURL {
 	path := pathOf(h.ID)
 	if h.InText {
 		path += "?" + url.Values{"q": {q}}.Encode()
@@ -458,7 +398,7 @@ func (p searchPage) tabs(v *request) []ui.Tab {
 		t.Count = "0"
 		for _, g := range p.counts {
 			if g.Family == f.name && g.Count != nil {
-				t.Count = countText(v.words, *g.Count)
+				t.Count = countText(v.words, counted(*g.Count))
 			}
 		}
 		tabs = append(tabs, t)
@@ -467,7 +407,7 @@ func (p searchPage) tabs(v *request) []ui.Tab {
 }
 
 // groupTitle returns the heading of the hits of a family.
-func groupTitle(v *request, g foundGroup) string {
+func groupTitle(v *request, g lookup.Group) string {
 	if f := familyOf(g.Family); f != nil {
 		return f.many.In(v.words.Language)
 	}
@@ -480,8 +420,8 @@ func iconOf(object string) string {
 	return first(icons[object], "search")
 }
 
-// kind returns what a thing is, in words.
-func (t *thing) kind(v *request) string {
+// thingKind returns what a thing is, in words.
+func thingKind(v *request, t *lookup.Thing) string {
 	switch t.Object {
 	case "request":
 		return v.words.Say("Aufruf der Schnittstelle", "API call")
@@ -501,8 +441,8 @@ func (t *thing) kind(v *request) string {
 	return v.words.Say("Person", "Person")
 }
 
-// elsewhere reports whether a call was made in the other environment.
-func (t *thing) elsewhere(v *request) bool {
+// isElsewhere reports whether a thing is a call that was made in the other environment.
+func isElsewhere(v *request, t *lookup.Thing) bool {
 	return t.OrganizationID != "" && t.OrganizationID != v.session.Organization.ID
 }
 
@@ -514,7 +454,7 @@ var anID = regexp.MustCompile(`^[a-z]{3}_[0-9a-z]{20,}$`)
 
 // newFrom offers a new record, if nothing was found and the person may create it: a
 // contact, or one of the family that the text names.
-func (v *request) newFrom(q string, f found) (offer, bool) {
+func (v *request) newFrom(q string, f lookup.Found) (offer, bool) {
 	text := first(f.Q, q)
 	if q == "" || text == "" || len(f.Groups) > 0 || f.Thing != nil || anID.MatchString(text) || utf8.RuneCountInString(text) > 200 {
 		return offer{}, false
@@ -609,10 +549,19 @@ func (v *request) opened(id string) templ.OrderedAttributes {
 }
 
 // hitsOf returns the hits of all groups.
-func hitsOf(f found) []hit {
-	var all []hit
+func hitsOf(f lookup.Found) []lookup.Hit {
+	var all []lookup.Hit
 	for _, g := range f.Groups {
 		all = append(all, g.Hits...)
 	}
 	return all
+}
+
+// marksOf returns the marks of a text as the drawings take them.
+func marksOf(marks []search.Span) [][2]int {
+	list := make([][2]int, len(marks))
+	for i, m := range marks {
+		list[i] = m
+	}
+	return list
 }

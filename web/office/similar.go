@@ -10,41 +10,33 @@ import (
 	"kartei/record/lookup"
 )
 
-// like is a record that may be the one that a form is about to make.
-type like struct {
-	hit
-	CreatedAt string   `json:"createdAt"`
-	By        []string `json:"by"`
-}
-
 // seenField has the ids of similar records that the person was shown.
 const seenField = "seen"
 
 // similar returns the records with the name, a number or the address of a new entry.
-func (v *request) similar(f *family, typed values) ([]like, error) {
-	in := map[string]any{"family": f.name}
-	for _, name := range []string{"firstName", "lastName", "name", "email"} {
-		if typed[name] != "" && len([]rune(typed[name])) <= 254 {
-			in[name] = typed[name]
+func (v *request) similar(f *family, typed values) ([]lookup.Like, error) {
+	short := func(name string) string {
+		if len([]rune(typed[name])) > 254 {
+			return ""
 		}
+		return typed[name]
 	}
-	if numbers := present(typed["mobile"], typed["phone"]); len(numbers) > 0 {
-		in["numbers"] = numbers
+	in := lookup.SimilarInput{
+		Family: f.name, FirstName: short("firstName"), LastName: short("lastName"), Name: short("name"), Email: short("email"),
+		Numbers: present(typed["mobile"], typed["phone"]),
 	}
-	if len(in) == 1 {
+	if first(in.FirstName, in.LastName, in.Name, in.Email) == "" && len(in.Numbers) == 0 {
 		return nil, nil
 	}
-	found, err := fetch[struct {
-		Data []like `json:"data"`
-	}](v, lookup.FindSimilar, arguments{body: in})
+	found, err := ask(v, lookup.FindSimilar, in)
 	return found.Data, err
 }
 
 // likeness says what two records have in common.
-func (l like) likeness(v *request) string {
-	words := map[string]string{
-		"email": v.words.Say("gleiche E-Mail-Adresse", "same email address"), "number": v.words.Say("gleiche Nummer", "same number"),
-		"name": v.words.Say("ähnlicher Name", "similar name"),
+func likeness(v *request, l lookup.Like) string {
+	words := map[lookup.Likeness]string{
+		lookup.ByEmail: v.words.Say("gleiche E-Mail-Adresse", "same email address"), lookup.ByNumber: v.words.Say("gleiche Nummer", "same number"),
+		lookup.ByName: v.words.Say("ähnlicher Name", "similar name"),
 	}
 	var list []string
 	for _, by := range l.By {
@@ -69,18 +61,17 @@ func showSimilar(f *family) func(*request) view {
 // to the person. An email address is one person's. A number may be an office's,
 // so it counts only together with the name. Records that came after the form was
 // drawn do not count: the form may have been sent twice.
-func (v *request) unseen(likes []like) bool {
+func (v *request) unseen(likes []lookup.Like) bool {
 	seen, drawn := strings.Fields(v.form.Get(seenField)), tokenTimeOf(v.form.token)
-	return slices.ContainsFunc(likes, func(l like) bool {
-		sure := slices.Contains(l.By, "email") || len(l.By) > 1
-		made, known := timeOf(l.CreatedAt)
-		return sure && !slices.Contains(seen, l.ID) && !(known && !made.Before(drawn))
+	return slices.ContainsFunc(likes, func(l lookup.Like) bool {
+		sure := slices.Contains(l.By, lookup.ByEmail) || len(l.By) > 1
+		return sure && !slices.Contains(seen, l.ID) && l.CreatedAt.Time().Before(drawn)
 	})
 }
 
 // seenIDs are the ids of similar records, for the field that says that they were
 // shown.
-func seenIDs(likes []like) string {
+func seenIDs(likes []lookup.Like) string {
 	var ids []string
 	for _, l := range likes {
 		ids = append(ids, l.ID)
@@ -91,17 +82,15 @@ func seenIDs(likes []like) string {
 // changedBy names the people who changed one of the members after a revision. at is
 // the time of the last such change.
 func (v *request) changedBy(id string, since int64, members []string) (who string, at time.Time) {
-	found, err := fetch[struct {
-		Data []change `json:"data"`
-	}](v, record.History, arguments{body: map[string]any{"id": id, "limit": 50}})
+	found, err := ask(v, record.History, record.HistoryInput{ID: id, Limit: 50})
 	if err != nil { // the merge stands without a name, too
 		return "", at
 	}
 	var ids []string
 	for _, c := range found.Data {
 		if c.Revision > since && slices.ContainsFunc(c.Members, func(m string) bool { return slices.Contains(members, m) }) {
-			if t, ok := timeOf(c.Time); ok && at.IsZero() {
-				at = t
+			if at.IsZero() {
+				at = c.ChangedAt.Time()
 			}
 			ids = append(ids, c.Principal)
 		}

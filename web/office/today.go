@@ -20,7 +20,7 @@ type today struct {
 	due    []values
 	next   values
 	more   bool
-	recent []hit
+	recent []lookup.Hit
 	groups []changeGroup
 	// busy says that more has changed than the groups show.
 	busy  bool
@@ -32,13 +32,8 @@ type today struct {
 
 // changeGroup has the records of a family with the same act of the same person.
 type changeGroup struct {
-	Object    string   `json:"object"`
-	Act       string   `json:"act"`
-	Principal string   `json:"principalId"`
-	ChangedAt string   `json:"changedAt"`
-	Count     int      `json:"count"`
-	IDs       []string `json:"ids"`
-	family    *family
+	record.ChangeGroup
+	family *family
 }
 
 const (
@@ -93,22 +88,17 @@ func (p *today) readTasks(v *request) error {
 }
 
 func (p *today) readRecent(v *request) error {
-	r, err := fetch[struct {
-		Data []hit `json:"data"`
-	}](v, lookup.Recent, arguments{body: map[string]any{"limit": recentShown}})
+	r, err := ask(v, lookup.Recent, lookup.RecentInput{Limit: recentShown})
 	p.recent = r.Data
 	return err
 }
 
 // readChanges reads what changed since midnight, grouped by person, act and family.
 func (p *today) readChanges(v *request) error {
-	changed, err := fetch[struct {
-		Data   []changeGroup `json:"data"`
-		Capped bool          `json:"capped"`
-	}](v, record.Changes, arguments{body: map[string]any{"since": clock.FromTime(v.midnight()).String()}})
-	for _, g := range changed.Data {
-		if g.family = familyOf(g.Object); g.family != nil {
-			p.groups = append(p.groups, g)
+	changed, err := ask(v, record.Changes, record.ChangesInput{Since: clock.FromTime(v.midnight())})
+	for _, g := range changed.Groups {
+		if f := familyOf(g.Object); f != nil {
+			p.groups = append(p.groups, changeGroup{g, f})
 		}
 	}
 	p.busy = changed.Capped || len(p.groups) > groupsShown

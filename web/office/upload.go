@@ -240,40 +240,39 @@ func download(v *request) view {
 }
 
 // begunOperation is work that goes on after its answer.
-type begunOperation struct {
-	ID       string `json:"id"`
-	Type     string `json:"type"`
-	Status   string `json:"status"`
-	Progress int64  `json:"progress"`
-	// Name is the document's name, in a list of what is underway.
-	Name   string `json:"name"`
-	Result *struct {
-		Object string `json:"object"`
-		ID     string `json:"id"`
-	} `json:"result"`
-	Error *struct {
-		Code      fault.Code `json:"code"`
-		Detail    string     `json:"detail"`
-		RequestID string     `json:"requestId"`
-		Errors    []struct {
-			Field   string `json:"field"`
-			Message string `json:"message"`
-		} `json:"errors"`
-	} `json:"error"`
+type begunOperation struct{ operation.Operation }
+
+// failure is why work failed, as its problem document says it.
+type failure struct {
+	Code      fault.Code `json:"code"`
+	Detail    string     `json:"detail"`
+	RequestID string     `json:"requestId"`
+	Errors    []struct {
+		Field   string `json:"field"`
+		Message string `json:"message"`
+	} `json:"errors"`
+}
+
+// failure returns why the work failed. It is empty for work that did not fail.
+func (o begunOperation) failure() (f failure) {
+	_ = decode(o.Error, &f) // without a failure there is no document, or null
+	return f
 }
 
 // running reports whether a file of a list is still being worked on.
-func running(list []begunOperation) bool {
-	return slices.ContainsFunc(list, func(o begunOperation) bool { return !o.ended() })
+func running(list []document.Underway) bool {
+	return slices.ContainsFunc(list, func(u document.Underway) bool { return !begunOperation{u.Operation}.ended() })
 }
 
 // ended reports whether the work has ended.
-func (o *begunOperation) ended() bool { return o.Status == "succeeded" || o.Status == "failed" }
+func (o begunOperation) ended() bool {
+	return o.Status == operation.Succeeded || o.Status == operation.Failed
+}
 
 // stage says what is being done now.
-func (o *begunOperation) stage(v *request) string {
+func (o begunOperation) stage(v *request) string {
 	switch {
-	case o.Status == "succeeded":
+	case o.Status == operation.Succeeded:
 		return v.words.Say("Geprüft und abgelegt", "Checked and filed")
 	case o.Progress < 30:
 		return v.words.Say("Wird geprüft …", "Being checked …")
@@ -284,20 +283,20 @@ func (o *begunOperation) stage(v *request) string {
 }
 
 // why says why the work failed.
-func (o *begunOperation) why(v *request) string {
-	if o.Error == nil {
+func (o begunOperation) why(v *request) string {
+	f := o.failure()
+	switch f.Code {
+	case "":
 		return ""
-	}
-	switch o.Error.Code {
 	case fault.UploadIncomplete, fault.UploadChecksumMismatch:
 		return v.words.Say("Die Datei ist nicht vollständig angekommen.", "The file did not arrive completely.")
 	case fault.Internal:
 		return v.words.Say("Die Datei konnte nicht verarbeitet werden. Bitte versuchen Sie es noch einmal.", "The file could not be processed. Please try again.")
 	}
-	for _, e := range o.Error.Errors {
+	for _, e := range f.Errors {
 		return e.Message
 	}
-	return plain(o.Error.Detail, v.words.Language)
+	return plain(f.Detail, v.words.Language)
 }
 
 // showOperation serves the page of work that goes on after its answer. Only the
@@ -336,9 +335,9 @@ type operationPage struct {
 
 func (p operationPage) title(v *request) string {
 	switch {
-	case p.Status == "failed":
+	case p.Status == operation.Failed:
 		return v.words.Say("Nicht abgelegt", "Not filed")
-	case p.Status == "succeeded":
+	case p.Status == operation.Succeeded:
 		return v.words.Say("Abgelegt", "Filed")
 	}
 	return v.words.Say("Wird abgelegt", "Being filed")

@@ -9,6 +9,7 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/kit/fault"
+	"kartei/record"
 	"kartei/web/i18n"
 )
 
@@ -49,7 +50,7 @@ func TestDoors(t *testing.T) {
 		{"admin", "updated"}: {"vom Betreiber", "by the operator"},
 	} {
 		de, en := i18n.Words{Language: fault.German}, i18n.Words{Language: fault.English}
-		if got := [2]string{door(de, change{Door: c[0], Act: c[1]}), door(en, change{Door: c[0], Act: c[1]})}; got != want {
+		if got := [2]string{door(de, record.Change{Door: c[0], Act: c[1]}), door(en, record.Change{Door: c[0], Act: c[1]})}; got != want {
 			t.Errorf("%v: %q, want %q", c, got, want)
 		}
 	}
@@ -58,12 +59,12 @@ func TestDoors(t *testing.T) {
 // TestCredentialsOfChanges says by which key or application a change was made, and by whom
 // the key was made if that is somebody else.
 func TestCredentialsOfChanges(t *testing.T) {
-	key := func(madeBy string) *keyInfo {
-		return &keyInfo{Environment: "live", KidShort: "ab12cd34", MadeBy: madeBy}
+	key := func(madeBy string) *record.ChangeKey {
+		return &record.ChangeKey{Environment: "live", KidShort: "ab12cd34", MadeBy: madeBy}
 	}
 	named := key("usr_2")
 	named.Name = "CRM"
-	for want, c := range map[[2]string]change{
+	for want, c := range map[[2]string]record.Change{
 		{"", ""}: {Principal: "usr_1"},
 		{"mit dem Schlüssel kart_live_ab12cd34…", "with the key kart_live_ab12cd34…"}:                                                                              {Principal: "usr_1", Credential: "key_1", Key: key("usr_1")},
 		{"mit dem Schlüssel CRM, erstellt von Jana Sommer", "with the key CRM, created by Jana Sommer"}:                                                            {Principal: "usr_1", Credential: "key_1", Key: named},
@@ -75,7 +76,7 @@ func TestCredentialsOfChanges(t *testing.T) {
 		for i, in := range []fault.Language{fault.German, fault.English} {
 			v := &request{words: i18n.Words{Language: in}}
 			v.session.Principal.ID = "usr_3"
-			got[i] = c.credential(v, map[string]string{"usr_2": "Jana Sommer", "gra_1": "Kalender"})
+			got[i] = credentialOf(v, c, map[string]string{"usr_2": "Jana Sommer", "gra_1": "Kalender"})
 		}
 		if got != want {
 			t.Errorf("%+v: %q, want %q", c, got, want)
