@@ -12,45 +12,6 @@ import (
 // actingPath is the page with all that acts for the account of the person.
 const actingPath = securityPath + "/access"
 
-// actingPage is all that acts for an account.
-type actingPage struct {
-	Sessions   []sessionInfo  `json:"sessions"`
-	Passkeys   []passkeyInfo  `json:"passkeys"`
-	Identities []identityInfo `json:"identities"`
-	Keys       []actingInfo   `json:"keys"`
-	Grants     []actingInfo   `json:"grants"`
-	Endpoints  []actingInfo   `json:"endpoints"`
-	// Made is what the person made, and what belongs to the organization.
-	Made []madeInfo `json:"made"`
-}
-
-// actingInfo is a key, a connected application or an endpoint.
-type actingInfo struct {
-	ID               string `json:"id"`
-	Name             string `json:"name"`
-	KidShort         string `json:"kidShort"`
-	URL              string `json:"url"`
-	Environment      string `json:"environment"`
-	OrganizationName string `json:"organizationName"`
-	Paused           bool   `json:"paused"`
-	CreatedAt        string `json:"createdAt"`
-	LastUsedAt       string `json:"lastUsedAt"`
-}
-
-// madeInfo is a key, an endpoint, an application or an invitation that goes on without the person
-// who made it.
-type madeInfo struct {
-	Kind             string `json:"kind"`
-	ID               string `json:"id"`
-	Name             string `json:"name"`
-	Owner            string `json:"ownerId"`
-	OwnerName        string `json:"ownerName"`
-	Environment      string `json:"environment"`
-	OrganizationName string `json:"organizationName"`
-	CreatedAt        string `json:"createdAt"`
-	Here             bool   `json:"here"`
-}
-
 // madeKinds are the words for what was made, its picture, and the page on which an admin ends it.
 var madeKinds = map[string]struct {
 	word fault.Text
@@ -63,8 +24,8 @@ var madeKinds = map[string]struct {
 	"invitation": {text("Einladung", "Invitation"), "mail", func(string) string { return "/settings/people" }},
 }
 
-// facts say what it is, whose it is, and where.
-func (m *madeInfo) facts(v *request) string {
+// madeFacts say what was made, whose it is, and where.
+func madeFacts(v *request, m account.Made) string {
 	owner, sandbox := v.words.Say("gehört der Organisation", "belongs to the organization"), ""
 	if m.OwnerName != "" {
 		owner = v.words.Say("gehört ", "belongs to ") + m.OwnerName
@@ -75,16 +36,17 @@ func (m *madeInfo) facts(v *request) string {
 	return joined(" · ", madeKinds[m.Kind].word.In(v.words.Language), owner, m.OrganizationName, sandbox)
 }
 
-// title is the name of a key, or the beginning of its text.
-func (a *actingInfo) title() string {
+// actsTitle is the name of a key, or the beginning of its text.
+func actsTitle(a account.Acts) string {
 	if a.KidShort != "" {
 		return first(a.Name, "kart_"+a.Environment+"_"+a.KidShort+"…")
 	}
 	return first(a.Name, a.ID)
 }
 
-// place says in which organization it acts, and in which environment.
-func (a *actingInfo) place(v *request) string {
+// actsPlace says in which organization a key, an application or an endpoint acts, and in
+// which environment.
+func actsPlace(v *request, a account.Acts) string {
 	sandbox, organization := "", ""
 	if a.Environment == "test" {
 		sandbox = v.words.Say("Sandbox", "sandbox")
@@ -95,8 +57,8 @@ func (a *actingInfo) place(v *request) string {
 	return joined(" · ", organization, sandbox, a.URL)
 }
 
-// others reports whether there is anything to end beside the present session.
-func (p *actingPage) others() bool {
+// othersAct reports whether there is anything to end beside the present session.
+func othersAct(p account.Acting) bool {
 	return len(p.Sessions) > 1 || len(p.Passkeys)+len(p.Identities)+len(p.Keys)+len(p.Grants)+len(p.Endpoints) > 0
 }
 
@@ -104,7 +66,7 @@ func actingTitle(v *request) string { return v.words.Say("Zugänge", "Access") }
 
 // showActing serves the page.
 func showActing(v *request) view {
-	p, err := fetch[actingPage](v, account.ListActing, arguments{})
+	p, err := ask(v, account.ListActing, op.None{})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -114,29 +76,25 @@ func showActing(v *request) view {
 // endActing ends one access. Passkeys and links with single sign-on are ways to sign in, whose
 // rows ask for a recent sign-in.
 func endActing(v *request) view {
-	name, row := v.PathValue("id"), op.Any(account.EndActing)
-	switch {
+	var err error
+	switch name := v.PathValue("id"); {
 	case strings.HasPrefix(name, id.Passkey):
-		row = account.RemovePasskey
+		_, err = ask(v, account.RemovePasskey, account.ByID{ID: name}, once)
 	case strings.HasPrefix(name, id.Identity):
-		row = account.UnlinkSSO
+		_, err = ask(v, account.UnlinkSSO, account.ByID{ID: name}, once)
+	default:
+		_, err = ask(v, account.EndActing, account.End{ID: name}, once)
 	}
-	if a := v.send(row, arguments{once: v.form.token, body: map[string]any{"id": name}}); a.Fault != nil {
-		return v.failed(a.Fault)
+	if err != nil {
+		return v.failed(err)
 	}
 	return v.saved(actingPath, "ended")
 }
 
 // endAllActing ends all access beside the present session.
 func endAllActing(v *request) view {
-	a := v.send(account.EndActing, arguments{once: v.form.token, body: map[string]any{"all": true}})
-	if a.Fault != nil {
-		return v.failed(a.Fault)
-	}
-	var ended struct {
-		Kept bool `json:"kept"`
-	}
-	if err := decode(a.Body, &ended); err != nil {
+	ended, err := ask(v, account.EndActing, account.End{All: true}, once)
+	if err != nil {
 		return v.failed(err)
 	}
 	if ended.Kept {

@@ -11,7 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"kartei/kit/clock"
+	"kartei/api/op"
+	"kartei/kit/fault"
 	"kartei/people/account"
 	"kartei/web/ui"
 )
@@ -25,51 +26,17 @@ import (
 
 const confirmPath = "/confirm"
 
-// factorsInfo is the answer of factors.get.
-type factorsInfo struct {
-	Email             string        `json:"email"`
-	HasPassword       bool          `json:"hasPassword"`
-	PasswordChangedAt string        `json:"passwordChangedAt"`
-	TOTP              bool          `json:"totp"`
-	TOTPSince         string        `json:"totpSince"`
-	RecoveryCodes     int           `json:"recoveryCodes"`
-	Passkeys          []passkeyInfo `json:"passkeys"`
-	PasskeysPossible  bool          `json:"passkeysPossible"`
-	// KnownElsewhere counts the other browsers and networks that the account knows.
-	KnownElsewhere int `json:"knownElsewhere"`
-	// SSO is the name of the provider, empty without one.
-	SSO        string         `json:"sso"`
-	Identities []identityInfo `json:"identities"`
+// linked reports whether an account is linked with the present provider.
+func linked(f account.Factors) bool {
+	return slices.ContainsFunc(f.Identities, func(i account.Identity) bool { return !i.Former })
 }
 
-// identityInfo is who the account is at a provider.
-type identityInfo struct {
-	ID         string `json:"id"`
-	Label      string `json:"label"`
-	LinkedAt   string `json:"linkedAt"`
-	LastUsedAt string `json:"lastUsedAt"`
-	Former     bool   `json:"former"`
-}
-
-// linked reports whether the account is linked with the present provider.
-func (f *factorsInfo) linked() bool {
-	return slices.ContainsFunc(f.Identities, func(i identityInfo) bool { return !i.Former })
-}
-
-// passkeyInfo is a passkey in the list of its owner.
-type passkeyInfo struct {
-	ID         string `json:"id"`
-	Name       string `json:"name"`
-	CreatedAt  string `json:"createdAt"`
-	LastUsedAt string `json:"lastUsedAt"`
-}
-
-// second reports whether the account has a second factor.
-func (f *factorsInfo) second() bool { return f.TOTP || len(f.Passkeys) > 0 }
+// hasSecond reports whether an account has a second factor.
+func hasSecond(f account.Factors) bool { return f.TOTP || len(f.Passkeys) > 0 }
 
 // confirmForm is the page on which a person confirms that it is them.
 type confirmForm struct {
-	factors factorsInfo
+	factors account.Factors
 	// Next is the page to go to, if no form waits.
 	Next string
 	// Resume is the form that waits, or nil.
@@ -100,7 +67,7 @@ func showConfirm(v *request) view {
 }
 
 func (v *request) confirmForm(f confirmForm, status int) view {
-	factors, err := fetch[factorsInfo](v, account.GetFactors, arguments{})
+	factors, err := ask(v, account.GetFactors, op.None{})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -115,22 +82,17 @@ func (v *request) confirmForm(f confirmForm, status int) view {
 // confirm checks the factors, and then sends the form that waits.
 func confirm(v *request) view {
 	f := confirmForm{Next: v.form.Get("next"), Resume: v.resumed()}
-	body := map[string]any{}
-	if !v.form.passkey(body) {
-		body["password"] = v.form.Get("password")
-		v.form.codes(body)
+	var in account.Fresh
+	var given bool
+	if in.Ticket, in.Response, given = v.form.passkey(); !given {
+		in.Password = v.form.Get("password")
+		in.Code, in.RecoveryCode = v.form.codes()
 	}
-	a := v.send(account.Refresh, arguments{body: body})
+	a := do(v, account.Refresh, in)
 	if a.Fault != nil {
-		return v.notConfirmed(f, a)
+		return v.notConfirmed(f, a.Fault)
 	}
-	var fresh struct {
-		Token  string       `json:"token"`
-		EndsAt clock.Micros `json:"endsAt"`
-	}
-	if err := decode(a.Body, &fresh); err != nil {
-		return v.failed(err)
-	}
+	fresh := a.Value
 	v.office.signIn(v.w, fresh.Token, fresh.EndsAt.Time())
 	switch {
 	case v.over():
@@ -142,13 +104,13 @@ func confirm(v *request) view {
 }
 
 // notConfirmed says why the factors were refused.
-func (v *request) notConfirmed(f confirmForm, a reply) view {
-	f.wrong = fieldTexts(a.Fault, v.words.Language)
+func (v *request) notConfirmed(f confirmForm, why *fault.Fault) view {
+	f.wrong = fieldTexts(why, v.words.Language)
 	if len(f.wrong) == 0 {
-		f.Problem, f.Wait = v.reason(a.Fault), a.Fault.Wait()
+		f.Problem, f.Wait = v.reason(why), why.Wait()
 	}
 	v.retryAfter(f.Wait)
-	return v.confirmForm(f, a.Status)
+	return v.confirmForm(f, why.Code.Status())
 }
 
 // resend sends a form that waited, as the browser would: with its own token, and with
@@ -193,31 +155,26 @@ const (
 // showPasskeyOptions asks a browser for a passkey: for a sign-in, for an invitation,
 // or to confirm.
 func showPasskeyOptions(v *request) view {
-	body := map[string]any{}
-	if token := v.form.Get("token"); token != "" {
-		body["invitation"] = tokenOf(token)
-	}
-	return v.data(v.send(account.AskPasskey, arguments{body: body}))
+	return data(v, do(v, account.AskPasskey, account.PasskeyFor{Invitation: tokenOf(v.form.Get("token"))}))
 }
 
-// data answers a script with the answer of a row, or with its problem.
-func (v *request) data(a reply) view {
+// data answers a script with the answer of an operation, or with its problem.
+func data[Out any](v *request, a answer[Out]) view {
 	if a.Fault != nil {
 		v.retryAfter(a.Fault.Wait())
 		return view{status: a.Status, data: map[string]any{"problem": v.reason(a.Fault)}}
 	}
-	return view{status: a.Status, data: rawJSON(string(a.Body))}
+	return view{status: a.Status, data: a.Value}
 }
 
-// passkey sets the answer of a browser in the input of a row, and reports whether
-// there is one.
-func (f *form) passkey(body map[string]any) bool {
-	response := f.Get(responseField)
-	if response == "" {
-		return false
+// passkey returns the answer of a browser that was asked for a passkey, with the ticket of
+// the question, and reports whether there is one.
+func (f *form) passkey() (ticket string, response json.RawMessage, given bool) {
+	text := f.Get(responseField)
+	if text == "" {
+		return "", nil, false
 	}
-	body["ticket"], body["response"] = f.Get(ticketField), rawJSON(response)
-	return true
+	return f.Get(ticketField), rawJSON(text), true
 }
 
 // rawJSON returns a text that is JSON, or null.
@@ -228,18 +185,17 @@ func rawJSON(text string) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// codes sets the code of a second factor in the input of a row: of a generator, or a
-// recovery code, which is longer.
-func (f *form) codes(body map[string]any) {
-	code, recovery := strings.Join(strings.Fields(f.Get("code")), ""), f.text("recoveryCode")
+// codes returns the code of a second factor: of a generator, or a recovery code, which is
+// longer. The other one is empty.
+func (f *form) codes() (code, recovery string) {
+	code, recovery = strings.Join(strings.Fields(f.Get("code")), ""), f.text("recoveryCode")
 	switch {
 	case recovery != "":
-		body["recoveryCode"] = recovery
+		return "", recovery
 	case len(code) > totpDigits:
-		body["recoveryCode"] = code
-	case code != "":
-		body["code"] = code
+		return "", code
 	}
+	return code, ""
 }
 
 // fields are the fields of the form.

@@ -169,7 +169,7 @@ func confirmFields(v *request, f confirmForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if f.factors.second() {
+		if hasSecond(f.factors) {
 			templ_7745c5c3_Err = ui.Input(v.look(), code).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -71,7 +71,7 @@ func copyLines(v *request, f *family, record values) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if v.session.Preferences.SingleKeys {
+		if v.session.singleKeys() {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<kbd aria-hidden=\"true\">y</kbd>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

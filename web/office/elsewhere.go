@@ -24,7 +24,7 @@ const switchPath = "/switch"
 
 // home is the organization of a page that the session has left.
 type home struct {
-	person
+	account.Person
 	// Waiting is the form that waits for the way back, or nil.
 	Waiting *again
 }
@@ -40,7 +40,7 @@ func (v *request) misplaced() (view, bool) {
 		return v.elsewhere(nil), true
 	}
 	if said := v.Header.Get(personHeader); said != "" && said != me && me != "" {
-		return v.elsewhere(v.personOf(func(p person) bool { return p.ID == said })), true
+		return v.elsewhere(v.personOf(func(p account.Person) bool { return p.ID == said })), true
 	}
 	switch {
 	case v.form == nil || v.office.tokens.valid(v.form.token, me):
@@ -58,13 +58,13 @@ func (v *request) ofAccount(token string) bool {
 }
 
 // madeIt returns the other person of the account for whom a token was made, or nil.
-func (v *request) madeIt(token string) *person {
-	return v.personOf(func(p person) bool { return v.office.tokens.madeFor(token, p.ID) })
+func (v *request) madeIt(token string) *account.Person {
+	return v.personOf(func(p account.Person) bool { return v.office.tokens.madeFor(token, p.ID) })
 }
 
 // personOf returns the first other person of the account that fits, or nil.
-func (v *request) personOf(fits func(person) bool) *person {
-	i := slices.IndexFunc(v.session.Persons, func(p person) bool { return p.ID != v.session.Principal.ID && fits(p) })
+func (v *request) personOf(fits func(account.Person) bool) *account.Person {
+	i := slices.IndexFunc(v.session.Persons, func(p account.Person) bool { return p.ID != v.session.Principal.ID && fits(p) })
 	if i < 0 {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (v *request) personOf(fits func(person) bool) *person {
 // elsewhere refuses a request of a page of another person. If the account has that
 // person, one click leads back, and what was typed waits for it. Nothing here has a token
 // with which the session could store it.
-func (v *request) elsewhere(of *person) view {
+func (v *request) elsewhere(of *account.Person) view {
 	var waiting *again
 	if v.form != nil {
 		waiting = v.again(v.form.token)
@@ -92,7 +92,7 @@ func (v *request) elsewhere(of *person) view {
 }
 
 // elsewherePage says where a form belongs, and where the session is.
-func (v *request) elsewherePage(of *person, waiting *again) problemPage {
+func (v *request) elsewherePage(of *account.Person, waiting *again) problemPage {
 	here := v.session.Organization.Name
 	if here == "" { // a page for everyone
 		here = v.words.Say("niemand", "nobody")
@@ -150,7 +150,7 @@ func (a *again) typed() string {
 // switchTo goes on as another person of the account: with the form that waited for the
 // way back, or on the start page. A script stays on its page.
 func switchTo(v *request) view {
-	s, err := fetch[signedIn](v, account.Switch, arguments{body: map[string]any{"principalId": v.form.Get("principalId")}})
+	s, err := ask(v, account.Switch, account.Switched{Principal: v.form.Get("principalId")})
 	if err != nil {
 		return v.failed(err)
 	}

@@ -38,7 +38,7 @@ func showHelp(v *request) view {
 // switchKeys switches the single keys of the person on or off.
 func switchKeys(v *request) view {
 	on := v.form.Get("keys") == "on"
-	if err := v.send(account.SetProfile, arguments{body: map[string]bool{"singleKeys": on}, once: v.form.token}).err(); err != nil {
+	if _, err := ask(v, account.SetProfile, account.ProfileChange{SingleKeys: &on}, once); err != nil {
 		return v.failed(err)
 	}
 	return v.seeOther(local(v.form.Get("back")))
@@ -47,7 +47,7 @@ func switchKeys(v *request) view {
 // switchTheme chooses the colours of the person. Storing the same twice is storing it
 // once, so the call needs no idempotency key: the token is the one of the page.
 func switchTheme(v *request) view {
-	if err := v.send(account.SetProfile, arguments{body: map[string]string{"theme": v.form.text("theme")}}).err(); err != nil {
+	if _, err := ask(v, account.SetProfile, account.ProfileChange{Theme: new(v.form.text("theme"))}); err != nil {
 		return v.failed(err)
 	}
 	return v.seeOther(local(v.form.Get("back")))

@@ -32,26 +32,27 @@ func acceptInvitation(v *request) view {
 	if v.office.unprotected(v.Request) {
 		return v.signInForm(signInForm{}, http.StatusForbidden)
 	}
-	body := map[string]any{"token": f.Token, "name": f.Name}
-	if !v.form.passkey(body) {
-		body["password"] = v.form.Get("password")
+	in := account.Acceptance{Token: f.Token, Name: f.Name}
+	var given bool
+	if in.Ticket, in.Response, given = v.form.passkey(); !given {
+		in.Password = v.form.Get("password")
 	}
-	a := v.send(account.Accept, arguments{body: body})
+	a := do(v, account.Accept, in)
 	if a.Fault != nil {
-		return v.notAccepted(f, a)
+		return v.notAccepted(f, a.Fault)
 	}
-	return v.signedIn(a, signInForm{Next: "/"})
+	return v.signedIn(a.Value.SignedIn, signInForm{Next: "/"})
 }
 
 // notAccepted says why an invitation was not accepted.
-func (v *request) notAccepted(f invitationForm, a reply) view {
-	if a.is(fault.ValidationFailed) {
-		f.Wrong = fieldTexts(a.Fault, v.words.Language)
-		return v.invitation(f, a.Status)
+func (v *request) notAccepted(f invitationForm, why *fault.Fault) view {
+	if why.Code == fault.ValidationFailed {
+		f.Wrong = fieldTexts(why, v.words.Language)
+		return v.invitation(f, why.Code.Status())
 	}
-	f.Problem, f.Wait = v.reason(a.Fault), a.Fault.Wait()
+	f.Problem, f.Wait = v.reason(why), why.Wait()
 	v.retryAfter(f.Wait)
-	return v.invitation(f, a.Status)
+	return v.invitation(f, why.Code.Status())
 }
 
 // tokenOf returns the token of a text that is one, or a link with one.

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"time"
 
-	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/people/account"
 )
@@ -16,9 +15,11 @@ import (
 
 // linkKind is a kind of mailed link.
 type linkKind struct {
-	// path is the page of the link, and row takes its token.
-	path               string
-	row                op.Any
+	// path is the page of the link.
+	path string
+	// take takes the token of the link, and the password if the page asks for one. Its
+	// answer says whether the other link of a change is still missing.
+	take               func(v *request, token, password string) answer[account.Confirmed]
 	title, text, label fault.Text
 	// password is the label of the field that the page has for a password, and hint
 	// stands below it. complete is the autocomplete value of the field.
@@ -30,7 +31,7 @@ type linkKind struct {
 }
 
 var resetLink = linkKind{
-	path: "/reset", row: account.Reset,
+	path: "/reset", take: reset,
 	title: text("Neues Kennwort", "New password"), label: text("Kennwort setzen", "Set the password"),
 	text:     text("Danach enden alle Sitzungen Ihres Kontos, und Sie melden sich neu an. An einem zweiten Faktor ändert das nichts.", "After that, all sessions of your account end, and you sign in again. A second factor is not changed."),
 	password: text("Neues Kennwort", "New password"), hint: passwordHint, complete: "new-password",
@@ -38,7 +39,7 @@ var resetLink = linkKind{
 }
 
 var liftLink = linkKind{
-	path: "/factors", row: account.Reset,
+	path: "/factors", take: reset,
 	title: text("Zweite Faktoren entfernen", "Remove second factors"), label: text("Faktoren entfernen", "Remove the factors"),
 	text:     text("Die App für Einmalcodes, die Passkeys und die Wiederherstellungscodes Ihres Kontos werden entfernt. Bestätigen Sie das mit Ihrem Kennwort.", "The authenticator app, the passkeys and the recovery codes of your account are removed. Confirm this with your password."),
 	password: text("Kennwort", "Password"), complete: "current-password",
@@ -46,7 +47,7 @@ var liftLink = linkKind{
 }
 
 var addressLink = linkKind{
-	path: "/address", row: account.ConfirmEmail,
+	path: "/address", take: confirmAddress,
 	title: text("Adresse für die Anmeldung", "Sign-in address"), label: text("Bestätigen", "Confirm"),
 	text: text("Bestätigen Sie die neue Adresse Ihres Kontos. Sie gilt, sobald die Links an die bisherige und an die neue Adresse bestätigt sind.", "Confirm the new address of your account. It takes effect once the links to the present and to the new address are confirmed."),
 }
@@ -79,11 +80,7 @@ func followLink(k *linkKind) func(*request) view {
 		if v.office.unprotected(v.Request) {
 			return v.signInForm(signInForm{}, http.StatusForbidden)
 		}
-		body := map[string]any{"token": f.Token}
-		if k.password != (fault.Text{}) {
-			body["password"] = v.form.Get("password")
-		}
-		a := v.send(k.row, arguments{body: body})
+		a := k.take(v, f.Token, v.form.Get("password"))
 		switch {
 		case a.is(fault.ValidationFailed):
 			f.wrong = fieldTexts(a.Fault, v.words.Language)
@@ -97,8 +94,19 @@ func followLink(k *linkKind) func(*request) view {
 		case k.after != "":
 			return view{to: k.after + "?" + url.Values{doneField: {k.done}, "next": {actingPath}}.Encode()}
 		}
-		return v.addressConfirmed(a)
+		return v.addressConfirmed(a.Value)
 	}
+}
+
+// reset sets a password by the token of a link, or lifts second factors.
+func reset(v *request, token, password string) answer[account.Confirmed] {
+	a := do(v, account.Reset, account.NewByLink{Token: token, Password: password})
+	return answer[account.Confirmed]{Status: a.Status, Fault: a.Fault}
+}
+
+// confirmAddress confirms a new address by the token of a link.
+func confirmAddress(v *request, token, _ string) answer[account.Confirmed] {
+	return do(v, account.ConfirmEmail, account.Link{Token: token})
 }
 
 // deadLink says what to do with a link that expired, that was used, or that is none.
@@ -108,13 +116,7 @@ func (v *request) deadLink(f linkForm) view {
 }
 
 // addressConfirmed says whether the new address holds already.
-func (v *request) addressConfirmed(a reply) view {
-	var c struct {
-		Status string `json:"status"`
-	}
-	if err := decode(a.Body, &c); err != nil {
-		return v.failed(err)
-	}
+func (v *request) addressConfirmed(c account.Confirmed) view {
 	title, text := v.words.Say("Die neue Adresse gilt", "The new address is in use"), v.words.Say("Melden Sie sich ab jetzt mit ihr an.", "Sign in with it from now on.")
 	if c.Status == "waiting" {
 		title, text = v.words.Say("Bestätigt", "Confirmed"), v.words.Say("Jetzt fehlt noch die andere Adresse: Öffnen Sie auch den Link, der dorthin ging.", "Now only the other address is missing: open the link that was sent there too.")
@@ -132,7 +134,7 @@ func (v *request) forgotForm(email string, wrong map[string]string, problem stri
 // forgot mails a link. The answer is the same for an address without an account.
 func forgot(v *request) view {
 	email := v.form.text("email")
-	a := v.send(account.Forgot, arguments{body: map[string]any{"email": email}})
+	a := do(v, account.Forgot, account.Forgotten{Email: email})
 	switch {
 	case a.is(fault.ValidationFailed):
 		return v.forgotForm(email, fieldTexts(a.Fault, v.words.Language), "", a.Status)

@@ -8,18 +8,11 @@ import (
 
 	"github.com/a-h/templ"
 
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/people/account"
 	"kartei/web/ui"
 )
-
-// profile is the answer of profile.get.
-type profile struct {
-	Name     string `json:"name"`
-	Email    string `json:"email"`
-	Language string `json:"language"`
-	preferences
-}
 
 // profileForm is the form of a person's own settings.
 type profileForm struct {
@@ -27,12 +20,6 @@ type profileForm struct {
 	was, typed values
 	wrong      map[string]string
 }
-
-// The members of a profile by their kinds.
-var (
-	profileTexts    = []string{"name", "language", "zone", "theme", "density"}
-	profileSwitches = []string{"singleKeys", "recent", "reminders"}
-)
 
 const profilePath = "/settings/profile"
 
@@ -42,20 +29,21 @@ const profilePath = "/settings/profile"
 //go:embed zones.txt
 var zones string
 
-func (p *profile) values() values {
+// profileValues returns the values of a profile as its form has them.
+func profileValues(p account.Profile) values {
 	return values{
 		"name": p.Name, "language": p.Language, "zone": p.Zone, "theme": p.Theme, "density": p.Density,
-		"singleKeys": strconv.FormatBool(p.SingleKeys), "recent": strconv.FormatBool(p.Recent), "reminders": strconv.FormatBool(p.Reminders),
+		"singleKeys": strconv.FormatBool(*p.SingleKeys), "recent": strconv.FormatBool(*p.Recent), "reminders": strconv.FormatBool(*p.Reminders),
 	}
 }
 
 // showProfile serves the profile.
 func showProfile(v *request) view {
-	p, err := fetch[profile](v, account.GetProfile, arguments{})
+	p, err := ask(v, account.GetProfile, op.None{})
 	if err != nil {
 		return v.failed(err)
 	}
-	f := profileForm{email: p.Email, was: p.values(), typed: p.values()}
+	f := profileForm{email: p.Email, was: profileValues(p), typed: profileValues(p)}
 	return v.settings(profilePath, v.words.Say("Profil", "Profile"), profileView(v, f))
 }
 
@@ -64,22 +52,22 @@ func showProfile(v *request) view {
 // storing it once, so the call needs no idempotency key.
 func saveProfile(v *request) view {
 	f := profileForm{email: v.session.Email, was: v.form.was, typed: values{}}
-	body := map[string]any{}
-	for _, name := range profileTexts {
+	var in account.ProfileChange
+	for name, to := range map[string]**string{"name": &in.Name, "language": &in.Language, "zone": &in.Zone, "theme": &in.Theme, "density": &in.Density} {
 		if f.typed[name] = v.form.text(name); f.typed[name] != f.was[name] {
-			body[name] = f.typed[name]
+			*to = new(f.typed[name])
 		}
 	}
-	for _, name := range profileSwitches {
+	for name, to := range map[string]**bool{"singleKeys": &in.SingleKeys, "recent": &in.Recent, "reminders": &in.Reminders} {
 		on := v.form.Get(name) != ""
 		if f.typed[name] = strconv.FormatBool(on); f.typed[name] != f.was[name] {
-			body[name] = on
+			*to = &on
 		}
 	}
-	if len(body) == 0 {
+	if in == (account.ProfileChange{}) {
 		return view{to: profilePath}
 	}
-	a := v.send(account.SetProfile, arguments{body: body})
+	a := do(v, account.SetProfile, in)
 	switch {
 	case a.is(fault.ValidationFailed):
 		f.wrong = fieldTexts(a.Fault, v.words.Language)

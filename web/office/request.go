@@ -301,12 +301,12 @@ func (v *request) identify() error {
 	if v.token == "" {
 		return fault.New(fault.Unauthenticated)
 	}
-	s, err := fetch[session](v, account.GetSession, arguments{})
+	s, err := ask(v, account.GetSession, op.None{})
 	if err != nil {
 		return err
 	}
-	v.session = s
-	v.words = s.words(v.words)
+	v.session = session(s)
+	v.words = v.session.words(v.words)
 	return nil
 }
 

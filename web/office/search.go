@@ -64,7 +64,7 @@ func showSearch(v *request) view {
 		if err != nil {
 			return v.failed(err)
 		}
-		return v.ok(v.words.Say("Suche", "Search"), "", searchView(v, searchPage{Found: f, forgets: !v.session.Preferences.Recent}))
+		return v.ok(v.words.Say("Suche", "Search"), "", searchView(v, searchPage{Found: f, forgets: !v.session.remembers()}))
 	}
 	p, err := v.search(q, familyOf(v.URL.Query().Get("in")))
 	switch {
@@ -132,7 +132,7 @@ func (v *request) suggest(q string, inPalette bool) view {
 
 // recent returns what the person opened lately, as hits without a search.
 func (v *request) recent(most int) (lookup.Found, error) {
-	if !v.session.Preferences.Recent {
+	if !v.session.remembers() {
 		return lookup.Found{}, nil
 	}
 	r, err := ask(v, lookup.Recent, lookup.RecentInput{Limit: min(most, 20)})
@@ -148,7 +148,7 @@ func (v *request) part(name string) bool { return v.URL.Query().Get("part") == n
 // noteOpened serves the script of a page that shows a record: it notes that the
 // person has opened it. See docs/decisions/0044.
 func noteOpened(v *request) view {
-	if !v.session.Preferences.Recent {
+	if !v.session.remembers() {
 		return view{status: 204}
 	}
 	if _, err := ask(v, lookup.Opened, lookup.OpenedInput{ID: v.form.text("id")}); err != nil {
@@ -542,7 +542,7 @@ func splitName(text string) (firstName, lastName string) {
 // opened marks the part of a page that shows a record, so that a script notes that
 // the person opened it. It marks nothing if the person does not want that.
 func (v *request) opened(id string) templ.OrderedAttributes {
-	if !v.session.Preferences.Recent {
+	if !v.session.remembers() {
 		return nil
 	}
 	return templ.OrderedAttributes{{Key: "data-opened", Value: id}, {Key: "data-token", Value: v.mint()}}

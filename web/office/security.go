@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/people/account"
@@ -14,55 +15,32 @@ const securityPath = "/settings/security"
 
 // securityPage is the page about how a person signs in.
 type securityPage struct {
-	factors  factorsInfo
-	sessions []sessionInfo
-	signIns  []signInInfo
+	factors  account.Factors
+	sessions []account.Browser
+	signIns  []account.Entry
 }
 
-// sessionInfo is a session in the list of its owner.
-type sessionInfo struct {
-	ID               string `json:"id"`
-	Current          bool   `json:"current"`
-	OrganizationName string `json:"organizationName"`
-	CreatedAt        string `json:"createdAt"`
-	LastSeenAt       string `json:"lastSeenAt"`
-	Trusted          bool   `json:"trusted"`
-	Address          string `json:"address"`
-	Agent            string `json:"agent"`
-}
-
-// signInInfo is a sign-in, or a series of refused ones.
-type signInInfo struct {
-	At               string `json:"at"`
-	Refused          bool   `json:"refused"`
-	OrganizationName string `json:"organizationName"`
-	Address          string `json:"address"`
-	Agent            string `json:"agent"`
-}
-
-type listOf[T any] struct {
-	Data    []T  `json:"data"`
-	HasMore bool `json:"hasMore"`
-}
+// listOf is a list of an answer.
+type listOf[T any] = access.List[T]
 
 func securityTitle(v *request) string { return v.words.Say("Sicherheit", "Security") }
 
 // showSecurity serves the page.
 func showSecurity(v *request) view {
 	var p securityPage
-	var sessions listOf[sessionInfo]
-	var signIns listOf[signInInfo]
+	var sessions access.List[account.Browser]
+	var signIns access.List[account.Entry]
 	err := together(
 		func() (err error) {
-			p.factors, err = fetch[factorsInfo](v, account.GetFactors, arguments{})
+			p.factors, err = ask(v, account.GetFactors, op.None{})
 			return err
 		},
 		func() (err error) {
-			sessions, err = fetch[listOf[sessionInfo]](v, account.ListSessions, arguments{})
+			sessions, err = ask(v, account.ListSessions, op.None{})
 			return err
 		},
 		func() (err error) {
-			signIns, err = fetch[listOf[signInInfo]](v, account.ListSignIns, arguments{})
+			signIns, err = ask(v, account.ListSignIns, op.None{})
 			return err
 		},
 	)
@@ -77,8 +55,8 @@ func showSecurity(v *request) view {
 func (p securityPage) others() bool { return len(p.sessions) > 1 || p.factors.KnownElsewhere > 0 }
 
 // knownText says where strangers who guess do not lock the person out.
-func knownText(v *request, n int) string {
-	return v.words.Plural(n, "Kartei kennt einen weiteren Browser oder Ort von Ihren Anmeldungen der letzten 90 Tage.",
+func knownText(v *request, n int64) string {
+	return v.words.Plural(int(n), "Kartei kennt einen weiteren Browser oder Ort von Ihren Anmeldungen der letzten 90 Tage.",
 		"Kartei kennt %d weitere Browser oder Orte von Ihren Anmeldungen der letzten 90 Tage.",
 		"Kartei remembers one more browser or location from your sign-ins of the last 90 days.",
 		"Kartei remembers %d more browsers or locations from your sign-ins of the last 90 days.") + " " +
@@ -88,7 +66,7 @@ func knownText(v *request, n int) string {
 
 // passwordForm is the page on which a person changes the password.
 type passwordForm struct {
-	factors factorsInfo
+	factors account.Factors
 	wrong   map[string]string
 	problem string
 }
@@ -97,7 +75,7 @@ func showPassword(v *request) view { return v.passwordForm(passwordForm{}, http.
 
 func (v *request) passwordForm(f passwordForm, status int) view {
 	var err error
-	if f.factors, err = fetch[factorsInfo](v, account.GetFactors, arguments{}); err != nil {
+	if f.factors, err = ask(v, account.GetFactors, op.None{}); err != nil {
 		return v.failed(err)
 	}
 	return v.settingsAs(status, securityPath, v.words.Say("Kennwort ändern", "Change the password"), passwordView(v, f))
@@ -108,7 +86,7 @@ func savePassword(v *request) view {
 	if v.form.Get("password") != v.form.Get("repeat") {
 		return v.passwordForm(passwordForm{wrong: map[string]string{"repeat": v.words.Say("Die beiden Kennwörter stimmen nicht überein.", "The two passwords differ.")}}, http.StatusUnprocessableEntity)
 	}
-	a := v.send(account.SetPassword, arguments{once: v.form.token, body: map[string]any{"password": v.form.Get("password"), "current": v.form.Get("current")}})
+	a := do(v, account.SetPassword, account.NewPassword{Password: v.form.Get("password"), Current: v.form.Get("current")}, once)
 	switch {
 	case a.is(fault.ValidationFailed):
 		return v.passwordForm(passwordForm{wrong: fieldTexts(a.Fault, v.words.Language)}, a.Status)
@@ -135,17 +113,10 @@ func (f passwordForm) fields(v *request) []ui.Field {
 	return all
 }
 
-// generator is the answer of factors.totpBegin.
-type generator struct {
-	Ticket  string `json:"ticket"`
-	Secret  string `json:"secret"`
-	Address string `json:"address"`
-}
-
-// groups returns the secret as people type it.
-func (g generator) groups() string {
+// secretGroups returns the secret of a generator as people type it.
+func secretGroups(secret string) string {
 	var b strings.Builder
-	for i, r := range g.Secret {
+	for i, r := range secret {
 		if i > 0 && i%4 == 0 {
 			b.WriteByte(' ')
 		}
@@ -159,7 +130,7 @@ func beginTOTP(v *request) view { return v.generator("", "", http.StatusOK) }
 
 // generator shows a secret: a new one, or the ticket's secret again.
 func (v *request) generator(ticket, wrong string, status int) view {
-	g, err := fetch[generator](v, account.BeginTOTP, arguments{body: map[string]any{"ticket": ticket}})
+	g, err := ask(v, account.BeginTOTP, account.GeneratorFor{Ticket: ticket})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -171,84 +142,80 @@ func (v *request) generator(ticket, wrong string, status int) view {
 // confirmTOTP takes the generator into use.
 func confirmTOTP(v *request) view {
 	ticket := v.form.Get("ticket")
-	a := v.send(account.ConfirmTOTP, arguments{once: v.form.token, body: map[string]any{"ticket": ticket, "code": v.form.text("code")}})
+	a := do(v, account.ConfirmTOTP, account.Confirmation{Ticket: ticket, Code: v.form.text("code")}, once)
 	switch {
 	case a.is(fault.ValidationFailed):
 		return v.generator(ticket, fieldTexts(a.Fault, v.words.Language)["code"], a.Status)
 	case a.Fault != nil:
 		return v.failed(a.Fault)
 	}
-	return v.codesOrSaved(a, "totp")
+	return v.codesOrSaved(a.Value.Codes, "totp")
 }
 
 func removeTOTP(v *request) view {
-	return v.acted(account.RemoveTOTP, map[string]any{}, "totpGone")
+	return acted(v, account.RemoveTOTP, op.None{}, "totpGone")
 }
 
-// acted calls a row, and goes back to the page.
-func (v *request) acted(row op.Any, body map[string]any, done string) view {
-	if a := v.send(row, arguments{once: v.form.token, body: body}); a.Fault != nil {
-		return v.failed(a.Fault)
+// acted calls an operation, and goes back to the page.
+func acted[In, Out any](v *request, o op.Operation[In, Out], in In, done string) view {
+	if _, err := ask(v, o, in, once); err != nil {
+		return v.failed(err)
 	}
 	return v.saved(securityPath, done)
 }
 
 // renewCodes makes new recovery codes.
 func renewCodes(v *request) view {
-	a := v.send(account.RenewRecoveryCodes, arguments{once: v.form.token, body: map[string]any{}})
-	if a.Fault != nil {
-		return v.failed(a.Fault)
-	}
-	return v.codesOrSaved(a, "")
-}
-
-// codesOrSaved shows recovery codes, if the answer has some. They are shown once.
-func (v *request) codesOrSaved(a reply, done string) view {
-	var r struct {
-		Codes []string `json:"codes"`
-	}
-	if err := decode(a.Body, &r); err != nil {
+	made, err := ask(v, account.RenewRecoveryCodes, op.None{}, once)
+	if err != nil {
 		return v.failed(err)
 	}
-	if len(r.Codes) == 0 {
+	return v.codesOrSaved(made.Codes, "")
+}
+
+// codesOrSaved shows recovery codes, if there are some. They are shown once.
+func (v *request) codesOrSaved(codes []string, done string) view {
+	if len(codes) == 0 {
 		return v.saved(securityPath, done)
 	}
-	out := v.settings(securityPath, v.words.Say("Wiederherstellungscodes", "Recovery codes"), codesView(v, r.Codes))
+	out := v.settings(securityPath, v.words.Say("Wiederherstellungscodes", "Recovery codes"), codesView(v, codes))
 	out.secret = true
 	return out
 }
 
 // showNewPasskey asks a browser to make a passkey.
 func showNewPasskey(v *request) view {
-	return v.data(v.send(account.BeginPasskey, arguments{body: map[string]any{}}))
+	return data(v, do(v, account.BeginPasskey, op.None{}))
 }
 
 // addPasskey stores the passkey that a browser made.
 func addPasskey(v *request) view {
-	body := map[string]any{"name": first(v.form.text("name"), deviceText(v.words, v.UserAgent()))}
-	if !v.form.passkey(body) {
+	ticket, response, given := v.form.passkey()
+	if !given {
 		return v.problem(http.StatusUnprocessableEntity, problemPage{
 			Title: v.words.Say("Kein Passkey angekommen", "No passkey arrived"),
 			Text:  v.words.Say("Passkeys brauchen JavaScript und einen Browser, der sie unterstützt.", "Passkeys need JavaScript, and a browser that supports them."),
 		})
 	}
-	a := v.send(account.AddPasskey, arguments{once: v.form.token, body: body})
-	if a.Fault != nil {
-		return v.failed(a.Fault)
+	made, err := ask(v, account.AddPasskey, account.NewPasskey{
+		Ticket: ticket, Name: first(v.form.text("name"), deviceText(v.words, v.UserAgent())), Response: response,
+	}, once)
+	if err != nil {
+		return v.failed(err)
 	}
-	return v.codesOrSaved(a, "passkey")
+	return v.codesOrSaved(made.Codes, "passkey")
 }
 
 func removePasskey(v *request) view {
-	return v.acted(account.RemovePasskey, map[string]any{"id": v.PathValue("id")}, "passkeyGone")
+	return acted(v, account.RemovePasskey, account.ByID{ID: v.PathValue("id")}, "passkeyGone")
 }
 
 func endSession(v *request) view {
-	return v.acted(account.EndSessions, map[string]any{"id": v.PathValue("id")}, "session")
+	return acted(v, account.EndSessions, account.Ending{ID: v.PathValue("id")}, "session")
 }
 
 func endSessions(v *request) view {
-	return v.acted(account.EndSessions, map[string]any{"others": true}, "sessions")
+	return acted(v, account.EndSessions, account.Ending{Others: true}, "sessions")
 }
 
 // addressForm is the page on which a person changes the sign-in address.
@@ -263,7 +230,7 @@ func (v *request) addressForm(f addressForm, status int) view {
 // changeAddress begins the change of the sign-in address.
 func changeAddress(v *request) view {
 	f := addressForm{email: v.form.text("email")}
-	a := v.send(account.ChangeEmail, arguments{once: v.form.token, body: map[string]any{"email": f.email}})
+	a := do(v, account.ChangeEmail, account.NewAddress{Email: f.email}, once)
 	switch {
 	case a.is(fault.ValidationFailed):
 		f.wrong = fieldTexts(a.Fault, v.words.Language)["email"]
@@ -294,7 +261,7 @@ func count(v *request, n int) string {
 }
 
 // deviceOrSignIn says which device signed in, as long as its session is kept.
-func deviceOrSignIn(v *request, s signInInfo) string {
+func deviceOrSignIn(v *request, s account.Entry) string {
 	if s.Agent == "" {
 		return v.words.Say("Angemeldet", "Signed in")
 	}

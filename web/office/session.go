@@ -6,70 +6,22 @@ import (
 	"slices"
 	"time"
 
-	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/people/account"
 	"kartei/web/i18n"
 	"kartei/web/ui"
 )
 
-// session is the answer of session.get, as far as pages need it.
-type session struct {
-	ID        string `json:"id"`
-	Email     string `json:"email"`
-	Principal person `json:"principal"`
-	// Organization is the one that the page shows.
-	Organization struct {
-		ID        string `json:"id"`
-		Name      string `json:"name"`
-		SandboxOf string `json:"sandboxOf"`
-		// Country is where the office is.
-		Country string `json:"country"`
-		// Applications is off, known or all: which applications people may connect.
-		Applications string `json:"applications"`
-		// EraseAt is when the organization is erased, zero if it stays.
-		EraseAt clock.Micros `json:"eraseAt"`
-	} `json:"organization"`
-	// Scopes are what the person may do at present, sorted.
-	Scopes      []string `json:"scopes"`
-	Administers bool     `json:"administers"`
-	Persons     []person `json:"persons"`
-	// SecondFactorFrom is when the organization begins to ask for a second factor that
-	// the person lacks. SecondFactorDue says that it does.
-	SecondFactorFrom clock.Micros `json:"secondFactorFrom"`
-	SecondFactorDue  bool         `json:"secondFactorDue"`
-	FreshUntil       clock.Micros `json:"freshUntil"`
-	EndsAt           clock.Micros `json:"endsAt"`
-	Preferences      preferences  `json:"preferences"`
-	// Bell is the number of entries that were not read.
-	Bell int `json:"bell"`
-	// HasKey says that the person has a key of the API.
-	HasKey bool `json:"hasKey"`
-	// Mails says that a mail server sends emails.
-	Mails bool `json:"mails"`
+// session is the session of the caller. It is empty on pages for everyone.
+type session account.Session
+
+// singleKeys reports whether keys without a modifier are shortcuts.
+func (s *session) singleKeys() bool {
+	return s.Preferences.SingleKeys != nil && *s.Preferences.SingleKeys
 }
 
-// preferences are the person's own settings for the pages.
-type preferences struct {
-	// Zone is a name of the IANA time zone database.
-	Zone string `json:"zone"`
-	// Theme is system, light or dark. Density is comfortable or compact.
-	Theme   string `json:"theme"`
-	Density string `json:"density"`
-	// SingleKeys says whether keys without a modifier are shortcuts.
-	SingleKeys bool `json:"singleKeys"`
-	Recent     bool `json:"recent"`
-	Reminders  bool `json:"reminders"`
-}
-
-// person is a person of the caller's account.
-type person struct {
-	ID               string `json:"id"`
-	Name             string `json:"name"`
-	Role             string `json:"role"`
-	Language         string `json:"language"`
-	OrganizationID   string `json:"organizationId"`
-	OrganizationName string `json:"organizationName"`
-}
+// remembers reports whether the list of what the person opened last is kept.
+func (s *session) remembers() bool { return s.Preferences.Recent != nil && *s.Preferences.Recent }
 
 // manyOthers are too many persons for the menu; they stand on a page.
 const manyOthers = 5

@@ -25,7 +25,7 @@ func (v *request) look() ui.View {
 	}
 	return ui.View{
 		Words: v.words, Nonce: v.nonce, Root: root, Asset: v.office.Asset,
-		Me: v.session.Principal.ID, Theme: theme, Compact: p.Density == "compact", Keys: p.SingleKeys, Address: address,
+		Me: v.session.Principal.ID, Theme: theme, Compact: p.Density == "compact", Keys: v.session.singleKeys(), Address: address,
 	}
 }
 
@@ -49,7 +49,7 @@ func (v *request) frame(title, here string) ui.Frame {
 	if v.session.SecondFactorFrom != 0 {
 		f.Banner = factorBanner(v)
 	}
-	if v.session.Organization.EraseAt != 0 {
+	if v.session.Organization.EraseAt != nil {
 		f.Banner = erasureBanner(v)
 	}
 	if v.office.ReadOnly != nil && v.office.ReadOnly() {

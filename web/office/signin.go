@@ -3,11 +3,10 @@ package office
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
-	"kartei/kit/clock"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/people/account"
 )
@@ -25,27 +24,6 @@ type signInForm struct {
 	// Wait is the time after which another attempt is accepted.
 	Wait time.Duration
 }
-
-// signedIn is the answer of the rows that sign in.
-type signedIn struct {
-	// Status is signedIn, second, choose or joined.
-	Status string `json:"status"`
-	// Ticket is for the next step.
-	Ticket  string   `json:"ticket"`
-	Methods []string `json:"methods"`
-	Persons []person `json:"persons"`
-	// Token is the text of the cookie, which ends at EndsAt.
-	Token  string       `json:"token"`
-	EndsAt clock.Micros `json:"endsAt"`
-	// Device is the text of the cookie by which the account knows the browser.
-	Device string `json:"device"`
-	Person person `json:"person"`
-	// Next is the page to open after a single sign-on.
-	Next string `json:"next"`
-}
-
-// has reports whether the account has a method for the second step.
-func (s signedIn) has(method string) bool { return slices.Contains(s.Methods, method) }
 
 // showSignIn serves the sign-in page.
 func showSignIn(v *request) view {
@@ -95,11 +73,11 @@ func signIn(v *request) view {
 	if v.office.unprotected(v.Request) {
 		return v.signInForm(f, http.StatusForbidden)
 	}
-	a := v.send(account.SignInByPassword, arguments{body: map[string]any{"email": f.Email, "password": v.form.Get("password"), "trusted": v.form.Get("trusted") != ""}})
+	a := do(v, account.SignInByPassword, account.PasswordInput{Email: f.Email, Password: v.form.Get("password"), Trusted: v.form.Get("trusted") != ""})
 	if a.Fault != nil {
 		return v.refusedSignIn(f, a.Fault)
 	}
-	return v.signedIn(a, f)
+	return v.signedIn(a.Value, f)
 }
 
 // refusedSignIn draws the page again, and says why. Unknown addresses and wrong
@@ -116,11 +94,7 @@ func (v *request) say(f *signInForm, why *fault.Fault) {
 }
 
 // signedIn goes on after a step of signing in.
-func (v *request) signedIn(a reply, f signInForm) view {
-	var s signedIn
-	if err := decode(a.Body, &s); err != nil {
-		return v.failed(err)
-	}
+func (v *request) signedIn(s account.SignedIn, f signInForm) view {
 	if s.Status == "joined" { // the caller was signed in already
 		return view{to: choosePath}
 	}
@@ -129,7 +103,7 @@ func (v *request) signedIn(a reply, f signInForm) view {
 		return v.nextStep(s, f)
 	}
 	if v.token != "" { // the cookie of the browser names one session; the former one would go on unseen
-		v.send(account.SignOut, arguments{}) // if that fails, the session ends when it is idle
+		do(v, account.SignOut, op.None{}) // if that fails, the session ends when it is idle
 	}
 	v.office.signIn(v.w, s.Token, s.EndsAt.Time())
 	v.office.keepDevice(v.w, s.Device)
@@ -182,7 +156,7 @@ func (v *request) signedInOver(token string) view {
 }
 
 // nextStep draws the page of the second factor, or of the choice of an organization.
-func (v *request) nextStep(s signedIn, f signInForm) view {
+func (v *request) nextStep(s account.SignedIn, f signInForm) view {
 	title, content := v.words.Say("Bestätigen", "Confirm"), component(secondView(v, s, f))
 	if s.Status == "choose" {
 		title, content = v.words.Say("Organisation wählen", "Choose an organization"), chooseView(v, s, f)
@@ -196,10 +170,10 @@ const totpDigits = 6
 // second takes a code of the second factor.
 func second(v *request) view {
 	f := signInForm{Next: v.form.Get("next"), Resume: v.resumed()}
-	s := signedIn{Status: "second", Ticket: v.form.Get("ticket"), Methods: strings.Fields(v.form.Get("methods"))}
-	body := map[string]any{"ticket": s.Ticket, "trusted": v.form.Get("trusted") != ""}
-	v.form.codes(body)
-	a := v.send(account.SignInBySecond, arguments{body: body})
+	s := account.SignedIn{Status: "second", Ticket: v.form.Get("ticket"), Methods: strings.Fields(v.form.Get("methods"))}
+	in := account.SecondInput{Ticket: s.Ticket, Trusted: v.form.Get("trusted") != ""}
+	in.Code, in.RecoveryCode = v.form.codes()
+	a := do(v, account.SignInBySecond, in)
 	switch {
 	case a.is(fault.ValidationFailed):
 		wrong := fieldTexts(a.Fault, v.words.Language)
@@ -209,7 +183,7 @@ func second(v *request) view {
 	case a.Fault != nil:
 		return v.refusedSignIn(f, a.Fault)
 	default:
-		return v.signedIn(a, f)
+		return v.signedIn(a.Value, f)
 	}
 	out := v.nextStep(s, f)
 	out.status = a.Status
@@ -222,25 +196,25 @@ func signInByPasskey(v *request) view {
 	if v.office.unprotected(v.Request) {
 		return v.signInForm(f, http.StatusForbidden)
 	}
-	body := map[string]any{}
-	if !v.form.passkey(body) {
+	ticket, response, given := v.form.passkey()
+	if !given {
 		return v.signInForm(f, http.StatusOK)
 	}
-	a := v.send(account.SignInByPasskey, arguments{body: body})
+	a := do(v, account.SignInByPasskey, account.PasskeyInput{Ticket: ticket, Response: response})
 	if a.Fault != nil {
 		return v.refusedSignIn(f, a.Fault)
 	}
-	return v.signedIn(a, f)
+	return v.signedIn(a.Value, f)
 }
 
 // choose takes the organization.
 func choose(v *request) view {
 	f := signInForm{Next: v.form.Get("next"), Resume: v.resumed()}
-	a := v.send(account.Choose, arguments{body: map[string]any{"ticket": v.form.Get("ticket"), "principalId": v.form.Get("principalId")}})
+	a := do(v, account.Choose, account.Choice{Ticket: v.form.Get("ticket"), Principal: v.form.Get("principalId")})
 	if a.Fault != nil {
 		return v.refusedSignIn(f, a.Fault)
 	}
-	return v.signedIn(a, f)
+	return v.signedIn(a.Value, f)
 }
 
 const choosePath = "/signin/choose"
@@ -255,7 +229,7 @@ const signOutPath = "/signout"
 // signOut ends the session. The browser forgets it in any case: the next person at
 // the machine must not be signed in because nothing can be stored at present.
 func signOut(v *request) view {
-	a := v.send(account.SignOut, arguments{})
+	a := do(v, account.SignOut, op.None{})
 	v.office.signOut(v.w)
 	if a.Fault != nil && !a.is(fault.Unauthenticated) {
 		return v.signInForm(signInForm{Notice: v.words.Say(

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"kartei/kit/clock"
+	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/people/account"
+	"kartei/people/sso"
 )
 
 // Single sign-on leaves the site and comes back. A form begins it, so nobody sends a
@@ -46,16 +47,12 @@ func (v *request) keepTicket(kind, ticket string) {
 	http.SetCookie(v.w, c)
 }
 
-// sendOff shows the page that goes on to the provider, or says why that is not possible.
-// The browser keeps the ticket, and before it what the page needs afterwards.
-func (v *request) sendOff(kind, kept string, a reply) (view, bool) {
-	var l struct{ Address, Ticket string }
-	if a.Fault != nil || decode(a.Body, &l) != nil {
-		return view{}, false
-	}
+// sendOff shows the page that goes on to the provider. The browser keeps the ticket, and
+// before it what the page needs afterwards.
+func (v *request) sendOff(kind, kept string, l account.Leaving) view {
 	v.keepTicket(kind, kept+l.Ticket)
 	v.w.Header().Set("Refresh", `0; url="`+l.Address+`"`)
-	return view{status: http.StatusOK, body: cardPage(v.look(), v.words.Say("Weiter zur Anmeldung", "On to the sign-in"), leavingView(v, l.Address))}, true
+	return view{status: http.StatusOK, body: cardPage(v.look(), v.words.Say("Weiter zur Anmeldung", "On to the sign-in"), leavingView(v, l.Address))}
 }
 
 // leaveToSignIn begins a sign-in.
@@ -64,11 +61,11 @@ func leaveToSignIn(v *request) view {
 	if v.office.unprotected(v.Request) {
 		return v.signInForm(f, http.StatusForbidden)
 	}
-	a := v.send(account.BeginSSO, arguments{body: map[string]any{"next": local(f.Next)}})
-	if out, left := v.sendOff(toSignIn, "", a); left {
-		return out
+	a := do(v, account.BeginSSO, account.SSOTo{Next: local(f.Next)})
+	if a.Fault != nil {
+		return v.refusedSignIn(f, a.Fault)
 	}
-	return v.refusedSignIn(f, a.Fault)
+	return v.sendOff(toSignIn, "", a.Value)
 }
 
 // leaveToAccept begins the acceptance of an invitation.
@@ -77,20 +74,20 @@ func leaveToAccept(v *request) view {
 	if v.office.unprotected(v.Request) {
 		return v.signInForm(signInForm{}, http.StatusForbidden)
 	}
-	a := v.send(account.BeginSSOInvited, arguments{body: map[string]any{"token": f.Token, "name": f.Name}})
-	if out, left := v.sendOff(toAccept, f.keep(), a); left {
-		return out
+	a := do(v, account.BeginSSOInvited, account.SSOInvitation{Token: f.Token, Name: f.Name})
+	if a.Fault != nil {
+		return v.notAccepted(f, a.Fault)
 	}
-	return v.notAccepted(f, a)
+	return v.sendOff(toAccept, f.keep(), a.Value)
 }
 
 // leaveToLink begins the link of the person's account.
 func leaveToLink(v *request) view {
-	a := v.send(account.BeginSSOLink, arguments{body: map[string]any{}})
-	if out, left := v.sendOff(toLink, "", a); left {
-		return out
+	a := do(v, account.BeginSSOLink, op.None{})
+	if a.Fault != nil {
+		return v.notLinked(a.Fault)
 	}
-	return v.notLinked(a)
+	return v.sendOff(toLink, "", a.Value)
 }
 
 // keep returns the invitation and the name for the browser that leaves. If it comes back
@@ -109,23 +106,23 @@ func keptInvitation(text string) (f invitationForm, ticket string) {
 }
 
 // notLinked says why an account was not linked.
-func (v *request) notLinked(a reply) view {
-	return v.problem(a.Status, problemPage{Title: v.words.Say("Nicht verbunden", "Not linked"), Text: v.reason(a.Fault), Wait: a.Fault.Wait()})
+func (v *request) notLinked(why *fault.Fault) view {
+	return v.problem(why.Code.Status(), problemPage{Title: v.words.Say("Nicht verbunden", "Not linked"), Text: v.reason(why), Wait: why.Wait()})
 }
 
 // leaveToConfirm begins the confirmation of a sign-in.
 func leaveToConfirm(v *request) view {
 	f := confirmForm{Next: v.form.Get("next"), Resume: v.resumed()}
-	a := v.send(account.BeginSSOFresh, arguments{body: map[string]any{"next": local(f.Next)}})
-	if out, left := v.sendOff(toConfirm, "", a); left {
-		return out
+	a := do(v, account.BeginSSOFresh, account.SSOTo{Next: local(f.Next)})
+	if a.Fault != nil {
+		return v.notConfirmed(f, a.Fault)
 	}
-	return v.notConfirmed(f, a)
+	return v.sendOff(toConfirm, "", a.Value)
 }
 
 // unlink removes a link.
 func unlink(v *request) view {
-	return v.acted(account.UnlinkSSO, map[string]any{"id": v.PathValue("id")}, "ssoGone")
+	return acted(v, account.UnlinkSSO, account.ByID{ID: v.PathValue("id")}, "ssoGone")
 }
 
 // comeBack takes somebody who comes back from the provider.
@@ -138,20 +135,20 @@ func comeBack(v *request) view {
 	if q.Get("state") == "" { // no provider sent the browser here
 		return view{to: "/signin"}
 	}
-	body := map[string]any{"ticket": ticket, "state": q.Get("state"), "code": q.Get("code"), "iss": q.Get("iss"), "error": q.Get("error")}
+	in := account.Returned{Ticket: ticket, Answer: sso.Answer{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error")}}
 	known := v.identify() == nil
 	var out view
 	switch kind {
 	case toAccept:
 		var f invitationForm
-		f, body["ticket"] = keptInvitation(ticket)
-		out = v.backToAccept(f, body)
+		f, in.Ticket = keptInvitation(ticket)
+		out = v.backToAccept(f, in)
 	case toLink:
-		out = v.backToLink(body)
+		out = v.backToLink(in)
 	case toConfirm:
-		out = v.backToConfirm(body)
+		out = v.backToConfirm(in)
 	case toSignIn:
-		out = v.backToSignIn(body)
+		out = v.backToSignIn(in)
 	default:
 		out = v.backTooLate(known)
 	}
@@ -171,49 +168,42 @@ func (v *request) backTooLate(known bool) view {
 	return v.signInForm(signInForm{Problem: why}, http.StatusNotFound)
 }
 
-func (v *request) backToSignIn(body map[string]any) view {
+func (v *request) backToSignIn(in account.Returned) view {
 	known := v.session.ID != ""
-	a := v.send(account.SignInBySSO, arguments{body: body})
+	a := do(v, account.SignInBySSO, in)
 	switch {
 	case a.is(fault.NotFound):
 		return v.backTooLate(known)
 	case a.Fault != nil:
 		return v.refusedSignIn(signInForm{}, a.Fault)
 	}
-	return v.signedIn(a, signInForm{})
+	return v.signedIn(a.Value, signInForm{})
 }
 
-func (v *request) backToAccept(f invitationForm, body map[string]any) view {
-	a := v.send(account.AcceptBySSO, arguments{body: body})
+func (v *request) backToAccept(f invitationForm, in account.Returned) view {
+	a := do(v, account.AcceptBySSO, in)
 	if a.Fault != nil {
-		return v.notAccepted(f, a)
+		return v.notAccepted(f, a.Fault)
 	}
-	return v.signedIn(a, signInForm{Next: "/"})
+	return v.signedIn(a.Value.SignedIn, signInForm{Next: "/"})
 }
 
-func (v *request) backToLink(body map[string]any) view {
-	if a := v.send(account.LinkSSO, arguments{body: body}); a.Fault != nil {
-		return v.notLinked(a)
+func (v *request) backToLink(in account.Returned) view {
+	if a := do(v, account.LinkSSO, in); a.Fault != nil {
+		return v.notLinked(a.Fault)
 	}
 	return v.saved(securityPath, "sso")
 }
 
-func (v *request) backToConfirm(body map[string]any) view {
-	a := v.send(account.RefreshBySSO, arguments{body: body})
+func (v *request) backToConfirm(in account.Returned) view {
+	a := do(v, account.RefreshBySSO, in)
 	switch {
 	case a.is(fault.Unauthenticated): // the session has ended meanwhile
 		return v.signInForm(signInForm{}, a.Status)
 	case a.Fault != nil:
-		return v.notConfirmed(confirmForm{}, a)
+		return v.notConfirmed(confirmForm{}, a.Fault)
 	}
-	var fresh struct {
-		Token  string       `json:"token"`
-		EndsAt clock.Micros `json:"endsAt"`
-		Next   string       `json:"next"`
-	}
-	if err := decode(a.Body, &fresh); err != nil {
-		return v.failed(err)
-	}
+	fresh := a.Value
 	v.office.signIn(v.w, fresh.Token, fresh.EndsAt.Time())
 	return view{to: local(fresh.Next)}
 }
