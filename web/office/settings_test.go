@@ -268,6 +268,36 @@ func TestSessionsOnPages(t *testing.T) {
 	})
 }
 
+// TestActingOnPages lists what acts for an account, and ends it: one by one, and all.
+func TestActingOnPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Admin)
+		hook(b, "env=live&name=CRM&types=*&url=https://crm.example.com/hook")
+		hook(b, "env=test&name=Fibu&types=*&url=https://fibu.example.com/hook")
+
+		list := b.get(security+"/access").want(200, "diese Sitzung", "CRM", "https://crm.example.com/hook", "Fibu", "Sandbox · https://fibu.example.com/hook", "angelegt ")
+		end := regexp.MustCompile(`action="(` + security + `/access/whe_[^"]+/end)"`).FindStringSubmatch(list.Body)
+		if end == nil {
+			t.Fatalf("no endpoint can be ended\n%s", list.main())
+		}
+		if got := list.send(end[1]).want(303); got.Location != security+"/access?done=ended" {
+			t.Error(got.Location)
+		}
+		list.send(end[1]).want(303) // the same form counts once
+		list = b.get(security+"/access").want(200, "Fibu")
+		if strings.Contains(list.main(), "CRM") {
+			t.Errorf("what was ended is still there\n%s", list.main())
+		}
+		if got := list.send(security + "/access/end").want(303); got.Location != security+"/access?done=endedAll" {
+			t.Error(got.Location)
+		}
+		if got := b.get(security + "/access?done=endedAll").want(200, "Alles beendet."); strings.Contains(got.main(), "Fibu") {
+			t.Errorf("what was ended is still there\n%s", got.main())
+		}
+	})
+}
+
 // TestConfirmFirst lets the sign-in grow old, and changes something that needs a
 // recent one: the same form is sent after the password, with what was typed.
 func TestConfirmFirst(t *testing.T) {
