@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/integration/requestlog"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -22,25 +24,8 @@ import (
 // organization.
 const keysPath = "/settings/interfaces/keys"
 
-// keyInfo is an API key as keys.get returns it.
-type keyInfo struct {
-	ID             string       `json:"id"`
-	OrganizationID string       `json:"organizationId"`
-	KidShort       string       `json:"kidShort"`
-	Name           string       `json:"name"`
-	PrincipalID    string       `json:"principalId"`
-	Environment    string       `json:"environment"`
-	Scopes         []string     `json:"scopes"`
-	Networks       []string     `json:"networks"`
-	VersionPin     string       `json:"versionPin"`
-	Status         string       `json:"status"`
-	ExpiresAt      clock.Micros `json:"expiresAt"`
-	CreatedAt      clock.Micros `json:"createdAt"`
-	LastUsedAt     clock.Micros `json:"lastUsedAt"`
-	LockedUntil    clock.Micros `json:"lockedUntil"`
-	// MadeBy is the person who has seen the secret, empty for the operator.
-	MadeBy string `json:"madeBy"`
-}
+// keyInfo is an API key with what its pages say of it.
+type keyInfo settings.KeyInfo
 
 // title is the name of a key, or the beginning of its text.
 func (k *keyInfo) title() string { return first(k.Name, k.begins()) }
@@ -49,7 +34,18 @@ func (k *keyInfo) title() string { return first(k.Name, k.begins()) }
 func (k *keyInfo) begins() string { return "kart_" + k.Environment + "_" + k.KidShort + "…" }
 
 // ended reports whether the key works no more, and never will without a new secret.
-func (k *keyInfo) ended() bool { return k.Status == "expired" || k.Status == "revoked" }
+func (k *keyInfo) ended() bool {
+	return k.Status == settings.KeyExpired || k.Status == settings.KeyRevoked
+}
+
+// networks are the networks from which the key may be used, as texts.
+func (k *keyInfo) networks() []string {
+	list := make([]string, len(k.Networks))
+	for i, network := range k.Networks {
+		list[i] = network.String()
+	}
+	return list
+}
 
 // versionEnds returns when a version ends, and whether an end is announced. A version that
 // is gone has ended.
@@ -89,13 +85,13 @@ func (k *keyInfo) lifetime(now time.Time) (all, left int) {
 
 // keysPage is the list of keys.
 type keysPage struct {
-	keys  []keyInfo
+	keys  []settings.KeyInfo
 	names map[string]string
 	pages ui.Pages
 }
 
 // who says whose key it is, and how it begins if its name says something else.
-func (p *keysPage) who(k keyInfo) string {
+func (p *keysPage) who(k *keyInfo) string {
 	begins := ""
 	if k.Name != "" {
 		begins = k.begins()
@@ -108,10 +104,7 @@ const keysShown = 50
 // showKeys serves the list.
 func showKeys(v *request) view {
 	after := v.URL.Query().Get("after")
-	found, err := fetch[struct {
-		Data    []keyInfo `json:"data"`
-		HasMore bool      `json:"hasMore"`
-	}](v, settings.ListKeys, arguments{body: map[string]any{"after": after, "limit": keysShown}})
+	found, err := ask(v, settings.ListKeys, settings.FindKeys{Page: access.Page{After: after, Limit: keysShown}})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -142,8 +135,8 @@ type keyPage struct {
 	owner string
 	// made says by whom it was made.
 	made  string
-	terms keyTerms
-	calls []loggedCall
+	terms settings.KeyTerms
+	calls []requestlog.Line
 	typed values
 	wrong map[string]string
 }
@@ -167,13 +160,14 @@ func showKey(v *request) view { return v.keyPage(keyPage{}, http.StatusOK) }
 func (v *request) keyPage(p keyPage, status int) view {
 	id, names := v.PathValue("id"), map[string]string{}
 	err := together(
-		func() (err error) {
-			p.key, err = fetch[keyInfo](v, settings.GetKey, arguments{body: map[string]any{"id": id}})
+		func() error {
+			k, err := ask(v, settings.GetKey, access.ByID{ID: id})
+			p.key = keyInfo(k)
 			return err
 		},
-		func() (err error) { p.terms, err = fetch[keyTerms](v, settings.GetKeyTerms, arguments{}); return err },
-		func() (err error) {
-			found, err := v.calls(map[string]any{"key": id, "limit": callsShown})
+		func() (err error) { p.terms, err = ask(v, settings.GetKeyTerms, settings.KeyTermsInput{}); return err },
+		func() error {
+			found, err := ask(v, settings.ListRequests, requestlog.QueryInput{Key: id, Limit: callsShown})
 			p.calls = found.Data
 			return err
 		},
@@ -192,9 +186,9 @@ func (v *request) keyPage(p keyPage, status int) view {
 		p.key.LastUsedAt = max(p.key.LastUsedAt, p.calls[0].Time)
 	}
 	if p.typed == nil {
-		networks := p.key.Networks
+		networks := p.key.networks()
 		if allow, err := netip.ParseAddr(v.URL.Query().Get("allow")); err == nil {
-			networks = append(slices.Clone(networks), allow.String())
+			networks = append(networks, allow.String())
 		}
 		p.typed = values{"name": p.key.Name, "networks": strings.Join(networks, ", "), "version": p.key.VersionPin}
 	}
@@ -225,23 +219,20 @@ func (p *keyPage) fields(v *request) []ui.Field {
 func saveKey(v *request) view {
 	id := v.PathValue("id")
 	typed := values{"name": v.form.text("name"), "networks": strings.Join(split(v.form.text("networks")), ", "), "days": v.form.text("days"), "version": v.form.text("version")}
-	body := map[string]any{"id": id}
+	in := settings.KeyChange{ID: id, ExpiresIn: lifetime(typed["days"])}
 	if typed["name"] != v.form.was["name"] {
-		body["name"] = typed["name"]
+		in.Name = new(typed["name"])
 	}
 	if typed["networks"] != v.form.was["networks"] {
-		body["networks"] = append([]string{}, split(typed["networks"])...)
+		in.Networks = new(append([]string{}, split(typed["networks"])...))
 	}
 	if typed["version"] != v.form.was["version"] {
-		body["versionPin"] = typed["version"]
+		in.VersionPin = typed["version"]
 	}
-	if typed["days"] != "" {
-		body["expiresIn"] = lifetime(typed["days"])
-	}
-	if len(body) == 1 {
+	if in == (settings.KeyChange{ID: id}) {
 		return view{to: keysPath + "/" + id}
 	}
-	a := v.send(settings.UpdateKey, arguments{once: v.form.token, body: body})
+	a := do(v, settings.UpdateKey, in, once)
 	switch {
 	case a.is(fault.ValidationFailed):
 		return v.keyPage(keyPage{typed: typed, wrong: fieldTexts(a.Fault, v.words.Language)}, a.Status)
@@ -251,11 +242,11 @@ func saveKey(v *request) view {
 	return v.saved(keysPath+"/"+id, "key")
 }
 
-// actOnKey calls a row about a key, and goes back to its page.
-func actOnKey(row op.Any, done string) func(*request) view {
+// actOnKey runs an operation about a key, and goes back to its page.
+func actOnKey(o op.Operation[access.ByID, settings.KeyInfo], done string) func(*request) view {
 	return func(v *request) view {
 		id := v.PathValue("id")
-		if a := v.send(row, arguments{once: v.form.token, body: map[string]any{"id": id}}); a.Fault != nil {
+		if a := do(v, o, access.ByID{ID: id}, once); a.Fault != nil {
 			return v.failed(a.Fault)
 		}
 		return v.saved(keysPath+"/"+id, done)
@@ -264,40 +255,34 @@ func actOnKey(row op.Any, done string) func(*request) view {
 
 // rotateKey gives a key a new secret and shows it, once.
 func rotateKey(v *request) view {
-	a := v.send(settings.RotateKey, arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id"), "expiresIn": lifetime(v.form.text("days"))}})
+	a := do(v, settings.RotateKey, settings.Rotation{ID: v.PathValue("id"), ExpiresIn: lifetime(v.form.text("days"))}, once)
 	if a.Fault != nil {
 		return v.failed(a.Fault)
 	}
-	return v.keyMade(a, v.words.Say("Der Schlüssel hat ein neues Geheimnis", "The key has a new secret"))
-}
-
-// endpointName is a webhook endpoint as webhooks.list returns it.
-type endpointName struct {
-	Name string `json:"name"`
-	URL  string `json:"url"`
+	return v.keyMade(a.Value, v.words.Say("Der Schlüssel hat ein neues Geheimnis", "The key has a new secret"))
 }
 
 // askToRevoke asks whether a key is to be revoked, which cannot be undone, and what is
 // to become of the webhook endpoints that it created.
 func askToRevoke(v *request) view {
-	k, err := fetch[keyInfo](v, settings.GetKey, arguments{body: map[string]any{"id": v.PathValue("id")}})
+	k, err := ask(v, settings.GetKey, access.ByID{ID: v.PathValue("id")})
 	if err != nil {
 		return v.failed(err)
 	}
-	endpoints, err := fetch[listOf[endpointName]](v, webhook.ListInfos, arguments{body: map[string]any{"organizationId": k.OrganizationID, "keyId": k.ID}})
+	endpoints, err := ask(v, webhook.ListInfos, webhook.FindInput{Organization: k.OrganizationID, Key: k.ID})
 	if err != nil {
 		return v.failed(err)
 	}
-	return v.settings(keysPath, v.words.Say("Schlüssel widerrufen", "Revoke the key"), revokeView(v, k, endpoints.Data))
+	return v.settings(keysPath, v.words.Say("Schlüssel widerrufen", "Revoke the key"), revokeView(v, keyInfo(k), endpoints.Data))
 }
 
 // revokeKey revokes a key, and disables its webhook endpoints if the person says so.
 func revokeKey(v *request) view {
-	id, endpoints := v.PathValue("id"), "keep"
+	id, endpoints := v.PathValue("id"), webhook.KeepEndpoints
 	if v.form.Get("disable") != "" {
-		endpoints = "disable"
+		endpoints = webhook.DisableEndpoints
 	}
-	if a := v.send(webhook.RevokeKey, arguments{once: v.form.token, body: map[string]any{"id": id, "endpoints": endpoints}}); a.Fault != nil {
+	if a := do(v, webhook.RevokeKey, webhook.RevokeInput{ID: id, Endpoints: endpoints}, once); a.Fault != nil {
 		return v.failed(a.Fault)
 	}
 	return v.saved(keysPath+"/"+id, "keyRevoked")
@@ -339,13 +324,13 @@ func networksText(v *request, networks []string) string {
 func (k *keyInfo) badge(v *request) (ui.Kind, string) {
 	say := v.words.Say
 	switch {
-	case k.Status == "revoked":
+	case k.Status == settings.KeyRevoked:
 		return ui.Bad, say("widerrufen", "revoked")
-	case k.Status == "expired":
+	case k.Status == settings.KeyExpired:
 		return ui.Bad, say("abgelaufen", "expired")
 	case k.LockedUntil > clock.FromTime(v.words.Now):
 		return ui.Warn, say("gesperrt bis ", "locked until ") + v.words.Clock(k.LockedUntil.Time())
-	case k.Status == "paused":
+	case k.Status == settings.KeyPaused:
 		return ui.Warn, say("pausiert", "paused")
 	}
 	return ui.OK, say("aktiv", "active")

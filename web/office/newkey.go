@@ -11,6 +11,8 @@ import (
 
 	"github.com/a-h/templ"
 
+	"kartei/access"
+	"kartei/integration/requestlog"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/people/settings"
@@ -18,22 +20,10 @@ import (
 	"kartei/web/ui"
 )
 
-// keyTerms say which keys a person can create.
-type keyTerms struct {
-	Principal string `json:"principalId"`
-	// Name is the owner's name.
-	Name     string   `json:"name"`
-	Live     string   `json:"live"`
-	Scopes   []string `json:"scopes"`
-	Versions []string `json:"versions"`
-	// Limits are the limits of each key alone. They are empty if limits are not enforced.
-	Limits []policyLeft `json:"limits"`
-}
-
 // keyForm is the form of a new key. Each member is also a parameter of the address, so
 // that a guide can link to a form that is filled in.
 type keyForm struct {
-	terms keyTerms
+	terms settings.KeyTerms
 	// present are the networks of the browser, as the form offers them. here says that they
 	// are ticked in advance: a link asks for a key that writes, and names no networks.
 	present string
@@ -151,8 +141,8 @@ func presentNetworks(address netip.Addr) string {
 
 // know asks which keys the person can create, unless it is known.
 func (f *keyForm) know(v *request) (err error) {
-	if f.terms.Versions == nil {
-		f.terms, err = fetch[keyTerms](v, settings.GetKeyTerms, arguments{body: map[string]any{"principalId": f.owner}})
+	if f.terms.Principal == "" {
+		f.terms, err = ask(v, settings.GetKeyTerms, settings.KeyTermsInput{Principal: f.owner})
 	}
 	return err
 }
@@ -165,11 +155,7 @@ func (f *keyForm) offerOwners(v *request) error {
 	if !v.session.Administers {
 		return nil
 	}
-	found, err := fetch[listOf[struct {
-		ID       string `json:"id"`
-		Name     string `json:"name"`
-		Disabled bool   `json:"disabled"`
-	}]](v, settings.ListServiceAccounts, arguments{body: map[string]any{"limit": ownersOffered}})
+	found, err := ask(v, settings.ListServiceAccounts, access.Page{Limit: ownersOffered})
 	for _, a := range found.Data {
 		if !a.Disabled && a.ID != f.owner {
 			f.others = append(f.others, ui.Option{Value: a.ID, Text: a.Name})
@@ -220,8 +206,8 @@ func keyScopes() (list []string) {
 // limits says how many calls the key may make in a minute.
 func (f *keyForm) limits(v *request) string {
 	var list []string
-	for _, l := range f.terms.Limits {
-		if l.WindowSeconds == 60 {
+	for i := range f.terms.Limits {
+		if l := (*policyLeft)(&f.terms.Limits[i]); l.WindowSeconds == 60 {
 			list = append(list, l.counts(v)+": "+figure(v, l.Quota))
 		}
 	}
@@ -313,9 +299,9 @@ func (f *keyForm) fields(v *request) map[string]ui.Field {
 	say := v.words.Say
 	live := say("Echte Daten Ihrer Organisation.", "The real data of your organization.")
 	switch f.terms.Live {
-	case "off":
+	case access.Off:
 		live = say("Die API Ihrer Organisation ist ausgeschaltet. Eine Administratorin oder ein Administrator kann sie einschalten.", "The API of your organization is off. An admin can switch it on.")
-	case "read":
+	case access.Read:
 		live = say("Echte Daten. Die API Ihrer Organisation steht auf Lesen: Was schreibt, wird abgelehnt.", "Real data. The API of your organization is set to read: writes are refused.")
 	}
 	environment := f.field("environment", say("Umgebung", "Environment"), "",
@@ -418,10 +404,10 @@ func createKey(v *request) view {
 	if err := f.know(v); err != nil {
 		return v.failed(err)
 	}
-	a := v.send(settings.CreateKey, arguments{once: v.form.token, body: map[string]any{
-		"principalId": f.terms.Principal, "environment": f.typed["environment"], "name": f.typed["name"], "scopes": f.scopes(),
-		"networks": networks, "expiresIn": lifetime(f.typed["days"]), "versionPin": f.typed["version"],
-	}})
+	a := do(v, settings.CreateKey, settings.NewKey{
+		Principal: f.terms.Principal, Environment: f.typed["environment"], Name: f.typed["name"], Scopes: f.scopes(),
+		Networks: networks, ExpiresIn: lifetime(f.typed["days"]), VersionPin: f.typed["version"],
+	}, once)
 	switch {
 	case a.is(fault.ValidationFailed):
 		f.wrong = fieldTexts(a.Fault, v.words.Language)
@@ -429,18 +415,11 @@ func createKey(v *request) view {
 	case a.Fault != nil:
 		return v.failed(a.Fault)
 	}
-	return v.keyMade(a, v.words.Say("Der Schlüssel ist angelegt", "The key was created"))
+	return v.keyMade(a.Value, v.words.Say("Der Schlüssel ist angelegt", "The key was created"))
 }
 
 // keyMade shows the secret of a new or a rotated key, and waits for its first call.
-func (v *request) keyMade(a reply, title string) view {
-	var made struct {
-		ID  string `json:"id"`
-		Key string `json:"key"`
-	}
-	if err := decode(a.Body, &made); err != nil {
-		return v.failed(err)
-	}
+func (v *request) keyMade(made settings.CreatedKey, title string) view {
 	out := v.settings(keysPath, title, madeKeyView(v, made.Key, keyWait{ID: made.ID, Since: clock.FromTime(v.words.Now)}))
 	out.secret = true
 	return out
@@ -467,15 +446,15 @@ func showFirstCall(v *request) view {
 	}
 	asked, _ := strconv.Atoi(v.URL.Query().Get("asked"))
 	w := keyWait{ID: v.PathValue("id"), Since: since, Asked: asked + 1}
-	if _, err := fetch[keyInfo](v, settings.GetKey, arguments{body: map[string]any{"id": w.ID}}); err != nil {
+	if _, err := ask(v, settings.GetKey, access.ByID{ID: w.ID}); err != nil {
 		return v.failed(err)
 	}
-	found, err := v.calls(map[string]any{"key": w.ID, "since": since, "limit": 20})
+	found, err := ask(v, settings.ListRequests, requestlog.QueryInput{Key: w.ID, Since: since, Limit: 20})
 	if err != nil {
 		return v.failed(err)
 	}
 	if calls := found.Data; len(calls) > 0 {
-		w.Call = &calls[len(calls)-1]
+		w.Call = (*loggedCall)(&calls[len(calls)-1])
 	}
 	return view{status: http.StatusOK, body: firstCallView(v, w)}
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"kartei/access"
+	"kartei/integration/requestlog"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/people/settings"
@@ -19,24 +21,8 @@ import (
 // an admin all of the organization and of its sandbox.
 const requestsPath = "/settings/interfaces/requests"
 
-// loggedCall is a call as requests.list returns it.
-type loggedCall struct {
-	Time           clock.Micros `json:"time"`
-	RequestID      string       `json:"requestId"`
-	OrganizationID string       `json:"organizationId"`
-	KeyID          string       `json:"keyId"`
-	KidShort       string       `json:"kidShort"`
-	PrincipalID    string       `json:"principalId"`
-	Operation      string       `json:"operation"`
-	Method         string       `json:"method"`
-	Status         int          `json:"status"`
-	Code           string       `json:"code"`
-	DurationMicros int64        `json:"durationMicros"`
-	Address        string       `json:"address"`
-	Reason         string       `json:"reason"`
-	Version        string       `json:"version"`
-	Batch          string       `json:"batch"`
-}
+// loggedCall is a call of the request log with what its pages say of it.
+type loggedCall requestlog.Line
 
 // good reports whether the call succeeded.
 func (c *loggedCall) good() bool { return c.Status < http.StatusBadRequest }
@@ -52,34 +38,21 @@ func (c *loggedCall) took(v *request) string {
 	return v.words.Decimal(float64(c.DurationMicros)/1000, 1) + " ms"
 }
 
-// foundCalls are calls of the request log, the newest first.
-type foundCalls struct {
-	Data    []loggedCall `json:"data"`
-	HasMore bool         `json:"hasMore"`
-	// Through is where a search that met its bound goes on.
-	Through clock.Micros `json:"through"`
-}
-
-// older is the time before which the next page is; zero if there is none.
-func (f *foundCalls) older() clock.Micros {
+// older is the time before which the next page of calls is; zero if there is none.
+func older(found *requestlog.QueryOutput) clock.Micros {
 	switch {
-	case !f.HasMore:
+	case !found.HasMore:
 		return 0
-	case f.Through != 0:
-		return f.Through
+	case found.Through != 0:
+		return found.Through
 	}
-	return f.Data[len(f.Data)-1].Time
-}
-
-// calls returns calls of the request log.
-func (v *request) calls(filter map[string]any) (foundCalls, error) {
-	return fetch[foundCalls](v, settings.ListRequests, arguments{body: filter})
+	return found.Data[len(found.Data)-1].Time
 }
 
 // requestsPage is the list of calls with its filters.
 type requestsPage struct {
-	found foundCalls
-	keys  []keyInfo
+	found requestlog.QueryOutput
+	keys  []settings.KeyInfo
 	// applications are the names of applications, by their grants.
 	applications map[string]string
 	// filter are the parameters of the address that narrow the list.
@@ -183,18 +156,18 @@ func showRequests(v *request) view {
 			p.filter.Set(name, value)
 		}
 	}
-	filter := map[string]any{
-		"key": p.filter.Get("key"), "status": p.filter.Get("status"), "operation": p.filter.Get("operation"), "reason": p.filter.Get("reason"),
-		"door": "programs", "limit": requestsShown, "since": p.period.since, "until": p.period.until,
+	in := requestlog.QueryInput{
+		Key: p.filter.Get("key"), Status: p.filter.Get("status"), Operation: p.filter.Get("operation"), Reason: p.filter.Get("reason"),
+		Door: requestlog.Programs, Limit: requestsShown, Since: p.period.since, Until: p.period.until,
 	}
 	if before, err := clock.Parse(q.Get("until")); err == nil && (p.period.until == 0 || before < p.period.until) {
-		filter["until"] = before
+		in.Until = before
 		p.pages.Newer = ui.Own(p.at("until", ""))
 	}
 	err := together(
-		func() (err error) { p.found, err = v.calls(filter); return err },
+		func() (err error) { p.found, err = ask(v, settings.ListRequests, in); return err },
 		func() error {
-			found, err := fetch[listOf[keyInfo]](v, settings.ListKeys, arguments{body: map[string]any{"limit": keysOffered}})
+			found, err := ask(v, settings.ListKeys, offeredKeys)
 			p.keys = found.Data
 			return err
 		},
@@ -207,7 +180,7 @@ func showRequests(v *request) view {
 	}
 	applications := []string{}
 	for i := range p.found.Data {
-		if c := &p.found.Data[i]; c.byApplication() {
+		if c := (*loggedCall)(&p.found.Data[i]); c.byApplication() {
 			applications = append(applications, c.KeyID)
 		}
 	}
@@ -215,14 +188,14 @@ func showRequests(v *request) view {
 	if err := v.namesOf(applications, p.applications); err != nil {
 		return v.failed(err)
 	}
-	if older := p.found.older(); older != 0 {
-		p.pages.Older = ui.Own(p.at("until", older.String()))
+	if before := older(&p.found); before != 0 {
+		p.pages.Older = ui.Own(p.at("until", before.String()))
 	}
 	return v.settings(requestsPath, requestsTitle(v), requestsView(v, p))
 }
 
-// keysOffered is the number of keys that the filter offers.
-const keysOffered = 200
+// offeredKeys asks for the keys that a filter offers.
+var offeredKeys = settings.FindKeys{Page: access.Page{Limit: 200}}
 
 func requestsTitle(v *request) string { return v.words.Say("Aufrufe der API", "API calls") }
 
@@ -246,9 +219,10 @@ func (p *requestsPage) at(name, value string) string {
 }
 
 // keyOptions are the choices of a filter by key.
-func keyOptions(v *request, keys []keyInfo) []ui.Option {
+func keyOptions(v *request, keys []settings.KeyInfo) []ui.Option {
 	list := []ui.Option{{Text: v.words.Say("alle Schlüssel", "all keys")}}
-	for _, k := range keys {
+	for i := range keys {
+		k := (*keyInfo)(&keys[i])
 		list = append(list, ui.Option{Value: k.ID, Text: joined(" · ", k.title(), k.Environment)})
 	}
 	return list
@@ -259,8 +233,8 @@ func (p *requestsPage) title(c *loggedCall) string {
 	if c.byApplication() {
 		return p.applications[c.KeyID]
 	}
-	if i := slices.IndexFunc(p.keys, func(k keyInfo) bool { return k.ID == c.KeyID }); i >= 0 {
-		return p.keys[i].title()
+	if i := slices.IndexFunc(p.keys, func(k settings.KeyInfo) bool { return k.ID == c.KeyID }); i >= 0 {
+		return (*keyInfo)(&p.keys[i]).title()
 	}
 	return c.KidShort
 }
@@ -269,7 +243,7 @@ func (p *requestsPage) title(c *loggedCall) string {
 type requestPage struct {
 	call loggedCall
 	// parts are the calls of a batch.
-	parts []loggedCall
+	parts []requestlog.Line
 	// key is the name of the key, empty if the person cannot open it. application is the
 	// name of an application, if the call has one in place of a key.
 	key, application, owner string
@@ -283,7 +257,7 @@ type requestPage struct {
 // showRequest serves the page of a call.
 func showRequest(v *request) view {
 	id, names := v.PathValue("id"), map[string]string{}
-	answer, err := v.calls(map[string]any{"requestId": id, "limit": requestsShown})
+	answer, err := ask(v, settings.ListRequests, requestlog.QueryInput{Request: id, Limit: requestsShown})
 	found := answer.Data
 	if fault.Is(err, fault.InvalidRequest) || err == nil && len(found) == 0 {
 		return v.settingsAs(http.StatusNotFound, requestsPath, v.words.Say("Kein solcher Aufruf", "No such call"), noRequestView(v))
@@ -294,21 +268,22 @@ func showRequest(v *request) view {
 	var p requestPage
 	for _, c := range found {
 		if c.RequestID == id {
-			p.call = c
+			p.call = loggedCall(c)
 		} else {
 			p.parts = append(p.parts, c)
 		}
 	}
 	if p.call.RequestID == "" { // the batch itself is not in the log
-		p.call, p.parts = found[0], found[1:]
+		p.call, p.parts = loggedCall(found[0]), found[1:]
 	}
 	if p.call.KeyID != "" && strings.HasPrefix(p.call.KeyID, "key_") {
-		k, err := fetch[keyInfo](v, settings.GetKey, arguments{body: map[string]any{"id": p.call.KeyID}})
+		k, err := ask(v, settings.GetKey, access.ByID{ID: p.call.KeyID})
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return v.failed(err)
 		}
 		if k.ID != "" {
-			p.key, p.keyInfo = k.title(), k
+			p.keyInfo = keyInfo(k)
+			p.key = p.keyInfo.title()
 		}
 	}
 	if err := v.namesOf(append(present(p.keyInfo.MadeBy), p.call.PrincipalID, p.call.KeyID), names); err != nil {

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/settings"
@@ -18,81 +17,22 @@ import (
 // endpoints, an admin all usage of the organization and of its sandbox.
 const usagePath = "/settings/interfaces/usage"
 
-// counts are the counts of a period, as usage.get returns them.
-type counts struct {
-	Calls           int64 `json:"calls"`
-	Unauthenticated int64 `json:"unauthenticated"`
-	Forbidden       int64 `json:"forbidden"`
-	Limited         int64 `json:"limited"`
-	Rejected        int64 `json:"rejected"`
-	Failed          int64 `json:"failed"`
-	Points          int64 `json:"points"`
-	Records         int64 `json:"records"`
-	P50Micros       int64 `json:"p50Micros"`
-	P95Micros       int64 `json:"p95Micros"`
-}
-
 // refused are the calls with a status of class 4xx other than 429.
-func (u *counts) refused() int64 { return u.Unauthenticated + u.Forbidden + u.Rejected }
+func refused(u *settings.Sum) int64 { return u.Unauthenticated + u.Forbidden + u.Rejected }
 
-// good are the calls that succeeded.
-func (u *counts) good() int64 { return u.Calls - u.refused() - u.Limited - u.Failed }
+// succeeded are the calls that succeeded.
+func succeeded(u *settings.Sum) int64 { return u.Calls - refused(u) - u.Limited - u.Failed }
 
-// usedPoint is a day or an hour.
-type usedPoint struct {
-	Start clock.Micros `json:"start"`
-	counts
-}
+// usedSubject is a key, an application or an endpoint with what the page says of it.
+type usedSubject settings.Subject
 
-// usedSubject is a key or an endpoint.
-type usedSubject struct {
-	ID          string       `json:"id"`
-	Name        string       `json:"name"`
-	PrincipalID string       `json:"principalId"`
-	KidShort    string       `json:"kidShort"`
-	Environment string       `json:"environment"`
-	LimitedAt   clock.Micros `json:"limitedAt"`
-	counts
-}
-
-// usedSeries are counts over time, and by subject.
-type usedSeries struct {
-	Total    counts        `json:"total"`
-	Points   []usedPoint   `json:"points"`
-	Subjects []usedSubject `json:"subjects"`
-}
-
-// usedLimits is what is left of the limits of a key.
-type usedLimits struct {
-	KeyID    string       `json:"keyId"`
-	KidShort string       `json:"kidShort"`
-	Name     string       `json:"name"`
-	Policies []policyLeft `json:"policies"`
-}
-
-// policyLeft is a limit.
-type policyLeft struct {
-	Level         string `json:"level"`
-	Unit          string `json:"unit"`
-	Quota         int64  `json:"quota"`
-	Capacity      int64  `json:"capacity"`
-	WindowSeconds int64  `json:"windowSeconds"`
-	Remaining     int64  `json:"remaining"`
-	ResetSeconds  int64  `json:"resetSeconds"`
-}
-
-// usageFound is the answer of usage.get.
-type usageFound struct {
-	Calls      usedSeries   `json:"calls"`
-	Deliveries usedSeries   `json:"deliveries"`
-	Metered    bool         `json:"metered"`
-	Limits     []usedLimits `json:"limits"`
-}
+// policyLeft is a limit with what pages say of it.
+type policyLeft settings.PolicyLeft
 
 // usagePage is the usage with its filters.
 type usagePage struct {
-	usageFound
-	keys      []keyInfo
+	settings.Usage
+	keys      []settings.KeyInfo
 	key, days string
 	names     map[string]string
 }
@@ -113,17 +53,14 @@ func showUsage(v *request) view {
 	q := v.URL.Query()
 	p := usagePage{key: q.Get("key"), days: cmp.Or(offered(spans, q.Get("days")), usualSpan), names: map[string]string{}}
 	days, _ := strconv.Atoi(p.days)
-	in := map[string]any{"key": p.key, "days": days, "zone": v.words.Zone.String()}
+	in := settings.UsageInput{Key: p.key, Days: days, Zone: v.words.Zone.String()}
 	if p.hourly() {
-		in["by"] = "hour"
+		in.By = "hour"
 	}
 	err := together(
-		func() (err error) {
-			p.usageFound, err = fetch[usageFound](v, settings.GetUsage, arguments{body: in})
-			return err
-		},
+		func() (err error) { p.Usage, err = ask(v, settings.GetUsage, in); return err },
 		func() error {
-			found, err := fetch[listOf[keyInfo]](v, settings.ListKeys, arguments{body: map[string]any{"limit": keysOffered}})
+			found, err := ask(v, settings.ListKeys, offeredKeys)
 			p.keys = found.Data
 			return err
 		},
@@ -137,17 +74,12 @@ func showUsage(v *request) view {
 	var owners []string
 	for _, s := range slices.Concat(p.Calls.Subjects, p.Deliveries.Subjects) {
 		owners = append(owners, s.PrincipalID)
-		if s.isApplication() {
+		if isApplication(s.ID) {
 			owners = append(owners, s.ID)
 		}
 	}
 	if err := v.namesOf(slices.DeleteFunc(owners, func(id string) bool { return id == "" }), p.names); err != nil {
 		return v.failed(err)
-	}
-	for i := range p.Calls.Subjects {
-		if s := &p.Calls.Subjects[i]; s.isApplication() {
-			s.Name = p.names[s.ID]
-		}
 	}
 	return v.settings(usagePath, usageTitle(v), usageView(v, p))
 }
@@ -186,7 +118,7 @@ func (p *usagePage) tiles(v *request) []tile {
 	c, d := &p.Calls.Total, &p.Deliveries.Total
 	list := []tile{
 		{name: v.words.Say("Aufrufe", "Calls"), value: figure(v, c.Calls)},
-		{name: v.words.Say("Abgelehnt (4xx)", "Refused (4xx)"), value: figure(v, c.refused()+c.Limited), href: p.calls("4xx")},
+		{name: v.words.Say("Abgelehnt (4xx)", "Refused (4xx)"), value: figure(v, refused(c)+c.Limited), href: p.calls("4xx")},
 		{name: v.words.Say("Davon zu viele (429)", "Too many of them (429)"), value: figure(v, c.Limited), href: p.calls("429")},
 		{name: v.words.Say("Fehler (5xx)", "Faults (5xx)"), value: figure(v, c.Failed), href: p.calls("5xx")},
 		{name: v.words.Say("Punkte", "Points"), value: figure(v, c.Points)},
@@ -207,35 +139,35 @@ func (p *usagePage) tiles(v *request) []tile {
 // charts are the drawings.
 func (p *usagePage) charts(v *request) []ui.Chart {
 	kinds := []ui.Series{
-		{Name: v.words.Say("erfolgreich", "successful"), Kind: ui.Info, Values: p.Calls.values(func(u *counts) int64 { return u.good() })},
-		{Name: v.words.Say("abgelehnt (4xx)", "refused (4xx)"), Kind: ui.Plain, Values: p.Calls.values(func(u *counts) int64 { return u.refused() })},
-		{Name: v.words.Say("zu viele (429)", "too many (429)"), Kind: ui.Warn, Values: p.Calls.values(func(u *counts) int64 { return u.Limited })},
-		{Name: v.words.Say("Fehler (5xx)", "faults (5xx)"), Kind: ui.Bad, Values: p.Calls.values(func(u *counts) int64 { return u.Failed })},
+		{Name: v.words.Say("erfolgreich", "successful"), Kind: ui.Info, Values: sums(&p.Calls, succeeded)},
+		{Name: v.words.Say("abgelehnt (4xx)", "refused (4xx)"), Kind: ui.Plain, Values: sums(&p.Calls, refused)},
+		{Name: v.words.Say("zu viele (429)", "too many (429)"), Kind: ui.Warn, Values: sums(&p.Calls, func(u *settings.Sum) int64 { return u.Limited })},
+		{Name: v.words.Say("Fehler (5xx)", "faults (5xx)"), Kind: ui.Bad, Values: sums(&p.Calls, func(u *settings.Sum) int64 { return u.Failed })},
 	}
 	list := []ui.Chart{
 		p.chart(v, "calls", v.words.Say("Aufrufe", "Calls"), &p.Calls, kinds...),
 		p.chart(v, "time", v.words.Say("Antwortzeit", "Response time"), &p.Calls, times(v, &p.Calls)...),
-		p.chart(v, "points", v.words.Say("Punkte", "Points"), &p.Calls, ui.Series{Name: v.words.Say("Punkte", "points"), Kind: ui.Info, Values: p.Calls.values(func(u *counts) int64 { return u.Points })}),
+		p.chart(v, "points", v.words.Say("Punkte", "Points"), &p.Calls, ui.Series{Name: v.words.Say("Punkte", "points"), Kind: ui.Info, Values: sums(&p.Calls, func(u *settings.Sum) int64 { return u.Points })}),
 	}
 	list[1].Lines, list[1].Format = true, func(n int64) string { return millis(v, n) }
 	if p.Deliveries.Total.Calls > 0 {
 		list = append(list, p.chart(v, "deliveries", v.words.Say("Webhook-Zustellungen", "Webhook deliveries"), &p.Deliveries,
-			ui.Series{Name: v.words.Say("zugestellt", "delivered"), Kind: ui.Info, Values: p.Deliveries.values(func(u *counts) int64 { return u.Calls - u.Failed })},
-			ui.Series{Name: v.words.Say("fehlgeschlagen", "failed"), Kind: ui.Bad, Values: p.Deliveries.values(func(u *counts) int64 { return u.Failed })}))
+			ui.Series{Name: v.words.Say("zugestellt", "delivered"), Kind: ui.Info, Values: sums(&p.Deliveries, func(u *settings.Sum) int64 { return u.Calls - u.Failed })},
+			ui.Series{Name: v.words.Say("fehlgeschlagen", "failed"), Kind: ui.Bad, Values: sums(&p.Deliveries, func(u *settings.Sum) int64 { return u.Failed })}))
 	}
 	return list
 }
 
 // times are the two lines of how long calls took.
-func times(v *request, s *usedSeries) []ui.Series {
+func times(v *request, s *settings.Series) []ui.Series {
 	return []ui.Series{
-		{Name: v.words.Say("die Hälfte höchstens (p50)", "half of them at most (p50)"), Kind: ui.Info, Values: s.values(func(u *counts) int64 { return u.P50Micros })},
-		{Name: v.words.Say("95 von 100 höchstens (p95)", "95 of 100 at most (p95)"), Kind: ui.Plain, Values: s.values(func(u *counts) int64 { return u.P95Micros })},
+		{Name: v.words.Say("die Hälfte höchstens (p50)", "half of them at most (p50)"), Kind: ui.Info, Values: sums(s, func(u *settings.Sum) int64 { return u.P50Micros })},
+		{Name: v.words.Say("95 von 100 höchstens (p95)", "95 of 100 at most (p95)"), Kind: ui.Plain, Values: sums(s, func(u *settings.Sum) int64 { return u.P95Micros })},
 	}
 }
 
 // chart returns a chart of a series without its format.
-func (p *usagePage) chart(v *request, id, title string, s *usedSeries, series ...ui.Series) ui.Chart {
+func (p *usagePage) chart(v *request, id, title string, s *settings.Series, series ...ui.Series) ui.Chart {
 	c := ui.Chart{ID: "chart-" + id, Title: title, Head: v.words.Say("Tag", "Day"), Series: series}
 	if p.hourly() {
 		c.Head = v.words.Say("Stunde", "Hour")
@@ -252,23 +184,26 @@ func (p *usagePage) chart(v *request, id, title string, s *usedSeries, series ..
 	return c
 }
 
-// values returns one number of each point.
-func (s *usedSeries) values(of func(*counts) int64) []int64 {
+// sums returns one number of each point.
+func sums(s *settings.Series, of func(*settings.Sum) int64) []int64 {
 	list := make([]int64, len(s.Points))
 	for i := range s.Points {
-		list[i] = of(&s.Points[i].counts)
+		list[i] = of(&s.Points[i].Sum)
 	}
 	return list
 }
 
-// isApplication reports whether the calls are an application's.
-func (s *usedSubject) isApplication() bool { return id.Valid(id.Grant, s.ID) }
+// isApplication reports whether the calls of a subject are an application's.
+func isApplication(subject string) bool { return id.Valid(id.Grant, subject) }
 
 // title is the name of a key, an application or an endpoint. Of a deleted endpoint only
 // the id is known.
-func (s *usedSubject) title() string {
-	if s.KidShort != "" {
+func (p *usagePage) title(s *usedSubject) string {
+	switch {
+	case s.KidShort != "":
 		return first(s.Name, "kart_"+s.Environment+"_"+s.KidShort+"…")
+	case isApplication(s.ID):
+		return first(p.names[s.ID], s.ID)
 	}
 	return first(s.Name, s.ID)
 }
@@ -276,7 +211,7 @@ func (s *usedSubject) title() string {
 // href is the page of a key, an application or an endpoint.
 func (s *usedSubject) href() string {
 	switch {
-	case s.isApplication():
+	case isApplication(s.ID):
 		return applicationsPath + "#" + s.ID
 	case s.PrincipalID == "":
 		return ""
@@ -295,15 +230,12 @@ func (p *usagePage) note(v *request, s *usedSubject) string {
 	return joined(" · ", p.names[s.PrincipalID], s.Environment, limited)
 }
 
-// title is the name of a key.
-func (l *usedLimits) title() string { return first(l.Name, l.KidShort+"…") }
-
 // shown are the limits of a key that its line shows: all, or the tightest one.
-func (p *usagePage) shown(l *usedLimits) []policyLeft {
+func (p *usagePage) shown(l *settings.KeyLimits) []settings.PolicyLeft {
 	if p.key != "" || len(l.Policies) == 0 {
 		return l.Policies
 	}
-	return []policyLeft{slices.MinFunc(l.Policies, func(a, b policyLeft) int {
+	return []settings.PolicyLeft{slices.MinFunc(l.Policies, func(a, b settings.PolicyLeft) int {
 		return cmp.Compare(a.Remaining*b.Capacity, b.Remaining*a.Capacity)
 	})}
 }
