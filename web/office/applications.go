@@ -5,9 +5,10 @@ import (
 	"net/url"
 	"slices"
 
+	"kartei/access"
 	"kartei/api/op"
+	"kartei/integration/grant"
 	"kartei/integration/oauth"
-	"kartei/kit/clock"
 	"kartei/people/settings"
 	"kartei/web/ui"
 )
@@ -16,58 +17,15 @@ import (
 // the applications of all people and service accounts.
 const applicationsPath = "/settings/interfaces/applications"
 
-// grantInfo is a connected application as grants.list returns it.
-type grantInfo struct {
-	ID          string       `json:"id"`
-	Environment string       `json:"environment"`
-	PrincipalID string       `json:"principalId"`
-	ClientID    string       `json:"clientId"`
-	Client      string       `json:"client"`
-	ClientKind  string       `json:"clientKind"`
-	Scopes      []string     `json:"scopes"`
-	Audience    string       `json:"audience"`
-	Paused      bool         `json:"paused"`
-	CreatedAt   clock.Micros `json:"createdAt"`
-	ExpiresAt   clock.Micros `json:"expiresAt"`
-	LastUsedAt  clock.Micros `json:"lastUsedAt"`
-	// Renewal says that the connection ends unless the person renews it.
-	Renewal bool `json:"renewal"`
-	// Unapproved says that no admin has approved it, and that the office admits known ones only.
-	Unapproved bool `json:"unapproved"`
-}
-
-// approvalInfo is an application that people may connect, or that waits for an admin, as
-// clients.approvals returns it.
-type approvalInfo struct {
-	ID          string       `json:"id"`
-	ClientID    string       `json:"clientId"`
-	Client      string       `json:"client"`
-	ClientKind  string       `json:"clientKind"`
-	Hosts       []string     `json:"hosts"`
-	PrincipalID string       `json:"principalId"`
-	AskedBy     []string     `json:"askedBy"`
-	AskedAt     clock.Micros `json:"askedAt"`
-	ApprovedAt  clock.Micros `json:"approvedAt"`
-	ApprovedBy  string       `json:"approvedBy"`
-}
-
-// clientInfo is the application of a service account as clients.list returns it.
-type clientInfo struct {
-	ID          string       `json:"id"`
-	Environment string       `json:"environment"`
-	Name        string       `json:"name"`
-	PrincipalID string       `json:"principalId"`
-	Scopes      []string     `json:"scopes"`
-	Disabled    bool         `json:"disabled"`
-	CreatedAt   clock.Micros `json:"createdAt"`
-	LastUsedAt  clock.Micros `json:"lastUsedAt"`
-}
+// approvalInfo is an application that people may connect, or that waits for an admin, with
+// what its pages say of it.
+type approvalInfo oauth.ApprovalInfo
 
 // applicationsPage has the connected applications, grouped by application, and the
 // applications of service accounts.
 type applicationsPage struct {
 	groups  []grantGroup
-	clients []clientInfo
+	clients []oauth.ClientInfo
 	// waiting are the applications that an admin is asked for, approved those that people
 	// may connect.
 	waiting, approved []approvalInfo
@@ -78,7 +36,7 @@ type applicationsPage struct {
 // grantGroup are the grants of one application.
 type grantGroup struct {
 	name   string
-	grants []grantInfo
+	grants []oauth.GrantInfo
 }
 
 // origin says how the application became known.
@@ -87,8 +45,8 @@ func (g *grantGroup) origin(v *request) string {
 }
 
 // originText says how an application became known.
-func originText(v *request, kind, clientID string) string {
-	if at, err := url.Parse(clientID); err == nil && kind == "document" {
+func originText(v *request, kind grant.Kind, clientID string) string {
+	if at, err := url.Parse(clientID); err == nil && kind == grant.ByDocument {
 		return v.words.Say("von ", "from ") + at.Host
 	}
 	return v.words.Say("hat sich selbst angemeldet; niemand hat geprüft, wer dahintersteht", "registered by itself; nobody has checked who is behind it")
@@ -97,7 +55,7 @@ func originText(v *request, kind, clientID string) string {
 // showApplications serves the list.
 func showApplications(v *request) view {
 	p := applicationsPage{names: map[string]string{}}
-	grants, err := fetch[listOf[grantInfo]](v, oauth.ListGrants, arguments{body: map[string]any{}})
+	grants, err := ask(v, oauth.ListGrants, oauth.FindGrants{})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -107,13 +65,13 @@ func showApplications(v *request) view {
 		return v.failed(err)
 	}
 	for _, g := range grants.Data {
-		if g.ClientKind != "admin" { // the application stands in the list of its service account
+		if g.ClientKind != grant.ByAdmin { // the application stands in the list of its service account
 			p.add(g)
 		}
 		owners = append(owners, g.PrincipalID)
 	}
 	if v.session.Administers {
-		clients, err := fetch[listOf[clientInfo]](v, oauth.ListClients, arguments{body: map[string]any{}})
+		clients, err := ask(v, oauth.ListClients, access.Page{})
 		if err != nil {
 			return v.failed(err)
 		}
@@ -130,8 +88,9 @@ func showApplications(v *request) view {
 
 // readApprovals reads what waits and what is approved, and returns whom it names.
 func (p *applicationsPage) readApprovals(v *request) (named []string, err error) {
-	approvals, err := fetch[listOf[approvalInfo]](v, oauth.ListApprovals, arguments{body: map[string]any{}})
-	for _, a := range approvals.Data {
+	approvals, err := ask(v, oauth.ListApprovals, access.Page{})
+	for _, one := range approvals.Data {
+		a := approvalInfo(one)
 		if a.ApprovedAt == 0 {
 			p.waiting = append(p.waiting, a)
 		} else {
@@ -183,43 +142,43 @@ const approvalsPath = applicationsPath + "/approvals"
 
 // showApproval serves the page on which an admin approves an application.
 func showApproval(v *request) view {
-	approvals, err := fetch[listOf[approvalInfo]](v, oauth.ListApprovals, arguments{body: map[string]any{}})
+	approvals, err := ask(v, oauth.ListApprovals, access.Page{})
 	if err != nil {
 		return v.failed(err)
 	}
-	i := slices.IndexFunc(approvals.Data, func(a approvalInfo) bool { return a.ID == v.PathValue("id") })
+	i := slices.IndexFunc(approvals.Data, func(a oauth.ApprovalInfo) bool { return a.ID == v.PathValue("id") })
 	if i < 0 {
 		return v.problem(http.StatusNotFound, problemPage{
 			Title: v.words.Say("Nicht mehr da", "No longer here"),
 			Text:  v.words.Say("Diese Anfrage ist abgelehnt, oder die Freigabe ist widerrufen.", "This request was declined, or the approval was withdrawn."),
 		})
 	}
-	names := map[string]string{}
-	if err := v.namesOf(approvals.Data[i].named(), names); err != nil {
+	a, names := approvalInfo(approvals.Data[i]), map[string]string{}
+	if err := v.namesOf(a.named(), names); err != nil {
 		return v.failed(err)
 	}
-	return v.settings(applicationsPath, v.words.Say("Anwendung freigeben", "Approve an application"), approvalView(v, approvals.Data[i], names))
+	return v.settings(applicationsPath, v.words.Say("Anwendung freigeben", "Approve an application"), approvalView(v, a, names))
 }
 
 // approve lets people connect an application.
 func approve(v *request) view {
-	return v.actedOnApplication(oauth.Approve, map[string]any{"id": v.PathValue("id")}, "approved")
+	return actedOnApplication(v, oauth.Approve, oauth.ApproveInput{ID: v.PathValue("id")}, "approved")
 }
 
 // disapprove takes an approval back, or declines a request.
 func disapprove(v *request) view {
-	return v.actedOnApplication(oauth.Disapprove, map[string]any{"id": v.PathValue("id")}, first(map[string]string{"waits": "declined"}[v.form.Get("was")], "disapproved"))
+	return actedOnApplication(v, oauth.Disapprove, oauth.DisapproveInput{ID: v.PathValue("id")}, first(map[string]string{"waits": "declined"}[v.form.Get("was")], "disapproved"))
 }
 
 // renewGrant lets an application act for 90 days more.
 func renewGrant(v *request) view {
-	return v.actedOnApplication(oauth.RenewGrant, map[string]any{"id": v.PathValue("id")}, "grantRenewed")
+	return actedOnApplication(v, oauth.RenewGrant, access.ByID{ID: v.PathValue("id")}, "grantRenewed")
 }
 
 func applicationsTitle(v *request) string { return v.words.Say("Anwendungen", "Applications") }
 
 // add puts a grant beside the others of its application.
-func (p *applicationsPage) add(g grantInfo) {
+func (p *applicationsPage) add(g oauth.GrantInfo) {
 	i := slices.IndexFunc(p.groups, func(of grantGroup) bool { return of.grants[0].ClientID == g.ClientID })
 	if i < 0 {
 		p.groups = append(p.groups, grantGroup{name: first(g.Client, g.ClientID)})
@@ -230,7 +189,7 @@ func (p *applicationsPage) add(g grantInfo) {
 
 // endGrant disconnects an application.
 func endGrant(v *request) view {
-	return v.actedOnApplication(oauth.EndGrant, map[string]any{"id": v.PathValue("id")}, "grantEnded")
+	return actedOnApplication(v, oauth.EndGrant, access.ByID{ID: v.PathValue("id")}, "grantEnded")
 }
 
 // switchClient switches the application of a service account off or on.
@@ -240,12 +199,13 @@ func switchClient(disabled bool) func(*request) view {
 		if disabled {
 			done = "clientOff"
 		}
-		return v.actedOnApplication(oauth.SetClient, map[string]any{"id": v.PathValue("id"), "disabled": disabled}, done)
+		return actedOnApplication(v, oauth.SetClient, oauth.ClientChange{ID: v.PathValue("id"), Disabled: disabled}, done)
 	}
 }
 
-func (v *request) actedOnApplication(row op.Any, body map[string]any, done string) view {
-	if a := v.send(row, arguments{once: v.form.token, body: body}); a.Fault != nil {
+// actedOnApplication runs an operation about an application, and goes back to the list.
+func actedOnApplication[In, Out any](v *request, o op.Operation[In, Out], in In, done string) view {
+	if a := do(v, o, in, once); a.Fault != nil {
 		return v.failed(a.Fault)
 	}
 	return v.saved(applicationsPath, done)
@@ -265,11 +225,7 @@ func showNewClient(v *request) view {
 }
 
 func (v *request) clientForm(f clientForm, status int) view {
-	found, err := fetch[listOf[struct {
-		ID       string `json:"id"`
-		Name     string `json:"name"`
-		Disabled bool   `json:"disabled"`
-	}]](v, settings.ListServiceAccounts, arguments{body: map[string]any{}})
+	found, err := ask(v, settings.ListServiceAccounts, access.Page{})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -284,33 +240,29 @@ func (v *request) clientForm(f clientForm, status int) view {
 // createClient creates an application, and shows its secret once.
 func createClient(v *request) view {
 	f := clientForm{typed: values{"name": v.form.text("name"), "principalId": v.form.text("principalId"), "environment": v.form.text("environment")}, scopes: v.form.Values["scopes"]}
-	a := v.send(oauth.CreateClient, arguments{once: v.form.token, body: map[string]any{
-		"name": f.typed["name"], "principalId": f.typed["principalId"], "environment": f.typed["environment"], "scopes": append([]string{}, f.scopes...),
-	}})
+	a := do(v, oauth.CreateClient, oauth.NewClient{
+		Name: f.typed["name"], Principal: f.typed["principalId"], Environment: f.typed["environment"], Scopes: f.scopes,
+	}, once)
 	if a.Fault != nil {
 		if f.wrong = fieldTexts(a.Fault, v.words.Language); len(f.wrong) == 0 {
 			return v.failed(a.Fault)
 		}
 		return v.clientForm(f, a.Status)
 	}
-	return v.clientSecret(a)
+	return v.clientSecret(a.Value)
 }
 
 // rotateClient gives an application a new secret, and shows it once.
 func rotateClient(v *request) view {
-	a := v.send(oauth.RotateClient, arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id")}})
+	a := do(v, oauth.RotateClient, access.ByID{ID: v.PathValue("id")}, once)
 	if a.Fault != nil {
 		return v.failed(a.Fault)
 	}
-	return v.clientSecret(a)
+	return v.clientSecret(a.Value)
 }
 
-func (v *request) clientSecret(a reply) view {
-	var made struct{ ID, Secret string }
-	if err := decode(a.Body, &made); err != nil {
-		return v.failed(err)
-	}
-	out := v.settings(applicationsPath, v.words.Say("Geheimnis der Anwendung", "Secret of the application"), clientSecretView(v, made.ID, made.Secret))
+func (v *request) clientSecret(made oauth.CreatedClient) view {
+	out := v.settings(applicationsPath, v.words.Say("Geheimnis der Anwendung", "Secret of the application"), clientSecretView(v, made.ID, made.ClientSecret))
 	out.secret = true
 	return out
 }
@@ -353,7 +305,7 @@ func (f *clientForm) all(v *request) []consentFamily {
 // unapproved reports whether a connection goes on that no admin has approved.
 func (p *applicationsPage) unapproved() bool {
 	for _, group := range p.groups {
-		if slices.ContainsFunc(group.grants, func(g grantInfo) bool { return g.Unapproved }) {
+		if slices.ContainsFunc(group.grants, func(g oauth.GrantInfo) bool { return g.Unapproved }) {
 			return true
 		}
 	}

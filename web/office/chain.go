@@ -9,8 +9,8 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/api"
+	"kartei/integration/event"
 	"kartei/integration/webhook"
-	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record/lookup"
 	"kartei/web/ui"
@@ -18,40 +18,13 @@ import (
 
 // caused is a change of a call, with its event and where that went.
 type caused struct {
-	ID        string       `json:"id"`
-	Type      string       `json:"type"`
-	CreatedAt clock.Micros `json:"createdAt"`
-	Data      struct {
-		Object string `json:"object"`
-		ID     string `json:"id"`
-	} `json:"data"`
-	Revision int64    `json:"revision"`
-	Members  []string `json:"members"`
-
+	event.Caused
 	// title is the name of the record, empty if the person does not see it, or if it is
 	// gone.
 	title string
 	// sandbox says that the record is in the sandbox.
 	sandbox    bool
-	deliveries []delivered
-}
-
-// delivered is an event at an endpoint.
-type delivered struct {
-	EndpointID string `json:"endpointId"`
-	Name       string `json:"name"`
-	// Status is the endpoint's status.
-	Status   string       `json:"status"`
-	DueAt    clock.Micros `json:"dueAt"`
-	Attempts []struct {
-		Attempt        int          `json:"attempt"`
-		Status         string       `json:"status"`
-		ResponseStatus int          `json:"responseStatus"`
-		ResponseTimeMs int64        `json:"responseTimeMs"`
-		ErrorCode      string       `json:"errorCode"`
-		AttemptedAt    clock.Micros `json:"attemptedAt"`
-		NextAttemptAt  clock.Micros `json:"nextAttemptAt"`
-	} `json:"attempts"`
+	deliveries []webhook.EventDelivery
 }
 
 // followed bounds the events whose deliveries a page shows. A call outside of a batch
@@ -67,7 +40,7 @@ func (v *request) chain(c *loggedCall) ([]caused, error) {
 		return nil, nil
 	}
 	sandbox := v.inSandbox(c)
-	found, err := fetch[listOf[caused]](v, lookup.ListCaused, arguments{body: map[string]any{"requestId": c.RequestID}, sandbox: sandbox})
+	found, err := ask(v, lookup.ListCaused, lookup.CausedInput{Request: c.RequestID}, inSandbox(sandbox))
 	if err != nil {
 		return nil, err
 	}
@@ -79,19 +52,19 @@ func (v *request) chain(c *loggedCall) ([]caused, error) {
 	if err := v.titlesIn(sandbox, ids, titles); err != nil {
 		return nil, err
 	}
-	for i := range found.Data {
-		e := &found.Data[i]
-		e.title, e.sandbox = titles[e.Data.ID], sandbox
+	chain := make([]caused, len(found.Data))
+	for i, e := range found.Data {
+		chain[i] = caused{Caused: e, title: titles[e.Data.ID], sandbox: sandbox}
 		if i >= followed {
 			continue
 		}
-		went, err := fetch[listOf[delivered]](v, webhook.DeliveriesOf, arguments{body: map[string]any{"id": e.ID}, sandbox: sandbox})
+		went, err := ask(v, webhook.DeliveriesOf, webhook.EventInput{ID: e.ID}, inSandbox(sandbox))
 		if err != nil {
 			return nil, err
 		}
-		e.deliveries = went.Data
+		chain[i].deliveries = went.Data
 	}
-	return found.Data, nil
+	return chain, nil
 }
 
 // href is the address of the record, or of the operation.
@@ -136,16 +109,16 @@ var verbs = map[string]fault.Text{
 	"deleted":   text("gelöscht", "deleted"),
 }
 
-// said says how far a delivery came.
-func (d *delivered) said(v *request) (kind ui.Kind, text string) {
+// deliveryState says how far a delivery came.
+func deliveryState(v *request, d *webhook.EventDelivery) (kind ui.Kind, text string) {
 	if len(d.Attempts) == 0 {
 		return ui.Info, v.words.Say("steht noch aus", "not sent yet")
 	}
 	last := d.Attempts[0]
-	if last.Status == "succeeded" {
+	if last.Status == string(webhook.Succeeded) {
 		return ui.OK, strconv.Itoa(last.ResponseStatus) + v.words.Say(" in ", " in ") + strconv.FormatInt(last.ResponseTimeMs, 10) + " ms"
 	}
-	why := cmp.Or(last.ErrorCode, "HTTP_STATUS")
+	why := cmp.Or(string(last.ErrorCode), "HTTP_STATUS")
 	if last.ResponseStatus > 0 {
 		why = strconv.Itoa(last.ResponseStatus)
 	}
@@ -159,9 +132,8 @@ func (d *delivered) said(v *request) (kind ui.Kind, text string) {
 // resend sends an event of a call to an endpoint once more.
 func resend(v *request) view {
 	back := requestsPath + "/" + v.PathValue("id")
-	if _, err := fetch[struct{}](v, webhook.Resend, arguments{once: v.form.token, sandbox: v.form.Get("sandbox") != "", body: map[string]any{
-		"id": v.form.Get("endpoint"), "eventId": v.form.Get("event"),
-	}}); err != nil {
+	in := webhook.ResendInput{ID: v.form.Get("endpoint"), Event: v.form.Get("event")}
+	if _, err := ask(v, webhook.Resend, in, once, inSandbox(v.form.Get("sandbox") != "")); err != nil {
 		return v.failed(err)
 	}
 	return v.saved(back, "resent")

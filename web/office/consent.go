@@ -15,32 +15,9 @@ import (
 // them or not.
 const consentPath = "/oauth/authorize"
 
-// asked is what an application asks for, as oauth.ask returns it.
+// asked is what an application asks for, and what the person answered.
 type asked struct {
-	Redirect     string `json:"redirect"`
-	Ticket       string `json:"ticket"`
-	Client       string `json:"client"`
-	Host         string `json:"host"`
-	RedirectHost string `json:"redirectHost"`
-	Local        bool   `json:"local"`
-	Scheme       string `json:"redirectScheme"`
-	// RedirectOrigin is where the form ends.
-	RedirectOrigin string   `json:"redirectOrigin"`
-	Scopes         []string `json:"scopes"`
-	// Admitted says that the person may connect the application, Refused why not: off or
-	// asked.
-	Admitted bool   `json:"admitted"`
-	Refused  string `json:"refused"`
-	// Verified says that an admin has approved the application, Approves that the answer of
-	// this admin does, Renewal that the connection has to be renewed.
-	Verified     bool `json:"verified"`
-	Approves     bool `json:"approves"`
-	Renewal      bool `json:"renewal"`
-	Organization struct {
-		Name      string `json:"name"`
-		SandboxID string `json:"sandboxId"`
-		Level     string `json:"level"`
-	} `json:"organization"`
+	oauth.Asked
 	// query is what the application asked, and wrong what the person's answer lacked.
 	query, wrong string
 	// answered is what the person chose before, or nil.
@@ -61,8 +38,8 @@ func showConsent(v *request) view {
 
 // consent asks a person. answered is what they chose before, and wrong what that lacked.
 func (v *request) consent(q url.Values, answered *form, wrong string) view {
-	a, err := fetch[asked](v, oauth.Ask, arguments{body: askedBy(q)})
-	a.query, a.answered, a.wrong = q.Encode(), answered, wrong
+	found, err := ask(v, oauth.Ask, askedBy(q))
+	a := asked{Asked: found, query: q.Encode(), answered: answered, wrong: wrong}
 	switch {
 	case fault.Is(err, fault.NotFound), fault.Is(err, fault.InvalidRequest):
 		return v.problem(http.StatusBadRequest, problemPage{
@@ -109,17 +86,17 @@ func (v *request) refusedConsent(a asked) view {
 }
 
 // askedBy returns the input of oauth.ask of a query.
-func askedBy(q url.Values) map[string]any {
-	body := map[string]any{
-		"responseType": q.Get("response_type"), "clientId": q.Get("client_id"), "redirectUri": q.Get("redirect_uri"), "scope": q.Get("scope"),
-		"state": q.Get("state"), "codeChallenge": q.Get("code_challenge"), "codeChallengeMethod": q.Get("code_challenge_method"), "resources": q["resource"],
+func askedBy(q url.Values) oauth.AskInput {
+	in := oauth.AskInput{
+		ResponseType: q.Get("response_type"), ClientID: q.Get("client_id"), RedirectURI: q.Get("redirect_uri"), Scope: q.Get("scope"),
+		State: q.Get("state"), Challenge: q.Get("code_challenge"), ChallengeMethod: q.Get("code_challenge_method"), Resources: q["resource"],
 	}
 	for name, list := range q {
 		if len(list) > 1 && name != "resource" {
-			body["repeated"] = true
+			in.Repeated = true
 		}
 	}
-	return body
+	return in
 }
 
 // review is the decision of a form that waited until the person had confirmed their
@@ -136,9 +113,9 @@ func answerConsent(v *request) view {
 	if v.form.Get("decision") == review {
 		return v.consent(query, v.form, "")
 	}
-	a := v.send(oauth.Answer, arguments{body: map[string]any{
-		"ticket": v.form.Get("ticket"), "allow": v.form.Get("decision") == "allow", "scopes": v.form.Values["scopes"], "sandbox": v.form.Get("environment") == "test",
-	}})
+	a := do(v, oauth.Answer, oauth.AnswerInput{
+		Ticket: v.form.Get("ticket"), Allow: v.form.Get("decision") == "allow", Scopes: v.form.Values["scopes"], Sandbox: v.form.Get("environment") == "test",
+	})
 	switch {
 	case a.is(fault.NotFound):
 		return v.problem(a.Status, problemPage{Title: v.words.Say("Nicht verbunden", "Not connected"), Text: a.Fault.DetailIn(v.words.Language)})
@@ -149,13 +126,7 @@ func answerConsent(v *request) view {
 	case a.Fault != nil:
 		return v.failed(a.Fault)
 	}
-	var out struct {
-		Redirect string `json:"redirect"`
-	}
-	if err := decode(a.Body, &out); err != nil {
-		return v.failed(err)
-	}
-	return view{to: out.Redirect}
+	return view{to: a.Value.Redirect}
 }
 
 // confirmConsent asks for a recent sign-in, and then for the consent again, with what the

@@ -19,20 +19,19 @@ import (
 // read. It shows one environment at a time.
 const eventsPath = "/settings/interfaces/events"
 
-// eventInfo is an event as events.feed returns it.
+// eventInfo is an event of the feed, and in which environment it happened.
 type eventInfo struct {
-	ID        string       `json:"id"`
-	Type      string       `json:"type"`
-	CreatedAt clock.Micros `json:"createdAt"`
-	Data      struct {
-		Object string `json:"object"`
-		ID     string `json:"id"`
-	} `json:"data"`
-	Principal string   `json:"principalId"`
-	RequestID string   `json:"requestId"`
-	Members   []string `json:"members"`
-	// sandbox says in which environment it happened.
+	event.Told
 	sandbox bool
+}
+
+// eventsOf returns events of an environment.
+func eventsOf(found []event.Told, sandbox bool) []eventInfo {
+	list := make([]eventInfo, len(found))
+	for i, e := range found {
+		list[i] = eventInfo{e, sandbox}
+	}
+	return list
 }
 
 // icon is the shape of an event in a list.
@@ -64,19 +63,13 @@ func (e *eventInfo) changed(v *request) string {
 	return ""
 }
 
-// feed is the answer of events.feed.
-type feed struct {
-	Data []eventInfo  `json:"data"`
-	Next clock.Micros `json:"next"`
-}
-
 // eventsPage is a page of the feed with its filters.
 type eventsPage struct {
 	events []eventInfo
 	// titles are the names of the records that the person sees. names are the names of people.
 	titles, names map[string]string
 	// went says how far events came at the person's endpoints, by their ids.
-	went         map[string]outcome
+	went         map[string]webhook.Outcome
 	sandbox      bool
 	object       string
 	since, until string
@@ -85,14 +78,6 @@ type eventsPage struct {
 }
 
 const eventsShown = 50
-
-// outcome counts the endpoints of an event by how far it came.
-type outcome struct {
-	EventID   string `json:"eventId"`
-	Succeeded int    `json:"succeeded"`
-	Failed    int    `json:"failed"`
-	Due       int    `json:"due"`
-}
 
 // several says the number of endpoints, if there is more than one.
 func several(v *request, n int) string {
@@ -104,7 +89,7 @@ func several(v *request, n int) string {
 
 // outcomes reads how far the events came.
 func (p *eventsPage) outcomes(v *request) error {
-	p.went = map[string]outcome{}
+	p.went = map[string]webhook.Outcome{}
 	if len(p.events) == 0 {
 		return nil
 	}
@@ -112,7 +97,7 @@ func (p *eventsPage) outcomes(v *request) error {
 	for i := range p.events {
 		ids[i] = p.events[i].ID
 	}
-	found, err := fetch[listOf[outcome]](v, webhook.OutcomesOf, arguments{body: map[string]any{"ids": ids}, sandbox: p.sandbox})
+	found, err := ask(v, webhook.OutcomesOf, webhook.OutcomesInput{IDs: ids}, inSandbox(p.sandbox))
 	for _, o := range found.Data {
 		p.went[o.EventID] = o
 	}
@@ -126,23 +111,20 @@ func showEvents(v *request) view {
 	if !slices.ContainsFunc(eventFamilies, func(o option) bool { return o.value == p.object }) {
 		p.object = ""
 	}
-	filter := map[string]any{"object": p.object, "limit": eventsShown}
 	p.period = v.daysIn(p.since, p.until)
+	in := event.FeedInput{Object: p.object, Limit: eventsShown, Until: p.period.until}
 	if p.period.since != 0 {
-		filter["since"] = p.period.since - 1 // which is exclusive
-	}
-	if p.period.until != 0 {
-		filter["until"] = p.period.until
+		in.Since = p.period.since - 1 // which is exclusive
 	}
 	if before, err := clock.Parse(q.Get("before")); err == nil {
-		filter["until"] = before
+		in.Until = before
 		p.pages.Newer = ui.Own(p.at(0))
 	}
-	found, err := fetch[feed](v, event.Read, arguments{body: filter, sandbox: p.sandbox})
+	found, err := ask(v, event.Read, in, inSandbox(p.sandbox))
 	if err != nil {
 		return v.failed(err)
 	}
-	p.events = found.Data
+	p.events = eventsOf(found.Data, p.sandbox)
 	if found.Next != 0 {
 		p.pages.Older = ui.Own(p.at(found.Next))
 	}
@@ -162,7 +144,6 @@ func (v *request) nameEvents(events []eventInfo, sandbox bool, titles, names map
 	var records, people []string
 	for i := range events {
 		e := &events[i]
-		e.sandbox = sandbox
 		if familyOf(e.Data.Object) != nil {
 			records = append(records, e.Data.ID)
 		}
@@ -208,22 +189,16 @@ func (p *eventsPage) narrowed() bool { return p.object+p.since+p.until != "" }
 type oneEvent struct {
 	event        eventInfo
 	title, owner string
-	went         []wentTo
+	went         []webhook.EventDelivery
 	sent         *sentAgain
 }
 
-// wentTo is an event at an endpoint that the person administers.
-type wentTo struct {
-	EndpointID string       `json:"endpointId"`
-	Name       string       `json:"name"`
-	Status     string       `json:"status"`
-	DueAt      clock.Micros `json:"dueAt"`
-	Attempts   []attempt    `json:"attempts"`
-}
-
-// endpoint is the endpoint, for the forms about it.
-func (w *wentTo) endpoint() *endpoint {
-	return &endpoint{ID: w.EndpointID, Name: w.Name, Status: w.Status}
+// shownAttempt returns an attempt as the pages of endpoints show it.
+func shownAttempt(a *webhook.Attempt) *attempt {
+	return &attempt{
+		ID: a.ID, EventID: a.EventID, EventType: a.EventType, Attempt: a.Attempt, Status: a.Status, ResponseStatus: a.ResponseStatus,
+		ResponseTimeMs: int(a.ResponseTimeMs), ErrorCode: string(a.ErrorCode), AttemptedAt: a.AttemptedAt, NextAttemptAt: a.NextAttemptAt,
+	}
 }
 
 // mayFollow reports whether the person sees the call of the event: an admin, and whoever
@@ -237,24 +212,25 @@ func showEvent(v *request) view {
 	id := v.PathValue("id")
 	p, titles, names := oneEvent{sent: sentIn(v.URL.Query())}, map[string]string{}, map[string]string{}
 	for _, sandbox := range []bool{false, true} {
-		found, err := fetch[feed](v, event.Read, arguments{body: map[string]any{"id": id}, sandbox: sandbox})
+		found, err := ask(v, event.Read, event.FeedInput{ID: id}, inSandbox(sandbox))
 		if err != nil {
 			return v.failed(err)
 		}
 		if len(found.Data) == 0 {
 			continue
 		}
-		if err := v.nameEvents(found.Data, sandbox, titles, names); err != nil {
+		events := eventsOf(found.Data, sandbox)
+		if err := v.nameEvents(events, sandbox, titles, names); err != nil {
 			return v.failed(err)
 		}
-		p.event = found.Data[0]
+		p.event = events[0]
 		break
 	}
 	if p.event.ID == "" {
 		return v.failed(fault.New(fault.NotFound))
 	}
 	p.title, p.owner = titles[p.event.Data.ID], names[p.event.Principal]
-	went, err := fetch[listOf[wentTo]](v, webhook.DeliveriesOf, arguments{body: map[string]any{"id": id}, sandbox: p.event.sandbox})
+	went, err := ask(v, webhook.DeliveriesOf, webhook.EventInput{ID: id}, inSandbox(p.event.sandbox))
 	if err != nil {
 		return v.failed(err)
 	}
