@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"kartei/access"
+	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/people/settings"
 )
@@ -15,32 +16,27 @@ type Operator struct{ caller socket.Caller }
 // Operator returns the Operator of the instance.
 func (i *Instance) Operator() Operator { return Operator{i.door()} }
 
-func call[Out any](ctx context.Context, o Operator, name string, in any) (out Out, err error) {
-	err = o.caller.Call(ctx, name, in, &out)
-	return out, err
-}
-
-// ListOrganizations calls organizations.list.
+// ListOrganizations calls settings.ListOrganizations.
 func (o Operator) ListOrganizations(ctx context.Context, in access.Page) (access.List[access.OrganizationInfo], error) {
-	return call[access.List[access.OrganizationInfo]](ctx, o, "organizations.list", in)
+	return admin.Call(ctx, o.caller, settings.ListOrganizations, in)
 }
 
-// CreateOrganization calls organizations.create.
+// CreateOrganization calls settings.CreateOrganization.
 func (o Operator) CreateOrganization(ctx context.Context, in settings.NewOrganization) (access.OrganizationInfo, error) {
-	return call[access.OrganizationInfo](ctx, o, "organizations.create", in)
+	return admin.Call(ctx, o.caller, settings.CreateOrganization, in)
 }
 
-// ListUsers calls people.list.
+// ListUsers calls settings.ListUsers.
 func (o Operator) ListUsers(ctx context.Context, in access.Page) (access.List[access.PrincipalInfo], error) {
-	return call[access.List[access.PrincipalInfo]](ctx, o, "people.list", in)
+	return admin.Call(ctx, o.caller, settings.ListUsers, in)
 }
 
-// CreateUser calls people.create.
+// CreateUser calls settings.CreateUser.
 func (o Operator) CreateUser(ctx context.Context, in settings.NewPrincipal) (access.PrincipalInfo, error) {
-	return call[access.PrincipalInfo](ctx, o, "people.create", in)
+	return admin.Call(ctx, o.caller, settings.CreateUser, in)
 }
 
-// CreateKey calls keys.create.
+// CreateKey calls settings.CreateKey.
 func (o Operator) CreateKey(ctx context.Context, in settings.NewKey) (settings.CreatedKey, error) {
-	return call[settings.CreatedKey](ctx, o, "keys.create", in)
+	return admin.Call(ctx, o.caller, settings.CreateKey, in)
 }

@@ -40,9 +40,9 @@ func (*clientCreateCmd) Help() string {
 
 // Run makes a client and shows its secret.
 func (c *clientCreateCmd) Run(ctx context.Context, g *Globals) error {
-	var made oauth.CreatedClient
 	in := oauth.NewClient{Organization: c.Org, Name: c.Name, Principal: c.Account, Scopes: c.Scopes, Environment: c.Env}
-	if err := g.act(ctx, "clients.create", in, &made); err != nil {
+	made, err := act(ctx, g, oauth.CreateClient, in)
+	if err != nil {
 		return err
 	}
 	return showClientSecret(g, c.JSON, made)
@@ -65,8 +65,8 @@ type clientListCmd struct {
 
 // Run lists clients.
 func (c *clientListCmd) Run(ctx context.Context, g *Globals) error {
-	var page access.List[oauth.ClientInfo]
-	if err := g.act(ctx, "clients.list", c.page(c.Org), &page); err != nil {
+	page, err := act(ctx, g, oauth.ListClients, c.page(c.Org))
+	if err != nil {
 		return err
 	}
 	return printList(g, c.JSON, page, clientHeader, clientRow)
@@ -92,8 +92,8 @@ type clientRotateCmd struct{ oneClient }
 
 // Run gives a client a new secret and shows it.
 func (c *clientRotateCmd) Run(ctx context.Context, g *Globals) error {
-	var made oauth.CreatedClient
-	if err := g.act(ctx, "clients.rotate", access.ByID{ID: c.ID}, &made); err != nil {
+	made, err := act(ctx, g, oauth.RotateClient, access.ByID{ID: c.ID})
+	if err != nil {
 		return err
 	}
 	return showClientSecret(g, c.JSON, made)
@@ -111,8 +111,8 @@ func (c *clientDisableCmd) Run(ctx context.Context, g *Globals) error { return c
 func (c *clientEnableCmd) Run(ctx context.Context, g *Globals) error { return c.set(ctx, g, false) }
 
 func (c *oneClient) set(ctx context.Context, g *Globals, disabled bool) error {
-	var info oauth.ClientInfo
-	if err := g.act(ctx, "clients.set", oauth.ClientChange{ID: c.ID, Disabled: disabled}, &info); err != nil {
+	info, err := act(ctx, g, oauth.SetClient, oauth.ClientChange{ID: c.ID, Disabled: disabled})
+	if err != nil {
 		return err
 	}
 	return printOne(g, c.JSON, info, clientHeader, clientRow)
@@ -126,8 +126,8 @@ type clientApprovalsCmd struct {
 
 // Run lists approvals and requests.
 func (c *clientApprovalsCmd) Run(ctx context.Context, g *Globals) error {
-	var page access.List[oauth.ApprovalInfo]
-	if err := g.act(ctx, "clients.approvals", c.page(c.Org), &page); err != nil {
+	page, err := act(ctx, g, oauth.ListApprovals, c.page(c.Org))
+	if err != nil {
 		return err
 	}
 	return printList(g, c.JSON, page, approvalHeader, approvalRow)
@@ -162,8 +162,8 @@ func (c *clientApproveCmd) Run(ctx context.Context, g *Globals) error {
 	if id.Valid(id.Approval, c.Client) {
 		in = oauth.ApproveInput{Organization: c.Org, ID: c.Client}
 	}
-	var info oauth.ApprovalInfo
-	if err := g.act(ctx, "clients.approve", in, &info); err != nil {
+	info, err := act(ctx, g, oauth.Approve, in)
+	if err != nil {
 		return err
 	}
 	return printOne(g, c.JSON, info, approvalHeader, approvalRow)
@@ -177,7 +177,7 @@ type clientDisapproveCmd struct {
 
 // Run takes an approval back.
 func (c *clientDisapproveCmd) Run(ctx context.Context, g *Globals) error {
-	if err := g.act(ctx, "clients.disapprove", oauth.DisapproveInput{Organization: c.Org, ID: c.ID}, nil); err != nil {
+	if _, err := act(ctx, g, oauth.Disapprove, oauth.DisapproveInput{Organization: c.Org, ID: c.ID}); err != nil {
 		return err
 	}
 	if c.JSON.JSON {
@@ -201,8 +201,8 @@ type grantListCmd struct {
 
 // Run lists grants.
 func (c *grantListCmd) Run(ctx context.Context, g *Globals) error {
-	var page access.List[oauth.GrantInfo]
-	if err := g.act(ctx, "grants.list", oauth.FindGrants{Page: c.page(c.Org), Principal: c.Principal}, &page); err != nil {
+	page, err := act(ctx, g, oauth.ListGrants, oauth.FindGrants{Page: c.page(c.Org), Principal: c.Principal})
+	if err != nil {
 		return err
 	}
 	return printList(g, c.JSON, page, []string{"ID", "APPLICATION", "ENV", "FOR", "SCOPES", "LAST USED", "ENDS"}, func(i oauth.GrantInfo) []string {
@@ -221,7 +221,7 @@ type grantEndCmd struct {
 
 // Run ends a grant.
 func (c *grantEndCmd) Run(ctx context.Context, g *Globals) error {
-	if err := g.act(ctx, "grants.end", access.ByID{ID: c.ID}, nil); err != nil {
+	if _, err := act(ctx, g, oauth.EndGrant, access.ByID{ID: c.ID}); err != nil {
 		return err
 	}
 	if c.JSON.JSON {

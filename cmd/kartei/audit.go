@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"kartei/access"
 	"kartei/people/audit"
 	"kartei/people/settings"
 )
@@ -33,11 +32,11 @@ func (c *auditCmd) Run(ctx context.Context, g *Globals) error {
 	if c.Limit < 1 { // the operation treats 0 as 'not given'
 		return usageError{fmt.Errorf("--limit: must be 1 to 1000")}
 	}
-	var page access.List[audit.Line]
-	if err := g.act(ctx, "audit.list", settings.AuditInput{
+	page, err := act(ctx, g, settings.ListAudit, settings.AuditInput{
 		Organization: c.Org, Who: c.Who, Word: c.Word, Target: c.Target,
 		Since: c.Since.Micros, Until: c.Until.Micros, Before: c.Before, Limit: c.Limit,
-	}, &page); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	if c.JSON.JSON {
@@ -54,7 +53,7 @@ func (c *auditCmd) Run(ctx context.Context, g *Globals) error {
 	if err := table(g, []string{"TIME", "WHO", "DOOR", "ADDRESS", "ACT", "TARGET", "ID", "CHANGES"}, rows); err != nil || !page.HasMore {
 		return err
 	}
-	_, err := fmt.Fprintf(g.Err, "There are older lines: --before %s\n", page.Data[len(page.Data)-1].ID)
+	_, err = fmt.Fprintf(g.Err, "There are older lines: --before %s\n", page.Data[len(page.Data)-1].ID)
 	return err
 }
 

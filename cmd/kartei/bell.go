@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"kartei/access"
 	"kartei/people/notify"
 	"kartei/people/settings"
 )
@@ -24,9 +23,9 @@ type bellListCmd struct {
 
 // Run prints bell entries, the newest first.
 func (c *bellListCmd) Run(ctx context.Context, g *Globals) error {
-	var page access.List[notify.Entry]
 	in := notify.BellInput{Organization: c.Org, Principal: c.User, After: c.After, Limit: c.Limit}
-	if err := g.act(ctx, "bell.list", in, &page); err != nil {
+	page, err := act(ctx, g, settings.ListBell, in)
+	if err != nil {
 		return err
 	}
 	return printList(g, c.JSON, page, []string{"TIME", "USER", "MAILED", "TITLE", "ID"}, func(e notify.Entry) []string {
@@ -47,14 +46,14 @@ type bellReadCmd struct {
 
 // Run marks entries as read.
 func (c *bellReadCmd) Run(ctx context.Context, g *Globals) error {
-	var out settings.ReadOutput
 	in := settings.ReadInput{Organization: c.Org, Principal: c.User, Entry: c.ID}
-	if err := g.act(ctx, "bell.read", in, &out); err != nil {
+	out, err := act(ctx, g, settings.ReadBell, in)
+	if err != nil {
 		return err
 	}
 	if c.JSON.JSON {
 		return g.print(out)
 	}
-	_, err := fmt.Fprintf(g.Out, "%d entries were marked as read.\n", out.Read)
+	_, err = fmt.Fprintf(g.Out, "%d entries were marked as read.\n", out.Read)
 	return err
 }

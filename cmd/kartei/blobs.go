@@ -156,7 +156,7 @@ Stop all servers first. The first one that starts sets the new location for all 
 
 // Run removes the mark of the files' place from the database.
 func (c *forgetPlaceCmd) Run(ctx context.Context, g *Globals) error {
-	if err := g.act(ctx, "blobs.forget-place", instance.Nothing{}, nil); err != nil {
+	if err := g.process(ctx, "blobs.forget-place", instance.Nothing{}, nil); err != nil {
 		return err
 	}
 	if c.JSON.JSON {

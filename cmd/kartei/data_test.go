@@ -213,7 +213,8 @@ func TestImportWithoutItsServer(t *testing.T) {
 		{answers{nil, fault.New(fault.InstancePending)}, "imp_a goes on by itself"},
 	} {
 		var g Globals
-		err := g.step(t.Context(), &c.answers, JSON{}, "imports.run", imports.Named{Organization: "org_a", ID: "imp_a"}, nil)
+		of := imports.Named{Organization: "org_a", ID: "imp_a"}
+		err := step(t.Context(), &g, &c.answers, JSON{}, imports.Run, of, of)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "kartei import show imp_a --org org_a") || strings.Contains(err.Error(), "unknown") {
 			t.Errorf("%v", err)
 		}

@@ -18,8 +18,8 @@ type userHoldingsCmd struct {
 
 // Run shows what somebody has.
 func (c *userHoldingsCmd) Run(ctx context.Context, g *Globals) error {
-	var h offboarding.Holdings
-	if err := g.act(ctx, "people.holdings", offboarding.HoldingsInput{ID: c.ID}, &h); err != nil {
+	h, err := act(ctx, g, offboarding.Holds, offboarding.HoldingsInput{ID: c.ID})
+	if err != nil {
 		return err
 	}
 	if c.JSON.JSON {
@@ -55,8 +55,7 @@ The work goes on in jobs while a server runs: kartei user hand-over-status FROM 
 
 // Run begins a hand-over.
 func (c *userHandOverCmd) Run(ctx context.Context, g *Globals) error {
-	var out offboarding.HandOverOutput
-	running, err := g.actOf(ctx, "people.handOver", offboarding.HandOverInput{ID: c.From, To: c.To, Private: c.Private, Disable: c.Disable}, &out)
+	out, running, err := actOf(ctx, g, offboarding.HandOver, offboarding.HandOverInput{ID: c.From, To: c.To, Private: c.Private, Disable: c.Disable})
 	if err != nil {
 		return err
 	}
@@ -95,8 +94,8 @@ type userHandOverStatusCmd struct {
 
 // Run shows the progress of hand-overs, the newest first.
 func (c *userHandOverStatusCmd) Run(ctx context.Context, g *Globals) error {
-	var page access.List[offboarding.Handover]
-	if err := g.act(ctx, "people.handOverStatus", access.ByID{ID: c.From}, &page); err != nil {
+	page, err := act(ctx, g, offboarding.Status, access.ByID{ID: c.From})
+	if err != nil {
 		return err
 	}
 	if c.JSON.JSON {
@@ -143,5 +142,5 @@ func (c *userEraseCmd) Run(ctx context.Context, g *Globals) error {
 			return err
 		}
 	}
-	return showPrincipal(ctx, g, c.JSON, "people.erase", access.ByID{ID: c.ID})
+	return showPrincipal(ctx, g, c.JSON, offboarding.Erase, access.ByID{ID: c.ID})
 }

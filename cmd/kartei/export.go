@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"kartei/api/op"
+	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/kit/archive"
 	"kartei/kit/fault"
@@ -37,7 +39,7 @@ The file is not encrypted.`
 
 // Run exports an organization.
 func (c *orgExportCmd) Run(ctx context.Context, g *Globals) error {
-	return c.write(ctx, g, "exports.organization", exports.Input{ID: c.ID, Language: c.Language})
+	return c.write(ctx, g, exports.BeginOrganization, exports.Input{ID: c.ID, Language: c.Language})
 }
 
 type userExportCmd struct {
@@ -54,7 +56,7 @@ audit log has a line. The file is not encrypted.`
 
 // Run exports what is kept about a user.
 func (c *userExportCmd) Run(ctx context.Context, g *Globals) error {
-	return c.write(ctx, g, "exports.person", exports.Input{ID: c.ID, Language: c.Language})
+	return c.write(ctx, g, exports.BeginPrincipal, exports.Input{ID: c.ID, Language: c.Language})
 }
 
 type contactCmd struct {
@@ -86,11 +88,11 @@ people to read. Private records are part of it. The audit log has a line. The fi
 
 // Run exports everything about a contact.
 func (c *contactExportCmd) Run(ctx context.Context, g *Globals) error {
-	return c.write(ctx, g, "exports.contact", exports.Input{Organization: c.Org, ID: c.ID, Language: c.Language})
+	return c.write(ctx, g, exports.BeginContact, exports.Input{Organization: c.Org, ID: c.ID, Language: c.Language})
 }
 
 // write begins an export and writes its file. A file that is not whole is removed.
-func (c *exportFlags) write(ctx context.Context, g *Globals, row string, in exports.Input) (err error) {
+func (c *exportFlags) write(ctx context.Context, g *Globals, o op.Operation[exports.Input, exports.Begun], in exports.Input) (err error) {
 	caller, done, err := g.connect(ctx, c.open)
 	if err != nil {
 		return err
@@ -105,8 +107,8 @@ func (c *exportFlags) write(ctx context.Context, g *Globals, row string, in expo
 		out = file
 		defer func() { err = c.closed(file, err) }()
 	}
-	var begun exports.Begun
-	if err := caller.Call(ctx, row, in, &begun); err != nil {
+	begun, err := admin.Call(ctx, caller, o, in)
+	if err != nil {
 		return g.refused(err)
 	}
 	if err := pack(ctx, caller, begun.Cursor, out); err != nil {
@@ -135,8 +137,8 @@ func (c *exportFlags) closed(file *os.File, err error) error {
 func pack(ctx context.Context, caller socket.Caller, cursor string, out io.Writer) error {
 	file := archive.NewWriter(out, time.Now())
 	for cursor != "" {
-		var next exports.Parts
-		if err := caller.Call(ctx, "exports.parts", exports.PartsInput{Cursor: cursor}, &next); err != nil {
+		next, err := admin.Call(ctx, caller, exports.GetParts, exports.PartsInput{Cursor: cursor})
+		if err != nil {
 			return err
 		}
 		for _, p := range next.Parts {

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"kartei/access"
+	"kartei/api/op"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/kit/archive"
@@ -83,13 +83,13 @@ func (c *importStartCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	defer done()
-	var made imports.Import
-	if err := caller.Call(ctx, "imports.create", imports.CreateInput{Organization: c.Org, Principal: c.For, FileName: filepath.Base(c.Files[0]), Size: size}, &made); err != nil {
+	made, err := admin.Call(ctx, caller, imports.Create, imports.CreateInput{Organization: c.Org, Principal: c.For, FileName: filepath.Base(c.Files[0]), Size: size})
+	if err != nil {
 		return g.refused(err)
 	}
 	of := imports.Named{Organization: c.Org, Principal: c.For, ID: made.ID}
 	all := archive.NewBundle(imports.MaxPiece, func(number int64, content []byte) error {
-		if err := caller.Call(ctx, "imports.append", imports.AppendInput{Named: of, Number: number, Content: content}, nil); err != nil {
+		if _, err := admin.Call(ctx, caller, imports.Append, imports.AppendInput{Named: of, Number: number, Content: content}); err != nil {
 			return g.refused(err)
 		}
 		return nil
@@ -103,7 +103,7 @@ func (c *importStartCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	return g.step(ctx, caller, c.JSON, "imports.complete", of, imports.CompleteInput{Named: of, Pieces: pieces})
+	return step(ctx, g, caller, c.JSON, imports.Complete, of, imports.CompleteInput{Named: of, Pieces: pieces})
 }
 
 // addFile sends a file.
@@ -148,8 +148,8 @@ func (c *importCheckCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	defer done()
-	var x imports.Import
-	if err := caller.Call(ctx, "imports.get", c.importing.named(), &x); err != nil {
+	x, err := admin.Call(ctx, caller, imports.Get, c.importing.named())
+	if err != nil {
 		return g.refused(err)
 	}
 	in, err := c.mapping(&x)
@@ -161,7 +161,7 @@ func (c *importCheckCmd) Run(ctx context.Context, g *Globals) error {
 			return err
 		}
 	}
-	return g.step(ctx, caller, c.JSON, "imports.map", in.Named, in)
+	return step(ctx, g, caller, c.JSON, imports.Map, in.Named, in)
 }
 
 // mapping returns the columns and choices: from the flags, then from the profile, then
@@ -248,7 +248,7 @@ type importRunCmd struct{ acting }
 
 // Run imports.
 func (c *importRunCmd) Run(ctx context.Context, g *Globals) error {
-	return g.stepOf(ctx, c.JSON, "imports.run", c.named())
+	return g.stepOf(ctx, c.JSON, imports.Run, c.named())
 }
 
 type importUndoCmd struct{ acting }
@@ -261,14 +261,14 @@ somebody has changed since, or what tasks or documents belong to, stays as it is
 
 // Run takes an import back.
 func (c *importUndoCmd) Run(ctx context.Context, g *Globals) error {
-	return g.stepOf(ctx, c.JSON, "imports.undo", c.named())
+	return g.stepOf(ctx, c.JSON, imports.Undo, c.named())
 }
 
 type importDiscardCmd struct{ importing }
 
 // Run gives an import up.
 func (c *importDiscardCmd) Run(ctx context.Context, g *Globals) error {
-	if err := g.call(ctx, "imports.discard", c.named(), nil); err != nil {
+	if _, err := call(ctx, g, imports.Discard, c.named()); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(g.Out, "%s is discarded.\n", c.ID)
@@ -284,8 +284,8 @@ type importListCmd struct {
 
 // Run lists imports, the newest first.
 func (c *importListCmd) Run(ctx context.Context, g *Globals) error {
-	var page access.List[imports.Import]
-	if err := g.call(ctx, "imports.list", imports.ListInput{Organization: c.Org, After: c.After, Limit: c.Limit}, &page); err != nil {
+	page, err := call(ctx, g, imports.List, imports.ListInput{Organization: c.Org, After: c.After, Limit: c.Limit})
+	if err != nil {
 		return err
 	}
 	return printList(g, c.JSON, page, []string{"ID", "BEGUN", "FOR", "STATE", "ENTRIES", "FILE"}, func(x imports.Import) []string {
@@ -297,8 +297,8 @@ type importShowCmd struct{ importing }
 
 // Run shows an import.
 func (c *importShowCmd) Run(ctx context.Context, g *Globals) error {
-	var x imports.Import
-	if err := g.call(ctx, "imports.get", c.named(), &x); err != nil {
+	x, err := call(ctx, g, imports.Get, c.named())
+	if err != nil {
 		return err
 	}
 	return g.showImport(c.JSON, &x)
@@ -316,8 +316,8 @@ func (c *importReportCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	defer done()
-	var x imports.Import
-	if err := caller.Call(ctx, "imports.get", c.named(), &x); err != nil {
+	x, err := admin.Call(ctx, caller, imports.Get, c.named())
+	if err != nil {
 		return g.refused(err)
 	}
 	head := []string{"file", "line", "outcome", "id", "problems", "heading", "value", "fate"}
@@ -333,8 +333,8 @@ func (c *importReportCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	for in := (imports.LinesInput{Named: c.named(), Refused: c.Refused}); ; {
-		var page access.List[imports.Line]
-		if err := caller.Call(ctx, "imports.lines", in, &page); err != nil {
+		page, err := admin.Call(ctx, caller, imports.GetLines, in)
+		if err != nil {
 			return g.refused(err)
 		}
 		for i := range page.Data {
@@ -374,13 +374,13 @@ func reportRows(l *imports.Line, columns int, refused bool) (rows [][]string) {
 }
 
 // stepOf is step with a connection of its own.
-func (g *Globals) stepOf(ctx context.Context, j JSON, row string, of imports.Named) error {
+func (g *Globals) stepOf(ctx context.Context, j JSON, o op.Operation[imports.Named, imports.Import], of imports.Named) error {
 	caller, done, err := g.server(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	return g.step(ctx, caller, j, row, of, of)
+	return step(ctx, g, caller, j, o, of, of)
 }
 
 // server returns a connection to the server that runs on the data. Imports are its work, and
@@ -397,23 +397,23 @@ func (g *Globals) server(ctx context.Context) (socket.Caller, func(), error) {
 	return caller, done, nil
 }
 
-// call calls a row of the server.
-func (g *Globals) call(ctx context.Context, row string, in, out any) error {
+// call is like act, but only a server executes the operation.
+func call[In, Out any](ctx context.Context, g *Globals, o op.Operation[In, Out], in In) (out Out, err error) {
 	caller, done, err := g.server(ctx)
 	if err != nil {
-		return err
+		return out, err
 	}
 	defer done()
-	if err := caller.Call(ctx, row, in, out); err != nil {
-		return g.refused(err)
+	if out, err = admin.Call(ctx, caller, o, in); err != nil {
+		return out, g.refused(err)
 	}
-	return nil
+	return out, nil
 }
 
-// step calls a row that a job goes on with, waits for the job, and shows the import.
-func (g *Globals) step(ctx context.Context, caller socket.Caller, j JSON, row string, of imports.Named, in any) error {
-	var x imports.Import
-	if err := caller.Call(ctx, row, in, &x); err != nil {
+// step calls an operation that a job goes on with, waits for the job, and shows the import.
+func step[In any](ctx context.Context, g *Globals, caller socket.Caller, j JSON, o op.Operation[In, imports.Import], of imports.Named, in In) error {
+	x, err := admin.Call(ctx, caller, o, in)
+	if err != nil {
 		if errors.Is(err, socket.ErrNoAnswer) {
 			return fmt.Errorf("the server ended before it answered. Once one runs again, %s says whether the step has begun; it goes on by itself then", showing(of))
 		}
@@ -427,7 +427,7 @@ func (g *Globals) step(ctx context.Context, caller socket.Caller, j JSON, row st
 			return ctx.Err()
 		case <-time.After(importPoll):
 		}
-		if err := caller.Call(ctx, "imports.get", of, &x); err != nil {
+		if x, err = admin.Call(ctx, caller, imports.Get, of); err != nil {
 			return g.goesOn(of, err)
 		}
 		if time.Since(told) > importNews && !j.JSON {

@@ -28,10 +28,10 @@ func (*userInviteCmd) Help() string {
 
 // Run invites somebody and prints the link.
 func (c *userInviteCmd) Run(ctx context.Context, g *Globals) error {
-	var made settings.CreatedInvitation
-	if err := g.act(ctx, "people.invite", settings.NewInvitation{
+	made, err := act(ctx, g, settings.Invite, settings.NewInvitation{
 		Organization: c.Org, Email: c.Email, Language: c.Lang, Role: c.Role, Rights: c.Rights, Mail: c.Mail,
-	}, &made); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	if made.Link == "" {
@@ -61,8 +61,8 @@ type invitationListCmd struct {
 
 // Run lists open invitations.
 func (c *invitationListCmd) Run(ctx context.Context, g *Globals) error {
-	var page access.List[settings.Invitation]
-	if err := g.act(ctx, "invitations.list", c.page(c.Org), &page); err != nil {
+	page, err := act(ctx, g, settings.ListInvitations, c.page(c.Org))
+	if err != nil {
 		return err
 	}
 	return printList(g, c.JSON, page, []string{"ID", "EMAIL", "ROLE", "INVITED BY", "ENDS", "ORGANIZATION"}, func(i settings.Invitation) []string {
@@ -81,7 +81,7 @@ type invitationRevokeCmd struct {
 
 // Run revokes an invitation.
 func (c *invitationRevokeCmd) Run(ctx context.Context, g *Globals) error {
-	if err := g.act(ctx, "invitations.revoke", access.ByID{ID: c.ID}, nil); err != nil {
+	if _, err := act(ctx, g, settings.RevokeInvitation, access.ByID{ID: c.ID}); err != nil {
 		return err
 	}
 	if c.JSON.JSON {
@@ -116,8 +116,8 @@ changes before the link is used.`
 
 // Run prints a link that sets a password.
 func (c *userResetCmd) Run(ctx context.Context, g *Globals) error {
-	var l account.Lifted
-	if err := g.act(ctx, "people.resetPassword", access.ByID{ID: c.ID}, &l); err != nil {
+	l, err := act(ctx, g, account.ResetPassword, access.ByID{ID: c.ID})
+	if err != nil {
 		return err
 	}
 	if l.Link == "" {
@@ -144,8 +144,8 @@ its sessions. The password stays. The link sets a new one; it works once, and fo
 
 // Run removes the second factors of a user.
 func (c *userResetFactorsCmd) Run(ctx context.Context, g *Globals) error {
-	var l account.Lifted
-	if err := g.act(ctx, "people.resetFactors", access.ByID{ID: c.ID}, &l); err != nil {
+	l, err := act(ctx, g, account.ResetFactors, access.ByID{ID: c.ID})
+	if err != nil {
 		return err
 	}
 	if l.Link == "" {
@@ -173,8 +173,8 @@ minutes. The user links the account again under settings, security.`
 
 // Run removes the links of a user.
 func (c *userUnlinkCmd) Run(ctx context.Context, g *Globals) error {
-	var l account.Lifted
-	if err := g.act(ctx, "people.unlink", access.ByID{ID: c.ID}, &l); err != nil {
+	l, err := act(ctx, g, account.Unlink, access.ByID{ID: c.ID})
+	if err != nil {
 		return err
 	}
 	if l.Link == "" && l.Token != "" {

@@ -30,8 +30,8 @@ of jobs that are tried again.`
 
 // Run prints the number of jobs, and the failed ones, the latest first.
 func (c *jobsListCmd) Run(ctx context.Context, g *Globals) error {
-	var out settings.JobsOutput
-	if err := g.act(ctx, "jobs.list", settings.JobsInput{Limit: c.Limit}, &out); err != nil {
+	out, err := act(ctx, g, settings.ListJobs, settings.JobsInput{Limit: c.Limit})
+	if err != nil {
 		return err
 	}
 	if c.JSON.JSON {
@@ -59,7 +59,7 @@ type jobsRetryCmd struct {
 
 // Run retries a job.
 func (c *jobsRetryCmd) Run(ctx context.Context, g *Globals) error {
-	running, err := g.actOf(ctx, "jobs.retry", access.ByID{ID: c.ID}, nil)
+	_, running, err := actOf(ctx, g, settings.RetryJob, access.ByID{ID: c.ID})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/instance"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
@@ -62,12 +63,12 @@ func (c *keyCreateCmd) Run(ctx context.Context, g *Globals) error {
 	if c.ExpiresIn == 0 { // the operation treats 0 as 'not given'
 		return usageError{fmt.Errorf("--expires-in: must be at least one second")}
 	}
-	var k settings.CreatedKey
 	in := settings.NewKey{
 		Organization: c.Org, Principal: c.Principal, Environment: c.Env, Name: c.Name,
 		Scopes: c.Scopes, Networks: c.IP, ExpiresIn: time.Duration(c.ExpiresIn), VersionPin: c.Pin,
 	}
-	if err := g.act(ctx, "keys.create", in, &k); err != nil {
+	k, err := act(ctx, g, settings.CreateKey, in)
+	if err != nil {
 		return err
 	}
 	return showSecret(ctx, g, c.JSON, k)
@@ -81,8 +82,8 @@ type keyListCmd struct {
 
 // Run lists keys.
 func (c *keyListCmd) Run(ctx context.Context, g *Globals) error {
-	var page access.List[settings.KeyInfo]
-	if err := g.act(ctx, "keys.list", c.page(c.Org), &page); err != nil {
+	page, err := act(ctx, g, settings.ListKeys, settings.FindKeys{Page: c.page(c.Org)})
+	if err != nil {
 		return err
 	}
 	return printList(g, c.JSON, page, keyHeader, keyRow)
@@ -94,9 +95,9 @@ type oneKey struct {
 	JSON
 }
 
-func (c *oneKey) show(ctx context.Context, g *Globals, act string) error {
-	var k settings.KeyInfo
-	if err := g.act(ctx, act, access.ByID{ID: c.ID}, &k); err != nil {
+func (c *oneKey) show(ctx context.Context, g *Globals, o op.Operation[access.ByID, settings.KeyInfo]) error {
+	k, err := act(ctx, g, o, access.ByID{ID: c.ID})
+	if err != nil {
 		return err
 	}
 	return printOne(g, c.JSON, k, keyHeader, keyRow)
@@ -109,14 +110,18 @@ type (
 )
 
 // Run shows a key.
-func (c *keyShowCmd) Run(ctx context.Context, g *Globals) error { return c.show(ctx, g, "keys.get") }
+func (c *keyShowCmd) Run(ctx context.Context, g *Globals) error {
+	return c.show(ctx, g, settings.GetKey)
+}
 
 // Run pauses a key.
-func (c *keyPauseCmd) Run(ctx context.Context, g *Globals) error { return c.show(ctx, g, "keys.pause") }
+func (c *keyPauseCmd) Run(ctx context.Context, g *Globals) error {
+	return c.show(ctx, g, settings.PauseKey)
+}
 
 // Run resumes a key.
 func (c *keyResumeCmd) Run(ctx context.Context, g *Globals) error {
-	return c.show(ctx, g, "keys.resume")
+	return c.show(ctx, g, settings.ResumeKey)
 }
 
 type keyRevokeCmd struct {
@@ -132,8 +137,8 @@ command names the endpoints that the key made. It can be repeated for a revoked 
 
 // Run revokes a key.
 func (c *keyRevokeCmd) Run(ctx context.Context, g *Globals) error {
-	var k webhook.RevokedKey
-	if err := g.act(ctx, "keys.revoke", webhook.RevokeInput{ID: c.ID, Endpoints: c.Endpoints}, &k); err != nil {
+	k, err := act(ctx, g, webhook.RevokeKey, webhook.RevokeInput{ID: c.ID, Endpoints: c.Endpoints})
+	if err != nil {
 		return err
 	}
 	row := func(k webhook.RevokedKey) []string { return keyRow(k.KeyInfo) }
@@ -157,11 +162,10 @@ func (c *keyRevokeCmd) Run(ctx context.Context, g *Globals) error {
 // them matter, because the key may have changed the address of an endpoint that
 // another key made.
 func (g *Globals) tellEndpoints(ctx context.Context, key string) error {
-	var k settings.KeyInfo
 	var page access.List[webhook.Info]
-	err := g.act(ctx, "keys.get", access.ByID{ID: key}, &k)
+	k, err := act(ctx, g, settings.GetKey, access.ByID{ID: key})
 	if err == nil {
-		err = g.act(ctx, "webhooks.list", webhook.FindInput{Organization: k.OrganizationID, Principal: k.PrincipalID, Limit: webhook.MaxEndpoints}, &page)
+		page, err = act(ctx, g, webhook.ListInfos, webhook.FindInput{Organization: k.OrganizationID, Principal: k.PrincipalID, Limit: webhook.MaxEndpoints})
 	}
 	if err != nil {
 		return fmt.Errorf("the key was changed, but the webhook endpoints of its owner could not be read: %w", err)
@@ -204,8 +208,8 @@ func (c *keySetCmd) Run(ctx context.Context, g *Globals) error {
 	if c.Pin != nil {
 		in.VersionPin = *c.Pin
 	}
-	var k settings.KeyInfo
-	if err := g.act(ctx, "keys.update", in, &k); err != nil {
+	k, err := act(ctx, g, settings.UpdateKey, in)
+	if err != nil {
 		return err
 	}
 	return printOne(g, c.JSON, k, keyHeader, keyRow)
@@ -224,8 +228,8 @@ type keyRotateCmd struct {
 
 // Run rotates a key and shows the new one.
 func (c *keyRotateCmd) Run(ctx context.Context, g *Globals) error {
-	var k settings.CreatedKey
-	if err := g.act(ctx, "keys.rotate", settings.Rotation{ID: c.ID, ExpiresIn: time.Duration(c.ExpiresIn)}, &k); err != nil {
+	k, err := act(ctx, g, settings.RotateKey, settings.Rotation{ID: c.ID, ExpiresIn: time.Duration(c.ExpiresIn)})
+	if err != nil {
 		return err
 	}
 	if err := showSecret(ctx, g, c.JSON, k); err != nil {
@@ -253,7 +257,7 @@ Try it at the address where the server serves:
 // base-url or listen from the environment or the file, or else the default.
 func (g *Globals) address(ctx context.Context) string {
 	var running instance.Address
-	if err := g.act(ctx, "address", instance.Nothing{}, &running); err == nil && running.BaseURL != "" {
+	if err := g.process(ctx, "address", instance.Nothing{}, &running); err == nil && running.BaseURL != "" {
 		return running.BaseURL
 	}
 	if base, _, found := g.settings.sources.Look("base-url"); found {

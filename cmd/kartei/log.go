@@ -8,6 +8,7 @@ import (
 
 	"kartei/integration/requestlog"
 	"kartei/kit/clock"
+	"kartei/people/settings"
 )
 
 type logCmd struct {
@@ -33,10 +34,10 @@ func (c *logCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	var out requestlog.QueryOutput
-	if err := g.act(ctx, "requests.list", requestlog.QueryInput{
+	out, err := act(ctx, g, settings.ListRequests, requestlog.QueryInput{
 		Request: c.Request, Organization: c.Org, Key: c.Key, Status: string(status), Operation: c.Operation, Reason: c.Reason, Since: c.Since.Micros, Until: c.Until.Micros, Limit: c.Limit,
-	}, &out); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	if c.JSON.JSON {

@@ -26,7 +26,7 @@ Stop all servers first. The first one that starts sets the new key, and all othe
 
 // Run removes the fingerprint of the master key from the database.
 func (c *forgetKeyCmd) Run(ctx context.Context, g *Globals) error {
-	if err := g.act(ctx, "master-key.forget", instance.Nothing{}, nil); err != nil {
+	if err := g.process(ctx, "master-key.forget", instance.Nothing{}, nil); err != nil {
 		return err
 	}
 	if c.JSON.JSON {

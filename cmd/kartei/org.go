@@ -14,9 +14,11 @@ import (
 	"unicode/utf8"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/instance"
+	"kartei/integration/oauth"
 	"kartei/kit/clock"
 	"kartei/people/settings"
 )
@@ -42,8 +44,8 @@ type orgCreateCmd struct {
 // Run makes an organization.
 func (c *orgCreateCmd) Run(ctx context.Context, g *Globals) error {
 	in := settings.NewOrganization{Name: c.Name, Module: c.Module, Secrecy: c.Secrecy, Level: c.Level, Country: c.Country}
-	var o access.OrganizationInfo
-	if err := g.act(ctx, "organizations.create", in, &o); err != nil {
+	o, err := act(ctx, g, settings.CreateOrganization, in)
+	if err != nil {
 		return err
 	}
 	if err := printOne(g, c.JSON, o, orgHeader, orgRow); err != nil || c.JSON.JSON {
@@ -77,8 +79,8 @@ type orgListCmd struct {
 
 // Run lists organizations.
 func (c *orgListCmd) Run(ctx context.Context, g *Globals) error {
-	var page access.List[access.OrganizationInfo]
-	if err := g.act(ctx, "organizations.list", c.page(""), &page); err != nil {
+	page, err := act(ctx, g, settings.ListOrganizations, c.page(""))
+	if err != nil {
 		return err
 	}
 	return printList(g, c.JSON, page, orgHeader, orgRow)
@@ -91,7 +93,11 @@ type orgShowCmd struct {
 
 // Run shows one organization.
 func (c *orgShowCmd) Run(ctx context.Context, g *Globals) error {
-	return showOrg(ctx, g, c.JSON, "organizations.get", access.ByID{ID: c.ID})
+	o, err := act(ctx, g, settings.GetOrganization, access.ByID{ID: c.ID})
+	if err != nil {
+		return err
+	}
+	return printOne(g, c.JSON, o.OrganizationInfo, orgHeader, orgRow)
 }
 
 type orgSetCmd struct {
@@ -114,9 +120,13 @@ func (c *orgSetCmd) Run(ctx context.Context, g *Globals) error {
 	if c.Name == nil && c.Module == nil && c.Level == nil && c.Secrecy == nil && c.Country == nil && c.Factor == nil && c.Pass == nil && c.Admin == nil && c.Apps == nil && c.State == nil {
 		return nothingToSet("--name, --module, --level, --secrecy, --country, --second-factor, --password-sign-in, --password-admin, --applications or --state")
 	}
-	return showOrg(ctx, g, c.JSON, "organizations.set", settings.OrganizationChange{
+	o, err := act(ctx, g, oauth.SetOrganization, settings.OrganizationChange{
 		ID: c.ID, Name: c.Name, Module: c.Module, Level: c.Level, Secrecy: c.Secrecy, Country: c.Country, SecondFactor: c.Factor, Passwords: c.Pass, PasswordAdmin: c.Admin, Applications: c.Apps, State: c.State,
 	})
+	if err != nil {
+		return err
+	}
+	return printOne(g, c.JSON, o, orgHeader, orgRow)
 }
 
 type orgEraseCmd struct {
@@ -147,7 +157,7 @@ func (c *orgEraseCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	defer done()
-	if err := caller.Call(ctx, "organizations.erase", access.ByID{ID: c.ID}, nil); err != nil {
+	if _, err := admin.Call(ctx, caller, settings.EraseOrganization, access.ByID{ID: c.ID}); err != nil {
 		return g.refused(err)
 	}
 	var sum instance.EraseOutput
@@ -194,16 +204,6 @@ func (g *Globals) confirm(what, id, erased string) error {
 // heldPause is the pause between two tries to erase files that a backup copies.
 const heldPause = 5 * time.Second
 
-// showOrg calls an operation that answers with an organization, and prints the
-// answer.
-func showOrg(ctx context.Context, g *Globals, j JSON, act string, in any) error {
-	var o access.OrganizationInfo
-	if err := g.act(ctx, act, in, &o); err != nil {
-		return err
-	}
-	return printOne(g, j, o, orgHeader, orgRow)
-}
-
 var orgHeader = []string{"ID", "NAME", "MODULE", "SECRECY", "LEVEL", "STATE", "COUNTRY", "SECOND FACTOR", "PASSWORDS", "APPLICATIONS", "ERASED ON", "SANDBOX"}
 
 func orgRow(o access.OrganizationInfo) []string {
@@ -241,24 +241,38 @@ var flagNames = map[string]string{
 // act calls an operation of the console. The server that runs on the data
 // executes it, or this process if none runs. Errors name the command and the
 // flags.
-func (g *Globals) act(ctx context.Context, name string, in, out any) error {
-	_, err := g.actOf(ctx, name, in, out)
-	return err
+func act[In, Out any](ctx context.Context, g *Globals, o op.Operation[In, Out], in In) (Out, error) {
+	out, _, err := actOf(ctx, g, o, in)
+	return out, err
 }
 
 // actOf is like act. It also reports whether a server that runs on the data
 // executed the operation.
-func (g *Globals) actOf(ctx context.Context, name string, in, out any) (running bool, err error) {
+func actOf[In, Out any](ctx context.Context, g *Globals, o op.Operation[In, Out], in In) (out Out, running bool, err error) {
 	caller, done, err := g.Connect(ctx)
 	if err != nil {
-		return false, err
+		return out, false, err
+	}
+	defer done()
+	if out, err = admin.Call(ctx, caller, o, in); err != nil {
+		return out, false, g.refused(err)
+	}
+	_, alone := caller.(*admin.Door)
+	return out, !alone, nil
+}
+
+// process is like act for an act of the process. Such an act is no operation and has a
+// name. The pointer to its answer may be nil.
+func (g *Globals) process(ctx context.Context, name string, in, out any) error {
+	caller, done, err := g.Connect(ctx)
+	if err != nil {
+		return err
 	}
 	defer done()
 	if err := caller.Call(ctx, name, in, out); err != nil {
-		return false, g.refused(err)
+		return g.refused(err)
 	}
-	_, alone := caller.(*admin.Door)
-	return !alone, nil
+	return nil
 }
 
 func nothingToSet(flags string) error {

@@ -36,8 +36,8 @@ func (c *usageCmd) Run(ctx context.Context, g *Globals) error {
 	if c.By == "hour" {
 		in.By = c.By
 	}
-	var u settings.Usage
-	if err := g.act(ctx, "usage.get", in, &u); err != nil {
+	u, err := act(ctx, g, settings.GetUsage, in)
+	if err != nil {
 		return err
 	}
 	if c.JSON.JSON {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/people/settings"
 )
 
@@ -40,7 +41,7 @@ type userCreateCmd struct {
 
 // Run makes a user.
 func (c *userCreateCmd) Run(ctx context.Context, g *Globals) error {
-	err := showPrincipal(ctx, g, c.JSON, "people.create", settings.NewPrincipal{
+	err := showPrincipal(ctx, g, c.JSON, settings.CreateUser, settings.NewPrincipal{
 		Organization: c.Org, Name: c.Name, Email: c.Email, Language: c.Lang, Role: c.Role, Rights: c.Rights,
 	})
 	if err == nil && !c.JSON.JSON {
@@ -57,7 +58,7 @@ type userListCmd struct {
 
 // Run lists users.
 func (c *userListCmd) Run(ctx context.Context, g *Globals) error {
-	return listPrincipals(ctx, g, c.JSON, "people.list", c.page(c.Org))
+	return listPrincipals(ctx, g, c.JSON, settings.ListUsers, c.page(c.Org))
 }
 
 type userShowCmd struct {
@@ -67,7 +68,7 @@ type userShowCmd struct {
 
 // Run shows one user.
 func (c *userShowCmd) Run(ctx context.Context, g *Globals) error {
-	return showPrincipal(ctx, g, c.JSON, "people.get", access.ByID{ID: c.ID})
+	return showPrincipal(ctx, g, c.JSON, settings.GetUser, access.ByID{ID: c.ID})
 }
 
 type userSetCmd struct {
@@ -82,7 +83,7 @@ type userSetCmd struct {
 func (c *userSetCmd) Run(ctx context.Context, g *Globals) error {
 	change := c.change(c.ID)
 	change.Email, change.Language = c.Email, c.Lang
-	return setPrincipal(ctx, g, c.JSON, "people.set", change)
+	return setPrincipal(ctx, g, c.JSON, settings.SetUser, change)
 }
 
 // principalChange are the flags that users and service accounts share.
@@ -103,26 +104,26 @@ func (c *principalChange) change(id string) settings.PrincipalChange {
 	return change
 }
 
-func setPrincipal(ctx context.Context, g *Globals, j JSON, act string, change settings.PrincipalChange) error {
+func setPrincipal(ctx context.Context, g *Globals, j JSON, o op.Operation[settings.PrincipalChange, access.PrincipalInfo], change settings.PrincipalChange) error {
 	if change.Name == nil && change.Email == nil && change.Language == nil && change.Role == nil && len(change.Rights) == 0 && change.Disabled == nil {
 		return nothingToSet("--name, --role, --rights, --disable or --enable")
 	}
-	return showPrincipal(ctx, g, j, act, change)
+	return showPrincipal(ctx, g, j, o, change)
 }
 
 // showPrincipal calls an operation that answers with a user or service account,
 // and prints the answer.
-func showPrincipal(ctx context.Context, g *Globals, j JSON, act string, in any) error {
-	var p access.PrincipalInfo
-	if err := g.act(ctx, act, in, &p); err != nil {
+func showPrincipal[In any](ctx context.Context, g *Globals, j JSON, o op.Operation[In, access.PrincipalInfo], in In) error {
+	p, err := act(ctx, g, o, in)
+	if err != nil {
 		return err
 	}
 	return printOne(g, j, p, principalHeader, principalRow)
 }
 
-func listPrincipals(ctx context.Context, g *Globals, j JSON, act string, in access.Page) error {
-	var page access.List[access.PrincipalInfo]
-	if err := g.act(ctx, act, in, &page); err != nil {
+func listPrincipals(ctx context.Context, g *Globals, j JSON, o op.Operation[access.Page, access.List[access.PrincipalInfo]], in access.Page) error {
+	page, err := act(ctx, g, o, in)
+	if err != nil {
 		return err
 	}
 	return printList(g, j, page, principalHeader, principalRow)

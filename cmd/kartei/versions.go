@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"kartei/integration/requestlog"
+	"kartei/people/settings"
 )
 
 type versionsCmd struct {
@@ -21,8 +22,8 @@ used: its own, and others that calls selected with Svc-Version.`
 
 // Run prints a line for each key and version.
 func (c *versionsCmd) Run(ctx context.Context, g *Globals) error {
-	var out requestlog.VersionsOutput
-	if err := g.act(ctx, "requests.versions", requestlog.VersionsInput{Organization: c.Org, Version: c.Version}, &out); err != nil {
+	out, err := act(ctx, g, settings.ListVersions, requestlog.VersionsInput{Organization: c.Org, Version: c.Version})
+	if err != nil {
 		return err
 	}
 	if c.JSON.JSON {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"kartei/access"
 	"kartei/integration/webhook"
 )
 
@@ -44,8 +43,8 @@ func (c *webhookListCmd) Run(ctx context.Context, g *Globals) error {
 	if c.Status != "" && !slices.Contains([]webhook.Status{webhook.Active, webhook.Failing, webhook.Disabled}, webhook.Status(c.Status)) {
 		return usageError{errors.New("--status: must be active, failing or disabled")}
 	}
-	var page access.List[webhook.Info]
-	if err := g.act(ctx, "webhooks.list", webhook.FindInput{Organization: c.Org, Status: c.Status, Principal: c.Principal, Key: c.Key, After: c.After, Limit: c.Limit}, &page); err != nil {
+	page, err := act(ctx, g, webhook.ListInfos, webhook.FindInput{Organization: c.Org, Status: c.Status, Principal: c.Principal, Key: c.Key, After: c.After, Limit: c.Limit})
+	if err != nil {
 		return err
 	}
 	return printList(g, c.JSON, page, endpointHeader, endpointRow)
@@ -58,9 +57,9 @@ type oneEndpoint struct {
 	JSON
 }
 
-func (c *oneEndpoint) show(ctx context.Context, g *Globals, act string) error {
-	var e webhook.Info
-	if err := g.act(ctx, act, webhook.One{Organization: c.Org, ID: c.ID}, &e); err != nil {
+func (c *oneEndpoint) show(ctx context.Context, g *Globals) error {
+	e, err := act(ctx, g, webhook.GetInfo, webhook.GetInput{One: webhook.One{Organization: c.Org, ID: c.ID}})
+	if err != nil {
 		return err
 	}
 	return printOne(g, c.JSON, e, endpointHeader, endpointRow)
@@ -76,7 +75,7 @@ type (
 
 // Run shows an endpoint.
 func (c *webhookShowCmd) Run(ctx context.Context, g *Globals) error {
-	return c.show(ctx, g, "webhooks.get")
+	return c.show(ctx, g)
 }
 
 // Help returns the text below the command's summary.
@@ -87,8 +86,8 @@ resend. An endpoint that is not disabled stays as it is.`
 
 // Run enables an endpoint.
 func (c *webhookEnableCmd) Run(ctx context.Context, g *Globals) error {
-	var e webhook.Enabled
-	if err := g.act(ctx, "webhooks.enable", webhook.EnableInput{One: webhook.One{Organization: c.Org, ID: c.ID}, Missed: c.Missed}, &e); err != nil {
+	e, err := act(ctx, g, webhook.Enable, webhook.EnableInput{One: webhook.One{Organization: c.Org, ID: c.ID}, Missed: c.Missed})
+	if err != nil {
 		return err
 	}
 	if e.Sends != nil && !c.JSON.JSON {
@@ -155,9 +154,9 @@ The command needs a running server, which seals the secret and knows the network
 
 // Run creates an endpoint and shows its secret.
 func (c *webhookCreateCmd) Run(ctx context.Context, g *Globals) error {
-	var made webhook.Issued
 	in := webhook.NewInput{Organization: c.Org, Principal: c.Principal, Fields: webhook.Fields{Name: c.Name, URL: c.URL, EventTypes: c.Events}}
-	if err := g.call(ctx, "webhooks.create", in, &made); err != nil {
+	made, err := call(ctx, g, webhook.CreateByPerson, in)
+	if err != nil {
 		return err
 	}
 	return showEndpointSecret(g, c.JSON, made)
@@ -193,10 +192,10 @@ func (c *webhookChangeCmd) Run(ctx context.Context, g *Globals) error {
 		return usageError{errors.New("--events: is empty; an endpoint has at least one type of events")}
 	}
 	in := webhook.ChangeInput{One: webhook.One{Organization: c.Org, ID: c.ID}, Name: c.Name, URL: c.URL, EventTypes: c.Events}
-	if err := g.call(ctx, "webhooks.change", in, &webhook.Endpoint{}); err != nil {
+	if _, err := call(ctx, g, webhook.ChangeByPerson, in); err != nil {
 		return err
 	}
-	return c.show(ctx, g, "webhooks.get")
+	return c.show(ctx, g)
 }
 
 type (
@@ -207,8 +206,8 @@ type (
 
 // Run gives an endpoint a new secret and shows it.
 func (c *webhookRotateCmd) Run(ctx context.Context, g *Globals) error {
-	var made webhook.Issued
-	if err := g.call(ctx, "webhooks.rotate", webhook.One{Organization: c.Org, ID: c.ID}, &made); err != nil {
+	made, err := call(ctx, g, webhook.RotateByPerson, webhook.One{Organization: c.Org, ID: c.ID})
+	if err != nil {
 		return err
 	}
 	return showEndpointSecret(g, c.JSON, made)
@@ -216,7 +215,7 @@ func (c *webhookRotateCmd) Run(ctx context.Context, g *Globals) error {
 
 // Run deletes an endpoint.
 func (c *webhookDeleteCmd) Run(ctx context.Context, g *Globals) error {
-	if err := g.act(ctx, "webhooks.delete", webhook.One{Organization: c.Org, ID: c.ID}, nil); err != nil {
+	if _, err := act(ctx, g, webhook.DeleteByPerson, webhook.One{Organization: c.Org, ID: c.ID}); err != nil {
 		return err
 	}
 	if c.JSON.JSON {
@@ -228,8 +227,7 @@ func (c *webhookDeleteCmd) Run(ctx context.Context, g *Globals) error {
 
 // Run sends a test event.
 func (c *webhookTestCmd) Run(ctx context.Context, g *Globals) error {
-	var sent webhook.TestSent
-	running, err := g.actOf(ctx, "webhooks.test", webhook.One{Organization: c.Org, ID: c.ID}, &sent)
+	sent, running, err := actOf(ctx, g, webhook.TestByOperator, webhook.One{Organization: c.Org, ID: c.ID})
 	if err != nil {
 		return err
 	}
@@ -260,10 +258,10 @@ func (c *webhookDeliveriesCmd) Run(ctx context.Context, g *Globals) error {
 	case c.Status != "" && c.Status != "succeeded" && c.Status != "failed":
 		return usageError{errors.New("--status: must be succeeded or failed")}
 	}
-	var page access.List[webhook.Attempt]
-	if err := g.act(ctx, "webhooks.deliveries", webhook.LogInput{
+	page, err := act(ctx, g, webhook.ListAttempts, webhook.LogInput{
 		Organization: c.Org, ID: c.ID, Event: c.Event, Result: c.Status, Before: c.Before, Limit: c.Limit,
-	}, &page); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	if c.JSON.JSON {
@@ -276,7 +274,7 @@ func (c *webhookDeliveriesCmd) Run(ctx context.Context, g *Globals) error {
 	if err := table(g, []string{"TIME", "EVENT", "TYPE", "ATTEMPT", "RESULT", "TOOK", "NEXT", "ID"}, rows); err != nil || !page.HasMore {
 		return err
 	}
-	_, err := fmt.Fprintf(g.Err, "There are older attempts: --before %s\n", page.Data[len(page.Data)-1].ID)
+	_, err = fmt.Fprintf(g.Err, "There are older attempts: --before %s\n", page.Data[len(page.Data)-1].ID)
 	return err
 }
 
@@ -300,8 +298,8 @@ type webhookEventCmd struct {
 
 // Run prints the attempts at each endpoint, the newest first.
 func (c *webhookEventCmd) Run(ctx context.Context, g *Globals) error {
-	var found webhook.EventDeliveries
-	if err := g.act(ctx, "events.deliveries", webhook.EventInput{Organization: c.Org, ID: c.ID}, &found); err != nil {
+	found, err := act(ctx, g, webhook.DeliveriesOf, webhook.EventInput{Organization: c.Org, ID: c.ID})
+	if err != nil {
 		return err
 	}
 	if c.JSON.JSON {
@@ -347,10 +345,9 @@ func (c *webhookResendCmd) Run(ctx context.Context, g *Globals) error {
 	if ways != 1 || c.Until.Micros != 0 && c.Since.Micros == 0 {
 		return usageError{errors.New("give exactly one of --event, --failed, and --since (with or without --until)")}
 	}
-	var out webhook.ResendOutput
-	running, err := g.actOf(ctx, "webhooks.resend", webhook.ResendInput{
+	out, running, err := actOf(ctx, g, webhook.Resend, webhook.ResendInput{
 		Organization: c.Org, ID: c.ID, Event: c.Event, Failed: c.Failed, Since: c.Since.Micros, Until: c.Until.Micros,
-	}, &out)
+	})
 	if err != nil {
 		return err
 	}

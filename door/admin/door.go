@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/door/admin/socket"
 	"kartei/kit/fault"
 )
@@ -53,5 +54,11 @@ func (d *Door) carry(ctx context.Context, name string, body []byte) (any, error)
 	if err == nil && len(out) == 0 {
 		return struct{}{}, nil
 	}
+	return out, err
+}
+
+// Call calls an operation in this process or in the server's (socket.Caller).
+func Call[In, Out any](ctx context.Context, caller socket.Caller, o op.Operation[In, Out], in In) (out Out, err error) {
+	err = caller.Call(ctx, o.ID, in, &out)
 	return out, err
 }

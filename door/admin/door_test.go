@@ -11,9 +11,12 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api/op"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/instance"
+	"kartei/integration/oauth"
+	"kartei/integration/webhook"
 	"kartei/kit/fault"
 	"kartei/people/settings"
 	"kartei/store/db"
@@ -86,59 +89,69 @@ func TestFaultsOfOperations(t *testing.T) {
 // organization to a revoked key.
 func TestOperations(t *testing.T) {
 	client := dial(t, apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1)))
-	call := func(name string, in, out any) {
-		t.Helper()
-		if err := client.Call(t.Context(), name, in, out); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-	}
-	var org access.OrganizationInfo
-	call("organizations.create", settings.NewOrganization{Name: "Kanzlei"}, &org)
+	org := call(t, client, settings.CreateOrganization, settings.NewOrganization{Name: "Kanzlei"})
 	on, level, declared := "on", access.On, "declared"
-	call("organizations.set", settings.OrganizationChange{ID: org.ID, Module: &on, Secrecy: &declared, Level: &level}, nil)
-	call("organizations.get", access.ByID{ID: org.ID}, &org)
+	call(t, client, oauth.SetOrganization, settings.OrganizationChange{ID: org.ID, Module: &on, Secrecy: &declared, Level: &level})
+	org = call(t, client, settings.GetOrganization, access.ByID{ID: org.ID}).OrganizationInfo
 	if org.Module != "on" || org.SandboxID == "" || org.CreatedAt == 0 {
 		t.Errorf("organization: %+v", org)
 	}
-	var user, robot access.PrincipalInfo
-	call("people.create", settings.NewPrincipal{Organization: org.ID, Name: "Ida", Email: "ida@example.org"}, &user)
-	call("people.set", settings.PrincipalChange{ID: user.ID, Rights: access.Rights{"tasks": access.NoRight}}, &user)
-	call("serviceAccounts.create", settings.NewPrincipal{Organization: org.ID, Name: "Abgleich"}, &robot)
-	call("serviceAccounts.set", settings.PrincipalChange{ID: robot.ID, Name: &on}, &robot)
-	var key settings.CreatedKey
-	call("keys.create", settings.NewKey{Organization: org.ID, Principal: user.ID, Environment: access.Test,
-		Scopes: []string{"contacts:write"}, Networks: []string{"127.0.0.1"}, ExpiresIn: time.Hour}, &key)
+	user := call(t, client, settings.CreateUser, settings.NewPrincipal{Organization: org.ID, Name: "Ida", Email: "ida@example.org"})
+	user = call(t, client, settings.SetUser, settings.PrincipalChange{ID: user.ID, Rights: access.Rights{"tasks": access.NoRight}})
+	robot := call(t, client, settings.CreateServiceAccount, settings.NewPrincipal{Organization: org.ID, Name: "Abgleich"})
+	call(t, client, settings.SetServiceAccount, settings.PrincipalChange{ID: robot.ID, Name: &on})
+	key := call(t, client, settings.CreateKey, settings.NewKey{Organization: org.ID, Principal: user.ID, Environment: access.Test,
+		Scopes: []string{"contacts:write"}, Networks: []string{"127.0.0.1"}, ExpiresIn: time.Hour})
 	text := string(must(json.Marshal(key)))
 	if diff := cmp.Diff([]string{"id", "key", "kidShort", "expiresAt"}, members(text)); diff != "" {
 		t.Errorf("%s: %s", text, diff)
 	}
-	var orgs access.List[access.OrganizationInfo]
-	var users, robots access.List[access.PrincipalInfo]
-	var keys access.List[settings.KeyInfo]
-	call("organizations.list", access.Page{}, &orgs)
-	call("people.list", access.Page{Organization: org.ID}, &users)
-	call("serviceAccounts.list", access.Page{Organization: org.ID}, &robots)
-	call("keys.list", access.Page{Organization: org.ID}, &keys)
+	orgs := call(t, client, settings.ListOrganizations, access.Page{})
+	users := call(t, client, settings.ListUsers, access.Page{Organization: org.ID})
+	robots := call(t, client, settings.ListServiceAccounts, access.Page{Organization: org.ID})
+	keys := call(t, client, settings.ListKeys, settings.FindKeys{Page: access.Page{Organization: org.ID}})
 	if len(orgs.Data) != 4 || len(users.Data) != 1 || len(robots.Data) != 1 || len(keys.Data) != 1 || users.Data[0].Rights["tasks"] != access.NoRight {
 		t.Errorf("lists: %+v %+v %+v %+v", orgs, users, robots, keys)
 	}
 	id := access.ByID{ID: key.ID}
-	for act, want := range map[string]settings.KeyStatus{"keys.pause": settings.KeyPaused, "keys.resume": settings.KeyActive, "keys.get": settings.KeyActive} {
-		var k settings.KeyInfo
-		call("keys.pause", id, nil)
-		if act == "keys.get" {
-			call("keys.resume", id, nil)
-		}
-		if call(act, id, &k); k.Status != want {
-			t.Errorf("%s: %s", act, k.Status)
+	for _, c := range []struct {
+		does op.Operation[access.ByID, settings.KeyInfo]
+		want settings.KeyStatus
+	}{
+		{settings.PauseKey, settings.KeyPaused}, {settings.GetKey, settings.KeyPaused},
+		{settings.ResumeKey, settings.KeyActive}, {settings.GetKey, settings.KeyActive},
+	} {
+		if k := call(t, client, c.does, id); k.Status != c.want {
+			t.Errorf("%s: %s", c.does.ID, k.Status)
 		}
 	}
-	var next settings.CreatedKey
-	call("keys.rotate", settings.Rotation{ID: key.ID}, &next)
+	next := call(t, client, settings.RotateKey, settings.Rotation{ID: key.ID})
 	if next.ID != key.ID || next.Key == key.Key {
 		t.Errorf("rotated: %+v", next)
 	}
-	call("keys.revoke", id, nil)
+	call(t, client, webhook.RevokeKey, webhook.RevokeInput{ID: key.ID})
+}
+
+// An operation without an answer can be called in this process and through the socket.
+func TestNoAnswer(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
+	for _, caller := range []socket.Caller{&admin.Door{API: o.API}, dial(t, o)} {
+		made := call(t, caller, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "ida@example.org"})
+		call(t, caller, settings.RevokeInvitation, access.ByID{ID: made.ID})
+		if _, err := admin.Call(t.Context(), caller, settings.RevokeInvitation, access.ByID{ID: "inv_x"}); !fault.Is(err, fault.NotFound) {
+			t.Errorf("%T: %v", caller, err)
+		}
+	}
+}
+
+// call calls an operation that is not refused.
+func call[In, Out any](t *testing.T, caller socket.Caller, o op.Operation[In, Out], in In) Out {
+	t.Helper()
+	out, err := admin.Call(t.Context(), caller, o, in)
+	if err != nil {
+		t.Fatalf("%s: %v", o.ID, err)
+	}
+	return out
 }
 
 // members returns the names in a JSON object, in order.
