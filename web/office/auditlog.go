@@ -12,10 +12,10 @@ import (
 
 	"github.com/a-h/templ"
 
-	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	spreadsheet "kartei/kit/sheet"
+	"kartei/people/audit"
 	"kartei/people/settings"
 	"kartei/transfer/exports"
 	"kartei/web/ui"
@@ -24,34 +24,9 @@ import (
 // auditPath is the page of the audit log.
 const auditPath = "/settings/audit"
 
-// auditLine is a line of the log as audit.list returns it.
-type auditLine struct {
-	ID          string       `json:"id"`
-	Time        clock.Micros `json:"time"`
-	PrincipalID string       `json:"principalId"`
-	// CredentialKind is operator for the operator, who has no id.
-	CredentialKind string        `json:"credentialKind"`
-	Door           string        `json:"door"`
-	Address        string        `json:"address"`
-	Word           string        `json:"word"`
-	Target         string        `json:"target"`
-	Changes        []auditChange `json:"changes"`
-	RequestID      string        `json:"requestId"`
-}
-
-// auditChange is a member that an act changed.
-type auditChange struct {
-	Member string `json:"member"`
-	From   any    `json:"from"`
-	To     any    `json:"to"`
-}
-
-// operatorKind is the kind of the operator's credential.
-const operatorKind = "operator"
-
 // auditPage is the audit log with its filters.
 type auditPage struct {
-	lines []auditLine
+	lines []audit.Line
 	// people are those who can be chosen in the filter, names all that the lines name.
 	people []ui.Option
 	names  map[string]string
@@ -99,7 +74,7 @@ var auditPeriods = []option{
 }
 
 // readAuditFilter reads the filters of the address, and makes the input of audit.list.
-func (p *auditPage) readAuditFilter(v *request) map[string]any {
+func (p *auditPage) readAuditFilter(v *request) settings.AuditInput {
 	q := v.URL.Query()
 	q.Set("word", offered(auditGroups, q.Get("word")))
 	p.period = v.periodIn(q, auditPeriods)
@@ -109,22 +84,19 @@ func (p *auditPage) readAuditFilter(v *request) map[string]any {
 			p.filter.Set(name, value)
 		}
 	}
-	return map[string]any{"who": p.filter.Get("who"), "word": p.filter.Get("word"), "target": p.filter.Get("target"), "since": p.period.since, "until": p.period.until}
+	return settings.AuditInput{Who: p.filter.Get("who"), Word: p.filter.Get("word"), Target: p.filter.Get("target"), Since: p.period.since, Until: p.period.until}
 }
 
 // showAudit serves the audit log.
 func showAudit(v *request) view {
 	p := auditPage{names: map[string]string{}}
 	in := p.readAuditFilter(v)
-	in["limit"] = auditShown
+	in.Limit = auditShown
 	if before := v.URL.Query().Get("before"); id.Valid(id.AuditLine, before) {
-		in["before"] = before
+		in.Before = before
 		p.pages.Newer = ui.Own(p.at(""))
 	}
-	found, err := fetch[struct {
-		Data    []auditLine `json:"data"`
-		HasMore bool        `json:"hasMore"`
-	}](v, settings.ListAudit, arguments{body: in})
+	found, err := ask(v, settings.ListAudit, in)
 	if err != nil {
 		return v.failed(err)
 	}
@@ -145,7 +117,7 @@ func auditTitle(v *request) string { return v.words.Say("Protokoll", "Audit log"
 
 // offerPeople reads the people whose lines can be asked for.
 func (p *auditPage) offerPeople(v *request) error {
-	p.people = []ui.Option{{Text: v.words.Say("alle", "everybody")}, {Value: operatorKind, Text: v.words.Say("der Betreiber", "the operator")}}
+	p.people = []ui.Option{{Text: v.words.Say("alle", "everybody")}, {Value: audit.OperatorKind, Text: v.words.Say("der Betreiber", "the operator")}}
 	options, err := v.principalOptions(everybody)
 	if err != nil {
 		return err
@@ -158,7 +130,7 @@ func (p *auditPage) offerPeople(v *request) error {
 }
 
 // nameAudited adds the names of the people that lines are by or about.
-func (v *request) nameAudited(lines []auditLine, names map[string]string) error {
+func (v *request) nameAudited(lines []audit.Line, names map[string]string) error {
 	var ids []string
 	for _, l := range lines {
 		for _, one := range append([]string{l.PrincipalID, l.Target}, owners(l)...) {
@@ -171,7 +143,7 @@ func (v *request) nameAudited(lines []auditLine, names map[string]string) error 
 }
 
 // owners are the principals among the values of a line.
-func owners(l auditLine) (ids []string) {
+func owners(l audit.Line) (ids []string) {
 	for _, c := range l.Changes {
 		for _, value := range []any{c.From, c.To} {
 			if text, is := value.(string); is && c.Member == "principalId" {
@@ -195,9 +167,9 @@ func (p *auditPage) at(before string) string {
 }
 
 // who says who did it.
-func (p *auditPage) who(v *request, l *auditLine) string {
+func (p *auditPage) who(v *request, l *audit.Line) string {
 	switch {
-	case l.CredentialKind == operatorKind:
+	case l.CredentialKind == audit.OperatorKind:
 		return v.words.Say("Der Betreiber", "The operator")
 	case l.PrincipalID == "":
 		return v.words.Say("Unbekannt", "Unknown")
@@ -206,7 +178,7 @@ func (p *auditPage) who(v *request, l *auditLine) string {
 }
 
 // what says what was done.
-func (p *auditPage) what(v *request, l *auditLine) string {
+func (p *auditPage) what(v *request, l *audit.Line) string {
 	if text, known := acts[l.Word]; known {
 		return text.In(v.words.Language)
 	}
@@ -215,7 +187,7 @@ func (p *auditPage) what(v *request, l *auditLine) string {
 
 // target names what it was done to. It is empty where the act says that already: the
 // person's own account, their session, the organization of the log.
-func (p *auditPage) target(v *request, l *auditLine) string {
+func (p *auditPage) target(v *request, l *audit.Line) string {
 	kind, _, _ := strings.Cut(l.Target, "_")
 	if l.Target == l.PrincipalID || kind == "ses" || kind == "org" {
 		return ""
@@ -238,7 +210,7 @@ var targetKinds = map[string]fault.Text{
 }
 
 // href is the address of what it was done to, empty if there is no page.
-func (p *auditPage) href(l *auditLine) templ.SafeURL {
+func (p *auditPage) href(l *audit.Line) templ.SafeURL {
 	kind, _, _ := strings.Cut(l.Target, "_")
 	if place, known := targetPages[kind]; known && hasPage(place+"{id}") {
 		return ui.Own(place + l.Target)
@@ -252,7 +224,7 @@ var targetPages = map[string]string{
 }
 
 // from says by which door, and from where.
-func from(v *request, l *auditLine) string {
+func from(v *request, l *audit.Line) string {
 	door := map[string]string{"web": v.words.Say("im Browser", "in the browser"), "admin": v.words.Say("auf dem Server", "on the server"), "rest": "API", "oauth": v.words.Say("durch die Anwendung", "by the application"), "job": v.words.Say("als Auftrag", "as a job")}[l.Door]
 	return joined(" · ", first(door, l.Door), l.Address)
 }
@@ -390,7 +362,7 @@ var valueWords = map[string]map[string]fault.Text{
 var onOff = map[string]fault.Text{"on": text("an", "on"), "off": text("aus", "off")}
 
 // changed says what a member was and is. Rechte: contacts:read → contacts:write.
-func (p *auditPage) changed(v *request, c auditChange) string {
+func (p *auditPage) changed(v *request, c audit.Change) string {
 	name, _, _ := strings.Cut(c.Member, ".")
 	label := p.label(v, c.Member)
 	was, is := p.value(v, name, c.From), p.value(v, name, c.To)
@@ -402,7 +374,7 @@ func (p *auditPage) changed(v *request, c auditChange) string {
 
 // changes say what an act changed, a text each. Members whose values the log does not
 // keep are in the last one.
-func (p *auditPage) changes(v *request, l *auditLine) []string {
+func (p *auditPage) changes(v *request, l *audit.Line) []string {
 	var said, hidden []string
 	for _, c := range l.Changes {
 		if c.From == nil && c.To == nil {
@@ -471,22 +443,19 @@ func (p *auditPage) value(v *request, member string, value any) string {
 // read. The call that notes it has no idempotency key: the page stays, and its form may be
 // sent again.
 func exportAudit(v *request) view {
-	if a := v.send(exports.BeginAudit, arguments{body: map[string]any{}}); a.Fault != nil {
+	if a := do(v, exports.BeginAudit, exports.AuditInput{}); a.Fault != nil {
 		return v.failed(a.Fault)
 	}
 	p := auditPage{names: map[string]string{}}
 	in := p.readAuditFilter(v)
-	in["limit"] = auditAsked
-	read := func() (lines []auditLine, more bool, err error) {
-		found, err := fetch[struct {
-			Data    []auditLine `json:"data"`
-			HasMore bool        `json:"hasMore"`
-		}](v, settings.ListAudit, arguments{body: in})
+	in.Limit = auditAsked
+	read := func() (lines []audit.Line, more bool, err error) {
+		found, err := ask(v, settings.ListAudit, in)
 		if err == nil {
 			err = v.nameAudited(found.Data, p.names)
 		}
 		if len(found.Data) > 0 {
-			in["before"] = found.Data[len(found.Data)-1].ID
+			in.Before = found.Data[len(found.Data)-1].ID
 		}
 		return found.Data, found.HasMore, err
 	}
@@ -527,7 +496,7 @@ func exportAudit(v *request) view {
 }
 
 // cells are the cells of a line in the table.
-func (p *auditPage) cells(v *request, l *auditLine) []string {
+func (p *auditPage) cells(v *request, l *audit.Line) []string {
 	return []string{
 		l.Time.Time().In(v.zone()).Format("2006-01-02 15:04:05"), p.who(v, l), p.what(v, l), joined(" ", p.names[l.Target], l.Target),
 		strings.Join(p.changes(v, l), "; "), from(v, l), l.RequestID,

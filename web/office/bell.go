@@ -8,38 +8,27 @@ import (
 	"strings"
 	"time"
 
+	"kartei/access"
 	"kartei/kit/fault"
+	"kartei/people/notify"
 	"kartei/people/settings"
+	"kartei/record/task"
 	"kartei/web/ui"
 )
 
-// bellEntry is an entry of the bell.
+// bellEntry is an entry of the bell on a page.
 type bellEntry struct {
-	ID        string          `json:"id"`
-	Kind      string          `json:"kind"`
-	Title     string          `json:"title"`
-	Text      string          `json:"text"`
-	Facts     json.RawMessage `json:"facts"`
-	CreatedAt string          `json:"createdAt"`
-	ReadAt    string          `json:"readAt"`
-	MailedAt  string          `json:"mailedAt"`
-	// Page is the path of the page where the person acts on the entry, PageName what one
-	// does there.
-	Page     string `json:"page"`
-	PageName string `json:"pageName"`
+	notify.Entry
 	// About is the page of the record that the title names, or empty.
-	About string `json:"-"`
+	About string
 }
-
-// dueNotice is the kind of an entry about a task that is due.
-const dueNotice = "task_due"
 
 // task returns the id of the task that an entry is about, or nothing.
 func (e bellEntry) task() string {
 	var facts struct {
 		Task string `json:"taskId"`
 	}
-	if e.Kind != dueNotice || json.Unmarshal(e.Facts, &facts) != nil {
+	if e.Kind != task.IsDue || json.Unmarshal(e.Facts, &facts) != nil {
 		return ""
 	}
 	return facts.Task
@@ -47,8 +36,7 @@ func (e bellEntry) task() string {
 
 // bellPage are entries of the bell, the newest first.
 type bellPage struct {
-	Data    []bellEntry `json:"data"`
-	HasMore bool        `json:"hasMore"`
+	access.List[bellEntry]
 	// after is the entry before this page, or empty.
 	after string
 }
@@ -57,12 +45,12 @@ const bellShown = 50
 
 // bell reads entries of the person's bell.
 func (v *request) bell(after string, limit int) (bellPage, error) {
-	in := map[string]any{"limit": limit}
-	if after != "" {
-		in["after"] = after
+	found, err := ask(v, settings.ListBell, notify.BellInput{After: after, Limit: limit})
+	p := bellPage{after: after}
+	p.HasMore = found.HasMore
+	for _, e := range found.Data {
+		p.Data = append(p.Data, bellEntry{Entry: e})
 	}
-	p, err := fetch[bellPage](v, settings.ListBell, arguments{body: in})
-	p.after = after
 	if err != nil || !v.session.may(tasks.read) {
 		return p, err
 	}
@@ -100,11 +88,7 @@ func showBell(v *request) view {
 
 // readBell marks an entry as read, or all. With an address to go on, it leads there.
 func readBell(v *request) view {
-	in := map[string]any{}
-	if id := v.form.Get("entry"); id != "" {
-		in["id"] = id
-	}
-	if a := v.send(settings.ReadBell, arguments{body: in, once: v.form.token}); a.Fault != nil && !a.is(fault.NotFound) {
+	if a := do(v, settings.ReadBell, settings.ReadInput{Entry: v.form.Get("entry")}, once); a.Fault != nil && !a.is(fault.NotFound) {
 		return v.failed(a.Fault)
 	}
 	return v.done(v.back("/bell"), nil)
@@ -115,12 +99,13 @@ func (e bellEntry) leadsTo() string { return first(e.Page, "/bell") }
 
 // icon returns the shape of an entry.
 func (e bellEntry) icon() string {
+	is := func(begin string) bool { return strings.HasPrefix(string(e.Kind), begin) }
 	switch {
-	case strings.HasPrefix(e.Kind, "access"), strings.HasPrefix(e.Kind, "sign_in"):
+	case is("access"), is("sign_in"):
 		return "shield-check"
-	case strings.HasPrefix(e.Kind, "task"):
+	case is("task"):
 		return "clock"
-	case strings.HasPrefix(e.Kind, "webhook"), strings.HasPrefix(e.Kind, "quota"), strings.HasPrefix(e.Kind, "key"), strings.HasPrefix(e.Kind, "session"):
+	case is("webhook"), is("quota"), is("key"), is("session"):
 		return "triangle-alert"
 	}
 	return "bell"

@@ -146,22 +146,6 @@ func credentialOf(v *request, c record.Change, names map[string]string) string {
 	return ""
 }
 
-// keyTitle is the name of a key, or the beginning of its text.
-func keyTitle(name, environment, kidShort string) string {
-	return first(name, "kart_"+environment+"_"+kidShort+"…")
-}
-
-// keyMadeBy says who made a key, or last rotated it. Nobody is the operator.
-func keyMadeBy(v *request, madeBy string, names map[string]string) string {
-	switch madeBy {
-	case "":
-		return v.words.Say("vom Betreiber der Instanz", "by the operator of the instance")
-	case v.session.Principal.ID:
-		return v.words.Say("von Ihnen", "by you")
-	}
-	return v.words.Say("von ", "by ") + first(names[madeBy], madeBy)
-}
-
 // swapTo returns the attributes of a link that shows another page of the same place
 // without loading everything anew.
 func (v *request) swapTo(path string) ui.Hx { return v.look().Get(path).With(intoMainPushed) }

@@ -36,8 +36,6 @@ type viewer struct {
 	query url.Values
 }
 
-// drawnPage is a page with its picture, as an answer.
-type drawnPage = document.Page
 
 // The ways to show a page: as wide as the room, or in one of the two sizes in which
 // pages are drawn.

@@ -193,14 +193,6 @@ type oneEvent struct {
 	sent         *sentAgain
 }
 
-// shownAttempt returns an attempt as the pages of endpoints show it.
-func shownAttempt(a *webhook.Attempt) *attempt {
-	return &attempt{
-		ID: a.ID, EventID: a.EventID, EventType: a.EventType, Attempt: a.Attempt, Status: a.Status, ResponseStatus: a.ResponseStatus,
-		ResponseTimeMs: int(a.ResponseTimeMs), ErrorCode: string(a.ErrorCode), AttemptedAt: a.AttemptedAt, NextAttemptAt: a.NextAttemptAt,
-	}
-}
-
 // mayFollow reports whether the person sees the call of the event: an admin, and whoever
 // caused it.
 func (p *oneEvent) mayFollow(v *request) bool {

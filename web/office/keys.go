@@ -28,7 +28,12 @@ const keysPath = "/settings/interfaces/keys"
 type keyInfo settings.KeyInfo
 
 // title is the name of a key, or the beginning of its text.
-func (k *keyInfo) title() string { return first(k.Name, k.begins()) }
+func (k *keyInfo) title() string { return keyTitle(k.Name, k.Environment, k.KidShort) }
+
+// keyTitle is the name of a key, or the beginning of its text.
+func keyTitle(name, environment, kidShort string) string {
+	return first(name, "kart_"+environment+"_"+kidShort+"…")
+}
 
 // begins is how the text of the key begins, as alerts and the request log show it.
 func (k *keyInfo) begins() string { return "kart_" + k.Environment + "_" + k.KidShort + "…" }
@@ -59,13 +64,18 @@ func versionEnds(version string) (time.Time, bool) {
 
 // madeBy says who made the key, or last rotated it.
 func (k *keyInfo) madeBy(v *request, names map[string]string) string {
-	switch k.MadeBy {
+	return keyMadeBy(v, k.MadeBy, names)
+}
+
+// keyMadeBy says who made a key, or last rotated it. Nobody is the operator.
+func keyMadeBy(v *request, madeBy string, names map[string]string) string {
+	switch madeBy {
 	case "":
 		return v.words.Say("vom Betreiber der Instanz", "by the operator of the instance")
 	case v.session.Principal.ID:
 		return v.words.Say("von Ihnen", "by you")
 	}
-	return v.words.Say("von ", "by ") + first(names[k.MadeBy], k.MadeBy)
+	return v.words.Say("von ", "by ") + first(names[madeBy], madeBy)
 }
 
 // secretOf reports whether the person may get a new secret of the key. It must be their own

@@ -3,6 +3,7 @@ package office
 import (
 	"net/http"
 
+	"kartei/access"
 	"kartei/kit/fault"
 	"kartei/people/settings"
 	"kartei/web/ui"
@@ -36,7 +37,7 @@ func (v *request) accountForm(f accountForm, status int) view {
 func createAccount(v *request) view {
 	f := accountForm{typed: values{"name": v.form.text("name"), "role": v.form.text("role")}}
 	rights := v.rightsSent(f.typed)
-	a := v.send(settings.CreateServiceAccount, arguments{once: v.form.token, body: map[string]any{"name": f.typed["name"], "role": f.typed["role"], "rights": rights}})
+	a := do(v, settings.CreateServiceAccount, settings.NewPrincipal{Name: f.typed["name"], Role: access.Role(f.typed["role"]), Rights: rights}, once)
 	switch {
 	case a.is(fault.ValidationFailed):
 		f.wrong = fieldTexts(a.Fault, v.words.Language)
@@ -44,9 +45,5 @@ func createAccount(v *request) view {
 	case a.Fault != nil:
 		return v.failed(a.Fault)
 	}
-	var made principalInfo
-	if err := decode(a.Body, &made); err != nil {
-		return v.failed(err)
-	}
-	return v.saved(accounts.at(made.ID), "account")
+	return v.saved(accounts.at(a.Value.ID), "account")
 }

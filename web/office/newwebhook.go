@@ -10,7 +10,6 @@ import (
 
 	"kartei/docs"
 	"kartei/integration/webhook"
-	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/web/ui"
 )
@@ -172,9 +171,8 @@ func createWebhook(v *request) view {
 		f.wrong = map[string]string{"environment": v.words.Say("Wählen Sie eine Umgebung.", "Choose an environment.")}
 		return v.webhookForm(f, http.StatusUnprocessableEntity)
 	}
-	a := v.send(webhook.CreateByPerson, arguments{once: v.form.token, sandbox: f.typed["environment"] == "test", body: map[string]any{
-		"name": f.typed["name"], "url": f.typed["url"], "eventTypes": f.chosen(v),
-	}})
+	in := webhook.NewInput{Fields: webhook.Fields{Name: f.typed["name"], URL: f.typed["url"], EventTypes: f.chosen(v)}}
+	a := do(v, webhook.CreateByPerson, in, once, inSandbox(f.typed["environment"] == "test"))
 	if a.is(fault.ValidationFailed) {
 		f.wrong = fieldTexts(a.Fault, v.words.Language)
 		return v.webhookForm(f, a.Status)
@@ -182,23 +180,12 @@ func createWebhook(v *request) view {
 	return v.webhookMade(a, v.words.Say("Der Endpunkt ist angelegt", "The endpoint was created"))
 }
 
-// madeWebhook is the page with the secret of a new endpoint, or with a new secret.
-type madeWebhook struct {
-	ID     string       `json:"id"`
-	Secret string       `json:"secret"`
-	Until  clock.Micros `json:"previousSecretValidUntil"`
-}
-
 // webhookMade shows a secret, how to verify with it, and the button that tests it.
-func (v *request) webhookMade(a reply, title string) view {
+func (v *request) webhookMade(a answer[webhook.Issued], title string) view {
 	if a.Fault != nil {
 		return v.failed(a.Fault)
 	}
-	var made madeWebhook
-	if err := decode(a.Body, &made); err != nil {
-		return v.failed(err)
-	}
-	out := v.settings(webhooksPath, title, madeWebhookView(v, made))
+	out := v.settings(webhooksPath, title, madeWebhookView(v, a.Value))
 	out.secret = true
 	return out
 }

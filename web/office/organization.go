@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"strconv"
 
+	"kartei/access"
 	"kartei/integration/oauth"
-	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/people/settings"
 	"kartei/web/ui"
@@ -16,37 +16,9 @@ import (
 // sandbox.
 const organizationPath = "/settings/organization"
 
-// organizationInfo is an organization as organizations.get returns it.
-type organizationInfo struct {
-	ID        string       `json:"id"`
-	Name      string       `json:"name"`
-	SandboxID string       `json:"sandboxId"`
-	SandboxOf string       `json:"sandboxOf"`
-	Module    string       `json:"module"`
-	Secrecy   string       `json:"secrecy"`
-	Level     string       `json:"level"`
-	State     string       `json:"state"`
-	Country   string       `json:"country"`
-	CreatedAt clock.Micros `json:"createdAt"`
-	// SecrecyAt is when secrecy was declared, SecrecyBy who did: empty for the operator.
-	SecrecyAt clock.Micros `json:"secrecyAt"`
-	SecrecyBy string       `json:"secrecyBy"`
-	// SecondFactor is required or optional, from SecondFactorFrom on.
-	SecondFactor     string       `json:"secondFactor"`
-	SecondFactorFrom clock.Micros `json:"secondFactorFrom"`
-	// Passwords is on or off, PasswordAdmin who may use one in any case.
-	Passwords     string `json:"passwords"`
-	PasswordAdmin string `json:"passwordAdmin"`
-	// Applications is off, known or all: which applications people may connect.
-	Applications string `json:"applications"`
-	// Keys counts the working keys, WritingKeys the working keys that may write.
-	Keys        int `json:"keys"`
-	WritingKeys int `json:"writingKeys"`
-}
-
 // organizationPage is the page about an organization.
 type organizationPage struct {
-	is    organizationInfo
+	is    settings.ShownOrganization
 	typed values
 	wrong map[string]string
 	// declared is the name of who declared secrecy.
@@ -74,7 +46,7 @@ func (v *request) organizationPage(p organizationPage, status int) view {
 		return v.failed(err)
 	}
 	if p.typed == nil {
-		p.typed = values{"name": p.is.Name, "country": p.is.Country, "module": p.is.Module, "secrecy": p.is.Secrecy, "level": p.is.Level, "secondFactor": p.is.SecondFactor, "passwords": p.is.Passwords, "passwordAdmin": p.is.PasswordAdmin, "applications": p.is.Applications}
+		p.typed = values{"name": p.is.Name, "country": p.is.Country, "module": p.is.Module, "secrecy": p.is.Secrecy, "level": string(p.is.Level), "secondFactor": p.is.SecondFactor, "passwords": p.is.Passwords, "passwordAdmin": p.is.PasswordAdmin, "applications": string(p.is.Applications)}
 	}
 	return v.settingsAs(status, organizationPath, v.words.Say("Organisation", "Organization"), organizationView(v, p))
 }
@@ -98,12 +70,12 @@ func (p *organizationPage) read(v *request) (err error) {
 }
 
 // organization reads the organization of the page, or its sandbox.
-func (v *request) organization() (organizationInfo, error) {
-	o, err := fetch[organizationInfo](v, settings.GetOrganization, arguments{body: map[string]any{}})
+func (v *request) organization() (settings.ShownOrganization, error) {
+	o, err := ask(v, settings.GetOrganization, access.ByID{})
 	if err != nil || !v.ofSandbox() {
 		return o, err
 	}
-	return fetch[organizationInfo](v, settings.GetOrganization, arguments{body: map[string]any{"id": o.SandboxID}})
+	return ask(v, settings.GetOrganization, access.ByID{ID: o.SandboxID})
 }
 
 // fields are the fields of the form, in their order.
@@ -168,8 +140,8 @@ func (p *organizationPage) factor(v *request) ui.Field {
 }
 
 // concerned adds to a sentence how many keys it concerns.
-func (p *organizationPage) concerned(v *request, n int, de, en string) string {
-	number := strconv.Itoa(n)
+func (p *organizationPage) concerned(v *request, n int64, de, en string) string {
+	number := strconv.FormatInt(n, 10)
 	switch n {
 	case 0:
 		return v.words.Say(de+". Zurzeit betrifft das keinen Schlüssel.", en+". At present this concerns no key.")
@@ -185,24 +157,23 @@ func saveOrganization(v *request) view {
 	if err != nil {
 		return v.failed(err)
 	}
-	p, body := organizationPage{typed: values{}}, map[string]any{"id": o.ID}
-	names := []string{"secrecy", "module", "level"}
+	p := organizationPage{typed: values{}}
+	changed := func(name string) *string { return v.changed(p.typed, name) }
+	nothing := settings.OrganizationChange{ID: o.ID}
+	in := nothing
+	in.Secrecy, in.Module, in.Level = changed("secrecy"), changed("module"), (*access.Level)(changed("level"))
 	if o.SandboxOf == "" { // the sandbox has the organization's values
-		names = append(names, "name", "country", "secondFactor", "applications")
+		in.Name, in.Country, in.SecondFactor = changed("name"), changed("country"), changed("secondFactor")
+		in.Applications = (*access.Applications)(changed("applications"))
 		if v.form.Has("passwords") { // without a provider there is no such field
-			names = append(names, "passwords", "passwordAdmin")
-		}
-	}
-	for _, name := range names {
-		if p.typed[name] = v.form.text(name); p.typed[name] != v.form.was[name] {
-			body[name] = p.typed[name]
+			in.Passwords, in.PasswordAdmin = changed("passwords"), changed("passwordAdmin")
 		}
 	}
 	at := organizationAt(v.ofSandbox())
-	if len(body) == 1 {
+	if in == nothing {
 		return view{to: at}
 	}
-	a := v.send(oauth.SetOrganization, arguments{once: v.form.token, body: body})
+	a := do(v, oauth.SetOrganization, in, once)
 	switch {
 	case a.is(fault.ValidationFailed):
 		p.wrong = fieldTexts(a.Fault, v.words.Language)

@@ -1,6 +1,7 @@
 package office
 
 import (
+	"kartei/access"
 	"kartei/people/settings"
 	"kartei/web/ui"
 )
@@ -27,18 +28,18 @@ func (p *organizationPage) readPasswordPeople(v *request) error {
 	if !p.hasPasswords(v) {
 		return nil
 	}
-	found, err := fetch[listOf[principalInfo]](v, settings.ListUsers, arguments{body: map[string]any{"limit": peopleCounted}})
+	found, err := ask(v, settings.ListUsers, access.Page{Limit: peopleCounted})
 	p.many = found.HasMore
 	p.admins = []ui.Option{{Text: v.words.Say("niemand", "nobody")}}
 	for _, one := range found.Data {
-		if one.Disabled || one.ErasedAt != 0 || one.SignIn == nil || !one.SignIn.Joined {
+		if !isActive(&one) || !hasJoined(&one) {
 			continue
 		}
 		p.joined++
 		if one.SignIn.SSO {
 			p.linked++
 		}
-		if one.Role == "admin" {
+		if one.Role == access.Admin {
 			p.admins = append(p.admins, ui.Option{Value: one.ID, Text: one.Name})
 		}
 	}

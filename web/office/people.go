@@ -8,7 +8,6 @@ import (
 
 	"kartei/access"
 	"kartei/api/op"
-	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/settings"
@@ -65,33 +64,14 @@ func principalAt(name string) string {
 // at is the address of a page about one of them.
 func (p *principals) at(id string) string { return p.path + "/" + id }
 
-// principalInfo is a person or a service account as people.get returns it.
-type principalInfo struct {
-	ID        string            `json:"id"`
-	Name      string            `json:"name"`
-	Email     string            `json:"email"`
-	Language  string            `json:"language"`
-	Role      string            `json:"role"`
-	Rights    map[string]string `json:"rights"`
-	Disabled  bool              `json:"disabled"`
-	CreatedAt clock.Micros      `json:"createdAt"`
-	ErasedAt  clock.Micros      `json:"erasedAt"`
-	SignIn    *struct {
-		Joined       bool         `json:"joined"`
-		SecondFactor bool         `json:"secondFactor"`
-		SSO          bool         `json:"sso"`
-		LastSeenAt   clock.Micros `json:"lastSeenAt"`
-	} `json:"signIn"`
-}
+// isActive reports whether records can be given to the principal.
+func isActive(p *access.PrincipalInfo) bool { return !p.Disabled && p.ErasedAt == 0 }
 
-// active reports whether records can be given to the principal.
-func (p *principalInfo) active() bool { return !p.Disabled && p.ErasedAt == 0 }
+// hasJoined reports whether an account signs in as the person.
+func hasJoined(p *access.PrincipalInfo) bool { return p.SignIn != nil && p.SignIn.Joined }
 
-// joined reports whether an account signs in as the person.
-func (p *principalInfo) joined() bool { return p.SignIn != nil && p.SignIn.Joined }
-
-// badge is the state of a principal as a badge.
-func (p *principalInfo) badge(v *request) (ui.Kind, string) {
+// principalState is the state of a principal as a badge.
+func principalState(v *request, p *access.PrincipalInfo) (ui.Kind, string) {
 	say := v.words.Say
 	switch {
 	case p.ErasedAt != 0:
@@ -106,35 +86,35 @@ func (p *principalInfo) badge(v *request) (ui.Kind, string) {
 
 // roles are the roles, with what they allow.
 var roles = []struct {
-	name        string
+	name        access.Role
 	label, hint fault.Text
 }{
-	{"member", text("Mitarbeit", "Member"), text("Liest und bearbeitet alles, was das Büro teilt.", "Reads and edits everything that the office shares.")},
-	{"viewer", text("Nur lesen", "Viewer"), text("Liest alles, was das Büro teilt, und ändert nichts.", "Reads everything that the office shares, and changes nothing.")},
-	{"admin", text("Administration", "Admin"), text("Wie Mitarbeit, sieht auch Privates und verwaltet Personen, Schlüssel und Einstellungen.", "Like a member, also sees private records, and administers people, keys and settings.")},
+	{access.Member, text("Mitarbeit", "Member"), text("Liest und bearbeitet alles, was das Büro teilt.", "Reads and edits everything that the office shares.")},
+	{access.Viewer, text("Nur lesen", "Viewer"), text("Liest alles, was das Büro teilt, und ändert nichts.", "Reads everything that the office shares, and changes nothing.")},
+	{access.Admin, text("Administration", "Admin"), text("Wie Mitarbeit, sieht auch Privates und verwaltet Personen, Schlüssel und Einstellungen.", "Like a member, also sees private records, and administers people, keys and settings.")},
 }
 
 // roleText is the name of a role.
-func roleText(v *request, role string) string {
+func roleText(v *request, role access.Role) string {
 	for _, r := range roles {
 		if r.name == role {
 			return r.label.In(v.words.Language)
 		}
 	}
-	return role
+	return string(role)
 }
 
 // roleField is the choice of a role.
 func roleField(v *request, typed values, wrong map[string]string) ui.Field {
 	f := ui.Field{Name: "role", Label: v.words.Say("Rolle", "Role"), Value: typed["role"], Errors: present(wrong["role"])}
 	for _, r := range roles {
-		f.Options = append(f.Options, ui.Option{Value: r.name, Text: r.label.In(v.words.Language), Hint: r.hint.In(v.words.Language)})
+		f.Options = append(f.Options, ui.Option{Value: string(r.name), Text: r.label.In(v.words.Language), Hint: r.hint.In(v.words.Language)})
 	}
 	return f
 }
 
 // A right narrows the role for one family. Write narrows nothing.
-const fullRight = "write"
+const fullRight = string(access.WriteRight)
 
 // rightFields are the choices of rights, one for each family.
 func rightFields(v *request, typed values, wrong map[string]string) (list []ui.Field) {
@@ -144,8 +124,8 @@ func rightFields(v *request, typed values, wrong map[string]string) (list []ui.F
 			Errors: present(wrong["rights."+family.name]),
 			Options: []ui.Option{
 				{Value: fullRight, Text: v.words.Say("wie die Rolle", "as the role")},
-				{Value: "read", Text: v.words.Say("nur lesen", "read only")},
-				{Value: "none", Text: v.words.Say("nichts", "nothing")},
+				{Value: string(access.ReadRight), Text: v.words.Say("nur lesen", "read only")},
+				{Value: string(access.NoRight), Text: v.words.Say("nichts", "nothing")},
 			},
 		})
 	}
@@ -153,30 +133,30 @@ func rightFields(v *request, typed values, wrong map[string]string) (list []ui.F
 }
 
 // rightsTyped adds the rights to the values of a form.
-func rightsTyped(typed values, rights map[string]string) values {
+func rightsTyped(typed values, rights access.Rights) values {
 	for _, family := range keyFamilies {
-		typed["right."+family.name] = first(rights[family.name], fullRight)
+		typed["right."+family.name] = first(string(rights[family.name]), fullRight)
 	}
 	return typed
 }
 
 // rightsSent returns the rights that a form sent, without those that it had before.
-func (v *request) rightsSent(typed values) map[string]string {
-	rights := map[string]string{}
+func (v *request) rightsSent(typed values) access.Rights {
+	rights := access.Rights{}
 	for _, family := range keyFamilies {
 		name := "right." + family.name
 		typed[name] = v.form.text(name)
 		if typed[name] != "" && typed[name] != first(v.form.was[name], fullRight) {
-			rights[family.name] = typed[name]
+			rights[family.name] = access.Right(typed[name])
 		}
 	}
 	return rights
 }
 
 // rightsText says how rights narrow a role: "nur lesen: Kontakte · nichts: Webhooks".
-func rightsText(v *request, rights map[string]string) string {
+func rightsText(v *request, rights access.Rights) string {
 	var parts []string
-	for right, word := range map[string]string{"none": v.words.Say("nichts: ", "nothing: "), "read": v.words.Say("nur lesen: ", "read only: ")} {
+	for right, word := range map[access.Right]string{access.NoRight: v.words.Say("nichts: ", "nothing: "), access.ReadRight: v.words.Say("nur lesen: ", "read only: ")} {
 		var names []string
 		for _, family := range keyFamilies {
 			if rights[family.name] == right {
@@ -191,21 +171,11 @@ func rightsText(v *request, rights map[string]string) string {
 	return strings.Join(parts, " · ")
 }
 
-// invitationInfo is an open invitation.
-type invitationInfo struct {
-	ID        string            `json:"id"`
-	Email     string            `json:"email"`
-	Language  string            `json:"language"`
-	Role      string            `json:"role"`
-	Rights    map[string]string `json:"rights"`
-	ExpiresAt clock.Micros      `json:"expiresAt"`
-}
-
 // principalsPage is the list of people or of service accounts.
 type principalsPage struct {
 	of          *principals
-	list        []principalInfo
-	invitations []invitationInfo
+	list        []access.PrincipalInfo
+	invitations []settings.Invitation
 	pages       ui.Pages
 }
 
@@ -219,10 +189,10 @@ func showPrincipals(of *principals) func(*request) view {
 	return func(v *request) view {
 		after := v.URL.Query().Get("after")
 		p := principalsPage{of: of}
-		found, err := fetch[listOf[principalInfo]](v, of.list, arguments{body: map[string]any{"after": after, "limit": principalsShown}})
+		found, err := ask(v, of.list, access.Page{After: after, Limit: principalsShown})
 		if err == nil && of.isPeople() && after == "" {
-			var open listOf[invitationInfo]
-			open, err = fetch[listOf[invitationInfo]](v, settings.ListInvitations, arguments{body: map[string]any{"limit": invitationsShown}})
+			var open access.List[settings.Invitation]
+			open, err = ask(v, settings.ListInvitations, access.Page{Limit: invitationsShown})
 			p.invitations = open.Data
 		}
 		if err != nil {
@@ -244,9 +214,9 @@ func showPrincipals(of *principals) func(*request) view {
 const principalsOffered = 1000
 
 // principalOptions are the people, and then the service accounts, that a field offers.
-func (v *request) principalOptions(offers func(*principalInfo) bool) (options []ui.Option, err error) {
+func (v *request) principalOptions(offers func(*access.PrincipalInfo) bool) (options []ui.Option, err error) {
 	for _, of := range []*principals{&persons, &accounts} {
-		found, err := fetch[listOf[principalInfo]](v, of.list, arguments{body: map[string]any{"limit": principalsOffered}})
+		found, err := ask(v, of.list, access.Page{Limit: principalsOffered})
 		if err != nil {
 			return nil, err
 		}
@@ -263,7 +233,7 @@ func (v *request) principalOptions(offers func(*principalInfo) bool) (options []
 }
 
 // everybody offers people and service accounts whether they are active or not.
-func everybody(*principalInfo) bool { return true }
+func everybody(*access.PrincipalInfo) bool { return true }
 
 // inviteForm is the form of an invitation.
 type inviteForm struct {
@@ -301,23 +271,13 @@ func (v *request) invite(f inviteForm, status int) view {
 	return v.settingsAs(status, peoplePath, v.words.Say("Person einladen", "Invite a person"), inviteView(v, f))
 }
 
-// invitedInfo is a new invitation. Its link is in it only if no mail server sends it.
-type invitedInfo struct {
-	Email     string       `json:"email"`
-	Link      string       `json:"link"`
-	ExpiresAt clock.Micros `json:"expiresAt"`
-	Mailed    bool         `json:"mailed"`
-}
-
 // invite sends an invitation. With a mail server its link goes to the address alone, and
 // an admin never sees it: whoever has it acts as the owner of the address. Without one the
 // admin sees it once, and passes it on.
 func invite(v *request) view {
 	f := inviteForm{typed: values{"email": v.form.text("email"), "role": v.form.text("role"), "language": v.form.text("language")}}
 	rights := v.rightsSent(f.typed)
-	a := v.send(settings.Invite, arguments{once: v.form.token, body: map[string]any{
-		"email": f.typed["email"], "role": f.typed["role"], "language": f.typed["language"], "rights": rights,
-	}})
+	a := do(v, settings.Invite, settings.NewInvitation{Email: f.typed["email"], Role: access.Role(f.typed["role"]), Language: f.typed["language"], Rights: rights}, once)
 	switch {
 	case a.is(fault.ValidationFailed):
 		f.wrong = fieldTexts(a.Fault, v.words.Language)
@@ -328,10 +288,7 @@ func invite(v *request) view {
 	case a.Fault != nil:
 		return v.failed(a.Fault)
 	}
-	var made invitedInfo
-	if err := decode(a.Body, &made); err != nil {
-		return v.failed(err)
-	}
+	made := a.Value
 	if made.Mailed {
 		return v.saved(peoplePath, "invited")
 	}
@@ -342,7 +299,7 @@ func invite(v *request) view {
 
 // revokeInvitation ends an open invitation.
 func revokeInvitation(v *request) view {
-	if a := v.send(settings.RevokeInvitation, arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id")}}); a.Fault != nil {
+	if a := do(v, settings.RevokeInvitation, access.ByID{ID: v.PathValue("id")}, once); a.Fault != nil {
 		return v.failed(a.Fault)
 	}
 	return v.saved(peoplePath, "uninvited")

@@ -6,8 +6,9 @@ import (
 	"net/url"
 	"slices"
 
+	"kartei/access"
 	"kartei/api/op"
-	"kartei/kit/clock"
+	"kartei/integration/webhook"
 	"kartei/kit/fault"
 	"kartei/people/account"
 	"kartei/people/offboarding"
@@ -18,10 +19,10 @@ import (
 // principalPage is the page of a person or of a service account.
 type principalPage struct {
 	of   *principals
-	one  principalInfo
-	keys []keyInfo
-	holdings
-	handovers []handoverInfo
+	one  access.PrincipalInfo
+	keys []settings.KeyInfo
+	offboarding.Holdings
+	handovers []offboarding.Handover
 	names     map[string]string
 	typed     values
 	wrong     map[string]string
@@ -32,38 +33,22 @@ type principalPage struct {
 // self reports whether it is the page of the person who reads it.
 func (p *principalPage) self(v *request) bool { return p.one.ID == v.session.Principal.ID }
 
-// endpointState is a webhook endpoint, and what waits for it.
-type endpointState struct {
-	ID      string `json:"id"`
-	Name    string `json:"name"`
-	URL     string `json:"url"`
-	Status  string `json:"status"`
-	Waiting int64  `json:"waiting"`
-	// MissedSince is a time before the first event that was never tried, zero if there
-	// is none.
-	MissedSince clock.Micros `json:"missedSince"`
-	// Missed counts the events that never arrived.
-	Missed tally `json:"missed"`
-	// EventTypes are what it gets, and misses while its owner is disabled.
-	EventTypes []string `json:"eventTypes"`
-}
-
-// state says in words what waits for the endpoint, or what it missed. While the owner is
-// disabled it gets nothing.
-func (e *endpointState) state(v *request, owner *principalInfo) string {
+// heldState says in words what waits for the endpoint, or what it missed. While the owner
+// is disabled it gets nothing.
+func heldState(v *request, e *offboarding.HeldEndpoint, owner *access.PrincipalInfo) string {
 	if owner.Disabled {
 		return v.words.Say("bekommt nichts, solange das Konto gesperrt ist", "gets nothing while the account is disabled")
 	}
 	missed := ""
-	if e.Missed != (tally{}) {
-		missed = v.words.Say("verpasst: ", "missed: ") + e.Missed.text(v)
+	if e.Missed != nil && *e.Missed != (webhook.Tally{}) {
+		missed = v.words.Say("verpasst: ", "missed: ") + tallyText(v, *e.Missed)
 	}
 	since := ""
 	if e.MissedSince != 0 {
 		since = v.words.Say("verpasst Ereignisse seit ", "misses events since ") + v.words.Time(e.MissedSince.Time())
 	}
 	switch {
-	case e.Status == "disabled":
+	case e.Status == webhook.Disabled:
 		return joined(" · ", v.words.Say("abgeschaltet", "disabled"), missed)
 	case since != "":
 		return joined(" · ", since, missed)
@@ -73,27 +58,8 @@ func (e *endpointState) state(v *request, owner *principalInfo) string {
 	return v.words.Say("nichts wartet", "nothing waits")
 }
 
-// handoverInfo is a hand-over as people.handOverStatus returns it.
-type handoverInfo struct {
-	ID          string       `json:"id"`
-	To          string       `json:"toId"`
-	WithPrivate bool         `json:"withPrivate"`
-	CreatedAt   clock.Micros `json:"createdAt"`
-	FinishedAt  clock.Micros `json:"finishedAt"`
-	Parts       []struct {
-		Families map[string]struct {
-			Handed struct {
-				Owned    int64 `json:"owned"`
-				Private  int64 `json:"private"`
-				Assigned int64 `json:"assigned"`
-			} `json:"handed"`
-			Stayed int64 `json:"stayed"`
-		} `json:"families"`
-	} `json:"parts"`
-}
-
-// sums says what was handed over so far, and what stayed: "12 Kontakte · 3 Aufgaben".
-func (h *handoverInfo) sums(v *request) string {
+// handedText says what was handed over so far, and what stayed: "12 Kontakte · 3 Aufgaben".
+func handedText(v *request, h *offboarding.Handover) string {
 	var parts []string
 	var stayed int64
 	for _, f := range families {
@@ -121,12 +87,12 @@ func (h *handoverInfo) sums(v *request) string {
 
 // underway reports whether a hand-over from the principal goes on.
 func (p *principalPage) underway() bool {
-	return slices.ContainsFunc(p.handovers, func(h handoverInfo) bool { return h.FinishedAt == 0 })
+	return slices.ContainsFunc(p.handovers, func(h offboarding.Handover) bool { return h.FinishedAt == 0 })
 }
 
 // read fills in the principal.
 func (p *principalPage) read(v *request) (err error) {
-	p.one, err = fetch[principalInfo](v, p.of.get, arguments{body: map[string]any{"id": v.PathValue("id")}})
+	p.one, err = ask(v, p.of.get, access.ByID{ID: v.PathValue("id")})
 	return err
 }
 
@@ -143,7 +109,7 @@ func (v *request) principalPage(p principalPage, status int) view {
 	if err := together(
 		func() error { return p.readProperty(v, true) },
 		func() error {
-			found, err := fetch[listOf[handoverInfo]](v, offboarding.Status, arguments{body: map[string]any{"id": p.one.ID}})
+			found, err := ask(v, offboarding.Status, access.ByID{ID: p.one.ID})
 			p.handovers = found.Data
 			return err
 		},
@@ -165,23 +131,14 @@ func (v *request) principalPage(p principalPage, status int) view {
 
 // stored are the values of the form as they are stored.
 func (p *principalPage) stored() values {
-	return rightsTyped(values{"name": p.one.Name, "email": p.one.Email, "language": p.one.Language, "role": p.one.Role}, p.one.Rights)
-}
-
-// holdings are what people.holdings returns: what a principal has in both environments.
-type holdings struct {
-	Sessions       int64            `json:"sessions"`
-	Applications   int64            `json:"applications"`
-	OpenTasks      int64            `json:"openTasks"`
-	PrivateRecords map[string]int64 `json:"privateRecords"`
-	Endpoints      []endpointState  `json:"endpoints"`
+	return rightsTyped(values{"name": p.one.Name, "email": p.one.Email, "language": p.one.Language, "role": string(p.one.Role)}, p.one.Rights)
 }
 
 // readProperty reads the keys, and what else the principal has: counts take longer.
 func (p *principalPage) readProperty(v *request, endpointsOnly bool) error {
 	err := p.readKeys(v)
 	if err == nil {
-		p.holdings, err = fetch[holdings](v, offboarding.Holds, arguments{body: map[string]any{"id": p.one.ID, "endpointsOnly": endpointsOnly}})
+		p.Holdings, err = ask(v, offboarding.Holds, offboarding.HoldingsInput{ID: p.one.ID, EndpointsOnly: endpointsOnly})
 	}
 	return err
 }
@@ -189,12 +146,12 @@ func (p *principalPage) readProperty(v *request, endpointsOnly bool) error {
 // readKeys reads the keys that still work, or that work again some time.
 func (p *principalPage) readKeys(v *request) error {
 	for after := ""; ; {
-		found, err := fetch[listOf[keyInfo]](v, settings.ListKeys, arguments{body: map[string]any{"principalId": p.one.ID, "after": after}})
+		found, err := ask(v, settings.ListKeys, settings.FindKeys{Principal: p.one.ID, Page: access.Page{After: after}})
 		if err != nil {
 			return err
 		}
 		for _, k := range found.Data {
-			if after = k.ID; k.Status != "revoked" {
+			if after = k.ID; k.Status != settings.KeyRevoked {
 				p.keys = append(p.keys, k)
 			}
 		}
@@ -218,22 +175,19 @@ func (p *principalPage) fields(v *request) []ui.Field {
 func savePrincipal(of *principals) func(*request) view {
 	return func(v *request) view {
 		id, typed := v.PathValue("id"), values{}
-		body := map[string]any{"id": id}
-		for _, name := range []string{"name", "email", "language", "role"} {
+		sent := func(name string) *string {
 			if !v.form.Has(name) {
-				continue
+				return nil
 			}
-			if typed[name] = v.form.text(name); typed[name] != v.form.was[name] {
-				body[name] = typed[name]
-			}
+			return v.changed(typed, name)
 		}
-		if rights := v.rightsSent(typed); len(rights) > 0 {
-			body["rights"] = rights
+		in := settings.PrincipalChange{
+			ID: id, Name: sent("name"), Email: sent("email"), Language: sent("language"), Role: (*access.Role)(sent("role")), Rights: v.rightsSent(typed),
 		}
-		if len(body) == 1 {
+		if in.Name == nil && in.Email == nil && in.Language == nil && in.Role == nil && len(in.Rights) == 0 {
 			return view{to: of.at(id)}
 		}
-		a := v.send(of.set, arguments{once: v.form.token, body: body})
+		a := do(v, of.set, in, once)
 		switch {
 		case a.is(fault.ValidationFailed):
 			return v.principalPage(principalPage{of: of, typed: typed, wrong: fieldTexts(a.Fault, v.words.Language)}, a.Status)
@@ -246,31 +200,37 @@ func savePrincipal(of *principals) func(*request) view {
 	}
 }
 
+// changed returns what was typed in a field, and keeps it. It is nil if the field is as it was.
+func (v *request) changed(typed values, name string) *string {
+	if typed[name] = v.form.text(name); typed[name] == v.form.was[name] {
+		return nil
+	}
+	return new(typed[name])
+}
+
 // enablePrincipal lets a principal in again.
 func enablePrincipal(of *principals) func(*request) view {
 	return func(v *request) view {
-		return v.actOnPrincipal(of, of.set, map[string]any{"disabled": false}, "enabled")
+		return actOnPrincipal(v, of, of.set, settings.PrincipalChange{ID: v.PathValue("id"), Disabled: new(false)}, "enabled")
 	}
 }
 
 // resetFactors mails a person a link that lifts their second factors.
 func resetFactors(v *request) view {
-	return v.actOnPrincipal(&persons, account.ResetFactors, map[string]any{}, "factors")
+	return actOnPrincipal(v, &persons, account.ResetFactors, access.ByID{ID: v.PathValue("id")}, "factors")
 }
 
-// actOnPrincipal calls a row about a principal, and goes back to its page. Its page says
-// why the row refuses.
-func (v *request) actOnPrincipal(of *principals, row op.Any, body map[string]any, done string) view {
-	id := v.PathValue("id")
-	body["id"] = id
-	a := v.send(row, arguments{once: v.form.token, body: body})
+// actOnPrincipal calls an operation about a principal, and goes back to its page. Its page
+// says why the operation refuses.
+func actOnPrincipal[In, Out any](v *request, of *principals, o op.Operation[In, Out], in In, done string) view {
+	a := do(v, o, in, once)
 	switch {
 	case a.is(fault.Forbidden) && !v.stale, a.is(fault.RateLimited):
 		return v.principalPage(principalPage{of: of, why: v.reason(a.Fault)}, a.Status)
 	case a.Fault != nil:
 		return v.failed(a.Fault)
 	}
-	return v.saved(of.at(id), done)
+	return v.saved(of.at(v.PathValue("id")), done)
 }
 
 // leavePage asks what becomes of the things of somebody who leaves.
@@ -299,7 +259,7 @@ func (v *request) leave(p leavePage, status int) view {
 	if err := together(
 		func() error { return errors.Join(p.readProperty(v, false), p.countRecords(v)) },
 		func() (err error) { // active people, and service accounts
-			p.successors, err = v.principalOptions(func(one *principalInfo) bool { return one.active() && one.ID != p.one.ID })
+			p.successors, err = v.principalOptions(func(one *access.PrincipalInfo) bool { return isActive(one) && one.ID != p.one.ID })
 			return err
 		},
 	); err != nil {
@@ -387,11 +347,14 @@ func leave(of *principals) func(*request) view {
 		if err := p.read(v); err != nil {
 			return v.failed(err)
 		}
-		row, body := op.Any(of.set), map[string]any{"id": id, "disabled": true}
+		var a answer[op.Nothing] // of one operation or the other
 		if p.typed["to"] != "" || p.one.Disabled {
-			row, body = offboarding.HandOver, map[string]any{"id": id, "to": p.typed["to"], "private": p.typed["private"] != "", "disable": true}
+			begun := do(v, offboarding.HandOver, offboarding.HandOverInput{ID: id, To: p.typed["to"], Private: p.typed["private"] != "", Disable: true}, once)
+			a.Status, a.Fault = begun.Status, begun.Fault
+		} else {
+			disabled := do(v, of.set, settings.PrincipalChange{ID: id, Disabled: new(true)}, once)
+			a.Status, a.Fault = disabled.Status, disabled.Fault
 		}
-		a := v.send(row, arguments{once: v.form.token, body: body})
 		switch {
 		case a.is(fault.ValidationFailed):
 			p.wrong = fieldTexts(a.Fault, v.words.Language)
@@ -410,7 +373,7 @@ func leave(of *principals) func(*request) view {
 
 // erasePage asks whether a person is to be erased.
 type erasePage struct {
-	one   principalInfo
+	one   access.PrincipalInfo
 	wrong bool
 	why   string
 }
@@ -452,7 +415,7 @@ func erase(v *request) view {
 	case v.form.text("name") != one.one.Name:
 		return v.erasePage(erasePage{wrong: true}, http.StatusUnprocessableEntity)
 	}
-	a := v.send(offboarding.Erase, arguments{once: v.form.token, body: map[string]any{"id": id}})
+	a := do(v, offboarding.Erase, access.ByID{ID: id}, once)
 	switch {
 	case a.is(fault.Forbidden) && !v.stale:
 		return v.erasePage(erasePage{why: v.reason(a.Fault)}, a.Status)

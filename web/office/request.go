@@ -22,6 +22,7 @@ import (
 	"kartei/door/transfer"
 	"kartei/kit/fault"
 	"kartei/people/account"
+	"kartei/record/document"
 	"kartei/web/i18n"
 )
 
@@ -60,7 +61,7 @@ type view struct {
 	// plain is a text for a script.
 	plain string
 	// picture is the picture of a page.
-	picture *drawnPage
+	picture *document.Page
 	// file is an answer with a file.
 	file *api.Response
 	// written is a file that the page itself writes.

@@ -292,7 +292,7 @@ func TestActingOnPages(t *testing.T) {
 		if got := list.send(security + "/access/end").want(303); got.Location != security+"/access?done=endedAll" {
 			t.Error(got.Location)
 		}
-		if got := b.get(security + "/access?done=endedAll").want(200, "Alles beendet."); strings.Contains(got.main(), "Fibu") {
+		if got := b.get(security+"/access?done=endedAll").want(200, "Alles beendet."); strings.Contains(got.main(), "Fibu") {
 			t.Errorf("what was ended is still there\n%s", got.main())
 		}
 	})

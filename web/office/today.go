@@ -113,7 +113,7 @@ func (p *today) readBell(v *request) error {
 	}
 	page, err := v.bell("", 20)
 	for _, e := range page.Data {
-		if e.ReadAt == "" && len(p.bell) < bellOfToday {
+		if e.ReadAt == 0 && len(p.bell) < bellOfToday {
 			p.bell = append(p.bell, e)
 		}
 	}

@@ -144,7 +144,7 @@ func todayView(v *request, p today) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = when(v, e.CreatedAt).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Ago(v.look(), e.CreatedAt.Time()).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}

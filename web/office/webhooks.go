@@ -20,51 +20,15 @@ import (
 // and an admin also sees the endpoints of service accounts.
 const webhooksPath = "/settings/interfaces/webhooks"
 
-// endpoint is a webhook endpoint as webhooks.get returns it.
+// endpoint is a webhook endpoint, and where it is.
 type endpoint struct {
-	ID             string   `json:"id"`
-	PrincipalID    string   `json:"principalId"`
-	Name           string   `json:"name"`
-	URL            string   `json:"url"`
-	EventTypes     []string `json:"eventTypes"`
-	Status         string   `json:"status"`
-	DisabledReason string   `json:"disabledReason"`
-	// The times are zero if there are none.
-	LastSuccessAt            clock.Micros `json:"lastSuccessAt"`
-	LastFailureAt            clock.Micros `json:"lastFailureAt"`
-	PreviousSecretValidUntil clock.Micros `json:"previousSecretValidUntil"`
-	CreatedAt                clock.Micros `json:"createdAt"`
-	FailedSince              clock.Micros `json:"failedSince"`
-	MissedSince              clock.Micros `json:"missedSince"`
-	BehindSince              clock.Micros `json:"behindSince"`
-	Waiting                  int          `json:"waiting"`
-	Recent                   recent       `json:"recent"`
-	Missed                   *tally       `json:"missed"`
+	webhook.Info
 	// sandbox says in which environment it is.
 	sandbox bool
 }
 
-// recent are the attempts of 24 hours.
-type recent struct {
-	Hours []struct {
-		At        clock.Micros `json:"at"`
-		Succeeded int          `json:"succeeded"`
-		Failed    int          `json:"failed"`
-	} `json:"hours"`
-	P95Ms int `json:"p95Ms"`
-}
-
-// mostCounted is where webhooks.list stops counting the attempts of an hour.
-const mostCounted = 1000
-
-// tally is a number of events, or that many and more.
-type tally struct {
-	Events int  `json:"events"`
-	More   bool `json:"more"`
-}
-
-// text is the number in words.
-func (t tally) text(v *request) string {
+// tallyText is a number of events in words.
+func tallyText(v *request, t webhook.Tally) string {
 	if t.More {
 		return v.words.Say("mindestens ", "at least ") + v.words.Plural(t.Events, "ein Ereignis", "%d Ereignisse", "one event", "%d events")
 	}
@@ -106,14 +70,19 @@ const disabledAfter = 72 * clock.Hour
 func (e *endpoint) badge(v *request) (ui.Kind, string) {
 	say := v.words.Say
 	switch {
-	case e.Status == "disabled":
+	case e.Status == webhook.Disabled:
 		return ui.Bad, say("abgeschaltet", "disabled")
-	case e.Status == "failing":
+	case e.Status == webhook.Failing:
 		return ui.Warn, say("scheitert", "failing")
 	case e.FailedSince != 0:
 		return ui.Warn, say("zuletzt gescheitert", "failed lately")
 	}
 	return ui.OK, say("aktiv", "active")
+}
+
+// disabledFor reports whether the endpoint was disabled for a reason.
+func (e *endpoint) disabledFor(why webhook.Reason) bool {
+	return e.DisabledReason != nil && *e.DisabledReason == why
 }
 
 // state says what is wrong with an endpoint, and what happens next. It is empty if all
@@ -122,13 +91,13 @@ func (e *endpoint) state(v *request) string {
 	say := v.words.Say
 	since := v.words.Time(e.FailedSince.Time())
 	switch {
-	case e.Status == "disabled" && e.DisabledReason == "gone":
+	case e.Status == webhook.Disabled && e.disabledFor(webhook.Gone):
 		return say("Der Empfänger hat mit 410 Gone geantwortet: Er will keine Ereignisse mehr.", "The receiver answered 410 Gone: it wants no more events.")
-	case e.Status == "disabled" && e.DisabledReason == "key_revoked":
+	case e.Status == webhook.Disabled && e.disabledFor(webhook.KeyRevoked):
 		return say("Der Schlüssel, mit dem der Endpunkt angelegt wurde, ist widerrufen.", "The key that created the endpoint was revoked.")
-	case e.Status == "disabled":
+	case e.Status == webhook.Disabled:
 		return say("72 Stunden lang ist keine Zustellung gelungen.", "No delivery succeeded for 72 hours.")
-	case e.Status == "failing":
+	case e.Status == webhook.Failing:
 		end := v.words.Time((e.FailedSince + disabledAfter).Time())
 		return say("Seit "+since+" ist keine Zustellung gelungen. Bleibt es so, wird der Endpunkt am "+end+" abgeschaltet.",
 			"No delivery has succeeded since "+since+". If none does, the endpoint will be disabled at "+end+".")
@@ -147,14 +116,14 @@ func (e *endpoint) missed(v *request) string {
 	if e.MissedSince != 0 {
 		since = v.words.Say(", die ersten seit ", ", the first since ") + v.words.Time(e.MissedSince.Time())
 	}
-	return v.words.Say("Nicht zugestellt: ", "Not delivered: ") + e.Missed.text(v) + since + "."
+	return v.words.Say("Nicht zugestellt: ", "Not delivered: ") + tallyText(v, *e.Missed) + since + "."
 }
 
 // backlog says what waits, empty if nothing does.
 func (e *endpoint) backlog(v *request) string {
 	text := ""
 	if e.Waiting > 0 {
-		text = v.words.Plural(e.Waiting, "eine Zustellung wartet", "%d Zustellungen warten", "one delivery waits", "%d deliveries wait")
+		text = v.words.Plural(int(e.Waiting), "eine Zustellung wartet", "%d Zustellungen warten", "one delivery waits", "%d deliveries wait")
 	}
 	if e.BehindSince != 0 {
 		text = joined(" · ", text, v.words.Say("im Rückstand seit ", "behind since ")+v.words.Time(e.BehindSince.Time()))
@@ -162,18 +131,21 @@ func (e *endpoint) backlog(v *request) string {
 	return text
 }
 
+// hourly are the attempts of each hour, in the order of time.
+type hourly []webhook.Hour
+
 // sums are the attempts of all hours. more says that some hours have more.
-func (r *recent) sums() (succeeded, failed int, more bool) {
-	for _, h := range r.Hours {
+func (all hourly) sums() (succeeded, failed int64, more bool) {
+	for _, h := range all {
 		succeeded, failed = succeeded+h.Succeeded, failed+h.Failed
-		more = more || h.Succeeded+h.Failed >= mostCounted
+		more = more || h.Succeeded+h.Failed >= webhook.MostCounted
 	}
 	return succeeded, failed, more
 }
 
 // text says what the strip shows.
-func (r *recent) text(v *request) string {
-	succeeded, failed, more := r.sums()
+func (all hourly) text(v *request) string {
+	succeeded, failed, more := all.sums()
 	if succeeded+failed == 0 {
 		return v.words.Say("24 Stunden: kein Versuch", "24 hours: no attempt")
 	}
@@ -181,25 +153,25 @@ func (r *recent) text(v *request) string {
 	if more {
 		atLeast = v.words.Say("mindestens ", "at least ")
 	}
-	text := v.words.Say("24 Stunden: ", "24 hours: ") + atLeast + v.words.Number(succeeded) + v.words.Say(" zugestellt", " delivered")
+	text := v.words.Say("24 Stunden: ", "24 hours: ") + atLeast + v.number(succeeded) + v.words.Say(" zugestellt", " delivered")
 	if failed > 0 {
-		text += ", " + v.words.Number(failed) + v.words.Say(" gescheitert", " failed")
+		text += ", " + v.number(failed) + v.words.Say(" gescheitert", " failed")
 	}
 	return text
 }
 
 // when says in which hours attempts failed.
-func (r *recent) when(v *request) string {
-	var hours []string
-	for _, h := range r.Hours {
+func (all hourly) when(v *request) string {
+	var times []string
+	for _, h := range all {
 		if h.Failed > 0 {
-			hours = append(hours, v.words.Clock(h.At.Time()))
+			times = append(times, v.words.Clock(h.At.Time()))
 		}
 	}
-	if len(hours) == 0 {
+	if len(times) == 0 {
 		return ""
 	}
-	return v.words.Say("; gescheitert in den Stunden ab ", "; failed in the hours from ") + v.words.List(hours)
+	return v.words.Say("; gescheitert in den Stunden ab ", "; failed in the hours from ") + v.words.List(times)
 }
 
 // bar is an hour of the strip, in units of its picture.
@@ -219,12 +191,12 @@ const (
 
 // bars are the hours of the strip. The heights are logarithms, so that a few attempts are
 // seen beside thousands. A cross marks an hour with failures.
-func (r *recent) bars() (list []bar) {
-	most := 10
-	for _, h := range r.Hours {
+func (all hourly) bars() (list []bar) {
+	most := int64(10)
+	for _, h := range all {
 		most = max(most, h.Succeeded+h.Failed)
 	}
-	for i, h := range r.Hours {
+	for i, h := range all {
 		b := bar{x: i * stripHour, failed: h.Failed > 0, height: 1}
 		if n := h.Succeeded + h.Failed; n > 0 {
 			b.height = int(math.Round(stripBars * math.Log(float64(n+1)) / math.Log(float64(most+1))))
@@ -238,8 +210,9 @@ func (r *recent) bars() (list []bar) {
 // endpointAt returns an endpoint of the organization or of its sandbox.
 func (v *request) endpointAt(id string, full bool) (e endpoint, err error) {
 	for _, sandbox := range []bool{false, true} {
-		e, err = fetch[endpoint](v, webhook.GetInfo, arguments{body: map[string]any{"id": id, "full": full}, sandbox: sandbox})
-		if e.sandbox = sandbox; !fault.Is(err, fault.NotFound) {
+		e.sandbox = sandbox
+		e.Info, err = ask(v, webhook.GetInfo, webhook.GetInput{One: webhook.One{ID: id}, Full: full}, inSandbox(sandbox))
+		if !fault.Is(err, fault.NotFound) {
 			break
 		}
 	}
@@ -267,16 +240,12 @@ func showWebhooks(v *request) view {
 		if paged && after == "" {
 			continue // the pages before have all of this environment
 		}
-		found, err := fetch[struct {
-			Data    []endpoint `json:"data"`
-			HasMore bool       `json:"hasMore"`
-		}](v, webhook.ListInfos, arguments{body: map[string]any{"after": after, "limit": webhooksShown, "full": true}, sandbox: sandbox})
+		found, err := ask(v, webhook.ListInfos, webhook.FindInput{After: after, Limit: webhooksShown, Full: true}, inSandbox(sandbox))
 		if err != nil {
 			return v.failed(err)
 		}
-		for _, e := range found.Data {
-			e.sandbox = sandbox
-			p.endpoints = append(p.endpoints, e)
+		for _, info := range found.Data {
+			p.endpoints = append(p.endpoints, endpoint{info, sandbox})
 		}
 		if found.HasMore {
 			next.Set(from, found.Data[len(found.Data)-1].ID)
@@ -304,49 +273,35 @@ func showWebhooks(v *request) view {
 
 // total is the line above the list.
 func (p *webhooksPage) total(v *request) string {
-	var all recent
-	waiting := 0
+	var all hourly
+	var waiting int64
 	for _, e := range p.endpoints {
-		all.Hours = append(all.Hours, e.Recent.Hours...)
+		all = append(all, e.Recent.Hours...)
 		waiting += e.Waiting
 	}
-	return all.text(v) + v.words.Say(" · Rückstand ", " · backlog ") + v.words.Number(waiting)
+	return all.text(v) + v.words.Say(" · Rückstand ", " · backlog ") + v.number(waiting)
 }
 
-// attempt is an entry of the delivery log.
-type attempt struct {
-	ID             string       `json:"id"`
-	EventID        string       `json:"eventId"`
-	EventType      string       `json:"eventType"`
-	Attempt        int          `json:"attempt"`
-	Status         string       `json:"status"`
-	ResponseStatus int          `json:"responseStatus"`
-	ResponseTimeMs int          `json:"responseTimeMs"`
-	ErrorCode      string       `json:"errorCode"`
-	AttemptedAt    clock.Micros `json:"attemptedAt"`
-	NextAttemptAt  clock.Micros `json:"nextAttemptAt"`
-}
-
-// good reports whether the receiver confirmed the event.
-func (a *attempt) good() bool { return a.Status == "succeeded" }
+// arrived reports whether the receiver confirmed the event.
+func arrived(a *webhook.Attempt) bool { return a.Status == string(webhook.Succeeded) }
 
 // mostAttempts is the number of attempts in a series.
 const mostAttempts = 10
 
-// outcome is what came back, and how long it took.
-func (a *attempt) outcome(v *request) string {
-	result := a.ErrorCode
+// cameBack is what came back, and how long it took.
+func cameBack(v *request, a *webhook.Attempt) string {
+	result := string(a.ErrorCode)
 	if a.ResponseStatus != 0 {
 		result = strconv.Itoa(a.ResponseStatus)
 	}
-	return joined(" · ", result, strconv.Itoa(a.ResponseTimeMs)+" ms",
+	return joined(" · ", result, strconv.FormatInt(a.ResponseTimeMs, 10)+" ms",
 		v.words.Say("Versuch ", "attempt ")+strconv.Itoa(a.Attempt)+v.words.Say(" von ", " of ")+strconv.Itoa(mostAttempts))
 }
 
-// next says when the next attempt is made, or that none is.
-func (a *attempt) next(v *request) string {
+// nextAttempt says when the next attempt is made, or that none is.
+func nextAttempt(v *request, a *webhook.Attempt) string {
 	switch {
-	case a.good():
+	case arrived(a):
 		return ""
 	case a.NextAttemptAt != 0:
 		return v.words.Say("Nächster Versuch ", "Next attempt ") + v.words.Time(a.NextAttemptAt.Time()) + "."
@@ -355,19 +310,19 @@ func (a *attempt) next(v *request) string {
 }
 
 // failures say why an attempt failed and what helps, by the code of the log.
-var failures = map[string]fault.Text{
-	"TIMEOUT":         text("Keine Antwort in 10 Sekunden. Der Empfänger soll sofort mit 2xx antworten und danach arbeiten.", "No answer within 10 seconds. The receiver should answer 2xx at once, and work afterwards."),
-	"DNS":             text("Der Rechnername lässt sich nicht auflösen. Prüfen Sie die Adresse und den Eintrag im DNS.", "The host name does not resolve. Check the URL and the DNS record."),
-	"CONNECT":         text("Niemand nimmt die Verbindung an. Läuft der Empfänger, und lässt die Firewall Port 443 zu?", "Nobody accepts the connection. Is the receiver running, and does the firewall permit port 443?"),
-	"TLS":             text("Das Zertifikat gilt nicht, oder der Empfänger spricht kein TLS. Prüfen Sie Rechnername, Ablauf und Zwischenzertifikate.", "The certificate is not valid, or the receiver speaks no TLS. Check its host name, its expiry and the intermediate certificates."),
-	"BLOCKED_ADDRESS": text("Der Name führt zu einer Adresse, an die dieser Server nicht sendet. Der Empfänger braucht eine öffentliche.", "The name leads to an address to which this server does not send. The receiver needs a public one."),
-	"PROTOCOL":        text("Die Verbindung endete ohne eine HTTP-Antwort. Oft ist der Empfänger abgestürzt: Sehen Sie in sein Protokoll.", "The connection ended without an HTTP answer. Often the receiver has crashed: look at its log."),
+var failures = map[webhook.Code]fault.Text{
+	webhook.Timeout:        text("Keine Antwort in 10 Sekunden. Der Empfänger soll sofort mit 2xx antworten und danach arbeiten.", "No answer within 10 seconds. The receiver should answer 2xx at once, and work afterwards."),
+	webhook.NameError:      text("Der Rechnername lässt sich nicht auflösen. Prüfen Sie die Adresse und den Eintrag im DNS.", "The host name does not resolve. Check the URL and the DNS record."),
+	webhook.ConnectError:   text("Niemand nimmt die Verbindung an. Läuft der Empfänger, und lässt die Firewall Port 443 zu?", "Nobody accepts the connection. Is the receiver running, and does the firewall permit port 443?"),
+	webhook.TLSError:       text("Das Zertifikat gilt nicht, oder der Empfänger spricht kein TLS. Prüfen Sie Rechnername, Ablauf und Zwischenzertifikate.", "The certificate is not valid, or the receiver speaks no TLS. Check its host name, its expiry and the intermediate certificates."),
+	webhook.BlockedAddress: text("Der Name führt zu einer Adresse, an die dieser Server nicht sendet. Der Empfänger braucht eine öffentliche.", "The name leads to an address to which this server does not send. The receiver needs a public one."),
+	webhook.ProtocolError:  text("Die Verbindung endete ohne eine HTTP-Antwort. Oft ist der Empfänger abgestürzt: Sehen Sie in sein Protokoll.", "The connection ended without an HTTP answer. Often the receiver has crashed: look at its log."),
 }
 
-// why says why an attempt failed and what helps, empty if it succeeded.
-func (a *attempt) why(v *request) string {
+// whyFailed says why an attempt failed and what helps, empty if it succeeded.
+func whyFailed(v *request, a *webhook.Attempt) string {
 	say := v.words.Say
-	if a.ErrorCode != "HTTP_STATUS" {
+	if a.ErrorCode != webhook.HTTPStatus {
 		return failures[a.ErrorCode].In(v.words.Language)
 	}
 	switch status := a.ResponseStatus; {
@@ -389,7 +344,7 @@ func (a *attempt) why(v *request) string {
 type webhookPage struct {
 	endpoint endpoint
 	owner    string
-	attempts []attempt
+	attempts []webhook.Attempt
 	// failed says that only failures are shown.
 	failed bool
 	pages  ui.Pages
@@ -403,7 +358,7 @@ type webhookPage struct {
 // sentAgain is the outcome of a resend. Rests says that it waits until the organization
 // is open and its API is on.
 type sentAgain struct {
-	tally
+	webhook.Tally
 	Rests bool
 }
 
@@ -417,7 +372,7 @@ func (s *sentAgain) text(v *request) string {
 	case s.Events == 1 && !s.More:
 		return v.words.Say("Ein Ereignis wird nachgesendet. Das Ergebnis steht gleich im Protokoll.", "One event is sent again. The log shows the result in a moment.")
 	}
-	n := s.tally.text(v)
+	n := tallyText(v, s.Tally)
 	return strings.ToUpper(n[:1]) + n[1:] + v.words.Say(" werden nachgesendet. Die Ergebnisse erscheinen nach und nach im Protokoll.", " are sent again. The results appear in the log one after another.")
 }
 
@@ -453,24 +408,20 @@ func (v *request) webhookPage(p webhookPage, status int) view {
 
 // read reads a page of the delivery log.
 func (p *webhookPage) read(v *request, q url.Values) error {
-	filter := map[string]any{"id": p.endpoint.ID, "limit": attemptsShown}
+	in := webhook.LogInput{ID: p.endpoint.ID, Limit: attemptsShown}
 	at := url.Values{}
 	if p.failed {
-		filter["status"] = "failed"
+		in.Result = string(webhook.Failed)
 		at.Set("status", "failed")
 	}
-	before := q.Get("before")
+	in.Before = q.Get("before")
 	if from := q.Get("from"); from != "" {
-		before = from + "~" // the named attempt comes first
+		in.Before = from + "~" // the named attempt comes first
 	}
-	if before != "" {
-		filter["before"] = before
+	if in.Before != "" {
 		p.pages.Newer = ui.Own(p.endpoint.path() + "?" + at.Encode() + "#log")
 	}
-	found, err := fetch[struct {
-		Data    []attempt `json:"data"`
-		HasMore bool      `json:"hasMore"`
-	}](v, webhook.ListAttempts, arguments{body: filter, sandbox: p.endpoint.sandbox})
+	found, err := ask(v, webhook.ListAttempts, in, inSandbox(p.endpoint.sandbox))
 	p.attempts = found.Data
 	if err == nil && found.HasMore {
 		at.Set("before", p.attempts[len(p.attempts)-1].ID)
@@ -492,7 +443,7 @@ func sentIn(q url.Values) *sentAgain {
 	if err != nil || n < 0 {
 		return nil
 	}
-	return &sentAgain{tally{n, q.Has(moreField)}, q.Has(restsField)}
+	return &sentAgain{webhook.Tally{Events: n, More: q.Has(moreField)}, q.Has(restsField)}
 }
 
 // query is the outcome in an address.
@@ -507,16 +458,9 @@ func (s *sentAgain) query() string {
 	return q.Encode()
 }
 
-// resent is the answer of webhooks.resend.
-type resent struct {
-	Events int   `json:"events"`
-	Found  tally `json:"found"`
-	Rests  bool  `json:"rests"`
-}
-
-// outcome is what the page says about it.
-func (r *resent) outcome() *sentAgain {
-	return &sentAgain{tally{r.Events + r.Found.Events, r.Found.More}, r.Rests}
+// sentBy is what the page says about a resend.
+func sentBy(r *webhook.ResendOutput) *sentAgain {
+	return &sentAgain{webhook.Tally{Events: r.Events + r.Found.Events, More: r.Found.More}, r.Rests}
 }
 
 // enableWebhook enables an endpoint, and sends what it missed if the person says so.
@@ -525,16 +469,14 @@ func enableWebhook(v *request) view {
 	if err != nil {
 		return v.failed(err)
 	}
-	enabled, err := fetch[struct {
-		Sends *resent `json:"sends"`
-	}](v, webhook.Enable, arguments{once: v.form.token, body: map[string]any{"id": e.ID, "missed": v.form.Get("missed") != ""}, sandbox: e.sandbox})
+	enabled, err := ask(v, webhook.Enable, webhook.EnableInput{One: webhook.One{ID: e.ID}, Missed: v.form.Get("missed") != ""}, once, inSandbox(e.sandbox))
 	switch {
 	case err != nil:
 		return v.failed(err)
 	case enabled.Sends == nil:
 		return v.saved(e.path(), "webhookOn")
 	}
-	return view{to: e.path() + "?" + enabled.Sends.outcome().query()}
+	return view{to: e.path() + "?" + sentBy(enabled.Sends).query()}
 }
 
 // resendTo sends events to an endpoint again: one, all that failed, or a range.
@@ -543,13 +485,13 @@ func resendTo(v *request) view {
 	if err != nil {
 		return v.failed(err)
 	}
-	body := map[string]any{"id": e.ID}
+	in := webhook.ResendInput{ID: e.ID}
 	p := webhookPage{since: v.form.text("since"), until: v.form.text("until")}
 	switch event := v.form.text("event"); {
 	case event != "":
-		body["eventId"] = event
+		in.Event = event
 	case v.form.Get("failed") != "":
-		body["failed"] = true
+		in.Failed = true
 	default:
 		since, wrong := v.moment(p.since)
 		until, alsoWrong := v.moment(p.until)
@@ -557,16 +499,13 @@ func resendTo(v *request) view {
 			p.wrong = v.words.Say("Geben Sie einen Zeitraum an: von wann, und bis wann oder bis jetzt.", "Give a period: from when, and until when or until now.")
 			return v.webhookPage(p, http.StatusUnprocessableEntity)
 		}
-		body["since"] = since - 1 // the row means the time after it
-		if until != 0 {
-			body["until"] = until
-		}
+		in.Since, in.Until = since-1, until // the operation means the time after Since
 	}
-	sent, err := fetch[resent](v, webhook.Resend, arguments{once: v.form.token, body: body, sandbox: e.sandbox})
+	sent, err := ask(v, webhook.Resend, in, once, inSandbox(e.sandbox))
 	if err != nil {
 		return v.failed(err)
 	}
-	return view{to: v.back(e.path()) + "?" + sent.outcome().query()}
+	return view{to: v.back(e.path()) + "?" + sentBy(&sent).query()}
 }
 
 // cross is the path of the mark of an hour with failures, at the top of the strip.
@@ -583,10 +522,10 @@ func stateTone(v *request, e *endpoint) ui.Kind {
 
 // cause is why the latest attempt failed, if the page shows it.
 func (p *webhookPage) cause(v *request) string {
-	if len(p.attempts) == 0 || p.attempts[0].good() || p.pages.Newer != "" {
+	if len(p.attempts) == 0 || arrived(&p.attempts[0]) || p.pages.Newer != "" {
 		return ""
 	}
-	return v.words.Say("Zuletzt: ", "Lately: ") + p.attempts[0].why(v)
+	return v.words.Say("Zuletzt: ", "Lately: ") + whyFailed(v, &p.attempts[0])
 }
 
 // overlap says until when the former secret signs too.
@@ -596,8 +535,8 @@ func overlap(v *request, until clock.Micros) string {
 }
 
 // testWord says in a word what came of a test.
-func testWord(v *request, a *attempt) string {
-	if a.good() {
+func testWord(v *request, a *webhook.Attempt) string {
+	if arrived(a) {
 		return v.words.Say("Der Test ist angekommen", "The test has arrived")
 	}
 	return v.words.Say("Der Test ist gescheitert", "The test has failed")
@@ -623,7 +562,7 @@ type testWait struct {
 	Event string
 	// Asked is how often the page has asked.
 	Asked   int
-	Attempt *attempt
+	Attempt *webhook.Attempt
 }
 
 // testAsks bounds how often a page asks for the result, once a second. An attempt takes
@@ -657,7 +596,7 @@ func showTest(v *request) view {
 		return v.failed(err)
 	}
 	w := testWait{Endpoint: e.ID, Event: v.PathValue("event")}
-	found, err := fetch[listOf[attempt]](v, webhook.ListAttempts, arguments{body: map[string]any{"id": e.ID, "eventId": w.Event, "limit": 1}, sandbox: e.sandbox})
+	found, err := ask(v, webhook.ListAttempts, webhook.LogInput{ID: e.ID, Event: w.Event, Limit: 1}, inSandbox(e.sandbox))
 	if err != nil {
 		return v.failed(err)
 	}
@@ -677,7 +616,7 @@ func rotateWebhook(v *request) view {
 	if err != nil {
 		return v.failed(err)
 	}
-	return v.webhookMade(v.send(webhook.RotateByPerson, arguments{once: v.form.token, body: map[string]any{"id": e.ID}, sandbox: e.sandbox}),
+	return v.webhookMade(do(v, webhook.RotateByPerson, webhook.One{ID: e.ID}, once, inSandbox(e.sandbox)),
 		v.words.Say("Der Endpunkt hat ein neues Geheimnis", "The endpoint has a new secret"))
 }
 
@@ -688,19 +627,16 @@ func saveWebhook(v *request) view {
 		return v.failed(err)
 	}
 	f := v.sentWebhook()
-	body := map[string]any{"id": e.ID, "eventTypes": f.chosen(v)}
-	for _, name := range []string{"name", "url"} {
-		if f.typed[name] != v.form.was[name] {
-			body[name] = f.typed[name]
-		}
+	nothing := webhook.ChangeInput{One: webhook.One{ID: e.ID}}
+	in := nothing
+	in.Name, in.URL = v.changed(f.typed, "name"), v.changed(f.typed, "url")
+	if chosen := f.chosen(v); !slices.Equal(chosen, split(v.form.was["types"])) {
+		in.EventTypes = &chosen
 	}
-	if slices.Equal(f.chosen(v), split(v.form.was["types"])) {
-		delete(body, "eventTypes")
-	}
-	if len(body) == 1 {
+	if in == nothing {
 		return view{to: e.path()}
 	}
-	a := v.send(webhook.ChangeByPerson, arguments{once: v.form.token, body: body, sandbox: e.sandbox})
+	a := do(v, webhook.ChangeByPerson, in, once, inSandbox(e.sandbox))
 	switch {
 	case a.is(fault.ValidationFailed):
 		f.wrong = fieldTexts(a.Fault, v.words.Language)
@@ -729,7 +665,7 @@ func deleteWebhook(v *request) view {
 	if err != nil {
 		return v.failed(err)
 	}
-	if a := v.send(webhook.DeleteByPerson, arguments{once: v.form.token, body: map[string]any{"id": e.ID}, sandbox: e.sandbox}); a.Fault != nil {
+	if a := do(v, webhook.DeleteByPerson, webhook.One{ID: e.ID}, once, inSandbox(e.sandbox)); a.Fault != nil {
 		return v.failed(a.Fault)
 	}
 	return v.saved(webhooksPath, "webhookGone")
