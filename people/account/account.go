@@ -71,8 +71,8 @@ func Provide(ctx context.Context, tx db.Tx, now clock.Micros, principal, email, 
 	return err
 }
 
-// stored is an account as the database has it.
-type stored struct {
+// accountRow is an account as the database has it.
+type accountRow struct {
 	id, email       string
 	password        string
 	totp            string // sealed
@@ -81,22 +81,22 @@ type stored struct {
 	passwordChanged clock.Micros
 }
 
-func scanAccount(row db.Row) (a stored, err error) {
+func scanAccount(row db.Row) (a accountRow, err error) {
 	err = row.Scan(&a.id, &a.email, &a.password, &a.totp, &a.totpStep, &a.totpSince, &a.passwordChanged)
 	return a, err
 }
 
 // byEmail returns the account of an address. An unknown address is the zero account:
 // what follows takes as long.
-func byEmail(ctx context.Context, tx db.Tx, email string) (stored, error) {
+func byEmail(ctx context.Context, tx db.Tx, email string) (accountRow, error) {
 	a, err := scanAccount(tx.QueryRow(ctx, selectAccountByEmail, access.FoldEmail(email)))
 	if errors.Is(err, db.ErrNoRows) {
-		return stored{}, nil
+		return accountRow{}, nil
 	}
 	return a, err
 }
 
-func byID(ctx context.Context, tx db.Tx, account string) (stored, error) {
+func byID(ctx context.Context, tx db.Tx, account string) (accountRow, error) {
 	return scanAccount(tx.QueryRow(ctx, selectAccount, account))
 }
 
@@ -132,7 +132,7 @@ func (f factors) methods() []string {
 	return m
 }
 
-func factorsOf(ctx context.Context, tx db.Tx, a *stored) (f factors, err error) {
+func factorsOf(ctx context.Context, tx db.Tx, a *accountRow) (f factors, err error) {
 	f.totp = a.totp != ""
 	if err = tx.QueryRow(ctx, countWebAuthn, a.id).Scan(&f.passkeys); err == nil {
 		err = tx.QueryRow(ctx, countRecoveryCodes, a.id).Scan(&f.codes)

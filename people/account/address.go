@@ -19,8 +19,8 @@ type NewAddress struct {
 	Email string `json:"email"`
 }
 
-// moving is the data of the two tickets of a change of address.
-type moving struct {
+// addressTicket is the data of the two tickets of a change of address.
+type addressTicket struct {
 	// To is the new address. Old is true for the ticket of the present address.
 	To  string `json:"to"`
 	Old bool   `json:"old"`
@@ -53,7 +53,7 @@ func changeEmail(ctx context.Context, c *op.Call, in NewAddress) (op.Nothing, er
 	if err := signin.EndTickets(ctx, c.Tx, s.account.id, signin.Address); err != nil {
 		return op.Nothing{}, err
 	}
-	m := moving{To: in.Email}
+	m := addressTicket{To: in.Email}
 	if err := sendAddress(ctx, c, &s, in.Email, m, addressText); err != nil {
 		return op.Nothing{}, err
 	}
@@ -64,7 +64,7 @@ func changeEmail(ctx context.Context, c *op.Call, in NewAddress) (op.Nothing, er
 	return op.Nothing{}, tellBell(ctx, c, s.account.id, ChangeFacts{What: addressBegun})
 }
 
-func sendAddress(ctx context.Context, c *op.Call, s *own, to string, m moving, text fault.Text) error {
+func sendAddress(ctx context.Context, c *op.Call, s *own, to string, m addressTicket, text fault.Text) error {
 	token, err := signin.Issue(ctx, c.Tx, c.Now, signin.EmailLifetime, signin.Address, s.account.id, m)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func checkLink(ctx context.Context, c *op.Call, in Link) (nothing struct{}, err 
 var ConfirmEmail = op.NewPrefetched("account.confirmEmail", op.Administer, checkLink, confirmEmail, op.By(op.Anyone), op.Gives, op.Audited("account.confirmEmail"))
 
 func confirmEmail(ctx context.Context, c *op.Call, in Link, _ struct{}) (Confirmed, error) {
-	var m moving
+	var m addressTicket
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Address, in.Token, nil)
 	if err == nil { // of both links at the same time the second one sees that the first is taken
 		err = lock(ctx, c.Tx, account)

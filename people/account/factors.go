@@ -98,15 +98,15 @@ type NewPassword struct {
 	Current string `json:"current,omitempty"`
 }
 
-// changing is a new password, and the present one that was checked.
-type changing struct {
+// passwordChange is a new password, and the present one that was checked.
+type passwordChange struct {
 	hash   string
-	proven *proven
+	proven *passwordProof
 }
 
 // HashPassword checks the present password of the caller and hashes a new one,
 // outside the transaction. A browser that somebody left open is not enough.
-func hashPassword(ctx context.Context, c *op.Call, in NewPassword) (p changing, err error) {
+func hashPassword(ctx context.Context, c *op.Call, in NewPassword) (p passwordChange, err error) {
 	var s own
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		call := *c
@@ -127,7 +127,7 @@ func hashPassword(ctx context.Context, c *op.Call, in NewPassword) (p changing, 
 }
 
 // checkCurrent checks the present password of the session's account.
-func checkCurrent(ctx context.Context, c *op.Call, s *own, password string) (*proven, error) {
+func checkCurrent(ctx context.Context, c *op.Call, s *own, password string) (*passwordProof, error) {
 	if password == "" || len(password) > maxPassword {
 		return nil, fault.Invalid(fault.Field{Name: "current", Code: fault.Required})
 	}
@@ -158,7 +158,7 @@ func byLink(token string) string { return "link|" + access.HashToken(token) }
 // sessions.
 var SetPassword = op.NewPrefetched("factors.password", op.Administer, hashPassword, setPassword, op.By(op.Member), op.Always, op.Setup, op.Fresh, op.Gives, op.Audited("account.password"))
 
-func setPassword(ctx context.Context, c *op.Call, _ NewPassword, p changing) (op.Nothing, error) {
+func setPassword(ctx context.Context, c *op.Call, _ NewPassword, p passwordChange) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err == nil && p.proven != nil {
 		if err = signin.Cleared(ctx, c.Tx, p.proven.bounds.All()...); err == nil && s.account.password != p.proven.account.password {
@@ -191,8 +191,8 @@ type Generator struct {
 // Secret implements op.Secret.
 func (Generator) Secret() {}
 
-// generating is the data of the ticket of a generator.
-type generating struct {
+// generatorTicket is the data of the ticket of a generator.
+type generatorTicket struct {
 	Sealed string `json:"sealed"`
 }
 
@@ -223,13 +223,13 @@ func beginTOTP(ctx context.Context, c *op.Call, in GeneratorFor) (g Generator, e
 		g.Ticket = in.Ticket
 		return g, nil
 	}
-	g.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Generator, s.account.id, generating{desk(c).Secrets.Seal(secret, s.account.id)})
+	g.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Generator, s.account.id, generatorTicket{desk(c).Secrets.Seal(secret, s.account.id)})
 	return g, err
 }
 
 // generating returns the secret of a generator that is not confirmed yet.
 func (s *own) generating(ctx context.Context, c *op.Call, ticket string) (secret []byte, sealed string, err error) {
-	var g generating
+	var g generatorTicket
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Generator, ticket, &g)
 	if err != nil || account != s.account.id {
 		return nil, "", unknown(orNone(err))
@@ -407,7 +407,7 @@ var manyPasskeys = fault.Text{
 	EN: fmt.Sprintf("An account has at most %d passkeys. Remove one first.", maxPasskeys),
 }
 
-func ownerOf(ctx context.Context, tx db.Tx, a *stored) (*signin.Owner, error) {
+func ownerOf(ctx context.Context, tx db.Tx, a *accountRow) (*signin.Owner, error) {
 	o := &signin.Owner{Account: a.id, Email: a.email}
 	var err error
 	o.Stored, err = db.Values[string](ctx, tx, selectWebAuthn, a.id)

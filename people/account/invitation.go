@@ -36,21 +36,21 @@ type Accepted struct {
 	SignedIn
 }
 
-// accepting is what was checked outside the transaction.
-type accepting struct {
+// acceptanceCheck is what checkAcceptance found outside the transaction.
+type acceptanceCheck struct {
 	// signedIn is the account of the caller's session.
 	signedIn string
 	// handedOver says that nobody has shown that the address is theirs.
 	handedOver bool
 	// proven is the account of the address, hash the password of a new one.
-	proven *proven
+	proven *passwordProof
 	hash   string
 }
 
 // CheckAcceptance checks the invitation and the password.
-func checkAcceptance(ctx context.Context, c *op.Call, in Acceptance) (p accepting, err error) {
+func checkAcceptance(ctx context.Context, c *op.Call, in Acceptance) (p acceptanceCheck, err error) {
 	var i settings.Invitation
-	var a stored
+	var a accountRow
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		call := *c
 		call.Tx = tx
@@ -74,7 +74,7 @@ func checkAcceptance(ctx context.Context, c *op.Call, in Acceptance) (p acceptin
 	case in.Password == "" || len(in.Password) > maxPassword:
 		err = hasAccount()
 	default:
-		var right proven
+		var right passwordProof
 		if right, err = checkPassword(ctx, c, "invitations.accept", "", i.Email, in.Password); fault.Is(err, fault.Unauthenticated) {
 			err = hasAccount()
 		}
@@ -98,7 +98,7 @@ var itsPassword = fault.Text{
 // has none, and signs them in. A present account keeps its password and its factors.
 var Accept = op.NewPrefetched("invitations.accept", op.Administer, checkAcceptance, accept, op.By(op.Anyone|op.Operator), op.Unstored, op.Audited("invitation.accept"))
 
-func accept(ctx context.Context, c *op.Call, in Acceptance, p accepting) (Accepted, error) {
+func accept(ctx context.Context, c *op.Call, in Acceptance, p acceptanceCheck) (Accepted, error) {
 	person, account, err := joinInvited(ctx, c, settings.Acceptance{Token: in.Token, Name: in.Name}, func(email string) (string, error) {
 		return p.account(ctx, c, in, email)
 	})
@@ -110,7 +110,7 @@ func accept(ctx context.Context, c *op.Call, in Acceptance, p accepting) (Accept
 	}
 	entering := *c
 	entering.Audit = new(audit.Act) // the line of the acceptance is enough
-	b := begun{Principal: person.ID, Method: access.ByPassword, At: c.Now}
+	b := signInState{Principal: person.ID, Method: access.ByPassword, At: c.Now}
 	if in.Ticket != "" && p.proven == nil {
 		b.Method = access.ByPasskey
 	}
@@ -150,7 +150,7 @@ var alreadyThere = fault.Text{
 
 // account returns the account of a person who accepts, and makes it if the address
 // has none.
-func (p *accepting) account(ctx context.Context, c *op.Call, in Acceptance, email string) (string, error) {
+func (p *acceptanceCheck) account(ctx context.Context, c *op.Call, in Acceptance, email string) (string, error) {
 	switch {
 	case p.signedIn != "":
 		return p.signedIn, nil
@@ -178,7 +178,7 @@ func (p *accepting) account(ctx context.Context, c *op.Call, in Acceptance, emai
 
 // create makes the account of somebody who accepts. If the address has got one since the
 // invitation was checked, the person proves that it is theirs.
-func (p *accepting) create(ctx context.Context, c *op.Call, account, email string) error {
+func (p *acceptanceCheck) create(ctx context.Context, c *op.Call, account, email string) error {
 	err := create(ctx, c.Tx, c.Now, account, email)
 	if errors.Is(err, db.ErrDuplicate) {
 		return hasAccount()

@@ -82,7 +82,7 @@ func forgot(ctx context.Context, c *op.Call, in Forgotten, send bool) (op.Nothin
 // sendReset stores a ticket and enqueues its email to the address of the account, and
 // not to the one that somebody typed. For an address without an account it does the
 // same, with an email that has expired: it is never sent.
-func sendReset(ctx context.Context, c *op.Call, typed string, a *stored, text fault.Text) error {
+func sendReset(ctx context.Context, c *op.Call, typed string, a *accountRow, text fault.Text) error {
 	if !notify.Mails.In(c) {
 		return nil
 	}
@@ -129,20 +129,20 @@ type way struct {
 	Mailed bool `json:"mailed,omitempty"`
 }
 
-// linked is a link that was checked outside the transaction.
-type linked struct {
+// checkedLink is a link that was checked outside the transaction.
+type checkedLink struct {
 	kind    signin.Kind
 	account string
 	// hash is the new password. proven is the present one, for a link that lifts
 	// second factors.
 	hash   string
-	proven proven
+	proven passwordProof
 }
 
 // CheckReset checks a link, and hashes the new password. A link that lifts second
 // factors takes the present password instead.
-func checkReset(ctx context.Context, c *op.Call, in NewByLink) (l linked, err error) {
-	var a stored
+func checkReset(ctx context.Context, c *op.Call, in NewByLink) (l checkedLink, err error) {
+	var a accountRow
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		for _, l.kind = range []signin.Kind{signin.Reset, signin.Factors} {
 			if l.account, err = signin.Read(ctx, tx, c.Now, l.kind, in.Token, nil); !errors.Is(err, db.ErrNoRows) {
@@ -171,7 +171,7 @@ func checkReset(ctx context.Context, c *op.Call, in NewByLink) (l linked, err er
 // of the account. The person then signs in.
 var Reset = op.NewPrefetched("signin.reset", op.Administer, checkReset, reset, op.By(op.Anyone), op.Gives, op.Unstored, op.Audited("account.reset"))
 
-func reset(ctx context.Context, c *op.Call, in NewByLink, l linked) (op.Nothing, error) {
+func reset(ctx context.Context, c *op.Call, in NewByLink, l checkedLink) (op.Nothing, error) {
 	var came way
 	into := any(&came)
 	if l.kind != signin.Reset {
@@ -215,7 +215,7 @@ func reset(ctx context.Context, c *op.Call, in NewByLink, l linked) (op.Nothing,
 
 // letIn makes the network of somebody who used a mailed link a known one: strangers who
 // guess at the same time do not keep the person out. Nobody has the token of the device.
-func letIn(ctx context.Context, c *op.Call, a *stored) error {
+func letIn(ctx context.Context, c *op.Call, a *accountRow) error {
 	if _, err := signin.Remember(ctx, c.Tx, c.Now, a.id, "", c.Address); err != nil {
 		return err
 	}

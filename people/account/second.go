@@ -150,7 +150,7 @@ func signInBySecond(ctx context.Context, c *op.Call, in SecondInput, proof codeP
 	if err := lock(ctx, c.Tx, proof.account); err != nil {
 		return SignedIn{}, err
 	}
-	var b begun
+	var b signInState
 	account, err := signin.Take(ctx, c.Tx, c.Now, signin.Second, in.Ticket, &b)
 	if err != nil || account != proof.account {
 		return SignedIn{}, unknown(orNone(err))
@@ -292,7 +292,7 @@ func signInByPasskey(ctx context.Context, c *op.Call, in PasskeyInput, used used
 	if err := used.take(ctx, c); err != nil {
 		return SignedIn{}, err
 	}
-	return enter(ctx, c, used.account, begun{Trusted: in.Trusted, Method: access.ByPasskey, At: c.Now})
+	return enter(ctx, c, used.account, signInState{Trusted: in.Trusted, Method: access.ByPasskey, At: c.Now})
 }
 
 // Fresh is the input of Refresh: a passkey, or the password, with a code if the
@@ -317,7 +317,7 @@ func (Refreshed) Secret() {}
 // freshProof is what Refresh uses in its transaction.
 type freshProof struct {
 	passkey  *usedPasskey
-	password proven
+	password passwordProof
 	code     *codeProof
 }
 

@@ -69,7 +69,7 @@ const (
 // own is the session of the caller.
 type own struct {
 	id          string
-	account     stored
+	account     accountRow
 	home        int64
 	endsAt      clock.Micros
 	idle        clock.Micros

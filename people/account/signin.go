@@ -47,8 +47,8 @@ type SignedIn struct {
 // Secret implements op.Secret.
 func (SignedIn) Secret() {}
 
-// begun is the data of tickets for a further step.
-type begun struct {
+// signInState is the state of a sign-in. Tickets for a further step contain it.
+type signInState struct {
 	Trusted bool `json:"trusted"`
 	// Principal is the person whom the step before chose.
 	Principal string `json:"principal,omitempty"`
@@ -57,9 +57,9 @@ type begun struct {
 	At     clock.Micros  `json:"at"`
 }
 
-// proven is a password that was checked outside the transaction.
-type proven struct {
-	account stored
+// passwordProof is a password that was checked outside the transaction.
+type passwordProof struct {
+	account accountRow
 	bounds  signin.Bounds
 	// rehashed replaces the stored password, if its costs have changed.
 	rehashed string
@@ -82,9 +82,9 @@ const (
 // CheckPassword checks the password of an address. It runs outside the transaction
 // of the call, because it takes long. An unknown address, a wrong password and an
 // account without one get the same answer after the same time.
-func tryPassword(ctx context.Context, c *op.Call, in PasswordInput) (proven, error) {
+func tryPassword(ctx context.Context, c *op.Call, in PasswordInput) (passwordProof, error) {
 	if err := bothGiven(in); err != nil {
-		return proven{}, err
+		return passwordProof{}, err
 	}
 	return checkPassword(ctx, c, "signin.password", "", in.Email, in.Password)
 }
@@ -109,7 +109,7 @@ func bothGiven(in PasswordInput) error {
 // checkPassword checks the password of an address. proof is what a person has already who
 // confirms it, and empty at a sign-in. A place for the hash is reserved before the attempt
 // is counted, so a refused one writes nothing.
-func checkPassword(ctx context.Context, c *op.Call, operation, proof, email, password string) (p proven, err error) {
+func checkPassword(ctx context.Context, c *op.Call, operation, proof, email, password string) (p passwordProof, err error) {
 	var from signin.Origin
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		if p.account, err = byEmail(ctx, tx, email); err == nil {
@@ -164,7 +164,7 @@ var wrong = fault.Text{
 
 // refusedPassword records a refusal, and mails a link if the bound of an hour is
 // reached.
-func refusedPassword(ctx context.Context, c *op.Call, operation, email string, p *proven) error {
+func refusedPassword(ctx context.Context, c *op.Call, operation, email string, p *passwordProof) error {
 	return desk(c).DB.Write(ctx, func(tx db.Tx) error {
 		call := *c
 		call.Tx = tx
@@ -215,12 +215,12 @@ func noteRefusal(ctx context.Context, c *op.Call, operation, account string, ser
 // or asks for the second factor.
 var SignInByPassword = op.NewPrefetched("signin.password", op.Administer, tryPassword, signInByPassword, op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
 
-func signInByPassword(ctx context.Context, c *op.Call, in PasswordInput, p proven) (SignedIn, error) {
-	return passed(ctx, c, p, begun{Trusted: in.Trusted, Method: access.ByPassword, At: c.Now})
+func signInByPassword(ctx context.Context, c *op.Call, in PasswordInput, p passwordProof) (SignedIn, error) {
+	return passed(ctx, c, p, signInState{Trusted: in.Trusted, Method: access.ByPassword, At: c.Now})
 }
 
 // passed goes on after a correct password.
-func passed(ctx context.Context, c *op.Call, p proven, b begun) (SignedIn, error) {
+func passed(ctx context.Context, c *op.Call, p passwordProof, b signInState) (SignedIn, error) {
 	if err := lock(ctx, c.Tx, p.account.id); err != nil {
 		return SignedIn{}, err
 	}
@@ -254,7 +254,7 @@ func passed(ctx context.Context, c *op.Call, p proven, b begun) (SignedIn, error
 
 // enter begins the session of an account whose factors are proven. With several
 // persons it asks which.
-func enter(ctx context.Context, c *op.Call, account string, b begun) (SignedIn, error) {
+func enter(ctx context.Context, c *op.Call, account string, b signInState) (SignedIn, error) {
 	persons, err := personsOf(ctx, c.Tx, account)
 	if err != nil {
 		return SignedIn{}, err
@@ -278,7 +278,7 @@ var nobody = fault.Text{
 	EN: "Your account is active in no organization any more. An admin of your organization can help.",
 }
 
-func begin(ctx context.Context, c *op.Call, account string, p Person, b begun) (SignedIn, error) {
+func begin(ctx context.Context, c *op.Call, account string, p Person, b signInState) (SignedIn, error) {
 	if err := p.admits(c, b.Method); err != nil {
 		return SignedIn{}, err
 	}
@@ -353,7 +353,7 @@ func checkChoice(ctx context.Context, c *op.Call, in Choice) (checked struct{}, 
 var Choose = op.NewPrefetched("signin.choose", op.Administer, checkChoice, choose, op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
 
 func choose(ctx context.Context, c *op.Call, in Choice, _ struct{}) (SignedIn, error) {
-	var b begun
+	var b signInState
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Choose, in.Ticket, &b)
 	if err != nil {
 		return SignedIn{}, unknown(err)

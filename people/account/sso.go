@@ -184,31 +184,31 @@ type Returned struct {
 	sso.Answer
 }
 
-// arrived is somebody whom the provider has proven.
-type arrived struct {
+// provenIdentity is an identity that the provider has proven, and the way to it.
+type provenIdentity struct {
 	way signin.Way
 	sso.Identity
 }
 
 // ProveSignIn checks the provider's response. A ticket works once, even if the check
 // fails, so nobody makes the instance ask the provider again and again.
-func proveSignIn(ctx context.Context, c *op.Call, in Returned) (arrived, error) {
+func proveSignIn(ctx context.Context, c *op.Call, in Returned) (provenIdentity, error) {
 	return prove(ctx, c, signin.SSO, in)
 }
 
 // ProveInvited is ProveSignIn for an invitation.
-func proveInvited(ctx context.Context, c *op.Call, in Returned) (arrived, error) {
+func proveInvited(ctx context.Context, c *op.Call, in Returned) (provenIdentity, error) {
 	return prove(ctx, c, signin.SSOInvited, in)
 }
 
 // ProveLink is ProveSignIn for a link.
-func proveLink(ctx context.Context, c *op.Call, in Returned) (arrived, error) {
+func proveLink(ctx context.Context, c *op.Call, in Returned) (provenIdentity, error) {
 	a, err := prove(ctx, c, signin.SSOLink, in)
 	return a, notSignedOut(err)
 }
 
 // ProveFresh is ProveSignIn for the confirmation of a sign-in.
-func proveFresh(ctx context.Context, c *op.Call, in Returned) (arrived, error) {
+func proveFresh(ctx context.Context, c *op.Call, in Returned) (provenIdentity, error) {
 	a, err := prove(ctx, c, signin.SSOFresh, in)
 	return a, notSignedOut(err)
 }
@@ -221,7 +221,7 @@ func notSignedOut(err error) error {
 	return err
 }
 
-func prove(ctx context.Context, c *op.Call, kind signin.Kind, in Returned) (a arrived, err error) {
+func prove(ctx context.Context, c *op.Call, kind signin.Kind, in Returned) (a provenIdentity, err error) {
 	p, err := provider(c)
 	if err != nil {
 		return a, err
@@ -286,7 +286,7 @@ func providerFault(c *op.Call, err error) error {
 // provider answers for all factors.
 var SignInBySSO = op.NewPrefetched("signin.sso", op.Administer, proveSignIn, signInBySSO, op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
 
-func signInBySSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (SignedIn, error) {
+func signInBySSO(ctx context.Context, c *op.Call, _ Returned, a provenIdentity) (SignedIn, error) {
 	account, err := a.holder(ctx, c.Tx)
 	if err != nil {
 		return SignedIn{}, err
@@ -294,7 +294,7 @@ func signInBySSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (Signed
 	if account == "" {
 		return SignedIn{}, notLinked()
 	}
-	s, err := a.enter(ctx, c, account, begun{})
+	s, err := a.enter(ctx, c, account, signInState{})
 	s.Next = a.way.Next
 	return s, err
 }
@@ -306,7 +306,7 @@ func notLinked() error {
 }
 
 // holder returns the account of an identity, empty if there is none.
-func (a *arrived) holder(ctx context.Context, tx db.Tx) (account string, err error) {
+func (a *provenIdentity) holder(ctx context.Context, tx db.Tx) (account string, err error) {
 	err = tx.QueryRow(ctx, selectHolder, a.Issuer, a.Subject).Scan(&account)
 	if errors.Is(err, db.ErrNoRows) {
 		err = nil
@@ -315,7 +315,7 @@ func (a *arrived) holder(ctx context.Context, tx db.Tx) (account string, err err
 }
 
 // enter signs in to an account that has the identity.
-func (a *arrived) enter(ctx context.Context, c *op.Call, account string, b begun) (SignedIn, error) {
+func (a *provenIdentity) enter(ctx context.Context, c *op.Call, account string, b signInState) (SignedIn, error) {
 	if err := lock(ctx, c.Tx, account); err != nil {
 		return SignedIn{}, err
 	}
@@ -331,13 +331,13 @@ func (a *arrived) enter(ctx context.Context, c *op.Call, account string, b begun
 }
 
 // use notes that an identity of an account was used, and reports whether it is one.
-func (a *arrived) use(ctx context.Context, c *op.Call, account string) (bool, error) {
+func (a *provenIdentity) use(ctx context.Context, c *op.Call, account string) (bool, error) {
 	n, err := c.Tx.Exec(ctx, useIdentity, account, a.Issuer, a.Subject, c.Now, a.Email)
 	return n > 0, err
 }
 
 // link gives an identity to an account.
-func (a *arrived) link(ctx context.Context, c *op.Call, account string, used clock.Micros) error {
+func (a *provenIdentity) link(ctx context.Context, c *op.Call, account string, used clock.Micros) error {
 	_, err := c.Tx.Exec(ctx, insertIdentity, id.New(id.Identity), account, a.Issuer, a.Subject, a.Email, c.Now, used)
 	return err
 }
@@ -348,7 +348,7 @@ func (a *arrived) link(ctx context.Context, c *op.Call, account string, used clo
 // addresses link nothing.
 var AcceptBySSO = op.NewPrefetched("signin.ssoAccept", op.Administer, proveInvited, acceptBySSO, op.By(op.Anyone), op.Unstored, op.Audited("invitation.accept"))
 
-func acceptBySSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (Accepted, error) {
+func acceptBySSO(ctx context.Context, c *op.Call, _ Returned, a provenIdentity) (Accepted, error) {
 	i, err := settings.OpenInvitation(ctx, c, a.way.Invitation)
 	switch {
 	case err != nil:
@@ -370,13 +370,13 @@ func acceptBySSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (Accept
 	}
 	entering := *c
 	entering.Audit = new(audit.Act) // the line of the acceptance is enough
-	s, err := a.enter(ctx, &entering, account, begun{Principal: person.ID})
+	s, err := a.enter(ctx, &entering, account, signInState{Principal: person.ID})
 	return Accepted{person, s}, err
 }
 
 // accountOf returns the account of a person who accepts an invitation, and makes it if
 // the address has none. An invitation that an admin handed over links nothing.
-func (a *arrived) accountOf(ctx context.Context, c *op.Call, email string, handedOver bool) (string, error) {
+func (a *provenIdentity) accountOf(ctx context.Context, c *op.Call, email string, handedOver bool) (string, error) {
 	account, err := a.holder(ctx, c.Tx)
 	if err != nil || account != "" {
 		return account, err
@@ -398,7 +398,7 @@ func (a *arrived) accountOf(ctx context.Context, c *op.Call, email string, hande
 // the same account: nobody links an identity of their own with somebody else's account.
 var LinkSSO = op.NewPrefetched("factors.ssoLink", op.Administer, proveLink, linkSSO, op.By(op.Member), op.Setup, op.Fresh, op.Gives, op.Audited("account.sso"))
 
-func linkSSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (op.Nothing, error) {
+func linkSSO(ctx context.Context, c *op.Call, _ Returned, a provenIdentity) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err == nil && a.way.Account != s.account.id {
 		err = unknown(db.ErrNoRows)
@@ -511,7 +511,7 @@ type RefreshedSSO struct {
 // signed in at the provider.
 var RefreshBySSO = op.NewPrefetched("session.ssoRefresh", op.Administer, proveFresh, refreshBySSO, op.By(op.Member), op.Always, op.Unstored, op.Audited("session.refresh"))
 
-func refreshBySSO(ctx context.Context, c *op.Call, _ Returned, a arrived) (r RefreshedSSO, err error) {
+func refreshBySSO(ctx context.Context, c *op.Call, _ Returned, a provenIdentity) (r RefreshedSSO, err error) {
 	s, err := ownSession(ctx, c)
 	if err == nil && a.way.Account != s.account.id {
 		err = unknown(db.ErrNoRows)

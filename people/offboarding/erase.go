@@ -24,9 +24,9 @@ import (
 // from the request log and the audit log.
 const EraseKind = "people.erase"
 
-// counted is what a person had shortly before the transaction that erases the
+// heldCounts counts what a person had shortly before the transaction that erases the
 // person.
-type counted struct {
+type heldCounts struct {
 	// ticks are the change clocks of the organizations at the beginning of the
 	// count, by organization number.
 	ticks map[int64]clock.Micros
@@ -36,8 +36,8 @@ type counted struct {
 // Count counts the records that a person owns or is assigned. It reads all
 // records, so it runs before the transaction. The transaction then counts only
 // later changes.
-func countHeld(ctx context.Context, c *op.Call, by access.ByID) (seen counted, err error) {
-	seen = counted{map[int64]clock.Micros{}, map[string]record.Held{}}
+func countHeld(ctx context.Context, c *op.Call, by access.ByID) (seen heldCounts, err error) {
+	seen = heldCounts{map[int64]clock.Micros{}, map[string]record.Held{}}
 	var tenants []tenant
 	err = c.Services.Read(ctx, func(tx db.Tx) error {
 		p, err := settings.Principal(ctx, in(c, tx), access.UserPrincipal, by.ID)
@@ -65,7 +65,7 @@ func countHeld(ctx context.Context, c *op.Call, by access.ByID) (seen counted, e
 }
 
 // add counts the records of a family, one window after the other.
-func (s *counted) add(ctx context.Context, c *op.Call, t tenant, f family, principal string) error {
+func (s *heldCounts) add(ctx context.Context, c *op.Call, t tenant, f family, principal string) error {
 	sum := s.held[f.plural]
 	for after, end := "", "-"; end != ""; after = end {
 		err := c.Services.Read(ctx, func(tx db.Tx) (err error) {
@@ -85,7 +85,7 @@ func (s *counted) add(ctx context.Context, c *op.Call, t tenant, f family, princ
 }
 
 // since returns the counts, with the records changed since the count.
-func (s *counted) since(ctx context.Context, tx db.Tx, tenants []tenant, principal string) (map[string]record.Held, error) {
+func (s *heldCounts) since(ctx context.Context, tx db.Tx, tenants []tenant, principal string) (map[string]record.Held, error) {
 	all := map[string]record.Held{}
 	for _, f := range families {
 		sum := s.held[f.plural]
@@ -108,7 +108,7 @@ func (s *counted) since(ctx context.Context, tx db.Tx, tenants []tenant, princip
 // all erased people.
 var Erase = op.NewPrefetched("people.erase", op.Administer, countHeld, erase, op.By(op.Admin|op.Operator), op.Fresh, op.Audited("person.erase"))
 
-func erase(ctx context.Context, c *op.Call, in access.ByID, seen counted) (access.PrincipalInfo, error) {
+func erase(ctx context.Context, c *op.Call, in access.ByID, seen heldCounts) (access.PrincipalInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.PrincipalInfo{}, err
 	}
@@ -134,7 +134,7 @@ func erase(ctx context.Context, c *op.Call, in access.ByID, seen counted) (acces
 		}
 		// The job runs a minute later, because calls in progress reach the log
 		// after their answer.
-		if err := job.Enqueue(ctx, c.Tx, t.number, c.Now, job.Spec{Kind: EraseKind, Key: p.ID, Payload: named{p.ID}, Due: c.Now.Add(time.Minute)}); err != nil {
+		if err := job.Enqueue(ctx, c.Tx, t.number, c.Now, job.Spec{Kind: EraseKind, Key: p.ID, Payload: jobPayload{p.ID}, Due: c.Now.Add(time.Minute)}); err != nil {
 			return p, err
 		}
 	}
@@ -151,7 +151,7 @@ func erase(ctx context.Context, c *op.Call, in access.ByID, seen counted) (acces
 
 // mayErase refuses a person who has records, or takes part in an unfinished
 // hand-over.
-func (s *counted) mayErase(ctx context.Context, c *op.Call, tenants []tenant, person string) error {
+func (s *heldCounts) mayErase(ctx context.Context, c *op.Call, tenants []tenant, person string) error {
 	busy, err := underway(ctx, c.Tx, tenants, person)
 	if err == nil && busy {
 		err = &fault.Fault{Code: fault.Forbidden, Detail: &isUnderway}
@@ -199,7 +199,7 @@ const erasePiece = 500
 // erase removes the addresses of an erased person from the logs, and the networks of the
 // person's keys. The lines keep the person's id.
 func (w *Worker) erase(ctx context.Context, j *job.Job) error {
-	var of named
+	var of jobPayload
 	if err := j.Decode(&of); err != nil {
 		return err
 	}

@@ -258,7 +258,7 @@ func (o *HandOverOutput) begin(ctx context.Context, c *op.Call, t tenant) error 
 		c.Actor.PrincipalID(), string(c.Actor.Credential().Kind), c.RequestID, c.Now); err != nil {
 		return err
 	}
-	return job.Enqueue(ctx, c.Tx, t.number, c.Now, job.Spec{Kind: JobKind, Key: o.ID, Payload: named{o.ID}})
+	return job.Enqueue(ctx, c.Tx, t.number, c.Now, job.Spec{Kind: JobKind, Key: o.ID, Payload: jobPayload{o.ID}})
 }
 
 // maxShown is how many hand-overs of a principal are shown.

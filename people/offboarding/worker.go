@@ -44,7 +44,8 @@ const (
 	finishHandover = `update handovers set progress = $3, finished_at = $4 where organization = $1 and id = $2`
 )
 
-type named struct {
+// jobPayload names the subject of a job: a handover, or an erased person.
+type jobPayload struct {
 	ID string `json:"id"`
 }
 
@@ -80,7 +81,7 @@ type walk struct {
 // stores the progress. If the process is killed, the next run continues after
 // that piece.
 func (w *Worker) handOver(ctx context.Context, j *job.Job) error {
-	var of named
+	var of jobPayload
 	if err := j.Decode(&of); err != nil {
 		return err
 	}

@@ -6,11 +6,12 @@ import (
 	"net/http"
 )
 
-// bounded cuts answers that are too large: the libraries read them as a whole.
-type bounded struct{ http.RoundTripper }
+// boundedTransport cuts answers that are too large: the libraries read them as a
+// whole.
+type boundedTransport struct{ http.RoundTripper }
 
 // RoundTrip is part of http.RoundTripper.
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := b.RoundTripper.RoundTrip(r)
 	if err == nil {
 		answer.Body = &shortBody{ReadCloser: answer.Body, left: maxAnswer}
@@ -19,7 +20,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // CloseIdleConnections closes the transport's idle connections.
-func (b bounded) CloseIdleConnections() {
+func (b boundedTransport) CloseIdleConnections() {
 	if c, is := b.RoundTripper.(interface{ CloseIdleConnections() }); is {
 		c.CloseIdleConnections()
 	}

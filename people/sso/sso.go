@@ -59,22 +59,22 @@ type Provider struct {
 	atOnce  chan struct{}
 
 	mu       sync.Mutex
-	known    *known
+	known    *metadata
 	failed   error
 	failedAt time.Time
-	asking   *asking // while the provider is asked what it is
+	fetch    *metadataFetch // while the provider is asked what it is
 }
 
-// asking is a question what the provider is. Once done is closed, known and err are its
-// answer.
-type asking struct {
+// metadataFetch is a fetch of the provider's metadata in flight. Once done is closed,
+// known and err are its result.
+type metadataFetch struct {
 	done  chan struct{}
-	known *known
+	known *metadata
 	err   error
 }
 
-// known is what the provider says about itself.
-type known struct {
+// metadata is what the provider says about itself.
+type metadata struct {
 	at       time.Time
 	provider *oidc.Provider
 	config   oauth2.Config
@@ -102,7 +102,7 @@ const (
 // New returns a provider.
 func New(o Options) *Provider {
 	return &Provider{options: o, atOnce: make(chan struct{}, maxAtOnce), client: &http.Client{
-		Transport: bounded{egress.New(o.Egress).Transport()}, Timeout: requestTime,
+		Transport: boundedTransport{egress.New(o.Egress).Transport()}, Timeout: requestTime,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect },
 	}}
 }
@@ -121,7 +121,7 @@ func (p *Provider) Close() { p.client.CloseIdleConnections() }
 // discover returns what the provider says about itself. If it is away, what it said
 // before serves on, and also for others while one asks again. If it has said nothing yet,
 // all wait for the same answer, each as long as their own ctx lasts.
-func (p *Provider) discover(ctx context.Context) (*known, error) {
+func (p *Provider) discover(ctx context.Context) (*metadata, error) {
 	k, q, err := p.remembered(context.WithoutCancel(ctx))
 	if q == nil {
 		return k, err
@@ -134,28 +134,28 @@ func (p *Provider) discover(ctx context.Context) (*known, error) {
 	}
 }
 
-// remembered returns what is known without waiting, or the question to wait for. It
+// remembered returns what is known without waiting, or the fetch to wait for. It
 // begins one if there is none.
-func (p *Provider) remembered(ctx context.Context) (*known, *asking, error) {
+func (p *Provider) remembered(ctx context.Context) (*metadata, *metadataFetch, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.options.Clock.Now()
 	within := func(t time.Time, d time.Duration) bool { return now.Sub(t).Abs() < d }
 	switch {
-	case p.known != nil && (p.asking != nil || within(p.known.at, knownFor) || p.failed != nil && within(p.failedAt, awayFor)):
+	case p.known != nil && (p.fetch != nil || within(p.known.at, knownFor) || p.failed != nil && within(p.failedAt, awayFor)):
 		return p.known, nil, nil
 	case p.failed != nil && within(p.failedAt, awayFor):
 		return nil, nil, p.failed
-	case p.asking == nil:
-		p.asking = &asking{done: make(chan struct{})}
-		go p.answer(ctx, p.asking)
+	case p.fetch == nil:
+		p.fetch = &metadataFetch{done: make(chan struct{})}
+		go p.answer(ctx, p.fetch)
 	}
-	return nil, p.asking, nil
+	return nil, p.fetch, nil
 }
 
 // answer asks the provider what it is, and tells those who wait. A request has its bound:
 // see requestTime.
-func (p *Provider) answer(ctx context.Context, q *asking) {
+func (p *Provider) answer(ctx context.Context, q *metadataFetch) {
 	k, err := p.ask(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -169,12 +169,12 @@ func (p *Provider) answer(ctx context.Context, q *asking) {
 	if q.known = p.known; q.known == nil {
 		q.err = p.failed
 	}
-	p.asking = nil
+	p.fetch = nil
 	close(q.done)
 }
 
 // ask reads the document about the provider, and checks it.
-func (p *Provider) ask(ctx context.Context) (*known, error) {
+func (p *Provider) ask(ctx context.Context) (*metadata, error) {
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.options.Issuer)
 	if err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func (p *Provider) ask(ctx context.Context) (*known, error) {
 	if len(says.Methods) > 0 && !slices.Contains(says.Methods, "client_secret_basic") {
 		endpoint.AuthStyle = oauth2.AuthStyleInParams
 	}
-	return &known{provider: provider, names: says.Names, config: oauth2.Config{
+	return &metadata{provider: provider, names: says.Names, config: oauth2.Config{
 		ClientID: p.options.ClientID, ClientSecret: p.options.ClientSecret, Endpoint: endpoint,
 		RedirectURL: p.options.Callback, Scopes: []string{oidc.ScopeOpenID, "email", "profile"},
 	}}, nil
@@ -341,7 +341,7 @@ func (t *truth) UnmarshalJSON(b []byte) error {
 
 // verify checks an ID token: signature, issuer, audience and expiry by the library,
 // then what belongs to the question.
-func (p *Provider) verify(ctx context.Context, k *known, a Asked, text string) (Identity, error) {
+func (p *Provider) verify(ctx context.Context, k *metadata, a Asked, text string) (Identity, error) {
 	verifier := k.provider.Verifier(&oidc.Config{ClientID: p.options.ClientID, Now: p.options.Clock.Now})
 	token, err := verifier.Verify(ctx, text)
 	if err != nil {
