@@ -43,8 +43,8 @@ func (c *cache[T]) size() int {
 	return len(c.byName)
 }
 
-// cached is a cache, and the count of acts that it is compared with.
-type cached[T any] struct {
+// generationCache is a cache, and the count of acts that it is compared with.
+type generationCache[T any] struct {
 	generations generations
 	count       string // the statement that counts the acts
 	max         int
@@ -52,7 +52,7 @@ type cached[T any] struct {
 }
 
 // init makes an empty cache. count is the statement that counts the acts.
-func (c *cached[T]) init(d db.DB, count string, max int) {
+func (c *generationCache[T]) init(d db.DB, count string, max int) {
 	c.count, c.max = count, max
 	c.generations.read = func(ctx context.Context) (number int64, err error) {
 		err = d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, count).Scan(&number) })
@@ -61,16 +61,16 @@ func (c *cached[T]) init(d db.DB, count string, max int) {
 	c.serving.Store(c.empty(0))
 }
 
-func (c *cached[T]) empty(generation int64) *cache[T] {
+func (c *generationCache[T]) empty(generation int64) *cache[T] {
 	return &cache[T]{generation: generation, max: c.max, byName: make(map[string]T)}
 }
 
 // forget empties the cache.
-func (c *cached[T]) forget() { c.serving.Store(c.empty(c.serving.Load().generation)) }
+func (c *generationCache[T]) forget() { c.serving.Store(c.empty(c.serving.Load().generation)) }
 
 // current returns the cache, or an empty one if another process has changed the
 // tables since.
-func (c *cached[T]) current(ctx context.Context) (*cache[T], error) {
+func (c *generationCache[T]) current(ctx context.Context) (*cache[T], error) {
 	serving := c.serving.Load()
 	generation, err := c.generations.now(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *cached[T]) current(ctx context.Context) (*cache[T], error) {
 
 // confirm asks the database whether an act may have changed what a caller with the
 // given count assumes. See Directory.Confirm.
-func (c *cached[T]) confirm(ctx context.Context, tx db.Tx, known int64) error {
+func (c *generationCache[T]) confirm(ctx context.Context, tx db.Tx, known int64) error {
 	if tx != nil {
 		return tx.Expect(ctx, c.count, known)
 	}

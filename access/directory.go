@@ -69,8 +69,8 @@ type Directory struct {
 	shared   bool
 	finders  map[Scheme]Finder
 	decoy    [sha256.Size]byte
-	bearers  cached[*cachedBearer]
-	sessions cached[*cachedSession]
+	bearers  generationCache[*cachedBearer]
+	sessions generationCache[*cachedSession]
 	throttle *throttle
 	looks    *looks
 	uses     uses

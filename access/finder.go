@@ -66,13 +66,13 @@ func (d *Directory) Accept(s Scheme, f Finder) {
 	d.finders[s] = f
 }
 
-// unattended is the key of Unattended in a context.
-type unattended struct{}
+// unattendedKey is the key of Unattended in a context.
+type unattendedKey struct{}
 
 // Unattended returns a context for what a page does by itself, while perhaps nobody
 // is in front of it. It keeps no session alive.
 func Unattended(ctx context.Context) context.Context {
-	return context.WithValue(ctx, unattended{}, true)
+	return context.WithValue(ctx, unattendedKey{}, true)
 }
 
 // find returns the actor of a text, by a finder. It refuses as Authenticate
@@ -109,7 +109,7 @@ func (d *Directory) find(ctx context.Context, f *Finder, text string, from netip
 		return nil, d.refuse(reason, a, from, now)
 	}
 	sighted(d.sightingsOf(name), from, now)
-	if f.use != "" && now-p.used >= useResolution && ctx.Value(unattended{}) == nil {
+	if f.use != "" && now-p.used >= useResolution && ctx.Value(unattendedKey{}) == nil {
 		d.uses.mark(use{statement: f.use, name: p.ID}, now)
 	}
 	return a, nil

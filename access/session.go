@@ -211,7 +211,7 @@ func (d *Directory) session(ctx context.Context, f *Finder, p Presented, from ne
 	if known.serves(now) {
 		return known.actor, d.shared && !fresh, nil
 	}
-	if a, err = d.find(ctx, f, p.Text, from); err == nil && ctx.Value(unattended{}) == nil { // the next call of the person counts as a use
+	if a, err = d.find(ctx, f, p.Text, from); err == nil && ctx.Value(unattendedKey{}) == nil { // the next call of the person counts as a use
 		a.known = serving.generation
 		serving.put(name, &cachedSession{actor: a, read: now})
 	}

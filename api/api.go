@@ -120,9 +120,9 @@ type API struct {
 	services   *op.Services
 	answers    replay.Vault
 	routes     routes
-	versions   map[string]*served
+	versions   map[string]*servedVersion
 	// internal is the version of kinds of credential without one.
-	internal *served
+	internal *servedVersion
 	// names lists the versions, the oldest first. current is the newest that is
 	// not a candidate, and the default.
 	names    []string
@@ -147,7 +147,7 @@ func New(o Options) (*API, error) {
 	}
 	a := &API{
 		db: o.DB, access: o.Access, limiter: o.Limiter, log: o.Log, clock: o.Clock, logger: o.Logger,
-		docsBase: o.DocsBase, challenges: newChallenges(o.DocsBase), observe: o.Observe, tracer: o.Tracer, routes: routesOf(Operations), versions: map[string]*served{}, answers: replay.Vault{Vault: o.Answers},
+		docsBase: o.DocsBase, challenges: newChallenges(o.DocsBase), observe: o.Observe, tracer: o.Tracer, routes: routesOf(Operations), versions: map[string]*servedVersion{}, answers: replay.Vault{Vault: o.Answers},
 	}
 	a.services = o.services(a, cursors)
 	if missing := a.services.Missing(); o.Log != nil && missing != nil { // it serves programs and people
@@ -161,7 +161,7 @@ func New(o Options) (*API, error) {
 	a.transfers = transfers{most: cmp.Or(o.MaxTransfers, 256), each: cmp.Or(o.MaxTransfersEach, 32), observer: o.Transfers, now: o.Clock.Now, of: map[int64]int{}}
 	a.watches = watches{each: map[string]int{}, end: make(chan struct{})}
 	if o.Transfers == nil {
-		a.transfers.observer = unobserved{}
+		a.transfers.observer = noObserver{}
 	}
 	return a, nil
 }
@@ -195,7 +195,7 @@ func (a *API) serve(versions []Version) error {
 		if i+1 < len(versions) {
 			successor = versions[i+1].Name
 		}
-		a.versions[v.Name] = newServed(v, successor, rules, a.docsBase)
+		a.versions[v.Name] = newServedVersion(v, successor, rules, a.docsBase)
 		a.names = append(a.names, v.Name)
 		if !v.Candidate {
 			a.current = v.Name
@@ -208,7 +208,7 @@ func (a *API) serve(versions []Version) error {
 	if err != nil {
 		return fmt.Errorf("api: the internal version: %w", err)
 	}
-	a.internal = &served{Version: Internal, rules: rules, svcVersion: []string{Internal.Name}}
+	a.internal = &servedVersion{Version: Internal, rules: rules, svcVersion: []string{Internal.Name}}
 	return nil
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// decoded holds the results of decode: the values that the client sent.
-type decoded struct {
+// decodeResult holds the results of decode: the values that the client sent.
+type decodeResult struct {
 	sent        func() ([]byte, error) // returns the body, read at most once
 	parameters  []schema.Parameter
 	input       reflect.Value
@@ -30,8 +30,8 @@ type decoded struct {
 	idempotency    string // the key
 }
 
-// checked is an input with rules about combinations of parameters.
-type checked interface {
+// checker is an input with rules about combinations of parameters.
+type checker interface {
 	Check(given func(parameter string) bool) []fault.Field
 }
 
@@ -48,7 +48,7 @@ func decode(a *API, _ context.Context, c *call) error {
 		}
 	}
 	c.input = c.newInput()
-	if in, ok := c.input.Interface().(checked); ok {
+	if in, ok := c.input.Interface().(checker); ok {
 		if wrong := in.Check(c.given); len(wrong) > 0 {
 			return fault.BadRequest(wrong...)
 		}

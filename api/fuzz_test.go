@@ -164,7 +164,7 @@ func FuzzMergePatch(f *testing.F) {
 	}
 	const before = `{"lastName":"Berg","firstName":"Anna","email":null,"note":"alt","tags":["a","b","c"],
 		"address":{"street":"Weg 1","postalCode":"50667","city":"Köln","region":null,"country":"DE"},"visibility":"organization"}`
-	a := &API{versions: map[string]*served{}}
+	a := &API{versions: map[string]*servedVersion{}}
 	if err := a.serve(VersionsIn("production")); err != nil {
 		f.Fatal(err)
 	}

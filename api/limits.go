@@ -14,9 +14,9 @@ import (
 // searchCost is the extra cost of a search (contract, 'Cost per operation').
 const searchCost = 5
 
-// metered holds the results of limits: the charge of a call, and the decision
+// limitsResult holds the results of limits: the charge of a call, and the decision
 // about it.
-type metered struct {
+type limitsResult struct {
 	charged  limit.Charge
 	decision limit.Decision
 	paid     bool

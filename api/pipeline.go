@@ -112,12 +112,12 @@ type call struct {
 	header   map[string][]string // of the answer
 	span     *trace.Span         // usually nil
 
-	routed  // route
-	caller  // authenticate
-	pinned  // version
-	metered // limits
-	decoded // decode
-	outcome // run
+	routeResult   // route
+	caller        // authenticate
+	versionResult // version
+	limitsResult  // limits
+	decodeResult  // decode
+	outcome       // run
 }
 
 // Do runs a request along the path and returns its answer: a problem document
@@ -171,7 +171,7 @@ func (a *API) newCall(r *Request, header map[string][]string) *call {
 	now := a.clock.Now()
 	return &call{
 		Request: r, id: id.At(id.Request, now), now: clock.FromTime(now), begun: now,
-		language: fault.Preferred(r.Header["Accept-Language"]), header: header, pinned: pinned{version: a.current},
+		language: fault.Preferred(r.Header["Accept-Language"]), header: header, versionResult: versionResult{version: a.current},
 	}
 }
 

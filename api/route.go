@@ -19,8 +19,8 @@ type node struct {
 	children map[string]*node // fixed words; "{id}" stands for any segment
 }
 
-// routed holds the results of route.
-type routed struct {
+// routeResult holds the results of route.
+type routeResult struct {
 	op     *Operation
 	record string // the {id} segment
 	family string // the blocked family of the path, or empty

@@ -42,11 +42,11 @@ type TransferObserver interface {
 	Ended(direction, how string, took time.Duration)
 }
 
-// unobserved is the observer if none is set.
-type unobserved struct{}
+// noObserver is the observer if none is set.
+type noObserver struct{}
 
-func (unobserved) Moved(string, int)                   {}
-func (unobserved) Ended(string, string, time.Duration) {}
+func (noObserver) Moved(string, int)                   {}
+func (noObserver) Ended(string, string, time.Duration) {}
 
 // transfers counts the files in transit.
 type transfers struct {

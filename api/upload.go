@@ -96,7 +96,7 @@ func (u *Uploads) transfer(granted blob.Upload, in *Incoming, receive func(io.Re
 	}
 	how := Failed // after a panic
 	defer func() { transfer.End(how) }()
-	err = receive(&counted{in.Body, transfer})
+	err = receive(&countingReader{in.Body, transfer})
 	how = ended(err, in.Broken())
 	return err
 }
@@ -114,13 +114,13 @@ func ended(err error, broken bool) string {
 	return Failed
 }
 
-// counted counts the bytes of a transfer as they arrive.
-type counted struct {
+// countingReader counts the bytes of a transfer as they arrive.
+type countingReader struct {
 	io.Reader
 	transfer *Transfer
 }
 
-func (r *counted) Read(p []byte) (int, error) {
+func (r *countingReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if n > 0 {
 		r.transfer.Moved(n)

@@ -12,14 +12,14 @@ import (
 	"kartei/kit/fault"
 )
 
-// pinned holds the results of version: the version that serves a call.
-type pinned struct {
+// versionResult holds the results of version: the version that serves a call.
+type versionResult struct {
 	version string
 	rules   *schema.Document
 }
 
-// served is one version as the path serves it.
-type served struct {
+// servedVersion is one version as the path serves it.
+type servedVersion struct {
 	Version
 	rules *schema.Document
 	// The headers about the version in every answer; deprecation and sunset are
@@ -27,11 +27,11 @@ type served struct {
 	svcVersion, link, deprecation, sunset []string
 }
 
-// newServed prepares a version for serving. successor is the name of the next
-// served version, or empty. The headers name the document below base, the
+// newServedVersion prepares a version for serving. successor is the name of the
+// next served version, or empty. The headers name the document below base, the
 // address of the instance, because it can be read without credentials.
-func newServed(v Version, successor string, rules *schema.Document, base string) *served {
-	s := &served{Version: v, rules: rules, svcVersion: []string{v.Name}}
+func newServedVersion(v Version, successor string, rules *schema.Document, base string) *servedVersion {
+	s := &servedVersion{Version: v, rules: rules, svcVersion: []string{v.Name}}
 	document := func(version string) string { return base + "/docs/openapi.json?version=" + version }
 	link := linkTo(document(v.Name), "service-desc", "application/json")
 	page := "/docs?version=" + v.Name
@@ -51,7 +51,7 @@ func newServed(v Version, successor string, rules *schema.Document, base string)
 }
 
 // served returns a version as the path serves it.
-func (a *API) served(name string) *served {
+func (a *API) served(name string) *servedVersion {
 	if name == Internal.Name {
 		return a.internal
 	}
@@ -72,7 +72,7 @@ func (a *API) candidate(wrong fault.Field) *fault.Text {
 }
 
 // over reports whether the version has ended.
-func (s *served) over(now clock.Micros) bool {
+func (s *servedVersion) over(now clock.Micros) bool {
 	return !s.Sunset.IsZero() && clock.FromTime(s.Sunset.Truncate(time.Second)) <= now
 }
 

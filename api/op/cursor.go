@@ -36,7 +36,8 @@ func NewCursors(key []byte) (*Cursors, error) {
 	return &Cursors{aead}, nil
 }
 
-type sealed struct {
+// cursorContent is what a cursor seals. At is the time of the seal.
+type cursorContent struct {
 	At       clock.Micros    `json:"t"`
 	Position json.RawMessage `json:"p"`
 }
@@ -49,7 +50,7 @@ func (c *Cursors) Seal(scope string, now clock.Micros, position any) (string, er
 	if err != nil {
 		return "", err
 	}
-	plain, err := json.Marshal(sealed{now, p})
+	plain, err := json.Marshal(cursorContent{now, p})
 	if err != nil {
 		return "", err
 	}
@@ -72,7 +73,7 @@ func (c *Cursors) Open(scope, cursor string, now clock.Micros, position any) err
 	if err != nil {
 		return ErrCursor
 	}
-	var s sealed
+	var s cursorContent
 	if json.Unmarshal(plain, &s) != nil || s.At.Add(CursorLifetime) < now {
 		return ErrCursor
 	}

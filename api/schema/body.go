@@ -37,9 +37,9 @@ const (
 // rawTaker is a body that keeps its JSON text: a merge patch.
 type rawTaker interface{ SetRaw(raw []byte) }
 
-// bounded is a body that has a fault of its own for its size. That fault comes
-// before any other.
-type bounded interface {
+// boundChecker is a body that has a fault of its own for its size. That fault
+// comes before any other.
+type boundChecker interface {
 	Bound(body map[string]any) error
 }
 
@@ -59,7 +59,7 @@ func (r *Document) Body(op string, raw []byte, target any, services *op.Services
 	if err != nil {
 		return err
 	}
-	if b, is := target.(bounded); is {
+	if b, is := target.(boundChecker); is {
 		if err := b.Bound(value); err != nil {
 			return err
 		}

@@ -93,7 +93,7 @@ var refusals = map[int]fault.Code{
 
 // refusedBySDK returns the fault of an answer of the SDK that is no message of the protocol,
 // or nil.
-func refusedBySDK(answer *buffered) *fault.Fault {
+func refusedBySDK(answer *answerBuffer) *fault.Fault {
 	if answer.code < http.StatusBadRequest || !strings.HasPrefix(answer.header.Get("Content-Type"), "text/plain") {
 		return nil
 	}

@@ -230,7 +230,7 @@ func (d *door) bySDK(w http.ResponseWriter, r *http.Request, x *exchange, tools 
 	}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	answer := &buffered{header: http.Header{}, code: http.StatusOK}
+	answer := &answerBuffer{header: http.Header{}, code: http.StatusOK}
 	d.sdk.ServeHTTP(answer, r)
 	if x.response == nil { // the call reached no operation, so it costs what any other request costs
 		if _, ok := d.listTools(w, r, x); !ok {
@@ -272,18 +272,18 @@ func (d *door) reply(w http.ResponseWriter, x *exchange, code int, answer []byte
 	_, _ = w.Write(answer) //nolint:gosec // JSON; a client that went away needs no error
 }
 
-// buffered holds an answer of the protocol until it is known whether it is sent.
-type buffered struct {
+// answerBuffer holds an answer of the protocol until it is known whether it is sent.
+type answerBuffer struct {
 	bytes.Buffer
 	header http.Header
 	code   int
 }
 
 // Header implements http.ResponseWriter.
-func (b *buffered) Header() http.Header { return b.header }
+func (b *answerBuffer) Header() http.Header { return b.header }
 
 // WriteHeader implements http.ResponseWriter.
-func (b *buffered) WriteHeader(code int) { b.code = code }
+func (b *answerBuffer) WriteHeader(code int) { b.code = code }
 
 // listTools asks which tools the caller has. Without an answer it has refused the request.
 func (d *door) listTools(w http.ResponseWriter, r *http.Request, x *exchange) (tools api.Tools, ok bool) {

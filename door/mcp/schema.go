@@ -14,8 +14,8 @@ import (
 // spec is an OpenAPI document, from which the schemas of the tools are made. Package
 // api checks the arguments by the same document.
 type spec struct {
-	Paths      map[string]map[string]described `json:"paths"`
-	Components map[string]map[string]any       `json:"components"`
+	Paths      map[string]map[string]operationObject `json:"paths"`
+	Components map[string]map[string]any             `json:"components"`
 	language   fault.Language
 	// english has the English words for the German ones, nil for German.
 	english map[string]string
@@ -23,8 +23,8 @@ type spec struct {
 	words *strings.Replacer
 }
 
-// described is what the document says about an operation.
-type described struct {
+// operationObject is what the document says about an operation.
+type operationObject struct {
 	ID          string           `json:"operationId"`
 	Summary     string           `json:"summary"`
 	Description string           `json:"description"`
@@ -138,7 +138,7 @@ func (d *spec) either(node map[string]any, choice []any, null bool) map[string]a
 
 // output returns a shallow schema of an answer: its members and their types. Clients check
 // answers by it, and no assistant reads it. It is nil for an answer without a body.
-func (d *spec) output(op *described) map[string]any {
+func (d *spec) output(op *operationObject) map[string]any {
 	for _, status := range []string{"200", "201", "202"} {
 		answer, has := op.Responses[status].(map[string]any)
 		if !has {

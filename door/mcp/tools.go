@@ -106,7 +106,7 @@ func (s *inputSchema) add(name string, schema map[string]any, required bool) err
 // input returns the schema of the arguments: the parameters of the path and the query and
 // the members of the body side by side. In place of headers there are a revision and a key.
 // It notes which arguments belong to the query, and whether the tool is a list.
-func (t *tool) input(d *spec, said *described) (json.RawMessage, error) {
+func (t *tool) input(d *spec, said *operationObject) (json.RawMessage, error) {
 	in := &inputSchema{members: map[string]any{}}
 	for _, p := range said.Parameters {
 		if err := t.addParameter(d, d.deref(p), in); err != nil {
