@@ -50,10 +50,10 @@ type Collection[T, F any, P fields[F]] struct {
 	writable []member
 	// order is the order of lists besides the order by change. key returns a record's
 	// key in it. Both may be nil.
-	order   *order
-	key     func(f *F) (string, bool)
-	sql     statements
-	handing handing
+	order    *order
+	key      func(f *F) (string, bool)
+	sql      statements
+	handover handoverStatements
 	// further returns the words of a record that are not in its members; may be
 	// nil.
 	further Further
@@ -92,7 +92,7 @@ func NewCollection[T, F any, P fields[F]](f op.Family, by ...reflect.Type) *Coll
 	k.columns = columnsOf(k.filters, k.references)
 	k.writable = writable(members, "")
 	k.sql = statementsFor(f.Plural, k.columns, k.references)
-	k.handing = handingFor(f.Plural, k.references)
+	k.handover = handoverStatementsFor(f.Plural, k.references)
 	return k
 }
 

@@ -15,7 +15,7 @@ import (
 // divided reports whether a filtered list is read as two streams. Filters by tag or owner
 // are, in each order but that by change. If few records share the value of a filter, they
 // are sorted.
-func (n narrowing) divided() bool {
+func (n selection) divided() bool {
 	if len(n.filters) == 0 {
 		return n.order != nil
 	}
@@ -27,7 +27,7 @@ func (n narrowing) divided() bool {
 type part struct{ index, audience string }
 
 // parts returns the streams of a listing. in begins the names of columns.
-func parts(l listing, in string) [2]part {
+func parts(l listVariant, in string) [2]part {
 	shared := part{"_shared", in + `audience = ''`}
 	if l.all {
 		return [2]part{shared, {"_private", in + `audience <> '' and $2 = $2`}}
@@ -37,7 +37,7 @@ func parts(l listing, in string) [2]part {
 
 // divided returns a select for each stream of a divided list. The parameters are the
 // same as in streams.
-func (s *statements) divided(d *db.Dialect, l listing, columns string, n narrowing) (list []string) {
+func (s *statements) divided(d *db.Dialect, l listVariant, columns string, n selection) (list []string) {
 	if len(n.filters) > 0 && n.filters[0].tags {
 		return s.tagged(d, l, columns, n)
 	}
@@ -57,14 +57,14 @@ func (s *statements) divided(d *db.Dialect, l listing, columns string, n narrowi
 }
 
 // arm returns the select of one stream along an index.
-func (s *statements) arm(d *db.Dialect, index, columns, condition string, n narrowing) string {
+func (s *statements) arm(d *db.Dialect, index, columns, condition string, n selection) string {
 	return `select ` + columns + ` from ` + s.table + d.Along(index) + `
 		where organization = $1 and deleted = false and ` + n.key() + ` > $3 and ` + n.key() + ` < $4 and ` + condition
 }
 
 // tagged returns the streams of the records with a tag, which are read along the rows of
 // the tag. Each leads to the record that has its tick or sort key.
-func (s *statements) tagged(d *db.Dialect, l listing, columns string, n narrowing) (list []string) {
+func (s *statements) tagged(d *db.Dialect, l listVariant, columns string, n selection) (list []string) {
 	tags, key := "tags", "tick"
 	if n.order != nil {
 		tags, key = "sorted_tags", "sort_key"
@@ -88,7 +88,7 @@ func (s *statements) tagged(d *db.Dialect, l listing, columns string, n narrowin
 
 // tagsLeadTo returns the end of the name of the index that has the records of a list by tag
 // by their ticks or sort keys.
-func (n narrowing) tagsLeadTo(p part) string {
+func (n selection) tagsLeadTo(p part) string {
 	switch {
 	case n.order != nil:
 		return "_" + n.key() + p.index
@@ -100,7 +100,7 @@ func (n narrowing) tagsLeadTo(p part) string {
 
 // owned returns the streams of the records of an owner. A private record has its
 // owner as its audience.
-func (s *statements) owned(d *db.Dialect, l listing, columns string, n narrowing) []string {
+func (s *statements) owned(d *db.Dialect, l listVariant, columns string, n selection) []string {
 	shared, own := s.table+"_owner_id_shared", s.table+"_live_audience"
 	if n.order != nil {
 		shared, own = s.table+"_owner_id_"+n.order.column+"_shared", s.table+"_"+n.order.column+"_own"

@@ -166,7 +166,7 @@ const (
 
 // index returns the name of a stream's index. It is an index of the first filter, whose
 // value fewest records share.
-func (n narrowing) index(table string, p part) string {
+func (n selection) index(table string, p part) string {
 	first := n.filters[0]
 	name := table + "_" + first.name
 	for i, x := range n.filters[1:] {
@@ -184,7 +184,7 @@ func (n narrowing) index(table string, p part) string {
 }
 
 // leads reports whether the index has the column of the ith filter.
-func (n narrowing) leads(i int) bool {
+func (n selection) leads(i int) bool {
 	with := n.filters[0].with
 	return i == 0 || with != "" && n.filters[i].parameter == with
 }
@@ -236,28 +236,28 @@ func textAt(v reflect.Value, member []int) string {
 	return m.String()
 }
 
-// narrowing is the filters of one call, with their values, and its order if it is
+// selection is the filters of one call, with their values, and its order if it is
 // not that by change.
-type narrowing struct {
+type selection struct {
 	filters []*filter
 	values  []any
 	order   *order
 }
 
 // plain reports whether the list has the statement that was made at start.
-func (n narrowing) plain() bool { return n.filters == nil && n.order == nil }
+func (n selection) plain() bool { return n.filters == nil && n.order == nil }
 
 // key returns the column that the list is ordered by.
-func (n narrowing) key() string {
+func (n selection) key() string {
 	if n.order == nil {
 		return "updated_at"
 	}
 	return n.order.column
 }
 
-// narrowed reads the filters that a call gives; in is a pointer to the
+// selectionOf reads the filters that a call gives; in is a pointer to the
 // family's struct of filters, if it has one.
-func (k *Collection[T, F, P]) narrowed(in []any) (n narrowing) {
+func (k *Collection[T, F, P]) selectionOf(in []any) (n selection) {
 	if len(in) == 0 {
 		return n
 	}
@@ -274,7 +274,7 @@ func (k *Collection[T, F, P]) narrowed(in []any) (n narrowing) {
 
 // check refuses filters together with q or includeDeleted. A search ranks and does
 // not compare; a deletion marker has no content to compare.
-func (n narrowing) check(q string, includeDeleted bool) error {
+func (n selection) check(q string, includeDeleted bool) error {
 	if n.filters == nil || q == "" && !includeDeleted {
 		return nil
 	}
@@ -296,7 +296,7 @@ var notWithFilters = fault.Text{
 // matchesNothing reports whether a filter names a record that is deleted or hidden
 // from the actor. References to it are returned as null, so no record may be found
 // by it: a filter must not show what a response hides.
-func (k *Collection[T, F, P]) matchesNothing(ctx context.Context, c *op.Call, n narrowing) (bool, error) {
+func (k *Collection[T, F, P]) matchesNothing(ctx context.Context, c *op.Call, n selection) (bool, error) {
 	for i, x := range n.filters {
 		for _, r := range k.references {
 			if r.field != x.parameter || r.family == principals {
@@ -310,8 +310,8 @@ func (k *Collection[T, F, P]) matchesNothing(ctx context.Context, c *op.Call, n 
 	return false, nil
 }
 
-// String returns a text that differs for any two narrowings. Cursors are bound to it.
-func (n narrowing) String() string {
+// String returns a text that differs for any two selections. Cursors are bound to it.
+func (n selection) String() string {
 	var b strings.Builder
 	for i, x := range n.filters {
 		fmt.Fprintf(&b, "|%s=%q", x.parameter, n.values[i])
@@ -321,7 +321,7 @@ func (n narrowing) String() string {
 
 // along returns the hint for the from clause that names the index of a stream.
 // Filters outside of the index are compared on the rows.
-func (n narrowing) along(d *db.Dialect, table string, p part) string {
+func (n selection) along(d *db.Dialect, table string, p part) string {
 	if n.filters == nil {
 		return ""
 	}
@@ -332,7 +332,7 @@ func (n narrowing) along(d *db.Dialect, table string, p part) string {
 // Filters outside of the index are written in a form that no index serves.
 // PostgreSQL plans once for all values: it might use the index of a company with a
 // million contacts to find those with one address.
-func (n narrowing) where(table string) string {
+func (n selection) where(table string) string {
 	var b strings.Builder
 	for i, x := range n.filters {
 		if n.leads(i) {
@@ -345,7 +345,7 @@ func (n narrowing) where(table string) string {
 }
 
 // further returns the conditions of all filters but the first.
-func (n narrowing) further(table string) string {
+func (n selection) further(table string) string {
 	var b strings.Builder
 	for i, x := range n.filters[1:] {
 		b.WriteString(x.compared(table, table, 7+i))

@@ -61,12 +61,12 @@ type Holding interface {
 	HandOver(ctx context.Context, c *op.Call, id string, h Handover) (handed, stayed Held, err error)
 }
 
-// handing has the statements of hand-overs. No index has the owner of a shared
-// record: an index of four tables that serves one call a year would cost each
-// change. So the records are read by their ids, in windows.
-type handing struct{ window, held, count, since, private string }
+// handoverStatements has the statements of hand-overs. No index has the owner of
+// a shared record: an index of four tables that serves one call a year would
+// cost each change. So the records are read by their ids, in windows.
+type handoverStatements struct{ window, held, count, since, private string }
 
-func handingFor(table string, references []reference) handing {
+func handoverStatementsFor(table string, references []reference) handoverStatements {
 	names, assigned, columns := "owner_id = $4", "cast(0 as bigint)", "owner_id, audience"
 	for _, r := range references {
 		if r.family == principals {
@@ -77,7 +77,7 @@ func handingFor(table string, references []reference) handing {
 	}
 	counts := `select count(case when owner_id = $4 and audience = '' then 1 end), count(case when owner_id = $4 and audience <> '' then 1 end), {assigned}`
 	fill := strings.NewReplacer("{table}", table, "{names}", names, "{assigned}", assigned, "{columns}", columns).Replace
-	return handing{
+	return handoverStatements{
 		window: fill(`select coalesce(max(id), '') from (select id from {table} where organization = $1 and id > $2 order by id limit $3) as w`),
 		held:   fill(`select id from {table} where organization = $1 and id > $2 and id <= $3 and deleted = false and ({names}) order by id`),
 		count:  fill(fill(counts) + ` from {table} where organization = $1 and deleted = false and id > $2 and id <= $3 and ({names})`),
@@ -92,30 +92,30 @@ func handingFor(table string, references []reference) handing {
 
 // Window implements Holding.
 func (k *Collection[T, F, P]) Window(ctx context.Context, tx db.Tx, organization int64, after string, n int) (end string, err error) {
-	err = tx.QueryRow(ctx, k.handing.window, organization, after, n).Scan(&end)
+	err = tx.QueryRow(ctx, k.handover.window, organization, after, n).Scan(&end)
 	return end, err
 }
 
 // HeldIn implements Holding.
 func (k *Collection[T, F, P]) HeldIn(ctx context.Context, tx db.Tx, organization int64, principal, after, end string) ([]string, error) {
-	return db.Values[string](ctx, tx, k.handing.held, organization, after, end, principal)
+	return db.Values[string](ctx, tx, k.handover.held, organization, after, end, principal)
 }
 
 // CountIn implements Holding.
 func (k *Collection[T, F, P]) CountIn(ctx context.Context, tx db.Tx, organization int64, principal, after, end string) (h Held, err error) {
-	err = tx.QueryRow(ctx, k.handing.count, organization, after, end, principal).Scan(&h.Owned, &h.Private, &h.Assigned)
+	err = tx.QueryRow(ctx, k.handover.count, organization, after, end, principal).Scan(&h.Owned, &h.Private, &h.Assigned)
 	return h, err
 }
 
 // CountSince implements Holding.
 func (k *Collection[T, F, P]) CountSince(ctx context.Context, tx db.Tx, organization int64, principal string, tick clock.Micros) (h Held, err error) {
-	err = tx.QueryRow(ctx, k.handing.since, organization, tick, "", principal).Scan(&h.Owned, &h.Private, &h.Assigned)
+	err = tx.QueryRow(ctx, k.handover.since, organization, tick, "", principal).Scan(&h.Owned, &h.Private, &h.Assigned)
 	return h, err
 }
 
 // CountPrivate implements Holding.
 func (k *Collection[T, F, P]) CountPrivate(ctx context.Context, tx db.Tx, organization int64, principal string, most int64) (n int64, err error) {
-	err = tx.QueryRow(ctx, k.handing.private, organization, principal, most).Scan(&n)
+	err = tx.QueryRow(ctx, k.handover.private, organization, principal, most).Scan(&n)
 	return n, err
 }
 

@@ -16,7 +16,7 @@ func TestHandoverPlans(t *testing.T) {
 	type fields struct {
 		AssigneeID *string `json:"assigneeId" ref:"principals"`
 	}
-	s := handingFor("tasks", referencesOf(reflect.TypeFor[fields]()))
+	s := handoverStatementsFor("tasks", referencesOf(reflect.TypeFor[fields]()))
 	for name, c := range map[string]struct {
 		statement string
 		want      []string

@@ -32,7 +32,7 @@ type position struct {
 // List returns a page: by relevance if q is given, otherwise by change. filters is a
 // pointer to the family's struct of filters, if it has one.
 func (k *Collection[T, F, P]) List(ctx context.Context, c *op.Call, in ListInput, filters ...any) (Page[T], error) {
-	n := k.narrowed(filters)
+	n := k.selectionOf(filters)
 	if err := n.check(in.Q, in.IncludeDeleted); err != nil {
 		return Page[T]{}, err
 	}
@@ -77,7 +77,7 @@ func (k *Collection[T, F, P]) List(ctx context.Context, c *op.Call, in ListInput
 
 // placeOf returns the place before a record in the order of a list. A record that the
 // caller does not see has none, nor has one that the order leaves out.
-func (k *Collection[T, F, P]) placeOf(ctx context.Context, c *op.Call, name string, n narrowing) (position, error) {
+func (k *Collection[T, F, P]) placeOf(ctx context.Context, c *op.Call, name string, n selection) (position, error) {
 	at := position{Before: true}
 	var key any = &at.Tick
 	if n.order != nil {
@@ -95,9 +95,9 @@ func (k *Collection[T, F, P]) placeOf(ctx context.Context, c *op.Call, name stri
 // follows. Sync, from the oldest change on, always returns a position, since later
 // changes will follow. A client can keep it instead of a time, whose microseconds
 // its language may drop.
-func (k *Collection[T, F, P]) inOrder(ctx context.Context, c *op.Call, in ListInput, from position, n narrowing) ([]row, *position, bool, error) {
+func (k *Collection[T, F, P]) inOrder(ctx context.Context, c *op.Call, in ListInput, from position, n selection) ([]row, *position, bool, error) {
 	ascending := in.Sort != "" && in.Sort[0] != '-'
-	l := listing{all: c.Actor.SeesAll(), ascending: ascending != in.Back, deleted: in.IncludeDeleted}
+	l := listVariant{all: c.Actor.SeesAll(), ascending: ascending != in.Back, deleted: in.IncludeDeleted}
 	after, before := bounds(&in, from, n.order != nil, ascending)
 	var end *position
 	if ascending && in.UpdatedSince != 0 {
@@ -275,7 +275,7 @@ func (p Page[T]) Records() int { return p.records }
 
 // Count counts visible records up to CountCap. For filters see List.
 func (k *Collection[T, F, P]) Count(ctx context.Context, c *op.Call, in CountInput, filters ...any) (Count, error) {
-	narrow := k.narrowed(filters)
+	narrow := k.selectionOf(filters)
 	if err := narrow.check(in.Q, false); err != nil {
 		return Count{}, err
 	}
@@ -290,7 +290,7 @@ func (k *Collection[T, F, P]) Count(ctx context.Context, c *op.Call, in CountInp
 	if nothing, err := k.matchesNothing(ctx, c, narrow); nothing || err != nil {
 		return Count{}, err
 	}
-	l := listing{all: c.Actor.SeesAll()}
+	l := listVariant{all: c.Actor.SeesAll()}
 	statement := k.sql.count[l]
 	if narrow.filters != nil {
 		statement = k.sql.counting(c.Tx.Dialect(), l, narrow)

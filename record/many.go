@@ -57,7 +57,7 @@ func scanMatched(row db.Row) (m Matched, err error) {
 // MatchIn implements Matching. The filters are compared on the rows: the windows of a
 // walk read each row once, whatever it is narrowed by.
 func (k *Collection[T, F, P]) MatchIn(ctx context.Context, c *op.Call, filters any, after, end string, until clock.Micros) ([]Matched, error) {
-	n := k.narrowed([]any{filters})
+	n := k.selectionOf([]any{filters})
 	if nothing, err := k.matchesNothing(ctx, c, n); nothing || err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ type Order[F any] struct {
 	Only, Value string
 }
 
-// order is the part of an Order that statements and narrowings need.
+// order is the part of an Order that statements and selections need.
 type order struct{ parameter, column, only, value string }
 
 // SortBy adds an order to the lists of a family. It returns the collection.
@@ -56,9 +56,9 @@ func (k *Collection[T, F, P]) sortKey(name string, f P) any {
 // Müller-Thal, Anna.
 const separator = "\t"
 
-// ordered adds the order that a list asks for to its narrowing. It reports
+// ordered adds the order that a list asks for to its selection. It reports
 // parameters that do not go with the order.
-func (k *Collection[T, F, P]) ordered(in *ListInput, n *narrowing) error {
+func (k *Collection[T, F, P]) ordered(in *ListInput, n *selection) error {
 	if k.order == nil || strings.TrimPrefix(in.Sort, "-") != k.order.parameter {
 		return nil
 	}

@@ -20,16 +20,16 @@ type statements struct {
 	references                               []reference
 	insert, update, erase, changed, external string
 	get                                      map[bool]string
-	list                                     map[*db.Dialect]map[listing]string
-	count                                    map[listing]string
+	list                                     map[*db.Dialect]map[listVariant]string
+	count                                    map[listVariant]string
 }
 
-// listing says which list statement to use.
-type listing struct{ all, ascending, deleted bool }
+// listVariant says which list statement to use.
+type listVariant struct{ all, ascending, deleted bool }
 
-var listings = func() (l []listing) {
+var listVariants = func() (l []listVariant) {
 	for i := range 8 {
-		l = append(l, listing{i&1 != 0, i&2 != 0, i&4 != 0})
+		l = append(l, listVariant{i&1 != 0, i&2 != 0, i&4 != 0})
 	}
 	return l
 }()
@@ -67,36 +67,36 @@ func statementsFor(table string, columns []column, references []reference) state
 			false: `select {shown}, ` + hidden(references, false, "$3") + `, owner_id, audience from {table} as r
 				where organization = $1 and id = $2 and deleted = false and audience in ('', $3)`,
 		},
-		list:  map[*db.Dialect]map[listing]string{},
-		count: map[listing]string{},
+		list:  map[*db.Dialect]map[listVariant]string{},
+		count: map[listVariant]string{},
 	}
 	fill := strings.NewReplacer("{table}", table, "{shown}", shown, "{names}", names.String(), "{places}", places.String(), "{sets}", sets.String(), "{clears}", clears.String()).Replace
 	s.insert, s.update, s.erase, s.changed, s.external = fill(s.insert), fill(s.update), fill(s.erase), fill(s.changed), fill(s.external)
 	for all, q := range s.get {
 		s.get[all] = fill(q)
 	}
-	for _, l := range listings {
+	for _, l := range listVariants {
 		if !l.deleted { // markers are not counted
-			s.count[l] = s.counting(nil, l, narrowing{})
+			s.count[l] = s.counting(nil, l, selection{})
 		}
 	}
 	for _, d := range db.Dialects() {
-		s.list[d] = map[listing]string{}
-		for _, l := range listings {
-			s.list[d][l] = s.page(d, l, narrowing{})
+		s.list[d] = map[listVariant]string{}
+		for _, l := range listVariants {
+			s.list[d][l] = s.page(d, l, selection{})
 		}
 	}
 	return s
 }
 
 // counting counts the streams of a listing up to $5 rows.
-func (s *statements) counting(d *db.Dialect, l listing, n narrowing) string {
+func (s *statements) counting(d *db.Dialect, l listVariant, n selection) string {
 	return `select count(*) from (` + strings.Join(s.streams(d, l, counted, n), ` union all `) + ` limit $5) as counted`
 }
 
 // page merges the streams of a listing; $5 is how many rows are wanted. In another
 // order than that by change the last column is the key of the row.
-func (s *statements) page(d *db.Dialect, l listing, n narrowing) string {
+func (s *statements) page(d *db.Dialect, l listVariant, n selection) string {
 	order := n.key()
 	inside, last := shown, ``
 	for _, r := range s.references {
@@ -117,7 +117,7 @@ func (s *statements) page(d *db.Dialect, l listing, n narrowing) string {
 
 // audiences are the records that everyone sees and private ones: the actor's, or all for an
 // admin. The first two are ranges of one index, in which a shared record has one entry.
-func audiences(l listing) [2]part {
+func audiences(l listVariant) [2]part {
 	shared := part{"_audience", `audience = ''`}
 	if l.all {
 		return [2]part{shared, {"_private", `audience <> '' and $2 = $2`}}
@@ -127,7 +127,7 @@ func audiences(l listing) [2]part {
 
 // streams returns a select for each stream of a listing. $1 is the organization, $2
 // the principal. The rows lie between the ticks or keys $3 and $4, both exclusive.
-func (s *statements) streams(d *db.Dialect, l listing, columns string, n narrowing) []string {
+func (s *statements) streams(d *db.Dialect, l listVariant, columns string, n selection) []string {
 	if n.divided() {
 		return s.divided(d, l, columns, n)
 	}

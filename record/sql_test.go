@@ -53,30 +53,30 @@ func TestListsGoAlongIndexes(t *testing.T) {
 			name := &order{parameter: "name", column: "sort_name"}
 			for _, n := range []struct {
 				but []string
-				narrowing
+				selection
 			}{
-				{nil, narrowing{filters: []*filter{company}, values: []any{"cmp_4"}}},
-				{few, narrowing{filters: []*filter{email}, values: []any{"a7"}}},
-				{few, narrowing{filters: []*filter{external}, values: []any{"x8"}}},
-				{few, narrowing{filters: []*filter{external, email, company}, values: []any{"x8", "a7", "cmp_4"}}},
-				{few, narrowing{filters: []*filter{email, company}, values: []any{"a7", "cmp_4"}}},
-				{nil, narrowing{filters: []*filter{company, tag, owner}, values: []any{"cmp_4", "mandant", "usr_1"}}},
-				{nil, narrowing{filters: []*filter{tag}, values: []any{"mandant"}}},
-				{nil, narrowing{filters: []*filter{tag, owner}, values: []any{"mandant", "usr_1"}}},
-				{nil, narrowing{filters: []*filter{owner}, values: []any{"usr_1"}}},
-				{nil, narrowing{order: name}},
-				{nil, narrowing{order: name, filters: []*filter{company}, values: []any{"cmp_4"}}},
-				{nil, narrowing{order: name, filters: []*filter{company, tag, owner}, values: []any{"cmp_4", "mandant", "usr_1"}}},
-				{nil, narrowing{order: name, filters: []*filter{tag}, values: []any{"mandant"}}},
-				{nil, narrowing{order: name, filters: []*filter{tag, owner}, values: []any{"mandant", "usr_1"}}},
-				{nil, narrowing{order: name, filters: []*filter{owner}, values: []any{"usr_1"}}},
-				{few, narrowing{order: name, filters: []*filter{email, tag}, values: []any{"a7", "mandant"}}},
+				{nil, selection{filters: []*filter{company}, values: []any{"cmp_4"}}},
+				{few, selection{filters: []*filter{email}, values: []any{"a7"}}},
+				{few, selection{filters: []*filter{external}, values: []any{"x8"}}},
+				{few, selection{filters: []*filter{external, email, company}, values: []any{"x8", "a7", "cmp_4"}}},
+				{few, selection{filters: []*filter{email, company}, values: []any{"a7", "cmp_4"}}},
+				{nil, selection{filters: []*filter{company, tag, owner}, values: []any{"cmp_4", "mandant", "usr_1"}}},
+				{nil, selection{filters: []*filter{tag}, values: []any{"mandant"}}},
+				{nil, selection{filters: []*filter{tag, owner}, values: []any{"mandant", "usr_1"}}},
+				{nil, selection{filters: []*filter{owner}, values: []any{"usr_1"}}},
+				{nil, selection{order: name}},
+				{nil, selection{order: name, filters: []*filter{company}, values: []any{"cmp_4"}}},
+				{nil, selection{order: name, filters: []*filter{company, tag, owner}, values: []any{"cmp_4", "mandant", "usr_1"}}},
+				{nil, selection{order: name, filters: []*filter{tag}, values: []any{"mandant"}}},
+				{nil, selection{order: name, filters: []*filter{tag, owner}, values: []any{"mandant", "usr_1"}}},
+				{nil, selection{order: name, filters: []*filter{owner}, values: []any{"usr_1"}}},
+				{few, selection{order: name, filters: []*filter{email, tag}, values: []any{"a7", "mandant"}}},
 			} {
-				indexes := leading(d.Dialect(), n.narrowing, l)
-				title := fmt.Sprintf("%+v by %v, order %v", l, n.narrowing, n.order != nil)
-				look(title, s.page(d.Dialect(), l, n.narrowing), indexes, n.but, n.values...)
+				indexes := leading(d.Dialect(), n.selection, l)
+				title := fmt.Sprintf("%+v by %v, order %v", l, n.selection, n.order != nil)
+				look(title, s.page(d.Dialect(), l, n.selection), indexes, n.but, n.values...)
 				if n.order == nil {
-					look("count "+title, s.counting(d.Dialect(), l, n.narrowing), indexes[:1], counting, n.values...)
+					look("count "+title, s.counting(d.Dialect(), l, n.selection), indexes[:1], counting, n.values...)
 				}
 			}
 		}
@@ -85,7 +85,7 @@ func TestListsGoAlongIndexes(t *testing.T) {
 
 // leading returns the indexes of a list's streams. For a list of one owner by change, it
 // leaves out the index of the owner's private records.
-func leading(d *db.Dialect, n narrowing, l listing) []string {
+func leading(d *db.Dialect, n selection, l listVariant) []string {
 	mine := map[bool]string{true: "_private", false: "_own"}[l.all]
 	name := "contacts_sort_name"
 	switch {
@@ -106,7 +106,7 @@ func leading(d *db.Dialect, n narrowing, l listing) []string {
 }
 
 // indexesOf returns the indexes of the streams of a list by filters.
-func indexesOf(n narrowing, table string, l listing) (list []string) {
+func indexesOf(n selection, table string, l listVariant) (list []string) {
 	for _, p := range audiences(l) {
 		list = append(list, n.index(table, p))
 	}
@@ -137,7 +137,7 @@ func TestListWithoutPrivateRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := statementsFor("contacts", nil, nil)
-		company := narrowing{filters: []*filter{{column: column{name: "company_id"}}}, values: []any{"cmp_2"}}
+		company := selection{filters: []*filter{{column: column{name: "company_id"}}}, values: []any{"cmp_2"}}
 		err = d.Write(ctx, func(tx db.Tx) error {
 			if d.Dialect().Name == "postgres" {
 				if _, err := tx.Exec(ctx, "analyze contacts"); err != nil {
@@ -145,9 +145,9 @@ func TestListWithoutPrivateRecords(t *testing.T) {
 				}
 			}
 			for _, statement := range []string{
-				s.list[d.Dialect()][listing{}], s.count[listing{}],
-				s.page(d.Dialect(), listing{}, company), s.counting(d.Dialect(), listing{}, company),
-				s.page(d.Dialect(), listing{all: true}, company), s.counting(d.Dialect(), listing{all: true}, company),
+				s.list[d.Dialect()][listVariant{}], s.count[listVariant{}],
+				s.page(d.Dialect(), listVariant{}, company), s.counting(d.Dialect(), listVariant{}, company),
+				s.page(d.Dialect(), listVariant{all: true}, company), s.counting(d.Dialect(), listVariant{all: true}, company),
 			} {
 				var values []any
 				if strings.Contains(statement, "$6") {
@@ -201,11 +201,11 @@ func TestPairOfFilters(t *testing.T) {
 		}
 		s := statementsFor("tasks", nil, nil)
 		for parameter, value := range map[string]string{"assigneeId": "usr_2", "companyId": "cmp_2"} {
-			n := narrowing{filters: []*filter{
+			n := selection{filters: []*filter{
 				{parameter: parameter, column: column{name: columnName(parameter)}, with: "status"}, {parameter: "status", column: column{name: "status"}},
 			}, values: []any{value, "open"}}
 			for _, all := range []bool{false, true} {
-				l := listing{all: all}
+				l := listVariant{all: all}
 				for _, statement := range []string{s.page(d.Dialect(), l, n), s.counting(d.Dialect(), l, n)} {
 					err := d.Write(ctx, func(tx db.Tx) error {
 						plan, err := planOf(ctx, tx, statement, n.values...)

@@ -28,8 +28,8 @@ const (
 // longestWait.
 const overdrawn extract.Reason = "budget"
 
-// reading is the reservation of an attempt in the organization's budget.
-type reading struct {
+// reservation is the time that an attempt reserves in the organization's budget.
+type reservation struct {
 	at       clock.Micros  // the slice; 0 for none
 	reserved time.Duration // the most that reading may take
 	took     time.Duration
@@ -60,7 +60,7 @@ func (w *work) room(ctx context.Context, tx db.Tx) (need time.Duration, err erro
 	}
 	left := w.job.CreatedAt.Add(longestWait).Sub(now)
 	if left <= 0 {
-		w.reading.skipped = true
+		w.reservation.skipped = true
 		return 0, nil
 	}
 	w.waits.Add(1)
@@ -119,7 +119,7 @@ func (w *work) logWait(now, until clock.Micros) {
 // progress of the operation. If the process dies, all of it counts as spent.
 func (w *work) reserve(ctx context.Context, percent int64) error {
 	return w.job.Update(ctx, func(tx db.Tx) error {
-		w.reading = reading{}
+		w.reservation = reservation{}
 		need, err := w.room(ctx, tx)
 		if err != nil {
 			return err
@@ -130,7 +130,7 @@ func (w *work) reserve(ctx context.Context, percent int64) error {
 			return nil
 		}
 		at := now - now%clock.Micros(slice.Microseconds())
-		w.reading.at, w.reading.reserved = at, need
+		w.reservation.at, w.reservation.reserved = at, need
 		tx.Queue(`delete from reading_time where organization = $1 and at <= $2`, w.job.Organization, now.Add(-window))
 		tx.Queue(`insert into reading_time (organization, at, spent) values ($1, $2, $3)
 			on conflict (organization, at) do update set spent = reading_time.spent + excluded.spent`, w.job.Organization, at, need.Microseconds())
@@ -140,26 +140,26 @@ func (w *work) reserve(ctx context.Context, percent int64) error {
 
 // releaseBudget returns the unused part of a reservation, once.
 func (w *work) releaseBudget(tx db.Tx) {
-	if r := w.reading; r.at > 0 {
+	if r := w.reservation; r.at > 0 {
 		tx.Queue(`update reading_time set spent = spent + $3 where organization = $1 and at = $2`, w.job.Organization, r.at, (r.took - r.reserved).Microseconds())
 	}
 }
 
 // text reads the text of the file.
 func (w *work) text(ctx context.Context, file blob.Reader) (extract.Text, error) {
-	if w.reading.skipped {
+	if w.reservation.skipped {
 		return extract.Text{Reason: overdrawn}, nil
 	}
 	most := w.Extractor.Allowance(w.Fields.ContentType, w.Fields.Size)
 	text, took, err := w.Extractor.Within(ctx, most, w.job.Organization, file, w.Fields.ContentType)
-	w.reading.took = took
+	w.reservation.took = took
 	w.spent.Add(int64(took))
-	if err == nil || ctx.Err() != nil || w.reading.at == 0 {
+	if err == nil || ctx.Err() != nil || w.reservation.at == 0 {
 		return text, err
 	}
 	// The file is not the cause, so the job is retried.
 	if again := w.job.Update(ctx, func(tx db.Tx) error { w.releaseBudget(tx); return nil }); again == nil {
-		w.reading.at = 0
+		w.reservation.at = 0
 	}
 	return text, err
 }

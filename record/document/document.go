@@ -150,14 +150,14 @@ func Store(ctx context.Context, c *op.Call, in CreateInput, staged blob.Info) (o
 	if err != nil {
 		return operation.Accepted{}, err
 	}
-	o, err := operation.Begin(c, "documents.create", making{Document: id.New(id.Document), Fields: *f, Door: c.Door, Credential: c.Credential})
+	o, err := operation.Begin(c, "documents.create", makeInput{Document: id.New(id.Document), Fields: *f, Door: c.Door, Credential: c.Credential})
 	if err != nil {
 		return operation.Accepted{}, err
 	}
 	if err := upload.Consume(ctx, c, f.UploadID, o.ID); err != nil {
 		return operation.Accepted{}, err
 	}
-	return o, job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, job.Spec{Kind: MakeKind, Key: o.ID, Payload: begun{o.ID}})
+	return o, job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, job.Spec{Kind: MakeKind, Key: o.ID, Payload: makePayload{o.ID}})
 }
 
 // accept returns the members of the future document.

@@ -57,7 +57,7 @@ func FilePending(ctx context.Context, tx db.Tx, organization int64, document str
 	}
 	inputs, err := db.Values[string](ctx, tx, selectOpen, organization)
 	for _, input := range inputs {
-		var m making
+		var m makeInput
 		if err := json.Unmarshal([]byte(input), &m); err != nil {
 			return false, err
 		}

@@ -35,15 +35,15 @@ const (
 	EraseKind = "documents.erase"
 )
 
-// begun is the input of the job of an operation. The rest is in the operation,
-// and ends with it.
-type begun struct {
+// makePayload is the input of the job of an operation. The rest is in the
+// operation, and ends with it.
+type makePayload struct {
 	Operation string `json:"operation"`
 }
 
-// making is the input of the operation. FilePending reads it for each operation
+// makeInput is the input of the operation. FilePending reads it for each operation
 // that has not ended.
-type making struct {
+type makeInput struct {
 	// Document is the id that the document will have, which names its bytes.
 	Document string `json:"document"`
 	Fields   Fields `json:"fields"`
@@ -53,8 +53,8 @@ type making struct {
 	Credential string `json:"credential,omitempty"`
 }
 
-// erasing is the input of a job that deletes bytes.
-type erasing struct {
+// erasePayload is the input of a job that deletes bytes.
+type erasePayload struct {
 	Document string `json:"document"`
 }
 
@@ -65,7 +65,7 @@ func Kept(organization int64, document string) string {
 
 // erase enqueues the deletion of a document's bytes with the transaction.
 func erase(ctx context.Context, tx db.Tx, organization int64, now clock.Micros, document string) error {
-	return job.Enqueue(ctx, tx, organization, now, job.Spec{Kind: EraseKind, Key: document, Payload: erasing{document}})
+	return job.Enqueue(ctx, tx, organization, now, job.Spec{Kind: EraseKind, Key: document, Payload: erasePayload{document}})
 }
 
 // Scanner looks for malware.
@@ -116,7 +116,7 @@ func (m *Maker) ended(j *job.Job, outcome string) {
 // operation ends with the fault, and the same transaction enqueues the job that
 // deletes them. So there are no bytes without a row that names them.
 func (m *Maker) Make(ctx context.Context, j *job.Job) error {
-	var b begun
+	var b makePayload
 	if err := j.Decode(&b); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (m *Maker) Make(ctx context.Context, j *job.Job) error {
 // GaveUp ends an operation that failed too often because of the instance, or
 // whose bytes can no longer be read.
 func (m *Maker) GaveUp(ctx context.Context, tx db.Tx, j *job.Job, cause error) error {
-	var b begun
+	var b makePayload
 	if err := j.Decode(&b); err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (m *Maker) GaveUp(ctx context.Context, tx db.Tx, j *job.Job, cause error) e
 
 // Erase deletes the bytes of a document.
 func (m *Maker) Erase(ctx context.Context, j *job.Job) error {
-	var e erasing
+	var e erasePayload
 	if err := j.Decode(&e); err != nil {
 		return err
 	}
@@ -190,12 +190,12 @@ type work struct {
 	*Maker
 	job       *job.Job
 	operation operation.Work
-	making
-	reading reading
+	makeInput
+	reservation reservation
 }
 
 func (w *work) read(ctx context.Context, tx db.Tx, name string) (err error) {
-	w.operation, err = operation.Read(ctx, tx, w.job.Organization, name, &w.making)
+	w.operation, err = operation.Read(ctx, tx, w.job.Organization, name, &w.makeInput)
 	return err
 }
 

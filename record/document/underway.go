@@ -45,7 +45,7 @@ func listUnderway(ctx context.Context, c *op.Call, _ op.None) (UnderwayList, err
 	for _, o := range list {
 		u := Underway{Operation: o.Operation, Name: o.Input}
 		if o.Status != operation.Failed {
-			var m making
+			var m makeInput
 			if err := json.Unmarshal([]byte(o.Input), &m); err != nil {
 				return out, err
 			}

@@ -204,7 +204,7 @@ type finder struct {
 	readings []search.Query
 	limit    int
 	counts   bool
-	opened   []opening
+	opened   []openedRecord
 	groups   []group
 }
 
@@ -351,7 +351,7 @@ func titlesFor(ctx context.Context, c *op.Call, drafts []*draft) (map[string]str
 }
 
 // ticks returns the ticks of the opened records of a family.
-func ticks(opened []opening, object string) (list []clock.Micros) {
+func ticks(opened []openedRecord, object string) (list []clock.Micros) {
 	for _, o := range opened {
 		if o.Object == object {
 			list = append(list, o.Created)

@@ -17,8 +17,8 @@ import (
 // mostRecent is how many opened records are remembered of a person.
 const mostRecent = 20
 
-// opening is a record that a person opened.
-type opening struct {
+// openedRecord is a record that a person opened.
+type openedRecord struct {
 	Object string `json:"o"`
 	ID     string `json:"i"`
 	// Created is the tick of the record's creation, which leads to its words.
@@ -30,7 +30,7 @@ type opening struct {
 type openings struct {
 	// off says that the person does not want this list.
 	off     bool
-	records []opening
+	records []openedRecord
 }
 
 const (
@@ -73,7 +73,7 @@ func readOpenings(ctx context.Context, tx db.Tx, organization int64, principal s
 // store stores the list of the caller for an organization: the own one, or the
 // sandbox beside it.
 func (o *openings) store(ctx context.Context, c *op.Call, organization int64) error {
-	text, err := json.Marshal(append([]opening{}, o.records...))
+	text, err := json.Marshal(append([]openedRecord{}, o.records...))
 	if err != nil {
 		return err
 	}
@@ -174,8 +174,8 @@ func opened(ctx context.Context, c *op.Call, in OpenedInput) (op.Nothing, error)
 	if err != nil || o.off || len(o.records) > 0 && o.records[0].ID == in.ID {
 		return op.Nothing{}, err
 	}
-	o.records = slices.DeleteFunc(o.records, func(x opening) bool { return x.ID == in.ID })
-	o.records = slices.Insert(o.records, 0, opening{f.Object, in.ID, seen[0].CreatedAt})
+	o.records = slices.DeleteFunc(o.records, func(x openedRecord) bool { return x.ID == in.ID })
+	o.records = slices.Insert(o.records, 0, openedRecord{f.Object, in.ID, seen[0].CreatedAt})
 	o.records = o.records[:min(len(o.records), mostRecent)]
 	return op.Nothing{}, o.store(ctx, c, c.Actor.Org())
 }

@@ -156,8 +156,8 @@ func joined(list []Span) []Span {
 	return out
 }
 
-// folded is a folded text that knows where each of its bytes comes from.
-type folded struct {
+// foldedText is a folded text that knows where each of its bytes comes from.
+type foldedText struct {
 	text string
 	// from has the part of the original text for each byte.
 	from []Span
@@ -165,7 +165,7 @@ type folded struct {
 
 // foldWithOrigin is fold, and keeps the origin of each byte. What folding drops, such
 // as the 'e' of 'ae' or an accent, belongs to the byte before.
-func foldWithOrigin(s string) folded {
+func foldWithOrigin(s string) foldedText {
 	f := folder{b: make([]byte, 0, len(s)+8)}
 	var from []Span
 	var it norm.Iter
@@ -183,8 +183,8 @@ func foldWithOrigin(s string) folded {
 			from = append(from, at)
 		}
 	}
-	return folded{string(f.b), from}
+	return foldedText{string(f.b), from}
 }
 
 // origin returns the part of the original text for a part of the folded one.
-func (f *folded) origin(at Span) Span { return Span{f.from[at[0]][0], f.from[at[1]-1][1]} }
+func (f *foldedText) origin(at Span) Span { return Span{f.from[at[0]][0], f.from[at[1]-1][1]} }

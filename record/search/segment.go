@@ -216,11 +216,11 @@ func (s segments) newest(after, until int64) (list []postingKey, err error) {
 // in reverse order. It compares numbers made of the beginnings of places, and
 // whole places only if the numbers are equal.
 func inOrder(list []postingKey) []postingKey {
-	order := make([]beginning, len(list))
+	order := make([]sortKey, len(list))
 	for i := range list {
-		order[i] = list[i].beginning(i)
+		order[i] = list[i].sortKey(i)
 	}
-	slices.SortFunc(order, func(a, b beginning) int {
+	slices.SortFunc(order, func(a, b sortKey) int {
 		switch {
 		case a.front < b.front || a.front == b.front && a.rest < b.rest:
 			return -1
@@ -238,26 +238,26 @@ func inOrder(list []postingKey) []postingKey {
 	return sorted
 }
 
-// beginning represents the beginning of a place by two numbers. front has its
+// sortKey represents the beginning of a place by two numbers. front has its
 // rank and seven bytes of its word. rest has the next seven bytes and the
 // length of the word, up to longWord. Places with a restricted audience come
 // last, all with the same numbers.
-type beginning struct {
+type sortKey struct {
 	front, rest uint64
 	at          int32
 }
 
-// longWord is the length of a word, in bytes, from which a beginning holds only a part of it.
+// longWord is the length of a word, in bytes, from which a sortKey holds only a part of it.
 const longWord = 15
 
-func (p *postingKey) beginning(at int) beginning {
+func (p *postingKey) sortKey(at int) sortKey {
 	if p.audience != everyone {
-		return beginning{math.MaxUint64, longWord, int32(at)}
+		return sortKey{math.MaxUint64, longWord, int32(at)}
 	}
 	var b [16]byte
 	b[0], b[15] = byte(p.rank), byte(min(len(p.Word), longWord))
 	copy(b[1:15], p.Word)
-	return beginning{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]), int32(at)}
+	return sortKey{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]), int32(at)}
 }
 
 // merge moves about work postings. Lower levels come first: their merges are short,

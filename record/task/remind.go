@@ -120,8 +120,8 @@ func (r *Reminder) Handlers() []job.Handler {
 	return []job.Handler{{Kind: "tasks.remind", Every: remindEvery, Run: func(ctx context.Context, _ *job.Job) error { return r.Once(ctx) }}}
 }
 
-// expected is a row of the index of due dates.
-type expected struct {
+// dueRow is a row of the index of due dates.
+type dueRow struct {
 	organization int64
 	task         string
 	due          clock.Micros
@@ -133,9 +133,9 @@ type expected struct {
 func (r *Reminder) Once(ctx context.Context) error {
 	for {
 		now := clock.Now(r.Clock)
-		var list []expected
+		var list []dueRow
 		err := r.DB.Read(ctx, func(tx db.Tx) (err error) {
-			list, err = db.List(ctx, tx, func(row db.Row) (e expected, err error) {
+			list, err = db.List(ctx, tx, func(row db.Row) (e dueRow, err error) {
 				return e, row.Scan(&e.organization, &e.task, &e.due)
 			}, selectReminders, now, int64(remindPiece))
 			return err
@@ -159,7 +159,7 @@ func (r *Reminder) Once(ctx context.Context) error {
 var errReplaced = errors.New("task: the due date was moved meanwhile")
 
 // look tells the assignee of a task if it is time, and decides about the row.
-func (r *Reminder) look(ctx context.Context, tx db.Tx, e expected, now clock.Micros) error {
+func (r *Reminder) look(ctx context.Context, tx db.Tx, e dueRow, now clock.Micros) error {
 	end := func(statement string, more ...any) error {
 		n, err := tx.Exec(ctx, statement, append([]any{e.organization, e.task, e.due}, more...)...)
 		if err == nil && n == 0 {
@@ -191,7 +191,7 @@ func (r *Reminder) look(ctx context.Context, tx db.Tx, e expected, now clock.Mic
 
 // assignee returns who is to be told of a due task, or nil if nobody is: the task is
 // done, deleted, due at another time or nobody's, or its assignee does not see it.
-func (r *Reminder) assignee(ctx context.Context, tx db.Tx, e expected) (*access.PrincipalInfo, access.State, error) {
+func (r *Reminder) assignee(ctx context.Context, tx db.Tx, e dueRow) (*access.PrincipalInfo, access.State, error) {
 	name, err := access.OrganizationID(ctx, tx, e.organization)
 	if errors.Is(err, db.ErrNoRows) {
 		return nil, access.Deleting, nil

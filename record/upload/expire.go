@@ -63,7 +63,7 @@ func (r *Receiver) Expire(ctx context.Context, j *job.Job) error {
 	if err := j.Decode(&h); err != nil {
 		return err
 	}
-	e := expiring{r, j, h.From}
+	e := expiryRun{r, j, h.From}
 	if err := errors.Join(e.end(ctx), e.clear(ctx)); err != nil {
 		return err
 	}
@@ -77,20 +77,20 @@ func (r *Receiver) Expire(ctx context.Context, j *job.Job) error {
 	return job.Later(max(next.Sub(clock.Now(r.Clock)), expireEvery))
 }
 
-// expiring is one run of the job.
-type expiring struct {
+// expiryRun is one run of the job.
+type expiryRun struct {
 	*Receiver
 	job  *job.Job
 	from clock.Micros
 }
 
 // page reads some sessions of the hour that ended before a time.
-func (e *expiring) page(ctx context.Context, tx db.Tx, statement string, until clock.Micros) ([]string, error) {
+func (e *expiryRun) page(ctx context.Context, tx db.Tx, statement string, until clock.Micros) ([]string, error) {
 	return db.Values[string](ctx, tx, statement, e.job.Organization, e.from, e.from+clock.Hour, until, expirePage)
 }
 
 // remove deletes the bytes of sessions.
-func (e *expiring) remove(ctx context.Context, names []string) error {
+func (e *expiryRun) remove(ctx context.Context, names []string) error {
 	for _, name := range names {
 		if err := e.Store.Delete(ctx, Staged(e.job.Organization, name)); err != nil {
 			return err
@@ -102,7 +102,7 @@ func (e *expiring) remove(ctx context.Context, names []string) error {
 // end ends sessions, so no document can be made of them, and then deletes their
 // bytes. If ending fails, the sessions stay. If the process dies, the second
 // deletion removes the bytes.
-func (e *expiring) end(ctx context.Context) error {
+func (e *expiryRun) end(ctx context.Context) error {
 	for {
 		var names []string
 		set := func(ended bool) func(tx db.Tx) error {
@@ -126,7 +126,7 @@ func (e *expiring) end(ctx context.Context) error {
 }
 
 // clear deletes ended sessions and their late bytes.
-func (e *expiring) clear(ctx context.Context) error {
+func (e *expiryRun) clear(ctx context.Context) error {
 	for {
 		var names []string
 		err := e.DB.Read(ctx, func(tx db.Tx) (err error) {
