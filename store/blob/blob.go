@@ -190,7 +190,7 @@ func Read(ctx context.Context, s Store, name string) (Info, error) {
 		return Info{}, err
 	}
 	defer r.Close()
-	m := newMeasured(ctx, r, Expected{Size: AnySize, SHA256: info.SHA256})
+	m := newMeasuringReader(ctx, r, Expected{Size: AnySize, SHA256: info.SHA256})
 	if _, err := io.Copy(io.Discard, m); err != nil {
 		var source *SourceError
 		switch {

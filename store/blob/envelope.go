@@ -41,15 +41,15 @@ const (
 	slotSecret = slotSize - slotHead - chacha20poly1305.Overhead // plain size
 )
 
-// sealed is the content of a slot.
-type sealed struct {
+// slotContent is the content of a slot.
+type slotContent struct {
 	key    [32]byte // of the stream
 	sha256 string   // of the plain bytes; empty if unknown
 }
 
-// newSealed generates the key of a new file.
-func newSealed() *sealed {
-	e := new(sealed)
+// newSlotContent generates the key of a new file.
+func newSlotContent() *slotContent {
+	e := new(slotContent)
 	rand.Read(e.key[:])
 	return e
 }
@@ -78,7 +78,7 @@ func newKeys(ring masterkey.Ring) (keys, error) {
 }
 
 // seal returns a slot for a name under the current key.
-func (k keys) seal(e *sealed, name string) []byte {
+func (k keys) seal(e *slotContent, name string) []byte {
 	slot := make([]byte, slotHead, slotSize)
 	copy(slot, slotMagic)
 	copy(slot[len(slotMagic):], k[0].id[:])
@@ -97,7 +97,7 @@ func (k keys) seal(e *sealed, name string) []byte {
 // open returns the content of a slot of the file with this name. It fails with
 // ErrDamaged if the slot was sealed for another name, and with ErrUnknownKey if
 // the key is not known.
-func (k keys) open(slot []byte, name string) (*sealed, error) {
+func (k keys) open(slot []byte, name string) (*slotContent, error) {
 	if !bytes.HasPrefix(slot, []byte(slotMagic)) {
 		return nil, ErrDamaged
 	}
@@ -110,7 +110,7 @@ func (k keys) open(slot []byte, name string) (*sealed, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: its key cannot be opened for this name", ErrDamaged)
 		}
-		e := &sealed{key: [32]byte(secret)}
+		e := &slotContent{key: [32]byte(secret)}
 		if secret[32] == 1 {
 			e.sha256 = hex.EncodeToString(secret[33:65])
 		}
@@ -121,7 +121,7 @@ func (k keys) open(slot []byte, name string) (*sealed, error) {
 
 // openEnvelope returns the content of the envelope of the file with this name,
 // and the slot in use.
-func (k keys) openEnvelope(envelope []byte, name string) (e *sealed, slot int, err error) {
+func (k keys) openEnvelope(envelope []byte, name string) (e *slotContent, slot int, err error) {
 	for i := range 2 {
 		found, failed := k.open(envelope[i*slotSize:(i+1)*slotSize], name)
 		if failed == nil {

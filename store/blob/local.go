@@ -78,7 +78,7 @@ func (l *Local) Put(ctx context.Context, name string, r io.Reader, want Expected
 	if err := checkName(name); err != nil {
 		return Info{}, err
 	}
-	m := newMeasured(ctx, r, want)
+	m := newMeasuringReader(ctx, r, want)
 	target := name
 	if l.encrypt {
 		target += sealedSuffix
@@ -100,16 +100,16 @@ func (l *Local) Put(ctx context.Context, name string, r io.Reader, want Expected
 }
 
 // fill writes the bytes of m to a new file.
-func (l *Local) fill(f *os.File, name string, m *measured) error {
+func (l *Local) fill(f *os.File, name string, m *measuringReader) error {
 	if !l.encrypt {
 		buffer := buffers.Get().(*[segmentSize]byte)
 		defer giveBack(buffer)
 		_, err := io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{m}, buffer[:])
 		return err
 	}
-	e := newSealed()
+	e := newSlotContent()
 	stream, head := newStream(e.key[:])
-	s := newSealing(stream, head, m)
+	s := newSealer(stream, head, m)
 	defer s.close()
 	if _, err := f.Write(make([]byte, envelopeSize)); err != nil {
 		return err
@@ -256,7 +256,7 @@ func (l *Local) Stat(_ context.Context, name string) (Info, error) {
 }
 
 // head reads the part of an encrypted file before its segments.
-func (l *Local) head(f *os.File, name string) (*sealed, []byte, layout, error) {
+func (l *Local) head(f *os.File, name string) (*slotContent, []byte, layout, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, nil, layout{}, classify(err)
@@ -266,7 +266,7 @@ func (l *Local) head(f *os.File, name string) (*sealed, []byte, layout, error) {
 
 // readHead reads the part before the segments from an encrypted file of stored
 // bytes: its key, the head of its stream and the layout.
-func readHead(f io.ReaderAt, stored int64, name string, k keys) (*sealed, []byte, layout, error) {
+func readHead(f io.ReaderAt, stored int64, name string, k keys) (*slotContent, []byte, layout, error) {
 	found, ok := layoutOf(stored)
 	if !ok {
 		return nil, nil, layout{}, fmt.Errorf("%w: %s has an impossible size", ErrDamaged, name)
@@ -310,12 +310,12 @@ func (l *Local) unseal(f *os.File, name string) (Reader, error) {
 }
 
 // unseal reads the segments of a file whose head was read.
-func unseal(e *sealed, head []byte, l layout, f source) (Reader, error) {
+func unseal(e *slotContent, head []byte, l layout, f source) (Reader, error) {
 	s, err := openStream(e.key[:], head)
 	if err != nil {
 		return nil, err
 	}
-	return newOpened(s, l, f)
+	return newPlainReader(s, l, f)
 }
 
 // plainFile is a file that is not encrypted.
@@ -505,7 +505,7 @@ func (l *Local) isStill(f *os.File, name string) bool {
 // plain one. If that one is gone, it was deleted meanwhile, so the copy is
 // removed too.
 func (l *Local) encryptOne(ctx context.Context, f *os.File, name string) error {
-	m := newMeasured(ctx, f, Expected{Size: AnySize})
+	m := newMeasuringReader(ctx, f, Expected{Size: AnySize})
 	if err := l.write(name+sealedSuffix, func(to *os.File) error { return l.fill(to, name, m) }); err != nil {
 		return err
 	}

@@ -8,9 +8,9 @@ import (
 	"io"
 )
 
-// measured counts and hashes the bytes it reads. It ends with an error if they
-// differ from want, or if the context has ended.
-type measured struct {
+// measuringReader counts and hashes the bytes it reads. It ends with an error if
+// they differ from want, or if the context has ended.
+type measuringReader struct {
 	ctx  context.Context
 	from io.Reader
 	want Expected
@@ -19,11 +19,11 @@ type measured struct {
 	err  error
 }
 
-func newMeasured(ctx context.Context, from io.Reader, want Expected) *measured {
-	return &measured{ctx: ctx, from: from, want: want, hash: sha256.New()}
+func newMeasuringReader(ctx context.Context, from io.Reader, want Expected) *measuringReader {
+	return &measuringReader{ctx: ctx, from: from, want: want, hash: sha256.New()}
 }
 
-func (m *measured) Read(p []byte) (int, error) {
+func (m *measuringReader) Read(p []byte) (int, error) {
 	if m.err == nil {
 		m.err = m.ctx.Err()
 	}
@@ -46,7 +46,7 @@ func (m *measured) Read(p []byte) (int, error) {
 }
 
 // end returns io.EOF if the bytes are as expected.
-func (m *measured) end() error {
+func (m *measuringReader) end() error {
 	switch {
 	case m.want.Size != AnySize && m.size < m.want.Size:
 		return ErrTooShort
@@ -56,4 +56,4 @@ func (m *measured) end() error {
 	return io.EOF
 }
 
-func (m *measured) sum() string { return hex.EncodeToString(m.hash.Sum(nil)) }
+func (m *measuringReader) sum() string { return hex.EncodeToString(m.hash.Sum(nil)) }

@@ -182,7 +182,7 @@ func (s *S3) Put(ctx context.Context, name string, r io.Reader, want Expected) (
 	if err := checkName(name); err != nil {
 		return Info{}, err
 	}
-	m := newMeasured(ctx, r, want)
+	m := newMeasuringReader(ctx, r, want)
 	if err := s.put(ctx, name, m, "", want); err != nil {
 		return Info{}, err
 	}
@@ -194,17 +194,17 @@ func (s *S3) Put(ctx context.Context, name string, r io.Reader, want Expected) (
 
 // put stores the bytes of m. If match is not empty, it only replaces the object
 // with this ETag.
-func (s *S3) put(ctx context.Context, name string, m *measured, match string, want Expected) error {
+func (s *S3) put(ctx context.Context, name string, m *measuringReader, match string, want Expected) error {
 	key, options := s.forms(name)[0], minio.PutObjectOptions{ContentType: "application/octet-stream"}
 	if match != "" {
 		options.SetMatchETag(match)
 	}
-	body, size := io.Reader(&holding{bufio.NewReaderSize(m, segmentSize)}), want.Size
+	body, size := io.Reader(&holdbackReader{bufio.NewReaderSize(m, segmentSize)}), want.Size
 	if strings.HasSuffix(key, sealedSuffix) {
-		e := newSealed()
+		e := newSlotContent()
 		e.sha256 = want.SHA256
 		stream, head := newStream(e.key[:])
-		sealing := newSealing(stream, head, m)
+		sealing := newSealer(stream, head, m)
 		defer sealing.close()
 		envelope := append(s.keys.seal(e, name), make([]byte, slotSize)...)
 		body = io.MultiReader(bytes.NewReader(envelope), sealing)
@@ -235,10 +235,11 @@ func (s *S3) put(ctx context.Context, name string, m *measured, match string, wa
 	return s.explain(ctx, err, name)
 }
 
-// holding holds the last byte back until its source has ended without an error.
-type holding struct{ from *bufio.Reader }
+// holdbackReader holds the last byte back until its source has ended without an
+// error.
+type holdbackReader struct{ from *bufio.Reader }
 
-func (h *holding) Read(p []byte) (int, error) {
+func (h *holdbackReader) Read(p []byte) (int, error) {
 	_, err := h.from.Peek(2)
 	if err != nil && err != io.EOF {
 		return 0, err
@@ -398,7 +399,7 @@ func (s *S3) copySealed(ctx context.Context, o object, from, to string) error {
 		return err
 	}
 	want := Expected{info.Size, info.SHA256}
-	err = s.put(ctx, to, newMeasured(ctx, r, want), "", want)
+	err = s.put(ctx, to, newMeasuringReader(ctx, r, want), "", want)
 	if source := new(SourceError); errors.As(err, &source) {
 		return source.Err
 	}

@@ -148,9 +148,9 @@ func (l layout) segment(offset int64) int64 {
 // buffers hold one sealed segment each.
 var buffers = sync.Pool{New: func() any { return new([segmentSize]byte) }}
 
-// sealing reads plain bytes and returns the header of the stream and the sealed
+// sealer reads plain bytes and returns the header of the stream and the sealed
 // segments. It reads one byte ahead to recognize the last segment.
-type sealing struct {
+type sealer struct {
 	stream *stream
 	from   io.Reader
 	plain  *[segmentSize]byte
@@ -161,16 +161,15 @@ type sealing struct {
 	err    error
 }
 
-// newSealing returns a sealing. The caller must close it to release its
-// buffers.
-func newSealing(s *stream, head []byte, from io.Reader) *sealing {
-	return &sealing{
+// newSealer returns a sealer. The caller must close it to release its buffers.
+func newSealer(s *stream, head []byte, from io.Reader) *sealer {
+	return &sealer{
 		stream: s, from: from, out: head,
 		plain: buffers.Get().(*[segmentSize]byte), sealed: buffers.Get().(*[segmentSize]byte),
 	}
 }
 
-func (s *sealing) close() {
+func (s *sealer) close() {
 	if s.plain == nil {
 		return
 	}
@@ -180,7 +179,7 @@ func (s *sealing) close() {
 	s.plain, s.sealed, s.out, s.err = nil, nil, nil, io.ErrClosedPipe
 }
 
-func (s *sealing) Read(p []byte) (int, error) {
+func (s *sealer) Read(p []byte) (int, error) {
 	if len(s.out) == 0 {
 		s.fill()
 	}
@@ -193,7 +192,7 @@ func (s *sealing) Read(p []byte) (int, error) {
 }
 
 // WriteTo saves io.Copy a buffer.
-func (s *sealing) WriteTo(w io.Writer) (total int64, err error) {
+func (s *sealer) WriteTo(w io.Writer) (total int64, err error) {
 	for {
 		n, err := w.Write(s.out)
 		total += int64(n)
@@ -212,7 +211,7 @@ func (s *sealing) WriteTo(w io.Writer) (total int64, err error) {
 }
 
 // fill seals the next segment, and sets err with or after the last one.
-func (s *sealing) fill() {
+func (s *sealer) fill() {
 	if s.err != nil {
 		return
 	}
@@ -259,8 +258,8 @@ type file struct {
 
 func (f file) next(p []byte, offset int64) (int, error) { return f.ReadAt(p, offset) }
 
-// opened reads the plain bytes of a stream.
-type opened struct {
+// plainReader reads the plain bytes of a stream.
+type plainReader struct {
 	stream *stream
 	layout layout
 	from   source
@@ -273,10 +272,10 @@ type opened struct {
 	text    []byte             // its plain bytes, nil before the first
 }
 
-// newOpened opens the last segment first, so that a file that was cut is
+// newPlainReader opens the last segment first, so that a file that was cut is
 // detected before any byte is returned.
-func newOpened(s *stream, l layout, from source) (*opened, error) {
-	o := &opened{stream: s, layout: l, from: from, buffer: buffers.Get().(*[segmentSize]byte)}
+func newPlainReader(s *stream, l layout, from source) (*plainReader, error) {
+	o := &plainReader{stream: s, layout: l, from: from, buffer: buffers.Get().(*[segmentSize]byte)}
 	last := buffers.Get().(*[segmentSize]byte)
 	defer giveBack(last)
 	if _, err := o.open(from.ReadAt, last, l.segments-1); err != nil {
@@ -287,7 +286,7 @@ func newOpened(s *stream, l layout, from source) (*opened, error) {
 }
 
 // load opens a segment into the buffer, unless it is loaded already.
-func (o *opened) load(segment int64) (err error) {
+func (o *plainReader) load(segment int64) (err error) {
 	if o.text != nil && o.current == segment {
 		return nil
 	}
@@ -297,7 +296,7 @@ func (o *opened) load(segment int64) (err error) {
 }
 
 // open reads and opens a segment in place. The returned text is never nil.
-func (o *opened) open(read func([]byte, int64) (int, error), into *[segmentSize]byte, segment int64) ([]byte, error) {
+func (o *plainReader) open(read func([]byte, int64) (int, error), into *[segmentSize]byte, segment int64) ([]byte, error) {
 	start, end := o.layout.plain(segment)
 	offset, size := segment*segmentSize, int(end-start)+tagSize
 	if segment == 0 {
@@ -318,9 +317,9 @@ func (o *opened) open(read func([]byte, int64) (int, error), into *[segmentSize]
 }
 
 // Size returns the size of the plain bytes.
-func (o *opened) Size() int64 { return o.layout.size }
+func (o *plainReader) Size() int64 { return o.layout.size }
 
-func (o *opened) Read(p []byte) (int, error) {
+func (o *plainReader) Read(p []byte) (int, error) {
 	if o.buffer == nil {
 		return 0, errClosed
 	}
@@ -338,7 +337,7 @@ func (o *opened) Read(p []byte) (int, error) {
 }
 
 // ReadAt opens the segments that the part touches.
-func (o *opened) ReadAt(p []byte, offset int64) (n int, err error) {
+func (o *plainReader) ReadAt(p []byte, offset int64) (n int, err error) {
 	if offset < 0 {
 		return 0, errOffset
 	}
@@ -360,7 +359,7 @@ func (o *opened) ReadAt(p []byte, offset int64) (n int, err error) {
 	return n, nil
 }
 
-func (o *opened) Seek(offset int64, whence int) (int64, error) {
+func (o *plainReader) Seek(offset int64, whence int) (int64, error) {
 	at, err := seek(o.at, o.layout.size, offset, whence)
 	if err == nil {
 		o.at = at
@@ -369,7 +368,7 @@ func (o *opened) Seek(offset int64, whence int) (int64, error) {
 }
 
 // Close closes the source.
-func (o *opened) Close() error {
+func (o *plainReader) Close() error {
 	if o.buffer == nil {
 		return nil
 	}
@@ -377,7 +376,7 @@ func (o *opened) Close() error {
 	return o.from.Close()
 }
 
-func (o *opened) release() {
+func (o *plainReader) release() {
 	giveBack(o.buffer)
 	o.buffer, o.text = nil, nil
 }

@@ -27,7 +27,7 @@ func TestTinkOpensWhatWeSeal(t *testing.T) {
 	for _, size := range sizes {
 		b, key := content(size), content(32)
 		stream, head := newStream(key)
-		s := newSealing(stream, head, bytes.NewReader(b))
+		s := newSealer(stream, head, bytes.NewReader(b))
 		sealed, err := io.ReadAll(s)
 		if err != nil || int64(len(sealed)) != storedSize(int64(size))-streamStart {
 			t.Fatalf("%d bytes: %d sealed, %v", size, len(sealed), err)
@@ -77,7 +77,7 @@ func openBytes(file, key []byte) (Reader, error) {
 	if !ok {
 		return nil, ErrDamaged
 	}
-	return unseal(&sealed{key: [32]byte(key)}, file[streamStart:streamStart+streamHead], l, inMemory(file))
+	return unseal(&slotContent{key: [32]byte(key)}, file[streamStart:streamStart+streamHead], l, inMemory(file))
 }
 
 func TestLayout(t *testing.T) {
@@ -111,9 +111,9 @@ func FuzzHostileFile(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	b, e := content(firstPlain+100), newSealed()
+	b, e := content(firstPlain+100), newSlotContent()
 	stream, head := newStream(e.key[:])
-	s := newSealing(stream, head, bytes.NewReader(b))
+	s := newSealer(stream, head, bytes.NewReader(b))
 	defer s.close()
 	body, err := io.ReadAll(s)
 	if err != nil {

@@ -20,10 +20,10 @@ var (
 	ErrExpired = errors.New("blob: the token has expired")
 )
 
-// granted is the content of a token. The token is the HMAC-SHA256 of the
+// tokenClaims is the content of a token. The token is the HMAC-SHA256 of the
 // content followed by the content, in base64url. Outside the database it is the
 // only record of a session: its holder may send these bytes until it expires.
-type granted struct {
+type tokenClaims struct {
 	Name        string `json:"n"`
 	Size        int64  `json:"s"`
 	ContentType string `json:"t"`
@@ -40,7 +40,7 @@ func (l *Local) Target(_ context.Context, u Upload) (Target, error) {
 	if err := checkName(u.Name); err != nil {
 		return Target{}, err
 	}
-	text, err := json.Marshal(granted{u.Name, u.Size, u.ContentType, u.SHA256, u.Expires.Unix()})
+	text, err := json.Marshal(tokenClaims{u.Name, u.Size, u.ContentType, u.SHA256, u.Expires.Unix()})
 	if err != nil {
 		return Target{}, err
 	}
@@ -67,7 +67,7 @@ func (l *Local) Verify(token string, now time.Time) (Upload, error) {
 	for _, key := range l.tokens {
 		known = hmac.Equal(mac, sign(key, text)) || known
 	}
-	var g granted
+	var g tokenClaims
 	if !known || json.Unmarshal(text, &g) != nil {
 		return Upload{}, ErrToken
 	}

@@ -25,7 +25,7 @@ type pgTx struct {
 	pooled   bool
 	spread   bool // see pgDB
 	begun    bool // begin was sent
-	pending  []queued
+	pending  []queuedStatement
 	// err is the first failure of a Write; no statement runs after it.
 	err   error
 	open  *pgRows
@@ -126,7 +126,7 @@ func (t *pgTx) Queue(query string, args ...any) {
 		t.fail(err)
 		return
 	}
-	t.pending = append(t.pending, queued{query, plain})
+	t.pending = append(t.pending, queuedStatement{query, plain})
 }
 
 // batch returns all pending statements and their number. If a transaction is

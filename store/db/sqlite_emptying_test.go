@@ -27,7 +27,7 @@ func TestEmptyingTellsItsCause(t *testing.T) {
 		if c.full {
 			cause = "the disk is full"
 		}
-		e := emptying{since: now.Now()}
+		e := truncation{since: now.Now()}
 		if wait := e.again(w, c.err); wait != time.Second || log.Len() > 0 {
 			t.Errorf("%v: the first attempt comes again after %s and says %q", c.err, wait, &log)
 		}

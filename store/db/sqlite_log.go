@@ -102,7 +102,7 @@ func (w *liteWriter) noteChange() {
 func (w *liteWriter) checkpointLoop() {
 	defer w.checkpointDone.Done()
 	var due <-chan time.Time
-	var e emptying
+	var e truncation
 	for {
 		select {
 		case <-w.stop:
@@ -112,7 +112,7 @@ func (w *liteWriter) checkpointLoop() {
 				w.restartLog()
 			}
 		case <-w.changed:
-			e = emptying{since: w.clock.Now()}
+			e = truncation{since: w.clock.Now()}
 			due = w.clock.After(emptyAfter)
 		case <-due:
 			due = nil
@@ -123,15 +123,15 @@ func (w *liteWriter) checkpointLoop() {
 	}
 }
 
-// emptying is the state of an overdue emptying of the log.
-type emptying struct {
+// truncation is the state of an overdue truncation of the log.
+type truncation struct {
 	since time.Time // time of the first change
 	wait  time.Duration
 	told  bool
 }
 
 // again returns the backoff before the next attempt to empty the log.
-func (e *emptying) again(w *liteWriter, err error) time.Duration {
+func (e *truncation) again(w *liteWriter, err error) time.Duration {
 	if late := w.clock.Now().Sub(e.since); late >= emptyLate && !e.told && !errors.Is(err, ErrClosed) {
 		e.told = true
 		switch {

@@ -26,7 +26,7 @@ type liteTx struct {
 	// err is the first failure of a Write; no statement runs after it.
 	err      error
 	open     *liteRows
-	pending  []queued
+	pending  []queuedStatement
 	ended    bool
 	messages []message // of NotifyLocal
 	bus      *bus
@@ -34,8 +34,8 @@ type liteTx struct {
 	span     *trace.Span  // of the transaction, or nil
 }
 
-// queued is a statement of Queue.
-type queued struct {
+// queuedStatement is a statement of Queue.
+type queuedStatement struct {
 	query string
 	args  []any
 }
@@ -169,7 +169,7 @@ func (t *liteTx) Queue(query string, args ...any) {
 			t.fail(err)
 			return
 		}
-		t.pending = append(t.pending, queued{query, plain})
+		t.pending = append(t.pending, queuedStatement{query, plain})
 	default:
 		t.exec(query, args)
 	}

@@ -176,8 +176,8 @@ func (v Vault) Reseal(ctx context.Context, d db.DB) (changed int, err error) {
 	return changed, err
 }
 
-// stored is a row that may need resealing.
-type stored struct {
+// answerRow is a row that may need resealing.
+type answerRow struct {
 	Key
 	body string
 }
@@ -206,10 +206,10 @@ func (v Vault) resealPage(ctx context.Context, d db.DB, after Key) (changed int,
 }
 
 // next reads the page of answers behind a key.
-func next(ctx context.Context, d db.DB, after Key) (list []stored, err error) {
+func next(ctx context.Context, d db.DB, after Key) (list []answerRow, err error) {
 	err = d.Read(ctx, func(tx db.Tx) (err error) {
-		list, err = db.List(ctx, tx, func(row db.Row) (stored, error) {
-			s := stored{Key: Key{Organization: after.Organization}}
+		list, err = db.List(ctx, tx, func(row db.Row) (answerRow, error) {
+			s := answerRow{Key: Key{Organization: after.Organization}}
 			err := row.Scan(&s.Principal, &s.Name, &s.body)
 			return s, err
 		}, page, after.Organization, after.Principal, after.Name, resealPiece)

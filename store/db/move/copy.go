@@ -41,8 +41,8 @@ type Copied struct {
 	Hash string `json:"sha256Sum"`
 }
 
-// copying is the progress of a copy, as stored in the target.
-type copying struct {
+// copyProgress is the progress of a copy, as stored in the target.
+type copyProgress struct {
 	// Source is the id of the source's first organization.
 	Source string `json:"source"`
 	// Table is the table in progress; those before it are complete.
@@ -170,8 +170,8 @@ func copiedTables(ctx context.Context, from, to db.DB) ([]table, error) {
 }
 
 // beginCopy marks an empty target, or returns the progress of an earlier copy.
-func beginCopy(ctx context.Context, from, to db.DB, tables []table) (*copying, error) {
-	state := &copying{Table: tables[0].Name}
+func beginCopy(ctx context.Context, from, to db.DB, tables []table) (*copyProgress, error) {
+	state := &copyProgress{Table: tables[0].Name}
 	err := from.Read(ctx, func(tx db.Tx) error {
 		return tx.QueryRow(ctx, "select id from organizations order by number limit 1").Scan(&state.Source)
 	})
@@ -188,7 +188,7 @@ func beginCopy(ctx context.Context, from, to db.DB, tables []table) (*copying, e
 		var value string
 		err := tx.QueryRow(ctx, "select value from settings where name = $1", copyMark).Scan(&value)
 		if err == nil {
-			var found copying
+			var found copyProgress
 			decoder := json.NewDecoder(strings.NewReader(value))
 			decoder.UseNumber()
 			if err := decoder.Decode(&found); err != nil {
@@ -226,7 +226,7 @@ func beginCopy(ctx context.Context, from, to db.DB, tables []table) (*copying, e
 	return state, err
 }
 
-func mark(tx db.Tx, state *copying) {
+func mark(tx db.Tx, state *copyProgress) {
 	value, err := json.Marshal(state)
 	if err != nil {
 		panic(err) // strings, numbers and booleans only
@@ -235,7 +235,7 @@ func mark(tx db.Tx, state *copying) {
 }
 
 // copyTable copies the rest of a table.
-func copyTable(ctx context.Context, from, to db.DB, t *table, state *copying, tell func(int64)) error {
+func copyTable(ctx context.Context, from, to db.DB, t *table, state *copyProgress, tell func(int64)) error {
 	after, err := keyOf(state.After)
 	if err != nil {
 		return err
@@ -245,7 +245,7 @@ func copyTable(ctx context.Context, from, to db.DB, t *table, state *copying, te
 			if err := t.insert(ctx, tx, rows); err != nil {
 				return err
 			}
-			mark(tx, &copying{Source: state.Source, Table: t.Name, After: last})
+			mark(tx, &copyProgress{Source: state.Source, Table: t.Name, After: last})
 			return nil
 		})
 		tell(int64(len(rows)))

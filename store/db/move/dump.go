@@ -31,7 +31,7 @@ var dumpArguments = []string{"--format=custom", "--no-owner", "--no-privileges"}
 // restorePostgres fills the database from an archive and makes the changes, in
 // one transaction. pg_restore alone could not do both, so it writes a script, and
 // psql runs that.
-func restorePostgres(ctx context.Context, c *copied, url string, force bool, changes []Change) error {
+func restorePostgres(ctx context.Context, c *backupFile, url string, force bool, changes []Change) error {
 	if err := checkEngine(c, true); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func restorePostgres(ctx context.Context, c *copied, url string, force bool, cha
 
 // writeScript writes the statements of a restore. The commit comes last: psql
 // rolls back if the script ends before, also because this process was killed.
-func writeScript(ctx context.Context, c *copied, out io.Writer, args []string, changes []Change) error {
+func writeScript(ctx context.Context, c *backupFile, out io.Writer, args []string, changes []Change) error {
 	if _, err := io.WriteString(out, "begin;\n"); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func writeScript(ctx context.Context, c *copied, out io.Writer, args []string, c
 }
 
 // script writes the statements of the archive.
-func (c *copied) script(ctx context.Context, out io.Writer, args []string) error {
+func (c *backupFile) script(ctx context.Context, out io.Writer, args []string) error {
 	if !c.encrypted {
 		return runProgram(ctx, os.Environ(), streams{out: out}, "pg_restore", append(args, c.path)...)
 	}

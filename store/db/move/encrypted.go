@@ -130,8 +130,8 @@ func copyFileTo(d db.File, w io.Writer) error {
 	return err
 }
 
-// copied is a copy to restore: a file written by Backup.
-type copied struct {
+// backupFile is a file written by Backup, to restore.
+type backupFile struct {
 	path       string
 	identities Identities
 	encrypted  bool
@@ -139,7 +139,7 @@ type copied struct {
 
 // openCopy opens a copy. It reads all of an encrypted one first, to check that
 // an identity opens it and that every byte is intact.
-func openCopy(path string, identities Identities) (*copied, error) {
+func openCopy(path string, identities Identities) (*backupFile, error) {
 	c, err := newCopy(path, identities)
 	if err == nil && c.encrypted {
 		err = c.each(io.Discard)
@@ -147,8 +147,8 @@ func openCopy(path string, identities Identities) (*copied, error) {
 	return c, err
 }
 
-func newCopy(path string, identities Identities) (c *copied, err error) {
-	c = &copied{path: path, identities: identities}
+func newCopy(path string, identities Identities) (c *backupFile, err error) {
+	c = &backupFile{path: path, identities: identities}
 	head, err := headOf(path, len(encryptedHead))
 	if err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func headOf(path string, n int) (string, error) {
 }
 
 // each writes the plain content of the copy.
-func (c *copied) each(w io.Writer) error {
+func (c *backupFile) each(w io.Writer) error {
 	file, err := os.Open(c.path)
 	if err != nil {
 		return err
@@ -202,34 +202,34 @@ func (c *copied) each(w io.Writer) error {
 			return c.damaged(err)
 		}
 	}
-	if _, err = io.Copy(w, &reading{r, c}); err != nil {
+	if _, err = io.Copy(w, &backupReader{r, c}); err != nil {
 		return err
 	}
 	return nil
 }
 
-// reading marks read errors as damage of the copy, to distinguish them from
+// backupReader marks read errors as damage of the backup, to distinguish them from
 // write errors.
-type reading struct {
+type backupReader struct {
 	io.Reader
-	copied *copied
+	file *backupFile
 }
 
-func (r *reading) Read(p []byte) (int, error) {
+func (r *backupReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) && r.copied.encrypted {
-		err = r.copied.damaged(err)
+	if err != nil && !errors.Is(err, io.EOF) && r.file.encrypted {
+		err = r.file.damaged(err)
 	}
 	return n, err
 }
 
-func (c *copied) damaged(err error) error {
+func (c *backupFile) damaged(err error) error {
 	return fmt.Errorf("%s is damaged or cut off: %w; nothing was restored from it", c.path, err)
 }
 
 // head returns the first bytes of the plain content.
-func (c *copied) head() (string, error) {
-	var head bounded
+func (c *backupFile) head() (string, error) {
+	var head headBuffer
 	err := c.each(&head)
 	if errors.Is(err, errEnough) {
 		err = nil
@@ -237,12 +237,12 @@ func (c *copied) head() (string, error) {
 	return string(head), err
 }
 
-// bounded holds the first 16 bytes written to it.
-type bounded []byte
+// headBuffer holds the first 16 bytes written to it.
+type headBuffer []byte
 
 var errEnough = errors.New("enough")
 
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *headBuffer) Write(p []byte) (int, error) {
 	*b = append(*b, p[:min(len(p), 16-len(*b))]...)
 	if len(*b) == 16 {
 		return 0, errEnough

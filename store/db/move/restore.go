@@ -55,7 +55,7 @@ func RestoreWith(ctx context.Context, from, url string, force bool, identities I
 
 // checkEngine refuses a backup of the other engine, by the first bytes of the
 // file. It must not be called for a SQLite database that this process has open.
-func checkEngine(c *copied, postgres bool) error {
+func checkEngine(c *backupFile, postgres bool) error {
 	begin, err := c.head() // a shorter file belongs to neither
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func checkEngine(c *copied, postgres bool) error {
 	return nil
 }
 
-func restoreSQLite(c *copied, path string, force bool, changes []Change) (aside string, err error) {
+func restoreSQLite(c *backupFile, path string, force bool, changes []Change) (aside string, err error) {
 	from := c.path
 	if isSame(from, path) {
 		return "", errors.New("the backup is the database itself")
@@ -193,7 +193,7 @@ func putAside(path string) (string, error) {
 
 // draft writes the content of the copy to a draft beside path. It returns the
 // name even on an error.
-func (c *copied) draft(path string) (string, error) {
+func (c *backupFile) draft(path string) (string, error) {
 	name, err := newDraft(path, restoreDraft)
 	if err != nil {
 		return name, err
