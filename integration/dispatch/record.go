@@ -30,8 +30,8 @@ type try struct {
 // attempted reports whether there was an attempt with a result.
 func (t *try) attempted() bool { return t.id != "" && !t.outcome.Interrupted }
 
-// recorded is the state of an endpoint after its tries were recorded.
-type recorded struct {
+// endState is the state of an endpoint after its tries were recorded.
+type endState struct {
 	status webhook.Status // empty if the endpoint was not read
 	next   clock.Micros
 }
@@ -76,14 +76,14 @@ const maxHeld = 16
 // next attempt of each delivery, and the states of the endpoints. drained are
 // the queues without any other work. If record fails, ends holds what it
 // stored. An endpoint that is locked for too long therefore delays no other.
-func (d *Dispatcher) record(ctx context.Context, organization int64, tries []*try, drained map[*endpointQueue]bool) (ends map[*endpointQueue]recorded, err error) {
+func (d *Dispatcher) record(ctx context.Context, organization int64, tries []*try, drained map[*endpointQueue]bool) (ends map[*endpointQueue]endState, err error) {
 	lanes := map[*endpointQueue][]*try{}
 	for _, t := range tries {
 		lanes[t.queue] = append(lanes[t.queue], t)
 	}
 	// A fixed order prevents deadlocks of two that record.
 	order := slices.SortedFunc(maps.Keys(lanes), func(a, b *endpointQueue) int { return cmp.Compare(a.ID, b.ID) })
-	ends = map[*endpointQueue]recorded{}
+	ends = map[*endpointQueue]endState{}
 	for len(order) > 0 {
 		n := batchLen(order, lanes)
 		stored, wrong := d.recordQueues(ctx, order[:n], lanes, drained)
@@ -111,9 +111,9 @@ func batchLen(order []*endpointQueue, lanes map[*endpointQueue][]*try) int {
 }
 
 // recordQueues records the tries of some queues in one transaction.
-func (d *Dispatcher) recordQueues(ctx context.Context, order []*endpointQueue, lanes map[*endpointQueue][]*try, drained map[*endpointQueue]bool) (ends map[*endpointQueue]recorded, err error) {
+func (d *Dispatcher) recordQueues(ctx context.Context, order []*endpointQueue, lanes map[*endpointQueue][]*try, drained map[*endpointQueue]bool) (ends map[*endpointQueue]endState, err error) {
 	err = d.db.Write(ctx, func(tx db.Tx) error {
-		ends = map[*endpointQueue]recorded{}
+		ends = map[*endpointQueue]endState{}
 		holdAll(tx, order, lanes)
 		for _, q := range order {
 			end, err := d.recordQueue(ctx, tx, q, lanes[q], drained[q])
@@ -147,23 +147,23 @@ func succeeded(tries []*try) bool {
 	return !slices.ContainsFunc(tries, func(t *try) bool { return !t.attempted() || !t.outcome.Succeeded() })
 }
 
-func (d *Dispatcher) recordQueue(ctx context.Context, tx db.Tx, q *endpointQueue, tries []*try, drained bool) (recorded, error) {
+func (d *Dispatcher) recordQueue(ctx context.Context, tx db.Tx, q *endpointQueue, tries []*try, drained bool) (endState, error) {
 	if succeeded(tries) {
 		d.recordSuccesses(tx, q, tries, drained)
-		return recorded{}, nil
+		return endState{}, nil
 	}
 	h, err := d.states.Hold(ctx, tx, q.Address)
 	if errors.Is(err, db.ErrNoRows) { // the endpoint was deleted
 		for _, t := range tries {
 			tx.Queue(endDelivery, q.Organization, q.ID, t.event.ID, t.claim)
 		}
-		return recorded{}, nil
+		return endState{}, nil
 	}
 	if err != nil {
-		return recorded{}, err
+		return endState{}, err
 	}
 	if tries, err = d.stillHeld(ctx, tx, q, tries); err != nil {
-		return recorded{}, err
+		return endState{}, err
 	}
 	for _, t := range tries {
 		switch {
@@ -179,7 +179,7 @@ func (d *Dispatcher) recordQueue(ctx context.Context, tx db.Tx, q *endpointQueue
 	}
 	d.recordTries(tx, q, tries, h.Status)
 	next, err := d.states.Put(ctx, tx, h)
-	return recorded{h.Status, next}, err
+	return endState{h.Status, next}, err
 }
 
 // stillHeld returns the tries whose deliveries no other process has claimed
@@ -315,7 +315,7 @@ func (d *Dispatcher) startRecording(t *tenant) {
 }
 
 // recordingEnded removes the recorded tries and queues the others again.
-func (d *Dispatcher) recordingEnded(t *tenant, tries []*try, ends map[*endpointQueue]recorded, err error) {
+func (d *Dispatcher) recordingEnded(t *tenant, tries []*try, ends map[*endpointQueue]endState, err error) {
 	d.recording--
 	if err != nil {
 		d.logFailure("attempts not stored", err)

@@ -35,13 +35,13 @@ func TestNothingBeginsBeforeGoneIsStored(t *testing.T) {
 		before := ended(Outcome{Status: 500, Code: webhook.HTTPStatus})
 		q.tenant.unrecorded = nil // it is being recorded
 		last := ended(Outcome{Status: 410, Code: webhook.HTTPStatus})
-		disp.recordingEnded(q.tenant, []*try{before}, map[*endpointQueue]recorded{q: {status: webhook.Active}}, nil)
+		disp.recordingEnded(q.tenant, []*try{before}, map[*endpointQueue]endState{q: {status: webhook.Active}}, nil)
 		q.ready = []*delivery{{queue: q, leaseEnd: before.began.Add(time.Hour), checkedAt: before.began, target: &target{}}}
 		q.size = maxWindow
 		if disp.beginNext(q, before.began) || !q.gone || len(q.ready) != 1 {
 			t.Error("a delivery begins although the 410 is not stored")
 		}
-		disp.recordingEnded(q.tenant, []*try{last}, map[*endpointQueue]recorded{q: {status: webhook.Disabled}}, nil)
+		disp.recordingEnded(q.tenant, []*try{last}, map[*endpointQueue]endState{q: {status: webhook.Disabled}}, nil)
 		if q.gone {
 			t.Error("it is held up although the 410 is stored")
 		}

@@ -255,7 +255,7 @@ func (t *table) decode(l level, text string, now int64, me string, alive func(st
 			c.base, c.since = c.level, a.at-s.Since[name]
 		}
 		for _, e := range s.Windows[name] {
-			c.log = append(c.log, taking{a.at - e[0], a.at - e[1], e[2]})
+			c.log = append(c.log, usageEntry{a.at - e[0], a.at - e[1], e[2]})
 			c.sum += e[2]
 		}
 		if r.bucket {

@@ -46,7 +46,7 @@ type counter struct {
 	base, since int64
 	// log is the log of a sliding window, and sum the usage in it. The first
 	// entry is log[gone].
-	log  []taking
+	log  []usageEntry
 	gone int
 	sum  int64
 	// alerted is the time until which no further alert is raised. exhausted is the
@@ -58,8 +58,8 @@ type counter struct {
 	reserved, lease, granted int64
 }
 
-// taking is an entry of the log: the usage between the times first and last.
-type taking struct{ first, last, amount int64 }
+// usageEntry is an entry of the log: the usage between the times first and last.
+type usageEntry struct{ first, last, amount int64 }
 
 func (r *rule) fresh(now int64) counter { return counter{level: r.full, at: now} }
 
@@ -194,12 +194,12 @@ func (r *rule) take(c *counter, now, amount int64) {
 		for n > 0 && c.log[n-1].last > now {
 			n--
 		}
-		c.log = slices.Insert(c.log, n, taking{now, now, amount})
+		c.log = slices.Insert(c.log, n, usageEntry{now, now, amount})
 		r.replay(c)
 	case r.bucket:
 		c.level = max(0, c.level-amount*r.window)
 		if c.since > 0 {
-			c.log = append(c.log, taking{c.at, c.at, amount})
+			c.log = append(c.log, usageEntry{c.at, c.at, amount})
 		}
 	default:
 		c.sum += amount
@@ -212,7 +212,7 @@ func (r *rule) take(c *counter, now, amount int64) {
 			c.log[n-1].last = max(now, c.log[n-1].last)
 			return
 		}
-		c.log = slices.Insert(c.log, n, taking{now, now, amount})
+		c.log = slices.Insert(c.log, n, usageEntry{now, now, amount})
 	}
 }
 

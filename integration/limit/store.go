@@ -123,8 +123,8 @@ func (l *Ledger) Run(ctx context.Context) {
 	}
 }
 
-// saving is one account on its way to the database.
-type saving struct {
+// accountSave is one account on its way to the database.
+type accountSave struct {
 	subject subject
 	account *account
 	text    string
@@ -135,14 +135,14 @@ type saving struct {
 
 // save writes the accounts that are due, or all that have changed.
 func (l *Ledger) save(ctx context.Context, all bool) error {
-	var due []saving
+	var due []accountSave
 	now := l.now(time.Time{})
 	l.memory.all(func(s subject, a *account) {
 		long := a.unsaved >= soon || a.unsaved > 0 && now-a.saved >= saveLate
 		if !a.dirty || !long && !all {
 			return
 		}
-		due = append(due, saving{s, a, "", a.at, a.alerts, a.unsaved})
+		due = append(due, accountSave{s, a, "", a.at, a.alerts, a.unsaved})
 		w := &due[len(due)-1]
 		a.alerts = nil // they become notices in the same transaction
 		w.text = l.table.encode(s.level, a)
@@ -159,7 +159,7 @@ func (l *Ledger) save(ctx context.Context, all bool) error {
 	return errors.Join(errs...)
 }
 
-func (l *Ledger) savePiece(ctx context.Context, piece []saving) error {
+func (l *Ledger) savePiece(ctx context.Context, piece []accountSave) error {
 	err := l.opts.DB.Write(ctx, func(tx db.Tx) error {
 		var alerts []Alert
 		for i := range piece {

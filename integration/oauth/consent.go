@@ -69,8 +69,8 @@ type Asked struct {
 	Organization access.OrganizationInfo `json:"organization"`
 }
 
-// asked is a request that waits for the answer of a person.
-type asked struct {
+// consentRequest is a request that waits for the answer of a person.
+type consentRequest struct {
 	Session string `json:"session"`
 	// Principal and Organization are those that the page named. A person may switch to
 	// another organization before they answer.
@@ -87,7 +87,7 @@ type asked struct {
 }
 
 // by reports whether a caller is the one who was asked, where they were asked.
-func (a *asked) by(caller *access.Actor) bool {
+func (a *consentRequest) by(caller *access.Actor) bool {
 	return a.Session == caller.Credential().ID && a.Principal == caller.PrincipalID() && a.Organization == caller.Organization().ID
 }
 
@@ -185,7 +185,7 @@ func ask(ctx context.Context, c *op.Call, in AskInput, client grant.Client) (out
 		return out, err
 	}
 	out.Renewal = grant.RenewalOf(&client, out.Verified) > 0
-	out.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Consent, "", asked{
+	out.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Consent, "", consentRequest{
 		c.Actor.Credential().ID, c.Actor.PrincipalID(), out.Organization.ID, client.ID, in.RedirectURI, in.State, in.Challenge, audience, scopes, client.DocumentHash,
 	})
 	return out, err
@@ -246,7 +246,7 @@ func answer(ctx context.Context, c *op.Call, in AnswerInput) (out Answered, err 
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return out, err
 	}
-	var a asked
+	var a consentRequest
 	if _, err = signin.Take(ctx, c.Tx, c.Now, signin.Consent, in.Ticket, &a); signin.Missing(err) || err == nil && !a.by(c.Actor) {
 		return out, &fault.Fault{Code: fault.NotFound, Detail: &askedTooLong}
 	}

@@ -79,8 +79,8 @@ func (r *Reader) Query(ctx context.Context, f Filter) ([]Entry, error) {
 	return out, err
 }
 
-// found is the answer to a query over several organizations and keys.
-type found struct {
+// queryResult is the answer to a query over several organizations and keys.
+type queryResult struct {
 	entries []Entry
 	// more reports whether there are more entries than the limit, or may be some
 	// before through.
@@ -92,7 +92,7 @@ type found struct {
 
 // queryEach is Query over several organizations and keys. Each pair of them is a range
 // of the index.
-func queryEach(ctx context.Context, tx db.Tx, f Filter, organizations []int64, keys []string) (all found, err error) {
+func queryEach(ctx context.Context, tx db.Tx, f Filter, organizations []int64, keys []string) (all queryResult, err error) {
 	limit := f.limit()
 	for _, f.Organization = range organizations {
 		for _, f.Key = range keys {

@@ -303,7 +303,7 @@ func (r *Row) Missed(ctx context.Context, c *op.Call) (*Tally, error) {
 	if err := c.Tx.QueryRow(ctx, selectTick, r.Organization).Scan(&whole.Cursor); err != nil {
 		return nil, err
 	}
-	t, err := resending{dialect: c.Tx.Dialect(), Row: &whole, now: c.Now}.tally(ctx, c.Tx, sees, whole.unsent()...)
+	t, err := resendStep{dialect: c.Tx.Dialect(), Row: &whole, now: c.Now}.tally(ctx, c.Tx, sees, whole.unsent()...)
 	return &t, err
 }
 
@@ -424,7 +424,7 @@ func (r *Row) sendUnsent(ctx context.Context, c *op.Call) (*ResendOutput, error)
 	}
 	out := &ResendOutput{Going: true, Rests: rests}
 	if !rests {
-		again := resending{dialect: c.Tx.Dialect(), Row: &whole, now: c.Now}
+		again := resendStep{dialect: c.Tx.Dialect(), Row: &whole, now: c.Now}
 		if out.Found, err = again.tally(ctx, c.Tx, sees, whole.unsent()...); err != nil {
 			return nil, err
 		}
@@ -565,7 +565,7 @@ func resend(ctx context.Context, c *op.Call, in ResendInput) (out ResendOutput, 
 	case in.Event == "":
 		from := in.from(&r, c.Now)
 		if out.Going, out.Rests = true, rests; !rests {
-			if out.Found, err = (resending{dialect: c.Tx.Dialect(), Row: &r, now: c.Now}).tally(ctx, c.Tx, sees, from); err != nil {
+			if out.Found, err = (resendStep{dialect: c.Tx.Dialect(), Row: &r, now: c.Now}).tally(ctx, c.Tx, sees, from); err != nil {
 				return out, err
 			}
 		}
@@ -582,7 +582,7 @@ func resendOne(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, name, se
 	if !id.Valid(id.Event, name) {
 		return fault.Invalid(fault.Field{Name: "eventId", Code: fault.FieldNotFound, Text: &noEvent})
 	}
-	again := resending{dialect: tx.Dialect(), Row: r, now: now}
+	again := resendStep{dialect: tx.Dialect(), Row: r, now: now}
 	events, err := readEvents(ctx, tx, again.one(sees), r.Organization, r.Principal, name, now-event.Retention, db.Texts(r.EventTypes), r.ID, r.Cursor, event.TickOf(name))
 	if err != nil {
 		return err

@@ -23,5 +23,5 @@ func EnqueueResend(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, in R
 func (d *Resender) RunResend(ctx context.Context, j *job.Job) error { return d.resend(ctx, j) }
 
 func Send(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, events []event.Event) (bool, error) {
-	return resending{dialect: tx.Dialect(), Row: r, now: now}.send(ctx, tx, events)
+	return resendStep{dialect: tx.Dialect(), Row: r, now: now}.send(ctx, tx, events)
 }

@@ -109,7 +109,7 @@ const mostScans = 5
 
 // tally counts the events that a resend sends, each once. Both kinds of a resend may
 // be asked for together.
-func (r resending) tally(ctx context.Context, tx db.Tx, sees string, froms ...resendFrom) (t Tally, err error) {
+func (r resendStep) tally(ctx context.Context, tx db.Tx, sees string, froms ...resendFrom) (t Tally, err error) {
 	found := map[string]bool{}
 	for _, from := range froms {
 		next := &from

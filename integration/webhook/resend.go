@@ -90,8 +90,8 @@ func (d *Resender) Handlers() []job.Handler {
 	return []job.Handler{{Kind: ResendKind, Run: d.resend}}
 }
 
-// resending is one piece of a resend.
-type resending struct {
+// resendStep reads and queues one piece of a resend.
+type resendStep struct {
 	dialect *db.Dialect
 	*Row
 	now clock.Micros
@@ -137,7 +137,7 @@ func (d *Resender) resend(ctx context.Context, j *job.Job) error {
 	case full:
 		return job.Later(resendPause)
 	}
-	again := resending{dialect: d.DB.Dialect(), Row: &r, now: now}
+	again := resendStep{dialect: d.DB.Dialect(), Row: &r, now: now}
 	events, next, err := again.next(ctx, d.DB, from, sees)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (d *Resender) resend(ctx context.Context, j *job.Job) error {
 
 // next returns the events of the piece and the position of the next one, nil
 // after the last.
-func (r resending) next(ctx context.Context, d db.DB, from resendFrom, sees string) (events []event.Event, next *resendFrom, err error) {
+func (r resendStep) next(ctx context.Context, d db.DB, from resendFrom, sees string) (events []event.Event, next *resendFrom, err error) {
 	err = d.Read(ctx, func(tx db.Tx) error {
 		next = &resendFrom{}
 		*next = from
@@ -169,7 +169,7 @@ func (r resending) next(ctx context.Context, d db.DB, from resendFrom, sees stri
 	return events, next, err
 }
 
-func (r resending) nextFailed(ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom) error {
+func (r resendStep) nextFailed(ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom) error {
 	failed, after, err := r.failed(ctx, tx, from.After)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (r resending) nextFailed(ctx context.Context, tx db.Tx, from resendFrom, se
 
 // failed returns the ids of the next events that failed, each once. after is
 // the last attempt of the piece, empty after the last piece.
-func (r resending) failed(ctx context.Context, tx db.Tx, from string) (list []string, after string, err error) {
+func (r resendStep) failed(ctx context.Context, tx db.Tx, from string) (list []string, after string, err error) {
 	rows, err := tx.Query(ctx, selectFailed, r.Organization, r.ID, from, scanned)
 	if err != nil {
 		return nil, "", err
@@ -214,7 +214,7 @@ func (r resending) failed(ctx context.Context, tx db.Tx, from string) (list []st
 
 // nextRange reads the next events of a range of time. The fan-out sends those
 // after the endpoint's cursor.
-func (r resending) nextRange(ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom) (err error) {
+func (r resendStep) nextRange(ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom) (err error) {
 	var more bool
 	*events, (*next).Since, more, err = r.ReadEvents(ctx, tx, sees, max(from.Since, r.now-event.Retention), min(from.Until, r.Cursor), resendPiece)
 	if !more {
@@ -226,7 +226,7 @@ func (r resending) nextRange(ctx context.Context, tx db.Tx, from resendFrom, see
 // one returns the query for one event. The event must be a test of this
 // endpoint, or one that was already fanned out. In that case the endpoint must
 // ask for its type and its principal must see it.
-func (r resending) one(sees string) string {
+func (r resendStep) one(sees string) string {
 	return `select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from events as e where e.organization = $1 and $2 = $2
 		and e.tick = $8 and e.id = $3 and e.tick > $4 and (e.type = '` + event.Test + `' and e.record_id = $6
 		or e.tick <= $7 and e.type ` + r.dialect.In("$5") + ` and (` + sees + `))`
@@ -234,7 +234,7 @@ func (r resending) one(sees string) string {
 
 // send queues events for the endpoint. It reports false if the endpoint was
 // deleted after it was read.
-func (r resending) send(ctx context.Context, tx db.Tx, events []event.Event) (bool, error) {
+func (r resendStep) send(ctx context.Context, tx db.Tx, events []event.Event) (bool, error) {
 	if len(events) == 0 {
 		return false, nil
 	}

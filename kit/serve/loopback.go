@@ -55,8 +55,8 @@ func listenLoopback(port string) (net.Listener, error) {
 	return nil, fmt.Errorf("listening on localhost: %w", err)
 }
 
-// joined is several listeners as one. It has the address of the first.
-type joined struct {
+// multiListener is several listeners as one. It has the address of the first.
+type multiListener struct {
 	net.Listener
 	arrive chan arrival
 	closed chan struct{}
@@ -72,7 +72,7 @@ func join(all ...net.Listener) net.Listener {
 	if len(all) == 1 {
 		return all[0]
 	}
-	j := &joined{Listener: all[0], arrive: make(chan arrival), closed: make(chan struct{})}
+	j := &multiListener{Listener: all[0], arrive: make(chan arrival), closed: make(chan struct{})}
 	var accepting sync.WaitGroup
 	for _, l := range all {
 		accepting.Go(func() { j.accept(l) })
@@ -92,7 +92,7 @@ func join(all ...net.Listener) net.Listener {
 // accept hands on what arrives at one of the listeners. A caller that does not
 // ask lets it wait, so at most one connection of each listener waits here
 // instead of in the kernel.
-func (j *joined) accept(l net.Listener) {
+func (j *multiListener) accept(l net.Listener) {
 	for {
 		c, err := l.Accept()
 		select {
@@ -107,7 +107,7 @@ func (j *joined) accept(l net.Listener) {
 }
 
 // Accept waits for the next connection of any of the listeners.
-func (j *joined) Accept() (net.Conn, error) {
+func (j *multiListener) Accept() (net.Conn, error) {
 	select {
 	case a := <-j.arrive:
 		return a.Conn, a.err
@@ -117,4 +117,4 @@ func (j *joined) Accept() (net.Conn, error) {
 }
 
 // Close closes all listeners.
-func (j *joined) Close() error { return j.close() }
+func (j *multiListener) Close() error { return j.close() }

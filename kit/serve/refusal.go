@@ -38,15 +38,15 @@ func refusedWith(answer []byte) int {
 	return status
 }
 
-// answering is the key of a request's connection in its context.
-type answering struct{}
+// connKey is the key of a request's connection in its context.
+type connKey struct{}
 
 // watch makes the server note when a handler answers. Until the connection is
 // idle again, all bytes belong to that answer. Refusals of net/http are written
 // at other times.
 func watch(s *http.Server) {
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		return context.WithValue(ctx, answering{}, c)
+		return context.WithValue(ctx, connKey{}, c)
 	}
 	s.ConnState = func(c net.Conn, state http.ConnState) {
 		if b, is := c.(*boundConn); is && state == http.StateIdle {
@@ -57,7 +57,7 @@ func watch(s *http.Server) {
 
 // answers notes that a handler begins its answer to r.
 func answers(r *http.Request) {
-	if b, is := r.Context().Value(answering{}).(*boundConn); is {
+	if b, is := r.Context().Value(connKey{}).(*boundConn); is {
 		b.answered.Store(true)
 	}
 }

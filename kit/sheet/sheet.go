@@ -17,7 +17,7 @@ type Writer struct{ to *csv.Writer }
 
 // NewWriter returns a writer of a table.
 func NewWriter(w io.Writer) *Writer {
-	to := csv.NewWriter(&marked{Writer: w})
+	to := csv.NewWriter(&bomWriter{Writer: w})
 	to.Comma, to.UseCRLF = ';', true
 	return &Writer{to}
 }
@@ -40,13 +40,13 @@ func (w *Writer) Flush() error {
 	return w.to.Error()
 }
 
-// marked writes the byte order mark before the first bytes.
-type marked struct {
+// bomWriter writes the byte order mark before the first bytes.
+type bomWriter struct {
 	io.Writer
 	begun bool
 }
 
-func (m *marked) Write(b []byte) (int, error) {
+func (m *bomWriter) Write(b []byte) (int, error) {
 	if !m.begun {
 		m.begun = true
 		if _, err := io.WriteString(m.Writer, "\ufeff"); err != nil {

@@ -84,7 +84,7 @@ func (t *Tracer) Begin(name string, kind Kind, parent string) *Span {
 	if t.sampler.ShouldSample(parameters).Decision != sdk.RecordAndSample {
 		return nil
 	}
-	return t.start(context.WithValue(ctx, decided{}, parameters.TraceID), name, kind)
+	return t.start(context.WithValue(ctx, decisionKey{}, parameters.TraceID), name, kind)
 }
 
 // Continue is like Begin for work that a call asked for. It returns nil if that
@@ -257,15 +257,15 @@ func (s *Span) ID() string {
 	return s.otel.SpanContext().TraceID().String()
 }
 
-// decided is the context key of the trace id for which the sampler decided.
-type decided struct{}
+// decisionKey is the context key of the trace id for which the sampler decided.
+type decisionKey struct{}
 
 // generator makes the ids of spans. A trace keeps the id for which the sampler
 // decided, because other services may decide by the same id.
 type generator struct{}
 
 func (generator) NewIDs(ctx context.Context) (otel.TraceID, otel.SpanID) {
-	id, is := ctx.Value(decided{}).(otel.TraceID)
+	id, is := ctx.Value(decisionKey{}).(otel.TraceID)
 	if !is {
 		id = newTraceID()
 	}
