@@ -230,7 +230,7 @@ type receiver struct {
 // await waits for n deliveries. It fails if none has arrived for a minute.
 func (r *receiver) await(ctx context.Context, n int) error {
 	for quiet := time.Now(); n > 0; time.Sleep(10 * time.Millisecond) {
-		var came received
+		var came receiverReport
 		if err := r.ask(struct{}{}, &came); err != nil {
 			return err
 		}

@@ -30,8 +30,8 @@ import (
 // generation is incremented if people.go changes the contents of a data folder.
 const generation = 2
 
-// filled describes the contents of a data folder.
-type filled struct {
+// folderContents describes the contents of a data folder.
+type folderContents struct {
 	Generation int `json:"generation"`
 	Records    int `json:"records"`
 }
@@ -90,8 +90,8 @@ func ensure(ctx context.Context, root string, n int) error {
 
 func isFilled(dir string, n int) bool {
 	b, err := os.ReadFile(filepath.Join(dir, "bench.json"))
-	var f filled
-	return err == nil && json.Unmarshal(b, &f) == nil && f == filled{generation, n}
+	var f folderContents
+	return err == nil && json.Unmarshal(b, &f) == nil && f == folderContents{generation, n}
 }
 
 func database(dir string) string { return "sqlite:" + filepath.Join(dir, "kartei.db") }
@@ -157,7 +157,7 @@ func (f *founder) filledBefore(ctx context.Context) (n int, err error) {
 
 // writeState writes that a folder has n contacts.
 func writeState(dir string, n int) error {
-	b, err := json.Marshal(filled{generation, n})
+	b, err := json.Marshal(folderContents{generation, n})
 	if err != nil {
 		return err
 	}

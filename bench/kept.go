@@ -11,13 +11,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// kept is a PostgreSQL server that keeps one database for each office between
-// runs.
-type kept struct{ *dbtest.Server }
+// keptServer is a PostgreSQL server that keeps one database for each office
+// between runs.
+type keptServer struct{ *dbtest.Server }
 
 // startKept starts the server of a folder with PostgreSQL's default settings,
 // except for memory and connections.
-func startKept(root string) (*kept, error) {
+func startKept(root string) (*keptServer, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return nil, err
@@ -29,11 +29,11 @@ func startKept(root string) (*kept, error) {
 		return nil, err
 	}
 	s, err := dbtest.KeepServer(filepath.Join(root, "postgres"), "max_connections=100", "shared_buffers=2GB", "max_wal_size=4GB")
-	return &kept{s}, err
+	return &keptServer{s}, err
 }
 
 // office returns the office with n contacts, filled if necessary.
-func (k *kept) office(ctx context.Context, root string, n int) (*office, error) {
+func (k *keptServer) office(ctx context.Context, root string, n int) (*office, error) {
 	address, err := k.ensure(ctx, root, n)
 	if err != nil {
 		return nil, err
@@ -44,10 +44,10 @@ func (k *kept) office(ctx context.Context, root string, n int) (*office, error) 
 
 // beside returns the folder for the files that a server has outside its
 // database.
-func (k *kept) beside(root string, n int) string { return keptIn(root, n) + "-postgres" }
+func (k *keptServer) beside(root string, n int) string { return keptIn(root, n) + "-postgres" }
 
 // ensure fills the database of an office once, and returns its address.
-func (k *kept) ensure(ctx context.Context, root string, n int) (string, error) {
+func (k *keptServer) ensure(ctx context.Context, root string, n int) (string, error) {
 	name := fmt.Sprintf("office_%d_%d", n, generation)
 	address := "postgres://postgres@/" + name + "?host=" + k.Dir()
 	dir := k.beside(root, n)
@@ -68,7 +68,7 @@ func (k *kept) ensure(ctx context.Context, root string, n int) (string, error) {
 }
 
 // create creates a database unless an interrupted run has created it.
-func (k *kept) create(ctx context.Context, name string) error {
+func (k *keptServer) create(ctx context.Context, name string) error {
 	conn, err := pgx.Connect(ctx, k.URL())
 	if err != nil {
 		return err

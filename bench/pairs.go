@@ -19,13 +19,13 @@ import (
 // allocates.
 type cost struct{ cpu, allocations, database float64 }
 
-// compared collects one kind of cost over pairs.
-type compared struct{ without, with, ratio []float64 }
+// costPairs collects one kind of cost over pairs.
+type costPairs struct{ without, with, ratio []float64 }
 
 // comparison collects the costs of pairs.
 type comparison struct {
 	name                       string
-	cpu, allocations, database compared
+	cpu, allocations, database costPairs
 }
 
 // pair measures two servers alternately, in the order without, with, with,
@@ -55,14 +55,14 @@ func (c *comparison) pair(ctx context.Context, n int, without, with *place, meas
 	return nil
 }
 
-func (c *compared) note(without, with float64) {
+func (c *costPairs) note(without, with float64) {
 	c.without, c.with, c.ratio = append(c.without, without), append(c.with, with), append(c.ratio, with/without)
 }
 
 // figure returns a row with the median of the pairs' ratios, the quartiles as
 // their spread, and the confidence interval of the median. base is the name of
 // the baseline.
-func (c *compared) figure(what, base, unit, goal string, most float64) figure {
+func (c *costPairs) figure(what, base, unit, goal string, most float64) figure {
 	sorted := slices.Sorted(slices.Values(c.ratio))
 	low, high := sorted[len(sorted)/4], sorted[len(sorted)*3/4]
 	r := middle(c.ratio)

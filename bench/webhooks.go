@@ -173,16 +173,18 @@ func (h *onWebhooks) stop() error {
 	return h.server.end()
 }
 
-// received is the receiver's report: the number of requests since the last
+// receiverReport is the receiver's report: the number of requests since the last
 // question, and the delays of the first thousand after the commits of their
 // events, in milliseconds.
-type received struct {
+type receiverReport struct {
 	Requests int
 	After    []float64
 	Last     string // body
 }
 
-func (h *onWebhooks) received() (r received, err error) { return r, h.receiver.ask(struct{}{}, &r) }
+func (h *onWebhooks) received() (r receiverReport, err error) {
+	return r, h.receiver.ask(struct{}{}, &r)
+}
 
 // firstAttempts makes one change after the other and measures each delivery.
 func (h *onWebhooks) firstAttempts(ctx context.Context) error {
@@ -262,7 +264,7 @@ func (h *onWebhooks) contacts() int { return (h.webhooks + hookEndpoints - 1) / 
 // bareLoop measures the limit.
 func (h *onWebhooks) bareLoop(context.Context) error {
 	var r result
-	if err := h.loop.ask(posting{h.address, h.ca(), h.body, h.time()}, &r); err != nil {
+	if err := h.loop.ask(postJob{h.address, h.ca(), h.body, h.time()}, &r); err != nil {
 		return err
 	}
 	say("%-38s %8.0f/s", postHooks, r.PerSecond)
@@ -408,16 +410,16 @@ func (t *tally) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (t *tally) take() received {
+func (t *tally) take() receiverReport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := received{int(t.n.Swap(0)), t.after, t.last}
+	r := receiverReport{int(t.n.Swap(0)), t.after, t.last}
 	t.after, t.last = nil, ""
 	return r
 }
 
-// posting is a job for the bare loop.
-type posting struct {
+// postJob is a job for the bare loop.
+type postJob struct {
 	Address, CA, Body string
 	Time              time.Duration
 }
@@ -425,10 +427,10 @@ type posting struct {
 // delivering is the process of the limit for deliveries: net/http and an HMAC,
 // and nothing else.
 func delivering(in io.Reader, out io.Writer) error {
-	return eachJob(in, out, (*posting).run)
+	return eachJob(in, out, (*postJob).run)
 }
 
-func (p *posting) run() (result, error) {
+func (p *postJob) run() (result, error) {
 	ca, err := os.ReadFile(p.CA)
 	if err != nil {
 		return result{}, err
@@ -467,7 +469,7 @@ func (p *posting) run() (result, error) {
 	return result{Answers: n, PerSecond: float64(n) / p.Time.Seconds(), Sent: int(sent.Load())}, <-failure
 }
 
-func (p *posting) post(t *http.Transport, secret webhook.Secret, id string, now time.Time) error {
+func (p *postJob) post(t *http.Transport, secret webhook.Secret, id string, now time.Time) error {
 	body := []byte(p.Body)
 	r, err := http.NewRequest(http.MethodPost, "https://"+p.Address+"/", bytes.NewReader(body))
 	if err != nil {

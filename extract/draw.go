@@ -291,7 +291,7 @@ func encodePicture(p *Page, picture *image.RGBA) error {
 	// A page of text takes a tenth of a byte for each pixel as PNG, a scan one
 	// or more.
 	const small = 4
-	out := &capped{most: max(64<<10, p.Width*p.Height/small), strict: true}
+	out := &cappedBuffer{most: max(64<<10, p.Width*p.Height/small), strict: true}
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
 	err := encoder.Encode(out, source)
 	if err == nil {

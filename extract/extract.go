@@ -333,16 +333,16 @@ func (s *source) Read(p []byte) (int, error) {
 // errOutput ends a child that writes more than it may.
 var errOutput = errors.New("extract: too much output")
 
-// capped keeps the first bytes of what is written to it. It contains its buffer
+// cappedBuffer keeps the first bytes of what is written to it. It contains its buffer
 // and does not embed it, because bytes.Buffer has ReadFrom, which reads
 // everything.
-type capped struct {
+type cappedBuffer struct {
 	kept   []byte
 	most   int
 	strict bool // more is an error, which ends the pipe
 }
 
-func (c *capped) Write(p []byte) (int, error) {
+func (c *cappedBuffer) Write(p []byte) (int, error) {
 	fits := min(len(p), c.most-len(c.kept))
 	c.kept = append(c.kept, p[:fits]...)
 	if fits < len(p) && c.strict {
@@ -398,7 +398,7 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, t task) (end, error) 
 	cmd.Env = []string{}
 	cmd.Dir = root
 	cmd.Stdin = in
-	out, errs := &capped{most: t.output, strict: true}, &capped{most: 16 << 10}
+	out, errs := &cappedBuffer{most: t.output, strict: true}, &cappedBuffer{most: 16 << 10}
 	cmd.Stdout, cmd.Stderr = out, errs
 	cmd.WaitDelay = 10 * time.Second
 	cmd.SysProcAttr = attributes()

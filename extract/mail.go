@@ -192,7 +192,7 @@ func (m *mailReader) multipart(h mimeHeader, kind, boundary string, depth int) e
 		standard = "message/rfc822"
 	}
 	m.mime.boundaries = append(m.mime.boundaries, boundary)
-	before := &capped{most: maxPreamble}
+	before := &cappedBuffer{most: maxPreamble}
 	_, _ = io.Copy(before, m.mime.content(h, nil))
 	choice := textio.Choice{Out: m.out}
 	var err error

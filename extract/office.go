@@ -100,15 +100,15 @@ func number(name string) int {
 	return n
 }
 
-// inflating is an entry that is read within the bounds of the archive.
-type inflating struct {
+// boundedReader reads an entry within the bounds of the archive.
+type boundedReader struct {
 	io.ReadCloser
 	a    *archive
 	out  int64
 	most int64
 }
 
-func (i *inflating) Read(p []byte) (int, error) {
+func (i *boundedReader) Read(p []byte) (int, error) {
 	n, err := i.ReadCloser.Read(p)
 	i.out += int64(n)
 	if i.a.left -= int64(n); i.a.left < 0 || i.out > i.most {
@@ -118,8 +118,8 @@ func (i *inflating) Read(p []byte) (int, error) {
 }
 
 // bounded returns the content of an entry, which ends where a bound is reached.
-func (a *archive) bounded(file *zip.File, r io.ReadCloser) *inflating {
-	return &inflating{r, a, 0, max(freeRatio, maxRatio*int64(min(file.CompressedSize64, 1<<40)))}
+func (a *archive) bounded(file *zip.File, r io.ReadCloser) *boundedReader {
+	return &boundedReader{r, a, 0, max(freeRatio, maxRatio*int64(min(file.CompressedSize64, 1<<40)))}
 }
 
 // each passes the XML tokens of an entry to f until f returns an error.

@@ -21,43 +21,43 @@ const (
 type shelf struct {
 	mu    sync.Mutex
 	items map[string]*list.Element
-	order *list.List // of *kept, the last used first
+	order *list.List // of *shelfItem, the last used first
 	size  int
 	// sweep removes old values. It is nil while there are none.
 	sweep *time.Timer
 	// struck counts the strikes of files.
-	struck map[string]struck
+	struck map[string]strikeCount
 }
 
-type kept struct {
+type shelfItem struct {
 	key   string
-	value sized
+	value sizer
 	until time.Time
 }
 
-type struck struct {
+type strikeCount struct {
 	count int
 	until time.Time
 }
 
 func newShelf() *shelf {
-	return &shelf{items: map[string]*list.Element{}, order: list.New(), struck: map[string]struck{}}
+	return &shelf{items: map[string]*list.Element{}, order: list.New(), struck: map[string]strikeCount{}}
 }
 
 // get returns the value of a key, and nil if there is none.
-func (s *shelf) get(key string) sized {
+func (s *shelf) get(key string) sizer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.items[key]
-	if e == nil || time.Now().After(e.Value.(*kept).until) {
+	if e == nil || time.Now().After(e.Value.(*shelfItem).until) {
 		return nil
 	}
 	s.order.MoveToFront(e)
-	return e.Value.(*kept).value
+	return e.Value.(*shelfItem).value
 }
 
 // put keeps a value, unless it is too large.
-func (s *shelf) put(key string, v sized) {
+func (s *shelf) put(key string, v sizer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.items[key]; e != nil {
@@ -66,7 +66,7 @@ func (s *shelf) put(key string, v sized) {
 	if v.Size() > shelfPart {
 		return
 	}
-	s.items[key] = s.order.PushFront(&kept{key, v, time.Now().Add(shelfTime)})
+	s.items[key] = s.order.PushFront(&shelfItem{key, v, time.Now().Add(shelfTime)})
 	for s.size += v.Size(); s.size > shelfSize; {
 		s.remove(s.order.Back())
 	}
@@ -96,7 +96,7 @@ func (s *shelf) clean() {
 	}
 	for e := s.order.Front(); e != nil; {
 		after := e.Next()
-		if until := e.Value.(*kept).until; !until.After(now) {
+		if until := e.Value.(*shelfItem).until; !until.After(now) {
 			s.remove(e)
 		} else {
 			later(until)
@@ -118,7 +118,7 @@ func (s *shelf) clean() {
 
 // remove removes an item. The caller holds the lock.
 func (s *shelf) remove(e *list.Element) {
-	k := s.order.Remove(e).(*kept)
+	k := s.order.Remove(e).(*shelfItem)
 	delete(s.items, k.key)
 	s.size -= k.value.Size()
 }
@@ -150,7 +150,7 @@ func (s *shelf) empty() {
 func (s *shelf) strike(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.struck[name] = struck{s.struck[name].count + 1, time.Now().Add(shelfTime)}
+	s.struck[name] = strikeCount{s.struck[name].count + 1, time.Now().Add(shelfTime)}
 	s.watch()
 }
 

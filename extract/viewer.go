@@ -190,21 +190,21 @@ func pageOf(e end, number int) *Page {
 // flight is a drawing that runs, or waits for its slot.
 type flight struct {
 	done  chan struct{}
-	value sized
+	value sizer
 	err   error
 }
 
-// sized is what a viewer keeps.
-type sized interface{ Size() int }
+// sizer is a value that a viewer keeps. Size is in bytes.
+type sizer interface{ Size() int }
 
 // look returns what is kept under a key, or else what do returns. Concurrent
 // calls with the same key share one call of do.
-func look[T sized](v *Viewer, ctx context.Context, f File, key string, do func(context.Context) (T, error)) (T, error) {
+func look[T sizer](v *Viewer, ctx context.Context, f File, key string, do func(context.Context) (T, error)) (T, error) {
 	var none T
 	if kept, is := v.kept.get(key).(T); is {
 		return kept, nil
 	}
-	l, err := v.join(f, key, func(ctx context.Context) (sized, error) { return do(ctx) })
+	l, err := v.join(f, key, func(ctx context.Context) (sizer, error) { return do(ctx) })
 	if err != nil {
 		return none, err
 	}
@@ -224,7 +224,7 @@ func look[T sized](v *Viewer, ctx context.Context, f File, key string, do func(c
 }
 
 // join returns the flight of a key, which it starts if there is none.
-func (v *Viewer) join(f File, key string, do func(context.Context) (sized, error)) (*flight, error) {
+func (v *Viewer) join(f File, key string, do func(context.Context) (sizer, error)) (*flight, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if l := v.flights[key]; l != nil {

@@ -160,13 +160,13 @@ func (w *workbook) styles(f *zip.File) error {
 	})
 }
 
-// merged are cells that are shown as one. Only the first has a value.
-type merged struct{ column, from, to int }
+// mergedCells are cells that are shown as one. Only the first has a value.
+type mergedCells struct{ column, from, to int }
 
 // merges returns the merged cells that go over several rows, by their first row. A reader
 // takes their value for each of these rows.
-func (w *workbook) merges(f *zip.File) (map[int][]merged, error) {
-	all, n := map[int][]merged{}, 0
+func (w *workbook) merges(f *zip.File) (map[int][]mergedCells, error) {
+	all, n := map[int][]mergedCells{}, 0
 	err := w.each(f, func(token xml.Token) error {
 		t, is := token.(xml.StartElement)
 		if !is || t.Name.Local != "mergeCell" {
@@ -179,7 +179,7 @@ func (w *workbook) merges(f *zip.File) (map[int][]merged, error) {
 		column, first := cellAt(from)
 		_, last := cellAt(to)
 		if column >= 0 && first > 0 && last > first {
-			all[first] = append(all[first], merged{column, first, last})
+			all[first] = append(all[first], mergedCells{column, first, last})
 		}
 		return nil
 	})
@@ -233,7 +233,7 @@ func (w *workbook) lines(f *zip.File, out *textio.Sink) error {
 }
 
 // rows passes on the rows of a sheet that have a cell with a text.
-func (w *workbook) rows(f *zip.File, merges map[int][]merged, emit func(Row) error) error {
+func (w *workbook) rows(f *zip.File, merges map[int][]mergedCells, emit func(Row) error) error {
 	r := &sheetReader{workbook: w, merges: merges, emit: emit, open: map[int]spread{}}
 	s := skipper{names: []string{"rPh"}} // the reading of Japanese characters
 	return w.each(f, func(token xml.Token) error {
@@ -253,7 +253,7 @@ type spread struct {
 // sheetReader reads the rows of a sheet.
 type sheetReader struct {
 	*workbook
-	merges map[int][]merged
+	merges map[int][]mergedCells
 	open   map[int]spread
 	emit   func(Row) error
 	row    Row

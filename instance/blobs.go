@@ -42,7 +42,7 @@ func (i *Instance) openBlobs(ctx context.Context) error {
 		return fmt.Errorf("--blob-url: %w", err)
 	}
 	if _, folder := store.(*blob.Local); !folder {
-		store = &held{Store: store}
+		store = &heldBucket{Store: store}
 	}
 	i.Blobs = store
 	return nil

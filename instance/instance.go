@@ -116,12 +116,12 @@ type Instance struct {
 	readiness  telemetry.Readiness
 	migrated   atomic.Bool
 	away       atomic.Pointer[error] // the reason why the start waits for the database
-	files      watched
-	dates      watched // of changes; away if they are ahead of the clock
-	scanner    watched // without a ping if none is configured
+	files      condition
+	dates      condition // of changes; away if they are ahead of the clock
+	scanner    condition // without a ping if none is configured
 	maker      *document.Maker
 	extractor  *extract.Extractor
-	reader     watched // checked once; away if it is not confined
+	reader     condition // checked once; away if it is not confined
 	listens    bool
 	public     *serve.Server
 	operator   *serve.Server

@@ -54,7 +54,7 @@ func (i *Instance) checkPlace(ctx context.Context) error {
 // unreachable. The bucket is then not used until the watch has reached and
 // checked it.
 func (i *Instance) beginPlace(ctx context.Context) error {
-	bucket, is := i.Blobs.(*held)
+	bucket, is := i.Blobs.(*heldBucket)
 	if !is {
 		return i.checkPlace(ctx)
 	}
@@ -74,7 +74,7 @@ func (i *Instance) pingFiles(ctx context.Context) error {
 	if err := i.Blobs.Ping(ctx); err != nil {
 		return err
 	}
-	if bucket, is := i.Blobs.(*held); is && bucket.unknown.Load() {
+	if bucket, is := i.Blobs.(*heldBucket); is && bucket.unknown.Load() {
 		if err := i.checkPlace(ctx); err != nil {
 			return err
 		}

@@ -13,9 +13,9 @@ const (
 	watchPatience = 4 * time.Second
 )
 
-// watched is a condition besides the database that some calls need: the store of
+// condition is something besides the database that some calls need: the store of
 // files, the scan for malware, a clock that is right.
-type watched struct {
+type condition struct {
 	ping func(context.Context) error
 	// lost and back are the messages for the log.
 	lost, back string
@@ -24,7 +24,7 @@ type watched struct {
 
 // watch pings the part regularly until ctx ends, so that an operator learns of
 // a failure before clients do.
-func (i *Instance) watch(ctx context.Context, w *watched) {
+func (i *Instance) watch(ctx context.Context, w *condition) {
 	for {
 		asking, cancel := context.WithTimeout(ctx, watchPatience)
 		err := w.ping(asking)
@@ -53,7 +53,7 @@ func (i *Instance) watch(ctx context.Context, w *watched) {
 
 // show reports the part as a warning in /readyz, which stays 200, and in a
 // metric.
-func (i *Instance) show(w *watched, check, metric, help string) {
+func (i *Instance) show(w *condition, check, metric, help string) {
 	i.readiness.Warn(check, func(context.Context) error {
 		if reason := w.away.Load(); reason != nil {
 			return *reason

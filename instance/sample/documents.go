@@ -23,8 +23,8 @@ import (
 	"kartei/store/db"
 )
 
-// made is a finished paper and its document.
-type made struct {
+// filedPaper is a finished paper and its document.
+type filedPaper struct {
 	upload upload.New
 	file   []byte
 	staged blob.Info
@@ -39,7 +39,7 @@ func (o *Office) File(ctx context.Context, d db.DB, c clock.Clock, files upload.
 	write := func(f func(*op.Call) error) error {
 		return o.write(ctx, d, c, *op.Services{Families: families}.With(upload.Service.Is(files)), organization, f)
 	}
-	var all []made
+	var all []filedPaper
 	var number int64
 	err := write(func(call *op.Call) (err error) {
 		number = call.Actor.Org()
@@ -74,7 +74,7 @@ func (o *Office) File(ctx context.Context, d db.DB, c clock.Clock, files upload.
 }
 
 // open opens the upload session of a paper.
-func (m *made) open(ctx context.Context, call *op.Call) error {
+func (m *filedPaper) open(ctx context.Context, call *op.Call) error {
 	in := upload.CreateInput{Fields: m.upload}
 	opened, err := upload.Open(ctx, call, in)
 	if err != nil {
@@ -87,7 +87,7 @@ func (m *made) open(ctx context.Context, call *op.Call) error {
 
 // writePapers writes the papers for the existing tasks. It writes none if the
 // organization has or had documents.
-func writePapers(ctx context.Context, call *op.Call) (all []made, err error) {
+func writePapers(ctx context.Context, call *op.Call) (all []filedPaper, err error) {
 	var one int64
 	err = call.Tx.QueryRow(ctx, `select 1 from documents where organization = $1 limit 1`, call.Actor.Org()).Scan(&one)
 	if !errors.Is(err, db.ErrNoRows) {
@@ -115,11 +115,11 @@ func writePapers(ctx context.Context, call *op.Call) (all []made, err error) {
 		all = append(all, m)
 	}
 	// Reading the first PDF takes a process seconds, so the PDF comes last.
-	slices.SortStableFunc(all, func(a, b made) int { return cmp.Compare(slow(a), slow(b)) })
+	slices.SortStableFunc(all, func(a, b filedPaper) int { return cmp.Compare(slow(a), slow(b)) })
 	return all, nil
 }
 
-func slow(m made) int { return strings.Count(m.upload.ContentType, "pdf") }
+func slow(m filedPaper) int { return strings.Count(m.upload.ContentType, "pdf") }
 
 // paperFor returns the paper for a task, which must be visible to all.
 func paperFor(t *task.Fields) *paper {
@@ -133,21 +133,21 @@ func paperFor(t *task.Fields) *paper {
 }
 
 // fill writes a paper for a task.
-func (p *paper) fill(ctx context.Context, call *op.Call, id string, t *task.Fields) (made, error) {
+func (p *paper) fill(ctx context.Context, call *op.Call, id string, t *task.Fields) (filedPaper, error) {
 	m := matter{task: t, day: call.Now.Time()}
 	var err error
 	if m.client, _, err = contact.Contacts.Members(ctx, call, *t.ContactID); err != nil {
-		return made{}, err
+		return filedPaper{}, err
 	}
 	if t.CompanyID != nil {
 		if m.firm, _, err = company.Companies.Members(ctx, call, *t.CompanyID); err != nil {
-			return made{}, err
+			return filedPaper{}, err
 		}
 	}
 	kind, file := p.write(&m)
 	sum := sha256.Sum256(file)
 	hash := hex.EncodeToString(sum[:])
-	w := made{file: file, upload: upload.New{FileName: fmt.Sprintf(p.name, value(m.client.LastName)), ContentType: kind, Size: int64(len(file)), SHA256: &hash}}
+	w := filedPaper{file: file, upload: upload.New{FileName: fmt.Sprintf(p.name, value(m.client.LastName)), ContentType: kind, Size: int64(len(file)), SHA256: &hash}}
 	w.ContactID, w.CompanyID, w.TaskID = t.ContactID, t.CompanyID, &id
 	w.OwnerID, w.Tags = t.OwnerID, t.Tags
 	return w, nil

@@ -39,7 +39,8 @@ const look = `(() => {
 	};
 })()`
 
-type looked struct {
+// lookResult is what look returns.
+type lookResult struct {
 	Headings, Sideways int
 	Title, Language    string
 	Twice, Wide        []string
@@ -120,7 +121,7 @@ func (tab *Tab) Faults(axe string) (list []string) {
 	for _, moved := range tab.Shifts() {
 		add(shifted+"%s", moved)
 	}
-	page := Eval[looked](tab, look)
+	page := Eval[lookResult](tab, look)
 	if page.Headings != 1 || page.Title == "" || page.Language == "" {
 		add("%d h1, title %q, language %q", page.Headings, page.Title, page.Language)
 	}

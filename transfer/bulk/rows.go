@@ -19,7 +19,7 @@ import (
 
 // enqueue makes a job work on the act.
 func (r *row) enqueue(ctx context.Context, c *op.Call) error {
-	return job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: JobKind, Key: r.id, Payload: named{r.id}})
+	return job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: JobKind, Key: r.id, Payload: jobPayload{r.id}})
 }
 
 // StartInput is the input of Start.
@@ -80,7 +80,7 @@ func start(ctx context.Context, c *op.Call, in StartInput) (Act, error) {
 	if err := r.enqueue(ctx, c); err != nil {
 		return Act{}, err
 	}
-	if err := job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: named{r.id}, Due: r.expires}); err != nil {
+	if err := job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: jobPayload{r.id}, Due: r.expires}); err != nil {
 		return Act{}, err
 	}
 	return r.public(ctx, c.Tx)

@@ -57,7 +57,8 @@ const (
 	forgetPiece = 500
 )
 
-type named struct {
+// jobPayload names the act of a job.
+type jobPayload struct {
 	ID string `json:"id"`
 }
 
@@ -85,11 +86,11 @@ type work struct {
 	undone map[string]bool
 }
 
-// stopped is the error of a step that cannot go on.
-type stopped struct{ reason Reason }
+// stopError is the error of a step that cannot go on.
+type stopError struct{ reason Reason }
 
 // Error implements error.
-func (s stopped) Error() string { return "bulk: stopped: " + string(s.reason) }
+func (s stopError) Error() string { return "bulk: stopped: " + string(s.reason) }
 
 // run takes an act on from where it is.
 func (w *Worker) run(ctx context.Context, j *job.Job) error {
@@ -106,7 +107,7 @@ func (w *Worker) run(ctx context.Context, j *job.Job) error {
 	if err == nil && (x.state == Running || x.state == Undoing) {
 		err = x.workInTurn(ctx)
 	}
-	if stop := (stopped{}); errors.As(err, &stop) {
+	if stop := (stopError{}); errors.As(err, &stop) {
 		err = x.stop(ctx, stop.reason)
 	}
 	if errors.Is(err, errMoved) || err == nil && !x.state.Works() {
@@ -118,7 +119,7 @@ func (w *Worker) run(ctx context.Context, j *job.Job) error {
 // load reads the act of a job.
 func (w *Worker) load(ctx context.Context, j *job.Job) (*work, error) {
 	x := &work{Worker: w, job: j, pace: job.NewPace(w.Clock, pauses)}
-	var of named
+	var of jobPayload
 	if err := j.Decode(&of); err != nil {
 		return x, err
 	}
@@ -170,9 +171,9 @@ func (x *work) call(ctx context.Context, tx db.Tx) (*op.Call, error) {
 	c, err := x.Delegation.Call(ctx, tx, x.organization, clock.Now(x.Clock), x.Services, x.scopes()...)
 	switch {
 	case errors.Is(err, process.ErrNoRight):
-		return nil, stopped{NoRight}
+		return nil, stopError{NoRight}
 	case errors.Is(err, process.ErrNotOpen):
-		return nil, stopped{NotOpen}
+		return nil, stopError{NotOpen}
 	}
 	return c, err
 }
@@ -267,7 +268,7 @@ const insertLine = `insert into bulk_lines (organization, act_id, record_id, sta
 // note stores lines for records, and how far the walk came.
 func (x *work) note(ctx context.Context, list []record.Matched, end string) error {
 	if x.progress.Records+int64(len(list)) > MaxRecords {
-		return stopped{TooMany}
+		return stopError{TooMany}
 	}
 	parts := slices.Collect(slices.Chunk(list, noted))
 	if parts == nil {

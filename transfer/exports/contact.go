@@ -26,7 +26,7 @@ var contactStages = []stage{
 
 // aboutContact writes the contact, as the API returns it and for people to read. Its
 // tasks and documents are in the summary too, up to a page of each.
-func aboutContact(ctx context.Context, r *reading) ([]document.File, error) {
+func aboutContact(ctx context.Context, r *partsReader) ([]document.File, error) {
 	f, _, err := contact.Contacts.Members(ctx, r.of, r.ID)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func aboutContact(ctx context.Context, r *reading) ([]document.File, error) {
 }
 
 // read reads what the summary names.
-func (s *summary) read(ctx context.Context, r *reading) (err error) {
+func (s *summary) read(ctx context.Context, r *partsReader) (err error) {
 	people := []string{s.contact.OwnerID}
 	if s.contact.CompanyID != nil && r.may(&r.Call, company.Companies.Family) {
 		seen, err := company.Companies.Look(ctx, r.of, []string{*s.contact.CompanyID})
@@ -76,7 +76,7 @@ func (s *summary) read(ctx context.Context, r *reading) (err error) {
 }
 
 // membersOf returns a page of the records that belong to the contact.
-func membersOf[F any](ctx context.Context, r *reading, f family) (list []F, err error) {
+func membersOf[F any](ctx context.Context, r *partsReader, f family) (list []F, err error) {
 	if !r.may(&r.Call, f.Family) {
 		return nil, nil
 	}
@@ -92,7 +92,7 @@ func membersOf[F any](ctx context.Context, r *reading, f family) (list []F, err 
 }
 
 // contactHistory writes who changed which members of the contact, and when.
-func contactHistory(ctx context.Context, r *reading) ([]document.File, error) {
+func contactHistory(ctx context.Context, r *partsReader) ([]document.File, error) {
 	return nil, r.addHistories(ctx, "contact-history.jsonl", contact.Contacts.Family, []string{r.ID})
 }
 
@@ -112,7 +112,7 @@ const selectOrigins = `select l.import_id, i.created_at, l.line, l.state from im
 
 // contactImports writes the imports that the contact comes from, as far as the caller
 // sees them: an import belongs to whoever began it.
-func contactImports(ctx context.Context, r *reading) ([]document.File, error) {
+func contactImports(ctx context.Context, r *partsReader) ([]document.File, error) {
 	principal := ""
 	if !r.seesAll() {
 		principal = r.Actor.PrincipalID()
@@ -128,7 +128,7 @@ func contactImports(ctx context.Context, r *reading) ([]document.File, error) {
 
 // contactAudit writes the lines of the audit log about the contact, for those who may
 // read the log.
-func contactAudit(ctx context.Context, r *reading) ([]document.File, error) {
+func contactAudit(ctx context.Context, r *partsReader) ([]document.File, error) {
 	if !r.seesAll() {
 		return nil, nil
 	}
@@ -136,7 +136,7 @@ func contactAudit(ctx context.Context, r *reading) ([]document.File, error) {
 }
 
 // addAudit adds lines of the audit log, the newest first.
-func (r *reading) addAudit(ctx context.Context, name string, f audit.Filter) error {
+func (r *partsReader) addAudit(ctx context.Context, name string, f audit.Filter) error {
 	organizations, err := r.organizations(ctx)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (r *reading) addAudit(ctx context.Context, name string, f audit.Filter) err
 
 // withoutOthers blanks the credentials and addresses of other people, for a member's
 // export about themselves.
-func (r *reading) withoutOthers(list []audit.Line) {
+func (r *partsReader) withoutOthers(list []audit.Line) {
 	for i := range list {
 		if l := &list[i]; l.PrincipalID != r.ID {
 			l.Address, l.CredentialID = "", ""
@@ -166,7 +166,7 @@ func (r *reading) withoutOthers(list []audit.Line) {
 }
 
 // readMe says what is in the archive, in both languages.
-func readMe(_ context.Context, r *reading) ([]document.File, error) {
+func readMe(_ context.Context, r *partsReader) ([]document.File, error) {
 	texts := map[subject]fault.Text{aContact: contactReadMe, aPrincipal: principalReadMe, anOrganization: organizationReadMe}
 	t := texts[r.Subject]
 	at := r.Begun.Time().UTC().Format("2006-01-02 15:04 UTC")

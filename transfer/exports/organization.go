@@ -23,7 +23,7 @@ var organizationStages = []stage{
 	organizationAudit, organizationCalls, files,
 }
 
-func aboutOrganization(ctx context.Context, r *reading) ([]document.File, error) {
+func aboutOrganization(ctx context.Context, r *partsReader) ([]document.File, error) {
 	name, err := access.OrganizationID(ctx, r.Tx, r.Organization)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ const selectPeople = access.PrincipalColumns + ` where p.organization = $1 and p
 
 // people writes the people and the service accounts. For a sandbox they are the live
 // organization's.
-func people(ctx context.Context, r *reading) ([]document.File, error) {
+func people(ctx context.Context, r *partsReader) ([]document.File, error) {
 	list, err := db.List(ctx, r.Tx, access.ScanPrincipal, selectPeople, r.Live, r.After, logPage)
 	if err != nil {
 		return nil, err
@@ -47,11 +47,11 @@ func people(ctx context.Context, r *reading) ([]document.File, error) {
 	return nil, addPage(r, "people.jsonl", list, func(p access.PrincipalInfo) string { return p.ID })
 }
 
-func organizationAudit(ctx context.Context, r *reading) ([]document.File, error) {
+func organizationAudit(ctx context.Context, r *partsReader) ([]document.File, error) {
 	return nil, r.addAudit(ctx, "audit.jsonl", audit.Filter{})
 }
 
-func organizationCalls(ctx context.Context, r *reading) ([]document.File, error) {
+func organizationCalls(ctx context.Context, r *partsReader) ([]document.File, error) {
 	return nil, r.addCalls(ctx, "calls.jsonl")
 }
 

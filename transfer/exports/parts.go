@@ -75,7 +75,7 @@ func readParts(ctx context.Context, c *op.Call, in PartsInput) (p Parts, err err
 		}
 	}
 	stages := x.stages()
-	r := &reading{export: x, Parts: &p}
+	r := &partsReader{export: x, Parts: &p}
 	var files []document.File
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		if err := r.enter(ctx, c, tx); err != nil {
@@ -107,7 +107,7 @@ var unknown = fault.Text{
 
 // stage reads the next parts of one file of the archive, or of the files of documents:
 // then it returns the files whose bytes follow.
-type stage func(ctx context.Context, r *reading) ([]document.File, error)
+type stage func(ctx context.Context, r *partsReader) ([]document.File, error)
 
 // stages are the stages of an export, in the order of the archive.
 func (x *export) stages() []stage {
@@ -120,8 +120,8 @@ func (x *export) stages() []stage {
 	return organizationStages
 }
 
-// reading is one answer in the making.
-type reading struct {
+// partsReader reads the parts of one answer.
+type partsReader struct {
 	*export
 	*Parts
 	// Call is the caller's own call. of reads the records.
@@ -132,7 +132,7 @@ type reading struct {
 }
 
 // enter checks that the caller may go on, and that they still see the contact.
-func (r *reading) enter(ctx context.Context, c *op.Call, tx db.Tx) (err error) {
+func (r *partsReader) enter(ctx context.Context, c *op.Call, tx db.Tx) (err error) {
 	r.Call = *c
 	r.Tx = tx
 	if err := r.mayContinue(ctx, &r.Call); err != nil || r.Subject == aPrincipal {
@@ -149,15 +149,15 @@ func (r *reading) enter(ctx context.Context, c *op.Call, tx db.Tx) (err error) {
 }
 
 // seesAll reports whether the operator or an admin is calling.
-func (r *reading) seesAll() bool { return isOperator(&r.Call) || r.Actor.SeesAll() }
+func (r *partsReader) seesAll() bool { return isOperator(&r.Call) || r.Actor.SeesAll() }
 
 // add adds a part.
-func (r *reading) add(name string, content []byte) {
+func (r *partsReader) add(name string, content []byte) {
 	r.Parts.Parts = append(r.Parts.Parts, archive.Part{Name: name, Content: content})
 }
 
 // addJSON adds a file that is one JSON value.
-func (r *reading) addJSON(name string, v any) error {
+func (r *partsReader) addJSON(name string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err == nil {
 		r.add(name, append(b, '\n'))
@@ -166,7 +166,7 @@ func (r *reading) addJSON(name string, v any) error {
 }
 
 // addLines adds lines of JSON to a file.
-func addLines[T any](r *reading, name string, list []T) error {
+func addLines[T any](r *partsReader, name string, list []T) error {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
@@ -181,7 +181,7 @@ func addLines[T any](r *reading, name string, list []T) error {
 
 // addPage adds a page of lines to a file, and notes how far the stage came. A file without
 // lines is left out.
-func addPage[T any](r *reading, name string, list []T, id func(T) string) error {
+func addPage[T any](r *partsReader, name string, list []T, id func(T) string) error {
 	if len(list) == logPage {
 		r.more, r.After = true, id(list[logPage-1])
 	}
@@ -193,7 +193,7 @@ func addPage[T any](r *reading, name string, list []T, id func(T) string) error 
 
 // addEach adds the next rows of each organization, in the order of their ids. The
 // statement has the organization, the principal, the last id and the limit.
-func addEach[T any](ctx context.Context, r *reading, name string, id func(T) string, scan func(db.Row) (T, error), statement string) error {
+func addEach[T any](ctx context.Context, r *partsReader, name string, id func(T) string, scan func(db.Row) (T, error), statement string) error {
 	organizations, err := r.organizations(ctx)
 	if err != nil {
 		return err
@@ -218,7 +218,7 @@ const selectOrganizations = `select number, id from organizations where number =
 
 // organizations returns the ids of what an export reads, by number: the organization, and
 // for an export about a principal its sandbox too.
-func (r *reading) organizations(ctx context.Context) (map[int64]string, error) {
+func (r *partsReader) organizations(ctx context.Context) (map[int64]string, error) {
 	withSandbox := int64(0)
 	if r.Subject == aPrincipal {
 		withSandbox = r.Organization
@@ -242,7 +242,7 @@ type family struct {
 
 // records writes the records of a family: all records, or the contact's.
 func (f family) records(name string) stage {
-	return func(ctx context.Context, r *reading) ([]document.File, error) {
+	return func(ctx context.Context, r *partsReader) ([]document.File, error) {
 		list, err := f.next(ctx, r, page)
 		if err != nil || list == nil {
 			return nil, err
@@ -260,7 +260,7 @@ func (f family) records(name string) stage {
 
 // next reads the next records, and notes how far the stage came. It returns nil if the
 // caller does not read the family.
-func (f family) next(ctx context.Context, r *reading, limit int) ([]record.Walked, error) {
+func (f family) next(ctx context.Context, r *partsReader, limit int) ([]record.Walked, error) {
 	if !r.may(&r.Call, f.Family) {
 		return nil, nil
 	}
@@ -287,7 +287,7 @@ type change struct {
 
 // histories writes the histories of the records of a family.
 func (f family) histories(name string) stage {
-	return func(ctx context.Context, r *reading) ([]document.File, error) {
+	return func(ctx context.Context, r *partsReader) ([]document.File, error) {
 		list, err := f.next(ctx, r, page)
 		if err != nil || list == nil {
 			return nil, err
@@ -301,7 +301,7 @@ func (f family) histories(name string) stage {
 }
 
 // addHistories adds the histories of records.
-func (r *reading) addHistories(ctx context.Context, name string, f op.Family, ids []string) error {
+func (r *partsReader) addHistories(ctx context.Context, name string, f op.Family, ids []string) error {
 	all, err := r.historiesOf(ctx, f, ids)
 	if err != nil {
 		return err
@@ -326,7 +326,7 @@ func (r *reading) addHistories(ctx context.Context, name string, f op.Family, id
 
 // historiesOf reads the histories of records, up to the beginning of an export about a
 // contact.
-func (r *reading) historiesOf(ctx context.Context, f op.Family, ids []string) (map[string][]record.Change, error) {
+func (r *partsReader) historiesOf(ctx context.Context, f op.Family, ids []string) (map[string][]record.Change, error) {
 	all, err := record.Histories(ctx, r.Tx, r.Organization, f, ids)
 	for id, list := range all {
 		all[id] = slices.DeleteFunc(list, func(c record.Change) bool { return r.Last != 0 && c.ChangedAt > r.Last })
@@ -337,7 +337,7 @@ func (r *reading) historiesOf(ctx context.Context, f op.Family, ids []string) (m
 const selectNames = `select id, name, erased_at > 0 from principals where organization = $1 and id `
 
 // names returns the names of people and service accounts.
-func (r *reading) names(ctx context.Context, ids []string) (map[string]string, error) {
+func (r *partsReader) names(ctx context.Context, ids []string) (map[string]string, error) {
 	names := map[string]string{}
 	_, err := db.List(ctx, r.Tx, func(row db.Row) (none struct{}, err error) {
 		var name, called string
@@ -350,7 +350,7 @@ func (r *reading) names(ctx context.Context, ids []string) (map[string]string, e
 }
 
 // files returns the next files of documents: the one that is open, and some after it.
-func files(ctx context.Context, r *reading) ([]document.File, error) {
+func files(ctx context.Context, r *partsReader) ([]document.File, error) {
 	if !r.may(&r.Call, document.Documents.Family) {
 		return nil, nil
 	}
@@ -378,7 +378,7 @@ func files(ctx context.Context, r *reading) ([]document.File, error) {
 }
 
 // readFiles reads files until the answer is full.
-func (r *reading) readFiles(ctx context.Context, list []document.File) error {
+func (r *partsReader) readFiles(ctx context.Context, list []document.File) error {
 	left := most
 	for i := range list {
 		n, err := r.file(ctx, &list[i], left)
@@ -394,7 +394,7 @@ func (r *reading) readFiles(ctx context.Context, list []document.File) error {
 }
 
 // file reads the next bytes of the file of a document, and returns how many.
-func (r *reading) file(ctx context.Context, f *document.File, left int64) (int64, error) {
+func (r *partsReader) file(ctx context.Context, f *document.File, left int64) (int64, error) {
 	in, err := upload.Service.Of(r.Services).Store.Open(ctx, f.Stored)
 	if errors.Is(err, blob.ErrNotExist) {
 		return 0, r.missing(ctx, f)
@@ -432,7 +432,7 @@ func next(in blob.Reader, offset, left int64) ([]byte, error) {
 
 // missing goes on after a document whose file is not in the store: it was deleted
 // meanwhile, or its file is lost.
-func (r *reading) missing(ctx context.Context, f *document.File) error {
+func (r *partsReader) missing(ctx context.Context, f *document.File) error {
 	err := r.Services.Read(ctx, func(tx db.Tx) error {
 		of := *r.of
 		of.Tx = tx
@@ -453,13 +453,13 @@ func (r *reading) missing(ctx context.Context, f *document.File) error {
 }
 
 // deleted goes on after a document that was deleted while its file was read.
-func (r *reading) deleted(id string) {
+func (r *partsReader) deleted(id string) {
 	r.note(id, r.say("gelöscht.txt", "deleted.txt"), r.say("Dieses Dokument wurde während des Exports gelöscht. Seine Datei ist unvollständig.", "This document was deleted during the export. Its file is incomplete."))
 	r.position = position{After: id}
 }
 
 // note adds a file that says why the file of a document is not whole.
-func (r *reading) note(id, name, text string) { r.add("files/"+id+"/"+name, []byte(text+"\n")) }
+func (r *partsReader) note(id, name, text string) { r.add("files/"+id+"/"+name, []byte(text+"\n")) }
 
 var (
 	contacts  = family{contact.Contacts.Family, contact.Contacts.Walk}

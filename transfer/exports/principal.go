@@ -32,7 +32,7 @@ type profile struct {
 
 const selectPreferences = `select preferences from principals where id = $1`
 
-func aboutPrincipal(ctx context.Context, r *reading) ([]document.File, error) {
+func aboutPrincipal(ctx context.Context, r *partsReader) ([]document.File, error) {
 	p, err := settings.OwnPrincipal(ctx, &r.Call, r.ID)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func aboutPrincipal(ctx context.Context, r *reading) ([]document.File, error) {
 }
 
 // keys writes the keys of the API, without their secrets.
-func keys(ctx context.Context, r *reading) ([]document.File, error) {
+func keys(ctx context.Context, r *partsReader) ([]document.File, error) {
 	list, err := r.readKeys(ctx)
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -56,7 +56,7 @@ func keys(ctx context.Context, r *reading) ([]document.File, error) {
 }
 
 // readKeys returns the keys of the principal, or all of the organization.
-func (r *reading) readKeys(ctx context.Context) (list []settings.KeyInfo, err error) {
+func (r *partsReader) readKeys(ctx context.Context) (list []settings.KeyInfo, err error) {
 	o, err := access.OrganizationID(ctx, r.Tx, r.Organization)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ const selectEndpoints = `select id, principal, name, event_types, status, create
 	where organization = $1 and ($2 = '' or principal = $2) and id > $3 order by id limit $4`
 
 // endpoints writes the webhook endpoints of a principal, or of an organization.
-func endpoints(ctx context.Context, r *reading) ([]document.File, error) {
+func endpoints(ctx context.Context, r *partsReader) ([]document.File, error) {
 	return nil, addEach(ctx, r, "webhook-endpoints.jsonl", func(e endpoint) string { return e.ID }, func(row db.Row) (e endpoint, err error) {
 		var types string
 		err = row.Scan(&e.ID, &e.PrincipalID, &e.Name, &types, &e.Status, &e.CreatedAt, &e.UpdatedAt)
@@ -120,7 +120,7 @@ const selectSessions = `select id, created_at, last_seen_at, expires_at, ended_a
 	where principal_id = $1 and id > $2 order by id limit $3`
 
 // principalSessions writes the sign-ins in this organization.
-func principalSessions(ctx context.Context, r *reading) ([]document.File, error) {
+func principalSessions(ctx context.Context, r *partsReader) ([]document.File, error) {
 	if !r.isUser() {
 		return nil, nil
 	}
@@ -187,7 +187,7 @@ const (
 
 // principalAccount writes the account. It may belong to several organizations, whose
 // admins it does not concern.
-func principalAccount(ctx context.Context, r *reading) ([]document.File, error) {
+func principalAccount(ctx context.Context, r *partsReader) ([]document.File, error) {
 	if !r.isPersonal() {
 		return nil, nil
 	}
@@ -230,7 +230,7 @@ func principalAccount(ctx context.Context, r *reading) ([]document.File, error) 
 }
 
 // isPersonal reports whether the caller gets what only the person sees of themselves.
-func (r *reading) isPersonal() bool { return r.isUser() && (r.own(&r.Call) || isOperator(&r.Call)) }
+func (r *partsReader) isPersonal() bool { return r.isUser() && (r.own(&r.Call) || isOperator(&r.Call)) }
 
 // recent is what a person opened lately in one organization.
 type recent struct {
@@ -239,7 +239,7 @@ type recent struct {
 }
 
 // principalRecents writes which records the person opened lately.
-func principalRecents(ctx context.Context, r *reading) ([]document.File, error) {
+func principalRecents(ctx context.Context, r *partsReader) ([]document.File, error) {
 	if !r.isPersonal() {
 		return nil, nil
 	}
@@ -259,7 +259,7 @@ func principalRecents(ctx context.Context, r *reading) ([]document.File, error) 
 }
 
 // principalBell writes the entries of the bell.
-func principalBell(ctx context.Context, r *reading) ([]document.File, error) {
+func principalBell(ctx context.Context, r *partsReader) ([]document.File, error) {
 	if !r.isPersonal() {
 		return nil, nil
 	}
@@ -282,24 +282,24 @@ type begunImport struct {
 
 const selectImports = `select id, state, created_at from imports where organization = $1 and principal = $2 and id > $3 order by id limit $4`
 
-func principalImports(ctx context.Context, r *reading) ([]document.File, error) {
+func principalImports(ctx context.Context, r *partsReader) ([]document.File, error) {
 	return nil, addEach(ctx, r, "imports.jsonl", func(i begunImport) string { return i.ID }, func(row db.Row) (i begunImport, err error) {
 		return i, row.Scan(&i.ID, &i.State, &i.CreatedAt)
 	}, selectImports)
 }
 
 // actsOfPrincipal writes what the principal administered, by the audit log.
-func actsOfPrincipal(ctx context.Context, r *reading) ([]document.File, error) {
+func actsOfPrincipal(ctx context.Context, r *partsReader) ([]document.File, error) {
 	return nil, r.addAudit(ctx, "audit-acts.jsonl", audit.Filter{Who: r.ID})
 }
 
 // actsOnPrincipal writes what others administered about the principal.
-func actsOnPrincipal(ctx context.Context, r *reading) ([]document.File, error) {
+func actsOnPrincipal(ctx context.Context, r *partsReader) ([]document.File, error) {
 	return nil, r.addAudit(ctx, "audit-about.jsonl", audit.Filter{Target: r.ID})
 }
 
 // callsOfPrincipal writes the calls of the sessions, by the request log.
-func callsOfPrincipal(ctx context.Context, r *reading) ([]document.File, error) {
+func callsOfPrincipal(ctx context.Context, r *partsReader) ([]document.File, error) {
 	if !r.isUser() {
 		return nil, nil
 	}
@@ -307,7 +307,7 @@ func callsOfPrincipal(ctx context.Context, r *reading) ([]document.File, error) 
 }
 
 // callsOfKeys writes the calls of the keys, by the request log.
-func callsOfKeys(ctx context.Context, r *reading) ([]document.File, error) {
+func callsOfKeys(ctx context.Context, r *partsReader) ([]document.File, error) {
 	ids, err := settings.CredentialIDs(ctx, r.Tx, r.ID)
 	if err != nil || len(ids) == 0 {
 		return nil, err
@@ -316,7 +316,7 @@ func callsOfKeys(ctx context.Context, r *reading) ([]document.File, error) {
 }
 
 // addCalls adds calls of some keys, the newest first. Without a key all calls count.
-func (r *reading) addCalls(ctx context.Context, name string, keys ...string) error {
+func (r *partsReader) addCalls(ctx context.Context, name string, keys ...string) error {
 	organizations, err := r.organizations(ctx)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ const markLine = `update import_lines set state = $4, problems = $5, record_id =
 // goes on.
 func (x *work) check(ctx context.Context) error {
 	x.companies, x.joined = map[string]string{}, map[int64]map[string]any{}
-	before := seen{}
+	before := sightingIndex{}
 	if err := x.recall(ctx, before); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (x *work) check(ctx context.Context) error {
 }
 
 // recall reads what the entries before have in common with others.
-func (x *work) recall(ctx context.Context, before seen) error {
+func (x *work) recall(ctx context.Context, before sightingIndex) error {
 	for after := int64(0); after < x.After; {
 		err := x.DB.Read(ctx, func(tx db.Tx) error {
 			c, err := x.call(ctx, tx)
@@ -133,7 +133,7 @@ type mark struct {
 }
 
 // judge says what would become of an entry.
-func (x *work) judge(ctx context.Context, c *op.Call, n *candidate, before seen, used map[string]bool) (m mark, err error) {
+func (x *work) judge(ctx context.Context, c *op.Call, n *candidate, before sightingIndex, used map[string]bool) (m mark, err error) {
 	m = mark{number: n.number, outcome: Created}
 	switch {
 	case n.entry == nil:

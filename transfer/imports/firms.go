@@ -25,7 +25,7 @@ func matchFirms(ctx context.Context, c *op.Call, list []*candidate) error {
 			external = append(external, n.external)
 		}
 	}
-	by := found{}
+	by := contactIndex{}
 	if err := by.read(ctx, c, "companies", "x", selectFirmsByExternal, "external_id", external); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func byFirmID(ctx context.Context, c *op.Call, list []*candidate) error {
 }
 
 // firmIDs returns the companies that an entry may be about, the likeliest first.
-func (x *candidate) firmIDs(by found) (ids []string) {
+func (x *candidate) firmIDs(by contactIndex) (ids []string) {
 	if id.Valid(id.Company, x.itself) {
 		ids = append(ids, x.itself)
 	}
@@ -117,7 +117,7 @@ func firmIdentity(f *company.Fields) *identity {
 }
 
 // namesakes finds the companies with the names of entries that are companies.
-func (f found) namesakes(ctx context.Context, c *op.Call, list []*candidate) error {
+func (f contactIndex) namesakes(ctx context.Context, c *op.Call, list []*candidate) error {
 	var keys []string
 	for _, n := range list {
 		if n.firm && n.companyKey != "" {

@@ -86,14 +86,15 @@ func membersOf(fields any) (has map[string]any, err error) {
 	return has, err
 }
 
-// joining is an entry on its way to a contact that an earlier entry of the file made.
-type joining struct {
+// joinedEntry is an entry on its way to a contact that an earlier entry of the file
+// made.
+type joinedEntry struct {
 	entry
 	note string
 }
 
 // line adds a value as a line of the note, unless the note has it.
-func (j *joining) line(member string, i item) {
+func (j *joinedEntry) line(member string, i item) {
 	if line := j.say(member) + ": " + strings.ReplaceAll(i.text, "\n", ", "); !hasLine(j.note, line) {
 		j.move(member, j.say(member), i, noPlace, onlyOne)
 	}
@@ -114,7 +115,7 @@ func (e *entry) itemOf(member, text string) item {
 // join returns what an entry changes of a contact that an earlier one made, and what is told
 // of what it says otherwise. otherFirm says that it has another company.
 func (x *candidate) join(has map[string]any, otherFirm bool) (map[string]any, []problem) {
-	j := joining{entry: *x.entry}
+	j := joinedEntry{entry: *x.entry}
 	j.note, _ = has["note"].(string)
 	j.lines, j.told, j.noteSize = nil, nil, utf8.RuneCountInString(j.note)
 	body := maps.Clone(x.body)
@@ -154,7 +155,7 @@ func (x *candidate) join(has map[string]any, otherFirm bool) (map[string]any, []
 var noteFull = fault.Text{DE: "Eine Notiz hat höchstens 10.000 Zeichen.", EN: "A note has at most 10,000 characters."}
 
 // tagsFor returns the tags for which a contact has room. The others become lines.
-func (j *joining) tagsFor(has map[string]any, tags []string, x *candidate) (list []string) {
+func (j *joinedEntry) tagsFor(has map[string]any, tags []string, x *candidate) (list []string) {
 	known, _ := has["tags"].([]any)
 	room := record.MaxTags - len(known)
 	for _, tag := range tags {

@@ -139,8 +139,9 @@ func sumOf(text string) (s sum) {
 	return s
 }
 
-// seen are the entries that came before, by what they have in common with others.
-type seen map[sum][]sighting
+// sightingIndex has the entries that came before, by what they have in common with
+// others.
+type sightingIndex map[sum][]sighting
 
 // sighting is an entry that came before. Its identity has no keys but the external id.
 type sighting struct {
@@ -160,7 +161,7 @@ const sightings = 50
 
 // find returns an earlier entry about the same contact. taken says that one of another
 // contact has the external id.
-func (s seen) find(i *identity) (was sighting, double, taken bool) {
+func (s sightingIndex) find(i *identity) (was sighting, double, taken bool) {
 	mine := *i
 	for _, key := range i.keys() {
 		for _, was := range s[sumOf(key)] {
@@ -178,7 +179,7 @@ func (s seen) find(i *identity) (was sighting, double, taken bool) {
 }
 
 // add notes an entry. number is the one of the first entry about the contact.
-func (s seen) add(i *identity, l *line, number int64, record string, made bool) {
+func (s sightingIndex) add(i *identity, l *line, number int64, record string, made bool) {
 	was := sighting{*i, l.line, number, l.file, record, made}
 	was.email, was.numbers = "", nil
 	for _, key := range i.keys() {
@@ -258,10 +259,11 @@ func taken(ctx context.Context, c *op.Call, list []*candidate) (map[string]bool,
 	return all, err
 }
 
-// found are contacts that entries may be about, by what they have in common.
-type found map[string][]string
+// contactIndex has the contacts that entries may be about, by what they have in
+// common.
+type contactIndex map[string][]string
 
-func (f found) add(key, id string) {
+func (f contactIndex) add(key, id string) {
 	if !slices.Contains(f[key], id) {
 		f[key] = append(f[key], id)
 	}
@@ -269,7 +271,7 @@ func (f found) add(key, id string) {
 
 // match finds the contacts that entries are about, as far as the caller sees them.
 func match(ctx context.Context, c *op.Call, list []*candidate) error {
-	by := found{}
+	by := contactIndex{}
 	var external, emails, names []string
 	for _, x := range list {
 		if x.external != "" {
@@ -310,7 +312,7 @@ func match(ctx context.Context, c *op.Call, list []*candidate) error {
 }
 
 // read finds contacts by a column.
-func (f found) read(ctx context.Context, c *op.Call, family, kind, statement, column string, values []string) error {
+func (f contactIndex) read(ctx context.Context, c *op.Call, family, kind, statement, column string, values []string) error {
 	if len(values) == 0 {
 		return nil
 	}
@@ -334,7 +336,7 @@ func (f found) read(ctx context.Context, c *op.Call, family, kind, statement, co
 const holders = 20
 
 // numbers finds contacts by their numbers.
-func (f found) numbers(ctx context.Context, c *op.Call, list []*candidate) error {
+func (f contactIndex) numbers(ctx context.Context, c *op.Call, list []*candidate) error {
 	var keys []string
 	var queries []search.Query
 	for _, x := range list {
@@ -367,7 +369,7 @@ func (f found) numbers(ctx context.Context, c *op.Call, list []*candidate) error
 
 // choose returns the contact that an entry is about. taken says that another one has its
 // external id.
-func (x *candidate) choose(by found, contacts map[string]*record.Sight[*contact.Fields]) (is *record.Sight[*contact.Fields], taken bool) {
+func (x *candidate) choose(by contactIndex, contacts map[string]*record.Sight[*contact.Fields]) (is *record.Sight[*contact.Fields], taken bool) {
 	keys, mine := x.keys(), x.identity
 	if x.itself != "" {
 		keys = append([]string{"i" + x.itself}, keys...)

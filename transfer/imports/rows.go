@@ -20,7 +20,7 @@ import (
 
 // enqueue makes a job work on the import.
 func (r *row) enqueue(ctx context.Context, c *op.Call) error {
-	return job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: JobKind, Key: r.id, Payload: named{r.id}})
+	return job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: JobKind, Key: r.id, Payload: jobPayload{r.id}})
 }
 
 // CreateInput is the input of Create.
@@ -68,7 +68,7 @@ func create(ctx context.Context, c *op.Call, in CreateInput) (Import, error) {
 	}
 	c.Tx.Queue(insertImport, r.organization, r.id, r.principal, r.state, r.sealedKey, r.seal(r.withoutSamples(), "content"), r.progress.text(),
 		r.By, r.Kind, r.Door, r.RequestID, r.created, r.expires, r.forgotten, "")
-	err = job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: named{r.id}, Due: r.expires})
+	err = job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: jobPayload{r.id}, Due: r.expires})
 	return r.public(), err
 }
 
@@ -355,7 +355,7 @@ func discard(ctx context.Context, c *op.Call, in Named) (op.Nothing, error) {
 	if err := r.change(ctx, c.Tx, before); err != nil {
 		return op.Nothing{}, err
 	}
-	return op.Nothing{}, job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: named{r.id}, Due: c.Now, Soon: true})
+	return op.Nothing{}, job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: jobPayload{r.id}, Due: c.Now, Soon: true})
 }
 
 // Get returns an import.

@@ -81,7 +81,7 @@ type batch struct {
 	there map[string]bool
 	// used are the contacts that something refers to, while an import is undone.
 	used map[string]bool
-	seen seen
+	seen sightingIndex
 }
 
 // importSome imports some entries in one transaction.
@@ -95,7 +95,7 @@ func (x *work) importSome(ctx context.Context, list []*candidate) error {
 		if err := x.mayName(c); err != nil {
 			return err
 		}
-		b = &batch{work: x, Call: c, progress: x.progress.clone(), companies: map[string]string{}, there: map[string]bool{}, seen: seen{}}
+		b = &batch{work: x, Call: c, progress: x.progress.clone(), companies: map[string]string{}, there: map[string]bool{}, seen: sightingIndex{}}
 		for _, n := range list {
 			if err := b.importOne(ctx, n); err != nil {
 				return err
@@ -119,7 +119,7 @@ func (x *work) importSome(ctx context.Context, list []*candidate) error {
 func (x *work) mayName(c *op.Call) error {
 	for _, column := range x.Columns {
 		if column.Target == targetCompany && !c.Actor.May("companies:read") {
-			return stopped{NoRight}
+			return stopError{NoRight}
 		}
 	}
 	return nil

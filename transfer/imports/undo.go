@@ -68,7 +68,7 @@ func (x *work) undoSome(ctx context.Context, portion *job.Portion, list []*line)
 			return err
 		}
 		b = &batch{work: x, Call: c, progress: x.progress.clone()}
-		now := map[string]moved{}
+		now := map[string]revisionChange{}
 		if err := b.readUsed(ctx, list); err != nil {
 			return err
 		}
@@ -116,13 +116,13 @@ func (b *batch) readUsed(ctx context.Context, list []*line) error {
 	return nil
 }
 
-// moved is the revision that an earlier entry left a contact at, and the one that it
-// has now, after what came behind was taken back.
-type moved struct{ from, to int64 }
+// revisionChange has the revision that an earlier entry left a contact at, and the one
+// that it has now, after what came behind was taken back.
+type revisionChange struct{ from, to int64 }
 
 // undoContact takes back what an entry did with its contact. now has the contacts that
 // entries behind this one were taken back of.
-func (b *batch) undoContact(ctx context.Context, l *line, now map[string]moved) error {
+func (b *batch) undoContact(ctx context.Context, l *line, now map[string]revisionChange) error {
 	if l.record == nil || l.state != Created && l.state != Updated || l.state == Created && l.isFirm() {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (b *batch) undoContact(ctx context.Context, l *line, now map[string]moved) 
 		return err
 	}
 	if outcome == Restored {
-		now[*l.record] = moved{l.former, next}
+		now[*l.record] = revisionChange{l.former, next}
 		b.Tx.Queue(earlierLines, b.organization, b.id, l.number, *l.record, l.former, next)
 	}
 	b.progress.Counts[outcome]++

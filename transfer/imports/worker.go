@@ -53,7 +53,8 @@ const (
 	forgetPiece = 500
 )
 
-type named struct {
+// jobPayload names the import of a job.
+type jobPayload struct {
 	ID string `json:"id"`
 }
 
@@ -115,7 +116,7 @@ func (w *Worker) run(ctx context.Context, j *job.Job) error {
 	if errors.Is(err, errSealed) {
 		return x.stop(ctx, Sealed)
 	}
-	if stop := (stopped{}); errors.As(err, &stop) {
+	if stop := (stopError{}); errors.As(err, &stop) {
 		return x.stop(ctx, stop.reason)
 	}
 	return err
@@ -124,7 +125,7 @@ func (w *Worker) run(ctx context.Context, j *job.Job) error {
 // load reads the import of a job.
 func (w *Worker) load(ctx context.Context, j *job.Job) (*work, error) {
 	x := &work{Worker: w, job: j}
-	var of named
+	var of jobPayload
 	if err := j.Decode(&of); err != nil {
 		return x, err
 	}
@@ -134,11 +135,11 @@ func (w *Worker) load(ctx context.Context, j *job.Job) (*work, error) {
 	})
 }
 
-// stopped is the error of a step that cannot go on.
-type stopped struct{ reason Reason }
+// stopError is the error of a step that cannot go on.
+type stopError struct{ reason Reason }
 
 // Error implements error.
-func (s stopped) Error() string { return "imports: stopped: " + string(s.reason) }
+func (s stopError) Error() string { return "imports: stopped: " + string(s.reason) }
 
 // stop ends the job without having ended the import. A run can be resumed.
 func (x *work) stop(ctx context.Context, why Reason) error {
@@ -186,9 +187,9 @@ func (x *work) call(ctx context.Context, tx db.Tx) (*op.Call, error) {
 	c, err := x.Delegation.Call(ctx, tx, x.organization, clock.Now(x.Clock), x.Services, needed...)
 	switch {
 	case errors.Is(err, process.ErrNoRight):
-		return nil, stopped{NoRight}
+		return nil, stopError{NoRight}
 	case errors.Is(err, process.ErrNotOpen):
-		return nil, stopped{NotOpen}
+		return nil, stopError{NotOpen}
 	}
 	return c, err
 }
@@ -302,7 +303,7 @@ func (x *work) read(ctx context.Context) error {
 		x.tellLeftOut(f)
 	}
 	if errors.Is(err, source.ErrNoTable) {
-		return stopped{NoTable}
+		return stopError{NoTable}
 	}
 	if err != nil {
 		return err
@@ -313,7 +314,7 @@ func (x *work) read(ctx context.Context) error {
 		return err
 	}
 	if x.Lines = x.After; x.Lines == 0 {
-		return stopped{NoLines}
+		return stopError{NoLines}
 	}
 	x.Files, x.Sheet, x.Groups = f.Files, f.Sheet, f.Groups()
 	x.Format, x.Encoding, x.Program, x.Above, x.Columns = f.Format, f.Encoding(), f.Program, f.Above, columns
@@ -347,7 +348,7 @@ func (x *work) openSource(ctx context.Context) (*source.File, error) {
 		if !known {
 			reason = NoTable
 		}
-		return nil, stopped{reason}
+		return nil, stopError{reason}
 	}
 	return source.OpenParts(parts)
 }
@@ -394,7 +395,7 @@ func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) 
 			return nil, err
 		}
 		if number > MaxLines {
-			return nil, stopped{TooMany}
+			return nil, stopError{TooMany}
 		}
 		for _, v := range e.Values {
 			i, known := at[v.Column]

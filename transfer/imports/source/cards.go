@@ -43,7 +43,7 @@ func (f *File) openCards(from io.Reader) {
 		if err != nil && !errors.Is(err, vcard.ErrCard) {
 			return e, err
 		}
-		c := reading{labels: labels(properties), countries: countries(properties)}
+		c := cardReader{labels: labels(properties), countries: countries(properties)}
 		c.addressed = slices.ContainsFunc(properties, func(p vcard.Property) bool { return p.Name == "ADR" })
 		for i := range properties {
 			c.take(&properties[i])
@@ -63,8 +63,8 @@ func (f *File) openCards(from io.Reader) {
 	}
 }
 
-// reading is a card on its way to an entry.
-type reading struct {
+// cardReader reads a card into the values of an entry.
+type cardReader struct {
 	values []Value
 	// typed are the kinds of numbers of which the card has what somebody typed: all numbers
 	// of that text follow.
@@ -138,7 +138,7 @@ func countries(properties []vcard.Property) map[string]string {
 var kinds = []string{"work", "home", "main", "other", "car", "pager", "isdn", "video", "bbs", "modem", "textphone", "school", "assistant", "company", "callback", "radio"}
 
 // label returns what kind of value a property is.
-func (c *reading) label(p *vcard.Property) string {
+func (c *cardReader) label(p *vcard.Property) string {
 	if label := c.labels[p.Group]; label != "" {
 		return label
 	}
@@ -171,7 +171,7 @@ func rank(p *vcard.Property) int {
 }
 
 // add adds a value of a property.
-func (c *reading) add(member, text, label string, p *vcard.Property) {
+func (c *cardReader) add(member, text, label string, p *vcard.Property) {
 	if text = strings.TrimSpace(text); text != "" {
 		c.values = append(c.values, Value{Column: columnOf[member], Text: text, Label: label, Rank: rank(p), Head: cut(p.Head, 100)})
 	}
@@ -204,7 +204,7 @@ var own = strings.Fields(`VERSION PRODID REV BEGIN END SOURCE NAME PROFILE CLIEN
 var pictures = []string{"PHOTO", "LOGO", "SOUND", "KEY", "X-MS-CARDPICTURE"}
 
 // take adds what a property says.
-func (c *reading) take(p *vcard.Property) {
+func (c *cardReader) take(p *vcard.Property) {
 	part := func(i int) string {
 		if parts := p.Parts(); i < len(parts) {
 			return parts[i]
@@ -279,7 +279,7 @@ var (
 )
 
 // name adds the parts of a name. Version 3.0 and 4.0 separate several names by commas.
-func (c *reading) name(p *vcard.Property) {
+func (c *cardReader) name(p *vcard.Property) {
 	lists := append(p.Lists(), nil, nil, nil, nil, nil)
 	c.add("lastName", strings.Join(lists[0], ", "), "", p)
 	c.add("firstName", strings.Join(lists[1], " "), "", p)
@@ -294,7 +294,7 @@ func (c *reading) name(p *vcard.Property) {
 var agentName = regexp.MustCompile(`(?im)^FN(?:;[^:]*)?:(.+)$`)
 
 // agent adds who acts for the person. Its value may be a card, of which the name counts.
-func (c *reading) agent(p *vcard.Property) {
+func (c *cardReader) agent(p *vcard.Property) {
 	text := p.Text()
 	if strings.HasPrefix(strings.ToUpper(text), "BEGIN:VCARD") {
 		name := agentName.FindStringSubmatch(text)
@@ -309,7 +309,7 @@ func (c *reading) agent(p *vcard.Property) {
 }
 
 // drop adds what no record takes.
-func (c *reading) drop(p *vcard.Property) {
+func (c *cardReader) drop(p *vcard.Property) {
 	c.values = append(c.values, Value{Column: columnOf[Dropped], Text: "…", Label: p.Name, Head: cut(p.Head, 100)})
 }
 
@@ -317,7 +317,7 @@ func (c *reading) drop(p *vcard.Property) {
 func isFax(label string) bool { return strings.Contains(strings.ToLower(label), "fax") }
 
 // number adds a telephone number.
-func (c *reading) number(p *vcard.Property) {
+func (c *cardReader) number(p *vcard.Property) {
 	text := p.Text()
 	if rest, is := strings.CutPrefix(strings.ToLower(text), "tel:"); is {
 		number, extension, _ := strings.Cut(rest, ";ext=")
@@ -344,7 +344,7 @@ func (c *reading) number(p *vcard.Property) {
 }
 
 // address adds the parts of an address, which are told from others by their slot.
-func (c *reading) address(p *vcard.Property) {
+func (c *cardReader) address(p *vcard.Property) {
 	parts := append(p.Parts(), "", "", "", "", "", "", "")
 	slot, label := fmt.Sprint("address ", c.addresses), c.label(p)
 	begin := len(c.values)
@@ -374,7 +374,7 @@ func (c *reading) address(p *vcard.Property) {
 }
 
 // wholeAddress adds an address that no parts say.
-func (c *reading) wholeAddress(p *vcard.Property) {
+func (c *cardReader) wholeAddress(p *vcard.Property) {
 	begin := len(c.values)
 	c.add("address.whole", p.Text(), c.label(p), p)
 	for i := range c.values[begin:] {
