@@ -161,7 +161,7 @@ type ApproveInput struct {
 	Principal string `json:"principalId,omitempty"`
 }
 
-// FindApplication finds the application of an approval, before the transaction. It may
+// findApplication finds the application of an approval, before the transaction. It may
 // read the document of the application.
 func findApplication(ctx context.Context, c *op.Call, in ApproveInput) (client grant.Client, err error) {
 	if in.ID != "" || in.ClientID == "" {

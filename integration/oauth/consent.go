@@ -94,7 +94,7 @@ func (a *consentRequest) by(caller *access.Actor) bool {
 // maxState bounds the state of an application, in bytes.
 const maxState = 2000
 
-// FindClient finds the application of a request, before the transaction. It may read the
+// prefetchClient finds the application of a request, before the transaction. It may read the
 // document of the application, which only a person who has signed in can cause.
 func prefetchClient(ctx context.Context, c *op.Call, in AskInput) (client grant.Client, err error) {
 	client, err = findClient(ctx, c, in.ClientID)

@@ -52,7 +52,7 @@ const (
 	registrationsOfSite = 4 * registrationsOfHour
 )
 
-// CheckRegistration counts a registration.
+// checkRegistration counts a registration.
 func checkRegistration(ctx context.Context, c *op.Call, _ Registration) (checked struct{}, err error) {
 	if !Service.In(c).Register {
 		return checked, fault.New(fault.NotFound)

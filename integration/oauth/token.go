@@ -57,7 +57,7 @@ const (
 	byClient  = "client_credentials"
 )
 
-// CheckClient checks the client of a request to the token endpoint.
+// checkClient checks the client of a request to the token endpoint.
 func checkClient(ctx context.Context, c *op.Call, in TokenInput) (proof, error) {
 	if in.ClientID == "" {
 		return proof{}, refused(grant.InvalidClient, "The request names no client.")
@@ -145,12 +145,12 @@ type TokenQuestion struct {
 	Token string `json:"token"`
 }
 
-// CheckAsker checks the client that revokes a token.
+// checkAsker checks the client that revokes a token.
 func checkAsker(ctx context.Context, c *op.Call, in TokenQuestion) (proof, error) {
 	return checkClient(ctx, c, TokenInput{ClientAuth: in.ClientAuth})
 }
 
-// CheckConfidential is CheckAsker for a client with a secret: nobody else may ask whether
+// checkConfidential is CheckAsker for a client with a secret: nobody else may ask whether
 // a token is valid.
 func checkConfidential(ctx context.Context, c *op.Call, in TokenQuestion) (proof, error) {
 	p, err := checkAsker(ctx, c, in)

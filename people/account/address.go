@@ -114,7 +114,7 @@ const (
 		and not exists (select 1 from principals o where o.organization = principals.organization and o.email_folded = $3 and o.id <> principals.id)`
 )
 
-// CheckLink refuses a link that is not valid before a transaction begins.
+// checkLink refuses a link that is not valid before a transaction begins.
 func checkLink(ctx context.Context, c *op.Call, in Link) (nothing struct{}, err error) {
 	return nothing, c.Services.Read(ctx, func(tx db.Tx) error {
 		_, err := signin.Read(ctx, tx, c.Now, signin.Address, in.Token, nil)

@@ -104,7 +104,7 @@ type passwordChange struct {
 	proven *passwordProof
 }
 
-// HashPassword checks the present password of the caller and hashes a new one,
+// hashPassword checks the present password of the caller and hashes a new one,
 // outside the transaction. A browser that somebody left open is not enough.
 func hashPassword(ctx context.Context, c *op.Call, in NewPassword) (p passwordChange, err error) {
 	var s own
@@ -253,7 +253,7 @@ type RecoveryCodes struct {
 // Secret implements op.Secret.
 func (RecoveryCodes) Secret() {}
 
-// LimitCodes counts an attempt to confirm a generator.
+// limitCodes counts an attempt to confirm a generator.
 func limitCodes(ctx context.Context, c *op.Call, _ Confirmation) (nothing struct{}, err error) {
 	return nothing, attempt(ctx, c, signin.Origin{Proof: "confirm|" + c.Actor.Credential().ID}.CodeBounds("").All()...)
 }

@@ -47,7 +47,7 @@ type acceptanceCheck struct {
 	hash   string
 }
 
-// CheckAcceptance checks the invitation and the password.
+// checkAcceptance checks the invitation and the password.
 func checkAcceptance(ctx context.Context, c *op.Call, in Acceptance) (p acceptanceCheck, err error) {
 	var i settings.Invitation
 	var a accountRow

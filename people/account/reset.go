@@ -31,7 +31,7 @@ type Forgotten struct {
 	Email string `json:"email"`
 }
 
-// LimitForgot bounds the mails to an address, and the mails that a network asks for.
+// limitForgot bounds the mails to an address, and the mails that a network asks for.
 // Beyond the bound nothing is sent, and the answer is the same.
 func limitForgot(ctx context.Context, c *op.Call, in Forgotten) (send bool, err error) {
 	if in.Email == "" {
@@ -139,7 +139,7 @@ type checkedLink struct {
 	proven passwordProof
 }
 
-// CheckReset checks a link, and hashes the new password. A link that lifts second
+// checkReset checks a link, and hashes the new password. A link that lifts second
 // factors takes the present password instead.
 func checkReset(ctx context.Context, c *op.Call, in NewByLink) (l checkedLink, err error) {
 	var a accountRow

@@ -33,7 +33,7 @@ const (
 	selectRecoveryCode = `select count(*) from recovery_codes where account_id = $1 and code_hash = $2`
 )
 
-// CheckSecond checks the code of a sign-in. The attempt is counted outside the
+// checkSecond checks the code of a sign-in. The attempt is counted outside the
 // transaction of the call.
 func checkSecond(ctx context.Context, c *op.Call, in SecondInput) (proof codeProof, err error) {
 	var account string
@@ -225,7 +225,7 @@ type usedPasskey struct {
 	made    signin.Made
 }
 
-// CheckPasskey checks a passkey. Every refusal is the same. Passkeys cannot be
+// tryPasskey checks a passkey. Every refusal is the same. Passkeys cannot be
 // guessed, so nobody's failures slow down anybody else: only a network's failures count.
 func tryPasskey(ctx context.Context, c *op.Call, in PasskeyInput) (used usedPasskey, err error) {
 	return checkPasskey(ctx, c, "", in)
@@ -321,7 +321,7 @@ type freshProof struct {
 	code     *codeProof
 }
 
-// CheckFresh checks the factors of the person who is signed in.
+// checkFresh checks the factors of the person who is signed in.
 func checkFresh(ctx context.Context, c *op.Call, in Fresh) (p freshProof, err error) {
 	var s own
 	var f factors

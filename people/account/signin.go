@@ -79,7 +79,7 @@ const (
 	updateRehashed = `update accounts set password = $3 where id = $1 and password = $2`
 )
 
-// CheckPassword checks the password of an address. It runs outside the transaction
+// tryPassword checks the password of an address. It runs outside the transaction
 // of the call, because it takes long. An unknown address, a wrong password and an
 // account without one get the same answer after the same time.
 func tryPassword(ctx context.Context, c *op.Call, in PasswordInput) (passwordProof, error) {
@@ -340,7 +340,7 @@ type Choice struct {
 	Principal string `json:"principalId"`
 }
 
-// CheckChoice refuses an unknown ticket before a transaction begins.
+// checkChoice refuses an unknown ticket before a transaction begins.
 func checkChoice(ctx context.Context, c *op.Call, in Choice) (checked struct{}, err error) {
 	err = c.Services.Read(ctx, func(tx db.Tx) error {
 		_, err := signin.Read(ctx, tx, c.Now, signin.Choose, in.Ticket, nil)

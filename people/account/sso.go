@@ -74,12 +74,12 @@ type question struct {
 	asked   sso.Asked
 }
 
-// AskProvider asks the provider where people sign in.
+// prefetchProvider asks the provider where people sign in.
 func prefetchProvider[I any](ctx context.Context, c *op.Call, _ I) (question, error) {
 	return askProvider(ctx, c, false)
 }
 
-// AskProviderFresh is AskProvider for a sign-in that must be recent.
+// askProviderFresh is AskProvider for a sign-in that must be recent.
 func askProviderFresh[I any](ctx context.Context, c *op.Call, _ I) (question, error) {
 	return askProvider(ctx, c, true)
 }
@@ -190,24 +190,24 @@ type provenIdentity struct {
 	sso.Identity
 }
 
-// ProveSignIn checks the provider's response. A ticket works once, even if the check
+// proveSignIn checks the provider's response. A ticket works once, even if the check
 // fails, so nobody makes the instance ask the provider again and again.
 func proveSignIn(ctx context.Context, c *op.Call, in Returned) (provenIdentity, error) {
 	return prove(ctx, c, signin.SSO, in)
 }
 
-// ProveInvited is ProveSignIn for an invitation.
+// proveInvited is ProveSignIn for an invitation.
 func proveInvited(ctx context.Context, c *op.Call, in Returned) (provenIdentity, error) {
 	return prove(ctx, c, signin.SSOInvited, in)
 }
 
-// ProveLink is ProveSignIn for a link.
+// proveLink is ProveSignIn for a link.
 func proveLink(ctx context.Context, c *op.Call, in Returned) (provenIdentity, error) {
 	a, err := prove(ctx, c, signin.SSOLink, in)
 	return a, notSignedOut(err)
 }
 
-// ProveFresh is ProveSignIn for the confirmation of a sign-in.
+// proveFresh is ProveSignIn for the confirmation of a sign-in.
 func proveFresh(ctx context.Context, c *op.Call, in Returned) (provenIdentity, error) {
 	a, err := prove(ctx, c, signin.SSOFresh, in)
 	return a, notSignedOut(err)

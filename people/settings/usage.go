@@ -117,7 +117,7 @@ var GetUsage = op.NewPrefetched("usage.get", op.Read, prefetchUsage, getUsage, o
 
 func getUsage(_ context.Context, _ *op.Call, _ UsageInput, u Usage) (Usage, error) { return u, nil }
 
-// ReadUsage reads counts and limits before the transaction. To ask for limits may take
+// prefetchUsage reads counts and limits before the transaction. To ask for limits may take
 // other transactions, even of other replicas, and must not keep one open. Callers who
 // do not administer the organization see their own keys and endpoints.
 func prefetchUsage(ctx context.Context, c *op.Call, in UsageInput) (u Usage, err error) {

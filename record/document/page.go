@@ -84,7 +84,7 @@ func (in *PageInput) sheet() extract.Sheet {
 	return extract.Sheet{Number: max(in.Page, 1), DPI: max(in.DPI, 96)}
 }
 
-// DrawPage draws the page, if the caller sees the document. It takes a moment,
+// drawPage draws the page, if the caller sees the document. It takes a moment,
 // so it happens before the transaction.
 func drawPage(ctx context.Context, c *op.Call, in PageInput) (*extract.Page, error) {
 	if wrong := in.wrong(); len(wrong) > 0 {

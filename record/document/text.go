@@ -47,7 +47,7 @@ type PartHits struct {
 // Records returns 1.
 func (DocumentText) Records() int { return 1 }
 
-// ReadText reads the text of the document, if the caller sees it. It takes a
+// readText reads the text of the document, if the caller sees it. It takes a
 // moment, so it happens before the transaction.
 func readText(ctx context.Context, c *op.Call, in TextInput) (*extract.Text, error) {
 	if in.Part < 0 || in.Part > maxPages {

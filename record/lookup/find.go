@@ -78,7 +78,7 @@ func (f Found) Records() int {
 	return max(1, n)
 }
 
-// Prepare writes waiting entries of the request log if the text has a Request-Id, so
+// prepare writes waiting entries of the request log if the text has a Request-Id, so
 // that the call of a moment ago is found. It needs no transaction.
 func prepare(ctx context.Context, c *op.Call, in FindInput) (struct{}, error) {
 	if strings.HasPrefix(idIn(in.Q), id.Request) {

@@ -61,7 +61,7 @@ var GetParts = op.NewPrefetched("exports.parts", op.Read, readParts, getParts, o
 
 func getParts(_ context.Context, _ *op.Call, _ PartsInput, p Parts) (Parts, error) { return p, nil }
 
-// ReadParts reads the next parts, before the transaction of the row: bytes of files
+// readParts reads the next parts, before the transaction of the row: bytes of files
 // come from a disk or a bucket.
 func readParts(ctx context.Context, c *op.Call, in PartsInput) (p Parts, err error) {
 	p.Parts = []archive.Part{}

@@ -20,9 +20,6 @@ type securityPage struct {
 	signIns  []account.Entry
 }
 
-// listOf is a list of an answer.
-type listOf[T any] = access.List[T]
-
 func securityTitle(v *request) string { return v.words.Say("Sicherheit", "Security") }
 
 // showSecurity serves the page.
