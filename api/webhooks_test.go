@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/integration/webhook"
+	"kartei/people/gains"
+	"kartei/people/notify"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -190,6 +193,42 @@ func TestEndpointsOfAPerson(t *testing.T) {
 		}
 		if got := ask(t, o, api.Web, as(ida), "webhooks.delete", access.ByID{ID: made.ID}); got.Status != 204 {
 			t.Errorf("%d %s", got.Status, got.Body)
+		}
+	})
+}
+
+// TestEndpointsByTheOperator looks at the notices of an endpoint that the operator makes and
+// rotates for a person. They tell that the operator did it, and not the person.
+func TestEndpointsByTheOperator(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		ida := o.User(access.Member)
+		in := webhook.NewInput{Organization: o.SandboxID, Principal: ida, Fields: webhook.Fields{Name: "CRM", URL: "https://example.com/hook", EventTypes: []string{"contact.created"}}}
+		got := ask(t, o, api.Admin, api.Local(), "webhooks.create", in)
+		var made webhook.Issued
+		if got.Fault != nil || json.Unmarshal(got.Body, &made) != nil {
+			t.Fatalf("%d %s", got.Status, got.Body)
+		}
+		if got := ask(t, o, api.Admin, api.Local(), "webhooks.rotate", webhook.One{Organization: o.SandboxID, ID: made.ID}); got.Fault != nil {
+			t.Fatalf("%d %s", got.Status, got.Body)
+		}
+		by := api.Caller{Door: api.Web, Credential: api.Cookie(o.Session(ida), true), Address: netip.MustParseAddr("192.0.2.7")}
+		bell, err := api.Call(t.Context(), o.API, by, settings.ListBell, notify.BellInput{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := 0
+		for _, e := range bell.Data {
+			var facts gains.Facts
+			if e.Kind != gains.AccessGiven || json.Unmarshal(e.Facts, &facts) != nil {
+				continue
+			}
+			told++
+			if facts.By != "" || facts.Own || facts.Kind != string(access.Operator) {
+				t.Errorf("the notice of %s names %q as who acted (own %t, %q)", facts.Word, facts.By, facts.Own, facts.Kind)
+			}
+		}
+		if told != 2 {
+			t.Errorf("%d notices, want 2", told)
 		}
 	})
 }

@@ -106,8 +106,17 @@ func behalf(ctx context.Context, c *op.Call, organization int64, principal strin
 		return nil, err
 	}
 	as := *c
-	as.Actor = actor
+	as.Actor, as.Giver = actor, operatorGiver{c}
 	return &as, nil
+}
+
+// operatorGiver gives access in the name of the operator, also in a call as one of a principal:
+// the notices then tell who acted.
+type operatorGiver struct{ *op.Call }
+
+// Give implements op.Giver.
+func (g operatorGiver) Give(ctx context.Context, _ *op.Call, gain op.Gain) error {
+	return g.Gives(ctx, gain)
 }
 
 // ChangeInput changes an endpoint. What it leaves out stays.
