@@ -19,7 +19,7 @@ func listBell(ctx context.Context, c *op.Call, in notify.BellInput) (access.List
 	if err != nil {
 		return access.List[notify.Entry]{}, err
 	}
-	if !isOperator(c) {
+	if !IsOperator(c) {
 		in.Principal = c.Actor.PrincipalID()
 	}
 	return notify.Service.In(c).Bell(ctx, c.Tx, o.Live, in)
@@ -47,12 +47,12 @@ func readBell(ctx context.Context, c *op.Call, in ReadInput) (out ReadOutput, er
 	if err != nil {
 		return out, err
 	}
-	if !isOperator(c) {
+	if !IsOperator(c) {
 		in.Principal = c.Actor.PrincipalID()
 	}
 	user, err := access.PrincipalIn(ctx, c.Tx, access.UserPrincipal, in.Principal)
 	if err == nil && user.Home != o.Live {
-		err = unknown("Einen Benutzer", "user")
+		err = Unknown("Einen Benutzer", "user")
 	}
 	if err != nil {
 		return out, err

@@ -23,70 +23,71 @@ const (
 	maxNetworks = 50
 )
 
-// faults collects the errors of an input, so that they are reported together.
-type faults []fault.Field
+// Faults collects the errors of an input, so that they are reported together.
+type Faults []fault.Field
 
-func (f *faults) add(name string, code fault.FieldCode, limit any) {
+// Add adds a fault of a member, with the limit that it breaks.
+func (f *Faults) Add(name string, code fault.FieldCode, limit any) {
 	*f = append(*f, fault.Field{Name: name, Code: code, Limit: limit})
 }
 
-// say adds a fault with its own text.
-func (f *faults) say(name string, code fault.FieldCode, de, en string) {
+// Say adds a fault with its own text.
+func (f *Faults) Say(name string, code fault.FieldCode, de, en string) {
 	*f = append(*f, fault.Field{Name: name, Code: code, Text: &fault.Text{DE: de, EN: en}})
 }
 
-// err returns the faults as one error, or nil.
-func (f faults) err() error {
+// Err returns the faults as one error, or nil.
+func (f Faults) Err() error {
 	if len(f) == 0 {
 		return nil
 	}
 	return fault.Invalid(f...)
 }
 
-// name normalizes and checks a name: trimmed, NFC, 1 to 200 characters, no
+// Name normalizes and checks a name: trimmed, NFC, 1 to 200 characters, no
 // control characters.
-func (f *faults) name(field, s string) string {
-	return f.text(field, s, maxName)
+func (f *Faults) Name(field, s string) string {
+	return f.Text(field, s, maxName)
 }
 
-// text normalizes and checks a single-line text: trimmed, NFC, 1 to max
+// Text normalizes and checks a single-line text: trimmed, NFC, 1 to max
 // characters, no control characters.
-func (f *faults) text(field, s string, max int) string {
+func (f *Faults) Text(field, s string, max int) string {
 	s = norm.NFC.String(strings.TrimSpace(s))
 	switch {
 	case s == "":
-		f.add(field, fault.Required, nil)
+		f.Add(field, fault.Required, nil)
 	case !utf8.ValidString(s) || strings.IndexFunc(s, unicode.IsControl) >= 0:
-		f.say(field, fault.InvalidFormat, "Steuerzeichen sind nicht erlaubt.", "Control characters are not allowed.")
+		f.Say(field, fault.InvalidFormat, "Steuerzeichen sind nicht erlaubt.", "Control characters are not allowed.")
 	case fault.Deceptive(s) != nil:
 		*f = append(*f, fault.Field{Name: field, Code: fault.InvalidFormat, Text: fault.Deceptive(s)})
 	case utf8.RuneCountInString(s) > max:
-		f.add(field, fault.TooLong, max)
+		f.Add(field, fault.TooLong, max)
 	}
 	return s
 }
 
-// email normalizes and checks an email address. Only an actual email can tell
+// Email normalizes and checks an email address. Only an actual email can tell
 // whether the address exists. So the rule is coarse: one @ with a local part
 // before it and a domain after it. The parser of emails must read the same
 // address. Otherwise a comment, as in ida@example.org(2), would make many
 // addresses of one mailbox.
-func (f *faults) email(field, s string) string {
+func (f *Faults) Email(field, s string) string {
 	before := len(*f)
-	s = f.text(field, invisible.Remove(s), maxEmail)
+	s = f.Text(field, invisible.Remove(s), maxEmail)
 	local, domain, found := strings.Cut(s, "@")
 	read, err := mail.ParseAddress(s)
 	switch {
 	case len(*f) > before:
 	case !found || local == "" || domain == "" || strings.ContainsAny(s, " <>,;\"[]") || strings.Contains(domain, "@"),
 		err != nil || read.Address != s, strings.ContainsFunc(s, unicode.IsSpace):
-		f.add(field, fault.InvalidFormat, "name@example.org")
+		f.Add(field, fault.InvalidFormat, "name@example.org")
 	}
 	return s
 }
 
-// oneOf checks a value against an enumeration.
-func oneOf[T ~string](f *faults, field string, value T, allowed ...T) {
+// OneOf checks a value against an enumeration.
+func OneOf[T ~string](f *Faults, field string, value T, allowed ...T) {
 	if slices.Contains(allowed, value) {
 		return
 	}
@@ -98,28 +99,29 @@ func oneOf[T ~string](f *faults, field string, value T, allowed ...T) {
 	if value == "" {
 		code = fault.Required
 	}
-	f.add(field, code, words)
+	f.Add(field, code, words)
 }
 
-func (f *faults) rights(field string, rights access.Rights) {
+// Rights checks the rights by family.
+func (f *Faults) Rights(field string, rights access.Rights) {
 	for _, family := range slices.Sorted(maps.Keys(rights)) {
 		if !slices.Contains(access.Families, family) {
-			f.add(field, fault.UnknownField, slices.Clone(access.Families))
+			f.Add(field, fault.UnknownField, slices.Clone(access.Families))
 			continue
 		}
-		oneOf(f, field+"."+family, rights[family], access.NoRight, access.ReadRight, access.WriteRight)
+		OneOf(f, field+"."+family, rights[family], access.NoRight, access.ReadRight, access.WriteRight)
 	}
 }
 
-// scopes checks scopes and returns them sorted, without duplicates.
-func (f *faults) scopes(field string, scopes []string) []string {
+// Scopes checks scopes and returns them sorted, without duplicates.
+func (f *Faults) Scopes(field string, scopes []string) []string {
 	if len(scopes) == 0 {
-		f.add(field, fault.Required, nil)
+		f.Add(field, fault.Required, nil)
 	}
 	var clean []string
 	for i, scope := range scopes {
 		if scope = strings.TrimSpace(scope); !access.ValidScope(scope) {
-			f.add(indexed(field, i), fault.NotInEnum, access.AllScopes())
+			f.Add(Indexed(field, i), fault.NotInEnum, access.AllScopes())
 			continue
 		}
 		clean = append(clean, scope)
@@ -136,24 +138,24 @@ const (
 	widestIPv6 = 16
 )
 
-// networks parses addresses and CIDR networks, IPv4 or IPv6. It returns them
+// Networks parses addresses and CIDR networks, IPv4 or IPv6. It returns them
 // without host bits, sorted and without duplicates.
-func (f *faults) networks(field string, texts []string) []netip.Prefix {
+func (f *Faults) Networks(field string, texts []string) []netip.Prefix {
 	if len(texts) > maxNetworks {
-		f.add(field, fault.TooLong, fault.Items(maxNetworks))
+		f.Add(field, fault.TooLong, fault.Items(maxNetworks))
 		return nil
 	}
 	var nets []netip.Prefix
 	for i, text := range texts {
 		net, ok := parseNetwork(strings.TrimSpace(text))
 		if !ok {
-			f.say(indexed(field, i), fault.InvalidFormat,
+			f.Say(Indexed(field, i), fault.InvalidFormat,
 				"Geben Sie eine IP-Adresse oder ein Netz in CIDR-Schreibweise an, etwa 192.0.2.7 oder 2001:db8::/48.",
 				"Give an IP address or a network in CIDR notation, such as 192.0.2.7 or 2001:db8::/48.")
 			continue
 		}
 		if net.Addr().Is4() && net.Bits() < widestIPv4 || net.Addr().Is6() && net.Bits() < widestIPv6 {
-			f.say(indexed(field, i), fault.OutOfRange,
+			f.Say(Indexed(field, i), fault.OutOfRange,
 				"Das Netz ist zu groß: höchstens /8 bei IPv4 und /16 bei IPv6.",
 				"The network is too large: at most /8 for IPv4 and /16 for IPv6.")
 			continue
@@ -190,7 +192,7 @@ func parseNetwork(text string) (netip.Prefix, bool) {
 
 // CheckEmail normalizes and checks an email address.
 func CheckEmail(field, email string) (string, error) {
-	var f faults
-	email = f.email(field, email)
-	return email, f.err()
+	var f Faults
+	email = f.Email(field, email)
+	return email, f.Err()
 }

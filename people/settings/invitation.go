@@ -102,21 +102,21 @@ type Acceptance struct {
 var Invite = op.New("people.invite", op.Administer, invite, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("person.invite"))
 
 func invite(ctx context.Context, c *op.Call, in NewInvitation) (CreatedInvitation, error) {
-	var f faults
-	o, err := organizationField(ctx, c, &f, in.Organization)
+	var f Faults
+	o, err := OrganizationField(ctx, c, &f, in.Organization)
 	if err != nil {
 		return CreatedInvitation{}, err
 	}
 	made := newInvitation(c, &f, in)
-	if !isOperator(c) {
+	if !IsOperator(c) {
 		in.Mail = notify.Mails.In(c)
 		made.HandedOver = !in.Mail
 	}
 	if in.Mail && !notify.Mails.In(c) {
-		f.say("mail", fault.ForbiddenCombination, "Es ist kein Mailserver eingerichtet (--smtp-url), oder der Server läuft nicht.",
+		f.Say("mail", fault.ForbiddenCombination, "Es ist kein Mailserver eingerichtet (--smtp-url), oder der Server läuft nicht.",
 			"No mail server is configured (--smtp-url), or no server is running.")
 	}
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return CreatedInvitation{}, err
 	}
 	made.organization, made.OrganizationID = o.Live, o.ID
@@ -135,14 +135,14 @@ func invite(ctx context.Context, c *op.Call, in NewInvitation) (CreatedInvitatio
 		return CreatedInvitation{}, err
 	}
 	err = c.Gives(ctx, op.Gain{Word: op.PersonInvited, ID: made.ID, Organization: made.organization})
-	if !isOperator(c) && !made.HandedOver {
+	if !IsOperator(c) && !made.HandedOver {
 		made.Token, made.Link = "", ""
 	}
 	return made, err
 }
 
 // newInvitation checks the members that the new person will have.
-func newInvitation(c *op.Call, f *faults, in NewInvitation) CreatedInvitation {
+func newInvitation(c *op.Call, f *Faults, in NewInvitation) CreatedInvitation {
 	p := newPrincipal(c, f, access.UserPrincipal, NewPrincipal{
 		Name: placeholder, Email: in.Email, Language: in.Language, Role: in.Role, Rights: in.Rights,
 	})
@@ -232,7 +232,7 @@ func storeInvitation(ctx context.Context, c *op.Call, i CreatedInvitation, mail 
 		return i, err
 	}
 	if _, err := c.Tx.Exec(ctx, insertInvitation, i.ID, i.organization, access.HashToken(i.Token), i.Email, access.FoldEmail(i.Email), i.Language,
-		string(i.Role), mustJSON(i.Rights), i.InvitedBy, i.CreatedAt, i.ExpiresAt, i.HandedOver); err != nil {
+		string(i.Role), MustJSON(i.Rights), i.InvitedBy, i.CreatedAt, i.ExpiresAt, i.HandedOver); err != nil {
 		return i, err
 	}
 	if i.Mailed = mail; !mail {
@@ -291,11 +291,11 @@ var (
 var ListInvitations = op.New("invitations.list", op.Read, listInvitations, op.By(op.Admin|op.Operator))
 
 func listInvitations(ctx context.Context, c *op.Call, p access.Page) (access.List[Invitation], error) {
-	organization, err := within(ctx, c, p.Organization)
+	organization, err := Within(ctx, c, p.Organization)
 	if err != nil {
 		return access.List[Invitation]{}, err
 	}
-	return list(ctx, c.Tx, p, scanInvitation, selectInvitations, p.After, organization, c.Now)
+	return List(ctx, c.Tx, p, scanInvitation, selectInvitations, p.After, organization, c.Now)
 }
 
 // RevokeInvitation revokes an invitation.
@@ -303,8 +303,8 @@ var RevokeInvitation = op.New("invitations.revoke", op.Administer, revokeInvitat
 
 func revokeInvitation(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
 	i, err := scanInvitation(c.Tx.QueryRow(ctx, selectInvitation, in.ID))
-	if errors.Is(err, db.ErrNoRows) || err == nil && (!reaches(c, i.organization, i.organization) || i.ExpiresAt <= c.Now) {
-		err = unknown("Eine offene Einladung", "open invitation")
+	if errors.Is(err, db.ErrNoRows) || err == nil && (!Reaches(c, i.organization, i.organization) || i.ExpiresAt <= c.Now) {
+		err = Unknown("Eine offene Einladung", "open invitation")
 	}
 	if err != nil {
 		return op.Nothing{}, err
@@ -356,11 +356,11 @@ func AcceptInvitation(ctx context.Context, c *op.Call, in Acceptance) (access.Pr
 	}
 	// The name is checked last, because its faults would reveal that the token
 	// is valid.
-	var f faults
+	var f Faults
 	p := newPrincipal(c, &f, access.UserPrincipal, NewPrincipal{
 		Name: in.Name, Email: i.Email, Language: cmp.Or(i.Language, string(c.Language)), Role: i.Role, Rights: maps.Clone(i.Rights),
 	})
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return access.PrincipalInfo{}, err
 	}
 	if err := endInvitation(ctx, c, i.ID); err != nil {

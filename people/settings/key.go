@@ -123,12 +123,12 @@ func createKey(ctx context.Context, c *op.Call, in NewKey) (CreatedKey, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return CreatedKey{}, err
 	}
-	var f faults
+	var f Faults
 	draft, err := draftKey(ctx, c, &f, in)
 	if err != nil {
 		return CreatedKey{}, err
 	}
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return CreatedKey{}, err
 	}
 	secret := access.NewSecret(in.Environment)
@@ -139,7 +139,7 @@ func createKey(ctx context.Context, c *op.Call, in NewKey) (CreatedKey, error) {
 	c.Audit.Changed("scopes", nil, draft.scopes)
 	noteKey(c, KeyInfo{}, KeyInfo{Name: draft.name, Networks: draft.networks, VersionPin: draft.versionPin, ExpiresAt: draft.expiresAt})
 	_, err = c.Tx.Exec(ctx, insertKey, secret.Kid, created.ID, draft.organization, in.Principal, draft.name, in.Environment,
-		secret.Hash, mustJSON(draft.scopes), mustJSON(draft.networks), draft.versionPin,
+		secret.Hash, MustJSON(draft.scopes), MustJSON(draft.networks), draft.versionPin,
 		int64(draft.expiresAt), int64(draft.createdAt), c.Actor.PrincipalID())
 	if err != nil {
 		return CreatedKey{}, err
@@ -179,14 +179,14 @@ type keyDraft struct {
 }
 
 // draftKey applies all rules for keys and collects the errors.
-func draftKey(ctx context.Context, c *op.Call, f *faults, in NewKey) (keyDraft, error) {
+func draftKey(ctx context.Context, c *op.Call, f *Faults, in NewKey) (keyDraft, error) {
 	draft := keyDraft{createdAt: c.Now, versionPin: in.VersionPin}
-	o, err := organizationField(ctx, c, f, in.Organization)
+	o, err := OrganizationField(ctx, c, f, in.Organization)
 	if err != nil {
 		return draft, err
 	}
 	if in.Principal == "" {
-		f.add("principalId", fault.Required, nil)
+		f.Add("principalId", fault.Required, nil)
 	}
 	p, err := access.PrincipalIn(ctx, c.Tx, "", in.Principal)
 	if err != nil && !fault.Is(err, fault.NotFound) {
@@ -195,56 +195,56 @@ func draftKey(ctx context.Context, c *op.Call, f *faults, in NewKey) (keyDraft, 
 	switch {
 	case in.Principal == "" || o.ID == "":
 	case err != nil || p.Home != o.Live || !secretOf(c, p.ID):
-		f.say("principalId", fault.FieldNotFound,
+		f.Say("principalId", fault.FieldNotFound,
 			"Einen solchen Benutzer oder ein solches Dienstkonto gibt es in dieser Organisation nicht.",
 			"There is no such user or service account in this organization.")
 	case p.Disabled:
-		f.say("principalId", fault.ForbiddenCombination,
+		f.Say("principalId", fault.ForbiddenCombination,
 			"Dieser Benutzer oder dieses Dienstkonto ist gesperrt.", "This user or service account is disabled.")
 	}
 
-	oneOf(f, "environment", in.Environment, access.Test, access.Live)
+	OneOf(f, "environment", in.Environment, access.Test, access.Live)
 	if draft.organization, err = bindKey(ctx, c, f, o, in.Environment); err != nil {
 		return draft, err
 	}
 	if in.Name != "" {
-		draft.name = f.name("name", in.Name)
+		draft.name = f.Name("name", in.Name)
 	}
-	draft.scopes = f.scopes("scopes", in.Scopes)
+	draft.scopes = f.Scopes("scopes", in.Scopes)
 	if p.ID != "" && p.Home == o.Live {
 		f.withinRights("scopes", in.Scopes, p)
 	}
-	draft.networks = f.networks("networks", in.Networks)
+	draft.networks = f.Networks("networks", in.Networks)
 	f.bound(in.Networks, draft.scopes)
 	draft.expiresAt = draft.createdAt.Add(f.lifetime(in.ExpiresIn, DefaultLifetime))
 	if draft.versionPin == "" && len(c.Services.Versions) > 0 {
 		draft.versionPin = c.Services.Versions[0]
 	}
-	oneOf(f, "versionPin", draft.versionPin, c.Services.Versions...)
+	OneOf(f, "versionPin", draft.versionPin, c.Services.Versions...)
 	return draft, nil
 }
 
 // bound refuses keys that may write from everywhere.
-func (f *faults) bound(networks, scopes []string) {
+func (f *Faults) bound(networks, scopes []string) {
 	if len(networks) == 0 && slices.ContainsFunc(scopes, access.Writes) {
-		f.say("networks", fault.Required,
+		f.Say("networks", fault.Required,
 			"Ein Schlüssel, der schreiben darf, muss an IP-Adressen oder Netze gebunden sein.",
 			"A key that may write must be bound to IP addresses or networks.")
 	}
 }
 
 // bindKey returns the number of the organization that a new key is bound to.
-func bindKey(ctx context.Context, c *op.Call, f *faults, o access.OrganizationInfo, environment string) (int64, error) {
+func bindKey(ctx context.Context, c *op.Call, f *Faults, o access.OrganizationInfo, environment string) (int64, error) {
 	switch {
 	case o.ID == "":
 	case environment == access.Test && o.SandboxID != "":
 		sandbox, err := access.OrganizationIn(ctx, c.Tx, o.SandboxID)
 		return sandbox.Number, err
 	case environment == access.Live && o.SandboxOf != "":
-		f.say("environment", fault.ForbiddenCombination,
+		f.Say("environment", fault.ForbiddenCombination,
 			"In der Sandbox gibt es nur Schlüssel der Umgebung test.", "A sandbox has test keys only.")
 	case environment == access.Live && o.Level == access.Off:
-		f.say("environment", fault.ForbiddenCombination,
+		f.Say("environment", fault.ForbiddenCombination,
 			"Für diese Organisation ist die API ausgeschaltet. Eine Administratorin oder ein Administrator muss zuerst die Stufe read oder on einstellen.",
 			"The API of this organization is off. An organization admin has to set its level to read or on first.")
 	}
@@ -252,22 +252,22 @@ func bindKey(ctx context.Context, c *op.Call, f *faults, o access.OrganizationIn
 }
 
 // withinRights refuses scopes beyond the principal's rights.
-func (f *faults) withinRights(field string, scopes []string, p access.PrincipalInfo) {
+func (f *Faults) withinRights(field string, scopes []string, p access.PrincipalInfo) {
 	for i, scope := range scopes {
 		if access.ValidScope(scope) && !access.Allows(p.Role, p.Rights, scope) {
-			f.say(indexed(field, i), fault.ForbiddenCombination,
+			f.Say(Indexed(field, i), fault.ForbiddenCombination,
 				"Dieser Scope geht über die Rechte des Benutzers oder Dienstkontos hinaus.",
 				"This scope goes beyond the rights of the user or service account.")
 		}
 	}
 }
 
-func (f *faults) lifetime(d, unset time.Duration) time.Duration {
+func (f *Faults) lifetime(d, unset time.Duration) time.Duration {
 	if d == 0 {
 		return unset
 	}
 	if d < minLifetime || d > MaxLifetime {
-		f.say("expiresIn", fault.OutOfRange,
+		f.Say("expiresIn", fault.OutOfRange,
 			"Ein Schlüssel gilt mindestens eine Sekunde und höchstens 366 Tage (8784h).",
 			"A key lives for at least one second and at most 366 days (8784h).")
 	}
@@ -278,7 +278,7 @@ func (f *faults) lifetime(d, unset time.Duration) time.Duration {
 // Callers may administer their own; admins and the operator may administer
 // everything.
 func own(c *op.Call, principal string) bool {
-	return administers(c) || principal == c.Actor.PrincipalID()
+	return Administers(c) || principal == c.Actor.PrincipalID()
 }
 
 // FindKeys is the input of ListKeys.
@@ -294,18 +294,18 @@ var ListKeys = op.New("keys.list", op.Read, ReadKeys, op.By(op.Self|op.Operator)
 // ReadKeys lists keys; for a live organization, also the keys of its sandbox.
 // Callers who do not administer the organization see their own.
 func ReadKeys(ctx context.Context, c *op.Call, in FindKeys) (access.List[KeyInfo], error) {
-	organization, err := within(ctx, c, in.Organization)
+	organization, err := Within(ctx, c, in.Organization)
 	if err != nil {
 		return access.List[KeyInfo]{}, err
 	}
 	principal := c.Actor.PrincipalID()
 	switch {
-	case administers(c):
+	case Administers(c):
 		principal = in.Principal
 	case in.Principal != "" && in.Principal != principal:
 		return access.List[KeyInfo]{Data: []KeyInfo{}}, nil
 	}
-	page, err := list(ctx, c.Tx, in.Page, func(row db.Row) (KeyInfo, error) { return scanKey(row, c.Now) }, selectKeys, in.After, organization, principal)
+	page, err := List(ctx, c.Tx, in.Page, func(row db.Row) (KeyInfo, error) { return scanKey(row, c.Now) }, selectKeys, in.After, organization, principal)
 	if err == nil {
 		err = seeLocks(ctx, c, page.Data)
 	}
@@ -400,16 +400,16 @@ func keyToChange(ctx context.Context, c *op.Call, keyID string) (KeyInfo, error)
 }
 
 func revokedForGood() error {
-	var f faults
-	f.say("id", fault.ForbiddenCombination,
+	var f Faults
+	f.Say("id", fault.ForbiddenCombination,
 		"Dieser Schlüssel ist widerrufen; das lässt sich nicht zurücknehmen.", "This key is revoked, which cannot be undone.")
-	return f.err()
+	return f.Err()
 }
 
 // secretOf reports whether the caller may get the secret of a key of a principal. Whoever has
 // it acts in the name of the principal, so admins get only secrets of service accounts.
 func secretOf(c *op.Call, principal string) bool {
-	return isOperator(c) || principal == c.Actor.PrincipalID() || administers(c) && id.Valid(id.ServiceAccount, principal)
+	return IsOperator(c) || principal == c.Actor.PrincipalID() || Administers(c) && id.Valid(id.ServiceAccount, principal)
 }
 
 var othersKey = fault.Text{
@@ -431,16 +431,16 @@ func rotateKey(ctx context.Context, c *op.Call, in Rotation) (CreatedKey, error)
 	if err != nil {
 		return CreatedKey{}, err
 	}
-	var f faults
+	var f Faults
 	before := k
 	if in.ExpiresIn != 0 {
 		k.ExpiresAt = c.Now.Add(f.lifetime(in.ExpiresIn, 0))
 	} else if k.ExpiresAt <= c.Now {
-		f.say("expiresIn", fault.Required,
+		f.Say("expiresIn", fault.Required,
 			"Dieser Schlüssel ist abgelaufen; nennen Sie die Laufzeit des neuen.",
 			"This key has expired: name the lifetime of the new one.")
 	}
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return CreatedKey{}, err
 	}
 	noteKey(c, before, k)
@@ -460,7 +460,7 @@ func rotateKey(ctx context.Context, c *op.Call, in Rotation) (CreatedKey, error)
 // lists: kart_test_oKdzvJ33... Keys that the caller may not administer are
 // NOT_FOUND.
 func keyByID(ctx context.Context, c *op.Call, name string) (KeyInfo, error) {
-	missing := unknown("Einen Schlüssel", "key")
+	missing := Unknown("Einen Schlüssel", "key")
 	if id.Valid(id.Key, name) {
 		k, err := scanKey(c.Tx.QueryRow(ctx, selectKey, name), c.Now)
 		if errors.Is(err, db.ErrNoRows) || err == nil && !k.of(c) {
@@ -498,7 +498,7 @@ func keysByKid(ctx context.Context, c *op.Call, short string) ([]KeyInfo, error)
 
 // of reports whether the caller may administer the key.
 func (k *KeyInfo) of(c *op.Call) bool {
-	return reaches(c, k.organization, k.live) && own(c, k.PrincipalID)
+	return Reaches(c, k.organization, k.live) && own(c, k.PrincipalID)
 }
 
 func scanKey(row db.Row, now clock.Micros) (KeyInfo, error) {

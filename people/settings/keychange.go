@@ -34,28 +34,28 @@ func editKey(ctx context.Context, c *op.Call, in KeyChange) (KeyInfo, error) {
 	if err != nil {
 		return KeyInfo{}, err
 	}
-	var f faults
+	var f Faults
 	before := k
 	if in.Name != nil {
 		if k.Name = ""; *in.Name != "" {
-			k.Name = f.name("name", *in.Name)
+			k.Name = f.Name("name", *in.Name)
 		}
 	}
 	if in.Networks != nil {
-		k.Networks = f.networks("networks", *in.Networks)
+		k.Networks = f.Networks("networks", *in.Networks)
 		f.bound(*in.Networks, k.Scopes)
 	}
 	if in.ExpiresIn != 0 {
 		k.ExpiresAt = c.Now.Add(f.lifetime(in.ExpiresIn, 0))
 	}
 	if in.VersionPin != "" {
-		oneOf(&f, "versionPin", in.VersionPin, c.Services.Versions...)
+		OneOf(&f, "versionPin", in.VersionPin, c.Services.Versions...)
 		k.VersionPin = in.VersionPin
 	}
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return KeyInfo{}, err
 	}
-	if _, err := c.Tx.Exec(ctx, updateKeySettings, k.ID, k.Name, mustJSON(k.Networks), int64(k.ExpiresAt), k.VersionPin); err != nil {
+	if _, err := c.Tx.Exec(ctx, updateKeySettings, k.ID, k.Name, MustJSON(k.Networks), int64(k.ExpiresAt), k.VersionPin); err != nil {
 		return KeyInfo{}, err
 	}
 	if widens(before, k) {

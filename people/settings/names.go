@@ -56,7 +56,7 @@ func ReadNames(ctx context.Context, c *op.Call, in NamesInput) (Names, error) {
 		return names, fault.Invalid(fault.Field{Name: "ids", Code: fault.TooLong, Limit: fault.Items(maxNames)})
 	}
 	live := c.Actor.Org() // pages ask in their own organization, without a look at it
-	if in.Organization != "" || isOperator(c) || c.Actor.Organization().Sandbox {
+	if in.Organization != "" || IsOperator(c) || c.Actor.Organization().Sandbox {
 		o, err := Organization(ctx, c, in.Organization)
 		if err != nil {
 			return names, err

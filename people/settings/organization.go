@@ -63,16 +63,16 @@ var country = regexp.MustCompile(`^[A-Z]{2}$`)
 var CreateOrganization = op.New("organizations.create", op.Administer, createOrganization, op.By(op.Operator), op.Audited("organization.create"))
 
 func createOrganization(ctx context.Context, c *op.Call, in NewOrganization) (access.OrganizationInfo, error) {
-	var f faults
+	var f Faults
 	live := access.OrganizationInfo{
 		ID: id.New(id.Organization), Module: "off", Secrecy: "undeclared", Level: access.Off, State: access.Open, Country: defaultCountry, CreatedAt: c.Now,
 		SecondFactor: "optional", Passwords: "on", Applications: access.KnownApplications,
 	}
-	in.Name = f.name("name", in.Name)
+	in.Name = f.Name("name", in.Name)
 	setOrganization(&live, &f, OrganizationChange{
 		Name: &in.Name, Module: given(in.Module), Secrecy: given(in.Secrecy), Level: given(in.Level), Country: given(in.Country),
 	})
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return access.OrganizationInfo{}, err
 	}
 	if live.Secrecy == "declared" {
@@ -129,7 +129,7 @@ func noteOrganization(c *op.Call, before, after access.OrganizationInfo) {
 var ListOrganizations = op.New("organizations.list", op.Read, listOrganizations, op.By(op.Operator))
 
 func listOrganizations(ctx context.Context, c *op.Call, p access.Page) (access.List[access.OrganizationInfo], error) {
-	return list(ctx, c.Tx, p, access.ScanOrganization, selectOrganizations, p.After)
+	return List(ctx, c.Tx, p, access.ScanOrganization, selectOrganizations, p.After)
 }
 
 // ShownOrganization is the answer of GetOrganization.
@@ -155,8 +155,8 @@ func getOrganization(ctx context.Context, c *op.Call, in access.ByID) (out Shown
 // organizationByID is like Organization, for operations on the organization
 // itself. The operator must name one.
 func organizationByID(ctx context.Context, c *op.Call, name string) (access.OrganizationInfo, error) {
-	if name == "" && isOperator(c) {
-		return access.OrganizationInfo{}, unknown("Eine Organisation", "organization")
+	if name == "" && IsOperator(c) {
+		return access.OrganizationInfo{}, Unknown("Eine Organisation", "organization")
 	}
 	return Organization(ctx, c, name)
 }
@@ -171,10 +171,10 @@ func SetOrganization(ctx context.Context, c *op.Call, in OrganizationChange) (ac
 	if err != nil {
 		return access.OrganizationInfo{}, err
 	}
-	var f faults
+	var f Faults
 	before := o
 	if in.Name != nil {
-		name := f.name("name", *in.Name)
+		name := f.Name("name", *in.Name)
 		in.Name = &name
 	}
 	f.organizationChange(c, &o, in)
@@ -182,7 +182,7 @@ func SetOrganization(ctx context.Context, c *op.Call, in OrganizationChange) (ac
 	if err := f.checkPasswords(ctx, c, before, o); err != nil {
 		return access.OrganizationInfo{}, err
 	}
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return access.OrganizationInfo{}, err
 	}
 	switch {
@@ -243,27 +243,27 @@ func widensApplications(before, after access.Applications) bool {
 }
 
 // organizationChange refuses changes that are not allowed.
-func (f *faults) organizationChange(c *op.Call, o *access.OrganizationInfo, in OrganizationChange) {
+func (f *Faults) organizationChange(c *op.Call, o *access.OrganizationInfo, in OrganizationChange) {
 	if in.Name != nil && o.SandboxOf != "" {
-		f.say("name", fault.ReadOnly, "Die Sandbox heißt wie ihre Organisation.", "A sandbox is named like its organization.")
+		f.Say("name", fault.ReadOnly, "Die Sandbox heißt wie ihre Organisation.", "A sandbox is named like its organization.")
 	}
 	if in.SecondFactor != nil && o.SandboxOf != "" {
-		f.say("secondFactor", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.", "What holds for the organization holds for its sandbox.")
+		f.Say("secondFactor", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.", "What holds for the organization holds for its sandbox.")
 	}
 	if in.Applications != nil && o.SandboxOf != "" {
-		f.say("applications", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.", "What holds for the organization holds for its sandbox.")
+		f.Say("applications", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.", "What holds for the organization holds for its sandbox.")
 	}
 	if in.Country != nil && o.SandboxOf != "" {
-		f.say("country", fault.ReadOnly, "Die Sandbox ist in dem Land ihrer Organisation.", "A sandbox is in the country of its organization.")
+		f.Say("country", fault.ReadOnly, "Die Sandbox ist in dem Land ihrer Organisation.", "A sandbox is in the country of its organization.")
 	}
 	switch {
 	case in.State == nil:
-	case !isOperator(c):
-		f.say("state", fault.ReadOnly, "Den Zustand einer Organisation ändert nur der Betreiber.", "Only the operator changes the state of an organization.")
+	case !IsOperator(c):
+		f.Say("state", fault.ReadOnly, "Den Zustand einer Organisation ändert nur der Betreiber.", "Only the operator changes the state of an organization.")
 	case o.SandboxOf != "":
-		f.say("state", fault.ReadOnly, "Der Zustand der Sandbox ist der ihrer Organisation.", "The state of a sandbox is that of its organization.")
+		f.Say("state", fault.ReadOnly, "Der Zustand der Sandbox ist der ihrer Organisation.", "The state of a sandbox is that of its organization.")
 	case *in.State != access.Deleting && o.EraseAt != nil && *o.EraseAt <= c.Now:
-		f.say("state", fault.ReadOnly, "Die Löschung ist fällig und lässt sich nicht mehr abbrechen.",
+		f.Say("state", fault.ReadOnly, "Die Löschung ist fällig und lässt sich nicht mehr abbrechen.",
 			"The erasure is due and cannot be cancelled any more.")
 	}
 }
@@ -277,29 +277,29 @@ func eraseAt(o *access.OrganizationInfo) clock.Micros {
 }
 
 // setOrganization applies a change. The name was checked before.
-func setOrganization(o *access.OrganizationInfo, f *faults, c OrganizationChange) {
+func setOrganization(o *access.OrganizationInfo, f *Faults, c OrganizationChange) {
 	if c.Name != nil {
 		o.Name = *c.Name
 	}
 	if c.Module != nil {
-		oneOf(f, "module", *c.Module, "on", "off")
+		OneOf(f, "module", *c.Module, "on", "off")
 		o.Module = *c.Module
 	}
 	if c.Secrecy != nil {
-		oneOf(f, "secrecy", *c.Secrecy, "declared", "undeclared")
+		OneOf(f, "secrecy", *c.Secrecy, "declared", "undeclared")
 		o.Secrecy = *c.Secrecy
 	}
 	if c.Level != nil {
-		oneOf(f, "level", *c.Level, access.Off, access.Read, access.On)
+		OneOf(f, "level", *c.Level, access.Off, access.Read, access.On)
 		o.Level = *c.Level
 	}
 	if c.Country != nil {
 		if o.Country = *c.Country; !country.MatchString(o.Country) {
-			f.add("country", fault.InvalidFormat, "DE")
+			f.Add("country", fault.InvalidFormat, "DE")
 		}
 	}
 	if c.Passwords != nil {
-		oneOf(f, "passwords", *c.Passwords, "on", "off")
+		OneOf(f, "passwords", *c.Passwords, "on", "off")
 		o.Passwords = *c.Passwords
 	}
 	if c.PasswordAdmin != nil {
@@ -309,15 +309,15 @@ func setOrganization(o *access.OrganizationInfo, f *faults, c OrganizationChange
 		o.PasswordAdmin = ""
 	}
 	if c.SecondFactor != nil {
-		oneOf(f, "secondFactor", *c.SecondFactor, "required", "optional")
+		OneOf(f, "secondFactor", *c.SecondFactor, "required", "optional")
 		o.SecondFactor = *c.SecondFactor
 	}
 	if c.Applications != nil {
-		oneOf(f, "applications", *c.Applications, access.NoApplications, access.KnownApplications, access.AllApplications)
+		OneOf(f, "applications", *c.Applications, access.NoApplications, access.KnownApplications, access.AllApplications)
 		o.Applications = *c.Applications
 	}
 	if c.State != nil {
-		oneOf(f, "state", *c.State, access.Open, access.Closed, access.Deleting)
+		OneOf(f, "state", *c.State, access.Open, access.Closed, access.Deleting)
 		o.State = *c.State
 	}
 }

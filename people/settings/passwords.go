@@ -33,12 +33,12 @@ func issuer(c *op.Call) string {
 // checkPasswords refuses to switch passwords off where nobody could come back: without
 // an OpenID provider, and unless the caller is linked with it or an admin may sign in by
 // password in any case.
-func (f *faults) checkPasswords(ctx context.Context, c *op.Call, before, o access.OrganizationInfo) error {
+func (f *Faults) checkPasswords(ctx context.Context, c *op.Call, before, o access.OrganizationInfo) error {
 	if before.Passwords == o.Passwords && before.PasswordAdmin == o.PasswordAdmin {
 		return nil
 	}
 	if o.SandboxOf != "" {
-		f.say("passwords", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.", "What holds for the organization holds for its sandbox.")
+		f.Say("passwords", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.", "What holds for the organization holds for its sandbox.")
 		return nil
 	}
 	if o.Passwords == "on" {
@@ -46,13 +46,13 @@ func (f *faults) checkPasswords(ctx context.Context, c *op.Call, before, o acces
 	}
 	provider := issuer(c)
 	if provider == "" {
-		f.say("passwords", fault.ForbiddenCombination, "Auf dieser Instanz gibt es kein Single Sign-on.", "This instance has no single sign-on.")
+		f.Say("passwords", fault.ForbiddenCombination, "Auf dieser Instanz gibt es kein Single Sign-on.", "This instance has no single sign-on.")
 	}
 	var n int64
 	if o.PasswordAdmin != "" {
 		err := c.Tx.QueryRow(ctx, countPasswordAdmin, o.PasswordAdmin, o.Number).Scan(&n)
 		if err == nil && n == 0 {
-			f.say("passwordAdmin", fault.FieldNotFound, "Das ist keine Administratorin und kein Administrator der Organisation mit einem Kennwort.", "This is no admin of the organization who has a password.")
+			f.Say("passwordAdmin", fault.FieldNotFound, "Das ist keine Administratorin und kein Administrator der Organisation mit einem Kennwort.", "This is no admin of the organization who has a password.")
 		}
 		return err
 	}
@@ -61,7 +61,7 @@ func (f *faults) checkPasswords(ctx context.Context, c *op.Call, before, o acces
 	}
 	err := c.Tx.QueryRow(ctx, countLinked, c.Actor.PrincipalID(), provider).Scan(&n)
 	if err == nil && n == 0 {
-		f.say("passwords", fault.ForbiddenCombination, "Verbinden Sie zuerst Ihr eigenes Konto mit Single Sign-on, oder nennen Sie jemanden mit Administrationsrechten für den Notfall.",
+		f.Say("passwords", fault.ForbiddenCombination, "Verbinden Sie zuerst Ihr eigenes Konto mit Single Sign-on, oder nennen Sie jemanden mit Administrationsrechten für den Notfall.",
 			"Link your own account with single sign-on first, or name an admin for emergencies.")
 	}
 	return err
@@ -88,7 +88,7 @@ func losesPasswordAdmin(ctx context.Context, c *op.Call, p access.PrincipalInfo)
 		return err
 	}
 	c.Audit.Changed("passwordAdmin", p.ID, "")
-	if isOperator(c) || issuer(c) == "" { // without a provider passwords sign in
+	if IsOperator(c) || issuer(c) == "" { // without a provider passwords sign in
 		return nil
 	}
 	err = c.Tx.QueryRow(ctx, countLinkedAdmins, p.Home, p.ID, issuer(c)).Scan(&n)

@@ -131,13 +131,13 @@ func createPrincipal(ctx context.Context, c *op.Call, kind access.PrincipalType,
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.PrincipalInfo{}, err
 	}
-	var f faults
-	o, err := organizationField(ctx, c, &f, in.Organization)
+	var f Faults
+	o, err := OrganizationField(ctx, c, &f, in.Organization)
 	if err != nil {
 		return access.PrincipalInfo{}, err
 	}
 	p := newPrincipal(c, &f, kind, in)
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return access.PrincipalInfo{}, err
 	}
 	if p, err = insertNew(ctx, c, o, p); err != nil {
@@ -152,7 +152,7 @@ func createPrincipal(ctx context.Context, c *op.Call, kind access.PrincipalType,
 }
 
 // newPrincipal checks the input and returns the new principal.
-func newPrincipal(c *op.Call, f *faults, kind access.PrincipalType, in NewPrincipal) access.PrincipalInfo {
+func newPrincipal(c *op.Call, f *Faults, kind access.PrincipalType, in NewPrincipal) access.PrincipalInfo {
 	if in.Role == "" {
 		in.Role = access.Member
 	}
@@ -174,7 +174,7 @@ func insertNew(ctx context.Context, c *op.Call, o access.OrganizationInfo, p acc
 	c.Audit.About(p.Home, p.ID)
 	notePrincipal(c, access.PrincipalInfo{}, p)
 	_, err := c.Tx.Exec(ctx, insertPrincipal, p.ID, string(p.Type), p.Home, p.Name,
-		orNull(p.Email), orNull(access.FoldEmail(p.Email)), string(p.Role), mustJSON(p.Rights), false, int64(p.CreatedAt), p.Language)
+		orNull(p.Email), orNull(access.FoldEmail(p.Email)), string(p.Role), MustJSON(p.Rights), false, int64(p.CreatedAt), p.Language)
 	return p, emailTaken(err)
 }
 
@@ -200,11 +200,11 @@ func notePrincipal(c *op.Call, before, after access.PrincipalInfo) {
 }
 
 func listPrincipals(ctx context.Context, c *op.Call, kind access.PrincipalType, p access.Page) (access.List[access.PrincipalInfo], error) {
-	organization, err := within(ctx, c, p.Organization)
+	organization, err := Within(ctx, c, p.Organization)
 	if err != nil {
 		return access.List[access.PrincipalInfo]{}, err
 	}
-	page, err := list(ctx, c.Tx, p, access.ScanPrincipal, selectPrincipals, string(kind), p.After, organization)
+	page, err := List(ctx, c.Tx, p, access.ScanPrincipal, selectPrincipals, string(kind), p.After, organization)
 	for n := range page.Data {
 		page.Data[n] = named(c, page.Data[n])
 	}
@@ -253,14 +253,14 @@ func changePrincipal(ctx context.Context, c *op.Call, kind access.PrincipalType,
 	if err != nil {
 		return access.PrincipalInfo{}, err
 	}
-	var f faults
+	var f Faults
 	before := p
 	before.Rights = maps.Clone(p.Rights)
 	setPrincipal(&p, &f, in)
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return access.PrincipalInfo{}, err
 	}
-	if manages(before) && !manages(p) && !isOperator(c) {
+	if manages(before) && !manages(p) && !IsOperator(c) {
 		if err := otherAdmin(ctx, c, p); err != nil {
 			return access.PrincipalInfo{}, err
 		}
@@ -273,7 +273,7 @@ func changePrincipal(ctx context.Context, c *op.Call, kind access.PrincipalType,
 		}
 	}
 	_, err = c.Tx.Exec(ctx, updatePrincipal, p.ID, p.Name, orNull(p.Email), orNull(access.FoldEmail(p.Email)),
-		string(p.Role), mustJSON(p.Rights), p.Disabled, p.Language)
+		string(p.Role), MustJSON(p.Rights), p.Disabled, p.Language)
 	if err == nil && (before.Role != p.Role || p.Disabled && !before.Disabled) {
 		err = access.EndSessionsOf(ctx, c.Tx, c.Now, p.ID)
 	}
@@ -313,7 +313,7 @@ var (
 // Disable refuses the keys and the sign-ins of a principal from now on, as part of
 // another act about it. The caller has begun with access.Changed.
 func Disable(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
-	if manages(p) && !isOperator(c) {
+	if manages(p) && !IsOperator(c) {
 		if err := otherAdmin(ctx, c, p); err != nil {
 			return err
 		}
@@ -343,7 +343,7 @@ func Principal(ctx context.Context, c *op.Call, kind access.PrincipalType, name 
 // principal does the work of Principal.
 func principal(ctx context.Context, c *op.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
 	p, err := access.PrincipalIn(ctx, c.Tx, kind, name)
-	if err == nil && !reaches(c, p.Home, p.Home) {
+	if err == nil && !Reaches(c, p.Home, p.Home) {
 		_, err = access.PrincipalIn(ctx, c.Tx, kind, "") // the same text as for an unknown id
 	}
 	return p, err
@@ -354,30 +354,30 @@ var erased = fault.Text{
 	EN: "This person is erased. That cannot be undone.",
 }
 
-func setPrincipal(p *access.PrincipalInfo, f *faults, c PrincipalChange) {
+func setPrincipal(p *access.PrincipalInfo, f *Faults, c PrincipalChange) {
 	if c.Name != nil {
-		p.Name = f.name("name", *c.Name)
+		p.Name = f.Name("name", *c.Name)
 	}
 	switch {
 	case c.Email == nil:
 	case p.Type == access.UserPrincipal:
-		p.Email = f.email("email", *c.Email)
+		p.Email = f.Email("email", *c.Email)
 	default:
-		f.say("email", fault.ForbiddenCombination, "Ein Dienstkonto hat keine E-Mail-Adresse.", "A service account has no email address.")
+		f.Say("email", fault.ForbiddenCombination, "Ein Dienstkonto hat keine E-Mail-Adresse.", "A service account has no email address.")
 	}
 	switch {
 	case c.Language == nil:
 	case p.Type == access.UserPrincipal:
-		oneOf(f, "language", *c.Language, access.German, access.English)
+		OneOf(f, "language", *c.Language, access.German, access.English)
 		p.Language = *c.Language
 	default:
-		f.say("language", fault.ForbiddenCombination, "Ein Dienstkonto erhält keine Nachrichten.", "A service account gets no messages.")
+		f.Say("language", fault.ForbiddenCombination, "Ein Dienstkonto erhält keine Nachrichten.", "A service account gets no messages.")
 	}
 	if c.Role != nil {
-		oneOf(f, "role", *c.Role, access.Admin, access.Member, access.Viewer)
+		OneOf(f, "role", *c.Role, access.Admin, access.Member, access.Viewer)
 		p.Role = *c.Role
 	}
-	f.rights("rights", c.Rights)
+	f.Rights("rights", c.Rights)
 	for family, right := range c.Rights {
 		p.Rights[family] = right
 	}

@@ -33,7 +33,7 @@ func ReadRequests(ctx context.Context, c *op.Call, in requestlog.QueryInput, _ s
 	if err != nil {
 		return requestlog.QueryOutput{}, err
 	}
-	if administers(c) {
+	if Administers(c) {
 		return in.Find(ctx, c.Tx, ids)
 	}
 	own, err := ownCredentials(ctx, c, in.Key)
@@ -84,7 +84,7 @@ func listVersions(ctx context.Context, c *op.Call, in requestlog.VersionsInput, 
 // organization. Without a name it is all for the operator, and otherwise the
 // caller's own with its sandbox. Only the operator sees calls with unknown credentials.
 func logged(ctx context.Context, c *op.Call, name string) (map[int64]string, error) {
-	if !isOperator(c) {
+	if !IsOperator(c) {
 		o, err := Organization(ctx, c, name)
 		ids := map[int64]string{o.Number: o.ID}
 		if err == nil && name == "" && o.SandboxID != "" {

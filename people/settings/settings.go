@@ -35,64 +35,64 @@ func retention(c *op.Call) time.Duration {
 	return Retention.In(c)
 }
 
-// isOperator reports whether the operator of the instance is calling.
-func isOperator(c *op.Call) bool { return c.Actor.Credential().Kind == access.Operator }
+// IsOperator reports whether the operator of the instance is calling.
+func IsOperator(c *op.Call) bool { return c.Actor.Credential().Kind == access.Operator }
 
-// administers reports whether the caller may act for other people of the
+// Administers reports whether the caller may act for other people of the
 // organization.
-func administers(c *op.Call) bool { return isOperator(c) || c.Actor.SeesAll() }
+func Administers(c *op.Call) bool { return IsOperator(c) || c.Actor.SeesAll() }
 
 // Organization returns the organization that an input names. The operator may
 // name any. For other callers it is their own, which is the default, or its
 // sandbox. Any other one is NOT_FOUND, as if it did not exist.
 func Organization(ctx context.Context, c *op.Call, name string) (access.OrganizationInfo, error) {
 	if name == "" {
-		if isOperator(c) {
+		if IsOperator(c) {
 			return access.OrganizationInfo{}, fault.Invalid(fault.Field{Name: "organizationId", Code: fault.Required})
 		}
 		name = c.Actor.Organization().ID
 	}
 	o, err := access.OrganizationIn(ctx, c.Tx, name)
-	if err == nil && !reaches(c, o.Number, o.Live) {
-		return access.OrganizationInfo{}, unknown("Eine Organisation", "organization")
+	if err == nil && !Reaches(c, o.Number, o.Live) {
+		return access.OrganizationInfo{}, Unknown("Eine Organisation", "organization")
 	}
 	return o, err
 }
 
-// reaches reports whether the caller may administer the organization with a
+// Reaches reports whether the caller may administer the organization with a
 // number. live is the number of the organization that holds its people.
-func reaches(c *op.Call, number, live int64) bool {
-	return isOperator(c) || number == c.Actor.Org() || live == c.Actor.Org()
+func Reaches(c *op.Call, number, live int64) bool {
+	return IsOperator(c) || number == c.Actor.Org() || live == c.Actor.Org()
 }
 
-// within returns the id of the organization that restricts a list. It is empty
+// Within returns the id of the organization that restricts a list. It is empty
 // for an operator who names none, and the list then has all organizations.
-func within(ctx context.Context, c *op.Call, name string) (string, error) {
-	if name == "" && isOperator(c) {
+func Within(ctx context.Context, c *op.Call, name string) (string, error) {
+	if name == "" && IsOperator(c) {
 		return "", nil
 	}
 	o, err := Organization(ctx, c, name)
 	return o.ID, err
 }
 
-// organizationField is like Organization, for an input with further members. An
-// unknown organization is an error of its field.
-func organizationField(ctx context.Context, c *op.Call, f *faults, name string) (access.OrganizationInfo, error) {
+// OrganizationField is like Organization, for an input with further members. An
+// Unknown organization is an error of its field.
+func OrganizationField(ctx context.Context, c *op.Call, f *Faults, name string) (access.OrganizationInfo, error) {
 	o, err := Organization(ctx, c, name)
 	switch {
 	case fault.Is(err, fault.ValidationFailed):
-		f.add("organizationId", fault.Required, nil)
+		f.Add("organizationId", fault.Required, nil)
 		return o, nil
 	case fault.Is(err, fault.NotFound):
-		f.say("organizationId", fault.FieldNotFound, "Eine solche Organisation gibt es nicht.", "There is no such organization.")
+		f.Say("organizationId", fault.FieldNotFound, "Eine solche Organisation gibt es nicht.", "There is no such organization.")
 		return access.OrganizationInfo{}, nil
 	}
 	return o, err
 }
 
-// list reads a page with the limit of p. query takes the number of rows as its first
+// List reads a page with the limit of p. query takes the number of rows as its first
 // argument; the order and what p.After means are the query's.
-func list[T any](ctx context.Context, tx db.Tx, p access.Page, scan func(db.Row) (T, error), query string, args ...any) (access.List[T], error) {
+func List[T any](ctx context.Context, tx db.Tx, p access.Page, scan func(db.Row) (T, error), query string, args ...any) (access.List[T], error) {
 	limit, err := access.PageSize(p.Limit, access.MaxPage)
 	if err != nil {
 		return access.List[T]{}, err
@@ -101,19 +101,20 @@ func list[T any](ctx context.Context, tx db.Tx, p access.Page, scan func(db.Row)
 	return access.PageOf(found, limit), err
 }
 
-// unknown returns NOT_FOUND for an id in the input. What the caller does not reach
+// Unknown returns NOT_FOUND for an id in the input. What the caller does not reach
 // gets the same answer as what does not exist.
-func unknown(de, en string) error {
+func Unknown(de, en string) error {
 	return &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
 		DE: de + " mit dieser Kennung gibt es nicht.",
 		EN: "There is no " + en + " with this id.",
 	}}
 }
 
-func indexed(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
+// Indexed returns the name of an element of a list, for example scopes[1].
+func Indexed(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
 
-// mustJSON encodes values that always encode: strings, lists and maps of them.
-func mustJSON(v any) string {
+// MustJSON encodes values that always encode: strings, lists and maps of them.
+func MustJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic("settings: " + err.Error())

@@ -194,21 +194,21 @@ func readUsage(ctx context.Context, c *op.Call, in UsageInput) (u Usage, working
 
 // span checks the input.
 func (in *UsageInput) span() (days int, zone *time.Location, err error) {
-	var f faults
+	var f Faults
 	days = cmp.Or(in.Days, defaultDays)
 	most := mostDays
 	if in.By == "hour" {
 		most = mostHourly
 	}
 	if days < 1 || days > most {
-		f.add("days", fault.OutOfRange, fault.Range{Min: 1, Max: int64(most)})
+		f.Add("days", fault.OutOfRange, fault.Range{Min: 1, Max: int64(most)})
 	}
-	oneOf(&f, "by", cmp.Or(in.By, "day"), "day", "hour")
+	OneOf(&f, "by", cmp.Or(in.By, "day"), "day", "hour")
 	zone, err = time.LoadLocation(cmp.Or(in.Zone, "UTC"))
 	if err != nil || in.Zone == "Local" {
-		f.say("zone", fault.InvalidFormat, "Eine Zeitzone heißt zum Beispiel Europe/Berlin.", "A time zone is called Europe/Berlin, for example.")
+		f.Say("zone", fault.InvalidFormat, "Eine Zeitzone heißt zum Beispiel Europe/Berlin.", "A time zone is called Europe/Berlin, for example.")
 	}
-	return days, zone, f.err()
+	return days, zone, f.Err()
 }
 
 // starts returns where the days or hours begin, the last of which is not over. A day
@@ -261,7 +261,7 @@ func sightOf(ctx context.Context, c *op.Call, in UsageInput) (s sight, err error
 		}
 		s.numbers = append(s.numbers, sandbox.Number)
 	}
-	if administers(c) {
+	if Administers(c) {
 		return s, nil
 	}
 	own, err := ownCredentials(ctx, c, "")
