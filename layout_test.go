@@ -37,10 +37,10 @@ var floors = [][]string{
 	// Copies and backups of the database; the points, the queue, the answers
 	// that are repeated.
 	{"store/db/move", "integration/limit", "store/job", "store/replay"},
-	// How long rows are kept; the counts of calls by hour.
-	{"store/retention", "integration/usage"},
-	// The caller, the OpenID provider, the index of words, the log of calls, the settings.
-	{"access", "people/sso", "record/search", "integration/requestlog", "instance/config"},
+	// How long rows are kept.
+	{"store/retention"},
+	// The caller, the OpenID provider, the index of words, the settings.
+	{"access", "people/sso", "record/search", "instance/config"},
 	// What Kartei remembers of who did what.
 	{"people/audit"},
 	// Operations, and what each is handed.
@@ -49,6 +49,11 @@ var floors = [][]string{
 	{"people/notify", "people/signin", "integration/grant"},
 	// The change log, which records append to.
 	{"integration/event", "people/settings"},
+	// Keys, how much they call, which calls, and what the audit log has.
+	{"integration/key"},
+	{"integration/usage"},
+	{"integration/requestlog"},
+	{"people/auditlog"},
 	// What all records have in common.
 	{"record"},
 	// How files arrive, and work that outlives its answer.

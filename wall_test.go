@@ -14,27 +14,27 @@ import (
 func TestTheCompilerKeepsTheWall(t *testing.T) {
 	for name, page := range map[string]struct{ imports, body, want string }{
 		"along the path": {
-			`"context"; "kartei/access"; "kartei/api"; "kartei/people/settings"`,
-			`func page(a *api.API) { _, _ = api.Call(context.Background(), a, api.Caller{}, settings.PauseKey, access.ByID{}) }; var _ = page`, "",
+			`"context"; "kartei/access"; "kartei/api"; "kartei/integration/key"`,
+			`func page(a *api.API) { _, _ = api.Call(context.Background(), a, api.Caller{}, key.Pause, access.ByID{}) }; var _ = page`, "",
 		},
 		"the function of an operation": {
-			`"context"; "kartei/access"; "kartei/api/op"; "kartei/people/settings"`,
-			`func page() { settings.PauseKey(context.Background(), new(op.Call), access.ByID{}) }`, "cannot call",
+			`"context"; "kartei/access"; "kartei/api/op"; "kartei/integration/key"`,
+			`func page() { key.Pause(context.Background(), new(op.Call), access.ByID{}) }`, "cannot call",
 		},
 		"its unexported name": {
-			`"context"; "kartei/access"; "kartei/api/op"; "kartei/people/settings"`,
-			`func page() { settings.pauseKey(context.Background(), new(op.Call), access.ByID{}) }`, "undefined: settings.pauseKey",
+			`"context"; "kartei/access"; "kartei/api/op"; "kartei/integration/key"`,
+			`func page() { key.pause(context.Background(), new(op.Call), access.ByID{}) }`, "undefined: key.pause",
 		},
 		"the accessor of functions": {
-			`"kartei/api/internal/function"; "kartei/people/settings"`,
-			`var page = function.Of(settings.PauseKey.Row)`, "use of internal package kartei/api/internal/function not allowed",
+			`"kartei/api/internal/function"; "kartei/integration/key"`,
+			`var page = function.Of(key.Pause.Row)`, "use of internal package kartei/api/internal/function not allowed",
 		},
 		"an input of another operation": {
-			`"context"; "kartei/api"; "kartei/people/settings"`,
-			`func page(a *api.API) { api.Call(context.Background(), a, api.Caller{}, settings.PauseKey, settings.NewKey{}) }`, "does not match",
+			`"context"; "kartei/api"; "kartei/integration/key"`,
+			`func page(a *api.API) { api.Call(context.Background(), a, api.Caller{}, key.Pause, key.New{}) }`, "does not match",
 		},
 		"a misspelled operation": {
-			`"kartei/api/op"; "kartei/people/settings"`, `var page = op.List{settings.PauseKeys}`, "undefined: settings.PauseKeys",
+			`"kartei/api/op"; "kartei/integration/key"`, `var page = op.List{key.Pauses}`, "undefined: key.Pauses",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/integration/key"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/people/settings"
@@ -66,14 +67,14 @@ func newOfficeNamed(t *testing.T, d db.DB, options access.Options, email string)
 
 // newKey returns the input for a key with every scope, usable from everywhere
 // in 127/8 and ::1.
-func (o *office) newKey() settings.NewKey {
-	return settings.NewKey{
+func (o *office) newKey() key.New {
+	return key.New{
 		Organization: o.org.ID, Principal: o.admin.ID, Environment: access.Live,
 		Scopes: access.AllScopes(), Networks: []string{"127.0.0.0/8", "::1"},
 	}
 }
 
-func (o *office) key() settings.CreatedKey {
+func (o *office) key() key.Created {
 	o.Helper()
 	return must(o.operator.CreateKey(ctx, o.newKey()))
 }

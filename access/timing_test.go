@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/people/settings"
+	"kartei/integration/key"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -27,7 +27,7 @@ func TestRefusalsTakeTheSameTime(t *testing.T) {
 		}
 		unknown := attempt("unknown", access.Forge(good.Key[:10]+flip(good.Key[10])+good.Key[11:]), loopback)
 		accepted := attempt("accepted", good.Key, loopback)
-		revoked, paused, expired := o.key(), o.key(), must(o.operator.CreateKey(ctx, func() settings.NewKey {
+		revoked, paused, expired := o.key(), o.key(), must(o.operator.CreateKey(ctx, func() key.New {
 			in := o.newKey()
 			in.ExpiresIn = time.Second
 			return in

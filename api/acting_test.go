@@ -10,6 +10,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/integration/grant"
+	"kartei/integration/key"
 	"kartei/people/account"
 	"kartei/people/settings"
 	"kartei/people/signin"
@@ -91,7 +92,7 @@ func newActing(t *testing.T, o *apitest.Office) *acting {
 		if person == second.ID {
 			office = live
 		}
-		key, err := o.Operator.CreateKey(t.Context(), settings.NewKey{Organization: office, Principal: person, Environment: access.Test, Networks: []string{"192.0.2.0/24"}, Scopes: []string{"contacts:read", "webhook_endpoints:read", "webhook_endpoints:write"}})
+		key, err := o.Operator.CreateKey(t.Context(), key.New{Organization: office, Principal: person, Environment: access.Test, Networks: []string{"192.0.2.0/24"}, Scopes: []string{"contacts:read", "webhook_endpoints:read", "webhook_endpoints:write"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/integration/key"
 	"kartei/people/account"
 	"kartei/people/settings"
 	"kartei/test/apitest"
@@ -39,7 +40,7 @@ func TestActsInClosedOrganizations(t *testing.T) {
 			if (got.Fault == nil) != c.admins {
 				t.Errorf("%s: the export of the organization: %d %s", c.state, got.Status, got.Body)
 			}
-			if got := ask(t, o, api.Web, sessions[admin], "keys.create", settings.NewKey{Principal: admin, Environment: access.Test, Scopes: []string{"contacts:read"}}); (got.Fault == nil) != (c.state == access.Open) {
+			if got := ask(t, o, api.Web, sessions[admin], "keys.create", key.New{Principal: admin, Environment: access.Test, Scopes: []string{"contacts:read"}}); (got.Fault == nil) != (c.state == access.Open) {
 				t.Errorf("%s: a new key: %d %s", c.state, got.Status, got.Body)
 			}
 		}

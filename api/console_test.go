@@ -17,13 +17,16 @@ import (
 	"kartei/api/op"
 	"kartei/api/optest"
 	"kartei/integration/event"
+	"kartei/integration/key"
 	"kartei/integration/oauth"
 	"kartei/integration/requestlog"
+	"kartei/integration/usage"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/account"
 	"kartei/people/audit"
+	"kartei/people/auditlog"
 	"kartei/people/offboarding"
 	"kartei/people/settings"
 	records "kartei/record"
@@ -87,7 +90,7 @@ func TestConsoleAndOperationsAreDisjoint(t *testing.T) {
 			t.Errorf("%s stands twice in the table", r.ID)
 		}
 		ids[r.ID] = true
-		if r.Path != "" || r.Method != "" || bool(r.Batch) || slices.Contains(r.Doors, api.REST) || len(r.Doors) == 0 {
+		if r.Path != "" || r.Method != "" || r.Batch || slices.Contains(r.Doors, api.REST) || len(r.Doors) == 0 {
 			t.Errorf("%s can be reached as a program reaches operations: %+v", r.ID, r)
 		}
 		if r.Who == 0 || r.Writes() && r.Audit == "" && r.ID != "bell.read" && r.Act != "note" || !r.Writes() && r.Audit != "" {
@@ -496,16 +499,16 @@ func TestConsoleAtHome(t *testing.T) {
 		member := o.User(access.Member)
 		own := api.Credential{Scheme: session, Text: o.ID + " " + member}
 		for principal, want := range map[string]int{member: 200, admin: 422} {
-			if got := ask(t, o, api.Web, own, "keys.create", settings.NewKey{Principal: principal, Environment: access.Test, Scopes: []string{"contacts:read"}}); got.Status != want {
+			if got := ask(t, o, api.Web, own, "keys.create", key.New{Principal: principal, Environment: access.Test, Scopes: []string{"contacts:read"}}); got.Status != want {
 				t.Errorf("a key for %s: %d %s", principal, got.Status, got.Body)
 			}
 		}
-		var keys access.List[settings.KeyInfo]
+		var keys access.List[key.Info]
 		if got := ask(t, o, api.Web, own, "keys.list", access.Page{}); json.Unmarshal(got.Body, &keys) != nil || len(keys.Data) != 1 || keys.Data[0].PrincipalID != member {
 			t.Errorf("keys of a member: %s", got.Body)
 		}
 		// And the calls of their own keys only.
-		foreigner, err := o.Operator.CreateKey(t.Context(), settings.NewKey{Organization: o.ID, Principal: admin, Environment: access.Test, Scopes: []string{"contacts:read"}})
+		foreigner, err := o.Operator.CreateKey(t.Context(), key.New{Organization: o.ID, Principal: admin, Environment: access.Test, Scopes: []string{"contacts:read"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -592,7 +595,7 @@ func TestConsoleActsAreAudited(t *testing.T) {
 // of jobs.
 func lines(t *testing.T, o *apitest.Office) []audit.Line {
 	t.Helper()
-	page, err := operator.Run(t.Context(), o.Operator, settings.ListAudit, settings.AuditInput{Limit: 1000})
+	page, err := operator.Run(t.Context(), o.Operator, auditlog.List, auditlog.Input{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -653,7 +656,7 @@ func (m *inputMaker) organizations() map[string]any {
 		"organizations.set":    settings.OrganizationChange{ID: m.o.ID, Name: new(secretName), Module: new("off")},
 		"organizations.erase":  byID(erased),
 		"requests.versions":    map[string]string{"organizationId": m.o.ID},
-		"audit.list":           settings.AuditInput{Organization: m.o.ID},
+		"audit.list":           auditlog.Input{Organization: m.o.ID},
 	}
 }
 
@@ -708,9 +711,9 @@ func (m *inputMaker) keys() map[string]any {
 	return map[string]any{
 		"keys.list":       access.Page{Organization: m.o.ID},
 		"keys.get":        byID(m.key()),
-		"keys.create":     settings.NewKey{Organization: m.o.ID, Principal: m.owner.Principal, Environment: access.Test, Name: secretName, Scopes: []string{"contacts:read"}},
-		"keys.update":     settings.KeyChange{ID: m.key(), Name: new(secretName), Networks: &[]string{"192.0.2.0/24"}, ExpiresIn: time.Hour},
-		"keys.terms":      settings.KeyTermsInput{},
+		"keys.create":     key.New{Organization: m.o.ID, Principal: m.owner.Principal, Environment: access.Test, Name: secretName, Scopes: []string{"contacts:read"}},
+		"keys.update":     key.Change{ID: m.key(), Name: new(secretName), Networks: &[]string{"192.0.2.0/24"}, ExpiresIn: time.Hour},
+		"keys.terms":      key.KeyTermsInput{},
 		"access.end":      account.End{ID: m.key()},
 		"keys.pause":      byID(m.key()),
 		"keys.resume":     byID(m.key()),
@@ -718,14 +721,14 @@ func (m *inputMaker) keys() map[string]any {
 		"keys.rotate":     byID(m.key()),
 		"requests.list":   map[string]string{"organizationId": m.o.SandboxID, "key": m.key()},
 		"requests.caused": lookup.CausedInput{Request: "req_01m7xt6sane2a9hpasvbmaayqz"},
-		"usage.get":       settings.UsageInput{Key: m.key()},
+		"usage.get":       usage.Input{Key: m.key()},
 	}
 }
 
 // key creates a key of the owner.
 func (m *inputMaker) key() string {
 	m.t.Helper()
-	made, err := m.o.Operator.CreateKey(m.t.Context(), settings.NewKey{Organization: m.o.ID, Principal: m.owner.Principal, Environment: access.Test, Scopes: []string{"contacts:read"}})
+	made, err := m.o.Operator.CreateKey(m.t.Context(), key.New{Organization: m.o.ID, Principal: m.owner.Principal, Environment: access.Test, Scopes: []string{"contacts:read"}})
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	keys "kartei/integration/key"
 	"kartei/integration/oauth"
 	"kartei/kit/clock"
 	"kartei/kit/id"
@@ -162,7 +163,7 @@ func wideningInputs(t *testing.T, o *apitest.Office, inputs map[string]any, owne
 		"people.set":          settings.PrincipalChange{ID: o.User(access.Member), Role: &role},
 		"serviceAccounts.set": settings.PrincipalChange{ID: inputs["serviceAccounts.set"].(settings.PrincipalChange).ID, Role: &role},
 		"clients.set":         oauth.ClientChange{ID: inputs["clients.set"].(oauth.ClientChange).ID},
-		"keys.update":         settings.KeyChange{ID: inputs["keys.update"].(settings.KeyChange).ID, ExpiresIn: 300 * 24 * time.Hour},
+		"keys.update":         keys.Change{ID: inputs["keys.update"].(keys.Change).ID, ExpiresIn: 300 * 24 * time.Hour},
 		"webhooks.create":     map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}},
 		"webhooks.resend":     map[string]any{"organizationId": o.SandboxID, "id": other, "failed": true},
 		"exports.begin":       lookup.ExportInput{Family: "contacts", Format: "csv", Chosen: 201},
@@ -296,8 +297,8 @@ func TestSecretOfAUsedKeyIsGone(t *testing.T) {
 		o := apitest.New(t, d, apitest.Replicas(1))
 		owner := o.User(access.Member)
 		as := api.Cookie(o.Session(owner), false)
-		create := func(form string) (made settings.CreatedKey, again func() int) {
-			in := settings.NewKey{Principal: owner, Environment: access.Test, Scopes: []string{"contacts:read"}}
+		create := func(form string) (made keys.Created, again func() int) {
+			in := keys.New{Principal: owner, Environment: access.Test, Scopes: []string{"contacts:read"}}
 			if got := askOnce(t, o, as, "keys.create", form, in); json.Unmarshal(got.Body, &made) != nil || made.Key == "" {
 				t.Fatalf("%s", got.Body)
 			}

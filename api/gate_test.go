@@ -8,6 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/api/op"
+	"kartei/integration/key"
 	"kartei/people/settings"
 	"kartei/record"
 	"kartei/record/contact"
@@ -72,7 +73,7 @@ func said(a *apitest.Answer) string {
 func liveKey(t testing.TB, o *apitest.Office) *apitest.Client {
 	t.Helper()
 	user := o.User(access.Member)
-	made, err := o.Operator.CreateKey(t.Context(), settings.NewKey{
+	made, err := o.Operator.CreateKey(t.Context(), key.New{
 		Organization: o.ID, Principal: user, Environment: "live", Scopes: apitest.AllScopes, Networks: []string{"192.0.2.0/24"},
 	})
 	if err != nil {

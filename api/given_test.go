@@ -9,6 +9,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/integration/key"
 	"kartei/people/account"
 	"kartei/people/gains"
 	"kartei/people/settings"
@@ -270,7 +271,7 @@ func TestMadeForTheOrganization(t *testing.T) {
 		if got := list(); got != "" {
 			t.Errorf("%q before anything is made", got)
 		}
-		v.ask("keys.create", settings.NewKey{Principal: service, Environment: access.Test, Scopes: []string{"contacts:read"}}, nil, 200)
+		v.ask("keys.create", key.New{Principal: service, Environment: access.Test, Scopes: []string{"contacts:read"}}, nil, 200)
 		v.ask("people.invite", settings.NewInvitation{Email: freshEmail(), Role: access.Member}, nil, 200)
 		program := &apitest.Client{Office: o, Principal: service, Key: o.Key(service)}
 		made := program.Do("POST", "/webhook_endpoints", map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Text("id")

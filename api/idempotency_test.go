@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/people/settings"
+	"kartei/integration/key"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -112,7 +112,7 @@ func TestKeyScope(t *testing.T) {
 		strangerID := o.User(access.Member, away)
 		one, colleague := o.As(access.Member), o.As(access.Member)
 		stranger := &apitest.Client{Office: o, Principal: strangerID, Key: o.Key(strangerID)}
-		live, err := o.Operator.CreateKey(t.Context(), settings.NewKey{
+		live, err := o.Operator.CreateKey(t.Context(), key.New{
 			Organization: o.ID, Principal: one.Principal, Environment: "live", Scopes: apitest.AllScopes, Networks: []string{"192.0.2.0/24"},
 		})
 		if err != nil {

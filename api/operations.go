@@ -5,10 +5,14 @@ import (
 	"kartei/api/op"
 	"kartei/integration/batch"
 	"kartei/integration/event"
+	"kartei/integration/key"
 	"kartei/integration/oauth"
+	"kartei/integration/requestlog"
+	"kartei/integration/usage"
 	"kartei/integration/webhook"
 	"kartei/kit/fault"
 	"kartei/people/account"
+	"kartei/people/auditlog"
 	"kartei/people/offboarding"
 	"kartei/people/settings"
 	"kartei/record"
@@ -109,13 +113,13 @@ var unpublished = op.List{
 	record.History, record.Changes, document.GetPage, document.ListUnderway, document.GetText, upload.GetTerms, upload.GetTicket,
 	lookup.Find, lookup.FindSimilar, lookup.Titles, lookup.Tags, lookup.Recent, lookup.Opened,
 
-	settings.ListKeys, settings.GetKey, settings.GetKeyTerms, settings.CreateKey, settings.UpdateKey,
-	settings.PauseKey, settings.ResumeKey, webhook.RevokeKey, settings.RotateKey,
+	key.List, key.Get, key.GetTerms, key.Create, key.Update,
+	key.Pause, key.Resume, webhook.RevokeKey, key.Rotate,
 	oauth.Ask, oauth.Answer, oauth.Token, oauth.Revoke, oauth.Introspect, oauth.Register,
 	oauth.ListGrants, oauth.EndGrant, oauth.RenewGrant, oauth.ListApprovals, oauth.Approve, oauth.Disapprove,
 	oauth.ListClients, oauth.CreateClient, oauth.RotateClient, oauth.SetClient,
 	ListTools, document.GetTextForTool,
-	settings.ListRequests, lookup.ListCaused, settings.ListVersions, settings.GetUsage, settings.ListAudit, settings.ListBell, settings.ReadBell,
+	requestlog.List, lookup.ListCaused, requestlog.ListVersions, usage.Get, auditlog.List, settings.ListBell, settings.ReadBell,
 	webhook.ListInfos, webhook.GetInfo, webhook.ListAttempts, webhook.CreateByPerson, webhook.ChangeByPerson,
 	webhook.RotateByPerson, webhook.DeleteByPerson, webhook.TestByOperator, webhook.Enable, webhook.Resend,
 	event.Read, webhook.DeliveriesOf, webhook.OutcomesOf,

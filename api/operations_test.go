@@ -136,7 +136,7 @@ func TestRows(t *testing.T) {
 			}
 		}
 		outside := []string{"openapi.get", "documents.content", "uploads.create", "batch.run"} // open points, 'Batch'
-		if in := op.Family != "webhook_endpoints" && !slices.Contains(outside, op.ID); in != bool(op.Batch) {
+		if in := op.Family != "webhook_endpoints" && !slices.Contains(outside, op.ID); in != op.Batch {
 			t.Errorf("%s: may be a part of a batch is %v", op.ID, op.Batch)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	keys "kartei/integration/key"
 	"kartei/integration/limit"
 	"kartei/integration/requestlog"
 	"kartei/kit/fault"
@@ -237,7 +238,7 @@ func TestSessionRepeats(t *testing.T) {
 		twice("act", 200, func(h ...string) *api.Response { return b.do("POST", path+"/complete", nil, h...) })
 		twice("delete", 204, func(h ...string) *api.Response { return b.do("DELETE", path, nil, append(h, "If-Match", "*")...) })
 		secret := twice("console", 200, func(h ...string) *api.Response {
-			return b.ask("keys.create", settings.NewKey{Principal: c.Principal, Environment: "test", Name: "Geheimname", Scopes: []string{"contacts:read"}, Networks: []string{"192.0.2.0/24"}}, h...)
+			return b.ask("keys.create", keys.New{Principal: c.Principal, Environment: "test", Name: "Geheimname", Scopes: []string{"contacts:read"}, Networks: []string{"192.0.2.0/24"}}, h...)
 		})
 		if n := len(actsOn(t, o, "key.create", member(t, secret, "id"))); n != 1 {
 			t.Errorf("%d lines of the audit log", n)
@@ -306,7 +307,7 @@ func TestSessionRepeatsAtOnce(t *testing.T) {
 		c := o.As(access.Admin)
 		b := signedIn(t, o, c.Principal)
 		key := apitest.Fresh()
-		in := settings.NewKey{Principal: c.Principal, Environment: "test", Name: "Mirror", Scopes: []string{"contacts:read"}, Networks: []string{"192.0.2.0/24"}}
+		in := keys.New{Principal: c.Principal, Environment: "test", Name: "Mirror", Scopes: []string{"contacts:read"}, Networks: []string{"192.0.2.0/24"}}
 		answers := make([]*api.Response, 8)
 		var all sync.WaitGroup
 		for i := range answers {

@@ -16,6 +16,7 @@ import (
 	"kartei/api"
 	"kartei/people/account"
 	"kartei/people/audit"
+	"kartei/people/auditlog"
 	"kartei/people/notify"
 	"kartei/people/settings"
 	"kartei/people/signin"
@@ -985,7 +986,7 @@ func TestAuditOfSeveralOrganizations(t *testing.T) {
 		var second account.Accepted
 		v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida"}, &second, 200)
 		v.ask("session.switch", account.Switched{Principal: second.ID}, nil, 200)
-		got := ask(t, o, api.Admin, api.Local(), "audit.list", settings.AuditInput{Organization: other})
+		got := ask(t, o, api.Admin, api.Local(), "audit.list", auditlog.Input{Organization: other})
 		var lines access.List[audit.Line]
 		if err := json.Unmarshal(got.Body, &lines); err != nil {
 			t.Fatal(err)

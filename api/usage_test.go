@@ -12,14 +12,13 @@ import (
 	"kartei/integration/usage"
 	"kartei/kit/clock"
 	"kartei/kit/id"
-	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )
 
 // usageOf asks for the usage that a caller sees.
-func usageOf(t *testing.T, o *apitest.Office, as api.Credential, in settings.UsageInput) (u settings.Usage) {
+func usageOf(t *testing.T, o *apitest.Office, as api.Credential, in usage.Input) (u usage.Report) {
 	t.Helper()
 	got := ask(t, o, api.Web, as, "usage.get", in)
 	if err := json.Unmarshal(got.Body, &u); got.Status != 200 || err != nil {
@@ -56,7 +55,7 @@ func TestUsage(t *testing.T) {
 		list(t, o, own+"x") // refused: the secret is wrong, so nobody knows whose call it is
 		o.Log.Usage().Count(&usage.Call{Organization: sandboxOf(t, o), Kind: usage.Deliveries, Subject: id.New(id.WebhookEndpoint), At: clock.Now(o.Clock), Status: 500})
 
-		all := usageOf(t, o, as(o.ID, admin), settings.UsageInput{})
+		all := usageOf(t, o, as(o.ID, admin), usage.Input{})
 		if c := all.Calls.Total; c.Calls < 6 || c.Forbidden != 1 || c.Points == 0 || c.P95Micros == 0 || len(all.Calls.Points) != 30 || len(all.Calls.Subjects) != 3 {
 			t.Errorf("all: %+v of %d subjects on %d days", c, len(all.Calls.Subjects), len(all.Calls.Points))
 		}
@@ -66,26 +65,26 @@ func TestUsage(t *testing.T) {
 		if got := all.Deliveries.Total; got.Calls != 1 || got.Failed != 1 {
 			t.Errorf("deliveries: %+v", got)
 		}
-		mine := usageOf(t, o, as(o.ID, member), settings.UsageInput{By: "hour", Days: 1})
+		mine := usageOf(t, o, as(o.ID, member), usage.Input{By: "hour", Days: 1})
 		if n := len(mine.Calls.Subjects); n != 2 || mine.Deliveries.Total.Calls != 0 || mine.Calls.Total.Forbidden != 1 || mine.Calls.Total.Calls != all.Calls.Total.Calls-3 {
 			t.Errorf("a member sees %+v of %d keys, and deliveries %+v", mine.Calls.Total, n, mine.Deliveries.Total)
 		}
 		if points := mine.Calls.Points; len(points) != 24 || points[23].Calls != mine.Calls.Total.Calls {
 			t.Errorf("by hour: %d points", len(points))
 		}
-		other := usageOf(t, o, as(foreign, stranger), settings.UsageInput{})
+		other := usageOf(t, o, as(foreign, stranger), usage.Input{})
 		if other.Calls.Total.Calls != 0 || len(other.Calls.Subjects) != 0 || len(other.Limits) != 0 || other.Deliveries.Total.Calls != 0 {
 			t.Errorf("another organization sees %+v", other)
 		}
-		for _, refused := range []settings.UsageInput{{Organization: o.ID}, {Organization: o.SandboxID}, {Key: all.Calls.Subjects[0].ID}} {
+		for _, refused := range []usage.Input{{Organization: o.ID}, {Organization: o.SandboxID}, {Key: all.Calls.Subjects[0].ID}} {
 			if got := ask(t, o, api.Web, as(foreign, stranger), "usage.get", refused); got.Status != 404 {
 				t.Errorf("another organization asks for %+v: %d", refused, got.Status)
 			}
 		}
-		if got := ask(t, o, api.Web, as(o.ID, member), "usage.get", settings.UsageInput{Key: all.Calls.Subjects[0].ID}); got.Status != 404 {
+		if got := ask(t, o, api.Web, as(o.ID, member), "usage.get", usage.Input{Key: all.Calls.Subjects[0].ID}); got.Status != 404 {
 			t.Errorf("a member asks for the key of somebody else: %d", got.Status)
 		}
-		for _, refused := range []settings.UsageInput{{Days: -1}, {Days: 92}, {Days: 15, By: "hour"}, {By: "week"}, {Zone: "Local"}, {Zone: "Berlin"}} {
+		for _, refused := range []usage.Input{{Days: -1}, {Days: 92}, {Days: 15, By: "hour"}, {By: "week"}, {Zone: "Local"}, {Zone: "Berlin"}} {
 			if got := ask(t, o, api.Web, as(o.ID, admin), "usage.get", refused); got.Status != 422 {
 				t.Errorf("%+v: %d %s", refused, got.Status, got.Body)
 			}
@@ -93,7 +92,7 @@ func TestUsage(t *testing.T) {
 
 		limits := func() map[string]int64 {
 			rest := map[string]int64{}
-			for _, l := range usageOf(t, o, as(o.ID, admin), settings.UsageInput{Key: all.Calls.Subjects[0].ID}).Limits {
+			for _, l := range usageOf(t, o, as(o.ID, admin), usage.Input{Key: all.Calls.Subjects[0].ID}).Limits {
 				for _, p := range l.Policies {
 					rest[p.Name] = p.Remaining
 				}
@@ -142,7 +141,7 @@ func TestUsageDays(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := map[string]int64{}
-			u := usageOf(t, o, as, settings.UsageInput{Zone: zone, Days: 14})
+			u := usageOf(t, o, as, usage.Input{Zone: zone, Days: 14})
 			for _, p := range u.Calls.Points {
 				got[p.Start.Time().In(location).Format(time.DateOnly)] = p.Calls
 			}
@@ -152,7 +151,7 @@ func TestUsageDays(t *testing.T) {
 				}
 			}
 			today := u.Calls.Points[13]
-			if first := today.Start.Time().In(location); first.Hour() != 0 || first.YearDay() != now.In(location).YearDay() || !slices.IsSortedFunc(u.Calls.Points, func(a, b settings.Point) int { return int(a.Start - b.Start) }) {
+			if first := today.Start.Time().In(location); first.Hour() != 0 || first.YearDay() != now.In(location).YearDay() || !slices.IsSortedFunc(u.Calls.Points, func(a, b usage.Point) int { return int(a.Start - b.Start) }) {
 				t.Errorf("%s: the last day begins at %v", zone, first)
 			}
 		}

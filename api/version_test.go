@@ -11,9 +11,9 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/openapi"
+	"kartei/integration/key"
 	"kartei/integration/requestlog"
 	"kartei/kit/fault"
-	"kartei/people/settings"
 	"kartei/test/apitest"
 	"kartei/test/operator"
 )
@@ -180,7 +180,7 @@ func TestCandidate(t *testing.T) {
 	first, last, current := api.Versions[0].Name, api.Versions[len(api.Versions)-1].Name, apitest.Current()
 	c := o.As(access.Member)
 	pinned := *c
-	made, err := o.Operator.CreateKey(t.Context(), settings.NewKey{
+	made, err := o.Operator.CreateKey(t.Context(), key.New{
 		Organization: o.ID, Principal: c.Principal, Environment: "test", Scopes: apitest.AllScopes, Networks: []string{"192.0.2.0/24"}, VersionPin: last,
 	})
 	if err != nil {
@@ -232,7 +232,7 @@ func TestPinOfProduction(t *testing.T) {
 	const unserved = "2099-01-01"
 	o := office(t)
 	c := o.As(access.Member)
-	in := settings.NewKey{
+	in := key.New{
 		Organization: o.ID, Principal: c.Principal, Environment: "test", Scopes: []string{"contacts:read"}, VersionPin: unserved,
 	}
 	if _, err := o.Operator.CreateKey(t.Context(), in); !fault.Is(err, fault.ValidationFailed) {

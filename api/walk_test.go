@@ -18,6 +18,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/openapi"
+	"kartei/integration/key"
 	"kartei/integration/limit"
 	"kartei/kit/clock"
 	"kartei/kit/id"
@@ -275,7 +276,7 @@ func TestWalkCredentials(t *testing.T) {
 			return err
 		},
 	} {
-		made, err := o.Operator.CreateKey(t.Context(), settings.NewKey{
+		made, err := o.Operator.CreateKey(t.Context(), key.New{
 			Organization: o.ID, Principal: c.Principal, Environment: "test", Scopes: []string{"contacts:read"},
 		})
 		if err == nil {

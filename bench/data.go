@@ -16,9 +16,9 @@ import (
 	"kartei/api"
 	"kartei/api/op"
 	"kartei/instance/sample"
+	"kartei/integration/key"
 	"kartei/kit/clock"
 	"kartei/kit/progress"
-	"kartei/people/settings"
 	"kartei/record/contact"
 	"kartei/store/db"
 	"kartei/store/schema"
@@ -221,7 +221,7 @@ func (f *founder) operator() *operator.Operator {
 }
 
 func memberKey(ctx context.Context, d *operator.Operator, organization, user string) (string, error) {
-	key, err := d.CreateKey(ctx, settings.NewKey{
+	key, err := d.CreateKey(ctx, key.New{
 		Organization: organization, Principal: user, Environment: access.Test, Name: "bench",
 		Scopes: access.AllScopes(), Networks: sample.Loopback, ExpiresIn: 24 * time.Hour,
 	})

@@ -8,7 +8,7 @@ import (
 	"kartei/access"
 	"kartei/instance/config"
 	"kartei/people/audit"
-	"kartei/people/settings"
+	"kartei/people/auditlog"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 )
@@ -17,7 +17,7 @@ import (
 func acted(t *testing.T, i *Instance) (words []string, lines []audit.Line) {
 	t.Helper()
 	var page access.List[audit.Line]
-	if err := i.door().Call(t.Context(), "audit.list", settings.AuditInput{}, &page); err != nil {
+	if err := i.door().Call(t.Context(), "audit.list", auditlog.Input{}, &page); err != nil {
 		t.Fatal(err)
 	}
 	slices.Reverse(page.Data)

@@ -12,6 +12,7 @@ import (
 
 	"kartei/access"
 	"kartei/instance/config"
+	"kartei/integration/key"
 	"kartei/integration/limit"
 	"kartei/people/notify"
 	"kartei/people/settings"
@@ -42,7 +43,7 @@ func TestQuotaAlertSurvivesRestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		key, err := operator.New(i.DB, i.clock, i.Directory).CreateKey(ctx, settings.NewKey{
+		key, err := operator.New(i.DB, i.clock, i.Directory).CreateKey(ctx, key.New{
 			Organization: org.ID, Principal: user.ID, Environment: "test", Scopes: []string{"contacts:write"}, Networks: []string{"192.0.2.0/24"},
 		})
 		if err != nil {
@@ -126,9 +127,9 @@ func TestOperatorSeesLock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var keys [2]settings.CreatedKey
+		var keys [2]key.Created
 		for n := range keys {
-			if keys[n], err = operator.New(i.DB, i.clock, i.Directory).CreateKey(ctx, settings.NewKey{Organization: org.ID, Principal: user.ID, Environment: "test", Scopes: []string{"contacts:read"}}); err != nil {
+			if keys[n], err = operator.New(i.DB, i.clock, i.Directory).CreateKey(ctx, key.New{Organization: org.ID, Principal: user.ID, Environment: "test", Scopes: []string{"contacts:read"}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -144,14 +145,14 @@ func TestOperatorSeesLock(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer done()
-		var shown settings.KeyInfo
+		var shown key.Info
 		if err := acts.Call(ctx, "keys.get", access.ByID{ID: keys[0].ID}, &shown); err != nil {
 			t.Fatal(err)
 		}
 		if until := shown.LockedUntil.Time(); until.Before(before.Add(59*time.Minute)) || until.After(time.Now().Add(61*time.Minute)) {
 			t.Errorf("locked until %s", until)
 		}
-		var list access.List[settings.KeyInfo]
+		var list access.List[key.Info]
 		if err := acts.Call(ctx, "keys.list", access.Page{Limit: 10}, &list); err != nil {
 			t.Fatal(err)
 		}

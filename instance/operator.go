@@ -6,6 +6,7 @@ import (
 	"kartei/access"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
+	"kartei/integration/key"
 	"kartei/people/settings"
 )
 
@@ -36,7 +37,7 @@ func (o Operator) CreateUser(ctx context.Context, in settings.NewPrincipal) (acc
 	return admin.Call(ctx, o.caller, settings.CreateUser, in)
 }
 
-// CreateKey calls settings.CreateKey.
-func (o Operator) CreateKey(ctx context.Context, in settings.NewKey) (settings.CreatedKey, error) {
-	return admin.Call(ctx, o.caller, settings.CreateKey, in)
+// CreateKey calls key.Create.
+func (o Operator) CreateKey(ctx context.Context, in key.New) (key.Created, error) {
+	return admin.Call(ctx, o.caller, key.Create, in)
 }

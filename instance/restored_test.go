@@ -8,6 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/integration/key"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/people/account"
@@ -33,7 +34,7 @@ func TestRestoredEndsSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := o.CreateKey(ctx, settings.NewKey{Organization: org.ID, Principal: ida.ID, Environment: access.Test, Scopes: []string{"contacts:read"}})
+	key, err := o.CreateKey(ctx, key.New{Organization: org.ID, Principal: ida.ID, Environment: access.Test, Scopes: []string{"contacts:read"}})
 	if err != nil {
 		t.Fatal(err)
 	}

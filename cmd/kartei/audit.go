@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"kartei/people/audit"
-	"kartei/people/settings"
+	"kartei/people/auditlog"
 )
 
 type auditCmd struct {
@@ -32,7 +32,7 @@ func (c *auditCmd) Run(ctx context.Context, g *Globals) error {
 	if c.Limit < 1 { // the operation treats 0 as 'not given'
 		return usageError{fmt.Errorf("--limit: must be 1 to 1000")}
 	}
-	page, err := act(ctx, g, settings.ListAudit, settings.AuditInput{
+	page, err := act(ctx, g, auditlog.List, auditlog.Input{
 		Organization: c.Org, Who: c.Who, Word: c.Word, Target: c.Target,
 		Since: c.Since.Micros, Until: c.Until.Micros, Before: c.Before, Limit: c.Limit,
 	})

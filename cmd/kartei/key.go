@@ -12,9 +12,9 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/instance"
+	"kartei/integration/key"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
-	"kartei/people/settings"
 )
 
 type keyCmd struct {
@@ -63,11 +63,11 @@ func (c *keyCreateCmd) Run(ctx context.Context, g *Globals) error {
 	if c.ExpiresIn == 0 { // the operation treats 0 as 'not given'
 		return usageError{fmt.Errorf("--expires-in: must be at least one second")}
 	}
-	in := settings.NewKey{
+	in := key.New{
 		Organization: c.Org, Principal: c.Principal, Environment: c.Env, Name: c.Name,
 		Scopes: c.Scopes, Networks: c.IP, ExpiresIn: time.Duration(c.ExpiresIn), VersionPin: c.Pin,
 	}
-	k, err := act(ctx, g, settings.CreateKey, in)
+	k, err := act(ctx, g, key.Create, in)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ type keyListCmd struct {
 
 // Run lists keys.
 func (c *keyListCmd) Run(ctx context.Context, g *Globals) error {
-	page, err := act(ctx, g, settings.ListKeys, settings.FindKeys{Page: c.page(c.Org)})
+	page, err := act(ctx, g, key.List, key.FindInput{Page: c.page(c.Org)})
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ type oneKey struct {
 	JSON
 }
 
-func (c *oneKey) show(ctx context.Context, g *Globals, o op.Operation[access.ByID, settings.KeyInfo]) error {
+func (c *oneKey) show(ctx context.Context, g *Globals, o op.Operation[access.ByID, key.Info]) error {
 	k, err := act(ctx, g, o, access.ByID{ID: c.ID})
 	if err != nil {
 		return err
@@ -111,17 +111,17 @@ type (
 
 // Run shows a key.
 func (c *keyShowCmd) Run(ctx context.Context, g *Globals) error {
-	return c.show(ctx, g, settings.GetKey)
+	return c.show(ctx, g, key.Get)
 }
 
 // Run pauses a key.
 func (c *keyPauseCmd) Run(ctx context.Context, g *Globals) error {
-	return c.show(ctx, g, settings.PauseKey)
+	return c.show(ctx, g, key.Pause)
 }
 
 // Run resumes a key.
 func (c *keyResumeCmd) Run(ctx context.Context, g *Globals) error {
-	return c.show(ctx, g, settings.ResumeKey)
+	return c.show(ctx, g, key.Resume)
 }
 
 type keyRevokeCmd struct {
@@ -141,7 +141,7 @@ func (c *keyRevokeCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	row := func(k webhook.RevokedKey) []string { return keyRow(k.KeyInfo) }
+	row := func(k webhook.RevokedKey) []string { return keyRow(k.Info) }
 	if err := printOne(g, c.JSON, k, keyHeader, row); err != nil {
 		return err
 	}
@@ -161,9 +161,9 @@ func (c *keyRevokeCmd) Run(ctx context.Context, g *Globals) error {
 // events. Endpoints belong to the owner, not to the key. After a leak all of
 // them matter, because the key may have changed the address of an endpoint that
 // another key made.
-func (g *Globals) tellEndpoints(ctx context.Context, key string) error {
+func (g *Globals) tellEndpoints(ctx context.Context, id string) error {
 	var page access.List[webhook.Info]
-	k, err := act(ctx, g, settings.GetKey, access.ByID{ID: key})
+	k, err := act(ctx, g, key.Get, access.ByID{ID: id})
 	if err == nil {
 		page, err = act(ctx, g, webhook.ListInfos, webhook.FindInput{Organization: k.OrganizationID, Principal: k.PrincipalID, Limit: webhook.MaxEndpoints})
 	}
@@ -190,7 +190,7 @@ type keySetCmd struct {
 
 // Run changes a key.
 func (c *keySetCmd) Run(ctx context.Context, g *Globals) error {
-	in := settings.KeyChange{ID: c.ID, Name: c.Name, Networks: c.IP}
+	in := key.Change{ID: c.ID, Name: c.Name, Networks: c.IP}
 	// The operation treats an empty value as 'not given'.
 	switch {
 	case c.Name == nil && c.IP == nil && c.ExpiresIn == nil && c.Pin == nil:
@@ -208,7 +208,7 @@ func (c *keySetCmd) Run(ctx context.Context, g *Globals) error {
 	if c.Pin != nil {
 		in.VersionPin = *c.Pin
 	}
-	k, err := act(ctx, g, settings.UpdateKey, in)
+	k, err := act(ctx, g, key.Update, in)
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ type keyRotateCmd struct {
 
 // Run rotates a key and shows the new one.
 func (c *keyRotateCmd) Run(ctx context.Context, g *Globals) error {
-	k, err := act(ctx, g, settings.RotateKey, settings.Rotation{ID: c.ID, ExpiresIn: time.Duration(c.ExpiresIn)})
+	k, err := act(ctx, g, key.Rotate, key.Rotation{ID: c.ID, ExpiresIn: time.Duration(c.ExpiresIn)})
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (c *keyRotateCmd) Run(ctx context.Context, g *Globals) error {
 }
 
 // showSecret prints a new key with its secret.
-func showSecret(ctx context.Context, g *Globals, j JSON, k settings.CreatedKey) error {
+func showSecret(ctx context.Context, g *Globals, j JSON, k key.Created) error {
 	if j.JSON {
 		return g.print(k)
 	}
@@ -271,7 +271,7 @@ func (g *Globals) address(ctx context.Context) string {
 
 var keyHeader = []string{"ID", "KEY", "NAME", "ENV", "STATUS", "SCOPES", "NETWORKS", "PIN", "EXPIRES", "LAST USED"}
 
-func keyRow(k settings.KeyInfo) []string {
+func keyRow(k key.Info) []string {
 	networks := make([]string, len(k.Networks))
 	for i, net := range k.Networks {
 		networks[i] = net.String()

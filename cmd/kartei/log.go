@@ -8,7 +8,6 @@ import (
 
 	"kartei/integration/requestlog"
 	"kartei/kit/clock"
-	"kartei/people/settings"
 )
 
 type logCmd struct {
@@ -34,7 +33,7 @@ func (c *logCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	out, err := act(ctx, g, settings.ListRequests, requestlog.QueryInput{
+	out, err := act(ctx, g, requestlog.List, requestlog.QueryInput{
 		Request: c.Request, Organization: c.Org, Key: c.Key, Status: string(status), Operation: c.Operation, Reason: c.Reason, Since: c.Since.Micros, Until: c.Until.Micros, Limit: c.Limit,
 	})
 	if err != nil {

@@ -205,7 +205,7 @@ func TestConsoleHasCommands(t *testing.T) {
 		"names.find":         "finds people for fields of forms; settings.ListUsers has a command",
 		"invitations.accept": "is for the person invited, who has no command line",
 	}
-	used := map[string]bool{} // by the value, such as settings.CreateKey
+	used := map[string]bool{} // by the value, such as key.Create
 	value := regexp.MustCompile(`\b[a-z]+\.[A-Z]\w*`)
 	for _, text := range sources(t, "*.go") {
 		for _, name := range value.FindAllString(text, -1) {

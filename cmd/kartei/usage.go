@@ -7,7 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"kartei/people/settings"
+	"kartei/integration/key"
+	"kartei/integration/usage"
 )
 
 type usageCmd struct {
@@ -32,11 +33,11 @@ func (c *usageCmd) Run(ctx context.Context, g *Globals) error {
 	if c.Org == "" && c.Key == "" {
 		return usageError{fmt.Errorf("give --org or --key")}
 	}
-	in := settings.UsageInput{Organization: c.Org, Key: c.Key, Days: c.Days, Zone: c.Zone}
+	in := usage.Input{Organization: c.Org, Key: c.Key, Days: c.Days, Zone: c.Zone}
 	if c.By == "hour" {
 		in.By = c.By
 	}
-	u, err := act(ctx, g, settings.GetUsage, in)
+	u, err := act(ctx, g, usage.Get, in)
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (c *usageCmd) Run(ctx context.Context, g *Globals) error {
 }
 
 // table prints a series by subject or by time.
-func (c *usageCmd) table(g *Globals, subject string, s *settings.Series) error {
+func (c *usageCmd) table(g *Globals, subject string, s *usage.Series) error {
 	header := []string{"CALLS", "401", "403", "429", "4XX", "5XX", "POINTS", "RECORDS", "P50", "P95"}
 	cells := sumCells
 	if subject == "ENDPOINT" {
@@ -84,20 +85,20 @@ func (c *usageCmd) table(g *Globals, subject string, s *settings.Series) error {
 	return table(g, append([]string{map[string]string{"day": "DAY", "hour": "HOUR"}[c.By]}, header...), rows)
 }
 
-func sumCells(s *settings.Sum) (cells []string) {
+func sumCells(s *usage.Sum) (cells []string) {
 	for _, n := range []int64{s.Calls, s.Unauthenticated, s.Forbidden, s.Limited, s.Rejected, s.Failed, s.Points, s.Records} {
 		cells = append(cells, strconv.FormatInt(n, 10))
 	}
 	return append(cells, took(s.P50Micros), took(s.P95Micros))
 }
 
-func deliveryCells(s *settings.Sum) []string {
+func deliveryCells(s *usage.Sum) []string {
 	return []string{strconv.FormatInt(s.Calls, 10), strconv.FormatInt(s.Failed, 10), took(s.P50Micros), took(s.P95Micros)}
 }
 
 func took(micros int64) string { return (time.Duration(micros) * time.Microsecond).String() }
 
-func limitTable(g *Globals, policies []settings.PolicyLeft) error {
+func limitTable(g *Globals, policies []key.PolicyLeft) error {
 	rows := make([][]string, len(policies))
 	for i, p := range policies {
 		rows[i] = []string{p.Name, p.Level, p.Unit, strconv.FormatInt(p.Remaining, 10), strconv.FormatInt(p.Capacity, 10),

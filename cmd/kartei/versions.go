@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"kartei/integration/requestlog"
-	"kartei/people/settings"
 )
 
 type versionsCmd struct {
@@ -22,7 +21,7 @@ used: its own, and others that calls selected with Svc-Version.`
 
 // Run prints a line for each key and version.
 func (c *versionsCmd) Run(ctx context.Context, g *Globals) error {
-	out, err := act(ctx, g, settings.ListVersions, requestlog.VersionsInput{Organization: c.Org, Version: c.Version})
+	out, err := act(ctx, g, requestlog.ListVersions, requestlog.VersionsInput{Organization: c.Org, Version: c.Version})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/instance"
+	keys "kartei/integration/key"
 	"kartei/integration/oauth"
 	"kartei/integration/webhook"
 	"kartei/kit/fault"
@@ -100,7 +101,7 @@ func TestOperations(t *testing.T) {
 	user = call(t, client, settings.SetUser, settings.PrincipalChange{ID: user.ID, Rights: access.Rights{"tasks": access.NoRight}})
 	robot := call(t, client, settings.CreateServiceAccount, settings.NewPrincipal{Organization: org.ID, Name: "Abgleich"})
 	call(t, client, settings.SetServiceAccount, settings.PrincipalChange{ID: robot.ID, Name: &on})
-	key := call(t, client, settings.CreateKey, settings.NewKey{Organization: org.ID, Principal: user.ID, Environment: access.Test,
+	key := call(t, client, keys.Create, keys.New{Organization: org.ID, Principal: user.ID, Environment: access.Test,
 		Scopes: []string{"contacts:write"}, Networks: []string{"127.0.0.1"}, ExpiresIn: time.Hour})
 	text := string(must(json.Marshal(key)))
 	if diff := cmp.Diff([]string{"id", "key", "kidShort", "expiresAt"}, members(text)); diff != "" {
@@ -109,23 +110,23 @@ func TestOperations(t *testing.T) {
 	orgs := call(t, client, settings.ListOrganizations, access.Page{})
 	users := call(t, client, settings.ListUsers, access.Page{Organization: org.ID})
 	robots := call(t, client, settings.ListServiceAccounts, access.Page{Organization: org.ID})
-	keys := call(t, client, settings.ListKeys, settings.FindKeys{Page: access.Page{Organization: org.ID}})
-	if len(orgs.Data) != 4 || len(users.Data) != 1 || len(robots.Data) != 1 || len(keys.Data) != 1 || users.Data[0].Rights["tasks"] != access.NoRight {
-		t.Errorf("lists: %+v %+v %+v %+v", orgs, users, robots, keys)
+	ofOrg := call(t, client, keys.List, keys.FindInput{Page: access.Page{Organization: org.ID}})
+	if len(orgs.Data) != 4 || len(users.Data) != 1 || len(robots.Data) != 1 || len(ofOrg.Data) != 1 || users.Data[0].Rights["tasks"] != access.NoRight {
+		t.Errorf("lists: %+v %+v %+v %+v", orgs, users, robots, ofOrg)
 	}
 	id := access.ByID{ID: key.ID}
 	for _, c := range []struct {
-		does op.Operation[access.ByID, settings.KeyInfo]
-		want settings.KeyStatus
+		does op.Operation[access.ByID, keys.Info]
+		want keys.Status
 	}{
-		{settings.PauseKey, settings.KeyPaused}, {settings.GetKey, settings.KeyPaused},
-		{settings.ResumeKey, settings.KeyActive}, {settings.GetKey, settings.KeyActive},
+		{keys.Pause, keys.Paused}, {keys.Get, keys.Paused},
+		{keys.Resume, keys.Active}, {keys.Get, keys.Active},
 	} {
 		if k := call(t, client, c.does, id); k.Status != c.want {
 			t.Errorf("%s: %s", c.does.ID, k.Status)
 		}
 	}
-	next := call(t, client, settings.RotateKey, settings.Rotation{ID: key.ID})
+	next := call(t, client, keys.Rotate, keys.Rotation{ID: key.ID})
 	if next.ID != key.ID || next.Key == key.Key {
 		t.Errorf("rotated: %+v", next)
 	}

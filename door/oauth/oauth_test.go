@@ -23,6 +23,7 @@ import (
 	"kartei/integration/oauth"
 	"kartei/kit/clock"
 	"kartei/kit/serve"
+	"kartei/people/auditlog"
 	"kartei/people/settings"
 	"kartei/people/signin"
 	"kartei/store/db"
@@ -357,7 +358,7 @@ func TestReuse(t *testing.T) {
 			(&apitest.Client{Office: s.Office, Key: r.text("access_token")}).Do("GET", "/me", nil).Want(401, "UNAUTHENTICATED")
 		}
 		s.want(again(third.text("refresh_token")), 400, "invalid_grant")
-		page, err := operator.Run(t.Context(), s.Operator, settings.ListAudit, settings.AuditInput{Limit: 10})
+		page, err := operator.Run(t.Context(), s.Operator, auditlog.List, auditlog.Input{Limit: 10})
 		if err != nil || page.Data[0].Word != "grant.end" || page.Data[0].Door != "oauth" || page.Data[0].CredentialKind != "anonymous" {
 			t.Errorf("%v %+v", err, page.Data[0])
 		}

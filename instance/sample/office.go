@@ -9,6 +9,7 @@ import (
 
 	"kartei/access"
 	"kartei/api/op"
+	"kartei/integration/key"
 	"kartei/kit/clock"
 	"kartei/people/settings"
 	"kartei/record"
@@ -57,7 +58,7 @@ type Operator interface {
 	CreateOrganization(context.Context, settings.NewOrganization) (access.OrganizationInfo, error)
 	ListUsers(context.Context, access.Page) (access.List[access.PrincipalInfo], error)
 	CreateUser(context.Context, settings.NewPrincipal) (access.PrincipalInfo, error)
-	CreateKey(context.Context, settings.NewKey) (settings.CreatedKey, error)
+	CreateKey(context.Context, key.New) (key.Created, error)
 }
 
 // Ensure finds the office, or creates its missing parts. So the next start
@@ -112,14 +113,14 @@ func (o *Office) ensureStaff(ctx context.Context, op Operator) error {
 // Keys are two keys of the administrator for the sandbox.
 type Keys struct {
 	// Full holds every scope and is bound to this machine.
-	Full settings.CreatedKey
+	Full key.Created
 	// Read holds the scopes that only read.
-	Read settings.CreatedKey
+	Read key.Created
 }
 
 // NewKeys makes keys, valid for lifetime.
 func (o *Office) NewKeys(ctx context.Context, op Operator, lifetime time.Duration) (Keys, error) {
-	key := settings.NewKey{
+	key := key.New{
 		Organization: o.OrganizationID, Principal: o.Users[0], Environment: access.Test, ExpiresIn: lifetime,
 		Name: "demo full", Scopes: access.AllScopes(), Networks: Loopback,
 	}

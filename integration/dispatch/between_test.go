@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/integration/key"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/people/settings"
@@ -115,7 +116,7 @@ func TestBetweenEventAndDelivery(t *testing.T) {
 func (o *office) changesBetween(attempts int, change func(o *office, endpoint, event string)) {
 	o.Helper()
 	endpoint := o.Endpoint()
-	_, err := o.Operator.CreateKey(ctx, settings.NewKey{Organization: o.Info.ID, Principal: o.Owner, Environment: "live", Name: "CRM", Scopes: []string{"contacts:read"}})
+	_, err := o.Operator.CreateKey(ctx, key.New{Organization: o.Info.ID, Principal: o.Owner, Environment: "live", Name: "CRM", Scopes: []string{"contacts:read"}})
 	must(o, err)
 	if attempts == 0 {
 		change(o, endpoint, o.Event())

@@ -6,8 +6,8 @@ import (
 
 	"kartei/access"
 	"kartei/api/op"
+	"kartei/integration/key"
 	"kartei/kit/fault"
-	"kartei/people/settings"
 	"kartei/store/db"
 )
 
@@ -27,7 +27,7 @@ type RevokeInput struct {
 
 // RevokedKey is the result of RevokeKey.
 type RevokedKey struct {
-	settings.KeyInfo
+	key.Info
 	// Endpoints are the webhook endpoints that the key made, after the call.
 	Endpoints []Info `json:"endpoints"`
 }
@@ -42,7 +42,7 @@ func revokeKey(ctx context.Context, c *op.Call, in RevokeInput) (out RevokedKey,
 	if in.Endpoints != "" && in.Endpoints != KeepEndpoints && in.Endpoints != DisableEndpoints {
 		return out, fault.Invalid(fault.Field{Name: "endpoints", Code: fault.InvalidFormat, Text: &keepOrDisable})
 	}
-	if out.KeyInfo, err = settings.RevokeKey(ctx, c, access.ByID{ID: in.ID}); err != nil {
+	if out.Info, err = key.Revoke(ctx, c, access.ByID{ID: in.ID}); err != nil {
 		return out, err
 	}
 	asked := FindInput{Organization: out.OrganizationID, Key: out.ID, Limit: MaxEndpoints}

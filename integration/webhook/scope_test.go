@@ -7,7 +7,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/integration/event"
-	"kartei/people/settings"
+	"kartei/integration/key"
 	"kartei/test/apitest"
 )
 
@@ -84,7 +84,7 @@ func TestMadeByKey(t *testing.T) {
 // madeBy checks that an endpoint records a client's key.
 func madeBy(t *testing.T, o *apitest.Office, c *apitest.Client, at string) {
 	t.Helper()
-	keys, err := o.Operator.ListKeys(o.Context(), settings.FindKeys{})
+	keys, err := o.Operator.ListKeys(o.Context(), key.FindInput{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 
 	"kartei/access"
 	"kartei/api/op"
+	keys "kartei/integration/key"
 	"kartei/integration/limit"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
@@ -108,7 +109,7 @@ func open(t testing.TB, d db.DB) *office {
 	service, err := o.operator.CreateServiceAccount(ctx, settings.NewPrincipal{Organization: o.id, Name: "Abgleich"})
 	must(t, err)
 	o.service = service.ID
-	key, err := o.operator.CreateKey(ctx, settings.NewKey{Organization: o.id, Principal: o.owner, Environment: "test", Name: "Abgleich Köln", Scopes: []string{"contacts:read"}})
+	key, err := o.operator.CreateKey(ctx, keys.New{Organization: o.id, Principal: o.owner, Environment: "test", Name: "Abgleich Köln", Scopes: []string{"contacts:read"}})
 	must(t, err)
 	o.key, o.kid = key.ID, key.KidShort
 	must(t, d.Read(ctx, func(tx db.Tx) error {
@@ -926,7 +927,7 @@ func TestPausedWhenExhausted(t *testing.T) {
 		a.Exhausted, a.Used = true, 300
 		o.alert(c, a)
 		key, err := o.operator.GetKey(ctx, access.ByID{ID: o.key})
-		if err != nil || key.Status != settings.KeyPaused {
+		if err != nil || key.Status != keys.Paused {
 			t.Errorf("%+v, %v", key, err)
 		}
 		bell := o.bell(c)

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/integration/key"
 	"kartei/integration/webhook"
 	"kartei/people/notify"
-	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -119,7 +119,7 @@ type keyed struct {
 func live(t *testing.T, o *apitest.Office, role access.Role) keyed {
 	t.Helper()
 	c := o.As(role)
-	key, err := o.Operator.CreateKey(ctx, settings.NewKey{
+	key, err := o.Operator.CreateKey(ctx, key.New{
 		Organization: o.ID, Principal: c.Principal, Environment: access.Live, Scopes: apitest.AllScopes, Networks: []string{"192.0.2.0/24", "127.0.0.0/8"},
 	})
 	if err != nil {

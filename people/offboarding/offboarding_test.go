@@ -17,9 +17,11 @@ import (
 	"kartei/api/op"
 	"kartei/api/optest"
 	"kartei/integration/grant"
+	"kartei/integration/key"
 	"kartei/integration/webhook"
 	"kartei/kit/fault"
 	"kartei/people/audit"
+	"kartei/people/auditlog"
 	"kartei/people/offboarding"
 	"kartei/people/settings"
 	"kartei/record"
@@ -241,13 +243,13 @@ func TestHandOverDisables(t *testing.T) {
 		if h := must[offboarding.Holdings](t, o, "people.holdings", offboarding.HoldingsInput{ID: l.Principal}); h.Sessions != 0 || session == "" {
 			t.Errorf("a session outlives: %+v", h)
 		}
-		page := must[access.List[audit.Line]](t, o, "audit.list", settings.AuditInput{Target: l.Principal})
+		page := must[access.List[audit.Line]](t, o, "audit.list", auditlog.Input{Target: l.Principal})
 		if text := fmt.Sprint(page.Data); !strings.Contains(text, "disabled") {
 			t.Errorf("the audit log does not say that they were disabled: %s", text)
 		}
 		// Somebody who is disabled already hands over too, and the log does not say it twice.
 		handOver(t, o, offboarding.HandOverInput{ID: l.Principal, To: successor.Principal, Disable: true})
-		page = must[access.List[audit.Line]](t, o, "audit.list", settings.AuditInput{Target: l.Principal, Word: "person.handOver"})
+		page = must[access.List[audit.Line]](t, o, "audit.list", auditlog.Input{Target: l.Principal, Word: "person.handOver"})
 		if text := fmt.Sprint(page.Data); len(page.Data) != 2 || strings.Count(text, "disabled") != 1 {
 			t.Errorf("%d lines: %s", len(page.Data), text)
 		}
@@ -282,7 +284,7 @@ func TestHandOverOfLastAdmin(t *testing.T) {
 // end of its parts.
 func audited(t *testing.T, o *apitest.Office, from, to string) {
 	t.Helper()
-	page := must[access.List[audit.Line]](t, o, "audit.list", settings.AuditInput{Target: from})
+	page := must[access.List[audit.Line]](t, o, "audit.list", auditlog.Input{Target: from})
 	words := map[string]int{}
 	text := ""
 	for _, l := range page.Data {
@@ -531,9 +533,9 @@ func (l *leaver) becomeUnique(t *testing.T) {
 	t.Helper()
 	name := "Xaver Unikat"
 	must[access.PrincipalInfo](t, l.Office, "people.set", settings.PrincipalChange{ID: l.Principal, Name: &name})
-	must[settings.KeyInfo](t, l.Office, "keys.update", settings.KeyChange{ID: keyOf(t, l.Office, l.Principal), Name: &name})
+	must[key.Info](t, l.Office, "keys.update", key.Change{ID: keyOf(t, l.Office, l.Principal), Name: &name})
 	home := []string{"203.0.113.0/24", "192.0.2.0/24"}
-	must[settings.KeyInfo](t, l.Office, "keys.update", settings.KeyChange{ID: keyOf(t, l.Office, l.Principal), Networks: &home})
+	must[key.Info](t, l.Office, "keys.update", key.Change{ID: keyOf(t, l.Office, l.Principal), Networks: &home})
 	dbtest.Run(t, l.DB, `update principals set language = 'en', preferences = '{"timeZone":"Europe/Xaver"}' where id = $1`, l.Principal)
 	dbtest.Run(t, l.DB, `insert into audit_lines (organization, id, at, principal, kind, credential, door, address, operation, word, target, changes, request_id)
 		select number, 'adt_refused', 1, '', 'anonymous', '', 'web', '203.0.113.9', 'signin.password', 'signin.refused', $2, '[]', 'req_1' from organizations where id = $1`, l.ID, l.Principal)
@@ -553,7 +555,7 @@ func (l *leaver) hasNoName(t *testing.T) {
 	if len(names.Data) != 1 || names.Data[0].Name != "Gelöschte Person" && names.Data[0].Name != "Erased person" || !names.Data[0].Erased {
 		t.Errorf("%+v", names)
 	}
-	if got := must[settings.KeyInfo](t, l.Office, "keys.get", access.ByID{ID: keyOf(t, l.Office, l.Principal)}); got.Status != settings.KeyRevoked || got.Name != "" {
+	if got := must[key.Info](t, l.Office, "keys.get", access.ByID{ID: keyOf(t, l.Office, l.Principal)}); got.Status != key.Revoked || got.Name != "" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/integration/key"
 	"kartei/kit/clock"
-	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
@@ -18,23 +18,23 @@ import (
 func TestUpdateKey(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
-		key := o.key()
-		before := must(o.operator.GetKey(ctx, access.ByID{ID: key.ID}))
-		update := func(in settings.KeyChange) (settings.KeyInfo, error) {
-			in.ID = key.ID
-			return operator.Run(ctx, o.operator, settings.UpdateKey, in)
+		made := o.key()
+		before := must(o.operator.GetKey(ctx, access.ByID{ID: made.ID}))
+		update := func(in key.Change) (key.Info, error) {
+			in.ID = made.ID
+			return operator.Run(ctx, o.operator, key.Update, in)
 		}
 		name := "Abgleich"
-		k := must(update(settings.KeyChange{Name: &name}))
+		k := must(update(key.Change{Name: &name}))
 		if k.Name != name || !slices.Equal(k.Networks, before.Networks) || k.ExpiresAt != before.ExpiresAt || k.VersionPin != before.VersionPin {
 			t.Errorf("%+v", k)
 		}
-		k = must(update(settings.KeyChange{Networks: &[]string{"192.0.2.0/24"}, ExpiresIn: time.Hour}))
+		k = must(update(key.Change{Networks: &[]string{"192.0.2.0/24"}, ExpiresIn: time.Hour}))
 		if k.Name != name || len(k.Networks) != 1 || k.Networks[0].String() != "192.0.2.0/24" || k.ExpiresAt != clock.FromTime(start.Add(time.Hour)) {
 			t.Errorf("%+v", k)
 		}
-		o.refused(key.Key, loopback, access.WrongAddress)
-		for field, in := range map[string]settings.KeyChange{
+		o.refused(made.Key, loopback, access.WrongAddress)
+		for field, in := range map[string]key.Change{
 			"networks REQUIRED":        {Networks: &[]string{}},
 			"networks[0] OUT_OF_RANGE": {Networks: &[]string{"0.0.0.0/0"}},
 			"expiresIn OUT_OF_RANGE":   {ExpiresIn: 400 * 24 * time.Hour},
@@ -45,8 +45,8 @@ func TestUpdateKey(t *testing.T) {
 				t.Errorf("%q, want %s", got, field)
 			}
 		}
-		must(o.operator.RevokeKey(ctx, access.ByID{ID: key.ID}))
-		_, err := update(settings.KeyChange{Name: &name})
+		must(o.operator.RevokeKey(ctx, access.ByID{ID: made.ID}))
+		_, err := update(key.Change{Name: &name})
 		if got := wrong(t, err); !slices.Equal(got, []string{"id FORBIDDEN_COMBINATION"}) {
 			t.Errorf("of a revoked key: %q", got)
 		}

@@ -3,6 +3,7 @@ package settings_test
 import (
 	"testing"
 
+	"kartei/integration/key"
 	"kartei/kit/fault"
 	"kartei/people/settings"
 	"kartei/test/dbtest"
@@ -17,7 +18,7 @@ func TestNamesShowWhatTheyAre(t *testing.T) {
 		_, account := o.operator.CreateServiceAccount(ctx, settings.NewPrincipal{Organization: o.org.ID, Name: name})
 		_, organization := o.operator.CreateOrganization(ctx, settings.NewOrganization{Name: name})
 		_, renamed := o.operator.SetUser(ctx, settings.PrincipalChange{ID: o.admin.ID, Name: &name})
-		_, key := o.operator.CreateKey(ctx, settings.NewKey{
+		_, key := o.operator.CreateKey(ctx, key.New{
 			Organization: o.org.SandboxID, Principal: o.admin.ID, Environment: "test", Name: name, Scopes: []string{"contacts:read"},
 		})
 		for act, err := range map[string]error{"user create": user, "service-account create": account, "org create": organization, "user set": renamed, "key create": key} {

@@ -84,7 +84,7 @@ func GetPrincipal(ctx context.Context, c *op.Call, in access.ByID) (access.Princ
 // that is kept: the caller, and for admins and the operator everybody.
 func OwnPrincipal(ctx context.Context, c *op.Call, name string) (access.PrincipalInfo, error) {
 	p, err := principal(ctx, c, "", name)
-	if err == nil && !own(c, p.ID) {
+	if err == nil && !Owns(c, p.ID) {
 		p, err = principal(ctx, c, "", "")
 	}
 	return named(c, p), err

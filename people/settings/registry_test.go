@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/integration/key"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -128,7 +129,7 @@ func TestLists(t *testing.T) {
 			t.Error(diff)
 		}
 		for _, limit := range []int{-1, 1001} {
-			if _, err := o.operator.ListKeys(ctx, settings.FindKeys{Page: access.Page{Limit: limit}}); !fault.Is(err, fault.ValidationFailed) {
+			if _, err := o.operator.ListKeys(ctx, key.FindInput{Page: access.Page{Limit: limit}}); !fault.Is(err, fault.ValidationFailed) {
 				t.Errorf("limit %d: %v", limit, err)
 			}
 		}
@@ -161,7 +162,7 @@ func TestPrincipals(t *testing.T) {
 		nowhere := access.Page{Organization: id.New(id.Organization)}
 		_, noUsers := o.operator.ListUsers(ctx, nowhere)
 		_, noAccounts := o.operator.ListServiceAccounts(ctx, nowhere)
-		_, noKeys := o.operator.ListKeys(ctx, settings.FindKeys{Page: nowhere})
+		_, noKeys := o.operator.ListKeys(ctx, key.FindInput{Page: nowhere})
 		for _, err := range []error{noUsers, noAccounts, noKeys} {
 			if !fault.Is(err, fault.NotFound) {
 				t.Errorf("a list of an organization that does not exist: %v", err)
@@ -257,59 +258,59 @@ type keyOwners struct{ sandbox, closed, clerk, viewer, gone string }
 // keyRules change a valid key. want is nil if the key is accepted.
 var keyRules = []struct {
 	name   string
-	change func(keyOwners, *settings.NewKey)
+	change func(keyOwners, *key.New)
 	want   []string
 }{
-	{"live", func(_ keyOwners, k *settings.NewKey) {}, nil},
-	{"test by the live organization", func(_ keyOwners, k *settings.NewKey) { k.Environment = access.Test }, nil},
-	{"test by the sandbox", func(o keyOwners, k *settings.NewKey) { k.Environment, k.Organization = access.Test, o.sandbox }, nil},
-	{"live in the sandbox", func(o keyOwners, k *settings.NewKey) { k.Organization = o.sandbox }, []string{"environment FORBIDDEN_COMBINATION"}},
-	{"live where the API is off", func(o keyOwners, k *settings.NewKey) { k.Organization, k.Principal = o.closed, o.clerk }, []string{"environment FORBIDDEN_COMBINATION"}},
-	{"test where the API is off", func(o keyOwners, k *settings.NewKey) {
+	{"live", func(_ keyOwners, k *key.New) {}, nil},
+	{"test by the live organization", func(_ keyOwners, k *key.New) { k.Environment = access.Test }, nil},
+	{"test by the sandbox", func(o keyOwners, k *key.New) { k.Environment, k.Organization = access.Test, o.sandbox }, nil},
+	{"live in the sandbox", func(o keyOwners, k *key.New) { k.Organization = o.sandbox }, []string{"environment FORBIDDEN_COMBINATION"}},
+	{"live where the API is off", func(o keyOwners, k *key.New) { k.Organization, k.Principal = o.closed, o.clerk }, []string{"environment FORBIDDEN_COMBINATION"}},
+	{"test where the API is off", func(o keyOwners, k *key.New) {
 		k.Organization, k.Principal, k.Environment = o.closed, o.clerk, access.Test
 	}, nil},
-	{"no environment", func(_ keyOwners, k *settings.NewKey) { k.Environment = "" }, []string{"environment REQUIRED"}},
-	{"other environment", func(_ keyOwners, k *settings.NewKey) { k.Environment = "prod" }, []string{"environment NOT_IN_ENUM"}},
-	{"no organization", func(_ keyOwners, k *settings.NewKey) { k.Organization = "" }, []string{"organizationId REQUIRED"}},
-	{"unknown organization", func(_ keyOwners, k *settings.NewKey) { k.Organization = id.New(id.Organization) }, []string{"organizationId NOT_FOUND"}},
-	{"no principal", func(_ keyOwners, k *settings.NewKey) { k.Principal = "" }, []string{"principalId REQUIRED"}},
-	{"unknown principal", func(_ keyOwners, k *settings.NewKey) { k.Principal = id.New(id.User) }, []string{"principalId NOT_FOUND"}},
-	{"principal of others", func(o keyOwners, k *settings.NewKey) { k.Principal = o.clerk }, []string{"principalId NOT_FOUND"}},
-	{"disabled principal", func(o keyOwners, k *settings.NewKey) { k.Principal = o.gone }, []string{"principalId FORBIDDEN_COMBINATION"}},
-	{"no scopes", func(_ keyOwners, k *settings.NewKey) { k.Scopes = nil }, []string{"scopes REQUIRED"}},
-	{"unknown scopes", func(_ keyOwners, k *settings.NewKey) {
+	{"no environment", func(_ keyOwners, k *key.New) { k.Environment = "" }, []string{"environment REQUIRED"}},
+	{"other environment", func(_ keyOwners, k *key.New) { k.Environment = "prod" }, []string{"environment NOT_IN_ENUM"}},
+	{"no organization", func(_ keyOwners, k *key.New) { k.Organization = "" }, []string{"organizationId REQUIRED"}},
+	{"unknown organization", func(_ keyOwners, k *key.New) { k.Organization = id.New(id.Organization) }, []string{"organizationId NOT_FOUND"}},
+	{"no principal", func(_ keyOwners, k *key.New) { k.Principal = "" }, []string{"principalId REQUIRED"}},
+	{"unknown principal", func(_ keyOwners, k *key.New) { k.Principal = id.New(id.User) }, []string{"principalId NOT_FOUND"}},
+	{"principal of others", func(o keyOwners, k *key.New) { k.Principal = o.clerk }, []string{"principalId NOT_FOUND"}},
+	{"disabled principal", func(o keyOwners, k *key.New) { k.Principal = o.gone }, []string{"principalId FORBIDDEN_COMBINATION"}},
+	{"no scopes", func(_ keyOwners, k *key.New) { k.Scopes = nil }, []string{"scopes REQUIRED"}},
+	{"unknown scopes", func(_ keyOwners, k *key.New) {
 		k.Scopes = []string{"contacts:read", "contacts:admin", "", "invoices:read", "contacts"}
 	},
 		[]string{"scopes[1] NOT_IN_ENUM", "scopes[2] NOT_IN_ENUM", "scopes[3] NOT_IN_ENUM", "scopes[4] NOT_IN_ENUM"}},
-	{"beyond the rights", func(o keyOwners, k *settings.NewKey) {
+	{"beyond the rights", func(o keyOwners, k *key.New) {
 		k.Principal, k.Scopes = o.viewer, []string{"contacts:read", "contacts:write", "tasks:read"}
 	},
 		[]string{"scopes[1] FORBIDDEN_COMBINATION", "scopes[2] FORBIDDEN_COMBINATION"}},
-	{"writes without a network", func(_ keyOwners, k *settings.NewKey) { k.Networks = nil }, []string{"networks REQUIRED"}},
-	{"reads without a network", func(_ keyOwners, k *settings.NewKey) { k.Networks, k.Scopes = nil, access.ReadScopes() }, nil},
-	{"networks of all forms", func(_ keyOwners, k *settings.NewKey) {
+	{"writes without a network", func(_ keyOwners, k *key.New) { k.Networks = nil }, []string{"networks REQUIRED"}},
+	{"reads without a network", func(_ keyOwners, k *key.New) { k.Networks, k.Scopes = nil, access.ReadScopes() }, nil},
+	{"networks of all forms", func(_ keyOwners, k *key.New) {
 		k.Networks = []string{"192.0.2.7", " 192.0.2.9/24 ", "2001:db8::1", "2001:db8::/48", "::ffff:10.1.2.3", "::ffff:10.0.0.0/104", "10.0.0.0/8"}
 	}, nil},
-	{"networks that are none", func(_ keyOwners, k *settings.NewKey) {
+	{"networks that are none", func(_ keyOwners, k *key.New) {
 		k.Networks = []string{"", "localhost", "192.0.2.7/33", "192.0.2", "fe80::1%eth0", "::ffff:0:0/90", "192.0.2.7:80", "*"}
 	}, []string{
 		"networks[0] INVALID_FORMAT", "networks[1] INVALID_FORMAT", "networks[2] INVALID_FORMAT", "networks[3] INVALID_FORMAT",
 		"networks[4] INVALID_FORMAT", "networks[5] INVALID_FORMAT", "networks[6] INVALID_FORMAT", "networks[7] INVALID_FORMAT"}},
-	{"networks that bind nothing", func(_ keyOwners, k *settings.NewKey) {
+	{"networks that bind nothing", func(_ keyOwners, k *key.New) {
 		k.Networks = []string{"0.0.0.0/0", "0.0.0.0/7", "::/0", "2000::/15", "2001::/16"}
 	},
 		[]string{"networks[0] OUT_OF_RANGE", "networks[1] OUT_OF_RANGE", "networks[2] OUT_OF_RANGE", "networks[3] OUT_OF_RANGE"}},
-	{"too many networks", func(_ keyOwners, k *settings.NewKey) { k.Networks = slices.Repeat([]string{"192.0.2.1"}, 51) }, []string{"networks TOO_LONG"}},
-	{"shortest life", func(_ keyOwners, k *settings.NewKey) { k.ExpiresIn = time.Second }, nil},
-	{"longest life", func(_ keyOwners, k *settings.NewKey) { k.ExpiresIn = settings.MaxLifetime }, nil},
-	{"too short", func(_ keyOwners, k *settings.NewKey) { k.ExpiresIn = time.Second - 1 }, []string{"expiresIn OUT_OF_RANGE"}},
-	{"negative", func(_ keyOwners, k *settings.NewKey) { k.ExpiresIn = -time.Hour }, []string{"expiresIn OUT_OF_RANGE"}},
-	{"too long", func(_ keyOwners, k *settings.NewKey) { k.ExpiresIn = settings.MaxLifetime + 1 }, []string{"expiresIn OUT_OF_RANGE"}},
-	{"known version", func(_ keyOwners, k *settings.NewKey) { k.VersionPin = "2026-11-01" }, nil},
-	{"unknown version", func(_ keyOwners, k *settings.NewKey) { k.VersionPin = "2026-11-02" }, []string{"versionPin NOT_IN_ENUM"}},
-	{"name", func(_ keyOwners, k *settings.NewKey) { k.Name = strings.Repeat("ä", 200) }, nil},
-	{"name too long", func(_ keyOwners, k *settings.NewKey) { k.Name = strings.Repeat("ä", 201) }, []string{"name TOO_LONG"}},
-	{"everything at once", func(_ keyOwners, k *settings.NewKey) { *k = settings.NewKey{VersionPin: "1999-01-01", ExpiresIn: -1} },
+	{"too many networks", func(_ keyOwners, k *key.New) { k.Networks = slices.Repeat([]string{"192.0.2.1"}, 51) }, []string{"networks TOO_LONG"}},
+	{"shortest life", func(_ keyOwners, k *key.New) { k.ExpiresIn = time.Second }, nil},
+	{"longest life", func(_ keyOwners, k *key.New) { k.ExpiresIn = key.MaxLifetime }, nil},
+	{"too short", func(_ keyOwners, k *key.New) { k.ExpiresIn = time.Second - 1 }, []string{"expiresIn OUT_OF_RANGE"}},
+	{"negative", func(_ keyOwners, k *key.New) { k.ExpiresIn = -time.Hour }, []string{"expiresIn OUT_OF_RANGE"}},
+	{"too long", func(_ keyOwners, k *key.New) { k.ExpiresIn = key.MaxLifetime + 1 }, []string{"expiresIn OUT_OF_RANGE"}},
+	{"known version", func(_ keyOwners, k *key.New) { k.VersionPin = "2026-11-01" }, nil},
+	{"unknown version", func(_ keyOwners, k *key.New) { k.VersionPin = "2026-11-02" }, []string{"versionPin NOT_IN_ENUM"}},
+	{"name", func(_ keyOwners, k *key.New) { k.Name = strings.Repeat("ä", 200) }, nil},
+	{"name too long", func(_ keyOwners, k *key.New) { k.Name = strings.Repeat("ä", 201) }, []string{"name TOO_LONG"}},
+	{"everything at once", func(_ keyOwners, k *key.New) { *k = key.New{VersionPin: "1999-01-01", ExpiresIn: -1} },
 		[]string{"organizationId REQUIRED", "principalId REQUIRED", "environment REQUIRED", "scopes REQUIRED", "expiresIn OUT_OF_RANGE", "versionPin NOT_IN_ENUM"}},
 }
 
@@ -333,7 +334,7 @@ func TestKeyRules(t *testing.T) {
 				}
 				continue
 			}
-			if diff := cmp.Diff(rule.want, wrong(t, err)); diff != "" || made != (settings.CreatedKey{}) {
+			if diff := cmp.Diff(rule.want, wrong(t, err)); diff != "" || made != (key.Created{}) {
 				t.Errorf("%s: %s", rule.name, diff)
 			}
 		}
@@ -350,11 +351,11 @@ func TestKeysAreShownWithoutTheirSecret(t *testing.T) {
 		in.Environment = access.Test
 		test := must(o.operator.CreateKey(ctx, in))
 
-		o.showsKey(settings.KeyInfo{
+		o.showsKey(key.Info{
 			ID: made.ID, KidShort: made.KidShort, Name: "Abgleich", OrganizationID: o.org.ID, PrincipalID: o.admin.ID,
 			Environment: access.Live, Scopes: []string{"contacts:read", "contacts:write"},
 			Networks:   []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("192.0.2.0/24")},
-			VersionPin: "2026-11-01", Status: settings.KeyActive, CreatedAt: clock.FromTime(start), ExpiresAt: clock.FromTime(start.Add(48 * time.Hour)),
+			VersionPin: "2026-11-01", Status: key.Active, CreatedAt: clock.FromTime(start), ExpiresAt: clock.FromTime(start.Add(48 * time.Hour)),
 		})
 		o.listsKeys(o.org.ID, made.ID, test.ID)
 		o.listsKeys(o.org.SandboxID, test.ID)
@@ -370,7 +371,7 @@ func TestKeysAreShownWithoutTheirSecret(t *testing.T) {
 	})
 }
 
-func (o *office) showsKey(want settings.KeyInfo) {
+func (o *office) showsKey(want key.Info) {
 	o.Helper()
 	got := must(o.operator.GetKey(ctx, access.ByID{ID: want.ID}))
 	if diff := cmp.Diff(want, got, cmp.FilterPath(func(p cmp.Path) bool {
@@ -383,7 +384,7 @@ func (o *office) showsKey(want settings.KeyInfo) {
 func (o *office) listsKeys(organization string, want ...string) {
 	o.Helper()
 	var list []string
-	for _, k := range must(o.operator.ListKeys(ctx, settings.FindKeys{Page: access.Page{Organization: organization}})).Data {
+	for _, k := range must(o.operator.ListKeys(ctx, key.FindInput{Page: access.Page{Organization: organization}})).Data {
 		list = append(list, k.ID)
 	}
 	if diff := cmp.Diff(want, list); diff != "" {
@@ -392,28 +393,28 @@ func (o *office) listsKeys(organization string, want ...string) {
 }
 
 // endsKey pauses a key of two days, outlives it, rotates and revokes it.
-func (o *office) endsKey(made settings.CreatedKey) {
+func (o *office) endsKey(made key.Created) {
 	o.Helper()
-	status := func() settings.KeyStatus { return must(o.operator.GetKey(ctx, access.ByID{ID: made.ID})).Status }
-	if k := must(o.operator.PauseKey(ctx, access.ByID{ID: made.ID})); k.Status != settings.KeyPaused || status() != settings.KeyPaused {
+	status := func() key.Status { return must(o.operator.GetKey(ctx, access.ByID{ID: made.ID})).Status }
+	if k := must(o.operator.PauseKey(ctx, access.ByID{ID: made.ID})); k.Status != key.Paused || status() != key.Paused {
 		o.Errorf("paused: %s, %s", k.Status, status())
 	}
 	o.clock.Advance(48 * time.Hour)
-	if status() != settings.KeyExpired {
+	if status() != key.Expired {
 		o.Errorf("expired: %s", status())
 	}
-	for life, want := range map[time.Duration]string{0: "expiresIn REQUIRED", settings.MaxLifetime + 1: "expiresIn OUT_OF_RANGE"} {
-		_, err := o.operator.RotateKey(ctx, settings.Rotation{ID: made.ID, ExpiresIn: life})
+	for life, want := range map[time.Duration]string{0: "expiresIn REQUIRED", key.MaxLifetime + 1: "expiresIn OUT_OF_RANGE"} {
+		_, err := o.operator.RotateKey(ctx, key.Rotation{ID: made.ID, ExpiresIn: life})
 		if diff := cmp.Diff([]string{want}, wrong(o.T, err)); diff != "" {
 			o.Error(diff)
 		}
 	}
-	next := must(o.operator.RotateKey(ctx, settings.Rotation{ID: made.ID, ExpiresIn: time.Hour}))
-	if next.ID != made.ID || next.Key == made.Key || next.ExpiresAt != clock.FromTime(start.Add(49*time.Hour)) || status() != settings.KeyPaused {
+	next := must(o.operator.RotateKey(ctx, key.Rotation{ID: made.ID, ExpiresIn: time.Hour}))
+	if next.ID != made.ID || next.Key == made.Key || next.ExpiresAt != clock.FromTime(start.Add(49*time.Hour)) || status() != key.Paused {
 		o.Errorf("rotated: %+v, %s", next, status())
 	}
 	o.refused(next.Key, loopback, access.Paused)
-	if k := must(o.operator.RevokeKey(ctx, access.ByID{ID: made.ID})); k.Status != settings.KeyRevoked || k.RevokedAt != clock.FromTime(start.Add(48*time.Hour)) {
+	if k := must(o.operator.RevokeKey(ctx, access.ByID{ID: made.ID})); k.Status != key.Revoked || k.RevokedAt != clock.FromTime(start.Add(48*time.Hour)) {
 		o.Errorf("revoked: %+v", k)
 	}
 }
@@ -424,7 +425,7 @@ func (o *office) knowsNoKey(ids ...string) {
 		in := access.ByID{ID: unknown}
 		for _, err := range []error{
 			second(o.operator.GetKey(ctx, in)), second(o.operator.PauseKey(ctx, in)), second(o.operator.ResumeKey(ctx, in)),
-			second(o.operator.RevokeKey(ctx, in)), second(o.operator.RotateKey(ctx, settings.Rotation{ID: unknown})),
+			second(o.operator.RevokeKey(ctx, in)), second(o.operator.RotateKey(ctx, key.Rotation{ID: unknown})),
 		} {
 			if !fault.Is(err, fault.NotFound) {
 				o.Errorf("key %q: %v", unknown, err)

@@ -1,4 +1,4 @@
-// Package settings owns what is administered: organizations, people, service accounts, keys, and their logs.
+// Package settings owns what is administered: organizations, people and service accounts, and their invitations.
 package settings
 
 import (
@@ -41,6 +41,13 @@ func IsOperator(c *op.Call) bool { return c.Actor.Credential().Kind == access.Op
 // Administers reports whether the caller may act for other people of the
 // organization.
 func Administers(c *op.Call) bool { return IsOperator(c) || c.Actor.SeesAll() }
+
+// Owns reports whether the caller may administer what belongs to a principal.
+// Callers may administer their own; admins and the operator may administer
+// everything.
+func Owns(c *op.Call, principal string) bool {
+	return Administers(c) || principal == c.Actor.PrincipalID()
+}
 
 // Organization returns the organization that an input names. The operator may
 // name any. For other callers it is their own, which is the default, or its

@@ -7,7 +7,6 @@ import (
 	"kartei/api/op"
 	"kartei/integration/event"
 	"kartei/integration/requestlog"
-	"kartei/people/settings"
 )
 
 // CausedInput names a call by its Request-Id.
@@ -22,11 +21,11 @@ type CausedOutput struct {
 
 // ListCaused returns the events of a call that the caller may see in the request log, in
 // the environment in which the caller acts.
-var ListCaused = op.NewPrefetched("requests.caused", op.Read, settings.FlushRequests, listCaused, op.By(op.Self))
+var ListCaused = op.NewPrefetched("requests.caused", op.Read, requestlog.FlushFirst, listCaused, op.By(op.Self))
 
 func listCaused(ctx context.Context, c *op.Call, in CausedInput, none struct{}) (CausedOutput, error) {
 	out := CausedOutput{Data: []event.Caused{}}
-	found, err := settings.ReadRequests(ctx, c, requestlog.QueryInput{Request: in.Request}, none)
+	found, err := requestlog.Read(ctx, c, requestlog.QueryInput{Request: in.Request}, none)
 	if err != nil {
 		return out, err
 	}

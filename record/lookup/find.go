@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 
 	"kartei/api/op"
+	"kartei/integration/requestlog"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/people/settings"
 	"kartei/record/document"
 	"kartei/record/search"
 )
@@ -82,7 +82,7 @@ func (f Found) Records() int {
 // that the call of a moment ago is found. It needs no transaction.
 func prepare(ctx context.Context, c *op.Call, in FindInput) (struct{}, error) {
 	if strings.HasPrefix(idIn(in.Q), id.Request) {
-		return settings.FlushRequests(ctx, c, in)
+		return requestlog.FlushFirst(ctx, c, in)
 	}
 	return struct{}{}, nil
 }

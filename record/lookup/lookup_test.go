@@ -11,6 +11,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/integration/key"
 	"kartei/integration/limit"
 	"kartei/kit/id"
 	"kartei/people/settings"
@@ -295,7 +296,7 @@ func TestFindRefuses(t *testing.T) {
 // its id.
 func (d desk) refused() string {
 	d.o.Helper()
-	made, err := d.o.Operator.CreateKey(d.o.Context(), settings.NewKey{
+	made, err := d.o.Operator.CreateKey(d.o.Context(), key.New{
 		Organization: d.o.ID, Principal: d.Principal, Environment: access.Test, Scopes: []string{"contacts:read"}, Networks: []string{"198.51.100.7"},
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/integration/event"
+	"kartei/integration/key"
 	"kartei/integration/requestlog"
 	"kartei/integration/webhook"
 	"kartei/kit/fault"
@@ -109,7 +110,7 @@ func init() {
 // findRequest finds a call that the request log shows the caller. That of a refused key
 // names no principal.
 func findRequest(ctx context.Context, c *op.Call, name string) (Thing, error) {
-	found, err := settings.ReadRequests(ctx, c, requestlog.QueryInput{Request: name}, struct{}{})
+	found, err := requestlog.Read(ctx, c, requestlog.QueryInput{Request: name}, struct{}{})
 	for _, l := range found.Data {
 		if l.RequestID == name {
 			return Thing{Object: "request", Title: l.Operation + " " + strconv.Itoa(l.Status), OrganizationID: l.OrganizationID}, err
@@ -139,7 +140,7 @@ func findDelivery(ctx context.Context, c *op.Call, name string) (Thing, error) {
 }
 
 func findKey(ctx context.Context, c *op.Call, name string) (Thing, error) {
-	k, err := settings.ReadKey(ctx, c, access.ByID{ID: name})
+	k, err := key.Read(ctx, c, access.ByID{ID: name})
 	return Thing{Object: "key", Title: k.Name}, err
 }
 

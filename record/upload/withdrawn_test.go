@@ -10,6 +10,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/integration/key"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -102,7 +103,7 @@ func TestWithdrawn(t *testing.T) {
 func withOwnKey(t *testing.T, o *apitest.Office) (*apitest.Client, access.ByID) {
 	t.Helper()
 	user := o.User(access.Member)
-	key, err := o.Operator.CreateKey(t.Context(), settings.NewKey{
+	key, err := o.Operator.CreateKey(t.Context(), key.New{
 		Organization: o.SandboxID, Principal: user, Environment: "test", Scopes: apitest.AllScopes,
 		Networks: []string{"192.0.2.0/24", "127.0.0.0/8"}, ExpiresIn: time.Hour,
 	})

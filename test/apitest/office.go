@@ -26,6 +26,7 @@ import (
 	"kartei/door/rest"
 	"kartei/extract"
 	"kartei/integration/grant"
+	"kartei/integration/key"
 	"kartei/integration/limit"
 	"kartei/integration/oauth"
 	"kartei/integration/requestlog"
@@ -330,12 +331,12 @@ func (o *Office) Organization(name string) (live, sandbox string) {
 
 // Requests reads the request log.
 func (o *Office) Requests(in requestlog.QueryInput) (requestlog.QueryOutput, error) {
-	return readLog(o, settings.ListRequests, in)
+	return readLog(o, requestlog.List, in)
 }
 
 // VersionsInUse returns which keys use which version.
 func (o *Office) VersionsInUse(in requestlog.VersionsInput) (requestlog.VersionsOutput, error) {
-	return readLog(o, settings.ListVersions, in)
+	return readLog(o, requestlog.ListVersions, in)
 }
 
 func readLog[I, O any](o *Office, of op.Operation[I, O], in I) (O, error) {
@@ -380,7 +381,7 @@ func (o *Office) Key(principal string, scopes ...string) string {
 	if err != nil {
 		o.Fatal(err)
 	}
-	key, err := o.Operator.CreateKey(context.Background(), settings.NewKey{
+	key, err := o.Operator.CreateKey(context.Background(), key.New{
 		Organization: info.OrganizationID, Principal: principal, Environment: "test",
 		Scopes: scopes, Networks: []string{"192.0.2.0/24", "127.0.0.0/8"},
 	})

@@ -21,6 +21,7 @@ import (
 	"kartei/instance"
 	"kartei/instance/config"
 	"kartei/instance/sample"
+	"kartei/integration/key"
 	"kartei/kit/clock"
 	"kartei/people/settings"
 	"kartei/test/apitest"
@@ -237,7 +238,7 @@ func (o *Office) First(family string) string {
 // newKey makes a key with which the story looks at what people did.
 func (o *Office) newKey() string {
 	o.Helper()
-	key, err := o.Operator().CreateKey(context.Background(), settings.NewKey{
+	key, err := o.Operator().CreateKey(context.Background(), key.New{
 		Organization: o.OrganizationID, Principal: o.Helene(), Environment: access.Live, Name: "story", Scopes: access.AllScopes(),
 		Networks: sample.Loopback, ExpiresIn: 24 * time.Hour,
 	})

@@ -10,8 +10,8 @@ import (
 
 	"kartei/access"
 	"kartei/instance/sample"
+	"kartei/integration/key"
 	"kartei/kit/id"
-	"kartei/people/settings"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
 )
@@ -25,9 +25,9 @@ func paste(tab *webtest.Tab, text string) {
 }
 
 // keyOf makes a key of a person for the live data.
-func (o *Office) keyOf(principal string, networks []string, scopes ...string) settings.CreatedKey {
+func (o *Office) keyOf(principal string, networks []string, scopes ...string) key.Created {
 	o.Helper()
-	made, err := o.Operator().CreateKey(o.Context(), settings.NewKey{
+	made, err := o.Operator().CreateKey(o.Context(), key.New{
 		Organization: o.OrganizationID, Principal: principal, Environment: access.Live, Name: "Spiegel", Scopes: scopes, Networks: networks,
 	})
 	if err != nil {

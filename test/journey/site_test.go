@@ -11,6 +11,7 @@ import (
 
 	"kartei/access"
 	"kartei/integration/grant"
+	"kartei/integration/key"
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/people/settings"
@@ -233,7 +234,7 @@ func (v *visitor) ownKey() string {
 	if ids := dbtest.Texts(v.TB, v.DB, `select id from api_keys where principal_id = $1 order by id`, v.principal); len(ids) > 0 {
 		return ids[0]
 	}
-	made, err := v.Operator().CreateKey(v.Context(), settings.NewKey{Organization: v.OrganizationID, Principal: v.principal, Environment: access.Test, Scopes: []string{"contacts:read"}})
+	made, err := v.Operator().CreateKey(v.Context(), key.New{Organization: v.OrganizationID, Principal: v.principal, Environment: access.Test, Scopes: []string{"contacts:read"}})
 	if err != nil {
 		v.Fatal(err)
 	}

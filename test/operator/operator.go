@@ -8,6 +8,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/api/optest"
+	"kartei/integration/key"
 	"kartei/kit/clock"
 	"kartei/people/settings"
 	"kartei/store/db"
@@ -119,37 +120,37 @@ func (o *Operator) SetServiceAccount(ctx context.Context, in settings.PrincipalC
 	return Run(ctx, o, settings.SetServiceAccount, in)
 }
 
-// CreateKey calls settings.CreateKey.
-func (o *Operator) CreateKey(ctx context.Context, in settings.NewKey) (settings.CreatedKey, error) {
-	return Run(ctx, o, settings.CreateKey, in)
+// CreateKey calls key.Create.
+func (o *Operator) CreateKey(ctx context.Context, in key.New) (key.Created, error) {
+	return Run(ctx, o, key.Create, in)
 }
 
-// ListKeys calls settings.ListKeys.
-func (o *Operator) ListKeys(ctx context.Context, in settings.FindKeys) (access.List[settings.KeyInfo], error) {
-	return Run(ctx, o, settings.ListKeys, in)
+// ListKeys calls key.List.
+func (o *Operator) ListKeys(ctx context.Context, in key.FindInput) (access.List[key.Info], error) {
+	return Run(ctx, o, key.List, in)
 }
 
-// GetKey calls settings.GetKey.
-func (o *Operator) GetKey(ctx context.Context, in access.ByID) (settings.KeyInfo, error) {
-	return Run(ctx, o, settings.GetKey, in)
+// GetKey calls key.Get.
+func (o *Operator) GetKey(ctx context.Context, in access.ByID) (key.Info, error) {
+	return Run(ctx, o, key.Get, in)
 }
 
-// PauseKey calls settings.PauseKey.
-func (o *Operator) PauseKey(ctx context.Context, in access.ByID) (settings.KeyInfo, error) {
-	return Run(ctx, o, settings.PauseKey, in)
+// PauseKey calls key.Pause.
+func (o *Operator) PauseKey(ctx context.Context, in access.ByID) (key.Info, error) {
+	return Run(ctx, o, key.Pause, in)
 }
 
-// ResumeKey calls settings.ResumeKey.
-func (o *Operator) ResumeKey(ctx context.Context, in access.ByID) (settings.KeyInfo, error) {
-	return Run(ctx, o, settings.ResumeKey, in)
+// ResumeKey calls key.Resume.
+func (o *Operator) ResumeKey(ctx context.Context, in access.ByID) (key.Info, error) {
+	return Run(ctx, o, key.Resume, in)
 }
 
-// RevokeKey calls settings.RevokeKey.
-func (o *Operator) RevokeKey(ctx context.Context, in access.ByID) (settings.KeyInfo, error) {
-	return Do(ctx, o, settings.RevokeKey, in)
+// RevokeKey calls key.Revoke.
+func (o *Operator) RevokeKey(ctx context.Context, in access.ByID) (key.Info, error) {
+	return Do(ctx, o, key.Revoke, in)
 }
 
-// RotateKey calls settings.RotateKey.
-func (o *Operator) RotateKey(ctx context.Context, in settings.Rotation) (settings.CreatedKey, error) {
-	return Run(ctx, o, settings.RotateKey, in)
+// RotateKey calls key.Rotate.
+func (o *Operator) RotateKey(ctx context.Context, in key.Rotation) (key.Created, error) {
+	return Run(ctx, o, key.Rotate, in)
 }

@@ -17,6 +17,7 @@ import (
 	"kartei/api"
 	"kartei/kit/clock"
 	"kartei/people/audit"
+	"kartei/people/auditlog"
 	"kartei/people/settings"
 	"kartei/store/blob"
 	"kartei/store/db"
@@ -136,7 +137,7 @@ func members(t *testing.T, b []byte, name string) (list []string) {
 // newest returns the newest line of the audit log with a word.
 func newest(t *testing.T, o *apitest.Office, word string) audit.Line {
 	t.Helper()
-	page, err := operator.Run(t.Context(), o.Operator, settings.ListAudit, settings.AuditInput{Word: word, Limit: 1})
+	page, err := operator.Run(t.Context(), o.Operator, auditlog.List, auditlog.Input{Word: word, Limit: 1})
 	if err != nil || len(page.Data) != 1 {
 		t.Fatalf("%s: %v %v", word, page.Data, err)
 	}

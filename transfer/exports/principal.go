@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"kartei/access"
+	"kartei/integration/key"
 	"kartei/integration/requestlog"
 	"kartei/kit/clock"
 	"kartei/people/audit"
@@ -56,17 +57,17 @@ func keys(ctx context.Context, r *partsReader) ([]document.File, error) {
 }
 
 // readKeys returns the keys of the principal, or all of the organization.
-func (r *partsReader) readKeys(ctx context.Context) (list []settings.KeyInfo, err error) {
+func (r *partsReader) readKeys(ctx context.Context) (list []key.Info, err error) {
 	o, err := access.OrganizationID(ctx, r.Tx, r.Organization)
 	if err != nil {
 		return nil, err
 	}
-	in := settings.FindKeys{Page: access.Page{Organization: o, Limit: access.MaxPage}}
+	in := key.FindInput{Page: access.Page{Organization: o, Limit: access.MaxPage}}
 	if r.Subject != anOrganization {
 		in.Principal = r.ID
 	}
 	for {
-		found, err := settings.ReadKeys(ctx, &r.Call, in)
+		found, err := key.ReadList(ctx, &r.Call, in)
 		if err != nil {
 			return nil, err
 		}
@@ -308,7 +309,7 @@ func callsOfPrincipal(ctx context.Context, r *partsReader) ([]document.File, err
 
 // callsOfKeys writes the calls of the keys, by the request log.
 func callsOfKeys(ctx context.Context, r *partsReader) ([]document.File, error) {
-	ids, err := settings.CredentialIDs(ctx, r.Tx, r.ID)
+	ids, err := key.CredentialIDs(ctx, r.Tx, r.ID)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}

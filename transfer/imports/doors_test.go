@@ -10,6 +10,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/people/audit"
+	"kartei/people/auditlog"
 	"kartei/people/settings"
 	"kartei/test/apitest"
 	"kartei/test/operator"
@@ -153,7 +154,7 @@ func (s *story) linesSince(row string, before int) (lines string) {
 // linesOf returns the lines of the audit log about imports, the newest first.
 func linesOf(t *testing.T, o *apitest.Office) []audit.Line {
 	t.Helper()
-	page, err := operator.Run(t.Context(), o.Operator, settings.ListAudit, settings.AuditInput{Organization: o.SandboxID, Word: "records", Limit: 1000})
+	page, err := operator.Run(t.Context(), o.Operator, auditlog.List, auditlog.Input{Organization: o.SandboxID, Word: "records", Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

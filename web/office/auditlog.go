@@ -16,7 +16,7 @@ import (
 	"kartei/kit/id"
 	spreadsheet "kartei/kit/sheet"
 	"kartei/people/audit"
-	"kartei/people/settings"
+	"kartei/people/auditlog"
 	"kartei/transfer/exports"
 	"kartei/web/ui"
 )
@@ -74,7 +74,7 @@ var auditPeriods = []option{
 }
 
 // readAuditFilter reads the filters of the address, and makes the input of audit.list.
-func (p *auditPage) readAuditFilter(v *request) settings.AuditInput {
+func (p *auditPage) readAuditFilter(v *request) auditlog.Input {
 	q := v.URL.Query()
 	q.Set("word", offered(auditGroups, q.Get("word")))
 	p.period = v.periodIn(q, auditPeriods)
@@ -84,7 +84,7 @@ func (p *auditPage) readAuditFilter(v *request) settings.AuditInput {
 			p.filter.Set(name, value)
 		}
 	}
-	return settings.AuditInput{Who: p.filter.Get("who"), Word: p.filter.Get("word"), Target: p.filter.Get("target"), Since: p.period.since, Until: p.period.until}
+	return auditlog.Input{Who: p.filter.Get("who"), Word: p.filter.Get("word"), Target: p.filter.Get("target"), Since: p.period.since, Until: p.period.until}
 }
 
 // showAudit serves the audit log.
@@ -96,7 +96,7 @@ func showAudit(v *request) view {
 		in.Before = before
 		p.pages.Newer = ui.Own(p.at(""))
 	}
-	found, err := ask(v, settings.ListAudit, in)
+	found, err := ask(v, auditlog.List, in)
 	if err != nil {
 		return v.failed(err)
 	}
@@ -450,7 +450,7 @@ func exportAudit(v *request) view {
 	in := p.readAuditFilter(v)
 	in.Limit = auditAsked
 	read := func() (lines []audit.Line, more bool, err error) {
-		found, err := ask(v, settings.ListAudit, in)
+		found, err := ask(v, auditlog.List, in)
 		if err == nil {
 			err = v.nameAudited(found.Data, p.names)
 		}

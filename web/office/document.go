@@ -36,7 +36,6 @@ type viewer struct {
 	query url.Values
 }
 
-
 // The ways to show a page: as wide as the room, or in one of the two sizes in which
 // pages are drawn.
 const (

@@ -27,6 +27,7 @@ import (
 	"kartei/web/office"
 
 	"go.uber.org/goleak"
+
 	"kartei/kit/serve"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/integration/key"
 	"kartei/integration/limit"
-	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -55,9 +55,9 @@ func TestListOfKeys(t *testing.T) {
 		o := apitest.New(t, d, apitest.Metered(limit.Override{Name: "writes", Quota: 1, Capacity: 1}))
 		owner := o.User(access.Member)
 		b := openAt(t, o, "https://kartei.example")
-		keys := map[string]settings.CreatedKey{}
+		keys := map[string]key.Created{}
 		for name, days := range map[string]int{"Ruhig": 90, "Bald": 30, "Vorbei": 7, "Widerrufen": 90, "Gebremst": 90, "Zukunft": 90, "Alt": 90, "Alt vorbei": 7} {
-			made, err := o.Operator.CreateKey(t.Context(), settings.NewKey{
+			made, err := o.Operator.CreateKey(t.Context(), key.New{
 				Organization: o.ID, Principal: owner, Environment: access.Test, Name: name, Scopes: []string{"contacts:write"}, Networks: []string{"192.0.2.1"}, ExpiresIn: time.Duration(days) * 24 * time.Hour,
 			})
 			if err != nil {

@@ -11,12 +11,12 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
+	"kartei/integration/key"
 	"kartei/integration/requestlog"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/people/settings"
 	"kartei/web/ui"
 )
 
@@ -25,7 +25,7 @@ import (
 const keysPath = "/settings/interfaces/keys"
 
 // keyInfo is an API key with what its pages say of it.
-type keyInfo settings.KeyInfo
+type keyInfo key.Info
 
 // title is the name of a key, or the beginning of its text.
 func (k *keyInfo) title() string { return keyTitle(k.Name, k.Environment, k.KidShort) }
@@ -40,7 +40,7 @@ func (k *keyInfo) begins() string { return "kart_" + k.Environment + "_" + k.Kid
 
 // ended reports whether the key works no more, and never will without a new secret.
 func (k *keyInfo) ended() bool {
-	return k.Status == settings.KeyExpired || k.Status == settings.KeyRevoked
+	return k.Status == key.Expired || k.Status == key.Revoked
 }
 
 // networks are the networks from which the key may be used, as texts.
@@ -95,7 +95,7 @@ func (k *keyInfo) lifetime(now time.Time) (all, left int) {
 
 // keysPage is the list of keys.
 type keysPage struct {
-	keys  []settings.KeyInfo
+	keys  []key.Info
 	names map[string]string
 	pages ui.Pages
 }
@@ -114,7 +114,7 @@ const keysShown = 50
 // showKeys serves the list.
 func showKeys(v *request) view {
 	after := v.URL.Query().Get("after")
-	found, err := ask(v, settings.ListKeys, settings.FindKeys{Page: access.Page{After: after, Limit: keysShown}})
+	found, err := ask(v, key.List, key.FindInput{Page: access.Page{After: after, Limit: keysShown}})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -145,7 +145,7 @@ type keyPage struct {
 	owner string
 	// made says by whom it was made.
 	made  string
-	terms settings.KeyTerms
+	terms key.Terms
 	calls []requestlog.Line
 	typed values
 	wrong map[string]string
@@ -171,13 +171,13 @@ func (v *request) keyPage(p keyPage, status int) view {
 	id, names := v.PathValue("id"), map[string]string{}
 	err := together(
 		func() error {
-			k, err := ask(v, settings.GetKey, access.ByID{ID: id})
+			k, err := ask(v, key.Get, access.ByID{ID: id})
 			p.key = keyInfo(k)
 			return err
 		},
-		func() (err error) { p.terms, err = ask(v, settings.GetKeyTerms, settings.KeyTermsInput{}); return err },
+		func() (err error) { p.terms, err = ask(v, key.GetTerms, key.KeyTermsInput{}); return err },
 		func() error {
-			found, err := ask(v, settings.ListRequests, requestlog.QueryInput{Key: id, Limit: callsShown})
+			found, err := ask(v, requestlog.List, requestlog.QueryInput{Key: id, Limit: callsShown})
 			p.calls = found.Data
 			return err
 		},
@@ -229,7 +229,7 @@ func (p *keyPage) fields(v *request) []ui.Field {
 func saveKey(v *request) view {
 	id := v.PathValue("id")
 	typed := values{"name": v.form.text("name"), "networks": strings.Join(split(v.form.text("networks")), ", "), "days": v.form.text("days"), "version": v.form.text("version")}
-	in := settings.KeyChange{ID: id, ExpiresIn: lifetime(typed["days"])}
+	in := key.Change{ID: id, ExpiresIn: lifetime(typed["days"])}
 	if typed["name"] != v.form.was["name"] {
 		in.Name = new(typed["name"])
 	}
@@ -239,10 +239,10 @@ func saveKey(v *request) view {
 	if typed["version"] != v.form.was["version"] {
 		in.VersionPin = typed["version"]
 	}
-	if in == (settings.KeyChange{ID: id}) {
+	if in == (key.Change{ID: id}) {
 		return view{to: keysPath + "/" + id}
 	}
-	a := do(v, settings.UpdateKey, in, once)
+	a := do(v, key.Update, in, once)
 	switch {
 	case a.is(fault.ValidationFailed):
 		return v.keyPage(keyPage{typed: typed, wrong: fieldTexts(a.Fault, v.words.Language)}, a.Status)
@@ -253,7 +253,7 @@ func saveKey(v *request) view {
 }
 
 // actOnKey runs an operation about a key, and goes back to its page.
-func actOnKey(o op.Operation[access.ByID, settings.KeyInfo], done string) func(*request) view {
+func actOnKey(o op.Operation[access.ByID, key.Info], done string) func(*request) view {
 	return func(v *request) view {
 		id := v.PathValue("id")
 		if a := do(v, o, access.ByID{ID: id}, once); a.Fault != nil {
@@ -265,7 +265,7 @@ func actOnKey(o op.Operation[access.ByID, settings.KeyInfo], done string) func(*
 
 // rotateKey gives a key a new secret and shows it, once.
 func rotateKey(v *request) view {
-	a := do(v, settings.RotateKey, settings.Rotation{ID: v.PathValue("id"), ExpiresIn: lifetime(v.form.text("days"))}, once)
+	a := do(v, key.Rotate, key.Rotation{ID: v.PathValue("id"), ExpiresIn: lifetime(v.form.text("days"))}, once)
 	if a.Fault != nil {
 		return v.failed(a.Fault)
 	}
@@ -275,7 +275,7 @@ func rotateKey(v *request) view {
 // askToRevoke asks whether a key is to be revoked, which cannot be undone, and what is
 // to become of the webhook endpoints that it created.
 func askToRevoke(v *request) view {
-	k, err := ask(v, settings.GetKey, access.ByID{ID: v.PathValue("id")})
+	k, err := ask(v, key.Get, access.ByID{ID: v.PathValue("id")})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -334,13 +334,13 @@ func networksText(v *request, networks []string) string {
 func (k *keyInfo) badge(v *request) (ui.Kind, string) {
 	say := v.words.Say
 	switch {
-	case k.Status == settings.KeyRevoked:
+	case k.Status == key.Revoked:
 		return ui.Bad, say("widerrufen", "revoked")
-	case k.Status == settings.KeyExpired:
+	case k.Status == key.Expired:
 		return ui.Bad, say("abgelaufen", "expired")
 	case k.LockedUntil > clock.FromTime(v.words.Now):
 		return ui.Warn, say("gesperrt bis ", "locked until ") + v.words.Clock(k.LockedUntil.Time())
-	case k.Status == settings.KeyPaused:
+	case k.Status == key.Paused:
 		return ui.Warn, say("pausiert", "paused")
 	}
 	return ui.OK, say("aktiv", "active")

@@ -11,8 +11,8 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"strconv"
 
+	"kartei/integration/key"
 	"kartei/integration/webhook"
-	"kartei/people/settings"
 	"kartei/web/ui"
 )
 
@@ -1107,7 +1107,7 @@ func keyView(v *request, p keyPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if p.key.Status != settings.KeyRevoked {
+		if p.key.Status != key.Revoked {
 			templ_7745c5c3_Var56 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -1245,7 +1245,7 @@ func keyView(v *request, p keyPage) templ.Component {
 				}
 			}
 		}
-		if p.key.Status != settings.KeyRevoked && p.key.secretOf(v) {
+		if p.key.Status != key.Revoked && p.key.secretOf(v) {
 			templ_7745c5c3_Var61 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -1292,7 +1292,7 @@ func keyView(v *request, p keyPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if p.key.Status == settings.KeyExpired {
+				if p.key.Status == key.Expired {
 					templ_7745c5c3_Err = hidden("days", defaultKeyDays).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -1343,18 +1343,18 @@ func keyActs(v *request, k *keyInfo) templ.Component {
 			templ_7745c5c3_Var64 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if k.Status == settings.KeyPaused {
+		if k.Status == key.Paused {
 			templ_7745c5c3_Err = act(v, keysPath+"/"+k.ID+"/resume", "", v.words.Say("Fortsetzen", "Resume"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		} else if k.Status == settings.KeyActive {
+		} else if k.Status == key.Active {
 			templ_7745c5c3_Err = act(v, keysPath+"/"+k.ID+"/pause", "", v.words.Say("Pausieren", "Pause"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		if k.Status != settings.KeyRevoked {
+		if k.Status != key.Revoked {
 			templ_7745c5c3_Err = ui.LinkButton(ui.Own(keysPath+"/"+k.ID+"/revoke"), "", v.words.Say("Widerrufen", "Revoke"), "danger").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

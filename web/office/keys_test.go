@@ -8,6 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/integration/key"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -234,7 +235,7 @@ func TestKeyOfServiceAccount(t *testing.T) {
 		if got := shown.send(keysPath+"/new", "owner", clerk); got.Status != 404 {
 			t.Errorf("an admin creates the key of a person: %d", got.Status)
 		}
-		theirs, err := o.Operator.CreateKey(t.Context(), settings.NewKey{Organization: o.ID, Principal: clerk, Environment: access.Test, Scopes: []string{"contacts:read"}})
+		theirs, err := o.Operator.CreateKey(t.Context(), key.New{Organization: o.ID, Principal: clerk, Environment: access.Test, Scopes: []string{"contacts:read"}})
 		if err != nil {
 			t.Fatal(err)
 		}

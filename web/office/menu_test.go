@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"kartei/api/op"
-	"kartei/people/settings"
+	"kartei/people/auditlog"
 )
 
 // Each page of the settings is in their menu, or says here where it is linked.
@@ -70,7 +70,7 @@ func TestSettingsPages(t *testing.T) {
 // The menu leaves out what the person may not open, and groups without a page.
 func TestSettingsMenu(t *testing.T) {
 	admins := len(Pages)
-	Pages = append(Pages, Page{Method: "GET", Path: "/settings/trial", Uses: op.List{settings.ListAudit}, For: private})
+	Pages = append(Pages, Page{Method: "GET", Path: "/settings/trial", Uses: op.List{auditlog.List}, For: private})
 	settingsMenu = append(settingsMenu, settingsGroup{text("Probe", "Trial"), []settingsPage{{path: "/settings/trial"}, {path: "/settings/missing"}}})
 	t.Cleanup(func() { Pages, settingsMenu = Pages[:admins], settingsMenu[:len(settingsMenu)-1] })
 

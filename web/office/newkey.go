@@ -12,6 +12,7 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/access"
+	"kartei/integration/key"
 	"kartei/integration/requestlog"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -23,7 +24,7 @@ import (
 // keyForm is the form of a new key. Each member is also a parameter of the address, so
 // that a guide can link to a form that is filled in.
 type keyForm struct {
-	terms settings.KeyTerms
+	terms key.Terms
 	// present are the networks of the browser, as the form offers them. here says that they
 	// are ticked in advance: a link asks for a key that writes, and names no networks.
 	present string
@@ -142,7 +143,7 @@ func presentNetworks(address netip.Addr) string {
 // know asks which keys the person can create, unless it is known.
 func (f *keyForm) know(v *request) (err error) {
 	if f.terms.Principal == "" {
-		f.terms, err = ask(v, settings.GetKeyTerms, settings.KeyTermsInput{Principal: f.owner})
+		f.terms, err = ask(v, key.GetTerms, key.KeyTermsInput{Principal: f.owner})
 	}
 	return err
 }
@@ -404,7 +405,7 @@ func createKey(v *request) view {
 	if err := f.know(v); err != nil {
 		return v.failed(err)
 	}
-	a := do(v, settings.CreateKey, settings.NewKey{
+	a := do(v, key.Create, key.New{
 		Principal: f.terms.Principal, Environment: f.typed["environment"], Name: f.typed["name"], Scopes: f.scopes(),
 		Networks: networks, ExpiresIn: lifetime(f.typed["days"]), VersionPin: f.typed["version"],
 	}, once)
@@ -419,7 +420,7 @@ func createKey(v *request) view {
 }
 
 // keyMade shows the secret of a new or a rotated key, and waits for its first call.
-func (v *request) keyMade(made settings.CreatedKey, title string) view {
+func (v *request) keyMade(made key.Created, title string) view {
 	out := v.settings(keysPath, title, madeKeyView(v, made.Key, keyWait{ID: made.ID, Since: clock.FromTime(v.words.Now)}))
 	out.secret = true
 	return out
@@ -446,10 +447,10 @@ func showFirstCall(v *request) view {
 	}
 	asked, _ := strconv.Atoi(v.URL.Query().Get("asked"))
 	w := keyWait{ID: v.PathValue("id"), Since: since, Asked: asked + 1}
-	if _, err := ask(v, settings.GetKey, access.ByID{ID: w.ID}); err != nil {
+	if _, err := ask(v, key.Get, access.ByID{ID: w.ID}); err != nil {
 		return v.failed(err)
 	}
-	found, err := ask(v, settings.ListRequests, requestlog.QueryInput{Key: w.ID, Since: since, Limit: 20})
+	found, err := ask(v, requestlog.List, requestlog.QueryInput{Key: w.ID, Since: since, Limit: 20})
 	if err != nil {
 		return v.failed(err)
 	}

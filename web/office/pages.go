@@ -7,9 +7,13 @@ import (
 	"kartei/api"
 	"kartei/api/op"
 	"kartei/integration/event"
+	"kartei/integration/key"
 	"kartei/integration/oauth"
+	"kartei/integration/requestlog"
+	"kartei/integration/usage"
 	"kartei/integration/webhook"
 	"kartei/people/account"
+	"kartei/people/auditlog"
 	"kartei/people/offboarding"
 	"kartei/people/settings"
 	"kartei/record"
@@ -182,19 +186,19 @@ func init() {
 		{"GET", "/settings/security/address", op.List{account.GetFactors}, private, showAddress},
 		{"POST", "/settings/security/address", op.List{account.ChangeEmail}, private, changeAddress},
 
-		{"GET", "/settings/interfaces/keys", op.List{settings.ListKeys, settings.ResolveNames}, private, showKeys},
-		{"GET", "/settings/interfaces/keys/new", op.List{settings.GetKeyTerms, settings.ListServiceAccounts, contact.Count}, private, showNewKey},
-		{"POST", "/settings/interfaces/keys/new", op.List{settings.CreateKey, settings.GetKeyTerms, settings.ListServiceAccounts, contact.Count}, private, createKey},
-		{"GET", "/settings/interfaces/keys/{id}", op.List{settings.GetKey, settings.GetKeyTerms, settings.ListRequests, settings.ResolveNames}, private, showKey},
-		{"POST", "/settings/interfaces/keys/{id}", op.List{settings.UpdateKey, settings.GetKey, settings.GetKeyTerms, settings.ListRequests, settings.ResolveNames}, private, saveKey},
-		{"GET", "/settings/interfaces/keys/{id}/first", op.List{settings.ListRequests, settings.GetKey}, private, showFirstCall},
-		{"POST", "/settings/interfaces/keys/{id}/pause", op.List{settings.PauseKey}, private, actOnKey(settings.PauseKey, "keyPaused")},
-		{"POST", "/settings/interfaces/keys/{id}/resume", op.List{settings.ResumeKey}, private, actOnKey(settings.ResumeKey, "keyResumed")},
-		{"POST", "/settings/interfaces/keys/{id}/rotate", op.List{settings.RotateKey}, private, rotateKey},
-		{"GET", "/settings/interfaces/keys/{id}/revoke", op.List{settings.GetKey, webhook.ListInfos}, private, askToRevoke},
+		{"GET", "/settings/interfaces/keys", op.List{key.List, settings.ResolveNames}, private, showKeys},
+		{"GET", "/settings/interfaces/keys/new", op.List{key.GetTerms, settings.ListServiceAccounts, contact.Count}, private, showNewKey},
+		{"POST", "/settings/interfaces/keys/new", op.List{key.Create, key.GetTerms, settings.ListServiceAccounts, contact.Count}, private, createKey},
+		{"GET", "/settings/interfaces/keys/{id}", op.List{key.Get, key.GetTerms, requestlog.List, settings.ResolveNames}, private, showKey},
+		{"POST", "/settings/interfaces/keys/{id}", op.List{key.Update, key.Get, key.GetTerms, requestlog.List, settings.ResolveNames}, private, saveKey},
+		{"GET", "/settings/interfaces/keys/{id}/first", op.List{requestlog.List, key.Get}, private, showFirstCall},
+		{"POST", "/settings/interfaces/keys/{id}/pause", op.List{key.Pause}, private, actOnKey(key.Pause, "keyPaused")},
+		{"POST", "/settings/interfaces/keys/{id}/resume", op.List{key.Resume}, private, actOnKey(key.Resume, "keyResumed")},
+		{"POST", "/settings/interfaces/keys/{id}/rotate", op.List{key.Rotate}, private, rotateKey},
+		{"GET", "/settings/interfaces/keys/{id}/revoke", op.List{key.Get, webhook.ListInfos}, private, askToRevoke},
 		{"POST", "/settings/interfaces/keys/{id}/revoke", op.List{webhook.RevokeKey}, private, revokeKey},
-		{"GET", "/settings/interfaces/requests", op.List{settings.ListRequests, settings.ListKeys, settings.ResolveNames}, private, showRequests},
-		{"GET", "/settings/interfaces/requests/{id}", op.List{settings.ListRequests, lookup.ListCaused, settings.GetKey, settings.ResolveNames, lookup.Titles, webhook.DeliveriesOf}, private, showRequest},
+		{"GET", "/settings/interfaces/requests", op.List{requestlog.List, key.List, settings.ResolveNames}, private, showRequests},
+		{"GET", "/settings/interfaces/requests/{id}", op.List{requestlog.List, lookup.ListCaused, key.Get, settings.ResolveNames, lookup.Titles, webhook.DeliveriesOf}, private, showRequest},
 		{"POST", "/settings/interfaces/requests/{id}/resend", op.List{webhook.Resend}, private, resend},
 
 		{"GET", consentPath, op.List{oauth.Ask}, private, showConsent},
@@ -211,27 +215,27 @@ func init() {
 		{"POST", applicationsPath + "/{id}/disable", op.List{oauth.SetClient}, private, switchClient(true)},
 		{"POST", applicationsPath + "/{id}/enable", op.List{oauth.SetClient}, private, switchClient(false)},
 
-		{"GET", "/settings/interfaces/usage", op.List{settings.GetUsage, settings.ListKeys, settings.ResolveNames}, private, showUsage},
+		{"GET", "/settings/interfaces/usage", op.List{usage.Get, key.List, settings.ResolveNames}, private, showUsage},
 		{"GET", "/settings/people", op.List{settings.FindNames, settings.ListUsers, settings.ListInvitations}, private, showPeople},
 		{"GET", "/settings/people/invite", op.List{settings.ListUsers}, private, showInvite},
 		{"POST", "/settings/people/invite", op.List{settings.Invite}, private, invite},
 		{"POST", "/settings/people/invitations/{id}/revoke", op.List{settings.RevokeInvitation}, private, revokeInvitation},
-		{"GET", "/settings/people/{id}", op.List{settings.GetUser, offboarding.Status, settings.ListKeys, offboarding.Holds, settings.ResolveNames}, private, showPrincipal(&persons)},
-		{"POST", "/settings/people/{id}", op.List{settings.SetUser, settings.GetUser, offboarding.Status, settings.ListKeys, offboarding.Holds, settings.ResolveNames}, private, savePrincipal(&persons)},
-		{"POST", "/settings/people/{id}/enable", op.List{settings.SetUser, settings.GetUser, offboarding.Status, settings.ListKeys, offboarding.Holds, settings.ResolveNames}, private, enablePrincipal(&persons)},
-		{"GET", "/settings/people/{id}/leave", op.List{settings.GetUser, settings.ListUsers, settings.ListServiceAccounts, settings.ListKeys, offboarding.Holds, contact.Count, company.Count, document.Count}, private, showLeave(&persons)},
-		{"POST", "/settings/people/{id}/leave", op.List{settings.SetUser, offboarding.HandOver, settings.GetUser, settings.ListUsers, settings.ListServiceAccounts, settings.ListKeys, offboarding.Holds, contact.Count, company.Count, document.Count}, private, leave(&persons)},
-		{"POST", "/settings/people/{id}/factors", op.List{account.ResetFactors, settings.GetUser, offboarding.Status, settings.ListKeys, offboarding.Holds, settings.ResolveNames}, private, resetFactors},
+		{"GET", "/settings/people/{id}", op.List{settings.GetUser, offboarding.Status, key.List, offboarding.Holds, settings.ResolveNames}, private, showPrincipal(&persons)},
+		{"POST", "/settings/people/{id}", op.List{settings.SetUser, settings.GetUser, offboarding.Status, key.List, offboarding.Holds, settings.ResolveNames}, private, savePrincipal(&persons)},
+		{"POST", "/settings/people/{id}/enable", op.List{settings.SetUser, settings.GetUser, offboarding.Status, key.List, offboarding.Holds, settings.ResolveNames}, private, enablePrincipal(&persons)},
+		{"GET", "/settings/people/{id}/leave", op.List{settings.GetUser, settings.ListUsers, settings.ListServiceAccounts, key.List, offboarding.Holds, contact.Count, company.Count, document.Count}, private, showLeave(&persons)},
+		{"POST", "/settings/people/{id}/leave", op.List{settings.SetUser, offboarding.HandOver, settings.GetUser, settings.ListUsers, settings.ListServiceAccounts, key.List, offboarding.Holds, contact.Count, company.Count, document.Count}, private, leave(&persons)},
+		{"POST", "/settings/people/{id}/factors", op.List{account.ResetFactors, settings.GetUser, offboarding.Status, key.List, offboarding.Holds, settings.ResolveNames}, private, resetFactors},
 		{"GET", "/settings/people/{id}/erase", op.List{settings.GetUser}, private, showErase},
 		{"POST", "/settings/people/{id}/erase", op.List{offboarding.Erase, settings.GetUser}, private, erase},
 		{"GET", "/settings/service-accounts", op.List{settings.ListServiceAccounts}, private, showPrincipals(&accounts)},
 		{"GET", "/settings/service-accounts/new", op.List{settings.ListServiceAccounts}, private, showNewAccount},
 		{"POST", "/settings/service-accounts/new", op.List{settings.CreateServiceAccount}, private, createAccount},
-		{"GET", "/settings/service-accounts/{id}", op.List{settings.GetServiceAccount, offboarding.Status, settings.ListKeys, offboarding.Holds, settings.ResolveNames}, private, showPrincipal(&accounts)},
-		{"POST", "/settings/service-accounts/{id}", op.List{settings.SetServiceAccount, settings.GetServiceAccount, offboarding.Status, settings.ListKeys, offboarding.Holds, settings.ResolveNames}, private, savePrincipal(&accounts)},
-		{"POST", "/settings/service-accounts/{id}/enable", op.List{settings.SetServiceAccount, settings.GetServiceAccount, offboarding.Status, settings.ListKeys, offboarding.Holds, settings.ResolveNames}, private, enablePrincipal(&accounts)},
-		{"GET", "/settings/service-accounts/{id}/leave", op.List{settings.GetServiceAccount, settings.ListUsers, settings.ListServiceAccounts, settings.ListKeys, offboarding.Holds, contact.Count, company.Count, document.Count}, private, showLeave(&accounts)},
-		{"POST", "/settings/service-accounts/{id}/leave", op.List{settings.SetServiceAccount, offboarding.HandOver, settings.GetServiceAccount, settings.ListUsers, settings.ListServiceAccounts, settings.ListKeys, offboarding.Holds, contact.Count, company.Count, document.Count}, private, leave(&accounts)},
+		{"GET", "/settings/service-accounts/{id}", op.List{settings.GetServiceAccount, offboarding.Status, key.List, offboarding.Holds, settings.ResolveNames}, private, showPrincipal(&accounts)},
+		{"POST", "/settings/service-accounts/{id}", op.List{settings.SetServiceAccount, settings.GetServiceAccount, offboarding.Status, key.List, offboarding.Holds, settings.ResolveNames}, private, savePrincipal(&accounts)},
+		{"POST", "/settings/service-accounts/{id}/enable", op.List{settings.SetServiceAccount, settings.GetServiceAccount, offboarding.Status, key.List, offboarding.Holds, settings.ResolveNames}, private, enablePrincipal(&accounts)},
+		{"GET", "/settings/service-accounts/{id}/leave", op.List{settings.GetServiceAccount, settings.ListUsers, settings.ListServiceAccounts, key.List, offboarding.Holds, contact.Count, company.Count, document.Count}, private, showLeave(&accounts)},
+		{"POST", "/settings/service-accounts/{id}/leave", op.List{settings.SetServiceAccount, offboarding.HandOver, settings.GetServiceAccount, settings.ListUsers, settings.ListServiceAccounts, key.List, offboarding.Holds, contact.Count, company.Count, document.Count}, private, leave(&accounts)},
 
 		// Contacts are imported with the right to create them. Everybody may have what is
 		// kept about themselves.
@@ -266,8 +270,8 @@ func init() {
 
 		{"GET", "/settings/organization", op.List{settings.GetOrganization, settings.ListUsers, settings.ResolveNames}, private, showOrganization},
 		{"POST", "/settings/organization", op.List{oauth.SetOrganization, settings.GetOrganization, settings.ListUsers, settings.ResolveNames}, private, saveOrganization},
-		{"GET", "/settings/audit", op.List{settings.ListAudit, settings.ListUsers, settings.ListServiceAccounts, settings.ResolveNames}, private, showAudit},
-		{"POST", "/settings/audit/export", op.List{exports.BeginAudit, settings.ListAudit, settings.ResolveNames}, private, exportAudit},
+		{"GET", "/settings/audit", op.List{auditlog.List, settings.ListUsers, settings.ListServiceAccounts, settings.ResolveNames}, private, showAudit},
+		{"POST", "/settings/audit/export", op.List{exports.BeginAudit, auditlog.List, settings.ResolveNames}, private, exportAudit},
 
 		{"GET", "/search", op.List{lookup.Find, lookup.Recent}, inside, showSearch},
 		{"GET", "/search/text/{id}", op.List{document.GetText}, inside, showWords},

@@ -8,6 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/api/op"
+	"kartei/integration/key"
 	"kartei/integration/webhook"
 	"kartei/kit/fault"
 	"kartei/people/account"
@@ -20,7 +21,7 @@ import (
 type principalPage struct {
 	of   *principals
 	one  access.PrincipalInfo
-	keys []settings.KeyInfo
+	keys []key.Info
 	offboarding.Holdings
 	handovers []offboarding.Handover
 	names     map[string]string
@@ -146,12 +147,12 @@ func (p *principalPage) readProperty(v *request, endpointsOnly bool) error {
 // readKeys reads the keys that still work, or that work again some time.
 func (p *principalPage) readKeys(v *request) error {
 	for after := ""; ; {
-		found, err := ask(v, settings.ListKeys, settings.FindKeys{Principal: p.one.ID, Page: access.Page{After: after}})
+		found, err := ask(v, key.List, key.FindInput{Principal: p.one.ID, Page: access.Page{After: after}})
 		if err != nil {
 			return err
 		}
 		for _, k := range found.Data {
-			if after = k.ID; k.Status != settings.KeyRevoked {
+			if after = k.ID; k.Status != key.Revoked {
 				p.keys = append(p.keys, k)
 			}
 		}

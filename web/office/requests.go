@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"kartei/access"
+	"kartei/integration/key"
 	"kartei/integration/requestlog"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/people/settings"
 	"kartei/web/ui"
 )
 
@@ -52,7 +52,7 @@ func older(found *requestlog.QueryOutput) clock.Micros {
 // requestsPage is the list of calls with its filters.
 type requestsPage struct {
 	found requestlog.QueryOutput
-	keys  []settings.KeyInfo
+	keys  []key.Info
 	// applications are the names of applications, by their grants.
 	applications map[string]string
 	// filter are the parameters of the address that narrow the list.
@@ -165,9 +165,9 @@ func showRequests(v *request) view {
 		p.pages.Newer = ui.Own(p.at("until", ""))
 	}
 	err := together(
-		func() (err error) { p.found, err = ask(v, settings.ListRequests, in); return err },
+		func() (err error) { p.found, err = ask(v, requestlog.List, in); return err },
 		func() error {
-			found, err := ask(v, settings.ListKeys, offeredKeys)
+			found, err := ask(v, key.List, offeredKeys)
 			p.keys = found.Data
 			return err
 		},
@@ -195,7 +195,7 @@ func showRequests(v *request) view {
 }
 
 // offeredKeys asks for the keys that a filter offers.
-var offeredKeys = settings.FindKeys{Page: access.Page{Limit: 200}}
+var offeredKeys = key.FindInput{Page: access.Page{Limit: 200}}
 
 func requestsTitle(v *request) string { return v.words.Say("Aufrufe der API", "API calls") }
 
@@ -219,7 +219,7 @@ func (p *requestsPage) at(name, value string) string {
 }
 
 // keyOptions are the choices of a filter by key.
-func keyOptions(v *request, keys []settings.KeyInfo) []ui.Option {
+func keyOptions(v *request, keys []key.Info) []ui.Option {
 	list := []ui.Option{{Text: v.words.Say("alle Schlüssel", "all keys")}}
 	for i := range keys {
 		k := (*keyInfo)(&keys[i])
@@ -233,7 +233,7 @@ func (p *requestsPage) title(c *loggedCall) string {
 	if c.byApplication() {
 		return p.applications[c.KeyID]
 	}
-	if i := slices.IndexFunc(p.keys, func(k settings.KeyInfo) bool { return k.ID == c.KeyID }); i >= 0 {
+	if i := slices.IndexFunc(p.keys, func(k key.Info) bool { return k.ID == c.KeyID }); i >= 0 {
 		return (*keyInfo)(&p.keys[i]).title()
 	}
 	return c.KidShort
@@ -257,7 +257,7 @@ type requestPage struct {
 // showRequest serves the page of a call.
 func showRequest(v *request) view {
 	id, names := v.PathValue("id"), map[string]string{}
-	answer, err := ask(v, settings.ListRequests, requestlog.QueryInput{Request: id, Limit: requestsShown})
+	answer, err := ask(v, requestlog.List, requestlog.QueryInput{Request: id, Limit: requestsShown})
 	found := answer.Data
 	if fault.Is(err, fault.InvalidRequest) || err == nil && len(found) == 0 {
 		return v.settingsAs(http.StatusNotFound, requestsPath, v.words.Say("Kein solcher Aufruf", "No such call"), noRequestView(v))
@@ -277,7 +277,7 @@ func showRequest(v *request) view {
 		p.call, p.parts = loggedCall(found[0]), found[1:]
 	}
 	if p.call.KeyID != "" && strings.HasPrefix(p.call.KeyID, "key_") {
-		k, err := ask(v, settings.GetKey, access.ByID{ID: p.call.KeyID})
+		k, err := ask(v, key.Get, access.ByID{ID: p.call.KeyID})
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return v.failed(err)
 		}

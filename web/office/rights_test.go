@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"kartei/api/op"
+	"kartei/integration/key"
 	"kartei/people/account"
+	"kartei/people/auditlog"
 	"kartei/people/settings"
 	"kartei/record/contact"
 )
@@ -81,10 +83,10 @@ func TestMayOpen(t *testing.T) {
 		{nil, private, true, true, true},
 		{op.List{contact.Get, settings.ListUsers}, inside, false, true, true},
 		{op.List{contact.Update, contact.Get}, inside, false, false, true},
-		{op.List{settings.ListKeys}, private, true, true, true},
+		{op.List{key.List}, private, true, true, true},
 		{op.List{account.GetSession}, private, true, true, true},
 		{op.List{settings.ListUsers, settings.ResolveNames}, private, false, false, true},
-		{op.List{settings.ListAudit}, private, false, false, true},
+		{op.List{auditlog.List}, private, false, false, true},
 		{op.List{settings.ListJobs}, private, false, false, true}, // which no admin may call: the row says so
 	} {
 		p := &Page{Uses: c.uses, For: c.reach}

@@ -1,8 +1,9 @@
 package office
 
 import (
-	"kartei/web/ui"
 	"strconv"
+
+	"kartei/web/ui"
 )
 
 // toast says what a change has done, and offers to take it back.

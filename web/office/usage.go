@@ -7,9 +7,10 @@ import (
 	"strconv"
 	"time"
 
+	"kartei/integration/key"
+	"kartei/integration/usage"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/people/settings"
 	"kartei/web/ui"
 )
 
@@ -18,21 +19,21 @@ import (
 const usagePath = "/settings/interfaces/usage"
 
 // refused are the calls with a status of class 4xx other than 429.
-func refused(u *settings.Sum) int64 { return u.Unauthenticated + u.Forbidden + u.Rejected }
+func refused(u *usage.Sum) int64 { return u.Unauthenticated + u.Forbidden + u.Rejected }
 
 // succeeded are the calls that succeeded.
-func succeeded(u *settings.Sum) int64 { return u.Calls - refused(u) - u.Limited - u.Failed }
+func succeeded(u *usage.Sum) int64 { return u.Calls - refused(u) - u.Limited - u.Failed }
 
 // usedSubject is a key, an application or an endpoint with what the page says of it.
-type usedSubject settings.Subject
+type usedSubject usage.Entry
 
 // policyLeft is a limit with what pages say of it.
-type policyLeft settings.PolicyLeft
+type policyLeft key.PolicyLeft
 
 // usagePage is the usage with its filters.
 type usagePage struct {
-	settings.Usage
-	keys      []settings.KeyInfo
+	usage.Report
+	keys      []key.Info
 	key, days string
 	names     map[string]string
 }
@@ -53,14 +54,14 @@ func showUsage(v *request) view {
 	q := v.URL.Query()
 	p := usagePage{key: q.Get("key"), days: cmp.Or(offered(spans, q.Get("days")), usualSpan), names: map[string]string{}}
 	days, _ := strconv.Atoi(p.days)
-	in := settings.UsageInput{Key: p.key, Days: days, Zone: v.words.Zone.String()}
+	in := usage.Input{Key: p.key, Days: days, Zone: v.words.Zone.String()}
 	if p.hourly() {
 		in.By = "hour"
 	}
 	err := together(
-		func() (err error) { p.Usage, err = ask(v, settings.GetUsage, in); return err },
+		func() (err error) { p.Report, err = ask(v, usage.Get, in); return err },
 		func() error {
-			found, err := ask(v, settings.ListKeys, offeredKeys)
+			found, err := ask(v, key.List, offeredKeys)
 			p.keys = found.Data
 			return err
 		},
@@ -141,33 +142,33 @@ func (p *usagePage) charts(v *request) []ui.Chart {
 	kinds := []ui.Series{
 		{Name: v.words.Say("erfolgreich", "successful"), Kind: ui.Info, Values: sums(&p.Calls, succeeded)},
 		{Name: v.words.Say("abgelehnt (4xx)", "refused (4xx)"), Kind: ui.Plain, Values: sums(&p.Calls, refused)},
-		{Name: v.words.Say("zu viele (429)", "too many (429)"), Kind: ui.Warn, Values: sums(&p.Calls, func(u *settings.Sum) int64 { return u.Limited })},
-		{Name: v.words.Say("Fehler (5xx)", "faults (5xx)"), Kind: ui.Bad, Values: sums(&p.Calls, func(u *settings.Sum) int64 { return u.Failed })},
+		{Name: v.words.Say("zu viele (429)", "too many (429)"), Kind: ui.Warn, Values: sums(&p.Calls, func(u *usage.Sum) int64 { return u.Limited })},
+		{Name: v.words.Say("Fehler (5xx)", "faults (5xx)"), Kind: ui.Bad, Values: sums(&p.Calls, func(u *usage.Sum) int64 { return u.Failed })},
 	}
 	list := []ui.Chart{
 		p.chart(v, "calls", v.words.Say("Aufrufe", "Calls"), &p.Calls, kinds...),
 		p.chart(v, "time", v.words.Say("Antwortzeit", "Response time"), &p.Calls, times(v, &p.Calls)...),
-		p.chart(v, "points", v.words.Say("Punkte", "Points"), &p.Calls, ui.Series{Name: v.words.Say("Punkte", "points"), Kind: ui.Info, Values: sums(&p.Calls, func(u *settings.Sum) int64 { return u.Points })}),
+		p.chart(v, "points", v.words.Say("Punkte", "Points"), &p.Calls, ui.Series{Name: v.words.Say("Punkte", "points"), Kind: ui.Info, Values: sums(&p.Calls, func(u *usage.Sum) int64 { return u.Points })}),
 	}
 	list[1].Lines, list[1].Format = true, func(n int64) string { return millis(v, n) }
 	if p.Deliveries.Total.Calls > 0 {
 		list = append(list, p.chart(v, "deliveries", v.words.Say("Webhook-Zustellungen", "Webhook deliveries"), &p.Deliveries,
-			ui.Series{Name: v.words.Say("zugestellt", "delivered"), Kind: ui.Info, Values: sums(&p.Deliveries, func(u *settings.Sum) int64 { return u.Calls - u.Failed })},
-			ui.Series{Name: v.words.Say("fehlgeschlagen", "failed"), Kind: ui.Bad, Values: sums(&p.Deliveries, func(u *settings.Sum) int64 { return u.Failed })}))
+			ui.Series{Name: v.words.Say("zugestellt", "delivered"), Kind: ui.Info, Values: sums(&p.Deliveries, func(u *usage.Sum) int64 { return u.Calls - u.Failed })},
+			ui.Series{Name: v.words.Say("fehlgeschlagen", "failed"), Kind: ui.Bad, Values: sums(&p.Deliveries, func(u *usage.Sum) int64 { return u.Failed })}))
 	}
 	return list
 }
 
 // times are the two lines of how long calls took.
-func times(v *request, s *settings.Series) []ui.Series {
+func times(v *request, s *usage.Series) []ui.Series {
 	return []ui.Series{
-		{Name: v.words.Say("die Hälfte höchstens (p50)", "half of them at most (p50)"), Kind: ui.Info, Values: sums(s, func(u *settings.Sum) int64 { return u.P50Micros })},
-		{Name: v.words.Say("95 von 100 höchstens (p95)", "95 of 100 at most (p95)"), Kind: ui.Plain, Values: sums(s, func(u *settings.Sum) int64 { return u.P95Micros })},
+		{Name: v.words.Say("die Hälfte höchstens (p50)", "half of them at most (p50)"), Kind: ui.Info, Values: sums(s, func(u *usage.Sum) int64 { return u.P50Micros })},
+		{Name: v.words.Say("95 von 100 höchstens (p95)", "95 of 100 at most (p95)"), Kind: ui.Plain, Values: sums(s, func(u *usage.Sum) int64 { return u.P95Micros })},
 	}
 }
 
 // chart returns a chart of a series without its format.
-func (p *usagePage) chart(v *request, id, title string, s *settings.Series, series ...ui.Series) ui.Chart {
+func (p *usagePage) chart(v *request, id, title string, s *usage.Series, series ...ui.Series) ui.Chart {
 	c := ui.Chart{ID: "chart-" + id, Title: title, Head: v.words.Say("Tag", "Day"), Series: series}
 	if p.hourly() {
 		c.Head = v.words.Say("Stunde", "Hour")
@@ -185,7 +186,7 @@ func (p *usagePage) chart(v *request, id, title string, s *settings.Series, seri
 }
 
 // sums returns one number of each point.
-func sums(s *settings.Series, of func(*settings.Sum) int64) []int64 {
+func sums(s *usage.Series, of func(*usage.Sum) int64) []int64 {
 	list := make([]int64, len(s.Points))
 	for i := range s.Points {
 		list[i] = of(&s.Points[i].Sum)
@@ -231,11 +232,11 @@ func (p *usagePage) note(v *request, s *usedSubject) string {
 }
 
 // shown are the limits of a key that its line shows: all, or the tightest one.
-func (p *usagePage) shown(l *settings.KeyLimits) []settings.PolicyLeft {
+func (p *usagePage) shown(l *usage.KeyLimits) []key.PolicyLeft {
 	if p.key != "" || len(l.Policies) == 0 {
 		return l.Policies
 	}
-	return []settings.PolicyLeft{slices.MinFunc(l.Policies, func(a, b settings.PolicyLeft) int {
+	return []key.PolicyLeft{slices.MinFunc(l.Policies, func(a, b key.PolicyLeft) int {
 		return cmp.Compare(a.Remaining*b.Capacity, b.Remaining*a.Capacity)
 	})}
 }

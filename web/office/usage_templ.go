@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"strconv"
 
-	"kartei/people/settings"
+	"kartei/integration/usage"
 	"kartei/web/ui"
 )
 
@@ -325,7 +325,7 @@ func usageView(v *request, p usagePage) templ.Component {
 }
 
 // usedTable is a table of keys or endpoints.
-func usedTable(v *request, p *usagePage, subjects []settings.Subject, deliveries bool) templ.Component {
+func usedTable(v *request, p *usagePage, subjects []usage.Entry, deliveries bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/integration/key"
 	"kartei/integration/usage"
 	"kartei/kit/clock"
 	"kartei/kit/id"
-	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -27,7 +27,7 @@ func TestUsageOnPages(t *testing.T) {
 		b.cookie, boss.cookie = o.Session(member.Principal), o.Session(admin.Principal)
 		b.get(usagePath).want(200, "Nichts in dieser Zeit", "92 Tage")
 
-		keys, err := o.Operator.ListKeys(t.Context(), settings.FindKeys{Page: access.Page{Organization: o.SandboxID}})
+		keys, err := o.Operator.ListKeys(t.Context(), key.FindInput{Page: access.Page{Organization: o.SandboxID}})
 		if err != nil {
 			t.Fatal(err)
 		}

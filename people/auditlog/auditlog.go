@@ -1,16 +1,18 @@
-package settings
+// Package auditlog owns what people and operators read of the audit log.
+package auditlog
 
 import (
 	"context"
 
 	"kartei/access"
 	"kartei/api/op"
+	"kartei/integration/requestlog"
 	"kartei/kit/clock"
 	"kartei/people/audit"
 )
 
-// AuditInput is the input of ListAudit. Empty members do not restrict.
-type AuditInput struct {
+// Input is the input of List. Empty members do not restrict.
+type Input struct {
 	Organization string `json:"organizationId,omitempty"`
 	// Who is the id of a user or a service account, or the word operator.
 	Who string `json:"who,omitempty"`
@@ -27,15 +29,15 @@ type AuditInput struct {
 	Limit int `json:"limit,omitempty"`
 }
 
-// ListAudit returns lines of the audit log, the newest first.
-var ListAudit = op.New("audit.list", op.Read, listAudit, op.By(op.Admin|op.Operator))
+// List returns lines of the audit log, the newest first.
+var List = op.New("audit.list", op.Read, list, op.By(op.Admin|op.Operator))
 
-func listAudit(ctx context.Context, c *op.Call, in AuditInput) (access.List[audit.Line], error) {
+func list(ctx context.Context, c *op.Call, in Input) (access.List[audit.Line], error) {
 	limit, err := access.PageSize(in.Limit, 100)
 	if err != nil {
 		return access.List[audit.Line]{}, err
 	}
-	ids, err := logged(ctx, c, in.Organization)
+	ids, err := requestlog.Reached(ctx, c, in.Organization)
 	if err != nil {
 		return access.List[audit.Line]{}, err
 	}

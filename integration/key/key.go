@@ -1,4 +1,5 @@
-package settings
+// Package key owns API keys: their making, their terms, and what becomes of them.
+package key
 
 import (
 	"context"
@@ -16,6 +17,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/store/replay"
 )
@@ -29,20 +31,20 @@ const (
 	minLifetime     = time.Second
 )
 
-// KeyStatus says whether a key works. If several apply, the first counts:
+// Status says whether a key works. If several apply, the first counts:
 // revoked, expired, paused.
-type KeyStatus string
+type Status string
 
 // The statuses of a key.
 const (
-	KeyActive  KeyStatus = "active"
-	KeyPaused  KeyStatus = "paused"
-	KeyExpired KeyStatus = "expired"
-	KeyRevoked KeyStatus = "revoked"
+	Active  Status = "active"
+	Paused  Status = "paused"
+	Expired Status = "expired"
+	Revoked Status = "revoked"
 )
 
-// KeyInfo is an API key as shown to administrators, without the secret.
-type KeyInfo struct {
+// Info is an API key as shown to administrators, without the secret.
+type Info struct {
 	ID       string `json:"id"`
 	KidShort string `json:"kidShort"`
 	Name     string `json:"name"`
@@ -54,7 +56,7 @@ type KeyInfo struct {
 	Scopes         []string       `json:"scopes"`
 	Networks       []netip.Prefix `json:"networks"`
 	VersionPin     string         `json:"versionPin"`
-	Status         KeyStatus      `json:"status"`
+	Status         Status         `json:"status"`
 	ExpiresAt      clock.Micros   `json:"expiresAt"`
 	RevokedAt      clock.Micros   `json:"revokedAt"`
 	CreatedAt      clock.Micros   `json:"createdAt"`
@@ -72,8 +74,8 @@ type KeyInfo struct {
 	live         int64 // the organization of its principal
 }
 
-// NewKey is the input of CreateKey.
-type NewKey struct {
+// New is the input of Create.
+type New struct {
 	// Organization is a live organization. A test key is bound to its sandbox.
 	// For a test key it may also be the sandbox itself.
 	Organization string `json:"organizationId,omitempty"`
@@ -96,8 +98,8 @@ type NewKey struct {
 	VersionPin string `json:"versionPin,omitempty"`
 }
 
-// CreatedKey is a new key. Its secret is shown only here.
-type CreatedKey struct {
+// Created is a new key. Its secret is shown only here.
+type Created struct {
 	ID        string       `json:"id"`
 	Key       string       `json:"key"`
 	KidShort  string       `json:"kidShort"`
@@ -105,9 +107,9 @@ type CreatedKey struct {
 }
 
 // Secret implements op.Secret.
-func (CreatedKey) Secret() {}
+func (Created) Secret() {}
 
-// Rotation is the input of RotateKey.
+// Rotation is the input of Rotate.
 type Rotation struct {
 	ID string `json:"id"`
 	// ExpiresIn is the lifetime of the new key, from now; zero keeps the
@@ -115,34 +117,34 @@ type Rotation struct {
 	ExpiresIn time.Duration `json:"expiresIn,omitempty"`
 }
 
-// CreateKey creates a key. Its secret is shown only in this answer. A person makes keys of
+// Create creates a key. Its secret is shown only in this answer. A person makes keys of
 // their own, an admin also keys of service accounts, and the operator any key.
-var CreateKey = op.New("keys.create", op.Administer, createKey, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("key.create"))
+var Create = op.New("keys.create", op.Administer, create, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("key.create"))
 
-func createKey(ctx context.Context, c *op.Call, in NewKey) (CreatedKey, error) {
+func create(ctx context.Context, c *op.Call, in New) (Created, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
-		return CreatedKey{}, err
+		return Created{}, err
 	}
-	var f Faults
-	draft, err := draftKey(ctx, c, &f, in)
+	var f settings.Faults
+	draft, err := prepare(ctx, c, &f, in)
 	if err != nil {
-		return CreatedKey{}, err
+		return Created{}, err
 	}
 	if err := f.Err(); err != nil {
-		return CreatedKey{}, err
+		return Created{}, err
 	}
 	secret := access.NewSecret(in.Environment)
-	created := CreatedKey{ID: id.New(id.Key), Key: secret.Text, KidShort: secret.Short, ExpiresAt: draft.expiresAt}
+	created := Created{ID: id.New(id.Key), Key: secret.Text, KidShort: secret.Short, ExpiresAt: draft.expiresAt}
 	c.Audit.About(draft.organization, created.ID)
 	c.Audit.Changed("principalId", nil, in.Principal)
 	c.Audit.Changed("environment", nil, in.Environment)
 	c.Audit.Changed("scopes", nil, draft.scopes)
-	noteKey(c, KeyInfo{}, KeyInfo{Name: draft.name, Networks: draft.networks, VersionPin: draft.versionPin, ExpiresAt: draft.expiresAt})
+	note(c, Info{}, Info{Name: draft.name, Networks: draft.networks, VersionPin: draft.versionPin, ExpiresAt: draft.expiresAt})
 	_, err = c.Tx.Exec(ctx, insertKey, secret.Kid, created.ID, draft.organization, in.Principal, draft.name, in.Environment,
-		secret.Hash, MustJSON(draft.scopes), MustJSON(draft.networks), draft.versionPin,
+		secret.Hash, settings.MustJSON(draft.scopes), settings.MustJSON(draft.networks), draft.versionPin,
 		int64(draft.expiresAt), int64(draft.createdAt), c.Actor.PrincipalID())
 	if err != nil {
-		return CreatedKey{}, err
+		return Created{}, err
 	}
 	return created, c.Gives(ctx, gainOf(op.KeyCreated, draft.organization, created.ID, in.Principal))
 }
@@ -152,9 +154,9 @@ func gainOf(word op.Gained, organization int64, key, owner string) op.Gain {
 	return op.Gain{Word: word, ID: key, Organization: organization, Principal: owner}
 }
 
-// noteKey records a change in the audit log. The key's name is hidden, because it
+// note records a change in the audit log. The key's name is hidden, because it
 // may contain a person's name.
-func noteKey(c *op.Call, before, after KeyInfo) {
+func note(c *op.Call, before, after Info) {
 	c.Audit.Hidden("name", before.Name != after.Name)
 	c.Audit.Changed("networks", texts(before.Networks), texts(after.Networks))
 	c.Audit.Changed("versionPin", before.VersionPin, after.VersionPin)
@@ -178,10 +180,10 @@ type keyDraft struct {
 	expiresAt, createdAt clock.Micros
 }
 
-// draftKey applies all rules for keys and collects the errors.
-func draftKey(ctx context.Context, c *op.Call, f *Faults, in NewKey) (keyDraft, error) {
+// prepare applies all rules for keys and collects the errors.
+func prepare(ctx context.Context, c *op.Call, f *settings.Faults, in New) (keyDraft, error) {
 	draft := keyDraft{createdAt: c.Now, versionPin: in.VersionPin}
-	o, err := OrganizationField(ctx, c, f, in.Organization)
+	o, err := settings.OrganizationField(ctx, c, f, in.Organization)
 	if err != nil {
 		return draft, err
 	}
@@ -203,8 +205,8 @@ func draftKey(ctx context.Context, c *op.Call, f *Faults, in NewKey) (keyDraft, 
 			"Dieser Benutzer oder dieses Dienstkonto ist gesperrt.", "This user or service account is disabled.")
 	}
 
-	OneOf(f, "environment", in.Environment, access.Test, access.Live)
-	if draft.organization, err = bindKey(ctx, c, f, o, in.Environment); err != nil {
+	settings.OneOf(f, "environment", in.Environment, access.Test, access.Live)
+	if draft.organization, err = bind(ctx, c, f, o, in.Environment); err != nil {
 		return draft, err
 	}
 	if in.Name != "" {
@@ -212,20 +214,20 @@ func draftKey(ctx context.Context, c *op.Call, f *Faults, in NewKey) (keyDraft, 
 	}
 	draft.scopes = f.Scopes("scopes", in.Scopes)
 	if p.ID != "" && p.Home == o.Live {
-		f.withinRights("scopes", in.Scopes, p)
+		withinRights(f, "scopes", in.Scopes, p)
 	}
 	draft.networks = f.Networks("networks", in.Networks)
-	f.bound(in.Networks, draft.scopes)
-	draft.expiresAt = draft.createdAt.Add(f.lifetime(in.ExpiresIn, DefaultLifetime))
+	bound(f, in.Networks, draft.scopes)
+	draft.expiresAt = draft.createdAt.Add(lifetime(f, in.ExpiresIn, DefaultLifetime))
 	if draft.versionPin == "" && len(c.Services.Versions) > 0 {
 		draft.versionPin = c.Services.Versions[0]
 	}
-	OneOf(f, "versionPin", draft.versionPin, c.Services.Versions...)
+	settings.OneOf(f, "versionPin", draft.versionPin, c.Services.Versions...)
 	return draft, nil
 }
 
 // bound refuses keys that may write from everywhere.
-func (f *Faults) bound(networks, scopes []string) {
+func bound(f *settings.Faults, networks, scopes []string) {
 	if len(networks) == 0 && slices.ContainsFunc(scopes, access.Writes) {
 		f.Say("networks", fault.Required,
 			"Ein Schlüssel, der schreiben darf, muss an IP-Adressen oder Netze gebunden sein.",
@@ -233,8 +235,8 @@ func (f *Faults) bound(networks, scopes []string) {
 	}
 }
 
-// bindKey returns the number of the organization that a new key is bound to.
-func bindKey(ctx context.Context, c *op.Call, f *Faults, o access.OrganizationInfo, environment string) (int64, error) {
+// bind returns the number of the organization that a new key is bound to.
+func bind(ctx context.Context, c *op.Call, f *settings.Faults, o access.OrganizationInfo, environment string) (int64, error) {
 	switch {
 	case o.ID == "":
 	case environment == access.Test && o.SandboxID != "":
@@ -252,17 +254,17 @@ func bindKey(ctx context.Context, c *op.Call, f *Faults, o access.OrganizationIn
 }
 
 // withinRights refuses scopes beyond the principal's rights.
-func (f *Faults) withinRights(field string, scopes []string, p access.PrincipalInfo) {
+func withinRights(f *settings.Faults, field string, scopes []string, p access.PrincipalInfo) {
 	for i, scope := range scopes {
 		if access.ValidScope(scope) && !access.Allows(p.Role, p.Rights, scope) {
-			f.Say(Indexed(field, i), fault.ForbiddenCombination,
+			f.Say(settings.Indexed(field, i), fault.ForbiddenCombination,
 				"Dieser Scope geht über die Rechte des Benutzers oder Dienstkontos hinaus.",
 				"This scope goes beyond the rights of the user or service account.")
 		}
 	}
 }
 
-func (f *Faults) lifetime(d, unset time.Duration) time.Duration {
+func lifetime(f *settings.Faults, d, unset time.Duration) time.Duration {
 	if d == 0 {
 		return unset
 	}
@@ -274,38 +276,31 @@ func (f *Faults) lifetime(d, unset time.Duration) time.Duration {
 	return d
 }
 
-// own reports whether the caller may administer what belongs to a principal.
-// Callers may administer their own; admins and the operator may administer
-// everything.
-func own(c *op.Call, principal string) bool {
-	return Administers(c) || principal == c.Actor.PrincipalID()
-}
-
-// FindKeys is the input of ListKeys.
-type FindKeys struct {
+// FindInput is the input of List.
+type FindInput struct {
 	access.Page
 	// Principal is the id of a user or a service account; empty means all.
 	Principal string `json:"principalId,omitempty"`
 }
 
-// ListKeys is ReadKeys as an operation.
-var ListKeys = op.New("keys.list", op.Read, ReadKeys, op.By(op.Self|op.Operator))
+// List is ReadList as an operation.
+var List = op.New("keys.list", op.Read, ReadList, op.By(op.Self|op.Operator))
 
-// ReadKeys lists keys; for a live organization, also the keys of its sandbox.
+// ReadList lists keys; for a live organization, also the keys of its sandbox.
 // Callers who do not administer the organization see their own.
-func ReadKeys(ctx context.Context, c *op.Call, in FindKeys) (access.List[KeyInfo], error) {
-	organization, err := Within(ctx, c, in.Organization)
+func ReadList(ctx context.Context, c *op.Call, in FindInput) (access.List[Info], error) {
+	organization, err := settings.Within(ctx, c, in.Organization)
 	if err != nil {
-		return access.List[KeyInfo]{}, err
+		return access.List[Info]{}, err
 	}
 	principal := c.Actor.PrincipalID()
 	switch {
-	case Administers(c):
+	case settings.Administers(c):
 		principal = in.Principal
 	case in.Principal != "" && in.Principal != principal:
-		return access.List[KeyInfo]{Data: []KeyInfo{}}, nil
+		return access.List[Info]{Data: []Info{}}, nil
 	}
-	page, err := List(ctx, c.Tx, in.Page, func(row db.Row) (KeyInfo, error) { return scanKey(row, c.Now) }, selectKeys, in.After, organization, principal)
+	page, err := settings.List(ctx, c.Tx, in.Page, func(row db.Row) (Info, error) { return scan(row, c.Now) }, selectKeys, in.After, organization, principal)
 	if err == nil {
 		err = seeLocks(ctx, c, page.Data)
 	}
@@ -313,7 +308,7 @@ func ReadKeys(ctx context.Context, c *op.Call, in FindKeys) (access.List[KeyInfo
 }
 
 // seeLocks adds the active locks.
-func seeLocks(ctx context.Context, c *op.Call, keys []KeyInfo) error {
+func seeLocks(ctx context.Context, c *op.Call, keys []Info) error {
 	for i := range keys {
 		until, err := limit.LockedUntil(ctx, c.Tx, keys[i].organization, keys[i].ID)
 		if err != nil {
@@ -326,81 +321,81 @@ func seeLocks(ctx context.Context, c *op.Call, keys []KeyInfo) error {
 	return nil
 }
 
-// GetKey is ReadKey as an operation.
-var GetKey = op.New("keys.get", op.Read, ReadKey, op.By(op.Self|op.Operator))
+// Get is Read as an operation.
+var Get = op.New("keys.get", op.Read, Read, op.By(op.Self|op.Operator))
 
-// ReadKey returns one key.
-func ReadKey(ctx context.Context, c *op.Call, in access.ByID) (KeyInfo, error) {
-	k, err := keyByID(ctx, c, in.ID)
+// Read returns one key.
+func Read(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
+	k, err := Find(ctx, c, in.ID)
 	if err != nil {
-		return KeyInfo{}, err
+		return Info{}, err
 	}
-	one := []KeyInfo{k}
+	one := []Info{k}
 	err = seeLocks(ctx, c, one)
 	return one[0], err
 }
 
-// PauseKey pauses a key until ResumeKey. It does nothing to a paused key.
-var PauseKey = op.New("keys.pause", op.Administer, pauseKey, op.By(op.Self|op.Operator), op.Always, op.Audited("key.pause"))
+// Pause pauses a key until Resume. It does nothing to a paused key.
+var Pause = op.New("keys.pause", op.Administer, pause, op.By(op.Self|op.Operator), op.Always, op.Audited("key.pause"))
 
-func pauseKey(ctx context.Context, c *op.Call, in access.ByID) (KeyInfo, error) {
-	return changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.paused = true })
+func pause(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
+	return change(ctx, c, in.ID, func(k *Info) { k.paused = true })
 }
 
-// ResumeKey ends a pause. It does not revive an expired key.
-var ResumeKey = op.New("keys.resume", op.Administer, resumeKey, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("key.resume"))
+// Resume ends a pause. It does not revive an expired key.
+var Resume = op.New("keys.resume", op.Administer, resume, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("key.resume"))
 
-func resumeKey(ctx context.Context, c *op.Call, in access.ByID) (KeyInfo, error) {
-	k, err := changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.paused = false })
+func resume(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
+	k, err := change(ctx, c, in.ID, func(k *Info) { k.paused = false })
 	if err != nil {
 		return k, err
 	}
 	return k, c.Gives(ctx, gainOf(op.KeyResumed, k.organization, k.ID, k.PrincipalID))
 }
 
-// RevokeKey revokes a key permanently. It does nothing to a revoked key.
-func RevokeKey(ctx context.Context, c *op.Call, in access.ByID) (KeyInfo, error) {
-	k, err := changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.RevokedAt = c.Now })
+// Revoke revokes a key permanently. It does nothing to a revoked key.
+func Revoke(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
+	k, err := change(ctx, c, in.ID, func(k *Info) { k.RevokedAt = c.Now })
 	if fault.Is(err, fault.ValidationFailed) { // it is already revoked
-		return ReadKey(ctx, c, in)
+		return Read(ctx, c, in)
 	}
 	return k, err
 }
 
-// changeKey changes a key that is not revoked.
-func changeKey(ctx context.Context, c *op.Call, keyID string, change func(*KeyInfo)) (KeyInfo, error) {
-	k, err := keyToChange(ctx, c, keyID)
+// change changes a key that is not revoked.
+func change(ctx context.Context, c *op.Call, keyID string, change func(*Info)) (Info, error) {
+	k, err := findToChange(ctx, c, keyID)
 	if err != nil {
-		return KeyInfo{}, err
+		return Info{}, err
 	}
 	before := k
 	change(&k)
 	k.Status = k.statusAt(c.Now)
-	noteKey(c, before, k)
+	note(c, before, k)
 	if _, err := c.Tx.Exec(ctx, updateKey, k.ID, k.paused, int64(k.RevokedAt)); err != nil || k.RevokedAt == 0 {
 		return k, err
 	}
 	return k, replay.EraseSecrets(ctx, c.Tx, k.organization, k.ID)
 }
 
-// keyToChange reads a key for a change, and fails if it is revoked.
-func keyToChange(ctx context.Context, c *op.Call, keyID string) (KeyInfo, error) {
+// findToChange reads a key for a change, and fails if it is revoked.
+func findToChange(ctx context.Context, c *op.Call, keyID string) (Info, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
-		return KeyInfo{}, err
+		return Info{}, err
 	}
-	k, err := keyByID(ctx, c, keyID)
+	k, err := Find(ctx, c, keyID)
 	if err != nil {
-		return KeyInfo{}, err
+		return Info{}, err
 	}
 	c.Audit.About(k.organization, k.ID)
 	if k.RevokedAt != 0 {
-		return KeyInfo{}, revokedForGood()
+		return Info{}, revokedForGood()
 	}
 	return k, nil
 }
 
 func revokedForGood() error {
-	var f Faults
+	var f settings.Faults
 	f.Say("id", fault.ForbiddenCombination,
 		"Dieser Schlüssel ist widerrufen; das lässt sich nicht zurücknehmen.", "This key is revoked, which cannot be undone.")
 	return f.Err()
@@ -409,7 +404,7 @@ func revokedForGood() error {
 // secretOf reports whether the caller may get the secret of a key of a principal. Whoever has
 // it acts in the name of the principal, so admins get only secrets of service accounts.
 func secretOf(c *op.Call, principal string) bool {
-	return IsOperator(c) || principal == c.Actor.PrincipalID() || Administers(c) && id.Valid(id.ServiceAccount, principal)
+	return settings.IsOperator(c) || principal == c.Actor.PrincipalID() || settings.Administers(c) && id.Valid(id.ServiceAccount, principal)
 }
 
 var othersKey = fault.Text{
@@ -417,54 +412,54 @@ var othersKey = fault.Text{
 	EN: "Only the person whose key it is gets its secret. You can pause it or revoke it.",
 }
 
-// RotateKey gives a key a new kid and a new secret. The id and the properties
+// Rotate gives a key a new kid and a new secret. The id and the properties
 // stay, so that request log and limits continue. The old secret is invalid at
 // once. Without a lifetime the expiry stays; an expired key needs a lifetime. A
 // paused key stays paused.
-var RotateKey = op.New("keys.rotate", op.Administer, rotateKey, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("key.rotate"))
+var Rotate = op.New("keys.rotate", op.Administer, rotate, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("key.rotate"))
 
-func rotateKey(ctx context.Context, c *op.Call, in Rotation) (CreatedKey, error) {
-	k, err := keyToChange(ctx, c, in.ID)
+func rotate(ctx context.Context, c *op.Call, in Rotation) (Created, error) {
+	k, err := findToChange(ctx, c, in.ID)
 	if err == nil && !secretOf(c, k.PrincipalID) {
 		err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &othersKey}
 	}
 	if err != nil {
-		return CreatedKey{}, err
+		return Created{}, err
 	}
-	var f Faults
+	var f settings.Faults
 	before := k
 	if in.ExpiresIn != 0 {
-		k.ExpiresAt = c.Now.Add(f.lifetime(in.ExpiresIn, 0))
+		k.ExpiresAt = c.Now.Add(lifetime(&f, in.ExpiresIn, 0))
 	} else if k.ExpiresAt <= c.Now {
 		f.Say("expiresIn", fault.Required,
 			"Dieser Schlüssel ist abgelaufen; nennen Sie die Laufzeit des neuen.",
 			"This key has expired: name the lifetime of the new one.")
 	}
 	if err := f.Err(); err != nil {
-		return CreatedKey{}, err
+		return Created{}, err
 	}
-	noteKey(c, before, k)
+	note(c, before, k)
 	secret := access.NewSecret(k.Environment)
 	if _, err := c.Tx.Exec(ctx, updateSecret, k.ID, secret.Kid, secret.Hash, int64(k.ExpiresAt), c.Actor.PrincipalID()); err != nil {
-		return CreatedKey{}, err
+		return Created{}, err
 	}
 	if err := replay.EraseSecrets(ctx, c.Tx, k.organization, k.ID); err != nil {
-		return CreatedKey{}, err
+		return Created{}, err
 	}
 	err = c.Gives(ctx, gainOf(op.KeyRotated, k.organization, k.ID, k.PrincipalID))
-	return CreatedKey{ID: k.ID, Key: secret.Text, KidShort: secret.Short, ExpiresAt: k.ExpiresAt}, err
+	return Created{ID: k.ID, Key: secret.Text, KidShort: secret.Short, ExpiresAt: k.ExpiresAt}, err
 }
 
-// keyByID finds a key by its id, or by the short form of its kid, which alerts,
+// Find finds a key by its id, or by the short form of its kid, which alerts,
 // the request log and /me show: oKdzvJ33. It may have its prefix and dots as in
 // lists: kart_test_oKdzvJ33... Keys that the caller may not administer are
 // NOT_FOUND.
-func keyByID(ctx context.Context, c *op.Call, name string) (KeyInfo, error) {
-	missing := Unknown("Einen Schlüssel", "key")
+func Find(ctx context.Context, c *op.Call, name string) (Info, error) {
+	missing := settings.Unknown("Einen Schlüssel", "key")
 	if id.Valid(id.Key, name) {
-		k, err := scanKey(c.Tx.QueryRow(ctx, selectKey, name), c.Now)
+		k, err := scan(c.Tx.QueryRow(ctx, selectKey, name), c.Now)
 		if errors.Is(err, db.ErrNoRows) || err == nil && !k.of(c) {
-			return KeyInfo{}, missing
+			return Info{}, missing
 		}
 		return k, err
 	}
@@ -472,16 +467,16 @@ func keyByID(ctx context.Context, c *op.Call, name string) (KeyInfo, error) {
 		name = strings.TrimPrefix(name, "kart_"+environment+"_")
 	}
 	if name = strings.TrimSuffix(name, "..."); len(name) != access.KidShortLength {
-		return KeyInfo{}, missing
+		return Info{}, missing
 	}
 	found, err := keysByKid(ctx, c, name)
 	switch {
 	case err != nil:
-		return KeyInfo{}, err
+		return Info{}, err
 	case len(found) == 0:
-		return KeyInfo{}, missing
+		return Info{}, missing
 	case len(found) > 1:
-		return KeyInfo{}, &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
+		return Info{}, &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
 			DE: "Mehrere Schlüssel beginnen so. Nennen Sie die Kennung (key_...).",
 			EN: "Several keys begin with this. Give the id (key_...).",
 		}}
@@ -490,19 +485,27 @@ func keyByID(ctx context.Context, c *op.Call, name string) (KeyInfo, error) {
 }
 
 // keysByKid returns the keys with a short form of the kid, two at most.
-func keysByKid(ctx context.Context, c *op.Call, short string) ([]KeyInfo, error) {
-	scan := func(row db.Row) (KeyInfo, error) { return scanKey(row, c.Now) }
+func keysByKid(ctx context.Context, c *op.Call, short string) ([]Info, error) {
+	scan := func(row db.Row) (Info, error) { return scan(row, c.Now) }
 	found, err := db.List(ctx, c.Tx, scan, selectKeysByKid, short, access.KidShortLength)
-	return slices.DeleteFunc(found, func(k KeyInfo) bool { return !k.of(c) }), err
+	return slices.DeleteFunc(found, func(k Info) bool { return !k.of(c) }), err
 }
 
 // of reports whether the caller may administer the key.
-func (k *KeyInfo) of(c *op.Call) bool {
-	return Reaches(c, k.organization, k.live) && own(c, k.PrincipalID)
+func (k *Info) of(c *op.Call) bool {
+	return settings.Reaches(c, k.organization, k.live) && settings.Owns(c, k.PrincipalID)
 }
 
-func scanKey(row db.Row, now clock.Micros) (KeyInfo, error) {
-	var k KeyInfo
+// WithIDs returns the keys with some ids, wherever they are.
+func WithIDs(ctx context.Context, c *op.Call, ids []string) ([]Info, error) {
+	return db.List(ctx, c.Tx, func(row db.Row) (Info, error) { return scan(row, c.Now) }, keyColumns+` where k.id `+c.Tx.Dialect().In("$1"), db.Texts(ids))
+}
+
+// Number returns the number of the organization in which the key works.
+func (k *Info) Number() int64 { return k.organization }
+
+func scan(row db.Row, now clock.Micros) (Info, error) {
+	var k Info
 	var kid, scopes, networks string
 	err := row.Scan(&k.ID, &kid, &k.Name, &k.OrganizationID, &k.PrincipalID, &k.Environment, &scopes, &networks,
 		&k.VersionPin, &k.ExpiresAt, &k.paused, &k.RevokedAt, &k.CreatedAt, &k.LastUsedAt, &k.MadeBy, &k.organization, &k.live)
@@ -520,14 +523,33 @@ func scanKey(row db.Row, now clock.Micros) (KeyInfo, error) {
 	return k, nil
 }
 
-func (k *KeyInfo) statusAt(now clock.Micros) KeyStatus {
+func (k *Info) statusAt(now clock.Micros) Status {
 	switch {
 	case k.RevokedAt != 0:
-		return KeyRevoked
+		return Revoked
 	case k.ExpiresAt <= now:
-		return KeyExpired
+		return Expired
 	case k.paused:
-		return KeyPaused
+		return Paused
 	}
-	return KeyActive
+	return Active
+}
+
+// OwnCredentials returns the ids of the caller's keys and grants: the named one, or all.
+func OwnCredentials(ctx context.Context, c *op.Call, name string) ([]string, error) {
+	if name != "" && !id.Valid(id.Grant, name) {
+		k, err := Find(ctx, c, name)
+		return []string{k.ID}, err
+	}
+	own, err := CredentialIDs(ctx, c.Tx, c.Actor.PrincipalID())
+	if name != "" {
+		own = slices.DeleteFunc(own, func(s string) bool { return s != name })
+	}
+	return own, err
+}
+
+// CredentialIDs returns the ids of a principal's keys and grants. Expired and ended ones
+// count too, since programs may still try them.
+func CredentialIDs(ctx context.Context, tx db.Tx, principal string) ([]string, error) {
+	return db.Values[string](ctx, tx, selectCredentialIDs, principal)
 }

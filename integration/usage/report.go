@@ -1,4 +1,4 @@
-package settings
+package usage
 
 import (
 	"cmp"
@@ -8,10 +8,11 @@ import (
 
 	"kartei/access"
 	"kartei/api/op"
+	"kartei/integration/key"
 	"kartei/integration/limit"
-	"kartei/integration/usage"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/people/settings"
 	"kartei/store/db"
 )
 
@@ -24,8 +25,8 @@ const (
 	mostSubjects, limitsShown = 200, 20
 )
 
-// UsageInput is the input of ReadUsage.
-type UsageInput struct {
+// Input is the input of ReadUsage.
+type Input struct {
 	Organization string `json:"organizationId,omitempty"`
 	// Key is the id of one key, or the short form of its kid. Without it all keys are
 	// counted that the caller administers.
@@ -39,9 +40,9 @@ type UsageInput struct {
 	Zone string `json:"zone,omitempty"`
 }
 
-// Usage says what keys called, what was delivered to webhook endpoints, and what is
+// Report says what keys called, what was delivered to webhook endpoints, and what is
 // left of the limits.
-type Usage struct {
+type Report struct {
 	From  clock.Micros `json:"from"`
 	Until clock.Micros `json:"until"`
 	// Calls are the calls of keys. Deliveries are the attempts at webhook endpoints.
@@ -59,14 +60,14 @@ type Series struct {
 	// Points are the days or hours of the whole time, also those without calls.
 	Points []Point `json:"points"`
 	// Subjects are the keys or endpoints, those with the most calls first.
-	Subjects []Subject `json:"subjects"`
+	Subjects []Entry `json:"subjects"`
 }
 
 // Sum are the counts of some time.
 type Sum struct {
-	usage.Counts
+	Counts
 	// P50Micros and P95Micros are how long half of the calls, and 95 of 100, took at
-	// most. They are estimates: see usage.Latency.
+	// most. They are estimates: see Latency.
 	P50Micros int64 `json:"p50Micros"`
 	P95Micros int64 `json:"p95Micros"`
 }
@@ -77,8 +78,8 @@ type Point struct {
 	Sum
 }
 
-// Subject is a key or a webhook endpoint.
-type Subject struct {
+// Entry is a key or a webhook endpoint.
+type Entry struct {
 	ID string `json:"id"`
 	// Name and PrincipalID are empty for an endpoint that was deleted.
 	Name        string `json:"name"`
@@ -94,49 +95,37 @@ type Subject struct {
 // KeyLimits is what is left of the limits of a key, also those that it shares with its
 // principal and its organization.
 type KeyLimits struct {
-	KeyID    string       `json:"keyId"`
-	KidShort string       `json:"kidShort"`
-	Name     string       `json:"name"`
-	Policies []PolicyLeft `json:"policies"`
+	KeyID    string           `json:"keyId"`
+	KidShort string           `json:"kidShort"`
+	Name     string           `json:"name"`
+	Policies []key.PolicyLeft `json:"policies"`
 }
 
-// PolicyLeft is a limit as rateLimit.get shows it.
-type PolicyLeft struct {
-	Name          string `json:"name"`
-	Level         string `json:"level"`
-	Unit          string `json:"unit"`
-	Quota         int64  `json:"quota"`
-	Capacity      int64  `json:"capacity"`
-	WindowSeconds int64  `json:"windowSeconds"`
-	Remaining     int64  `json:"remaining"`
-	ResetSeconds  int64  `json:"resetSeconds"`
-}
+// Get returns what ReadUsage has read.
+var Get = op.NewPrefetched("get", op.Read, prefetch, get, op.By(op.Self|op.Operator))
 
-// GetUsage returns what ReadUsage has read.
-var GetUsage = op.NewPrefetched("usage.get", op.Read, prefetchUsage, getUsage, op.By(op.Self|op.Operator))
+func get(_ context.Context, _ *op.Call, _ Input, u Report) (Report, error) { return u, nil }
 
-func getUsage(_ context.Context, _ *op.Call, _ UsageInput, u Usage) (Usage, error) { return u, nil }
-
-// prefetchUsage reads counts and limits before the transaction. To ask for limits may take
+// prefetch reads counts and limits before the transaction. To ask for limits may take
 // other transactions, even of other replicas, and must not keep one open. Callers who
 // do not administer the organization see their own keys and endpoints.
-func prefetchUsage(ctx context.Context, c *op.Call, in UsageInput) (u Usage, err error) {
-	if Flush.In(c) != nil {
-		if err := Flush.In(c)(ctx); err != nil {
+func prefetch(ctx context.Context, c *op.Call, in Input) (u Report, err error) {
+	if settings.Flush.In(c) != nil {
+		if err := settings.Flush.In(c)(ctx); err != nil {
 			return u, err
 		}
 	}
-	var keys []KeyInfo
+	var keys []key.Info
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		own := *c
 		own.Tx = tx
-		u, keys, err = readUsage(ctx, &own, in)
+		u, keys, err = read(ctx, &own, in)
 		return err
 	})
 	if err != nil {
 		return u, err
 	}
-	limiter := Limits.In(c)
+	limiter := settings.Limits.In(c)
 	u.Metered, u.Limits = limiter.Metered(), []KeyLimits{}
 	for _, k := range keys[:min(len(keys), limitsShown)] {
 		l, err := limitsOf(ctx, limiter, k)
@@ -149,22 +138,18 @@ func prefetchUsage(ctx context.Context, c *op.Call, in UsageInput) (u Usage, err
 }
 
 // limitsOf returns what is left to a key. It charges nothing.
-func limitsOf(ctx context.Context, limiter limit.Limiter, k KeyInfo) (KeyLimits, error) {
-	statuses, err := limiter.Status(ctx, limit.Charge{Organization: k.organization, Principal: k.PrincipalID, Key: k.ID})
+func limitsOf(ctx context.Context, limiter limit.Limiter, k key.Info) (KeyLimits, error) {
+	statuses, err := limiter.Status(ctx, limit.Charge{Organization: k.Number(), Principal: k.PrincipalID, Key: k.ID})
 	l := KeyLimits{KeyID: k.ID, KidShort: k.KidShort, Name: k.Name}
 	for i := range statuses {
-		l.Policies = append(l.Policies, leftOf(&statuses[i]))
+		l.Policies = append(l.Policies, key.LeftOf(&statuses[i]))
 	}
 	return l, err
 }
 
-func leftOf(s *limit.Status) PolicyLeft {
-	return PolicyLeft{s.Name, s.Level, string(s.Unit), s.Quota, s.Capacity, int64(s.Window.Seconds()), s.Remaining, s.ResetSeconds()}
-}
-
-// readUsage returns the counts, and the keys that work, those with the most calls
+// read returns the counts, and the keys that work, those with the most calls
 // first.
-func readUsage(ctx context.Context, c *op.Call, in UsageInput) (u Usage, working []KeyInfo, err error) {
+func read(ctx context.Context, c *op.Call, in Input) (u Report, working []key.Info, err error) {
 	days, zone, err := in.span()
 	if err != nil {
 		return u, nil, err
@@ -175,10 +160,10 @@ func readUsage(ctx context.Context, c *op.Call, in UsageInput) (u Usage, working
 	if err != nil {
 		return u, nil, err
 	}
-	if u.Calls, err = seen.series(ctx, c.Tx, usage.Calls, seen.keys, starts, u.Until); err != nil {
+	if u.Calls, err = seen.series(ctx, c.Tx, Calls, seen.keys, starts, u.Until); err != nil {
 		return u, nil, err
 	}
-	if u.Deliveries, err = seen.series(ctx, c.Tx, usage.Deliveries, seen.endpoints, starts, u.Until); err != nil {
+	if u.Deliveries, err = seen.series(ctx, c.Tx, Deliveries, seen.endpoints, starts, u.Until); err != nil {
 		return u, nil, err
 	}
 	working, err = nameKeys(ctx, c, u.Calls.Subjects)
@@ -186,15 +171,15 @@ func readUsage(ctx context.Context, c *op.Call, in UsageInput) (u Usage, working
 		return u, nil, err
 	}
 	if seen.key.ID != "" {
-		working = []KeyInfo{seen.key}
+		working = []key.Info{seen.key}
 	}
-	working = slices.DeleteFunc(working, func(k KeyInfo) bool { return k.Status != KeyActive && k.Status != KeyPaused })
+	working = slices.DeleteFunc(working, func(k key.Info) bool { return k.Status != key.Active && k.Status != key.Paused })
 	return u, working, nameEndpoints(ctx, c, seen.numbers, u.Deliveries.Subjects)
 }
 
 // span checks the input.
-func (in *UsageInput) span() (days int, zone *time.Location, err error) {
-	var f Faults
+func (in *Input) span() (days int, zone *time.Location, err error) {
+	var f settings.Faults
 	days = cmp.Or(in.Days, defaultDays)
 	most := mostDays
 	if in.By == "hour" {
@@ -203,7 +188,7 @@ func (in *UsageInput) span() (days int, zone *time.Location, err error) {
 	if days < 1 || days > most {
 		f.Add("days", fault.OutOfRange, fault.Range{Min: 1, Max: int64(most)})
 	}
-	OneOf(&f, "by", cmp.Or(in.By, "day"), "day", "hour")
+	settings.OneOf(&f, "by", cmp.Or(in.By, "day"), "day", "hour")
 	zone, err = time.LoadLocation(cmp.Or(in.Zone, "UTC"))
 	if err != nil || in.Zone == "Local" {
 		f.Say("zone", fault.InvalidFormat, "Eine Zeitzone heißt zum Beispiel Europe/Berlin.", "A time zone is called Europe/Berlin, for example.")
@@ -213,7 +198,7 @@ func (in *UsageInput) span() (days int, zone *time.Location, err error) {
 
 // starts returns where the days or hours begin, the last of which is not over. A day
 // of a time zone that is not whole hours from UTC begins with its first whole hour.
-func (in *UsageInput) starts(now clock.Micros, days int, zone *time.Location) (list []clock.Micros) {
+func (in *Input) starts(now clock.Micros, days int, zone *time.Location) (list []clock.Micros) {
 	if in.By == "hour" {
 		for at := hour(now) - clock.Micros(days*24-1)*clock.Hour; at <= now; at += clock.Hour {
 			list = append(list, at)
@@ -235,21 +220,21 @@ func hour(t clock.Micros) clock.Micros { return t - t%clock.Hour }
 type sight struct {
 	numbers         []int64
 	keys, endpoints []string
-	key             KeyInfo
+	key             key.Info
 }
 
 // sightOf returns what the caller sees.
-func sightOf(ctx context.Context, c *op.Call, in UsageInput) (s sight, err error) {
+func sightOf(ctx context.Context, c *op.Call, in Input) (s sight, err error) {
 	if in.Key != "" {
-		if s.key, err = keyByID(ctx, c, in.Key); err != nil {
+		if s.key, err = key.Find(ctx, c, in.Key); err != nil {
 			return s, err
 		}
-		s.numbers, s.keys = []int64{s.key.organization}, []string{s.key.ID}
-		s.endpoints, err = db.Values[string](ctx, c.Tx, selectEndpointsOfKey, s.key.organization, s.key.ID)
+		s.numbers, s.keys = []int64{s.key.Number()}, []string{s.key.ID}
+		s.endpoints, err = db.Values[string](ctx, c.Tx, selectEndpointsOfKey, s.key.Number(), s.key.ID)
 		s.endpoints = append([]string{}, s.endpoints...)
 		return s, err
 	}
-	o, err := Organization(ctx, c, in.Organization)
+	o, err := settings.Organization(ctx, c, in.Organization)
 	if err != nil {
 		return s, err
 	}
@@ -261,10 +246,10 @@ func sightOf(ctx context.Context, c *op.Call, in UsageInput) (s sight, err error
 		}
 		s.numbers = append(s.numbers, sandbox.Number)
 	}
-	if Administers(c) {
+	if settings.Administers(c) {
 		return s, nil
 	}
-	own, err := ownCredentials(ctx, c, "")
+	own, err := key.OwnCredentials(ctx, c, "")
 	if err != nil {
 		return s, err
 	}
@@ -280,13 +265,13 @@ func sightOf(ctx context.Context, c *op.Call, in UsageInput) (s sight, err error
 }
 
 // series reads counts over time and by subject.
-func (s *sight) series(ctx context.Context, tx db.Tx, kind usage.Kind, subjects []string, starts []clock.Micros, until clock.Micros) (out Series, err error) {
-	out = Series{Points: make([]Point, len(starts)), Subjects: []Subject{}}
+func (s *sight) series(ctx context.Context, tx db.Tx, kind Kind, subjects []string, starts []clock.Micros, until clock.Micros) (out Series, err error) {
+	out = Series{Points: make([]Point, len(starts)), Subjects: []Entry{}}
 	for i, start := range starts {
 		out.Points[i].Start = start
 	}
 	for _, number := range s.numbers {
-		r := usage.Range{Organization: number, Kind: kind, From: starts[0], Until: until, Subjects: subjects}
+		r := Range{Organization: number, Kind: kind, From: starts[0], Until: until, Subjects: subjects}
 		hours, err := r.Hours(ctx, tx)
 		if err != nil {
 			return out, err
@@ -304,12 +289,12 @@ func (s *sight) series(ctx context.Context, tx db.Tx, kind usage.Kind, subjects 
 			return out, err
 		}
 		for _, f := range found {
-			one := Subject{ID: f.ID, LimitedAt: f.LimitedAt, Sum: Sum{Counts: f.Counts}}
+			one := Entry{ID: f.ID, LimitedAt: f.LimitedAt, Sum: Sum{Counts: f.Counts}}
 			one.estimate()
 			out.Subjects = append(out.Subjects, one)
 		}
 	}
-	slices.SortStableFunc(out.Subjects, func(a, b Subject) int { return cmp.Compare(b.Calls, a.Calls) })
+	slices.SortStableFunc(out.Subjects, func(a, b Entry) int { return cmp.Compare(b.Calls, a.Calls) })
 	out.Total.estimate()
 	for i := range out.Points {
 		out.Points[i].estimate()
@@ -323,19 +308,18 @@ func (s *Sum) estimate() {
 }
 
 // nameKeys fills in what is known of keys, and returns them.
-func nameKeys(ctx context.Context, c *op.Call, subjects []Subject) (keys []KeyInfo, err error) {
-	scan := func(row db.Row) (KeyInfo, error) { return scanKey(row, c.Now) }
+func nameKeys(ctx context.Context, c *op.Call, subjects []Entry) (keys []key.Info, err error) {
 	ids := make([]string, len(subjects))
 	for i := range subjects {
 		ids[i] = subjects[i].ID
 	}
-	found, err := db.List(ctx, c.Tx, scan, keyColumns+` where k.id `+c.Tx.Dialect().In("$1"), db.Texts(ids))
+	found, err := key.WithIDs(ctx, c, ids)
 	if err != nil {
 		return nil, err
 	}
 	for i := range subjects {
 		s := &subjects[i]
-		if n := slices.IndexFunc(found, func(k KeyInfo) bool { return k.ID == s.ID }); n >= 0 {
+		if n := slices.IndexFunc(found, func(k key.Info) bool { return k.ID == s.ID }); n >= 0 {
 			k := found[n]
 			s.Name, s.PrincipalID, s.KidShort, s.Environment = k.Name, k.PrincipalID, k.KidShort, k.Environment
 			keys = append(keys, k)
@@ -345,7 +329,7 @@ func nameKeys(ctx context.Context, c *op.Call, subjects []Subject) (keys []KeyIn
 }
 
 // nameEndpoints fills in what is known of webhook endpoints.
-func nameEndpoints(ctx context.Context, c *op.Call, organizations []int64, subjects []Subject) error {
+func nameEndpoints(ctx context.Context, c *op.Call, organizations []int64, subjects []Entry) error {
 	ids := make([]string, len(subjects))
 	for i := range subjects {
 		ids[i] = subjects[i].ID
@@ -365,3 +349,10 @@ func nameEndpoints(ctx context.Context, c *op.Call, organizations []int64, subje
 	}
 	return nil
 }
+
+// The statements about the webhook endpoints whose deliveries are counted.
+const (
+	selectEndpointsOfKey       = `select id from webhook_endpoints where organization = $1 and key_id = $2`
+	selectEndpointsOfPrincipal = `select id from webhook_endpoints where organization = $1 and principal = $2`
+	selectEndpointNames        = `select id, name, principal from webhook_endpoints where organization = $1 and id `
+)

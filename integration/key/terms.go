@@ -1,4 +1,4 @@
-package settings
+package key
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"kartei/api/op"
 	"kartei/integration/limit"
 	"kartei/kit/fault"
+	"kartei/people/settings"
 )
 
 // KeyTermsInput names the owner of a key; without one it is the caller.
@@ -16,8 +17,8 @@ type KeyTermsInput struct {
 	Principal string `json:"principalId,omitempty"`
 }
 
-// KeyTerms say which keys a caller can make for a principal.
-type KeyTerms struct {
+// Terms say which keys a caller can make for a principal.
+type Terms struct {
 	// Principal and Name are the owner.
 	Principal string `json:"principalId"`
 	Name      string `json:"name"`
@@ -33,28 +34,28 @@ type KeyTerms struct {
 	Limits []PolicyLeft `json:"limits"`
 }
 
-// GetKeyTerms returns which keys the caller can make for itself, or an admin for a service
+// GetTerms returns which keys the caller can make for itself, or an admin for a service
 // account of the organization.
-var GetKeyTerms = op.New("keys.terms", op.Read, getKeyTerms, op.By(op.Self))
+var GetTerms = op.New("keys.terms", op.Read, getTerms, op.By(op.Self))
 
-func getKeyTerms(ctx context.Context, c *op.Call, in KeyTermsInput) (KeyTerms, error) {
-	o, err := Organization(ctx, c, "")
+func getTerms(ctx context.Context, c *op.Call, in KeyTermsInput) (Terms, error) {
+	o, err := settings.Organization(ctx, c, "")
 	if err == nil && o.SandboxOf != "" {
 		o, err = access.OrganizationIn(ctx, c.Tx, o.SandboxOf)
 	}
 	if err != nil {
-		return KeyTerms{}, err
+		return Terms{}, err
 	}
 	owner := cmp.Or(in.Principal, c.Actor.PrincipalID())
 	p, err := access.PrincipalIn(ctx, c.Tx, "", owner)
 	if err != nil {
-		return KeyTerms{}, err
+		return Terms{}, err
 	}
 	if p.Home != o.Live || !secretOf(c, owner) {
-		return KeyTerms{}, fault.New(fault.NotFound)
+		return Terms{}, fault.New(fault.NotFound)
 	}
 	scopes := slices.DeleteFunc(access.AllScopes(), func(scope string) bool { return !access.Allows(p.Role, p.Rights, scope) })
-	return KeyTerms{Principal: p.ID, Name: p.Name, Live: o.Level, Scopes: scopes, Versions: c.Services.Versions, Limits: declaredLimits(Limits.In(c))}, nil
+	return Terms{Principal: p.ID, Name: p.Name, Live: o.Level, Scopes: scopes, Versions: c.Services.Versions, Limits: declaredLimits(settings.Limits.In(c))}, nil
 }
 
 // declaredLimits returns the limits of a key that has made no call yet.
@@ -65,8 +66,25 @@ func declaredLimits(limiter limit.Limiter) []PolicyLeft {
 	}
 	for _, s := range limiter.Declared(limit.Charge{Write: true}).Statuses {
 		if s.Level == "key" {
-			list = append(list, leftOf(&s))
+			list = append(list, LeftOf(&s))
 		}
 	}
 	return list
+}
+
+// PolicyLeft is a limit as rateLimit.get shows it.
+type PolicyLeft struct {
+	Name          string `json:"name"`
+	Level         string `json:"level"`
+	Unit          string `json:"unit"`
+	Quota         int64  `json:"quota"`
+	Capacity      int64  `json:"capacity"`
+	WindowSeconds int64  `json:"windowSeconds"`
+	Remaining     int64  `json:"remaining"`
+	ResetSeconds  int64  `json:"resetSeconds"`
+}
+
+// LeftOf returns what is left of a limit.
+func LeftOf(s *limit.Status) PolicyLeft {
+	return PolicyLeft{s.Name, s.Level, string(s.Unit), s.Quota, s.Capacity, int64(s.Window.Seconds()), s.Remaining, s.ResetSeconds()}
 }

@@ -1,4 +1,4 @@
-package settings
+package key
 
 import (
 	"context"
@@ -8,13 +8,14 @@ import (
 
 	"kartei/access"
 	"kartei/api/op"
+	"kartei/people/settings"
 )
 
-// KeyChange is the input of UpdateKey; nil or zero keeps a value.
-type KeyChange struct {
+// Change is the input of Update; nil or zero keeps a value.
+type Change struct {
 	ID   string  `json:"id"`
 	Name *string `json:"name,omitempty"`
-	// Networks replaces the networks of the key, by the rules of NewKey.
+	// Networks replaces the networks of the key, by the rules of New.
 	Networks *[]string `json:"networks,omitempty"`
 	// ExpiresIn is the lifetime from now.
 	ExpiresIn time.Duration `json:"expiresIn,omitempty"`
@@ -24,17 +25,17 @@ type KeyChange struct {
 
 const updateKeySettings = `update api_keys set name = $2, networks = $3, expires_at = $4, version_pin = $5 where id = $1`
 
-// UpdateKey changes the name of a key, its networks, its expiry and its version
+// Update changes the name of a key, its networks, its expiry and its version
 // pin. The secret and the scopes stay: the scopes are fixed at the creation. A change
 // after which the key works from more networks or for longer asks for a recent sign-in.
-var UpdateKey = op.New("keys.update", op.Administer, editKey, op.By(op.Self|op.Operator), op.Gives, op.Audited("key.update"))
+var Update = op.New("keys.update", op.Administer, edit, op.By(op.Self|op.Operator), op.Gives, op.Audited("key.update"))
 
-func editKey(ctx context.Context, c *op.Call, in KeyChange) (KeyInfo, error) {
-	k, err := keyToChange(ctx, c, in.ID)
+func edit(ctx context.Context, c *op.Call, in Change) (Info, error) {
+	k, err := findToChange(ctx, c, in.ID)
 	if err != nil {
-		return KeyInfo{}, err
+		return Info{}, err
 	}
-	var f Faults
+	var f settings.Faults
 	before := k
 	if in.Name != nil {
 		if k.Name = ""; *in.Name != "" {
@@ -43,34 +44,34 @@ func editKey(ctx context.Context, c *op.Call, in KeyChange) (KeyInfo, error) {
 	}
 	if in.Networks != nil {
 		k.Networks = f.Networks("networks", *in.Networks)
-		f.bound(*in.Networks, k.Scopes)
+		bound(&f, *in.Networks, k.Scopes)
 	}
 	if in.ExpiresIn != 0 {
-		k.ExpiresAt = c.Now.Add(f.lifetime(in.ExpiresIn, 0))
+		k.ExpiresAt = c.Now.Add(lifetime(&f, in.ExpiresIn, 0))
 	}
 	if in.VersionPin != "" {
-		OneOf(&f, "versionPin", in.VersionPin, c.Services.Versions...)
+		settings.OneOf(&f, "versionPin", in.VersionPin, c.Services.Versions...)
 		k.VersionPin = in.VersionPin
 	}
 	if err := f.Err(); err != nil {
-		return KeyInfo{}, err
+		return Info{}, err
 	}
-	if _, err := c.Tx.Exec(ctx, updateKeySettings, k.ID, k.Name, MustJSON(k.Networks), int64(k.ExpiresAt), k.VersionPin); err != nil {
-		return KeyInfo{}, err
+	if _, err := c.Tx.Exec(ctx, updateKeySettings, k.ID, k.Name, settings.MustJSON(k.Networks), int64(k.ExpiresAt), k.VersionPin); err != nil {
+		return Info{}, err
 	}
 	if widens(before, k) {
 		if err := c.Gives(ctx, gainOf(op.KeyWidened, k.organization, k.ID, k.PrincipalID)); err != nil {
-			return KeyInfo{}, err
+			return Info{}, err
 		}
 	}
 	k.Status = k.statusAt(c.Now)
-	noteKey(c, before, k)
-	return ReadKey(ctx, c, access.ByID{ID: k.ID})
+	note(c, before, k)
+	return Read(ctx, c, access.ByID{ID: k.ID})
 }
 
 // widens reports whether a key works from more networks than before, or for longer. A key
 // without networks works from everywhere.
-func widens(before, after KeyInfo) bool {
+func widens(before, after Info) bool {
 	if after.ExpiresAt > before.ExpiresAt {
 		return true
 	}

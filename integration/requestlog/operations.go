@@ -1,0 +1,85 @@
+package requestlog
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"kartei/access"
+	"kartei/api/op"
+	"kartei/integration/key"
+	"kartei/kit/fault"
+	"kartei/people/settings"
+)
+
+// FlushFirst writes pending entries of the request log, so that every
+// answered call is found. It needs no transaction.
+func FlushFirst[In any](ctx context.Context, c *op.Call, _ In) (struct{}, error) {
+	if settings.Flush.In(c) == nil {
+		return struct{}{}, nil
+	}
+	return struct{}{}, settings.Flush.In(c)(ctx)
+}
+
+// List is Read as an operation.
+var List = op.NewPrefetched("requests.list", op.Read, FlushFirst, Read, op.By(op.Self|op.Operator))
+
+// Read returns calls of the request log, the newest first. Callers who do not
+// administer the organization see the calls of their own keys, and of applications that
+// act for them. By its id they also see a call of their own session.
+func Read(ctx context.Context, c *op.Call, in QueryInput, _ struct{}) (QueryOutput, error) {
+	ids, err := Reached(ctx, c, in.Organization)
+	if err != nil {
+		return QueryOutput{}, err
+	}
+	if settings.Administers(c) {
+		return in.Find(ctx, c.Tx, ids)
+	}
+	own, err := key.OwnCredentials(ctx, c, in.Key)
+	if err == nil && in.Request != "" {
+		out, err := in.Find(ctx, c.Tx, ids)
+		out.Data = slices.DeleteFunc(out.Data, func(l Line) bool {
+			return l.PrincipalID != c.Actor.PrincipalID() && !slices.Contains(own, l.KeyID)
+		})
+		return out, err
+	}
+	if err != nil || len(own) == 0 {
+		return QueryOutput{Data: []Line{}}, err
+	}
+	return in.Find(ctx, c.Tx, ids, own...)
+}
+
+// ListVersions returns which keys use which version of the API.
+var ListVersions = op.NewPrefetched("requests.versions", op.Read, FlushFirst, listVersions, op.By(op.Admin|op.Operator))
+
+func listVersions(ctx context.Context, c *op.Call, in VersionsInput, _ struct{}) (VersionsOutput, error) {
+	ids, err := Reached(ctx, c, in.Organization)
+	if err != nil {
+		return VersionsOutput{}, err
+	}
+	return in.Find(ctx, c.Tx, ids)
+}
+
+// Reached returns the organizations of a list: ids by number. It is the named
+// organization. Without a name it is all for the operator, and otherwise the
+// caller's own with its sandbox. Only the operator sees calls with unknown credentials.
+func Reached(ctx context.Context, c *op.Call, name string) (map[int64]string, error) {
+	if !settings.IsOperator(c) {
+		o, err := settings.Organization(ctx, c, name)
+		ids := map[int64]string{o.Number: o.ID}
+		if err == nil && name == "" && o.SandboxID != "" {
+			o, err = access.OrganizationIn(ctx, c.Tx, o.SandboxID)
+			ids[o.Number] = o.ID
+		}
+		return ids, err
+	}
+	ids, err := Organizations(ctx, c.Tx)
+	if err != nil || name == "" {
+		return ids, err
+	}
+	maps.DeleteFunc(ids, func(_ int64, id string) bool { return id != name })
+	if len(ids) == 0 {
+		return nil, fault.BadRequest(fault.Field{Name: "organizationId", Code: fault.FieldNotFound})
+	}
+	return ids, nil
+}
