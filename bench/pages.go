@@ -22,13 +22,24 @@ import (
 	"time"
 
 	"kartei/api"
+	"kartei/api/op"
+	"kartei/integration/event"
+	"kartei/integration/key"
 	"kartei/integration/requestlog"
+	"kartei/integration/usage"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/kit/masterkey"
 	"kartei/people/account"
+	"kartei/people/settings"
 	"kartei/people/signin"
+	"kartei/record"
+	"kartei/record/company"
+	"kartei/record/contact"
+	documents "kartei/record/document"
+	"kartei/record/lookup"
+	"kartei/record/task"
 	"kartei/store/db"
 	"kartei/store/replay"
 	web "kartei/web/office"
@@ -65,42 +76,42 @@ type measuredPage struct {
 }
 
 type pageCall struct {
-	row  string
+	o    op.Any
 	with func(*visitor) api.Arguments
 }
 
 // measuredPages are the pages of a clerk's day, and the pages of somebody who looks
 // after interfaces.
 var measuredPages = []measuredPage{
-	{"today", "GET /", "", 0, []pageCall{whoAmI, {"tasks.list", asks("status", "open", "sort", "dueAt", "limit", "21", "assigneeId", me)}, {"lookup.recent", recent}, {"records.changes", sinceMidnight}, colleagues}},
-	{"contacts by name", "GET /contacts", "", 20, []pageCall{whoAmI, {"contacts.list", asks("limit", "50", "sort", "name")}, {"contacts.count", asks()}, colleagues}},
-	{"contacts by change", "GET /contacts", "?sort=-updatedAt", 20, []pageCall{whoAmI, {"contacts.list", asks("limit", "50", "sort", "-updatedAt")}, {"contacts.count", asks()}, colleagues}},
-	{"contact", "GET /contacts/{id}", "", 20, []pageCall{whoAmI, {"contacts.get", one}, {"contacts.list", asks("limit", "50", "sort", "name")}, {"contacts.count", asks()}, colleagues,
-		{"records.history", about}, {"tasks.list", asks("contactId", it, "sort", "dueAt", "limit", "10", "status", "open")},
-		{"documents.list", asks("contactId", it, "sort", "name", "limit", "10")}}},
-	{"search while one types", "GET /search", "?part=hits&q=m%C3%BCll", 50, []pageCall{whoAmI, {"lookup.find", finds(5)}}},
-	{"search", "GET /search", "?q=m%C3%BCll", 0, []pageCall{whoAmI, {"lookup.find", finds(20)}}},
-	{"form", "GET /contacts/{id}/edit", "", 20, []pageCall{whoAmI, {"contacts.get", one}, colleagues}},
-	{"save", "POST /contacts/{id}", "", 30, []pageCall{whoAmI, {"contacts.update", nil}}},
-	{"companies", "GET /companies", "", 20, []pageCall{whoAmI, {"companies.list", asks("limit", "50", "sort", "name")}, {"companies.count", asks()}, colleagues}},
-	{"tasks", "GET /tasks", "", 20, []pageCall{whoAmI, {"tasks.list", asks("limit", "50", "sort", "dueAt", "status", "open", "assigneeId", me)},
-		{"tasks.count", asks("status", "open", "assigneeId", me)}, {"tasks.count", asks("status", "open", "assigneeId", me)},
-		{"tasks.count", asks("status", "open")}, {"tasks.count", asks("status", "completed")}}},
-	{"documents", "GET /documents", "", 20, []pageCall{whoAmI, {"documents.list", asks("limit", "50", "sort", "name")}, {"documents.count", asks()}, colleagues}},
+	{"today", "GET /", "", 0, []pageCall{whoAmI, {task.List, asks("status", "open", "sort", "dueAt", "limit", "21", "assigneeId", me)}, {lookup.Recent, recent}, {record.Changes, sinceMidnight}, colleagues}},
+	{"contacts by name", "GET /contacts", "", 20, []pageCall{whoAmI, {contact.List, asks("limit", "50", "sort", "name")}, {contact.Count, asks()}, colleagues}},
+	{"contacts by change", "GET /contacts", "?sort=-updatedAt", 20, []pageCall{whoAmI, {contact.List, asks("limit", "50", "sort", "-updatedAt")}, {contact.Count, asks()}, colleagues}},
+	{"contact", "GET /contacts/{id}", "", 20, []pageCall{whoAmI, {contact.Get, one}, {contact.List, asks("limit", "50", "sort", "name")}, {contact.Count, asks()}, colleagues,
+		{record.History, about}, {task.List, asks("contactId", it, "sort", "dueAt", "limit", "10", "status", "open")},
+		{documents.List, asks("contactId", it, "sort", "name", "limit", "10")}}},
+	{"search while one types", "GET /search", "?part=hits&q=m%C3%BCll", 50, []pageCall{whoAmI, {lookup.Find, finds(5)}}},
+	{"search", "GET /search", "?q=m%C3%BCll", 0, []pageCall{whoAmI, {lookup.Find, finds(20)}}},
+	{"form", "GET /contacts/{id}/edit", "", 20, []pageCall{whoAmI, {contact.Get, one}, colleagues}},
+	{"save", "POST /contacts/{id}", "", 30, []pageCall{whoAmI, {contact.Update, nil}}},
+	{"companies", "GET /companies", "", 20, []pageCall{whoAmI, {company.List, asks("limit", "50", "sort", "name")}, {company.Count, asks()}, colleagues}},
+	{"tasks", "GET /tasks", "", 20, []pageCall{whoAmI, {task.List, asks("limit", "50", "sort", "dueAt", "status", "open", "assigneeId", me)},
+		{task.Count, asks("status", "open", "assigneeId", me)}, {task.Count, asks("status", "open", "assigneeId", me)},
+		{task.Count, asks("status", "open")}, {task.Count, asks("status", "completed")}}},
+	{"documents", "GET /documents", "", 20, []pageCall{whoAmI, {documents.List, asks("limit", "50", "sort", "name")}, {documents.Count, asks()}, colleagues}},
 	{"new contact", "GET /contacts/new", "", 0, []pageCall{whoAmI, colleagues}},
-	{"company", "GET /companies/{id}", "", 20, []pageCall{whoAmI, {"companies.get", one}, {"companies.list", asks("limit", "50", "sort", "name")}, {"companies.count", asks()}, colleagues,
-		{"records.history", about}, {"contacts.list", asks("companyId", it, "sort", "name", "limit", "10")},
-		{"tasks.list", asks("companyId", it, "sort", "dueAt", "limit", "10", "status", "open")}, {"documents.list", asks("companyId", it, "sort", "name", "limit", "10")}}},
-	{"task", "GET /tasks/{id}", "", 20, []pageCall{whoAmI, {"tasks.get", one}, colleagues, {"records.history", about}, {"documents.list", asks("taskId", it, "sort", "name", "limit", "10")}}},
-	{"a call comes in", "GET /call", "?number=0151+23456789", 50, []pageCall{whoAmI, {"lookup.find", callsFrom}}},
-	{"bell", "GET /bell", "", 0, []pageCall{whoAmI, {"bell.list", func(*visitor) api.Arguments { return api.Arguments{} }}}},
-	{"settings: API keys", "GET /settings/interfaces/keys", "", 20, []pageCall{whoAmI, {"keys.list", body("limit", 20)}}},
-	{"settings: form of a key", "GET /settings/interfaces/keys/new", "", 20, []pageCall{whoAmI, {"keys.terms", body()}, {"contacts.count", asks()}}},
-	{"settings: request log", "GET /settings/interfaces/requests", "", 20, []pageCall{whoAmI, {"requests.list", body("door", "programs", "limit", 50)}, {"keys.list", body("limit", 200)}}},
-	{"settings: refused calls", "GET /settings/interfaces/requests", "?status=401", 20, []pageCall{whoAmI, {"requests.list", body("door", "programs", "limit", 50, "status", "401")}, {"keys.list", body("limit", 200)}}},
-	{"settings: usage", "GET /settings/interfaces/usage", "?days=30", 20, []pageCall{whoAmI, {"usage.get", body("days", 30)}, {"keys.list", body("limit", 200)}}},
-	{"settings: events", "GET /settings/interfaces/events", "?env=test", 20, []pageCall{whoAmI, {"events.feed", body("limit", 50)}, colleagues}},
-	{"settings: people", "GET /settings/people", "", 20, []pageCall{whoAmI, {"names.find", body("limit", 50)}}},
+	{"company", "GET /companies/{id}", "", 20, []pageCall{whoAmI, {company.Get, one}, {company.List, asks("limit", "50", "sort", "name")}, {company.Count, asks()}, colleagues,
+		{record.History, about}, {contact.List, asks("companyId", it, "sort", "name", "limit", "10")},
+		{task.List, asks("companyId", it, "sort", "dueAt", "limit", "10", "status", "open")}, {documents.List, asks("companyId", it, "sort", "name", "limit", "10")}}},
+	{"task", "GET /tasks/{id}", "", 20, []pageCall{whoAmI, {task.Get, one}, colleagues, {record.History, about}, {documents.List, asks("taskId", it, "sort", "name", "limit", "10")}}},
+	{"a call comes in", "GET /call", "?number=0151+23456789", 50, []pageCall{whoAmI, {lookup.Find, callsFrom}}},
+	{"bell", "GET /bell", "", 0, []pageCall{whoAmI, {settings.ListBell, func(*visitor) api.Arguments { return api.Arguments{} }}}},
+	{"settings: API keys", "GET /settings/interfaces/keys", "", 20, []pageCall{whoAmI, {key.List, body("limit", 20)}}},
+	{"settings: form of a key", "GET /settings/interfaces/keys/new", "", 20, []pageCall{whoAmI, {key.GetTerms, body()}, {contact.Count, asks()}}},
+	{"settings: request log", "GET /settings/interfaces/requests", "", 20, []pageCall{whoAmI, {requestlog.List, body("door", "programs", "limit", 50)}, {key.List, body("limit", 200)}}},
+	{"settings: refused calls", "GET /settings/interfaces/requests", "?status=401", 20, []pageCall{whoAmI, {requestlog.List, body("door", "programs", "limit", 50, "status", "401")}, {key.List, body("limit", 200)}}},
+	{"settings: usage", "GET /settings/interfaces/usage", "?days=30", 20, []pageCall{whoAmI, {usage.Get, body("days", 30)}, {key.List, body("limit", 200)}}},
+	{"settings: events", "GET /settings/interfaces/events", "?env=test", 20, []pageCall{whoAmI, {event.Read, body("limit", 50)}, colleagues}},
+	{"settings: people", "GET /settings/people", "", 20, []pageCall{whoAmI, {settings.FindNames, body("limit", 50)}}},
 }
 
 // body returns the members of a body.
@@ -116,8 +127,8 @@ func body(pairs ...any) func(*visitor) api.Arguments {
 const me, it = "{me}", "{it}"
 
 var (
-	whoAmI     = pageCall{"session.get", func(*visitor) api.Arguments { return api.Arguments{} }}
-	colleagues = pageCall{"names.resolve", func(v *visitor) api.Arguments { return api.Arguments{Body: map[string]any{"ids": v.users}} }}
+	whoAmI     = pageCall{account.GetSession, func(*visitor) api.Arguments { return api.Arguments{} }}
+	colleagues = pageCall{settings.ResolveNames, func(v *visitor) api.Arguments { return api.Arguments{Body: map[string]any{"ids": v.users}} }}
 	one        = func(v *visitor) api.Arguments { return api.Arguments{ID: v.record} }
 	about      = func(v *visitor) api.Arguments {
 		return api.Arguments{Body: map[string]any{"id": v.record, "limit": 10}}
@@ -230,8 +241,8 @@ func namedInTheirLines(pages []measuredPage) error {
 			return fmt.Errorf("there is no page %s", p.line)
 		}
 		for _, c := range p.calls {
-			if c.row != whoAmI.row && !web.Pages[i].Uses.Has(api.ByID(c.row)) {
-				return fmt.Errorf("the line of %s does not name %s", p.line, c.row)
+			if c.o != whoAmI.o && !web.Pages[i].Uses.Has(c.o) {
+				return fmt.Errorf("the line of %s does not name %s", p.line, c.o.About().ID)
 			}
 		}
 	}
@@ -560,7 +571,7 @@ func (v *visitor) ask(ctx context.Context, d *desk, record string, p measuredPag
 		return 0, err
 	}
 	if strings.HasPrefix(p.line, "POST") {
-		read, err := api.Send(ctx, d.api, d.caller(nil), api.ByID("contacts.get"), api.Arguments{ID: record})
+		read, err := api.Send(ctx, d.api, d.caller(nil), contact.Get, api.Arguments{ID: record})
 		if err != nil {
 			return 0, err
 		}
@@ -600,9 +611,9 @@ func (v *visitor) operations(ctx context.Context, w http.ResponseWriter, d *desk
 		if c.with != nil {
 			with, by = c.with(v), d.caller(nil)
 		}
-		r, err := api.Send(ctx, v.api, by, api.ByID(c.row), with)
+		r, err := api.Send(ctx, v.api, by, c.o, with)
 		if err == nil && r.Status >= 300 {
-			err = fmt.Errorf("%s: %d %s", c.row, r.Status, r.Body)
+			err = fmt.Errorf("%s: %d %s", c.o.About().ID, r.Status, r.Body)
 		}
 		if err == nil {
 			_, err = packed.Write(r.Body)
