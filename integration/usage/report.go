@@ -102,7 +102,7 @@ type KeyLimits struct {
 }
 
 // Get returns what ReadUsage has read.
-var Get = op.NewPrefetched("get", op.Read, prefetch, get, op.By(op.Self|op.Operator))
+var Get = op.NewPrefetched("usage.get", op.Read, prefetch, get, op.By(op.Self|op.Operator))
 
 func get(_ context.Context, _ *op.Call, _ Input, u Report) (Report, error) { return u, nil }
 
