@@ -18,6 +18,7 @@ import (
 
 // outcome holds the results of run.
 type outcome struct {
+	attempted   bool   // the operation has run
 	fingerprint string // of the content, if there is an idempotency key
 	prefetched  any
 	prefetchErr error
@@ -93,14 +94,13 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 // attempt returns the operation as a function of its transaction. Each attempt begins with the
 // input as it was sent.
 func (a *API) attempt(ctx context.Context, c *call) func(tx db.Tx) error {
-	again := false
 	return func(tx db.Tx) error {
-		if again { // the previous attempt may have changed its input
+		if c.attempted { // the previous attempt may have changed its input
 			if err := c.inputAgain(a); err != nil {
 				return err
 			}
 		}
-		again = true
+		c.attempted = true
 		if err := a.confirm(ctx, c, tx); err != nil {
 			return err
 		}
@@ -254,8 +254,9 @@ func resultOf(o *Operation, answer any) (r result) {
 	if v, ok := answer.(op.Waiting); ok {
 		r.wait = v.RetryAfter()
 	}
-	if v, ok := answer.(op.File); ok {
-		r.file = &v
+	if _, is := answer.(op.File); is {
+		file := answer.(op.File) // its own variable, since others would pay for its place on the heap
+		r.file = &file
 	}
 	return r
 }
