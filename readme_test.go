@@ -22,7 +22,7 @@ var (
 	last  = []string{"door", "web", "store", "extract", "instance", "cmd", "kit", "test", "bench", "docs", "ci"}
 )
 
-// groups are the lines of folders that hold no package themselves.
+// groups are the lines in README.md for folders that contain no package themselves.
 var groups = map[string]string{
 	"people":      "who works in an office: accounts, roles, sign-in, notices, what is remembered of their acts",
 	"integration": "what other programs hold on to: webhooks, events, grants, limits, logs of calls, batches",

@@ -220,8 +220,8 @@ func TestEndOfAllThatActs(t *testing.T) {
 	})
 }
 
-// TestApplicationsOpenedAreTold widens and narrows which applications people may connect. Only
-// what lets in more is told.
+// TestApplicationsOpenedAreTold changes which applications people may connect. Only a change that
+// admits more applications posts a notice.
 func TestApplicationsOpenedAreTold(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		admin := o.User(access.Admin)

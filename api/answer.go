@@ -203,7 +203,7 @@ type challenges struct {
 	metadata         string
 }
 
-// newChallenges returns the challenges of the resources of the instance at an address.
+// newChallenges returns the challenges of each resource. base is the address of the instance.
 func newChallenges(base string) map[string]challenges {
 	all := map[string]challenges{}
 	for _, resource := range []string{access.V1, access.MCP} {

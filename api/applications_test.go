@@ -130,7 +130,8 @@ func (a *applications) asks() oauth.AskInput {
 	return oauth.AskInput{ResponseType: "code", ClientID: a.client.ClientID, RedirectURI: a.client.RedirectURIs[0], Challenge: challenge(), ChallengeMethod: "S256", State: "x"}
 }
 
-// answer asks in a session, and returns the input that allows.
+// answer calls oauth.ask in a session. It returns the input of oauth.answer that lets the
+// application act.
 func (a *applications) answer(door api.Door, as api.Credential) any {
 	a.Helper()
 	got := ask(a.T, a.o, door, as, "oauth.ask", a.asks())

@@ -78,9 +78,9 @@ var kindTests = []kindTest{
 	{name: "person", duties: access.Duties{Person: true, RequestLog: true}},
 }
 
-// TestNewCredentialKind adds a kind of credential without a change of the path. It
-// calls every row with it, once for each possible duty: only the rule of that
-// duty applies. TestConsoleCallers does so with the rows of the console.
+// TestNewCredentialKind adds a kind of credential. The path needs no change for it. The test calls
+// every operation of the contract with this kind, once for each possible duty. Only the rule of
+// that duty applies. TestConsoleCallers covers the other operations.
 func TestNewCredentialKind(t *testing.T) {
 	for _, test := range kindTests {
 		t.Run(test.name, func(t *testing.T) {

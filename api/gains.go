@@ -9,8 +9,8 @@ import (
 	"kartei/people/gains"
 )
 
-// Give is the one place where access is given (op.Giver). The row must have the column. A
-// person has signed in recently, also for a row of the contract; callers of rows for anyone bring
+// Give is the one place where access is given (op.Giver). The operation must have the column. A
+// person has signed in recently, also for one of the contract. Callers of operations for anyone bring
 // a proof in the input. Those whom it concerns are told.
 func (c *call) Give(ctx context.Context, of *op.Call, g op.Gain) error {
 	if !c.op.Gives {

@@ -327,8 +327,9 @@ func TestSecretOfAUsedKeyIsGone(t *testing.T) {
 	})
 }
 
-// TestExportsOfADayAreCounted checks that two exports of 150 records ask like one of 300, and
-// that another person's and another day's do not count.
+// TestExportsOfADayAreCounted checks that the exports of a day count together. Two that pass the
+// bound only in sum need a recent sign-in, as a single one would. Exports of other people and
+// other days do not count.
 func TestExportsOfADayAreCounted(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		clerk, other := o.User(access.Member), o.User(access.Member)

@@ -340,8 +340,8 @@ func nonceOf(v *visitor, f *ssotest.Forger) string {
 	return f.Nonce
 }
 
-// TestSSOLink links accounts: each with one identity, and each identity once. A way of
-// another session links nothing.
+// TestSSOLink links accounts with identities. An account has at most one identity, and an identity
+// at most one account. A sign-in at the provider that another session began links nothing.
 func TestSSOLink(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)

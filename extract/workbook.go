@@ -49,7 +49,7 @@ func (a *archive) mainPart() (string, bool) {
 // relation leads from a part to another one.
 type relation struct{ id, kind, target string }
 
-// relations returns what a part refers to. Relations of the whole archive have no part.
+// relations returns the relations of a part. The name "" stands for the whole archive.
 func (a *archive) relations(of string) (list []relation) {
 	dir, base := path.Split(of)
 	_ = a.each(a.part(path.Join(dir, "_rels", base+".rels")), func(token xml.Token) error { // without them the usual names are tried

@@ -36,7 +36,7 @@ type PauseState struct {
 	Paused bool `json:"paused"`
 }
 
-// pauseSetting is the setting of the instance that kartei pause sets.
+// pauseSetting is the setting that the command kartei pause stores.
 const pauseSetting = "paused"
 
 // pausePoll is the interval at which a replica looks for a pause by another

@@ -47,9 +47,8 @@ type BackupOutput struct {
 }
 
 const (
-	// holdTime is how long a backup stops the removal of files. The backup
-	// renews it three times as often, so a backup that died stops nothing for
-	// long.
+	// holdTime is how long a backup prevents the removal of files. The backup renews the hold
+	// after each third of this time. If a backup dies, removal is soon possible again.
 	holdTime = 10 * time.Minute
 	// holdRetry is the pause before a failed renewal is repeated.
 	holdRetry = 5 * time.Second

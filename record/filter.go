@@ -37,8 +37,8 @@ type filter struct {
 // queries. It is null if the member is not set.
 type column struct {
 	name string
-	// member is the index of the member in the family's fields. The column of an
-	// order has none.
+	// member is the index of the member in the family's fields. It is nil for a column that only
+	// sorts.
 	member []int
 	// fold keeps ASCII letters in lower case.
 	fold bool

@@ -67,8 +67,8 @@ func hidden(references []reference, all bool, me string) string {
 	return strings.Join(sum, " + ")
 }
 
-// withoutHidden returns the content with null for hidden references. Quotes within
-// a text are escaped, so the key occurs nowhere else.
+// withoutHidden returns the content with each hidden reference set to null. The name of a
+// reference occurs nowhere else in the content, because quotes within a text are escaped.
 func (k *Collection[T, F, P]) withoutHidden(r *row) []byte {
 	content := r.content
 	for i := range k.references {

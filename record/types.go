@@ -180,7 +180,7 @@ type Page[T any] struct {
 	records int
 }
 
-// The methods that tell the OpenAPI draft the type of a response.
+// Type and ItemType return the type of a response, for the OpenAPI draft.
 
 // Type returns T.
 func (Answer[T]) Type() reflect.Type { return reflect.TypeFor[T]() }

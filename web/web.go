@@ -28,8 +28,8 @@ type Options struct {
 	BaseURL string
 	// Versions are the API versions served, the current one first.
 	Versions []string
-	// Announcements say of a version what an integrator has to know: not released yet, deprecated,
-	// or the date of its end. Most versions have no entry.
+	// Announcements are the notices to integrators about each version: not released yet,
+	// deprecated, or the date of its end. Most versions have no entry.
 	Announcements map[string]fault.Text
 	// Styleguide serves /styleguide, for those who build pages.
 	Styleguide bool

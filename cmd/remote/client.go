@@ -31,8 +31,7 @@ type Options struct {
 	// Patience limits the time of a call that gets no answer or has to wait;
 	// zero means no limit.
 	Patience time.Duration
-	// Waiting is called with the reason why a call waits, and the first wait:
-	// once in a call, and again if the reason changes. It may be nil.
+	// Waiting is called before a wait, with its reason and its length. It may be nil.
 	Waiting func(why error, wait time.Duration)
 	Clock   clock.Clock
 	HTTP    *http.Client
@@ -49,7 +48,8 @@ type Client struct {
 	pace time.Duration
 }
 
-// maxAnswer bounds the bytes read of an answer: a page of the largest records.
+// maxAnswer is the maximum number of bytes read from an answer. A page of the largest records fits
+// into it.
 const maxAnswer = 32 << 20
 
 // timeout bounds one call: twice the time after which a server ends a slow one.

@@ -64,13 +64,13 @@ func (x *exchange) callTextTool(ctx context.Context, list []member) *sdk.CallToo
 		args.Malformed = fault.Invalid(fault.Field{Name: "id", Code: fault.Required})
 	}
 	if part, is := asked["part"].(json.RawMessage); is && string(part) == "0" {
-		asked["part"] = -1 // the row takes 0 as the first part
+		asked["part"] = -1 // the operation takes 0 as the first part
 	}
 	args.Body = asked
 	return x.send(ctx, x.by, document.GetTextForTool, args, func(body []byte) []sdk.Content {
 		var text documentText
 		if err := json.Unmarshal(body, &text); err != nil {
-			panic("mcp: " + err.Error()) // the row has these members
+			panic("mcp: " + err.Error()) // the operation has these members
 		}
 		text.ID, _ = asked["id"].(string)
 		shown, err := json.Marshal(text)

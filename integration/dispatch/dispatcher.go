@@ -487,7 +487,7 @@ func (d *Dispatcher) Idle(ctx context.Context) error {
 	return nil
 }
 
-// heldBack returns the number of claimed deliveries that wait for a pause.
+// heldBack returns the number of claimed deliveries that wait until a pause ends.
 func (d *Dispatcher) heldBack() (n int) {
 	now := clock.Now(d.clock)
 	for _, q := range d.queues {

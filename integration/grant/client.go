@@ -225,9 +225,9 @@ func Local(address string) bool {
 	return err == nil && u.Scheme != "https"
 }
 
-// ValidRedirect reports whether a client may have an address to which people are sent:
-// one with TLS, one of this machine, or a scheme that a program on it took. Only a client
-// without a secret has a scheme (RFC 8252, sections 7.1 and 8.4).
+// ValidRedirect reports whether a client may use an address as its redirect URI. Valid are an
+// https address, an http address of the person's own machine, and a private scheme of a program
+// there. Only a client without a secret may use a private scheme (RFC 8252, sections 7.1 and 8.4).
 func ValidRedirect(address string, public bool) bool {
 	u, err := url.Parse(address)
 	switch {

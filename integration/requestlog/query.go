@@ -37,7 +37,8 @@ type Filter struct {
 	Statuses Statuses
 	// Door is the way in, or Programs.
 	Door string
-	// Operation and Reason select among the newest calls; see searched.
+	// Operation and Reason filter the newest calls. The constant searched bounds the number of
+	// these calls.
 	Operation, Reason string
 	// Since is inclusive, Until exclusive.
 	Since, Until clock.Micros

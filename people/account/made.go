@@ -19,8 +19,8 @@ type Made struct {
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Owner is the service account that it belongs to, with its name. Both are empty for an
-	// invitation.
+	// Owner is the id of the service account that the thing belongs to, and OwnerName its name.
+	// Both are empty for an invitation.
 	Owner            string       `json:"ownerId,omitempty"`
 	OwnerName        string       `json:"ownerName,omitempty"`
 	Environment      string       `json:"environment,omitempty"`

@@ -463,8 +463,8 @@ func (s *own) keepsAWay(ctx context.Context, c *op.Call, why *fault.Text) error 
 	return orRefuse(nil, why)
 }
 
-// withoutLink lets a session that began by a link which is removed count as one that a
-// password began. If passwords do not open its organization, it ends.
+// withoutLink handles a session that began with a removed link. If its organization admits
+// passwords, the session counts as begun with a password from now on. Otherwise it ends.
 func (s *own) withoutLink(ctx context.Context, c *op.Call) error {
 	if linked, err := s.linked(ctx, c); err != nil || linked || s.method != access.BySSO {
 		return err

@@ -164,7 +164,8 @@ func TellOwners(ctx context.Context, tx db.Tx, center *notify.Center, g Given, n
 	return err
 }
 
-// count sets the number of records in the notice of an act. anew posts one if there is none.
+// count sets the number of records in the notice of an act. If no such notice exists and anew is
+// true, count posts one.
 func (f Facts) count(ctx context.Context, tx db.Tx, center *notify.Center, live int64, user string, anew bool) error {
 	found, err := center.Amend(ctx, tx, live, user, AccessGiven, 0, func(facts []byte) (any, error) {
 		var was Facts

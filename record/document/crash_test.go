@@ -187,9 +187,9 @@ func (f *faults) rested(o *apitest.Office) {
 	}
 }
 
-// An attempt is ended at each step of an operation and of its cleanup, in each
-// way. The next attempt always leads to the same result, which is reported
-// once.
+// TestEveryStepOfTheEnd interrupts the removal of an unused session, and the check three hours
+// later. Each step is interrupted in each of the ways. Afterwards nothing of the session is left.
+// Bytes never exist without their session.
 func TestEveryStep(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)

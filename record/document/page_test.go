@@ -299,8 +299,8 @@ func TestFiftyPeople(t *testing.T) {
 	}
 }
 
-// A telephone number is marked however it is written, and a word that is broken
-// over two lines by its boxes.
+// TestMarksOnPages checks that a telephone number is marked in every notation. A word that is
+// broken over two lines has one box on each line.
 func TestMarksOnPages(t *testing.T) {
 	o := looking(t, dbtest.SQLite(t))
 	c := o.As(access.Member)

@@ -187,7 +187,8 @@ var letters = map[string]string{
 	"a": "tasks", "t": "tasks", "d": "documents",
 }
 
-// narrow cuts off what narrows a text to a family.
+// narrow splits a query into its text and the family that its prefix names. The family is empty
+// without such a prefix.
 func narrow(q string) (text, family string) {
 	q = strings.TrimSpace(q)
 	letter, rest, _ := strings.Cut(q, ":")

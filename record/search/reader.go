@@ -69,8 +69,8 @@ func (r *Reader) FirstOfEach(queries []Query, limit int) ([][]string, error) {
 	return lists, nil
 }
 
-// readAhead reads the records of words with few postings. Those of the others are read
-// when their postings are walked.
+// readAhead reads the records of words with few postings. The records of other words are read when
+// their postings are walked.
 func (x *index) readAhead(opened map[term]*postings, few int) error {
 	var list []packed.Entry
 	for _, p := range opened {

@@ -691,7 +691,7 @@ func (s *following) Put(ctx context.Context, name string, r io.Reader, want blob
 	return info, err
 }
 
-// troubled is a store that fails while it is switched on.
+// troubled is a store whose calls fail with err while err is set.
 type troubled struct {
 	blob.Store
 	mu  sync.Mutex

@@ -203,8 +203,8 @@ type turn struct {
 	due          clock.Micros
 }
 
-// look claims jobs for free workers, one turn after the other. It returns when
-// to look again, at once if the queue has changed.
+// look claims jobs for free workers, one turn after the other. The result next is the time of the
+// next look. If the queue has changed, next is now.
 func (r *Runner) look(ctx context.Context) (next clock.Micros, err error) {
 	now := clock.Now(r.clock)
 	idle := now.Add(Poll)

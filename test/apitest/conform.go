@@ -60,7 +60,8 @@ type headerRule struct {
 	good     map[string]bool // values that conform, at most mostGood
 }
 
-// mostGood is for headers that are much the same in all answers.
+// mostGood is the maximum number of conforming values that are kept for a header. Most headers
+// have similar values in all answers.
 const mostGood = 64
 
 // mediaRule is what the document says about a body. record is the schema of the

@@ -12,7 +12,7 @@ import (
 type Form struct {
 	// Action is the address that it is sent to.
 	Action string
-	// Fields are what a browser sends of it as it is.
+	// Fields are the values that a browser sends if nobody changes the form.
 	Fields url.Values
 }
 

@@ -32,8 +32,8 @@ type entry struct {
 	// how long the note is with them.
 	lines    []string
 	noteSize int
-	// told is what the check and the report say of the entry. refused says that it has
-	// nothing that names it.
+	// told are the problems that the check and the report list for the entry. refused says that
+	// the entry has no name, and nothing that can serve as one.
 	told    []problem
 	refused bool
 	// late says that the entry turned out to be a company.

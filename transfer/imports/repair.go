@@ -72,8 +72,8 @@ func (e *entry) oneLine(text string) string {
 	return record.Clean(text)
 }
 
-// giveUp takes out of the body what breaks a rule of the API, and puts it into the note.
-// It reports whether there was something.
+// giveUp removes a value that breaks a rule of the API from the body, and keeps it in the note if
+// it can. It reports whether it removed a value.
 func (e *entry) giveUp(f fault.Field) bool {
 	path := strings.TrimPrefix(f.Name, "body.")
 	name, _, _ := strings.Cut(path, "[")

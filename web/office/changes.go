@@ -243,7 +243,7 @@ func (p *changePage) read(v *request) error {
 	return v.titlesOf(ids, p.names)
 }
 
-// actOnChange calls a row about a change, and goes back to its page, which says how far
+// actOnChange runs an operation on a change, and goes back to its page, which says how far
 // it is.
 func actOnChange(row op.Operation[access.ByID, bulk.Act]) func(*request) view {
 	return func(v *request) view {

@@ -17,7 +17,7 @@ import (
 	"kartei/web/ui"
 )
 
-// A row that gives access or erases asks for a sign-in of the last ten minutes. Then
+// An operation that gives access or erases asks for a sign-in of the last ten minutes. Then
 // the person confirms that it is them: by a passkey, or by the password and a code.
 // Afterwards the same form is sent again with the same token, so nothing that was
 // typed is lost, and nothing happens twice. Every page has this for free (serve).

@@ -66,8 +66,8 @@ func telephone(w i18n.Words, r values, number string) templ.SafeURL {
 	return templ.SafeURL(w.Telephone(number, r["address.country"]))
 }
 
-// mail returns the address of a mail to someone (RFC 6068). Whatever stands before
-// the @ stays part of the one recipient.
+// mail returns the mailto URI of an address (RFC 6068). Special characters before the last @ are
+// escaped, so that they cannot add a recipient or a header.
 func mail(address string) templ.SafeURL {
 	at := strings.LastIndexByte(address, '@')
 	if at < 0 {

@@ -339,7 +339,7 @@ func (p *importPage) problems(v *request) error {
 	return v.titlesOf(ids, p.titles)
 }
 
-// importTarget is a member that a column can become.
+// importTarget is a member of a record that can take the values of a column.
 type importTarget struct {
 	name  string
 	label fault.Text
@@ -484,7 +484,7 @@ func mapImport(v *request) view {
 	return view{to: info.path()}
 }
 
-// actOnImport calls a row about an import, and goes back to its page.
+// actOnImport runs an operation on an import, and goes back to its page.
 func actOnImport(row op.Operation[imports.Named, imports.Import]) func(*request) view {
 	return func(v *request) view {
 		id := v.PathValue("id")

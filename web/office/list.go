@@ -24,7 +24,7 @@ type listed struct {
 	nextCursor string
 }
 
-// listed calls the row that lists a family.
+// listed runs the operation that lists a family.
 func (v *request) listed(f *family, query url.Values) (listed, error) {
 	a := v.send(f.acts.list, arguments{query: query})
 	if err := a.err(); err != nil {
@@ -33,7 +33,7 @@ func (v *request) listed(f *family, query url.Values) (listed, error) {
 	return readListed(a.Body)
 }
 
-// readListed reads the answer of a row that lists.
+// readListed reads the answer of a list.
 func readListed(body []byte) (page listed, err error) {
 	d := newReader(body)
 	err = d.object(func(name string) (err error) {
@@ -204,7 +204,7 @@ func (l listing) near(id string) listing {
 	return l
 }
 
-// parameters returns the parameters of the row that lists. A search has no order,
+// parameters returns the parameters of the list. A search has no order,
 // because hits are ordered by how well they match.
 func (l listing) parameters(me string) url.Values {
 	q := l.filters(me)
@@ -236,7 +236,7 @@ func (l listing) before(me string) url.Values {
 	return q
 }
 
-// filters returns the parameters that the row that counts takes too.
+// filters returns the parameters that a count takes, too.
 func (l listing) filters(me string) url.Values {
 	if l.Q != "" {
 		return url.Values{"q": {l.Q}}

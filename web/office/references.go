@@ -22,8 +22,8 @@ const (
 	pickSuffix  = "-pick"
 )
 
-// mostChoices bounds the choices for a text. maxSought bounds the text, in characters,
-// as the rows that find do.
+// mostChoices is the maximum number of choices for a text. maxSought is the maximum length of the
+// text in characters, as in the operations that search.
 const (
 	mostChoices = 8
 	maxSought   = 200

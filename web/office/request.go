@@ -45,7 +45,7 @@ type request struct {
 	form *form
 	// broken is the id of a call that failed by an error of the program.
 	broken string
-	// stale is true after a row has asked for a recent sign-in: see confirmFirst.
+	// stale is true after an operation has asked for a recent sign-in: see confirmFirst.
 	stale bool
 }
 

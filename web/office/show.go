@@ -263,7 +263,7 @@ func (v *request) reason(f *fault.Fault) string {
 	case f.Code.Status() >= http.StatusInternalServerError:
 		_, text := v.refusal(f)
 		return text
-	case f.Detail != nil: // the API says nothing about a 401; the rows that sign in do
+	case f.Detail != nil: // the API says nothing about a 401; the operations that sign in do
 		return f.Detail.In(v.words.Language)
 	}
 	return f.DetailIn(v.words.Language)

@@ -22,7 +22,7 @@ import (
 // expires too.
 const ssoLifetime = 600
 
-// What a ticket is for. The row of another kind refuses it.
+// What a ticket is for. The operation of another kind refuses it.
 const (
 	toSignIn  = "signin"
 	toAccept  = "accept"

@@ -268,8 +268,8 @@ func with(path, name, value string) string {
 	return u.String()
 }
 
-// did returns the note about the task that a form without a script has changed, or
-// nil.
+// did returns the note about a task that a form without a script has just changed. It is nil if
+// there is nothing to show.
 func (v *request) did() *toast {
 	id := v.URL.Query().Get(didParameter)
 	if id == "" || v.Method != http.MethodGet || !v.page.Uses.Has(task.Get) || !v.session.may(tasks.read) {

@@ -37,7 +37,7 @@ func TestRoundTripsOfPages(t *testing.T) {
 		if strings.Contains(path, "{") {
 			continue
 		}
-		// The minimum of several: statements are prepared on first use.
+		// least is the minimum of several requests. The first one also prepares the statements.
 		least := int64(1000)
 		for range 4 {
 			before := trips.Load()

@@ -1,4 +1,4 @@
-// Package function owns the functions of the operations, out of reach of the doors.
+// Package function owns the functions of the operations, which no door can import.
 package function
 
 import "sync"
