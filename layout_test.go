@@ -224,8 +224,8 @@ func TestWalls(t *testing.T) {
 	}
 }
 
-// TestDoorsOnlyTranslate holds every door, also of the future, to the calls that
-// api has, and everybody else away from the doors.
+// TestDoorsOnlyTranslate holds every door, also of the future, to the operations
+// that nouns declare, and everybody else away from the doors.
 func TestDoorsOnlyTranslate(t *testing.T) {
 	packages := read(t)
 	for name, p := range packages {

@@ -75,8 +75,11 @@ func tree(t *testing.T) string {
 	var b strings.Builder
 	for _, name := range slices.SortedFunc(maps.Keys(lines), byPlace) {
 		label := name + "/"
-		if _, within := lines[path.Dir(name)]; within {
-			label = strings.Repeat("  ", strings.Count(name, "/")) + path.Base(name) + "/"
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			if _, within := lines[dir]; within {
+				label = strings.Repeat("  ", strings.Count(dir, "/")+1) + strings.TrimPrefix(label, dir+"/")
+				break
+			}
 		}
 		line := fmt.Sprintf("%-15s %s\n", label, lines[name])
 		if len(line) > treeWidth+1 {

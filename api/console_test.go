@@ -353,7 +353,7 @@ func (x *others) named(r *api.Operation) {
 	}
 	got = ask(x.T, x.o, door, x.member, r.ID, in)
 	if refused := got.Status == 404 || got.Status == 422; !refused && (r.Audit != "" || strings.Contains(string(got.Body), x.owner)) {
-		x.Errorf("%s reaches what is another person's: its function must compare the owner with the caller, as own of package settings does: %d %.60s", r.ID, got.Status, got.Body)
+		x.Errorf("%s reaches what is another person's: its function must compare the owner with the caller, as settings.Owns does: %d %.60s", r.ID, got.Status, got.Body)
 	}
 	if got.Fault != nil || r.Writes() {
 		return

@@ -34,7 +34,7 @@ func signedIn(t *testing.T, o *apitest.Office, principal string) *browser {
 	return &browser{t, o, api.Cookie(o.Session(principal), true), principal}
 }
 
-// do calls a row of the first table, with alternating names and values of headers.
+// do runs an operation of the contract, with alternating names and values of headers.
 func (b *browser) do(method, path string, body any, headers ...string) *api.Response {
 	b.Helper()
 	path, query, _ := strings.Cut(path, "?")
@@ -258,7 +258,7 @@ func TestSessionRepeats(t *testing.T) {
 }
 
 // stored fails the test if a stored answer has one of the texts in clear, or a hash
-// of the input of a console row.
+// of the input of an operation outside of the contract.
 func stored(t *testing.T, o *apitest.Office, secrets ...string) {
 	t.Helper()
 	err := o.DB.Read(t.Context(), func(tx db.Tx) error {
@@ -274,7 +274,7 @@ func stored(t *testing.T, o *apitest.Office, secrets ...string) {
 			}
 		}
 		if len(rows) == 0 {
-			t.Error("no answer of a console row is stored")
+			t.Error("no answer of an operation outside of the contract is stored")
 		}
 		hashed, err2 := db.Values[string](t.Context(), tx, `select fingerprint from idempotency where record like 'key_%' and fingerprint <> ''`)
 		if len(hashed) > 0 || err2 != nil {

@@ -14,7 +14,7 @@ import (
 	"kartei/test/apitest"
 )
 
-// get calls a row of the first table with a session.
+// get runs an operation of the contract in a session.
 func get(t *testing.T, o *apitest.Office, as api.Credential, path string) *api.Response {
 	t.Helper()
 	return o.API.Do(t.Context(), &api.Request{Method: "GET", Path: path, Door: api.Web, Credential: as}, nil)

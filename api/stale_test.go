@@ -170,7 +170,7 @@ var sessionActs = map[string]func(a sessionAct){
 	},
 }
 
-// ask calls a row of the console by a session.
+// ask runs an operation outside of the contract in a session.
 func (a sessionAct) ask(as, row string, in any) {
 	a.Helper()
 	if got := ask(a.T, a.elsewhere, api.Web, api.Cookie(as, false), row, in); got.Fault != nil {

@@ -44,12 +44,12 @@ type Call struct {
 	// Device holds the tokens by which accounts know the caller's browser (signin.Remember).
 	Device string
 	// Prefetched is what the operation read outside the database before its
-	// transaction began (see api.prefetching).
+	// transaction began (see NewPrefetched).
 	Prefetched any
 	// IfMatch is the precondition that the client sent.
 	IfMatch Precondition
-	// Audit receives the description of an administrative operation for the
-	// audit log. It is nil for other operations.
+	// Audit receives the description of an act for the audit log. It is nil for an
+	// operation of the contract that has no word there.
 	Audit *audit.Act
 	// Giver is asked before the operation gives access (see Gives). It is nil for work
 	// without the path.

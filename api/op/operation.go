@@ -96,7 +96,8 @@ const (
 	// Read returns data about the caller or about many records: a list, a
 	// count.
 	Read Act = "read"
-	// Get returns the record that the call names.
+	// Get returns the record that the call names, in the contract. Operations outside of it
+	// that return one thing are a Read.
 	Get Act = "get"
 	// Create creates a record. It requires an Idempotency-Key.
 	Create Act = "create"
@@ -114,8 +115,8 @@ const (
 	// Administer changes settings or sign-ins, or begins an export, an import or a change
 	// of a whole list. It changes no record itself.
 	Administer Act = "administer"
-	// Note changes what is for its caller alone, and nothing about rights. So no line of
-	// the audit log tells of it, and the cache of callers stays.
+	// Note changes nothing about rights, and nothing that the audit log keeps: what a caller
+	// has opened, or a file before its import begins. So the cache of callers stays.
 	Note Act = "note"
 )
 

@@ -238,7 +238,7 @@ var flagNames = map[string]string{
 	"state": "--state", "country": "--country", "limit": "--limit", "requestId": "REQUEST-ID",
 }
 
-// act calls an operation of the console. The server that runs on the data
+// act runs an operation for operators. The server that runs on the data
 // executes it, or this process if none runs. Errors name the command and the
 // flags.
 func act[In, Out any](ctx context.Context, g *Globals, o op.Operation[In, Out], in In) (Out, error) {

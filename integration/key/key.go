@@ -43,7 +43,7 @@ const (
 	Revoked Status = "revoked"
 )
 
-// Info is an API key as shown to administrators, without the secret.
+// Info is an API key without its secret, as its owner and admins see it.
 type Info struct {
 	ID       string `json:"id"`
 	KidShort string `json:"kidShort"`
@@ -283,7 +283,7 @@ type FindInput struct {
 	Principal string `json:"principalId,omitempty"`
 }
 
-// List is ReadList as an operation.
+// List is the operation of ReadList.
 var List = op.New("keys.list", op.Read, ReadList, op.By(op.Self|op.Operator))
 
 // ReadList lists keys; for a live organization, also the keys of its sandbox.
@@ -321,7 +321,7 @@ func seeLocks(ctx context.Context, c *op.Call, keys []Info) error {
 	return nil
 }
 
-// Get is Read as an operation.
+// Get is the operation of Read.
 var Get = op.New("keys.get", op.Read, Read, op.By(op.Self|op.Operator))
 
 // Read returns one key.
@@ -353,7 +353,8 @@ func resume(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
 	return k, c.Gives(ctx, gainOf(op.KeyResumed, k.organization, k.ID, k.PrincipalID))
 }
 
-// Revoke revokes a key permanently. It does nothing to a revoked key.
+// Revoke revokes a key permanently. It does nothing to a revoked key. The operation is
+// webhook.RevokeKey, which also cares for the webhook endpoints that the key made.
 func Revoke(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
 	k, err := change(ctx, c, in.ID, func(k *Info) { k.RevokedAt = c.Now })
 	if fault.Is(err, fault.ValidationFailed) { // it is already revoked
@@ -513,7 +514,7 @@ func scan(row db.Row, now clock.Micros) (Info, error) {
 		return k, err
 	}
 	if err := errors.Join(json.Unmarshal([]byte(scopes), &k.Scopes), json.Unmarshal([]byte(networks), &k.Networks)); err != nil {
-		return k, fmt.Errorf("settings: key %s: %w", k.ID, err)
+		return k, fmt.Errorf("key: %s: %w", k.ID, err)
 	}
 	if k.Networks == nil {
 		k.Networks = []netip.Prefix{}

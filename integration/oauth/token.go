@@ -150,7 +150,7 @@ func checkAsker(ctx context.Context, c *op.Call, in TokenQuestion) (proof, error
 	return checkClient(ctx, c, TokenInput{ClientAuth: in.ClientAuth})
 }
 
-// checkConfidential is CheckAsker for a client with a secret: nobody else may ask whether
+// checkConfidential is checkAsker for a client with a secret: nobody else may ask whether
 // a token is valid.
 func checkConfidential(ctx context.Context, c *op.Call, in TokenQuestion) (proof, error) {
 	p, err := checkAsker(ctx, c, in)

@@ -21,7 +21,7 @@ func FlushFirst[In any](ctx context.Context, c *op.Call, _ In) (struct{}, error)
 	return struct{}{}, settings.Flush.In(c)(ctx)
 }
 
-// List is Read as an operation.
+// List is the operation of Read.
 var List = op.NewPrefetched("requests.list", op.Read, FlushFirst, Read, op.By(op.Self|op.Operator))
 
 // Read returns calls of the request log, the newest first. Callers who do not

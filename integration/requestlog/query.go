@@ -37,7 +37,7 @@ type Filter struct {
 	Statuses Statuses
 	// Door is the way in, or Programs.
 	Door string
-	// Operation and Reason filter the newest calls. The constant searched bounds the number of
+	// Operation and Reason filter the newest calls. The variable searched bounds the number of
 	// these calls.
 	Operation, Reason string
 	// Since is inclusive, Until exclusive.

@@ -25,7 +25,7 @@ const (
 	mostSubjects, limitsShown = 200, 20
 )
 
-// Input is the input of ReadUsage.
+// Input is the input of Get.
 type Input struct {
 	Organization string `json:"organizationId,omitempty"`
 	// Key is the id of one key, or the short form of its kid. Without it all keys are
@@ -101,7 +101,7 @@ type KeyLimits struct {
 	Policies []key.PolicyLeft `json:"policies"`
 }
 
-// Get returns what ReadUsage has read.
+// Get returns what keys and endpoints used, and what is left to keys.
 var Get = op.NewPrefetched("usage.get", op.Read, prefetch, get, op.By(op.Self|op.Operator))
 
 func get(_ context.Context, _ *op.Call, _ Input, u Report) (Report, error) { return u, nil }

@@ -231,7 +231,7 @@ func tryPasskey(ctx context.Context, c *op.Call, in PasskeyInput) (used usedPass
 	return checkPasskey(ctx, c, "", in)
 }
 
-// checkPasskey is CheckPasskey, also in a session.
+// checkPasskey is tryPasskey, also in a session.
 func checkPasskey(ctx context.Context, c *op.Call, session string, in PasskeyInput) (used usedPasskey, err error) {
 	if desk(c).Passkeys == nil {
 		return used, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}

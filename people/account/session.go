@@ -34,7 +34,7 @@ type Session struct {
 	Persons []Person `json:"persons"`
 	// SecondFactorFrom is the time from which the organization asks for a second factor
 	// that the account does not have, zero if it has one or none is required.
-	// SecondFactorDue says that this time has come: only the rows that set one up are
+	// SecondFactorDue says that this time has come: only the operations that set one up are
 	// open.
 	SecondFactorFrom clock.Micros `json:"secondFactorFrom,omitzero"`
 	SecondFactorDue  bool         `json:"secondFactorDue,omitempty"`

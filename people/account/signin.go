@@ -211,7 +211,7 @@ func noteRefusal(ctx context.Context, c *op.Call, operation, account string, ser
 	return nil
 }
 
-// SignInByPassword begins a session with a password that CheckPassword found right,
+// SignInByPassword begins a session with a password that tryPassword found right,
 // or asks for the second factor.
 var SignInByPassword = op.NewPrefetched("signin.password", op.Administer, tryPassword, signInByPassword, op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
 

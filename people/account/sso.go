@@ -18,8 +18,8 @@ import (
 	"kartei/store/db"
 )
 
-// Single sign-on has two halves. A row that begins returns the address of the provider,
-// and a ticket that the browser keeps meanwhile. A row that ends takes the ticket with
+// Single sign-on has two halves. An operation that begins returns the address of the provider,
+// and a ticket that the browser keeps meanwhile. An operation that ends takes the ticket with
 // what the browser brings back. Both talk to the provider outside of a transaction.
 
 // SSOPath is the page to which the provider sends people back.
@@ -46,7 +46,7 @@ type Identity struct {
 	Former bool `json:"former,omitempty"`
 }
 
-// Leaving is the answer of the rows that begin.
+// Leaving is the answer of the operations that begin.
 type Leaving struct {
 	// Address is the page of the provider. Ticket is for the browser that goes there.
 	Address string `json:"address"`
@@ -56,7 +56,7 @@ type Leaving struct {
 // Secret implements op.Secret.
 func (Leaving) Secret() {}
 
-// SSOTo is the input of the rows that begin. Next is the page to open afterwards.
+// SSOTo is the input of the operations that begin. Next is the page to open afterwards.
 type SSOTo struct {
 	Next string `json:"next,omitempty"`
 }
@@ -79,7 +79,7 @@ func prefetchProvider[I any](ctx context.Context, c *op.Call, _ I) (question, er
 	return askProvider(ctx, c, false)
 }
 
-// askProviderFresh is AskProvider for a sign-in that must be recent.
+// askProviderFresh is prefetchProvider for a sign-in that must be recent.
 func askProviderFresh[I any](ctx context.Context, c *op.Call, _ I) (question, error) {
 	return askProvider(ctx, c, true)
 }
@@ -177,7 +177,7 @@ func (s *own) linked(ctx context.Context, c *op.Call) (bool, error) {
 	return n > 0, err
 }
 
-// Returned is the input of the rows that end: the ticket that the browser kept, and
+// Returned is the input of the operations that end: the ticket that the browser kept, and
 // what the provider sent with it.
 type Returned struct {
 	Ticket string `json:"ticket"`
@@ -196,18 +196,18 @@ func proveSignIn(ctx context.Context, c *op.Call, in Returned) (provenIdentity, 
 	return prove(ctx, c, signin.SSO, in)
 }
 
-// proveInvited is ProveSignIn for an invitation.
+// proveInvited is proveSignIn for an invitation.
 func proveInvited(ctx context.Context, c *op.Call, in Returned) (provenIdentity, error) {
 	return prove(ctx, c, signin.SSOInvited, in)
 }
 
-// proveLink is ProveSignIn for a link.
+// proveLink is proveSignIn for a link.
 func proveLink(ctx context.Context, c *op.Call, in Returned) (provenIdentity, error) {
 	a, err := prove(ctx, c, signin.SSOLink, in)
 	return a, notSignedOut(err)
 }
 
-// proveFresh is ProveSignIn for the confirmation of a sign-in.
+// proveFresh is proveSignIn for the confirmation of a sign-in.
 func proveFresh(ctx context.Context, c *op.Call, in Returned) (provenIdentity, error) {
 	a, err := prove(ctx, c, signin.SSOFresh, in)
 	return a, notSignedOut(err)

@@ -70,10 +70,15 @@ func (a *Act) Omit() {
 }
 
 // Omitted reports whether Omit was called.
-func (a *Act) Omitted() bool { return a.omitted }
+func (a *Act) Omitted() bool { return a != nil && a.omitted }
 
 // Target returns the target set by About, or the empty string.
-func (a *Act) Target() string { return a.target }
+func (a *Act) Target() string {
+	if a == nil {
+		return ""
+	}
+	return a.target
+}
 
 // Changed records a member's values before and after, unless they are equal.
 // For personal data and secrets use Hidden.

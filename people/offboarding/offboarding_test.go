@@ -51,7 +51,7 @@ func each(t *testing.T, f func(*testing.T, *apitest.Office)) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d)) })
 }
 
-// call calls a console row as the operator.
+// call runs an operation as the operator.
 func call[O any](t *testing.T, o *apitest.Office, row string, in any) (out O, err *fault.Fault) {
 	t.Helper()
 	body, wrong := json.Marshal(in)
@@ -564,20 +564,37 @@ func (l *leaver) hasNoName(t *testing.T) {
 // somebody.
 func (l *leaver) hasNothing(t *testing.T) {
 	t.Helper()
+	l.columnsAre(t, "principals", "id", map[string]string{
+		"id": "<> ''", "organization": "> 0", "created_at": "> 0", "erased_at": "> 0", // records name it, and the logs
+		"kind": "= 'user'", "role": "= 'viewer'", "rights": "= '{}'", "disabled": "= true", "language": "= 'de'", "preferences": "= '{}'",
+		"name": "= ''", "email": "is null", "email_folded": "is null", "account_id": "is null",
+	})
+	l.columnsAre(t, "api_keys", "principal_id", map[string]string{
+		"name": "= ''", "networks": "= '[]'", "revoked_at": "> 0",
+		// The logs name the key, and what it did.
+		"id": "<> ''", "organization": "> 0", "principal_id": "<> ''", "kid": "<> ''", "previous_kid": "is not distinct from previous_kid", "secret_hash": "is not null",
+		"previous_hash": "is not distinct from previous_hash", "environment": "<> ''", "scopes": "<> ''", "version_pin": "<> ''", "expires_at": "> 0", "created_at": "> 0",
+		"made_by": "is not null", "paused": "= false", "last_used_at": ">= 0",
+	})
+}
+
+// columnsAre fails the test unless each column of a table meets a condition, in the rows of the
+// erased person.
+func (l *leaver) columnsAre(t *testing.T, name, by string, conditions map[string]string) {
+	t.Helper()
 	tables, err := schema.Tables(ctx, l.DB)
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := tables[slices.IndexFunc(tables, func(t schema.Table) bool { return t.Name == "principals" })]
+	rows := count(t, l.Office, `select count(*) from `+name+` where `+by+` = $1`, l.Principal)
+	if rows == 0 {
+		t.Errorf("the erased person has no row of %s", name)
+	}
+	table := tables[slices.IndexFunc(tables, func(t schema.Table) bool { return t.Name == name })]
 	for _, c := range table.Columns {
-		empty, known := map[string]string{
-			"id": "<> ''", "organization": "> 0", "created_at": "> 0", "erased_at": "> 0", // records name it, and the logs
-			"kind": "= 'user'", "role": "= 'viewer'", "rights": "= '{}'", "disabled": "= true", "language": "= 'de'", "preferences": "= '{}'",
-			"name": "= ''", "email": "is null", "email_folded": "is null", "account_id": "is null",
-		}[c.Name]
-		condition := c.Name + ` ` + empty
-		if !known || count(t, l.Office, `select count(*) from principals where id = $1 and `+condition, l.Principal) != 1 {
-			t.Errorf("principals.%s of an erased person: it should be %q; clear it in ErasePerson (people/settings/erase.go), or say here why it stays", c.Name, empty)
+		empty, known := conditions[c.Name]
+		if !known || count(t, l.Office, `select count(*) from `+name+` where `+by+` = $1 and `+c.Name+` `+empty, l.Principal) != rows {
+			t.Errorf("%s.%s of an erased person: it should be %q; clear it in ErasePerson (people/settings/erase.go), or say here why it stays", name, c.Name, empty)
 		}
 	}
 }

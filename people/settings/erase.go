@@ -27,8 +27,8 @@ const (
 	eraseInvitations = `delete from invitations where organization = $1 and email_folded = $2`
 )
 
-// ErasePerson erases the data of this package about a person whom the caller
-// administers: name, address, rights, preferences and bell. It also revokes the keys, and ends the grants. The
+// ErasePerson erases what is kept about a person whom the caller administers: name, address,
+// rights, preferences, sessions and bell. It also revokes the keys, and ends the grants. The
 // address can be used again. The last admin is refused. The caller must have
 // called access.Changed before.
 func ErasePerson(ctx context.Context, c *op.Call, p access.PrincipalInfo) (access.PrincipalInfo, error) {

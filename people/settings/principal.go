@@ -334,8 +334,9 @@ func manages(p access.PrincipalInfo) bool {
 	return p.Type == access.UserPrincipal && p.Role == access.Admin && !p.Disabled
 }
 
-// Principal reads a principal that the caller may administer, of either kind if
-// kind is empty. Others are NOT_FOUND.
+// Principal reads a principal of the organization that the caller reaches, of either kind if
+// kind is empty. Others are NOT_FOUND. A caller who is no admin reaches colleagues, too: what is
+// about one person asks OwnPrincipal or Owns.
 func Principal(ctx context.Context, c *op.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
 	return principal(ctx, c, kind, name)
 }

@@ -66,8 +66,8 @@ func Organization(ctx context.Context, c *op.Call, name string) (access.Organiza
 	return o, err
 }
 
-// Reaches reports whether the caller may administer the organization with a
-// number. live is the number of the organization that holds its people.
+// Reaches reports whether the organization with a number is the caller's, or any for the
+// operator. Whether a thing of it is the caller's says Owns. live is the number of the organization that holds its people.
 func Reaches(c *op.Call, number, live int64) bool {
 	return IsOperator(c) || number == c.Actor.Org() || live == c.Actor.Org()
 }

@@ -187,9 +187,9 @@ func (f *faults) rested(o *apitest.Office) {
 	}
 }
 
-// TestEveryStepOfTheEnd interrupts the removal of an unused session, and the check three hours
-// later. Each step is interrupted in each of the ways. Afterwards nothing of the session is left.
-// Bytes never exist without their session.
+// An attempt is ended at each step of an operation and of its cleanup, in each
+// way. The next attempt always leads to the same result, which is reported
+// once.
 func TestEveryStep(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)
@@ -257,9 +257,9 @@ func TestEveryStep(t *testing.T) {
 	})
 }
 
-// An attempt is ended at each step of the end of an unused session, and of the
-// check three hours later, in each way. In the end nothing is left of the
-// session. Before that, there are never bytes without their session.
+// TestEveryStepOfTheEnd interrupts the removal of an unused session, and the check three hours
+// later. Each step is interrupted in each of the ways. Afterwards nothing of the session is left.
+// Bytes never exist without their session.
 func TestEveryStepOfTheEnd(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)

@@ -130,7 +130,7 @@ func (o *Office) passwords() {
 	}
 }
 
-// address returns the address with which a person signs in.
+// emailOf returns the address with which a person signs in.
 func (o *Office) emailOf(principal string) (email string) {
 	o.Helper()
 	dbtest.Get(o.TB, o.DB, []any{&email}, `select email from principals where id = $1`, principal)

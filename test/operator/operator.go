@@ -1,4 +1,4 @@
-// Package operator owns how tests administer an instance: as the operator, by the functions of package settings.
+// Package operator owns how tests administer an instance: as the operator, by the operations of settings and keys.
 package operator
 
 import (
@@ -14,7 +14,7 @@ import (
 	"kartei/store/db"
 )
 
-// Operator calls the functions of package settings, each in a transaction of its own.
+// Operator runs operations, each in a transaction of its own.
 type Operator struct {
 	db        db.DB
 	clock     clock.Clock

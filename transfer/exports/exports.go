@@ -38,7 +38,7 @@ const (
 
 // Begun is an export that may be read.
 type Begun struct {
-	// Cursor is the input of ReadParts.
+	// Cursor is the input of GetParts.
 	Cursor string `json:"cursor"`
 	// Name is what the file is about: a contact, a person, an organization.
 	Name string `json:"name"`
@@ -46,7 +46,7 @@ type Begun struct {
 	Size int64 `json:"records"`
 }
 
-// Input is the input of the rows that begin an export.
+// Input is the input of the operations that begin an export.
 type Input struct {
 	// Organization is the contact's organization. The operator must name it.
 	Organization string `json:"organizationId,omitempty"`

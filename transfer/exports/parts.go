@@ -38,7 +38,7 @@ var (
 	logPage = 500
 )
 
-// PartsInput is the input of ReadParts.
+// PartsInput is the input of GetParts.
 type PartsInput struct {
 	Cursor string `json:"cursor"`
 }
@@ -56,12 +56,12 @@ type Parts struct {
 // Records implements op.Counted.
 func (p Parts) Records() int { return p.records }
 
-// GetParts returns what ReadParts has read.
+// GetParts returns the next parts of an export.
 var GetParts = op.NewPrefetched("exports.parts", op.Read, readParts, getParts, op.By(op.Member|op.Operator))
 
 func getParts(_ context.Context, _ *op.Call, _ PartsInput, p Parts) (Parts, error) { return p, nil }
 
-// readParts reads the next parts, before the transaction of the row: bytes of files
+// readParts reads the next parts, before the transaction of the operation: bytes of files
 // come from a disk or a bucket.
 func readParts(ctx context.Context, c *op.Call, in PartsInput) (p Parts, err error) {
 	p.Parts = []archive.Part{}

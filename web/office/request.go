@@ -235,7 +235,7 @@ func (v *request) show(out view) {
 	}
 }
 
-// send streams a file, with the headers that make it a download. The API lets programs
+// sendFile streams a file, with the headers that make it a download. The API lets programs
 // keep a file and ask whether it is the same; a browser keeps nothing.
 func (v *request) sendFile(r *api.Response) {
 	for name, values := range r.Header {
@@ -311,7 +311,7 @@ func (v *request) identify() error {
 	return nil
 }
 
-// arguments are the arguments of a call of a row.
+// arguments are the arguments of a call as a client sends them.
 type arguments struct {
 	id    string
 	query url.Values

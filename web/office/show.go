@@ -256,7 +256,7 @@ func (v *request) refusal(f *fault.Fault) (title, text string) {
 	return title, text
 }
 
-// reason says why a form was refused, where the form stands. The words are the row's, or
+// reason says why a form was refused, where the form stands. The words are the operation's, or
 // refusal's if the server is at fault.
 func (v *request) reason(f *fault.Fault) string {
 	switch {
@@ -347,7 +347,7 @@ func (v *request) scripted() bool { return v.Header.Get("HX-Request") != "" }
 func (v *request) overPage() { v.w.Header().Set("Kartei-Dialog", "1") }
 
 // askToSignIn sends a caller without a session to the sign-in page, and back
-// afterwards. A form that was being sent travels with it: see signInPage.
+// afterwards. A form that was being sent travels with it: see askToSignIn.
 func (v *request) askToSignIn() view {
 	if v.scripted() {
 		v.overPage()

@@ -13,7 +13,7 @@ import (
 )
 
 // TestRoundTripsOfPages counts the round trips to PostgreSQL of pages that read. A page
-// makes the round trips of session.get, and at most three for each row that it may call.
+// makes the round trips of session.get, and at most three for each operation that it may call.
 // The session itself costs none, since a call asks for it in its own first round trip.
 func TestRoundTripsOfPages(t *testing.T) {
 	const session = 3
