@@ -210,6 +210,10 @@
         return;
       }
       ctx.target = openOver(ctx);
+      if (status === 401 && ctx.target.querySelector('[action^="/signin"]')) { // it asks already, and keeps what was typed
+        event.preventDefault();
+        return;
+      }
       Object.assign(ctx, { select: "#main > *", swap: "innerHTML", selectOOB: null, push: null, replace: null });
       return;
     }
