@@ -88,7 +88,11 @@ func Call[In, Out any](ctx context.Context, a *API, by Caller, o op.Operation[In
 func Answer[In, Out any](ctx context.Context, a *API, by Caller, o op.Operation[In, Out], in In) (*Response, error) {
 	row := rowOf(o)
 	if row.Published() {
-		return Send(ctx, a, by, o, row.argumentsOf(in))
+		args, err := row.argumentsOf(in)
+		if err != nil {
+			return nil, err
+		}
+		return Send(ctx, a, by, o, args)
 	}
 	if row.Writes() { // its form may be sent again, which the bytes of the input tell
 		return Send(ctx, a, by, o, Arguments{Body: in})
@@ -129,7 +133,7 @@ func Send(ctx context.Context, a *API, by Caller, o op.Any, args Arguments) (*Re
 
 // argumentsOf returns the arguments of a call from its input, by the tags of its type. A
 // parameter or a member with the zero value is not sent.
-func (o *Operation) argumentsOf(in any) (args Arguments) {
+func (o *Operation) argumentsOf(in any) (args Arguments, err error) {
 	v := reflect.ValueOf(in)
 	if bind := o.Run.bind; bind.path >= 0 {
 		args.ID = v.Field(bind.path).String()
@@ -143,9 +147,13 @@ func (o *Operation) argumentsOf(in any) (args Arguments) {
 		}
 	}
 	if body := o.Run.bind.body; body >= 0 {
-		args.Body = v.Field(body).Interface()
+		var text []byte
+		if text, err = json.Marshal(v.Field(body).Interface(), codec, json.OmitZeroStructFields(true)); err != nil {
+			return args, fmt.Errorf("api: %s: %w", o.ID, err)
+		}
+		args.Body = text
 	}
-	return args
+	return args, nil
 }
 
 // pathOf returns the path of the operation for a record. An id that is a fixed word of

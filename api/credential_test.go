@@ -16,6 +16,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/settings"
+	"kartei/record"
 	"kartei/record/contact"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -234,6 +235,36 @@ func TestCall(t *testing.T) {
 		_, err = apitest.Ask[contact.Contact](t.Context(), o.API, by, "contacts.update", api.Arguments{ID: id.New(id.Contact), Body: map[string]any{"email": "x"}})
 		if f := fault.From(err); f.Code != fault.ValidationFailed || len(f.Fields) != 1 || f.Fields[0].Name != "email" {
 			t.Errorf("a wrong field: %+v", f)
+		}
+	})
+}
+
+// TestTypedCall calls operations of the contract with their types. What was not set is not sent,
+// and the rules of the document apply.
+func TestTypedCall(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		by := api.Caller{
+			Door: "test", Credential: api.Bearer(c.Key), Address: netip.MustParseAddr("192.0.2.1"),
+			Header: map[string][]string{"Svc-Preview": {"true"}, "Idempotency-Key": {apitest.Fresh()}, "If-Match": {"*"}},
+		}
+		made, err := api.Answer(t.Context(), o.API, by, contact.Create, contact.CreateInput{Fields: contact.Fields{LastName: new("Berg")}})
+		if err != nil || made.Status != 201 {
+			t.Fatalf("created: %+v %v", made, err)
+		}
+		name := strings.TrimPrefix(made.Header["Location"][0], "/v1/contacts/")
+		var patch op.Patch[contact.Fields]
+		patch.SetRaw([]byte(`{"jobTitle":"Notarin"}`))
+		if changed, err := api.Answer(t.Context(), o.API, by, contact.Update, record.UpdateInput[contact.Fields]{ID: name, Patch: patch}); err != nil || !strings.Contains(string(changed.Body), "Notarin") {
+			t.Errorf("changed: %+v %v", changed, err)
+		}
+		var list contact.ListInput
+		list.Limit = 1000
+		if _, err := api.Call(t.Context(), o.API, by, contact.List, list); err == nil || len(fault.From(err).Fields) != 1 || fault.From(err).Fields[0].Code != fault.OutOfRange {
+			t.Errorf("a page of 1,000: %v", err)
+		}
+		if _, err := api.Call(t.Context(), o.API, by, contact.Delete, op.ByID{ID: name}); err != nil {
+			t.Error(err)
 		}
 	})
 }

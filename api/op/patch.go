@@ -16,6 +16,14 @@ type Patch[T any] struct{ raw []byte }
 // SetRaw sets the JSON text. The path calls it.
 func (p *Patch[T]) SetRaw(raw []byte) { p.raw = raw }
 
+// MarshalJSON returns the JSON text of the patch.
+func (p Patch[T]) MarshalJSON() ([]byte, error) {
+	if p.raw == nil {
+		return []byte("{}"), nil
+	}
+	return p.raw, nil
+}
+
 // Apply merges the patch into v, whose nullable members must be pointers.
 // Decoding into an existing value does that: null sets a pointer to nil, a
 // missing member stays, a nested struct merges, a slice is replaced.
