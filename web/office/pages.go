@@ -123,6 +123,9 @@ var Pages []Page
 
 func init() {
 	listing := op.List{settings.ResolveNames, lookup.Titles}
+	// What belongs to a person or a service account, and who may take it over.
+	belongings := op.List{offboarding.Status, key.List, offboarding.Holds, settings.ResolveNames}
+	succession := op.List{settings.ListUsers, settings.ListServiceAccounts, key.List, offboarding.Holds, contact.Count, company.Count, document.Count}
 	details := listing.And(op.List{record.History, task.List, document.List})
 	// A form looks up the texts of references.
 	naming := listing.And(op.List{lookup.Find, settings.FindNames})
@@ -220,22 +223,22 @@ func init() {
 		{"GET", "/settings/people/invite", op.List{settings.ListUsers}, private, showInvite},
 		{"POST", "/settings/people/invite", op.List{settings.Invite}, private, invite},
 		{"POST", "/settings/people/invitations/{id}/revoke", op.List{settings.RevokeInvitation}, private, revokeInvitation},
-		{"GET", "/settings/people/{id}", op.List{settings.GetUser, offboarding.Status, key.List, offboarding.Holds, settings.ResolveNames}, private, showPrincipal(&persons)},
-		{"POST", "/settings/people/{id}", op.List{settings.SetUser, settings.GetUser, offboarding.Status, key.List, offboarding.Holds, settings.ResolveNames}, private, savePrincipal(&persons)},
-		{"POST", "/settings/people/{id}/enable", op.List{settings.SetUser, settings.GetUser, offboarding.Status, key.List, offboarding.Holds, settings.ResolveNames}, private, enablePrincipal(&persons)},
-		{"GET", "/settings/people/{id}/leave", op.List{settings.GetUser, settings.ListUsers, settings.ListServiceAccounts, key.List, offboarding.Holds, contact.Count, company.Count, document.Count}, private, showLeave(&persons)},
-		{"POST", "/settings/people/{id}/leave", op.List{settings.SetUser, offboarding.HandOver, settings.GetUser, settings.ListUsers, settings.ListServiceAccounts, key.List, offboarding.Holds, contact.Count, company.Count, document.Count}, private, leave(&persons)},
-		{"POST", "/settings/people/{id}/factors", op.List{account.ResetFactors, settings.GetUser, offboarding.Status, key.List, offboarding.Holds, settings.ResolveNames}, private, resetFactors},
+		{"GET", "/settings/people/{id}", op.List{settings.GetUser}.And(belongings), private, showPrincipal(&persons)},
+		{"POST", "/settings/people/{id}", op.List{settings.SetUser, settings.GetUser}.And(belongings), private, savePrincipal(&persons)},
+		{"POST", "/settings/people/{id}/enable", op.List{settings.SetUser, settings.GetUser}.And(belongings), private, enablePrincipal(&persons)},
+		{"GET", "/settings/people/{id}/leave", op.List{settings.GetUser}.And(succession), private, showLeave(&persons)},
+		{"POST", "/settings/people/{id}/leave", op.List{settings.SetUser, offboarding.HandOver, settings.GetUser}.And(succession), private, leave(&persons)},
+		{"POST", "/settings/people/{id}/factors", op.List{account.ResetFactors, settings.GetUser}.And(belongings), private, resetFactors},
 		{"GET", "/settings/people/{id}/erase", op.List{settings.GetUser}, private, showErase},
 		{"POST", "/settings/people/{id}/erase", op.List{offboarding.Erase, settings.GetUser}, private, erase},
 		{"GET", "/settings/service-accounts", op.List{settings.ListServiceAccounts}, private, showPrincipals(&accounts)},
 		{"GET", "/settings/service-accounts/new", op.List{settings.ListServiceAccounts}, private, showNewAccount},
 		{"POST", "/settings/service-accounts/new", op.List{settings.CreateServiceAccount}, private, createAccount},
-		{"GET", "/settings/service-accounts/{id}", op.List{settings.GetServiceAccount, offboarding.Status, key.List, offboarding.Holds, settings.ResolveNames}, private, showPrincipal(&accounts)},
-		{"POST", "/settings/service-accounts/{id}", op.List{settings.SetServiceAccount, settings.GetServiceAccount, offboarding.Status, key.List, offboarding.Holds, settings.ResolveNames}, private, savePrincipal(&accounts)},
-		{"POST", "/settings/service-accounts/{id}/enable", op.List{settings.SetServiceAccount, settings.GetServiceAccount, offboarding.Status, key.List, offboarding.Holds, settings.ResolveNames}, private, enablePrincipal(&accounts)},
-		{"GET", "/settings/service-accounts/{id}/leave", op.List{settings.GetServiceAccount, settings.ListUsers, settings.ListServiceAccounts, key.List, offboarding.Holds, contact.Count, company.Count, document.Count}, private, showLeave(&accounts)},
-		{"POST", "/settings/service-accounts/{id}/leave", op.List{settings.SetServiceAccount, offboarding.HandOver, settings.GetServiceAccount, settings.ListUsers, settings.ListServiceAccounts, key.List, offboarding.Holds, contact.Count, company.Count, document.Count}, private, leave(&accounts)},
+		{"GET", "/settings/service-accounts/{id}", op.List{settings.GetServiceAccount}.And(belongings), private, showPrincipal(&accounts)},
+		{"POST", "/settings/service-accounts/{id}", op.List{settings.SetServiceAccount, settings.GetServiceAccount}.And(belongings), private, savePrincipal(&accounts)},
+		{"POST", "/settings/service-accounts/{id}/enable", op.List{settings.SetServiceAccount, settings.GetServiceAccount}.And(belongings), private, enablePrincipal(&accounts)},
+		{"GET", "/settings/service-accounts/{id}/leave", op.List{settings.GetServiceAccount}.And(succession), private, showLeave(&accounts)},
+		{"POST", "/settings/service-accounts/{id}/leave", op.List{settings.SetServiceAccount, offboarding.HandOver, settings.GetServiceAccount}.And(succession), private, leave(&accounts)},
 
 		// Contacts are imported with the right to create them. Everybody may have what is
 		// kept about themselves.
