@@ -66,7 +66,7 @@ func narrowedBy(t testing.TB, family, parameter string) (example string, enum []
 		if op.ID != family+".list" {
 			continue
 		}
-		for _, f := range reflect.VisibleFields(op.Run.Input) {
+		for _, f := range reflect.VisibleFields(op.Input) {
 			if f.Tag.Get("query") == parameter {
 				if values := f.Tag.Get("enum"); values != "" {
 					enum = strings.Split(values, ",")

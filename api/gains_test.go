@@ -250,7 +250,7 @@ func TestSecretsAreShownAgainToTheirSessionOnly(t *testing.T) {
 		tried := 0
 		for i := range api.Unpublished {
 			r := &api.Unpublished[i]
-			if !r.Run.Output.Implements(reflect.TypeFor[op.Secret]()) || !r.Writes() || r.Unstored || r.Who.String() == "operator" || r.Who.Open() || r.ID == "factors.ssoBegin" { // which needs a provider
+			if !r.Output.Implements(reflect.TypeFor[op.Secret]()) || !r.Writes() || r.Unstored || r.Who.String() == "operator" || r.Who.Open() || r.ID == "factors.ssoBegin" { // which needs a provider
 				continue
 			}
 			tried++

@@ -44,22 +44,26 @@ func (c Channel) Preview(version string) bool { return version < string(c) }
 func (o *Operation) Published() bool { return o.Path != "" }
 
 // HasBody reports whether the operation takes a body.
-func (o *Operation) HasBody() bool { return o.Run.Body() != nil }
+func (o *Operation) HasBody() bool { return o.Body() != nil }
 
-// ByID returns the row of an operation by its id, or nil. Programs that speak of operations by
-// their ids need it: the command line, and the measurements.
+// ByID returns the row of an operation by its id, or nil. The socket needs it, whose clients
+// name operations by their ids, and so does a resource of assistants.
 func ByID(id string) *Operation { return byID[id] }
 
-// rowOf returns the row of an operation that a noun declares.
-func rowOf(o op.Any) *Operation { return byID[o.About().ID] }
+// rowOf returns the row of an operation that a noun declares. It panics if the table does not
+// list the operation, which is a mistake of the program.
+func rowOf(o op.Any) *Operation {
+	row := byID[o.About().ID]
+	if row == nil {
+		panic("api: " + o.About().ID + " is declared, and api/operations.go does not list it")
+	}
+	return row
+}
 
 var byID = map[string]*Operation{}
 
-// handler is the function of an operation in the form that the path and the documents need:
-// its types, its status, a uniform call.
+// handler is what the path needs of an operation during each call. It is worked out once.
 type handler struct {
-	// Input and Output are the function's types.
-	Input, Output reflect.Type
 	op.Function
 	// outsideTx is for an operation of the path itself, which runs outside any transaction.
 	outsideTx stage
@@ -67,7 +71,7 @@ type handler struct {
 	status int
 	// bind builds the input from path, query and body.
 	bind *binding
-	// What the path asks of the row during each call.
+	// writes is Writes, changes is Changes, deletes is Deletes.
 	writes, changes, deletes bool
 	// shows is ShowsRecord, discloses is Discloses, file is AnswersFile, secret is Secret.
 	shows, discloses, file, secret bool
@@ -76,7 +80,7 @@ type handler struct {
 // prepare works out what the path needs of a row.
 func (o *Operation) prepare() {
 	h := &o.Run
-	h.Input, h.Output, h.status = o.Input, o.Output, o.Status()
+	h.status = o.Status()
 	h.Function, _ = function.Of(o.Row).(op.Function)
 	h.writes, h.changes, h.deletes = o.Writes(), o.Changes(), o.Deletes()
 	h.shows, h.discloses, h.file, h.secret = o.ShowsRecord(), o.Discloses(), o.AnswersFile(), o.Secret()
@@ -123,18 +127,18 @@ func outside[I, O any](f func(*API, context.Context, *call, I) (O, error)) stage
 }
 
 // Body returns the type of the input's body, or nil.
-func (h handler) Body() reflect.Type {
-	if h.bind.body < 0 {
+func (o *Operation) Body() reflect.Type {
+	if o.Run.bind.body < 0 {
 		return nil
 	}
-	return h.Input.Field(h.bind.body).Type
+	return o.Input.Field(o.Run.bind.body).Type
 }
 
 // BodyField returns the index of the input's field that the body fills, or -1.
-func (h handler) BodyField() int { return h.bind.body }
+func (o *Operation) BodyField() int { return o.Run.bind.body }
 
 // Takes reports whether the operation has a query parameter of this name.
-func (h handler) Takes(parameter string) bool {
-	_, takes := h.bind.query[parameter]
+func (o *Operation) Takes(parameter string) bool {
+	_, takes := o.Run.bind.query[parameter]
 	return takes
 }

@@ -104,7 +104,7 @@ func TestColumnsAgree(t *testing.T) {
 			t.Errorf("%s: the act %q names a record: %t, the path %s does: %t", op.ID, op.Act, op.Named(), op.Path, in)
 		}
 		if in := op.Run.bind.path >= 0; in != op.Named() {
-			t.Errorf("%s: the act %q names a record: %t, the input %s takes one: %t", op.ID, op.Act, op.Named(), op.Run.Input, in)
+			t.Errorf("%s: the act %q names a record: %t, the input %s takes one: %t", op.ID, op.Act, op.Named(), op.Input, in)
 		}
 		family, _, _ := strings.Cut(op.ID, ".")
 		if want := cmp.Or(families[family], family); op.Family != want {

@@ -34,7 +34,7 @@ import (
 func TestTable(t *testing.T) {
 	ids, places := map[string]bool{}, map[string]bool{}
 	for op := range rows() {
-		if op.Run.Input == nil {
+		if op.Run.Do == nil && op.ID != "batch.run" { // which the path itself has
 			t.Errorf("%s does nothing", op.ID)
 		}
 		if place := op.Method + " " + op.Path; ids[op.ID] || places[place] {

@@ -325,7 +325,7 @@ func (d *drafter) operation(row *api.Operation) (object, error) {
 
 // requestBody describes the body of a create or of a merge patch.
 func (d *drafter) requestBody(row *api.Operation) (object, error) {
-	in := row.Run.Input.Field(row.Run.BodyField())
+	in := row.Input.Field(row.BodyField())
 	t, mode := in.Type, creating
 	if in.Tag.Get("body") == "patch" {
 		p, is := reflect.New(t).Elem().Interface().(interface{ Type() reflect.Type })
@@ -337,7 +337,7 @@ func (d *drafter) requestBody(row *api.Operation) (object, error) {
 	name := answerName(row) + mode.suffix()
 	description := d.say("body.create")
 	if !row.Creates() && mode == creating {
-		name, description = schemaName(t), d.say(row.Run.Input.String()+".body")
+		name, description = schemaName(t), d.say(row.Input.String()+".body")
 	}
 	if named := in.Tag.Get("named"); named != "" {
 		name = named
@@ -350,7 +350,7 @@ func (d *drafter) requestBody(row *api.Operation) (object, error) {
 	// body enforces it. JSON Schema has anyOf for it, but then generated
 	// clients drop the members that were not named first.
 	if in.Tag.Get("rule") == "true" {
-		schema.set("description", schema.get("description").(string)+"\n\n"+d.say(row.Run.Input.String()+".body.rule"))
+		schema.set("description", schema.get("description").(string)+"\n\n"+d.say(row.Input.String()+".body.rule"))
 	}
 	example, err := bodyExample(t, mode)
 	if err != nil {
@@ -373,14 +373,14 @@ func (d *drafter) requestBody(row *api.Operation) (object, error) {
 // answerType returns the type of an operation's answer in the view of a client,
 // and whether it is a page of a list.
 func answerType(row *api.Operation) (t reflect.Type, page bool) {
-	zero := reflect.New(row.Run.Output).Elem().Interface()
+	zero := reflect.New(row.Output).Elem().Interface()
 	switch v := zero.(type) {
 	case interface{ ItemType() reflect.Type }:
 		return v.ItemType(), true
 	case interface{ Type() reflect.Type }:
 		return v.Type(), false
 	}
-	return row.Run.Output, false
+	return row.Output, false
 }
 
 // answerName returns the name of an answer's schema, for example Contact.
@@ -407,7 +407,7 @@ func (d *drafter) faults(row *api.Operation, preview bool) map[int][]fault.Code 
 		}
 	}
 	add(fault.InvalidRequest, fault.UnknownParameter)
-	if row.Run.Takes("cursor") {
+	if row.Takes("cursor") {
 		add(fault.CursorMismatch)
 	}
 	add(fault.Unauthenticated, fault.Forbidden, fault.OrganizationMismatch, fault.APIModuleDisabled)
@@ -457,5 +457,5 @@ func (d *drafter) faults(row *api.Operation, preview bool) map[int][]fault.Code 
 
 // revised reports whether the answer carries an ETag.
 func revised(row *api.Operation) bool {
-	return row.Run.Output.Implements(reflect.TypeFor[op.Revised]())
+	return row.Output.Implements(reflect.TypeFor[op.Revised]())
 }

@@ -64,7 +64,7 @@ func (d *drafter) securitySchemes() object {
 // parameters returns the parameters of a call, its headers included.
 func (d *drafter) parameters(row *api.Operation, preview bool) ([]object, error) {
 	var out []object
-	in := row.Run.Input
+	in := row.Input
 	for _, f := range reflect.VisibleFields(in) {
 		name := f.Tag.Get("query")
 		switch {
@@ -107,7 +107,7 @@ func (d *drafter) pathParameter(row *api.Operation, f reflect.StructField) objec
 
 func (d *drafter) queryParameter(row *api.Operation, f reflect.StructField) (object, error) {
 	name := f.Tag.Get("query")
-	schema, err := d.value(nil, member{f, declaring(row.Run.Input, f)}, creating)
+	schema, err := d.value(nil, member{f, declaring(row.Input, f)}, creating)
 	if err != nil {
 		return nil, err
 	}
@@ -132,10 +132,10 @@ func (d *drafter) queryParameter(row *api.Operation, f reflect.StructField) (obj
 		return p, nil // another one in every family
 	}
 	p.set("schema", rest)
-	component, in := title(name), declaring(row.Run.Input, f)
+	component, in := title(name), declaring(row.Input, f)
 	family := title(in.PkgPath()[strings.LastIndexByte(in.PkgPath(), '/')+1:])
 	switch old := d.shared["parameters"].lookup(component); {
-	case isFilter(row.Run.Input, f): // these have another meaning in every family
+	case isFilter(row.Input, f): // these have another meaning in every family
 		component = family + component
 	case old == nil || equal(old, p):
 	case in.PkgPath() == envelopeType.PkgPath(): // another meaning of the same name: CountQ, EventListLimit
@@ -336,13 +336,13 @@ func (d *drafter) successHeaders(row *api.Operation, status int) object {
 	if revised(row) {
 		names = append(names, "ETag")
 	}
-	if row.Run.Output.Implements(reflect.TypeFor[op.Located]()) {
+	if row.Output.Implements(reflect.TypeFor[op.Located]()) {
 		names = append(names, "Location")
 	}
 	if row.Idempotent() {
 		names = append(names, "Idempotent-Replayed")
 	}
-	if row.Run.Output.Implements(reflect.TypeFor[op.Waiting]()) {
+	if row.Output.Implements(reflect.TypeFor[op.Waiting]()) {
 		names = append(names, "Retry-After")
 	}
 	return d.headers(names...)

@@ -170,7 +170,7 @@ func TestBodyExamples(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				target := reflect.New(op.Run.Body()).Interface()
+				target := reflect.New(op.Body()).Interface()
 				if err := r.Body(op.ID, raw, target, nil); err != nil {
 					t.Errorf("%s: %v: %s", op.ID, fault.From(err).Fields, raw)
 				}

@@ -41,7 +41,7 @@ func FuzzBodyRules(f *testing.F) {
 			if !row.HasBody() {
 				continue
 			}
-			target := reflect.New(row.Run.Body()).Interface()
+			target := reflect.New(row.Body()).Interface()
 			err := r.Body(row.ID, raw, target, services)
 			if err == nil {
 				if !jsontext.Value(raw).IsValid() || !utf8.Valid(raw) {

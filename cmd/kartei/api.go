@@ -339,7 +339,7 @@ func (b *apiRequest) place(path string, fields []apiField, input, paginate bool)
 		for _, f := range fields {
 			query.Add(f.name, f.text)
 		}
-		if paginate && !query.Has("limit") && b.op != nil && b.op.Run.Takes("limit") {
+		if paginate && !query.Has("limit") && b.op != nil && b.op.Takes("limit") {
 			query.Set("limit", "100") // one call costs the same at any limit
 		}
 		u.RawQuery = query.Encode()

@@ -288,7 +288,7 @@ func literal(row *api.Operation, name, value string) jsontext.Value {
 
 // parameterOf returns the field of an operation's input that a query parameter fills.
 func parameterOf(row *api.Operation, name string) (reflect.StructField, bool) {
-	for _, f := range reflect.VisibleFields(row.Run.Input) {
+	for _, f := range reflect.VisibleFields(row.Input) {
 		if f.Tag.Get("query") == name {
 			return f, true
 		}
@@ -472,7 +472,7 @@ func (a *Answer) derive(k *keyCall, row *api.Operation) {
 		return
 	}
 	_, record := k.row()
-	out, members := row.Run.Output, a.JSON()
+	out, members := row.Output, a.JSON()
 	if out.Implements(reflect.TypeFor[op.Secret]()) {
 		h.Set("Cache-Control", "no-store")
 	}
