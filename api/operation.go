@@ -47,7 +47,7 @@ func (o *Operation) Published() bool { return o.Path != "" }
 func (o *Operation) HasBody() bool { return o.Body() != nil }
 
 // ByID returns the row of an operation by its id, or nil. The socket needs it, whose clients
-// name operations by their ids, and so does a resource of assistants.
+// name operations by their ids.
 func ByID(id string) *Operation { return byID[id] }
 
 // rowOf returns the row of an operation that a noun declares. It panics if the table does not

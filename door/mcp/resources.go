@@ -19,8 +19,12 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/record/company"
+	"kartei/record/contact"
 	"kartei/record/document"
+	"kartei/record/task"
 )
 
 // scheme begins the addresses of resources.
@@ -29,18 +33,24 @@ const scheme = "kartei://"
 // listed is the number of documents that are offered: those that changed last.
 const listed = 20
 
+// records are the families whose records are resources, with the operation that reads one.
+var records = []struct {
+	family string
+	get    op.Any
+	title  fault.Text
+}{
+	{"contacts", contact.Get, fault.Text{DE: "Kontakt", EN: "Contact"}},
+	{"companies", company.Get, fault.Text{DE: "Firma", EN: "Company"}},
+	{"tasks", task.Get, fault.Text{DE: "Aufgabe", EN: "Task"}},
+}
+
 // addResources adds records by their ids, and the texts of documents in parts. A resource
 // that is unknown, foreign or beyond the rights of the caller does not exist for it.
 func addResources(s *sdk.Server, in fault.Language) {
 	template := func(name, address, kind string, title, about fault.Text, read sdk.ResourceHandler) {
 		s.AddResourceTemplate(&sdk.ResourceTemplate{Name: name, URITemplate: scheme + address, MIMEType: kind, Title: title.In(in), Description: about.In(in)}, read)
 	}
-	for _, f := range []struct {
-		family string
-		title  fault.Text
-	}{
-		{"contacts", fault.Text{DE: "Kontakt", EN: "Contact"}}, {"companies", fault.Text{DE: "Firma", EN: "Company"}}, {"tasks", fault.Text{DE: "Aufgabe", EN: "Task"}},
-	} {
+	for _, f := range records {
 		template(f.family, f.family+"/{id}", "application/json", f.title, fault.Text{DE: "Ein Datensatz zu seiner Kennung.", EN: "A record by its id."}, readRecord)
 	}
 	about := fault.Text{
@@ -107,7 +117,12 @@ func readRecord(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResou
 
 // record reads the record of an address.
 func (x *exchange) record(ctx context.Context, parts []string) ([]byte, error) {
-	return x.ask(ctx, x.by, api.ByID(parts[0]+".get"), api.Arguments{ID: parts[1]})
+	for _, f := range records {
+		if f.family == parts[0] {
+			return x.ask(ctx, x.by, f.get, api.Arguments{ID: parts[1]})
+		}
+	}
+	return nil, fault.New(fault.NotFound)
 }
 
 // recordAddress is the address of a record, as the door writes it.
