@@ -13,8 +13,8 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
-// codec are the options of answers and of whole inputs. Durations are in nanoseconds, as the
-// types of the command line have them.
+// codec is the encoding of answers and of whole inputs. A duration is a number of nanoseconds, and
+// omitempty leaves out false and 0, as encoding/json has it, which the command line uses.
 var codec = json.JoinOptions(jsonv1.FormatDurationAsNano(true), jsonv1.OmitEmptyWithLegacySemantics(true))
 
 // decodeInput decodes a whole input. An unknown member is refused.
