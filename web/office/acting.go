@@ -9,9 +9,6 @@ import (
 	"kartei/people/account"
 )
 
-// actingPath is the page with all that acts for the account of the person.
-const actingPath = securityPath + "/access"
-
 // madeKinds are the words for what was made, its picture, and the page on which an admin ends it.
 var madeKinds = map[string]struct {
 	word fault.Text

@@ -13,10 +13,6 @@ import (
 	"kartei/web/ui"
 )
 
-// applicationsPath is the page of the applications that act for a person. An admin sees
-// the applications of all people and service accounts.
-const applicationsPath = "/settings/interfaces/applications"
-
 // approvalInfo is an application that people may connect, or that waits for an admin, with
 // what its pages say of it.
 type approvalInfo oauth.ApprovalInfo

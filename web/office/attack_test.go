@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -184,11 +183,10 @@ func TestForeignFormsChangeNothing(t *testing.T) {
 		b := invited(t, o, "ida@kanzlei.example")
 		jan, admin := invited(t, o, "jan@kanzlei.example"), open(t, o, access.Admin)
 		visitor := &browser{t: t, handler: b.handler}
-		everyone := office.Pages[slices.IndexFunc(office.Pages, func(p office.Page) bool { return p.Path == "/signin" })].For
 		own := b.get("/settings/profile").fields("/settings/profile")
 		own.Set("name", "Gekapert")
 		for _, p := range office.Pages {
-			if p.Method != "POST" || p.For == office.Pages[0].For {
+			if p.Method != "POST" || p.Inside() {
 				continue
 			}
 			path := strings.ReplaceAll(p.Path, "{id}", "ses_01m7xt6sane2a9hpasvbmaayqz")
@@ -206,7 +204,7 @@ func TestForeignFormsChangeNothing(t *testing.T) {
 				"missing": "", "forged": strings.Repeat("A", 48), "somebody else's": jan.get("/settings/profile").fields("/settings/profile").Get("form-token"),
 				"a visitor's": visitor.get("/signin").fields("/signin").Get("form-token"),
 			} {
-				if name == "a visitor's" && p.For == everyone {
+				if name == "a visitor's" && p.Open() {
 					continue
 				}
 				form := url.Values{"form-token": {token}, "name": {"Gekapert"}, "others": {"true"}}

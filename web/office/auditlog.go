@@ -21,9 +21,6 @@ import (
 	"kartei/web/ui"
 )
 
-// auditPath is the page of the audit log.
-const auditPath = "/settings/audit"
-
 // auditPage is the audit log with its filters.
 type auditPage struct {
 	lines []audit.Line
@@ -212,7 +209,7 @@ var targetKinds = map[string]fault.Text{
 // href is the address of what it was done to, empty if there is no page.
 func (p *auditPage) href(l *audit.Line) templ.SafeURL {
 	kind, _, _ := strings.Cut(l.Target, "_")
-	if place, known := targetPages[kind]; known && hasPage(place+"{id}") {
+	if place, known := targetPages[kind]; known {
 		return ui.Own(place + l.Target)
 	}
 	return ""

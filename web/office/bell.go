@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -136,15 +135,4 @@ func (p bellPage) pages(v *request) (out ui.Pages) {
 		out.Older = v.look().To("/bell?" + url.Values{"after": {p.Data[len(p.Data)-1].ID}}.Encode())
 	}
 	return out
-}
-
-// countOf returns a number of things for a heading, or nothing for none.
-func countOf(v *request, n int, more bool) string {
-	if n == 0 {
-		return ""
-	}
-	if more {
-		return strconv.Itoa(n) + "+"
-	}
-	return v.words.Number(n)
 }

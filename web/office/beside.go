@@ -91,7 +91,7 @@ func (p recordPage) whole(v *request) string {
 		q.Del(name)
 	}
 	q.Del("tab")
-	if words := p.list.listing.Q; p.viewer != nil && p.viewer.find == "" && words != "" {
+	if words := p.list.listing.Q; p.file != nil && !p.file.finds() && words != "" {
 		q.Set("find", words)
 	}
 	path := "/" + p.family.name + "/" + p.record["id"]

@@ -1,50 +1,12 @@
 package office
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/a-h/templ"
-
-	"kartei/kit/fault"
-	"kartei/record"
 	"kartei/web/i18n"
-	"kartei/web/ui"
 )
-
-// inBook reports whether records of a family are entries of the address book.
-func (f *family) inBook() bool { return f == &contacts || f == &companies }
-
-// group is a part of an entry whose members are shown and edited together.
-type group struct {
-	name    string
-	label   fault.Text
-	members []string
-}
-
-// groups are the groups of the families of the address book.
-var groups = []group{
-	{"naming", text("Name", "Name"), []string{"salutation", "title", "firstName", "lastName", "name"}},
-	{"address", text("Anschrift", "Address"), []string{"address.street", "address.postalCode", "address.city", "address.region", "address.country"}},
-}
-
-// group returns the members of a group that the family has. An unknown group has
-// none.
-func (f *family) group(name string) []field {
-	var list []field
-	for _, g := range groups {
-		if g.name == name {
-			for _, m := range f.fields {
-				if slices.Contains(g.members, m.name) {
-					list = append(list, m)
-				}
-			}
-		}
-	}
-	return list
-}
 
 // partOf returns the part of the page of an entry on which a member is shown: with
 // the facts, below them, or with the members about record keeping. Members of the
@@ -103,75 +65,6 @@ func (v *request) letterTo(r values, names map[string]string) []string {
 	person := joined(" ", salutations[r["salutation"]], r["title"], r["firstName"], r["lastName"])
 	head := present(names[r["companyId"]], first(person, r["name"]))
 	return append(head, v.words.Lines(addressOf(r))...)
-}
-
-// at returns the address of a page of the record, with the list that it was opened
-// from.
-func (p recordPage) at(page string) string {
-	return p.list.listing.at("/" + p.family.name + "/" + p.record["id"] + page)
-}
-
-// door says by which door a change came, unless it came by a page. Kartei itself hands
-// over the entries of who leaves, and makes the sample office.
-func door(w i18n.Words, c record.Change) string {
-	switch c.Door {
-	case "web":
-		return ""
-	case "rest":
-		return w.Say("über die API", "through the API")
-	case "mcp":
-		return w.Say("über einen Assistenten", "through an assistant")
-	case "job":
-		if c.Act == "updated" {
-			return w.Say("von Kartei, bei der Übergabe von Einträgen", "by Kartei, as entries were handed over")
-		}
-		return w.Say("von Kartei, als Beispiel", "by Kartei, as an example")
-	}
-	return w.Say("vom Betreiber", "by the operator")
-}
-
-// credentialOf names the key or the application of a change. Who made a key, and so has seen
-// its secret, is said unless that is who the change is by.
-func credentialOf(v *request, c record.Change, names map[string]string) string {
-	switch {
-	case c.Key != nil:
-		title, made := keyTitle(c.Key.Name, c.Key.Environment, c.Key.KidShort), keyMadeBy(v, c.Key.MadeBy, names)
-		if c.Key.MadeBy == c.Principal {
-			return v.words.Say("mit dem Schlüssel ", "with the key ") + title
-		}
-		return v.words.Say("mit dem Schlüssel "+title+", erstellt "+made, "with the key "+title+", created "+made)
-	case names[c.Credential] != "":
-		return v.words.Say("durch die Anwendung ", "by the application ") + names[c.Credential]
-	}
-	return ""
-}
-
-// swapTo returns the attributes of a link that shows another page of the same place
-// without loading everything anew.
-func (v *request) swapTo(path string) ui.Hx { return v.look().Get(path).With(intoMainPushed) }
-
-// dialogOf returns the attributes of a link to a page that a script shows as a
-// dialog over this one.
-func (v *request) dialogOf(path string) ui.Hx {
-	between := "?"
-	if strings.Contains(path, "?") {
-		between = "&"
-	}
-	return v.look().Get(path + between + "part=dialog").Target("body").Append()
-}
-
-// inDialog answers with a dialog over the page that is there, or with a page of its
-// own.
-func (v *request) inDialog(title, here string, content component) view {
-	if v.part("dialog") {
-		return view{status: http.StatusOK, body: dialogView(v, title, content)}
-	}
-	return v.ok(title, here, dialogPage(title, content))
-}
-
-// path returns the address of a page of the record.
-func (p recordPage) path(v *request, page string) templ.SafeURL {
-	return v.look().To("/" + p.family.name + "/" + p.record["id"] + page)
 }
 
 // referrers counts the records that refer to a record: open and done tasks,

@@ -5,131 +5,15 @@ import (
 
 	"github.com/a-h/templ"
 
-	"kartei/api/op"
-	"kartei/kit/fault"
-	"kartei/record/document"
 	"kartei/record/lookup"
 	"kartei/web/ui"
 )
 
-// showBook serves the list of a family of the address book, or of documents.
+// showBook serves the list of a family of the address book.
 func showBook(f *family) func(*request) view {
-	return func(v *request) view {
-		asked := f.listingOf(v.URL.Query())
-		l, unfound, err := v.narrowed(asked)
-		if err != nil {
-			return v.failed(err)
-		}
-		list, err := f.list(v, l)
-		switch {
-		case fault.Is(err, fault.CursorMismatch): // an address of yesterday: the list begins anew
-			return v.seeOther(l.from("", false).at("/" + f.name))
-		case err != nil:
-			return v.failed(err)
-		}
-		if v.Header.Get("HX-Request") != "" && v.Header.Get("HX-History-Restore-Request") == "" && v.w.Header().Get("HX-Push-Url") == "" {
-			v.w.Header().Set("HX-Push-Url", v.url(l.at("/"+f.name)))
-		}
-		list.unfound = unfound
-		if f.inBook() {
-			return v.ok(f.many.In(v.words.Language), f.name, bookListView(v, list))
-		}
-		files, err := ask(v, document.ListUnderway, op.None{})
-		if err != nil {
-			return v.failed(err)
-		}
-		list.underway = files.Data
-		return v.ok(f.many.In(v.words.Language), f.name, documentsView(v, list))
-	}
-}
-
-// narrowed finds the records that typed filters mean: without a script a filter
-// arrives as a text. unfound are the filters whose text fits nothing or several
-// records.
-func (v *request) narrowed(l listing) (out listing, unfound []string, err error) {
-	for _, x := range []struct {
-		name, to, label string
-		into            *string
-	}{
-		{"companyId", "companies", v.words.Say("Firma", "Company"), &l.Company},
-		{"ownerId", "people", v.words.Say("Eigentümer", "Owner"), &l.Owner},
-		{"about", anything, aboutLabel(v), &l.About},
-	} {
-		typed := normal(v.URL.Query().Get(x.name + textSuffix))
-		if *x.into != "" || typed == "" {
-			continue
-		}
-		found, err := v.seek(x.to, typed)
-		if err != nil {
-			return l, nil, err
-		}
-		if c, clear := found.only(); clear {
-			*x.into = c.Value
-		} else {
-			unfound = append(unfound, x.label+" „"+typed+"“")
-		}
-	}
-	return l, unfound, nil
-}
-
-// aboutLabel is the word for what a task or a document is about.
-func aboutLabel(v *request) string { return v.words.Say("Worum es geht", "About") }
-
-// filterInForce is a filter of a list in words, and the list without it.
-type filterInForce struct {
-	text    string
-	without listing
-}
-
-// narrowings are the filters of a list that are in force.
-func (l recordList) narrowings(v *request) []filterInForce {
-	var list []filterInForce
-	add := func(text string, clear func(*listing)) {
-		without := l.listing.from("", false)
-		clear(&without)
-		list = append(list, filterInForce{text, without})
-	}
-	if c := l.listing.Company; c != "" {
-		add(v.words.Say("Firma: ", "Company: ")+first(l.names[c], c), func(l *listing) { l.Company = "" })
-	}
-	if k := l.listing.Kind; k != "" {
-		add(kindName(k).In(v.words.Language), func(l *listing) { l.Kind = "" })
-	}
-	if a := l.listing.About; a != "" {
-		add(aboutLabel(v)+": "+first(l.names[a], a), func(l *listing) { l.About = "" })
-	}
-	if t := l.listing.Tag; t != "" {
-		add(v.words.Say("Schlagwort: ", "Tag: ")+t, func(l *listing) { l.Tag = "" })
-	}
-	if o := l.listing.Owner; o != "" {
-		add(v.words.Say("Eigentümer: ", "Owner: ")+first(l.names[o], o), func(l *listing) { l.Owner = "" })
-	}
-	return list
-}
-
-// filterCombo is the field of a filter that finds a record or a person.
-func (l recordList) filterCombo(v *request, name, to, label, id string) ui.Combo {
-	return ui.Combo{
-		Field: ui.Field{Name: name, ID: "filter-" + name, Label: label, Value: id, Autocomplete: "off"},
-		Text:  l.names[id], Source: "/choices/" + to + "?list=filter-" + name + "-list", Offers: to == "people",
-	}
-}
-
-// kindField is the choice of a kind of files.
-func (l recordList) kindField(v *request) ui.Field {
-	f := ui.Field{Name: "kind", ID: "filter-kind", Label: v.words.Say("Art", "Kind"), Value: l.listing.Kind, Options: []ui.Option{{Text: v.words.Say("alle", "all")}}}
-	for _, o := range kinds {
-		f.Options = append(f.Options, ui.Option{Value: o.value, Text: o.label.In(v.words.Language)})
-	}
-	return f
-}
-
-// tagField is a field for one tag, which finds those in use.
-func (f *family) tagField(name, id, label, value string) ui.Combo {
-	return ui.Combo{
-		Field: ui.Field{Name: name, ID: id, Label: label, Autocomplete: "off"}, Text: value,
-		Source: "/choices/tags?family=" + f.name + "&list=" + id + "-list", Offers: true,
-	}
+	return showList(f, func(v *request, l recordList) view {
+		return v.ok(f.many.In(v.words.Language), f.name, bookListView(v, l))
+	})
 }
 
 // bookColumns are the heads of the table of the address book. Beside a record there is

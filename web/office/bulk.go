@@ -11,6 +11,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/transfer/bulk"
 	"kartei/web/ui"
 )
 
@@ -405,3 +406,42 @@ func countField(v *request, n int, wrong bool) ui.Field {
 	}
 	return f
 }
+
+// changeOnAll begins an act on all records of a list, and leads to its page.
+func (v *request) changeOnAll(b *bulkDone) view {
+	set, problem := v.changeOf(b)
+	kind, value := bulk.Kind(b.act), b.what
+	switch {
+	case problem != "":
+		return v.notDone(*b, problem)
+	case b.act == "private" || b.act == "organization":
+		kind, value = bulk.Visibility, b.act
+	case b.act == "owner":
+		value = set(nil)
+	case b.act != "tag" && b.act != "untag":
+		return v.notDone(*b, v.words.Say("Das geht nur mit einzeln ausgewählten Einträgen.", "This can be done with single selected entries only."))
+	}
+	l := b.family.listingOf(v.URL.Query())
+	in := bulk.StartInput{Family: b.family.name, Kind: kind, Value: value}
+	if l.Q != "" {
+		in.Q = l.Q
+	} else {
+		in.Filters = map[string]string{}
+		for name, values := range l.filters(v.session.Principal.ID) {
+			in.Filters[name] = values[0]
+		}
+	}
+	begun, err := ask(v, bulk.Start, in, once)
+	switch {
+	case fault.Is(err, fault.ValidationFailed):
+		return v.notDone(*b, asFault(err).Fields[0].Message(v.words.Language))
+	case fault.Is(err, fault.QuotaExhausted):
+		return v.notDone(*b, v.reason(asFault(err)))
+	case err != nil:
+		return v.failed(err)
+	}
+	return v.done(changesPath+"/"+begun.ID, nil)
+}
+
+// wholeField is the box that chooses all records of a list.
+const wholeField = "whole"

@@ -4,10 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
-	"kartei/kit/phone"
 	"kartei/record/lookup"
 )
 
@@ -68,20 +66,6 @@ func (v *request) inBook(q string) (list []lookup.Hit, err error) {
 	return list, err
 }
 
-// numberOf returns the number of a caller. A plus sign that a telephone does not
-// escape arrives as a space.
-func numberOf(sent string) string {
-	caller := phone.Caller(sent)
-	number := strings.TrimSpace(caller)
-	if (strings.HasPrefix(sent, " ") || strings.HasPrefix(caller, " ")) && number != "" && number[0] >= '1' && number[0] <= '9' {
-		number = "+" + number
-	}
-	if !strings.ContainsFunc(number, unicode.IsDigit) { // a hidden number: anonymous, unknown
-		return ""
-	}
-	return number
-}
-
 // heading returns the number as people read it.
 func (p callPage) heading(v *request) string {
 	if list := v.words.Numbers(p.number, ""); len(list) == 1 {
@@ -119,23 +103,4 @@ func unknownCaller(v *request) string {
 // is empty.
 func addingNumber(h lookup.Hit, number string) string {
 	return pathOf(h.ID) + "/edit?" + url.Values{callerField: {number}}.Encode()
-}
-
-// callerField is the parameter with the number of a caller that a form adds.
-const callerField = "caller"
-
-// addCaller puts the number of a caller into a form: into an empty member for numbers,
-// else below the note. Nothing that stands there is lost.
-func (form *recordForm) addCaller(number string) {
-	members := []string{"phone", "mobile"}
-	if isMobile(number) {
-		members = []string{"mobile", "phone"}
-	}
-	for _, name := range members {
-		if form.family.has(name) && form.typed[name] == "" {
-			form.typed[name] = number
-			return
-		}
-	}
-	form.typed["note"] = joined("\n", form.typed["note"], number)
 }

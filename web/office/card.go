@@ -2,9 +2,7 @@ package office
 
 import (
 	"io"
-	"mime"
 	"net/http"
-	"strings"
 
 	"kartei/kit/fault"
 	"kartei/kit/vcard"
@@ -153,42 +151,4 @@ func showQR(f *family) func(*request) view {
 		}
 		return v.inDialog(f.heading(entry), f.name, qrView(v, f.card(v.words, entry, company, false)))
 	}
-}
-
-// written is a file that a page writes for the browser to store.
-type written struct {
-	name, mediaType string
-	write           func(http.ResponseWriter) error
-}
-
-// send writes the file.
-func (f *written) send(w http.ResponseWriter) error {
-	f.head(w)
-	return f.write(w)
-}
-
-// head writes the headers of the file. The policy holds if a browser shows it
-// instead of storing it.
-func (f *written) head(w http.ResponseWriter) {
-	h := w.Header()
-	h.Set("Content-Type", f.mediaType)
-	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.name}))
-	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	w.WriteHeader(http.StatusOK)
-}
-
-// nameOfFile returns the name of a file from a text: without what file systems and
-// mail programs take for something else.
-func nameOfFile(text, ending string) string {
-	name := strings.Map(func(r rune) rune {
-		if r < ' ' || strings.ContainsRune(`<>:"/\|?*`, r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f {
-			return ' '
-		}
-		return r
-	}, text)
-	name = strings.Trim(strings.Join(strings.Fields(name), " "), ". ")
-	if runes := []rune(name); len(runes) > 80 {
-		name = string(runes[:80])
-	}
-	return first(name, "kartei") + "." + ending
 }

@@ -170,9 +170,3 @@ func (p *requestPage) curl(v *request) string {
 	}
 	return command + " " + quoted(v.office.BaseURL+"/v1"+path)
 }
-
-// eventPage is the page of an event.
-const eventPage = "/settings/interfaces/events/{id}"
-
-// eventPath is the address of the page of an event.
-func eventPath(id string) string { return strings.Replace(eventPage, "{id}", id, 1) }

@@ -20,6 +20,3 @@ func showChoices(v *request) view {
 	}
 	return view{status: http.StatusOK, body: ui.OptionList(v.look(), v.URL.Query().Get("list"), s.choices, create)}
 }
-
-// letters narrow a search to a family.
-var letters = map[string]string{"contacts": "k:", "companies": "f:", "tasks": "a:", "documents": "d:"}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,8 +22,6 @@ import (
 // typed is lost, and nothing happens twice. Every page has this for free (serve).
 // With a script the page is a dialog over the other page, whose form the script sends
 // again.
-
-const confirmPath = "/confirm"
 
 // linked reports whether an account is linked with the present provider.
 func linked(f account.Factors) bool {
@@ -46,24 +43,15 @@ type confirmForm struct {
 	wrong   map[string]string
 }
 
-// confirmFirst answers a request for which the sign-in is not recent enough.
-func (v *request) confirmFirst() view {
-	v.stale = false
-	if v.wantsData() {
-		return view{status: http.StatusForbidden, data: map[string]any{"confirm": true}}
-	}
-	f := confirmForm{Next: v.URL.RequestURI()}
-	if v.scripted() {
-		v.overPage()
-	} else if v.form != nil {
-		f.Resume = v.again(v.form.token)
-	}
-	return v.confirmForm(f, http.StatusForbidden)
-}
-
 // showConfirm serves the page.
 func showConfirm(v *request) view {
 	return v.confirmForm(confirmForm{Next: v.URL.Query().Get("next")}, http.StatusOK)
+}
+
+// askToConfirm draws the page in the place of another one. waiting is the form that is sent
+// afterwards, or nil.
+func askToConfirm(v *request, next string, waiting *again) view {
+	return v.confirmForm(confirmForm{Next: next, Resume: waiting}, http.StatusForbidden)
 }
 
 func (v *request) confirmForm(f confirmForm, status int) view {
@@ -133,24 +121,6 @@ func (v *request) resend(waiting *again, token string) view {
 	next.Header.Set("Cookie", v.office.cookie+"="+token)
 	return view{next: next}
 }
-
-// seconds returns a duration in whole seconds, at least one unless it is zero.
-func seconds(d time.Duration) string {
-	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
-}
-
-// retryAfter says when to try again, for browsers and programs.
-func (v *request) retryAfter(wait time.Duration) {
-	if wait > 0 {
-		v.w.Header().Set("Retry-After", seconds(wait))
-	}
-}
-
-// The fields in which a script answers with a passkey.
-const (
-	ticketField   = "passkey-ticket"
-	responseField = "passkey-response"
-)
 
 // showPasskeyOptions asks a browser for a passkey: for a sign-in, for an invitation,
 // or to confirm.

@@ -165,7 +165,7 @@ func (a *asked) families(v *request) (list []consentFamily) {
 	for _, family := range keyFamilies {
 		f := consentFamily{label: family.label.In(v.words.Language)}
 		for _, right := range []string{"read", "write"} {
-			name := family.name + ":" + right
+			name := family.value + ":" + right
 			if !slices.Contains(a.Scopes, name) {
 				continue
 			}

@@ -11,6 +11,8 @@ import (
 	"kartei/kit/fault"
 	"kartei/record/document"
 	"kartei/web/ui"
+
+	"github.com/a-h/templ"
 )
 
 // viewer is the view of a document's file: a page as a picture, or its text.
@@ -52,6 +54,15 @@ func (d *viewer) dpi() int {
 	return 96
 }
 
+// openViewer returns the file of a document as its page shows it.
+func openViewer(v *request, id string) recordFile { return viewerOf(v, id) }
+
+// view draws the file.
+func (d *viewer) view(v *request) templ.Component { return viewerView(v, d) }
+
+// finds reports whether the person searches within the file.
+func (d *viewer) finds() bool { return d.find != "" }
+
 // viewerOf reads the address of a page about a document.
 func viewerOf(v *request, id string) *viewer {
 	q := v.URL.Query()
@@ -64,15 +75,15 @@ func viewerOf(v *request, id string) *viewer {
 	return d
 }
 
-// look reads the page or the text that is shown. A page that is still being drawn, or
+// read reads the page or the text that is shown. A page that is still being drawn, or
 // that many wait for, is no error. Nor is a file that cannot be read: the facts about
 // its document are shown all the same.
-func (d *viewer) look(v *request, contentType string) error {
+func (d *viewer) read(v *request, contentType string) error {
 	d.paged = contentType == "application/pdf" || strings.HasPrefix(contentType, "image/")
 	number, _ := strconv.Atoi(v.URL.Query().Get("page"))
 	var err error
 	if d.words != "" || d.asText || !d.paged {
-		d.text, err = d.read(v, number)
+		d.text, err = d.readText(v, number)
 		if err == nil && number == 0 {
 			number = d.text.Part
 		}
@@ -105,11 +116,11 @@ func asFaultOf(err error) *fault.Fault {
 	return asFault(err)
 }
 
-// read asks for a part of the text, which is the first one with a hit for part 0.
-func (d *viewer) read(v *request, part int) (*document.DocumentText, error) {
+// readText asks for a part of the text, which is the first one with a hit for part 0.
+func (d *viewer) readText(v *request, part int) (*document.DocumentText, error) {
 	t, err := ask(v, document.GetText, document.TextInput{ID: d.id, Part: max(part, 0), Query: d.words})
 	if fault.Is(err, fault.ValidationFailed) && part > 0 { // an address beyond the end
-		return d.read(v, 0)
+		return d.readText(v, 0)
 	}
 	return &t, err
 }
@@ -350,48 +361,6 @@ func (d *viewer) reason(v *request) string {
 		return say("Dieses Bild hat keinen Text.", "This picture has no text.")
 	}
 	return say("Dateien dieser Art lassen sich hier nicht zeigen.", "Files of this kind cannot be shown here.")
-}
-
-// textFact says how much of a file's text was read, if that is not all of it.
-func textFact(v *request, record values) string {
-	status, reason := record["textStatus"], record["textReason"]
-	say := v.words.Say
-	switch status {
-	case "none":
-		if strings.HasPrefix(record["contentType"], "image/") {
-			return say("Bilder werden nicht als Text gelesen. Die Suche findet die Datei nur über Name und Schlagwörter.", "Pictures are not read as text. The search finds the file by name and tags only.")
-		}
-		return say("Die Datei enthält keinen lesbaren Text, zum Beispiel weil sie ein Scan ist. Die Suche findet sie nur über Name und Schlagworte.", "The file has no readable text, for example because it is a scan. The search finds it by name and tags only.")
-	case "partial":
-		return say("Nur teilweise gelesen: ", "Only read in part: ") + missingText(v, reason) + " " + say("Die Suche findet nur diesen Teil.", "The search finds this part only.")
-	case "unread":
-		return say("Nicht gelesen: ", "Not read: ") + missingText(v, reason) + " " + say("Die Suche findet die Datei nur über Name und Schlagworte.", "The search finds the file by name and tags only.")
-	}
-	return ""
-}
-
-// missingText says why text of a file is missing.
-func missingText(v *request, reason string) string {
-	say := v.words.Say
-	switch reason {
-	case "encrypted":
-		return say("Der Inhalt ist verschlüsselt oder mit einem Kennwort geschützt.", "The content is encrypted or protected by a password.")
-	case "damaged", "broken":
-		return say("Die Datei ist beschädigt oder unvollständig.", "The file is damaged or incomplete.")
-	case "too_long":
-		return say("Der Text ist länger, als gelesen wird.", "The text is longer than Kartei reads.")
-	case "too_complex", "inflated", "memory", "time", "crashed":
-		return say("Die Datei ist zu groß oder zu aufwendig.", "The file is too large or too complex.")
-	case "scanned":
-		return say("Einige Seiten sind Bilder, zum Beispiel Scans.", "Some pages are pictures, for example scans.")
-	case "contained":
-		return say("Dateien in der Datei werden nicht gelesen, zum Beispiel Anhänge.", "Files inside of the file are not read, for example attachments.")
-	case "overdrawn":
-		return say("Die Lesezeit Ihrer Organisation war verbraucht.", "The reading time of your organization was used up.")
-	case "unavailable", "unconfined":
-		return say("Dieser Server liest keine Dateien.", "This server does not read files.")
-	}
-	return say("Dateien dieser Art werden hier nicht gelesen.", "Files of this kind are not read here.")
 }
 
 // piece is a part of a text, with the number of its hit or zero.

@@ -1,8 +1,6 @@
 package office
 
 import (
-	"maps"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -17,9 +15,6 @@ import (
 	"kartei/web/i18n"
 	"kartei/web/ui"
 )
-
-// sortedNames returns the keys of a map in order.
-func sortedNames[M ~map[string]V, V any](m M) []string { return slices.Sorted(maps.Keys(m)) }
 
 // countText returns the number of records: 1.284, or 10.000+ where counting stops.
 func countText(w i18n.Words, c counted) string {
@@ -110,18 +105,6 @@ func day(w i18n.Words, date string) string {
 	return w.Day(t)
 }
 
-// waiting returns a time to wait in words.
-func waiting(w i18n.Words, d time.Duration) string {
-	n := int((d + time.Second - 1) / time.Second)
-	if n < 120 {
-		return w.Plural(n, "%d Sekunde", "%d Sekunden", "%d second", "%d seconds")
-	}
-	if n < 2*60*60 {
-		return w.Plural((n+59)/60, "%d Minute", "%d Minuten", "%d minute", "%d minutes")
-	}
-	return w.Plural((n+3599)/3600, "%d Stunde", "%d Stunden", "%d hour", "%d hours")
-}
-
 // tagged returns the listing of the records with a tag.
 func (f *family) tagged(tag string) listing {
 	return listing{family: f, Sort: f.sorts[0].value, Tag: tag}
@@ -142,23 +125,6 @@ func sizeText(w i18n.Words, bytes string) string {
 		return ""
 	}
 	return w.Bytes(n)
-}
-
-// kind returns the tone of a message. A fault that passes by itself is only a
-// warning.
-func (p problemPage) kind() ui.Kind {
-	if p.Wait > 0 || p.Elsewhere || p.Again != nil && p.RequestID == "" {
-		return ui.Warn
-	}
-	return ui.Bad
-}
-
-// waitText says how long to wait, or nothing.
-func waitText(w i18n.Words, d time.Duration) string {
-	if d <= 0 {
-		return ""
-	}
-	return w.Say("Bitte warten Sie "+waiting(w, d)+".", "Please wait for "+waiting(w, d)+".")
 }
 
 // formTitle returns the title of a form.
@@ -195,23 +161,6 @@ func (f recordForm) otherChange(v *request) string {
 		return v.words.Say("Zwei Änderungen gleichzeitig", "Two changes at the same time")
 	}
 	return v.words.Say(have(f.by)+v.words.Ago(f.at)+" gespeichert (Stand r"+strconv.FormatInt(f.revision, 10)+")", capital(f.by)+" saved "+v.words.Ago(f.at)+" (revision r"+strconv.FormatInt(f.revision, 10)+")")
-}
-
-// have appends the German verb to the name or the names of those who changed
-// something.
-func have(who string) string {
-	if who == "Sie selbst" || strings.Contains(who, " und ") {
-		return who + " haben "
-	}
-	return who + " hat "
-}
-
-// capital begins a sentence.
-func capital(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // tagsField returns the field in which tags are typed.
@@ -343,11 +292,6 @@ var unreadDay = text("Diesen Tag gibt es nicht. Bitte schreiben Sie ihn zum Beis
 
 var unreadLanguage = text("Diese Sprache ist nicht bekannt. Bitte schreiben Sie ihren Namen oder ihr Kürzel.", "This language is not known. Please write its name or its code.")
 
-// showDue answers how a due date is understood, while it is typed.
-func showDue(v *request) view {
-	return view{status: http.StatusOK, body: hintView(v.momentHint(v.URL.Query().Get("dueAt")))}
-}
-
 // typed returns a value of a record as a field shows it.
 func (m field) typed(v *request, value string) string {
 	if t, ok := timeOf(value); m.kind == momentField && ok {
@@ -385,14 +329,6 @@ func (m field) stored(v *request, typed, before string) string {
 		return clock.FromTime(t).String()
 	}
 	return typed
-}
-
-// zone returns the person's time zone.
-func (v *request) zone() *time.Location {
-	if v.words.Zone == nil {
-		return time.UTC
-	}
-	return v.words.Zone
 }
 
 // wrongs are the lines above a form that was refused.
@@ -454,31 +390,17 @@ func (p recordPage) moments(v *request) []ui.Moment {
 	return list
 }
 
-// timeOf returns a time of an answer.
-func timeOf(at string) (time.Time, bool) {
-	t, err := clock.Parse(at)
-	return t.Time(), err == nil
-}
-
 // lower returns the English name of a record within a sentence.
 func (f *family) lower() string { return strings.ToLower(f.one.EN) }
 
-// shown returns the note as it is drawn.
-func (t *toast) shown() ui.Toast {
-	out := ui.Toast{Kind: ui.OK, Text: t.Text, Log: t.Log, Href: t.Href, HrefText: t.HrefText}
-	if t.Bad {
-		out.Kind = ui.Bad
+// labels names members: "Mobil und Schlagworte", or their number.
+func (v *request) labels(f *family, names []string) string {
+	if len(names) > 3 {
+		return strconv.Itoa(len(names)) + v.words.Say(" Felder", " fields")
 	}
-	if u := t.Undo; u != nil {
-		out.Undo = u.Action
-		out.Hidden = []ui.Hidden{{Name: tokenField, Value: u.Token}, {Name: revisionField, Value: strconv.FormatInt(u.Revision, 10)}, {Name: undoField, Value: "1"}}
-		if u.Back != "" {
-			out.Hidden = append(out.Hidden, ui.Hidden{Name: backField, Value: u.Back})
-		}
-		out.Hidden = append(out.Hidden, u.Fields...)
-		for _, name := range sortedNames(u.Set) {
-			out.Hidden = append(out.Hidden, ui.Hidden{Name: wasPrefix + name, Value: u.Was[name]}, ui.Hidden{Name: name, Value: u.Set[name]})
-		}
+	labels := make([]string, len(names))
+	for i, name := range names {
+		labels[i] = f.field(name).label.In(v.words.Language)
 	}
-	return out
+	return v.words.List(labels)
 }

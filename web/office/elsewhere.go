@@ -19,9 +19,6 @@ const personHeader = "Kartei-Person"
 // elsewhereHeader tells a script that its page belongs to another organization.
 const elsewhereHeader = "Kartei-Elsewhere"
 
-// switchPath is where a person goes on in another organization.
-const switchPath = "/switch"
-
 // home is the organization of a page that the session has left.
 type home struct {
 	account.Person
@@ -145,26 +142,4 @@ func (a *again) typed() string {
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// switchTo goes on as another person of the account: with the form that waited for the
-// way back, or on the start page. A script stays on its page.
-func switchTo(v *request) view {
-	s, err := ask(v, account.Switch, account.Switched{Principal: v.form.Get("principalId")})
-	if err != nil {
-		return v.failed(err)
-	}
-	v.office.signIn(v.w, s.Token, s.EndsAt.Time())
-	waiting := v.resumed()
-	switch {
-	case v.over():
-		return v.signedInOver(s.Token)
-	case waiting == nil:
-		return view{to: "/"}
-	}
-	v.token = s.Token
-	if err := v.identify(); err != nil {
-		return v.failed(err)
-	}
-	return v.goOnWith(waiting, v.words.Say("Sie arbeiten wieder in „"+v.session.Organization.Name+"“", "You work in “"+v.session.Organization.Name+"” again"))
 }

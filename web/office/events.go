@@ -15,10 +15,6 @@ import (
 	"kartei/web/ui"
 )
 
-// eventsPath is the page of the feed: what changed among the records that the person may
-// read. It shows one environment at a time.
-const eventsPath = "/settings/interfaces/events"
-
 // eventInfo is an event of the feed, and in which environment it happened.
 type eventInfo struct {
 	event.Told

@@ -16,8 +16,7 @@ import (
 // exportPage is the number of records that are read at once for a file.
 // exportPatience is how long a connection may take for them.
 const (
-	exportPage     = "100"
-	exportPatience = time.Minute
+	exportPage = "100"
 )
 
 // exportList serves a list, or the chosen records of it, as a file. The file is

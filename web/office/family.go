@@ -7,6 +7,7 @@ import (
 	"kartei/record/contact"
 	"kartei/record/document"
 	"kartei/record/task"
+	"slices"
 )
 
 // family describes a kind of record to the pages.
@@ -81,15 +82,6 @@ type field struct {
 	// part is the heading in forms above this member and the members after it.
 	part fault.Text
 }
-
-// option is a value of a choice.
-type option struct {
-	value string
-	label fault.Text
-}
-
-// text returns a text in both languages.
-func text(de, en string) fault.Text { return fault.Text{DE: de, EN: en} }
 
 // sharing are the members that all families have in common.
 var sharing = []field{
@@ -191,3 +183,35 @@ var documents = family{
 	heading: func(v values) string { return v["name"] },
 	beneath: func(values) []string { return nil },
 }
+
+// group is a part of an entry whose members are shown and edited together.
+type group struct {
+	name    string
+	label   fault.Text
+	members []string
+}
+
+// groups are the groups of the families of the address book.
+var groups = []group{
+	{"naming", text("Name", "Name"), []string{"salutation", "title", "firstName", "lastName", "name"}},
+	{"address", text("Anschrift", "Address"), []string{"address.street", "address.postalCode", "address.city", "address.region", "address.country"}},
+}
+
+// group returns the members of a group that the family has. An unknown group has
+// none.
+func (f *family) group(name string) []field {
+	var list []field
+	for _, g := range groups {
+		if g.name == name {
+			for _, m := range f.fields {
+				if slices.Contains(g.members, m.name) {
+					list = append(list, m)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// takesDocuments reports whether documents can be about a record of the family.
+func (f *family) takesDocuments() bool { return f != &documents }

@@ -1,6 +1,7 @@
 package office
 
 import (
+	"cmp"
 	"errors"
 	"mime"
 	"net/http"
@@ -38,6 +39,19 @@ const (
 	wasPrefix     = "was."
 	// backField is the page to show after the change.
 	backField = "back"
+)
+
+// The fields of a form that waits for the sign-in. They travel through its pages.
+const (
+	resumeAction = "resume-action"
+	resumeToken  = "resume-token"
+	resumeField  = "resume."
+)
+
+// The fields in which a script answers with a passkey.
+const (
+	ticketField   = "passkey-ticket"
+	responseField = "passkey-response"
 )
 
 // readForm reads the body of a POST. If files are taken, a form may have one at its
@@ -92,4 +106,23 @@ func (f *form) values(names []string) values {
 		}
 	}
 	return v
+}
+
+// values are the members of a record as a form shows them: a path such as
+// address.city, and its text. A member that is null or not set is empty. Lists
+// have a line for each entry.
+type values map[string]string
+
+// revisionOf returns the revision of a record.
+func revisionOf(record values) int64 {
+	n, _ := strconv.ParseInt(cmp.Or(record["revision"], "0"), 10, 64)
+	return n
+}
+
+// changed returns what was typed in a field, and keeps it. It is nil if the field is as it was.
+func (v *request) changed(typed values, name string) *string {
+	if typed[name] = v.form.text(name); typed[name] == v.form.was[name] {
+		return nil
+	}
+	return new(typed[name])
 }

@@ -20,9 +20,6 @@ import (
 	"kartei/web/ui"
 )
 
-// dataPath is the page of what moves in and out as a whole.
-const dataPath = "/settings/data"
-
 // importPath is the page of an import.
 const importPath = dataPath + "/{id}"
 
@@ -233,9 +230,6 @@ func cutName(name string) string {
 	}
 	return name
 }
-
-// errBroken means that the bytes of a file did not arrive.
-var errBroken = &fault.Fault{Code: fault.UploadIncomplete}
 
 // sendImport passes files on as they arrive.
 func (v *request) sendImport(id string, file *sentFile) error {
@@ -738,9 +732,6 @@ func (i *importInfo) why(v *request) string {
 	}
 	return ""
 }
-
-// number writes a count.
-func (v *request) number(n int64) string { return v.words.Number(int(n)) }
 
 // sums says in one line what became of the entries, or how many there are.
 func (i *importInfo) sums(v *request) string {

@@ -20,20 +20,11 @@ import (
 	"kartei/web/ui"
 )
 
-// keysPath is the page of the API keys: a person sees their own, an admin all of the
-// organization.
-const keysPath = "/settings/interfaces/keys"
-
 // keyInfo is an API key with what its pages say of it.
 type keyInfo key.Info
 
 // title is the name of a key, or the beginning of its text.
 func (k *keyInfo) title() string { return keyTitle(k.Name, k.Environment, k.KidShort) }
-
-// keyTitle is the name of a key, or the beginning of its text.
-func keyTitle(name, environment, kidShort string) string {
-	return first(name, "kart_"+environment+"_"+kidShort+"…")
-}
 
 // begins is how the text of the key begins, as alerts and the request log show it.
 func (k *keyInfo) begins() string { return "kart_" + k.Environment + "_" + k.KidShort + "…" }
@@ -65,17 +56,6 @@ func versionEnds(version string) (time.Time, bool) {
 // madeBy says who made the key, or last rotated it.
 func (k *keyInfo) madeBy(v *request, names map[string]string) string {
 	return keyMadeBy(v, k.MadeBy, names)
-}
-
-// keyMadeBy says who made a key, or last rotated it. Nobody is the operator.
-func keyMadeBy(v *request, madeBy string, names map[string]string) string {
-	switch madeBy {
-	case "":
-		return v.words.Say("vom Betreiber der Instanz", "by the operator of the instance")
-	case v.session.Principal.ID:
-		return v.words.Say("von Ihnen", "by you")
-	}
-	return v.words.Say("von ", "by ") + first(names[madeBy], madeBy)
 }
 
 // secretOf reports whether the person may get a new secret of the key. It must be their own
@@ -305,10 +285,10 @@ func scopesText(v *request, scopes []string) string {
 	by := make([][]string, len(words))
 	for _, family := range keyFamilies {
 		right := 0
-		if slices.Contains(scopes, family.name+":read") {
+		if slices.Contains(scopes, family.value+":read") {
 			right++
 		}
-		if slices.Contains(scopes, family.name+":write") {
+		if slices.Contains(scopes, family.value+":write") {
 			right += 2
 		}
 		by[right] = append(by[right], family.label.In(v.words.Language))

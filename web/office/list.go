@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"kartei/record/document"
+	"kartei/kit/fault"
+	"kartei/web/ui"
 )
 
 // pageSize is the number of rows of a list. More than fifty are not read, only
@@ -307,8 +308,6 @@ type recordList struct {
 	names map[string]string
 	// unfound are the filters whose text fits none or several.
 	unfound []string
-	// underway are the files of the caller that are being made into documents.
-	underway []document.Underway
 }
 
 // list reads a page of a family, with the names that it shows.
@@ -407,4 +406,152 @@ func (f *family) references(records []values) (people, others []string) {
 		}
 	}
 	return people, others
+}
+
+// The tabs of the list of tasks. The empty one has the open tasks of the person.
+const (
+	mineTab = ""
+	allTab  = "all"
+	doneTab = "done"
+)
+
+// with returns an address with a parameter.
+func with(path, name, value string) string {
+	u, err := url.Parse(path)
+	if err != nil {
+		return path
+	}
+	q := u.Query()
+	q.Set(name, value)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// kinds are the kinds of files that a list is narrowed to.
+var kinds = []option{
+	{"pdf", text("PDF", "PDF")}, {"text", text("Texte", "Texts")}, {"sheet", text("Tabellen", "Spreadsheets")},
+	{"slides", text("Präsentationen", "Presentations")}, {"email", text("E-Mails", "Emails")}, {"image", text("Bilder", "Pictures")},
+	{"other", text("Andere", "Others")},
+}
+
+// kindName returns the name of a kind.
+func kindName(kind string) fault.Text {
+	for _, o := range kinds {
+		if o.value == kind {
+			return o.label
+		}
+	}
+	return fault.Text{}
+}
+
+// aboutLabel is the word for what a task or a document is about.
+func aboutLabel(v *request) string { return v.words.Say("Worum es geht", "About") }
+
+// filterInForce is a filter of a list in words, and the list without it.
+type filterInForce struct {
+	text    string
+	without listing
+}
+
+// narrowings are the filters of a list that are in force.
+func (l recordList) narrowings(v *request) []filterInForce {
+	var list []filterInForce
+	add := func(text string, clear func(*listing)) {
+		without := l.listing.from("", false)
+		clear(&without)
+		list = append(list, filterInForce{text, without})
+	}
+	if c := l.listing.Company; c != "" {
+		add(v.words.Say("Firma: ", "Company: ")+first(l.names[c], c), func(l *listing) { l.Company = "" })
+	}
+	if k := l.listing.Kind; k != "" {
+		add(kindName(k).In(v.words.Language), func(l *listing) { l.Kind = "" })
+	}
+	if a := l.listing.About; a != "" {
+		add(aboutLabel(v)+": "+first(l.names[a], a), func(l *listing) { l.About = "" })
+	}
+	if t := l.listing.Tag; t != "" {
+		add(v.words.Say("Schlagwort: ", "Tag: ")+t, func(l *listing) { l.Tag = "" })
+	}
+	if o := l.listing.Owner; o != "" {
+		add(v.words.Say("Eigentümer: ", "Owner: ")+first(l.names[o], o), func(l *listing) { l.Owner = "" })
+	}
+	return list
+}
+
+// filterCombo is the field of a filter that finds a record or a person.
+func (l recordList) filterCombo(v *request, name, to, label, id string) ui.Combo {
+	return ui.Combo{
+		Field: ui.Field{Name: name, ID: "filter-" + name, Label: label, Value: id, Autocomplete: "off"},
+		Text:  l.names[id], Source: "/choices/" + to + "?list=filter-" + name + "-list", Offers: to == "people",
+	}
+}
+
+// kindField is the choice of a kind of files.
+func (l recordList) kindField(v *request) ui.Field {
+	f := ui.Field{Name: "kind", ID: "filter-kind", Label: v.words.Say("Art", "Kind"), Value: l.listing.Kind, Options: []ui.Option{{Text: v.words.Say("alle", "all")}}}
+	for _, o := range kinds {
+		f.Options = append(f.Options, ui.Option{Value: o.value, Text: o.label.In(v.words.Language)})
+	}
+	return f
+}
+
+// tagField is a field for one tag, which finds those in use.
+func (f *family) tagField(name, id, label, value string) ui.Combo {
+	return ui.Combo{
+		Field: ui.Field{Name: name, ID: id, Label: label, Autocomplete: "off"}, Text: value,
+		Source: "/choices/tags?family=" + f.name + "&list=" + id + "-list", Offers: true,
+	}
+}
+
+// showList serves the list of a family: typed filters are found, and draw answers with the list.
+func showList(f *family, draw func(*request, recordList) view) func(*request) view {
+	return func(v *request) view {
+		asked := f.listingOf(v.URL.Query())
+		l, unfound, err := v.narrowed(asked)
+		if err != nil {
+			return v.failed(err)
+		}
+		list, err := f.list(v, l)
+		switch {
+		case fault.Is(err, fault.CursorMismatch): // an address of yesterday: the list begins anew
+			return v.seeOther(l.from("", false).at("/" + f.name))
+		case err != nil:
+			return v.failed(err)
+		}
+		if v.Header.Get("HX-Request") != "" && v.Header.Get("HX-History-Restore-Request") == "" && v.w.Header().Get("HX-Push-Url") == "" {
+			v.w.Header().Set("HX-Push-Url", v.url(l.at("/"+f.name)))
+		}
+		list.unfound = unfound
+		return draw(v, list)
+	}
+}
+
+// narrowed finds the records that typed filters mean: without a script a filter
+// arrives as a text. unfound are the filters whose text fits nothing or several
+// records.
+func (v *request) narrowed(l listing) (out listing, unfound []string, err error) {
+	for _, x := range []struct {
+		name, to, label string
+		into            *string
+	}{
+		{"companyId", "companies", v.words.Say("Firma", "Company"), &l.Company},
+		{"ownerId", "people", v.words.Say("Eigentümer", "Owner"), &l.Owner},
+		{"about", anything, aboutLabel(v), &l.About},
+	} {
+		typed := normal(v.URL.Query().Get(x.name + textSuffix))
+		if *x.into != "" || typed == "" {
+			continue
+		}
+		found, err := v.seek(x.to, typed)
+		if err != nil {
+			return l, nil, err
+		}
+		if c, clear := found.only(); clear {
+			*x.into = c.Value
+		} else {
+			unfound = append(unfound, x.label+" „"+typed+"“")
+		}
+	}
+	return l, unfound, nil
 }

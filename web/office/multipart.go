@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"time"
 
 	"kartei/door/transfer"
 	"kartei/kit/fault"
@@ -190,3 +191,10 @@ func (f *sentFile) leave(v *request) {
 	}
 	transfer.Answer(v.w)
 }
+
+// errBroken means that the bytes of a file did not arrive.
+var errBroken = &fault.Fault{Code: fault.UploadIncomplete}
+
+// exportPatience is how long a connection may take for a part of a file that is written while
+// it is read.
+const exportPatience = time.Minute

@@ -46,11 +46,27 @@ func (v *request) titlesIn(sandbox bool, ids []string, names map[string]string) 
 	return err
 }
 
-// get reads a record.
-func (v *request) get(f *family, id string) (values, error) {
-	a := v.send(f.acts.get, arguments{id: id})
-	if err := a.err(); err != nil {
-		return nil, err
+// keyTitle is the name of a key, or the beginning of its text.
+func keyTitle(name, environment, kidShort string) string {
+	return first(name, "kart_"+environment+"_"+kidShort+"…")
+}
+
+// keyMadeBy says who made a key, or last rotated it. Nobody is the operator.
+func keyMadeBy(v *request, madeBy string, names map[string]string) string {
+	switch madeBy {
+	case "":
+		return v.words.Say("vom Betreiber der Instanz", "by the operator of the instance")
+	case v.session.Principal.ID:
+		return v.words.Say("von Ihnen", "by you")
 	}
-	return flatten(a.Body)
+	return v.words.Say("von ", "by ") + first(names[madeBy], madeBy)
+}
+
+// keyFamilies are the families that a key may be restricted to, as scopes name them.
+var keyFamilies = []option{
+	{"contacts", text("Kontakte", "Contacts")},
+	{"companies", text("Firmen", "Companies")},
+	{"tasks", text("Aufgaben", "Tasks")},
+	{"documents", text("Dokumente", "Documents")},
+	{"webhook_endpoints", text("Webhooks", "Webhooks")},
 }

@@ -54,18 +54,6 @@ const (
 	keyOwn    = "own"
 )
 
-// keyFamilies are the families that a key may be restricted to, as scopes name them.
-var keyFamilies = []struct {
-	name  string
-	label fault.Text
-}{
-	{"contacts", text("Kontakte", "Contacts")},
-	{"companies", text("Firmen", "Companies")},
-	{"tasks", text("Aufgaben", "Tasks")},
-	{"documents", text("Dokumente", "Documents")},
-	{"webhook_endpoints", text("Webhooks", "Webhooks")},
-}
-
 // keyDays are the lifetimes that the form offers, in days.
 var keyDays = []int{7, 30, 90, 180, 366}
 
@@ -92,12 +80,6 @@ func showNewKey(v *request) view {
 		}
 	}
 	return v.keyForm(f, http.StatusOK)
-}
-
-// split returns the parts of a list that a person typed, with commas or white space
-// between them.
-func split(list string) []string {
-	return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", ;\t\r\n", r) })
 }
 
 // keyForm draws the form. What was not chosen is what most people need.
@@ -199,7 +181,7 @@ func (f *keyForm) dropUnknown(v *request) {
 // keyScopes are all scopes that a key can have.
 func keyScopes() (list []string) {
 	for _, family := range keyFamilies {
-		list = append(list, family.name+":"+keyReads, family.name+":"+keyWrites)
+		list = append(list, family.value+":"+keyReads, family.value+":"+keyWrites)
 	}
 	return list
 }
@@ -282,7 +264,7 @@ func (f *keyForm) contradicts() bool {
 // rightNames are the names of the fields of single rights.
 func (f *keyForm) rightNames() (names []string) {
 	for _, family := range keyFamilies {
-		names = append(names, "may."+family.name)
+		names = append(names, "may."+family.value)
 	}
 	return names
 }
@@ -337,13 +319,13 @@ func (f *keyForm) wrongs(v *request) []ui.Field {
 func (f *keyForm) rights(v *request) (list []ui.Field) {
 	for _, family := range keyFamilies {
 		options := []ui.Option{{Value: "", Text: v.words.Say("nichts", "nothing")}}
-		if f.may(family.name + ":read") {
+		if f.may(family.value + ":read") {
 			options = append(options, ui.Option{Value: keyReads, Text: v.words.Say("lesen", "read")})
 		}
-		if f.may(family.name + ":write") {
+		if f.may(family.value + ":write") {
 			options = append(options, ui.Option{Value: keyWrites, Text: v.words.Say("lesen und schreiben", "read and write")})
 		}
-		list = append(list, f.field("may."+family.name, family.label.In(v.words.Language), "", options...))
+		list = append(list, f.field("may."+family.value, family.label.In(v.words.Language), "", options...))
 	}
 	return list
 }

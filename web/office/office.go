@@ -44,9 +44,27 @@ type Options struct {
 	Asset func(name string) string
 }
 
+// Rooms is what the pages tell the shell around them.
+type Rooms struct {
+	// Pages has all pages. Menu has the pages of the settings that a menu leads to.
+	Pages []Page
+	Menu  []settingsGroup
+	// SignIn draws the page on which a person signs in, in the place of another one, with why
+	// it is shown. waiting is the form that is sent afterwards, or nil.
+	SignIn func(v *request, status int, waiting *again, notice string) view
+	// Confirm draws the page on which a person confirms a sign-in that is not recent enough.
+	Confirm func(v *request, next string, waiting *again) view
+	// Live returns the families whose changes a page follows, with a space between them. here
+	// is its place in the navigation.
+	Live func(v *request, here string) string
+	// Note returns what a page says about the change before it, or nil.
+	Note func(v *request) *toast
+}
+
 // handler serves the pages.
 type handler struct {
 	Options
+	rooms  Rooms
 	tokens formTokens
 	pages  *http.ServeMux
 	// secure is true if the instance is reached through TLS.
@@ -57,17 +75,17 @@ type handler struct {
 	elsewhere sync.Once
 }
 
-// Handler serves the web application, and passes all other paths on. Requests of
+// Serve serves the web application, and passes all other paths on. Requests of
 // other origins that change something are refused (http.CrossOriginProtection).
-func Handler(o Options) http.Handler {
-	h := &handler{Options: o, tokens: formTokens{key: o.FormKey, now: o.Clock.Now}}
+func Serve(o Options, rooms Rooms) http.Handler {
+	h := &handler{Options: o, rooms: rooms, tokens: formTokens{key: o.FormKey, now: o.Clock.Now}}
 	h.cookie, h.secure = cookieOf(o.BaseURL)
 	h.pages = http.NewServeMux()
 	mux := h.pages
-	for i := range Pages {
-		p := &Pages[i]
+	for i := range rooms.Pages {
+		p := &rooms.Pages[i]
 		mux.Handle(p.pattern(""), h.page(p, false))
-		if p.For == inside || p.For == watching {
+		if p.reach == reachInside || p.reach == reachWatching {
 			mux.Handle(p.pattern(sandboxPath), h.page(p, true))
 		}
 	}
@@ -85,10 +103,6 @@ func signed(h http.Handler) http.Handler {
 		h.ServeHTTP(w, r)
 	})
 }
-
-// sandboxPath begins the address of each page of the sandbox. So an address says
-// which environment it shows.
-const sandboxPath = "/sandbox"
 
 // cookieOf returns the name of the session's cookie, and whether it is sent over
 // TLS only. With TLS the prefix __Host- binds it to this host. Without TLS the

@@ -12,10 +12,6 @@ import (
 	"kartei/web/ui"
 )
 
-// organizationPath is the page about the organization, and with of=sandbox about its
-// sandbox.
-const organizationPath = "/settings/organization"
-
 // organizationPage is the page about an organization.
 type organizationPage struct {
 	is    settings.ShownOrganization
@@ -31,14 +27,6 @@ func showOrganization(v *request) view { return v.organizationPage(organizationP
 
 // ofSandbox reports whether the page is about the sandbox.
 func (v *request) ofSandbox() bool { return v.URL.Query().Get("of") == "sandbox" }
-
-// organizationAt is the address of the page about the organization or its sandbox.
-func organizationAt(sandbox bool) string {
-	if sandbox {
-		return organizationPath + "?of=sandbox"
-	}
-	return organizationPath
-}
 
 func (v *request) organizationPage(p organizationPage, status int) view {
 	err := p.read(v)

@@ -9,17 +9,12 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
-	"kartei/kit/id"
 	"kartei/people/settings"
 	"kartei/web/ui"
 )
 
 // The pages of people and of service accounts. Both are principals, and have most in
 // common.
-const (
-	peoplePath   = "/settings/people"
-	accountsPath = "/settings/service-accounts"
-)
 
 // principals are all people, or all service accounts.
 type principals struct {
@@ -52,14 +47,6 @@ func (p *principals) all(v *request) string {
 }
 
 func (p *principals) isPeople() bool { return p.path == peoplePath }
-
-// principalAt is the address of the page of a person or of a service account.
-func principalAt(name string) string {
-	if id.Valid(id.ServiceAccount, name) {
-		return accounts.at(name)
-	}
-	return persons.at(name)
-}
 
 // at is the address of a page about one of them.
 func (p *principals) at(id string) string { return p.path + "/" + id }
@@ -120,8 +107,8 @@ const fullRight = string(access.WriteRight)
 func rightFields(v *request, typed values, wrong map[string]string) (list []ui.Field) {
 	for _, family := range keyFamilies {
 		list = append(list, ui.Field{
-			Name: "right." + family.name, Label: family.label.In(v.words.Language), Value: typed["right."+family.name],
-			Errors: present(wrong["rights."+family.name]),
+			Name: "right." + family.value, Label: family.label.In(v.words.Language), Value: typed["right."+family.value],
+			Errors: present(wrong["rights."+family.value]),
 			Options: []ui.Option{
 				{Value: fullRight, Text: v.words.Say("wie die Rolle", "as the role")},
 				{Value: string(access.ReadRight), Text: v.words.Say("nur lesen", "read only")},
@@ -135,7 +122,7 @@ func rightFields(v *request, typed values, wrong map[string]string) (list []ui.F
 // rightsTyped adds the rights to the values of a form.
 func rightsTyped(typed values, rights access.Rights) values {
 	for _, family := range keyFamilies {
-		typed["right."+family.name] = first(string(rights[family.name]), fullRight)
+		typed["right."+family.value] = first(string(rights[family.value]), fullRight)
 	}
 	return typed
 }
@@ -144,10 +131,10 @@ func rightsTyped(typed values, rights access.Rights) values {
 func (v *request) rightsSent(typed values) access.Rights {
 	rights := access.Rights{}
 	for _, family := range keyFamilies {
-		name := "right." + family.name
+		name := "right." + family.value
 		typed[name] = v.form.text(name)
 		if typed[name] != "" && typed[name] != first(v.form.was[name], fullRight) {
-			rights[family.name] = access.Right(typed[name])
+			rights[family.value] = access.Right(typed[name])
 		}
 	}
 	return rights
@@ -159,7 +146,7 @@ func rightsText(v *request, rights access.Rights) string {
 	for right, word := range map[access.Right]string{access.NoRight: v.words.Say("nichts: ", "nothing: "), access.ReadRight: v.words.Say("nur lesen: ", "read only: ")} {
 		var names []string
 		for _, family := range keyFamilies {
-			if rights[family.name] == right {
+			if rights[family.value] == right {
 				names = append(names, family.label.In(v.words.Language))
 			}
 		}

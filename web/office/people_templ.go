@@ -260,7 +260,7 @@ func inviteAgain(v *request, i *settings.Invitation) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, family := range keyFamilies {
-			templ_7745c5c3_Err = hidden("right."+family.name, string(i.Rights[family.name])).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = hidden("right."+family.value, string(i.Rights[family.value])).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -70,3 +70,16 @@ func (v *request) nextDay(t time.Time) time.Time {
 func periodOptions(v *request, periods []option) []ui.Option {
 	return append(optionList(v, periods), ui.Option{Value: days, Text: v.words.Say("von … bis …", "from … to …")})
 }
+
+// moment returns a time that a person typed, in their time zone; zero if nothing was.
+func (v *request) moment(typed string) (at clock.Micros, wrong bool) {
+	if typed == "" {
+		return 0, false
+	}
+	for _, form := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02"} {
+		if t, err := time.ParseInLocation(form, typed, v.zone()); err == nil {
+			return clock.FromTime(t), false
+		}
+	}
+	return 0, true
+}

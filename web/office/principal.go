@@ -201,14 +201,6 @@ func savePrincipal(of *principals) func(*request) view {
 	}
 }
 
-// changed returns what was typed in a field, and keeps it. It is nil if the field is as it was.
-func (v *request) changed(typed values, name string) *string {
-	if typed[name] = v.form.text(name); typed[name] == v.form.was[name] {
-		return nil
-	}
-	return new(typed[name])
-}
-
 // enablePrincipal lets a principal in again.
 func enablePrincipal(of *principals) func(*request) view {
 	return func(v *request) view {

@@ -21,8 +21,6 @@ type profileForm struct {
 	wrong      map[string]string
 }
 
-const profilePath = "/settings/profile"
-
 // zones are the time zones that the page offers (zone1970.tab of the IANA database).
 // Others are taken as well.
 //

@@ -226,3 +226,8 @@ func (u understood) said(w i18n.Words) []string {
 	}
 	return slices.Clip(list)
 }
+
+// showDue answers how a due date is understood, while it is typed.
+func showDue(v *request) view {
+	return view{status: http.StatusOK, body: hintView(v.momentHint(v.URL.Query().Get("dueAt")))}
+}

@@ -1,17 +1,20 @@
 package office
 
 import (
-	"cmp"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"kartei/kit/fault"
 	"kartei/record"
 	"kartei/record/lookup"
+	"kartei/web/i18n"
+
+	"github.com/a-h/templ"
 )
 
 // recordPage is the content of the page of a record.
@@ -30,21 +33,33 @@ type recordPage struct {
 	list recordList
 	// mayWrite says that the person may change the record.
 	mayWrite bool
-	// viewer shows the file of a document, else nil.
-	viewer *viewer
+	// file is the file of a document, else nil.
+	file recordFile
 	// edit is the form of the member that is edited in place, or nil.
 	edit *recordForm
 	// editing is the name of that member.
 	editing string
 }
 
-// showRecord serves the page of a record.
-func showRecord(f *family) func(*request) view {
-	return func(v *request) view { return v.record(f, v.PathValue("id")) }
+// recordFile is the file of a record, as its page shows it.
+type recordFile interface {
+	// read reads what is shown of a file of a media type.
+	read(v *request, contentType string) error
+	// view draws the file.
+	view(v *request) templ.Component
+	// finds reports whether the person searches within the file.
+	finds() bool
+}
+
+// showRecord serves the page of a record. draw draws it. file returns the file of a record, and is
+// nil for a family without files.
+func showRecord(f *family, draw func(*request, recordPage) templ.Component, file func(v *request, id string) recordFile) func(*request) view {
+	return func(v *request) view { return v.record(f, draw, file) }
 }
 
 // record draws the page of a record.
-func (v *request) record(f *family, id string) view {
+func (v *request) record(f *family, draw func(*request, recordPage) templ.Component, file func(v *request, id string) recordFile) view {
+	id := v.PathValue("id")
 	record, err := v.get(f, id)
 	if err != nil {
 		return v.failed(err)
@@ -68,9 +83,9 @@ func (v *request) record(f *family, id string) view {
 			return err
 		},
 	}
-	if f == &documents {
-		p.viewer = viewerOf(v, id)
-		reads = append(reads, func() error { return p.viewer.look(v, record["contentType"]) })
+	if file != nil {
+		p.file = file(v, id)
+		reads = append(reads, func() error { return p.file.read(v, record["contentType"]) })
 	}
 	if f != &tasks && f != &documents {
 		reads = append(reads, refer(&tasks, f.object+"Id", &p.tasks, "dueAt"))
@@ -99,12 +114,7 @@ func (v *request) record(f *family, id string) view {
 			refused.names, p.edit = p.names, &refused
 		}
 	}
-	var out view
-	if f.inBook() {
-		out = v.ok(f.heading(p.record), f.name, bookView(v, p))
-	} else {
-		out = v.ok(f.heading(p.record), f.name, recordView(v, p))
-	}
+	out := v.ok(f.heading(p.record), f.name, draw(v, p))
 	if p.edit != nil && p.edit.problem != nil {
 		out.status = p.edit.problem.Code.Status()
 	}
@@ -499,8 +509,150 @@ func (f *family) field(name string) field {
 	return field{name: name, label: text(name, name)}
 }
 
-// revisionOf returns the revision of a record.
-func revisionOf(record values) int64 {
-	n, _ := strconv.ParseInt(cmp.Or(record["revision"], "0"), 10, 64)
-	return n
+// changeNote says which members a form changed, and what somebody else changed
+// meanwhile.
+func (v *request) changeNote(f *family, id string, s saved) *toast {
+	if len(s.Changed) == 0 && len(s.Theirs) == 0 {
+		return nil
+	}
+	var t toast
+	if len(s.Changed) > 0 {
+		t.Text = v.words.Say(v.labels(f, s.Changed)+" geändert.", v.labels(f, s.Changed)+" changed.")
+		if v.undoing() {
+			t.Text = v.words.Say(v.labels(f, s.Changed)+" wie vorher.", v.labels(f, s.Changed)+" as before.")
+		}
+		u := undo{Action: f.listingOf(v.URL.Query()).at("/" + f.name + "/" + id), Token: v.mint(), Revision: revisionOf(s.Record), Was: values{}, Set: values{}}
+		for _, name := range s.Changed {
+			u.Was[name], u.Set[name] = s.Record[name], s.Before[name]
+		}
+		t.Undo = &u
+	}
+	if len(s.Theirs) > 0 {
+		t.Text = joined(" ", t.Text, v.words.Say(have(first(s.By, "Jemand anderes"))+"gleichzeitig geändert: ", first(s.By, "Somebody else")+" changed at the same time: ")+v.labels(f, s.Theirs)+".")
+	}
+	t.Log, t.Members = f.one.In(v.words.Language)+": "+t.Text, s.Changed
+	return &t
+}
+
+// notUndone says that somebody has changed the same members since. Their values stay,
+// and the history shows them.
+func (v *request) notUndone(f *family, id string, m *merged) view {
+	var names []string
+	for _, c := range m.Conflicts {
+		names = append(names, c.Name)
+	}
+	what := v.labels(f, names)
+	path := "/" + f.name + "/" + id
+	return v.done(path, &toast{Bad: true, Href: path + "#history", HrefText: v.words.Say("Verlauf", "History"),
+		Text: v.words.Say("Nicht zurückgenommen. Inzwischen noch einmal geändert: "+what+".", "Not undone. Changed again since: "+what+"."),
+		Log:  v.words.Say("Nicht zurückgenommen: inzwischen geändert.", "Not undone: changed since.")})
+}
+
+// get reads a record.
+func (v *request) get(f *family, id string) (values, error) {
+	a := v.send(f.acts.get, arguments{id: id})
+	if err := a.err(); err != nil {
+		return nil, err
+	}
+	return flatten(a.Body)
+}
+
+// dropText says to what files belong that are dropped on a page.
+func dropText(v *request, f *family, record values) string {
+	if record == nil || !f.takesDocuments() {
+		return v.words.Say("Als Dokumente ablegen", "File as documents")
+	}
+	name := f.heading(record)
+	return v.words.Say("Ablegen bei „"+name+"“", "File with “"+name+"”")
+}
+
+// inBook reports whether records of a family are entries of the address book.
+func (f *family) inBook() bool { return f == &contacts || f == &companies }
+
+// at returns the address of a page of the record, with the list that it was opened
+// from.
+func (p recordPage) at(page string) string {
+	return p.list.listing.at("/" + p.family.name + "/" + p.record["id"] + page)
+}
+
+// path returns the address of a page of the record.
+func (p recordPage) path(v *request, page string) templ.SafeURL {
+	return v.look().To("/" + p.family.name + "/" + p.record["id"] + page)
+}
+
+// door says by which door a change came, unless it came by a page. Kartei itself hands
+// over the entries of who leaves, and makes the sample office.
+func door(w i18n.Words, c record.Change) string {
+	switch c.Door {
+	case "web":
+		return ""
+	case "rest":
+		return w.Say("über die API", "through the API")
+	case "mcp":
+		return w.Say("über einen Assistenten", "through an assistant")
+	case "job":
+		if c.Act == "updated" {
+			return w.Say("von Kartei, bei der Übergabe von Einträgen", "by Kartei, as entries were handed over")
+		}
+		return w.Say("von Kartei, als Beispiel", "by Kartei, as an example")
+	}
+	return w.Say("vom Betreiber", "by the operator")
+}
+
+// credentialOf names the key or the application of a change. Who made a key, and so has seen
+// its secret, is said unless that is who the change is by.
+func credentialOf(v *request, c record.Change, names map[string]string) string {
+	switch {
+	case c.Key != nil:
+		title, made := keyTitle(c.Key.Name, c.Key.Environment, c.Key.KidShort), keyMadeBy(v, c.Key.MadeBy, names)
+		if c.Key.MadeBy == c.Principal {
+			return v.words.Say("mit dem Schlüssel ", "with the key ") + title
+		}
+		return v.words.Say("mit dem Schlüssel "+title+", erstellt "+made, "with the key "+title+", created "+made)
+	case names[c.Credential] != "":
+		return v.words.Say("durch die Anwendung ", "by the application ") + names[c.Credential]
+	}
+	return ""
+}
+
+// textFact says how much of a file's text was read, if that is not all of it.
+func textFact(v *request, record values) string {
+	status, reason := record["textStatus"], record["textReason"]
+	say := v.words.Say
+	switch status {
+	case "none":
+		if strings.HasPrefix(record["contentType"], "image/") {
+			return say("Bilder werden nicht als Text gelesen. Die Suche findet die Datei nur über Name und Schlagwörter.", "Pictures are not read as text. The search finds the file by name and tags only.")
+		}
+		return say("Die Datei enthält keinen lesbaren Text, zum Beispiel weil sie ein Scan ist. Die Suche findet sie nur über Name und Schlagworte.", "The file has no readable text, for example because it is a scan. The search finds it by name and tags only.")
+	case "partial":
+		return say("Nur teilweise gelesen: ", "Only read in part: ") + missingText(v, reason) + " " + say("Die Suche findet nur diesen Teil.", "The search finds this part only.")
+	case "unread":
+		return say("Nicht gelesen: ", "Not read: ") + missingText(v, reason) + " " + say("Die Suche findet die Datei nur über Name und Schlagworte.", "The search finds the file by name and tags only.")
+	}
+	return ""
+}
+
+// missingText says why text of a file is missing.
+func missingText(v *request, reason string) string {
+	say := v.words.Say
+	switch reason {
+	case "encrypted":
+		return say("Der Inhalt ist verschlüsselt oder mit einem Kennwort geschützt.", "The content is encrypted or protected by a password.")
+	case "damaged", "broken":
+		return say("Die Datei ist beschädigt oder unvollständig.", "The file is damaged or incomplete.")
+	case "too_long":
+		return say("Der Text ist länger, als gelesen wird.", "The text is longer than Kartei reads.")
+	case "too_complex", "inflated", "memory", "time", "crashed":
+		return say("Die Datei ist zu groß oder zu aufwendig.", "The file is too large or too complex.")
+	case "scanned":
+		return say("Einige Seiten sind Bilder, zum Beispiel Scans.", "Some pages are pictures, for example scans.")
+	case "contained":
+		return say("Dateien in der Datei werden nicht gelesen, zum Beispiel Anhänge.", "Files inside of the file are not read, for example attachments.")
+	case "overdrawn":
+		return say("Die Lesezeit Ihrer Organisation war verbraucht.", "The reading time of your organization was used up.")
+	case "unavailable", "unconfined":
+		return say("Dieser Server liest keine Dateien.", "This server does not read files.")
+	}
+	return say("Dateien dieser Art werden hier nicht gelesen.", "Files of this kind are not read here.")
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/a-h/templ"
 	"github.com/klauspost/compress/gzip"
 
 	"kartei/api"
@@ -53,7 +55,7 @@ type request struct {
 type view struct {
 	status int
 	// body is nil for an answer without content.
-	body component
+	body templ.Component
 	// to is the address of a redirect.
 	to string
 	// next is the page that is shown in place of a redirect.
@@ -77,16 +79,11 @@ type view struct {
 	sent bool
 }
 
-// component draws itself as HTML. templ.Component is one.
-type component interface {
-	Render(ctx context.Context, w io.Writer) error
-}
-
 // page returns the handler of a row of Pages.
 func (h *handler) page(p *Page, sandbox bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &request{Request: r, office: h, w: w, page: p, sandbox: sandbox, nonce: newNonce()}
-		if p.For == watching || v.refreshing() {
+		if p.reach == reachWatching || v.refreshing() {
 			v.Request = r.WithContext(api.Unattended(r.Context()))
 		}
 		setHeaders(w.Header(), v.nonce)
@@ -109,7 +106,7 @@ func (v *request) cookieNamed(name string) string {
 func (v *request) serve() view {
 	v.token = v.cookie()
 	if v.Method == http.MethodPost {
-		f, err := readForm(v.w, v.Request, v.page.takesFiles())
+		f, err := readForm(v.w, v.Request, v.page.takesFiles)
 		if err != nil {
 			return v.failed(err)
 		}
@@ -118,12 +115,12 @@ func (v *request) serve() view {
 	if !v.wellFormed() {
 		return v.failed(&fault.Fault{Code: fault.InvalidRequest, Detail: &notText})
 	}
-	if v.page.For != open && v.page.For != watching {
+	if v.page.reach != reachOpen && v.page.reach != reachWatching {
 		switch err := v.identify(); {
 		case fault.Is(err, fault.Unauthenticated):
 			return v.askToSignIn()
 		case err != nil && v.page.Path == signOutPath:
-			return signOut(v)
+			return v.page.Serve(v) // it removes the cookie
 		case err != nil:
 			return v.failed(err)
 		}
@@ -131,7 +128,7 @@ func (v *request) serve() view {
 	if out, refused := v.misplaced(); refused {
 		return out
 	}
-	if v.session.SecondFactorDue && v.page.For != open && !v.page.enrols() {
+	if v.session.SecondFactorDue && v.page.reach != reachOpen && !v.page.enrols {
 		return view{to: securityPath}
 	}
 	if !v.session.mayOpen(v.page) {
@@ -492,4 +489,42 @@ func fieldTexts(f *fault.Fault, in fault.Language) map[string]string {
 		}
 	}
 	return texts
+}
+
+// written is a file that a page writes for the browser to store.
+type written struct {
+	name, mediaType string
+	write           func(http.ResponseWriter) error
+}
+
+// send writes the file.
+func (f *written) send(w http.ResponseWriter) error {
+	f.head(w)
+	return f.write(w)
+}
+
+// head writes the headers of the file. The policy holds if a browser shows it
+// instead of storing it.
+func (f *written) head(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", f.mediaType)
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.name}))
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	w.WriteHeader(http.StatusOK)
+}
+
+// nameOfFile returns the name of a file from a text: without what file systems and
+// mail programs take for something else.
+func nameOfFile(text, ending string) string {
+	name := strings.Map(func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(`<>:"/\|?*`, r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f {
+			return ' '
+		}
+		return r
+	}, text)
+	name = strings.Trim(strings.Join(strings.Fields(name), " "), ". ")
+	if runes := []rune(name); len(runes) > 80 {
+		name = string(runes[:80])
+	}
+	return first(name, "kartei") + "." + ending
 }

@@ -17,10 +17,6 @@ import (
 	"kartei/web/ui"
 )
 
-// requestsPath is the page of the request log: a person sees the calls of their own keys,
-// an admin all of the organization and of its sandbox.
-const requestsPath = "/settings/interfaces/requests"
-
 // loggedCall is a call of the request log with what its pages say of it.
 type loggedCall requestlog.Line
 
@@ -118,23 +114,6 @@ func reasonOptions(v *request) []ui.Option {
 	}
 	slices.SortFunc(list, func(a, b ui.Option) int { return strings.Compare(a.Text, b.Text) })
 	return append([]ui.Option{{Text: v.words.Say("alle Gründe", "all reasons")}}, list...)
-}
-
-// optionList are choices as a filter shows them.
-func optionList(v *request, options []option) []ui.Option {
-	list := make([]ui.Option, len(options))
-	for i, o := range options {
-		list[i] = ui.Option{Value: o.value, Text: o.label.In(v.words.Language)}
-	}
-	return list
-}
-
-// offered returns a value if it is among the choices.
-func offered(options []option, value string) string {
-	if slices.ContainsFunc(options, func(o option) bool { return o.value == value }) {
-		return value
-	}
-	return ""
 }
 
 // showRequests serves the request log.

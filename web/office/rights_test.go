@@ -49,7 +49,7 @@ func tableOfPages() string {
 	b.WriteString("| Page | Seen by | Acts |\n|---|---|---|\n")
 	var paths []string
 	for _, p := range Pages {
-		if p.Method == "GET" && p.For != watching && !slices.Contains(paths, p.Path) && !strings.HasPrefix(p.Path, "/choices/") {
+		if p.Method == "GET" && !p.Streams() && !slices.Contains(paths, p.Path) && !strings.HasPrefix(p.Path, "/choices/") {
 			paths = append(paths, p.Path)
 		}
 	}
@@ -78,18 +78,18 @@ func TestMayOpen(t *testing.T) {
 		reach                 reach
 		nobody, clerk, admins bool
 	}{
-		{nil, open, true, true, true},
-		{op.List{account.SignInByPassword, settings.ListUsers}, open, true, true, true},
-		{nil, private, true, true, true},
-		{op.List{contact.Get, settings.ListUsers}, inside, false, true, true},
-		{op.List{contact.Update, contact.Get}, inside, false, false, true},
-		{op.List{key.List}, private, true, true, true},
-		{op.List{account.GetSession}, private, true, true, true},
-		{op.List{settings.ListUsers, settings.ResolveNames}, private, false, false, true},
-		{op.List{auditlog.List}, private, false, false, true},
-		{op.List{settings.ListJobs}, private, false, false, true}, // which no admin may call: the row says so
+		{nil, reachOpen, true, true, true},
+		{op.List{account.SignInByPassword, settings.ListUsers}, reachOpen, true, true, true},
+		{nil, reachPrivate, true, true, true},
+		{op.List{contact.Get, settings.ListUsers}, reachInside, false, true, true},
+		{op.List{contact.Update, contact.Get}, reachInside, false, false, true},
+		{op.List{key.List}, reachPrivate, true, true, true},
+		{op.List{account.GetSession}, reachPrivate, true, true, true},
+		{op.List{settings.ListUsers, settings.ResolveNames}, reachPrivate, false, false, true},
+		{op.List{auditlog.List}, reachPrivate, false, false, true},
+		{op.List{settings.ListJobs}, reachPrivate, false, false, true}, // which no admin may call: the row says so
 	} {
-		p := &Page{Uses: c.uses, For: c.reach}
+		p := &Page{Uses: c.uses, reach: c.reach}
 		if nobody, clerk, admins := (&session{}).mayOpen(p), clerk.mayOpen(p), admin.mayOpen(p); nobody != c.nobody || clerk != c.clerk || admins != c.admins {
 			t.Errorf("%v opens for nobody %t, a clerk %t, an admin %t; want %t, %t, %t", c.uses.IDs(), nobody, clerk, admins, c.nobody, c.clerk, c.admins)
 		}
@@ -106,7 +106,7 @@ func (p *Page) whom() string {
 	} else if p.AdminsOnly() {
 		who = "admins"
 	}
-	if p.asksFresh() && !p.Open() {
+	if p.AsksFresh() && !p.Open() {
 		who += ", with a recent sign-in"
 	}
 	return who

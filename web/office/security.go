@@ -11,8 +11,6 @@ import (
 	"kartei/web/ui"
 )
 
-const securityPath = "/settings/security"
-
 // securityPage is the page about how a person signs in.
 type securityPage struct {
 	factors  account.Factors
@@ -247,14 +245,6 @@ func totpLabel(v *request, present bool) string {
 		return v.words.Say("Neu einrichten", "Set up again")
 	}
 	return v.words.Say("Einrichten", "Set up")
-}
-
-// count is a number beside a heading, or nothing.
-func count(v *request, n int) string {
-	if n == 0 {
-		return ""
-	}
-	return v.words.Number(n)
 }
 
 // deviceOrSignIn says which device signed in, as long as its session is kept.

@@ -48,7 +48,7 @@ func (s *session) may(scope string) bool {
 // mayOpen reports whether the person may see a page.
 func (s *session) mayOpen(p *Page) bool {
 	switch scope := p.Scope(); {
-	case p.For == open:
+	case p.reach == reachOpen:
 		return true
 	case scope != "":
 		return s.may(scope)

@@ -6,10 +6,9 @@ import (
 	"slices"
 
 	"kartei/kit/fault"
-)
 
-// settingsPath is the page that lists the others.
-const settingsPath = "/settings"
+	"github.com/a-h/templ"
+)
 
 // settingsGroup is a group of settings pages with its heading.
 type settingsGroup struct {
@@ -33,36 +32,11 @@ func (p *settingsPage) hintFor(v *request) string {
 	return p.hint.In(v.words.Language)
 }
 
-// settingsMenu has the pages of the settings that a menu leads to. Pages below them
-// belong to the line of their list.
-var settingsMenu = []settingsGroup{
-	{text("Persönlich", "Personal"), []settingsPage{
-		{path: profilePath, icon: "user", name: text("Profil", "Profile"), hint: text("Name, Sprache, Zeitzone, Darstellung", "Name, language, time zone, appearance")},
-		{path: securityPath, icon: "shield-check", name: text("Sicherheit", "Security"), hint: text("Kennwort, zweiter Faktor, Passkeys, Sitzungen", "Password, second factor, passkeys, sessions")},
-	}},
-	{text("Schnittstellen", "Interfaces"), []settingsPage{
-		{path: keysPath, icon: "key-round", name: text("API-Schlüssel", "API keys"), hint: text("Womit Programme Kartei aufrufen", "What programs call Kartei with")},
-		{path: requestsPath, icon: "list", name: text("Aufrufe", "Calls"), hint: text("Was Programme aufgerufen haben, und warum etwas abgelehnt wurde", "What programs have called, and why something was refused")},
-		{path: eventsPath, icon: "history", name: text("Ereignisse", "Events"), hint: text("Was sich geändert hat, und wohin es gemeldet wurde", "What has changed, and where that was told")},
-		{path: usagePath, icon: "gauge", name: text("Nutzung", "Usage"), hint: text("Wie viel Programme aufrufen, wie schnell, und was von den Limits frei ist", "How much programs call, how fast, and what is left of the limits")},
-		{path: applicationsPath, icon: "plug", name: text("Anwendungen", "Applications"), hint: text("Welche Anwendungen in Ihrem Namen handeln, und was sie dürfen", "Which applications act in your name, and what they may do")},
-		{path: webhooksPath, icon: "webhook", name: text("Webhooks", "Webhooks"), hint: text("Wohin Kartei meldet, dass sich etwas geändert hat", "Where Kartei reports changes")},
-	}},
-	{text("Büro", "Office"), []settingsPage{
-		{path: peoplePath, icon: "users", name: text("Personen", "People"), hint: text("Einladen, Rollen und Rechte, sperren und übergeben", "Invite, roles and rights, disable and hand over"),
-			others: text("Wer zum Büro gehört", "Who belongs to the office")},
-		{path: accountsPath, icon: "command", name: text("Dienstkonten", "Service accounts"), hint: text("Konten für Programme, die niemandem gehören", "Accounts for programs that belong to nobody")},
-		{path: dataPath, icon: "file-spreadsheet", name: text("Daten", "Data"), hint: text("Kontakte importieren, Auskunft, alles exportieren", "Import contacts, personal data, export everything")},
-		{path: organizationPath, icon: "building-2", name: text("Organisation", "Organization"), hint: text("Name, API, Berufsgeheimnis, Sandbox", "Name, API, professional secrecy, sandbox")},
-		{path: auditPath, icon: "history", name: text("Protokoll", "Audit log"), hint: text("Wer Rechte, Schlüssel und Einstellungen geändert hat", "Who changed rights, keys and settings")},
-	}},
-}
-
 // menu returns the groups of the menu with the pages that the person may open.
 func (v *request) menu() (groups []settingsGroup) {
-	for _, g := range settingsMenu {
+	for _, g := range v.office.rooms.Menu {
 		g.pages = slices.DeleteFunc(slices.Clone(g.pages), func(p settingsPage) bool {
-			page := pageAt(p.path)
+			page := v.office.pageAt(p.path)
 			return page == nil || !v.session.mayOpen(page)
 		})
 		if len(g.pages) > 0 {
@@ -84,7 +58,7 @@ const settingsPlace = "settings"
 // settings answers with a page of the settings, beside their menu, in which here is the
 // present line. A change leads to it by a redirect, whose address says what was done: see
 // saved.
-func (v *request) settings(here, title string, content component) view {
+func (v *request) settings(here, title string, content templ.Component) view {
 	note, _ := v.Context().Value(noteKey{}).(*toast)
 	if text, known := doneTexts[v.URL.Query().Get(doneField)]; known && v.Method == http.MethodGet {
 		note = &toast{Text: text.In(v.words.Language)}
@@ -93,7 +67,7 @@ func (v *request) settings(here, title string, content component) view {
 }
 
 // settingsAs is settings for a form that was refused.
-func (v *request) settingsAs(status int, here, title string, content component) view {
+func (v *request) settingsAs(status int, here, title string, content templ.Component) view {
 	out := v.settings(here, title, content)
 	out.status = status
 	return out

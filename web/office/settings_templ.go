@@ -16,7 +16,7 @@ import (
 
 // settingsView stands around each page of the settings. A wide page has the menu beside
 // it, and a narrow one a way back to the list.
-func settingsView(v *request, here, title string, content component) templ.Component {
+func settingsView(v *request, here, title string, content templ.Component) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -5,11 +5,14 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"kartei/kit/fault"
 	"kartei/web/ui"
+
+	"github.com/a-h/templ"
 )
 
 // look returns the reader and the answer, as every part of a page knows them.
@@ -32,13 +35,13 @@ func (v *request) look() ui.View {
 // frame returns what stands around a page of the application.
 func (v *request) frame(title, here string) ui.Frame {
 	f := ui.Frame{
-		View: v.look(), Title: title, Here: here, Live: v.live(here),
+		View: v.look(), Title: title, Here: here, Live: v.office.rooms.Live(v, here),
 		Person: v.session.Principal.Name, Organization: v.session.Organization.Name,
 		OtherOrganizations: len(v.session.Persons) > 1, Others: v.session.others(), Bell: v.session.Bell, Query: v.URL.Query().Get("q"),
 		May: func(family, verb string) bool { return v.session.may(family + ":" + verb) },
-		Has: hasPage,
+		Has: func(path string) bool { return v.office.pageAt(path) != nil },
 		Opens: func(path string) bool {
-			page := pageAt(path)
+			page := v.office.pageAt(path)
 			return page != nil && v.session.mayOpen(page)
 		},
 		SignOut: v.mint(),
@@ -61,7 +64,7 @@ func (v *request) frame(title, here string) ui.Frame {
 }
 
 // erasureBanner tells the people of an organization when it is erased.
-func erasureBanner(v *request) component {
+func erasureBanner(v *request) templ.Component {
 	text := v.words.Say("Nur die Administration liest noch und kann alles exportieren.", "Only admins still read, and can export everything.")
 	if v.session.Administers {
 		text = v.words.Say("Bis dahin lesen Sie alles und können es exportieren.", "Until then you read everything and can export it.")
@@ -71,10 +74,10 @@ func erasureBanner(v *request) component {
 }
 
 // ok answers with a page of the application.
-func (v *request) ok(title, here string, content component) view {
+func (v *request) ok(title, here string, content templ.Component) view {
 	note, _ := v.Context().Value(noteKey{}).(*toast)
 	if note == nil {
-		note = v.did()
+		note = v.office.rooms.Note(v)
 	}
 	return view{status: http.StatusOK, body: appPage(v.frame(title, here), content, note)}
 }
@@ -351,9 +354,9 @@ func (v *request) overPage() { v.w.Header().Set("Kartei-Dialog", "1") }
 func (v *request) askToSignIn() view {
 	if v.scripted() {
 		v.overPage()
-		return v.signInForm(signInForm{Notice: v.words.Say(
+		return v.office.rooms.SignIn(v, http.StatusUnauthorized, nil, v.words.Say(
 			"Ihre Anmeldung ist abgelaufen. Was Sie eingegeben haben, steht noch auf der Seite.",
-			"Your sign-in has ended. What you entered is still on the page.")}, http.StatusUnauthorized)
+			"Your sign-in has ended. What you entered is still on the page."))
 	}
 	if v.Method == http.MethodPut { // a script sends a file, and asks by itself
 		return view{status: http.StatusUnauthorized, plain: fault.New(fault.Unauthenticated).DetailIn(v.words.Language)}
@@ -364,13 +367,13 @@ func (v *request) askToSignIn() view {
 			target += "?" + q
 		}
 		if target == "/" {
-			return v.signInForm(signInForm{}, http.StatusOK)
+			return v.office.rooms.SignIn(v, http.StatusOK, nil, "")
 		}
 		return view{to: "/signin?" + url.Values{"next": {target}}.Encode()}
 	}
-	return v.signInForm(signInForm{Resume: v.again(v.form.token), Notice: v.words.Say(
+	return v.office.rooms.SignIn(v, http.StatusUnauthorized, v.again(v.form.token), v.words.Say(
 		"Ihre Anmeldung ist abgelaufen. Was Sie eingegeben haben, ist noch da: Melden Sie sich an, dann wird es gesendet.",
-		"Your sign-in has ended. What you entered is still here: sign in, and it will be sent.")}, http.StatusUnauthorized)
+		"Your sign-in has ended. What you entered is still here: sign in, and it will be sent."))
 }
 
 // denyForeign answers a change that a page of another origin sent.
@@ -394,3 +397,84 @@ func local(target string) string {
 	}
 	return u.RequestURI()
 }
+
+// kind returns the tone of a message. A fault that passes by itself is only a
+// warning.
+func (p problemPage) kind() ui.Kind {
+	if p.Wait > 0 || p.Elsewhere || p.Again != nil && p.RequestID == "" {
+		return ui.Warn
+	}
+	return ui.Bad
+}
+
+// part reports whether a script asks for a part of the page only.
+func (v *request) part(name string) bool { return v.URL.Query().Get("part") == name }
+
+// swapTo returns the attributes of a link that shows another page of the same place
+// without loading everything anew.
+func (v *request) swapTo(path string) ui.Hx { return v.look().Get(path).With(intoMainPushed) }
+
+// dialogOf returns the attributes of a link to a page that a script shows as a
+// dialog over this one.
+func (v *request) dialogOf(path string) ui.Hx {
+	between := "?"
+	if strings.Contains(path, "?") {
+		between = "&"
+	}
+	return v.look().Get(path + between + "part=dialog").Target("body").Append()
+}
+
+// inDialog answers with a dialog over the page that is there, or with a page of its
+// own.
+func (v *request) inDialog(title, here string, content templ.Component) view {
+	if v.part("dialog") {
+		return view{status: http.StatusOK, body: dialogView(v, title, content)}
+	}
+	return v.ok(title, here, dialogPage(title, content))
+}
+
+// retryAfter says when to try again, for browsers and programs.
+func (v *request) retryAfter(wait time.Duration) {
+	if wait > 0 {
+		v.w.Header().Set("Retry-After", seconds(wait))
+	}
+}
+
+// seconds returns a duration in whole seconds, at least one unless it is zero.
+func seconds(d time.Duration) string {
+	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
+}
+
+// resumed returns the form that waits for the sign-in, or nil. It leads to a page of
+// this site only, and a person sends it by a button.
+func (v *request) resumed() *again {
+	action := v.form.Get(resumeAction)
+	if action == "" || local(action) != action {
+		return nil
+	}
+	fields := url.Values{}
+	for name, list := range v.form.Values {
+		if len(name) > len(resumeField) && name[:len(resumeField)] == resumeField {
+			fields[name[len(resumeField):]] = list
+		}
+	}
+	return &again{Action: action, Token: v.form.Get(resumeToken), Fields: fields}
+}
+
+// confirmFirst answers a request for which the sign-in is not recent enough.
+func (v *request) confirmFirst() view {
+	v.stale = false
+	if v.wantsData() {
+		return view{status: http.StatusForbidden, data: map[string]any{"confirm": true}}
+	}
+	var waiting *again
+	if v.scripted() {
+		v.overPage()
+	} else if v.form != nil {
+		waiting = v.again(v.form.token)
+	}
+	return v.office.rooms.Confirm(v, v.URL.RequestURI(), waiting)
+}
+
+// sso is what people call the provider, empty if there is none.
+func (v *request) sso() string { return v.office.API.SSO() }

@@ -2,13 +2,14 @@ package office
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/people/account"
+
+	"github.com/a-h/templ"
 )
 
 // signInForm is the page on which a person signs in.
@@ -51,6 +52,12 @@ func (f signInForm) refusal() string {
 		return ""
 	}
 	return refusalID
+}
+
+// askToSignIn draws the sign-in page in the place of another one, with why it is shown.
+// waiting is the form that is sent afterwards, or nil.
+func askToSignIn(v *request, status int, waiting *again, notice string) view {
+	return v.signInForm(signInForm{Resume: waiting, Notice: notice}, status)
 }
 
 // signInForm draws the sign-in page.
@@ -157,7 +164,7 @@ func (v *request) signedInOver(token string) view {
 
 // nextStep draws the page of the second factor, or of the choice of an organization.
 func (v *request) nextStep(s account.SignedIn, f signInForm) view {
-	title, content := v.words.Say("Bestätigen", "Confirm"), component(secondView(v, s, f))
+	title, content := v.words.Say("Bestätigen", "Confirm"), templ.Component(secondView(v, s, f))
 	if s.Status == "choose" {
 		title, content = v.words.Say("Organisation wählen", "Choose an organization"), chooseView(v, s, f)
 	}
@@ -224,8 +231,6 @@ func showChoose(v *request) view {
 	return v.ok(v.words.Say("Organisation wechseln", "Switch organization"), "", switchView(v))
 }
 
-const signOutPath = "/signout"
-
 // signOut ends the session. The browser forgets it in any case: the next person at
 // the machine must not be signed in because nothing can be stored at present.
 func signOut(v *request) view {
@@ -239,25 +244,24 @@ func signOut(v *request) view {
 	return view{to: "/signin"}
 }
 
-// The fields of a form that waits for the sign-in. They travel through its pages.
-const (
-	resumeAction = "resume-action"
-	resumeToken  = "resume-token"
-	resumeField  = "resume."
-)
-
-// resumed returns the form that waits for the sign-in, or nil. It leads to a page of
-// this site only, and a person sends it by a button.
-func (v *request) resumed() *again {
-	action := v.form.Get(resumeAction)
-	if action == "" || local(action) != action {
-		return nil
+// switchTo goes on as another person of the account: with the form that waited for the
+// way back, or on the start page. A script stays on its page.
+func switchTo(v *request) view {
+	s, err := ask(v, account.Switch, account.Switched{Principal: v.form.Get("principalId")})
+	if err != nil {
+		return v.failed(err)
 	}
-	fields := url.Values{}
-	for name, list := range v.form.Values {
-		if len(name) > len(resumeField) && name[:len(resumeField)] == resumeField {
-			fields[name[len(resumeField):]] = list
-		}
+	v.office.signIn(v.w, s.Token, s.EndsAt.Time())
+	waiting := v.resumed()
+	switch {
+	case v.over():
+		return v.signedInOver(s.Token)
+	case waiting == nil:
+		return view{to: "/"}
 	}
-	return &again{Action: action, Token: v.form.Get(resumeToken), Fields: fields}
+	v.token = s.Token
+	if err := v.identify(); err != nil {
+		return v.failed(err)
+	}
+	return v.goOnWith(waiting, v.words.Say("Sie arbeiten wieder in „"+v.session.Organization.Name+"“", "You work in “"+v.session.Organization.Name+"” again"))
 }

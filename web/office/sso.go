@@ -30,9 +30,6 @@ const (
 	toConfirm = "confirm"
 )
 
-// sso is what people call the provider, empty if there is none.
-func (v *request) sso() string { return v.office.API.SSO() }
-
 func (h *handler) ssoCookie() string { return h.cookie + "-sso" }
 
 // keepTicket sets the cookie of a ticket. An empty one removes it.

@@ -5,18 +5,10 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"kartei/kit/fault"
 	"kartei/record/task"
 	"kartei/web/ui"
-)
-
-// The tabs of the list of tasks. The empty one has the open tasks of the person.
-const (
-	mineTab = ""
-	allTab  = "all"
-	doneTab = "done"
 )
 
 // taskList is the list of tasks: a tab of it, its quick line and its filter.
@@ -256,21 +248,9 @@ func (v *request) doneTask(task values) view {
 // next page says so.
 const didParameter = "did"
 
-// with returns an address with a parameter.
-func with(path, name, value string) string {
-	u, err := url.Parse(path)
-	if err != nil {
-		return path
-	}
-	q := u.Query()
-	q.Set(name, value)
-	u.RawQuery = q.Encode()
-	return u.String()
-}
-
-// did returns the note about a task that a form without a script has just changed. It is nil if
-// there is nothing to show.
-func (v *request) did() *toast {
+// NoteOf returns the note about a task that a form without a script has just changed. It is nil
+// if there is nothing to show.
+func NoteOf(v *request) *toast {
 	id := v.URL.Query().Get(didParameter)
 	if id == "" || v.Method != http.MethodGet || !v.page.Uses.Has(task.Get) || !v.session.may(tasks.read) {
 		return nil
@@ -280,49 +260,6 @@ func (v *request) did() *toast {
 		return nil
 	}
 	return v.taskNote(task, v.here(didParameter, ""))
-}
-
-// taskNote says how a task is after a change, and offers to undo its completion.
-func (v *request) taskNote(task values, back string) *toast {
-	title := task["title"]
-	if title == "" { // somebody who may write, but not read
-		return &toast{Text: v.words.Say("Gespeichert.", "Saved.")}
-	}
-	if task["status"] == "completed" {
-		return &toast{
-			Text: v.words.Say("„"+title+"“ erledigt.", "“"+title+"” done."),
-			Log:  v.words.Say("Aufgabe erledigt.", "Task done."),
-			Undo: &undo{Action: "/tasks/" + task["id"], Token: v.mint(), Revision: revisionOf(task), Was: values{"status": "completed"}, Set: values{"status": "open"}, Back: back},
-		}
-	}
-	t := &toast{Href: "/tasks/" + task["id"], HrefText: v.words.Say("Ansehen", "View")}
-	if revisionOf(task) > 1 {
-		t.Text = v.words.Say("„"+title+"“ ist wieder offen.", "“"+title+"” is open again.")
-		return t
-	}
-	about := []string{title}
-	if due, ok := timeOf(task["dueAt"]); ok {
-		about = append(about, v.words.Due(due, v.words.HasClock(due)))
-	}
-	if task["priority"] == "high" {
-		about = append(about, v.words.Say("dringend", "high priority"))
-	}
-	names := map[string]string{}
-	if v.titlesOf([]string{first(task["contactId"], task["companyId"])}, names) == nil {
-		about = append(about, names[first(task["contactId"], task["companyId"])])
-	}
-	t.Text = v.words.Say("Angelegt: ", "Created: ") + joined(" · ", about...)
-	return t
-}
-
-// shownDue says when a task is due, or was done.
-func shownDue(task values) (at time.Time, done, ok bool) {
-	if task["status"] == "completed" {
-		at, ok = timeOf(first(task["completedAt"], task["updatedAt"]))
-		return at, true, ok
-	}
-	at, ok = timeOf(task["dueAt"])
-	return at, false, ok
 }
 
 // size returns the number of tasks of a group that is not cut.

@@ -2,6 +2,7 @@ package office
 
 import (
 	"strconv"
+	"time"
 
 	"kartei/web/ui"
 )
@@ -35,59 +36,71 @@ type undo struct {
 	Fields []ui.Hidden
 }
 
-// changeNote says which members a form changed, and what somebody else changed
-// meanwhile.
-func (v *request) changeNote(f *family, id string, s saved) *toast {
-	if len(s.Changed) == 0 && len(s.Theirs) == 0 {
-		return nil
-	}
-	var t toast
-	if len(s.Changed) > 0 {
-		t.Text = v.words.Say(v.labels(f, s.Changed)+" geändert.", v.labels(f, s.Changed)+" changed.")
-		if v.undoing() {
-			t.Text = v.words.Say(v.labels(f, s.Changed)+" wie vorher.", v.labels(f, s.Changed)+" as before.")
-		}
-		u := undo{Action: f.listingOf(v.URL.Query()).at("/" + f.name + "/" + id), Token: v.mint(), Revision: revisionOf(s.Record), Was: values{}, Set: values{}}
-		for _, name := range s.Changed {
-			u.Was[name], u.Set[name] = s.Record[name], s.Before[name]
-		}
-		t.Undo = &u
-	}
-	if len(s.Theirs) > 0 {
-		t.Text = joined(" ", t.Text, v.words.Say(have(first(s.By, "Jemand anderes"))+"gleichzeitig geändert: ", first(s.By, "Somebody else")+" changed at the same time: ")+v.labels(f, s.Theirs)+".")
-	}
-	t.Log, t.Members = f.one.In(v.words.Language)+": "+t.Text, s.Changed
-	return &t
-}
-
 // undoField marks a form that takes a change back.
 const undoField = "undo"
 
 // undoing reports whether the form takes a change back.
 func (v *request) undoing() bool { return v.form != nil && v.form.Get(undoField) != "" }
 
-// notUndone says that somebody has changed the same members since. Their values stay,
-// and the history shows them.
-func (v *request) notUndone(f *family, id string, m *merged) view {
-	var names []string
-	for _, c := range m.Conflicts {
-		names = append(names, c.Name)
+// shown returns the note as it is drawn.
+func (t *toast) shown() ui.Toast {
+	out := ui.Toast{Kind: ui.OK, Text: t.Text, Log: t.Log, Href: t.Href, HrefText: t.HrefText}
+	if t.Bad {
+		out.Kind = ui.Bad
 	}
-	what := v.labels(f, names)
-	path := "/" + f.name + "/" + id
-	return v.done(path, &toast{Bad: true, Href: path + "#history", HrefText: v.words.Say("Verlauf", "History"),
-		Text: v.words.Say("Nicht zurückgenommen. Inzwischen noch einmal geändert: "+what+".", "Not undone. Changed again since: "+what+"."),
-		Log:  v.words.Say("Nicht zurückgenommen: inzwischen geändert.", "Not undone: changed since.")})
+	if u := t.Undo; u != nil {
+		out.Undo = u.Action
+		out.Hidden = []ui.Hidden{{Name: tokenField, Value: u.Token}, {Name: revisionField, Value: strconv.FormatInt(u.Revision, 10)}, {Name: undoField, Value: "1"}}
+		if u.Back != "" {
+			out.Hidden = append(out.Hidden, ui.Hidden{Name: backField, Value: u.Back})
+		}
+		out.Hidden = append(out.Hidden, u.Fields...)
+		for _, name := range sortedNames(u.Set) {
+			out.Hidden = append(out.Hidden, ui.Hidden{Name: wasPrefix + name, Value: u.Was[name]}, ui.Hidden{Name: name, Value: u.Set[name]})
+		}
+	}
+	return out
 }
 
-// labels names members: "Mobil und Schlagworte", or their number.
-func (v *request) labels(f *family, names []string) string {
-	if len(names) > 3 {
-		return strconv.Itoa(len(names)) + v.words.Say(" Felder", " fields")
+// taskNote says how a task is after a change, and offers to undo its completion.
+func (v *request) taskNote(task values, back string) *toast {
+	title := task["title"]
+	if title == "" { // somebody who may write, but not read
+		return &toast{Text: v.words.Say("Gespeichert.", "Saved.")}
 	}
-	labels := make([]string, len(names))
-	for i, name := range names {
-		labels[i] = f.field(name).label.In(v.words.Language)
+	if task["status"] == "completed" {
+		return &toast{
+			Text: v.words.Say("„"+title+"“ erledigt.", "“"+title+"” done."),
+			Log:  v.words.Say("Aufgabe erledigt.", "Task done."),
+			Undo: &undo{Action: "/tasks/" + task["id"], Token: v.mint(), Revision: revisionOf(task), Was: values{"status": "completed"}, Set: values{"status": "open"}, Back: back},
+		}
 	}
-	return v.words.List(labels)
+	t := &toast{Href: "/tasks/" + task["id"], HrefText: v.words.Say("Ansehen", "View")}
+	if revisionOf(task) > 1 {
+		t.Text = v.words.Say("„"+title+"“ ist wieder offen.", "“"+title+"” is open again.")
+		return t
+	}
+	about := []string{title}
+	if due, ok := timeOf(task["dueAt"]); ok {
+		about = append(about, v.words.Due(due, v.words.HasClock(due)))
+	}
+	if task["priority"] == "high" {
+		about = append(about, v.words.Say("dringend", "high priority"))
+	}
+	names := map[string]string{}
+	if v.titlesOf([]string{first(task["contactId"], task["companyId"])}, names) == nil {
+		about = append(about, names[first(task["contactId"], task["companyId"])])
+	}
+	t.Text = v.words.Say("Angelegt: ", "Created: ") + joined(" · ", about...)
+	return t
+}
+
+// shownDue says when a task is due, or was done.
+func shownDue(task values) (at time.Time, done, ok bool) {
+	if task["status"] == "completed" {
+		at, ok = timeOf(first(task["completedAt"], task["updatedAt"]))
+		return at, true, ok
+	}
+	at, ok = timeOf(task["dueAt"])
+	return at, false, ok
 }

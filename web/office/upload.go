@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"kartei/api"
+	"kartei/api/op"
 	"kartei/door/transfer"
 	"kartei/kit/fault"
 	"kartei/record/document"
@@ -368,22 +369,12 @@ func (p operationPage) again() string {
 	return "?" + q.Encode()
 }
 
-// errorOf returns the id of the message at the file field, if there is one.
-func errorOf(why string) string {
-	if why == "" {
-		return ""
+// showDocuments serves the list of documents, with the files of the caller that are being made
+// into documents.
+var showDocuments = showList(&documents, func(v *request, l recordList) view {
+	files, err := ask(v, document.ListUnderway, op.None{})
+	if err != nil {
+		return v.failed(err)
 	}
-	return "f-file-error"
-}
-
-// takesDocuments reports whether documents can be about a record of the family.
-func (f *family) takesDocuments() bool { return f != &documents }
-
-// dropText says to what files belong that are dropped on a page.
-func dropText(v *request, f *family, record values) string {
-	if record == nil || !f.takesDocuments() {
-		return v.words.Say("Als Dokumente ablegen", "File as documents")
-	}
-	name := f.heading(record)
-	return v.words.Say("Ablegen bei „"+name+"“", "File with “"+name+"”")
-}
+	return v.ok(documents.many.In(v.words.Language), documents.name, documentsView(v, l, files.Data))
+})

@@ -14,10 +14,6 @@ import (
 	"kartei/web/ui"
 )
 
-// usagePath is the page with the usage. A person sees the usage of their own keys and
-// endpoints, an admin all usage of the organization and of its sandbox.
-const usagePath = "/settings/interfaces/usage"
-
 // refused are the calls with a status of class 4xx other than 429.
 func refused(u *usage.Sum) int64 { return u.Unauthenticated + u.Forbidden + u.Rejected }
 

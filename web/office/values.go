@@ -13,11 +13,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// values are the members of a record as a form shows them: a path such as
-// address.city, and its text. A member that is null or not set is empty. Lists
-// have a line for each entry.
-type values map[string]string
-
 // listMembers are the members that hold a list of texts.
 var listMembers = []string{"tags"}
 

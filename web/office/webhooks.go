@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
@@ -15,10 +14,6 @@ import (
 	"kartei/kit/id"
 	"kartei/web/ui"
 )
-
-// webhooksPath is the page of the webhook endpoints. A person sees their own endpoints,
-// and an admin also sees the endpoints of service accounts.
-const webhooksPath = "/settings/interfaces/webhooks"
 
 // endpoint is a webhook endpoint, and where it is.
 type endpoint struct {
@@ -540,19 +535,6 @@ func testWord(v *request, a *webhook.Attempt) string {
 		return v.words.Say("Der Test ist angekommen", "The test has arrived")
 	}
 	return v.words.Say("Der Test ist gescheitert", "The test has failed")
-}
-
-// moment returns a time that a person typed, in their time zone; zero if nothing was.
-func (v *request) moment(typed string) (at clock.Micros, wrong bool) {
-	if typed == "" {
-		return 0, false
-	}
-	for _, form := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02"} {
-		if t, err := time.ParseInLocation(form, typed, v.zone()); err == nil {
-			return clock.FromTime(t), false
-		}
-	}
-	return 0, true
 }
 
 // testWait is the part of a page that waits for the result of a test.

@@ -1,0 +1,40 @@
+package office
+
+import (
+	"kartei/kit/phone"
+	"strings"
+	"unicode"
+)
+
+// callerField is the parameter with the number of a caller that a form adds.
+const callerField = "caller"
+
+// numberOf returns the number of a caller. A plus sign that a telephone does not
+// escape arrives as a space.
+func numberOf(sent string) string {
+	caller := phone.Caller(sent)
+	number := strings.TrimSpace(caller)
+	if (strings.HasPrefix(sent, " ") || strings.HasPrefix(caller, " ")) && number != "" && number[0] >= '1' && number[0] <= '9' {
+		number = "+" + number
+	}
+	if !strings.ContainsFunc(number, unicode.IsDigit) { // a hidden number: anonymous, unknown
+		return ""
+	}
+	return number
+}
+
+// addCaller puts the number of a caller into a form: into an empty member for numbers,
+// else below the note. Nothing that stands there is lost.
+func (form *recordForm) addCaller(number string) {
+	members := []string{"phone", "mobile"}
+	if isMobile(number) {
+		members = []string{"mobile", "phone"}
+	}
+	for _, name := range members {
+		if form.family.has(name) && form.typed[name] == "" {
+			form.typed[name] = number
+			return
+		}
+	}
+	form.typed["note"] = joined("\n", form.typed["note"], number)
+}
