@@ -31,19 +31,6 @@ import (
 
 const consentPath = "/oauth/authorize"
 
-// newClient stores an application.
-func newClient(t *testing.T, o *apitest.Office, name string) grant.Client {
-	t.Helper()
-	c := grant.Client{Kind: grant.Registered, Name: name, RedirectURIs: []string{"https://app.example/callback?x=1", "http://127.0.0.1/cb"}, Method: grant.NoSecret}
-	if err := o.DB.Write(t.Context(), func(tx db.Tx) error {
-		_, err := c.Store(t.Context(), tx, clock.Now(o.Clock))
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 // admits sets which applications people of an office may connect.
 func admits(t *testing.T, o *apitest.Office, which access.Applications) {
 	t.Helper()

@@ -137,16 +137,16 @@ func eventsTitle(v *request) string { return v.words.Say("Ereignisse", "Events")
 
 // nameEvents finds the names of the records and of the people of events.
 func (v *request) nameEvents(events []eventInfo, sandbox bool, titles, names map[string]string) error {
-	var records, people []string
+	var ids, people []string
 	for i := range events {
 		e := &events[i]
 		if familyOf(e.Data.Object) != nil {
-			records = append(records, e.Data.ID)
+			ids = append(ids, e.Data.ID)
 		}
 		people = append(people, present(e.Principal)...)
 	}
 	return together(
-		func() error { return v.titlesIn(sandbox, records, titles) },
+		func() error { return v.titlesIn(sandbox, ids, titles) },
 		func() error { return v.namesOf(people, names) },
 	)
 }

@@ -10,7 +10,6 @@ import (
 	spreadsheet "kartei/kit/sheet"
 	"kartei/kit/vcard"
 	"kartei/record/lookup"
-	"kartei/web/i18n"
 )
 
 // exportPage is the number of records that are read at once for a file.
@@ -199,11 +198,12 @@ func (e *export) moment(at string) string {
 // vcards writes a card for each record.
 func (e *export) vcards(w http.ResponseWriter) error {
 	return e.each(w, func(r values) error {
-		card := e.family.card
+		company := e.names[r["companyId"]]
+		card := e.family.card(e.v.words, r, company, true)
 		if e.old {
-			card = func(w i18n.Words, r values, company string, _ bool) string { return e.family.oldCard(w, r, company) }
+			card = e.family.oldCard(e.v.words, r, company)
 		}
-		_, err := io.WriteString(w, card(e.v.words, r, e.names[r["companyId"]], true))
+		_, err := io.WriteString(w, card)
 		return err
 	}, func() error { return nil })
 }

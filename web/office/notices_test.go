@@ -17,7 +17,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/integration/grant"
-	keys "kartei/integration/key"
+	apikey "kartei/integration/key"
 	"kartei/integration/limit"
 	"kartei/integration/oauth"
 	"kartei/integration/webhook"
@@ -49,7 +49,7 @@ func tell(t *testing.T, o *apitest.Office) *told {
 	t.Helper()
 	w := &told{Office: o, owner: o.User(access.Member), admin: o.User(access.Admin), mails: filepath.Join(t.TempDir(), "mail")}
 	for _, key := range []*string{&w.key, &w.paused} {
-		made, err := o.Operator.CreateKey(t.Context(), keys.New{Organization: o.ID, Principal: w.owner, Environment: access.Test, Name: "Spiegel", Scopes: []string{"contacts:read"}})
+		made, err := o.Operator.CreateKey(t.Context(), apikey.New{Organization: o.ID, Principal: w.owner, Environment: access.Test, Name: "Spiegel", Scopes: []string{"contacts:read"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func tell(t *testing.T, o *apitest.Office) *told {
 		*endpoint = program.Do("POST", "/webhook_endpoints", map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Text("id")
 	}
 	dbtest.Run(t, o.DB, `update webhook_endpoints set status = 'disabled', disabled_reason = 'gone' where id = $1`, w.disabled)
-	live, err := o.Operator.CreateKey(t.Context(), keys.New{Organization: o.ID, Principal: w.owner, Environment: access.Live, Scopes: []string{"tasks:read", "tasks:write"}, Networks: []string{"192.0.2.0/24"}})
+	live, err := o.Operator.CreateKey(t.Context(), apikey.New{Organization: o.ID, Principal: w.owner, Environment: access.Live, Scopes: []string{"tasks:read", "tasks:write"}, Networks: []string{"192.0.2.0/24"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,34 +4,17 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
 
 	"kartei/access"
-	"kartei/api"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
 )
-
-const password = "vier Wörter aus dem Sack"
-
-// invited is a person who accepted an invitation on its page, and who is signed in.
-func invited(t *testing.T, o *apitest.Office, email string) *browser {
-	t.Helper()
-	made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: email})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := open(t, o, access.Member)
-	b.cookie = ""
-	b.get("/invitation").want(200).send("/invitation", "token", "https://kartei.example/invitation#"+made.Token, "name", "Ida Morgen", "password", password).want(303)
-	return b
-}
 
 // TestLanguageOfInvitation accepts invitations in a browser of another language. The pages
 // go on in the language of the invitation, or of the browser if the invitation names none.
@@ -91,24 +74,6 @@ func TestSignInOnPages(t *testing.T) {
 		}
 		b.get("/contacts").want(200)
 	})
-}
-
-// inviteTo and invitation invite an address to an organization.
-var inviteTo = settings.Invite
-
-func invitation(organization, email string) settings.NewInvitation {
-	return settings.NewInvitation{Organization: organization, Email: email}
-}
-
-// do calls a row by a session.
-func do[T any](t *testing.T, o *apitest.Office, token, row string, in any) T {
-	t.Helper()
-	by := api.Caller{Door: api.Web, Credential: api.Cookie(token, false), Address: netip.MustParseAddr("192.0.2.7")}
-	out, err := apitest.Ask[T](t.Context(), o.API, by, row, api.Arguments{Body: in})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 // TestSignInLeadsNowhereElse tries addresses of other sites after signing in.
@@ -253,9 +218,6 @@ func TestSecretsStayOut(t *testing.T) {
 		}
 	}
 }
-
-// text returns the content of a page without tokens.
-func (p *page) text() string { return tokens.ReplaceAllString(p.main(), "") }
 
 // A person who signs out while nothing can be stored is signed out in this browser.
 func TestSignOutWhilePaused(t *testing.T) {

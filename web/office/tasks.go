@@ -195,8 +195,8 @@ func (p taskList) assignee(v *request, t values) string {
 }
 
 // about are the names of what a task is about.
-func (l recordList) about(t values) string {
-	return joined(" · ", l.names[t["contactId"]], l.names[t["companyId"]], l.names[t["documentId"]])
+func (p taskList) about(t values) string {
+	return joined(" · ", p.names[t["contactId"]], p.names[t["companyId"]], p.names[t["documentId"]])
 }
 
 // completeTask marks a task as done. The note takes it back.

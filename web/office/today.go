@@ -122,17 +122,17 @@ func (p *today) readBell(v *request) error {
 
 // resolve adds the names, and asks whether an office with nothing to show is empty.
 func (p *today) resolve(v *request) error {
-	var whos, records []string
+	var whos, ids []string
 	for _, g := range p.groups {
 		whos = append(whos, present(g.Principal)...)
-		records = append(records, g.IDs...)
+		ids = append(ids, g.IDs...)
 	}
 	for _, t := range p.due {
-		records = append(records, present(t["contactId"], t["companyId"])...)
+		ids = append(ids, present(t["contactId"], t["companyId"])...)
 	}
 	return together(
 		func() error { return v.namesOf(whos, p.names) },
-		func() error { return v.titlesOf(records, p.names) },
+		func() error { return v.titlesOf(ids, p.names) },
 		func() error {
 			if len(p.due)+len(p.recent)+len(p.groups) > 0 || p.next != nil || !v.session.may(contacts.read) {
 				return nil
