@@ -45,29 +45,29 @@ var auditFilters = append([]string{"who", "word", "target"}, periodFilters...)
 
 // auditGroups are the choices of the filter by kind of act: the first part of the word.
 var auditGroups = []option{
-	{"", text("alle Vorgänge", "all acts")},
-	{"key", text("API-Schlüssel", "API keys")},
-	{"grant", text("Verbundene Anwendungen", "Connected applications")},
-	{"client", text("Anwendungen von Dienstkonten", "Applications of service accounts")},
-	{"webhook", text("Webhooks", "Webhooks")},
-	{"person", text("Personen", "People")},
-	{"invitation", text("Einladungen", "Invitations")},
-	{"serviceAccount", text("Dienstkonten", "Service accounts")},
-	{"organization", text("Organisation", "Organization")},
-	{"session", text("Anmeldungen", "Sign-ins")},
-	{"access", text("Beendete Zugänge", "Ended access")},
-	{"account", text("Kennwörter und zweite Faktoren", "Passwords and second factors")},
-	{"records", text("Importe und Exporte", "Imports and exports")},
-	{"audit", text("Exporte des Protokolls", "Exports of the audit log")},
-	{"profile", text("Profile", "Profiles")},
+	newOption("", "alle Vorgänge", "all acts"),
+	newOption("key", "API-Schlüssel", "API keys"),
+	newOption("grant", "Verbundene Anwendungen", "Connected applications"),
+	newOption("client", "Anwendungen von Dienstkonten", "Applications of service accounts"),
+	newOption("webhook", "Webhooks", "Webhooks"),
+	newOption("person", "Personen", "People"),
+	newOption("invitation", "Einladungen", "Invitations"),
+	newOption("serviceAccount", "Dienstkonten", "Service accounts"),
+	newOption("organization", "Organisation", "Organization"),
+	newOption("session", "Anmeldungen", "Sign-ins"),
+	newOption("access", "Beendete Zugänge", "Ended access"),
+	newOption("account", "Kennwörter und zweite Faktoren", "Passwords and second factors"),
+	newOption("records", "Importe und Exporte", "Imports and exports"),
+	newOption("audit", "Exporte des Protokolls", "Exports of the audit log"),
+	newOption("profile", "Profile", "Profiles"),
 }
 
 // auditPeriods are the choices of the filter by time.
 var auditPeriods = []option{
-	{"", text("400 Tage", "400 days")},
-	{"24h", text("letzte 24 Stunden", "last 24 hours")},
-	{"168h", text("letzte 7 Tage", "last 7 days")},
-	{"720h", text("letzte 30 Tage", "last 30 days")},
+	newOption("", "400 Tage", "400 days"),
+	newOption("24h", "letzte 24 Stunden", "last 24 hours"),
+	newOption("168h", "letzte 7 Tage", "last 7 days"),
+	newOption("720h", "letzte 30 Tage", "last 30 days"),
 }
 
 // readAuditFilter reads the filters of the address, and makes the input of audit.list.

@@ -89,8 +89,8 @@ var sharing = []field{
 	{name: "externalId", kind: textField, label: text("Externe Kennung", "External ID")},
 	{name: "ownerId", kind: reference, to: "people", label: text("Eigentümer", "Owner"), required: true, restricted: true},
 	{name: "visibility", kind: choice, label: text("Sichtbar für", "Visible to"), required: true, restricted: true, options: []option{
-		{"organization", text("alle im Büro", "everyone in the office")},
-		{"private", text("nur Eigentümer und Administration", "the owner and admins only")},
+		newOption("organization", "alle im Büro", "everyone in the office"),
+		newOption("private", "nur Eigentümer und Administration", "the owner and admins only"),
 	}},
 }
 
@@ -112,7 +112,7 @@ var contacts = family{
 		{name: "firstName", hidden: true, kind: textField, label: text("Vorname", "First name")},
 		{name: "title", hidden: true, kind: textField, label: text("Titel", "Title")},
 		{name: "salutation", hidden: true, kind: choice, label: text("Anrede", "Salutation"), options: []option{
-			{"ms", text("Frau", "Ms")}, {"mr", text("Herr", "Mr")}, {"mx", text("ohne Anrede", "Mx")},
+			newOption("ms", "Frau", "Ms"), newOption("mr", "Herr", "Mr"), newOption("mx", "ohne Anrede", "Mx"),
 		}},
 		{name: "mobile", part: text("Erreichbarkeit", "Contact details"), kind: phoneField, label: text("Mobil", "Mobile")},
 		{name: "phone", kind: phoneField, label: text("Telefon", "Phone")},
@@ -154,12 +154,12 @@ var tasks = family{
 	fields: concat([]field{
 		{name: "title", hidden: true, kind: textField, label: text("Aufgabe", "Task"), required: true},
 		{name: "status", hidden: true, unasked: true, kind: choice, label: text("Stand", "Status"), required: true, options: []option{
-			{"open", text("offen", "open")}, {"completed", text("erledigt", "done")},
+			newOption("open", "offen", "open"), newOption("completed", "erledigt", "done"),
 		}},
 		{name: "dueAt", kind: momentField, label: text("Fällig", "Due")},
 		{name: "assigneeId", kind: reference, to: "people", label: text("Zuständig", "Assignee")},
 		{name: "priority", kind: choice, label: text("Dringlichkeit", "Priority"), required: true, options: []option{
-			{"normal", text("normal", "normal")}, {"high", text("dringend", "high")}, {"low", text("niedrig", "low")},
+			newOption("normal", "normal", "normal"), newOption("high", "dringend", "high"), newOption("low", "niedrig", "low"),
 		}},
 		{name: "contactId", kind: reference, to: "contacts", label: text("Kontakt", "Contact")},
 		{name: "companyId", kind: reference, to: "companies", label: text("Firma", "Company")},

@@ -86,12 +86,12 @@ type listing struct {
 // The orders of lists. The first one of a family is its default.
 var (
 	byName = []option{
-		{"name", text("nach Name", "by name")},
-		{"-updatedAt", text("zuletzt geändert", "recently changed")},
+		newOption("name", "nach Name", "by name"),
+		newOption("-updatedAt", "zuletzt geändert", "recently changed"),
 	}
 	byDue = []option{
-		{"dueAt", text("nach Fälligkeit", "by due date")},
-		{"-updatedAt", text("zuletzt geändert", "recently changed")},
+		newOption("dueAt", "nach Fälligkeit", "by due date"),
+		newOption("-updatedAt", "zuletzt geändert", "recently changed"),
 	}
 )
 
@@ -429,9 +429,9 @@ func with(path, name, value string) string {
 
 // kinds are the kinds of files that a list is narrowed to.
 var kinds = []option{
-	{"pdf", text("PDF", "PDF")}, {"text", text("Texte", "Texts")}, {"sheet", text("Tabellen", "Spreadsheets")},
-	{"slides", text("Präsentationen", "Presentations")}, {"email", text("E-Mails", "Emails")}, {"image", text("Bilder", "Pictures")},
-	{"other", text("Andere", "Others")},
+	newOption("pdf", "PDF", "PDF"), newOption("text", "Texte", "Texts"), newOption("sheet", "Tabellen", "Spreadsheets"),
+	newOption("slides", "Präsentationen", "Presentations"), newOption("email", "E-Mails", "Emails"), newOption("image", "Bilder", "Pictures"),
+	newOption("other", "Andere", "Others"),
 }
 
 // kindName returns the name of a kind.

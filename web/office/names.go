@@ -64,9 +64,9 @@ func keyMadeBy(v *request, madeBy string, names map[string]string) string {
 
 // keyFamilies are the families that a key may be restricted to, as scopes name them.
 var keyFamilies = []option{
-	{"contacts", text("Kontakte", "Contacts")},
-	{"companies", text("Firmen", "Companies")},
-	{"tasks", text("Aufgaben", "Tasks")},
-	{"documents", text("Dokumente", "Documents")},
-	{"webhook_endpoints", text("Webhooks", "Webhooks")},
+	newOption("contacts", "Kontakte", "Contacts"),
+	newOption("companies", "Firmen", "Companies"),
+	newOption("tasks", "Aufgaben", "Tasks"),
+	newOption("documents", "Dokumente", "Documents"),
+	newOption("webhook_endpoints", "Webhooks", "Webhooks"),
 }

@@ -41,11 +41,11 @@ var eventTypes = []eventType{
 
 // eventFamilies are the headings of the types.
 var eventFamilies = []option{
-	{"contact", text("Kontakte", "Contacts")},
-	{"company", text("Firmen", "Companies")},
-	{"task", text("Aufgaben", "Tasks")},
-	{"document", text("Dokumente", "Documents")},
-	{"operation", text("Vorgänge", "Operations")},
+	newOption("contact", "Kontakte", "Contacts"),
+	newOption("company", "Firmen", "Companies"),
+	newOption("task", "Aufgaben", "Tasks"),
+	newOption("document", "Dokumente", "Documents"),
+	newOption("operation", "Vorgänge", "Operations"),
 }
 
 // eventText is a type in words. A type that is not known is its own name.

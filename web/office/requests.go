@@ -67,22 +67,22 @@ var requestFilters = append([]string{"key", "status", "operation", "reason"}, pe
 // statuses are the choices of the filter by result: all of a class, and those that the
 // API answers with.
 var statuses = []option{
-	{"", text("alle Ergebnisse", "all results")},
-	{"2xx", text("erfolgreich (2xx)", "successful (2xx)")},
-	{"4xx", text("abgelehnt (4xx)", "refused (4xx)")},
-	{"400", text("Anfrage ungültig (400)", "invalid request (400)")},
-	{"401", text("Zugang abgelehnt (401)", "access refused (401)")},
-	{"403", text("Recht fehlt (403)", "right missing (403)")},
-	{"404", text("nicht gefunden (404)", "not found (404)")},
-	{"409", text("Konflikt (409)", "conflict (409)")},
-	{"412", text("inzwischen geändert (412)", "changed meanwhile (412)")},
-	{"413", text("zu groß (413)", "too large (413)")},
-	{"415", text("Format unbekannt (415)", "unknown format (415)")},
-	{"422", text("Feld ungültig (422)", "invalid field (422)")},
-	{"428", text("Bedingung fehlt (428)", "condition missing (428)")},
-	{"429", text("zu viele (429)", "too many (429)")},
-	{"5xx", text("Fehler des Servers (5xx)", "faults of the server (5xx)")},
-	{"503", text("nicht verfügbar (503)", "not available (503)")},
+	newOption("", "alle Ergebnisse", "all results"),
+	newOption("2xx", "erfolgreich (2xx)", "successful (2xx)"),
+	newOption("4xx", "abgelehnt (4xx)", "refused (4xx)"),
+	newOption("400", "Anfrage ungültig (400)", "invalid request (400)"),
+	newOption("401", "Zugang abgelehnt (401)", "access refused (401)"),
+	newOption("403", "Recht fehlt (403)", "right missing (403)"),
+	newOption("404", "nicht gefunden (404)", "not found (404)"),
+	newOption("409", "Konflikt (409)", "conflict (409)"),
+	newOption("412", "inzwischen geändert (412)", "changed meanwhile (412)"),
+	newOption("413", "zu groß (413)", "too large (413)"),
+	newOption("415", "Format unbekannt (415)", "unknown format (415)"),
+	newOption("422", "Feld ungültig (422)", "invalid field (422)"),
+	newOption("428", "Bedingung fehlt (428)", "condition missing (428)"),
+	newOption("429", "zu viele (429)", "too many (429)"),
+	newOption("5xx", "Fehler des Servers (5xx)", "faults of the server (5xx)"),
+	newOption("503", "nicht verfügbar (503)", "not available (503)"),
 }
 
 // isStatus says what the filter takes: a status, or a class of them.
@@ -100,10 +100,10 @@ func statusOptions(v *request, chosen string) []ui.Option {
 
 // periods are the choices of the filter by time.
 var periods = []option{
-	{"", text("30 Tage", "30 days")},
-	{"1h", text("letzte Stunde", "last hour")},
-	{"24h", text("letzte 24 Stunden", "last 24 hours")},
-	{"168h", text("letzte 7 Tage", "last 7 days")},
+	newOption("", "30 Tage", "30 days"),
+	newOption("1h", "letzte Stunde", "last hour"),
+	newOption("24h", "letzte 24 Stunden", "last 24 hours"),
+	newOption("168h", "letzte 7 Tage", "last 7 days"),
 }
 
 // reasonOptions are the choices of the filter by reason, in the order of their texts.

@@ -36,10 +36,10 @@ type usagePage struct {
 
 // spans are the choices of the filter by time. The first one is shown by the hour.
 var spans = []option{
-	{"1", text("letzte 24 Stunden", "last 24 hours")},
-	{"7", text("7 Tage", "7 days")},
-	{"30", text("30 Tage", "30 days")},
-	{"90", text("90 Tage", "90 days")},
+	newOption("1", "letzte 24 Stunden", "last 24 hours"),
+	newOption("7", "7 Tage", "7 days"),
+	newOption("30", "30 Tage", "30 days"),
+	newOption("90", "90 Tage", "90 days"),
 }
 
 // usualSpan is shown first.

@@ -1,9 +1,6 @@
 package office
 
 import (
-	"encoding/json"
-	"maps"
-	"strconv"
 	"testing"
 
 	"github.com/a-h/templ"
@@ -81,46 +78,5 @@ func TestCredentialsOfChanges(t *testing.T) {
 		if got != want {
 			t.Errorf("%+v: %q, want %q", c, got, want)
 		}
-	}
-}
-
-// TestLabelsLeftOut keeps of the records without an address only what is shown.
-func TestLabelsLeftOut(t *testing.T) {
-	s := labelSheets{family: &contacts}
-	for i := range 9999 {
-		s.leaveOut(values{"id": "con_" + strconv.Itoa(i), "lastName": "Ohne", "firstName": "Ida", "note": "lang"})
-	}
-	if s.missing != 9999 || len(s.without) != withoutShown || s.without[1] != (unaddressed{"con_1", "Ohne, Ida"}) {
-		t.Errorf("%d: %v", s.missing, s.without)
-	}
-}
-
-func TestValuesOfARecord(t *testing.T) {
-	got, err := flatten([]byte(`{"id":"con_1","revision":3,"lastName":"Müller","email":null,"tags":["Mandant","Erb, recht"],
-		"address":{"city":"Köln","street":null}}`))
-	want := values{"id": "con_1", "revision": "3", "lastName": "Müller", "email": "", "tags": "Mandant\nErb, recht", "address.city": "Köln", "address.street": ""}
-	if err != nil || !maps.Equal(got, want) {
-		t.Errorf("got %q, %v", got, err)
-	}
-}
-
-func TestNoRecord(t *testing.T) {
-	for _, text := range []string{``, `null`, `[]`, `{"a":1} 2`, `{"a":1}{`, `{"a":[1]}`, `{"a":{"b":[{}]}}`, `{"a":"b"`, `{"a" "b"}`, `{"tags":["a"`, `{"a":{"b":1}`} {
-		if got, err := flatten([]byte(text)); err == nil || got != nil {
-			t.Errorf("%s: %q, %v", text, got, err)
-		}
-	}
-}
-
-func TestPatchOfValues(t *testing.T) {
-	before := values{"lastName": "Müller", "email": "a@example.com", "tags": "a\nb", "address.city": "Köln", "address.street": ""}
-	after := values{"lastName": "Müller", "email": "", "tags": " b \n\nc\nb", "address.city": "", "address.street": "Am Ring 1"}
-	got, err := json.Marshal(after.patch(changed(before, after)))
-	const want = `{"address":{"city":null,"street":"Am Ring 1"},"email":null,"tags":["b","c"]}`
-	if err != nil || string(got) != want {
-		t.Errorf("got  %s, %v\nwant %s", got, err, want)
-	}
-	if got := changed(before, values{"lastName": "Müller"}); got != nil {
-		t.Errorf("an equal value counts as changed: %q", got)
 	}
 }

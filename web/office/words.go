@@ -127,6 +127,9 @@ type option struct {
 	label fault.Text
 }
 
+// newOption returns a value with its label in both languages.
+func newOption(value, de, en string) option { return option{value, text(de, en)} }
+
 // timeOf returns a time of an answer.
 func timeOf(at string) (time.Time, bool) {
 	t, err := clock.Parse(at)
