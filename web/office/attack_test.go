@@ -71,30 +71,6 @@ func TestThrottledSignInSaysWhen(t *testing.T) {
 	})
 }
 
-// place is where a browser is: its address, and the cookie by which accounts know it there.
-type place struct {
-	http.Handler
-	device, from string
-}
-
-const deviceCookie = "__Host-kartei-device"
-
-func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r.RemoteAddr = p.from + ":1234"
-	if p.device != "" {
-		r.AddCookie(&http.Cookie{Name: deviceCookie, Value: p.device})
-	}
-	p.Handler.ServeHTTP(w, r)
-	for _, line := range w.Header()["Set-Cookie"] {
-		if c, err := http.ParseSetCookie(line); err == nil && c.Name == deviceCookie {
-			p.device = c.Value
-			if !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.MaxAge != int(signin.DeviceLifetime.Seconds()) {
-				panic("the cookie of a device is sent as " + line)
-			}
-		}
-	}
-}
-
 // TestKnownBrowserSignsIn has a browser that signed in before, and is elsewhere now, while
 // strangers guess. The cookie by which it is known stays when the session ends.
 func TestKnownBrowserSignsIn(t *testing.T) {

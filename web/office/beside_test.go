@@ -22,9 +22,9 @@ var (
 	selectedRow = regexp.MustCompile(`(?s)aria-current="true".*?href="([^"?]*)`)
 )
 
-// rows returns the ids of the list on a page, the selected one, and the addresses that the
+// listRows returns the ids of the list on a page, the selected one, and the addresses that the
 // rows lead to.
-func (p *page) rows() (ids []string, selected string, to []string) {
+func (p *page) listRows() (ids []string, selected string, to []string) {
 	p.t.Helper()
 	for _, m := range listedRow.FindAllStringSubmatch(p.main(), -1) {
 		path, _, _ := strings.Cut(m[1], "?")
@@ -41,7 +41,7 @@ func (p *page) rows() (ids []string, selected string, to []string) {
 func filled(t *testing.T, d db.DB) (o *apitest.Office, c *apitest.Client, b *browser, all map[string][]string) {
 	o = apitest.New(t, d)
 	c = o.As(access.Admin)
-	b = &browser{t, open(t, o, access.Admin).handler, o.Session(c.Principal)}
+	b = &browser{t: t, handler: open(t, o, access.Admin).handler, cookie: o.Session(c.Principal)}
 	all = map[string][]string{}
 	bodies := map[string]func(i int) map[string]any{
 		"contacts":  func(i int) map[string]any { return map[string]any{"lastName": fmt.Sprint("Berg ", i)} },
@@ -70,7 +70,7 @@ func TestListBesideARecord(t *testing.T) {
 			for _, at := range []int{0, 2, len(ids) - 1} {
 				path := "/sandbox/" + family + "/" + ids[at]
 				shown := b.get(path).want(200)
-				rows, selected, to := shown.rows()
+				rows, selected, to := shown.listRows()
 				if from := max(0, at-5); selected != ids[at] || !slices.Equal(rows, ids[from:min(at+50, len(ids))]) {
 					t.Errorf("%s: row %q of\n%v\nis selected, want record %d of\n%v", path, selected, rows, at, ids)
 				}
@@ -82,7 +82,7 @@ func TestListBesideARecord(t *testing.T) {
 				continue
 			}
 			last := b.get("/sandbox/" + family + "/" + ids[len(ids)-1])
-			before, selected, _ := b.get(last.link("prev")).want(200).rows()
+			before, selected, _ := b.get(last.link("prev")).want(200).listRows()
 			if want := ids[len(ids)-56 : len(ids)-6]; !slices.Equal(before, want) || selected != "" {
 				t.Errorf("%s: the page before has\n%v\nwant\n%v", family, before, want)
 			}
@@ -101,14 +101,14 @@ func TestListStaysBesideItsRecords(t *testing.T) {
 	swapped := regexp.MustCompile(`hx-get="([^"]*)"[^>]*data-row`)
 	for _, path := range []string{"/sandbox/contacts", b.get("/sandbox/contacts").link("next"), "/sandbox/contacts/" + ids[40], "/sandbox/contacts?q=berg"} {
 		list := b.get(path).want(200)
-		rows, _, _ := list.rows()
+		rows, _, _ := list.listRows()
 		addresses := swapped.FindAllStringSubmatch(list.main(), -1)
 		if len(addresses) != len(rows) || len(rows) < 8 {
 			t.Fatalf("%s has %d rows and %d addresses for scripts", path, len(rows), len(addresses))
 		}
 		for _, i := range []int{0, 7, len(rows) - 1} {
 			at := strings.ReplaceAll(addresses[i][1], "&amp;", "&")
-			if kept, selected, _ := b.get(at).want(200).rows(); !slices.Equal(kept, rows) || selected != rows[i] {
+			if kept, selected, _ := b.get(at).want(200).listRows(); !slices.Equal(kept, rows) || selected != rows[i] {
 				t.Errorf("%s: at %s the list is\n%v\nwith %q, want\n%v\nwith %q", path, at, kept, selected, rows, rows[i])
 			}
 		}
@@ -119,7 +119,7 @@ func TestListStaysBesideItsRecords(t *testing.T) {
 	o.Clock.Advance(25 * time.Hour)
 	b.cookie = o.Session(o.As(access.Admin).Principal)
 	for _, query := range []string{at[strings.IndexByte(at, '?'):], "?near=con_gone", "?near=con_gone&sort=-updatedAt"} {
-		if _, selected, _ := b.get("/sandbox/contacts/" + ids[30] + query).want(200).rows(); selected != ids[30] {
+		if _, selected, _ := b.get("/sandbox/contacts/" + ids[30] + query).want(200).listRows(); selected != ids[30] {
 			t.Errorf("%s: %q is selected", query, selected)
 		}
 	}
@@ -136,7 +136,7 @@ func TestRecordOutsideTheList(t *testing.T) {
 	c.Do("PATCH", "/contacts/"+all["contacts"][3], `{"tags":["Mandant"]}`, "If-Match", "*").Want(200)
 	const outside = "gehört nicht zu dieser Auswahl"
 	out := b.get("/sandbox/contacts/"+id+"?tag=mandant").want(200, outside, `href="/sandbox/contacts/`+id+`">In der ganzen Liste`)
-	if _, selected, _ := out.rows(); selected != "" {
+	if _, selected, _ := out.listRows(); selected != "" {
 		t.Errorf("%s is selected", selected)
 	}
 	b.get("/sandbox/contacts/"+id+"?q=nobody").want(200, "nicht auf dieser Seite der Treffer")
@@ -149,7 +149,7 @@ func TestRecordOutsideTheList(t *testing.T) {
 	mine := all["tasks"][30]
 	for path, note := range map[string]bool{"/sandbox/tasks/" + theirs: false, "/sandbox/tasks/" + theirs + "?tab=done": true, "/sandbox/tasks/" + mine: false} {
 		shown := b.get(path).want(200)
-		if _, selected, _ := shown.rows(); (selected == "") != note || strings.Contains(shown.main(), outside) != note {
+		if _, selected, _ := shown.listRows(); (selected == "") != note || strings.Contains(shown.main(), outside) != note {
 			t.Errorf("%s: %q is selected", path, selected)
 		}
 	}
@@ -159,10 +159,10 @@ func TestRecordOutsideTheList(t *testing.T) {
 	if err != nil || u.Query().Get("tab") != "mine" {
 		t.Errorf("a task that is done leads to %s (%v), away from the open ones", to, err)
 	}
-	if rows, selected, _ := b.get(to).want(200, outside).rows(); selected != "" || rows[0] != all["tasks"][0] {
+	if rows, selected, _ := b.get(to).want(200, outside).listRows(); selected != "" || rows[0] != all["tasks"][0] {
 		t.Errorf("beside a task that is done: %v, %q", rows[:3], selected)
 	}
-	if _, selected, _ := b.get("/sandbox/tasks/" + mine).want(200).rows(); selected != mine {
+	if _, selected, _ := b.get("/sandbox/tasks/" + mine).want(200).listRows(); selected != mine {
 		t.Errorf("%q is selected, want the task among those that are done", selected)
 	}
 }

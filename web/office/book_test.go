@@ -49,7 +49,7 @@ func TestEntry(t *testing.T) {
 
 		// A list that narrows stays beside its record.
 		b.get(path+"?tag=mandant&edit=mobile").want(200).send(path+"?tag=mandant", "mobile", "2").want(303)
-		viewer := &browser{t, b.handler, o.Session(o.As(access.Viewer).Principal)}
+		viewer := &browser{t: t, handler: b.handler, cookie: o.Session(o.As(access.Viewer).Principal)}
 		seen := viewer.get(path).want(200, "Brigitte Meier").main()
 		for _, lacks := range []string{"/edit", "/delete", "?edit=", "Angabe ergänzen"} {
 			if strings.Contains(seen, lacks) {
@@ -66,7 +66,7 @@ func TestEntry(t *testing.T) {
 func TestHistoryOfKartei(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	c, successor := o.As(access.Admin), o.User(access.Member)
-	b := &browser{t, open(t, o, access.Admin).handler, o.Session(c.Principal)}
+	b := &browser{t: t, handler: open(t, o, access.Admin).handler, cookie: o.Session(c.Principal)}
 	id := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
 	handOver := func(from, to, requester string) {
 		c.Inside(func(ctx context.Context, call *op.Call) error {
@@ -226,13 +226,6 @@ func TestNameNeeded(t *testing.T) {
 		made := b.get("/contacts/new").send("/contacts/new", "lastName", "Berg").want(303)
 		b.get(made.Location+"/edit").send(made.Location, "lastName", "").want(422, "Eines davon ist nötig.")
 	})
-}
-
-// cutOut returns what stands between two texts.
-func cutOut(text, from, to string) string {
-	_, text, _ = strings.Cut(text, from)
-	text, _, _ = strings.Cut(text, to)
-	return text
 }
 
 // TestTagsInUse finds tags of records that everyone sees, as they are spelled.

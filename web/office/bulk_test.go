@@ -46,24 +46,13 @@ func (p *page) choose(act string, names []string, set ...string) *page {
 	return p.do("POST", to+query, form, "HX-Request", "true")
 }
 
-// undo sends the form of the note of a page.
-func (p *page) undo() *page {
-	p.t.Helper()
-	action := regexp.MustCompile(`(?s)class="toast .*?action="([^"]+)"`).FindStringSubmatch(p.Body)
-	if action == nil {
-		p.t.Fatalf("%s offers nothing to take back\n%s", p.Path, p.main())
-	}
-	p.Body = p.Body[strings.LastIndex(p.Body, `class="toast `):]
-	return p.do("POST", strings.ReplaceAll(action[1], "&amp;", "&"), p.fields(action[1]), "HX-Request", "true")
-}
-
 // TestBulk tags, hands over, hides and erases several contacts at once. A record that
 // somebody else changed meanwhile is reported, and nothing is overwritten unseen.
 func TestBulk(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		ida := open(t, o, access.Member)
-		jan := &browser{t, ida.handler, o.Session(o.As(access.Member).Principal)}
+		jan := &browser{t: t, handler: ida.handler, cookie: o.Session(o.As(access.Member).Principal)}
 		paths := map[string]string{}
 		for _, name := range []string{"Amsel", "Drossel", "Fink", "Meise", "Specht", "Star"} {
 			paths[name] = ida.get("/contacts/new").send("/contacts/new", "lastName", name, "tags", "Vogel").want(303).Location
@@ -197,7 +186,7 @@ func TestExport(t *testing.T) {
 		if lines != 4 {
 			t.Errorf("%d exports are in the audit log with the one record that a filter leaves", lines)
 		}
-		viewer := &browser{t, b.handler, o.Session(o.As(access.Viewer).Principal)}
+		viewer := &browser{t: t, handler: b.handler, cookie: o.Session(o.As(access.Viewer).Principal)}
 		if n := len(read(viewer.get("/contacts?tag=anders").send("/contacts/export?tag=anders", "format", "csv"))); n != 2 {
 			t.Errorf("a viewer reads %d rows", n)
 		}
@@ -210,7 +199,7 @@ func TestPicksOfOthersAskFirst(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		boss := open(t, o, access.Admin)
-		ida := &browser{t, boss.handler, o.Session(o.As(access.Member).Principal)}
+		ida := &browser{t: t, handler: boss.handler, cookie: o.Session(o.As(access.Member).Principal)}
 		for _, name := range []string{"Amsel", "Drossel"} {
 			ida.get("/contacts/new").send("/contacts/new", "lastName", name, "visibility", "private").want(303)
 		}

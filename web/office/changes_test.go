@@ -37,7 +37,7 @@ func TestWholeLists(t *testing.T) {
 			ida.get("/contacts/new").send("/contacts/new", "lastName", fmt.Sprintf("Amsel%02d", i), "tags", "Vogel").want(303)
 		}
 		ida.get("/contacts/new").send("/contacts/new", "lastName", "Uhu").want(303)
-		jan := &browser{t, ida.handler, o.Session(o.As(access.Member).Principal)}
+		jan := &browser{t: t, handler: ida.handler, cookie: o.Session(o.As(access.Member).Principal)}
 		jan.get("/contacts/new").send("/contacts/new", "lastName", "Zaunkönig", "tags", "Vogel").want(303)
 
 		list := ida.get("/contacts?tag=Vogel").want(200, "Alle 53 Einträge dieser Liste auswählen")

@@ -76,7 +76,7 @@ func TestReadADocument(t *testing.T) {
 			t.Errorf("a file is sent as %v", h)
 		}
 		b.get(path + "/pictures/5").want(422)
-		stranger := &browser{t, b.handler, o.Session(o.As(access.Member).Principal)}
+		stranger := &browser{t: t, handler: b.handler, cookie: o.Session(o.As(access.Member).Principal)}
 		o.As(access.Admin).Do("PATCH", record, map[string]any{"visibility": "private"}, "If-Match", "*").Want(200)
 		for _, at := range []string{"", "/pictures/3", "/sheets/3", "/content"} {
 			stranger.get(path + at).want(404)
@@ -90,7 +90,7 @@ func TestRenameADocument(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		member := o.As(access.Member)
-		b := &browser{t, open(t, o, access.Member).handler, o.Session(member.Principal)}
+		b := &browser{t: t, handler: open(t, o, access.Member).handler, cookie: o.Session(member.Principal)}
 		path := "/sandbox/documents/" + member.Document("scan.txt", "text/plain", []byte("Hallo"))
 		b.get(path+"/edit").want(200).send(path, "name", "Vollmacht Haas.txt").want(303)
 		b.get(path).want(200, "<h1><bdi>Vollmacht Haas.txt</bdi>")

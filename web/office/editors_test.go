@@ -23,7 +23,7 @@ import (
 func TestEditorsLoseNothing(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	ida := open(t, o, access.Member)
-	jan := &browser{t, ida.handler, o.Session(o.As(access.Member).Principal)}
+	jan := &browser{t: t, handler: ida.handler, cookie: o.Session(o.As(access.Member).Principal)}
 	happened := map[string]int{}
 	seed.Check(t, func(t *rapid.T) {
 		o.Clock.Advance(time.Minute) // as many changes as people make

@@ -31,9 +31,6 @@ import (
 	"kartei/kit/serve"
 )
 
-// script is how htmx asks.
-var script = []string{"HX-Request", "true"}
-
 // A script gets the message alone, above the page whose form stays. Without a script
 // the page offers the same form with the same token.
 func TestFaultsOnPages(t *testing.T) {
@@ -42,7 +39,7 @@ func TestFaultsOnPages(t *testing.T) {
 		b := open(t, o, access.Member)
 		form := b.get("/sandbox/contacts/new").want(200).fields("/sandbox/contacts/new")
 		form.Set("lastName", "Behalten")
-		stranger := &browser{t, b.handler, ""}
+		stranger := &browser{t: t, handler: b.handler, cookie: ""}
 		signIn, forgot := stranger.get("/signin").want(200), stranger.get("/signin/forgot").want(200)
 		o.API.Pause(true)
 		signIn.send("/signin", "email", "ida@example.com", "password", "geheim").want(503, `value="ida@example.com"`, "Das liegt am Server und nicht an Ihrer Eingabe.")
@@ -328,11 +325,11 @@ func TestRefresh(t *testing.T) {
 func TestReadOnly(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	session, reads := o.Session(o.As(access.Member).Principal), false
-	b := &browser{t, office.Handler(office.Options{
+	b := &browser{t: t, handler: office.Handler(office.Options{
 		API: o.API, Uploads: o.Uploads(), Address: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }, Trace: serve.Trace(nil), BaseURL: "https://kartei.example",
 		Clock: o.Clock, FormKey: make([]byte, 32), Public: http.NotFoundHandler(), Asset: web.Asset, Logger: slog.New(slog.DiscardHandler),
 		ReadOnly: func() bool { return reads },
-	}), session}
+	}), cookie: session}
 	const said = "Zurzeit wird nichts gespeichert"
 	for _, reads = range []bool{false, true} {
 		for _, path := range []string{"/", "/contacts", "/settings/profile"} {

@@ -1,6 +1,9 @@
 package office_test
 
 import (
+	"bytes"
+	"encoding/base32"
+	"fmt"
 	"html"
 	"io"
 	"kartei/access"
@@ -9,19 +12,23 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/serve"
 	"kartei/people/settings"
+	"kartei/people/signin"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/operator"
 	"kartei/web"
 	"kartei/web/office"
 	"log/slog"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/textproto"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 // browser is a browser without script: it has a cookie and reads forms.
@@ -249,3 +256,162 @@ var (
 	selects   = regexp.MustCompile(`(?s)<select [^>]*name="([^"]+)"[^>]*>(.*?)</select>`)
 	selected  = regexp.MustCompile(`<option value="([^"]*)" selected`)
 )
+
+// place is where a browser is: its address, and the cookie by which accounts know it there.
+type place struct {
+	http.Handler
+	device, from string
+}
+
+func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r.RemoteAddr = p.from + ":1234"
+	if p.device != "" {
+		r.AddCookie(&http.Cookie{Name: deviceCookie, Value: p.device})
+	}
+	p.Handler.ServeHTTP(w, r)
+	for _, line := range w.Header()["Set-Cookie"] {
+		if c, err := http.ParseSetCookie(line); err == nil && c.Name == deviceCookie {
+			p.device = c.Value
+			if !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.MaxAge != int(signin.DeviceLifetime.Seconds()) {
+				panic("the cookie of a device is sent as " + line)
+			}
+		}
+	}
+}
+
+// cutOut returns what stands between two texts.
+func cutOut(text, from, to string) string {
+	_, text, _ = strings.Cut(text, from)
+	text, _, _ = strings.Cut(text, to)
+	return text
+}
+
+// undo sends the form of the note of a page.
+func (p *page) undo() *page {
+	p.t.Helper()
+	action := regexp.MustCompile(`(?s)class="toast .*?action="([^"]+)"`).FindStringSubmatch(p.Body)
+	if action == nil {
+		p.t.Fatalf("%s offers nothing to take back\n%s", p.Path, p.main())
+	}
+	p.Body = p.Body[strings.LastIndex(p.Body, `class="toast `):]
+	return p.do("POST", strings.ReplaceAll(action[1], "&amp;", "&"), p.fields(action[1]), "HX-Request", "true")
+}
+
+// script is how htmx asks.
+var script = []string{"HX-Request", "true"}
+
+// keyPath is the page of a key.
+var keyPath = regexp.MustCompile(keysPath + `/key_[0-9a-z]+`)
+
+const keysPath = "/settings/interfaces/keys"
+
+// secrets are the texts of whole keys.
+var secrets = regexp.MustCompile(`kart_(test|live)_[A-Za-z0-9]{16}_[A-Za-z0-9]+`)
+
+var bellLink = regexp.MustCompile(`<a class="button ?" href="(/(?:settings|tasks)/[^"]+)"`)
+
+const accountsPath = "/settings/service-accounts"
+
+const peoplePath = "/settings/people"
+
+// between returns the texts between two others.
+func between(text, before, after string) (list []string) {
+	for _, part := range strings.Split(text, before)[1:] {
+		found, _, _ := strings.Cut(part, after)
+		list = append(list, found)
+	}
+	return list
+}
+
+const requestsPath = "/settings/interfaces/requests"
+
+// generate sets up a generator of codes on the pages, and returns its secret and the
+// recovery codes that were shown.
+func (b *browser) generate(o *apitest.Office) (secret []byte, codes []string) {
+	b.t.Helper()
+	shown := b.get(security).send(security+"/totp").want(200, "<svg", `role="img"`)
+	text := regexp.MustCompile(`class="secret">([A-Z2-7 ]+)<`).FindStringSubmatch(shown.Body)
+	if text == nil {
+		b.t.Fatalf("no secret\n%s", shown.main())
+	}
+	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ReplaceAll(text[1], " ", ""))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	again := shown.send(security+"/totp/confirm", "code", "000000").want(422, text[1], "stimmt nicht")
+	done := again.send(security+"/totp/confirm", "code", signin.TOTP(secret, o.Clock.Now())).want(200, "nur jetzt")
+	if codes = codeShown.FindAllString(done.Body, -1); len(codes) != 10 {
+		b.t.Fatalf("%d codes\n%s", len(codes), done.main())
+	}
+	return secret, codes
+}
+
+const security = "/settings/security"
+
+// file is what a browser sends for a file field.
+type file struct {
+	name, contentType string
+	content           []byte
+}
+
+// sendAll is sendParts for a field that takes several files.
+func (p *page) sendAll(action string, files []file, change func([]byte) []byte, set ...string) *page {
+	p.t.Helper()
+	fields := p.fields(action)
+	for i := 0; i < len(set); i += 2 {
+		fields.Set(set[i], set[i+1])
+	}
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	for name, list := range fields {
+		for _, value := range list {
+			if name != "file" {
+				w.WriteField(name, value)
+			}
+		}
+	}
+	for _, f := range files {
+		part, err := w.CreatePart(textproto.MIMEHeader{
+			"Content-Disposition": {fmt.Sprintf(`form-data; name="file"; filename="%s"`, f.name)}, "Content-Type": {f.contentType},
+		})
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		part.Write(f.content)
+	}
+	w.Close()
+	// The bytes arrive in pieces, and their number is known from the header only.
+	sent := change(body.Bytes())
+	r := httptest.NewRequest("POST", "https://kartei.example"+action, io.NopCloser(iotest.HalfReader(bytes.NewReader(sent))))
+	r.ContentLength = int64(body.Len())
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	return p.answer(r)
+}
+
+// sendFile sends the form for an address with a file, as a browser does.
+func (p *page) sendFile(action string, f file, set ...string) *page {
+	p.t.Helper()
+	return p.sendParts(action, f, func(b []byte) []byte { return b }, set...)
+}
+
+// hook makes an endpoint of the person, and returns the address of its page.
+func hook(b *browser, query string) string {
+	b.t.Helper()
+	return webhookPath.FindString(b.get(webhooksPath+"/new?"+query).send(webhooksPath+"/new").want(200, "nur jetzt").Body)
+}
+
+var hookSecrets = regexp.MustCompile(`whsec_[A-Za-z0-9+/=]{20,}`)
+
+var webhookPath = regexp.MustCompile(webhooksPath + `/whe_[0-9a-z]+`)
+
+const webhooksPath = "/settings/interfaces/webhooks"
+
+// sendParts is sendFile for a form whose bytes are changed on their way.
+func (p *page) sendParts(action string, f file, change func([]byte) []byte, set ...string) *page {
+	p.t.Helper()
+	return p.sendAll(action, []file{f}, change, set...)
+}
+
+var codeShown = regexp.MustCompile(`(?m)\b[0-9a-hjkmnp-tv-z]{4}(?:-[0-9a-hjkmnp-tv-z]{4}){3}\b`)
+
+const deviceCookie = "__Host-kartei-device"

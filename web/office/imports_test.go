@@ -24,9 +24,9 @@ func TestImportOnPages(t *testing.T) {
 		b.get(dataPath).want(200, "Noch kein Import", `href="`+dataPath+`/new"`)
 		b.get("/contacts").want(200, "Hier steht noch nichts", `href="`+dataPath+`/new"`)
 		form := b.get(dataPath+"/new").want(200, `enctype="multipart/form-data"`)
-		sent := form.sendFile(dataPath+"/new", file{"März.csv", "text/csv", []byte("Nachname;Vorname;E-Mail;Firma;Lieblingsfarbe\r\nBerg;Anna;anna@example.com;Haas;Änni\r\nFalsch;Otto;kein-at;;\r\nBerg;Anna;ANNA@example.com;;\r\n;;;;namenlos\r\n")}).want(303)
+		sent := form.sendFile(dataPath+"/new", file{name: "März.csv", contentType: "text/csv", content: []byte("Nachname;Vorname;E-Mail;Firma;Lieblingsfarbe\r\nBerg;Anna;anna@example.com;Haas;Änni\r\nFalsch;Otto;kein-at;;\r\nBerg;Anna;ANNA@example.com;;\r\n;;;;namenlos\r\n")}).want(303)
 		page := sent.Location
-		again := form.sendFile(dataPath+"/new", file{"März.csv", "text/csv", []byte("Nachname;Vorname;E-Mail;Firma;Lieblingsfarbe\r\nBerg;Anna;anna@example.com;Haas;Änni\r\nFalsch;Otto;kein-at;;\r\nBerg;Anna;ANNA@example.com;;\r\n;;;;namenlos\r\n")}).want(303)
+		again := form.sendFile(dataPath+"/new", file{name: "März.csv", contentType: "text/csv", content: []byte("Nachname;Vorname;E-Mail;Firma;Lieblingsfarbe\r\nBerg;Anna;anna@example.com;Haas;Änni\r\nFalsch;Otto;kein-at;;\r\nBerg;Anna;ANNA@example.com;;\r\n;;;;namenlos\r\n")}).want(303)
 		if !strings.HasPrefix(page, dataPath+"/imp_") || again.Location != page {
 			t.Fatalf("%q and %q", page, again.Location)
 		}
@@ -56,7 +56,7 @@ func TestImportOnPages(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 		// The same file again: each entry that is there leads to its contact.
-		twice := b.get(dataPath+"/new").sendFile(dataPath+"/new", file{"Wieder.csv", "text/csv", []byte("Nachname;Vorname;E-Mail\r\nBerg;Anna;anna@example.com\r\n")}).want(303).Location
+		twice := b.get(dataPath+"/new").sendFile(dataPath+"/new", file{name: "Wieder.csv", contentType: "text/csv", content: []byte("Nachname;Vorname;E-Mail\r\nBerg;Anna;anna@example.com\r\n")}).want(303).Location
 		o.Rest()
 		b.get(twice).send(twice + "/columns").want(303)
 		o.Rest()
@@ -85,7 +85,7 @@ func TestCardsOnPages(t *testing.T) {
 		b := open(t, o, access.Member)
 		send := func(name, mediaType, content string) string {
 			t.Helper()
-			page := b.get(dataPath+"/new").sendFile(dataPath+"/new", file{name, mediaType, []byte(content)}).want(303).Location
+			page := b.get(dataPath+"/new").sendFile(dataPath+"/new", file{name: name, contentType: mediaType, content: []byte(content)}).want(303).Location
 			o.Rest()
 			return page
 		}
@@ -115,9 +115,9 @@ func TestImportRefused(t *testing.T) {
 		o := apitest.New(t, d)
 		b, other, viewer := open(t, o, access.Member), open(t, o, access.Member), open(t, o, access.Viewer)
 		form := b.get(dataPath + "/new")
-		form.sendFile(dataPath+"/new", file{"", "text/csv", []byte("")}).want(422, "Bitte wählen Sie eine Datei", `aria-invalid="true"`)
-		form.sendFile(dataPath+"/new", file{"leer.csv", "text/csv", []byte("")}).want(422, "nicht leer")
-		page := form.sendFile(dataPath+"/new", file{"bild.csv", "text/csv", []byte("\x89PNG\x00\x00")}).want(303).Location
+		form.sendFile(dataPath+"/new", file{name: "", contentType: "text/csv", content: []byte("")}).want(422, "Bitte wählen Sie eine Datei", `aria-invalid="true"`)
+		form.sendFile(dataPath+"/new", file{name: "leer.csv", contentType: "text/csv", content: []byte("")}).want(422, "nicht leer")
+		page := form.sendFile(dataPath+"/new", file{name: "bild.csv", contentType: "text/csv", content: []byte("\x89PNG\x00\x00")}).want(303).Location
 		o.Rest()
 		shown := b.get(page).want(200, "CSV UTF-8", "Eine andere Datei")
 		other.get(page).want(404)
@@ -151,9 +151,9 @@ func TestSeveralFilesOnPages(t *testing.T) {
 		form := b.get(dataPath+"/new").want(200, " multiple", ".xlsx", ".zip", "oder ein ZIP davon")
 		var files []file
 		for i := range 100 { // more than a piece
-			files = append(files, file{strings.Repeat("x", i%3) + ".vcf", "text/vcard", card("Berg" + strings.Repeat("a", i))})
+			files = append(files, file{name: strings.Repeat("x", i%3) + ".vcf", contentType: "text/vcard", content: card("Berg" + strings.Repeat("a", i))})
 		}
-		files = append(files, file{"Brief.pdf", "application/pdf", []byte("%PDF-")})
+		files = append(files, file{name: "Brief.pdf", contentType: "application/pdf", content: []byte("%PDF-")})
 		page := form.sendAll(dataPath+"/new", files, whole).want(303).Location
 		o.Rest()
 		b.get(page).want(200, "100 Einträge", "100 Dateien werden gelesen", "<bdi>Brief.pdf</bdi>: weder Tabelle noch vCard").send(page + "/columns").want(303)
@@ -170,7 +170,7 @@ func TestSeveralFilesOnPages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			page := b.get(dataPath+"/new").sendFile(dataPath+"/new", file{name, "application/octet-stream", content}).want(303).Location
+			page := b.get(dataPath+"/new").sendFile(dataPath+"/new", file{name: name, contentType: "application/octet-stream", content: content}).want(303).Location
 			o.Rest()
 			b.get(page).want(200, want, "Eine andere Datei")
 		}

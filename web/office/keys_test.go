@@ -1,7 +1,6 @@
 package office_test
 
 import (
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,14 +13,6 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )
-
-const keysPath = "/settings/interfaces/keys"
-
-// keyPath is the page of a key.
-var keyPath = regexp.MustCompile(keysPath + `/key_[0-9a-z]+`)
-
-// secrets are the texts of whole keys.
-var secrets = regexp.MustCompile(`kart_(test|live)_[A-Za-z0-9]{16}_[A-Za-z0-9]+`)
 
 // TestKeysOnPages makes a key, changes it, pauses it, renews its secret and revokes it.
 func TestKeysOnPages(t *testing.T) {

@@ -135,7 +135,6 @@ func (w *told) post(t *testing.T, tx db.Tx) error {
 }
 
 var (
-	bellLink = regexp.MustCompile(`<a class="button ?" href="(/(?:settings|tasks)/[^"]+)"`)
 	mailLink = regexp.MustCompile(`https://kartei\.example(/\S*)?`)
 )
 

@@ -42,7 +42,7 @@ func TestTwoPeopleEditAContact(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		ida := open(t, o, access.Member)
-		jan := &browser{t, ida.handler, o.Session(o.As(access.Member).Principal)}
+		jan := &browser{t: t, handler: ida.handler, cookie: o.Session(o.As(access.Member).Principal)}
 		path := ida.get("/contacts/new").send("/contacts/new", "lastName", "Müller", "mobile", "0176 04069063", "phone", "0221 1").want(303).Location
 		idas, jans := ida.get(path+"/edit"), jan.get(path+"/edit")
 		idas.send(path, "mobile", "0176 04069064", "jobTitle", "Richterin").want(303)
@@ -124,7 +124,7 @@ func TestForeignRecordsAreNotFound(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		ida := open(t, o, access.Member)
-		jan := &browser{t, ida.handler, o.Session(o.As(access.Member).Principal)}
+		jan := &browser{t: t, handler: ida.handler, cookie: o.Session(o.As(access.Member).Principal)}
 		path := ida.get("/contacts/new").send("/contacts/new", "lastName", "Geheim", "visibility", "private").want(303).Location
 		hidden, unknown := jan.get(path).want(404), jan.get(path[:len(path)-1]+"0").want(404)
 		if strings.Contains(hidden.main(), "Geheim") || hidden.main() != unknown.main() {

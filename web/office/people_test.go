@@ -15,10 +15,7 @@ import (
 	"kartei/test/waittest"
 )
 
-const (
-	peoplePath   = "/settings/people"
-	accountsPath = "/settings/service-accounts"
-)
+const ()
 
 // TestPeopleOnPages changes the role and rights of a person, and takes access away and
 // gives it back.

@@ -64,15 +64,6 @@ func TestReferencesAreTyped(t *testing.T) {
 	})
 }
 
-// between returns the texts between two others.
-func between(text, before, after string) (list []string) {
-	for _, part := range strings.Split(text, before)[1:] {
-		found, _, _ := strings.Cut(part, after)
-		list = append(list, found)
-	}
-	return list
-}
-
 // TestChoicesOfPeople offers people while one types: oneself first.
 func TestChoicesOfPeople(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {

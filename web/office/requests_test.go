@@ -17,8 +17,6 @@ import (
 	"kartei/test/dbtest"
 )
 
-const requestsPath = "/settings/interfaces/requests"
-
 // TestCures breaks a key in each way, and finds beside the reason a link to the page that
 // cures it. A member is led to no page of admins.
 func TestCures(t *testing.T) {

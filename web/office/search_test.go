@@ -177,7 +177,7 @@ func TestOpenedLately(t *testing.T) {
 		token := b.get(first).fields("/signout").Get("form-token")
 		b.do("POST", "/opened", url.Values{"form-token": {token}, "id": {"con_01jb2z5k3xf0q8r9s7t6v5w4y3"}}).want(404)
 
-		other := &browser{t, b.handler, o.Session(o.As(access.Member).Principal)}
+		other := &browser{t: t, handler: b.handler, cookie: o.Session(o.As(access.Member).Principal)}
 		other.get("/search").want(200, "Noch nichts geöffnet")
 
 		b.switchRecent(o, false)

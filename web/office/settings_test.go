@@ -1,7 +1,6 @@
 package office_test
 
 import (
-	"encoding/base32"
 	"encoding/json"
 	"html"
 	"net/url"
@@ -18,8 +17,6 @@ import (
 	"kartei/test/dbtest"
 	"kartei/test/passkeytest"
 )
-
-const security = "/settings/security"
 
 // TestProfileOnPages changes the profile, and sees it at once.
 func TestProfileOnPages(t *testing.T) {
@@ -44,29 +41,6 @@ func TestProfileOnPages(t *testing.T) {
 			t.Errorf("two fields are wrong:\n%s", wrong.main())
 		}
 	})
-}
-
-var codeShown = regexp.MustCompile(`(?m)\b[0-9a-hjkmnp-tv-z]{4}(?:-[0-9a-hjkmnp-tv-z]{4}){3}\b`)
-
-// generate sets up a generator of codes on the pages, and returns its secret and the
-// recovery codes that were shown.
-func (b *browser) generate(o *apitest.Office) (secret []byte, codes []string) {
-	b.t.Helper()
-	shown := b.get(security).send(security+"/totp").want(200, "<svg", `role="img"`)
-	text := regexp.MustCompile(`class="secret">([A-Z2-7 ]+)<`).FindStringSubmatch(shown.Body)
-	if text == nil {
-		b.t.Fatalf("no secret\n%s", shown.main())
-	}
-	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ReplaceAll(text[1], " ", ""))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	again := shown.send(security+"/totp/confirm", "code", "000000").want(422, text[1], "stimmt nicht")
-	done := again.send(security+"/totp/confirm", "code", signin.TOTP(secret, o.Clock.Now())).want(200, "nur jetzt")
-	if codes = codeShown.FindAllString(done.Body, -1); len(codes) != 10 {
-		b.t.Fatalf("%d codes\n%s", len(codes), done.main())
-	}
-	return secret, codes
 }
 
 // TestSecondFactorOnPages sets up a generator of codes, and signs in with it, with a

@@ -52,7 +52,7 @@ func TestTaskTabs(t *testing.T) {
 		o := apitest.New(t, d)
 		b := open(t, o, access.Member)
 		b.get("/tasks").want(200, "Nichts ist fällig", "Es gibt keine offene Aufgabe.")
-		other := &browser{t, b.handler, o.Session(o.As(access.Member).Principal)}
+		other := &browser{t: t, handler: b.handler, cookie: o.Session(o.As(access.Member).Principal)}
 		theirs := other.get("/tasks/new").send("/tasks/new", "title", "Sache von anderen").want(303).Location
 		b.get("/tasks").want(200, "Nichts ist fällig", "Im Büro ist eine Aufgabe offen.")
 		mine := b.get("/tasks/new").send("/tasks/new", "title", "Klage prüfen", "dueAt", "2026-11-01T10:00", "priority", "high").want(303).Location

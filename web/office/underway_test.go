@@ -79,7 +79,7 @@ func TestManyReadOneDocument(t *testing.T) {
 	const people, each, most = 10, 8, 64
 	answers := make(chan *page)
 	for p := range people {
-		reader := &browser{t, b.handler, o.Session(o.As(access.Member).Principal)}
+		reader := &browser{t: t, handler: b.handler, cookie: o.Session(o.As(access.Member).Principal)}
 		for i := range each {
 			go func() { answers <- reader.get(path + "/pictures/" + strconv.Itoa(p*each+i+1)) }()
 		}
@@ -130,10 +130,10 @@ func TestFilesUnderway(t *testing.T) {
 			t.Error("a list shows files that nobody has sent")
 		}
 		form := b.get("/documents/new").want(200)
-		at := form.sendFile("/documents/new", file{"klage.pdf", "application/pdf", []byte("nur Text")}).want(303).Location
-		form.sendFile("/documents/new", file{"brief.txt", "text/plain", []byte("Hallo")}, "name", "Brief an Haas").want(303)
+		at := form.sendFile("/documents/new", file{name: "klage.pdf", contentType: "application/pdf", content: []byte("nur Text")}).want(303).Location
+		form.sendFile("/documents/new", file{name: "brief.txt", contentType: "text/plain", content: []byte("Hallo")}, "name", "Brief an Haas").want(303)
 		b.get("/documents").want(200, "data-underway", ">klage.pdf<", ">Brief an Haas<", "Wird geprüft", at)
-		other := &browser{t, b.handler, o.Session(o.As(access.Member).Principal)}
+		other := &browser{t: t, handler: b.handler, cookie: o.Session(o.As(access.Member).Principal)}
 		if got := other.get("/documents").want(200).main(); strings.Contains(got, "klage") || strings.Contains(got, "Haas") {
 			t.Error("a list shows the files of somebody else")
 		}
@@ -157,7 +157,7 @@ func TestDocumentFilters(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, pdfs)
 		member := o.As(access.Member)
-		b := &browser{t, open(t, o, access.Member).handler, o.Session(member.Principal)}
+		b := &browser{t: t, handler: open(t, o, access.Member).handler, cookie: o.Session(member.Principal)}
 		haas := member.Do("POST", "/companies", map[string]any{"name": "Haas AG"}).Want(201).Text("id")
 		berg := member.Do("POST", "/contacts", map[string]any{"lastName": "Berg"}).Want(201).Text("id")
 		call := member.Do("POST", "/tasks", map[string]any{"title": "Rückruf", "companyId": haas}).Want(201).Text("id")

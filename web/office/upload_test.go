@@ -3,16 +3,12 @@ package office_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
-	"mime/multipart"
 	"net/http/httptest"
-	"net/textproto"
 	"net/url"
 	"os"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"kartei/access"
 	"kartei/people/settings"
@@ -30,58 +26,6 @@ func letter(t testing.TB) []byte {
 		t.Fatal(err)
 	}
 	return b
-}
-
-// file is what a browser sends for a file field.
-type file struct {
-	name, contentType string
-	content           []byte
-}
-
-// sendFile sends the form for an address with a file, as a browser does.
-func (p *page) sendFile(action string, f file, set ...string) *page {
-	p.t.Helper()
-	return p.sendParts(action, f, func(b []byte) []byte { return b }, set...)
-}
-
-// sendParts is sendFile for a form whose bytes are changed on their way.
-func (p *page) sendParts(action string, f file, change func([]byte) []byte, set ...string) *page {
-	p.t.Helper()
-	return p.sendAll(action, []file{f}, change, set...)
-}
-
-// sendAll is sendParts for a field that takes several files.
-func (p *page) sendAll(action string, files []file, change func([]byte) []byte, set ...string) *page {
-	p.t.Helper()
-	fields := p.fields(action)
-	for i := 0; i < len(set); i += 2 {
-		fields.Set(set[i], set[i+1])
-	}
-	var body bytes.Buffer
-	w := multipart.NewWriter(&body)
-	for name, list := range fields {
-		for _, value := range list {
-			if name != "file" {
-				w.WriteField(name, value)
-			}
-		}
-	}
-	for _, f := range files {
-		part, err := w.CreatePart(textproto.MIMEHeader{
-			"Content-Disposition": {fmt.Sprintf(`form-data; name="file"; filename="%s"`, f.name)}, "Content-Type": {f.contentType},
-		})
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		part.Write(f.content)
-	}
-	w.Close()
-	// The bytes arrive in pieces, and their number is known from the header only.
-	sent := change(body.Bytes())
-	r := httptest.NewRequest("POST", "https://kartei.example"+action, io.NopCloser(iotest.HalfReader(bytes.NewReader(sent))))
-	r.ContentLength = int64(body.Len())
-	r.Header.Set("Content-Type", w.FormDataContentType())
-	return p.answer(r)
 }
 
 // made waits for the end of the operation whose page this leads to, and returns its
@@ -109,7 +53,7 @@ func TestFileADocument(t *testing.T) {
 		add := "/documents/new?contactId=" + contact[len("/contacts/"):]
 		form := b.get(contact).want(200, add).get(add).want(200, "Müller", "Höchstens 1,0", "PDF", ".docx", "Wozu gehört es?")
 
-		scan := file{"Schöne \"Klage\"; final.pdf", "application/octet-stream", letter(t)}
+		scan := file{name: "Schöne \"Klage\"; final.pdf", contentType: "application/octet-stream", content: letter(t)}
 		scan.name = strings.ReplaceAll(scan.name, `"`, "%22")
 		done := form.sendFile("/documents/new", scan).made(o).want(200, "Schöne &#34;Klage&#34;; final.pdf", "Müller", "Geprüft und abgelegt")
 		_, after, _ := strings.Cut(done.main(), `href="/documents/doc_`)
@@ -139,7 +83,7 @@ func TestFileADocument(t *testing.T) {
 		}
 
 		// An operation is of the person who began it.
-		jan := &browser{t, b.handler, o.Session(o.As(access.Member).Principal)}
+		jan := &browser{t: t, handler: b.handler, cookie: o.Session(o.As(access.Member).Principal)}
 		jan.get(again.Location).want(404)
 	})
 }
@@ -162,38 +106,38 @@ func TestRefusedFiles(t *testing.T) {
 			status int
 			says   string
 		}{
-			{file{"setup.exe", "application/x-msdownload", []byte("MZ")}, 422, "Dateien dieser Art werden nicht angenommen. Möglich sind: PDF"},
-			{file{"gross.pdf", "application/pdf", bytes.Repeat([]byte("x"), apitest.MaxFile+1)}, 422, "Die Datei ist zu groß. Möglich sind höchstens 1,0"},
-			{file{"leer.pdf", "application/pdf", nil}, 422, "Die Datei ist leer."},
-			{file{"", "application/octet-stream", nil}, 422, "Bitte wählen Sie eine Datei."},
+			{file{name: "setup.exe", contentType: "application/x-msdownload", content: []byte("MZ")}, 422, "Dateien dieser Art werden nicht angenommen. Möglich sind: PDF"},
+			{file{name: "gross.pdf", contentType: "application/pdf", content: bytes.Repeat([]byte("x"), apitest.MaxFile+1)}, 422, "Die Datei ist zu groß. Möglich sind höchstens 1,0"},
+			{file{name: "leer.pdf", contentType: "application/pdf", content: nil}, 422, "Die Datei ist leer."},
+			{file{name: "", contentType: "application/octet-stream", content: nil}, 422, "Bitte wählen Sie eine Datei."},
 		} {
 			form.sendFile("/documents/new", c.file).want(c.status, c.says, `aria-invalid="true"`, `id="f-file-error"`, "Müller")
 		}
 		// A contact that is not there is said at its own field.
-		form.sendFile("/documents/new", file{"a.txt", "text/plain", []byte("Hallo")}, "contactId", "con_00000000000000000000000000").want(422, `id="f-contactId-error"`)
+		form.sendFile("/documents/new", file{name: "a.txt", contentType: "text/plain", content: []byte("Hallo")}, "contactId", "con_00000000000000000000000000").want(422, `id="f-contactId-error"`)
 
 		// A form that is cut, and one with something behind its file, make nothing.
 		cut := func(b []byte) []byte { return b[:len(b)-200] }
-		form.sendParts("/documents/new", file{"a.txt", "text/plain", bytes.Repeat([]byte("Hallo "), 1000)}, cut).want(409, "nicht vollständig angekommen")
+		form.sendParts("/documents/new", file{name: "a.txt", contentType: "text/plain", content: bytes.Repeat([]byte("Hallo "), 1000)}, cut).want(409, "nicht vollständig angekommen")
 		swap := func(b []byte) []byte { return append(b[:len(b)-3], "x\r\n"...) }
-		form.sendParts("/documents/new", file{"a.txt", "text/plain", []byte("Hallo")}, swap).want(409, "nicht vollständig angekommen")
+		form.sendParts("/documents/new", file{name: "a.txt", contentType: "text/plain", content: []byte("Hallo")}, swap).want(409, "nicht vollständig angekommen")
 
 		// The content is looked at afterwards.
-		form.sendFile("/documents/new", file{"klage.pdf", "application/pdf", []byte("nur Text")}).made(o).
+		form.sendFile("/documents/new", file{name: "klage.pdf", contentType: "application/pdf", content: []byte("nur Text")}).made(o).
 			want(200, "Abgelehnt", "Der Inhalt der Datei ist nicht vom Typ PDF, sondern sieht aus wie Text.", "Eine andere Datei ablegen")
 		if n := count(t, d); n != 0 {
 			t.Errorf("refused files made %d documents", n)
 		}
 
 		// A person who may not write has neither the page nor the menu.
-		viewer := &browser{t, b.handler, o.Session(o.As(access.Viewer).Principal)}
+		viewer := &browser{t: t, handler: b.handler, cookie: o.Session(o.As(access.Viewer).Principal)}
 		if got := viewer.get("/documents").want(200).Body; strings.Contains(got, "/documents/new") {
 			t.Error("a viewer is offered to file documents")
 		}
 		viewer.get("/documents/new").want(403)
 		// A person without a session is asked to sign in, and chooses the file again.
-		stranger := &page{browser: &browser{t, b.handler, ""}, Body: form.Body, Path: form.Path}
-		stranger.sendFile("/documents/new", file{"a.txt", "text/plain", []byte("Hallo")}).want(401, "abgelaufen")
+		stranger := &page{browser: &browser{t: t, handler: b.handler, cookie: ""}, Body: form.Body, Path: form.Path}
+		stranger.sendFile("/documents/new", file{name: "a.txt", contentType: "text/plain", content: []byte("Hallo")}).want(401, "abgelaufen")
 	})
 }
 
@@ -211,7 +155,7 @@ func TestFullDisk(t *testing.T) {
 	b := open(t, o, access.Member)
 	contact := b.get("/contacts/new").send("/contacts/new", "lastName", "Müller").want(303).Location
 	form := b.get("/documents/new?contactId=" + contact[len("/contacts/"):]).want(200)
-	refused := form.sendFile("/documents/new", file{"a.pdf", "application/pdf", letter(t)}).
+	refused := form.sendFile("/documents/new", file{name: "a.pdf", contentType: "application/pdf", content: letter(t)}).
 		want(503, "Nicht abgelegt", "kein Platz", "Das liegt am Server und nicht an Ihrer Datei. Bitte wählen Sie sie noch einmal", "Müller", "data-countdown")
 	for _, lacks := range []string{"prüfen Sie ein Feld", "f-file-error", "aria-invalid"} {
 		if strings.Contains(refused.Body, lacks) {

@@ -18,19 +18,8 @@ import (
 	"kartei/test/operator"
 )
 
-const webhooksPath = "/settings/interfaces/webhooks"
-
 // webhookPath is the page of an endpoint, and hookSecrets are the secrets of endpoints.
-var (
-	webhookPath = regexp.MustCompile(webhooksPath + `/whe_[0-9a-z]+`)
-	hookSecrets = regexp.MustCompile(`whsec_[A-Za-z0-9+/=]{20,}`)
-)
-
-// hook makes an endpoint of the person, and returns the address of its page.
-func hook(b *browser, query string) string {
-	b.t.Helper()
-	return webhookPath.FindString(b.get(webhooksPath+"/new?"+query).send(webhooksPath+"/new").want(200, "nur jetzt").Body)
-}
+var ()
 
 // attempted writes an attempt into the log of an endpoint.
 func attempted(t *testing.T, o *apitest.Office, path, event, status string, response int, code string) {
