@@ -16,8 +16,6 @@ import (
 	"kartei/test/dbtest"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m) }
-
 func TestContactOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		b := open(t, apitest.New(t, d), access.Member)
