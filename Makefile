@@ -87,7 +87,7 @@ docs:
 	@$(GO) test ./instance/config -run 'SettingsPage$$' -write
 	@$(GO) test . -run 'ReadmeTree$$' -write
 	@$(GO) test ./record -run 'TestStatements$$' -write
-	@$(GO) test ./web/office -run 'TestTableOfPages$$' -write
+	@$(GO) test ./web/app -run 'TestTableOfPages$$' -write
 	@$(GO) test ./api -run 'TestRecordedCalls$$' -record
 
 # Writes the Go of the templates below web (*_templ.go), which is committed.

@@ -77,6 +77,13 @@ var floors = [][]string{
 	{"api", "integration/dispatch"},
 	// What drafts the next frozen document, and what a door shows.
 	{"api/draft", "web/reference", "web/ui", "door/admin/socket", "door/transfer"},
+	// What stands around every page, and what families of records have in common. The pages, in
+	// rooms; some lead to others, or show a part of them.
+	{"web/shell"},
+	{"web/records"},
+	{"web/search", "web/documents", "web/tasks", "web/keys", "web/webhooks", "web/signin"},
+	{"web/book", "web/people", "web/applications", "web/today"},
+	{"web/data"},
 	// The doors, and a client of an instance elsewhere.
 	{"door/", "web", "web/", "cmd/remote"},
 	// One running Kartei, and an office to fill it with.

@@ -42,7 +42,8 @@ import (
 	"kartei/record/task"
 	"kartei/store/db"
 	"kartei/store/replay"
-	web "kartei/web/office"
+	"kartei/web/app"
+	"kartei/web/shell"
 )
 
 const (
@@ -65,7 +66,7 @@ const (
 // measuredPage is a page of the application, and the operations that it makes.
 type measuredPage struct {
 	name string
-	// line is the line of the page in office.Pages.
+	// line is the line of the page in app.Pages.
 	line string
 	// query follows the address.
 	query string
@@ -236,12 +237,12 @@ func (b *bench) onPages(ctx context.Context) error {
 // namedInTheirLines fails unless each page has a line that names its operations.
 func namedInTheirLines(pages []measuredPage) error {
 	for _, p := range pages {
-		i := slices.IndexFunc(web.Pages, func(l web.Page) bool { return l.Method+" "+l.Path == p.line })
+		i := slices.IndexFunc(app.Pages, func(l shell.Page) bool { return l.Method+" "+l.Path == p.line })
 		if i < 0 {
 			return fmt.Errorf("there is no page %s", p.line)
 		}
 		for _, c := range p.calls {
-			if c.o != whoAmI.o && !web.Pages[i].Uses.Has(c.o) {
+			if c.o != whoAmI.o && !app.Pages[i].Uses.Has(c.o) {
 				return fmt.Errorf("the line of %s does not name %s", p.line, c.o.About().ID)
 			}
 		}

@@ -15,7 +15,8 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/serve"
 	"kartei/web"
-	"kartei/web/office"
+	"kartei/web/app"
+	"kartei/web/shell"
 )
 
 // doors returns the handler of all public requests: the REST door below /v1, the door for
@@ -32,7 +33,7 @@ func (i *Instance) doors() (http.Handler, error) {
 	proxies := config.Prefixes(i.config.Server.TrustedProxies)
 	address, trace := serve.ClientAddress(proxies), serve.Trace(proxies)
 	uploads := i.uploads()
-	pagesOfPeople := office.Handler(office.Options{
+	pagesOfPeople := app.Handler(shell.Options{
 		API: i.API, Uploads: uploads, Address: address, Trace: trace, BaseURL: i.BaseURL, Clock: i.clock, Logger: i.logger, Assistants: i.config.Server.MCP,
 		FormKey: i.keys.Current.Derive("forms"), Asset: web.Asset, Public: pages,
 		Violation: i.violations, ReadOnly: func() bool { return i.DB != nil && i.DB.Writes().Refused() != nil },

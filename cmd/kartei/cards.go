@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"kartei/cmd/remote"
-	"kartei/web/office"
+	"kartei/web/book"
 )
 
 type contactCardsCmd struct {
@@ -58,7 +58,7 @@ func (c *contactCardsCmd) write(ctx context.Context, client *remote.Client, out 
 		if err := json.Unmarshal(raw, &of); err != nil {
 			return err
 		}
-		card, err := office.Card(raw, names[of.CompanyID], c.Version == "3.0")
+		card, err := book.Card(raw, names[of.CompanyID], c.Version == "3.0")
 		if err != nil {
 			return err
 		}

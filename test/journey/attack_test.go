@@ -17,7 +17,8 @@ import (
 	"kartei/test/dbtest"
 	"kartei/test/waittest"
 	"kartei/test/webtest"
-	"kartei/web/office"
+	"kartei/web/app"
+	"kartei/web/shell"
 )
 
 // The policy of every page: nothing but its own files, no frame around it, no code
@@ -30,7 +31,7 @@ func TestHeaders(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(20), Documents())
 	helene, stranger := o.visitor(o.Helene()), &visitor{Office: o}
 	found, nonces := helene.explore(), map[string]bool{}
-	for _, p := range office.Pages {
+	for _, p := range app.Pages {
 		address := found.addresses[p.Method+" "+p.Path]
 		if address == "" {
 			continue
@@ -88,7 +89,7 @@ func TestForeignPages(t *testing.T) {
 		o := Open(t, url, Contacts(20), Documents())
 		helene, foreign := o.visitor(o.Helene()), o.visitor(o.newOffice("Kanzlei Fremd"))
 		found, seen := helene.explore(), 0
-		for _, p := range office.Pages {
+		for _, p := range app.Pages {
 			address := found.addresses["GET "+p.Path]
 			if p.Method != "GET" || !strings.Contains(p.Path, "{id}") || p.Path == "/go/{id}" || address == "" {
 				continue
@@ -183,7 +184,7 @@ func said(body string) (words string) {
 
 // aimed is a page that changes something, with a form for it.
 type aimed struct {
-	office.Page
+	shell.Page
 	webtest.Form
 }
 
@@ -213,7 +214,7 @@ var final = regexp.MustCompile(`/(delete|signout|end|remove)`)
 func (v *visitor) targets() (list []aimed) {
 	v.Helper()
 	found := v.explore()
-	for _, p := range office.Pages {
+	for _, p := range app.Pages {
 		f, known := found.forms[p.Method+" "+p.Path]
 		if !known {
 			f = webtest.Form{Action: v.known(p), Fields: url.Values{tokenField: {v.token()}}}

@@ -10,7 +10,8 @@ import (
 	"kartei/kit/fault"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
-	"kartei/web/office"
+	"kartei/web/app"
+	"kartei/web/shell"
 	"kartei/web/ui"
 )
 
@@ -377,7 +378,7 @@ func TestRecentlyOpened(t *testing.T) {
 
 // pageExists reports whether a command leads to a page.
 func pageExists(path string) bool {
-	return slices.ContainsFunc(office.Pages, func(p office.Page) bool { return p.Path == path && p.Method == "GET" })
+	return slices.ContainsFunc(app.Pages, func(p shell.Page) bool { return p.Path == path && p.Method == "GET" })
 }
 
 // allCommands are the commands of somebody who may do everything.

@@ -19,7 +19,8 @@ import (
 	"kartei/test/waittest"
 	"kartei/test/webtest"
 	"kartei/transfer/bulk"
-	"kartei/web/office"
+	"kartei/web/app"
+	"kartei/web/shell"
 )
 
 // visitor is a person with a browser that has no script and no window: it reads
@@ -103,7 +104,7 @@ func (v *visitor) token() string {
 
 // site is what one person finds in the application: for each page, the first address
 // that a link leads to, and its first form. The keys are methods and paths of
-// office.Pages.
+// app.Pages.
 type site struct {
 	addresses map[string]string
 	forms     map[string]webtest.Form
@@ -133,7 +134,7 @@ func (v *visitor) explore() site {
 			queue = append(queue, address)
 		}
 	}
-	for _, p := range office.Pages {
+	for _, p := range app.Pages {
 		if known := v.known(p); known != "" {
 			add(p.Method, known)
 		}
@@ -154,7 +155,7 @@ func (v *visitor) explore() site {
 	return s
 }
 
-// pageAt returns the method and path of the page at an address, as office.Pages has
+// pageAt returns the method and path of the page at an address, as app.Pages has
 // them, or an empty text.
 func pageAt(method, path string) string {
 	r := &http.Request{Method: method, URL: &url.URL{Path: path}}
@@ -164,7 +165,7 @@ func pageAt(method, path string) string {
 
 var patterns = func() *http.ServeMux {
 	mux := http.NewServeMux()
-	for _, p := range office.Pages {
+	for _, p := range app.Pages {
 		path := p.Path
 		if strings.HasSuffix(path, "/") {
 			path += "{$}"
@@ -179,7 +180,7 @@ const tokenField = "form-token"
 
 // known returns the address of a page as far as it follows from its path: there is
 // nothing to fill in, or the id of a record. Other addresses are found by links.
-func (v *visitor) known(p office.Page) string {
+func (v *visitor) known(p shell.Page) string {
 	v.Helper()
 	if address := map[string]string{
 		"/search":       "/search?q=m%C3%BCller",

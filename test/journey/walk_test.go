@@ -10,7 +10,8 @@ import (
 	"kartei/access"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
-	"kartei/web/office"
+	"kartei/web/app"
+	"kartei/web/shell"
 
 	"golang.org/x/net/html"
 )
@@ -70,7 +71,7 @@ func loaded(found string, status int) bool {
 
 // sheet is a page of the list with an address under which it is seen.
 type sheet struct {
-	office.Page
+	shell.Page
 	address string
 }
 
@@ -80,7 +81,7 @@ type sheet struct {
 func (o *Office) sheets(t testing.TB, v *visitor) (list []sheet) {
 	t.Helper()
 	found := v.explore()
-	for _, p := range office.Pages {
+	for _, p := range app.Pages {
 		if p.Method != "GET" {
 			continue
 		}
@@ -100,8 +101,8 @@ func (o *Office) sheets(t testing.TB, v *visitor) (list []sheet) {
 		}
 	}
 	slices.SortFunc(list, func(a, b sheet) int { return strings.Compare(a.address, b.address) })
-	if len(list) < len(office.Pages)/4 {
-		t.Errorf("only %d of %d rows are pages", len(list), len(office.Pages))
+	if len(list) < len(app.Pages)/4 {
+		t.Errorf("only %d of %d rows are pages", len(list), len(app.Pages))
 	}
 	return list
 }
@@ -296,7 +297,7 @@ func TestWalkEmpty(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(0))
 	list, helene := o.readers(true, o.Helene(), o.Jonas()), o.visitor(o.Helene())
 	for i, r := range list {
-		for _, p := range office.Pages {
+		for _, p := range app.Pages {
 			if p.Method != "GET" || strings.Contains(p.Path, "{") || i == 1 && !p.Inside() {
 				continue
 			}

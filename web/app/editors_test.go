@@ -1,0 +1,199 @@
+package app_test
+
+import (
+	"maps"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"kartei/access"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+	"kartei/test/pagetest"
+	"kartei/test/seed"
+)
+
+// TestEditorsLoseNothing has two people edit a contact through the pages, in any
+// order, with forms of any age, and take changes back. A model says what is stored. A
+// typed value is stored, or shown with the value of the other one until a person
+// decides. It is never lost, and never written over a value that was not seen.
+func TestEditorsLoseNothing(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
+	ida := pagetest.Open(t, o, access.Member)
+	jan := &pagetest.Browser{T: t, Handler: ida.Handler, Cookie: o.Session(o.As(access.Member).Principal)}
+	happened := map[string]int{}
+	seed.Check(t, func(t *rapid.T) {
+		o.Clock.Advance(time.Minute) // as many changes as people make
+		path := ida.Get("/contacts/new").Send("/contacts/new", "lastName", "Streit").Want(303).Location
+		e := editors{T: t, path: path, people: []*pagetest.Browser{ida, jan}, stored: map[string]string{}, happened: happened}
+		e.forms, e.undo = []*pagetest.Page{ida.Get(path + "/edit"), jan.Get(path + "/edit")}, make([]takeBack, 2)
+		for range rapid.IntRange(1, 8).Draw(t, "steps") {
+			who := rapid.IntRange(0, 1).Draw(t, "who")
+			if e.undo[who].note != nil && rapid.Bool().Draw(t, "undo") {
+				e.takeBack(who)
+			} else {
+				e.edit(who, e.forms[who], true)
+			}
+			e.forms[who] = e.people[who].Get(path + "/edit")
+			fields := e.forms[who].Fields(path)
+			for _, m := range e.members() {
+				if fields.Get(m) != e.stored[m] {
+					t.Fatalf("%s is %q, want %q", m, fields.Get(m), e.stored[m])
+				}
+			}
+		}
+	})
+	if testing.Short() {
+		return // twenty stories are too few for each thing to happen
+	}
+	for _, what := range []string{"theirs", "mine", "other", "changed while one decided", "undone", "not undone"} {
+		if happened[what] == 0 && !t.Failed() {
+			t.Errorf("never happened: %s", what)
+		}
+	}
+}
+
+// editors are two people who edit a contact.
+type editors struct {
+	*rapid.T
+	path   string
+	people []*pagetest.Browser
+	// forms are their open forms. undo are their last changes, which they can take back.
+	forms []*pagetest.Page
+	undo  []takeBack
+	// stored is the model of the contact.
+	stored   map[string]string
+	happened map[string]int
+}
+
+// takeBack is a change that can be taken back: its note, and the values of the members
+// that it changed, before and after.
+type takeBack struct {
+	note          *pagetest.Page
+	before, after map[string]string
+}
+
+func (e *editors) members() []string { return []string{"mobile", "jobTitle", "address.city"} }
+
+// value draws what somebody types.
+func (e *editors) value(name string) string {
+	return rapid.SampledFrom([]string{"", "eins", "zwei", "drei"}).Draw(e.T, name)
+}
+
+// edit sends a form with some members typed, and decides until it is stored. The other
+// one may change the contact while somebody decides.
+func (e *editors) edit(who int, form *pagetest.Page, disturbed bool) {
+	sent := form.Fields(e.path)
+	typed := map[string]string{}
+	for _, m := range rapid.SliceOfNDistinct(rapid.SampledFrom(e.members()), 1, 3, rapid.ID[string]).Draw(e.T, "members") {
+		typed[m] = e.value(m)
+		sent.Set(m, typed[m])
+	}
+	answer := e.send(who, sent)
+	for answer.Status == 409 {
+		typed, sent = e.decide(answer, sent, typed)
+		if disturbed && rapid.Bool().Draw(e.T, "disturbed") {
+			e.edit(1-who, e.people[1-who].Get(e.path+"/edit"), false)
+			e.happened["changed while one decided"]++
+		}
+		answer = e.send(who, sent)
+	}
+	set := map[string]string{}
+	for _, m := range e.members() {
+		if mine := typedOr(typed, sent, m); mine != sent.Get("was."+m) {
+			set[m] = mine
+		}
+	}
+	e.store(who, answer, set)
+}
+
+// send sends a form as a script does, so that the answer offers to take a change back.
+func (e *editors) send(who int, form url.Values) *pagetest.Page {
+	return e.people[who].Do("POST", e.path, form, "HX-Request", "true")
+}
+
+// store changes the model, and keeps the note of the change.
+func (e *editors) store(who int, answer *pagetest.Page, set map[string]string) {
+	answer.Want(200)
+	e.undo[who] = takeBack{}
+	done := takeBack{answer, map[string]string{}, map[string]string{}}
+	for m, value := range set {
+		if e.stored[m] != value {
+			done.before[m], done.after[m] = e.stored[m], value
+		}
+	}
+	maps.Copy(e.stored, set)
+	if offered := strings.Contains(answer.Body, `name="undo"`); offered != (len(done.after) > 0) {
+		e.Fatalf("%v changed, and it is offered to take it back: %t\n%s", done.after, offered, answer.Main())
+	} else if offered {
+		e.undo[who] = done
+	}
+}
+
+// decide checks that each conflict is shown, with both values, and nothing else. It
+// returns a decision: what is typed now, and its form.
+func (e *editors) decide(answer *pagetest.Page, sent url.Values, typed map[string]string) (map[string]string, url.Values) {
+	form, decided, conflicts := answer.Fields(e.path), map[string]string{}, 0
+	for _, m := range e.members() {
+		is, mine, was := e.stored[m], typedOr(typed, sent, m), sent.Get("was."+m)
+		if mine == was || mine == is || is == was {
+			if strings.Contains(answer.Body, `name="pick.`+m+`"`) {
+				e.Fatalf("%s: %q, %q, %q is a conflict", m, was, is, mine)
+			}
+			want := is
+			if mine != was {
+				want = mine
+			}
+			if got := form.Get(m); got != want || form.Get("was."+m) != is {
+				e.Fatalf("%s: a decision about others has %q of %q, %q, %q", m, got, was, is, mine)
+			}
+			continue
+		}
+		conflicts++
+		if form.Get("was."+m) != is || form.Get("mine."+m) != mine || !strings.Contains(answer.Body, `name="pick.`+m+`"`) {
+			e.Fatalf("%s: the decision shows %q and %q of %q and %q", m, form.Get("was."+m), form.Get("mine."+m), is, mine)
+		}
+		pick := rapid.SampledFrom([]string{"theirs", "mine", "other"}).Draw(e.T, "pick")
+		e.happened[pick]++
+		form.Set("pick."+m, pick)
+		decided[m] = map[string]string{"theirs": is, "mine": mine}[pick]
+		if other := e.value("other " + m); pick == "other" {
+			decided[m] = other
+			form.Set(m, other)
+		} else {
+			form.Set(m, "verworfen") // the field of another value, which was not chosen
+		}
+	}
+	if conflicts == 0 {
+		e.Fatalf("nothing is in conflict\n%s", answer.Main())
+	}
+	return decided, form
+}
+
+// takeBack takes the last change of somebody back. If one of its members has changed
+// again, nothing of it is taken back, and the answer says so.
+func (e *editors) takeBack(who int) {
+	u := e.undo[who]
+	answer := u.note.Undo()
+	for m, after := range u.after {
+		if is := e.stored[m]; is != after && is != u.before[m] {
+			answer.Want(200, "Nicht zurückgenommen. Inzwischen noch einmal geändert")
+			e.undo[who] = takeBack{}
+			e.happened["not undone"]++
+			return
+		}
+	}
+	e.store(who, answer, u.before)
+	e.happened["undone"]++
+}
+
+// typedOr returns what was typed in a field, or what the form had.
+func typedOr(typed map[string]string, form interface{ Get(string) string }, name string) string {
+	if text, ok := typed[name]; ok {
+		return text
+	}
+	return form.Get(name)
+}

@@ -1,0 +1,310 @@
+package applications
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+
+	"kartei/access"
+	"kartei/api/op"
+	"kartei/integration/grant"
+	"kartei/integration/oauth"
+	"kartei/people/settings"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+// approvalInfo is an application that people may connect, or that waits for an admin, with
+// what its pages say of it.
+type approvalInfo oauth.ApprovalInfo
+
+// applicationsPage has the connected applications, grouped by application, and the
+// applications of service accounts.
+type applicationsPage struct {
+	groups  []grantGroup
+	clients []oauth.ClientInfo
+	// waiting are the applications that an admin is asked for, approved those that people
+	// may connect.
+	waiting, approved []approvalInfo
+	names             map[string]string
+	more              bool
+}
+
+// grantGroup are the grants of one application.
+type grantGroup struct {
+	name   string
+	grants []oauth.GrantInfo
+}
+
+// origin says how the application became known.
+func (g *grantGroup) origin(v *shell.Request) string {
+	return originText(v, g.grants[0].ClientKind, g.grants[0].ClientID)
+}
+
+// originText says how an application became known.
+func originText(v *shell.Request, kind grant.Kind, clientID string) string {
+	if at, err := url.Parse(clientID); err == nil && kind == grant.ByDocument {
+		return v.Words.Say("von ", "from ") + at.Host
+	}
+	return v.Words.Say("hat sich selbst angemeldet; niemand hat geprüft, wer dahintersteht", "registered by itself; nobody has checked who is behind it")
+}
+
+// showApplications serves the list.
+func showApplications(v *shell.Request) shell.View {
+	p := applicationsPage{names: map[string]string{}}
+	grants, err := shell.Ask(v, oauth.ListGrants, oauth.FindGrants{})
+	if err != nil {
+		return v.Failed(err)
+	}
+	p.more = grants.HasMore
+	owners, err := p.readApprovals(v)
+	if err != nil {
+		return v.Failed(err)
+	}
+	for _, g := range grants.Data {
+		if g.ClientKind != grant.ByAdmin { // the application stands in the list of its service account
+			p.add(g)
+		}
+		owners = append(owners, g.PrincipalID)
+	}
+	if v.Session.Administers {
+		clients, err := shell.Ask(v, oauth.ListClients, access.Page{})
+		if err != nil {
+			return v.Failed(err)
+		}
+		p.clients = clients.Data
+		for _, c := range p.clients {
+			owners = append(owners, c.PrincipalID)
+		}
+	}
+	if err := v.NamesOf(owners, p.names); err != nil {
+		return v.Failed(err)
+	}
+	return v.Settings(shell.ApplicationsPath, applicationsTitle(v), applicationsView(v, p))
+}
+
+// readApprovals reads what waits and what is approved, and returns whom it names.
+func (p *applicationsPage) readApprovals(v *shell.Request) (named []string, err error) {
+	approvals, err := shell.Ask(v, oauth.ListApprovals, access.Page{})
+	for _, one := range approvals.Data {
+		a := approvalInfo(one)
+		if a.ApprovedAt == 0 {
+			p.waiting = append(p.waiting, a)
+		} else {
+			p.approved = append(p.approved, a)
+		}
+		named = append(named, a.named()...)
+	}
+	return named, err
+}
+
+// named are the people whom an approval names.
+func (a *approvalInfo) named() (ids []string) {
+	for _, one := range append([]string{a.PrincipalID, a.ApprovedBy}, a.AskedBy...) {
+		ids = append(ids, shell.Present(one)...)
+	}
+	return ids
+}
+
+// title is what the application calls itself.
+func (a *approvalInfo) title() string { return shell.First(a.Client, a.ClientID) }
+
+// whom says who may connect the application.
+func (a *approvalInfo) whom(v *shell.Request, names map[string]string) string {
+	if a.PrincipalID == "" {
+		return v.Words.Say("alle im Büro, solange sich ihre Beschreibung nicht ändert", "everybody in the office, as long as its description does not change")
+	}
+	return shell.First(names[a.PrincipalID], a.PrincipalID)
+}
+
+// askers are the names of the people who asked.
+func (a *approvalInfo) askers(v *shell.Request, names map[string]string) string {
+	list := make([]string, len(a.AskedBy))
+	for i, by := range a.AskedBy {
+		list[i] = shell.First(names[by], by)
+	}
+	return v.Words.List(list)
+}
+
+// by is the name of who approved the application.
+func (a *approvalInfo) by(v *shell.Request, names map[string]string) string {
+	if a.ApprovedBy == "" {
+		return v.Words.Say("Betreiber", "the operator")
+	}
+	return shell.First(names[a.ApprovedBy], a.ApprovedBy)
+}
+
+// approvalsPath is the place of the pages about one approval.
+const approvalsPath = shell.ApplicationsPath + "/approvals"
+
+// showApproval serves the page on which an admin approves an application.
+func showApproval(v *shell.Request) shell.View {
+	approvals, err := shell.Ask(v, oauth.ListApprovals, access.Page{})
+	if err != nil {
+		return v.Failed(err)
+	}
+	i := slices.IndexFunc(approvals.Data, func(a oauth.ApprovalInfo) bool { return a.ID == v.PathValue("id") })
+	if i < 0 {
+		return v.Problem(http.StatusNotFound, shell.ProblemPage{
+			Title: v.Words.Say("Nicht mehr da", "No longer here"),
+			Text:  v.Words.Say("Diese Anfrage ist abgelehnt, oder die Freigabe ist widerrufen.", "This request was declined, or the approval was withdrawn."),
+		})
+	}
+	a, names := approvalInfo(approvals.Data[i]), map[string]string{}
+	if err := v.NamesOf(a.named(), names); err != nil {
+		return v.Failed(err)
+	}
+	return v.Settings(shell.ApplicationsPath, v.Words.Say("Anwendung freigeben", "Approve an application"), approvalView(v, a, names))
+}
+
+// approve lets people connect an application.
+func approve(v *shell.Request) shell.View {
+	return actedOnApplication(v, oauth.Approve, oauth.ApproveInput{ID: v.PathValue("id")}, "approved")
+}
+
+// disapprove takes an approval back, or declines a request.
+func disapprove(v *shell.Request) shell.View {
+	return actedOnApplication(v, oauth.Disapprove, oauth.DisapproveInput{ID: v.PathValue("id")}, shell.First(map[string]string{"waits": "declined"}[v.Sent.Get("was")], "disapproved"))
+}
+
+// renewGrant lets an application act for 90 days more.
+func renewGrant(v *shell.Request) shell.View {
+	return actedOnApplication(v, oauth.RenewGrant, access.ByID{ID: v.PathValue("id")}, "grantRenewed")
+}
+
+func applicationsTitle(v *shell.Request) string { return v.Words.Say("Anwendungen", "Applications") }
+
+// add puts a grant beside the others of its application.
+func (p *applicationsPage) add(g oauth.GrantInfo) {
+	i := slices.IndexFunc(p.groups, func(of grantGroup) bool { return of.grants[0].ClientID == g.ClientID })
+	if i < 0 {
+		p.groups = append(p.groups, grantGroup{name: shell.First(g.Client, g.ClientID)})
+		i = len(p.groups) - 1
+	}
+	p.groups[i].grants = append(p.groups[i].grants, g)
+}
+
+// endGrant disconnects an application.
+func endGrant(v *shell.Request) shell.View {
+	return actedOnApplication(v, oauth.EndGrant, access.ByID{ID: v.PathValue("id")}, "grantEnded")
+}
+
+// switchClient switches the application of a service account off or on.
+func switchClient(disabled bool) func(*shell.Request) shell.View {
+	return func(v *shell.Request) shell.View {
+		done := "clientOn"
+		if disabled {
+			done = "clientOff"
+		}
+		return actedOnApplication(v, oauth.SetClient, oauth.ClientChange{ID: v.PathValue("id"), Disabled: disabled}, done)
+	}
+}
+
+// actedOnApplication runs an operation about an application, and goes back to the list.
+func actedOnApplication[In, Out any](v *shell.Request, o op.Operation[In, Out], in In, done string) shell.View {
+	if a := shell.Do(v, o, in, shell.Once); a.Fault != nil {
+		return v.Failed(a.Fault)
+	}
+	return v.Saved(shell.ApplicationsPath, done)
+}
+
+// drawClientForm is the form of a new application of a service account.
+type clientForm struct {
+	accounts []ui.Option
+	typed    shell.Values
+	scopes   []string
+	wrong    map[string]string
+}
+
+// showNewClient serves the form.
+func showNewClient(v *shell.Request) shell.View {
+	return drawClientForm(v, clientForm{typed: shell.Values{"environment": "test"}}, http.StatusOK)
+}
+
+func drawClientForm(v *shell.Request, f clientForm, status int) shell.View {
+	found, err := shell.Ask(v, settings.ListServiceAccounts, access.Page{})
+	if err != nil {
+		return v.Failed(err)
+	}
+	for _, a := range found.Data {
+		if !a.Disabled {
+			f.accounts = append(f.accounts, ui.Option{Value: a.ID, Text: a.Name})
+		}
+	}
+	return v.SettingsAs(status, shell.ApplicationsPath, v.Words.Say("Neue Anwendung", "New application"), newClientView(v, f))
+}
+
+// createClient creates an application, and shows its secret once.
+func createClient(v *shell.Request) shell.View {
+	f := clientForm{typed: shell.Values{"name": v.Sent.Text("name"), "principalId": v.Sent.Text("principalId"), "environment": v.Sent.Text("environment")}, scopes: v.Sent.Values["scopes"]}
+	a := shell.Do(v, oauth.CreateClient, oauth.NewClient{
+		Name: f.typed["name"], Principal: f.typed["principalId"], Environment: f.typed["environment"], Scopes: f.scopes,
+	}, shell.Once)
+	if a.Fault != nil {
+		if f.wrong = shell.FieldTexts(a.Fault, v.Words.Language); len(f.wrong) == 0 {
+			return v.Failed(a.Fault)
+		}
+		return drawClientForm(v, f, a.Status)
+	}
+	return clientSecret(v, a.Value)
+}
+
+// rotateClient gives an application a new secret, and shows it once.
+func rotateClient(v *shell.Request) shell.View {
+	a := shell.Do(v, oauth.RotateClient, access.ByID{ID: v.PathValue("id")}, shell.Once)
+	if a.Fault != nil {
+		return v.Failed(a.Fault)
+	}
+	return clientSecret(v, a.Value)
+}
+
+func clientSecret(v *shell.Request, made oauth.CreatedClient) shell.View {
+	out := v.Settings(shell.ApplicationsPath, v.Words.Say("Geheimnis der Anwendung", "Secret of the application"), clientSecretView(v, made.ID, made.ClientSecret))
+	out.Secret = true
+	return out
+}
+
+// fields are the fields of the form.
+func (f *clientForm) fields(v *shell.Request) (name, account, environment ui.Field) {
+	say := v.Words.Say
+	name = ui.Field{Name: "name", Label: "Name", Value: f.typed["name"], Errors: errorsOf(f.wrong["name"]), Required: true, Hint: say("Woran Sie die Anwendung erkennen.", "How you recognize the application.")}
+	account = ui.Field{Name: "principalId", Label: say("Dienstkonto", "Service account"), Value: f.typed["principalId"], Errors: errorsOf(f.wrong["principalId"]), Options: f.accounts}
+	environment = ui.Field{Name: "environment", Label: say("Umgebung", "Environment"), Value: f.typed["environment"], Errors: errorsOf(f.wrong["environment"]), Options: []ui.Option{
+		{Value: "test", Text: "Sandbox", Hint: say("Nur Testdaten.", "Test data only.")}, {Value: "live", Text: "Live", Hint: say("Die wirklichen Daten des Büros.", "The real data of the office.")},
+	}}
+	return name, account, environment
+}
+
+// errorsOf returns a message as the errors of a field.
+func errorsOf(message string) []string {
+	if message == "" {
+		return nil
+	}
+	return []string{message}
+}
+
+// all are all scopes, as the consent page has them.
+func (f *clientForm) all(v *shell.Request) []consentFamily {
+	a := asked{}
+	for name := range scopeWords {
+		a.Scopes = append(a.Scopes, name)
+	}
+	families := a.families(v)
+	for i := range families {
+		for j := range families[i].scopes {
+			s := &families[i].scopes[j]
+			s.chosen = slices.Contains(f.scopes, s.name)
+		}
+	}
+	return families
+}
+
+// unapproved reports whether a connection goes on that no admin has approved.
+func (p *applicationsPage) unapproved() bool {
+	for _, group := range p.groups {
+		if slices.ContainsFunc(group.grants, func(g oauth.GrantInfo) bool { return g.Unapproved }) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,238 @@
+package applications
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"kartei/integration/oauth"
+	"kartei/kit/fault"
+	"kartei/web/shell"
+	"kartei/web/signin"
+	"kartei/web/ui"
+)
+
+// consentPath is the page to which an application sends a person, who lets it act for
+// them or not.
+const consentPath = "/oauth/authorize"
+
+// asked is what an application asks for, and what the person answered.
+type asked struct {
+	oauth.Asked
+	// query is what the application asked, and wrong what the person's answer lacked.
+	query, wrong string
+	// answered is what the person chose before, or nil.
+	answered *shell.Form
+}
+
+// name is what the application calls itself.
+func (a *asked) name(v *shell.Request) string {
+	return shell.First(a.Client, v.Words.Say("Eine Anwendung ohne Namen", "An application without a name"))
+}
+
+// showConsent shows what an application asks for. If nobody can answer the request, the
+// browser goes back to the application with an error, unless it is not known where that
+// is.
+func showConsent(v *shell.Request) shell.View {
+	return drawConsent(v, v.URL.Query(), nil, "")
+}
+
+// consent asks a person. answered is what they chose before, and wrong what that lacked.
+func drawConsent(v *shell.Request, q url.Values, answered *shell.Form, wrong string) shell.View {
+	found, err := shell.Ask(v, oauth.Ask, askedBy(q))
+	a := asked{Asked: found, query: q.Encode(), answered: answered, wrong: wrong}
+	switch {
+	case fault.Is(err, fault.NotFound), fault.Is(err, fault.InvalidRequest):
+		return v.Problem(http.StatusBadRequest, shell.ProblemPage{
+			Title: v.Words.Say("Diese Anwendung kann nicht verbunden werden", "This application cannot be connected"), Text: shell.AsFault(err).DetailIn(v.Words.Language),
+		})
+	case err != nil:
+		return v.Failed(err)
+	case a.Refused != "":
+		return refusedConsent(v, a)
+	case a.Redirect != "" && (a.Local || a.Admitted):
+		return leaveFor(v, a.Redirect)
+	case a.Redirect != "": // nobody in the office knows the application, so its address is not opened unasked
+		return v.Problem(http.StatusBadRequest, shell.ProblemPage{
+			Title: v.Words.Say("Diese Anwendung kann nicht verbunden werden", "This application cannot be connected"),
+			Text:  v.Words.Say("Die Anwendung fragt auf eine Weise, die nicht möglich ist. Wenn Sie zu ihr zurückgehen, erfährt ihr Hersteller den Grund.", "The application asks in a way that is not possible. If you go back to it, its developer learns the reason."),
+			Back:  a.Redirect, BackTo: a.RedirectHost,
+		})
+	}
+	status := http.StatusOK
+	if wrong != "" {
+		status = http.StatusUnprocessableEntity
+	}
+	shell.LetFormEnd(v.Writer.Header(), a.RedirectOrigin)
+	return shell.View{Status: status, Body: shell.CardPage(v.Look(), v.Words.Say("Anwendung verbinden", "Connect an application"), consentView(v, a))}
+}
+
+// leaveFor sends the browser to an address of an application. Behind a form of another page,
+// such as the sign-in, the policy of that page would stop a redirect, so a page goes on.
+func leaveFor(v *shell.Request, address string) shell.View {
+	if v.Sent == nil && v.Header.Get("Sec-Fetch-Site") != "same-origin" {
+		return shell.View{To: address}
+	}
+	v.Writer.Header().Set("Refresh", `0; url="`+strings.ReplaceAll(address, `"`, "%22")+`"`)
+	return shell.View{Status: http.StatusOK, Body: shell.CardPage(v.Look(), v.Words.Say("Zurück zur Anwendung", "Back to the application"), backView(v, address))}
+}
+
+// refusedConsent says why the person may not connect an application.
+func refusedConsent(v *shell.Request, a asked) shell.View {
+	status, title := http.StatusOK, v.Words.Say("Die Administration ist gefragt", "Your admins have been asked")
+	if a.Refused == "off" {
+		status, title = http.StatusForbidden, v.Words.Say("Ihr Büro lässt keine Anwendungen zu", "Your office does not allow applications")
+	}
+	return shell.View{Status: status, Body: shell.CardPage(v.Look(), title, refusedView(v, title, a))}
+}
+
+// askedBy returns the input of oauth.ask of a query.
+func askedBy(q url.Values) oauth.AskInput {
+	in := oauth.AskInput{
+		ResponseType: q.Get("response_type"), ClientID: q.Get("client_id"), RedirectURI: q.Get("redirect_uri"), Scope: q.Get("scope"),
+		State: q.Get("state"), Challenge: q.Get("code_challenge"), ChallengeMethod: q.Get("code_challenge_method"), Resources: q["resource"],
+	}
+	for name, list := range q {
+		if len(list) > 1 && name != "resource" {
+			in.Repeated = true
+		}
+	}
+	return in
+}
+
+// review is the decision of a form that waited until the person had confirmed their
+// sign-in: they see once more what they allow.
+const review = "review"
+
+// answerConsent lets the application act, or not, and sends the browser back to it. The
+// policy of the page names where its form ends.
+func answerConsent(v *shell.Request) shell.View {
+	query, err := url.ParseQuery(v.Sent.Get("asked"))
+	if err != nil {
+		return v.Failed(fault.New(fault.InvalidRequest))
+	}
+	if v.Sent.Get("decision") == review {
+		return drawConsent(v, query, v.Sent, "")
+	}
+	a := shell.Do(v, oauth.Answer, oauth.AnswerInput{
+		Ticket: v.Sent.Get("ticket"), Allow: v.Sent.Get("decision") == "allow", Scopes: v.Sent.Values["scopes"], Sandbox: v.Sent.Get("environment") == "test",
+	})
+	switch {
+	case a.Is(fault.NotFound):
+		return v.Problem(a.Status, shell.ProblemPage{Title: v.Words.Say("Nicht verbunden", "Not connected"), Text: a.Fault.DetailIn(v.Words.Language)})
+	case a.Is(fault.ValidationFailed):
+		return drawConsent(v, query, v.Sent, a.Fault.Fields[0].Message(v.Words.Language))
+	case v.Stale:
+		return confirmConsent(v)
+	case a.Fault != nil:
+		return v.Failed(a.Fault)
+	}
+	return shell.View{To: a.Value.Redirect}
+}
+
+// confirmConsent asks for a recent sign-in, and then for the consent again, with what the
+// person has chosen.
+func confirmConsent(v *shell.Request) shell.View {
+	v.Stale = false
+	waiting := v.Again(v.Sent.Token)
+	waiting.Fields.Set("decision", review)
+	return signin.DrawConfirmForm(v, signin.ConfirmForm{Next: consentPath + "?" + v.Sent.Get("asked"), Resume: waiting}, http.StatusForbidden)
+}
+
+// consentFamily are the scopes of a family on the consent page.
+type consentFamily struct {
+	label  string
+	scopes []consentScope
+}
+
+// consentScope is a scope that a person can leave out.
+type consentScope struct {
+	name, text, hint string
+	chosen           bool
+}
+
+// proposes reports whether a right is ticked: as the person chose, and before that only
+// where an admin has approved the application. Webhooks send data elsewhere, so nobody gets
+// them by not looking.
+func (a *asked) proposes(scope string) bool {
+	if a.answered != nil {
+		return slices.Contains(a.answered.Values["scopes"], scope)
+	}
+	return a.Verified && !strings.HasPrefix(scope, "webhook_endpoints:")
+}
+
+// families returns what the application asks for, by family.
+func (a *asked) families(v *shell.Request) (list []consentFamily) {
+	for _, family := range shell.KeyFamilies {
+		f := consentFamily{label: family.Label.In(v.Words.Language)}
+		for _, right := range []string{"read", "write"} {
+			name := family.Value + ":" + right
+			if !slices.Contains(a.Scopes, name) {
+				continue
+			}
+			s := consentScope{name: name, chosen: a.proposes(name)}
+			words := scopeWords[name]
+			s.text, s.hint, _ = strings.Cut(words.In(v.Words.Language), ": ")
+			f.scopes = append(f.scopes, s)
+		}
+		if len(f.scopes) > 0 {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// scopeWords say what each scope lets an application do, with examples after the colon.
+var scopeWords = map[string]fault.Text{
+	"contacts:read":           shell.Text("Kontakte lesen: Namen, Nummern, Adressen und Notizen, die Sie sehen", "Read contacts: names, numbers, addresses and notes that you see"),
+	"contacts:write":          shell.Text("Kontakte ändern: anlegen, ändern und löschen", "Change contacts: create, change and delete"),
+	"companies:read":          shell.Text("Firmen lesen: Namen, Adressen und Notizen, die Sie sehen", "Read companies: names, addresses and notes that you see"),
+	"companies:write":         shell.Text("Firmen ändern: anlegen, ändern und löschen", "Change companies: create, change and delete"),
+	"tasks:read":              shell.Text("Aufgaben lesen: was zu tun ist, bis wann und von wem", "Read tasks: what is to be done, until when and by whom"),
+	"tasks:write":             shell.Text("Aufgaben ändern: anlegen, erledigen und löschen", "Change tasks: create, complete and delete"),
+	"documents:read":          shell.Text("Dokumente lesen: die Dateien selbst und ihr Text", "Read documents: the files themselves and their text"),
+	"documents:write":         shell.Text("Dokumente ändern: hochladen, umbenennen und löschen", "Change documents: upload, rename and delete"),
+	"webhook_endpoints:read":  shell.Text("Webhooks lesen: wohin Änderungen gemeldet werden", "Read webhooks: where changes are reported"),
+	"webhook_endpoints:write": shell.Text("Webhooks ändern: Änderungen an Adressen melden lassen, die die Anwendung wählt", "Change webhooks: have changes reported to addresses that the application chooses"),
+}
+
+// approving says what the answer of an admin does beside letting the application act.
+func (a *asked) approving(v *shell.Request) string {
+	if a.Host != "" {
+		return v.Words.Say("Wenn Sie sie zulassen, geben Sie sie damit für alle in Ihrem Büro frei.", "If you allow it, you approve it for everybody in your office.")
+	}
+	return v.Words.Say("Wenn Sie sie zulassen, geben Sie sie damit frei, nur für sich selbst.", "If you allow it, you approve it, for yourself only.")
+}
+
+// allowing is the text of the button.
+func (a *asked) allowing(v *shell.Request) string {
+	if a.Approves {
+		return v.Words.Say("Freigeben und zulassen", "Approve and allow")
+	}
+	return v.Words.Say("Zulassen", "Allow")
+}
+
+// lasting says when the connection ends.
+func (a *asked) lasting(v *shell.Request) string {
+	if a.Renewal {
+		return v.Words.Say("Die Verbindung endet nach 30 Tagen ohne Nutzung, und nach 90 Tagen, wenn Sie sie nicht verlängern; Sie können sie jederzeit unter Einstellungen, Anwendungen trennen.",
+			"The connection ends after 30 days without use, and after 90 days unless you renew it; you can disconnect it at any time in the settings, under Applications.")
+	}
+	return v.Words.Say("Die Verbindung endet nach 30 Tagen ohne Nutzung, spätestens nach einem Jahr; Sie können sie jederzeit unter Einstellungen, Anwendungen trennen.",
+		"The connection ends after 30 days without use, and after a year at the latest; you can disconnect it at any time in the settings, under Applications.")
+}
+
+// environments is the choice between the live organization and its sandbox.
+func (a *asked) environments(v *shell.Request) ui.Field {
+	f := ui.Field{Name: "environment", Label: v.Words.Say("Mit welchen Daten", "With which data"), Value: "live", Options: []ui.Option{
+		{Value: "live", Text: a.Organization.Name, Hint: v.Words.Say("Die wirklichen Daten des Büros.", "The real data of the office.")},
+	}}
+	if a.Organization.SandboxID != "" {
+		if a.answered != nil && a.answered.Get("environment") == "test" {
+			f.Value = "test"
+		}
+		f.Options = append(f.Options, ui.Option{Value: "test", Text: "Sandbox", Hint: v.Words.Say("Nur Testdaten, zum Ausprobieren.", "Test data only, to try the application.")})
+	}
+	return f
+}

@@ -1,0 +1,125 @@
+package book
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"kartei/web/i18n"
+	"kartei/web/records"
+	"kartei/web/shell"
+)
+
+// partOf returns the part of the page of an entry on which a member is shown: with
+// the facts, below them, or with the members about record keeping. Members of the
+// address are shown as a whole.
+func partOf(m records.Field) string {
+	switch {
+	case strings.HasPrefix(m.Name, "address."):
+		return "address"
+	case m.Name == "note" || m.Name == "tags":
+		return "below"
+	case m.Name == "externalId" || m.Name == "ownerId" || m.Name == "visibility":
+		return "kept"
+	}
+	return "facts"
+}
+
+// facts returns the members of a part that have a value or are edited.
+func facts(p records.Page, part string) []records.Field {
+	return slices.DeleteFunc(p.Family.Shown(p.Record, p.Editing), func(m records.Field) bool { return partOf(m) != part })
+}
+
+// missing returns the members of an entry without a value, which can be added.
+func missing(p records.Page, v *shell.Request) []records.Group {
+	var list []records.Group
+	for _, m := range p.Family.Fields {
+		if p.Record[m.Name] == "" && !m.Hidden && !m.Unasked && partOf(m) != "address" && p.MayEdit(v, m) {
+			list = append(list, records.Group{Name: m.Name, Label: m.Label})
+		}
+	}
+	if len(addressLines(p, v)) == 0 {
+		list = append(list, records.Group{Name: "address", Label: shell.Text("Anschrift", "Address")})
+	}
+	return list
+}
+
+// addressOf returns the postal address of an entry.
+func addressOf(r shell.Values) i18n.Address {
+	return i18n.Address{
+		Street: r["address.street"], PostalCode: r["address.postalCode"], City: r["address.city"], Region: r["address.region"], Country: r["address.country"],
+	}
+}
+
+// addressLines are the lines of the address as a letter has them.
+func addressLines(p records.Page, v *shell.Request) []string {
+	return v.Words.Lines(addressOf(p.Record))
+}
+
+// addressBlock is the whole address of a letter (DIN 5008): the company, the person,
+// the address.
+func addressBlock(p records.Page, v *shell.Request) string {
+	return strings.Join(letterTo(v, p.Record, p.Names), "\n")
+}
+
+// letterTo returns the lines of the address of a letter. names has the name of the
+// company.
+func letterTo(v *shell.Request, r shell.Values, names map[string]string) []string {
+	salutations := map[string]string{"ms": v.Words.Say("Frau", "Ms"), "mr": v.Words.Say("Herrn", "Mr")}
+	person := shell.Joined(" ", salutations[r["salutation"]], r["title"], r["firstName"], r["lastName"])
+	head := shell.Present(names[r["companyId"]], shell.First(person, r["name"]))
+	return append(head, v.Words.Lines(addressOf(r))...)
+}
+
+// referrers counts the records that refer to a record: open and done tasks,
+// documents, people of a company. Those that the person may not read are not counted.
+func referrers(v *shell.Request, f *records.Family, id string) ([]string, error) {
+	var list [3]string
+	count := func(i int, to *records.Family, one, many, oneEN, manyEN string) func() error {
+		return func() error {
+			if !v.Session.May(to.Read) {
+				return nil
+			}
+			n, err := shell.Fetch[records.Counted](v, to.Acts.Count, shell.Arguments{Query: url.Values{f.Object + "Id": {id}}})
+			if n.Count > 0 {
+				list[i] = v.Words.Plural(n.Count, one, many, oneEN, manyEN)
+			}
+			return err
+		}
+	}
+	counts := []func() error{
+		count(1, &records.Tasks, "eine Aufgabe", "%d Aufgaben", "one task", "%d tasks"),
+		count(2, &records.Documents, "ein Dokument", "%d Dokumente", "one document", "%d documents"),
+	}
+	if f == &records.Companies {
+		counts = append(counts, count(0, &records.Contacts, "ein Kontakt", "%d Kontakte", "one contact", "%d contacts"))
+	}
+	err := shell.Together(counts...)
+	return shell.Present(list[:]...), err
+}
+
+// deletionPage asks before an entry is erased.
+type deletionPage struct {
+	family    *records.Family
+	record    shell.Values
+	referrers []string
+	back      string
+}
+
+// askToDelete serves the question before an entry is erased. It counts the records
+// that refer to the entry.
+func askToDelete(f *records.Family) func(*shell.Request) shell.View {
+	return func(v *shell.Request) shell.View {
+		id := v.PathValue("id")
+		p := deletionPage{family: f, back: f.ListingOf(v.URL.Query()).At("/" + f.Name + "/" + id)}
+		err := shell.Together(
+			func() (err error) { p.record, err = records.Get(v, f, id); return err },
+			func() (err error) { p.referrers, err = referrers(v, f, id); return err },
+		)
+		if err != nil {
+			return v.Failed(err)
+		}
+		name := f.Heading(p.record)
+		return v.InDialog(v.Words.Say("„"+name+"“ löschen?", "Delete “"+name+"”?"), f.Name, deletionQuestion(v, p))
+	}
+}

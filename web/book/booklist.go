@@ -1,0 +1,124 @@
+package book
+
+import (
+	"net/http"
+
+	"github.com/a-h/templ"
+
+	"kartei/record/lookup"
+	"kartei/web/records"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+// showBook serves the list of a family of the address book.
+func showBook(f *records.Family) func(*shell.Request) shell.View {
+	return records.ShowList(f, func(v *shell.Request, l records.List) shell.View {
+		return v.OK(f.Many.In(v.Words.Language), f.Name, bookListView(v, l))
+	})
+}
+
+// bookColumns are the heads of the table of the address book. Beside a record there is
+// room for few of them.
+func bookColumns(l records.List, v *shell.Request, wide bool) []ui.Column {
+	say := v.Words.Say
+	sorted := func(name, order string) ui.Column {
+		c := ui.Column{Name: name}
+		if l.Listing.Q != "" {
+			return c
+		}
+		if l.Listing.Sort == order {
+			c.Sorted = map[string]string{"name": "ascending", "-updatedAt": "descending"}[order]
+			return c
+		}
+		to := l.Listing.From("", false)
+		to.Sort = order
+		c.Href = v.Look().To(to.At("/" + l.Family.Name))
+		return c
+	}
+	name, changed := sorted(say("Name", "Name"), "name"), sorted(say("Geändert", "Changed"), "-updatedAt")
+	name.Class, changed.Class = "main", "when"
+	columns := []ui.Column{{Name: say("Auswahl", "Selection"), Class: "pick"}, name}
+	if l.Family == &records.Contacts && wide {
+		columns = append(columns, ui.Column{Name: say("Firma", "Company"), Class: "wide"})
+	}
+	if !wide {
+		return append(columns, ui.Column{Name: say("Telefon", "Phone"), Class: "tel"})
+	}
+	return append(columns, ui.Column{Name: say("Telefon", "Phone"), Class: "tel"}, ui.Column{Name: say("Ort", "City"), Class: "wide"},
+		ui.Column{Name: say("Schlagworte", "Tags"), Class: "wide"}, changed)
+}
+
+// showTags answers a field for a tag with those in use.
+func showTags(v *shell.Request) shell.View {
+	q := v.URL.Query()
+	used, err := shell.Ask(v, lookup.Tags, lookup.TagsInput{Family: q.Get("family"), Q: q.Get("q")})
+	if err != nil {
+		return v.Failed(err)
+	}
+	choices := make([]ui.Choice, len(used.Data))
+	for i, tag := range used.Data {
+		choices[i] = ui.Choice{Value: tag, Text: tag, Icon: "tag"}
+	}
+	return shell.View{Status: http.StatusOK, Body: ui.OptionList(v.Look(), q.Get("list"), choices, newTag(v, shell.Normal(q.Get("q")), used.Data))}
+}
+
+// newTag offers to make a tag that nobody uses yet.
+func newTag(v *shell.Request, typed string, used []string) string {
+	for _, tag := range used {
+		if tag == typed {
+			return ""
+		}
+	}
+	if typed == "" {
+		return ""
+	}
+	return v.Words.Say("„"+typed+"“ verwenden", "Use “"+typed+"”")
+}
+
+// HasMore reports whether the list has more records than the page shows.
+func hasMore(l records.List) bool { return l.Count.Capped || l.Count.Count > len(l.Rows) }
+
+// printNote says on paper what of a list is not on it, or nothing.
+func printNote(l records.List, v *shell.Request) string {
+	if !hasMore(l) {
+		return ""
+	}
+	n, all := v.Words.Number(len(l.Rows)), v.Words.Number(l.Count.Count)
+	if l.Count.Capped {
+		return v.Words.Say(n+" von mehr als "+all+" Einträgen. Alle stehen in einer Tabelle: Liste exportieren.", n+" of more than "+all+" entries. A table has all of them: export the list.")
+	}
+	return v.Words.Say(n+" von "+all+" Einträgen. Alle stehen in einer Tabelle: Liste exportieren.", n+" of "+all+" entries. A table has all of them: export the list.")
+}
+
+// allText offers all records of the list, or says that they are selected.
+func allText(l records.List, v *shell.Request, selected bool) string {
+	say, n := v.Words.Say, v.Words.Number(l.Count.Count)
+	switch {
+	case selected && l.Count.Capped:
+		return say("Mehr als "+n+" ausgewählt", "More than "+n+" selected")
+	case selected:
+		return say(n+" ausgewählt", n+" selected")
+	case l.Count.Capped:
+		return say("Alle Einträge dieser Liste auswählen, mehr als "+n, "Select all entries of this list, more than "+n)
+	}
+	return say("Alle "+n+" Einträge dieser Liste auswählen", "Select all "+n+" entries of this list")
+}
+
+// act returns the address of an act on the list, with its filters.
+func bulkAct(l records.List, v *shell.Request, act string) templ.SafeURL {
+	return v.Look().To(bulkPath(l, act))
+}
+
+// bulkPath is act without the environment.
+func bulkPath(l records.List, act string) string {
+	if act == "export" || act == "labels" {
+		return l.Listing.At("/" + l.Family.Name + "/" + act)
+	}
+	return l.Listing.At("/bulk/" + l.Family.Name + "/" + act)
+}
+
+// chosen is one record of a list that was chosen, at the revision that was seen.
+func chosen(f *records.Family, r shell.Values) string {
+	return r["id"] + "|" + r["revision"] + "|" + f.Heading(r)
+}

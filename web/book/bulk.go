@@ -1,0 +1,449 @@
+package book
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kartei/api"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/transfer/bulk"
+	"kartei/web/records"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+const (
+	// mostChosen bounds the chosen records: a page of a list shows no more.
+	mostChosen = records.PageSize
+	// batchSize bounds the calls of a batch.
+	batchSize = 20
+	// countedFrom is the largest number of records that are erased without typing it.
+	countedFrom = 5
+	// mostErased is the number of deletions that a session may make in a minute.
+	mostErased = 30
+)
+
+// pick is a chosen record, at the revision and by the name that was seen.
+type pick struct{ id, revision, name string }
+
+// bulkDone is an act on chosen records, and its outcome.
+type bulkDone struct {
+	family *records.Family
+	act    string
+	picks  []pick
+	// records are the chosen ones as they were read before.
+	records []shell.Values
+	// done are those that were changed, as they are now.
+	done    []shell.Values
+	refused []notChanged
+	// member is the member that changes, and former are its values before, by id.
+	member string
+	former map[string]string
+	// what is the value that was set, in words.
+	what string
+	// back leads to the list.
+	back string
+}
+
+// notChanged is a chosen record that stayed as it was. One that is gone has no page.
+type notChanged struct {
+	id, name, why string
+	gone          bool
+}
+
+// beginBulk acts on the chosen records of a list: each on its own, with the revision that
+// the person saw.
+func beginBulk(f *records.Family) func(*shell.Request) shell.View {
+	return func(v *shell.Request) shell.View {
+		b := bulkDone{family: f, act: v.PathValue("act"), former: map[string]string{}}
+		b.back = f.ListingOf(v.URL.Query()).At("/" + f.Name)
+		if v.Sent.Get(wholeField) != "" {
+			return changeOnAll(v, &b)
+		}
+		var err error
+		if b.picks, err = readPicks(v, f); err != nil {
+			return v.Failed(err)
+		}
+		if len(b.picks) == 0 {
+			return notDone(v, b, v.Words.Say("Es ist kein Eintrag ausgewählt.", "No entry is selected."))
+		}
+		if err := readChosen(v, &b); err != nil {
+			return v.Failed(err)
+		}
+		switch b.act {
+		case "delete":
+			return askToErase(v, b, false)
+		case "erase":
+			if len(b.records) > countedFrom && v.Sent.Text("count") != strconv.Itoa(len(b.records)) {
+				return askToErase(v, b, true)
+			}
+		}
+		calls, problem := callsOf(v, &b)
+		if problem != "" {
+			return notDone(v, b, problem)
+		}
+		if asksFirst(v, &b, calls) { // before anything is changed
+			v.Stale = true
+			return v.Failed(&fault.Fault{Code: fault.Forbidden})
+		}
+		if err := runAll(v, &b, calls); err != nil {
+			return v.Failed(err)
+		}
+		if len(b.refused) > 0 {
+			out := v.OK(b.title(v), f.Name, bulkReport(v, b))
+			return out
+		}
+		return v.Done(b.back, b.note(v))
+	}
+}
+
+// asksFirst reports whether a call gives a private record of somebody else away, and the sign-in
+// is not recent (record.giveAway).
+func asksFirst(v *shell.Request, b *bulkDone, calls []batchCall) bool {
+	if b.member != "ownerId" && b.member != "visibility" || clock.Now(v.Site.Clock) < v.Session.FreshUntil {
+		return false
+	}
+	return slices.ContainsFunc(b.records, func(r shell.Values) bool {
+		return r["visibility"] == "private" && r["ownerId"] != v.Session.Principal.ID &&
+			slices.ContainsFunc(calls, func(c batchCall) bool { return c.ID == r["id"] })
+	})
+}
+
+// notDone says above the list why nothing was done. Without a script a page says it.
+func notDone(v *shell.Request, b bulkDone, why string) shell.View {
+	if v.Scripted() {
+		return v.Done(b.back, &shell.Toast{Bad: true, Text: why})
+	}
+	return v.Problem(fault.ValidationFailed.Status(), shell.ProblemPage{Title: v.Words.Say("Nichts geändert", "Nothing changed"), Text: why})
+}
+
+// picks returns the chosen records of the form. A choice that no page of the family
+// offers is refused as a whole.
+func readPicks(v *shell.Request, f *records.Family) ([]pick, error) {
+	var list []pick
+	for _, text := range v.Sent.Values["pick"] {
+		parts := append(strings.SplitN(text, "|", 3), "", "")
+		p := pick{parts[0], parts[1], parts[2]}
+		if n, err := strconv.ParseInt(p.revision, 10, 64); err != nil || n < 1 || !holds(f, p.id) {
+			return nil, &fault.Fault{Code: fault.ValidationFailed, Detail: &unknownPick}
+		}
+		if !slices.ContainsFunc(list, func(q pick) bool { return q.id == p.id }) {
+			list = append(list, p)
+		}
+		if len(list) > mostChosen {
+			return nil, &fault.Fault{Code: fault.ValidationFailed, Detail: &tooManyPicks}
+		}
+	}
+	return list, nil
+}
+
+var (
+	unknownPick = shell.Text(
+		"In der Auswahl ist etwas, das kein Eintrag dieser Liste ist. Es wurde nichts geändert. Bitte wählen Sie in der Liste neu aus.",
+		"The selection has something that is no entry of this list. Nothing was changed. Please select again in the list.")
+	tooManyPicks = shell.Text(
+		"Auf einmal lassen sich höchstens "+strconv.Itoa(mostChosen)+" Einträge auswählen. Es wurde nichts geändert.",
+		"At most "+strconv.Itoa(mostChosen)+" entries can be selected at once. Nothing was changed.")
+)
+
+// holds reports whether a text is the id of a record of the family, which may be gone.
+func holds(f *records.Family, text string) bool {
+	prefix, _, _ := strings.Cut(text, "_")
+	return records.PathsByPrefix[prefix] == "/"+f.Name+"/" && id.Valid(prefix+"_", text)
+}
+
+// batchCall is a call of a batch.
+type batchCall struct {
+	ID      string            `json:"id"`
+	Method  string            `json:"method"`
+	Path    string            `json:"path"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Body    map[string]any    `json:"body,omitempty"`
+}
+
+// batchResult is the answer to a call of a batch.
+type batchResult struct {
+	ID     string          `json:"id"`
+	Status int             `json:"status"`
+	Body   json.RawMessage `json:"body"`
+}
+
+// batch runs calls, as many at once as a batch has.
+func batch(v *shell.Request, calls []batchCall) ([]batchResult, error) {
+	var all []batchResult
+	for part := range slices.Chunk(calls, batchSize) {
+		out, err := shell.Fetch[struct {
+			Results []batchResult `json:"results"`
+		}](v, api.RunBatch, shell.Arguments{Body: map[string]any{"calls": part}})
+		if err != nil {
+			return all, err
+		}
+		all = append(all, out.Results...)
+	}
+	return all, nil
+}
+
+// readChosen reads the chosen records. Those that are gone are refused.
+func readChosen(v *shell.Request, b *bulkDone) error {
+	var calls []batchCall
+	for _, p := range b.picks {
+		calls = append(calls, batchCall{ID: p.id, Method: "GET", Path: "/" + b.family.Name + "/" + p.id})
+	}
+	results, err := batch(v, calls)
+	for _, r := range results {
+		if r.Status != http.StatusOK {
+			b.refused = append(b.refused, notChanged{r.ID, b.picked(r.ID).name, why(v, r), r.Status == http.StatusNotFound})
+			continue
+		}
+		record, err := shell.Flatten(r.Body)
+		if err != nil {
+			return err
+		}
+		b.records = append(b.records, record)
+	}
+	return err
+}
+
+// why says why a call of a batch was refused.
+func why(v *shell.Request, r batchResult) string {
+	switch r.Status {
+	case http.StatusNotFound:
+		return v.Words.Say("Inzwischen gelöscht, oder Sie dürfen ihn nicht mehr sehen.", "Deleted in the meantime, or you may no longer see it.")
+	case http.StatusPreconditionFailed:
+		return v.Words.Say("Jemand hat ihn inzwischen geändert. Bitte sehen Sie ihn noch einmal an.", "Somebody changed it in the meantime. Please look at it again.")
+	case http.StatusForbidden:
+		return v.Words.Say("Das dürfen nur der Eigentümer und die Administration.", "Only the owner and admins may do this.")
+	case http.StatusTooManyRequests:
+		return v.Words.Say("Gerade zu viele Änderungen auf einmal. Bitte versuchen Sie es in einer Minute noch einmal.", "Too many changes at once. Please try again in a minute.")
+	}
+	var problem struct {
+		Detail string `json:"detail"`
+		Errors []struct {
+			Message string `json:"message"`
+		} `json:"errors"`
+	}
+	_ = json.Unmarshal(r.Body, &problem) // without words, the title follows
+	if len(problem.Errors) > 0 {
+		return problem.Errors[0].Message
+	}
+	return shell.First(problem.Detail, v.Words.Say("Nicht gespeichert.", "Not saved."))
+}
+
+// callsOf returns the calls of an act on the records that it changes, or the problem
+// that prevents it.
+func callsOf(v *shell.Request, b *bulkDone) (calls []batchCall, problem string) {
+	change, problem := changeOf(v, b)
+	if problem != "" {
+		return nil, problem
+	}
+	for i, record := range b.records {
+		match := b.picked(record["id"]).revision
+		if b.member == "tags" && b.act != "restore" {
+			match = record["revision"] // a tag more or less takes nothing from another change
+		}
+		call := batchCall{ID: record["id"], Method: "DELETE", Path: "/" + b.family.Name + "/" + record["id"], Headers: map[string]string{
+			"If-Match": `"r` + match + `"`, "Idempotency-Key": v.Sent.Token + "." + strconv.Itoa(i),
+		}}
+		if b.act != "erase" {
+			value := change(record)
+			if value == record[b.member] {
+				continue
+			}
+			b.former[record["id"]] = record[b.member]
+			call.Method, call.Body = "PATCH", shell.Values{b.member: value}.Patch([]string{b.member})
+		}
+		calls = append(calls, call)
+	}
+	return calls, ""
+}
+
+// picked returns a record as it was chosen.
+func (b *bulkDone) picked(id string) pick {
+	return b.picks[slices.IndexFunc(b.picks, func(p pick) bool { return p.id == id })]
+}
+
+// changeOf returns the new value of the member that an act changes.
+func changeOf(v *shell.Request, b *bulkDone) (change func(shell.Values) string, problem string) {
+	switch b.act {
+	case "tag", "untag":
+		b.member, b.what = "tags", records.TagIn(v.Sent.Values)
+		if b.what == "" {
+			return nil, v.Words.Say("Bitte geben Sie ein Schlagwort ein.", "Please enter a tag.")
+		}
+		return func(r shell.Values) string { return retagged(r["tags"], b.what, b.act == "tag") }, ""
+	case "owner":
+		b.member = "ownerId"
+		id, text := v.Sent.Text("ownerId"), v.Sent.Text("ownerId"+records.TextSuffix)
+		if id == "" {
+			found, err := records.SeekPeople(v, text)
+			c, clear := found.Only()
+			if err != nil || !clear || text == "" {
+				return nil, v.Words.Say("Der Name passt auf niemanden oder auf mehrere. Bitte wählen Sie aus der Liste.", "The name fits nobody or several people. Please choose from the list.")
+			}
+			id, text = c.Value, c.Text
+		}
+		b.what = text
+		return func(shell.Values) string { return id }, ""
+	case "private", "organization":
+		b.member, b.what = "visibility", b.family.Field("visibility").LabelOf(b.act).In(v.Words.Language)
+		return func(shell.Values) string { return b.act }, ""
+	case "restore":
+		if b.member = v.Sent.Get("member"); !slices.Contains([]string{"tags", "ownerId", "visibility"}, b.member) {
+			return nil, v.Words.Say("Das lässt sich nicht rückgängig machen.", "This cannot be undone.")
+		}
+		return func(r shell.Values) string { return v.Sent.Text("former." + r["id"]) }, ""
+	case "erase":
+		return nil, ""
+	}
+	return nil, v.Words.Say("Das gibt es hier nicht.", "There is no such action here.")
+}
+
+// retagged returns the tags of a record with one more, or without one.
+func retagged(tags, tag string, more bool) string {
+	list := shell.Lines(tags)
+	at := slices.IndexFunc(list, func(t string) bool { return strings.EqualFold(t, tag) })
+	switch {
+	case more && at < 0:
+		list = append(list, tag)
+	case !more && at >= 0:
+		list = slices.Delete(list, at, at+1)
+	}
+	return strings.Join(list, "\n")
+}
+
+// runAll runs the calls of an act, and sorts their answers.
+func runAll(v *shell.Request, b *bulkDone, calls []batchCall) error {
+	names := map[string]string{}
+	for _, r := range b.records {
+		names[r["id"]] = b.family.Heading(r)
+	}
+	results, err := batch(v, calls)
+	for _, r := range results {
+		switch {
+		case r.Status == http.StatusNoContent || r.Status == http.StatusNotFound && b.act == "erase":
+			b.done = append(b.done, shell.Values{"id": r.ID})
+		case r.Status != http.StatusOK:
+			b.refused = append(b.refused, notChanged{r.ID, names[r.ID], why(v, r), r.Status == http.StatusNotFound})
+		default:
+			record, err := shell.Flatten(r.Body)
+			if err != nil {
+				return err
+			}
+			b.done = append(b.done, record)
+		}
+	}
+	return err
+}
+
+// title says how many of the chosen records were changed.
+func (b *bulkDone) title(v *shell.Request) string {
+	all := len(b.picks)
+	return v.Words.Say(strconv.Itoa(len(b.done))+" von "+strconv.Itoa(all)+" Einträgen geändert", strconv.Itoa(len(b.done))+" of "+strconv.Itoa(all)+" entries changed")
+}
+
+// note says what was done, and offers to undo it if that is possible.
+func (b *bulkDone) note(v *shell.Request) *shell.Toast {
+	n := v.Words.Plural(len(b.done), "Ein Eintrag", "%d Einträge", "One entry", "%d entries")
+	say := v.Words.Say
+	t := &shell.Toast{Text: map[string]string{
+		"tag":          say(n+": Schlagwort „"+b.what+"“ ergänzt.", n+": tag “"+b.what+"” added."),
+		"untag":        say(n+": Schlagwort „"+b.what+"“ entfernt.", n+": tag “"+b.what+"” removed."),
+		"owner":        say(n+": an "+b.what+" übergeben.", n+": handed over to "+b.what+"."),
+		"private":      say(n+": sichtbar nur für Eigentümer und Administration.", n+": visible to "+b.what+"."),
+		"organization": say(n+": sichtbar für "+b.what+".", n+": visible to "+b.what+"."),
+		"restore":      say(n+": Änderung zurückgenommen.", n+": change undone."),
+		"erase":        say(n+" gelöscht.", n+" deleted."),
+	}[b.act]}
+	if len(b.done) == 0 {
+		t.Text = say("Nichts geändert: Das gilt für die ausgewählten Einträge schon.", "Nothing changed: this is so for the selected entries already.")
+	}
+	if b.act == "erase" || b.act == "restore" || len(b.done) == 0 {
+		return t
+	}
+	u := &shell.Undo{Action: b.address("restore"), Token: v.Mint(), Fields: []ui.Hidden{{Name: "member", Value: b.member}}}
+	for _, r := range b.done {
+		u.Fields = append(u.Fields, ui.Hidden{Name: "pick", Value: chosen(b.family, r)}, ui.Hidden{Name: "former." + r["id"], Value: b.former[r["id"]]})
+	}
+	t.Undo = u
+	return t
+}
+
+// address returns the address of an act on the same list.
+func (b *bulkDone) address(act string) string {
+	path, query, _ := strings.Cut(b.back, "?")
+	if query != "" {
+		query = "?" + query
+	}
+	return "/bulk" + path + "/" + act + query
+}
+
+// askToErase asks before records are erased: for their number, if they are many.
+func askToErase(v *shell.Request, b bulkDone, wrong bool) shell.View {
+	switch {
+	case len(b.records) == 0:
+		return v.Done(b.back, &shell.Toast{Bad: true, Text: v.Words.Say("Die ausgewählten Einträge gibt es nicht mehr.", "The selected entries do not exist any more.")})
+	case len(b.records) > mostErased:
+		return v.Done(b.back, &shell.Toast{Bad: true, Text: v.Words.Say("Auf einmal lassen sich höchstens 30 Einträge löschen.", "At most 30 entries can be deleted at once.")})
+	}
+	out := v.OK(v.Words.Say("Einträge löschen", "Delete entries"), b.family.Name, bulkDeletion(v, b, wrong))
+	if wrong {
+		out.Status = fault.ValidationFailed.Status()
+	}
+	return out
+}
+
+// countField is the field in which the number of records is typed.
+func countField(v *shell.Request, n int, wrong bool) ui.Field {
+	f := ui.Field{
+		Name: "count", Label: v.Words.Say("Zur Sicherheit: Wie viele Einträge werden gelöscht?", "To be sure: how many entries will be deleted?"),
+		Autocomplete: "off", Required: true, Focus: wrong,
+	}
+	if wrong {
+		f.Errors = []string{v.Words.Say("Bitte geben Sie die Zahl ein: ", "Please type the number: ") + strconv.Itoa(n)}
+	}
+	return f
+}
+
+// changeOnAll begins an act on all records of a list, and leads to its page.
+func changeOnAll(v *shell.Request, b *bulkDone) shell.View {
+	set, problem := changeOf(v, b)
+	kind, value := bulk.Kind(b.act), b.what
+	switch {
+	case problem != "":
+		return notDone(v, *b, problem)
+	case b.act == "private" || b.act == "organization":
+		kind, value = bulk.Visibility, b.act
+	case b.act == "owner":
+		value = set(nil)
+	case b.act != "tag" && b.act != "untag":
+		return notDone(v, *b, v.Words.Say("Das geht nur mit einzeln ausgewählten Einträgen.", "This can be done with single selected entries only."))
+	}
+	l := b.family.ListingOf(v.URL.Query())
+	in := bulk.StartInput{Family: b.family.Name, Kind: kind, Value: value}
+	if l.Q != "" {
+		in.Q = l.Q
+	} else {
+		in.Filters = map[string]string{}
+		for name, values := range l.Filters(v.Session.Principal.ID) {
+			in.Filters[name] = values[0]
+		}
+	}
+	begun, err := shell.Ask(v, bulk.Start, in, shell.Once)
+	switch {
+	case fault.Is(err, fault.ValidationFailed):
+		return notDone(v, *b, shell.AsFault(err).Fields[0].Message(v.Words.Language))
+	case fault.Is(err, fault.QuotaExhausted):
+		return notDone(v, *b, v.Reason(shell.AsFault(err)))
+	case err != nil:
+		return v.Failed(err)
+	}
+	return v.Done(shell.ChangesPath+"/"+begun.ID, nil)
+}
+
+// wholeField is the box that chooses all records of a list.
+const wholeField = "whole"

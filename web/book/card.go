@@ -1,0 +1,156 @@
+package book
+
+import (
+	"io"
+	"net/http"
+
+	"kartei/kit/fault"
+	"kartei/kit/vcard"
+	"kartei/web/i18n"
+	"kartei/web/records"
+	"kartei/web/shell"
+)
+
+// card returns an entry as vCard 4.0. company is the name of a contact's firm.
+func card(f *records.Family, w i18n.Words, v shell.Values, company string, whole bool) string {
+	return writeCard(f, vcard.New(cardKind(f)), w, v, company, whole)
+}
+
+// oldCard returns an entry as vCard 3.0, which Outlook and Apple read.
+func oldCard(f *records.Family, w i18n.Words, v shell.Values, company string) string {
+	return writeCard(f, vcard.NewOld(cardKind(f)), w, v, company, true)
+}
+
+// Card returns a contact or a company, as the API returns it, as a vCard: of version 4.0, or
+// an old one of version 3.0. The command line writes cards as the pages do.
+func Card(record []byte, company string, old bool) (string, error) {
+	v, err := shell.Flatten(record)
+	if err != nil {
+		return "", err
+	}
+	f, w := &records.Contacts, i18n.Words{Language: fault.German}
+	if v["object"] == "company" {
+		f = &records.Companies
+	}
+	if old {
+		return oldCard(f, w, v, company), nil
+	}
+	return card(f, w, v, company, true), nil
+}
+
+// cardKind is the kind of the cards of a family.
+func cardKind(f *records.Family) string {
+	if f == &records.Companies {
+		return "org"
+	}
+	return "individual"
+}
+
+func writeCard(f *records.Family, c *vcard.Card, w i18n.Words, v shell.Values, company string, whole bool) string {
+	c.Add("FN", shell.First(f.Heading(v), v["email"], v["phone"], v["id"]))
+	c.Parts("N", v["lastName"], v["firstName"], "", v["title"], "")
+	if f == &records.Companies {
+		company = v["name"]
+	}
+	c.Parts("ORG", company)
+	c.Add("TITLE", v["jobTitle"])
+	addNumbers(c, w, "TEL;TYPE=cell", v["mobile"], v, whole)
+	addNumbers(c, w, "TEL;TYPE=work", v["phone"], v, whole)
+	c.Add("EMAIL", v["email"])
+	a := addressOf(v)
+	country := ""
+	if a.Country != "" {
+		country = i18n.Words{Language: "en"}.Country(a.Country)
+	}
+	c.Parts("ADR;TYPE=work", "", "", a.Street, a.City, a.Region, a.PostalCode, country)
+	c.Add("URL", v["website"])
+	c.Day("BDAY", v["birthday"])
+	if whole {
+		c.Add("LANG", v["language"])
+		c.Add("NOTE", v["note"])
+		c.List("CATEGORIES", shell.Lines(v["tags"])...)
+		c.Add("UID", v["id"])
+		addOwn(f, c, v)
+		if t, ok := shell.TimeOf(v["updatedAt"]); ok {
+			c.Add("REV", t.UTC().Format("20060102T150405Z"))
+		}
+	}
+	return c.String()
+}
+
+// ownMembers are the members that no property of cards has. They have one of Kartei's own,
+// so that an export comes back as it was.
+var ownMembers = []struct{ member, property string }{
+	{"salutation", "X-KARTEI-SALUTATION"}, {"externalId", "X-KARTEI-EXTERNAL-ID"}, {"companyId", "X-KARTEI-COMPANY-ID"}, {"legalForm", "X-KARTEI-LEGAL-FORM"},
+	{"vatId", "X-KARTEI-VAT-ID"}, {"registerNumber", "X-KARTEI-REGISTER-NUMBER"},
+}
+
+// addOwn adds the members that no property of cards has.
+func addOwn(f *records.Family, c *vcard.Card, v shell.Values) {
+	for _, own := range ownMembers {
+		c.Add(own.property, v[own.member])
+	}
+	if v["visibility"] == "private" {
+		c.Add("X-KARTEI-VISIBILITY", v["visibility"])
+	}
+}
+
+// addNumbers adds the telephone numbers in a member of an entry, each as a telephone dials
+// it, and the text itself if it has none that is sure. A file keeps beside the first
+// number what was typed, if that is more than the number.
+func addNumbers(c *vcard.Card, w i18n.Words, name, typed string, entry shell.Values, whole bool) {
+	numbers := w.Numbers(typed, entry["address.country"])
+	if len(numbers) == 0 {
+		c.Add(name, typed)
+		return
+	}
+	for i, n := range numbers {
+		parameter := ";VALUE=uri"
+		if whole && i == 0 && typed != n.E164 {
+			parameter += vcard.Typed(typed)
+		}
+		c.URI(name+parameter, n.URI())
+	}
+}
+
+// entryWithCompany reads an entry of the address book and the name of its company.
+func entryWithCompany(v *shell.Request, f *records.Family) (entry shell.Values, company string, err error) {
+	if entry, err = records.Get(v, f, v.PathValue("id")); err != nil || entry["companyId"] == "" {
+		return entry, "", err
+	}
+	names := map[string]string{}
+	err = v.TitlesOf([]string{entry["companyId"]}, names)
+	return entry, names[entry["companyId"]], err
+}
+
+// showCard serves an entry as a file for other address books. With version=3 its card is one
+// of version 3.0.
+func showCard(f *records.Family) func(*shell.Request) shell.View {
+	return func(v *shell.Request) shell.View {
+		entry, company, err := entryWithCompany(v, f)
+		if err != nil {
+			return v.Failed(err)
+		}
+		return shell.View{Status: http.StatusOK, Written: &shell.Written{
+			Name: shell.NameOfFile(f.Heading(entry), "vcf"), MediaType: vcard.MediaType, Write: func(w http.ResponseWriter) error {
+				card := card(f, v.Words, entry, company, true)
+				if v.URL.Query().Get("version") == "3" {
+					card = oldCard(f, v.Words, entry, company)
+				}
+				_, err := io.WriteString(w, card)
+				return err
+			},
+		}}
+	}
+}
+
+// showQR serves the picture that a telephone reads an entry from.
+func showQR(f *records.Family) func(*shell.Request) shell.View {
+	return func(v *shell.Request) shell.View {
+		entry, company, err := entryWithCompany(v, f)
+		if err != nil {
+			return v.Failed(err)
+		}
+		return v.InDialog(f.Heading(entry), f.Name, qrView(v, card(f, v.Words, entry, company, false)))
+	}
+}

@@ -1,0 +1,211 @@
+package book
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	spreadsheet "kartei/kit/sheet"
+	"kartei/kit/vcard"
+	"kartei/record/lookup"
+	"kartei/web/records"
+	"kartei/web/shell"
+)
+
+// exportPage is the number of records that are read at once for a file.
+// ExportPatience is how long a connection may take for them.
+const (
+	exportPage = "100"
+)
+
+// exportList serves a list, or the chosen records of it, as a file. The file is
+// written while the list is read, page by page, with the rights and limits of every
+// list. If that fails halfway the connection is cut, so that no browser takes a part
+// for the whole.
+func exportList(f *records.Family) func(*shell.Request) shell.View {
+	return func(v *shell.Request) shell.View {
+		asked := v.Sent.Get("format")
+		format := "csv"
+		if asked == "vcard" || asked == "vcard3" {
+			format = "vcard"
+		}
+		e, err := beginExport(v, f, format)
+		if err != nil {
+			return v.Failed(err)
+		}
+		e.old = asked == "vcard3"
+		w := &shell.Written{Name: f.Many.In(v.Words.Language) + " " + v.Words.Now.In(v.Zone()).Format(time.DateOnly) + ".csv", MediaType: spreadsheet.MediaType, Write: e.csv}
+		if format == "vcard" {
+			w.Name, w.MediaType, w.Write = strings.TrimSuffix(w.Name, "csv")+"vcf", vcard.MediaType, e.vcards
+		}
+		return shell.View{Status: http.StatusOK, Written: w}
+	}
+}
+
+// export is a list that becomes a file.
+type export struct {
+	v       *shell.Request
+	family  *records.Family
+	listing records.Listing
+	// page has the records to write now. next is the cursor of the page after it.
+	page []shell.Values
+	next string
+	// old writes cards of version 3.0.
+	old bool
+	// names are the names of what records refer to, by id.
+	names map[string]string
+}
+
+// beginExport notes an export in the audit log and reads its first records: the chosen
+// records, or the first page of the list in the address.
+func beginExport(v *shell.Request, f *records.Family, format string) (*export, error) {
+	l := f.ListingOf(v.URL.Query())
+	var picks []pick
+	if v.Sent.Get(wholeField) == "" {
+		var err error
+		if picks, err = readPicks(v, f); err != nil {
+			return nil, err
+		}
+	}
+	in := lookup.ExportInput{Family: f.Name, Format: format, Chosen: int64(len(picks)), Q: l.Q, Filters: map[string]string{}}
+	for name, list := range l.Filters(v.Session.Principal.ID) {
+		in.Filters[name] = list[0]
+	}
+	delete(in.Filters, "q")
+	// The call has no idempotency key: a form that is sent again reads the list
+	// again, so it is checked and noted again.
+	if _, err := shell.Ask(v, lookup.BeginExport, in); err != nil {
+		return nil, err
+	}
+	e := &export{v: v, family: f, names: map[string]string{}, listing: l.From("", false)}
+	if len(picks) > 0 {
+		return e, e.readPicks(picks)
+	}
+	return e, e.read("")
+}
+
+// read reads a page of the list.
+func (e *export) read(cursor string) error {
+	q := e.listing.Parameters(e.v.Session.Principal.ID)
+	q.Set("limit", exportPage)
+	if cursor != "" {
+		q.Set("cursor", cursor)
+	}
+	page, err := records.ReadPage(e.v, e.family, q)
+	if err != nil {
+		return err
+	}
+	e.page, e.next = page.Records, ""
+	if page.HasMore {
+		e.next = page.NextCursor
+	}
+	return e.family.Resolve(e.v, e.names, e.page...)
+}
+
+// readPicks reads chosen records. Those that are gone are left out.
+func (e *export) readPicks(picks []pick) error {
+	b := bulkDone{family: e.family, picks: picks}
+	if err := readChosen(e.v, &b); err != nil {
+		return err
+	}
+	e.page = b.records
+	return e.family.Resolve(e.v, e.names, e.page...)
+}
+
+// each writes the records of all pages.
+func (e *export) each(w http.ResponseWriter, write func(shell.Values) error, flush func() error) error {
+	control := http.NewResponseController(w)
+	for {
+		_ = control.SetWriteDeadline(time.Now().Add(shell.ExportPatience)) // a connection without deadlines does not need one
+		for _, record := range e.page {
+			if err := write(record); err != nil {
+				return err
+			}
+		}
+		if err := flush(); err != nil {
+			return err
+		}
+		if e.next == "" {
+			return nil
+		}
+		if err := e.read(e.next); err != nil {
+			return err
+		}
+	}
+}
+
+// csv writes a table with a column for each member.
+func (e *export) csv(w http.ResponseWriter) error {
+	table := spreadsheet.NewWriter(w)
+	var heads []string
+	for _, m := range e.family.Fields {
+		heads = append(heads, m.Label.In(e.v.Words.Language))
+	}
+	heads = append(heads, e.v.Words.Say("Kennung", "Identifier"), e.v.Words.Say("Angelegt", "Created"), e.v.Words.Say("Geändert", "Changed"))
+	if e.family == &records.Contacts {
+		heads = append(heads, e.v.Words.Say("Kennung der Firma", "Company identifier"))
+	}
+	if err := table.Row(heads...); err != nil {
+		return err
+	}
+	return e.each(w, func(r shell.Values) error { return table.Row(e.cells(r)...) }, table.Flush)
+}
+
+// cells are the cells of a record in the table.
+func (e *export) cells(r shell.Values) []string {
+	var cells []string
+	for _, m := range e.family.Fields {
+		text := r[m.Name]
+		switch m.Kind {
+		case records.Choice:
+			text = m.LabelOf(text).In(e.v.Words.Language)
+		case records.CountryField:
+			text = e.v.Words.Country(text)
+		case records.TagsField:
+			text = joinTags(shell.Lines(text))
+		case records.Reference:
+			text = e.names[text]
+		}
+		cells = append(cells, text)
+	}
+	cells = append(cells, r["id"], e.moment(r["createdAt"]), e.moment(r["updatedAt"]))
+	if e.family == &records.Contacts { // an import finds the company by it, of several of one name
+		cells = append(cells, r["companyId"])
+	}
+	return cells
+}
+
+// joinTags joins tags. One that has what divides them stands in quotes, so that the table
+// can be imported as it was.
+func joinTags(tags []string) string {
+	list := slices.Clone(tags)
+	for i, tag := range list {
+		if strings.ContainsAny(tag, ",;\"") {
+			list[i] = `"` + strings.ReplaceAll(tag, `"`, `""`) + `"`
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// moment returns a time as spreadsheets of all languages read it.
+func (e *export) moment(at string) string {
+	if t, ok := shell.TimeOf(at); ok {
+		return t.In(e.v.Zone()).Format("2006-01-02 15:04")
+	}
+	return ""
+}
+
+// vcards writes a card for each record.
+func (e *export) vcards(w http.ResponseWriter) error {
+	return e.each(w, func(r shell.Values) error {
+		company := e.names[r["companyId"]]
+		card := card(e.family, e.v.Words, r, company, true)
+		if e.old {
+			card = oldCard(e.family, e.v.Words, r, company)
+		}
+		_, err := io.WriteString(w, card)
+		return err
+	}, func() error { return nil })
+}

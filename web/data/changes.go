@@ -1,0 +1,217 @@
+package data
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"kartei/access"
+	"kartei/api/op"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/transfer/bulk"
+	"kartei/web/records"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+// wholeChange is a change of a whole list with the words of its pages.
+type wholeChange struct{ bulk.Act }
+
+// path is the page of a change.
+func (c *wholeChange) path() string { return shell.ChangesPath + "/" + c.ID }
+
+// undoable reports whether the change can be taken back.
+func (c *wholeChange) undoable(v *shell.Request) bool {
+	return (c.State == bulk.Finished || c.State == bulk.Stopped) && !c.Undo && c.Counts[bulk.Changed] > 0 && c.KeptUntil > clock.FromTime(v.Words.Now)
+}
+
+// family returns the family of the records.
+func (c *wholeChange) family() *records.Family {
+	if c.Family == records.Companies.Name {
+		return &records.Companies
+	}
+	return &records.Contacts
+}
+
+// title says what the change does.
+func (c *wholeChange) title(v *shell.Request, names map[string]string) string {
+	say := v.Words.Say
+	switch c.Kind {
+	case bulk.Tag:
+		return say("Schlagwort „"+c.Value+"“ ergänzen", "Add the tag “"+c.Value+"”")
+	case bulk.Untag:
+		return say("Schlagwort „"+c.Value+"“ entfernen", "Remove the tag “"+c.Value+"”")
+	case bulk.Owner:
+		name := shell.First(names[c.Value], c.Value)
+		return say("An "+name+" übergeben", "Hand over to "+name)
+	}
+	label := c.family().Field("visibility").LabelOf(c.Value).In(v.Words.Language)
+	return say("Sichtbar für: "+label, "Visible to: "+label)
+}
+
+// badge says in a word where the change is.
+func (c *wholeChange) badge(v *shell.Request) (ui.Kind, string) {
+	say := v.Words.Say
+	switch {
+	case c.State.Works() && c.Waits:
+		return ui.Info, say("wartet", "waiting")
+	case c.State.Works():
+		return ui.Info, say("läuft", "in progress")
+	case c.State == bulk.Stopped:
+		return ui.Warn, say("angehalten", "stopped")
+	case c.State == bulk.Undone:
+		return ui.Info, say("rückgängig gemacht", "undone")
+	}
+	return ui.OK, say("fertig", "done")
+}
+
+// step says what a job does.
+func (c *wholeChange) step(v *shell.Request) string {
+	switch {
+	case c.Waits:
+		return v.Words.Say("Wartet, bis eine andere Änderung fertig ist", "Waiting until another change is done")
+	case c.State == bulk.Collecting:
+		return v.Words.Say("Die Einträge werden gesucht", "Finding the entries")
+	case c.State == bulk.Undoing:
+		return v.Words.Say("Wird rückgängig gemacht", "Being undone")
+	}
+	return v.Words.Say("Wird geändert", "Being changed")
+}
+
+// wholeOutcomes are the outcomes in the order of a sum.
+var wholeOutcomes = []struct {
+	outcome bulk.Outcome
+	label   fault.Text
+}{
+	{bulk.Changed, shell.Text("geändert", "changed")},
+	{bulk.Unchanged, shell.Text("unverändert", "unchanged")},
+	{bulk.Refused, shell.Text("abgelehnt", "refused")},
+	{bulk.Restored, shell.Text("zurückgenommen", "taken back")},
+	{bulk.Kept, shell.Text("seither anders", "different since")},
+	{bulk.Gone, shell.Text("nicht mehr vorhanden", "gone")},
+}
+
+// sums says in one line what became of the records.
+func (c *wholeChange) sums(v *shell.Request) string {
+	var parts []string
+	for _, o := range wholeOutcomes {
+		if n := c.Counts[o.outcome]; n > 0 {
+			parts = append(parts, v.Number(n)+" "+o.label.In(v.Words.Language))
+		}
+	}
+	if len(parts) == 0 && c.State != bulk.Collecting {
+		return v.Words.Plural(int(c.Records), "ein Eintrag", "%d Einträge", "one entry", "%d entries")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// why says why a change stopped.
+func (c *wholeChange) why(v *shell.Request) string {
+	say := v.Words.Say
+	switch c.Reason {
+	case bulk.NoRight:
+		return say("Der Person, die sie begonnen hat, fehlt das Recht dazu. Wer es hat, kann sie fortsetzen.", "The person who began it lacks the right to it. Who has it can resume it.")
+	case bulk.NotOpen:
+		return say("Das Büro ist geschlossen.", "The office is closed.")
+	case bulk.TooMany:
+		return say("Die Liste hat mehr als 500.000 Einträge. Es wurde nichts geändert; bitte grenzen Sie die Liste ein.", "The list has more than 500,000 entries. Nothing was changed; please narrow the list.")
+	}
+	return say("Was schon geändert ist, bleibt so. Sie können fortsetzen oder rückgängig machen.", "What is changed already stays so. You can resume or undo.")
+}
+
+// changesPage is the list of changes of whole lists.
+type changesPage struct {
+	list  []wholeChange
+	names map[string]string
+	pages ui.Pages
+}
+
+const changesShown = 20
+
+// showChanges serves the list of changes of whole lists.
+func showChanges(v *shell.Request) shell.View {
+	p := changesPage{names: map[string]string{}}
+	after := v.URL.Query().Get("after")
+	found, err := shell.Ask(v, bulk.List, bulk.ListInput{After: after, Limit: changesShown})
+	if err != nil {
+		return v.Failed(err)
+	}
+	for _, c := range found.Data {
+		p.list = append(p.list, wholeChange{c})
+	}
+	if after != "" {
+		p.pages.Newer = v.Look().To(shell.ChangesPath)
+	}
+	if found.HasMore {
+		p.pages.Older = v.Look().To(shell.ChangesPath + "?" + url.Values{"after": {p.list[len(p.list)-1].ID}}.Encode())
+	}
+	if err := v.NamesOf(peopleOf(p.list...), p.names); err != nil {
+		return v.Failed(err)
+	}
+	return v.OK(v.Words.Say("Änderungen ganzer Listen", "Changes of whole lists"), shell.ChangesPath, changesView(v, p))
+}
+
+// peopleOf returns the people whom changes name.
+func peopleOf(list ...wholeChange) []string {
+	ids := map[string]bool{}
+	for _, c := range list {
+		ids[c.PrincipalID] = true
+		if c.Kind == bulk.Owner {
+			ids[c.Value] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(ids))
+}
+
+// changePage is the page of a change.
+type changePage struct {
+	wholeChange
+	names  map[string]string
+	report bulk.Report
+}
+
+// showChange serves the page of a change.
+func showChange(v *shell.Request) shell.View {
+	p := changePage{names: map[string]string{}}
+	var err error
+	if p.Act, err = shell.Ask(v, bulk.Get, access.ByID{ID: v.PathValue("id")}); err != nil {
+		return v.Failed(err)
+	}
+	if p.State.Works() {
+		v.Writer.Header().Set("Refresh", "2")
+	} else if err := p.read(v); err != nil {
+		return v.Failed(err)
+	}
+	if err := v.NamesOf(peopleOf(p.wholeChange), p.names); err != nil {
+		return v.Failed(err)
+	}
+	return v.OK(p.title(v, p.names), p.family().Name, changeView(v, p))
+}
+
+// read reads which records stayed as they were.
+func (p *changePage) read(v *shell.Request) error {
+	var err error
+	if p.report, err = shell.Ask(v, bulk.GetReport, access.ByID{ID: p.ID}); err != nil {
+		return err
+	}
+	var ids []string
+	for _, l := range p.report.Records {
+		ids = append(ids, l.RecordID)
+	}
+	return v.TitlesOf(ids, p.names)
+}
+
+// actOnChange runs an operation on a change, and goes back to its page, which says how far
+// it is.
+func actOnChange(row op.Operation[access.ByID, bulk.Act]) func(*shell.Request) shell.View {
+	return func(v *shell.Request) shell.View {
+		id := v.PathValue("id")
+		a := shell.Do(v, row, access.ByID{ID: id}, shell.Once)
+		if a.Fault != nil && !a.Is(fault.ValidationFailed) {
+			return v.Failed(a.Fault)
+		}
+		return v.SeeOther(shell.ChangesPath + "/" + id)
+	}
+}

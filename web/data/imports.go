@@ -1,0 +1,763 @@
+package data
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kartei/api"
+	"kartei/api/op"
+	"kartei/kit/archive"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	spreadsheet "kartei/kit/sheet"
+	"kartei/transfer/imports"
+	"kartei/web/documents"
+	"kartei/web/people"
+	"kartei/web/records"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+// ImportPath is the page of an import.
+const ImportPath = shell.DataPath + "/{id}"
+
+// importInfo is an import with the words of its pages.
+type importInfo struct{ imports.Import }
+
+// readImport reads the import that the address names.
+func readImport(v *shell.Request) (importInfo, error) {
+	info, err := shell.Ask(v, imports.Get, imports.Named{ID: v.PathValue("id")})
+	return importInfo{info}, err
+}
+
+// whyLeftOut says why a file or a sheet is not read.
+func whyLeftOut(v *shell.Request, reason string) string {
+	say := v.Words.Say
+	switch reason {
+	case "kind":
+		return say("weder Tabelle noch vCard", "neither a table nor a vCard")
+	case "nested":
+		return say("ein ZIP in einem ZIP; bitte einzeln hochladen", "a ZIP in a ZIP; please upload it by itself")
+	case "encrypted":
+		return say("mit einem Passwort geschützt", "protected by a password")
+	case "hidden":
+		return say("ein ausgeblendetes Tabellenblatt", "a hidden sheet")
+	case "sheet":
+		return say("ein weiteres Tabellenblatt; bitte einzeln speichern und hochladen", "another sheet; please save and upload it by itself")
+	case "other":
+		return say("eine weitere Tabelle; bitte einzeln hochladen", "another table; please upload it by itself")
+	case "noCards":
+		return say("enthält keine vCard", "has no vCard")
+	}
+	return say("nicht lesbar", "unreadable")
+}
+
+// filesText says how many files are read, or which sheet or table.
+func (i *importInfo) filesText(v *shell.Request) string {
+	switch {
+	case i.Sheet != "":
+		return v.Words.Say("Gelesen wird „"+i.Sheet+"“.", "“"+i.Sheet+"” is read.")
+	case i.Files > 0:
+		return v.Words.Plural(i.Files, "Eine Datei wird gelesen.", "%d Dateien werden gelesen.", "One file is read.", "%d files are read.")
+	}
+	return ""
+}
+
+// lineText says where an entry stands.
+func lineText(v *shell.Request, l *imports.Line) string {
+	line := v.Words.Say("Zeile ", "Line ") + v.Number(l.Line)
+	if l.File == "" {
+		return line
+	}
+	return l.File + ", " + line
+}
+
+// heading is what a column is called, and empty if the file does not say.
+func (i *importInfo) heading(v *shell.Request, c *imports.Column) string {
+	if i.Format == "vcard" {
+		return targetLabel(v, c.Heading)
+	}
+	return c.Heading
+}
+
+// path is the page of an import.
+func (i *importInfo) path() string { return shell.DataPath + "/" + i.ID }
+
+// given up or forgotten imports have no name of a file any more.
+func (i *importInfo) title(v *shell.Request) string {
+	return shell.First(i.FileName, v.Words.Say("Import vom ", "Import of ")+v.Words.Day(i.CreatedAt.Time()))
+}
+
+// undoable reports whether the import can be taken back.
+func (i *importInfo) undoable(v *shell.Request) bool {
+	return (i.State == imports.Finished || i.State == imports.Stopped) && !i.Forgotten && i.KeptUntil > clock.FromTime(v.Words.Now)
+}
+
+// fateText says what became of a value, or what would.
+func fateText(v *shell.Request, fate imports.Fate) string {
+	switch fate {
+	case imports.InNote:
+		return v.Words.Say("in die Notiz", "into the note")
+	case imports.LeftOut:
+		return v.Words.Say("nicht übernommen", "left out")
+	case imports.Altered:
+		return v.Words.Say("anders übernommen", "taken in another form")
+	}
+	return ""
+}
+
+// otherThan returns the record that the message is about, unless it is the entry's own.
+func otherThan(own string, p *imports.Problem) string {
+	if p.RecordID == own {
+		return ""
+	}
+	return p.RecordID
+}
+
+// whereText names the value that is told: the heading of its column, or the member.
+func whereText(v *shell.Request, p *imports.Problem) string {
+	return shell.First(p.Heading, targetLabel(v, p.Field))
+}
+
+// shownValue is how many characters of a value stand on the page. The report has more.
+const shownValue = 200
+
+// cutValue returns the beginning of a value, in one line.
+func cutValue(value string) string {
+	text := strings.Join(strings.Fields(value), " ")
+	if runes := []rune(text); len(runes) > shownValue {
+		return string(runes[:shownValue]) + "…"
+	}
+	return text
+}
+
+// importsPage is the list of imports.
+type importsPage struct {
+	list  []importInfo
+	names map[string]string
+	pages ui.Pages
+	// people are whom an admin may choose for an export.
+	people ui.Field
+}
+
+const importsShown = 20
+
+// showData serves the list of imports, and what can be taken along.
+func showData(v *shell.Request) shell.View {
+	p := importsPage{names: map[string]string{}}
+	if v.Session.May(records.Contacts.Write) {
+		if err := p.read(v); err != nil {
+			return v.Failed(err)
+		}
+	}
+	if v.Session.Administers {
+		options, err := people.PrincipalOptions(v, people.Everybody)
+		if err != nil {
+			return v.Failed(err)
+		}
+		p.people = ui.Field{Name: "id", Label: v.Words.Say("Person oder Dienstkonto", "Person or service account"), Value: v.Session.Principal.ID, Options: options}
+	}
+	return v.Settings(shell.DataPath, v.Words.Say("Daten", "Data"), dataView(v, p))
+}
+
+// read reads a page of imports.
+func (p *importsPage) read(v *shell.Request) error {
+	after := v.URL.Query().Get("after")
+	found, err := shell.Ask(v, imports.List, imports.ListInput{After: after, Limit: importsShown})
+	if err != nil {
+		return err
+	}
+	for _, i := range found.Data {
+		p.list = append(p.list, importInfo{i})
+	}
+	if after != "" {
+		p.pages.Newer = ui.Own(shell.DataPath)
+	}
+	if found.HasMore {
+		p.pages.Older = ui.Own(shell.DataPath + "?" + url.Values{"after": {p.list[len(p.list)-1].ID}}.Encode())
+	}
+	var owners []string
+	for _, i := range p.list {
+		if i.PrincipalID != v.Session.Principal.ID {
+			owners = append(owners, i.PrincipalID)
+		}
+	}
+	return v.NamesOf(owners, p.names)
+}
+
+// showNewImport serves the form of a file to import.
+func showNewImport(v *shell.Request) shell.View { return drawNewImport(v, "", http.StatusOK) }
+
+func drawNewImport(v *shell.Request, why string, status int) shell.View {
+	return v.SettingsAs(status, shell.DataPath, v.Words.Say("Kontakte importieren", "Import contacts"), newImportView(v, why))
+}
+
+// importPiece is how many bytes of a file one call takes.
+const importPiece = 512 << 10
+
+// createImport takes the file of a form, piece by piece, and begins to read it.
+func createImport(v *shell.Request) shell.View {
+	file := v.Sent.File
+	if file == nil {
+		return drawNewImport(v, documents.NoFile.In(v.Words.Language), http.StatusUnprocessableEntity)
+	}
+	made, err := shell.Ask(v, imports.Create, imports.CreateInput{FileName: cutName(file.Name), Size: file.Size}, onceWith(file))
+	if err == nil {
+		made, err = shell.Ask(v, imports.Get, imports.Named{ID: made.ID})
+	}
+	if err == nil && made.State == imports.Receiving { // otherwise the form was sent twice
+		err = sendImport(v, made.ID, file)
+	}
+	if err != nil {
+		return refusedImport(v, shell.AsFault(err))
+	}
+	return shell.View{To: shell.DataPath + "/" + made.ID}
+}
+
+// onceWith is once for a form with a file: with another file it begins another import.
+func onceWith(file *shell.SentFile) shell.How {
+	return func(v *shell.Request, by *api.Caller) {
+		by.Header["Idempotency-Key"] = []string{documents.AttemptOf(v.Sent.Token, file.Name, file.Size)}
+	}
+}
+
+// cutName returns the end of a long file name, which has its extension.
+func cutName(name string) string {
+	if runes := []rune(name); len(runes) > 200 {
+		return string(runes[len(runes)-200:])
+	}
+	return name
+}
+
+// sendImport passes files on as they arrive.
+func sendImport(v *shell.Request, id string, file *shell.SentFile) error {
+	all := archive.NewBundle(importPiece, func(number int64, content []byte) error {
+		return shell.Do(v, imports.Append, imports.AppendInput{Named: imports.Named{ID: id}, Number: number, Content: content}).Err()
+	})
+	if err := file.Each(all.Add); err != nil {
+		if _, refused := errors.AsType[*fault.Fault](err); !refused {
+			err = shell.ErrBroken
+		}
+		return err
+	}
+	pieces, err := all.Close()
+	if err != nil {
+		return err
+	}
+	return shell.Do(v, imports.Complete, imports.CompleteInput{Named: imports.Named{ID: id}, Pieces: pieces}).Err()
+}
+
+// refusedImport draws the form again, and says why the file was refused.
+func refusedImport(v *shell.Request, f *fault.Fault) shell.View {
+	switch f.Code {
+	case fault.ValidationFailed:
+		return drawNewImport(v, f.Fields[0].Message(v.Words.Language), http.StatusUnprocessableEntity)
+	case fault.UploadIncomplete:
+		return drawNewImport(v, v.Words.Say("Die Datei ist nicht vollständig angekommen. Bitte senden Sie sie noch einmal.", "The file did not arrive completely. Please send it again."), http.StatusUnprocessableEntity)
+	case fault.QuotaExhausted:
+		return drawNewImport(v, v.Reason(f), f.Code.Status())
+	}
+	return v.Failed(f)
+}
+
+// drawImport is the page of an import.
+type importPage struct {
+	importInfo
+	owner string
+	// lines are entries with a problem, and titles the names of the records in them that the
+	// reader sees.
+	lines  []imports.Line
+	titles map[string]string
+	pages  ui.Pages
+	// edit shows the columns also after a dry run.
+	edit  bool
+	wrong map[string]string
+}
+
+// problemsShown is the number of entries with a problem on one page.
+const problemsShown = 20
+
+// showImport serves the page of an import.
+func showImport(v *shell.Request) shell.View {
+	return drawImport(v, importPage{edit: v.URL.Query().Has("columns")}, http.StatusOK)
+}
+
+func drawImport(v *shell.Request, p importPage, status int) shell.View {
+	info, err := readImport(v)
+	if err != nil {
+		return v.Failed(err)
+	}
+	if p.State == "" {
+		p.importInfo = info
+	}
+	if p.PrincipalID != v.Session.Principal.ID {
+		names := map[string]string{}
+		if err := v.NamesOf([]string{p.PrincipalID}, names); err != nil {
+			return v.Failed(err)
+		}
+		p.owner = names[p.PrincipalID]
+	}
+	if p.State.Works() {
+		v.Writer.Header().Set("Refresh", "2")
+	} else if p.State != imports.Mapping && !p.edit && !p.Forgotten {
+		if err := p.problems(v); err != nil {
+			return v.Failed(err)
+		}
+	}
+	return v.SettingsAs(status, shell.DataPath, p.title(v), importView(v, p))
+}
+
+// problems reads a page of entries with a problem.
+func (p *importPage) problems(v *shell.Request) error {
+	after, _ := strconv.ParseInt(v.URL.Query().Get("after"), 10, 64)
+	found, err := shell.Ask(v, imports.GetLines, imports.LinesInput{Named: imports.Named{ID: p.ID}, After: max(0, after), Limit: problemsShown, Wrong: true})
+	if err != nil {
+		return err
+	}
+	p.lines = found.Data
+	if after > 0 {
+		p.pages.Newer = ui.Own(p.path())
+	}
+	if found.HasMore {
+		p.pages.Older = ui.Own(fmt.Sprintf("%s?after=%d", p.path(), p.lines[len(p.lines)-1].Number))
+	}
+	var ids []string
+	for _, l := range p.lines {
+		for _, told := range l.Problems {
+			ids = append(ids, shell.Present(told.RecordID)...)
+		}
+	}
+	p.titles = map[string]string{}
+	return v.TitlesOf(ids, p.titles)
+}
+
+// importTarget is a member of a record that can take the values of a column.
+type importTarget struct {
+	name  string
+	label fault.Text
+}
+
+// importTargets are the members in the order of the choice. Those of contacts have the
+// labels of their forms.
+var importTargets = func() []importTarget {
+	list := []importTarget{{"lastName", fault.Text{}}, {"firstName", fault.Text{}}, {"middleName", shell.Text("Weitere Vornamen", "Middle name")}, {"suffix", shell.Text("Namenszusatz", "Suffix")},
+		{"name", shell.Text("Ganzer Name", "Whole name")}, {"salutation", fault.Text{}}, {"title", fault.Text{}},
+		{"company", shell.Text("Firma", "Company")}, {"companyId", shell.Text("Kennung der Firma", "Company identifier")}, {"department", shell.Text("Abteilung", "Department")}, {"jobTitle", fault.Text{}}, {"email", fault.Text{}}, {"phone", fault.Text{}}, {"mobile", fault.Text{}},
+		{"fax", shell.Text("Fax", "Fax")}, {"website", shell.Text("Website", "Website")},
+		{"address.street", fault.Text{}}, {"address.houseNumber", shell.Text("Hausnummer", "House number")}, {"address.more", shell.Text("Adresszusatz", "Address line 2")},
+		{"address.postalCode", fault.Text{}}, {"address.city", fault.Text{}}, {"address.place", shell.Text("PLZ und Ort", "Postal code and city")},
+		{"address.region", fault.Text{}}, {"address.country", fault.Text{}}, {"address.whole", shell.Text("Ganze Anschrift", "Whole address")}, {"address.formatted", shell.Text("Anschrift, wie sie auf Briefen steht", "Address as on letters")},
+		{"birthday", fault.Text{}}, {"birthday.day", shell.Text("Geburtstag: Tag", "Birthday: day")}, {"birthday.month", shell.Text("Geburtstag: Monat", "Birthday: month")}, {"birthday.year", shell.Text("Geburtstag: Jahr", "Birthday: year")},
+		{"language", fault.Text{}}, {"note", fault.Text{}}, {"other", shell.Text("In die Notiz, mit Überschrift", "Into the note, with its heading")}, {"tags", fault.Text{}}, {"externalId", fault.Text{}},
+		{"id", shell.Text("Kennung in Kartei", "Id in Kartei")}, {"visibility", fault.Text{}},
+		{"legalForm", shell.Text("Rechtsform", "Legal form")}, {"vatId", shell.Text("USt-IdNr.", "VAT ID")}, {"registerNumber", shell.Text("Registernummer", "Register number")},
+		{"email.label", shell.Text("Art der E-Mail-Adresse", "Kind of the email address")}, {"email.display", shell.Text("Name zur E-Mail-Adresse", "Name of the email address")}, {"phone.label", shell.Text("Art der Telefonnummer", "Kind of the telephone number")},
+		{"address.label", shell.Text("Art der Anschrift", "Kind of the address")}, {"website.label", shell.Text("Art der Website", "Kind of the website")}, {"other.label", shell.Text("Art der Angabe daneben", "Kind of the value beside it")}}
+	for i, t := range list {
+		if t.label == (fault.Text{}) {
+			list[i].label = records.Contacts.Field(t.name).Label
+		}
+	}
+	return list
+}()
+
+// targetLabel returns what a member is called.
+func targetLabel(v *shell.Request, name string) string {
+	name, _, _ = strings.Cut(name, "[")
+	if i := slices.IndexFunc(importTargets, func(t importTarget) bool { return t.name == name }); i >= 0 {
+		return importTargets[i].label.In(v.Words.Language)
+	}
+	if name == "companyId" {
+		return v.Words.Say("Firma", "Company")
+	}
+	return name
+}
+
+// columnFields are the fields of the columns: those that become a member, and the
+// others.
+func (p *importPage) columnFields(v *shell.Request) (used, unused []ui.Field) {
+	options := []ui.Option{{Text: v.Words.Say("nicht übernehmen", "leave out")}}
+	for _, t := range importTargets {
+		options = append(options, ui.Option{Value: t.name, Text: t.label.In(v.Words.Language)})
+	}
+	for i, c := range p.Columns {
+		if p.Format == "vcard" && len(c.Samples) == 0 { // no card of the file has it
+			continue
+		}
+		name := fmt.Sprintf("target.%d", i)
+		f := ui.Field{Name: name, Label: shell.First(p.heading(v, &c), v.Words.Say("ohne Überschrift", "without a heading")), Hint: strings.Join(c.Samples, " · "), Value: c.Target, Options: options,
+			Errors: shell.Present(p.wrong[fmt.Sprintf("targets[%d]", i)])}
+		if c.Target == "" && len(f.Errors) == 0 {
+			unused = append(unused, f)
+		} else {
+			used = append(used, f)
+		}
+	}
+	return used, unused
+}
+
+// optionFields are the other choices.
+func (p *importPage) optionFields(v *shell.Request) map[string]ui.Field {
+	say := v.Words.Say
+	dates := "dayFirst"
+	if p.Options.MonthFirst {
+		dates = "monthFirst"
+	}
+	records := "contacts"
+	if p.Options.Companies {
+		records = "companies"
+	}
+	return map[string]ui.Field{
+		"records": {Name: "records", Label: say("Was die Zeilen sind", "What the rows are"), Value: records, Errors: shell.Present(p.wrong["companies"]), Options: []ui.Option{
+			{Value: "contacts", Text: say("Kontakte (Firma als Spalte)", "Contacts (company as a column)")}, {Value: "companies", Text: say("Firmen", "Companies")}}},
+		"duplicates": {Name: "duplicates", Label: say("Wenn es den Kontakt schon gibt", "If a contact is there already"), Value: string(p.Options.Duplicates), Errors: shell.Present(p.wrong["duplicates"]),
+			Hint: say("Denselben Kontakt erkennt Kartei an der externen Kennung, oder an E-Mail-Adresse oder Telefonnummer, wenn der Name nicht widerspricht.", "Kartei recognizes the same contact by the external ID, or by email address or telephone number if the names do not contradict."),
+			Options: []ui.Option{
+				{Value: "skip", Text: say("Nicht ändern", "Leave it as it is")},
+				{Value: "fill", Text: say("Leere Felder ergänzen", "Fill in what is empty")},
+				{Value: "replace", Text: say("Alles überschreiben, was die Datei enthält", "Replace everything that the file has")},
+			}},
+		"dates": {Name: "dates", Label: say("Datumsangaben mit Schrägstrich", "Dates with slashes"), Value: dates, Hint: say("Gilt, wenn die Spalte selbst die Reihenfolge nicht erkennen lässt.", "Used if the column itself does not show the order."), Options: []ui.Option{
+			{Value: "dayFirst", Text: say("31/12/1984, Tag zuerst", "31/12/1984, day first")}, {Value: "monthFirst", Text: say("12/31/1984, Monat zuerst", "12/31/1984, month first")}}},
+		"tags": {Name: "tags", Label: say("Schlagworte für alle", "Tags for all"), Value: strings.Join(p.Options.Tags, ", "), Errors: shell.Present(p.wrong["tags"]), Optional: true,
+			Hint: say("Mit Kommas getrennt, zum Beispiel: Umzug 2026", "Separated by commas, for example: Move 2026")},
+	}
+}
+
+// wrongs are the fields in the order of the form, for the summary.
+func (p *importPage) wrongs(v *shell.Request) (list []ui.Field) {
+	used, unused := p.columnFields(v)
+	o := p.optionFields(v)
+	if why := p.wrong["targets"]; why != "" && len(p.Columns) > 0 {
+		list = append(list, ui.Field{Name: "target.0", Label: v.Words.Say("Spalten", "Columns"), Errors: []string{why}})
+	}
+	list = append(append(append(list, used...), unused...), o["duplicates"], o["tags"])
+	if len(o["records"].Errors) > 0 { // the page hides it from whoever may not create companies
+		list = append(list, o["records"])
+	}
+	return list
+}
+
+// mapImport says what the columns are, and begins the dry run.
+func mapImport(v *shell.Request) shell.View {
+	info, err := readImport(v)
+	if err != nil {
+		return v.Failed(err)
+	}
+	targets := []string{}
+	info.Columns = slices.Clone(info.Columns)
+	for i := range info.Columns {
+		info.Columns[i].Target = v.Sent.Text(fmt.Sprintf("target.%d", i))
+		if info.Format == "vcard" && !v.Sent.Has(fmt.Sprintf("target.%d", i)) { // no card of the file has it
+			info.Columns[i].Target = info.Columns[i].Heading
+		}
+		targets = append(targets, info.Columns[i].Target)
+	}
+	info.Options.Companies = v.Sent.Text("records") == "companies"
+	info.Options.Duplicates, info.Options.MonthFirst, info.Options.Tags = imports.Duplicates(v.Sent.Text("duplicates")), v.Sent.Text("dates") == "monthFirst", []string{}
+	for tag := range strings.FieldsFuncSeq(v.Sent.Text("tags"), func(r rune) bool { return r == ',' || r == ';' || r == '\n' }) {
+		if tag = strings.TrimSpace(tag); tag != "" {
+			info.Options.Tags = append(info.Options.Tags, tag)
+		}
+	}
+	a := shell.Do(v, imports.Map, imports.MapInput{Named: imports.Named{ID: info.ID}, Targets: targets, Options: info.Options})
+	switch {
+	case a.Is(fault.ValidationFailed) && a.Fault.Fields[0].Name == "id": // sent twice
+		return shell.View{To: info.path()}
+	case a.Is(fault.ValidationFailed):
+		wrong := map[string]string{}
+		for _, f := range a.Fault.Fields {
+			wrong[f.Name] = cmp.Or(wrong[f.Name], f.Message(v.Words.Language))
+		}
+		return drawImport(v, importPage{importInfo: info, edit: true, wrong: wrong}, a.Status)
+	case a.Fault != nil:
+		return v.Failed(a.Fault)
+	}
+	return shell.View{To: info.path()}
+}
+
+// actOnImport runs an operation on an import, and goes back to its page.
+func actOnImport(row op.Operation[imports.Named, imports.Import]) func(*shell.Request) shell.View {
+	return func(v *shell.Request) shell.View {
+		id := v.PathValue("id")
+		a := shell.Do(v, row, imports.Named{ID: id}, shell.Once)
+		if a.Fault != nil && !a.Is(fault.ValidationFailed) { // its page says how far it is
+			return v.Failed(a.Fault)
+		}
+		return shell.View{To: shell.DataPath + "/" + id}
+	}
+}
+
+// askToUndo asks whether an import is to be taken back.
+func askToUndo(v *shell.Request) shell.View {
+	info, err := readImport(v)
+	if err != nil {
+		return v.Failed(err)
+	}
+	if !info.undoable(v) {
+		return shell.View{To: info.path()}
+	}
+	return v.Settings(shell.DataPath, v.Words.Say("Import rückgängig machen", "Undo the import"), undoImportView(v, info))
+}
+
+// discardImport gives an import up.
+func discardImport(v *shell.Request) shell.View {
+	switch a := shell.Do(v, imports.Discard, imports.Named{ID: v.PathValue("id")}, shell.Once); {
+	case a.Is(fault.NotFound): // it is gone already
+		return shell.View{To: shell.DataPath}
+	case a.Fault != nil:
+		return v.Failed(a.Fault)
+	}
+	return v.Saved(shell.DataPath, "import")
+}
+
+// showReport serves the report of an import as a table.
+func showReport(v *shell.Request) shell.View {
+	info, err := readImport(v)
+	if err != nil {
+		return v.Failed(err)
+	}
+	return shell.View{Status: http.StatusOK, Written: &shell.Written{
+		Name: shell.NameOfFile(v.Words.Say("Bericht ", "Report ")+info.title(v), "csv"), MediaType: spreadsheet.MediaType,
+		Write: func(w http.ResponseWriter) error { return writeReport(v, w, &info) },
+	}}
+}
+
+// writeReport writes a report, page by page.
+func writeReport(v *shell.Request, w http.ResponseWriter, info *importInfo) error {
+	table, say := spreadsheet.NewWriter(w), v.Words.Say
+	where := []string{say("Zeile", "Line")}
+	if info.Files > 0 {
+		where = []string{say("Datei", "File"), say("Zeile", "Line")}
+	}
+	if err := table.Row(append(where, say("Ergebnis", "Outcome"), say("Kennung", "Id"), say("Angabe", "Field"), say("Überschrift", "Heading"), say("Wert", "Value"), say("Verbleib", "What became of it"), say("Hinweis", "Note"))...); err != nil {
+		return err
+	}
+	for after := int64(0); ; {
+		found, err := shell.Ask(v, imports.GetLines, imports.LinesInput{Named: imports.Named{ID: info.ID}, After: after})
+		if err != nil {
+			return err
+		}
+		for _, l := range found.Data {
+			after = l.Number
+			problems := l.Problems
+			if len(problems) == 0 {
+				problems = []imports.Problem{{}}
+			}
+			for i := range problems { // a row for each value
+				p := &problems[i]
+				at := []string{strconv.FormatInt(l.Line, 10)}
+				if info.Files > 0 {
+					at = []string{l.File, at[0]}
+				}
+				if err := table.Row(append(at, outcomeLabel(v, l.Outcome, info.State == imports.Checked), l.RecordID, targetLabel(v, p.Field), p.Heading, shell.First(p.Value, otherThan(l.RecordID, p)), fateText(v, p.Fate), p.Message)...); err != nil {
+					return err
+				}
+			}
+		}
+		if !found.HasMore {
+			return table.Flush()
+		}
+	}
+}
+
+// showRefused serves the entries that were refused as they stood in the file, with the
+// reasons in a column more: an office mends them and imports the file again.
+func showRefused(v *shell.Request) shell.View {
+	info, err := readImport(v)
+	if err != nil {
+		return v.Failed(err)
+	}
+	return shell.View{Status: http.StatusOK, Written: &shell.Written{
+		Name: shell.NameOfFile(v.Words.Say("Abgelehnt ", "Refused ")+info.title(v), "csv"), MediaType: spreadsheet.MediaType,
+		Write: func(w http.ResponseWriter) error { return writeRefused(v, w, &info) },
+	}}
+}
+
+// writeRefused writes the entries that were refused, page by page.
+func writeRefused(v *shell.Request, w http.ResponseWriter, info *importInfo) error {
+	table := spreadsheet.NewWriter(w)
+	var heads []string
+	for _, c := range info.Columns {
+		heads = append(heads, shell.First(info.heading(v, &c), targetLabel(v, c.Target)))
+	}
+	if err := table.Row(append(heads, v.Words.Say("Hinweis von Kartei", "Note by Kartei"))...); err != nil {
+		return err
+	}
+	for after := int64(0); ; {
+		found, err := shell.Ask(v, imports.GetLines, imports.LinesInput{Named: imports.Named{ID: info.ID}, After: after, Refused: true})
+		if err != nil {
+			return err
+		}
+		for _, l := range found.Data {
+			after = l.Number
+			headed := make([]string, len(heads)+1)
+			n := copy(headed[:len(heads)], l.Cells)
+			var notes []string
+			for _, p := range l.Problems {
+				if p.Fate == "" || p.Fate == imports.LeftOut {
+					notes = append(notes, shell.Joined(": ", targetLabel(v, p.Field), p.Message))
+				}
+			}
+			headed[len(heads)] = strings.Join(notes, "\n")
+			if err := table.Row(slices.Concat(headed, l.Cells[n:])...); err != nil { // the others have no heading
+				return err
+			}
+		}
+		if !found.HasMore {
+			return table.Flush()
+		}
+	}
+}
+
+// outcomes are what became of an entry, in the order of a summary, and what would.
+var outcomes = []struct {
+	name       imports.Outcome
+	was, would fault.Text
+}{
+	{imports.Created, shell.Text("angelegt", "created"), shell.Text("neu", "new")},
+	{imports.Updated, shell.Text("geändert", "updated"), shell.Text("werden geändert", "to be updated")},
+	{imports.Unchanged, shell.Text("unverändert", "unchanged"), shell.Text("unverändert", "unchanged")},
+	{imports.Skipped, shell.Text("übersprungen", "skipped"), shell.Text("werden übersprungen", "to be skipped")},
+	{imports.Refused, shell.Text("abgelehnt", "refused"), shell.Text("werden abgelehnt", "to be refused")},
+	{imports.Erased, shell.Text("inzwischen gelöscht, nicht importiert", "erased meanwhile, not imported"), shell.Text("inzwischen gelöscht", "erased meanwhile")},
+	{imports.Deleted, shell.Text("wieder gelöscht", "deleted again"), fault.Text{}},
+	{imports.Restored, shell.Text("zurückgesetzt", "restored"), fault.Text{}},
+	{imports.Kept, shell.Text("inzwischen geändert oder gebraucht, behalten", "changed or needed since, kept"), fault.Text{}},
+	{imports.Gone, shell.Text("inzwischen gelöscht", "deleted since"), fault.Text{}},
+}
+
+// outcomeLabel says what became of an entry, or what would.
+func outcomeLabel(v *shell.Request, name imports.Outcome, would bool) string {
+	for _, o := range outcomes {
+		if o.name == name && would && o.would != (fault.Text{}) {
+			return o.would.In(v.Words.Language)
+		} else if o.name == name {
+			return o.was.In(v.Words.Language)
+		}
+	}
+	return v.Words.Say("noch nicht geprüft", "not checked yet")
+}
+
+// problemsTitle is the heading of the entries with problems.
+func (p *importPage) problemsTitle(v *shell.Request) string {
+	if p.State == imports.Checked {
+		return v.Words.Say("Was nicht oder anders übernommen wird", "What will be left out or changed")
+	}
+	return v.Words.Say("Was nicht oder anders übernommen wurde", "What was left out or changed")
+}
+
+// lineLabel is outcomeLabel for one entry.
+func lineLabel(v *shell.Request, name imports.Outcome, would bool) string {
+	return strings.Replace(outcomeLabel(v, name, would), "werden ", "wird ", 1)
+}
+
+// badge is the state of an import as a badge.
+func (i *importInfo) badge(v *shell.Request) (ui.Kind, string) {
+	say := v.Words.Say
+	switch i.State {
+	case imports.Receiving:
+		return ui.Plain, say("Datei unvollständig", "file incomplete")
+	case imports.Reading, imports.Checking, imports.Running, imports.Undoing:
+		return ui.Info, i.step(v)
+	case imports.Unreadable:
+		return ui.Bad, say("nicht lesbar", "unreadable")
+	case imports.Mapping:
+		return ui.Warn, say("Spalten zuordnen", "map the columns")
+	case imports.Checked:
+		return ui.Warn, say("geprüft, noch nicht importiert", "checked, not imported yet")
+	case imports.Stopped:
+		return ui.Bad, say("angehalten", "stopped")
+	case imports.Undone:
+		return ui.Plain, say("rückgängig gemacht", "undone")
+	}
+	return ui.OK, say("importiert", "imported")
+}
+
+// step says what a job does.
+func (i *importInfo) step(v *shell.Request) string {
+	switch i.State {
+	case imports.Reading:
+		return v.Words.Say("wird gelesen", "being read")
+	case imports.Checking:
+		return v.Words.Say("wird geprüft", "being checked")
+	case imports.Undoing:
+		return v.Words.Say("wird rückgängig gemacht", "being undone")
+	}
+	return v.Words.Say("wird importiert", "being imported")
+}
+
+// progress says how far a job came, of how many. An undoing goes from the end to the
+// beginning.
+func (i *importInfo) progress() (done, all int64) {
+	switch i.State {
+	case imports.Reading:
+		return 0, 0
+	case imports.Undoing:
+		return max(0, i.Lines-i.Done), i.Lines
+	}
+	return i.Done, i.Lines
+}
+
+// why says why an import is unreadable or stopped.
+func (i *importInfo) why(v *shell.Request) string {
+	say := v.Words.Say
+	switch i.Reason {
+	case imports.NoTable:
+		return say("Die Datei ist weder eine Tabelle (.xlsx, .csv) noch eine vCard (.vcf), und kein ZIP mit solchen Dateien. Speichern Sie die Tabelle in Excel mit „Speichern unter“ als „Excel-Arbeitsmappe (.xlsx)“ oder „CSV UTF-8“.", "The file is neither a table (.xlsx, .csv) nor a vCard (.vcf), and no ZIP with such files. In Excel, save the table with “Save as” as “Excel Workbook (.xlsx)” or “CSV UTF-8”.")
+	case imports.Encrypted:
+		return say("Die Datei ist mit einem Passwort geschützt. Öffnen Sie sie, nehmen Sie das Passwort heraus (in Excel unter „Datei“, „Informationen“, „Arbeitsmappe schützen“), speichern Sie sie, und laden Sie sie noch einmal hoch.", "The file is protected by a password. Open it, remove the password (in Excel below “File”, “Info”, “Protect Workbook”), save it, and upload it again.")
+	case imports.Broken:
+		return say("Die Datei ist beschädigt oder unvollständig. Öffnen Sie sie in ihrem Programm, speichern Sie sie neu, und laden Sie sie noch einmal hoch.", "The file is damaged or not complete. Open it in its program, save it anew, and upload it again.")
+	case imports.TooLarge:
+		return say("Ausgepackt ist die Datei zu groß. Löschen Sie leere Zeilen, andere Tabellenblätter und Bilder, oder teilen Sie die Datei auf.", "Unpacked, the file is too large. Delete empty rows, other sheets and pictures, or divide the file.")
+	case imports.OldWorkbook:
+		return say("Die Datei hat das Format von Excel vor 2007 (.xls). Öffnen Sie sie in Excel oder LibreOffice, und speichern Sie sie als „Excel-Arbeitsmappe (.xlsx)“.", "The file has the format of Excel before 2007 (.xls). Open it in Excel or LibreOffice, and save it as “Excel Workbook (.xlsx)”.")
+	case imports.OtherWorkbook:
+		return say("Dieses Tabellenformat (OpenDocument, Numbers oder .xlsb) wird nicht gelesen. Speichern oder exportieren Sie die Tabelle als „Excel-Arbeitsmappe (.xlsx)“ oder als CSV.", "This format of tables (OpenDocument, Numbers or .xlsb) is not read. Save or export the table as “Excel Workbook (.xlsx)” or as CSV.")
+	case imports.Unconfined:
+		return say("Dieser Server liest keine gepackten Dateien, weil er sie nicht sicher lesen kann. Bitte laden Sie CSV-Tabellen oder vCards hoch, oder fragen Sie den Betreiber.", "This server reads no packed files, because it cannot do so safely. Please upload CSV tables or vCards, or ask the operator.")
+	case imports.NoLines:
+		return say("Die Datei enthält keinen Eintrag.", "The file has no entry.")
+	case imports.TooMany:
+		return say("Die Datei enthält mehr als 100.000 Einträge. Bitte teilen Sie sie auf.", "The file has more than 100,000 entries. Please divide it.")
+	case imports.NoRight:
+		return say("Der Person, die den Import begonnen hat, fehlt das Recht dazu. Wer es hat, kann ihn fortsetzen.", "The person who began the import lacks the right to it. Who has it can resume the import.")
+	case imports.NotOpen:
+		return say("Das Büro ist geschlossen.", "The office is closed.")
+	case imports.Sealed:
+		return say("Die Datei lässt sich nicht mehr entschlüsseln. Bitte fragen Sie den Betreiber.", "The file can no longer be decrypted. Please ask the operator.")
+	}
+	return ""
+}
+
+// sums says in one line what became of the entries, or how many there are.
+func (i *importInfo) sums(v *shell.Request) string {
+	var parts []string
+	for _, o := range outcomes {
+		if n := i.Counts[o.name]; n > 0 {
+			parts = append(parts, v.Number(n)+" "+outcomeLabel(v, o.name, i.State == imports.Checked || i.State == imports.Checking))
+		}
+	}
+	if len(parts) == 0 && i.Lines > 0 {
+		return v.Words.Plural(int(i.Lines), "ein Eintrag", "%d Einträge", "one entry", "%d entries")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// resultTitle is the heading of the counts.
+func (p *importPage) resultTitle(v *shell.Request) string {
+	switch p.State {
+	case imports.Checked:
+		return v.Words.Say("Ergebnis der Prüfung", "Result of the check")
+	case imports.Undone:
+		return v.Words.Say("Rückgängig gemacht", "Undone")
+	}
+	return v.Words.Say("Ergebnis", "Result")
+}

@@ -1,0 +1,294 @@
+package data_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"maps"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+	"kartei/test/pagetest"
+	"kartei/test/seed"
+	"kartei/transfer/imports"
+	"kartei/web/records"
+)
+
+// hostile are texts in which files may break: quotes, separators, formulas, line ends,
+// escapes, what looks like a list, a name or nothing.
+var hostile = rapid.OneOf(
+	rapid.StringMatching(`[A-Za-zäöüß€😀⚖ ,;:\\"'<>=+@*|^&.-]{1,40}`),
+	rapid.SampledFrom([]string{"=1+1", "'=1", "+49", "-", "NULL", "#NV", "Dr.", "Müller, Anna", "von der Leyen", "Berg & Partner mbB", `"Zum Hirschen" GmbH`, `a";"b`, "a ::: b", "keine", "d", "\\n", "\\,", "^n", "* x", "Familie Schmitz", "sep=;"}),
+)
+
+// draw returns the members of a random record.
+func draw(r *rapid.T, company bool, n int) map[string]any {
+	m := map[string]any{"externalId": fmt.Sprintf("x-%d%s", n, hostile.Draw(r, "externalId"))}
+	some := func(name string, g *rapid.Generator[string]) {
+		if rapid.Bool().Draw(r, name) {
+			if text := strings.TrimSpace(g.Draw(r, name+" text")); text != "" {
+				m[name] = text
+			}
+		}
+	}
+	m["email"] = fmt.Sprintf("a.b+%d@example.com", n)
+	if company {
+		m["name"] = fmt.Sprintf("F%d %s", n, hostile.Draw(r, "name"))
+		some("legalForm", hostile)
+		some("vatId", hostile)
+		some("registerNumber", hostile)
+		some("website", rapid.SampledFrom([]string{"https://haas.example/a,b;c?d=%C3%BC", "http://haas.example"}))
+	} else {
+		for _, name := range []string{"firstName", "lastName", "title", "jobTitle"} {
+			some(name, hostile)
+		}
+		some("salutation", rapid.SampledFrom([]string{"mr", "ms", "mx"}))
+		some("birthday", rapid.SampledFrom([]string{"1984-05-17", "1604-02-29", "2012-12-31", "1899-01-02"}))
+		some("language", rapid.SampledFrom([]string{"de", "en-GB", "sr-Latn-RS", "is", "gsw"}))
+		some("mobile", rapid.SampledFrom([]string{"+491711234567", "+436641234567"}))
+	}
+	some("phone", rapid.SampledFrom([]string{"+49221987654", "+41441234567"}))
+	some("note", rapid.OneOf(hostile, rapid.StringMatching(`([A-Za-zä=+;,:"\\ ]{1,60}\n){1,4}[a-z"=]{1,9}`)))
+	address := map[string]any{}
+	for _, part := range []string{"street", "postalCode", "city", "region"} {
+		if rapid.Bool().Draw(r, part) {
+			if text := strings.TrimSpace(hostile.Draw(r, part+" text")); text != "" && len([]rune(text)) <= 20 {
+				address[part] = text
+			}
+		}
+	}
+	if rapid.Bool().Draw(r, "country") {
+		address["country"] = rapid.SampledFrom([]string{"DE", "AT", "NL", "CI", "GB", "US", "MK", "CD", "VA", "TR", "HK"}).Draw(r, "code")
+	}
+	m["address"] = address
+	tags := rapid.SliceOfNDistinct(hostile, 0, 4, func(s string) string { return strings.ToLower(strings.TrimSpace(s)) }).Draw(r, "tags")
+	m["tags"] = slices.DeleteFunc(tags, func(s string) bool { return strings.TrimSpace(s) == "" })
+	if n%3 == 0 {
+		m["visibility"] = "private"
+	}
+	return m
+}
+
+// notDrawn are the members that draw leaves out, with the reason.
+var notDrawn = map[string]string{
+	"companyId": "TestRoundTrip gives some contacts one of its companies",
+	"ownerId":   "whoever imports a record owns it",
+}
+
+// A new member of contacts and companies goes the whole way out and back.
+func TestRoundTripDrawsEveryMember(t *testing.T) {
+	for family, members := range map[string][]string{"contacts": records.Contacts.Names(), "companies": records.Companies.Names()} {
+		drawn := map[string]bool{}
+		for i := range 200 {
+			m := rapid.Custom(func(r *rapid.T) map[string]any { return draw(r, family == "companies", i) }).Example(i)
+			for name := range m {
+				drawn[name] = true
+			}
+			address, _ := m["address"].(map[string]any)
+			for part := range address {
+				drawn["address."+part] = true
+			}
+		}
+		for _, name := range members {
+			if !drawn[name] && notDrawn[name] == "" {
+				t.Errorf("draw makes no %s.%s: add it there, and follow TestRoundTrip to card.go, imports.go and transfer/imports (CONTRIBUTING, a field of a record)", family, name)
+			}
+		}
+	}
+}
+
+// office is what an office has: its records without what differs after an import, by their
+// external ids.
+func recordsOf(c *apitest.Client, names map[string]string) map[string]string {
+	c.Helper()
+	all := map[string]string{}
+	for _, family := range []string{"companies", "contacts"} {
+		for _, r := range c.Do("GET", "/"+family+"?limit=100", nil).Want(200).Data() {
+			if family == "companies" {
+				names[r["id"].(string)] = r["name"].(string)
+			}
+			if id, _ := r["companyId"].(string); id != "" {
+				r["companyId"] = names[id]
+			}
+			for _, member := range []string{"id", "createdAt", "updatedAt", "revision"} {
+				delete(r, member)
+			}
+			all[fmt.Sprint(r["object"], r["externalId"])] = fmt.Sprintf("%#v", r)
+		}
+	}
+	return all
+}
+
+// workbook returns a table as a spreadsheet saves it as a workbook: each cell as it stands in
+// the table, with what guards it.
+func workbook(t *testing.T, table string) string {
+	t.Helper()
+	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(table, "\ufeff")))
+	r.Comma = ';'
+	rows, err := r.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sheet bytes.Buffer
+	sheet.WriteString(`<worksheet><sheetData>`)
+	for _, cells := range rows {
+		sheet.WriteString("<row>")
+		for _, cell := range cells {
+			sheet.WriteString(`<c t="inlineStr"><is><t xml:space="preserve">`)
+			xml.EscapeText(&sheet, []byte(cell))
+			sheet.WriteString(`</t></is></c>`)
+		}
+		sheet.WriteString("</row>")
+	}
+	sheet.WriteString(`</sheetData></worksheet>`)
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	const kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet"
+	for name, content := range map[string]string{
+		"xl/workbook.xml":            `<workbook xmlns:r="r"><sheets><sheet name="Tabelle1" sheetId="1" r:id="a"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="a" Type="` + kind + `" Target="worksheets/sheet1.xml"/></Relationships>`,
+		"xl/worksheets/sheet1.xml":   sheet.String(),
+	} {
+		w, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Write([]byte(content))
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestRoundTrip exports random contacts and companies as a table, as a workbook made of it,
+// and as cards of both versions, erases them, and imports the files: everything is as it was.
+func TestRoundTrip(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		c := o.As(access.Member)
+		b := pagetest.OpenAt(t, o, "https://kartei.example")
+		b.Cookie = o.Session(c.Principal)
+		begin := seed.Rand(t).IntN(1 << 30)
+		for round := range 3 { // each has 16 records and four ways
+			var firms []string
+			for n := range 16 {
+				m := rapid.Custom(func(r *rapid.T) map[string]any { return draw(r, n < 6, n) }).Example(begin + 16*round + n)
+				if n < 6 {
+					firms = append(firms, c.Do("POST", "/companies", m).Want(201).Text("id"))
+					continue
+				}
+				if n%2 == 0 { // a file names a company, and names lead to companies that all see
+					m["companyId"] = firms[[]int{1, 2, 4, 5}[n/2%4]]
+				}
+				c.Do("POST", "/contacts", m).Want(201)
+			}
+			want := recordsOf(c, map[string]string{})
+			for _, format := range []string{"csv", "xlsx", "vcard", "vcard3"} {
+				files := map[string]string{}
+				for _, family := range []string{"companies", "contacts"} {
+					fields := b.Get("/sandbox/" + family).Want(200).Fields("/sandbox/" + family + "/export")
+					fields.Set("whole", "true")
+					fields.Set("format", strings.Replace(format, "xlsx", "csv", 1))
+					files[family] = b.Do("POST", "/sandbox/"+family+"/export", fields).Want(200).Body
+					if format == "xlsx" {
+						files[family] = workbook(t, files[family])
+					}
+				}
+				eraseAll(c)
+				for _, family := range []string{"companies", "contacts"} {
+					importFile(b, o, files[family], strings.TrimSuffix(format, "3"))
+				}
+				got := recordsOf(c, map[string]string{})
+				for _, key := range slices.Sorted(maps.Keys(want)) {
+					if got[key] != want[key] {
+						t.Fatalf("%s: %s became\n%s, was\n%s\nin\n%s", format, key, got[key], want[key], inFiles(files, want[key]))
+					}
+				}
+				for _, key := range slices.Sorted(maps.Keys(got)) {
+					if want[key] == "" {
+						t.Fatalf("%s: %s was not there before:\n%s\nin\n%s", format, key, got[key], inFiles(files, got[key]))
+					}
+				}
+			}
+			eraseAll(c)
+		}
+	})
+}
+
+// numbered finds the email of a record, which no other one has.
+var numbered = regexp.MustCompile(`a\.b\+\d+@`)
+
+// inFiles returns what is near a record in files.
+func inFiles(files map[string]string, record string) (near string) {
+	for _, file := range files {
+		file = strings.ReplaceAll(file, "\r\n ", "")
+		if at := strings.Index(file, numbered.FindString(record)); at >= 0 {
+			near += file[max(0, at-500):min(len(file), at+1000)]
+		}
+	}
+	return strings.ToValidUTF8(near, "")
+}
+
+// importFile imports a file into the sandbox, with the columns that are guessed.
+func importFile(b *pagetest.Browser, o *apitest.Office, content, format string) {
+	b.T.Helper()
+	send := func(row string, in any) (x imports.Import) {
+		b.T.Helper()
+		body, err := json.Marshal(in)
+		if err != nil {
+			b.T.Fatal(err)
+		}
+		got := o.API.Do(b.T.Context(), &api.Request{
+			Operation: api.ByID(row), Door: api.Web, Credential: api.Cookie(b.Cookie, true), Address: netip.MustParseAddr("192.0.2.7"), Header: map[string][]string{},
+			HasBody: true, Body: func() ([]byte, error) { return body, nil },
+		}, nil)
+		if got.Fault != nil {
+			b.T.Fatalf("%s: %d %s", row, got.Status, got.Body)
+		}
+		if err := json.Unmarshal(got.Body, &x); err != nil && row != "imports.append" {
+			b.T.Fatal(err)
+		}
+		return x
+	}
+	of := imports.Named{ID: send("imports.create", imports.CreateInput{FileName: "a", Size: int64(len(content))}).ID}
+	send("imports.append", imports.AppendInput{Named: of, Content: []byte(content)})
+	send("imports.complete", imports.CompleteInput{Named: of, Pieces: 1})
+	o.Recover()
+	x := send("imports.get", of)
+	in := imports.MapInput{Named: of, Options: x.Options}
+	for _, c := range x.Columns {
+		in.Targets = append(in.Targets, c.Target)
+	}
+	send("imports.map", in)
+	o.Recover()
+	send("imports.run", of)
+	o.Recover()
+	if x = send("imports.get", of); x.State != imports.Finished || x.Format != format {
+		b.T.Fatalf("%+v", x)
+	}
+}
+
+// eraseAll erases all records.
+func eraseAll(c *apitest.Client) {
+	c.Helper()
+	for _, family := range []string{"contacts", "companies"} {
+		for _, r := range c.Do("GET", "/"+family+"?limit=100", nil).Want(200).Data() {
+			c.Do("DELETE", "/"+family+"/"+url.PathEscape(r["id"].(string)), nil, "If-Match", "*").Want(204)
+		}
+	}
+}

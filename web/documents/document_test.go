@@ -1,0 +1,138 @@
+package documents_test
+
+import (
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/extract"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+	"kartei/test/pagetest"
+)
+
+func testFile(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile("../../extract/testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// pdfs makes an office read PDFs with the machine code of all tests and runs.
+var pdfs = apitest.Texts(extract.Options{Cache: "../../.cache/extract"})
+
+// TestReadADocument leafs through the hits of a PDF of four pages without a script.
+func TestReadADocument(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, pdfs)
+		b := pagetest.Open(t, o, access.Member)
+		record := "/documents/" + o.As(access.Member).Document("Gutachten.pdf", "application/pdf", testFile(t, "pages.pdf"))
+		path := "/sandbox" + record // where the keys of an office file
+
+		// The first page, without marks; its text is there for those who do not see it.
+		first := b.Get(path).Want(200, `id="page-1"`, "Gutachten zum Haus am Ring", "4", `width="816"`, path+"/pictures/1?dpi=96", "/content\"", "data-print-sheets", "Dokument drucken")
+		if strings.Contains(first.Main(), "data-hit=\"1\"") {
+			t.Error("there are marks without a search")
+		}
+		// A search leads to the first page with a hit.
+		hit := b.Get(path+"?q=heizung").Want(200, `id="page-3"`, "3", `id="hit-3-1"`, `id="hit-3-3"`, "1</span> von 4 Treffern", `data-found="3:3 4:1"`)
+		next := func(p *pagetest.Page, key string) string {
+			t.Helper()
+			_, after, found := strings.Cut(p.Main(), `data-key="`+key+`"`)
+			_, after, found2 := strings.Cut(after, `href="`)
+			if !found || !found2 {
+				t.Fatalf("no link for %s\n%s", key, p.Main())
+			}
+			to, _, _ := strings.Cut(after, `"`)
+			to, _, _ = strings.Cut(strings.ReplaceAll(to, "&amp;", "&"), "#")
+			return to
+		}
+		for _, want := range []string{"2</span> von 4", "3</span> von 4", "4</span> von 4", "1</span> von 4"} {
+			hit = b.Get(next(hit, "n")).Want(200, want, "Treffern", `class="now"`)
+		}
+		for _, want := range []string{"4</span> von 4", "3</span> von 4"} {
+			hit = b.Get(next(hit, "p")).Want(200, want)
+		}
+		// The words of the list hold; those typed into the document go before them.
+		b.Get(path+"?q=Gutachten&find=Fenster").Want(200, `id="page-2"`, "von 2 Treffern", `value="Fenster"`)
+		b.Get(path+"?find=Kamin").Want(200, "Kein Treffer", `id="page-1"`)
+		// The same as text.
+		b.Get(path+"?view=text&q=mueller").Want(200, `<mark id="hit-3-1" class="now">Müller</mark>`, "1</span> von 1 Treffer")
+		b.Get(path+"?page=99").Want(200, `id="page-1"`)
+		b.Get(path+"?zoom=150").Want(200, `width="1224"`, "pictures/1?dpi=144")
+
+		// A page and its picture alone, as a script asks for them.
+		b.Get(path+"/sheets/3?q=heizung").Want(200, `id="hit-3-2"`)
+		picture := b.Get(path + "/pictures/3?dpi=96").Want(200)
+		if kind := picture.Header.Get("Content-Type"); !strings.HasPrefix(kind, "image/") || picture.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("a picture is sent as %v", picture.Header)
+		}
+		file := b.Get(path + "/content").Want(200)
+		if h := file.Header; h.Get("Cache-Control") != "no-store" || !strings.HasPrefix(h.Get("Content-Disposition"), "attachment;") || h.Get("Content-Security-Policy") != "default-src 'none'; sandbox" {
+			t.Errorf("a file is sent as %v", h)
+		}
+		b.Get(path + "/pictures/5").Want(422)
+		stranger := &pagetest.Browser{T: t, Handler: b.Handler, Cookie: o.Session(o.As(access.Member).Principal)}
+		o.As(access.Admin).Do("PATCH", record, map[string]any{"visibility": "private"}, "If-Match", "*").Want(200)
+		for _, at := range []string{"", "/pictures/3", "/sheets/3", "/content"} {
+			stranger.Get(path + at).Want(404)
+		}
+	})
+}
+
+// TestRenameADocument changes its name by the form. A document without a name is
+// refused there.
+func TestRenameADocument(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		member := o.As(access.Member)
+		b := &pagetest.Browser{T: t, Handler: pagetest.Open(t, o, access.Member).Handler, Cookie: o.Session(member.Principal)}
+		path := "/sandbox/documents/" + member.Document("scan.txt", "text/plain", []byte("Hallo"))
+		b.Get(path+"/edit").Want(200).Send(path, "name", "Vollmacht Haas.txt").Want(303)
+		b.Get(path).Want(200, "<h1><bdi>Vollmacht Haas.txt</bdi>")
+		b.Get(path+"/edit").Want(200).Send(path, "name", "").Want(422)
+		b.Get(path).Want(200, "Vollmacht Haas.txt")
+	})
+}
+
+// TestWhatIsNotShown says in words why there is no view, and offers the file.
+func TestWhatIsNotShown(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, pdfs)
+		member := o.As(access.Member)
+		b := pagetest.Open(t, o, access.Member)
+		for _, c := range []struct {
+			content []byte
+			says    string
+		}{
+			{testFile(t, "encrypted.pdf"), "mit einem Kennwort geschützt"},
+			{[]byte("%PDF-1.7\nnichts"), "beschädigt oder unvollständig"},
+		} {
+			path := "/sandbox/documents/" + member.Document("akte.pdf", "application/pdf", c.content)
+			b.Get(path).Want(200, "Keine Ansicht", c.says, path+"/content")
+		}
+		// A file that is no picture is shown as text, whatever type it claims.
+		mail := member.Document("brief.eml", "message/rfc822", []byte("From: a@example.com\r\nSubject: Frist\r\nMIME-Version: 1.0\r\nContent-Type: text/html\r\n\r\n<p>Die <b>Heizung</b><script>alert(1)</script></p>"))
+		got := b.Get("/sandbox/documents/"+mail+"?q="+url.QueryEscape("heizung")).Want(200, `<mark id="hit-1-1" class="now">Heizung</mark>`)
+		if strings.Contains(got.Main(), "<script>alert") || strings.Contains(got.Main(), "<b>") {
+			t.Error("the markup of a mail is on the page")
+		}
+
+		// A file that is missing takes nothing from the facts about its document.
+		lost := "/sandbox/documents/" + member.Document("verloren.pdf", "application/pdf", testFile(t, "pages.pdf"))
+		for file, err := range o.Store.List(t.Context(), "files/") {
+			if err == nil {
+				err = o.Store.Delete(t.Context(), file.Name)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.Get(lost).Want(200, "verloren.pdf", "Keine Ansicht", "lässt sich gerade nicht lesen", "req_")
+	})
+}

@@ -1,0 +1,176 @@
+package keys
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"kartei/api"
+	"kartei/integration/event"
+	"kartei/integration/webhook"
+	"kartei/kit/fault"
+	"kartei/record/lookup"
+	"kartei/web/records"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+// caused is a change of a call, with its event and where that went.
+type caused struct {
+	event.Caused
+	// title is the name of the record, empty if the person does not see it, or if it is
+	// gone.
+	title string
+	// sandbox says that the record is in the sandbox.
+	sandbox    bool
+	deliveries []webhook.EventDelivery
+}
+
+// followed bounds the events whose deliveries a page shows. A call outside of a batch
+// changes one record, and what refers to it.
+const followed = 20
+
+// InSandbox reports whether a call was one to the sandbox.
+func inSandbox(v *shell.Request, c *loggedCall) bool {
+	return c.OrganizationID != v.Session.Organization.ID
+}
+
+// chain returns what a call changed, and where the events of that went.
+func readChain(v *shell.Request, c *loggedCall) ([]caused, error) {
+	if !c.good() || c.Method == "GET" || c.RequestID == "" {
+		return nil, nil
+	}
+	sandbox := inSandbox(v, c)
+	found, err := shell.Ask(v, lookup.ListCaused, lookup.CausedInput{Request: c.RequestID}, shell.InSandbox(sandbox))
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	titles := map[string]string{}
+	for i := range found.Data {
+		ids = append(ids, found.Data[i].Data.ID)
+	}
+	if err := v.TitlesIn(sandbox, ids, titles); err != nil {
+		return nil, err
+	}
+	chain := make([]caused, len(found.Data))
+	for i, e := range found.Data {
+		chain[i] = caused{Caused: e, title: titles[e.Data.ID], sandbox: sandbox}
+		if i >= followed {
+			continue
+		}
+		went, err := shell.Ask(v, webhook.DeliveriesOf, webhook.EventInput{ID: e.ID}, shell.InSandbox(sandbox))
+		if err != nil {
+			return nil, err
+		}
+		chain[i].deliveries = went.Data
+	}
+	return chain, nil
+}
+
+// href is the address of the record, or of the operation.
+func (e *caused) href() templ.SafeURL {
+	place := "/" + e.Data.Object + "s/"
+	if f := records.FamilyOf(e.Data.Object); f != nil {
+		place = "/" + f.Name + "/"
+	}
+	if e.sandbox {
+		place = shell.SandboxPath + place
+	}
+	return templ.SafeURL(place + e.Data.ID)
+}
+
+// what says what happened to the record.
+func (e *caused) what(v *shell.Request) string {
+	_, verb, _ := strings.Cut(e.Type, ".")
+	text, known := verbs[verb]
+	if !known {
+		return e.Type
+	}
+	what := text.In(v.Words.Language)
+	if f := records.FamilyOf(e.Data.Object); f != nil && len(e.Members) > 0 {
+		what += ": " + records.Labels(v, f, e.Members)
+	}
+	return what
+}
+
+// kind is the name of the record's kind.
+func (e *caused) kind(v *shell.Request) string {
+	if f := records.FamilyOf(e.Data.Object); f != nil {
+		return f.One.In(v.Words.Language)
+	}
+	return v.Words.Say("Vorgang", "Operation")
+}
+
+// verbs are the last parts of the types of events.
+var verbs = map[string]fault.Text{
+	"created":   shell.Text("angelegt", "created"),
+	"updated":   shell.Text("geändert", "changed"),
+	"completed": shell.Text("erledigt", "completed"),
+	"deleted":   shell.Text("gelöscht", "deleted"),
+}
+
+// deliveryState says how far a delivery came.
+func deliveryState(v *shell.Request, d *webhook.EventDelivery) (kind ui.Kind, text string) {
+	if len(d.Attempts) == 0 {
+		return ui.Info, v.Words.Say("steht noch aus", "not sent yet")
+	}
+	last := d.Attempts[0]
+	if last.Status == string(webhook.Succeeded) {
+		return ui.OK, strconv.Itoa(last.ResponseStatus) + v.Words.Say(" in ", " in ") + strconv.FormatInt(last.ResponseTimeMs, 10) + " ms"
+	}
+	why := cmp.Or(string(last.ErrorCode), "HTTP_STATUS")
+	if last.ResponseStatus > 0 {
+		why = strconv.Itoa(last.ResponseStatus)
+	}
+	text = v.Words.Say("Versuch ", "attempt ") + strconv.Itoa(last.Attempt) + "/10: " + why
+	if d.DueAt > 0 {
+		return ui.Warn, text + v.Words.Say(", der nächste ", ", the next ") + v.Words.Time(d.DueAt.Time())
+	}
+	return ui.Bad, text
+}
+
+// resend sends an event of a call to an endpoint once more.
+func resend(v *shell.Request) shell.View {
+	back := shell.RequestsPath + "/" + v.PathValue("id")
+	in := webhook.ResendInput{ID: v.Sent.Get("endpoint"), Event: v.Sent.Get("event")}
+	if _, err := shell.Ask(v, webhook.Resend, in, shell.Once, shell.InSandbox(v.Sent.Get("sandbox") != "")); err != nil {
+		return v.Failed(err)
+	}
+	return v.Saved(back, "resent")
+}
+
+// curl is the call again as a command, as far as the log knows it: it keeps neither the
+// query nor the body.
+func (p *requestPage) curl(v *shell.Request) string {
+	i := slices.IndexFunc(api.Operations, func(o api.Operation) bool { return o.ID == p.call.Operation })
+	if i < 0 || p.call.bySession() {
+		return ""
+	}
+	o := &api.Operations[i]
+	path, revision := o.Path, int64(0)
+	for _, e := range p.chain {
+		if f := records.FamilyOf(e.Data.Object); f != nil && strings.HasPrefix(o.ID, f.Name+".") {
+			path, revision = strings.Replace(path, "{id}", e.Data.ID, 1), e.Revision
+		}
+	}
+	command := `curl -H "Authorization: Bearer $KEY"` + records.PreviewOf(o.ID)
+	if o.Method != "GET" {
+		command += " -X " + o.Method
+		switch {
+		case o.Conditional() && revision > 0:
+			command += ` -H 'If-Match: "r` + strconv.FormatInt(revision, 10) + `"'`
+		case o.Conditional():
+			command += ` -H 'If-Match: "r1"'`
+		case o.Creates():
+			command += ` -H "Idempotency-Key: $(uuidgen)"`
+		}
+		if o.HasBody() {
+			command += ` -H 'Content-Type: application/json' -d '{}'`
+		}
+	}
+	return command + " " + records.Quoted(v.Site.BaseURL+"/v1"+path)
+}

@@ -1,0 +1,328 @@
+package keys
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/api/op"
+	"kartei/integration/key"
+	"kartei/integration/requestlog"
+	"kartei/integration/webhook"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+// KeyInfo is an API key with what its pages say of it.
+type KeyInfo key.Info
+
+// Title is the name of a key, or the beginning of its text.
+func (k *KeyInfo) Title() string { return shell.KeyTitle(k.Name, k.Environment, k.KidShort) }
+
+// begins is how the text of the key begins, as alerts and the request log show it.
+func (k *KeyInfo) begins() string { return "kart_" + k.Environment + "_" + k.KidShort + "…" }
+
+// ended reports whether the key works no more, and never will without a new secret.
+func (k *KeyInfo) ended() bool {
+	return k.Status == key.Expired || k.Status == key.Revoked
+}
+
+// networks are the networks from which the key may be used, as texts.
+func (k *KeyInfo) networks() []string {
+	list := make([]string, len(k.Networks))
+	for i, network := range k.Networks {
+		list[i] = network.String()
+	}
+	return list
+}
+
+// versionEnds returns when a version ends, and whether an end is announced. A version that
+// is gone has ended.
+func versionEnds(version string) (time.Time, bool) {
+	i := slices.IndexFunc(api.Versions, func(known api.Version) bool { return known.Name == version })
+	if i < 0 {
+		return time.Time{}, true
+	}
+	return api.Versions[i].Sunset, !api.Versions[i].Sunset.IsZero()
+}
+
+// madeBy says who made the key, or last rotated it.
+func (k *KeyInfo) madeBy(v *shell.Request, names map[string]string) string {
+	return shell.KeyMadeBy(v, k.MadeBy, names)
+}
+
+// secretOf reports whether the person may get a new secret of the key. It must be their own
+// key or, for an admin, a service account's key.
+func (k *KeyInfo) secretOf(v *shell.Request) bool {
+	return k.PrincipalID == v.Session.Principal.ID || v.Session.Administers && strings.HasPrefix(k.PrincipalID, id.ServiceAccount)
+}
+
+// endsSoon is how long before the end of a key its bar warns.
+const endsSoon = 7
+
+// lifetime returns the days of the key's lifetime, and the days that are left.
+func (k *KeyInfo) lifetime(now time.Time) (all, left int) {
+	days := func(d time.Duration) int { return int((d + 24*time.Hour - 1) / (24 * time.Hour)) }
+	return days(k.ExpiresAt.Time().Sub(k.CreatedAt.Time())), max(0, days(k.ExpiresAt.Time().Sub(now)))
+}
+
+// keysPage is the list of keys.
+type keysPage struct {
+	keys  []key.Info
+	names map[string]string
+	pages ui.Pages
+}
+
+// who says whose key it is, and how it begins if its name says something else.
+func (p *keysPage) who(k *KeyInfo) string {
+	begins := ""
+	if k.Name != "" {
+		begins = k.begins()
+	}
+	return shell.Joined(" · ", begins, p.names[k.PrincipalID])
+}
+
+const keysShown = 50
+
+// showKeys serves the list.
+func showKeys(v *shell.Request) shell.View {
+	after := v.URL.Query().Get("after")
+	found, err := shell.Ask(v, key.List, key.FindInput{Page: access.Page{After: after, Limit: keysShown}})
+	if err != nil {
+		return v.Failed(err)
+	}
+	p := keysPage{keys: found.Data, names: map[string]string{}}
+	if after != "" {
+		p.pages.Newer = ui.Own(shell.KeysPath)
+	}
+	if found.HasMore {
+		p.pages.Older = ui.Own(shell.KeysPath + "?" + url.Values{"after": {p.keys[len(p.keys)-1].ID}}.Encode())
+	}
+	if v.Session.Administers {
+		var owners []string
+		for _, k := range p.keys {
+			owners = append(owners, k.PrincipalID)
+		}
+		if err := v.NamesOf(owners, p.names); err != nil {
+			return v.Failed(err)
+		}
+	}
+	return v.Settings(shell.KeysPath, keysTitle(v), keysView(v, p))
+}
+
+func keysTitle(v *shell.Request) string { return v.Words.Say("API-Schlüssel", "API keys") }
+
+// drawKey is the page of one key.
+type keyPage struct {
+	key   KeyInfo
+	owner string
+	// made says by whom it was made.
+	made  string
+	terms key.Terms
+	calls []requestlog.Line
+	typed shell.Values
+	wrong map[string]string
+}
+
+// otherVersions are the versions that the latest calls asked for in place of the key's own.
+func (p *keyPage) otherVersions() (names []string) {
+	for _, c := range p.calls {
+		if c.Version != "" && c.Version != p.key.VersionPin && !slices.Contains(names, c.Version) {
+			names = append(names, c.Version)
+		}
+	}
+	return names
+}
+
+// callsShown is the number of latest calls on the page of a key.
+const callsShown = 10
+
+// showKey serves the page of a key.
+func showKey(v *shell.Request) shell.View { return drawKey(v, keyPage{}, http.StatusOK) }
+
+func drawKey(v *shell.Request, p keyPage, status int) shell.View {
+	id, names := v.PathValue("id"), map[string]string{}
+	err := shell.Together(
+		func() error {
+			k, err := shell.Ask(v, key.Get, access.ByID{ID: id})
+			p.key = KeyInfo(k)
+			return err
+		},
+		func() (err error) { p.terms, err = shell.Ask(v, key.GetTerms, key.KeyTermsInput{}); return err },
+		func() error {
+			found, err := shell.Ask(v, requestlog.List, requestlog.QueryInput{Key: id, Limit: callsShown})
+			p.calls = found.Data
+			return err
+		},
+	)
+	if err == nil && (p.key.PrincipalID != v.Session.Principal.ID || p.key.MadeBy != "" && p.key.MadeBy != v.Session.Principal.ID) {
+		err = v.NamesOf(append(shell.Present(p.key.MadeBy), p.key.PrincipalID), names)
+	}
+	if err != nil {
+		return v.Failed(err)
+	}
+	p.made = p.key.madeBy(v, names)
+	if p.key.PrincipalID != v.Session.Principal.ID {
+		p.owner = names[p.key.PrincipalID]
+	}
+	if len(p.calls) > 0 && p.calls[0].Status != http.StatusUnauthorized { // the time of the last use is written with a delay
+		p.key.LastUsedAt = max(p.key.LastUsedAt, p.calls[0].Time)
+	}
+	if p.typed == nil {
+		networks := p.key.networks()
+		if allow, err := netip.ParseAddr(v.URL.Query().Get("allow")); err == nil {
+			networks = append(networks, allow.String())
+		}
+		p.typed = shell.Values{"name": p.key.Name, "networks": strings.Join(networks, ", "), "version": p.key.VersionPin}
+	}
+	return v.SettingsAs(status, shell.KeysPath, p.key.Title(), keyView(v, p))
+}
+
+// allowing is the address of the page of a key with an address among its networks that
+// the person then stores.
+func allowing(key, address string) string {
+	return shell.KeysPath + "/" + key + "?" + url.Values{"allow": {address}}.Encode() + "#change"
+}
+
+// fields are the fields of the form that changes a key.
+func (p *keyPage) fields(v *shell.Request) []ui.Field {
+	f := keyForm{terms: p.terms, typed: p.typed, wrong: p.wrong}
+	all := f.fields(v)
+	days := all["days"]
+	days.Label, days.Hint = v.Words.Say("Gültig", "Valid"), ""
+	days.Options = append([]ui.Option{{Text: v.Words.Say("wie bisher, bis "+v.Words.Day(p.key.ExpiresAt.Time()), "as before, until "+v.Words.Day(p.key.ExpiresAt.Time()))}}, days.Options...)
+	version := all["version"]
+	if !slices.Contains(p.terms.Versions, p.key.VersionPin) {
+		version.Options = append([]ui.Option{{Value: p.key.VersionPin, Text: p.key.VersionPin + v.Words.Say(" (endet)", " (ends)")}}, version.Options...)
+	}
+	return []ui.Field{all["name"], all["networks"], days, version}
+}
+
+// saveKey changes what the person changed of a key.
+func saveKey(v *shell.Request) shell.View {
+	id := v.PathValue("id")
+	typed := shell.Values{"name": v.Sent.Text("name"), "networks": strings.Join(shell.Split(v.Sent.Text("networks")), ", "), "days": v.Sent.Text("days"), "version": v.Sent.Text("version")}
+	in := key.Change{ID: id, ExpiresIn: lifetime(typed["days"])}
+	if typed["name"] != v.Sent.Was["name"] {
+		in.Name = new(typed["name"])
+	}
+	if typed["networks"] != v.Sent.Was["networks"] {
+		in.Networks = new(append([]string{}, shell.Split(typed["networks"])...))
+	}
+	if typed["version"] != v.Sent.Was["version"] {
+		in.VersionPin = typed["version"]
+	}
+	if in == (key.Change{ID: id}) {
+		return shell.View{To: shell.KeysPath + "/" + id}
+	}
+	a := shell.Do(v, key.Update, in, shell.Once)
+	switch {
+	case a.Is(fault.ValidationFailed):
+		return drawKey(v, keyPage{typed: typed, wrong: shell.FieldTexts(a.Fault, v.Words.Language)}, a.Status)
+	case a.Fault != nil:
+		return v.Failed(a.Fault)
+	}
+	return v.Saved(shell.KeysPath+"/"+id, "key")
+}
+
+// actOnKey runs an operation about a key, and goes back to its page.
+func actOnKey(o op.Operation[access.ByID, key.Info], done string) func(*shell.Request) shell.View {
+	return func(v *shell.Request) shell.View {
+		id := v.PathValue("id")
+		if a := shell.Do(v, o, access.ByID{ID: id}, shell.Once); a.Fault != nil {
+			return v.Failed(a.Fault)
+		}
+		return v.Saved(shell.KeysPath+"/"+id, done)
+	}
+}
+
+// rotateKey gives a key a new secret and shows it, once.
+func rotateKey(v *shell.Request) shell.View {
+	a := shell.Do(v, key.Rotate, key.Rotation{ID: v.PathValue("id"), ExpiresIn: lifetime(v.Sent.Text("days"))}, shell.Once)
+	if a.Fault != nil {
+		return v.Failed(a.Fault)
+	}
+	return keyMade(v, a.Value, v.Words.Say("Der Schlüssel hat ein neues Geheimnis", "The key has a new secret"))
+}
+
+// askToRevoke asks whether a key is to be revoked, which cannot be undone, and what is
+// to become of the webhook endpoints that it created.
+func askToRevoke(v *shell.Request) shell.View {
+	k, err := shell.Ask(v, key.Get, access.ByID{ID: v.PathValue("id")})
+	if err != nil {
+		return v.Failed(err)
+	}
+	endpoints, err := shell.Ask(v, webhook.ListInfos, webhook.FindInput{Organization: k.OrganizationID, Key: k.ID})
+	if err != nil {
+		return v.Failed(err)
+	}
+	return v.Settings(shell.KeysPath, v.Words.Say("Schlüssel widerrufen", "Revoke the key"), revokeView(v, KeyInfo(k), endpoints.Data))
+}
+
+// revokeKey revokes a key, and disables its webhook endpoints if the person says so.
+func revokeKey(v *shell.Request) shell.View {
+	id, endpoints := v.PathValue("id"), webhook.KeepEndpoints
+	if v.Sent.Get("disable") != "" {
+		endpoints = webhook.DisableEndpoints
+	}
+	if a := shell.Do(v, webhook.RevokeKey, webhook.RevokeInput{ID: id, Endpoints: endpoints}, shell.Once); a.Fault != nil {
+		return v.Failed(a.Fault)
+	}
+	return v.Saved(shell.KeysPath+"/"+id, "keyRevoked")
+}
+
+// ScopesText says what a key may do: "lesen: Kontakte, Firmen · schreiben: Aufgaben".
+func ScopesText(v *shell.Request, scopes []string) string {
+	say := v.Words.Say
+	words := []string{"", say("lesen: ", "read: "), say("schreiben: ", "write: "), say("lesen und schreiben: ", "read and write: ")}
+	by := make([][]string, len(words))
+	for _, family := range shell.KeyFamilies {
+		right := 0
+		if slices.Contains(scopes, family.Value+":read") {
+			right++
+		}
+		if slices.Contains(scopes, family.Value+":write") {
+			right += 2
+		}
+		by[right] = append(by[right], family.Label.In(v.Words.Language))
+	}
+	var parts []string
+	for right, word := range words[1:] {
+		if families := by[right+1]; len(families) > 0 {
+			parts = append(parts, word+strings.Join(families, ", "))
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// networksText says from where a key may be used.
+func networksText(v *shell.Request, networks []string) string {
+	if len(networks) == 0 {
+		return v.Words.Say("von überall", "from everywhere")
+	}
+	return strings.Join(networks, ", ")
+}
+
+// badge is the state of a key as a badge.
+func (k *KeyInfo) badge(v *shell.Request) (ui.Kind, string) {
+	say := v.Words.Say
+	switch {
+	case k.Status == key.Revoked:
+		return ui.Bad, say("widerrufen", "revoked")
+	case k.Status == key.Expired:
+		return ui.Bad, say("abgelaufen", "expired")
+	case k.LockedUntil > clock.FromTime(v.Words.Now):
+		return ui.Warn, say("gesperrt bis ", "locked until ") + v.Words.Clock(k.LockedUntil.Time())
+	case k.Status == key.Paused:
+		return ui.Warn, say("pausiert", "paused")
+	}
+	return ui.OK, say("aktiv", "active")
+}

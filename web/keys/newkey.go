@@ -1,0 +1,450 @@
+package keys
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"kartei/access"
+	"kartei/integration/key"
+	"kartei/integration/requestlog"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/people/settings"
+	"kartei/record/contact"
+	"kartei/web/records"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+// drawKeyForm is the form of a new key. Each member is also a parameter of the address, so
+// that a guide can link to a form that is filled in.
+type keyForm struct {
+	terms key.Terms
+	// present are the networks of the browser, as the form offers them. here says that they
+	// are ticked in advance: a link asks for a key that writes, and names no networks.
+	present string
+	here    bool
+	// owner is the service account whose key it will be; empty is the person.
+	owner string
+	// others are the service accounts of which an admin can choose one.
+	others []ui.Option
+	typed  shell.Values
+	wrong  map[string]string
+	// linked says that the values come from a link. What the form does not offer is
+	// left out then, as if nothing had been chosen.
+	linked bool
+	// asked are the scopes that the link names, and leftOut is what of the link the form
+	// does not offer, in words.
+	asked, leftOut []string
+	// exceeds says that the link names rights that the owner lacks.
+	exceeds bool
+	// sandbox is the number of its contacts, zero if the person may not read them.
+	sandbox records.Counted
+}
+
+// The presets of what a key may.
+const (
+	keyReads  = "read"
+	keyWrites = "write"
+	keyOwn    = "own"
+)
+
+// keyDays are the lifetimes that the form offers, in days.
+var keyDays = []int{7, 30, 90, 180, 366}
+
+// defaultKeyDays is the lifetime of a key if nobody chooses one.
+const defaultKeyDays = "30"
+
+// showNewKey serves the form of a new key, filled in from the address.
+func showNewKey(v *shell.Request) shell.View {
+	q := v.URL.Query()
+	f := keyForm{typed: shell.Values{
+		"environment": shell.First(q.Get("env"), q.Get("environment")), "name": q.Get("name"), "networks": strings.Join(shell.Split(strings.Join(append(q["networks"], q["here"]...), ",")), ", "),
+		"days": q.Get("days"), "version": q.Get("version"), "may": q.Get("may"),
+	}, owner: q.Get("owner"), linked: true, here: !q.Has("networks")}
+	for _, name := range f.rightNames() {
+		f.typed[name] = q.Get(name)
+	}
+	if scopes := shell.Split(strings.Join(q["scopes"], ",")); len(scopes) > 0 {
+		f.typed["may"], f.asked = keyOwn, scopes
+		f.typed["suggested"] = "yes"
+		for _, scope := range scopes {
+			if family, right, _ := strings.Cut(scope, ":"); f.typed["may."+family] != keyWrites {
+				f.typed["may."+family] = right
+			}
+		}
+	}
+	return drawKeyForm(v, f, http.StatusOK)
+}
+
+// drawKeyForm draws the form. What was not chosen is what most people need.
+func drawKeyForm(v *shell.Request, f keyForm, status int) shell.View {
+	if err := f.know(v); err != nil {
+		return v.Failed(err)
+	}
+	if err := f.offerOwners(v); err != nil {
+		return v.Failed(err)
+	}
+	f.present = presentNetworks(v.Site.Address(v.Request))
+	if f.linked {
+		f.dropUnknown(v)
+	}
+	if v.Session.May("contacts:read") {
+		var err error
+		if f.sandbox, err = shell.Fetch[records.Counted](v, contact.Count, shell.Arguments{Sandbox: true}); err != nil {
+			return v.Failed(err)
+		}
+	}
+	f.typed["environment"] = shell.First(f.typed["environment"], "test")
+	f.typed["may"] = shell.First(f.typed["may"], keyReads)
+	f.typed["days"] = shell.First(f.typed["days"], defaultKeyDays)
+	if len(f.terms.Versions) > 0 {
+		f.typed["version"] = shell.First(f.typed["version"], f.terms.Versions[0])
+	}
+	f.here = f.here && f.writes()
+	return v.SettingsAs(status, shell.KeysPath, v.Words.Say("Neuer API-Schlüssel", "New API key"), newKeyView(v, f))
+}
+
+// ownMachine are the networks of a machine's calls to itself. They are offered together,
+// because a browser may use IPv6 and the next program IPv4.
+const ownMachine = "127.0.0.0/8, ::1/128"
+
+// presentNetworks returns the networks of a browser with an address.
+func presentNetworks(address netip.Addr) string {
+	if address = address.Unmap(); address.IsLoopback() {
+		return ownMachine
+	}
+	return address.String()
+}
+
+// know asks which keys the person can create, unless it is known.
+func (f *keyForm) know(v *shell.Request) (err error) {
+	if f.terms.Principal == "" {
+		f.terms, err = shell.Ask(v, key.GetTerms, key.KeyTermsInput{Principal: f.owner})
+	}
+	return err
+}
+
+// ownersOffered is the number of service accounts that the form offers.
+const ownersOffered = 20
+
+// offerOwners reads the service accounts for which an admin can create keys.
+func (f *keyForm) offerOwners(v *shell.Request) error {
+	if !v.Session.Administers {
+		return nil
+	}
+	found, err := shell.Ask(v, settings.ListServiceAccounts, access.Page{Limit: ownersOffered})
+	for _, a := range found.Data {
+		if !a.Disabled && a.ID != f.owner {
+			f.others = append(f.others, ui.Option{Value: a.ID, Text: a.Name})
+		}
+	}
+	return err
+}
+
+// forOther reports whether the key will not be the person's own.
+func (f *keyForm) forOther(v *shell.Request) bool {
+	return f.owner != "" && f.owner != v.Session.Principal.ID
+}
+
+// dropUnknown clears the choices that the form does not offer, and notes them.
+func (f *keyForm) dropUnknown(v *shell.Request) {
+	for _, field := range slices.Concat(f.wrongs(v), f.rights(v)) {
+		if len(field.Options) == 0 || slices.ContainsFunc(field.Options, func(o ui.Option) bool { return o.Value == field.Value }) {
+			continue
+		}
+		if field.Value != "" && (f.asked == nil || !strings.HasPrefix(field.Name, "may.")) {
+			f.leftOut = append(f.leftOut, field.Label+": "+field.Value)
+		}
+		f.typed[field.Name] = ""
+	}
+	var lacking []string
+	for _, scope := range f.asked {
+		switch {
+		case f.may(scope):
+		case slices.Contains(keyScopes(), scope):
+			lacking = append(lacking, scope)
+		default:
+			f.leftOut = append(f.leftOut, scope)
+		}
+	}
+	if f.exceeds = len(lacking) > 0; f.exceeds {
+		f.leftOut = append(f.leftOut, ScopesText(v, lacking))
+	}
+}
+
+// keyScopes are all scopes that a key can have.
+func keyScopes() (list []string) {
+	for _, family := range shell.KeyFamilies {
+		list = append(list, family.Value+":"+keyReads, family.Value+":"+keyWrites)
+	}
+	return list
+}
+
+// limits says how many calls the key may make in a minute.
+func (f *keyForm) limits(v *shell.Request) string {
+	var list []string
+	for i := range f.terms.Limits {
+		if l := (*policyLeft)(&f.terms.Limits[i]); l.WindowSeconds == 60 {
+			list = append(list, l.counts(v)+": "+figure(v, l.Quota))
+		}
+	}
+	return strings.Join(list, " · ")
+}
+
+// InSandbox says what the sandbox has.
+func (f *keyForm) inSandbox(v *shell.Request) string {
+	if f.sandbox.Count == 0 {
+		return v.Words.Say("Beispieldaten der Sandbox. Nichts davon ist echt.", "The sample data of the sandbox. None of it is real.")
+	}
+	n := records.CountText(v.Words, f.sandbox)
+	if f.sandbox.Count == 1 {
+		n += v.Words.Say(" Kontakt", " contact")
+	} else {
+		n += v.Words.Say(" Kontakte", " contacts")
+	}
+	return v.Words.Say("Beispieldaten der Sandbox ("+n+"). Nichts davon ist echt.", "The sample data of the sandbox ("+n+"). None of it is real.")
+}
+
+// scopes returns the scopes that the form stands for.
+func (f *keyForm) scopes() []string {
+	var scopes []string
+	for _, scope := range f.terms.Scopes {
+		family, right, _ := strings.Cut(scope, ":")
+		may := f.typed["may"]
+		if may == keyOwn {
+			may = f.typed["may."+family]
+		}
+		if may == keyWrites || may == keyReads && right == keyReads {
+			scopes = append(scopes, scope)
+		}
+	}
+	return scopes
+}
+
+// said says what the key may do.
+func (f *keyForm) said(v *shell.Request) string {
+	return shell.First(ScopesText(v, f.scopes()), v.Words.Say("noch nichts", "nothing yet"))
+}
+
+// from says from where the key works.
+func (f *keyForm) from(v *shell.Request) string {
+	switch {
+	case f.typed["networks"] != "":
+		return f.typed["networks"]
+	case f.here:
+		return f.present
+	case f.writes():
+		return v.Words.Say("noch keine Adresse: Ein Schlüssel, der schreibt, braucht eine", "no address yet: a key that writes needs one")
+	}
+	return v.Words.Say("von überall", "from everywhere")
+}
+
+// writes reports whether the key would write.
+func (f *keyForm) writes() bool {
+	return slices.ContainsFunc(f.scopes(), func(scope string) bool { return strings.HasSuffix(scope, ":write") })
+}
+
+// until says when the key ends.
+func (f *keyForm) until(v *shell.Request) string {
+	return v.Words.Day(v.Words.Now.Add(lifetime(f.typed["days"])))
+}
+
+// contradicts reports whether single rights were chosen, but not that they count. Rights that a
+// link suggested were not chosen: somebody who then says otherwise means it.
+func (f *keyForm) contradicts() bool {
+	return f.typed["may"] != keyOwn && f.typed["suggested"] == "" && slices.ContainsFunc(f.rightNames(), func(name string) bool { return f.typed[name] != "" })
+}
+
+// rightNames are the names of the fields of single rights.
+func (f *keyForm) rightNames() (names []string) {
+	for _, family := range shell.KeyFamilies {
+		names = append(names, "may."+family.Value)
+	}
+	return names
+}
+
+// may reports whether the person may give a key a scope.
+func (f *keyForm) may(scope string) bool { return slices.Contains(f.terms.Scopes, scope) }
+
+// field returns a field of the form.
+func (f *keyForm) field(name, label, hint string, options ...ui.Option) ui.Field {
+	return ui.Field{Name: name, Label: label, Hint: hint, Value: f.typed[name], Errors: shell.Present(f.wrong[name]), Options: options}
+}
+
+// fields are the fields of the form by their names, for the summary of what is wrong.
+func (f *keyForm) fields(v *shell.Request) map[string]ui.Field {
+	say := v.Words.Say
+	live := say("Echte Daten Ihrer Organisation.", "The real data of your organization.")
+	switch f.terms.Live {
+	case access.Off:
+		live = say("Die API Ihrer Organisation ist ausgeschaltet. Eine Administratorin oder ein Administrator kann sie einschalten.", "The API of your organization is off. An admin can switch it on.")
+	case access.Read:
+		live = say("Echte Daten. Die API Ihrer Organisation steht auf Lesen: Was schreibt, wird abgelehnt.", "Real data. The API of your organization is set to read: writes are refused.")
+	}
+	environment := f.field("environment", say("Umgebung", "Environment"), "",
+		ui.Option{Value: "test", Text: "Test", Hint: f.inSandbox(v)},
+		ui.Option{Value: "live", Text: "Live", Hint: live})
+	name := f.field("name", "Name", say("Woran Sie den Schlüssel später erkennen, zum Beispiel „Buchhaltung“.", "How you will recognize the key, for example “Accounting”."))
+	name.Autocomplete, name.Optional = "off", true
+	may := f.field("may", say("Was er darf", "What it may do"), "",
+		ui.Option{Value: keyReads, Text: say("Nur lesen", "Read only")})
+	if slices.ContainsFunc(f.terms.Scopes, func(scope string) bool { return strings.HasSuffix(scope, ":write") }) {
+		may.Options = append(may.Options, ui.Option{Value: keyWrites, Text: say("Lesen und schreiben", "Read and write")})
+	}
+	may.Options = append(may.Options, ui.Option{Value: keyOwn, Text: say("Einzelne Rechte", "Single rights")})
+	may.Errors = shell.Present(f.wrong["scopes"])
+	networks := f.field("networks", say("Von welchen Adressen", "From which addresses"),
+		say("IP-Adressen oder Netze, mit Komma getrennt: 203.0.113.7, 2001:db8::/48. Ein Schlüssel, der schreibt, braucht welche.", "IP addresses or networks, separated by commas: 203.0.113.7, 2001:db8::/48. A key that writes needs some."))
+	networks.Autocomplete, networks.More = "off", templ.OrderedAttributes{{Key: "spellcheck", Value: "false"}}
+	days := f.field("days", say("Wie lange", "For how long"), "", f.lifetimes(v)...)
+	days.Errors = shell.Present(f.wrong["expiresIn"])
+	version := f.field("version", "Version", say("Der Schlüssel bleibt bei dieser Version, bis Sie sie ändern.", "The key stays at this version until you change it."), versionOptions(v, f.terms.Versions)...)
+	version.Errors = shell.Present(f.wrong["versionPin"])
+	return map[string]ui.Field{"environment": environment, "name": name, "may": may, "networks": networks, "days": days, "version": version}
+}
+
+// wrongs are the fields in the order of the form, for the summary.
+func (f *keyForm) wrongs(v *shell.Request) []ui.Field {
+	fields := f.fields(v)
+	return []ui.Field{fields["environment"], fields["name"], fields["may"], fields["networks"], fields["days"], fields["version"]}
+}
+
+// rights are the fields of single rights, one for each family.
+func (f *keyForm) rights(v *shell.Request) (list []ui.Field) {
+	for _, family := range shell.KeyFamilies {
+		options := []ui.Option{{Value: "", Text: v.Words.Say("nichts", "nothing")}}
+		if f.may(family.Value + ":read") {
+			options = append(options, ui.Option{Value: keyReads, Text: v.Words.Say("lesen", "read")})
+		}
+		if f.may(family.Value + ":write") {
+			options = append(options, ui.Option{Value: keyWrites, Text: v.Words.Say("lesen und schreiben", "read and write")})
+		}
+		list = append(list, f.field("may."+family.Value, family.Label.In(v.Words.Language), "", options...))
+	}
+	return list
+}
+
+// lifetimes are the choices of how long a key lives, each with its last day.
+func (f *keyForm) lifetimes(v *shell.Request) (list []ui.Option) {
+	for _, days := range keyDays {
+		ends := v.Words.Now.Add(time.Duration(days) * 24 * time.Hour)
+		list = append(list, ui.Option{Value: strconv.Itoa(days), Text: v.Words.Say(
+			strconv.Itoa(days)+" Tage (bis "+v.Words.Day(ends)+")", strconv.Itoa(days)+" days (until "+v.Words.Day(ends)+")")})
+	}
+	return list
+}
+
+// versionOptions are the versions of the API to choose from.
+func versionOptions(v *shell.Request, versions []string) (list []ui.Option) {
+	for i, version := range versions {
+		name := version
+		if i == 0 {
+			name += v.Words.Say(" (aktuell)", " (current)")
+		}
+		list = append(list, ui.Option{Value: version, Text: name})
+	}
+	return list
+}
+
+// lifetime returns a number of days that was chosen, and zero for none.
+func lifetime(days string) time.Duration {
+	n, _ := strconv.Atoi(days)
+	return time.Duration(n) * 24 * time.Hour
+}
+
+// networksIn returns the networks that were typed, and the browser's networks if the person
+// ticked them.
+func networksIn(v *shell.Request) []string {
+	list := shell.Split(v.Sent.Text("networks"))
+	for _, here := range shell.Split(v.Sent.Get("here")) {
+		if !slices.Contains(list, here) {
+			list = append(list, here)
+		}
+	}
+	return list
+}
+
+// createKey creates a key and shows its secret, once.
+func createKey(v *shell.Request) shell.View {
+	f := keyForm{typed: shell.Values{}, owner: v.Sent.Get("owner")}
+	for _, name := range append(f.rightNames(), "environment", "name", "may", "networks", "days", "version", "suggested") {
+		f.typed[name] = v.Sent.Text(name)
+	}
+	if f.contradicts() {
+		f.wrong = map[string]string{"scopes": v.Words.Say(
+			"Darunter sind einzelne Rechte ausgewählt. Wählen Sie „Einzelne Rechte“, oder lassen Sie sie leer.",
+			"Single rights are chosen below. Choose “Single rights”, or leave them empty.")}
+		return drawKeyForm(v, f, http.StatusUnprocessableEntity)
+	}
+	networks := networksIn(v)
+	f.typed["networks"] = strings.Join(networks, ", ")
+	if err := f.know(v); err != nil {
+		return v.Failed(err)
+	}
+	a := shell.Do(v, key.Create, key.New{
+		Principal: f.terms.Principal, Environment: f.typed["environment"], Name: f.typed["name"], Scopes: f.scopes(),
+		Networks: networks, ExpiresIn: lifetime(f.typed["days"]), VersionPin: f.typed["version"],
+	}, shell.Once)
+	switch {
+	case a.Is(fault.ValidationFailed):
+		f.wrong = shell.FieldTexts(a.Fault, v.Words.Language)
+		return drawKeyForm(v, f, a.Status)
+	case a.Fault != nil:
+		return v.Failed(a.Fault)
+	}
+	return keyMade(v, a.Value, v.Words.Say("Der Schlüssel ist angelegt", "The key was created"))
+}
+
+// keyMade shows the secret of a new or a rotated key, and waits for its first call.
+func keyMade(v *shell.Request, made key.Created, title string) shell.View {
+	out := v.Settings(shell.KeysPath, title, madeKeyView(v, made.Key, keyWait{ID: made.ID, Since: clock.FromTime(v.Words.Now)}))
+	out.Secret = true
+	return out
+}
+
+// keyWait is the part of a page that waits for the first call of a key.
+type keyWait struct {
+	ID    string
+	Since clock.Micros
+	// Asked is how often the page has asked.
+	Asked int
+	// Call is the first call, or nil.
+	Call *loggedCall
+}
+
+// keyAsks bounds how often a page asks for the first call, once a second.
+const keyAsks = 600
+
+// showFirstCall tells a page that waits whether the first call has come.
+func showFirstCall(v *shell.Request) shell.View {
+	since, err := clock.Parse(v.URL.Query().Get("since"))
+	if err != nil {
+		return v.Failed(fault.New(fault.NotFound))
+	}
+	asked, _ := strconv.Atoi(v.URL.Query().Get("asked"))
+	w := keyWait{ID: v.PathValue("id"), Since: since, Asked: asked + 1}
+	if _, err := shell.Ask(v, key.Get, access.ByID{ID: w.ID}); err != nil {
+		return v.Failed(err)
+	}
+	found, err := shell.Ask(v, requestlog.List, requestlog.QueryInput{Key: w.ID, Since: since, Limit: 20})
+	if err != nil {
+		return v.Failed(err)
+	}
+	if calls := found.Data; len(calls) > 0 {
+		w.Call = (*loggedCall)(&calls[len(calls)-1])
+	}
+	return shell.View{Status: http.StatusOK, Body: firstCallView(v, w)}
+}
+
+// again is the address at which the part asks again.
+func (w *keyWait) again() string {
+	return shell.KeysPath + "/" + w.ID + "/first?" + url.Values{"since": {w.Since.String()}, "asked": {strconv.Itoa(w.Asked)}}.Encode()
+}

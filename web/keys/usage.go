@@ -1,0 +1,300 @@
+package keys
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"kartei/integration/key"
+	"kartei/integration/usage"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+// refused are the calls with a status of class 4xx other than 429.
+func refused(u *usage.Sum) int64 { return u.Unauthenticated + u.Forbidden + u.Rejected }
+
+// succeeded are the calls that succeeded.
+func succeeded(u *usage.Sum) int64 { return u.Calls - refused(u) - u.Limited - u.Failed }
+
+// usedSubject is a key, an application or an endpoint with what the page says of it.
+type usedSubject usage.Entry
+
+// policyLeft is a limit with what pages say of it.
+type policyLeft key.PolicyLeft
+
+// usagePage is the usage with its filters.
+type usagePage struct {
+	usage.Report
+	keys      []key.Info
+	key, days string
+	names     map[string]string
+}
+
+// spans are the choices of the filter by time. The first one is shown by the hour.
+var spans = []shell.Option{
+	shell.NewOption("1", "letzte 24 Stunden", "last 24 hours"),
+	shell.NewOption("7", "7 Tage", "7 days"),
+	shell.NewOption("30", "30 Tage", "30 days"),
+	shell.NewOption("90", "90 Tage", "90 days"),
+}
+
+// usualSpan is shown first.
+const usualSpan = "30"
+
+// showUsage serves the usage.
+func showUsage(v *shell.Request) shell.View {
+	q := v.URL.Query()
+	p := usagePage{key: q.Get("key"), days: cmp.Or(shell.Offered(spans, q.Get("days")), usualSpan), names: map[string]string{}}
+	days, _ := strconv.Atoi(p.days)
+	in := usage.Input{Key: p.key, Days: days, Zone: v.Words.Zone.String()}
+	if p.hourly() {
+		in.By = "hour"
+	}
+	err := shell.Together(
+		func() (err error) { p.Report, err = shell.Ask(v, usage.Get, in); return err },
+		func() error {
+			found, err := shell.Ask(v, key.List, offeredKeys)
+			p.keys = found.Data
+			return err
+		},
+	)
+	if fault.Is(err, fault.NotFound) { // the key is not there, or not the person's
+		return shell.View{To: shell.UsagePath}
+	}
+	if err != nil {
+		return v.Failed(err)
+	}
+	var owners []string
+	for _, s := range slices.Concat(p.Calls.Subjects, p.Deliveries.Subjects) {
+		owners = append(owners, s.PrincipalID)
+		if isApplication(s.ID) {
+			owners = append(owners, s.ID)
+		}
+	}
+	if err := v.NamesOf(slices.DeleteFunc(owners, func(id string) bool { return id == "" }), p.names); err != nil {
+		return v.Failed(err)
+	}
+	return v.Settings(shell.UsagePath, usageTitle(v), usageView(v, p))
+}
+
+func usageTitle(v *shell.Request) string { return v.Words.Say("Nutzung", "Usage") }
+
+// hourly reports whether the charts are by the hour.
+func (p *usagePage) hourly() bool { return p.days == spans[0].Value }
+
+// span says in words which time is shown.
+func (p *usagePage) span(v *shell.Request) string {
+	return spans[slices.IndexFunc(spans, func(o shell.Option) bool { return o.Value == p.days })].Label.In(v.Words.Language)
+}
+
+// none reports whether nothing was called or delivered.
+func (p *usagePage) none() bool { return p.Calls.Total.Calls+p.Deliveries.Total.Calls == 0 }
+
+// calls is the address of the request log with the calls of a status, in the time that is
+// shown. The log keeps 30 days, and of refused calls that are very many only some.
+func (p *usagePage) calls(status string) string {
+	q := url.Values{"status": {status}}
+	if since := map[string]string{"1": "24h", "7": "168h"}[p.days]; since != "" {
+		q.Set("since", since)
+	}
+	if p.key != "" {
+		q.Set("key", p.key)
+	}
+	return shell.RequestsPath + "?" + q.Encode()
+}
+
+// tile is a number with its name.
+type tile struct{ name, value, note, href string }
+
+// tiles are the sums.
+func (p *usagePage) tiles(v *shell.Request) []tile {
+	c, d := &p.Calls.Total, &p.Deliveries.Total
+	list := []tile{
+		{name: v.Words.Say("Aufrufe", "Calls"), value: figure(v, c.Calls)},
+		{name: v.Words.Say("Abgelehnt (4xx)", "Refused (4xx)"), value: figure(v, refused(c)+c.Limited), href: p.calls("4xx")},
+		{name: v.Words.Say("Davon zu viele (429)", "Too many of them (429)"), value: figure(v, c.Limited), href: p.calls("429")},
+		{name: v.Words.Say("Fehler (5xx)", "Faults (5xx)"), value: figure(v, c.Failed), href: p.calls("5xx")},
+		{name: v.Words.Say("Punkte", "Points"), value: figure(v, c.Points)},
+		{name: v.Words.Say("Gelesene Einträge", "Records read"), value: figure(v, c.Records)},
+		{name: v.Words.Say("Antwortzeit", "Response time"), value: millis(v, c.P50Micros), note: v.Words.Say("95 von 100: ", "95 of 100: ") + millis(v, c.P95Micros)},
+	}
+	if d.Calls > 0 {
+		list = append(list, tile{name: v.Words.Say("Zustellungen", "Deliveries"), value: figure(v, d.Calls), note: v.Words.Say("fehlgeschlagen: ", "failed: ") + figure(v, d.Failed), href: shell.WebhooksPath})
+	}
+	for i := range list {
+		if list[i].value == "0" {
+			list[i].href = ""
+		}
+	}
+	return list
+}
+
+// charts are the drawings.
+func (p *usagePage) charts(v *shell.Request) []ui.Chart {
+	kinds := []ui.Series{
+		{Name: v.Words.Say("erfolgreich", "successful"), Kind: ui.Info, Values: sums(&p.Calls, succeeded)},
+		{Name: v.Words.Say("abgelehnt (4xx)", "refused (4xx)"), Kind: ui.Plain, Values: sums(&p.Calls, refused)},
+		{Name: v.Words.Say("zu viele (429)", "too many (429)"), Kind: ui.Warn, Values: sums(&p.Calls, func(u *usage.Sum) int64 { return u.Limited })},
+		{Name: v.Words.Say("Fehler (5xx)", "faults (5xx)"), Kind: ui.Bad, Values: sums(&p.Calls, func(u *usage.Sum) int64 { return u.Failed })},
+	}
+	list := []ui.Chart{
+		p.chart(v, "calls", v.Words.Say("Aufrufe", "Calls"), &p.Calls, kinds...),
+		p.chart(v, "time", v.Words.Say("Antwortzeit", "Response time"), &p.Calls, times(v, &p.Calls)...),
+		p.chart(v, "points", v.Words.Say("Punkte", "Points"), &p.Calls, ui.Series{Name: v.Words.Say("Punkte", "points"), Kind: ui.Info, Values: sums(&p.Calls, func(u *usage.Sum) int64 { return u.Points })}),
+	}
+	list[1].Lines, list[1].Format = true, func(n int64) string { return millis(v, n) }
+	if p.Deliveries.Total.Calls > 0 {
+		list = append(list, p.chart(v, "deliveries", v.Words.Say("Webhook-Zustellungen", "Webhook deliveries"), &p.Deliveries,
+			ui.Series{Name: v.Words.Say("zugestellt", "delivered"), Kind: ui.Info, Values: sums(&p.Deliveries, func(u *usage.Sum) int64 { return u.Calls - u.Failed })},
+			ui.Series{Name: v.Words.Say("fehlgeschlagen", "failed"), Kind: ui.Bad, Values: sums(&p.Deliveries, func(u *usage.Sum) int64 { return u.Failed })}))
+	}
+	return list
+}
+
+// times are the two lines of how long calls took.
+func times(v *shell.Request, s *usage.Series) []ui.Series {
+	return []ui.Series{
+		{Name: v.Words.Say("die Hälfte höchstens (p50)", "half of them at most (p50)"), Kind: ui.Info, Values: sums(s, func(u *usage.Sum) int64 { return u.P50Micros })},
+		{Name: v.Words.Say("95 von 100 höchstens (p95)", "95 of 100 at most (p95)"), Kind: ui.Plain, Values: sums(s, func(u *usage.Sum) int64 { return u.P95Micros })},
+	}
+}
+
+// chart returns a chart of a series without its format.
+func (p *usagePage) chart(v *shell.Request, id, title string, s *usage.Series, series ...ui.Series) ui.Chart {
+	c := ui.Chart{ID: "chart-" + id, Title: title, Head: v.Words.Say("Tag", "Day"), Series: series}
+	if p.hourly() {
+		c.Head = v.Words.Say("Stunde", "Hour")
+	}
+	for _, point := range s.Points {
+		at := point.Start.Time()
+		if p.hourly() {
+			c.Points, c.Ticks = append(c.Points, v.Words.Time(at)), append(c.Ticks, v.Words.Clock(at))
+			continue
+		}
+		c.Points, c.Ticks = append(c.Points, v.Words.Day(at)), append(c.Ticks, v.Words.Short(at))
+	}
+	c.Desc = title + ", " + p.span(v) + v.Words.Say(". Die Zahlen stehen in der Tabelle darunter.", ". The numbers are in the table below.")
+	return c
+}
+
+// sums returns one number of each point.
+func sums(s *usage.Series, of func(*usage.Sum) int64) []int64 {
+	list := make([]int64, len(s.Points))
+	for i := range s.Points {
+		list[i] = of(&s.Points[i].Sum)
+	}
+	return list
+}
+
+// isApplication reports whether the calls of a subject are an application's.
+func isApplication(subject string) bool { return id.Valid(id.Grant, subject) }
+
+// title is the name of a key, an application or an endpoint. Of a deleted endpoint only
+// the id is known.
+func (p *usagePage) title(s *usedSubject) string {
+	switch {
+	case s.KidShort != "":
+		return shell.First(s.Name, "kart_"+s.Environment+"_"+s.KidShort+"…")
+	case isApplication(s.ID):
+		return shell.First(p.names[s.ID], s.ID)
+	}
+	return shell.First(s.Name, s.ID)
+}
+
+// href is the page of a key, an application or an endpoint.
+func (s *usedSubject) href() string {
+	switch {
+	case isApplication(s.ID):
+		return shell.ApplicationsPath + "#" + s.ID
+	case s.PrincipalID == "":
+		return ""
+	case s.KidShort != "":
+		return shell.KeysPath + "/" + url.PathEscape(s.ID)
+	}
+	return shell.WebhooksPath + "/" + url.PathEscape(s.ID)
+}
+
+// note says whose a subject is, and when it last met its limits.
+func (p *usagePage) note(v *shell.Request, s *usedSubject) string {
+	limited := ""
+	if s.LimitedAt != 0 {
+		limited = v.Words.Say("zuletzt 429: ", "last 429: ") + v.Words.Short(s.LimitedAt.Time()) + " " + v.Words.Clock(s.LimitedAt.Time())
+	}
+	return shell.Joined(" · ", p.names[s.PrincipalID], s.Environment, limited)
+}
+
+// shown are the limits of a key that its line shows: all, or the tightest one.
+func (p *usagePage) shown(l *usage.KeyLimits) []key.PolicyLeft {
+	if p.key != "" || len(l.Policies) == 0 {
+		return l.Policies
+	}
+	return []key.PolicyLeft{slices.MinFunc(l.Policies, func(a, b key.PolicyLeft) int {
+		return cmp.Compare(a.Remaining*b.Capacity, b.Remaining*a.Capacity)
+	})}
+}
+
+// units are what limits count.
+var units = map[string]fault.Text{
+	"points":  shell.Text("Punkte", "points"),
+	"writes":  shell.Text("Schreibende Aufrufe", "writing calls"),
+	"calls":   shell.Text("Gleichzeitige Aufrufe", "calls at the same time"),
+	"deletes": shell.Text("Löschungen", "deletes"),
+	"records": shell.Text("Gelesene Einträge", "records read"),
+}
+
+// levels are whom limits are for.
+var levels = map[string]fault.Text{
+	"key":          shell.Text("dieses Schlüssels", "of this key"),
+	"principal":    shell.Text("aller Schlüssel von dessen Inhaber", "of all keys of its owner"),
+	"organization": shell.Text("der ganzen Organisation", "of the whole organization"),
+}
+
+// title says what a limit counts, and for whom.
+func (l *policyLeft) title(v *shell.Request) string {
+	return l.counts(v) + " " + levels[l.Level].In(v.Words.Language)
+}
+
+// counts says what a limit counts.
+func (l *policyLeft) counts(v *shell.Request) string {
+	name := units[l.Unit].In(v.Words.Language)
+	switch l.WindowSeconds {
+	case 60:
+		name += v.Words.Say(" je Minute", " a minute")
+	case 3600:
+		name += v.Words.Say(" je Stunde", " an hour")
+	case 24 * 3600:
+		name += v.Words.Say(" je Tag", " a day")
+	}
+	return name
+}
+
+// left says how much is left, and when all is again.
+func (l *policyLeft) left(v *shell.Request) string {
+	text := v.Words.Say("frei: ", "left: ") + figure(v, l.Remaining) + v.Words.Say(" von ", " of ") + figure(v, l.Capacity)
+	if l.ResetSeconds > 0 && l.Remaining < l.Capacity {
+		text += v.Words.Say(", wieder alles in ", ", all again in ") + shell.Waiting(v.Words, time.Duration(l.ResetSeconds)*time.Second)
+	}
+	return text
+}
+
+// scarce reports whether less than a fifth is left.
+func (l *policyLeft) scarce() bool { return l.Remaining*5 < l.Capacity }
+
+// figure writes a number.
+func figure(v *shell.Request, n int64) string { return v.Words.Number(int(n)) }
+
+// millis writes a time in milliseconds, as exactly as the estimate allows.
+func millis(v *shell.Request, micros int64) string {
+	switch {
+	case micros == 0:
+		return "–"
+	case micros < 10_000:
+		return v.Words.Decimal(float64(micros)/1000, 1) + "\u00a0ms"
+	}
+	return figure(v, micros/1000) + "\u00a0ms"
+}

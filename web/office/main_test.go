@@ -1,9 +1,0 @@
-package office_test
-
-import (
-	"testing"
-
-	"kartei/test/dbtest"
-)
-
-func TestMain(m *testing.M) { dbtest.Main(m) }

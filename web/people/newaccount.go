@@ -1,0 +1,50 @@
+package people
+
+import (
+	"net/http"
+
+	"kartei/access"
+	"kartei/kit/fault"
+	"kartei/people/settings"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+// drawAccountForm is the form of a new service account.
+type accountForm struct {
+	typed shell.Values
+	wrong map[string]string
+}
+
+// fields are the fields before the fields of rights.
+func (f *accountForm) fields(v *shell.Request) []ui.Field {
+	return []ui.Field{
+		{Name: "name", Label: "Name", Value: f.typed["name"], Errors: shell.Present(f.wrong["name"]), Autocomplete: "off", Focus: true,
+			Hint: v.Words.Say("Wofür das Konto da ist, zum Beispiel „Buchhaltung“. Einträge, die das Programm anlegt, nennen diesen Namen.", "What the account is for, for example “Accounting”. Records that the program creates name it.")},
+		roleField(v, f.typed, f.wrong),
+	}
+}
+
+// showNewAccount serves the form.
+func showNewAccount(v *shell.Request) shell.View {
+	return drawAccountForm(v, accountForm{typed: rightsTyped(shell.Values{"role": "member"}, nil)}, http.StatusOK)
+}
+
+func drawAccountForm(v *shell.Request, f accountForm, status int) shell.View {
+	return v.SettingsAs(status, shell.AccountsPath, v.Words.Say("Neues Dienstkonto", "New service account"), newAccountView(v, f))
+}
+
+// createAccount creates a service account, and leads to its page.
+func createAccount(v *shell.Request) shell.View {
+	f := accountForm{typed: shell.Values{"name": v.Sent.Text("name"), "role": v.Sent.Text("role")}}
+	rights := rightsSent(v, f.typed)
+	a := shell.Do(v, settings.CreateServiceAccount, settings.NewPrincipal{Name: f.typed["name"], Role: access.Role(f.typed["role"]), Rights: rights}, shell.Once)
+	switch {
+	case a.Is(fault.ValidationFailed):
+		f.wrong = shell.FieldTexts(a.Fault, v.Words.Language)
+		return drawAccountForm(v, f, a.Status)
+	case a.Fault != nil:
+		return v.Failed(a.Fault)
+	}
+	return v.Saved(accounts.at(a.Value.ID), "account")
+}

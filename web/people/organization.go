@@ -1,0 +1,180 @@
+package people
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"kartei/access"
+	"kartei/integration/oauth"
+	"kartei/kit/fault"
+	"kartei/people/settings"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+// drawOrganization is the page about an organization.
+type organizationPage struct {
+	is    settings.ShownOrganization
+	typed shell.Values
+	wrong map[string]string
+	// declared is the name of who declared secrecy.
+	declared string
+	passwordPeople
+}
+
+// showOrganization serves the page.
+func showOrganization(v *shell.Request) shell.View {
+	return drawOrganization(v, organizationPage{}, http.StatusOK)
+}
+
+// ofSandbox reports whether the page is about the sandbox.
+func ofSandbox(v *shell.Request) bool { return v.URL.Query().Get("of") == "sandbox" }
+
+func drawOrganization(v *shell.Request, p organizationPage, status int) shell.View {
+	err := p.read(v)
+	if err != nil {
+		return v.Failed(err)
+	}
+	if p.typed == nil {
+		p.typed = shell.Values{"name": p.is.Name, "country": p.is.Country, "module": p.is.Module, "secrecy": p.is.Secrecy, "level": string(p.is.Level), "secondFactor": p.is.SecondFactor, "passwords": p.is.Passwords, "passwordAdmin": p.is.PasswordAdmin, "applications": string(p.is.Applications)}
+	}
+	return v.SettingsAs(status, shell.OrganizationPath, v.Words.Say("Organisation", "Organization"), organizationView(v, p))
+}
+
+// read reads the organization, and who declared secrecy.
+func (p *organizationPage) read(v *shell.Request) (err error) {
+	if p.is, err = readOrganization(v); err != nil {
+		return err
+	}
+	if err = p.readPasswordPeople(v); err != nil || p.is.SecrecyAt == 0 {
+		return err
+	}
+	p.declared = v.Words.Say("Betreiber", "the operator")
+	if p.is.SecrecyBy == "" {
+		return nil
+	}
+	names := map[string]string{}
+	err = v.NamesOf([]string{p.is.SecrecyBy}, names)
+	p.declared = names[p.is.SecrecyBy]
+	return err
+}
+
+// organization reads the organization of the page, or its sandbox.
+func readOrganization(v *shell.Request) (settings.ShownOrganization, error) {
+	o, err := shell.Ask(v, settings.GetOrganization, access.ByID{})
+	if err != nil || !ofSandbox(v) {
+		return o, err
+	}
+	return shell.Ask(v, settings.GetOrganization, access.ByID{ID: o.SandboxID})
+}
+
+// fields are the fields of the form, in their order.
+func (p *organizationPage) fields(v *shell.Request) (list []ui.Field) {
+	say := v.Words.Say
+	field := func(name, label, hint string, options ...ui.Option) ui.Field {
+		return ui.Field{Name: name, Label: label, Hint: hint, Value: p.typed[name], Errors: shell.Present(p.wrong[name]), Options: options}
+	}
+	if p.is.SandboxOf == "" {
+		var countries []ui.Option
+		for _, c := range v.Words.Countries() {
+			countries = append(countries, ui.Option{Value: c.Code, Text: c.Name})
+		}
+		name := field("name", say("Name des Büros", "Name of the office"), "")
+		name.Required = true
+		list = append(list, name, field("country", say("Land", "Country"), say("Adressen und Telefonnummern im eigenen Land nennen es nicht.", "Addresses and telephone numbers within it do not name it."), countries...))
+	}
+	list = append(list,
+		field("secrecy", say("Berufsgeheimnis", "Professional secrecy"), "",
+			ui.Option{Value: "declared", Text: say("Geklärt", "Declared"), Hint: say(
+				"Das Büro hat geklärt, ob für es ein Berufsgeheimnis gilt und welche Daten Programme lesen dürfen.",
+				"The office has declared whether professional secrecy applies to it, and which data programs may read.")},
+			ui.Option{Value: "undeclared", Text: say("Noch nicht geklärt", "Not declared yet"), Hint: p.concerned(v, p.is.Keys, "Bis dahin wird jeder Aufruf abgelehnt", "Until then every call is refused")}),
+		field("module", say("Schnittstelle", "Interface"), "",
+			ui.Option{Value: "on", Text: say("Eingeschaltet", "On"), Hint: say("Änderungen werden zu Ereignissen, und Webhooks bekommen sie.", "Changes become events, and webhooks get them.")},
+			ui.Option{Value: "off", Text: say("Ausgeschaltet", "Off"), Hint: shell.Joined(" ",
+				p.concerned(v, p.is.Keys, "Jeder Aufruf wird abgelehnt", "Every call is refused"),
+				say("Was sich inzwischen ändert, wird kein Ereignis, auch nachträglich nicht.", "What changes meanwhile becomes no event, not even later."))}),
+		field("level", say("Was Programme dürfen", "What programs may do"), "",
+			ui.Option{Value: "on", Text: say("Lesen und schreiben", "Read and write"), Hint: p.concerned(v, p.is.Keys, "Jeder Schlüssel darf, was seine Rechte sagen", "Each key may do what its rights say")},
+			ui.Option{Value: "read", Text: say("Nur lesen", "Read only"), Hint: p.concerned(v, p.is.WritingKeys, "Was schreibt, wird abgelehnt", "Writes are refused")},
+			ui.Option{Value: "off", Text: say("Nichts", "Nothing"), Hint: p.concerned(v, p.is.Keys, "Jeder Aufruf wird abgelehnt", "Every call is refused")}),
+	)
+	if p.is.SandboxOf == "" {
+		list = append(list, field("applications", say("Anwendungen, die Personen verbinden", "Applications that people connect"), "",
+			ui.Option{Value: "known", Text: say("Nur freigegebene", "Approved ones only"), Hint: say(
+				"Wer eine neue Anwendung verbinden möchte, fragt damit die Administration, die sie freigibt.",
+				"Who wants to connect a new application asks the admins by it, who approve it.")},
+			ui.Option{Value: "all", Text: say("Alle", "All"), Hint: say("Jede Person entscheidet selbst. Die Administration erfährt von jeder Verbindung.", "Each person decides. The admins are told of each connection.")},
+			ui.Option{Value: "off", Text: say("Keine", "None"), Hint: say(
+				"Verbundene Anwendungen ruhen, bis Sie das wieder ändern. Ihre Webhooks werden abgeschaltet. Anwendungen von Dienstkonten arbeiten weiter.",
+				"Connected applications rest until you change this again. Their webhooks are disabled. Applications of service accounts go on.")}))
+		list = append(append(list, p.factor(v)), p.passwords(v)...)
+	}
+	return list
+}
+
+// factor is the choice whether a second factor is required.
+func (p *organizationPage) factor(v *shell.Request) ui.Field {
+	say := v.Words.Say
+	f := ui.Field{Name: "secondFactor", Label: say("Zweiter Faktor bei der Anmeldung", "Second factor at the sign-in"), Value: p.typed["secondFactor"], Errors: shell.Present(p.wrong["secondFactor"])}
+	f.Options = []ui.Option{
+		{Value: "optional", Text: say("Freiwillig", "Optional"), Hint: say("Jede Person entscheidet selbst.", "Each person decides.")},
+		{Value: "required", Text: say("Für alle verlangt", "Required for everybody"), Hint: say(
+			"Ein Passkey oder eine App für Einmalcodes. Nach sieben Tagen führt die Anmeldung zuerst dorthin, wo man ihn einrichtet.",
+			"A passkey or an authenticator app. After seven days the sign-in leads to setting one up first.")},
+	}
+	if p.is.SecondFactorFrom != 0 {
+		f.Options[1].Hint = shell.Joined(" ", say("Verlangt ab ", "Required from ")+v.Words.Time(p.is.SecondFactorFrom.Time())+".", say("Ein Passkey oder eine App für Einmalcodes.", "A passkey or an authenticator app."))
+	}
+	return f
+}
+
+// concerned adds to a sentence how many keys it concerns.
+func (p *organizationPage) concerned(v *shell.Request, n int64, de, en string) string {
+	number := strconv.FormatInt(n, 10)
+	switch n {
+	case 0:
+		return v.Words.Say(de+". Zurzeit betrifft das keinen Schlüssel.", en+". At present this concerns no key.")
+	case 1:
+		return v.Words.Say(de+": betrifft einen Schlüssel.", en+": concerns one key.")
+	}
+	return v.Words.Say(de+": betrifft "+number+" Schlüssel.", en+": concerns "+number+" keys.")
+}
+
+// saveOrganization changes what the person changed.
+func saveOrganization(v *shell.Request) shell.View {
+	o, err := readOrganization(v)
+	if err != nil {
+		return v.Failed(err)
+	}
+	p := organizationPage{typed: shell.Values{}}
+	changed := func(name string) *string { return v.Changed(p.typed, name) }
+	nothing := settings.OrganizationChange{ID: o.ID}
+	in := nothing
+	in.Secrecy, in.Module, in.Level = changed("secrecy"), changed("module"), (*access.Level)(changed("level"))
+	if o.SandboxOf == "" { // the sandbox has the organization's values
+		in.Name, in.Country, in.SecondFactor = changed("name"), changed("country"), changed("secondFactor")
+		in.Applications = (*access.Applications)(changed("applications"))
+		if v.Sent.Has("passwords") { // without a provider there is no such field
+			in.Passwords, in.PasswordAdmin = changed("passwords"), changed("passwordAdmin")
+		}
+	}
+	at := shell.OrganizationAt(ofSandbox(v))
+	if in == nothing {
+		return shell.View{To: at}
+	}
+	a := shell.Do(v, oauth.SetOrganization, in, shell.Once)
+	switch {
+	case a.Is(fault.ValidationFailed):
+		p.wrong = shell.FieldTexts(a.Fault, v.Words.Language)
+		return drawOrganization(v, p, a.Status)
+	case a.Fault != nil:
+		return v.Failed(a.Fault)
+	}
+	q := url.Values{shell.DoneField: {"organization"}}
+	if ofSandbox(v) {
+		q.Set("of", "sandbox")
+	}
+	return shell.View{To: shell.OrganizationPath + "?" + q.Encode()}
+}

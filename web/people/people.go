@@ -1,0 +1,303 @@
+package people
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"kartei/access"
+	"kartei/api/op"
+	"kartei/kit/fault"
+	"kartei/people/settings"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+// The pages of people and of service accounts. Both are principals, and have most in
+// common.
+
+// principals are all people, or all service accounts.
+type principals struct {
+	path, icon string
+	// The operations on them.
+	list op.Operation[access.Page, access.List[access.PrincipalInfo]]
+	get  op.Operation[access.ByID, access.PrincipalInfo]
+	set  op.Operation[settings.PrincipalChange, access.PrincipalInfo]
+}
+
+var (
+	persons  = principals{path: shell.PeoplePath, icon: "user", list: settings.ListUsers, get: settings.GetUser, set: settings.SetUser}
+	accounts = principals{path: shell.AccountsPath, icon: "webhook", list: settings.ListServiceAccounts, get: settings.GetServiceAccount, set: settings.SetServiceAccount}
+)
+
+// title is the name of the list.
+func (p *principals) title(v *shell.Request) string {
+	if p.isPeople() {
+		return v.Words.Say("Personen", "People")
+	}
+	return v.Words.Say("Dienstkonten", "Service accounts")
+}
+
+// all is the heading above the list.
+func (p *principals) all(v *shell.Request) string {
+	if p.isPeople() {
+		return v.Words.Say("Alle Personen", "All people")
+	}
+	return v.Words.Say("Alle Dienstkonten", "All service accounts")
+}
+
+func (p *principals) isPeople() bool { return p.path == shell.PeoplePath }
+
+// at is the address of a page about one of them.
+func (p *principals) at(id string) string { return p.path + "/" + id }
+
+// isActive reports whether records can be given to the principal.
+func isActive(p *access.PrincipalInfo) bool { return !p.Disabled && p.ErasedAt == 0 }
+
+// hasJoined reports whether an account signs in as the person.
+func hasJoined(p *access.PrincipalInfo) bool { return p.SignIn != nil && p.SignIn.Joined }
+
+// principalState is the state of a principal as a badge.
+func principalState(v *shell.Request, p *access.PrincipalInfo) (ui.Kind, string) {
+	say := v.Words.Say
+	switch {
+	case p.ErasedAt != 0:
+		return ui.Plain, say("gelöscht", "erased")
+	case p.Disabled:
+		return ui.Bad, say("gesperrt", "disabled")
+	case p.SignIn != nil && !p.SignIn.Joined:
+		return ui.Warn, say("noch nicht angemeldet", "has not joined yet")
+	}
+	return ui.OK, say("aktiv", "active")
+}
+
+// roles are the roles, with what they allow.
+var roles = []struct {
+	name        access.Role
+	label, hint fault.Text
+}{
+	{access.Member, shell.Text("Mitarbeit", "Member"), shell.Text("Liest und bearbeitet alles, was das Büro teilt.", "Reads and edits everything that the office shares.")},
+	{access.Viewer, shell.Text("Nur lesen", "Viewer"), shell.Text("Liest alles, was das Büro teilt, und ändert nichts.", "Reads everything that the office shares, and changes nothing.")},
+	{access.Admin, shell.Text("Administration", "Admin"), shell.Text("Wie Mitarbeit, sieht auch Privates und verwaltet Personen, Schlüssel und Einstellungen.", "Like a member, also sees private records, and administers people, keys and settings.")},
+}
+
+// roleText is the name of a role.
+func roleText(v *shell.Request, role access.Role) string {
+	for _, r := range roles {
+		if r.name == role {
+			return r.label.In(v.Words.Language)
+		}
+	}
+	return string(role)
+}
+
+// roleField is the choice of a role.
+func roleField(v *shell.Request, typed shell.Values, wrong map[string]string) ui.Field {
+	f := ui.Field{Name: "role", Label: v.Words.Say("Rolle", "Role"), Value: typed["role"], Errors: shell.Present(wrong["role"])}
+	for _, r := range roles {
+		f.Options = append(f.Options, ui.Option{Value: string(r.name), Text: r.label.In(v.Words.Language), Hint: r.hint.In(v.Words.Language)})
+	}
+	return f
+}
+
+// A right narrows the role for one family. Write narrows nothing.
+const fullRight = string(access.WriteRight)
+
+// rightFields are the choices of rights, one for each family.
+func rightFields(v *shell.Request, typed shell.Values, wrong map[string]string) (list []ui.Field) {
+	for _, family := range shell.KeyFamilies {
+		list = append(list, ui.Field{
+			Name: "right." + family.Value, Label: family.Label.In(v.Words.Language), Value: typed["right."+family.Value],
+			Errors: shell.Present(wrong["rights."+family.Value]),
+			Options: []ui.Option{
+				{Value: fullRight, Text: v.Words.Say("wie die Rolle", "as the role")},
+				{Value: string(access.ReadRight), Text: v.Words.Say("nur lesen", "read only")},
+				{Value: string(access.NoRight), Text: v.Words.Say("nichts", "nothing")},
+			},
+		})
+	}
+	return list
+}
+
+// rightsTyped adds the rights to the values of a form.
+func rightsTyped(typed shell.Values, rights access.Rights) shell.Values {
+	for _, family := range shell.KeyFamilies {
+		typed["right."+family.Value] = shell.First(string(rights[family.Value]), fullRight)
+	}
+	return typed
+}
+
+// rightsSent returns the rights that a form sent, without those that it had before.
+func rightsSent(v *shell.Request, typed shell.Values) access.Rights {
+	rights := access.Rights{}
+	for _, family := range shell.KeyFamilies {
+		name := "right." + family.Value
+		typed[name] = v.Sent.Text(name)
+		if typed[name] != "" && typed[name] != shell.First(v.Sent.Was[name], fullRight) {
+			rights[family.Value] = access.Right(typed[name])
+		}
+	}
+	return rights
+}
+
+// rightsText says how rights narrow a role: "nur lesen: Kontakte · nichts: Webhooks".
+func rightsText(v *shell.Request, rights access.Rights) string {
+	var parts []string
+	for right, word := range map[access.Right]string{access.NoRight: v.Words.Say("nichts: ", "nothing: "), access.ReadRight: v.Words.Say("nur lesen: ", "read only: ")} {
+		var names []string
+		for _, family := range shell.KeyFamilies {
+			if rights[family.Value] == right {
+				names = append(names, family.Label.In(v.Words.Language))
+			}
+		}
+		if len(names) > 0 {
+			parts = append(parts, word+strings.Join(names, ", "))
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, " · ")
+}
+
+// principalsPage is the list of people or of service accounts.
+type principalsPage struct {
+	of          *principals
+	list        []access.PrincipalInfo
+	invitations []settings.Invitation
+	pages       ui.Pages
+}
+
+const (
+	principalsShown  = 100
+	invitationsShown = 100
+)
+
+// showPrincipals serves the list.
+func showPrincipals(of *principals) func(*shell.Request) shell.View {
+	return func(v *shell.Request) shell.View {
+		after := v.URL.Query().Get("after")
+		p := principalsPage{of: of}
+		found, err := shell.Ask(v, of.list, access.Page{After: after, Limit: principalsShown})
+		if err == nil && of.isPeople() && after == "" {
+			var open access.List[settings.Invitation]
+			open, err = shell.Ask(v, settings.ListInvitations, access.Page{Limit: invitationsShown})
+			p.invitations = open.Data
+		}
+		if err != nil {
+			return v.Failed(err)
+		}
+		p.list = found.Data
+		if after != "" {
+			p.pages.Newer = ui.Own(of.path)
+		}
+		if found.HasMore {
+			p.pages.Older = ui.Own(of.path + "?" + url.Values{"after": {p.list[len(p.list)-1].ID}}.Encode())
+		}
+		return v.Settings(of.path, of.title(v), principalsView(v, p))
+	}
+}
+
+// principalsOffered is the number of people that a field offers at most. It offers as many
+// service accounts.
+const principalsOffered = 1000
+
+// PrincipalOptions are the people, and then the service accounts, that a field offers.
+func PrincipalOptions(v *shell.Request, offers func(*access.PrincipalInfo) bool) (options []ui.Option, err error) {
+	for _, of := range []*principals{&persons, &accounts} {
+		found, err := shell.Ask(v, of.list, access.Page{Limit: principalsOffered})
+		if err != nil {
+			return nil, err
+		}
+		list := []ui.Option{}
+		for _, one := range found.Data {
+			if offers(&one) {
+				list = append(list, ui.Option{Value: one.ID, Text: shell.Joined(" · ", one.Name, one.Email)})
+			}
+		}
+		slices.SortFunc(list, func(a, b ui.Option) int { return strings.Compare(strings.ToLower(a.Text), strings.ToLower(b.Text)) })
+		options = append(options, list...)
+	}
+	return options, nil
+}
+
+// Everybody offers people and service accounts whether they are active or not.
+func Everybody(*access.PrincipalInfo) bool { return true }
+
+// inviteForm is the form of an invitation.
+type inviteForm struct {
+	typed shell.Values
+	wrong map[string]string
+	// why says why nobody can be invited now.
+	why string
+}
+
+// fields are the fields before the fields of rights.
+func (f *inviteForm) fields(v *shell.Request) []ui.Field {
+	return []ui.Field{
+		{Name: "email", Type: "email", Label: v.Words.Say("E-Mail-Adresse", "Email address"), Value: f.typed["email"], Errors: shell.Present(f.wrong["email"], f.wrong["mail"]), Autocomplete: "off", Focus: true},
+		roleField(v, f.typed, f.wrong),
+		mailLanguage(v, f.typed, f.wrong),
+	}
+}
+
+// mailLanguage is the choice of the language of messages.
+func mailLanguage(v *shell.Request, typed shell.Values, wrong map[string]string) ui.Field {
+	return ui.Field{Name: "language", Label: v.Words.Say("Sprache", "Language"), Value: typed["language"], Errors: shell.Present(wrong["language"]),
+		Options: []ui.Option{{Value: "de", Text: "Deutsch"}, {Value: "en", Text: "English"}}}
+}
+
+// showInvite serves the form of an invitation.
+func showInvite(v *shell.Request) shell.View {
+	language := "de"
+	if v.Words.Language == fault.English {
+		language = "en"
+	}
+	return drawInvite(v, inviteForm{typed: rightsTyped(shell.Values{"role": "member", "language": language}, nil)}, http.StatusOK)
+}
+
+func drawInvite(v *shell.Request, f inviteForm, status int) shell.View {
+	return v.SettingsAs(status, shell.PeoplePath, v.Words.Say("Person einladen", "Invite a person"), inviteView(v, f))
+}
+
+// invite sends an invitation. With a mail server its link goes to the address alone, and
+// an admin never sees it: whoever has it acts as the owner of the address. Without one the
+// admin sees it once, and passes it on.
+func invite(v *shell.Request) shell.View {
+	f := inviteForm{typed: shell.Values{"email": v.Sent.Text("email"), "role": v.Sent.Text("role"), "language": v.Sent.Text("language")}}
+	rights := rightsSent(v, f.typed)
+	a := shell.Do(v, settings.Invite, settings.NewInvitation{Email: f.typed["email"], Role: access.Role(f.typed["role"]), Language: f.typed["language"], Rights: rights}, shell.Once)
+	switch {
+	case a.Is(fault.ValidationFailed):
+		f.wrong = shell.FieldTexts(a.Fault, v.Words.Language)
+		return drawInvite(v, f, a.Status)
+	case a.Is(fault.Forbidden) && !v.Stale, a.Is(fault.RateLimited):
+		f.why = v.Reason(a.Fault)
+		return drawInvite(v, f, a.Status)
+	case a.Fault != nil:
+		return v.Failed(a.Fault)
+	}
+	made := a.Value
+	if made.Mailed {
+		return v.Saved(shell.PeoplePath, "invited")
+	}
+	out := v.Settings(shell.PeoplePath, v.Words.Say("Einladung für ", "Invitation for ")+made.Email, invitedView(v, made))
+	out.Secret = true
+	return out
+}
+
+// revokeInvitation ends an open invitation.
+func revokeInvitation(v *shell.Request) shell.View {
+	if a := shell.Do(v, settings.RevokeInvitation, access.ByID{ID: v.PathValue("id")}, shell.Once); a.Fault != nil {
+		return v.Failed(a.Fault)
+	}
+	return v.Saved(shell.PeoplePath, "uninvited")
+}
+
+// sendOrShow chooses between the words of an instance that sends emails, and of one that
+// shows links.
+func sendOrShow(v *shell.Request, send, show string) string {
+	if v.Session.Mails {
+		return send
+	}
+	return show
+}

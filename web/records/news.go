@@ -1,0 +1,60 @@
+package records
+
+import (
+	"net/http"
+	"strings"
+
+	"kartei/kit/fault"
+	"kartei/record"
+	"kartei/web/shell"
+)
+
+// showNews says what was changed in a record while a form of it is open. It leaves
+// the form as it is.
+func showNews(v *shell.Request) shell.View {
+	id := v.PathValue("id")
+	prefix, _, _ := strings.Cut(id, "_")
+	f := FamilyOf(strings.Trim(PathsByPrefix[prefix], "/"))
+	if f == nil {
+		return v.Failed(fault.New(fault.NotFound))
+	}
+	all, _, err := readHistory(v, id)
+	if err != nil {
+		return v.Failed(err)
+	}
+	seen := shell.RevisionOf(shell.Values{"revision": shell.First(v.URL.Query().Get("since"), "0")})
+	var list []record.Change
+	for _, c := range all {
+		if c.Revision > seen {
+			list = append(list, c)
+		}
+	}
+	if len(list) == 0 {
+		return shell.View{Status: http.StatusNoContent}
+	}
+	names := map[string]string{}
+	if err := v.NamesOf(people(list), names); err != nil {
+		return v.Failed(err)
+	}
+	return shell.View{Status: http.StatusOK, Body: newsView(v, f, id, list, names)}
+}
+
+// newsOf says who changed which members, in one sentence.
+func newsOf(v *shell.Request, f *Family, list []record.Change, names map[string]string) string {
+	who, members := list[0].Principal, []string{}
+	for _, c := range list {
+		if c.Act == "deleted" {
+			return v.Words.Say("Dieser Eintrag wurde gerade gelöscht. Was Sie eingegeben haben, bleibt stehen.", "This entry was just deleted. What you entered stays here.")
+		}
+		if c.Principal != who {
+			who = ""
+		}
+		members = append(members, c.Members...)
+	}
+	name := shell.First(names[who], v.Words.Say("Jemand", "Somebody"))
+	what := Labels(v, f, shell.Unique(members))
+	if len(members) == 0 {
+		what = v.Words.Say("diesen Eintrag", "this entry")
+	}
+	return v.Words.Say(name+" hat gerade "+what+" geändert.", name+" has just changed "+what+".")
+}

@@ -1,0 +1,659 @@
+package records
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"kartei/kit/fault"
+	"kartei/record"
+	"kartei/record/lookup"
+	"kartei/web/i18n"
+	"kartei/web/shell"
+)
+
+// Page is the content of the page of a record.
+type Page struct {
+	Family *Family
+	Record shell.Values
+	// Names are the names of what the record refers to, by id.
+	Names map[string]string
+	// tasks, documents and contacts refer to the record. Those of a family that the
+	// person may not read are nil.
+	tasks, documents, contacts []shell.Values
+	History                    []record.Change
+	// MoreHistory says that the history is longer.
+	MoreHistory bool
+	// List is the list that the record was opened from.
+	List List
+	// MayWrite says that the person may change the record.
+	MayWrite bool
+	// file is the file of a document, else nil.
+	file File
+	// Edit is the form of the member that is edited in place, or nil.
+	Edit *Form
+	// Editing is the name of that member.
+	Editing string
+}
+
+// File is the file of a record, as its page shows it.
+type File interface {
+	// Read reads what is shown of a file of a media type.
+	Read(v *shell.Request, contentType string) error
+	// View draws the file.
+	View(v *shell.Request) templ.Component
+	// Finds reports whether the person searches within the file.
+	Finds() bool
+}
+
+// Show serves the page of a record. draw draws it. file returns the file of a record, and is
+// nil for a family without files.
+func Show(f *Family, draw func(*shell.Request, Page) templ.Component, file func(v *shell.Request, id string) File) func(*shell.Request) shell.View {
+	return func(v *shell.Request) shell.View { return drawRecord(v, f, draw, file) }
+}
+
+// record draws the page of a record.
+func drawRecord(v *shell.Request, f *Family, draw func(*shell.Request, Page) templ.Component, file func(v *shell.Request, id string) File) shell.View {
+	id := v.PathValue("id")
+	record, err := Get(v, f, id)
+	if err != nil {
+		return v.Failed(err)
+	}
+	p := Page{Family: f, Record: record, Names: map[string]string{}, MayWrite: v.Session.May(f.Write)}
+	refer := func(to *Family, member string, into *[]shell.Values, order string) func() error {
+		return func() (err error) {
+			if v.Session.May(to.Read) {
+				*into, err = referring(v, to, member, id, order)
+			}
+			return err
+		}
+	}
+	reads := []func() error{
+		func() (err error) {
+			p.List, err = f.beside(v, record)
+			return err
+		},
+		func() (err error) {
+			p.History, p.MoreHistory, err = readHistory(v, id)
+			return err
+		},
+	}
+	if file != nil {
+		p.file = file(v, id)
+		reads = append(reads, func() error { return p.file.Read(v, record["contentType"]) })
+	}
+	if f != &Tasks && f != &Documents {
+		reads = append(reads, refer(&Tasks, f.Object+"Id", &p.tasks, "dueAt"))
+	}
+	if f != &Documents {
+		reads = append(reads, refer(&Documents, f.Object+"Id", &p.documents, "name"))
+	}
+	if f == &Companies {
+		reads = append(reads, refer(&Contacts, "companyId", &p.contacts, "name"))
+	}
+	if err := shell.Together(reads...); err != nil {
+		return v.Failed(err)
+	}
+	persons, others := f.references(append(p.List.referring(), p.Record))
+	if err := v.Named(append(persons, people(p.History)...), others, p.Names); err != nil {
+		return v.Failed(err)
+	}
+	p.List.Names = p.Names
+	if name := v.URL.Query().Get("edit"); p.MayWrite && (f.has(name) || f.Group(name) != nil) {
+		p.Editing = name
+		p.Edit = &Form{Family: f, id: id, Was: p.Record, Typed: p.Record, revision: shell.RevisionOf(p.Record), Token: v.Mint(), Names: p.Names}
+		if refused, is := v.Context().Value(refusedKey{}).(Form); is {
+			if err := f.Resolve(v, p.Names, refused.Typed); err != nil {
+				return v.Failed(err)
+			}
+			refused.Names, p.Edit = p.Names, &refused
+		}
+	}
+	out := v.OK(f.Heading(p.Record), f.Name, draw(v, p))
+	if p.Edit != nil && p.Edit.problem != nil {
+		out.Status = p.Edit.problem.Code.Status()
+	}
+	return out
+}
+
+// refusedKey is the key of a refused form in the context of the page that shows it in
+// place.
+type refusedKey struct{}
+
+// placeField names the member, or the group of members, that a form edits in place.
+const placeField = "place"
+
+// historyShown is the number of changes that the page of a record shows at first.
+const historyShown = 10
+
+// mostHistory is more than a history has: the server keeps some 200 changes.
+const mostHistory = 1000
+
+// history returns the last changes of a record, or all, and whether there are more.
+func readHistory(v *shell.Request, id string) ([]record.Change, bool, error) {
+	limit := historyShown
+	if v.URL.Query().Get("history") == "all" {
+		limit = mostHistory
+	}
+	found, err := shell.Ask(v, record.History, record.HistoryInput{ID: id, Limit: limit})
+	return found.Data, found.HasMore, err
+}
+
+// people returns the ids of those who made changes, or the keys of changes, and the grants.
+func people(history []record.Change) []string {
+	var ids []string
+	for _, c := range history {
+		ids = append(ids, shell.Present(c.Principal)...)
+		if c.Key != nil {
+			ids = append(ids, shell.Present(c.Key.MadeBy)...)
+		} else {
+			ids = append(ids, shell.Present(c.Credential)...)
+		}
+	}
+	return ids
+}
+
+// has reports whether a family has a member that can be typed.
+func (f *Family) has(name string) bool {
+	return slices.Contains(f.Names(), name) && !f.Field(name).Unasked
+}
+
+// referringShown is how many records a page names that refer to its own.
+const referringShown = 10
+
+// allAbout returns the address of the list of all records of the family that name a
+// record by a member.
+func (f *Family) allAbout(member, id string) string {
+	l := f.ListingOf(url.Values{"tab": {AllTab}, "about": {id}, member: {id}})
+	return l.At("/" + f.Name)
+}
+
+// referring returns the first records of a family that name a record.
+func referring(v *shell.Request, f *Family, member, id, order string) ([]shell.Values, error) {
+	q := url.Values{member: {id}, "sort": {order}, "limit": {strconv.Itoa(referringShown)}}
+	if f == &Tasks {
+		q.Set("status", "open")
+	}
+	page, err := ReadPage(v, f, q)
+	return page.Records, err
+}
+
+// Form is a form as it is drawn: for a new record, for a change, or for a
+// decision between two changes.
+type Form struct {
+	Family *Family
+	// id is empty for a new record.
+	id string
+	// Was has the values that the person saw, and typed the values of the fields.
+	Was, Typed shell.Values
+	revision   int64
+	Names      map[string]string
+	Token      string
+	// problem is why the form was not stored, and wrong the messages by field.
+	problem *fault.Fault
+	Wrong   map[string]string
+	// unclear are the texts of references that fit none or several.
+	unclear map[string]unclear
+	// conflicts need a decision. theirs are the members that only the other person
+	// changed.
+	conflicts []conflict
+	theirs    []string
+	// by says who stored the other change, and at when.
+	by string
+	at time.Time
+	// gone says that the record was deleted while the form was open.
+	gone bool
+	// similar are records that may be the same as a new one. made is the id of the
+	// record that was stored just before it.
+	similar []lookup.Like
+	made    string
+	// stopped says that the form was not stored because of similar, which the person
+	// had not seen.
+	stopped bool
+}
+
+// unsent reports whether the form was sent and holds what is not stored: nobody leaves
+// it by accident.
+func (f *Form) unsent() bool {
+	return f.problem != nil || len(f.conflicts) > 0 || f.gone || f.stopped
+}
+
+// asked returns the fields of the form besides those that need a decision. The first
+// one of a part has its heading.
+func (f *Form) asked(v *shell.Request) (list []Field) {
+	var part fault.Text
+	for _, m := range f.Family.Fields {
+		if m.part.EN != "" {
+			part = m.part
+		}
+		if f.conflicting(m.Name) || m.Unasked || m.restricted && !f.mayShare(v) {
+			continue
+		}
+		m.part, part = part, fault.Text{}
+		list = append(list, m)
+	}
+	return list
+}
+
+// ShowForm serves the form of a new record, filled from the address, or of a
+// change.
+func ShowForm(f *Family) func(*shell.Request) shell.View {
+	return func(v *shell.Request) shell.View {
+		form := Form{Family: f, id: v.PathValue("id"), Typed: shell.Values{}, Token: v.Mint(), Names: map[string]string{}}
+		if form.id != "" {
+			record, err := Get(v, f, form.id)
+			if err != nil {
+				return v.Failed(err)
+			}
+			form.Was, form.Typed, form.revision = record, maps.Clone(record), shell.RevisionOf(record)
+			if caller := NumberOf(v.URL.Query().Get(CallerField)); caller != "" && f.inBook() {
+				form.addCaller(caller)
+			}
+		} else {
+			form.Typed["ownerId"], form.Typed["assigneeId"] = v.Session.Principal.ID, v.Session.Principal.ID
+			form.made = v.URL.Query().Get("made")
+		}
+		for _, m := range f.Fields {
+			if given := v.URL.Query().Get(m.Name); given != "" && form.id == "" {
+				form.Typed[m.Name] = given
+			}
+		}
+		return drawForm(v, form, http.StatusOK)
+	}
+}
+
+// draw draws a form.
+func drawForm(v *shell.Request, form Form, status int) shell.View {
+	named := []shell.Values{form.Typed}
+	for _, c := range form.conflicts {
+		named = append(named, shell.Values{c.Name: c.Base}, shell.Values{c.Name: c.Theirs}, shell.Values{c.Name: c.Mine})
+	}
+	err := shell.Together(
+		func() error { return form.Family.Resolve(v, form.Names, named...) },
+		func() error { return v.TitlesOf(shell.Present(form.made), form.Names) },
+	)
+	if err != nil {
+		return v.Failed(err)
+	}
+	title := form.Family.another.In(v.Words.Language)
+	if form.id != "" {
+		title = v.Words.Say("Bearbeiten: ", "Edit: ") + form.Family.Heading(form.Was)
+	}
+	out := v.OK(title, form.Family.Name, formView(v, form))
+	out.Status = status
+	return out
+}
+
+// CreateRecord stores a new record.
+func CreateRecord(f *Family) func(*shell.Request) shell.View {
+	return func(v *shell.Request) shell.View {
+		typed := typedValues(v, f)
+		form := Form{Family: f, Typed: typed, Token: v.Sent.Token, Names: map[string]string{}}
+		var err error
+		if form.unclear, err = refer(v, f, typed); err != nil {
+			return refusedForm(v, form, shell.AsFault(err))
+		}
+		if f.inBook() {
+			if form.similar, err = findSimilar(v, f, typed); err == nil && unseen(v, form.similar) {
+				form.stopped = true
+				return drawForm(v, form, http.StatusConflict)
+			}
+		}
+		a := v.Send(f.Acts.create, shell.Arguments{Body: typed.Body(), Once: v.Sent.Token})
+		if a.Fault != nil {
+			return refusedForm(v, form, a.Fault)
+		}
+		path, made := "/"+f.Name, ""
+		if record, err := shell.Flatten(a.Body); err == nil && record["id"] != "" {
+			made = record["id"]
+			path += "/" + made
+		}
+		if v.Sent.Get("next") != "" {
+			return v.SeeOther("/" + f.Name + "/new?" + url.Values{"companyId": {typed["companyId"]}, "made": {made}}.Encode())
+		}
+		said := v.Words.Say(f.One.DE+" angelegt.", f.One.EN+" created.")
+		return v.Done(path, &shell.Toast{Text: said, Log: said})
+	}
+}
+
+// SaveRecord stores the form of a change, or a single field of it.
+func SaveRecord(f *Family) func(*shell.Request) shell.View {
+	return func(v *shell.Request) shell.View {
+		id := v.PathValue("id")
+		typed, unclear, unfound := decided(v, f)
+		was := shell.Values{}
+		for name := range typed {
+			was[name] = v.Sent.Was[name]
+		}
+		form := Form{Family: f, id: id, Was: was, Typed: typed, revision: v.Sent.Revision, Token: v.Sent.Token, Names: map[string]string{}, unclear: unclear}
+		if unfound != nil {
+			return refusedForm(v, form, shell.AsFault(unfound))
+		}
+		s, err := Save(v, f, id, was, typed, v.Sent.Revision)
+		switch {
+		case fault.Is(err, fault.NotFound):
+			form.gone, form.id = true, ""
+			return drawForm(v, form, http.StatusConflict)
+		case err != nil:
+			return refusedForm(v, form, shell.AsFault(err))
+		case s.Merge != nil && v.Undoing():
+			return notUndone(v, f, id, s.Merge)
+		case s.Merge != nil:
+			form.Was, form.Typed, form.revision = s.Record, typed, shell.RevisionOf(s.Record)
+			form.conflicts, form.theirs, form.Token = s.Merge.Conflicts, s.Merge.Theirs, v.Mint()
+			for name, value := range s.Merge.Values {
+				form.Typed[name] = value
+			}
+			var members []string
+			for _, c := range form.conflicts {
+				members = append(members, c.Name)
+			}
+			form.by, form.at = changedBy(v, id, v.Sent.Revision, append(members, form.theirs...))
+			form.complete(s.Record)
+			return drawForm(v, form, http.StatusConflict)
+		}
+		path := Back(v, f.ListingOf(v.URL.Query()).At("/"+f.Name+"/"+id))
+		if f == &Tasks && slices.Equal(s.Changed, []string{"status"}) {
+			return v.Done(path, v.TaskNote(s.Record, path))
+		}
+		if len(s.Theirs) > 0 {
+			s.By, _ = changedBy(v, id, v.Sent.Revision, s.Theirs)
+		}
+		return v.Done(path, changeNote(v, f, id, s))
+	}
+}
+
+var nameNeeded = shell.Text("Nachname, Vorname oder E-Mail: Eines davon ist nötig.", "Last name, first name or email: one of them is required.")
+
+// refusedForm draws a form again, with everything that was typed, and says why it
+// was not stored.
+func refusedForm(v *shell.Request, form Form, f *fault.Fault) shell.View {
+	if v.Scripted() && len(f.Fields) == 0 && f.Code != fault.IdempotencyPayloadMismatch || f.Code == fault.Unauthenticated || f.Code == fault.Internal {
+		return v.Failed(f) // the form stays where it is, or can be sent again as it is
+	}
+	v.RetryAfter(f.Wait())
+	form.problem, form.Wrong = f, wrongs(v, form, f)
+	if place := v.Sent.Get(placeField); place != "" && form.id != "" && len(f.Fields) > 0 {
+		return refusedInPlace(v, form, place)
+	}
+	if form.id != "" {
+		record, err := Get(v, form.Family, form.id)
+		if err != nil {
+			return v.Failed(f)
+		}
+		form.complete(record)
+	}
+	if f.Code == fault.IdempotencyPayloadMismatch { // sent once, then changed and sent again
+		form.Token = v.Mint()
+	}
+	return drawForm(v, form, f.Code.Status())
+}
+
+// wrongs returns the messages beside the fields of a form.
+func wrongs(v *shell.Request, form Form, f *fault.Fault) map[string]string {
+	texts := shell.FieldTexts(f, v.Words.Language)
+	for _, m := range form.Family.Fields {
+		if texts[m.Name] == "" {
+			continue
+		}
+		switch typed := form.Typed[m.Name]; {
+		case m.Kind == momentField && m.typed(v, typed) == typed:
+			texts[m.Name] = unreadMoment.In(v.Words.Language)
+		case m.Kind == dayField:
+			texts[m.Name] = unreadDay.In(v.Words.Language)
+		case m.Kind == languageField:
+			texts[m.Name] = unreadLanguage.In(v.Words.Language)
+		}
+	}
+	nameless := func(field fault.Field) bool { return field.Name == "lastName" && field.Code == fault.Required }
+	if form.Family == &Contacts && slices.ContainsFunc(f.Fields, nameless) { // the API says it of each member that would do
+		for _, name := range []string{"firstName", "email"} {
+			if form.Typed[name] == "" {
+				delete(texts, name)
+			}
+		}
+		texts["lastName"] = nameNeeded.In(v.Words.Language)
+	}
+	return texts
+}
+
+// refusedInPlace shows the page of the record, with the form in its place as it was
+// typed, and why it was refused.
+func refusedInPlace(v *shell.Request, form Form, place string) shell.View {
+	return v.Instead(v.Here("edit", place), refusedKey{}, form)
+}
+
+// complete adds the members that were not typed, as they are stored: a form of one
+// member becomes one of all, which must not clear the others.
+func (f *Form) complete(record shell.Values) {
+	for _, name := range f.Family.Names() {
+		if _, typed := f.Typed[name]; !typed {
+			f.Typed[name], f.Was[name] = record[name], record[name]
+		}
+	}
+	f.Was["displayName"] = record["displayName"] // which the heading shows
+}
+
+// decided returns the values that were typed. In a form with conflicts, a field
+// pick.NAME says whose value holds: theirs, mine or another one.
+func decided(v *shell.Request, f *Family) (shell.Values, map[string]unclear, error) {
+	typed := typedValues(v, f)
+	unclear, err := refer(v, f, typed)
+	for name := range typed {
+		switch v.Sent.Get("pick." + name) {
+		case "theirs":
+			typed[name] = v.Sent.Was[name]
+		case "mine":
+			typed[name] = shell.Normal(v.Sent.Get("mine." + name))
+		}
+	}
+	return typed, unclear, err
+}
+
+// typed returns the values of a form as the API takes them.
+func typedValues(v *shell.Request, f *Family) shell.Values {
+	typed := v.Sent.Members(f.Names())
+	for name, value := range typed {
+		typed[name] = f.Field(name).stored(v, value, v.Sent.Was[name])
+	}
+	return typed
+}
+
+// Back returns the page to which a form leads back, or another one.
+func Back(v *shell.Request, otherwise string) string {
+	if path := v.Sent.Get(shell.BackField); path != "" {
+		return shell.Local(path)
+	}
+	return otherwise
+}
+
+// DeleteRecord erases a record. The dialog before it said that this is final.
+func DeleteRecord(f *Family) func(*shell.Request) shell.View {
+	return func(v *shell.Request) shell.View {
+		a := v.Send(f.Acts.remove, shell.Arguments{ID: v.PathValue("id"), Match: max(v.Sent.Revision, 1), Once: v.Sent.Token})
+		switch {
+		case a.Is(fault.NotFound): // somebody else was quicker
+			return v.Done("/"+f.Name, &shell.Toast{Bad: true, Text: v.Words.Say("Diesen Eintrag gibt es nicht mehr.", "This entry does not exist any more.")})
+		case a.Is(fault.PreconditionFailed):
+			return v.Done("/"+f.Name+"/"+v.PathValue("id"), &shell.Toast{Bad: true, Text: v.Words.Say(
+				"Nicht gelöscht: Der Eintrag wurde inzwischen geändert. Bitte sehen Sie ihn noch einmal an.",
+				"Not deleted: the entry was changed in the meantime. Please look at it again.")})
+		case a.Fault != nil:
+			return v.Failed(a.Fault)
+		}
+		return v.Done("/"+f.Name, &shell.Toast{Text: v.Words.Say("Gelöscht.", "Deleted."), Log: v.Words.Say(f.One.DE+" gelöscht.", f.One.EN+" deleted.")})
+	}
+}
+
+// Names returns the names of the members that a form may have.
+func (f *Family) Names() []string {
+	names := make([]string, len(f.Fields))
+	for i, m := range f.Fields {
+		names[i] = m.Name
+	}
+	return names
+}
+
+// Field returns the description of a member.
+func (f *Family) Field(name string) Field {
+	for _, m := range f.Fields {
+		if m.Name == name {
+			return m
+		}
+	}
+	return Field{Name: name, Label: shell.Text(name, name)}
+}
+
+// changeNote says which members a form changed, and what somebody else changed
+// meanwhile.
+func changeNote(v *shell.Request, f *Family, id string, s saved) *shell.Toast {
+	if len(s.Changed) == 0 && len(s.Theirs) == 0 {
+		return nil
+	}
+	var t shell.Toast
+	if len(s.Changed) > 0 {
+		t.Text = v.Words.Say(Labels(v, f, s.Changed)+" geändert.", Labels(v, f, s.Changed)+" changed.")
+		if v.Undoing() {
+			t.Text = v.Words.Say(Labels(v, f, s.Changed)+" wie vorher.", Labels(v, f, s.Changed)+" as before.")
+		}
+		u := shell.Undo{Action: f.ListingOf(v.URL.Query()).At("/" + f.Name + "/" + id), Token: v.Mint(), Revision: shell.RevisionOf(s.Record), Was: shell.Values{}, Set: shell.Values{}}
+		for _, name := range s.Changed {
+			u.Was[name], u.Set[name] = s.Record[name], s.Before[name]
+		}
+		t.Undo = &u
+	}
+	if len(s.Theirs) > 0 {
+		t.Text = shell.Joined(" ", t.Text, v.Words.Say(shell.Have(shell.First(s.By, "Jemand anderes"))+"gleichzeitig geändert: ", shell.First(s.By, "Somebody else")+" changed at the same time: ")+Labels(v, f, s.Theirs)+".")
+	}
+	t.Log, t.Members = f.One.In(v.Words.Language)+": "+t.Text, s.Changed
+	return &t
+}
+
+// notUndone says that somebody has changed the same members since. Their values stay,
+// and the history shows them.
+func notUndone(v *shell.Request, f *Family, id string, m *merged) shell.View {
+	var names []string
+	for _, c := range m.Conflicts {
+		names = append(names, c.Name)
+	}
+	what := Labels(v, f, names)
+	path := "/" + f.Name + "/" + id
+	return v.Done(path, &shell.Toast{Bad: true, Href: path + "#history", HrefText: v.Words.Say("Verlauf", "History"),
+		Text: v.Words.Say("Nicht zurückgenommen. Inzwischen noch einmal geändert: "+what+".", "Not undone. Changed again since: "+what+"."),
+		Log:  v.Words.Say("Nicht zurückgenommen: inzwischen geändert.", "Not undone: changed since.")})
+}
+
+// Get reads a record.
+func Get(v *shell.Request, f *Family, id string) (shell.Values, error) {
+	a := v.Send(f.Acts.get, shell.Arguments{ID: id})
+	if err := a.Err(); err != nil {
+		return nil, err
+	}
+	return shell.Flatten(a.Body)
+}
+
+// dropText says to what files belong that are dropped on a page.
+func dropText(v *shell.Request, f *Family, record shell.Values) string {
+	if record == nil || !f.takesDocuments() {
+		return v.Words.Say("Als Dokumente ablegen", "File as documents")
+	}
+	name := f.Heading(record)
+	return v.Words.Say("Ablegen bei „"+name+"“", "File with “"+name+"”")
+}
+
+// inBook reports whether records of a family are entries of the address book.
+func (f *Family) inBook() bool { return f == &Contacts || f == &Companies }
+
+// At returns the address of a page of the record, with the list that it was opened
+// from.
+func (p Page) At(page string) string {
+	return p.List.Listing.At("/" + p.Family.Name + "/" + p.Record["id"] + page)
+}
+
+// Path returns the address of a page of the record.
+func (p Page) Path(v *shell.Request, page string) templ.SafeURL {
+	return v.Look().To("/" + p.Family.Name + "/" + p.Record["id"] + page)
+}
+
+// door says by which door a change came, unless it came by a page. Kartei itself hands
+// over the entries of who leaves, and makes the sample office.
+func door(w i18n.Words, c record.Change) string {
+	switch c.Door {
+	case "web":
+		return ""
+	case "rest":
+		return w.Say("über die API", "through the API")
+	case "mcp":
+		return w.Say("über einen Assistenten", "through an assistant")
+	case "job":
+		if c.Act == "updated" {
+			return w.Say("von Kartei, bei der Übergabe von Einträgen", "by Kartei, as entries were handed over")
+		}
+		return w.Say("von Kartei, als Beispiel", "by Kartei, as an example")
+	}
+	return w.Say("vom Betreiber", "by the operator")
+}
+
+// credentialOf names the key or the application of a change. Who made a key, and so has seen
+// its secret, is said unless that is who the change is by.
+func credentialOf(v *shell.Request, c record.Change, names map[string]string) string {
+	switch {
+	case c.Key != nil:
+		title, made := shell.KeyTitle(c.Key.Name, c.Key.Environment, c.Key.KidShort), shell.KeyMadeBy(v, c.Key.MadeBy, names)
+		if c.Key.MadeBy == c.Principal {
+			return v.Words.Say("mit dem Schlüssel ", "with the key ") + title
+		}
+		return v.Words.Say("mit dem Schlüssel "+title+", erstellt "+made, "with the key "+title+", created "+made)
+	case names[c.Credential] != "":
+		return v.Words.Say("durch die Anwendung ", "by the application ") + names[c.Credential]
+	}
+	return ""
+}
+
+// textFact says how much of a file's text was read, if that is not all of it.
+func textFact(v *shell.Request, record shell.Values) string {
+	status, reason := record["textStatus"], record["textReason"]
+	say := v.Words.Say
+	switch status {
+	case "none":
+		if strings.HasPrefix(record["contentType"], "image/") {
+			return say("Bilder werden nicht als Text gelesen. Die Suche findet die Datei nur über Name und Schlagwörter.", "Pictures are not read as text. The search finds the file by name and tags only.")
+		}
+		return say("Die Datei enthält keinen lesbaren Text, zum Beispiel weil sie ein Scan ist. Die Suche findet sie nur über Name und Schlagworte.", "The file has no readable text, for example because it is a scan. The search finds it by name and tags only.")
+	case "partial":
+		return say("Nur teilweise gelesen: ", "Only read in part: ") + MissingText(v, reason) + " " + say("Die Suche findet nur diesen Teil.", "The search finds this part only.")
+	case "unread":
+		return say("Nicht gelesen: ", "Not read: ") + MissingText(v, reason) + " " + say("Die Suche findet die Datei nur über Name und Schlagworte.", "The search finds the file by name and tags only.")
+	}
+	return ""
+}
+
+// MissingText says why text of a file is missing.
+func MissingText(v *shell.Request, reason string) string {
+	say := v.Words.Say
+	switch reason {
+	case "encrypted":
+		return say("Der Inhalt ist verschlüsselt oder mit einem Kennwort geschützt.", "The content is encrypted or protected by a password.")
+	case "damaged", "broken":
+		return say("Die Datei ist beschädigt oder unvollständig.", "The file is damaged or incomplete.")
+	case "too_long":
+		return say("Der Text ist länger, als gelesen wird.", "The text is longer than Kartei reads.")
+	case "too_complex", "inflated", "memory", "time", "crashed":
+		return say("Die Datei ist zu groß oder zu aufwendig.", "The file is too large or too complex.")
+	case "scanned":
+		return say("Einige Seiten sind Bilder, zum Beispiel Scans.", "Some pages are pictures, for example scans.")
+	case "contained":
+		return say("Dateien in der Datei werden nicht gelesen, zum Beispiel Anhänge.", "Files inside of the file are not read, for example attachments.")
+	case "overdrawn":
+		return say("Die Lesezeit Ihrer Organisation war verbraucht.", "The reading time of your organization was used up.")
+	case "unavailable", "unconfined":
+		return say("Dieser Server liest keine Dateien.", "This server does not read files.")
+	}
+	return say("Dateien dieser Art werden hier nicht gelesen.", "Files of this kind are not read here.")
+}

@@ -1,0 +1,83 @@
+package records
+
+import (
+	"testing"
+
+	"github.com/a-h/templ"
+
+	"kartei/kit/fault"
+	"kartei/record"
+	"kartei/web/i18n"
+	"kartei/web/shell"
+)
+
+// TestMail has one recipient, whatever stands before the @.
+func TestMail(t *testing.T) {
+	for address, want := range map[string]templ.SafeURL{
+		"ida+neu@kanzlei.example":           "mailto:ida+neu@kanzlei.example",
+		"a?bcc=b%40c.example&x#y@d.example": "mailto:a%3Fbcc%3Db%2540c.example%26x%23y@d.example",
+		"a,b@c.example":                     "mailto:a%2Cb@c.example",
+		"ä@köln.example":                    "mailto:%C3%A4@köln.example",
+		"a?bcc=b":                           "mailto:a%3Fbcc%3Db",
+	} {
+		if got := mail(address); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+}
+
+// TestCompleted completes what people write for a web address, and nothing else.
+func TestCompleted(t *testing.T) {
+	for typed, want := range map[string]string{
+		"www.kanzlei-huber.de": "https://www.kanzlei-huber.de", "huber.de:8443/team?a=b:c": "https://huber.de:8443/team?a=b:c", "huber.de#team": "https://huber.de#team",
+		"http://huber.de": "http://huber.de", "https://huber.de": "https://huber.de", "ftp://huber.de": "ftp://huber.de", "javascript:alert(a.b)": "javascript:alert(a.b)",
+		"mailto:ida@huber.de": "mailto:ida@huber.de", "ida@huber.de": "ida@huber.de", "keine": "keine", "keine, s. u.": "keine, s. u.", "": "",
+	} {
+		if got := completed(typed); got != want {
+			t.Errorf("%q: %q, want %q", typed, got, want)
+		}
+	}
+}
+
+// TestDoors says by whom a change was made that is not of a page.
+func TestDoors(t *testing.T) {
+	for c, want := range map[[2]string][2]string{
+		{"web", "updated"}: {"", ""}, {"rest", "updated"}: {"über die API", "through the API"}, {"mcp", "updated"}: {"über einen Assistenten", "through an assistant"},
+		{"job", "updated"}: {"von Kartei, bei der Übergabe von Einträgen", "by Kartei, as entries were handed over"},
+		{"job", "created"}: {"von Kartei, als Beispiel", "by Kartei, as an example"}, {"job", "completed"}: {"von Kartei, als Beispiel", "by Kartei, as an example"},
+		{"admin", "updated"}: {"vom Betreiber", "by the operator"},
+	} {
+		de, en := i18n.Words{Language: fault.German}, i18n.Words{Language: fault.English}
+		if got := [2]string{door(de, record.Change{Door: c[0], Act: c[1]}), door(en, record.Change{Door: c[0], Act: c[1]})}; got != want {
+			t.Errorf("%v: %q, want %q", c, got, want)
+		}
+	}
+}
+
+// TestCredentialsOfChanges says by which key or application a change was made, and by whom
+// the key was made if that is somebody else.
+func TestCredentialsOfChanges(t *testing.T) {
+	key := func(madeBy string) *record.ChangeKey {
+		return &record.ChangeKey{Environment: "live", KidShort: "ab12cd34", MadeBy: madeBy}
+	}
+	named := key("usr_2")
+	named.Name = "CRM"
+	for want, c := range map[[2]string]record.Change{
+		{"", ""}: {Principal: "usr_1"},
+		{"mit dem Schlüssel kart_live_ab12cd34…", "with the key kart_live_ab12cd34…"}:                                                                              {Principal: "usr_1", Credential: "key_1", Key: key("usr_1")},
+		{"mit dem Schlüssel CRM, erstellt von Jana Sommer", "with the key CRM, created by Jana Sommer"}:                                                            {Principal: "usr_1", Credential: "key_1", Key: named},
+		{"mit dem Schlüssel kart_live_ab12cd34…, erstellt vom Betreiber der Instanz", "with the key kart_live_ab12cd34…, created by the operator of the instance"}: {Principal: "usr_1", Credential: "key_1", Key: key("")},
+		{"mit dem Schlüssel kart_live_ab12cd34…, erstellt von Ihnen", "with the key kart_live_ab12cd34…, created by you"}:                                          {Principal: "usr_1", Credential: "key_1", Key: key("usr_3")},
+		{"durch die Anwendung Kalender", "by the application Kalender"}:                                                                                            {Principal: "usr_1", Credential: "gra_1"},
+	} {
+		var got [2]string
+		for i, in := range []fault.Language{fault.German, fault.English} {
+			v := &shell.Request{Words: i18n.Words{Language: in}}
+			v.Session.Principal.ID = "usr_3"
+			got[i] = credentialOf(v, c, map[string]string{"usr_2": "Jana Sommer", "gra_1": "Kalender"})
+		}
+		if got != want {
+			t.Errorf("%+v: %q, want %q", c, got, want)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package records
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"kartei/kit/fault"
+	"kartei/web/shell"
+)
+
+// attempts bounds how often a form is merged and sent again, because somebody else
+// stored the record in between.
+const attempts = 3
+
+// saved is the outcome of storing a form.
+type saved struct {
+	// Record is the record as it is stored now.
+	Record shell.Values
+	// Changed are the members that this form changed. Before has their former values.
+	Changed []string
+	Before  shell.Values
+	// Theirs are the members that somebody else changed since the form was drawn.
+	Theirs []string
+	// By says who that was.
+	By string
+	// Merge is set if a person must decide. Nothing was stored then.
+	Merge *merged
+}
+
+// Save stores the typed values. was has the values that the person saw at a revision.
+// A form without a revision is of the first one. If the record has another revision
+// by now, both changes are merged by member (see merge).
+func Save(v *shell.Request, f *Family, id string, was, typed shell.Values, revision int64) (saved, error) {
+	var out saved
+	for attempt := range attempts {
+		out.Before, out.Changed = was, shell.Changed(was, typed)
+		if len(out.Changed) == 0 {
+			var err error
+			out.Record, err = Get(v, f, id)
+			return out, err
+		}
+		a := v.Send(f.Acts.update, shell.Arguments{ID: id, Body: typed.Patch(out.Changed), Match: max(revision, 1), Once: attemptKey(v.Sent.Token, attempt)})
+		switch {
+		case a.Is(fault.PreconditionFailed):
+		case a.Fault != nil:
+			return out, a.Fault
+		case a.Status == http.StatusNoContent: // the person may write, but not read
+			return out, nil
+		default:
+			var err error
+			out.Record, err = shell.Flatten(a.Body)
+			return out, err
+		}
+		stored, err := Get(v, f, id)
+		if err != nil {
+			return out, err
+		}
+		m := merge(was, typed, stored)
+		out.Theirs = m.Theirs
+		if revision, err = strconv.ParseInt(stored["revision"], 10, 64); err != nil {
+			return out, fmt.Errorf("office: revision %q: %w", stored["revision"], err)
+		}
+		if len(m.Conflicts) > 0 {
+			out.Record, out.Merge = stored, &m
+			return out, nil
+		}
+		was, typed = stored, m.Values
+	}
+	return out, &fault.Fault{Code: fault.Overloaded, Detail: &busyRecord}
+}
+
+var busyRecord = shell.Text(
+	"Dieser Eintrag wird gerade von mehreren Personen geändert. Bitte senden Sie das Formular noch einmal.",
+	"This entry is being changed by several people. Please send the form again.")
+
+// attemptKey returns the idempotency key of an attempt. Another attempt has another
+// content, and so another key.
+func attemptKey(token string, attempt int) string {
+	if attempt == 0 {
+		return token
+	}
+	return token + "." + strconv.Itoa(attempt)
+}

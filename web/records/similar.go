@@ -1,0 +1,112 @@
+package records
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"kartei/record"
+	"kartei/record/lookup"
+	"kartei/web/shell"
+)
+
+// seenField has the ids of similar records that the person was shown.
+const seenField = "seen"
+
+// similar returns the records with the name, a number or the address of a new entry.
+func findSimilar(v *shell.Request, f *Family, typed shell.Values) ([]lookup.Like, error) {
+	short := func(name string) string {
+		if len([]rune(typed[name])) > 254 {
+			return ""
+		}
+		return typed[name]
+	}
+	in := lookup.SimilarInput{
+		Family: f.Name, FirstName: short("firstName"), LastName: short("lastName"), Name: short("name"), Email: short("email"),
+		Numbers: shell.Present(typed["mobile"], typed["phone"]),
+	}
+	if shell.First(in.FirstName, in.LastName, in.Name, in.Email) == "" && len(in.Numbers) == 0 {
+		return nil, nil
+	}
+	found, err := shell.Ask(v, lookup.FindSimilar, in)
+	return found.Data, err
+}
+
+// likeness says what two records have in common.
+func likeness(v *shell.Request, l lookup.Like) string {
+	words := map[lookup.Likeness]string{
+		lookup.ByEmail: v.Words.Say("gleiche E-Mail-Adresse", "same email address"), lookup.ByNumber: v.Words.Say("gleiche Nummer", "same number"),
+		lookup.ByName: v.Words.Say("ähnlicher Name", "similar name"),
+	}
+	var list []string
+	for _, by := range l.By {
+		list = append(list, words[by])
+	}
+	return v.Words.List(list)
+}
+
+// ShowSimilar answers a form while somebody types, with the records that may be the
+// same.
+func ShowSimilar(f *Family) func(*shell.Request) shell.View {
+	return func(v *shell.Request) shell.View {
+		likes, err := findSimilar(v, f, typedValues(v, f))
+		if err != nil {
+			return v.Failed(err)
+		}
+		return shell.View{Status: http.StatusOK, Body: similarView(v, likes)}
+	}
+}
+
+// unseen reports whether a record is surely the same as a new one and was not shown
+// to the person. An email address is one person's. A number may be an office's,
+// so it counts only together with the name. Records that came after the form was
+// drawn do not count: the form may have been sent twice.
+func unseen(v *shell.Request, likes []lookup.Like) bool {
+	seen, drawn := strings.Fields(v.Sent.Get(seenField)), shell.TokenTimeOf(v.Sent.Token)
+	return slices.ContainsFunc(likes, func(l lookup.Like) bool {
+		sure := slices.Contains(l.By, lookup.ByEmail) || len(l.By) > 1
+		return sure && !slices.Contains(seen, l.ID) && l.CreatedAt.Time().Before(drawn)
+	})
+}
+
+// seenIDs are the ids of similar records, for the field that says that they were
+// shown.
+func seenIDs(likes []lookup.Like) string {
+	var ids []string
+	for _, l := range likes {
+		ids = append(ids, l.ID)
+	}
+	return strings.Join(ids, " ")
+}
+
+// changedBy names the people who changed one of the members after a revision. at is
+// the time of the last such change.
+func changedBy(v *shell.Request, id string, since int64, members []string) (who string, at time.Time) {
+	found, err := shell.Ask(v, record.History, record.HistoryInput{ID: id, Limit: 50})
+	if err != nil { // the merge stands without a name, too
+		return "", at
+	}
+	var ids []string
+	for _, c := range found.Data {
+		if c.Revision > since && slices.ContainsFunc(c.Members, func(m string) bool { return slices.Contains(members, m) }) {
+			if at.IsZero() {
+				at = c.ChangedAt.Time()
+			}
+			ids = append(ids, c.Principal)
+		}
+	}
+	names := map[string]string{}
+	if err := v.NamesOf(shell.Unique(ids), names); err != nil {
+		return "", at
+	}
+	var list []string
+	for _, id := range shell.Unique(ids) {
+		if id == v.Session.Principal.ID {
+			list = append(list, v.Words.Say("Sie selbst", "you"))
+		} else if names[id] != "" {
+			list = append(list, names[id])
+		}
+	}
+	return v.Words.List(list), at
+}

@@ -1,0 +1,19 @@
+// Package search owns the page of hits, and what is shown while somebody types.
+package search
+
+import (
+	"kartei/api/op"
+	"kartei/people/settings"
+	"kartei/record/document"
+	"kartei/record/lookup"
+	"kartei/web/shell"
+)
+
+// Pages are the pages of this package.
+var Pages = []shell.Page{
+	shell.Inside("GET", "/search", op.List{lookup.Find, lookup.Recent}, showSearch),
+	shell.Inside("GET", "/search/text/{id}", op.List{document.GetText}, showWords),
+	shell.Inside("POST", "/opened", op.List{lookup.Opened}, noteOpened),
+	shell.Inside("GET", "/go/{id}", op.List{lookup.Find}, showAny),
+	shell.Inside("GET", "/choices/{of}", op.List{lookup.Find, settings.FindNames}, showChoices),
+}

@@ -1,0 +1,51 @@
+package shell
+
+import (
+	"strings"
+
+	"kartei/web/i18n"
+)
+
+// marks finds a word by what a user agent says of itself. The order counts: most
+// browsers also name those whose pages they show.
+type marks []struct{ mark, name string }
+
+func (m marks) in(agent string) string {
+	for _, one := range m {
+		if strings.Contains(agent, one.mark) {
+			return one.name
+		}
+	}
+	return ""
+}
+
+var browsers = marks{
+	{"Edg", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser", "Samsung Internet"}, {"Vivaldi", "Vivaldi"}, {"FxiOS", "Firefox"}, {"Firefox/", "Firefox"},
+	{"CriOS", "Chrome"}, {"HeadlessChrome", "Chromium"}, {"Chromium/", "Chromium"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"},
+}
+
+var systems = marks{
+	{"Windows", "Windows"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"CrOS", "ChromeOS"}, {"Mac OS X", "macOS"}, {"Linux", "Linux"},
+}
+
+// DeviceText says in words which device a user agent is.
+func DeviceText(w i18n.Words, agent string) string {
+	browser, system := browsers.in(agent), systems.in(agent)
+	switch {
+	case browser == "" && system == "":
+		return w.Say("Unbekanntes Gerät", "Unknown device")
+	case browser == "" || system == "":
+		return browser + system
+	case system == "iPhone" || system == "iPad":
+		return browser + w.Say(" auf dem ", " on the ") + system
+	}
+	return browser + w.Say(" unter ", " on ") + system
+}
+
+// DeviceIcon is the icon of a device.
+func DeviceIcon(agent string) string {
+	if s := systems.in(agent); s == "iPhone" || s == "iPad" || s == "Android" {
+		return "smartphone"
+	}
+	return "monitor"
+}

@@ -1,0 +1,530 @@
+package shell
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/a-h/templ"
+	"github.com/klauspost/compress/gzip"
+
+	"kartei/api"
+	"kartei/api/op"
+	"kartei/door/transfer"
+	"kartei/kit/fault"
+	"kartei/people/account"
+	"kartei/record/document"
+	"kartei/web/i18n"
+)
+
+// Request is one request for a page.
+type Request struct {
+	*http.Request
+	Site    *Site
+	Writer  http.ResponseWriter
+	Page    *Page
+	Sandbox bool
+	nonce   string
+	// Token is the text of the session's cookie.
+	Token string
+	// Session describes the caller. It is empty on pages for everyone.
+	Session Session
+	Words   i18n.Words
+	// naming guards names, broken and stale while calls run side by side.
+	naming sync.Mutex
+	// form is the submitted form of a POST.
+	Sent *Form
+	// Broken is the id of a call that failed by an error of the program.
+	Broken string
+	// Stale is true after an operation has asked for a recent sign-in: see confirmFirst.
+	Stale bool
+}
+
+// View is the answer of a page: a status and a component, or a redirect.
+type View struct {
+	Status int
+	// Body is nil for an answer without content.
+	Body templ.Component
+	// To is the address of a redirect.
+	To string
+	// Next is the page that is shown in place of a redirect.
+	Next *http.Request
+	// Plain is a text for a script.
+	Plain string
+	// Picture is the picture of a page.
+	Picture *document.Page
+	// File is an answer with a file.
+	File *api.Response
+	// Written is a file that the page itself writes.
+	Written *Written
+	// message says that body is a message, which a script shows above the page.
+	message bool
+	// Data is answered as JSON to a script, in place of a page.
+	Data any
+	// Secret says that the page shows a secret. It is not compressed then, so that its
+	// size tells nothing about the secret.
+	Secret bool
+	// sent says that the page has answered by itself.
+	sent bool
+}
+
+// page returns the handler of a row of Pages.
+func (h *Site) page(p *Page, sandbox bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := &Request{Request: r, Site: h, Writer: w, Page: p, Sandbox: sandbox, nonce: newNonce()}
+		if p.reach == reachWatching || v.refreshing() {
+			v.Request = r.WithContext(api.Unattended(r.Context()))
+		}
+		setHeaders(w.Header(), v.nonce)
+		v.Words = i18n.Words{Language: languageOf(r), Now: h.Clock.Now()}
+		v.show(v.serve())
+	})
+}
+
+// cookie returns the text of the session's cookie, empty if there is none.
+func (v *Request) cookie() string { return v.cookieNamed(v.Site.Cookie) }
+
+func (v *Request) cookieNamed(name string) string {
+	if c := v.CookiesNamed(name); len(c) > 0 {
+		return c[0].Value
+	}
+	return ""
+}
+
+// serve runs the checks of every page, and then the page.
+func (v *Request) serve() View {
+	v.Token = v.cookie()
+	if v.Method == http.MethodPost {
+		f, err := readForm(v.Writer, v.Request, v.Page.takesFiles)
+		if err != nil {
+			return v.Failed(err)
+		}
+		v.Sent = f
+	}
+	if !v.wellFormed() {
+		return v.Failed(&fault.Fault{Code: fault.InvalidRequest, Detail: &notText})
+	}
+	if v.Page.reach != reachOpen && v.Page.reach != reachWatching {
+		switch err := v.Identify(); {
+		case fault.Is(err, fault.Unauthenticated):
+			return v.askToSignIn()
+		case err != nil && v.Page.Path == SignOutPath:
+			return v.Page.Serve(v) // it removes the cookie
+		case err != nil:
+			return v.Failed(err)
+		}
+	}
+	if out, refused := v.misplaced(); refused {
+		return out
+	}
+	if v.Session.SecondFactorDue && v.Page.reach != reachOpen && !v.Page.enrols {
+		return View{To: SecurityPath}
+	}
+	if !v.Session.mayOpen(v.Page) {
+		return v.Failed(&fault.Fault{Code: fault.Forbidden, Detail: &NotAllowed})
+	}
+	out := v.Page.Serve(v)
+	if v.Stale {
+		return v.confirmFirst()
+	}
+	return out
+}
+
+// wellFormed reports whether everything that was sent is text that can be stored:
+// UTF-8 without NUL. Browsers send nothing else.
+func (v *Request) wellFormed() bool {
+	sent := []string{v.URL.Path}
+	add := func(lists url.Values) {
+		for name, list := range lists {
+			sent = append(append(sent, name), list...)
+		}
+	}
+	add(v.URL.Query())
+	if v.Sent != nil {
+		add(v.Sent.Values)
+		for _, text := range v.Sent.Was {
+			sent = append(sent, text)
+		}
+	}
+	return !slices.ContainsFunc(sent, func(text string) bool { return !utf8.ValidString(text) || strings.ContainsRune(text, 0) })
+}
+
+var notText = Text("Die Angaben sind kein gültiger Text.", "What was sent is no valid text.")
+
+// NotAllowed is shown in place of a page that needs a right.
+var NotAllowed = Text(
+	"Dafür fehlt Ihnen das Recht. Eine Administratorin oder ein Administrator Ihres Büros kann es Ihnen geben.",
+	"You do not have the right to do this. An admin of your office can give it to you.")
+
+// show sends a view.
+func (v *Request) show(out View) {
+	if v.Sent != nil && v.Sent.File != nil {
+		v.Sent.File.leave(v)
+	}
+	if v.refreshing() && out.Body != nil && out.Status == http.StatusOK {
+		out = v.unchanged(out)
+	}
+	switch {
+	case out.sent:
+		return
+	case out.To != "":
+		http.Redirect(v.Writer, v.Request, out.To, http.StatusSeeOther)
+		return
+	case out.Next != nil:
+		v.Site.pages.ServeHTTP(v.Writer, out.Next)
+		return
+	case out.Plain != "":
+		v.Writer.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		v.Writer.WriteHeader(out.Status)
+		_, _ = io.WriteString(v.Writer, out.Plain) // a client that went away needs no error
+		return
+	case out.Picture != nil:
+		v.Writer.Header().Set("Content-Type", out.Picture.ContentType)
+		v.Writer.Header().Set("Content-Length", strconv.Itoa(len(out.Picture.Image)))
+		_, _ = v.Writer.Write(out.Picture.Image) // a client that went away needs no error
+		return
+	case out.File != nil:
+		v.sendFile(out.File)
+		return
+	case out.Written != nil:
+		v.sendWritten(out.Written)
+		return
+	case out.Data != nil:
+		v.showData(out)
+		return
+	case out.Body == nil:
+		v.Writer.WriteHeader(out.Status)
+		return
+	}
+	h := v.Writer.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", string(v.Words.Language))
+	if out.message {
+		h.Set("HX-Retarget", "#faults")
+		h.Set("HX-Reswap", "innerHTML")
+		h.Set("HX-Reselect", ".banner")
+	}
+	packed := fault.AcceptsGzip(v.Header.Get("Accept-Encoding")) && !out.Secret
+	if packed {
+		h.Set("Content-Encoding", "gzip")
+	}
+	v.Writer.WriteHeader(out.Status)
+	if v.Method == http.MethodHead {
+		return
+	}
+	draw := out.Body.Render
+	if packed {
+		draw = pack(draw)
+	}
+	if err := draw(v.Context(), v.Writer); err != nil && v.Context().Err() == nil {
+		v.Site.Logger.Error("a page could not be drawn", slog.String("page", v.Page.Path), slog.Any("error", err))
+	}
+}
+
+// SendFile streams a file, with the headers that make it a download. The API lets programs
+// keep a file and ask whether it is the same; a browser keeps nothing.
+func (v *Request) sendFile(r *api.Response) {
+	for name, values := range r.Header {
+		if name != "Cache-Control" {
+			v.Writer.Header()[name] = values
+		}
+	}
+	if r.File == nil { // the browser has it already
+		v.Writer.WriteHeader(r.Status)
+		return
+	}
+	transfer.Send(v.Writer, v.Request, r.File)
+}
+
+// sendWritten sends a file. If it cannot be finished the connection is cut, so that
+// no browser takes a part for the whole. A connection that the client closed is no
+// fault.
+func (v *Request) sendWritten(f *Written) {
+	if err := f.send(v.Writer); err != nil && v.Context().Err() == nil {
+		v.Site.Logger.Warn("a file could not be sent", slog.String("page", v.Page.Path), slog.Any("error", err))
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// showData answers a script.
+func (v *Request) showData(out View) {
+	v.Writer.Header().Set("Content-Type", "application/json")
+	v.Writer.WriteHeader(out.Status)
+	if err := json.NewEncoder(v.Writer).Encode(out.Data); err != nil && v.Context().Err() == nil {
+		v.Site.Logger.Error("an answer could not be sent", slog.String("page", v.Page.Path), slog.Any("error", err))
+	}
+}
+
+// wantsData reports whether the caller is a script that takes JSON.
+func (v *Request) wantsData() bool { return v.Header.Get("Accept") == "application/json" }
+
+// pack returns a drawing whose bytes are compressed.
+func pack(draw func(context.Context, io.Writer) error) func(context.Context, io.Writer) error {
+	return func(ctx context.Context, w io.Writer) error {
+		packer := packers.Get().(*gzip.Writer)
+		defer packers.Put(packer)
+		packer.Reset(w)
+		return errors.Join(draw(ctx, packer), packer.Close())
+	}
+}
+
+// packers pools the writers of compressed pages. No compressed page has a secret
+// beside a text that somebody else can choose: tokens of forms differ in every
+// answer.
+var packers = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(nil, packing)
+	if err != nil {
+		panic(err) // packing is no level
+	}
+	return w
+}}
+
+// packing is the level of compression. A list with fifty rows has 1 % more bytes than by
+// level 5 of the standard library, which takes 2.5 times as long.
+const packing = 6
+
+// Identify asks who is calling.
+func (v *Request) Identify() error {
+	if v.Token == "" {
+		return fault.New(fault.Unauthenticated)
+	}
+	s, err := Ask(v, account.GetSession, op.None{})
+	if err != nil {
+		return err
+	}
+	v.Session = Session(s)
+	v.Words = v.Session.words(v.Words)
+	return nil
+}
+
+// Arguments are the arguments of a call as a client sends them.
+type Arguments struct {
+	ID    string
+	Query url.Values
+	Body  any
+	// Match is the revision that a change expects, for If-Match. Zero sends none.
+	Match int64
+	// Once is the idempotency key.
+	Once string
+	// Sandbox calls in the sandbox, also from a page that is about the person.
+	Sandbox bool
+}
+
+// reply is the answer to a call, as its bytes.
+type reply struct {
+	*api.Response
+}
+
+// everywhere are the operations that every page may call: the session, and the factors that
+// confirm it.
+var everywhere = op.List{account.GetSession, account.GetFactors}
+
+// uses returns an error if a page calls an operation that its line in Pages does not name.
+func (v *Request) uses(o op.Any) error {
+	if everywhere.Has(o) || v.Page.Uses.Has(o) {
+		return nil
+	}
+	return fmt.Errorf("the page %s calls %s, which its line does not name", v.Page.Path, o.About().ID)
+}
+
+// Send runs an operation with arguments as a client sends them. So pages for all families of
+// records have one form.
+func (v *Request) Send(o op.Any, args Arguments) reply {
+	if err := v.uses(o); err != nil {
+		return reply{&api.Response{Status: 500, Fault: fault.Wrap(err)}}
+	}
+	by := v.Caller(args.Sandbox)
+	if args.Match > 0 {
+		by.Header["If-Match"] = []string{`"r` + strconv.FormatInt(args.Match, 10) + `"`}
+	}
+	if args.Once != "" {
+		by.Header["Idempotency-Key"] = []string{args.Once}
+	}
+	r, err := api.Send(v.Context(), v.Site.API, by, o, api.Arguments{ID: args.ID, Query: args.Query, Body: args.Body})
+	if err != nil {
+		return reply{&api.Response{Status: 500, Fault: fault.From(err)}}
+	}
+	v.note(r)
+	return reply{r}
+}
+
+// note notes what an answer means for the page.
+func (v *Request) note(r *api.Response) {
+	v.naming.Lock()
+	defer v.naming.Unlock()
+	if r.Fault != nil && r.Fault.Code == fault.Internal {
+		v.Broken = strings.Join(r.Header["Request-Id"], "")
+	}
+	v.Stale = v.Stale || api.Stale(r.Fault)
+}
+
+// How changes how an operation is called.
+type How func(v *Request, by *api.Caller)
+
+// Once makes a change that its form begins no more than once, also if the browser sends it again.
+func Once(v *Request, by *api.Caller) { by.Header["Idempotency-Key"] = []string{v.Sent.Token} }
+
+// InSandbox calls in the sandbox, also from a page that is about the person.
+func InSandbox(sandbox bool) How {
+	return func(v *Request, by *api.Caller) {
+		if sandbox {
+			by.Credential = api.Cookie(v.Token, true)
+		}
+	}
+}
+
+// Answer is the answer of an operation.
+type Answer[Out any] struct {
+	Status int
+	Fault  *fault.Fault
+	Value  Out
+}
+
+// Is reports whether the call was refused with a code.
+func (a Answer[Out]) Is(code fault.Code) bool { return a.Fault != nil && a.Fault.Code == code }
+
+// Err returns the fault, or nil.
+func (a Answer[Out]) Err() error {
+	if a.Fault == nil {
+		return nil
+	}
+	return a.Fault
+}
+
+// Do runs an operation.
+func Do[In, Out any](v *Request, o op.Operation[In, Out], in In, how ...How) Answer[Out] {
+	if err := v.uses(o); err != nil {
+		return Answer[Out]{Status: 500, Fault: fault.Wrap(err)}
+	}
+	by := v.Caller(false)
+	for _, change := range how {
+		change(v, &by)
+	}
+	r, err := api.Answer(v.Context(), v.Site.API, by, o, in)
+	if err != nil {
+		return Answer[Out]{Status: 500, Fault: fault.From(err)}
+	}
+	v.note(r)
+	a := Answer[Out]{Status: r.Status, Fault: r.Fault}
+	if a.Fault == nil {
+		if a.Value, err = api.Value[Out](r); err != nil {
+			a.Status, a.Fault = 500, fault.From(err)
+		}
+	}
+	return a
+}
+
+// Ask is do for an operation whose refusal is the end of the page.
+func Ask[In, Out any](v *Request, o op.Operation[In, Out], in In, how ...How) (Out, error) {
+	a := Do(v, o, in, how...)
+	return a.Value, a.Err()
+}
+
+// Caller returns who calls, in the sandbox or in the environment of the page.
+func (v *Request) Caller(sandbox bool) api.Caller {
+	return api.Caller{Door: api.Web, Credential: api.Cookie(v.Token, sandbox || v.Sandbox), Address: v.Site.Address(v.Request), Trace: v.Site.Trace(v.Request), Device: v.cookieNamed(v.Site.deviceCookie()), Header: map[string][]string{
+		"Accept-Language": {string(v.Words.Language)},
+		"User-Agent":      {v.UserAgent()},
+	}}
+}
+
+// Is reports whether the call was refused with a code.
+func (a reply) Is(code fault.Code) bool { return a.Fault != nil && a.Fault.Code == code }
+
+// Err returns the fault, or nil.
+func (a reply) Err() error {
+	if a.Fault == nil {
+		return nil
+	}
+	return a.Fault
+}
+
+// Fetch is send for an answer in the types of the pages.
+func Fetch[T any](v *Request, o op.Any, args Arguments) (out T, err error) {
+	a := v.Send(o, args)
+	if err := a.Err(); err != nil {
+		return out, err
+	}
+	if len(a.Body) > 0 {
+		err = Decode(a.Body, &out)
+	}
+	return out, err
+}
+
+// url returns the address of a page of the environment that the request is about.
+func (v *Request) Address(path string) string { return string(v.Look().To(path)) }
+
+// Mint returns a token for a new form.
+func (v *Request) Mint() string { return v.Site.Tokens.Mint(v.Session.Principal.ID) }
+
+// SeeOther redirects to a page after a change.
+func (v *Request) SeeOther(path string) View { return View{To: v.Address(path)} }
+
+// AsFault returns the fault of an error.
+func AsFault(err error) *fault.Fault {
+	if f, is := errors.AsType[*fault.Fault](err); is {
+		return f
+	}
+	return fault.Wrap(err)
+}
+
+// FieldTexts returns the messages of a fault by field.
+func FieldTexts(f *fault.Fault, in fault.Language) map[string]string {
+	texts := map[string]string{}
+	for _, field := range f.Fields {
+		name, _, _ := strings.Cut(field.Name, "[")
+		if texts[name] == "" {
+			texts[name] = field.Message(in)
+		}
+	}
+	return texts
+}
+
+// Written is a file that a page writes for the browser to store.
+type Written struct {
+	Name, MediaType string
+	Write           func(http.ResponseWriter) error
+}
+
+// send writes the file.
+func (f *Written) send(w http.ResponseWriter) error {
+	f.head(w)
+	return f.Write(w)
+}
+
+// head writes the headers of the file. The policy holds if a browser shows it
+// instead of storing it.
+func (f *Written) head(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", f.MediaType)
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.Name}))
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	w.WriteHeader(http.StatusOK)
+}
+
+// NameOfFile returns the name of a file from a text: without what file systems and
+// mail programs take for something else.
+func NameOfFile(text, ending string) string {
+	name := strings.Map(func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(`<>:"/\|?*`, r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f {
+			return ' '
+		}
+		return r
+	}, text)
+	name = strings.Trim(strings.Join(strings.Fields(name), " "), ". ")
+	if runes := []rune(name); len(runes) > 80 {
+		name = string(runes[:80])
+	}
+	return First(name, "kartei") + "." + ending
+}

@@ -1,0 +1,82 @@
+package shell
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"kartei/kit/fault"
+	"kartei/people/account"
+	"kartei/web/i18n"
+	"kartei/web/ui"
+)
+
+// Session is the session of the caller. It is empty on pages for everyone.
+type Session account.Session
+
+// SingleKeys reports whether keys without a modifier are shortcuts.
+func (s *Session) SingleKeys() bool {
+	return s.Preferences.SingleKeys != nil && *s.Preferences.SingleKeys
+}
+
+// Remembers reports whether the list of what the person opened last is kept.
+func (s *Session) Remembers() bool { return s.Preferences.Recent != nil && *s.Preferences.Recent }
+
+// manyOthers are too many persons for the menu; they stand on a page.
+const manyOthers = 5
+
+// others are the other persons of the account, for the menu.
+func (s *Session) others() (list []ui.Option) {
+	for _, p := range s.Persons {
+		if p.ID != s.Principal.ID {
+			list = append(list, ui.Option{Value: p.ID, Text: p.OrganizationName})
+		}
+	}
+	if len(list) > manyOthers {
+		return nil
+	}
+	return list
+}
+
+// May reports whether the person has a scope.
+func (s *Session) May(scope string) bool {
+	_, found := slices.BinarySearch(s.Scopes, scope)
+	return found
+}
+
+// mayOpen reports whether the person may see a page.
+func (s *Session) mayOpen(p *Page) bool {
+	switch scope := p.Scope(); {
+	case p.reach == reachOpen:
+		return true
+	case scope != "":
+		return s.May(scope)
+	}
+	return s.Administers || !p.AdminsOnly()
+}
+
+// words returns how the pages speak to the person.
+func (s *Session) words(w i18n.Words) i18n.Words {
+	w.Home = s.Organization.Country
+	w.Language = fault.German
+	if s.Principal.Language == string(fault.English) {
+		w.Language = fault.English
+	}
+	if zone, err := time.LoadLocation(First(s.Preferences.Zone, "Europe/Berlin")); err == nil {
+		w.Zone = zone
+	}
+	return w
+}
+
+// languageOf returns the language of a page for a caller who is not known yet.
+func languageOf(r *http.Request) fault.Language {
+	if r.URL.Query().Get("lang") == string(fault.English) {
+		return fault.English
+	}
+	return fault.Preferred(r.Header["Accept-Language"])
+}
+
+// Decode decodes the answer of a row. Members that a page does not need are
+// ignored.
+func Decode(body []byte, into any) error { return json.Unmarshal(body, into) }

@@ -1,0 +1,480 @@
+package shell
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"kartei/kit/fault"
+	"kartei/web/ui"
+)
+
+// Look returns the reader and the answer, as every part of a page knows them.
+func (v *Request) Look() ui.View {
+	root := ""
+	if v.Sandbox {
+		root = SandboxPath
+	}
+	p, theme := v.Session.Preferences, ""
+	address, _ := v.Context().Value(addressKey{}).(string)
+	if p.Theme == "light" || p.Theme == "dark" {
+		theme = p.Theme
+	}
+	return ui.View{
+		Words: v.Words, Nonce: v.nonce, Root: root, Asset: v.Site.Asset,
+		Me: v.Session.Principal.ID, Theme: theme, Compact: p.Density == "compact", Keys: v.Session.SingleKeys(), Address: address,
+	}
+}
+
+// Frame returns what stands around a page of the application.
+func (v *Request) Frame(title, here string) ui.Frame {
+	f := ui.Frame{
+		View: v.Look(), Title: title, Here: here, Live: v.Site.rooms.Live(v, here),
+		Person: v.Session.Principal.Name, Organization: v.Session.Organization.Name,
+		OtherOrganizations: len(v.Session.Persons) > 1, Others: v.Session.others(), Bell: v.Session.Bell, Query: v.URL.Query().Get("q"),
+		May: func(family, verb string) bool { return v.Session.May(family + ":" + verb) },
+		Has: func(path string) bool { return v.Site.PageAt(path) != nil },
+		Opens: func(path string) bool {
+			page := v.Site.PageAt(path)
+			return page != nil && v.Session.mayOpen(page)
+		},
+		SignOut: v.Mint(),
+	}
+	if here == settingsPlace {
+		f.Styles = "settings.css"
+	}
+	if v.Session.SecondFactorFrom != 0 {
+		f.Banner = factorBanner(v)
+	}
+	if v.Session.Organization.EraseAt != nil {
+		f.Banner = erasureBanner(v)
+	}
+	if v.Site.ReadOnly != nil && v.Site.ReadOnly() {
+		f.Banner = ui.Banner(ui.Warn, v.Words.Say("Zurzeit wird nichts gespeichert", "Nothing can be stored at present"), v.Words.Say(
+			"Lesen und Suchen gehen weiter. Wer Kartei betreibt, sieht den Grund im Protokoll.",
+			"Reading and searching go on. The log tells the operator why."))
+	}
+	return f
+}
+
+// erasureBanner tells the people of an organization when it is erased.
+func erasureBanner(v *Request) templ.Component {
+	text := v.Words.Say("Nur die Administration liest noch und kann alles exportieren.", "Only admins still read, and can export everything.")
+	if v.Session.Administers {
+		text = v.Words.Say("Bis dahin lesen Sie alles und können es exportieren.", "Until then you read everything and can export it.")
+	}
+	return ui.Banner(ui.Bad, v.Words.Say("Diese Organisation wird gelöscht, am ", "This organization is being deleted, on ")+v.Words.Day(v.Session.Organization.EraseAt.Time())+".",
+		Joined(" ", text, v.Words.Say("Der Betreiber kann die Löschung noch abbrechen.", "The operator can still cancel the deletion.")))
+}
+
+// OK answers with a page of the application.
+func (v *Request) OK(title, here string, content templ.Component) View {
+	note, _ := v.Context().Value(NoteKey{}).(*Toast)
+	if note == nil {
+		note = v.Site.rooms.Note(v)
+	}
+	return View{Status: http.StatusOK, Body: AppPage(v.Frame(title, here), content, note)}
+}
+
+// NoteKey is the key of the note in the context of a page that is shown after a
+// change.
+type NoteKey struct{}
+
+// Done ends a change: it shows the page at path. With a script the answer is the page
+// itself, with a note that can take the change back. Without one it is a redirect, so
+// that reloading sends nothing again.
+func (v *Request) Done(path string, note *Toast) View {
+	if v.Header.Get("HX-Request") == "" {
+		return v.SeeOther(path)
+	}
+	v.Writer.Header().Set("HX-Push-Url", v.Address(path))
+	return v.Instead(path, NoteKey{}, note)
+}
+
+// Instead shows the page at path in place of this one, with a value in the context of
+// its request.
+func (v *Request) Instead(path string, key, value any) View {
+	next := v.Clone(context.WithValue(v.Context(), key, value))
+	path, query, _ := strings.Cut(path, "?")
+	next.Method, next.Body, next.PostForm = http.MethodGet, http.NoBody, nil
+	next.URL = &url.URL{Path: v.Address(path), RawQuery: query}
+	return View{Next: next}
+}
+
+// Lead opens the page at path without a redirect, which would take the line twice. The
+// page says its own address, which a script writes into the browser.
+func (v *Request) Lead(path string) View { return v.Instead(path, addressKey{}, v.Address(path)) }
+
+// addressKey is the key of the address of a page that lead opens.
+type addressKey struct{}
+
+// Here returns the path of this page with another value of a parameter. An empty
+// value removes it.
+func (v *Request) Here(parameter, value string) string {
+	q := v.URL.Query()
+	q.Set(parameter, value)
+	if value == "" {
+		q.Del(parameter)
+	}
+	path := strings.TrimPrefix(v.URL.Path, v.Look().Root)
+	if len(q) > 0 {
+		path += "?" + q.Encode()
+	}
+	return path
+}
+
+// Swap returns the attributes of a link that replaces the content of the page,
+// without loading it anew.
+func (v *Request) Swap(path string) ui.Hx { return v.Look().Get(path).With(intoMain) }
+
+// intoMain replaces the content of the page, and intoMainPushed also its address.
+var (
+	intoMain       = ui.Hx{}.Target("#main").Select("#main").Morph()
+	intoMainPushed = intoMain.Push()
+)
+
+// SwapForm is swap for a form.
+func (v *Request) SwapForm(path string) ui.Hx {
+	return v.Look().Post(path).With(intoMain)
+}
+
+// ProblemPage is a page about a refusal.
+type ProblemPage struct {
+	Title, Text string
+	// Wrong lists the faults of the sent fields.
+	Wrong []string
+	// Wait is the time after which to try again, zero if that does not help.
+	Wait time.Duration
+	// Again is the form that can be sent again, or nil.
+	Again *Again
+	// Home is the organization that the page belongs to, if the session has left it.
+	Home *home
+	// Elsewhere says that the page belongs to another person than the session.
+	Elsewhere bool
+	// Kept is what a person typed, to read and to copy.
+	Kept string
+	// Reload offers the page itself, if it may be there later.
+	Reload string
+	// Back is an address of somebody else, and BackTo its host.
+	Back, BackTo string
+	// RequestID is shown for errors of the program.
+	RequestID string
+}
+
+// Again is a form that was not stored, and that can be sent again as it is.
+type Again struct {
+	Action string
+	Token  string
+	Fields url.Values
+}
+
+// Failed answers with a page about an error. A form that is refused for a while can
+// be sent again from there, with the same token, so nothing happens twice. A script
+// gets the message alone and shows it above the page, on which the form stays.
+func (v *Request) Failed(err error) View {
+	f := AsFault(err)
+	if f.Code == fault.Unauthenticated {
+		return v.askToSignIn()
+	}
+	p := ProblemPage{Wait: f.Wait()}
+	p.Title, p.Text = v.Refusal(f)
+	for _, field := range f.Fields {
+		p.Wrong = append(p.Wrong, Joined(": ", parameters[field.Name].In(v.Words.Language), field.Message(v.Words.Language)))
+	}
+	switch f.Code {
+	case fault.NotFound:
+		p.Title, p.Text = v.Words.Say("Nicht gefunden", "Not found"), v.Words.Say(
+			"Diese Seite gibt es nicht, oder Sie dürfen sie nicht sehen.",
+			"This page does not exist, or you may not see it.")
+		if v.refreshing() {
+			p.Title, p.Text = v.Words.Say("Nicht mehr da", "No longer here"), v.Words.Say(
+				"Das wurde gerade gelöscht, oder Sie dürfen es nicht mehr sehen.",
+				"This was just deleted, or you may no longer see it.")
+		}
+	case fault.IdempotencyPayloadMismatch: // somebody went back to a form that was sent, and changed it
+		return v.sendAgain(f.Code.Status(), sentBefore.In(v.Words.Language))
+	case fault.RateLimited, fault.Overloaded, fault.APIPaused, fault.InstancePending, fault.Upstream:
+		v.offerAgain(&p)
+	case fault.Internal:
+		p.RequestID = v.Broken
+		v.offerAgain(&p)
+		v.Site.Logger.Error("a page failed", "page", v.Page.Path, "error", err)
+	}
+	return v.Problem(f.Code.Status(), p)
+}
+
+var sentBefore = Text(
+	"Dieses Formular wurde schon einmal gesendet, mit anderem Inhalt. Soll auch dieser gespeichert werden, dann senden Sie es noch einmal.",
+	"This form was sent already, with other content. To store this too, send it again.")
+
+// Refusal says what was refused, and the reason, to a person and not to a client of the API.
+func (v *Request) Refusal(f *fault.Fault) (title, text string) {
+	title, text = f.Title(v.Words.Language), Plain(f.DetailIn(v.Words.Language), v.Words.Language)
+	switch {
+	case f.Code == fault.RateLimited && v.Sent != nil:
+		return v.Words.Say("Zu viel auf einmal", "Too much at once"), v.Words.Say(
+			"Sie haben in kurzer Zeit sehr viel geändert. Ihre letzte Eingabe ist noch nicht gespeichert; sie bleibt hier stehen.",
+			"You have made many changes in a short time. Your last entry is not stored yet; it stays here.")
+	case f.Code == fault.RateLimited:
+		return v.Words.Say("Zu viel auf einmal", "Too much at once"), v.Words.Say(
+			"Sie haben in kurzer Zeit sehr viele Seiten aufgerufen. In einem Augenblick geht es weiter.",
+			"You have opened many pages in a short time. You can go on in a moment.")
+	case f.Code == fault.QuotaExhausted:
+		return v.Words.Say("Grenze erreicht", "Limit reached"), v.Words.Say(
+			"Zum Schutz der Daten ist begrenzt, wie viel eine Person in einer Stunde abruft und an einem Tag löscht. Braucht Ihr Büro mehr, kann der Betreiber die Grenze ändern.",
+			"To protect the data, there is a limit to what one person reads in an hour and deletes in a day. If your office needs more, the operator can change it.")
+	case f.Code == fault.ValidationFailed && f.Detail == nil:
+		return title, v.Words.Say("Das lässt sich so nicht speichern.", "This cannot be stored like this.")
+	case f.Code == fault.InvalidRequest && f.Detail == nil:
+		return v.Words.Say("Nicht lesbar", "Not readable"), v.Words.Say(
+			"Was Ihr Browser gesendet hat, ließ sich nicht lesen. Es wurde nichts geändert.",
+			"What your browser sent could not be read. Nothing was changed.")
+	case f.Code == fault.PayloadTooLarge && f.Detail == nil:
+		return v.Words.Say("Zu groß", "Too large"), v.Words.Say(
+			"Das ist mehr, als sich auf einmal senden lässt. Es wurde nichts geändert.",
+			"This is more than can be sent at once. Nothing was changed.")
+	case f.Code == fault.IdempotencyPayloadMismatch:
+		return title, sentBefore.In(v.Words.Language)
+	case f.Code == fault.APIPaused:
+		text = v.Words.Say(
+			"Kartei ist gerade angehalten, zum Beispiel für eine Wartung. Versuchen Sie es später wieder.",
+			"Kartei is paused, for example for maintenance. Please try again later.")
+	case f.Code == fault.InstancePending && f.Detail == nil:
+		text = v.Words.Say(
+			"Kartei ist gerade nicht bereit. Versuchen Sie es gleich noch einmal.",
+			"Kartei is not ready at the moment. Please try again in a moment.")
+	}
+	if f.Code.Status() >= http.StatusInternalServerError && f.Code != fault.Internal {
+		title = v.Words.Say("Zurzeit nicht möglich", "Not possible at present")
+	}
+	if f.Code.Status() >= http.StatusInternalServerError {
+		text = Joined(" ", text, v.serversFault())
+	}
+	return title, text
+}
+
+// Reason says why a form was refused, where the form stands. The words are the operation's, or
+// refusal's if the server is at fault.
+func (v *Request) Reason(f *fault.Fault) string {
+	switch {
+	case f.Code.Status() >= http.StatusInternalServerError:
+		_, text := v.Refusal(f)
+		return text
+	case f.Detail != nil: // the API says nothing about a 401; the operations that sign in do
+		return f.Detail.In(v.Words.Language)
+	}
+	return f.DetailIn(v.Words.Language)
+}
+
+// serversFault says that a change failed by the server, and whether the input
+// was kept. It is empty if nothing was sent.
+func (v *Request) serversFault() string {
+	hidden := func(name string) bool { return v.Sent.Has(name) }
+	switch {
+	case v.Sent != nil && v.Sent.File != nil: // a browser does not choose a file by itself
+		return v.Words.Say(
+			"Das liegt am Server und nicht an Ihrer Datei. Bitte wählen Sie sie noch einmal; alles andere steht noch hier.",
+			"This is the server's fault, and not your file's. Please choose it again; everything else is still here.")
+	case v.inQueue():
+		return v.Words.Say(
+			"Das liegt am Server und nicht an Ihrer Datei. Sie bleibt hier und kann noch einmal gesendet werden.",
+			"This is the server's fault, and not your file's. It stays here, and can be sent again.")
+	case v.Sent == nil:
+		return ""
+	case slices.ContainsFunc(secretFields, hidden):
+		return v.Words.Say("Das liegt am Server und nicht an Ihrer Eingabe.", "This is the server's fault, and not that of your entry.")
+	}
+	return v.Words.Say(
+		"Das liegt am Server und nicht an Ihrer Eingabe. Sie bleibt hier stehen und kann noch einmal gesendet werden.",
+		"This is the server's fault, and not that of your entry. It stays here, and can be sent again.")
+}
+
+// parameters are the parameters of addresses that people type.
+var parameters = map[string]fault.Text{"q": Text("Suchtext", "Search text"), "tag": Text("Schlagwort", "Tag"), "number": Text("Nummer", "Number")}
+
+// offerAgain offers the same form, or the same page.
+func (v *Request) offerAgain(p *ProblemPage) {
+	if v.Sent != nil {
+		p.Again = v.Again(v.Sent.Token)
+	} else if v.Method == http.MethodGet {
+		p.Reload = v.URL.RequestURI()
+	}
+}
+
+// sendAgain asks the person to confirm a form once more. Nothing was stored.
+func (v *Request) sendAgain(status int, why string) View {
+	token := v.Mint()
+	v.Writer.Header().Set("Kartei-Token", token) // a script puts it into the form, which stays
+	return v.Problem(status, ProblemPage{Title: v.Words.Say("Bitte noch einmal senden", "Please send again"), Text: why, Again: v.Again(token)})
+}
+
+// Again returns the submitted form, with the filters in its address. Secrets are not
+// written into a page: they are typed again.
+func (v *Request) Again(token string) *Again {
+	fields := url.Values{}
+	for name, list := range v.PostForm {
+		if name != TokenField && !slices.Contains(secretFields, name) {
+			fields[name] = list
+		}
+	}
+	return &Again{Action: v.URL.RequestURI(), Token: token, Fields: fields}
+}
+
+// secretFields are the fields in which passwords and codes are typed.
+var secretFields = []string{"password", "current", "repeat", "code", "recoveryCode"}
+
+// Problem draws a page about a refusal: within the application if the caller is
+// known. A script shows only its message.
+func (v *Request) Problem(status int, p ProblemPage) View {
+	v.RetryAfter(p.Wait)
+	if gone := v.refreshing() && (status == http.StatusNotFound || status == http.StatusForbidden); v.Scripted() && !gone {
+		return View{Status: status, Body: faultMessage(v, p), message: true}
+	}
+	if v.Session.ID == "" {
+		return View{Status: status, Body: CardPage(v.Look(), p.Title, problemView(v, p))}
+	}
+	return View{Status: status, Body: AppPage(v.Frame(p.Title, ""), problemView(v, p), nil)}
+}
+
+// Scripted reports whether the caller is a script, which shows parts of the answer.
+func (v *Request) Scripted() bool { return v.Header.Get("HX-Request") != "" }
+
+// overPage tells a script to show the answer in a dialog over the page. Once the
+// person is signed in, the script sends the same request again.
+func (v *Request) overPage() { v.Writer.Header().Set("Kartei-Dialog", "1") }
+
+// AskToSignIn sends a caller without a session to the sign-in page, and back
+// afterwards. A form that was being sent travels with it: see AskToSignIn.
+func (v *Request) askToSignIn() View {
+	if v.Scripted() {
+		v.overPage()
+		return v.Site.rooms.SignIn(v, http.StatusUnauthorized, nil, v.Words.Say(
+			"Ihre Anmeldung ist abgelaufen. Was Sie eingegeben haben, steht noch auf der Seite.",
+			"Your sign-in has ended. What you entered is still on the page."))
+	}
+	if v.Method == http.MethodPut { // a script sends a file, and asks by itself
+		return View{Status: http.StatusUnauthorized, Plain: fault.New(fault.Unauthenticated).DetailIn(v.Words.Language)}
+	}
+	if v.Method != http.MethodPost {
+		target := v.URL.Path
+		if q := v.URL.RawQuery; q != "" {
+			target += "?" + q
+		}
+		if target == "/" {
+			return v.Site.rooms.SignIn(v, http.StatusOK, nil, "")
+		}
+		return View{To: "/signin?" + url.Values{"next": {target}}.Encode()}
+	}
+	return v.Site.rooms.SignIn(v, http.StatusUnauthorized, v.Again(v.Sent.Token), v.Words.Say(
+		"Ihre Anmeldung ist abgelaufen. Was Sie eingegeben haben, ist noch da: Melden Sie sich an, dann wird es gesendet.",
+		"Your sign-in has ended. What you entered is still here: sign in, and it will be sent."))
+}
+
+// denyForeign answers a change that a page of another origin sent.
+func (h *Site) denyForeign(w http.ResponseWriter, r *http.Request) {
+	v := &Request{Request: r, Site: h, Writer: w, Page: &Page{Path: r.URL.Path}, nonce: newNonce()}
+	setHeaders(w.Header(), v.nonce)
+	v.Words.Language = languageOf(r)
+	v.show(v.Problem(http.StatusForbidden, ProblemPage{
+		Title: v.Words.Say("Abgelehnt", "Refused"),
+		Text: v.Words.Say("Diese Änderung kam von einer fremden Seite und wurde nicht ausgeführt.",
+			"This change came from another site and was not carried out."),
+	}))
+}
+
+// Local returns a path of this site to return to, or /. A foreign address, also one
+// that only looks like a path, is not followed.
+func Local(target string) string {
+	u, err := url.Parse(target)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.Contains(u.Path, "//") || strings.ContainsAny(target, "\\\r\n\t") {
+		return "/"
+	}
+	return u.RequestURI()
+}
+
+// kind returns the tone of a message. A fault that passes by itself is only a
+// warning.
+func (p ProblemPage) kind() ui.Kind {
+	if p.Wait > 0 || p.Elsewhere || p.Again != nil && p.RequestID == "" {
+		return ui.Warn
+	}
+	return ui.Bad
+}
+
+// Part reports whether a script asks for a part of the page only.
+func (v *Request) Part(name string) bool { return v.URL.Query().Get("part") == name }
+
+// SwapTo returns the attributes of a link that shows another page of the same place
+// without loading everything anew.
+func (v *Request) SwapTo(path string) ui.Hx { return v.Look().Get(path).With(intoMainPushed) }
+
+// DialogOf returns the attributes of a link to a page that a script shows as a
+// dialog over this one.
+func (v *Request) DialogOf(path string) ui.Hx {
+	between := "?"
+	if strings.Contains(path, "?") {
+		between = "&"
+	}
+	return v.Look().Get(path + between + "part=dialog").Target("body").Append()
+}
+
+// InDialog answers with a dialog over the page that is there, or with a page of its
+// own.
+func (v *Request) InDialog(title, here string, content templ.Component) View {
+	if v.Part("dialog") {
+		return View{Status: http.StatusOK, Body: dialogView(v, title, content)}
+	}
+	return v.OK(title, here, dialogPage(title, content))
+}
+
+// RetryAfter says when to try again, for browsers and programs.
+func (v *Request) RetryAfter(wait time.Duration) {
+	if wait > 0 {
+		v.Writer.Header().Set("Retry-After", seconds(wait))
+	}
+}
+
+// seconds returns a duration in whole seconds, at least one unless it is zero.
+func seconds(d time.Duration) string {
+	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
+}
+
+// Resumed returns the form that waits for the sign-in, or nil. It leads to a page of
+// this site only, and a person sends it by a button.
+func (v *Request) Resumed() *Again {
+	action := v.Sent.Get(resumeAction)
+	if action == "" || Local(action) != action {
+		return nil
+	}
+	fields := url.Values{}
+	for name, list := range v.Sent.Values {
+		if len(name) > len(resumeField) && name[:len(resumeField)] == resumeField {
+			fields[name[len(resumeField):]] = list
+		}
+	}
+	return &Again{Action: action, Token: v.Sent.Get(resumeToken), Fields: fields}
+}
+
+// confirmFirst answers a request for which the sign-in is not recent enough.
+func (v *Request) confirmFirst() View {
+	v.Stale = false
+	if v.wantsData() {
+		return View{Status: http.StatusForbidden, Data: map[string]any{"confirm": true}}
+	}
+	var waiting *Again
+	if v.Scripted() {
+		v.overPage()
+	} else if v.Sent != nil {
+		waiting = v.Again(v.Sent.Token)
+	}
+	return v.Site.rooms.Confirm(v, v.URL.RequestURI(), waiting)
+}
+
+// SSO is what people call the provider, empty if there is none.
+func (v *Request) SSO() string { return v.Site.API.SSO() }

@@ -1,0 +1,181 @@
+package signin
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"kartei/api/op"
+	"kartei/kit/fault"
+	"kartei/people/account"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+// An operation that gives access or erases asks for a sign-in of the last ten minutes. Then
+// the person confirms that it is them: by a passkey, or by the password and a code.
+// Afterwards the same form is sent again with the same token, so nothing that was
+// typed is lost, and nothing happens twice. Every page has this for free (serve).
+// With a script the page is a dialog over the other page, whose form the script sends
+// again.
+
+// linked reports whether an account is linked with the present provider.
+func linked(f account.Factors) bool {
+	return slices.ContainsFunc(f.Identities, func(i account.Identity) bool { return !i.Former })
+}
+
+// hasSecond reports whether an account has a second factor.
+func hasSecond(f account.Factors) bool { return f.TOTP || len(f.Passkeys) > 0 }
+
+// ConfirmForm is the page on which a person confirms that it is them.
+type ConfirmForm struct {
+	factors account.Factors
+	// Next is the page to go to, if no form waits.
+	Next string
+	// Resume is the form that waits, or nil.
+	Resume  *shell.Again
+	Problem string
+	Wait    time.Duration
+	wrong   map[string]string
+}
+
+// showConfirm serves the page.
+func showConfirm(v *shell.Request) shell.View {
+	return DrawConfirmForm(v, ConfirmForm{Next: v.URL.Query().Get("next")}, http.StatusOK)
+}
+
+// AskToConfirm draws the page in the place of another one. waiting is the form that is sent
+// afterwards, or nil.
+func AskToConfirm(v *shell.Request, next string, waiting *shell.Again) shell.View {
+	return DrawConfirmForm(v, ConfirmForm{Next: next, Resume: waiting}, http.StatusForbidden)
+}
+
+func DrawConfirmForm(v *shell.Request, f ConfirmForm, status int) shell.View {
+	factors, err := shell.Ask(v, account.GetFactors, op.None{})
+	if err != nil {
+		return v.Failed(err)
+	}
+	f.factors, f.Next = factors, shell.Local(f.Next)
+	title := v.Words.Say("Anmeldung bestätigen", "Confirm your sign-in")
+	if v.Scripted() {
+		return shell.View{Status: status, Body: shell.CardPage(v.Look(), title, confirmView(v, f))}
+	}
+	return shell.View{Status: status, Body: shell.AppPage(v.Frame(title, ""), confirmView(v, f), nil)}
+}
+
+// confirm checks the factors, and then sends the form that waits.
+func confirm(v *shell.Request) shell.View {
+	f := ConfirmForm{Next: v.Sent.Get("next"), Resume: v.Resumed()}
+	var in account.Fresh
+	var given bool
+	if in.Ticket, in.Response, given = passkeyIn(v.Sent); !given {
+		in.Password = v.Sent.Get("password")
+		in.Code, in.RecoveryCode = codesIn(v.Sent)
+	}
+	a := shell.Do(v, account.Refresh, in)
+	if a.Fault != nil {
+		return notConfirmed(v, f, a.Fault)
+	}
+	fresh := a.Value
+	v.Site.SignIn(v.Writer, fresh.Token, fresh.EndsAt.Time())
+	switch {
+	case over(v):
+		return signedInOver(v, fresh.Token)
+	case f.Resume == nil:
+		return shell.View{To: shell.Local(f.Next)}
+	}
+	return resend(v, f.Resume, fresh.Token)
+}
+
+// notConfirmed says why the factors were refused.
+func notConfirmed(v *shell.Request, f ConfirmForm, why *fault.Fault) shell.View {
+	f.wrong = shell.FieldTexts(why, v.Words.Language)
+	if len(f.wrong) == 0 {
+		f.Problem, f.Wait = v.Reason(why), why.Wait()
+	}
+	v.RetryAfter(f.Wait)
+	return DrawConfirmForm(v, f, why.Code.Status())
+}
+
+// resend sends a form that waited, as the browser would: with its own token, and with
+// the new cookie.
+func resend(v *shell.Request, waiting *shell.Again, token string) shell.View {
+	target, err := url.Parse(waiting.Action)
+	if err != nil || strings.HasPrefix(target.Path, shell.ConfirmPath) {
+		return shell.View{To: "/"}
+	}
+	fields := url.Values{shell.TokenField: {waiting.Token}}
+	for name, list := range waiting.Fields {
+		fields[name] = list
+	}
+	body := fields.Encode()
+	next := v.Clone(v.Context())
+	next.URL, next.RequestURI = target, waiting.Action
+	next.Body, next.ContentLength = io.NopCloser(bytes.NewReader([]byte(body))), int64(len(body))
+	next.Form, next.PostForm = nil, nil
+	next.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	next.Header.Set("Cookie", v.Site.Cookie+"="+token)
+	return shell.View{Next: next}
+}
+
+// showPasskeyOptions asks a browser for a passkey: for a sign-in, for an invitation,
+// or to confirm.
+func showPasskeyOptions(v *shell.Request) shell.View {
+	return data(v, shell.Do(v, account.AskPasskey, account.PasskeyFor{Invitation: tokenOf(v.Sent.Get("token"))}))
+}
+
+// data answers a script with the answer of an operation, or with its problem.
+func data[Out any](v *shell.Request, a shell.Answer[Out]) shell.View {
+	if a.Fault != nil {
+		v.RetryAfter(a.Fault.Wait())
+		return shell.View{Status: a.Status, Data: map[string]any{"problem": v.Reason(a.Fault)}}
+	}
+	return shell.View{Status: a.Status, Data: a.Value}
+}
+
+// passkey returns the answer of a browser that was asked for a passkey, with the ticket of
+// the question, and reports whether there is one.
+func passkeyIn(f *shell.Form) (ticket string, response json.RawMessage, given bool) {
+	text := f.Get(shell.ResponseField)
+	if text == "" {
+		return "", nil, false
+	}
+	return f.Get(shell.TicketField), rawJSON(text), true
+}
+
+// rawJSON returns a text that is JSON, or null.
+func rawJSON(text string) json.RawMessage {
+	if !json.Valid([]byte(text)) {
+		return json.RawMessage("null")
+	}
+	return json.RawMessage(text)
+}
+
+// codes returns the code of a second factor: of a generator, or a recovery code, which is
+// longer. The other one is empty.
+func codesIn(f *shell.Form) (code, recovery string) {
+	code, recovery = strings.Join(strings.Fields(f.Get("code")), ""), f.Text("recoveryCode")
+	switch {
+	case recovery != "":
+		return "", recovery
+	case len(code) > totpDigits:
+		return "", code
+	}
+	return code, ""
+}
+
+// fields are the fields of the form.
+func (f ConfirmForm) fields(v *shell.Request) (password, code ui.Field) {
+	password = ui.Field{Name: "password", ID: "f-confirm-password", Type: "password", Label: v.Words.Say("Kennwort", "Password"), Autocomplete: "current-password", Required: true, Focus: true, Errors: shell.Present(f.wrong["password"])}
+	label := v.Words.Say("Wiederherstellungscode", "Recovery code")
+	if f.factors.TOTP {
+		label = v.Words.Say("Code aus der App oder ein Wiederherstellungscode", "Code from the app, or a recovery code")
+	}
+	code = ui.Field{Name: "code", ID: "f-confirm-code", Label: label, Autocomplete: "one-time-code", Required: true, Errors: shell.Present(f.wrong["code"], f.wrong["recoveryCode"])}
+	return password, code
+}

@@ -1,0 +1,149 @@
+package signin
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"kartei/kit/fault"
+	"kartei/people/account"
+	"kartei/web/shell"
+)
+
+// A mailed link leads to one of these pages. Its token is the fragment of the
+// address, which browsers do not send: a script moves it into the form, and out of
+// the address. Without a script the person pastes the link.
+
+// linkKind is a kind of mailed link.
+type linkKind struct {
+	// path is the page of the link.
+	path string
+	// take takes the token of the link, and the password if the page asks for one. Its
+	// answer says whether the other link of a change is still missing.
+	take               func(v *shell.Request, token, password string) shell.Answer[account.Confirmed]
+	title, text, label fault.Text
+	// password is the label of the field that the page has for a password, and hint
+	// stands below it. complete is the autocomplete value of the field.
+	password, hint fault.Text
+	complete       string
+	// after is the page to go to afterwards, and done the word for its message. From there
+	// the person comes to all that acts for the account.
+	after, done string
+}
+
+var resetLink = linkKind{
+	path: "/reset", take: reset,
+	title: shell.Text("Neues Kennwort", "New password"), label: shell.Text("Kennwort setzen", "Set the password"),
+	text:     shell.Text("Danach enden alle Sitzungen Ihres Kontos, und Sie melden sich neu an. An einem zweiten Faktor ändert das nichts.", "After that, all sessions of your account end, and you sign in again. A second factor is not changed."),
+	password: shell.Text("Neues Kennwort", "New password"), hint: passwordHint, complete: "new-password",
+	after: "/signin", done: "password",
+}
+
+var liftLink = linkKind{
+	path: "/factors", take: reset,
+	title: shell.Text("Zweite Faktoren entfernen", "Remove second factors"), label: shell.Text("Faktoren entfernen", "Remove the factors"),
+	text:     shell.Text("Die App für Einmalcodes, die Passkeys und die Wiederherstellungscodes Ihres Kontos werden entfernt. Bestätigen Sie das mit Ihrem Kennwort.", "The authenticator app, the passkeys and the recovery codes of your account are removed. Confirm this with your password."),
+	password: shell.Text("Kennwort", "Password"), complete: "current-password",
+	after: "/signin", done: "factors",
+}
+
+var addressLink = linkKind{
+	path: "/address", take: confirmAddress,
+	title: shell.Text("Adresse für die Anmeldung", "Sign-in address"), label: shell.Text("Bestätigen", "Confirm"),
+	text: shell.Text("Bestätigen Sie die neue Adresse Ihres Kontos. Sie gilt, sobald die Links an die bisherige und an die neue Adresse bestätigt sind.", "Confirm the new address of your account. It takes effect once the links to the present and to the new address are confirmed."),
+}
+
+// passwordHint says what a new password must be.
+var passwordHint = shell.Text("Mindestens 12 Zeichen. Vier zufällige Wörter sind leicht zu merken.", "At least 12 characters. Four random words are easy to remember.")
+
+// linkForm is the page of a mailed link.
+type linkForm struct {
+	*linkKind
+	Token   string
+	Problem string
+	Wait    time.Duration
+	wrong   map[string]string
+}
+
+// showLink serves the page of a mailed link.
+func showLink(k *linkKind) func(*shell.Request) shell.View {
+	return func(v *shell.Request) shell.View { return drawLink(v, linkForm{linkKind: k}, http.StatusOK) }
+}
+
+func drawLink(v *shell.Request, f linkForm, status int) shell.View {
+	return shell.View{Status: status, Body: shell.CardPage(v.Look(), f.title.In(v.Words.Language), linkView(v, f))}
+}
+
+// followLink takes the token of a mailed link.
+func followLink(k *linkKind) func(*shell.Request) shell.View {
+	return func(v *shell.Request) shell.View {
+		f := linkForm{linkKind: k, Token: tokenOf(v.Sent.Text("token"))}
+		if v.Site.Unprotected(v.Request) {
+			return drawSignIn(v, signInForm{}, http.StatusForbidden)
+		}
+		a := k.take(v, f.Token, v.Sent.Get("password"))
+		switch {
+		case a.Is(fault.ValidationFailed):
+			f.wrong = shell.FieldTexts(a.Fault, v.Words.Language)
+			return drawLink(v, f, a.Status)
+		case a.Is(fault.NotFound):
+			return deadLink(v, f)
+		case a.Fault != nil:
+			f.Problem, f.Wait = v.Reason(a.Fault), a.Fault.Wait()
+			v.RetryAfter(f.Wait)
+			return drawLink(v, f, a.Status)
+		case k.after != "":
+			return shell.View{To: k.after + "?" + url.Values{shell.DoneField: {k.done}, "next": {shell.ActingPath}}.Encode()}
+		}
+		return addressConfirmed(v, a.Value)
+	}
+}
+
+// reset sets a password by the token of a link, or lifts second factors.
+func reset(v *shell.Request, token, password string) shell.Answer[account.Confirmed] {
+	a := shell.Do(v, account.Reset, account.NewByLink{Token: token, Password: password})
+	return shell.Answer[account.Confirmed]{Status: a.Status, Fault: a.Fault}
+}
+
+// confirmAddress confirms a new address by the token of a link.
+func confirmAddress(v *shell.Request, token, _ string) shell.Answer[account.Confirmed] {
+	return shell.Do(v, account.ConfirmEmail, account.Link{Token: token})
+}
+
+// deadLink says what to do with a link that expired, that was used, or that is none.
+// It does not tell which.
+func deadLink(v *shell.Request, f linkForm) shell.View {
+	return shell.View{Status: http.StatusNotFound, Body: shell.CardPage(v.Look(), v.Words.Say("Dieser Link gilt nicht mehr", "This link is no longer valid"), deadLinkView(v, f))}
+}
+
+// addressConfirmed says whether the new address holds already.
+func addressConfirmed(v *shell.Request, c account.Confirmed) shell.View {
+	title, text := v.Words.Say("Die neue Adresse gilt", "The new address is in use"), v.Words.Say("Melden Sie sich ab jetzt mit ihr an.", "Sign in with it from now on.")
+	if c.Status == "waiting" {
+		title, text = v.Words.Say("Bestätigt", "Confirmed"), v.Words.Say("Jetzt fehlt noch die andere Adresse: Öffnen Sie auch den Link, der dorthin ging.", "Now only the other address is missing: open the link that was sent there too.")
+	}
+	return shell.View{Status: http.StatusOK, Body: shell.CardPage(v.Look(), title, saidView(v, title, text))}
+}
+
+// showForgot serves the page that asks for a link.
+func showForgot(v *shell.Request) shell.View { return forgotForm(v, "", nil, "", http.StatusOK) }
+
+func forgotForm(v *shell.Request, email string, wrong map[string]string, problem string, status int) shell.View {
+	return shell.View{Status: status, Body: shell.CardPage(v.Look(), v.Words.Say("Kennwort vergessen", "Forgot your password"), forgotView(v, email, wrong, problem))}
+}
+
+// forgot mails a link. The answer is the same for an address without an account.
+func forgot(v *shell.Request) shell.View {
+	email := v.Sent.Text("email")
+	a := shell.Do(v, account.Forgot, account.Forgotten{Email: email})
+	switch {
+	case a.Is(fault.ValidationFailed):
+		return forgotForm(v, email, shell.FieldTexts(a.Fault, v.Words.Language), "", a.Status)
+	case a.Fault != nil:
+		return forgotForm(v, email, nil, v.Reason(a.Fault), a.Status)
+	}
+	title := v.Words.Say("Sehen Sie in Ihr Postfach", "Check your mailbox")
+	return shell.View{Status: http.StatusOK, Body: shell.CardPage(v.Look(), title, saidView(v, title, v.Words.Say(
+		"Gibt es zu dieser Adresse ein Konto, dann ist jetzt ein Link dorthin unterwegs. Er gilt 30 Minuten lang und nur einmal. Kommt nichts an, sehen Sie im Spam-Ordner nach, oder fragen Sie Ihre Administration.",
+		"If this address has an account, a link is on its way there. It works once, and for 30 minutes. If nothing arrives, check the spam folder, or ask an admin of your office.")))}
+}

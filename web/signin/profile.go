@@ -1,0 +1,112 @@
+package signin
+
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"kartei/api/op"
+	"kartei/kit/fault"
+	"kartei/people/account"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+// profileForm is the form of a person's own settings.
+type profileForm struct {
+	email      string
+	was, typed shell.Values
+	wrong      map[string]string
+}
+
+// zones are the time zones that the page offers (zone1970.tab of the IANA database).
+// Others are taken as well.
+//
+//go:embed zones.txt
+var zones string
+
+// profileValues returns the values of a profile as its form has them.
+func profileValues(p account.Profile) shell.Values {
+	return shell.Values{
+		"name": p.Name, "language": p.Language, "zone": p.Zone, "theme": p.Theme, "density": p.Density,
+		"singleKeys": strconv.FormatBool(*p.SingleKeys), "recent": strconv.FormatBool(*p.Recent), "reminders": strconv.FormatBool(*p.Reminders),
+	}
+}
+
+// showProfile serves the profile.
+func showProfile(v *shell.Request) shell.View {
+	p, err := shell.Ask(v, account.GetProfile, op.None{})
+	if err != nil {
+		return v.Failed(err)
+	}
+	f := profileForm{email: p.Email, was: profileValues(p), typed: profileValues(p)}
+	return v.Settings(shell.ProfilePath, v.Words.Say("Profil", "Profile"), profileView(v, f))
+}
+
+// saveProfile stores what the person changed. Members that the form did not change
+// are not sent, so a form in another tab keeps its own. Storing the same twice is
+// storing it once, so the call needs no idempotency key.
+func saveProfile(v *shell.Request) shell.View {
+	f := profileForm{email: v.Session.Email, was: v.Sent.Was, typed: shell.Values{}}
+	var in account.ProfileChange
+	for name, to := range map[string]**string{"name": &in.Name, "language": &in.Language, "zone": &in.Zone, "theme": &in.Theme, "density": &in.Density} {
+		if f.typed[name] = v.Sent.Text(name); f.typed[name] != f.was[name] {
+			*to = new(f.typed[name])
+		}
+	}
+	for name, to := range map[string]**bool{"singleKeys": &in.SingleKeys, "recent": &in.Recent, "reminders": &in.Reminders} {
+		on := v.Sent.Get(name) != ""
+		if f.typed[name] = strconv.FormatBool(on); f.typed[name] != f.was[name] {
+			*to = &on
+		}
+	}
+	if in == (account.ProfileChange{}) {
+		return shell.View{To: shell.ProfilePath}
+	}
+	a := shell.Do(v, account.SetProfile, in)
+	switch {
+	case a.Is(fault.ValidationFailed):
+		f.wrong = shell.FieldTexts(a.Fault, v.Words.Language)
+		return v.SettingsAs(a.Status, shell.ProfilePath, v.Words.Say("Profil", "Profile"), profileView(v, f))
+	case a.Fault != nil:
+		return v.Failed(a.Fault)
+	}
+	return v.Saved(shell.ProfilePath, "profile")
+}
+
+// field returns a field of the form.
+func (f profileForm) field(name, label, hint string, options ...ui.Option) ui.Field {
+	return ui.Field{Name: name, Label: label, Hint: hint, Value: f.typed[name], Errors: shell.Present(f.wrong[name]), Options: options}
+}
+
+// fields are the fields that can be refused, for the summary.
+func (f profileForm) fields(v *shell.Request) []ui.Field {
+	say := v.Words.Say
+	name := f.field("name", "Name", say("Ihre Kolleginnen und Kollegen sehen diesen Namen.", "Your colleagues see this name."))
+	name.Autocomplete, name.Required = "name", true
+	language := f.field("language", say("Sprache", "Language"), "", ui.Option{Value: "de", Text: "Deutsch"}, ui.Option{Value: "en", Text: "English"})
+	zone := f.field("zone", say("Zeitzone", "Time zone"), f.clock(v))
+	zone.More = templ.OrderedAttributes{{Key: "list", Value: "zones"}, {Key: "spellcheck", Value: "false"}}
+	zone.Autocomplete = "off"
+	return []ui.Field{name, language, zone}
+}
+
+// clock says what time it is in the zone of the form.
+func (f profileForm) clock(v *shell.Request) string {
+	zone, err := time.LoadLocation(f.typed["zone"])
+	if err != nil {
+		return ""
+	}
+	w := v.Words
+	w.Zone = zone
+	return v.Words.Say("Dort ist es jetzt ", "The time there is ") + w.Clock(v.Words.Now) + v.Words.Say(" Uhr.", ".")
+}
+
+// on reports whether a switch of the form is on.
+func (f profileForm) on(name string) bool { return f.typed[name] == "true" }
+
+// zoneNames are the names that the field of the time zone offers.
+func zoneNames() []string { return strings.Fields(zones) }

@@ -1,0 +1,261 @@
+package signin
+
+import (
+	"net/http"
+	"strings"
+
+	"kartei/access"
+	"kartei/api/op"
+	"kartei/kit/fault"
+	"kartei/people/account"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+// securityPage is the page about how a person signs in.
+type securityPage struct {
+	factors  account.Factors
+	sessions []account.Browser
+	signIns  []account.Entry
+}
+
+func securityTitle(v *shell.Request) string { return v.Words.Say("Sicherheit", "Security") }
+
+// showSecurity serves the page.
+func showSecurity(v *shell.Request) shell.View {
+	var p securityPage
+	var sessions access.List[account.Browser]
+	var signIns access.List[account.Entry]
+	err := shell.Together(
+		func() (err error) {
+			p.factors, err = shell.Ask(v, account.GetFactors, op.None{})
+			return err
+		},
+		func() (err error) {
+			sessions, err = shell.Ask(v, account.ListSessions, op.None{})
+			return err
+		},
+		func() (err error) {
+			signIns, err = shell.Ask(v, account.ListSignIns, op.None{})
+			return err
+		},
+	)
+	if err != nil {
+		return v.Failed(err)
+	}
+	p.sessions, p.signIns = sessions.Data, signIns.Data
+	return v.Settings(shell.SecurityPath, securityTitle(v), securityView(v, p))
+}
+
+// others reports whether there are sessions or known browsers beside the present one.
+func (p securityPage) others() bool { return len(p.sessions) > 1 || p.factors.KnownElsewhere > 0 }
+
+// knownText says where strangers who guess do not lock the person out.
+func knownText(v *shell.Request, n int64) string {
+	return v.Words.Plural(int(n), "Kartei kennt einen weiteren Browser oder Ort von Ihren Anmeldungen der letzten 90 Tage.",
+		"Kartei kennt %d weitere Browser oder Orte von Ihren Anmeldungen der letzten 90 Tage.",
+		"Kartei remembers one more browser or location from your sign-ins of the last 90 days.",
+		"Kartei remembers %d more browsers or locations from your sign-ins of the last 90 days.") + " " +
+		v.Words.Say("Von dort können Sie sich auch dann anmelden, wenn jemand Ihr Kennwort zu erraten versucht. „Alle anderen beenden“ löscht auch diese Angaben.",
+			"You can sign in from there even while somebody is guessing your password. “End all others” deletes this information too.")
+}
+
+// drawPasswordForm is the page on which a person changes the password.
+type passwordForm struct {
+	factors account.Factors
+	wrong   map[string]string
+	problem string
+}
+
+func showPassword(v *shell.Request) shell.View {
+	return drawPasswordForm(v, passwordForm{}, http.StatusOK)
+}
+
+func drawPasswordForm(v *shell.Request, f passwordForm, status int) shell.View {
+	var err error
+	if f.factors, err = shell.Ask(v, account.GetFactors, op.None{}); err != nil {
+		return v.Failed(err)
+	}
+	return v.SettingsAs(status, shell.SecurityPath, v.Words.Say("Kennwort ändern", "Change the password"), passwordView(v, f))
+}
+
+// savePassword changes the password.
+func savePassword(v *shell.Request) shell.View {
+	if v.Sent.Get("password") != v.Sent.Get("repeat") {
+		return drawPasswordForm(v, passwordForm{wrong: map[string]string{"repeat": v.Words.Say("Die beiden Kennwörter stimmen nicht überein.", "The two passwords differ.")}}, http.StatusUnprocessableEntity)
+	}
+	a := shell.Do(v, account.SetPassword, account.NewPassword{Password: v.Sent.Get("password"), Current: v.Sent.Get("current")}, shell.Once)
+	switch {
+	case a.Is(fault.ValidationFailed):
+		return drawPasswordForm(v, passwordForm{wrong: shell.FieldTexts(a.Fault, v.Words.Language)}, a.Status)
+	case a.Is(fault.RateLimited), a.Is(fault.Overloaded):
+		v.RetryAfter(a.Fault.Wait())
+		return drawPasswordForm(v, passwordForm{problem: shell.Joined(" ", a.Fault.DetailIn(v.Words.Language), shell.WaitText(v.Words, a.Fault.Wait()))}, a.Status)
+	case a.Fault != nil:
+		return v.Failed(a.Fault)
+	}
+	return v.Saved(shell.SecurityPath, "password")
+}
+
+// fields are the fields of the form.
+func (f passwordForm) fields(v *shell.Request) []ui.Field {
+	say, l := v.Words.Say, v.Words.Language
+	all := []ui.Field{
+		{Name: "password", Type: "password", Label: say("Neues Kennwort", "New password"), Hint: passwordHint.In(l), Autocomplete: "new-password", Required: true, Errors: shell.Present(f.wrong["password"])},
+		{Name: "repeat", Type: "password", Label: say("Neues Kennwort wiederholen", "Repeat the new password"), Autocomplete: "new-password", Required: true, Errors: shell.Present(f.wrong["repeat"])},
+	}
+	if f.factors.HasPassword {
+		current := ui.Field{Name: "current", Type: "password", Label: say("Bisheriges Kennwort", "Present password"), Autocomplete: "current-password", Required: true, Focus: len(f.wrong) == 0, Errors: shell.Present(f.wrong["current"])}
+		all = append([]ui.Field{current}, all...)
+	}
+	return all
+}
+
+// secretGroups returns the secret of a generator as people type it.
+func secretGroups(secret string) string {
+	var b strings.Builder
+	for i, r := range secret {
+		if i > 0 && i%4 == 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// beginTOTP shows the secret of a new generator of codes.
+func beginTOTP(v *shell.Request) shell.View { return showGenerator(v, "", "", http.StatusOK) }
+
+// generator shows a secret: a new one, or the ticket's secret again.
+func showGenerator(v *shell.Request, ticket, wrong string, status int) shell.View {
+	g, err := shell.Ask(v, account.BeginTOTP, account.GeneratorFor{Ticket: ticket})
+	if err != nil {
+		return v.Failed(err)
+	}
+	out := v.SettingsAs(status, shell.SecurityPath, v.Words.Say("App für Einmalcodes", "Authenticator app"), totpView(v, g, wrong))
+	out.Secret = true
+	return out
+}
+
+// confirmTOTP takes the generator into use.
+func confirmTOTP(v *shell.Request) shell.View {
+	ticket := v.Sent.Get("ticket")
+	a := shell.Do(v, account.ConfirmTOTP, account.Confirmation{Ticket: ticket, Code: v.Sent.Text("code")}, shell.Once)
+	switch {
+	case a.Is(fault.ValidationFailed):
+		return showGenerator(v, ticket, shell.FieldTexts(a.Fault, v.Words.Language)["code"], a.Status)
+	case a.Fault != nil:
+		return v.Failed(a.Fault)
+	}
+	return codesOrSaved(v, a.Value.Codes, "totp")
+}
+
+func removeTOTP(v *shell.Request) shell.View {
+	return acted(v, account.RemoveTOTP, op.None{}, "totpGone")
+}
+
+// acted calls an operation, and goes back to the page.
+func acted[In, Out any](v *shell.Request, o op.Operation[In, Out], in In, done string) shell.View {
+	if _, err := shell.Ask(v, o, in, shell.Once); err != nil {
+		return v.Failed(err)
+	}
+	return v.Saved(shell.SecurityPath, done)
+}
+
+// renewCodes makes new recovery codes.
+func renewCodes(v *shell.Request) shell.View {
+	made, err := shell.Ask(v, account.RenewRecoveryCodes, op.None{}, shell.Once)
+	if err != nil {
+		return v.Failed(err)
+	}
+	return codesOrSaved(v, made.Codes, "")
+}
+
+// codesOrSaved shows recovery codes, if there are some. They are shown once.
+func codesOrSaved(v *shell.Request, codes []string, done string) shell.View {
+	if len(codes) == 0 {
+		return v.Saved(shell.SecurityPath, done)
+	}
+	out := v.Settings(shell.SecurityPath, v.Words.Say("Wiederherstellungscodes", "Recovery codes"), codesView(v, codes))
+	out.Secret = true
+	return out
+}
+
+// showNewPasskey asks a browser to make a passkey.
+func showNewPasskey(v *shell.Request) shell.View {
+	return data(v, shell.Do(v, account.BeginPasskey, op.None{}))
+}
+
+// addPasskey stores the passkey that a browser made.
+func addPasskey(v *shell.Request) shell.View {
+	ticket, response, given := passkeyIn(v.Sent)
+	if !given {
+		return v.Problem(http.StatusUnprocessableEntity, shell.ProblemPage{
+			Title: v.Words.Say("Kein Passkey angekommen", "No passkey arrived"),
+			Text:  v.Words.Say("Passkeys brauchen JavaScript und einen Browser, der sie unterstützt.", "Passkeys need JavaScript, and a browser that supports them."),
+		})
+	}
+	made, err := shell.Ask(v, account.AddPasskey, account.NewPasskey{
+		Ticket: ticket, Name: shell.First(v.Sent.Text("name"), shell.DeviceText(v.Words, v.UserAgent())), Response: response,
+	}, shell.Once)
+	if err != nil {
+		return v.Failed(err)
+	}
+	return codesOrSaved(v, made.Codes, "passkey")
+}
+
+func removePasskey(v *shell.Request) shell.View {
+	return acted(v, account.RemovePasskey, account.ByID{ID: v.PathValue("id")}, "passkeyGone")
+}
+
+func endSession(v *shell.Request) shell.View {
+	return acted(v, account.EndSessions, account.Ending{ID: v.PathValue("id")}, "session")
+}
+
+func endSessions(v *shell.Request) shell.View {
+	return acted(v, account.EndSessions, account.Ending{Others: true}, "sessions")
+}
+
+// drawAddressForm is the page on which a person changes the sign-in address.
+type addressForm struct{ email, problem, wrong string }
+
+func showAddress(v *shell.Request) shell.View {
+	return drawAddressForm(v, addressForm{}, http.StatusOK)
+}
+
+func drawAddressForm(v *shell.Request, f addressForm, status int) shell.View {
+	return v.SettingsAs(status, shell.SecurityPath, v.Words.Say("Adresse für die Anmeldung", "Sign-in address"), addressView(v, f))
+}
+
+// changeAddress begins the change of the sign-in address.
+func changeAddress(v *shell.Request) shell.View {
+	f := addressForm{email: v.Sent.Text("email")}
+	a := shell.Do(v, account.ChangeEmail, account.NewAddress{Email: f.email}, shell.Once)
+	switch {
+	case a.Is(fault.ValidationFailed):
+		f.wrong = shell.FieldTexts(a.Fault, v.Words.Language)["email"]
+		return drawAddressForm(v, f, a.Status)
+	case a.Fault != nil && a.Fault.Detail != nil && !v.Stale:
+		f.problem = shell.Joined(" ", v.Reason(a.Fault), shell.WaitText(v.Words, a.Fault.Wait()))
+		return drawAddressForm(v, f, a.Status)
+	case a.Fault != nil:
+		return v.Failed(a.Fault)
+	}
+	return v.Saved(shell.SecurityPath, "address")
+}
+
+// totpLabel is the label of the button that sets up a generator of codes.
+func totpLabel(v *shell.Request, present bool) string {
+	if present {
+		return v.Words.Say("Neu einrichten", "Set up again")
+	}
+	return v.Words.Say("Einrichten", "Set up")
+}
+
+// deviceOrSignIn says which device signed in, as long as its session is kept.
+func deviceOrSignIn(v *shell.Request, s account.Entry) string {
+	if s.Agent == "" {
+		return v.Words.Say("Angemeldet", "Signed in")
+	}
+	return shell.DeviceText(v.Words, s.Agent)
+}

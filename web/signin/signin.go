@@ -1,0 +1,268 @@
+package signin
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"kartei/api/op"
+	"kartei/kit/fault"
+	"kartei/people/account"
+	"kartei/web/shell"
+)
+
+// drawSignIn is the page on which a person signs in.
+type signInForm struct {
+	Email string
+	// Next is the path to which the person goes afterwards.
+	Next string
+	// Notice says why the page is shown. Problem is why a sign-in was refused.
+	Notice  string
+	Problem string
+	// Resume is a form that waits for the sign-in, or nil.
+	Resume *shell.Again
+	// Wait is the time after which another attempt is accepted.
+	Wait time.Duration
+}
+
+// showSignIn serves the sign-in page.
+func showSignIn(v *shell.Request) shell.View {
+	if v.Token != "" && v.Identify() == nil {
+		if over(v) { // signed in again in another tab
+			return signedInOver(v, v.Token)
+		}
+		return shell.View{To: shell.Local(v.URL.Query().Get("next"))}
+	}
+	f := signInForm{Next: v.URL.Query().Get("next")}
+	if v.URL.Query().Get(shell.DoneField) == "password" {
+		f.Notice = v.Words.Say("Ihr Kennwort ist gesetzt. Melden Sie sich damit an.", "Your password is set. Sign in with it.")
+	} else if v.URL.Query().Get(shell.DoneField) == "factors" {
+		f.Notice = v.Words.Say("Ihre zweiten Faktoren sind entfernt. Melden Sie sich an und richten Sie neue ein.", "Your second factors are removed. Sign in, and set up new ones.")
+	}
+	return drawSignIn(v, f, http.StatusOK)
+}
+
+// refusalID is the id of the text that says why a form was refused.
+const refusalID = "refusal"
+
+// refusal is the id of that text, empty if nothing was refused.
+func (f signInForm) refusal() string {
+	if f.Problem == "" {
+		return ""
+	}
+	return refusalID
+}
+
+// AskToSignIn draws the sign-in page in the place of another one, with why it is shown.
+// waiting is the form that is sent afterwards, or nil.
+func AskToSignIn(v *shell.Request, status int, waiting *shell.Again, notice string) shell.View {
+	return drawSignIn(v, signInForm{Resume: waiting, Notice: notice}, status)
+}
+
+// drawSignIn draws the sign-in page.
+func drawSignIn(v *shell.Request, f signInForm, status int) shell.View {
+	f.Next = shell.Local(f.Next)
+	if v.Site.Unprotected(v.Request) {
+		f.Problem = v.Words.Say("Diese Verbindung ist nicht verschlüsselt, deshalb ist eine Anmeldung hier nicht möglich. ", "This connection is not encrypted, so signing in is not possible here. ")
+		if v.Site.Secure {
+			f.Problem += v.Words.Say("Öffnen Sie Kartei unter ", "Open Kartei at ") + v.Site.BaseURL + "."
+		} else {
+			f.Problem += v.Words.Say("Der Betreiber muss TLS einrichten (--tls-cert oder ein Proxy, und --base-url mit https).", "The operator must set up TLS (--tls-cert or a proxy, and --base-url with https).")
+		}
+	}
+	return shell.View{Status: status, Body: shell.CardPage(v.Look(), v.Words.Say("Anmelden", "Sign in"), signInView(v, f))}
+}
+
+// SignIn takes an address and a password.
+func signIn(v *shell.Request) shell.View {
+	f := signInForm{Email: v.Sent.Text("email"), Next: v.Sent.Get("next"), Resume: v.Resumed()}
+	if v.Site.Unprotected(v.Request) {
+		return drawSignIn(v, f, http.StatusForbidden)
+	}
+	a := shell.Do(v, account.SignInByPassword, account.PasswordInput{Email: f.Email, Password: v.Sent.Get("password"), Trusted: v.Sent.Get("trusted") != ""})
+	if a.Fault != nil {
+		return refusedSignIn(v, f, a.Fault)
+	}
+	return signedIn(v, a.Value, f)
+}
+
+// refusedSignIn draws the page again, and says why. Unknown addresses and wrong
+// passwords get the same words.
+func refusedSignIn(v *shell.Request, f signInForm, why *fault.Fault) shell.View {
+	explain(v, &f, why)
+	return drawSignIn(v, f, why.Code.Status())
+}
+
+// say writes into the form why it was refused, and how long to wait.
+func explain(v *shell.Request, f *signInForm, why *fault.Fault) {
+	f.Problem, f.Wait = v.Reason(why), why.Wait()
+	v.RetryAfter(f.Wait)
+}
+
+// signedIn goes on after a step of signing in.
+func signedIn(v *shell.Request, s account.SignedIn, f signInForm) shell.View {
+	if s.Status == "joined" { // the caller was signed in already
+		return shell.View{To: choosePath}
+	}
+	f.Next = shell.First(s.Next, f.Next)
+	if s.Token == "" {
+		return nextStep(v, s, f)
+	}
+	if v.Token != "" { // the cookie of the browser names one session; the former one would go on unseen
+		shell.Do(v, account.SignOut, op.None{}) // if that fails, the session ends when it is idle
+	}
+	v.Site.SignIn(v.Writer, s.Token, s.EndsAt.Time())
+	v.Site.KeepDevice(v.Writer, s.Device)
+	v.Site.NoteOrigin(v.Request)
+	if over(v) {
+		return signedInOver(v, s.Token)
+	}
+	if f.Resume == nil {
+		return shell.View{To: shell.Local(f.Next)}
+	}
+	v.Token = s.Token
+	if err := v.Identify(); err != nil {
+		return v.Failed(err)
+	}
+	return goOnWith(v, f.Resume, v.Words.Say("Sie sind wieder angemeldet", "You are signed in again"))
+}
+
+// goOnWith offers a form that waited for a sign-in, or for the way back to its
+// organization.
+func goOnWith(v *shell.Request, waiting *shell.Again, title string) shell.View {
+	if of := v.MadeIt(waiting.Token); of != nil {
+		return v.Problem(http.StatusOK, v.ElsewherePage(of, waiting))
+	}
+	if !v.Site.Tokens.MadeFor(waiting.Token, v.Session.Principal.ID) {
+		return v.Problem(http.StatusOK, shell.ProblemPage{Title: v.Words.Say("Sie sind angemeldet", "You are signed in"), Text: v.Words.Say(
+			"Was auf dieser Seite wartete, hatte jemand anders eingegeben. Es wurde nicht gespeichert.",
+			"Somebody else had entered what waited on this page. It was not stored.")})
+	}
+	if !v.Site.Tokens.Valid(waiting.Token, v.Session.Principal.ID) {
+		waiting.Token = v.Mint()
+	}
+	p := shell.ProblemPage{Title: title, Again: waiting,
+		Text: v.Words.Say("Senden Sie jetzt, was Sie eingegeben hatten.", "Now send what you had entered.")}
+	return v.Problem(http.StatusOK, p)
+}
+
+// over reports whether a dialog over a page asks. The page under it stays, with
+// what was typed.
+func over(v *shell.Request) bool { return v.Header.Get("Kartei-Over") != "" }
+
+// signedInOver answers a dialog that a sign-in or a step-up is done, and whose
+// session it is: a page of somebody else must not go on.
+func signedInOver(v *shell.Request, token string) shell.View {
+	v.Token = token
+	if err := v.Identify(); err != nil {
+		return v.Failed(err)
+	}
+	v.Writer.Header().Set("Kartei-Signed-In", v.Session.Principal.ID)
+	return shell.View{Status: http.StatusNoContent}
+}
+
+// nextStep draws the page of the second factor, or of the choice of an organization.
+func nextStep(v *shell.Request, s account.SignedIn, f signInForm) shell.View {
+	title, content := v.Words.Say("Bestätigen", "Confirm"), templ.Component(secondView(v, s, f))
+	if s.Status == "choose" {
+		title, content = v.Words.Say("Organisation wählen", "Choose an organization"), chooseView(v, s, f)
+	}
+	return shell.View{Status: http.StatusOK, Body: shell.CardPage(v.Look(), title, content)}
+}
+
+// totpDigits is the length of a code of a generator. Recovery codes are longer.
+const totpDigits = 6
+
+// second takes a code of the second factor.
+func second(v *shell.Request) shell.View {
+	f := signInForm{Next: v.Sent.Get("next"), Resume: v.Resumed()}
+	s := account.SignedIn{Status: "second", Ticket: v.Sent.Get("ticket"), Methods: strings.Fields(v.Sent.Get("methods"))}
+	in := account.SecondInput{Ticket: s.Ticket, Trusted: v.Sent.Get("trusted") != ""}
+	in.Code, in.RecoveryCode = codesIn(v.Sent)
+	a := shell.Do(v, account.SignInBySecond, in)
+	switch {
+	case a.Is(fault.ValidationFailed):
+		wrong := shell.FieldTexts(a.Fault, v.Words.Language)
+		f.Problem = shell.First(wrong["code"], wrong["recoveryCode"])
+	case a.Is(fault.RateLimited), a.Is(fault.Overloaded):
+		explain(v, &f, a.Fault)
+	case a.Fault != nil:
+		return refusedSignIn(v, f, a.Fault)
+	default:
+		return signedIn(v, a.Value, f)
+	}
+	out := nextStep(v, s, f)
+	out.Status = a.Status
+	return out
+}
+
+// signInByPasskey takes the passkey that a browser answered with.
+func signInByPasskey(v *shell.Request) shell.View {
+	f := signInForm{Next: v.Sent.Get("next"), Resume: v.Resumed()}
+	if v.Site.Unprotected(v.Request) {
+		return drawSignIn(v, f, http.StatusForbidden)
+	}
+	ticket, response, given := passkeyIn(v.Sent)
+	if !given {
+		return drawSignIn(v, f, http.StatusOK)
+	}
+	a := shell.Do(v, account.SignInByPasskey, account.PasskeyInput{Ticket: ticket, Response: response})
+	if a.Fault != nil {
+		return refusedSignIn(v, f, a.Fault)
+	}
+	return signedIn(v, a.Value, f)
+}
+
+// choose takes the organization.
+func choose(v *shell.Request) shell.View {
+	f := signInForm{Next: v.Sent.Get("next"), Resume: v.Resumed()}
+	a := shell.Do(v, account.Choose, account.Choice{Ticket: v.Sent.Get("ticket"), Principal: v.Sent.Get("principalId")})
+	if a.Fault != nil {
+		return refusedSignIn(v, f, a.Fault)
+	}
+	return signedIn(v, a.Value, f)
+}
+
+const choosePath = "/signin/choose"
+
+// showChoose lists the organizations of the account.
+func showChoose(v *shell.Request) shell.View {
+	return v.OK(v.Words.Say("Organisation wechseln", "Switch organization"), "", switchView(v))
+}
+
+// SignOut ends the session. The browser forgets it in any case: the next person at
+// the machine must not be signed in because nothing can be stored at present.
+func signOut(v *shell.Request) shell.View {
+	a := shell.Do(v, account.SignOut, op.None{})
+	v.Site.SignOut(v.Writer)
+	if a.Fault != nil && !a.Is(fault.Unauthenticated) {
+		return drawSignIn(v, signInForm{Notice: v.Words.Say(
+			"Sie sind an diesem Gerät abgemeldet. Zurzeit kann nichts gespeichert werden; auf dem Server endet die Sitzung deshalb erst mit ihrer Frist.",
+			"You are signed out on this device. Nothing can be stored at present, so the session ends on the server only when it expires.")}, a.Status)
+	}
+	return shell.View{To: "/signin"}
+}
+
+// switchTo goes on as another person of the account: with the form that waited for the
+// way back, or on the start page. A script stays on its page.
+func switchTo(v *shell.Request) shell.View {
+	s, err := shell.Ask(v, account.Switch, account.Switched{Principal: v.Sent.Get("principalId")})
+	if err != nil {
+		return v.Failed(err)
+	}
+	v.Site.SignIn(v.Writer, s.Token, s.EndsAt.Time())
+	waiting := v.Resumed()
+	switch {
+	case over(v):
+		return signedInOver(v, s.Token)
+	case waiting == nil:
+		return shell.View{To: "/"}
+	}
+	v.Token = s.Token
+	if err := v.Identify(); err != nil {
+		return v.Failed(err)
+	}
+	return goOnWith(v, waiting, v.Words.Say("Sie arbeiten wieder in „"+v.Session.Organization.Name+"“", "You work in “"+v.Session.Organization.Name+"” again"))
+}

@@ -1,0 +1,238 @@
+package signin
+
+import (
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"kartei/api/op"
+	"kartei/kit/fault"
+	"kartei/people/account"
+	"kartei/people/sso"
+	"kartei/web/shell"
+)
+
+// Single sign-on leaves the site and comes back. A form begins it, so nobody sends a
+// person away by a link. The answer is a page that goes on by itself: the policy of the
+// other pages lets no form end elsewhere. A cookie keeps the ticket meanwhile, and one
+// address takes everybody who comes back. It is the one page for GET that changes
+// something: it needs the cookie of the browser that left, which serves once.
+
+// ssoLifetime is how long the browser keeps the ticket, in seconds. The ticket itself
+// expires too.
+const ssoLifetime = 600
+
+// What a ticket is for. The operation of another kind refuses it.
+const (
+	toSignIn  = "signin"
+	toAccept  = "accept"
+	toLink    = "link"
+	toConfirm = "confirm"
+)
+
+func ssoCookie(h *shell.Site) string { return h.Cookie + "-sso" }
+
+// keepTicket sets the cookie of a ticket. An empty one removes it.
+func keepTicket(v *shell.Request, kind, ticket string) {
+	c := &http.Cookie{
+		Name: ssoCookie(v.Site), Value: kind + "." + ticket, Path: "/", MaxAge: ssoLifetime,
+		Secure: v.Site.Secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	}
+	if ticket == "" {
+		c.Value, c.MaxAge = "", -1
+	}
+	http.SetCookie(v.Writer, c)
+}
+
+// sendOff shows the page that goes on to the provider. The browser keeps the ticket, and
+// before it what the page needs afterwards.
+func sendOff(v *shell.Request, kind, kept string, l account.Leaving) shell.View {
+	keepTicket(v, kind, kept+l.Ticket)
+	v.Writer.Header().Set("Refresh", `0; url="`+l.Address+`"`)
+	return shell.View{Status: http.StatusOK, Body: shell.CardPage(v.Look(), v.Words.Say("Weiter zur Anmeldung", "On to the sign-in"), leavingView(v, l.Address))}
+}
+
+// leaveToSignIn begins a sign-in.
+func leaveToSignIn(v *shell.Request) shell.View {
+	f := signInForm{Next: v.Sent.Get("next"), Resume: v.Resumed()}
+	if v.Site.Unprotected(v.Request) {
+		return drawSignIn(v, f, http.StatusForbidden)
+	}
+	a := shell.Do(v, account.BeginSSO, account.SSOTo{Next: shell.Local(f.Next)})
+	if a.Fault != nil {
+		return refusedSignIn(v, f, a.Fault)
+	}
+	return sendOff(v, toSignIn, "", a.Value)
+}
+
+// leaveToAccept begins the acceptance of an invitation.
+func leaveToAccept(v *shell.Request) shell.View {
+	f := invitationForm{Token: tokenOf(v.Sent.Text("token")), Name: v.Sent.Text("name")}
+	if v.Site.Unprotected(v.Request) {
+		return drawSignIn(v, signInForm{}, http.StatusForbidden)
+	}
+	a := shell.Do(v, account.BeginSSOInvited, account.SSOInvitation{Token: f.Token, Name: f.Name})
+	if a.Fault != nil {
+		return notAccepted(v, f, a.Fault)
+	}
+	return sendOff(v, toAccept, f.keep(), a.Value)
+}
+
+// leaveToLink begins the link of the person's account.
+func leaveToLink(v *shell.Request) shell.View {
+	a := shell.Do(v, account.BeginSSOLink, op.None{})
+	if a.Fault != nil {
+		return notLinked(v, a.Fault)
+	}
+	return sendOff(v, toLink, "", a.Value)
+}
+
+// keep returns the invitation and the name for the browser that leaves. If it comes back
+// in vain, the person accepts in another way.
+func (f invitationForm) keep() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(f.Token+"\n"+f.Name)) + "."
+}
+
+// keptInvitation undoes keep, and returns the ticket too.
+func keptInvitation(text string) (f invitationForm, ticket string) {
+	kept, ticket, _ := strings.Cut(text, ".")
+	if plain, err := base64.RawURLEncoding.DecodeString(kept); err == nil && utf8.Valid(plain) {
+		f.Token, f.Name, _ = strings.Cut(string(plain), "\n")
+	}
+	return f, ticket
+}
+
+// notLinked says why an account was not linked.
+func notLinked(v *shell.Request, why *fault.Fault) shell.View {
+	return v.Problem(why.Code.Status(), shell.ProblemPage{Title: v.Words.Say("Nicht verbunden", "Not linked"), Text: v.Reason(why), Wait: why.Wait()})
+}
+
+// leaveToConfirm begins the confirmation of a sign-in.
+func leaveToConfirm(v *shell.Request) shell.View {
+	f := ConfirmForm{Next: v.Sent.Get("next"), Resume: v.Resumed()}
+	a := shell.Do(v, account.BeginSSOFresh, account.SSOTo{Next: shell.Local(f.Next)})
+	if a.Fault != nil {
+		return notConfirmed(v, f, a.Fault)
+	}
+	return sendOff(v, toConfirm, "", a.Value)
+}
+
+// unlink removes a link.
+func unlink(v *shell.Request) shell.View {
+	return acted(v, account.UnlinkSSO, account.ByID{ID: v.PathValue("id")}, "ssoGone")
+}
+
+// comeBack takes somebody who comes back from the provider.
+func comeBack(v *shell.Request) shell.View {
+	kind, ticket := "", ""
+	if c := v.CookiesNamed(ssoCookie(v.Site)); len(c) > 0 {
+		kind, ticket, _ = strings.Cut(c[0].Value, ".")
+	}
+	q := v.URL.Query()
+	if q.Get("state") == "" { // no provider sent the browser here
+		return shell.View{To: "/signin"}
+	}
+	in := account.Returned{Ticket: ticket, Answer: sso.Answer{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error")}}
+	known := v.Identify() == nil
+	var out shell.View
+	switch kind {
+	case toAccept:
+		var f invitationForm
+		f, in.Ticket = keptInvitation(ticket)
+		out = backToAccept(v, f, in)
+	case toLink:
+		out = backToLink(v, in)
+	case toConfirm:
+		out = backToConfirm(v, in)
+	case toSignIn:
+		out = backToSignIn(v, in)
+	default:
+		out = backTooLate(v, known)
+	}
+	if !v.Stale { // a link waits for the confirmation, and then comes here again
+		keepTicket(v, "", "")
+	}
+	return out
+}
+
+// backTooLate answers a browser that did not leave, or that was here already.
+func backTooLate(v *shell.Request, known bool) shell.View {
+	why := v.Words.Say("Diese Anmeldung hat nicht in diesem Browser begonnen, ist abgelaufen oder schon abgeschlossen. Bitte beginnen Sie von vorn.",
+		"This sign-in did not begin in this browser, has expired, or was completed already. Please start again.")
+	if known {
+		return v.Problem(http.StatusNotFound, shell.ProblemPage{Title: v.Words.Say("Abgelaufen", "Expired"), Text: why})
+	}
+	return drawSignIn(v, signInForm{Problem: why}, http.StatusNotFound)
+}
+
+func backToSignIn(v *shell.Request, in account.Returned) shell.View {
+	known := v.Session.ID != ""
+	a := shell.Do(v, account.SignInBySSO, in)
+	switch {
+	case a.Is(fault.NotFound):
+		return backTooLate(v, known)
+	case a.Fault != nil:
+		return refusedSignIn(v, signInForm{}, a.Fault)
+	}
+	return signedIn(v, a.Value, signInForm{})
+}
+
+func backToAccept(v *shell.Request, f invitationForm, in account.Returned) shell.View {
+	a := shell.Do(v, account.AcceptBySSO, in)
+	if a.Fault != nil {
+		return notAccepted(v, f, a.Fault)
+	}
+	return signedIn(v, a.Value.SignedIn, signInForm{Next: "/"})
+}
+
+func backToLink(v *shell.Request, in account.Returned) shell.View {
+	if a := shell.Do(v, account.LinkSSO, in); a.Fault != nil {
+		return notLinked(v, a.Fault)
+	}
+	return v.Saved(shell.SecurityPath, "sso")
+}
+
+func backToConfirm(v *shell.Request, in account.Returned) shell.View {
+	a := shell.Do(v, account.RefreshBySSO, in)
+	switch {
+	case a.Is(fault.Unauthenticated): // the session has ended meanwhile
+		return drawSignIn(v, signInForm{}, a.Status)
+	case a.Fault != nil:
+		return notConfirmed(v, ConfirmForm{}, a.Fault)
+	}
+	fresh := a.Value
+	v.Site.SignIn(v.Writer, fresh.Token, fresh.EndsAt.Time())
+	return shell.View{To: shell.Local(fresh.Next)}
+}
+
+// besidePath is the page that a second window ends on. Where something that was typed
+// waits, single sign-on takes place there, and the first window keeps what was typed.
+const besidePath = "/signin/sso/done"
+
+// showBeside says that the second window is not needed any more.
+func showBeside(v *shell.Request) shell.View {
+	return shell.View{Status: http.StatusOK, Body: shell.CardPage(v.Look(), v.Words.Say("Angemeldet", "Signed in"), besideView(v))}
+}
+
+// goOn goes on in the first window after a single sign-on in a second one.
+func goOn(v *shell.Request) shell.View {
+	f, confirming := signInForm{Next: v.Sent.Get("next"), Resume: v.Resumed()}, v.Sent.Get("confirming") != ""
+	notYet := v.Words.Say("Sie sind im anderen Fenster noch nicht angemeldet.", "You have not signed in in the other window yet.")
+	if v.Token == "" || v.Identify() != nil {
+		f.Problem = notYet
+		return drawSignIn(v, f, http.StatusUnauthorized)
+	}
+	if confirming && !v.Session.FreshUntil.Time().After(v.Words.Now) {
+		return DrawConfirmForm(v, ConfirmForm{Next: f.Next, Resume: f.Resume, Problem: notYet}, http.StatusForbidden)
+	}
+	switch {
+	case over(v):
+		return signedInOver(v, v.Token)
+	case f.Resume == nil:
+		return shell.View{To: shell.Local(f.Next)}
+	case confirming:
+		return resend(v, f.Resume, v.Token)
+	}
+	return goOnWith(v, f.Resume, v.Words.Say("Sie sind wieder angemeldet", "You are signed in again"))
+}

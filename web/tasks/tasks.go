@@ -1,0 +1,281 @@
+package tasks
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"kartei/kit/fault"
+	"kartei/record/task"
+	"kartei/web/records"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+// taskList is the list of tasks: a tab of it, its quick line and its filter.
+type taskList struct {
+	records.List
+	// counts are the numbers of the tabs, in their order.
+	counts [3]records.Counted
+	groups []taskGroup
+	line   quickForm
+	// who is the field of the filter by assignee.
+	who ui.Combo
+}
+
+// taskGroup has the tasks of a stretch of time, in their order.
+type taskGroup struct {
+	name  string
+	tasks []shell.Values
+	// whole says that the group neither began on the page before nor goes on.
+	whole bool
+	late  bool
+}
+
+// tabs are the listings of the tabs: the same list with another tab.
+func tabsOf(l records.Listing) [3]records.Listing {
+	var all [3]records.Listing
+	for i, tab := range []string{records.MineTab, records.AllTab, records.DoneTab} {
+		all[i] = records.Listing{Family: l.Family, Tab: tab, Tag: l.Tag, Assignee: l.Assignee, About: l.About, Sort: l.Family.Sorts[0].Value}
+	}
+	return all
+}
+
+// showTasks serves the list of tasks.
+func showTasks(v *shell.Request) shell.View {
+	l := records.Tasks.ListingOf(v.URL.Query())
+	who := whoField(v, l)
+	if q := v.URL.Query(); q.Has("assigneeId" + records.TextSuffix) { // the filter was sent
+		id, unclear, err := records.Referred(v, &records.Tasks, records.Tasks.Field("assigneeId"), q)
+		switch {
+		case err != nil:
+			return v.Failed(err)
+		case unclear == nil:
+			l.Assignee = id
+			return v.SeeOther(l.From("", false).At("/tasks"))
+		}
+		who.Value, who.Text, who.Errors = "", unclear.Text, []string{unclear.Why().In(v.Words.Language)}
+		l.Assignee = ""
+	}
+	return drawTasks(v, l, who, quickForm{token: v.Mint()}, http.StatusOK)
+}
+
+// whoField returns the field of the filter by assignee.
+func whoField(v *shell.Request, l records.Listing) ui.Combo {
+	label := v.Words.Say("Zuständig", "Assignee")
+	return ui.Combo{
+		Field:  ui.Field{Name: "assigneeId", Label: label, Value: l.Assignee, Placeholder: label},
+		Source: "/choices/people?list=f-assigneeId-list", Offers: true,
+	}
+}
+
+// queryOf returns the parameters of an address.
+func queryOf(path string) url.Values {
+	u, err := url.Parse(path)
+	if err != nil {
+		return nil
+	}
+	return u.Query()
+}
+
+// tasks draws the list of tasks.
+func drawTasks(v *shell.Request, l records.Listing, who ui.Combo, line quickForm, status int) shell.View {
+	p := taskList{line: line, who: who}
+	reads := []func() error{func() (err error) {
+		p.List, err = records.Tasks.List(v, l)
+		return err
+	}}
+	for i, tab := range tabsOf(l) {
+		reads = append(reads, func() (err error) {
+			p.counts[i], err = shell.Fetch[records.Counted](v, task.Count, shell.Arguments{Query: tab.Filters(v.Session.Principal.ID)})
+			return err
+		})
+	}
+	err := shell.Together(reads...)
+	if err == nil && l.Assignee != "" {
+		err = v.NamesOf([]string{l.Assignee}, p.Names)
+	}
+	switch {
+	case fault.Is(err, fault.CursorMismatch): // an address of yesterday: the list begins anew
+		return v.SeeOther(l.From("", false).At("/tasks"))
+	case err != nil:
+		return v.Failed(err)
+	}
+	if p.who.Text == "" {
+		p.who.Text = p.Names[l.Assignee]
+	}
+	p.groups = groupByTime(v, p.List)
+	out := v.OK(records.Tasks.Many.In(v.Words.Language), records.Tasks.Name, tasksView(v, p))
+	out.Status = status
+	return out
+}
+
+// groups cuts a page of open tasks into stretches of time. The tasks stand in the
+// order of their due dates already.
+func groupByTime(v *shell.Request, l records.List) []taskGroup {
+	if l.Listing.Tab == records.DoneTab || l.Listing.Q != "" {
+		return []taskGroup{{tasks: l.Rows, whole: true}}
+	}
+	var all []taskGroup
+	for _, t := range l.Rows {
+		name, late := stretch(v, t["dueAt"])
+		if len(all) == 0 || all[len(all)-1].name != name {
+			all = append(all, taskGroup{name: name, late: late, whole: true})
+		}
+		g := &all[len(all)-1]
+		g.tasks = append(g.tasks, t)
+	}
+	if len(all) > 0 {
+		_, before := l.Newer()
+		_, after := l.Older()
+		all[0].whole = !before
+		all[len(all)-1].whole = all[len(all)-1].whole && !after
+	}
+	return all
+}
+
+// stretch returns the stretch of time of a due date in words, by the zone and the
+// clock of the person. A week ends with its Sunday.
+func stretch(v *shell.Request, dueAt string) (name string, late bool) {
+	due, ok := shell.TimeOf(dueAt)
+	toSunday := (7 - int(v.Words.Now.In(v.Zone()).Weekday())) % 7
+	switch days := v.Words.Days(due); {
+	case !ok:
+		return v.Words.Say("Ohne Frist", "Without a date"), false
+	case due.Before(v.Words.Now):
+		return v.Words.Say("Überfällig", "Overdue"), true
+	case days == 0:
+		return v.Words.Say("Heute", "Today"), false
+	case days <= toSunday:
+		return v.Words.Say("Diese Woche", "This week"), false
+	}
+	return v.Words.Say("Später", "Later"), false
+}
+
+// next returns the task that comes next, if none is due today.
+func (p taskList) next(v *shell.Request) shell.Values {
+	if _, before := p.Newer(); before || p.Listing.Tab != records.MineTab || p.Listing.Q != "" || len(p.Rows) == 0 {
+		return nil
+	}
+	due, ok := shell.TimeOf(p.Rows[0]["dueAt"])
+	if ok && v.Words.Days(due) <= 0 {
+		return nil
+	}
+	return p.Rows[0]
+}
+
+// tabList are the tabs with their numbers.
+func (p taskList) tabList(v *shell.Request) []ui.Tab {
+	names := []string{v.Words.Say("Meine", "Mine"), v.Words.Say("Alle", "All"), v.Words.Say("Erledigt", "Done")}
+	var list []ui.Tab
+	for i, tab := range tabsOf(p.Listing) {
+		list = append(list, ui.Tab{Name: names[i], Href: v.Look().To(tab.At("/tasks")), Count: records.CountText(v.Words, p.counts[i]), Here: tab.Tab == p.Listing.Tab && p.Listing.Q == ""})
+	}
+	return list
+}
+
+// columns are the heads of the table of tasks.
+func (p taskList) columns(v *shell.Request) []ui.Column {
+	say := v.Words.Say
+	when := ui.Column{Name: say("Fällig", "Due"), Class: "when"}
+	if p.Listing.Tab == records.DoneTab {
+		when.Name = say("Erledigt", "Done")
+	}
+	return []ui.Column{
+		{Name: say("Erledigen", "Complete"), Class: "pick"}, {Name: say("Aufgabe", "Task"), Class: "main"},
+		{Name: say("Worum es geht", "About"), Class: "wide"}, {Name: say("Zuständig", "Assignee"), Class: "wide"}, when,
+	}
+}
+
+// assignee is who has a task to do.
+func (p taskList) assignee(v *shell.Request, t shell.Values) string {
+	if t["assigneeId"] == v.Session.Principal.ID {
+		return v.Words.Say("ich", "me")
+	}
+	return p.Names[t["assigneeId"]]
+}
+
+// about are the names of what a task is about.
+func (p taskList) about(t shell.Values) string {
+	return shell.Joined(" · ", p.Names[t["contactId"]], p.Names[t["companyId"]], p.Names[t["documentId"]])
+}
+
+// completeTask marks a task as done. The note takes it back.
+func completeTask(v *shell.Request) shell.View {
+	id := v.PathValue("id")
+	a := v.Send(task.Complete, shell.Arguments{ID: id, Once: onceFor(v, id)})
+	if a.Fault != nil {
+		return v.Failed(a.Fault)
+	}
+	task, err := shell.Flatten(a.Body)
+	if err != nil {
+		task = shell.Values{"id": id, "status": "completed"}
+	}
+	return doneTask(v, task)
+}
+
+// reopenTask opens a completed task again.
+func reopenTask(v *shell.Request) shell.View {
+	id := v.PathValue("id")
+	task, err := records.Get(v, &records.Tasks, id)
+	if err != nil {
+		return v.Failed(err)
+	}
+	v.Sent.Token = onceFor(v, id)
+	s, err := records.Save(v, &records.Tasks, id, shell.Values{"status": task["status"]}, shell.Values{"status": "open"}, shell.RevisionOf(task))
+	switch {
+	case err != nil:
+		return v.Failed(err)
+	case s.Merge != nil || s.Record == nil:
+		return doneTask(v, task)
+	}
+	return doneTask(v, s.Record)
+}
+
+// onceFor returns the idempotency key of an act on one of the records of a list. Its
+// form has one token for all of them.
+func onceFor(v *shell.Request, id string) string { return v.Sent.Token + "." + id }
+
+// doneTask ends a change of a task: it leads back, and says how the task is now.
+func doneTask(v *shell.Request, task shell.Values) shell.View {
+	back := shell.Local(v.Sent.Get(shell.BackField))
+	if v.Header.Get("HX-Request") == "" {
+		back = records.WithParameter(back, didParameter, task["id"])
+	}
+	return v.Done(back, v.TaskNote(task, strings.SplitN(back, "#", 2)[0]))
+}
+
+// didParameter names the task that a form without a script has changed, so that the
+// next page says so.
+const didParameter = "did"
+
+// NoteOf returns the note about a task that a form without a script has just changed. It is nil
+// if there is nothing to show.
+func NoteOf(v *shell.Request) *shell.Toast {
+	id := v.URL.Query().Get(didParameter)
+	if id == "" || v.Method != http.MethodGet || !v.Page.Uses.Has(task.Get) || !v.Session.May(records.Tasks.Read) {
+		return nil
+	}
+	task, err := records.Get(v, &records.Tasks, id)
+	if err != nil {
+		return nil
+	}
+	return v.TaskNote(task, v.Here(didParameter, ""))
+}
+
+// size returns the number of tasks of a group that is not cut.
+func (g taskGroup) size() string {
+	if !g.whole {
+		return ""
+	}
+	return strconv.Itoa(len(g.tasks))
+}
+
+// others says how many tasks are open in the office, if the person has none.
+func (p taskList) others(v *shell.Request) string {
+	if n := p.counts[1]; p.Listing.Tab == records.MineTab && n.Count > 0 {
+		return v.Words.Plural(n.Count, "Im Büro ist eine Aufgabe offen.", "Im Büro sind %d Aufgaben offen.", "One task is open in the office.", "%d tasks are open in the office.")
+	}
+	return v.Words.Say("Es gibt keine offene Aufgabe.", "There is no open task.")
+}

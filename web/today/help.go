@@ -1,0 +1,67 @@
+package today
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"kartei/people/account"
+	"kartei/web/records"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+// helpPage is what the page of help shows.
+type helpPage struct {
+	frame ui.Frame
+	// back is the page that the switch of the keys leads back to.
+	back string
+	// inside says that the help stands over a page, and not on its own.
+	inside bool
+}
+
+// showHelp serves the page of help, its content for the sheet over another page, or the
+// list of the palette.
+func showHelp(v *shell.Request) shell.View {
+	title := v.Words.Say("Hilfe", "Help")
+	p := helpPage{frame: v.Frame(title, "help"), back: "/help", inside: v.Part("sheet")}
+	if v.Part("commands") {
+		return shell.View{Status: http.StatusOK, Body: ui.Palette(p.frame)}
+	}
+	if !p.inside {
+		return v.OK(title, "help", helpView(v, p))
+	}
+	if u, err := url.Parse(v.Header.Get("HX-Current-URL")); err == nil {
+		p.back = shell.Local(strings.TrimPrefix(u.RequestURI(), v.Look().Root))
+	}
+	return shell.View{Status: http.StatusOK, Body: helpSheet(v, p)}
+}
+
+// switchKeys switches the single keys of the person on or off.
+func switchKeys(v *shell.Request) shell.View {
+	on := v.Sent.Get("keys") == "on"
+	if _, err := shell.Ask(v, account.SetProfile, account.ProfileChange{SingleKeys: &on}, shell.Once); err != nil {
+		return v.Failed(err)
+	}
+	return v.SeeOther(shell.Local(v.Sent.Get("back")))
+}
+
+// switchTheme chooses the colours of the person. Storing the same twice is storing it
+// once, so the call needs no idempotency key: the token is the one of the page.
+func switchTheme(v *shell.Request) shell.View {
+	if _, err := shell.Ask(v, account.SetProfile, account.ProfileChange{Theme: new(v.Sent.Text("theme"))}); err != nil {
+		return v.Failed(err)
+	}
+	return v.SeeOther(shell.Local(v.Sent.Get("back")))
+}
+
+// rights says what the person may do with a family.
+func rightsOf(v *shell.Request, f *records.Family) string {
+	switch {
+	case v.Session.May(f.Write):
+		return v.Words.Say("lesen und schreiben", "read and write")
+	case v.Session.May(f.Read):
+		return v.Words.Say("nur lesen", "read only")
+	}
+	return v.Words.Say("kein Zugang", "no access")
+}

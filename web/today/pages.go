@@ -1,0 +1,25 @@
+// Package today owns the first page, the bell and the help.
+package today
+
+import (
+	"kartei/api/op"
+	"kartei/people/account"
+	"kartei/people/settings"
+	"kartei/record"
+	"kartei/record/contact"
+	"kartei/record/lookup"
+	"kartei/record/task"
+	"kartei/web/records"
+	"kartei/web/shell"
+)
+
+// Pages are the pages of this package.
+var Pages = []shell.Page{
+	shell.Inside("GET", "/", op.List{account.GetSession, task.List, task.Get, record.Changes, settings.ListBell, lookup.Recent, contact.Count}.And(records.ListOps), showToday),
+	shell.Inside("GET", "/bell", op.List{settings.ListBell, lookup.Titles}, showBell),
+	shell.Inside("POST", "/bell", op.List{settings.ReadBell}, readBell),
+
+	shell.Inside("GET", "/help", nil, showHelp),
+	shell.Inside("POST", "/help", op.List{account.SetProfile}, switchKeys),
+	shell.Inside("POST", "/theme", op.List{account.SetProfile}, switchTheme),
+}

@@ -1,0 +1,177 @@
+package today
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"kartei/kit/clock"
+	"kartei/record"
+	"kartei/record/contact"
+	"kartei/record/lookup"
+	"kartei/web/records"
+	"kartei/web/shell"
+)
+
+// today is the start page: what is due, what the person opened last, what changed
+// today in the office, and what the bell says.
+type today struct {
+	// due are the open tasks of the person until the end of the day, by due date. next
+	// is the first one after them, or nil. more says that there are further due ones.
+	due    []shell.Values
+	next   shell.Values
+	more   bool
+	recent []lookup.Hit
+	groups []changeGroup
+	// busy says that more has changed than the groups show.
+	busy  bool
+	bell  []bellEntry
+	names map[string]string
+	// empty says that the office has no contact yet.
+	empty bool
+}
+
+// changeGroup has the records of a family with the same act of the same person.
+type changeGroup struct {
+	record.ChangeGroup
+	family *records.Family
+}
+
+const (
+	dueShown    = 20
+	recentShown = 6
+	groupsShown = 8
+	bellOfToday = 3
+)
+
+// showToday serves the start page. Its calls run side by side.
+func showToday(v *shell.Request) shell.View {
+	p := today{names: map[string]string{}}
+	if err := shell.Together(
+		func() error { return p.readTasks(v) },
+		func() error { return p.readRecent(v) },
+		func() error { return p.readChanges(v) },
+		func() error { return p.readBell(v) },
+	); err != nil {
+		return v.Failed(err)
+	}
+	if err := p.resolve(v); err != nil {
+		return v.Failed(err)
+	}
+	return v.OK(v.Words.Say("Heute", "Today"), "today", todayView(v, p))
+}
+
+// readTasks reads the open tasks of the person. They come by due date, so the due
+// ones come first.
+func (p *today) readTasks(v *shell.Request) error {
+	if !v.Session.May(records.Tasks.Read) {
+		return nil
+	}
+	page, err := records.ReadPage(v, &records.Tasks, url.Values{
+		"assigneeId": {v.Session.Principal.ID}, "status": {"open"}, "sort": {"dueAt"}, "limit": {strconv.Itoa(dueShown + 1)},
+	})
+	if err != nil {
+		return err
+	}
+	ends := midnight(v).AddDate(0, 0, 1)
+	for _, task := range page.Records {
+		switch due, has := shell.TimeOf(task["dueAt"]); {
+		case !has || !due.Before(ends):
+			p.next = task
+			return nil
+		case len(p.due) == dueShown:
+			p.more = true
+			return nil
+		}
+		p.due = append(p.due, task)
+	}
+	return nil
+}
+
+func (p *today) readRecent(v *shell.Request) error {
+	r, err := shell.Ask(v, lookup.Recent, lookup.RecentInput{Limit: recentShown})
+	p.recent = r.Data
+	return err
+}
+
+// readChanges reads what changed since midnight, grouped by person, act and family.
+func (p *today) readChanges(v *shell.Request) error {
+	changed, err := shell.Ask(v, record.Changes, record.ChangesInput{Since: clock.FromTime(midnight(v))})
+	for _, g := range changed.Groups {
+		if f := records.FamilyOf(g.Object); f != nil {
+			p.groups = append(p.groups, changeGroup{g, f})
+		}
+	}
+	p.busy = changed.Capped || len(p.groups) > groupsShown
+	p.groups = p.groups[:min(len(p.groups), groupsShown)]
+	return err
+}
+
+// readBell reads the newest entries of the bell that the person has not read.
+func (p *today) readBell(v *shell.Request) error {
+	if v.Session.Bell == 0 {
+		return nil
+	}
+	page, err := bellOf(v, "", 20)
+	for _, e := range page.Data {
+		if e.ReadAt == 0 && len(p.bell) < bellOfToday {
+			p.bell = append(p.bell, e)
+		}
+	}
+	return err
+}
+
+// resolve adds the names, and asks whether an office with nothing to show is empty.
+func (p *today) resolve(v *shell.Request) error {
+	var whos, ids []string
+	for _, g := range p.groups {
+		whos = append(whos, shell.Present(g.Principal)...)
+		ids = append(ids, g.IDs...)
+	}
+	for _, t := range p.due {
+		ids = append(ids, shell.Present(t["contactId"], t["companyId"])...)
+	}
+	return shell.Together(
+		func() error { return v.NamesOf(whos, p.names) },
+		func() error { return v.TitlesOf(ids, p.names) },
+		func() error {
+			if len(p.due)+len(p.recent)+len(p.groups) > 0 || p.next != nil || !v.Session.May(records.Contacts.Read) {
+				return nil
+			}
+			n, err := shell.Fetch[records.Counted](v, contact.Count, shell.Arguments{})
+			p.empty = err == nil && n.Count == 0
+			return err
+		},
+	)
+}
+
+// midnight returns the beginning of the day, where the person is.
+func midnight(v *shell.Request) time.Time {
+	y, m, d := v.Words.Now.In(v.Zone()).Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, v.Zone())
+}
+
+// what says what was done: hat 3 Kontakte geändert.
+func (g changeGroup) what(v *shell.Request) string {
+	w := v.Words
+	de := map[string]string{"created": "angelegt", "updated": "geändert", "completed": "erledigt"}[g.Act]
+	en := map[string]string{"created": "created ", "updated": "changed ", "completed": "completed "}[g.Act]
+	if g.Count == 1 {
+		article := map[string]string{"contact": "einen Kontakt ", "company": "eine Firma ", "task": "eine Aufgabe ", "document": "ein Dokument "}[g.Object]
+		return w.Say("hat "+article+de, en+"a "+g.family.Lower())
+	}
+	many := w.Number(g.Count) + " "
+	return w.Say("hat "+many+g.family.Many.DE+" "+de, en+many+strings.ToLower(g.family.Many.EN))
+}
+
+// named returns the records of the group whose names are known, and how many others there
+// are.
+func (g changeGroup) named(names map[string]string) (ids []string, others int) {
+	for _, id := range g.IDs {
+		if names[id] != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids, g.Count - len(ids)
+}

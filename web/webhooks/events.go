@@ -1,0 +1,229 @@
+package webhooks
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"kartei/integration/event"
+	"kartei/integration/webhook"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/web/records"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+// eventInfo is an event of the feed, and in which environment it happened.
+type eventInfo struct {
+	event.Told
+	sandbox bool
+}
+
+// eventsOf returns events of an environment.
+func eventsOf(found []event.Told, sandbox bool) []eventInfo {
+	list := make([]eventInfo, len(found))
+	for i, e := range found {
+		list[i] = eventInfo{e, sandbox}
+	}
+	return list
+}
+
+// icon is the shape of an event in a list.
+func (e *eventInfo) icon() string {
+	if i := slices.IndexFunc(eventTypes, func(t eventType) bool { return t.name == e.Type }); i >= 0 {
+		return eventTypes[i].icon
+	}
+	return "webhook"
+}
+
+// record is the address of the record of an event in its environment, empty if it is
+// gone.
+func (e *eventInfo) record() templ.SafeURL {
+	path := records.PathOf(e.Data.ID)
+	switch {
+	case path == "", strings.HasSuffix(e.Type, ".deleted"):
+		return ""
+	case e.sandbox && !strings.HasPrefix(path, shell.SettingsPath):
+		path = shell.SandboxPath + path
+	}
+	return ui.Own(path)
+}
+
+// changed are the members that changed, in words.
+func (e *eventInfo) changed(v *shell.Request) string {
+	if f := records.FamilyOf(e.Data.Object); f != nil && len(e.Members) > 0 {
+		return records.Labels(v, f, e.Members)
+	}
+	return ""
+}
+
+// eventsPage is a page of the feed with its filters.
+type eventsPage struct {
+	events []eventInfo
+	// titles are the names of the records that the person sees. names are the names of people.
+	titles, names map[string]string
+	// went says how far events came at the person's endpoints, by their ids.
+	went         map[string]webhook.Outcome
+	sandbox      bool
+	object       string
+	since, until string
+	period       shell.Period
+	pages        ui.Pages
+}
+
+const eventsShown = 50
+
+// several says the number of endpoints, if there is more than one.
+func several(v *shell.Request, n int) string {
+	if n == 1 {
+		return ""
+	}
+	return " (" + v.Words.Number(n) + ")"
+}
+
+// outcomes reads how far the events came.
+func (p *eventsPage) outcomes(v *shell.Request) error {
+	p.went = map[string]webhook.Outcome{}
+	if len(p.events) == 0 {
+		return nil
+	}
+	ids := make([]string, len(p.events))
+	for i := range p.events {
+		ids[i] = p.events[i].ID
+	}
+	found, err := shell.Ask(v, webhook.OutcomesOf, webhook.OutcomesInput{IDs: ids}, shell.InSandbox(p.sandbox))
+	for _, o := range found.Data {
+		p.went[o.EventID] = o
+	}
+	return err
+}
+
+// showEvents serves the feed.
+func showEvents(v *shell.Request) shell.View {
+	q := v.URL.Query()
+	p := eventsPage{sandbox: q.Get("env") == "test", object: q.Get("family"), since: q.Get("since"), until: q.Get("until"), titles: map[string]string{}, names: map[string]string{}}
+	if !slices.ContainsFunc(eventFamilies, func(o shell.Option) bool { return o.Value == p.object }) {
+		p.object = ""
+	}
+	p.period = v.DaysIn(p.since, p.until)
+	in := event.FeedInput{Object: p.object, Limit: eventsShown, Until: p.period.Until}
+	if p.period.Since != 0 {
+		in.Since = p.period.Since - 1 // which is exclusive
+	}
+	if before, err := clock.Parse(q.Get("before")); err == nil {
+		in.Until = before
+		p.pages.Newer = ui.Own(p.at(0))
+	}
+	found, err := shell.Ask(v, event.Read, in, shell.InSandbox(p.sandbox))
+	if err != nil {
+		return v.Failed(err)
+	}
+	p.events = eventsOf(found.Data, p.sandbox)
+	if found.Next != 0 {
+		p.pages.Older = ui.Own(p.at(found.Next))
+	}
+	if err := shell.Together(
+		func() error { return nameEvents(v, p.events, p.sandbox, p.titles, p.names) },
+		func() error { return p.outcomes(v) },
+	); err != nil {
+		return v.Failed(err)
+	}
+	return v.Settings(shell.EventsPath, eventsTitle(v), eventsView(v, p))
+}
+
+func eventsTitle(v *shell.Request) string { return v.Words.Say("Ereignisse", "Events") }
+
+// nameEvents finds the names of the records and of the people of events.
+func nameEvents(v *shell.Request, events []eventInfo, sandbox bool, titles, names map[string]string) error {
+	var ids, people []string
+	for i := range events {
+		e := &events[i]
+		if records.FamilyOf(e.Data.Object) != nil {
+			ids = append(ids, e.Data.ID)
+		}
+		people = append(people, shell.Present(e.Principal)...)
+	}
+	return shell.Together(
+		func() error { return v.TitlesIn(sandbox, ids, titles) },
+		func() error { return v.NamesOf(people, names) },
+	)
+}
+
+// at is the address of the page with its filters, before a time.
+func (p *eventsPage) at(before clock.Micros) string {
+	q := url.Values{}
+	for name, value := range map[string]string{"family": p.object, "since": p.since, "until": p.until} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if p.sandbox {
+		q.Set("env", "test")
+	}
+	if before != 0 {
+		q.Set("before", before.String())
+	}
+	if len(q) == 0 {
+		return shell.EventsPath
+	}
+	return shell.EventsPath + "?" + q.Encode()
+}
+
+// tabs are the environments.
+func (p *eventsPage) tabs() []ui.Tab {
+	live, test := *p, *p
+	live.sandbox, test.sandbox = false, true
+	return []ui.Tab{{Name: "Live", Href: ui.Own(live.at(0)), Here: !p.sandbox}, {Name: "Test", Href: ui.Own(test.at(0)), Here: p.sandbox}}
+}
+
+// narrowed reports whether a filter is set.
+func (p *eventsPage) narrowed() bool { return p.object+p.since+p.until != "" }
+
+// oneEvent is the page of one event.
+type oneEvent struct {
+	event        eventInfo
+	title, owner string
+	went         []webhook.EventDelivery
+	sent         *sentAgain
+}
+
+// mayFollow reports whether the person sees the call of the event: an admin, and whoever
+// caused it.
+func (p *oneEvent) mayFollow(v *shell.Request) bool {
+	return v.Session.Administers || p.event.Principal == v.Session.Principal.ID
+}
+
+// showEvent serves the page of an event.
+func showEvent(v *shell.Request) shell.View {
+	id := v.PathValue("id")
+	p, titles, names := oneEvent{sent: sentIn(v.URL.Query())}, map[string]string{}, map[string]string{}
+	for _, sandbox := range []bool{false, true} {
+		found, err := shell.Ask(v, event.Read, event.FeedInput{ID: id}, shell.InSandbox(sandbox))
+		if err != nil {
+			return v.Failed(err)
+		}
+		if len(found.Data) == 0 {
+			continue
+		}
+		events := eventsOf(found.Data, sandbox)
+		if err := nameEvents(v, events, sandbox, titles, names); err != nil {
+			return v.Failed(err)
+		}
+		p.event = events[0]
+		break
+	}
+	if p.event.ID == "" {
+		return v.Failed(fault.New(fault.NotFound))
+	}
+	p.title, p.owner = titles[p.event.Data.ID], names[p.event.Principal]
+	went, err := shell.Ask(v, webhook.DeliveriesOf, webhook.EventInput{ID: id}, shell.InSandbox(p.event.sandbox))
+	if err != nil {
+		return v.Failed(err)
+	}
+	p.went = went.Data
+	return v.SettingsAs(http.StatusOK, shell.EventsPath, eventText(v, p.event.Type), oneEventView(v, p))
+}

@@ -1,0 +1,211 @@
+package webhooks
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"kartei/docs"
+	"kartei/integration/webhook"
+	"kartei/kit/fault"
+	"kartei/web/shell"
+	"kartei/web/ui"
+)
+
+// eventType is a type of event in words.
+type eventType struct {
+	name string
+	text fault.Text
+	// icon is the icon of a line. read is the right that the type needs, if any.
+	icon, read string
+}
+
+// eventTypes are all types that endpoints can get, in the order of the contract.
+var eventTypes = []eventType{
+	{"contact.created", shell.Text("Kontakt angelegt", "Contact created"), "plus", "contacts:read"},
+	{"contact.updated", shell.Text("Kontakt geändert", "Contact changed"), "pencil", "contacts:read"},
+	{"contact.deleted", shell.Text("Kontakt gelöscht", "Contact deleted"), "trash-2", "contacts:read"},
+	{"company.created", shell.Text("Firma angelegt", "Company created"), "plus", "companies:read"},
+	{"company.updated", shell.Text("Firma geändert", "Company changed"), "pencil", "companies:read"},
+	{"company.deleted", shell.Text("Firma gelöscht", "Company deleted"), "trash-2", "companies:read"},
+	{"task.created", shell.Text("Aufgabe angelegt", "Task created"), "plus", "tasks:read"},
+	{"task.updated", shell.Text("Aufgabe geändert", "Task changed"), "pencil", "tasks:read"},
+	{"task.completed", shell.Text("Aufgabe erledigt", "Task completed"), "check", "tasks:read"},
+	{"task.deleted", shell.Text("Aufgabe gelöscht", "Task deleted"), "trash-2", "tasks:read"},
+	{"document.created", shell.Text("Dokument angelegt", "Document created"), "plus", "documents:read"},
+	{"document.deleted", shell.Text("Dokument gelöscht", "Document deleted"), "trash-2", "documents:read"},
+	{"operation.completed", shell.Text("Vorgang abgeschlossen", "Operation completed"), "circle-check", ""},
+}
+
+// eventFamilies are the headings of the types.
+var eventFamilies = []shell.Option{
+	shell.NewOption("contact", "Kontakte", "Contacts"),
+	shell.NewOption("company", "Firmen", "Companies"),
+	shell.NewOption("task", "Aufgaben", "Tasks"),
+	shell.NewOption("document", "Dokumente", "Documents"),
+	shell.NewOption("operation", "Vorgänge", "Operations"),
+}
+
+// eventText is a type in words. A type that is not known is its own name.
+func eventText(v *shell.Request, name string) string {
+	if name == "webhook.test" {
+		return v.Words.Say("Test des Endpunkts", "Test of the endpoint")
+	}
+	if i := slices.IndexFunc(eventTypes, func(t eventType) bool { return t.name == name }); i >= 0 {
+		return eventTypes[i].text.In(v.Words.Language)
+	}
+	return name
+}
+
+// TypesText names the types of an endpoint. If it has all types of a family, the family's
+// name stands for them.
+func TypesText(v *shell.Request, types []string) string {
+	var parts []string
+	for _, family := range eventFamilies {
+		var chosen []string
+		all := true
+		for _, t := range eventTypes {
+			if !strings.HasPrefix(t.name, family.Value+".") {
+				continue
+			}
+			if slices.Contains(types, t.name) {
+				chosen = append(chosen, t.text.In(v.Words.Language))
+			} else {
+				all = false
+			}
+		}
+		if all {
+			chosen = []string{family.Label.In(v.Words.Language)}
+		}
+		parts = append(parts, chosen...)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// drawWebhookForm is the form of an endpoint. Each member is also a parameter of the address,
+// so that a guide can link to a form that is filled in.
+type webhookForm struct {
+	typed shell.Values
+	// types are the types that are chosen, also as "contact.*" and "*" by a link.
+	types []string
+	wrong map[string]string
+}
+
+// showNewWebhook serves the form of a new endpoint, filled in from the address.
+func showNewWebhook(v *shell.Request) shell.View {
+	q := v.URL.Query()
+	f := webhookForm{typed: shell.Values{"environment": q.Get("env"), "name": q.Get("name"), "url": q.Get("url")}, types: shell.Split(strings.Join(q["types"], ","))}
+	if f.typed["environment"] != "live" {
+		f.typed["environment"] = "test"
+	}
+	return drawWebhookForm(v, f, http.StatusOK)
+}
+
+func drawWebhookForm(v *shell.Request, f webhookForm, status int) shell.View {
+	if !v.Session.May(managesEndpoints) {
+		return v.Failed(&fault.Fault{Code: fault.Forbidden, Detail: &shell.NotAllowed})
+	}
+	return v.SettingsAs(status, shell.WebhooksPath, v.Words.Say("Neuer Webhook-Endpunkt", "New webhook endpoint"), newWebhookView(v, f))
+}
+
+// sentWebhook is the form as it was sent.
+func sentWebhook(v *shell.Request) webhookForm {
+	return webhookForm{typed: shell.Values{"environment": v.Sent.Text("environment"), "name": v.Sent.Text("name"), "url": v.Sent.Text("url")}, types: v.Sent.Values["types"]}
+}
+
+// has reports whether a type is chosen.
+func (f *webhookForm) has(name string) bool {
+	family, _, _ := strings.Cut(name, ".")
+	return slices.Contains(f.types, name) || slices.Contains(f.types, family+".*") || slices.Contains(f.types, "*")
+}
+
+// chosen are the types that are chosen, in their order, as far as the person may.
+func (f *webhookForm) chosen(v *shell.Request) []string {
+	chosen := []string{}
+	for _, t := range eventTypes {
+		if f.has(t.name) && mayGet(v, t) {
+			chosen = append(chosen, t.name)
+		}
+	}
+	return chosen
+}
+
+// mayGet reports whether an endpoint of the person can get a type.
+func mayGet(v *shell.Request, t eventType) bool { return t.read == "" || v.Session.May(t.read) }
+
+// typesOf are the types of a family that the person may choose.
+func typesOf(v *shell.Request, family string) []eventType {
+	return slices.DeleteFunc(slices.Clone(eventTypes), func(t eventType) bool { return !strings.HasPrefix(t.name, family+".") || !mayGet(v, t) })
+}
+
+// fields are the fields of the form by their names.
+func (f *webhookForm) fields(v *shell.Request) map[string]ui.Field {
+	say := v.Words.Say
+	field := func(name, label, hint string) ui.Field {
+		return ui.Field{Name: name, Label: label, Hint: hint, Value: f.typed[name], Errors: shell.Present(f.wrong[name]), Autocomplete: "off"}
+	}
+	environment := field("environment", say("Umgebung", "Environment"), "")
+	environment.Options = []ui.Option{
+		{Value: "test", Text: "Test", Hint: say("Ereignisse der Sandbox. Nichts davon ist echt.", "Events of the sandbox. None of it is real.")},
+		{Value: "live", Text: "Live", Hint: say("Ereignisse der echten Daten Ihrer Organisation.", "Events of the real data of your organization.")},
+	}
+	name := field("name", "Name", say("Woran Sie den Endpunkt erkennen, zum Beispiel „Buchhaltung“.", "How you recognize the endpoint, for example “Accounting”."))
+	name.Required = true
+	address := field("url", "URL", say("Eine öffentliche https-Adresse auf Port 443, zum Beispiel https://hooks.example.com/kartei.", "A public https URL on port 443, for example https://hooks.example.com/kartei."))
+	address.Type, address.Required, address.More = "url", true, templ.OrderedAttributes{{Key: "spellcheck", Value: "false"}}
+	return map[string]ui.Field{"environment": environment, "name": name, "url": address, "eventTypes": field("eventTypes", say("Ereignisse", "Events"), "")}
+}
+
+// wrongs are the fields in the order of the form, for the summary.
+func (f *webhookForm) wrongs(v *shell.Request) []ui.Field {
+	fields := f.fields(v)
+	return []ui.Field{fields["environment"], fields["name"], fields["url"], fields["eventTypes"]}
+}
+
+// createWebhook creates an endpoint and shows its secret, once.
+func createWebhook(v *shell.Request) shell.View {
+	f := sentWebhook(v)
+	if environment := f.typed["environment"]; environment != "test" && environment != "live" {
+		f.wrong = map[string]string{"environment": v.Words.Say("Wählen Sie eine Umgebung.", "Choose an environment.")}
+		return drawWebhookForm(v, f, http.StatusUnprocessableEntity)
+	}
+	in := webhook.NewInput{Fields: webhook.Fields{Name: f.typed["name"], URL: f.typed["url"], EventTypes: f.chosen(v)}}
+	a := shell.Do(v, webhook.CreateByPerson, in, shell.Once, shell.InSandbox(f.typed["environment"] == "test"))
+	if a.Is(fault.ValidationFailed) {
+		f.wrong = shell.FieldTexts(a.Fault, v.Words.Language)
+		return drawWebhookForm(v, f, a.Status)
+	}
+	return webhookMade(v, a, v.Words.Say("Der Endpunkt ist angelegt", "The endpoint was created"))
+}
+
+// webhookMade shows a secret, how to verify with it, and the button that tests it.
+func webhookMade(v *shell.Request, a shell.Answer[webhook.Issued], title string) shell.View {
+	if a.Fault != nil {
+		return v.Failed(a.Fault)
+	}
+	out := v.Settings(shell.WebhooksPath, title, madeWebhookView(v, a.Value))
+	out.Secret = true
+	return out
+}
+
+// receiver is a program that receives and verifies events.
+type receiver struct{ language, install, program string }
+
+// receivers are the programs of the guide, which are tried with each change of it.
+var receivers = func() (list []receiver) {
+	for _, r := range []receiver{
+		{language: "Python", install: "pip install standardwebhooks==1.1.0", program: "hook.py"},
+		{language: "Node.js", install: "npm install standardwebhooks@1.1.1", program: "hook.mjs"},
+		{language: "Go", install: "go get github.com/standard-webhooks/standard-webhooks/libraries@v0.0.1", program: "main.go"},
+	} {
+		text := regexp.MustCompile(`(?s)cat > kartei-hook/` + regexp.QuoteMeta(r.program) + ` <<'END'\n(.*?)\nEND\n`).FindSubmatch(docs.Guide)
+		if text == nil {
+			panic("office: the guide has no receiver " + r.program)
+		}
+		list = append(list, receiver{r.language, r.install, string(text[1])})
+	}
+	return list
+}()
