@@ -123,12 +123,6 @@ type Tx interface {
 	Dialect() *Dialect
 }
 
-// Statement is a statement with its arguments.
-type Statement struct {
-	Query string
-	Args  []any
-}
-
 // Rows is the result of Tx.Query. Close may be called twice.
 type Rows interface {
 	Next() bool
