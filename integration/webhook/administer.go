@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strconv"
 	"time"
@@ -141,46 +140,32 @@ const (
 		due_at = 0, revision = revision + 1, updated_at = $4 where organization = $1 and id = $2`
 )
 
-// question is a statement with its arguments. It has a condition only for a
-// filter that is set. PostgreSQL makes one plan for all values, so a condition
-// that may be void would prevent every index.
-type question struct {
-	text string
-	args []any
-}
-
-func ask(text string, args ...any) *question { return &question{text, args} }
-
-// given adds a condition that ends with its argument, unless the value is
-// empty.
-func (q *question) given(condition, value string) *question {
-	if value == "" {
-		return q
-	}
-	return q.then(" and "+condition, value)
-}
-
-// then adds text that ends with its argument.
-func (q *question) then(words string, value any) *question {
-	q.args = append(q.args, value)
-	q.text += fmt.Sprintf("%s $%d", words, len(q.args))
+// page returns the query for endpoints of an organization.
+func (in *FindInput) page(c *op.Call, organization int64, limit int) db.Statement {
+	q := db.Statement{Query: findEndpoints, Args: []any{organization}}
+	restrict(&q, c)
+	q.AndIf(in.Principal != "", "principal = ?", in.Principal)
+	q.AndIf(in.Key != "", "key_id = ?", in.Key)
+	q.AndIf(in.Status != "", "status = ?", in.Status)
+	q.AndIf(in.After != "", "id > ?", in.After)
+	q.Add(" order by id limit ?", limit)
 	return q
 }
 
-// page returns the query for endpoints of an organization.
-func (in *FindInput) page(c *op.Call, organization int64, limit int) *question {
-	return ask(findEndpoints, organization).administered(c).given("principal =", in.Principal).given("key_id =", in.Key).given("status =", in.Status).given("id >", in.After).then(" order by id limit", limit)
-}
-
 // page returns the query for attempts at an endpoint.
-func (in *LogInput) page(organization int64, limit int) *question {
-	q := ask(findLog, organization, in.ID).given("event_id =", in.Event).given("id <", in.Before)
-	if Result(in.Result) == Failed {
-		q.text += ` and status = 'failed'` // failed attempts have an index
-	} else {
-		q = q.given("status =", in.Result)
+func (in *LogInput) page(organization int64, limit int) db.Statement {
+	q := db.Statement{Query: findLog, Args: []any{organization, in.ID}}
+	q.AndIf(in.Event != "", "event_id = ?", in.Event)
+	q.AndIf(in.Before != "", "id < ?", in.Before)
+	switch Result(in.Result) {
+	case "":
+	case Failed:
+		q.And("status = 'failed'") // failed attempts have an index
+	default:
+		q.And("status = ?", in.Result)
 	}
-	return q.then(" order by id desc limit", limit)
+	q.Add(" order by id desc limit ?", limit)
+	return q
 }
 
 // mayAdminister reports whether the caller administers the endpoints of a
@@ -191,17 +176,15 @@ func mayAdminister(c *op.Call, principal string) bool {
 		c.Actor.SeesAll() && id.Valid(id.ServiceAccount, principal)
 }
 
-// administered restricts a question to the endpoints that the caller administers.
-func (q *question) administered(c *op.Call) *question {
+// restrict restricts a query to the endpoints that the caller administers.
+func restrict(q *db.Statement, c *op.Call) {
 	switch {
 	case c.Actor.Credential().Kind == access.Operator:
-		return q
 	case c.Actor.SeesAll():
-		q = q.then(" and (principal =", c.Actor.PrincipalID())
-		q.text += ` or substr(principal, 1, 4) = '` + id.ServiceAccount + `')`
-		return q
+		q.And("(principal = ? or substr(principal, 1, 4) = '"+id.ServiceAccount+"')", c.Actor.PrincipalID())
+	default:
+		q.And("principal = ?", c.Actor.PrincipalID())
 	}
-	return q.then(" and principal =", c.Actor.PrincipalID())
 }
 
 // ListInfos returns endpoints for administration.
@@ -266,7 +249,7 @@ func (in FindInput) read(ctx context.Context, c *op.Call, n int) (list []Row, er
 // readOf reads up to n endpoints of an organization.
 func (in *FindInput) readOf(ctx context.Context, c *op.Call, organization int64, n int) (list []Row, err error) {
 	q := in.page(c, organization, n)
-	return db.List(ctx, c.Tx, scan, q.text, q.args...)
+	return db.List(ctx, c.Tx, scan, q.Query, q.Args...)
 }
 
 // Inform returns what administration knows of an endpoint. A full answer has the recent
@@ -358,7 +341,7 @@ func listAttemptInfos(ctx context.Context, c *op.Call, in LogInput) (page access
 		err = row.Scan(&a.ID, &a.EventID, &a.EventType, &a.Attempt, &a.Status, &a.ResponseStatus, &a.ResponseTimeMs, &a.ErrorCode,
 			&a.AttemptedAt, &a.NextAttemptAt)
 		return a, err
-	}, q.text, q.args...)
+	}, q.Query, q.Args...)
 	return access.PageOf(found, limit), err
 }
 

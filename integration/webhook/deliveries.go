@@ -45,10 +45,10 @@ const (
 	findTried = `select e.id, e.name, e.principal, e.status, a.id, a.event_id, a.event_type, a.attempt, a.status, a.response_status, a.response_ms,
 			a.error_code, a.attempted_at, a.next_attempt_at
 		from (select organization, id, name, principal, status from webhook_endpoints where organization = $1`
-	andTried = `) as e cross join webhook_attempts as a where a.organization = e.organization and a.endpoint = e.id and a.event_id =`
+	andTried = `) as e cross join webhook_attempts as a where a.organization = e.organization and a.endpoint = e.id and a.event_id = ? limit ?`
 
 	findPending = `select e.id, e.name, e.principal, e.status, d.due_at from (select organization, id, name, principal, status from webhook_endpoints where organization = $1`
-	andPending  = `) as e cross join webhook_deliveries as d where d.organization = e.organization and d.endpoint = e.id and d.event_id =`
+	andPending  = `) as e cross join webhook_deliveries as d where d.organization = e.organization and d.endpoint = e.id and d.event_id = ? limit ?`
 )
 
 // DeliveriesOf returns the deliveries of an event at the endpoints that the caller
@@ -65,7 +65,7 @@ func deliveriesOf(ctx context.Context, c *op.Call, in EventInput) (out EventDeli
 	out.Data, err = db.List(ctx, c.Tx, func(row db.Row) (d EventDelivery, err error) {
 		d.Attempts = []Attempt{}
 		return d, row.Scan(&d.EndpointID, &d.Name, &d.PrincipalID, &d.Status, &d.DueAt)
-	}, q.text, q.args...)
+	}, q.Query, q.Args...)
 	if err != nil {
 		return out, err
 	}
@@ -76,23 +76,25 @@ func deliveriesOf(ctx context.Context, c *op.Call, in EventInput) (out EventDeli
 			&a.ResponseTimeMs, &a.ErrorCode, &a.AttemptedAt, &a.NextAttemptAt)
 		d.Attempts = []Attempt{a}
 		return d, err
-	}, q.text, q.args...)
+	}, q.Query, q.Args...)
 	out.add(tried)
 	return out, err
 }
 
 // tried returns the query for attempts.
-func (in *EventInput) tried(c *op.Call, organization int64) *question {
-	q := ask(findTried, organization).administered(c)
-	q.text += andTried
-	return q.then("", in.ID).then(" limit", mostAttempts)
+func (in *EventInput) tried(c *op.Call, organization int64) db.Statement {
+	q := db.Statement{Query: findTried, Args: []any{organization}}
+	restrict(&q, c)
+	q.Add(andTried, in.ID, mostAttempts)
+	return q
 }
 
 // pending returns the query for deliveries that wait or run.
-func (in *EventInput) pending(c *op.Call, organization int64) *question {
-	q := ask(findPending, organization).administered(c)
-	q.text += andPending
-	return q.then("", in.ID).then(" limit", mostAttempts)
+func (in *EventInput) pending(c *op.Call, organization int64) db.Statement {
+	q := db.Statement{Query: findPending, Args: []any{organization}}
+	restrict(&q, c)
+	q.Add(andPending, in.ID, mostAttempts)
+	return q
 }
 
 // add puts single attempts to their endpoints.

@@ -65,7 +65,7 @@ func outcomesOf(ctx context.Context, c *op.Call, in OutcomesInput) (Outcomes, er
 		return out, err
 	}
 	q := in.counts(c, o.Number)
-	rows, err := c.Tx.Query(ctx, q.text, q.args...)
+	rows, err := c.Tx.Query(ctx, q.Query, q.Args...)
 	if err != nil {
 		return out, err
 	}
@@ -82,10 +82,10 @@ func outcomesOf(ctx context.Context, c *op.Call, in OutcomesInput) (Outcomes, er
 }
 
 // counts returns the query for the numbers of endpoints by event and outcome.
-func (in *OutcomesInput) counts(c *op.Call, organization int64) *question {
-	q := ask(outcomeEndpoints, organization).administered(c)
-	q.args = append(q.args, db.Texts(in.IDs))
-	q.text += fmt.Sprintf(countOutcomes, c.Tx.Dialect().In("$"+strconv.Itoa(len(q.args))))
+func (in *OutcomesInput) counts(c *op.Call, organization int64) db.Statement {
+	q := db.Statement{Query: outcomeEndpoints, Args: []any{organization, db.Texts(in.IDs)}}
+	restrict(&q, c)
+	q.Add(fmt.Sprintf(countOutcomes, c.Tx.Dialect().In("$2")))
 	return q
 }
 

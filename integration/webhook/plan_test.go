@@ -18,16 +18,16 @@ func TestPlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	operators := &op.Call{Actor: operator}
-	find := func(in FindInput) *question { return in.page(operators, 1, 100) }
+	find := func(in FindInput) db.Statement { return in.page(operators, 1, 100) }
 	_, bounds := hourBounds(0)
-	log := func(in LogInput) *question { in.ID = "whe_a"; return in.page(1, 100) }
+	log := func(in LogInput) db.Statement { in.ID = "whe_a"; return in.page(1, 100) }
 	for name, c := range map[string]struct {
-		*question
+		db.Statement
 		want string
 	}{
-		"hours":                {ask(selectHours, append([]any{1, "whe_a"}, bounds...)...), "USING COVERING INDEX webhook_attempts_failed (organization=? AND endpoint=? AND id>? AND id<?)"},
-		"times":                {ask(selectTimes, 1, "whe_a", "dlv_", 200), "USING INDEX webhook_attempts_endpoint (organization=? AND endpoint=? AND id>?)"},
-		"send again":           {ask(selectFailed, 1, "whe_a", "", 1000), "a USING INDEX webhook_attempts_failed (organization=? AND endpoint=? AND id>?)"},
+		"hours":                {db.Statement{Query: selectHours, Args: append([]any{1, "whe_a"}, bounds...)}, "USING COVERING INDEX webhook_attempts_failed (organization=? AND endpoint=? AND id>? AND id<?)"},
+		"times":                {db.Statement{Query: selectTimes, Args: []any{1, "whe_a", "dlv_", 200}}, "USING INDEX webhook_attempts_endpoint (organization=? AND endpoint=? AND id>?)"},
+		"send again":           {db.Statement{Query: selectFailed, Args: []any{1, "whe_a", "", 1000}}, "a USING INDEX webhook_attempts_failed (organization=? AND endpoint=? AND id>?)"},
 		"log":                  {log(LogInput{}), "USING INDEX webhook_attempts_endpoint (organization=? AND endpoint=?)"},
 		"log, later page":      {log(LogInput{Before: "dlv_a"}), "USING INDEX webhook_attempts_endpoint (organization=? AND endpoint=? AND id<?)"},
 		"log of an event":      {log(LogInput{Event: "evt_a"}), "USING INDEX webhook_attempts_event (organization=? AND endpoint=? AND event_id=?)"},
@@ -40,9 +40,9 @@ func TestPlans(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := dbtest.SQLite(t).Read(t.Context(), func(tx db.Tx) error {
-				plan, err := dbtest.SQLitePlan(t.Context(), tx, c.text, c.args...)
+				plan, err := dbtest.SQLitePlan(t.Context(), tx, c.Query, c.Args...)
 				if !strings.Contains(plan, c.want) || strings.Contains(plan, "TEMP B-TREE") {
-					t.Errorf("%s\n%s", c.text, plan)
+					t.Errorf("%s\n%s", c.Query, plan)
 				}
 				return err
 			})
