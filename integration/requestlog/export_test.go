@@ -13,8 +13,8 @@ import (
 func Plan(t *testing.T, d db.DB, f Filter) (plan string) {
 	t.Helper()
 	if err := d.Read(context.Background(), func(tx db.Tx) (err error) {
-		text, args := f.statement(f.limit())
-		plan, err = dbtest.SQLitePlan(context.Background(), tx, text, args...)
+		q := f.statement(f.limit())
+		plan, err = dbtest.SQLitePlan(context.Background(), tx, q.Query, q.Args...)
 		return err
 	}); err != nil {
 		t.Fatal(err)

@@ -131,7 +131,9 @@ func (f *Filter) bound(ctx context.Context, tx db.Tx) (at clock.Micros, err erro
 		return 0, nil
 	}
 	q := f.ranged()
-	err = tx.QueryRow(ctx, "select at from ("+q.String()+") as r"+newestFirst+q.fill(" limit 1 offset ?", searched-1), q.args...).Scan(&at)
+	q.Query = "select at from (" + q.Query + ") as r"
+	q.Add(newestFirst+" limit 1 offset ?", searched-1)
+	err = tx.QueryRow(ctx, q.Query, q.Args...).Scan(&at)
 	if errors.Is(err, db.ErrNoRows) {
 		return 0, nil
 	}
@@ -159,6 +161,6 @@ func Organizations(ctx context.Context, tx db.Tx) (map[int64]string, error) {
 }
 
 func query(ctx context.Context, tx db.Tx, f Filter, limit int) ([]Entry, error) {
-	text, args := f.statement(limit)
-	return db.List(ctx, tx, scan, text, args...)
+	q := f.statement(limit)
+	return db.List(ctx, tx, scan, q.Query, q.Args...)
 }

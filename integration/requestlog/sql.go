@@ -111,91 +111,57 @@ func scan(rows db.Row) (Entry, error) {
 	return e, err
 }
 
-// clauses are a statement in the making with its arguments.
-type clauses struct {
-	strings.Builder
-	args []any
-}
-
-// and adds a condition with ? in place of each value.
-func (q *clauses) and(condition string, values ...any) {
-	q.WriteString(" and " + q.fill(condition, values...))
-}
-
-// fill numbers the values of a text.
-func (q *clauses) fill(text string, values ...any) string {
-	for _, v := range values {
-		q.args = append(q.args, v)
-		text = strings.Replace(text, "?", fmt.Sprintf("$%d", len(q.args)), 1)
-	}
-	return text
-}
-
 const newestFirst = " order by at desc, request_id desc"
 
 // statement returns the query for f with at most limit rows. Its text depends only on
 // which members are set, so few statements are prepared.
-func (f *Filter) statement(limit int) (string, []any) {
+func (f *Filter) statement(limit int) db.Statement {
 	q := f.ranged()
 	if f.selects() {
-		inner := q.String()
-		q.Reset()
-		fmt.Fprintf(&q.Builder, "select "+columns+" from (%s limit %d) as r where 1 = 1", inner, searched)
-		if f.Operation != "" {
-			q.and("operation = ?", f.Operation)
-		}
-		if f.Reason != "" {
-			q.and("reason = ?", f.Reason)
-		}
-		q.WriteString(newestFirst)
+		q.Query = fmt.Sprintf("select "+columns+" from (%s limit %d) as r where 1 = 1", q.Query, searched)
+		q.AndIf(f.Operation != "", "operation = ?", f.Operation)
+		q.AndIf(f.Reason != "", "reason = ?", f.Reason)
+		q.Add(newestFirst)
 	}
-	return q.String() + q.fill(" limit ?", int64(limit)), q.args
+	q.Add(" limit ?", limit)
+	return q
 }
 
 // ranged returns the query for what f selects by an index, without a limit.
-func (f *Filter) ranged() *clauses {
-	q := &clauses{args: []any{f.Organization}}
-	q.WriteString("select " + columns + " from request_log where organization = $1")
+func (f *Filter) ranged() db.Statement {
+	q := db.Statement{Query: "select " + columns + " from request_log where organization = $1", Args: []any{f.Organization}}
 	if f.Request != "" {
 		at := clock.FromTime(id.Time(f.Request))
-		q.and("at between ? and ?", int64(at.Add(-skew)), int64(at.Add(skew)))
-		q.and("(request_id = ? or batch = ?)", f.Request, f.Request)
+		q.And("at between ? and ?", at.Add(-skew), at.Add(skew))
+		q.And("(request_id = ? or batch = ?)", f.Request, f.Request)
 	}
-	if f.Since != 0 {
-		q.and("at >= ?", int64(f.Since))
-	}
-	if f.Until != 0 {
-		q.and("at < ?", int64(f.Until))
-	}
+	q.AndIf(f.Since != 0, "at >= ?", f.Since)
+	q.AndIf(f.Until != 0, "at < ?", f.Until)
 	switch {
 	case strings.HasPrefix(f.Key, id.Key):
-		q.and("kid_short = (select substr(kid, 1, 8) from api_keys where id = ?) and key_id = ?", f.Key, f.Key)
+		q.And("kid_short = (select substr(kid, 1, 8) from api_keys where id = ?) and key_id = ?", f.Key, f.Key)
 	case strings.HasPrefix(f.Key, id.User): // the calls of its sessions
-		q.and("kid_short = ? and principal_id = ?", id.Short(f.Key), f.Key)
+		q.And("kid_short = ? and principal_id = ?", id.Short(f.Key), f.Key)
 	case strings.HasPrefix(f.Key, id.Session): // its lines have the short form of its principal
-		q.and("kid_short = (select substr(principal_id, length(principal_id) - 7) from sessions where id = ?) and key_id = ?", f.Key, f.Key)
+		q.And("kid_short = (select substr(principal_id, length(principal_id) - 7) from sessions where id = ?) and key_id = ?", f.Key, f.Key)
 	case strings.Contains(f.Key, "_"): // the id of another kind of credential
-		q.and("kid_short = ? and key_id = ?", id.Short(f.Key), f.Key)
+		q.And("kid_short = ? and key_id = ?", id.Short(f.Key), f.Key)
 	case f.Key != "":
-		q.and("kid_short = ?", f.Key)
+		q.And("kid_short = ?", f.Key)
 	}
-	if f.Statuses.From >= 400 || f.Reason != "" { // the same words as in the partial index
-		q.and("refused = true")
-	}
-	if f.Statuses != (Statuses{}) {
-		q.and("status between ? and ?", int64(f.Statuses.From), int64(f.Statuses.To))
-	}
+	q.AndIf(f.Statuses.From >= 400 || f.Reason != "", "refused = true") // the same words as in the partial index
+	q.AndIf(f.Statuses != Statuses{}, "status between ? and ?", f.Statuses.From, f.Statuses.To)
 	switch f.Door {
 	case "":
 	case Programs:
-		q.and("(door = ? or door = ?)", "rest", "mcp")
+		q.And("(door = ? or door = ?)", "rest", "mcp")
 	default:
-		q.and("door = ?", f.Door)
+		q.And("door = ?", f.Door)
 	}
 	if f.Before != nil {
-		q.and("(at < ? or at = ? and request_id < ?)", int64(f.Before.At), int64(f.Before.At), f.Before.RequestID)
-		q.and("at <= ?", int64(f.Before.At))
+		q.And("(at < ? or at = ? and request_id < ?)", f.Before.At, f.Before.At, f.Before.RequestID)
+		q.And("at <= ?", f.Before.At)
 	}
-	q.WriteString(newestFirst)
+	q.Add(newestFirst)
 	return q
 }
