@@ -86,15 +86,14 @@ type Range struct {
 	Subjects []string
 }
 
-// where returns the condition of a range.
-func (r *Range) where(d *db.Dialect) (string, []any) {
-	condition := ` from usage_hours where organization = $1 and hour >= $2 and hour < $3 and kind = $4`
-	args := []any{r.Organization, int64(hourOf(r.From)), int64(r.Until), string(r.Kind)}
-	if r.Subjects != nil {
-		condition += ` and subject ` + d.In("$5")
-		args = append(args, db.Texts(r.Subjects))
+// sum returns the query for columns and the sums of a range, without its grouping.
+func (r *Range) sum(d *db.Dialect, columns string) db.Statement {
+	q := db.Statement{
+		Query: `select ` + columns + `, ` + sums + ` from usage_hours where organization = $1 and hour >= $2 and hour < $3 and kind = $4`,
+		Args:  []any{r.Organization, hourOf(r.From), r.Until, r.Kind},
 	}
-	return condition, args
+	q.AndIf(r.Subjects != nil, "subject "+d.In("?"), db.Texts(r.Subjects))
+	return q
 }
 
 // Hour are the counts of an hour.
@@ -105,10 +104,11 @@ type Hour struct {
 
 // Hours returns the counts of each hour with calls, in their order.
 func (r *Range) Hours(ctx context.Context, tx db.Tx) ([]Hour, error) {
-	condition, args := r.where(tx.Dialect())
+	q := r.sum(tx.Dialect(), `hour`)
+	q.Add(` group by hour order by hour`)
 	return db.List(ctx, tx, func(rows db.Row) (h Hour, err error) {
 		return h, rows.Scan(append([]any{(*int64)(&h.Start)}, h.dest()...)...)
-	}, `select hour, `+sums+condition+` group by hour order by hour`, args...)
+	}, q.Query, q.Args...)
 }
 
 // Subject are the counts of a key or an endpoint.
@@ -122,11 +122,11 @@ type Subject struct {
 // BySubject returns the counts of each subject with calls, those with the most calls
 // first.
 func (r *Range) BySubject(ctx context.Context, tx db.Tx, limit int) ([]Subject, error) {
-	condition, args := r.where(tx.Dialect())
+	q := r.sum(tx.Dialect(), `subject, cast(coalesce(max(case when limited > 0 then hour end), 0) as bigint)`)
+	q.Add(` group by subject order by sum(calls) desc, subject limit ?`, limit)
 	return db.List(ctx, tx, func(rows db.Row) (s Subject, err error) {
 		return s, rows.Scan(append([]any{&s.ID, (*int64)(&s.LimitedAt)}, s.dest()...)...)
-	}, `select subject, cast(coalesce(max(case when limited > 0 then hour end), 0) as bigint), `+sums+condition+
-		fmt.Sprintf(` group by subject order by sum(calls) desc, subject limit $%d`, len(args)+1), append(args, int64(limit))...)
+	}, q.Query, q.Args...)
 }
 
 // dest returns where the columns are scanned to.
