@@ -167,42 +167,27 @@ type Filter struct {
 	Limit int
 }
 
-// statement returns the query for an organization's lines, with its arguments.
-// It contains only conditions that restrict, so that each engine can choose a
-// fitting plan.
-func (f *Filter) statement(organization int64) (string, []any) {
-	text, args := selectLines, []any{organization}
-	given := func(condition string, value any) {
-		args = append(args, value)
-		text += fmt.Sprintf(" and "+condition, len(args))
-	}
+// statement returns the query for an organization's lines.
+func (f *Filter) statement(organization int64) db.Statement {
+	q := db.Statement{Query: selectLines, Args: []any{organization}}
 	switch f.Who {
 	case "":
 	case OperatorKind:
-		given("kind = $%d", OperatorKind)
+		q.And("kind = ?", OperatorKind)
 	default:
-		given("principal = $%d", f.Who)
+		q.And("principal = ?", f.Who)
 	}
 	if strings.Contains(f.Word, ".") {
-		given("word = $%d", f.Word)
+		q.And("word = ?", f.Word)
 	} else if f.Word != "" {
-		given("word >= $%d", f.Word+".")
-		given("word < $%d", f.Word+"/") // the character after the dot
+		q.And("word >= ? and word < ?", f.Word+".", f.Word+"/") // the character after the dot
 	}
-	if f.Target != "" {
-		given("target = $%d", f.Target)
-	}
-	if f.Since != 0 {
-		given("at >= $%d", int64(f.Since))
-	}
-	if f.Until != 0 {
-		given("at < $%d", int64(f.Until))
-	}
-	if f.Before != "" {
-		given("id < $%d", f.Before)
-	}
-	args = append(args, int64(f.Limit))
-	return text + fmt.Sprintf(" order by id desc limit $%d", len(args)), args
+	q.AndIf(f.Target != "", "target = ?", f.Target)
+	q.AndIf(f.Since != 0, "at >= ?", f.Since)
+	q.AndIf(f.Until != 0, "at < ?", f.Until)
+	q.AndIf(f.Before != "", "id < ?", f.Before)
+	q.Add(" order by id desc limit ?", f.Limit)
+	return q
 }
 
 // Query returns the newest lines of several organizations, the newest first.
@@ -222,7 +207,7 @@ func Query(ctx context.Context, tx db.Tx, organizations map[int64]string, f Filt
 }
 
 func query(ctx context.Context, tx db.Tx, number int64, name string, f Filter) ([]Line, error) {
-	text, args := f.statement(number)
+	q := f.statement(number)
 	return db.List(ctx, tx, func(row db.Row) (Line, error) {
 		l := Line{OrganizationID: name}
 		var changes string
@@ -237,5 +222,5 @@ func query(ctx context.Context, tx db.Tx, number int64, name string, f Filter) (
 			l.Changes = []Change{}
 		}
 		return l, nil
-	}, text, args...)
+	}, q.Query, q.Args...)
 }
