@@ -34,22 +34,24 @@ type Walked struct {
 // Walk returns the next records that the actor sees. It asks for no right to read the
 // family.
 func (k *Collection[T, F, P]) Walk(ctx context.Context, c *op.Call, w Walk) ([]Walked, error) {
-	args, narrow, along := []any{c.Actor.Org(), c.Actor.PrincipalID(), w.After, w.Limit}, ``, ``
+	var column, along string
 	if w.Reference != "" {
 		i := slices.IndexFunc(k.references, func(r reference) bool { return r.field == w.Reference })
 		if i < 0 {
 			return nil, fmt.Errorf("record: %s have no reference %s", k.Plural, w.Reference)
 		}
-		name := k.references[i].name
-		narrow, along = ` and r.`+name+` = $5 and r.`+name+` is not null`, c.Tx.Dialect().Along(k.Plural+"_"+name+"_audience")
-		args = append(args, w.To)
+		column = k.references[i].name
+		along = c.Tx.Dialect().Along(k.Plural + "_" + column + "_audience")
 	}
-	if w.Until != 0 {
-		args = append(args, w.Until)
-		narrow += fmt.Sprintf(` and r.created_at <= $%d`, len(args))
+	q := db.Statement{
+		Query: `select ` + shown + `, ` + hidden(k.references, c.Actor.SeesAll(), "$2") + ` from ` + k.Plural + ` as r` + along + `
+			where r.organization = $1 and ` + op.Visible("r", c.Actor, "$2") + ` and r.deleted = false and r.id > $3`,
+		Args: []any{c.Actor.Org(), c.Actor.PrincipalID(), w.After},
 	}
-	rows, err := k.query(ctx, c, w.Limit, false, `select `+shown+`, `+hidden(k.references, c.Actor.SeesAll(), "$2")+` from `+k.Plural+` as r`+along+`
-		where r.organization = $1 and `+op.Visible("r", c.Actor, "$2")+` and r.deleted = false and r.id > $3`+narrow+` order by r.id limit $4`, args...)
+	q.AndIf(column != "", `r.`+column+` = ? and r.`+column+` is not null`, w.To)
+	q.AndIf(w.Until != 0, `r.created_at <= ?`, w.Until)
+	q.Add(` order by r.id limit ?`, w.Limit)
+	rows, err := k.query(ctx, c, w.Limit, false, q.Query, q.Args...)
 	list := make([]Walked, len(rows))
 	for i := range rows {
 		list[i] = Walked{rows[i].id, k.appendJSON(nil, &rows[i])}

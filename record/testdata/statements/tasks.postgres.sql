@@ -1970,11 +1970,11 @@ where r.organization = $1
 	and coalesce(nullif(r.audience, ''), $2) = $2
 	and r.deleted = false
 	and r.id > $3
-	and r.contact_id = $5
+	and r.contact_id = $4
 	and r.contact_id is not null
-	and r.created_at <= $6
+	and r.created_at <= $5
 order by r.id
-limit $4;
+limit $6;
 
 -------- walk of the tasks of a contact, by an admin
 
@@ -2002,9 +2002,9 @@ where r.organization = $1
 	and $2 = $2
 	and r.deleted = false
 	and r.id > $3
-	and r.contact_id = $5
+	and r.contact_id = $4
 	and r.contact_id is not null
-	and r.created_at <= $6
+	and r.created_at <= $5
 order by r.id
-limit $4;
+limit $6;
 
