@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"kartei/kit/clock"
+	"kartei/kit/fault"
 	"kartei/store/db"
 )
 
@@ -54,7 +55,7 @@ func (d *Directory) Due(ctx context.Context, id string) (e Erasable, err error) 
 	err = d.db.Read(ctx, func(tx db.Tx) error {
 		o, err := OrganizationIn(ctx, tx, id)
 		if err == nil && (o.State != Deleting || o.EraseAt == nil || *o.EraseAt > d.now()) {
-			err = unknown("Eine fällige Organisation", "organization due for erasure")
+			err = fault.Unknown("Eine fällige Organisation", "organization due for erasure")
 		}
 		e = Erasable{Number: o.Number, ID: o.ID}
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"kartei/kit/clock"
+	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/store/db"
 )
@@ -67,11 +68,11 @@ const (
 // NOT_FOUND.
 func OrganizationIn(ctx context.Context, tx db.Tx, orgID string) (OrganizationInfo, error) {
 	if !id.Valid(id.Organization, orgID) {
-		return OrganizationInfo{}, unknown("Eine Organisation", "organization")
+		return OrganizationInfo{}, fault.Unknown("Eine Organisation", "organization")
 	}
 	o, err := ScanOrganization(tx.QueryRow(ctx, selectOrganization, orgID))
 	if errors.Is(err, db.ErrNoRows) {
-		return OrganizationInfo{}, unknown("Eine Organisation", "organization")
+		return OrganizationInfo{}, fault.Unknown("Eine Organisation", "organization")
 	}
 	return o, err
 }

@@ -71,12 +71,12 @@ func (t PrincipalType) Prefix() string {
 // PrincipalIn reads a principal inside a transaction, of either kind if kind is
 // empty. An unknown id is NOT_FOUND.
 func PrincipalIn(ctx context.Context, tx db.Tx, kind PrincipalType, principalID string) (PrincipalInfo, error) {
-	missing := unknown("Einen Benutzer oder ein Dienstkonto", "user or service account")
+	missing := fault.Unknown("Einen Benutzer oder ein Dienstkonto", "user or service account")
 	switch kind {
 	case UserPrincipal:
-		missing = unknown("Einen Benutzer", "user")
+		missing = fault.Unknown("Einen Benutzer", "user")
 	case ServiceAccountPrincipal:
-		missing = unknown("Ein Dienstkonto", "service account")
+		missing = fault.Unknown("Ein Dienstkonto", "service account")
 	}
 	isUser, isService := id.Valid(id.User, principalID), id.Valid(id.ServiceAccount, principalID)
 	if !isUser && !isService || isUser && kind == ServiceAccountPrincipal || isService && kind == UserPrincipal {

@@ -54,6 +54,17 @@ func PageOf[T any](rows []T, limit int) List[T] {
 	return page
 }
 
+// ListPage reads a page with the limit of p. query takes the number of rows as its first
+// argument; the order and what p.After means are the query's.
+func ListPage[T any](ctx context.Context, tx db.Tx, p Page, scan func(db.Row) (T, error), query string, args ...any) (List[T], error) {
+	limit, err := PageSize(p.Limit, MaxPage)
+	if err != nil {
+		return List[T]{}, err
+	}
+	found, err := db.List(ctx, tx, scan, query, append([]any{int64(limit) + 1}, args...)...)
+	return PageOf(found, limit), err
+}
+
 // Changed declares that a transaction changes rights, so that every replica
 // empties its cache. It must come first: it locks a row, so such changes are
 // serialized, and none meets an uncommitted one. Forget must be called after
@@ -76,14 +87,6 @@ func (d *Directory) act(ctx context.Context, f func(db.Tx) error) error {
 }
 
 func (d *Directory) now() clock.Micros { return clock.Now(d.clock) }
-
-// unknown returns NOT_FOUND for an id in the input.
-func unknown(de, en string) error {
-	return &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
-		DE: de + " mit dieser Kennung gibt es nicht.",
-		EN: "There is no " + en + " with this id.",
-	}}
-}
 
 func pick(yes bool, word, other string) string {
 	if yes {

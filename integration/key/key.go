@@ -17,7 +17,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/people/settings"
+	"kartei/kit/input"
 	"kartei/store/db"
 	"kartei/store/replay"
 )
@@ -125,7 +125,7 @@ func create(ctx context.Context, c *op.Call, in New) (Created, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return Created{}, err
 	}
-	var f settings.Faults
+	var f input.Faults
 	draft, err := prepare(ctx, c, &f, in)
 	if err != nil {
 		return Created{}, err
@@ -141,7 +141,7 @@ func create(ctx context.Context, c *op.Call, in New) (Created, error) {
 	c.Audit.Changed("scopes", nil, draft.scopes)
 	note(c, Info{}, Info{Name: draft.name, Networks: draft.networks, VersionPin: draft.versionPin, ExpiresAt: draft.expiresAt})
 	_, err = c.Tx.Exec(ctx, insertKey, secret.Kid, created.ID, draft.organization, in.Principal, draft.name, in.Environment,
-		secret.Hash, settings.MustJSON(draft.scopes), settings.MustJSON(draft.networks), draft.versionPin,
+		secret.Hash, db.JSON(draft.scopes), db.JSON(draft.networks), draft.versionPin,
 		int64(draft.expiresAt), int64(draft.createdAt), c.Actor.PrincipalID())
 	if err != nil {
 		return Created{}, err
@@ -181,9 +181,9 @@ type keyDraft struct {
 }
 
 // prepare applies all rules for keys and collects the errors.
-func prepare(ctx context.Context, c *op.Call, f *settings.Faults, in New) (keyDraft, error) {
+func prepare(ctx context.Context, c *op.Call, f *input.Faults, in New) (keyDraft, error) {
 	draft := keyDraft{createdAt: c.Now, versionPin: in.VersionPin}
-	o, err := settings.OrganizationField(ctx, c, f, in.Organization)
+	o, err := c.OrganizationField(ctx, f, in.Organization)
 	if err != nil {
 		return draft, err
 	}
@@ -205,29 +205,29 @@ func prepare(ctx context.Context, c *op.Call, f *settings.Faults, in New) (keyDr
 			"Dieser Benutzer oder dieses Dienstkonto ist gesperrt.", "This user or service account is disabled.")
 	}
 
-	settings.OneOf(f, "environment", in.Environment, access.Test, access.Live)
+	input.OneOf(f, "environment", in.Environment, access.Test, access.Live)
 	if draft.organization, err = bind(ctx, c, f, o, in.Environment); err != nil {
 		return draft, err
 	}
 	if in.Name != "" {
 		draft.name = f.Name("name", in.Name)
 	}
-	draft.scopes = f.Scopes("scopes", in.Scopes)
+	draft.scopes = scopesOf(f, "scopes", in.Scopes)
 	if p.ID != "" && p.Home == o.Live {
 		withinRights(f, "scopes", in.Scopes, p)
 	}
-	draft.networks = f.Networks("networks", in.Networks)
+	draft.networks = networksOf(f, "networks", in.Networks)
 	bound(f, in.Networks, draft.scopes)
 	draft.expiresAt = draft.createdAt.Add(lifetime(f, in.ExpiresIn, DefaultLifetime))
 	if draft.versionPin == "" && len(c.Services.Versions) > 0 {
 		draft.versionPin = c.Services.Versions[0]
 	}
-	settings.OneOf(f, "versionPin", draft.versionPin, c.Services.Versions...)
+	input.OneOf(f, "versionPin", draft.versionPin, c.Services.Versions...)
 	return draft, nil
 }
 
 // bound refuses keys that may write from everywhere.
-func bound(f *settings.Faults, networks, scopes []string) {
+func bound(f *input.Faults, networks, scopes []string) {
 	if len(networks) == 0 && slices.ContainsFunc(scopes, access.Writes) {
 		f.Say("networks", fault.Required,
 			"Ein Schlüssel, der schreiben darf, muss an IP-Adressen oder Netze gebunden sein.",
@@ -236,7 +236,7 @@ func bound(f *settings.Faults, networks, scopes []string) {
 }
 
 // bind returns the number of the organization that a new key is bound to.
-func bind(ctx context.Context, c *op.Call, f *settings.Faults, o access.OrganizationInfo, environment string) (int64, error) {
+func bind(ctx context.Context, c *op.Call, f *input.Faults, o access.OrganizationInfo, environment string) (int64, error) {
 	switch {
 	case o.ID == "":
 	case environment == access.Test && o.SandboxID != "":
@@ -254,17 +254,17 @@ func bind(ctx context.Context, c *op.Call, f *settings.Faults, o access.Organiza
 }
 
 // withinRights refuses scopes beyond the principal's rights.
-func withinRights(f *settings.Faults, field string, scopes []string, p access.PrincipalInfo) {
+func withinRights(f *input.Faults, field string, scopes []string, p access.PrincipalInfo) {
 	for i, scope := range scopes {
 		if access.ValidScope(scope) && !access.Allows(p.Role, p.Rights, scope) {
-			f.Say(settings.Indexed(field, i), fault.ForbiddenCombination,
+			f.Say(input.Indexed(field, i), fault.ForbiddenCombination,
 				"Dieser Scope geht über die Rechte des Benutzers oder Dienstkontos hinaus.",
 				"This scope goes beyond the rights of the user or service account.")
 		}
 	}
 }
 
-func lifetime(f *settings.Faults, d, unset time.Duration) time.Duration {
+func lifetime(f *input.Faults, d, unset time.Duration) time.Duration {
 	if d == 0 {
 		return unset
 	}
@@ -289,18 +289,18 @@ var List = op.New("keys.list", op.Read, ReadList, op.By(op.Self|op.Operator))
 // ReadList lists keys; for a live organization, also the keys of its sandbox.
 // Callers who do not administer the organization see their own.
 func ReadList(ctx context.Context, c *op.Call, in FindInput) (access.List[Info], error) {
-	organization, err := settings.Within(ctx, c, in.Organization)
+	organization, err := c.Within(ctx, in.Organization)
 	if err != nil {
 		return access.List[Info]{}, err
 	}
 	principal := c.Actor.PrincipalID()
 	switch {
-	case settings.Administers(c):
+	case c.Administers():
 		principal = in.Principal
 	case in.Principal != "" && in.Principal != principal:
 		return access.List[Info]{Data: []Info{}}, nil
 	}
-	page, err := settings.List(ctx, c.Tx, in.Page, func(row db.Row) (Info, error) { return scan(row, c.Now) }, selectKeys, in.After, organization, principal)
+	page, err := access.ListPage(ctx, c.Tx, in.Page, func(row db.Row) (Info, error) { return scan(row, c.Now) }, selectKeys, in.After, organization, principal)
 	if err == nil {
 		err = seeLocks(ctx, c, page.Data)
 	}
@@ -396,7 +396,7 @@ func findToChange(ctx context.Context, c *op.Call, keyID string) (Info, error) {
 }
 
 func revokedForGood() error {
-	var f settings.Faults
+	var f input.Faults
 	f.Say("id", fault.ForbiddenCombination,
 		"Dieser Schlüssel ist widerrufen; das lässt sich nicht zurücknehmen.", "This key is revoked, which cannot be undone.")
 	return f.Err()
@@ -405,7 +405,7 @@ func revokedForGood() error {
 // secretOf reports whether the caller may get the secret of a key of a principal. Whoever has
 // it acts in the name of the principal, so admins get only secrets of service accounts.
 func secretOf(c *op.Call, principal string) bool {
-	return settings.IsOperator(c) || principal == c.Actor.PrincipalID() || settings.Administers(c) && id.Valid(id.ServiceAccount, principal)
+	return c.IsOperator() || principal == c.Actor.PrincipalID() || c.Administers() && id.Valid(id.ServiceAccount, principal)
 }
 
 var othersKey = fault.Text{
@@ -427,7 +427,7 @@ func rotate(ctx context.Context, c *op.Call, in Rotation) (Created, error) {
 	if err != nil {
 		return Created{}, err
 	}
-	var f settings.Faults
+	var f input.Faults
 	before := k
 	if in.ExpiresIn != 0 {
 		k.ExpiresAt = c.Now.Add(lifetime(&f, in.ExpiresIn, 0))
@@ -456,7 +456,7 @@ func rotate(ctx context.Context, c *op.Call, in Rotation) (Created, error) {
 // lists: kart_test_oKdzvJ33... Keys that the caller may not administer are
 // NOT_FOUND.
 func Find(ctx context.Context, c *op.Call, name string) (Info, error) {
-	missing := settings.Unknown("Einen Schlüssel", "key")
+	missing := fault.Unknown("Einen Schlüssel", "key")
 	if id.Valid(id.Key, name) {
 		k, err := scan(c.Tx.QueryRow(ctx, selectKey, name), c.Now)
 		if errors.Is(err, db.ErrNoRows) || err == nil && !k.of(c) {
@@ -494,7 +494,7 @@ func keysByKid(ctx context.Context, c *op.Call, short string) ([]Info, error) {
 
 // of reports whether the caller may administer the key.
 func (k *Info) of(c *op.Call) bool {
-	return settings.Reaches(c, k.organization, k.live) && settings.Owns(c, k.PrincipalID)
+	return c.Reaches(k.organization, k.live) && c.Owns(k.PrincipalID)
 }
 
 // WithIDs returns the keys with some ids, wherever they are.

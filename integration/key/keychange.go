@@ -8,7 +8,8 @@ import (
 
 	"kartei/access"
 	"kartei/api/op"
-	"kartei/people/settings"
+	"kartei/kit/input"
+	"kartei/store/db"
 )
 
 // Change is the input of Update; nil or zero keeps a value.
@@ -35,7 +36,7 @@ func edit(ctx context.Context, c *op.Call, in Change) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	var f settings.Faults
+	var f input.Faults
 	before := k
 	if in.Name != nil {
 		if k.Name = ""; *in.Name != "" {
@@ -43,20 +44,20 @@ func edit(ctx context.Context, c *op.Call, in Change) (Info, error) {
 		}
 	}
 	if in.Networks != nil {
-		k.Networks = f.Networks("networks", *in.Networks)
+		k.Networks = networksOf(&f, "networks", *in.Networks)
 		bound(&f, *in.Networks, k.Scopes)
 	}
 	if in.ExpiresIn != 0 {
 		k.ExpiresAt = c.Now.Add(lifetime(&f, in.ExpiresIn, 0))
 	}
 	if in.VersionPin != "" {
-		settings.OneOf(&f, "versionPin", in.VersionPin, c.Services.Versions...)
+		input.OneOf(&f, "versionPin", in.VersionPin, c.Services.Versions...)
 		k.VersionPin = in.VersionPin
 	}
 	if err := f.Err(); err != nil {
 		return Info{}, err
 	}
-	if _, err := c.Tx.Exec(ctx, updateKeySettings, k.ID, k.Name, settings.MustJSON(k.Networks), int64(k.ExpiresAt), k.VersionPin); err != nil {
+	if _, err := c.Tx.Exec(ctx, updateKeySettings, k.ID, k.Name, db.JSON(k.Networks), int64(k.ExpiresAt), k.VersionPin); err != nil {
 		return Info{}, err
 	}
 	if widens(before, k) {

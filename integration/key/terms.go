@@ -39,7 +39,7 @@ type Terms struct {
 var GetTerms = op.New("keys.terms", op.Read, getTerms, op.By(op.Self))
 
 func getTerms(ctx context.Context, c *op.Call, in KeyTermsInput) (Terms, error) {
-	o, err := settings.Organization(ctx, c, "")
+	o, err := c.FindOrganization(ctx, "")
 	if err == nil && o.SandboxOf != "" {
 		o, err = access.OrganizationIn(ctx, c.Tx, o.SandboxOf)
 	}

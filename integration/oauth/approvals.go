@@ -106,7 +106,7 @@ type ApprovalInfo struct {
 var ListApprovals = op.New("clients.approvals", op.Read, listApprovals, op.By(op.Member|op.Operator))
 
 func listApprovals(ctx context.Context, c *op.Call, in access.Page) (page access.List[ApprovalInfo], err error) {
-	o, err := settings.Organization(ctx, c, in.Organization)
+	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
 		return page, err
 	}
@@ -174,7 +174,7 @@ func findApplication(ctx context.Context, c *op.Call, in ApproveInput) (client g
 var Approve = op.NewPrefetched("clients.approve", op.Administer, findApplication, approve, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("client.approve"))
 
 func approve(ctx context.Context, c *op.Call, in ApproveInput, client grant.Client) (info ApprovalInfo, err error) {
-	o, err := settings.Organization(ctx, c, in.Organization)
+	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
 		return info, err
 	}
@@ -278,7 +278,7 @@ func disapprove(ctx context.Context, c *op.Call, in DisapproveInput) (op.Nothing
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return op.Nothing{}, err
 	}
-	o, err := settings.Organization(ctx, c, in.Organization)
+	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
 		return op.Nothing{}, err
 	}

@@ -13,7 +13,6 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/store/replay"
 )
@@ -72,7 +71,7 @@ const (
 var ListGrants = op.New("grants.list", op.Read, listGrants, op.By(op.Self|op.Operator))
 
 func listGrants(ctx context.Context, c *op.Call, in FindGrants) (page access.List[GrantInfo], err error) {
-	o, err := settings.Organization(ctx, c, in.Organization)
+	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
 		return page, err
 	}
@@ -188,7 +187,7 @@ func (CreatedClient) Secret() {}
 var CreateClient = op.New("clients.create", op.Administer, createClient, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("client.create"))
 
 func createClient(ctx context.Context, c *op.Call, in NewClient) (out CreatedClient, err error) {
-	o, err := settings.Organization(ctx, c, in.Organization)
+	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
 		return out, err
 	}
@@ -273,7 +272,7 @@ var (
 var ListClients = op.New("clients.list", op.Read, listClients, op.By(op.Admin|op.Operator))
 
 func listClients(ctx context.Context, c *op.Call, in access.Page) (page access.List[ClientInfo], err error) {
-	o, err := settings.Organization(ctx, c, in.Organization)
+	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
 		return page, err
 	}
@@ -310,7 +309,7 @@ func clientInfo(ctx context.Context, c *op.Call, name string) (info ClientInfo, 
 	if err != nil {
 		return info, err
 	}
-	o, err := settings.Organization(ctx, c, organization)
+	o, err := c.FindOrganization(ctx, organization)
 	if err != nil {
 		return info, missing
 	}

@@ -32,7 +32,7 @@ func Read(ctx context.Context, c *op.Call, in QueryInput, _ struct{}) (QueryOutp
 	if err != nil {
 		return QueryOutput{}, err
 	}
-	if settings.Administers(c) {
+	if c.Administers() {
 		return in.Find(ctx, c.Tx, ids)
 	}
 	own, err := key.OwnCredentials(ctx, c, in.Key)
@@ -64,8 +64,8 @@ func listVersions(ctx context.Context, c *op.Call, in VersionsInput, _ struct{})
 // organization. Without a name it is all for the operator, and otherwise the
 // caller's own with its sandbox. Only the operator sees calls with unknown credentials.
 func Reached(ctx context.Context, c *op.Call, name string) (map[int64]string, error) {
-	if !settings.IsOperator(c) {
-		o, err := settings.Organization(ctx, c, name)
+	if !c.IsOperator() {
+		o, err := c.FindOrganization(ctx, name)
 		ids := map[int64]string{o.Number: o.ID}
 		if err == nil && name == "" && o.SandboxID != "" {
 			o, err = access.OrganizationIn(ctx, c.Tx, o.SandboxID)

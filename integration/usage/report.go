@@ -12,6 +12,7 @@ import (
 	"kartei/integration/limit"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/input"
 	"kartei/people/settings"
 	"kartei/store/db"
 )
@@ -179,7 +180,7 @@ func read(ctx context.Context, c *op.Call, in Input) (u Report, working []key.In
 
 // span checks the input.
 func (in *Input) span() (days int, zone *time.Location, err error) {
-	var f settings.Faults
+	var f input.Faults
 	days = cmp.Or(in.Days, defaultDays)
 	most := mostDays
 	if in.By == "hour" {
@@ -188,7 +189,7 @@ func (in *Input) span() (days int, zone *time.Location, err error) {
 	if days < 1 || days > most {
 		f.Add("days", fault.OutOfRange, fault.Range{Min: 1, Max: int64(most)})
 	}
-	settings.OneOf(&f, "by", cmp.Or(in.By, "day"), "day", "hour")
+	input.OneOf(&f, "by", cmp.Or(in.By, "day"), "day", "hour")
 	zone, err = time.LoadLocation(cmp.Or(in.Zone, "UTC"))
 	if err != nil || in.Zone == "Local" {
 		f.Say("zone", fault.InvalidFormat, "Eine Zeitzone heißt zum Beispiel Europe/Berlin.", "A time zone is called Europe/Berlin, for example.")
@@ -234,7 +235,7 @@ func sightOf(ctx context.Context, c *op.Call, in Input) (s sight, err error) {
 		s.endpoints = append([]string{}, s.endpoints...)
 		return s, err
 	}
-	o, err := settings.Organization(ctx, c, in.Organization)
+	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
 		return s, err
 	}
@@ -246,7 +247,7 @@ func sightOf(ctx context.Context, c *op.Call, in Input) (s sight, err error) {
 		}
 		s.numbers = append(s.numbers, sandbox.Number)
 	}
-	if settings.Administers(c) {
+	if c.Administers() {
 		return s, nil
 	}
 	own, err := key.OwnCredentials(ctx, c, "")

@@ -15,7 +15,6 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/notify"
-	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/store/job"
 )
@@ -215,7 +214,7 @@ func listInfos(ctx context.Context, c *op.Call, in FindInput) (page access.List[
 // it reads the endpoints of all organizations in turn.
 func (in FindInput) read(ctx context.Context, c *op.Call, n int) (list []Row, err error) {
 	if in.Organization != "" || c.Actor.Credential().Kind != access.Operator {
-		o, err := settings.Organization(ctx, c, in.Organization)
+		o, err := c.FindOrganization(ctx, in.Organization)
 		if err != nil {
 			return nil, err
 		}
@@ -313,7 +312,7 @@ func ReadInfo(ctx context.Context, c *op.Call, in GetInput) (Info, error) {
 
 // find reads an endpoint that the caller administers. Any other is NOT_FOUND.
 func (in *One) find(ctx context.Context, c *op.Call) (r Row, err error) {
-	o, err := settings.Organization(ctx, c, in.Organization)
+	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
 		return r, err
 	}

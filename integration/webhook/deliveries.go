@@ -7,7 +7,6 @@ import (
 
 	"kartei/api/op"
 	"kartei/kit/clock"
-	"kartei/people/settings"
 	"kartei/store/db"
 )
 
@@ -57,7 +56,7 @@ const (
 var DeliveriesOf = op.New("events.deliveries", op.Read, deliveriesOf, op.By(op.Self|op.Operator))
 
 func deliveriesOf(ctx context.Context, c *op.Call, in EventInput) (out EventDeliveries, err error) {
-	o, err := settings.Organization(ctx, c, in.Organization)
+	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
 		return out, err
 	}

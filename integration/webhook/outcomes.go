@@ -8,7 +8,6 @@ import (
 
 	"kartei/api/op"
 	"kartei/kit/fault"
-	"kartei/people/settings"
 	"kartei/store/db"
 )
 
@@ -60,7 +59,7 @@ func outcomesOf(ctx context.Context, c *op.Call, in OutcomesInput) (Outcomes, er
 		most := strconv.Itoa(MostOutcomes)
 		return out, fault.BadRequest(fault.Field{Name: "ids", Code: fault.InvalidFormat, Limit: fault.Text{DE: "1 bis " + most + " Kennungen", EN: "1 to " + most + " ids"}})
 	}
-	o, err := settings.Organization(ctx, c, in.Organization)
+	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
 		return out, err
 	}

@@ -12,7 +12,6 @@ import (
 	"kartei/integration/event"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/people/settings"
 	"kartei/record"
 	"kartei/store/db"
 )
@@ -79,7 +78,7 @@ func createByPerson(ctx context.Context, c *op.Call, in NewInput) (Issued, error
 // owner returns the call as one of the owner. A person may name only themselves.
 func (in *NewInput) owner(ctx context.Context, c *op.Call) (*op.Call, error) {
 	nobody := fault.Invalid(fault.Field{Name: "principalId", Code: fault.FieldNotFound})
-	o, err := settings.Organization(ctx, c, in.Organization)
+	o, err := c.FindOrganization(ctx, in.Organization)
 	switch {
 	case err != nil:
 		return nil, err

@@ -148,6 +148,15 @@ func Invalid(fields ...Field) *Fault { return &Fault{Code: ValidationFailed, Fie
 // BadRequest returns 400 INVALID_REQUEST with the parameters or headers.
 func BadRequest(fields ...Field) *Fault { return &Fault{Code: InvalidRequest, Fields: fields} }
 
+// Unknown returns NOT_FOUND for an id in the input. What the caller does not reach
+// gets the same answer as what does not exist.
+func Unknown(de, en string) error {
+	return &Fault{Code: NotFound, Detail: &Text{
+		DE: de + " mit dieser Kennung gibt es nicht.",
+		EN: "There is no " + en + " with this id.",
+	}}
+}
+
 // Wrap returns 500 INTERNAL with a cause for the operator's log.
 func Wrap(err error) *Fault { return &Fault{Code: Internal, Cause: err} }
 

@@ -8,8 +8,8 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/input"
 	"kartei/people/notify"
-	"kartei/people/settings"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -36,7 +36,7 @@ func changeEmail(ctx context.Context, c *op.Call, in NewAddress) (op.Nothing, er
 	if err != nil {
 		return op.Nothing{}, err
 	}
-	if in.Email, err = settings.CheckEmail("email", in.Email); err != nil {
+	if in.Email, err = input.CheckEmail("email", in.Email); err != nil {
 		return op.Nothing{}, err
 	}
 	switch {

@@ -15,11 +15,11 @@ import (
 var ListBell = op.New("bell.list", op.Read, listBell, op.By(op.Self|op.Operator))
 
 func listBell(ctx context.Context, c *op.Call, in notify.BellInput) (access.List[notify.Entry], error) {
-	o, err := Organization(ctx, c, in.Organization)
+	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
 		return access.List[notify.Entry]{}, err
 	}
-	if !IsOperator(c) {
+	if !c.IsOperator() {
 		in.Principal = c.Actor.PrincipalID()
 	}
 	return notify.Service.In(c).Bell(ctx, c.Tx, o.Live, in)
@@ -43,16 +43,16 @@ type ReadOutput struct {
 var ReadBell = op.New("bell.read", op.Administer, readBell, op.By(op.Self|op.Operator))
 
 func readBell(ctx context.Context, c *op.Call, in ReadInput) (out ReadOutput, err error) {
-	o, err := Organization(ctx, c, in.Organization)
+	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
 		return out, err
 	}
-	if !IsOperator(c) {
+	if !c.IsOperator() {
 		in.Principal = c.Actor.PrincipalID()
 	}
 	user, err := access.PrincipalIn(ctx, c.Tx, access.UserPrincipal, in.Principal)
 	if err == nil && user.Home != o.Live {
-		err = Unknown("Einen Benutzer", "user")
+		err = fault.Unknown("Einen Benutzer", "user")
 	}
 	if err != nil {
 		return out, err

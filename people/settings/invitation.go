@@ -16,6 +16,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/kit/input"
 	"kartei/people/notify"
 	"kartei/people/signin"
 	"kartei/store/db"
@@ -102,13 +103,13 @@ type Acceptance struct {
 var Invite = op.New("people.invite", op.Administer, invite, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("person.invite"))
 
 func invite(ctx context.Context, c *op.Call, in NewInvitation) (CreatedInvitation, error) {
-	var f Faults
-	o, err := OrganizationField(ctx, c, &f, in.Organization)
+	var f input.Faults
+	o, err := c.OrganizationField(ctx, &f, in.Organization)
 	if err != nil {
 		return CreatedInvitation{}, err
 	}
 	made := newInvitation(c, &f, in)
-	if !IsOperator(c) {
+	if !c.IsOperator() {
 		in.Mail = notify.Mails.In(c)
 		made.HandedOver = !in.Mail
 	}
@@ -135,14 +136,14 @@ func invite(ctx context.Context, c *op.Call, in NewInvitation) (CreatedInvitatio
 		return CreatedInvitation{}, err
 	}
 	err = c.Gives(ctx, op.Gain{Word: op.PersonInvited, ID: made.ID, Organization: made.organization})
-	if !IsOperator(c) && !made.HandedOver {
+	if !c.IsOperator() && !made.HandedOver {
 		made.Token, made.Link = "", ""
 	}
 	return made, err
 }
 
 // newInvitation checks the members that the new person will have.
-func newInvitation(c *op.Call, f *Faults, in NewInvitation) CreatedInvitation {
+func newInvitation(c *op.Call, f *input.Faults, in NewInvitation) CreatedInvitation {
 	p := newPrincipal(c, f, access.UserPrincipal, NewPrincipal{
 		Name: placeholder, Email: in.Email, Language: in.Language, Role: in.Role, Rights: in.Rights,
 	})
@@ -232,7 +233,7 @@ func storeInvitation(ctx context.Context, c *op.Call, i CreatedInvitation, mail 
 		return i, err
 	}
 	if _, err := c.Tx.Exec(ctx, insertInvitation, i.ID, i.organization, access.HashToken(i.Token), i.Email, access.FoldEmail(i.Email), i.Language,
-		string(i.Role), MustJSON(i.Rights), i.InvitedBy, i.CreatedAt, i.ExpiresAt, i.HandedOver); err != nil {
+		string(i.Role), db.JSON(i.Rights), i.InvitedBy, i.CreatedAt, i.ExpiresAt, i.HandedOver); err != nil {
 		return i, err
 	}
 	if i.Mailed = mail; !mail {
@@ -291,11 +292,11 @@ var (
 var ListInvitations = op.New("invitations.list", op.Read, listInvitations, op.By(op.Admin|op.Operator))
 
 func listInvitations(ctx context.Context, c *op.Call, p access.Page) (access.List[Invitation], error) {
-	organization, err := Within(ctx, c, p.Organization)
+	organization, err := c.Within(ctx, p.Organization)
 	if err != nil {
 		return access.List[Invitation]{}, err
 	}
-	return List(ctx, c.Tx, p, scanInvitation, selectInvitations, p.After, organization, c.Now)
+	return access.ListPage(ctx, c.Tx, p, scanInvitation, selectInvitations, p.After, organization, c.Now)
 }
 
 // RevokeInvitation revokes an invitation.
@@ -303,8 +304,8 @@ var RevokeInvitation = op.New("invitations.revoke", op.Administer, revokeInvitat
 
 func revokeInvitation(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
 	i, err := scanInvitation(c.Tx.QueryRow(ctx, selectInvitation, in.ID))
-	if errors.Is(err, db.ErrNoRows) || err == nil && (!Reaches(c, i.organization, i.organization) || i.ExpiresAt <= c.Now) {
-		err = Unknown("Eine offene Einladung", "open invitation")
+	if errors.Is(err, db.ErrNoRows) || err == nil && (!c.Reaches(i.organization, i.organization) || i.ExpiresAt <= c.Now) {
+		err = fault.Unknown("Eine offene Einladung", "open invitation")
 	}
 	if err != nil {
 		return op.Nothing{}, err
@@ -356,7 +357,7 @@ func AcceptInvitation(ctx context.Context, c *op.Call, in Acceptance) (access.Pr
 	}
 	// The name is checked last, because its faults would reveal that the token
 	// is valid.
-	var f Faults
+	var f input.Faults
 	p := newPrincipal(c, &f, access.UserPrincipal, NewPrincipal{
 		Name: in.Name, Email: i.Email, Language: cmp.Or(i.Language, string(c.Language)), Role: i.Role, Rights: maps.Clone(i.Rights),
 	})

@@ -56,8 +56,8 @@ func ReadNames(ctx context.Context, c *op.Call, in NamesInput) (Names, error) {
 		return names, fault.Invalid(fault.Field{Name: "ids", Code: fault.TooLong, Limit: fault.Items(maxNames)})
 	}
 	live := c.Actor.Org() // pages ask in their own organization, without a look at it
-	if in.Organization != "" || IsOperator(c) || c.Actor.Organization().Sandbox {
-		o, err := Organization(ctx, c, in.Organization)
+	if in.Organization != "" || c.IsOperator() || c.Actor.Organization().Sandbox {
+		o, err := c.FindOrganization(ctx, in.Organization)
 		if err != nil {
 			return names, err
 		}
@@ -131,7 +131,7 @@ func findNames(ctx context.Context, c *op.Call, in FindNamesInput) (FoundNames, 
 	if err := in.check(); err != nil {
 		return found, err
 	}
-	o, err := Organization(ctx, c, in.Organization)
+	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
 		return found, err
 	}

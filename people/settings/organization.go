@@ -12,6 +12,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/kit/input"
 	"kartei/people/audit"
 	"kartei/store/db"
 )
@@ -63,14 +64,14 @@ var country = regexp.MustCompile(`^[A-Z]{2}$`)
 var CreateOrganization = op.New("organizations.create", op.Administer, createOrganization, op.By(op.Operator), op.Audited("organization.create"))
 
 func createOrganization(ctx context.Context, c *op.Call, in NewOrganization) (access.OrganizationInfo, error) {
-	var f Faults
+	var f input.Faults
 	live := access.OrganizationInfo{
 		ID: id.New(id.Organization), Module: "off", Secrecy: "undeclared", Level: access.Off, State: access.Open, Country: defaultCountry, CreatedAt: c.Now,
 		SecondFactor: "optional", Passwords: "on", Applications: access.KnownApplications,
 	}
 	in.Name = f.Name("name", in.Name)
 	setOrganization(&live, &f, OrganizationChange{
-		Name: &in.Name, Module: given(in.Module), Secrecy: given(in.Secrecy), Level: given(in.Level), Country: given(in.Country),
+		Name: &in.Name, Module: input.Given(in.Module), Secrecy: input.Given(in.Secrecy), Level: input.Given(in.Level), Country: input.Given(in.Country),
 	})
 	if err := f.Err(); err != nil {
 		return access.OrganizationInfo{}, err
@@ -129,7 +130,7 @@ func noteOrganization(c *op.Call, before, after access.OrganizationInfo) {
 var ListOrganizations = op.New("organizations.list", op.Read, listOrganizations, op.By(op.Operator))
 
 func listOrganizations(ctx context.Context, c *op.Call, p access.Page) (access.List[access.OrganizationInfo], error) {
-	return List(ctx, c.Tx, p, access.ScanOrganization, selectOrganizations, p.After)
+	return access.ListPage(ctx, c.Tx, p, access.ScanOrganization, selectOrganizations, p.After)
 }
 
 // ShownOrganization is the answer of GetOrganization.
@@ -155,10 +156,10 @@ func getOrganization(ctx context.Context, c *op.Call, in access.ByID) (out Shown
 // organizationByID is like Organization, for operations on the organization
 // itself. The operator must name one.
 func organizationByID(ctx context.Context, c *op.Call, name string) (access.OrganizationInfo, error) {
-	if name == "" && IsOperator(c) {
-		return access.OrganizationInfo{}, Unknown("Eine Organisation", "organization")
+	if name == "" && c.IsOperator() {
+		return access.OrganizationInfo{}, fault.Unknown("Eine Organisation", "organization")
 	}
-	return Organization(ctx, c, name)
+	return c.FindOrganization(ctx, name)
 }
 
 // SetOrganization changes an organization. A sandbox shares the name and the
@@ -171,15 +172,15 @@ func SetOrganization(ctx context.Context, c *op.Call, in OrganizationChange) (ac
 	if err != nil {
 		return access.OrganizationInfo{}, err
 	}
-	var f Faults
+	var f input.Faults
 	before := o
 	if in.Name != nil {
 		name := f.Name("name", *in.Name)
 		in.Name = &name
 	}
-	f.organizationChange(c, &o, in)
+	checkChange(&f, c, &o, in)
 	setOrganization(&o, &f, in)
-	if err := f.checkPasswords(ctx, c, before, o); err != nil {
+	if err := checkPasswords(ctx, c, &f, before, o); err != nil {
 		return access.OrganizationInfo{}, err
 	}
 	if err := f.Err(); err != nil {
@@ -242,8 +243,8 @@ func widensApplications(before, after access.Applications) bool {
 	return slices.Index(order, after) > slices.Index(order, before)
 }
 
-// organizationChange refuses changes that are not allowed.
-func (f *Faults) organizationChange(c *op.Call, o *access.OrganizationInfo, in OrganizationChange) {
+// checkChange refuses changes that are not allowed.
+func checkChange(f *input.Faults, c *op.Call, o *access.OrganizationInfo, in OrganizationChange) {
 	if in.Name != nil && o.SandboxOf != "" {
 		f.Say("name", fault.ReadOnly, "Die Sandbox heißt wie ihre Organisation.", "A sandbox is named like its organization.")
 	}
@@ -258,7 +259,7 @@ func (f *Faults) organizationChange(c *op.Call, o *access.OrganizationInfo, in O
 	}
 	switch {
 	case in.State == nil:
-	case !IsOperator(c):
+	case !c.IsOperator():
 		f.Say("state", fault.ReadOnly, "Den Zustand einer Organisation ändert nur der Betreiber.", "Only the operator changes the state of an organization.")
 	case o.SandboxOf != "":
 		f.Say("state", fault.ReadOnly, "Der Zustand der Sandbox ist der ihrer Organisation.", "The state of a sandbox is that of its organization.")
@@ -277,20 +278,20 @@ func eraseAt(o *access.OrganizationInfo) clock.Micros {
 }
 
 // setOrganization applies a change. The name was checked before.
-func setOrganization(o *access.OrganizationInfo, f *Faults, c OrganizationChange) {
+func setOrganization(o *access.OrganizationInfo, f *input.Faults, c OrganizationChange) {
 	if c.Name != nil {
 		o.Name = *c.Name
 	}
 	if c.Module != nil {
-		OneOf(f, "module", *c.Module, "on", "off")
+		input.OneOf(f, "module", *c.Module, "on", "off")
 		o.Module = *c.Module
 	}
 	if c.Secrecy != nil {
-		OneOf(f, "secrecy", *c.Secrecy, "declared", "undeclared")
+		input.OneOf(f, "secrecy", *c.Secrecy, "declared", "undeclared")
 		o.Secrecy = *c.Secrecy
 	}
 	if c.Level != nil {
-		OneOf(f, "level", *c.Level, access.Off, access.Read, access.On)
+		input.OneOf(f, "level", *c.Level, access.Off, access.Read, access.On)
 		o.Level = *c.Level
 	}
 	if c.Country != nil {
@@ -299,7 +300,7 @@ func setOrganization(o *access.OrganizationInfo, f *Faults, c OrganizationChange
 		}
 	}
 	if c.Passwords != nil {
-		OneOf(f, "passwords", *c.Passwords, "on", "off")
+		input.OneOf(f, "passwords", *c.Passwords, "on", "off")
 		o.Passwords = *c.Passwords
 	}
 	if c.PasswordAdmin != nil {
@@ -309,15 +310,15 @@ func setOrganization(o *access.OrganizationInfo, f *Faults, c OrganizationChange
 		o.PasswordAdmin = ""
 	}
 	if c.SecondFactor != nil {
-		OneOf(f, "secondFactor", *c.SecondFactor, "required", "optional")
+		input.OneOf(f, "secondFactor", *c.SecondFactor, "required", "optional")
 		o.SecondFactor = *c.SecondFactor
 	}
 	if c.Applications != nil {
-		OneOf(f, "applications", *c.Applications, access.NoApplications, access.KnownApplications, access.AllApplications)
+		input.OneOf(f, "applications", *c.Applications, access.NoApplications, access.KnownApplications, access.AllApplications)
 		o.Applications = *c.Applications
 	}
 	if c.State != nil {
-		OneOf(f, "state", *c.State, access.Open, access.Closed, access.Deleting)
+		input.OneOf(f, "state", *c.State, access.Open, access.Closed, access.Deleting)
 		o.State = *c.State
 	}
 }
@@ -331,14 +332,6 @@ func secondFactorFrom(c *op.Call, o *access.OrganizationInfo) clock.Micros {
 		return c.Now.Add(secondFactorGrace)
 	}
 	return 0
-}
-
-// given returns nil for an empty value, which stands for the default.
-func given[T ~string](v T) *T {
-	if v == "" {
-		return nil
-	}
-	return &v
 }
 
 // EraseOrganization makes an organization in the state deleting due for erasure

@@ -6,6 +6,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/input"
 	"kartei/people/signin"
 )
 
@@ -33,7 +34,7 @@ func issuer(c *op.Call) string {
 // checkPasswords refuses to switch passwords off where nobody could come back: without
 // an OpenID provider, and unless the caller is linked with it or an admin may sign in by
 // password in any case.
-func (f *Faults) checkPasswords(ctx context.Context, c *op.Call, before, o access.OrganizationInfo) error {
+func checkPasswords(ctx context.Context, c *op.Call, f *input.Faults, before, o access.OrganizationInfo) error {
 	if before.Passwords == o.Passwords && before.PasswordAdmin == o.PasswordAdmin {
 		return nil
 	}
@@ -88,7 +89,7 @@ func losesPasswordAdmin(ctx context.Context, c *op.Call, p access.PrincipalInfo)
 		return err
 	}
 	c.Audit.Changed("passwordAdmin", p.ID, "")
-	if IsOperator(c) || issuer(c) == "" { // without a provider passwords sign in
+	if c.IsOperator() || issuer(c) == "" { // without a provider passwords sign in
 		return nil
 	}
 	err = c.Tx.QueryRow(ctx, countLinkedAdmins, p.Home, p.ID, issuer(c)).Scan(&n)

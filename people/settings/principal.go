@@ -10,6 +10,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/kit/input"
 	"kartei/people/notify"
 	"kartei/store/db"
 )
@@ -84,7 +85,7 @@ func GetPrincipal(ctx context.Context, c *op.Call, in access.ByID) (access.Princ
 // that is kept: the caller, and for admins and the operator everybody.
 func OwnPrincipal(ctx context.Context, c *op.Call, name string) (access.PrincipalInfo, error) {
 	p, err := principal(ctx, c, "", name)
-	if err == nil && !Owns(c, p.ID) {
+	if err == nil && !c.Owns(p.ID) {
 		p, err = principal(ctx, c, "", "")
 	}
 	return named(c, p), err
@@ -131,8 +132,8 @@ func createPrincipal(ctx context.Context, c *op.Call, kind access.PrincipalType,
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.PrincipalInfo{}, err
 	}
-	var f Faults
-	o, err := OrganizationField(ctx, c, &f, in.Organization)
+	var f input.Faults
+	o, err := c.OrganizationField(ctx, &f, in.Organization)
 	if err != nil {
 		return access.PrincipalInfo{}, err
 	}
@@ -152,12 +153,12 @@ func createPrincipal(ctx context.Context, c *op.Call, kind access.PrincipalType,
 }
 
 // newPrincipal checks the input and returns the new principal.
-func newPrincipal(c *op.Call, f *Faults, kind access.PrincipalType, in NewPrincipal) access.PrincipalInfo {
+func newPrincipal(c *op.Call, f *input.Faults, kind access.PrincipalType, in NewPrincipal) access.PrincipalInfo {
 	if in.Role == "" {
 		in.Role = access.Member
 	}
 	p := access.PrincipalInfo{ID: id.New(kind.Prefix()), Type: kind, Language: access.German, Rights: access.Rights{}, CreatedAt: c.Now}
-	change := PrincipalChange{Name: &in.Name, Role: &in.Role, Rights: in.Rights, Email: given(in.Email), Language: given(in.Language)}
+	change := PrincipalChange{Name: &in.Name, Role: &in.Role, Rights: in.Rights, Email: input.Given(in.Email), Language: input.Given(in.Language)}
 	if kind == access.UserPrincipal {
 		change.Email = &in.Email
 	}
@@ -174,7 +175,7 @@ func insertNew(ctx context.Context, c *op.Call, o access.OrganizationInfo, p acc
 	c.Audit.About(p.Home, p.ID)
 	notePrincipal(c, access.PrincipalInfo{}, p)
 	_, err := c.Tx.Exec(ctx, insertPrincipal, p.ID, string(p.Type), p.Home, p.Name,
-		orNull(p.Email), orNull(access.FoldEmail(p.Email)), string(p.Role), MustJSON(p.Rights), false, int64(p.CreatedAt), p.Language)
+		orNull(p.Email), orNull(access.FoldEmail(p.Email)), string(p.Role), db.JSON(p.Rights), false, int64(p.CreatedAt), p.Language)
 	return p, emailTaken(err)
 }
 
@@ -200,11 +201,11 @@ func notePrincipal(c *op.Call, before, after access.PrincipalInfo) {
 }
 
 func listPrincipals(ctx context.Context, c *op.Call, kind access.PrincipalType, p access.Page) (access.List[access.PrincipalInfo], error) {
-	organization, err := Within(ctx, c, p.Organization)
+	organization, err := c.Within(ctx, p.Organization)
 	if err != nil {
 		return access.List[access.PrincipalInfo]{}, err
 	}
-	page, err := List(ctx, c.Tx, p, access.ScanPrincipal, selectPrincipals, string(kind), p.After, organization)
+	page, err := access.ListPage(ctx, c.Tx, p, access.ScanPrincipal, selectPrincipals, string(kind), p.After, organization)
 	for n := range page.Data {
 		page.Data[n] = named(c, page.Data[n])
 	}
@@ -253,14 +254,14 @@ func changePrincipal(ctx context.Context, c *op.Call, kind access.PrincipalType,
 	if err != nil {
 		return access.PrincipalInfo{}, err
 	}
-	var f Faults
+	var f input.Faults
 	before := p
 	before.Rights = maps.Clone(p.Rights)
 	setPrincipal(&p, &f, in)
 	if err := f.Err(); err != nil {
 		return access.PrincipalInfo{}, err
 	}
-	if manages(before) && !manages(p) && !IsOperator(c) {
+	if manages(before) && !manages(p) && !c.IsOperator() {
 		if err := otherAdmin(ctx, c, p); err != nil {
 			return access.PrincipalInfo{}, err
 		}
@@ -273,7 +274,7 @@ func changePrincipal(ctx context.Context, c *op.Call, kind access.PrincipalType,
 		}
 	}
 	_, err = c.Tx.Exec(ctx, updatePrincipal, p.ID, p.Name, orNull(p.Email), orNull(access.FoldEmail(p.Email)),
-		string(p.Role), MustJSON(p.Rights), p.Disabled, p.Language)
+		string(p.Role), db.JSON(p.Rights), p.Disabled, p.Language)
 	if err == nil && (before.Role != p.Role || p.Disabled && !before.Disabled) {
 		err = access.EndSessionsOf(ctx, c.Tx, c.Now, p.ID)
 	}
@@ -313,7 +314,7 @@ var (
 // Disable refuses the keys and the sign-ins of a principal from now on, as part of
 // another act about it. The caller has begun with access.Changed.
 func Disable(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
-	if manages(p) && !IsOperator(c) {
+	if manages(p) && !c.IsOperator() {
 		if err := otherAdmin(ctx, c, p); err != nil {
 			return err
 		}
@@ -344,7 +345,7 @@ func Principal(ctx context.Context, c *op.Call, kind access.PrincipalType, name 
 // principal does the work of Principal.
 func principal(ctx context.Context, c *op.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
 	p, err := access.PrincipalIn(ctx, c.Tx, kind, name)
-	if err == nil && !Reaches(c, p.Home, p.Home) {
+	if err == nil && !c.Reaches(p.Home, p.Home) {
 		_, err = access.PrincipalIn(ctx, c.Tx, kind, "") // the same text as for an unknown id
 	}
 	return p, err
@@ -355,7 +356,7 @@ var erased = fault.Text{
 	EN: "This person is erased. That cannot be undone.",
 }
 
-func setPrincipal(p *access.PrincipalInfo, f *Faults, c PrincipalChange) {
+func setPrincipal(p *access.PrincipalInfo, f *input.Faults, c PrincipalChange) {
 	if c.Name != nil {
 		p.Name = f.Name("name", *c.Name)
 	}
@@ -369,21 +370,32 @@ func setPrincipal(p *access.PrincipalInfo, f *Faults, c PrincipalChange) {
 	switch {
 	case c.Language == nil:
 	case p.Type == access.UserPrincipal:
-		OneOf(f, "language", *c.Language, access.German, access.English)
+		input.OneOf(f, "language", *c.Language, access.German, access.English)
 		p.Language = *c.Language
 	default:
 		f.Say("language", fault.ForbiddenCombination, "Ein Dienstkonto erhält keine Nachrichten.", "A service account gets no messages.")
 	}
 	if c.Role != nil {
-		OneOf(f, "role", *c.Role, access.Admin, access.Member, access.Viewer)
+		input.OneOf(f, "role", *c.Role, access.Admin, access.Member, access.Viewer)
 		p.Role = *c.Role
 	}
-	f.Rights("rights", c.Rights)
+	checkRights(f, "rights", c.Rights)
 	for family, right := range c.Rights {
 		p.Rights[family] = right
 	}
 	if c.Disabled != nil {
 		p.Disabled = *c.Disabled
+	}
+}
+
+// checkRights checks the rights by family.
+func checkRights(f *input.Faults, field string, rights access.Rights) {
+	for _, family := range slices.Sorted(maps.Keys(rights)) {
+		if !slices.Contains(access.Families, family) {
+			f.Add(field, fault.UnknownField, slices.Clone(access.Families))
+			continue
+		}
+		input.OneOf(f, field+"."+family, rights[family], access.NoRight, access.ReadRight, access.WriteRight)
 	}
 }
 

@@ -50,6 +50,15 @@ func Texts(texts []string) string {
 	return string(b)
 }
 
+// JSON encodes a value that always encodes, as a column: strings, lists and maps of them.
+func JSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("db: " + err.Error())
+	}
+	return string(b)
+}
+
 // Numbers encodes numbers as one parameter, for InNumbers.
 func Numbers(numbers []int64) string {
 	b, _ := json.Marshal(append([]int64{}, numbers...)) // numbers always encode

@@ -84,7 +84,7 @@ func isOperator(c *op.Call) bool { return c.Actor.Credential().Kind == access.Op
 var BeginContact = op.New("exports.contact", op.Administer, beginContact, op.By(op.Member|op.Operator), op.Reads, op.Gives, op.Audited("records.exportContact"))
 
 func beginContact(ctx context.Context, c *op.Call, in Input) (Begun, error) {
-	o, err := settings.Organization(ctx, c, in.Organization)
+	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
 		return Begun{}, err
 	}
@@ -174,7 +174,7 @@ func beginOrganization(ctx context.Context, c *op.Call, in Input) (Begun, error)
 	if in.ID == "" && !isOperator(c) {
 		in.ID = c.Actor.Organization().ID
 	}
-	o, err := settings.Organization(ctx, c, in.ID)
+	o, err := c.FindOrganization(ctx, in.ID)
 	if err != nil {
 		return Begun{}, err
 	}
@@ -199,7 +199,7 @@ type AuditInput struct {
 var BeginAudit = op.New("exports.audit", op.Administer, beginAudit, op.By(op.Admin), op.Reads, op.Fresh, op.Gives, op.Audited("audit.export"))
 
 func beginAudit(ctx context.Context, c *op.Call, in AuditInput) (op.Nothing, error) {
-	o, err := settings.Organization(ctx, c, in.Organization)
+	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
 		return op.Nothing{}, err
 	}

@@ -6,7 +6,6 @@ import (
 	"kartei/access"
 	"kartei/kit/fault"
 	"kartei/people/audit"
-	"kartei/people/settings"
 	"kartei/record/company"
 	"kartei/record/document"
 	"kartei/store/db"
@@ -28,7 +27,7 @@ func aboutOrganization(ctx context.Context, r *partsReader) ([]document.File, er
 	if err != nil {
 		return nil, err
 	}
-	o, err := settings.Organization(ctx, &r.Call, name)
+	o, err := r.FindOrganization(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,6 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/kit/masterkey"
-	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/transfer/imports/source"
 	"kartei/transfer/process"
@@ -446,7 +445,7 @@ func organizationOf(ctx context.Context, c *op.Call, name string) (int64, error)
 	if !isOperator(c) && name == "" {
 		return c.Actor.Org(), nil
 	}
-	o, err := settings.Organization(ctx, c, name)
+	o, err := c.FindOrganization(ctx, name)
 	if err == nil && !isOperator(c) && o.Number != c.Actor.Org() {
 		err = unknown()
 	}

@@ -1,26 +1,24 @@
-package settings
+// Package input owns checks of inputs whose errors are reported together.
+package input
 
 import (
-	"maps"
 	"net/mail"
-	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"kartei/access"
 	"kartei/kit/fault"
 	"kartei/kit/invisible"
 
 	"golang.org/x/text/unicode/norm"
 )
 
-// Bounds of the input of administrative operations.
+// The most characters of a name and of an email address.
 const (
-	maxName     = 200
-	maxEmail    = 254
-	maxNetworks = 50
+	maxName  = 200
+	maxEmail = 254
 )
 
 // Faults collects the errors of an input, so that they are reported together.
@@ -102,97 +100,20 @@ func OneOf[T ~string](f *Faults, field string, value T, allowed ...T) {
 	f.Add(field, code, words)
 }
 
-// Rights checks the rights by family.
-func (f *Faults) Rights(field string, rights access.Rights) {
-	for _, family := range slices.Sorted(maps.Keys(rights)) {
-		if !slices.Contains(access.Families, family) {
-			f.Add(field, fault.UnknownField, slices.Clone(access.Families))
-			continue
-		}
-		OneOf(f, field+"."+family, rights[family], access.NoRight, access.ReadRight, access.WriteRight)
-	}
-}
-
-// Scopes checks scopes and returns them sorted, without duplicates.
-func (f *Faults) Scopes(field string, scopes []string) []string {
-	if len(scopes) == 0 {
-		f.Add(field, fault.Required, nil)
-	}
-	var clean []string
-	for i, scope := range scopes {
-		if scope = strings.TrimSpace(scope); !access.ValidScope(scope) {
-			f.Add(Indexed(field, i), fault.NotInEnum, access.AllScopes())
-			continue
-		}
-		clean = append(clean, scope)
-	}
-	slices.Sort(clean)
-	return slices.Compact(clean)
-}
-
-// The widest networks that a key may be bound to. Wider ones are no
-// restriction: an IPv4 /8 and an IPv6 /16 exceed any single network operator's
-// networks.
-const (
-	widestIPv4 = 8
-	widestIPv6 = 16
-)
-
-// Networks parses addresses and CIDR networks, IPv4 or IPv6. It returns them
-// without host bits, sorted and without duplicates.
-func (f *Faults) Networks(field string, texts []string) []netip.Prefix {
-	if len(texts) > maxNetworks {
-		f.Add(field, fault.TooLong, fault.Items(maxNetworks))
-		return nil
-	}
-	var nets []netip.Prefix
-	for i, text := range texts {
-		net, ok := parseNetwork(strings.TrimSpace(text))
-		if !ok {
-			f.Say(Indexed(field, i), fault.InvalidFormat,
-				"Geben Sie eine IP-Adresse oder ein Netz in CIDR-Schreibweise an, etwa 192.0.2.7 oder 2001:db8::/48.",
-				"Give an IP address or a network in CIDR notation, such as 192.0.2.7 or 2001:db8::/48.")
-			continue
-		}
-		if net.Addr().Is4() && net.Bits() < widestIPv4 || net.Addr().Is6() && net.Bits() < widestIPv6 {
-			f.Say(Indexed(field, i), fault.OutOfRange,
-				"Das Netz ist zu groß: höchstens /8 bei IPv4 und /16 bei IPv6.",
-				"The network is too large: at most /8 for IPv4 and /16 for IPv6.")
-			continue
-		}
-		nets = append(nets, net)
-	}
-	slices.SortFunc(nets, netip.Prefix.Compare)
-	return slices.Compact(nets)
-}
-
-// parseNetwork parses an address or a network. An address becomes the network
-// of that address alone. IPv4 in IPv6 becomes IPv4, as it does for callers'
-// addresses.
-func parseNetwork(text string) (netip.Prefix, bool) {
-	if addr, err := netip.ParseAddr(text); err == nil {
-		if addr.Zone() != "" {
-			return netip.Prefix{}, false
-		}
-		addr = addr.Unmap()
-		return netip.PrefixFrom(addr, addr.BitLen()), true
-	}
-	net, err := netip.ParsePrefix(text)
-	if err != nil {
-		return netip.Prefix{}, false
-	}
-	if net.Addr().Is4In6() {
-		if net.Bits() < 96 {
-			return netip.Prefix{}, false
-		}
-		net = netip.PrefixFrom(net.Addr().Unmap(), net.Bits()-96)
-	}
-	return net.Masked(), true
-}
-
 // CheckEmail normalizes and checks an email address.
 func CheckEmail(field, email string) (string, error) {
 	var f Faults
 	email = f.Email(field, email)
 	return email, f.Err()
+}
+
+// Indexed returns the name of an element of a list, for example scopes[1].
+func Indexed(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
+
+// Given returns nil for an empty value, which stands for the default.
+func Given[T ~string](v T) *T {
+	if v == "" {
+		return nil
+	}
+	return &v
 }
