@@ -115,7 +115,7 @@ func listApprovals(ctx context.Context, c *op.Call, in access.Page) (page access
 		return page, err
 	}
 	principal := c.Actor.PrincipalID()
-	if administers(c) {
+	if c.Administers() {
 		principal = ""
 	}
 	found, err := grant.Approvals(ctx, c.Tx, o.Live, principal, in.After, limit+1)

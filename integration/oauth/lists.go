@@ -81,7 +81,7 @@ func listGrants(ctx context.Context, c *op.Call, in FindGrants) (page access.Lis
 	}
 	principal := c.Actor.PrincipalID()
 	switch {
-	case administers(c):
+	case c.Administers():
 		principal = in.Principal
 	case in.Principal != "" && in.Principal != principal:
 		return access.List[GrantInfo]{Data: []GrantInfo{}}, nil
@@ -98,11 +98,6 @@ func scanGrant(row db.Row) (g GrantInfo, err error) {
 		err = json.Unmarshal([]byte(scopes), &g.Scopes)
 	}
 	return g, err
-}
-
-// administers reports whether the caller may act for other people of the organization.
-func administers(c *op.Call) bool {
-	return c.Actor.Credential().Kind == access.Operator || c.Actor.SeesAll()
 }
 
 // EndGrant ends a grant for ever: the next call of the application is refused. The webhook
@@ -142,8 +137,7 @@ var noGrant = fault.Text{
 
 // of reports whether the caller may end the grant.
 func (g *GrantInfo) of(c *op.Call) bool {
-	reached := c.Actor.Credential().Kind == access.Operator || g.organization == c.Actor.Org() || g.live == c.Actor.Org()
-	return reached && (administers(c) || g.PrincipalID == c.Actor.PrincipalID())
+	return c.Reaches(g.organization, g.live) && c.Owns(g.PrincipalID)
 }
 
 // ClientInfo is the client of a service account as admins see it.

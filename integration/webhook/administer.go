@@ -171,14 +171,14 @@ func (in *LogInput) page(organization int64, limit int) db.Statement {
 // principal. The operator administers all endpoints, and everyone their own.
 // Admins also administer the endpoints of service accounts.
 func mayAdminister(c *op.Call, principal string) bool {
-	return c.Actor.Credential().Kind == access.Operator || principal == c.Actor.PrincipalID() ||
+	return c.IsOperator() || principal == c.Actor.PrincipalID() ||
 		c.Actor.SeesAll() && id.Valid(id.ServiceAccount, principal)
 }
 
 // restrict restricts a query to the endpoints that the caller administers.
 func restrict(q *db.Statement, c *op.Call) {
 	switch {
-	case c.Actor.Credential().Kind == access.Operator:
+	case c.IsOperator():
 	case c.Actor.SeesAll():
 		q.And("(principal = ? or substr(principal, 1, 4) = '"+id.ServiceAccount+"')", c.Actor.PrincipalID())
 	default:
@@ -213,7 +213,7 @@ func listInfos(ctx context.Context, c *op.Call, in FindInput) (page access.List[
 // read reads up to n endpoints of the organization. If the operator names none,
 // it reads the endpoints of all organizations in turn.
 func (in FindInput) read(ctx context.Context, c *op.Call, n int) (list []Row, err error) {
-	if in.Organization != "" || c.Actor.Credential().Kind != access.Operator {
+	if in.Organization != "" || !c.IsOperator() {
 		o, err := c.FindOrganization(ctx, in.Organization)
 		if err != nil {
 			return nil, err

@@ -82,7 +82,7 @@ func (in *NewInput) owner(ctx context.Context, c *op.Call) (*op.Call, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case c.Actor.Credential().Kind != access.Operator:
+	case !c.IsOperator():
 		if o.Number != c.Actor.Org() || in.Principal != "" && in.Principal != c.Actor.PrincipalID() {
 			return nil, nobody
 		}
@@ -129,7 +129,7 @@ type ChangeInput struct {
 // managed reads an endpoint that the caller may manage, or fails with NOT_FOUND. as is the
 // call with the rights that count: the owner's for the operator.
 func managed(ctx context.Context, c *op.Call, in *One) (r Row, as *op.Call, err error) {
-	operator := c.Actor.Credential().Kind == access.Operator
+	operator := c.IsOperator()
 	if !operator {
 		if err := mayManage(c); err != nil {
 			return r, nil, err

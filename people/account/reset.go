@@ -292,7 +292,7 @@ func resetFactors(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, er
 	if err := c.Tx.QueryRow(ctx, selectAccountOf, p.ID).Scan(&account); err != nil {
 		return l, err
 	}
-	byOperator := c.Actor.Credential().Kind == access.Operator
+	byOperator := c.IsOperator()
 	switch {
 	case account == "":
 		return l, &fault.Fault{Code: fault.Forbidden, Detail: &notJoined}

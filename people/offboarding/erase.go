@@ -164,7 +164,7 @@ func (s *heldCounts) mayErase(ctx context.Context, c *op.Call, tenants []tenant,
 		return err
 	}
 	what, command := say(held), fault.Text{}
-	if c.Actor.Credential().Kind == access.Operator {
+	if c.IsOperator() {
 		command = fault.Text{DE: " (kartei user hand-over, private mit --private)", EN: " (kartei user hand-over, private ones with --private)"}
 	}
 	return &fault.Fault{Code: fault.Forbidden, Extra: map[string]any{"held": held}, Detail: &fault.Text{

@@ -114,7 +114,7 @@ const selectOrigins = `select l.import_id, i.created_at, l.line, l.state from im
 // sees them: an import belongs to whoever began it.
 func contactImports(ctx context.Context, r *partsReader) ([]document.File, error) {
 	principal := ""
-	if !r.seesAll() {
+	if !r.Administers() {
 		principal = r.Actor.PrincipalID()
 	}
 	list, err := db.List(ctx, r.Tx, func(row db.Row) (o origin, err error) {
@@ -129,7 +129,7 @@ func contactImports(ctx context.Context, r *partsReader) ([]document.File, error
 // contactAudit writes the lines of the audit log about the contact, for those who may
 // read the log.
 func contactAudit(ctx context.Context, r *partsReader) ([]document.File, error) {
-	if !r.seesAll() {
+	if !r.Administers() {
 		return nil, nil
 	}
 	return nil, r.addAudit(ctx, "audit.jsonl", audit.Filter{Target: r.ID})
@@ -149,7 +149,7 @@ func (r *partsReader) addAudit(ctx context.Context, name string, f audit.Filter)
 	if len(list) == logPage {
 		r.more, r.After = true, list[logPage-1].ID
 	}
-	if !r.seesAll() {
+	if !r.Administers() {
 		r.withoutOthers(list)
 	}
 	return addLines(r, name, list)

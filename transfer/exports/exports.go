@@ -76,9 +76,6 @@ func scope(c *op.Call) string {
 	return fmt.Sprintf("export|%s|%d|%s", c.Actor.Credential().Kind, c.Actor.Org(), c.Actor.PrincipalID())
 }
 
-// isOperator reports whether the operator of the instance is calling.
-func isOperator(c *op.Call) bool { return c.Actor.Credential().Kind == access.Operator }
-
 // BeginContact begins the export of everything about a contact: what the office has to
 // tell somebody who asks for it (GDPR, article 15).
 var BeginContact = op.New("exports.contact", op.Administer, beginContact, op.By(op.Member|op.Operator), op.Reads, op.Gives, op.Audited("records.exportContact"))
@@ -171,7 +168,7 @@ func beginPrincipal(ctx context.Context, c *op.Call, in Input) (Begun, error) {
 var BeginOrganization = op.New("exports.organization", op.Administer, beginOrganization, op.By(op.Admin|op.Operator), op.Reads, op.Fresh, op.Gives, op.Audited("records.exportOrganization"))
 
 func beginOrganization(ctx context.Context, c *op.Call, in Input) (Begun, error) {
-	if in.ID == "" && !isOperator(c) {
+	if in.ID == "" && !c.IsOperator() {
 		in.ID = c.Actor.Organization().ID
 	}
 	o, err := c.FindOrganization(ctx, in.ID)
@@ -242,7 +239,7 @@ func (x *export) say(de, en string) string { return (&fault.Text{DE: de, EN: en}
 
 // may reports whether the caller reads a family in the export.
 func (x *export) may(c *op.Call, f op.Family) bool {
-	return isOperator(c) || x.Subject == anOrganization || c.Actor.May(f.ReadScope())
+	return c.IsOperator() || x.Subject == anOrganization || c.Actor.May(f.ReadScope())
 }
 
 // reader returns the call that reads records: the caller's own. The operator, and an
@@ -250,10 +247,10 @@ func (x *export) may(c *op.Call, f op.Family) bool {
 func (x *export) reader(ctx context.Context, c *op.Call, tx db.Tx) (*op.Call, error) {
 	of := *c
 	of.Tx = tx
-	if !isOperator(c) && c.Actor.Org() == x.Organization && x.Subject == aContact {
+	if !c.IsOperator() && c.Actor.Org() == x.Organization && x.Subject == aContact {
 		return &of, nil
 	}
-	if !isOperator(c) && !c.Actor.SeesAll() {
+	if !c.Administers() {
 		return nil, fault.New(fault.NotFound)
 	}
 	var err error
@@ -266,7 +263,7 @@ func (x *export) mayContinue(ctx context.Context, c *op.Call) error {
 	var err error
 	switch x.Subject {
 	case anOrganization:
-		if !isOperator(c) && !c.Actor.SeesAll() {
+		if !c.Administers() {
 			err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope)}
 		}
 	case aPrincipal:

@@ -148,9 +148,6 @@ func (r *partsReader) enter(ctx context.Context, c *op.Call, tx db.Tx) (err erro
 	return err
 }
 
-// seesAll reports whether the operator or an admin is calling.
-func (r *partsReader) seesAll() bool { return isOperator(&r.Call) || r.Actor.SeesAll() }
-
 // add adds a part.
 func (r *partsReader) add(name string, content []byte) {
 	r.Parts.Parts = append(r.Parts.Parts, archive.Part{Name: name, Content: content})

@@ -231,7 +231,7 @@ func principalAccount(ctx context.Context, r *partsReader) ([]document.File, err
 }
 
 // isPersonal reports whether the caller gets what only the person sees of themselves.
-func (r *partsReader) isPersonal() bool { return r.isUser() && (r.own(&r.Call) || isOperator(&r.Call)) }
+func (r *partsReader) isPersonal() bool { return r.isUser() && (r.own(&r.Call) || r.IsOperator()) }
 
 // recent is what a person opened lately in one organization.
 type recent struct {

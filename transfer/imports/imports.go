@@ -418,7 +418,7 @@ func find(ctx context.Context, c *op.Call, in Named) (*row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := mayImport(c.Actor); !isOperator(c) && err != nil {
+	if err := mayImport(c.Actor); !c.IsOperator() && err != nil {
 		return nil, err
 	}
 	r, err := scan(c.Tx.QueryRow(ctx, selectImport, organization, in.ID), Secrets.In(c))
@@ -430,23 +430,20 @@ func find(ctx context.Context, c *op.Call, in Named) (*row, error) {
 	case err != nil:
 		return nil, err
 	}
-	if r.state == Discarded || r.principal != c.Actor.PrincipalID() && !c.Actor.SeesAll() && !isOperator(c) {
+	if r.state == Discarded || r.principal != c.Actor.PrincipalID() && !c.Actor.SeesAll() && !c.IsOperator() {
 		return nil, unknown()
 	}
 	return r, nil
 }
 
-// isOperator reports whether the operator of the instance is calling.
-func isOperator(c *op.Call) bool { return c.Actor.Credential().Kind == access.Operator }
-
 // organizationOf returns the number of the organization of an import. Everybody but the
 // operator is in it.
 func organizationOf(ctx context.Context, c *op.Call, name string) (int64, error) {
-	if !isOperator(c) && name == "" {
+	if !c.IsOperator() && name == "" {
 		return c.Actor.Org(), nil
 	}
 	o, err := c.FindOrganization(ctx, name)
-	if err == nil && !isOperator(c) && o.Number != c.Actor.Org() {
+	if err == nil && !c.IsOperator() && o.Number != c.Actor.Org() {
 		err = unknown()
 	}
 	return o.Number, err
@@ -455,7 +452,7 @@ func organizationOf(ctx context.Context, c *op.Call, name string) (int64, error)
 // person returns the actor whose rights a step has: the caller, or the principal for
 // whom the operator acts.
 func person(ctx context.Context, c *op.Call, organization int64, principal string) (*access.Actor, error) {
-	if !isOperator(c) {
+	if !c.IsOperator() {
 		return c.Actor, mayImport(c.Actor)
 	}
 	a, err := access.PersonFor(ctx, c.Tx, organization, principal)

@@ -393,7 +393,7 @@ func list(ctx context.Context, c *op.Call, in ListInput) (access.List[Import], e
 		return access.List[Import]{}, err
 	}
 	statement := selectOwn
-	if c.Actor.SeesAll() || isOperator(c) {
+	if c.Administers() {
 		statement = selectAll
 	}
 	list, err := db.List(ctx, c.Tx, func(from db.Row) (Import, error) {
