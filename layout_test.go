@@ -46,12 +46,12 @@ var floors = [][]string{
 	// Operations, and what each is handed.
 	{"api/op"},
 	// Whom Kartei tells. What proves a person, and what lets an application act for one.
-	{"people/notify", "people/signin", "integration/grant"},
-	// The change log, which records append to.
-	{"integration/event", "people/settings"},
+	{"people/notify", "people/signin", "integration/grant", "instance/jobs"},
+	// The change log, which records append to. The organizations.
+	{"integration/event", "people/organization"},
 	// Keys, how much they call, which calls, and what the audit log has.
-	{"integration/key"},
-	{"integration/usage"},
+	{"integration/key", "people/principal"},
+	{"integration/usage", "people/invitation"},
 	{"integration/requestlog"},
 	{"people/auditlog"},
 	// What all records have in common.

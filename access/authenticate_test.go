@@ -12,7 +12,8 @@ import (
 	keys "kartei/integration/key"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
@@ -133,11 +134,11 @@ var badCredentials = []struct {
 		return k.Key, netip.Addr{}
 	}},
 	{"principal disabled", access.PrincipalDisabled, true, func(o *office, k keys.Created) (string, netip.Addr) {
-		must(o.operator.SetUser(ctx, settings.PrincipalChange{ID: o.admin.ID, Disabled: ptr(true)}))
+		must(o.operator.SetUser(ctx, principal.Change{ID: o.admin.ID, Disabled: ptr(true)}))
 		return k.Key, loopback
 	}},
 	{"API of the organization off", access.APIOff, true, func(o *office, k keys.Created) (string, netip.Addr) {
-		must(o.operator.SetOrganization(ctx, settings.OrganizationChange{ID: o.org.ID, Level: ptr(access.Off)}))
+		must(o.operator.SetOrganization(ctx, organization.Change{ID: o.org.ID, Level: ptr(access.Off)}))
 		return k.Key, loopback
 	}},
 }
@@ -209,11 +210,11 @@ func TestChangesApplyToTheNextCall(t *testing.T) {
 		if a := o.accepted(next.Key, loopback); a.Credential().ID != key.ID || next.ExpiresAt != key.ExpiresAt {
 			t.Errorf("the new key is not the old one with a new secret: %+v", a.Credential())
 		}
-		must(o.operator.SetUser(ctx, settings.PrincipalChange{ID: o.admin.ID, Role: ptr(access.Viewer)}))
+		must(o.operator.SetUser(ctx, principal.Change{ID: o.admin.ID, Role: ptr(access.Viewer)}))
 		if a := o.accepted(next.Key, loopback); a.May("contacts:write") || !a.May("contacts:read") || a.SeesAll() {
 			t.Errorf("a viewer has %v", a.Scopes())
 		}
-		must(o.operator.SetOrganization(ctx, settings.OrganizationChange{ID: o.org.ID, Name: ptr("Neu")}))
+		must(o.operator.SetOrganization(ctx, organization.Change{ID: o.org.ID, Name: ptr("Neu")}))
 		if a := o.accepted(next.Key, loopback); a.Organization().Name != "Neu" {
 			t.Errorf("organization is still %s", a.Organization().Name)
 		}

@@ -6,7 +6,8 @@ import (
 	"kartei/access"
 	"kartei/integration/key"
 	"kartei/kit/clock"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
 )
@@ -15,8 +16,8 @@ func benchmarkOffice(b *testing.B) (*access.Directory, key.Created) {
 	d := dbtest.SQLite(b)
 	dir := access.NewDirectory(d, clock.System, access.Options{Failures: 1 << 30})
 	op := operator.New(d, clock.System, dir)
-	org := must(op.CreateOrganization(ctx, settings.NewOrganization{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On}))
-	user := must(op.CreateUser(ctx, settings.NewPrincipal{Organization: org.ID, Name: "Ida", Email: "ida@example.org"}))
+	org := must(op.CreateOrganization(ctx, organization.New{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On}))
+	user := must(op.CreateUser(ctx, principal.New{Organization: org.ID, Name: "Ida", Email: "ida@example.org"}))
 	key := must(op.CreateKey(ctx, key.New{
 		Organization: org.ID, Principal: user.ID, Environment: access.Live,
 		Scopes: access.AllScopes(), Networks: []string{"127.0.0.0/8", "::1"},

@@ -8,7 +8,8 @@ import (
 
 	"kartei/access"
 	"kartei/kit/fault"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 )
@@ -57,11 +58,11 @@ func TestConcurrentCreations(t *testing.T) {
 		made := make(chan error, 8)
 		for i := range 8 {
 			makers.Go(func() {
-				_, err := o.operator.CreateOrganization(ctx, settings.NewOrganization{Name: fmt.Sprint("Büro ", i)})
+				_, err := o.operator.CreateOrganization(ctx, organization.New{Name: fmt.Sprint("Büro ", i)})
 				if err != nil {
 					t.Errorf("organization: %v", err)
 				}
-				_, err = o.operator.CreateUser(ctx, settings.NewPrincipal{Organization: o.org.ID, Name: "Ida", Email: "ida@example.org"})
+				_, err = o.operator.CreateUser(ctx, principal.New{Organization: o.org.ID, Name: "Ida", Email: "ida@example.org"})
 				made <- err
 			})
 		}

@@ -9,7 +9,8 @@ import (
 	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 )
@@ -46,8 +47,8 @@ func TestCredentialIsJudged(t *testing.T) {
 		o := newOffice(t, d)
 		all := map[string]access.Proof{}
 		o.dir.Accept(badges, badge(all))
-		off := must(o.operator.CreateUser(ctx, settings.NewPrincipal{Organization: o.org.ID, Name: "Ida Berg", Email: "ida@morgenstern.example"}))
-		must(o.operator.SetUser(ctx, settings.PrincipalChange{ID: off.ID, Disabled: ptr(true)}))
+		off := must(o.operator.CreateUser(ctx, principal.New{Organization: o.org.ID, Name: "Ida Berg", Email: "ida@morgenstern.example"}))
+		must(o.operator.SetUser(ctx, principal.Change{ID: off.ID, Disabled: ptr(true)}))
 		other := newOfficeOf(t, d, 2)
 		mine := access.Proof{Organization: o.org.Number, Principal: o.admin.ID, Scopes: []string{"contacts:read", "documents:write"}}
 		for name, c := range map[string]struct {
@@ -92,7 +93,7 @@ func TestCredentialIsJudged(t *testing.T) {
 				t.Errorf("%s allows another organization: %t %v", name, allows, err)
 			}
 		}
-		must(o.operator.SetOrganization(ctx, settings.OrganizationChange{ID: o.org.ID, Level: ptr(access.Read)}))
+		must(o.operator.SetOrganization(ctx, organization.Change{ID: o.org.ID, Level: ptr(access.Read)}))
 		if allows, err := allows(o, o.org.Number, "bdg_valid", "documents:write"); allows || err != nil {
 			t.Errorf("at the level read: %t %v", allows, err)
 		}

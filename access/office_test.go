@@ -12,7 +12,8 @@ import (
 	"kartei/integration/key"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/test/operator"
 )
@@ -56,10 +57,10 @@ func newOfficeNamed(t *testing.T, d db.DB, options access.Options, email string)
 	c := clock.NewFake(start)
 	o := &office{T: t, dir: access.NewDirectory(d, c, options), db: d, clock: c}
 	o.operator = operator.New(d, c, o.dir)
-	o.org = must(o.operator.CreateOrganization(ctx, settings.NewOrganization{
+	o.org = must(o.operator.CreateOrganization(ctx, organization.New{
 		Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On,
 	}))
-	o.admin = must(o.operator.CreateUser(ctx, settings.NewPrincipal{
+	o.admin = must(o.operator.CreateUser(ctx, principal.New{
 		Organization: o.org.ID, Name: "Johanna Morgenstern", Email: email, Role: access.Admin,
 	}))
 	return o

@@ -12,7 +12,8 @@ import (
 	"kartei/integration/grant"
 	"kartei/integration/key"
 	"kartei/people/account"
-	"kartei/people/settings"
+	"kartei/people/invitation"
+	"kartei/people/organization"
 	"kartei/people/signin"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -80,7 +81,7 @@ func newActing(t *testing.T, o *apitest.Office) *acting {
 	t.Helper()
 	live, _ := o.Organization("Zweite Kanzlei")
 	v, first := join(t, o, o.ID, "ida@neu.example", access.Member)
-	made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: live, Email: "ida@neu.example", Role: access.Admin})
+	made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: live, Email: "ida@neu.example", Role: access.Admin})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +232,7 @@ func TestApplicationsOpenedAreTold(t *testing.T) {
 			tells int
 		}{{access.NoApplications, 0}, {access.KnownApplications, 1}, {access.AllApplications, 1}, {access.AllApplications, 0}, {access.KnownApplications, 0}} {
 			before := len(dbtest.Texts(t, o.DB, `select id from notices`))
-			in, err := json.Marshal(settings.OrganizationChange{ID: o.ID, Applications: &c.to})
+			in, err := json.Marshal(organization.Change{ID: o.ID, Applications: &c.to})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,13 +17,14 @@ import (
 	"kartei/api/openapi"
 	"kartei/api/schema"
 	"kartei/integration/batch"
+	"kartei/integration/key"
 	"kartei/integration/limit"
 	"kartei/integration/requestlog"
+	"kartei/integration/usage"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/masterkey"
 	"kartei/kit/trace"
-	"kartei/people/settings"
 	"kartei/people/signin"
 	"kartei/record/company"
 	"kartei/record/contact"
@@ -171,14 +172,14 @@ func New(o Options) (*API, error) {
 func (o *Options) services(a *API, cursors *op.Cursors) *op.Services {
 	all := op.Services{Cursors: cursors, Families: Families, Versions: Names(o.Versions), DocsBase: o.DocsBase, BaseURL: o.BaseURL, Logger: o.Logger}
 	own := []op.Provided{
-		settings.Limits.Is(o.Limiter), documents.Is(a.document), batch.Allowed.Is(a.routes.inBatch),
+		key.Limits.Is(o.Limiter), documents.Is(a.document), batch.Allowed.Is(a.routes.inBatch),
 		signin.Service.Is(signin.NewDesk(o.DB, masterkey.Vault{}, "")), // it knows no passkeys, unless the instance provides another one
 	}
 	if o.DB != nil { // an API that is pending for good has none
 		all.Read = o.DB.Read
 	}
 	if o.Log != nil {
-		own = append(own, settings.Flush.Is(o.Log.Flush))
+		own = append(own, usage.Flush.Is(o.Log.Flush))
 	}
 	return all.With(append(own, o.Services...)...)
 }

@@ -57,9 +57,9 @@ func (c *call) gate(a *access.Actor) error {
 	return a.Gate(o != nil && o.Run.changes && !o.Reads)
 }
 
-// organization compares the header Svc-Organization, if sent, with the
+// matchOrganization compares the header Svc-Organization, if sent, with the
 // organization of the credential.
-func organization(_ *API, _ context.Context, c *call) error {
+func matchOrganization(_ *API, _ context.Context, c *call) error {
 	for _, want := range c.Header["Svc-Organization"] {
 		if want != c.actor.Organization().ID {
 			return fault.New(fault.OrganizationMismatch)

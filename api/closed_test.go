@@ -7,7 +7,8 @@ import (
 	"kartei/api"
 	"kartei/integration/key"
 	"kartei/people/account"
-	"kartei/people/settings"
+	"kartei/people/invitation"
+	"kartei/people/organization"
 	"kartei/test/apitest"
 	"kartei/test/operator"
 	"kartei/transfer/exports"
@@ -24,7 +25,7 @@ func TestActsInClosedOrganizations(t *testing.T) {
 			state          access.State
 			admins, member bool // whether they export
 		}{{access.Open, true, true}, {access.Closed, true, true}, {access.Deleting, true, false}} {
-			if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, State: &c.state}); err != nil {
+			if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, State: &c.state}); err != nil {
 				t.Fatal(err)
 			}
 			for who, may := range map[string]bool{admin: c.admins, member: c.member} {
@@ -56,10 +57,10 @@ func TestInvitedElsewhere(t *testing.T) {
 		for _, state := range []access.State{access.Open, access.Closed, access.Deleting} {
 			email := freshEmail()
 			v, _ := join(t, o, o.ID, email, access.Member)
-			if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, State: &state}); err != nil {
+			if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, State: &state}); err != nil {
 				t.Fatal(err)
 			}
-			made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: other, Email: email})
+			made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: other, Email: email})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +70,7 @@ func TestInvitedElsewhere(t *testing.T) {
 				t.Errorf("%s: %+v", state, joined)
 			}
 			open := access.Open
-			if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, State: &open}); err != nil {
+			if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, State: &open}); err != nil {
 				t.Fatal(err)
 			}
 		}

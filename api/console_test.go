@@ -27,8 +27,10 @@ import (
 	"kartei/people/account"
 	"kartei/people/audit"
 	"kartei/people/auditlog"
+	"kartei/people/invitation"
 	"kartei/people/offboarding"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	records "kartei/record"
 	"kartei/record/lookup"
 	"kartei/store/db"
@@ -346,14 +348,14 @@ func (x *others) named(r *api.Operation) {
 	in := x.input(r, door)
 	got := ask(x.T, x.o, door, x.stranger, r.ID, in)
 	if got.Status != 404 && got.Status != 422 {
-		x.Errorf("%s reaches another organization: its function must ask settings.Organization or settings.Principal, and its input in consoleInputs name what is the office's: %d %.60s", r.ID, got.Status, got.Body)
+		x.Errorf("%s reaches another organization: its function must ask c.FindOrganization or principal.Find, and its input in consoleInputs name what is the office's: %d %.60s", r.ID, got.Status, got.Body)
 	}
 	if !strings.Contains(r.Who.String(), "self") {
 		return
 	}
 	got = ask(x.T, x.o, door, x.member, r.ID, in)
 	if refused := got.Status == 404 || got.Status == 422; !refused && (r.Audit != "" || strings.Contains(string(got.Body), x.owner)) {
-		x.Errorf("%s reaches what is another person's: its function must compare the owner with the caller, as settings.Owns does: %d %.60s", r.ID, got.Status, got.Body)
+		x.Errorf("%s reaches what is another person's: its function must compare the owner with the caller, as c.Owns does: %d %.60s", r.ID, got.Status, got.Body)
 	}
 	if got.Fault != nil || r.Writes() {
 		return
@@ -471,20 +473,20 @@ func TestConsoleAtHome(t *testing.T) {
 		if got := ask(t, o, api.Web, as, "organizations.get", access.ByID{ID: o.SandboxID}); got.Status != 200 {
 			t.Errorf("the own sandbox: %d %s", got.Status, got.Body)
 		}
-		if got := ask(t, o, api.Web, as, "names.resolve", settings.NamesInput{IDs: []string{admin, stranger}}); got.Status != 200 || strings.Contains(string(got.Body), stranger) || !strings.Contains(string(got.Body), "Petra Morgenstern") {
+		if got := ask(t, o, api.Web, as, "names.resolve", principal.NamesInput{IDs: []string{admin, stranger}}); got.Status != 200 || strings.Contains(string(got.Body), stranger) || !strings.Contains(string(got.Body), "Petra Morgenstern") {
 			t.Errorf("names: %d %s", got.Status, got.Body)
 		}
 		// Names are found by their words, as in every search. Those who left are not.
 		gone, yes, name := o.User(access.Member), true, "Jörg Müller"
-		for _, change := range []settings.PrincipalChange{{ID: gone, Disabled: &yes}, {ID: o.User(access.Member), Name: &name}} {
+		for _, change := range []principal.Change{{ID: gone, Disabled: &yes}, {ID: o.User(access.Member), Name: &name}} {
 			if _, err := o.Operator.SetUser(t.Context(), change); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for q, want := range map[string]string{"": "Jörg Müller, Petra Morgenstern", "mueller": "Jörg Müller", "petra morg": "Petra Morgenstern", "orgen": ""} {
-			var found settings.FoundNames
+			var found principal.FoundNames
 			var names []string
-			got := ask(t, o, api.Web, as, "names.find", settings.FindNamesInput{Q: q})
+			got := ask(t, o, api.Web, as, "names.find", principal.FindNamesInput{Q: q})
 			if json.Unmarshal(got.Body, &found) != nil {
 				t.Fatalf("%q: %d %s", q, got.Status, got.Body)
 			}
@@ -584,7 +586,7 @@ func TestConsoleActsAreAudited(t *testing.T) {
 		}
 		// A refused act leaves no line.
 		before := len(lines(t, o))
-		ask(t, o, api.Admin, api.Local(), "people.create", settings.NewPrincipal{Organization: o.ID, Name: "Ida", Email: "ida"})
+		ask(t, o, api.Admin, api.Local(), "people.create", principal.New{Organization: o.ID, Name: "Ida", Email: "ida"})
 		if n := len(lines(t, o)); n != before {
 			t.Errorf("a refused act wrote %d lines", n-before)
 		}
@@ -609,7 +611,7 @@ func lines(t *testing.T, o *apitest.Office) []audit.Line {
 func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owner string) {
 	t.Helper()
 	m := &inputMaker{t: t, o: o, owner: o.As(access.Admin)}
-	service, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: secretName})
+	service, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{Organization: o.ID, Name: secretName})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -646,14 +648,14 @@ func (m *inputMaker) organizations() map[string]any {
 	m.t.Helper()
 	erased, _ := m.o.Organization("Zu löschen")
 	deleting := access.Deleting
-	if _, err := m.o.Operator.SetOrganization(m.t.Context(), settings.OrganizationChange{ID: erased, State: &deleting}); err != nil {
+	if _, err := m.o.Operator.SetOrganization(m.t.Context(), organization.Change{ID: erased, State: &deleting}); err != nil {
 		m.t.Fatal(err)
 	}
 	return map[string]any{
 		"organizations.list":   access.Page{},
-		"organizations.create": settings.NewOrganization{Name: secretName},
+		"organizations.create": organization.New{Name: secretName},
 		"organizations.get":    byID(m.o.ID),
-		"organizations.set":    settings.OrganizationChange{ID: m.o.ID, Name: new(secretName), Module: new("off")},
+		"organizations.set":    organization.Change{ID: m.o.ID, Name: new(secretName), Module: new("off")},
 		"organizations.erase":  byID(erased),
 		"requests.versions":    map[string]string{"organizationId": m.o.ID},
 		"audit.list":           auditlog.Input{Organization: m.o.ID},
@@ -675,30 +677,30 @@ func (m *inputMaker) people() map[string]any {
 		"people.list":            home,
 		"people.get":             byID(m.owner.Principal),
 		"serviceAccounts.get":    byID(m.service),
-		"people.create":          settings.NewPrincipal{Organization: m.o.ID, Name: secretName, Email: "geheim@example.com"},
-		"people.set":             settings.PrincipalChange{ID: m.owner.Principal, Name: new(secretName)},
+		"people.create":          principal.New{Organization: m.o.ID, Name: secretName, Email: "geheim@example.com"},
+		"people.set":             principal.Change{ID: m.owner.Principal, Name: new(secretName)},
 		"people.handOver":        offboarding.HandOverInput{ID: m.o.User(access.Member), To: m.owner.Principal},
 		"people.handOverStatus":  byID(m.owner.Principal),
 		"people.holdings":        offboarding.HoldingsInput{ID: m.owner.Principal},
 		"people.erase":           byID(m.o.User(access.Member)),
-		"people.invite":          settings.NewInvitation{Organization: m.o.ID, Email: "geheim.neu@example.com", Role: access.Viewer},
+		"people.invite":          invitation.New{Organization: m.o.ID, Email: "geheim.neu@example.com", Role: access.Viewer},
 		"invitations.list":       home,
 		"invitations.revoke":     byID(m.invite("geheim.weg@example.com").ID),
 		"invitations.accept":     account.Acceptance{Token: m.invite("geheim.an@example.com").Token, Name: secretName, Password: somePassword},
 		"serviceAccounts.list":   home,
-		"serviceAccounts.create": settings.NewPrincipal{Organization: m.o.ID, Name: secretName},
-		"serviceAccounts.set":    settings.PrincipalChange{ID: m.service, Name: new(secretName)},
-		"names.resolve":          settings.NamesInput{Organization: m.o.ID, IDs: []string{m.owner.Principal}},
-		"names.find":             settings.FindNamesInput{Organization: m.o.ID, Q: "Pe"},
+		"serviceAccounts.create": principal.New{Organization: m.o.ID, Name: secretName},
+		"serviceAccounts.set":    principal.Change{ID: m.service, Name: new(secretName)},
+		"names.resolve":          principal.NamesInput{Organization: m.o.ID, IDs: []string{m.owner.Principal}},
+		"names.find":             principal.FindNamesInput{Organization: m.o.ID, Q: "Pe"},
 		"bell.list":              person,
 		"bell.read":              person,
 	}
 }
 
 // invite invites somebody to the organization.
-func (m *inputMaker) invite(email string) settings.CreatedInvitation {
+func (m *inputMaker) invite(email string) invitation.Created {
 	m.t.Helper()
-	made, err := operator.Run(m.t.Context(), m.o.Operator, settings.Invite, settings.NewInvitation{Organization: m.o.ID, Email: email})
+	made, err := operator.Run(m.t.Context(), m.o.Operator, invitation.Create, invitation.New{Organization: m.o.ID, Email: email})
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -913,25 +915,25 @@ func TestLastAdmin(t *testing.T) {
 		o.User(access.Admin, foreign)
 		yes, no, role := true, false, access.Admin
 		as := api.Credential{Scheme: session, Text: o.ID + " " + admin}
-		if _, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: "Abgleich", Role: access.Admin}); err != nil {
+		if _, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{Organization: o.ID, Name: "Abgleich", Role: access.Admin}); err != nil {
 			t.Fatal(err)
 		}
-		set := func(as api.Credential, door api.Door, in settings.PrincipalChange, want int) {
+		set := func(as api.Credential, door api.Door, in principal.Change, want int) {
 			t.Helper()
 			got := ask(t, o, door, as, "people.set", in)
 			if got.Status != want || want == 403 && !strings.Contains(string(got.Body), "letzte Administrator") {
 				t.Errorf("%+v: %d %s", in, got.Status, got.Body)
 			}
 		}
-		set(as, api.Web, settings.PrincipalChange{ID: disabled, Disabled: &yes}, 200)
-		set(as, api.Web, settings.PrincipalChange{ID: admin, Role: &viewer}, 403)
-		set(as, api.Web, settings.PrincipalChange{ID: admin, Disabled: &yes}, 403)
-		set(as, api.Web, settings.PrincipalChange{ID: admin, Role: &role}, 200)
-		set(as, api.Web, settings.PrincipalChange{ID: disabled, Role: &viewer}, 200)
-		set(api.Local(), api.Admin, settings.PrincipalChange{ID: admin, Disabled: &yes}, 200)
-		set(api.Local(), api.Admin, settings.PrincipalChange{ID: admin, Disabled: &no}, 200)
-		set(api.Local(), api.Admin, settings.PrincipalChange{ID: disabled, Role: &role, Disabled: &no}, 200)
-		set(as, api.Web, settings.PrincipalChange{ID: admin, Role: &viewer}, 200) // another admin remains
+		set(as, api.Web, principal.Change{ID: disabled, Disabled: &yes}, 200)
+		set(as, api.Web, principal.Change{ID: admin, Role: &viewer}, 403)
+		set(as, api.Web, principal.Change{ID: admin, Disabled: &yes}, 403)
+		set(as, api.Web, principal.Change{ID: admin, Role: &role}, 200)
+		set(as, api.Web, principal.Change{ID: disabled, Role: &viewer}, 200)
+		set(api.Local(), api.Admin, principal.Change{ID: admin, Disabled: &yes}, 200)
+		set(api.Local(), api.Admin, principal.Change{ID: admin, Disabled: &no}, 200)
+		set(api.Local(), api.Admin, principal.Change{ID: disabled, Role: &role, Disabled: &no}, 200)
+		set(as, api.Web, principal.Change{ID: admin, Role: &viewer}, 200) // another admin remains
 	})
 }
 
@@ -944,7 +946,7 @@ func TestAdminsDemoteEachOther(t *testing.T) {
 		// A call reads its body when it knows its caller.
 		demote := func(by, of string) int {
 			viewer := access.Viewer
-			body, err := json.Marshal(settings.PrincipalChange{ID: of, Role: &viewer})
+			body, err := json.Marshal(principal.Change{ID: of, Role: &viewer})
 			if err != nil {
 				t.Error(err)
 			}
@@ -965,7 +967,7 @@ func TestAdminsDemoteEachOther(t *testing.T) {
 				t.Fatalf("answers %v", got)
 			}
 			for _, id := range admins {
-				if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: id, Role: &role}); err != nil {
+				if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: id, Role: &role}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -981,18 +983,18 @@ func TestChangesAfterLosingTheRight(t *testing.T) {
 		acceptSessions(o)
 		o.User(access.Admin)
 		yes, viewer := true, access.Viewer
-		for want, loss := range map[int]settings.PrincipalChange{401: {Disabled: &yes}, 403: {Role: &viewer}} {
+		for want, loss := range map[int]principal.Change{401: {Disabled: &yes}, 403: {Role: &viewer}} {
 			loss.ID = o.User(access.Admin)
 			for row, in := range map[string]any{
-				"people.invite": settings.NewInvitation{Email: "neu@example.com", Role: access.Admin},
-				"people.create": settings.NewPrincipal{Name: "Neu", Email: "neu@example.com", Role: access.Admin},
+				"people.invite": invitation.New{Email: "neu@example.com", Role: access.Admin},
+				"people.create": principal.New{Name: "Neu", Email: "neu@example.com", Role: access.Admin},
 			} {
 				body, err := json.Marshal(in)
 				if err != nil {
 					t.Fatal(err)
 				}
 				no, role := false, access.Admin
-				if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: loss.ID, Disabled: &no, Role: &role}); err != nil {
+				if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: loss.ID, Disabled: &no, Role: &role}); err != nil {
 					t.Fatal(err)
 				}
 				got := o.API.Do(t.Context(), &api.Request{
@@ -1015,12 +1017,12 @@ func TestChangesAfterLosingTheRight(t *testing.T) {
 func TestConsoleActsNameTheirTarget(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	i := slices.IndexFunc(api.Unpublished, func(r api.Operation) bool { return r.ID == "people.create" })
-	silent := func(ctx context.Context, c *op.Call, in settings.NewPrincipal) (access.PrincipalInfo, error) {
+	silent := func(ctx context.Context, c *op.Call, in principal.New) (access.PrincipalInfo, error) {
 		c.Audit = nil
-		return optest.Run(ctx, c, settings.CreateUser, in)
+		return optest.Run(ctx, c, principal.CreateUser, in)
 	}
 	defer api.Replace(&api.Unpublished[i], silent)()
-	got := ask(t, o, api.Admin, api.Local(), "people.create", settings.NewPrincipal{Organization: o.ID, Name: "Ida", Email: "ida@example.com"})
+	got := ask(t, o, api.Admin, api.Local(), "people.create", principal.New{Organization: o.ID, Name: "Ida", Email: "ida@example.com"})
 	if got.Fault == nil || got.Fault.Code != fault.Internal {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}
@@ -1047,7 +1049,7 @@ func TestStrangersAcceptInvitations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		counted := &writes{DB: d}
 		o := apitest.New(t, counted, apitest.Replicas(1))
-		made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "neu@example.com", Role: access.Admin})
+		made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: o.ID, Email: "neu@example.com", Role: access.Admin})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -1084,11 +1086,11 @@ func TestInvitationsHoldWithTheirSender(t *testing.T) {
 		yes, no, viewer, role := true, false, access.Viewer, access.Admin
 		for loss, lose := range map[string]func(id string) error{
 			"disabled": func(id string) error {
-				_, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: id, Disabled: &yes})
+				_, err := o.Operator.SetUser(t.Context(), principal.Change{ID: id, Disabled: &yes})
 				return err
 			},
 			"demoted": func(id string) error {
-				_, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: id, Role: &viewer})
+				_, err := o.Operator.SetUser(t.Context(), principal.Change{ID: id, Role: &viewer})
 				return err
 			},
 			"erased": func(id string) error {
@@ -1099,9 +1101,9 @@ func TestInvitationsHoldWithTheirSender(t *testing.T) {
 			},
 		} {
 			sender := o.User(access.Admin)
-			var made settings.CreatedInvitation
+			var made invitation.Created
 			if got := ask(t, o, api.Web, api.Credential{Scheme: session, Text: o.ID + " " + sender}, "people.invite",
-				settings.NewInvitation{Email: loss + "@example.com", Role: access.Admin}); json.Unmarshal(got.Body, &made) != nil || made.Token != "" || made.Link != "" {
+				invitation.New{Email: loss + "@example.com", Role: access.Admin}); json.Unmarshal(got.Body, &made) != nil || made.Token != "" || made.Link != "" {
 				t.Fatalf("%d %s", got.Status, got.Body)
 			}
 			made.Token = o.Linked(loss + "@example.com")
@@ -1120,7 +1122,7 @@ func TestInvitationsHoldWithTheirSender(t *testing.T) {
 			if loss == "erased" {
 				continue
 			}
-			if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: sender, Disabled: &no, Role: &role}); err != nil {
+			if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: sender, Disabled: &no, Role: &role}); err != nil {
 				t.Fatal(err)
 			}
 			if got := accept(); got != 200 {

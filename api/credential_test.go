@@ -15,7 +15,7 @@ import (
 	"kartei/integration/requestlog"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/record"
 	"kartei/record/contact"
 	"kartei/store/db"
@@ -133,7 +133,7 @@ func (k *kindTest) office(t *testing.T) (*apitest.Office, *apitest.Client, map[s
 	}
 	issueBadges(t, o, actor.Org(), &k.duties)
 	off := access.Off
-	if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.SandboxID, Level: &off}); err != nil {
+	if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.SandboxID, Level: &off}); err != nil {
 		t.Fatal(err)
 	}
 	return o, c, paths

@@ -10,7 +10,8 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/kit/id"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )
@@ -27,7 +28,7 @@ func TestTwoDoors(t *testing.T) {
 	o := office(t)
 	others := map[string]*owner{"a colleague's": {Client: o.As(access.Member)}, "another organization's": {Client: ofAnother(t, o)}}
 	compared := 0
-	for who, change := range map[string]settings.PrincipalChange{
+	for who, change := range map[string]principal.Change{
 		"admin": {Role: new(access.Admin)}, "member": {}, "viewer": {Role: new(access.Viewer)},
 		"reader of all": {Rights: rightsTo(access.ReadRight)}, "reader of nothing": {Rights: rightsTo(access.NoRight)},
 		"writer of tasks": {Rights: access.Rights{"contacts": access.NoRight, "companies": access.ReadRight, "documents": access.NoRight}},
@@ -338,7 +339,7 @@ func atLevelRead(t *testing.T) *apitest.Client {
 	o := office(t)
 	level := access.Read
 	c := o.As(access.Member)
-	if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.SandboxID, Level: &level}); err != nil {
+	if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.SandboxID, Level: &level}); err != nil {
 		t.Fatal(err)
 	}
 	return c

@@ -8,7 +8,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/api/op"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )
@@ -58,7 +58,7 @@ func cookieOf(o *apitest.Office, person string) api.Credential {
 // requireFactor sets the rule of the organization.
 func requireFactor(t *testing.T, o *apitest.Office, rule string) access.OrganizationInfo {
 	t.Helper()
-	out, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, SecondFactor: &rule})
+	out, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, SecondFactor: &rule})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func requireFactor(t *testing.T, o *apitest.Office, rule string) access.Organiza
 // sandboxHasTheSameRule fails the test if the sandbox takes a rule of its own.
 func sandboxHasTheSameRule(t *testing.T, o *apitest.Office) {
 	t.Helper()
-	if got := ask(t, o, api.Admin, api.Local(), "organizations.set", settings.OrganizationChange{ID: o.SandboxID, SecondFactor: new("optional")}); got.Status != 422 {
+	if got := ask(t, o, api.Admin, api.Local(), "organizations.set", organization.Change{ID: o.SandboxID, SecondFactor: new("optional")}); got.Status != 422 {
 		t.Errorf("the sandbox has a rule of its own: %d", got.Status)
 	}
 	if got := ask(t, o, api.Admin, api.Local(), "organizations.get", access.ByID{ID: o.SandboxID}); !strings.Contains(string(got.Body), `"secondFactor":"required"`) {

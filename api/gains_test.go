@@ -18,7 +18,8 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/people/gains"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/record/lookup"
 	"kartei/store/db"
 	"kartei/store/replay"
@@ -159,9 +160,9 @@ func wideningInputs(t *testing.T, o *apitest.Office, inputs map[string]any, owne
 	}
 	return map[string]any{
 		"bulk.start": bulk.StartInput{Family: "contacts", Kind: bulk.Owner, Value: heir}, "bulk.resume": act(bulk.Stopped), "bulk.undo": act(bulk.Finished),
-		"organizations.set":   settings.OrganizationChange{ID: o.ID, Level: &on},
-		"people.set":          settings.PrincipalChange{ID: o.User(access.Member), Role: &role},
-		"serviceAccounts.set": settings.PrincipalChange{ID: inputs["serviceAccounts.set"].(settings.PrincipalChange).ID, Role: &role},
+		"organizations.set":   organization.Change{ID: o.ID, Level: &on},
+		"people.set":          principal.Change{ID: o.User(access.Member), Role: &role},
+		"serviceAccounts.set": principal.Change{ID: inputs["serviceAccounts.set"].(principal.Change).ID, Role: &role},
 		"clients.set":         oauth.ClientChange{ID: inputs["clients.set"].(oauth.ClientChange).ID},
 		"keys.update":         keys.Change{ID: inputs["keys.update"].(keys.Change).ID, ExpiresIn: 300 * 24 * time.Hour},
 		"webhooks.create":     map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}},

@@ -9,7 +9,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/integration/key"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/record"
 	"kartei/record/contact"
 	"kartei/test/apitest"
@@ -50,10 +50,10 @@ func (c cell) gate() (refusal string, readOnly bool) {
 	return "", c.level == access.Read
 }
 
-func (c cell) set(t testing.TB, o *apitest.Office, organization string) {
+func (c cell) set(t testing.TB, o *apitest.Office, of string) {
 	t.Helper()
-	change := settings.OrganizationChange{ID: organization, Module: &c.module, Secrecy: &c.secrecy, Level: &c.level}
-	if organization != o.SandboxID { // a sandbox has its organization's state
+	change := organization.Change{ID: of, Module: &c.module, Secrecy: &c.secrecy, Level: &c.level}
+	if of != o.SandboxID { // a sandbox has its organization's state
 		change.State = &c.state
 	}
 	if _, err := o.Operator.SetOrganization(t.Context(), change); err != nil {

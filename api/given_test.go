@@ -12,7 +12,9 @@ import (
 	"kartei/integration/key"
 	"kartei/people/account"
 	"kartei/people/gains"
-	"kartei/people/settings"
+	"kartei/people/invitation"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/transfer/bulk"
@@ -171,7 +173,7 @@ func TestApplicationsAreAdmittedInTheOpen(t *testing.T) {
 			{access.NoApplications, false}, {access.AllApplications, true}, {access.AllApplications, false},
 		} {
 			before := len(givenTo(t, o, admin))
-			if got := ask(t, o, api.Web, as, "organizations.set", settings.OrganizationChange{ID: o.ID, Applications: &c.to}); got.Fault != nil {
+			if got := ask(t, o, api.Web, as, "organizations.set", organization.Change{ID: o.ID, Applications: &c.to}); got.Fault != nil {
 				t.Fatalf("%s", got.Body)
 			}
 			if told := len(givenTo(t, o, admin)) > before; told != c.told {
@@ -228,7 +230,7 @@ func TestCodesEndWithTheirSession(t *testing.T) {
 			},
 			"the person is disabled for a moment": func(_ *visitor, a account.Accepted, _, _ string) {
 				for _, disabled := range []*bool{&yes, &no} {
-					if got := ask(t, o, api.Web, boss, "people.set", settings.PrincipalChange{ID: a.ID, Disabled: disabled}); got.Fault != nil {
+					if got := ask(t, o, api.Web, boss, "people.set", principal.Change{ID: a.ID, Disabled: disabled}); got.Fault != nil {
 						t.Fatalf("%s", got.Body)
 					}
 				}
@@ -272,7 +274,7 @@ func TestMadeForTheOrganization(t *testing.T) {
 			t.Errorf("%q before anything is made", got)
 		}
 		v.ask("keys.create", key.New{Principal: service, Environment: access.Test, Scopes: []string{"contacts:read"}}, nil, 200)
-		v.ask("people.invite", settings.NewInvitation{Email: freshEmail(), Role: access.Member}, nil, 200)
+		v.ask("people.invite", invitation.New{Email: freshEmail(), Role: access.Member}, nil, 200)
 		program := &apitest.Client{Office: o, Principal: service, Key: o.Key(service)}
 		made := program.Do("POST", "/webhook_endpoints", map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Text("id")
 		hook := ask(t, o, api.Web, as, "webhooks.rotate", map[string]string{"organizationId": o.SandboxID, "id": made})
@@ -297,7 +299,7 @@ func TestAddressOfMailsIsChangedInTheOpen(t *testing.T) {
 		person, former, next := o.User(access.Member), freshEmail(), freshEmail()
 		dbtest.Run(t, o.DB, `update principals set email = $2, email_folded = $2 where id = $1`, person, former)
 		set := func(email string) {
-			if got := ask(t, o, api.Web, boss, "people.set", settings.PrincipalChange{ID: person, Email: &email}); got.Fault != nil {
+			if got := ask(t, o, api.Web, boss, "people.set", principal.Change{ID: person, Email: &email}); got.Fault != nil {
 				t.Fatalf("%s", got.Body)
 			}
 		}
@@ -348,7 +350,7 @@ func TestUnknownDeviceAfterAWhile(t *testing.T) {
 // serviceOf returns a service account of the organization.
 func serviceOf(t *testing.T, o *apitest.Office) string {
 	t.Helper()
-	made, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: "Buchhaltung", Role: access.Member})
+	made, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{Organization: o.ID, Name: "Buchhaltung", Role: access.Member})
 	if err != nil {
 		t.Fatal(err)
 	}

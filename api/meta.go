@@ -8,9 +8,9 @@ import (
 
 	"kartei/access"
 	"kartei/api/op"
+	"kartei/integration/key"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/people/settings"
 )
 
 // Me is the answer of me.get.
@@ -105,7 +105,7 @@ type LimitPolicy struct {
 }
 
 func rateLimitGet(ctx context.Context, c *op.Call, _ op.None) (RateLimit, error) {
-	limiter := settings.Limits.In(c)
+	limiter := key.Limits.In(c)
 	statuses, err := limiter.Status(ctx, chargeTo(c.Actor))
 	if err != nil {
 		return RateLimit{}, err

@@ -3,6 +3,7 @@ package api
 
 import (
 	"kartei/api/op"
+	"kartei/instance/jobs"
 	"kartei/integration/batch"
 	"kartei/integration/event"
 	"kartei/integration/key"
@@ -13,8 +14,11 @@ import (
 	"kartei/kit/fault"
 	"kartei/people/account"
 	"kartei/people/auditlog"
+	"kartei/people/invitation"
+	"kartei/people/notify"
 	"kartei/people/offboarding"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
@@ -102,13 +106,13 @@ var unpublished = op.List{
 	account.BeginPasskey, account.AddPasskey, account.RemovePasskey, account.BeginSSOLink, account.LinkSSO, account.UnlinkSSO,
 	account.ChangeEmail, account.ConfirmEmail, account.GetProfile, account.SetProfile,
 
-	settings.ListOrganizations, settings.CreateOrganization, settings.GetOrganization, oauth.SetOrganization, settings.EraseOrganization,
-	settings.ListUsers, settings.GetUser, offboarding.Holds, settings.CreateUser, settings.SetUser,
+	organization.List, organization.Create, organization.Get, oauth.SetOrganization, organization.Erase,
+	principal.ListUsers, principal.GetUser, offboarding.Holds, principal.CreateUser, principal.SetUser,
 	offboarding.HandOver, offboarding.Status, offboarding.Erase,
-	settings.Invite, account.ResetFactors, account.ResetPassword, account.Unlink,
-	settings.ListInvitations, settings.RevokeInvitation, account.Accept,
-	settings.ListServiceAccounts, settings.GetServiceAccount, settings.CreateServiceAccount, settings.SetServiceAccount,
-	settings.ResolveNames, settings.FindNames,
+	invitation.Create, account.ResetFactors, account.ResetPassword, account.Unlink,
+	invitation.List, invitation.Revoke, account.Accept,
+	principal.ListServiceAccounts, principal.GetServiceAccount, principal.CreateServiceAccount, principal.SetServiceAccount,
+	principal.ResolveNames, principal.FindNames,
 
 	record.History, record.Changes, document.GetPage, document.ListUnderway, document.GetText, upload.GetTerms, upload.GetTicket,
 	lookup.Find, lookup.FindSimilar, lookup.Titles, lookup.Tags, lookup.Recent, lookup.Opened,
@@ -119,7 +123,7 @@ var unpublished = op.List{
 	oauth.ListGrants, oauth.EndGrant, oauth.RenewGrant, oauth.ListApprovals, oauth.Approve, oauth.Disapprove,
 	oauth.ListClients, oauth.CreateClient, oauth.RotateClient, oauth.SetClient,
 	ListTools, document.GetTextForTool,
-	requestlog.List, lookup.ListCaused, requestlog.ListVersions, usage.Get, auditlog.List, settings.ListBell, settings.ReadBell,
+	requestlog.List, lookup.ListCaused, requestlog.ListVersions, usage.Get, auditlog.List, notify.ListBell, notify.ReadBell,
 	webhook.ListInfos, webhook.GetInfo, webhook.ListAttempts, webhook.CreateByPerson, webhook.ChangeByPerson,
 	webhook.RotateByPerson, webhook.DeleteByPerson, webhook.TestByOperator, webhook.Enable, webhook.Resend,
 	event.Read, webhook.DeliveriesOf, webhook.OutcomesOf,
@@ -129,7 +133,7 @@ var unpublished = op.List{
 	imports.Map, imports.Run, imports.Undo, imports.Discard,
 	bulk.List, bulk.Get, bulk.GetReport, bulk.Start, bulk.Stop, bulk.Resume, bulk.Undo,
 
-	settings.ListJobs, settings.RetryJob,
+	jobs.List, jobs.Retry,
 }
 
 // The operations that the path itself has.

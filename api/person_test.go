@@ -15,7 +15,7 @@ import (
 	"kartei/integration/requestlog"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/store/db"
 	"kartei/test/apitest"
 )
@@ -343,7 +343,7 @@ func TestSessionGate(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
 		m, a := signedIn(t, o, c.Principal), signedIn(t, o, o.User(access.Admin))
-		set := func(change settings.OrganizationChange) {
+		set := func(change organization.Change) {
 			t.Helper()
 			if change.ID = o.SandboxID; change.State != nil {
 				change.ID = o.ID
@@ -354,7 +354,7 @@ func TestSessionGate(t *testing.T) {
 		}
 		record := member(t, m.want(m.do("POST", "/contacts", map[string]any{"lastName": "Berg"}), 201), "id")
 		off, level := "off", access.Off
-		set(settings.OrganizationChange{Module: &off, Level: &level})
+		set(organization.Change{Module: &off, Level: &level})
 		c.Do("GET", "/contacts", nil).Want(403)
 		m.want(m.do("PATCH", "/contacts/"+record, map[string]any{"lastName": "Tal"}, "If-Match", "*"), 200)
 
@@ -367,7 +367,7 @@ func TestSessionGate(t *testing.T) {
 			{access.Deleting, 403, 200, 403, 200},
 		}
 		for _, s := range states {
-			set(settings.OrganizationChange{State: &s.state})
+			set(organization.Change{State: &s.state})
 			m.want(m.do("GET", "/contacts/"+record, nil), s.member)
 			a.want(a.do("GET", "/contacts/"+record, nil), s.admin)
 			for _, b := range []*browser{m, a} {

@@ -21,19 +21,19 @@ import (
 // error ends the call. The order is part of the contract, because it decides
 // which of several faults the client gets.
 var path = [...]stage{
-	available,    // the instance is ready, not paused (503) and not full (429)
-	route,        // path and method name a row of the table, else 404 or 405
-	authenticate, // the credential is valid, else 401
-	gate,         // the organization allows use of its API, else 401 or 403
-	organization, // Svc-Organization, if sent, names the credential's, else 403
-	version,      // the version exists and is served, else 400 or 410
-	channel,      // the row is in that version and channel, else 404
-	blocked,      // the row is not of a blocked family, else 403
-	authorize,    // the credential has the row's scope, else 403
-	limits,       // the cost is charged before the operation runs, else 429
-	decode,       // query, headers and body are well formed, else 400, 413, 415, 422
-	run,          // one transaction: idempotency (409, 422), then the operation
-	show,         // the record is removed from the answer if the credential may not read it
+	available,         // the instance is ready, not paused (503) and not full (429)
+	route,             // path and method name a row of the table, else 404 or 405
+	authenticate,      // the credential is valid, else 401
+	gate,              // the organization allows use of its API, else 401 or 403
+	matchOrganization, // Svc-Organization, if sent, names the credential's, else 403
+	version,           // the version exists and is served, else 400 or 410
+	channel,           // the row is in that version and channel, else 404
+	blocked,           // the row is not of a blocked family, else 403
+	authorize,         // the credential has the row's scope, else 403
+	limits,            // the cost is charged before the operation runs, else 429
+	decode,            // query, headers and body are well formed, else 400, 413, 415, 422
+	run,               // one transaction: idempotency (409, 422), then the operation
+	show,              // the record is removed from the answer if the credential may not read it
 }
 
 // stage is one step of the path.

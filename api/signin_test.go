@@ -17,8 +17,9 @@ import (
 	"kartei/people/account"
 	"kartei/people/audit"
 	"kartei/people/auditlog"
+	"kartei/people/invitation"
 	"kartei/people/notify"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/people/signin"
 	"kartei/store/db"
 	"kartei/store/schema"
@@ -93,7 +94,7 @@ func (v *visitor) works() bool {
 // join invites an address to an organization, accepts, and returns the person.
 func join(t *testing.T, o *apitest.Office, organization, email string, role access.Role) (*visitor, account.Accepted) {
 	t.Helper()
-	made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: email, Role: role})
+	made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: organization, Email: email, Role: role})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -725,7 +726,7 @@ func TestPasskey(t *testing.T) {
 		w.token = r.Token
 		w.ask("factors.passkeyOptions", struct{}{}, nil, 200)
 		// An invitation that is accepted without a password.
-		made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "jan@neu.example"})
+		made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: o.ID, Email: "jan@neu.example"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -890,7 +891,7 @@ func TestTwoInvitationsAtOnce(t *testing.T) {
 		var statuses [2]int
 		var both sync.WaitGroup
 		for i, organization := range []string{o.ID, other} {
-			made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: "ida@neu.example"})
+			made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: organization, Email: "ida@neu.example"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -913,7 +914,7 @@ func TestAccountOfSeveralOrganizations(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		other, _ := o.Organization("Andere")
 		_, first := join(t, o, o.ID, "ida@neu.example", access.Admin)
-		made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: other, Email: "ida@neu.example"})
+		made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: other, Email: "ida@neu.example"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -956,11 +957,11 @@ func TestAccountOfSeveralOrganizations(t *testing.T) {
 			if email == "fern@neu.example" {
 				join(t, o, o.ID, email, access.Member)
 			}
-			boss.ask("people.invite", settings.NewInvitation{Email: email}, nil, 200)
-			boss.ask("people.create", settings.NewPrincipal{Name: "Jemand", Email: email}, nil, 200)
+			boss.ask("people.invite", invitation.New{Email: email}, nil, 200)
+			boss.ask("people.create", principal.New{Name: "Jemand", Email: email}, nil, 200)
 		}
 		// A caller who is signed in joins without a password.
-		made, err = operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "chefin.zwei@neu.example"})
+		made, err = operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: o.ID, Email: "chefin.zwei@neu.example"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -979,7 +980,7 @@ func TestAuditOfSeveralOrganizations(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		other, _ := o.Organization("Andere")
 		v, first := join(t, o, o.ID, "ida@neu.example", access.Member)
-		made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: other, Email: "ida@neu.example"})
+		made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: other, Email: "ida@neu.example"})
 		if err != nil {
 			t.Fatal(err)
 		}

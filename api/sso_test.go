@@ -14,8 +14,10 @@ import (
 	"kartei/api"
 	"kartei/kit/clock"
 	"kartei/people/account"
+	"kartei/people/invitation"
 	"kartei/people/offboarding"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/people/sso"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -27,7 +29,7 @@ import (
 // invite invites an address to the office, and returns the token.
 func invite(t *testing.T, o *apitest.Office, email string) string {
 	t.Helper()
-	made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: email})
+	made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: o.ID, Email: email})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +234,7 @@ func TestSSOInvitation(t *testing.T) {
 			if c.invited == "alt@example.com" {
 				organization = other
 			}
-			made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: c.invited})
+			made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: organization, Email: c.invited})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -262,7 +264,7 @@ func TestSSOInvitation(t *testing.T) {
 
 		// Somebody who is linked already joins a second office.
 		f.Claims = claims("neu", "neu@example.com", true)
-		made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: other, Email: "neu@example.com"})
+		made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: other, Email: "neu@example.com"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -567,7 +569,7 @@ func TestSSOEnds(t *testing.T) {
 		yes, no := true, false
 		set := func(disabled *bool) {
 			t.Helper()
-			if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: a.ID, Disabled: disabled}); err != nil {
+			if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: a.ID, Disabled: disabled}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -628,7 +630,7 @@ func TestPasswordsOff(t *testing.T) {
 		on, off, nobody := "on", "off", ""
 		set := func(v *visitor, passwords, admin *string, want int) {
 			t.Helper()
-			v.ask("organizations.set", settings.OrganizationChange{Passwords: passwords, PasswordAdmin: admin}, nil, want)
+			v.ask("organizations.set", organization.Change{Passwords: passwords, PasswordAdmin: admin}, nil, want)
 		}
 		set(boss, &off, nil, 422) // no provider
 		o.SignInBy(f.Client(t, o.Clock))
@@ -691,19 +693,19 @@ func TestPasswordAdminLeaves(t *testing.T) {
 		name := func(email string) string {
 			t.Helper()
 			_, chief := join(t, o, o.ID, email, access.Admin)
-			boss.ask("organizations.set", settings.OrganizationChange{Passwords: &off, PasswordAdmin: &chief.ID}, nil, 200)
+			boss.ask("organizations.set", organization.Change{Passwords: &off, PasswordAdmin: &chief.ID}, nil, 200)
 			return chief.ID
 		}
 		on := func() {
 			t.Helper()
 			on := "on"
-			boss.ask("organizations.set", settings.OrganizationChange{Passwords: &on}, nil, 200)
+			boss.ask("organizations.set", organization.Change{Passwords: &on}, nil, 200)
 		}
 		leaves := func(chief string, want int) map[string]func() {
 			ask := func(row string, in any) func() { return func() { boss.ask(row, in, nil, want) } }
 			return map[string]func(){
-				"demoted":     ask("people.set", settings.PrincipalChange{ID: chief, Role: &member}),
-				"disabled":    ask("people.set", settings.PrincipalChange{ID: chief, Disabled: &yes}),
+				"demoted":     ask("people.set", principal.Change{ID: chief, Role: &member}),
+				"disabled":    ask("people.set", principal.Change{ID: chief, Disabled: &yes}),
 				"handed over": ask("people.handOver", offboarding.HandOverInput{ID: chief, To: heir, Disable: true}),
 				"erased":      ask("people.erase", access.ByID{ID: chief}),
 			}
@@ -714,7 +716,7 @@ func TestPasswordAdminLeaves(t *testing.T) {
 				t.Errorf("%s: another admin for emergencies: %q", how, admin())
 			}
 		}
-		if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: chief, Role: &viewer}); err != nil || admin() != "" {
+		if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: chief, Role: &viewer}); err != nil || admin() != "" {
 			t.Errorf("the operator: %v %q", err, admin())
 		}
 		on()
@@ -756,7 +758,7 @@ func TestLastWayWithoutPasswords(t *testing.T) {
 		ida.link(f, "ida")
 		ida.signInBySSO(f, 200)
 		off := "off"
-		boss.ask("organizations.set", settings.OrganizationChange{Passwords: &off, PasswordAdmin: &chief.ID}, nil, 200)
+		boss.ask("organizations.set", organization.Change{Passwords: &off, PasswordAdmin: &chief.ID}, nil, 200)
 		link := access.ByID{ID: ida.identities()[0].ID}
 		ida.ask("factors.ssoUnlink", link, nil, 403)
 		phone := device(t)
@@ -778,7 +780,7 @@ func TestUnlinkedSession(t *testing.T) {
 		f := ssotest.Forge(t)
 		ida, _ := bySSO(t, o, f, "ida")
 		required := "required"
-		if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, SecondFactor: &required}); err != nil {
+		if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, SecondFactor: &required}); err != nil {
 			t.Fatal(err)
 		}
 		o.Clock.Advance(8 * 24 * time.Hour)

@@ -12,7 +12,7 @@ import (
 	"kartei/api"
 	"kartei/kit/id"
 	"kartei/people/account"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -128,7 +128,7 @@ func TestCachedSessionIsConfirmed(t *testing.T) {
 			}
 		}
 		// A right that is taken away without an end of the session.
-		sessionAct{T: t, elsewhere: elsewhere}.ask(boss, "people.set", settings.PrincipalChange{ID: person(t, o, bystander), Rights: access.Rights{"contacts": access.ReadRight}})
+		sessionAct{T: t, elsewhere: elsewhere}.ask(boss, "people.set", principal.Change{ID: person(t, o, bystander), Rights: access.Rights{"contacts": access.ReadRight}})
 		if got := createsContact(t, o, api.Cookie(bystander, false)); got != 403 {
 			t.Errorf("a right that was taken away: %d", got)
 		}
@@ -148,10 +148,10 @@ var sessionActs = map[string]func(a sessionAct){
 	"ended by another": func(a sessionAct) { a.ask(a.other, "sessions.end", account.Ending{Others: true}) },
 	"moved":            func(a sessionAct) { a.ask(a.token, "session.switch", account.Switched{Principal: a.person}) },
 	"disabled": func(a sessionAct) {
-		a.ask(a.boss, "people.set", settings.PrincipalChange{ID: a.person, Disabled: new(true)})
+		a.ask(a.boss, "people.set", principal.Change{ID: a.person, Disabled: new(true)})
 	},
 	"another role": func(a sessionAct) {
-		a.ask(a.boss, "people.set", settings.PrincipalChange{ID: a.person, Role: new(access.Viewer)})
+		a.ask(a.boss, "people.set", principal.Change{ID: a.person, Role: new(access.Viewer)})
 	},
 	"the factors' reset": func(a sessionAct) {
 		if got := ask(a.T, a.elsewhere, api.Admin, api.Local(), "people.resetFactors", access.ByID{ID: a.person}); got.Fault != nil {
@@ -230,7 +230,7 @@ func TestLostRightStoresNothing(t *testing.T) {
 	for _, client := range []*apitest.Client{c, other} {
 		client.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201)
 	}
-	if _, err := elsewhere.SetUser(t.Context(), settings.PrincipalChange{ID: c.Principal, Role: new(access.Viewer)}); err != nil {
+	if _, err := elsewhere.SetUser(t.Context(), principal.Change{ID: c.Principal, Role: new(access.Viewer)}); err != nil {
 		t.Fatal(err)
 	}
 	answers := make(chan *apitest.Answer, 40)

@@ -9,7 +9,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )
@@ -92,7 +92,7 @@ func TestWalkStates(t *testing.T) {
 			o.Clock.Advance(8 * 24 * time.Hour)
 		}
 		for _, state := range []access.State{access.Open, access.Closed, access.Deleting} {
-			if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, State: &state}); err != nil {
+			if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, State: &state}); err != nil {
 				t.Fatal(err)
 			}
 			for _, r := range stateRows() {

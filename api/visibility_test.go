@@ -10,7 +10,7 @@ import (
 	"kartei/api"
 	"kartei/api/op"
 	"kartei/kit/id"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/test/apitest"
 )
 
@@ -55,7 +55,7 @@ func eventOf(t testing.TB, c *apitest.Client, record string) string {
 // serviceAccount returns a client for a service account.
 func serviceAccount(t testing.TB, o *apitest.Office, role access.Role) *apitest.Client {
 	t.Helper()
-	made, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: "Abgleich", Role: role})
+	made, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{Organization: o.ID, Name: "Abgleich", Role: role})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +297,7 @@ func TestVisibilityChanges(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
 		role := func(r access.Role) {
-			if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: other.Principal, Role: &r}); err != nil {
+			if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: other.Principal, Role: &r}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -391,7 +391,7 @@ func TestRights(t *testing.T) {
 							rights[f] = access.WriteRight
 						}
 						rights[family] = right
-						if _, err := set(t.Context(), settings.PrincipalChange{ID: c.Principal, Role: &role, Rights: rights}); err != nil {
+						if _, err := set(t.Context(), principal.Change{ID: c.Principal, Role: &role, Rights: rights}); err != nil {
 							t.Fatal(err)
 						}
 						may := func(scope string) bool {

@@ -22,7 +22,7 @@ import (
 	"kartei/integration/limit"
 	"kartei/kit/clock"
 	"kartei/kit/id"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -872,7 +872,7 @@ func newOrderOffice(t *testing.T) *orderOffice {
 		}
 	}
 	off := "off"
-	if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: sandbox, Module: &off}); err != nil {
+	if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: sandbox, Module: &off}); err != nil {
 		t.Fatal(err)
 	}
 	return o

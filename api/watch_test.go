@@ -12,7 +12,8 @@ import (
 	"kartei/api"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -123,7 +124,7 @@ func TestWatch(t *testing.T) {
 			t.Errorf("after a creation: %v", got)
 		}
 		off := "off"
-		if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.SandboxID, Module: &off}); err != nil {
+		if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.SandboxID, Module: &off}); err != nil {
 			t.Fatal(err)
 		}
 		as := api.Cookie(token, true)
@@ -197,7 +198,7 @@ func TestWatchIsRefused(t *testing.T) {
 			t.Errorf("a watch of another session: %v", err)
 		}
 		// Without the right to read contacts nothing is told of them.
-		if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: c.Principal, Rights: access.Rights{"contacts": "none"}}); err != nil {
+		if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: c.Principal, Rights: access.Rights{"contacts": "none"}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, w := range all {
@@ -214,7 +215,7 @@ func TestWatchIsRefused(t *testing.T) {
 			}
 		}
 		disabled := true
-		if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: c.Principal, Disabled: &disabled}); err != nil {
+		if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: c.Principal, Disabled: &disabled}); err != nil {
 			t.Fatal(err)
 		}
 		for _, w := range all {
@@ -278,7 +279,7 @@ func TestWatchNeedsASecondFactor(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
 		required := "required"
-		if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, SecondFactor: &required}); err != nil {
+		if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, SecondFactor: &required}); err != nil {
 			t.Fatal(err)
 		}
 		person := o.User(access.Member)

@@ -10,7 +10,7 @@ import (
 	"kartei/api"
 	"kartei/integration/limit"
 	"kartei/kit/id"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -88,7 +88,7 @@ func TestRefusalsSayTheReason(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
 	on, off, declared, undeclared, reading, open := "on", "off", "declared", "undeclared", access.Read, access.On
-	set := func(change settings.OrganizationChange) {
+	set := func(change organization.Change) {
 		t.Helper()
 		change.ID = o.SandboxID
 		if _, err := o.Operator.SetOrganization(t.Context(), change); err != nil {
@@ -96,17 +96,17 @@ func TestRefusalsSayTheReason(t *testing.T) {
 		}
 	}
 	contact := map[string]any{"lastName": "Berg"}
-	set(settings.OrganizationChange{Level: &reading})
+	set(organization.Change{Level: &reading})
 	says(t, inBoth(c, "POST", "/contacts", contact, 403), "nur Lesen", "only reading")
-	set(settings.OrganizationChange{Level: &open})
+	set(organization.Change{Level: &open})
 	says(t, inBoth(o.As(access.Member, "contacts:read"), "POST", "/contacts", contact, 403), "Scope contacts:write", "scope contacts:write")
-	set(settings.OrganizationChange{Secrecy: &undeclared})
+	set(organization.Change{Secrecy: &undeclared})
 	says(t, inBoth(c, "GET", "/contacts", nil, 403), "Schweigepflicht", "professional secrecy")
-	set(settings.OrganizationChange{Secrecy: &declared, Module: &off})
+	set(organization.Change{Secrecy: &declared, Module: &off})
 	if text := inBoth(c, "GET", "/contacts", nil, 403); strings.Contains(text, "Schweigepflicht") {
 		t.Errorf("while the module is off:\n%s", text)
 	}
-	set(settings.OrganizationChange{Module: &on})
+	set(organization.Change{Module: &on})
 	c.Do("GET", "/contacts", nil).Want(200)
 }
 

@@ -22,7 +22,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/people/audit"
 	"kartei/people/notify"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/record/upload"
 	"kartei/store/db"
 	"kartei/store/schema"
@@ -177,7 +177,7 @@ func offline(d db.DB, store *config.Store, files upload.Files) (*api.API, error)
 		Limiter:   limit.Open(limit.Config{}, clock.System, limit.Options{DB: d}),
 		CursorKey: cursors,
 		Services: []op.Provided{
-			upload.Service.Is(files), settings.Retention.Is(time.Duration(store.OrganizationRetention)),
+			upload.Service.Is(files), organization.Retention.Is(time.Duration(store.OrganizationRetention)),
 			notify.Service.Is(notify.New(notify.Options{DB: d, Clock: clock.System, Forms: api.NoticeForms()})),
 		},
 	})

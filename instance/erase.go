@@ -75,7 +75,7 @@ type EraseOutput struct {
 func (o *EraseOutput) add(more EraseOutput) { o.Rows, o.Files = o.Rows+more.Rows, o.Files+more.Files }
 
 // act erases an organization whose date has come for a moment (see
-// settings.EraseOrganization). It is called again until it is done. Somebody waits for
+// organization.Erase). It is called again until it is done. Somebody waits for
 // it, so it pauses between two steps only twice as long as a step took.
 func (e *eraser) act(ctx context.Context, in access.ByID) (out EraseOutput, err error) {
 	o, err := e.directory.Due(ctx, in.ID)

@@ -15,7 +15,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/kit/masterkey"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/record/document"
 	"kartei/store/blob"
 	"kartei/store/db"
@@ -58,7 +58,7 @@ func newErasable(t *testing.T, d db.DB) *erasable {
 // in its sandbox.
 func (e *erasable) organization(name string) access.OrganizationInfo {
 	e.Helper()
-	o, err := e.operator.CreateOrganization(e.Context(), settings.NewOrganization{Name: name})
+	o, err := e.operator.CreateOrganization(e.Context(), organization.New{Name: name})
 	if err != nil {
 		e.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func (e *erasable) left(o access.OrganizationInfo) (names []string) {
 
 func (e *erasable) set(state access.State) access.OrganizationInfo {
 	e.Helper()
-	o, err := e.operator.SetOrganization(e.Context(), settings.OrganizationChange{ID: e.gone.ID, State: &state})
+	o, err := e.operator.SetOrganization(e.Context(), organization.Change{ID: e.gone.ID, State: &state})
 	if err != nil {
 		e.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func TestInterruptedErasureContinues(t *testing.T) {
 			t.Errorf("a change although its organization is being erased: %v", err)
 		}
 		open := access.Open
-		if _, err := e.operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: e.gone.ID, State: &open}); !fault.Is(err, fault.ValidationFailed) {
+		if _, err := e.operator.SetOrganization(t.Context(), organization.Change{ID: e.gone.ID, State: &open}); !fault.Is(err, fault.ValidationFailed) {
 			t.Errorf("it is opened although it is being erased: %v", err)
 		}
 		steps := 1

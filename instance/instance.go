@@ -37,7 +37,7 @@ import (
 	"kartei/kit/telemetry"
 	"kartei/kit/trace"
 	"kartei/people/notify"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/people/signin"
 	"kartei/people/sso"
 	"kartei/record/document"
@@ -306,7 +306,7 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	desk.Provider = i.provider
 	o.Services = []op.Provided{
 		webhook.Service.Is(webhook.Options{Secrets: i.keys.Vault(webhook.SecretsPurpose), Guard: i.guard}),
-		upload.Service.Is(i.Files), document.Viewer.Is(i.viewer), settings.Retention.Is(time.Duration(i.config.Store.OrganizationRetention)),
+		upload.Service.Is(i.Files), document.Viewer.Is(i.viewer), organization.Retention.Is(time.Duration(i.config.Store.OrganizationRetention)),
 		notify.Service.Is(i.notices), notify.Mails.Is(i.config.Server.SMTPURL != ""),
 		imports.Secrets.Is(i.keys.Vault(imports.SecretsPurpose)), signin.Service.Is(desk),
 		oauth.Service.Is(oauth.Options{Register: i.config.Server.Registration, Documents: i.documents, Assistants: i.config.Server.MCP}),

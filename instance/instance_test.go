@@ -15,7 +15,7 @@ import (
 	"kartei/access"
 	"kartei/door/admin/socket"
 	"kartei/instance/config"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/store/db"
 	"kartei/store/db/move"
 	"kartei/test/operator"
@@ -223,7 +223,7 @@ func TestFailedStartReleasesEverything(t *testing.T) {
 func TestBackupAct(t *testing.T) {
 	dir := t.TempDir()
 	i := begin(t, configOf(dir))
-	if _, err := operator.New(i.DB, i.clock, i.Directory).CreateOrganization(context.Background(), settings.NewOrganization{Name: "A"}); err != nil {
+	if _, err := operator.New(i.DB, i.clock, i.Directory).CreateOrganization(context.Background(), organization.New{Name: "A"}); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "copy.db")

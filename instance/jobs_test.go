@@ -6,8 +6,9 @@ import (
 
 	"kartei/access"
 	"kartei/door/admin/socket"
+	"kartei/instance/jobs"
 	"kartei/kit/clock"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/store/db"
 	"kartei/test/operator"
 )
@@ -24,7 +25,7 @@ func TestJobs(t *testing.T) {
 	}
 	defer client.Close()
 	call := func(act string, in, out any) error { return client.Call(t.Context(), act, in, out) }
-	org, err := operator.New(i.DB, i.clock, i.Directory).CreateOrganization(t.Context(), settings.NewOrganization{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On})
+	org, err := operator.New(i.DB, i.clock, i.Directory).CreateOrganization(t.Context(), organization.New{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,8 +38,8 @@ func TestJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var out settings.JobsOutput
-	if err := call("jobs.list", settings.JobsInput{}, &out); err != nil {
+	var out jobs.Output
+	if err := call("jobs.list", jobs.Input{}, &out); err != nil {
 		t.Fatal(err)
 	}
 	if len(out.Failed) != 2 {
@@ -54,7 +55,7 @@ func TestJobs(t *testing.T) {
 		}
 	}
 	await(t, func() bool { // the retention job is enqueued a little after the start
-		if err := call("jobs.list", settings.JobsInput{}, &out); err != nil {
+		if err := call("jobs.list", jobs.Input{}, &out); err != nil {
 			t.Fatal(err)
 		}
 		kinds := map[string]int64{}

@@ -7,7 +7,8 @@ import (
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/integration/key"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 )
 
 // Operator administers a running instance from within its process. It makes the
@@ -17,24 +18,24 @@ type Operator struct{ caller socket.Caller }
 // Operator returns the Operator of the instance.
 func (i *Instance) Operator() Operator { return Operator{i.door()} }
 
-// ListOrganizations calls settings.ListOrganizations.
+// ListOrganizations calls organization.List.
 func (o Operator) ListOrganizations(ctx context.Context, in access.Page) (access.List[access.OrganizationInfo], error) {
-	return admin.Call(ctx, o.caller, settings.ListOrganizations, in)
+	return admin.Call(ctx, o.caller, organization.List, in)
 }
 
-// CreateOrganization calls settings.CreateOrganization.
-func (o Operator) CreateOrganization(ctx context.Context, in settings.NewOrganization) (access.OrganizationInfo, error) {
-	return admin.Call(ctx, o.caller, settings.CreateOrganization, in)
+// CreateOrganization calls organization.Create.
+func (o Operator) CreateOrganization(ctx context.Context, in organization.New) (access.OrganizationInfo, error) {
+	return admin.Call(ctx, o.caller, organization.Create, in)
 }
 
-// ListUsers calls settings.ListUsers.
+// ListUsers calls principal.ListUsers.
 func (o Operator) ListUsers(ctx context.Context, in access.Page) (access.List[access.PrincipalInfo], error) {
-	return admin.Call(ctx, o.caller, settings.ListUsers, in)
+	return admin.Call(ctx, o.caller, principal.ListUsers, in)
 }
 
-// CreateUser calls settings.CreateUser.
-func (o Operator) CreateUser(ctx context.Context, in settings.NewPrincipal) (access.PrincipalInfo, error) {
-	return admin.Call(ctx, o.caller, settings.CreateUser, in)
+// CreateUser calls principal.CreateUser.
+func (o Operator) CreateUser(ctx context.Context, in principal.New) (access.PrincipalInfo, error) {
+	return admin.Call(ctx, o.caller, principal.CreateUser, in)
 }
 
 // CreateKey calls key.Create.

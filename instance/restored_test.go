@@ -12,7 +12,9 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/people/account"
-	"kartei/people/settings"
+	"kartei/people/invitation"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/people/signin"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -26,11 +28,11 @@ func TestRestoredEndsSessions(t *testing.T) {
 	dir, ctx := t.TempDir(), context.Background()
 	i := begin(t, configOf(dir))
 	o := operator.New(i.DB, i.clock, i.Directory)
-	org, err := o.CreateOrganization(ctx, settings.NewOrganization{Name: "A", Module: "on", Secrecy: "declared", Level: access.On})
+	org, err := o.CreateOrganization(ctx, organization.New{Name: "A", Module: "on", Secrecy: "declared", Level: access.On})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ida, err := o.CreateUser(ctx, settings.NewPrincipal{Organization: org.ID, Name: "Ida", Email: "ida@neu.example"})
+	ida, err := o.CreateUser(ctx, principal.New{Organization: org.ID, Name: "Ida", Email: "ida@neu.example"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,14 +80,14 @@ func TestRestoredEndsSessions(t *testing.T) {
 	if err := i.door().Call(ctx, "backup", BackupInput{File: file}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := operator.Do(ctx, o, settings.AcceptInvitation, settings.Acceptance{Token: used.Token, Name: "Ben"}); err != nil {
+	if _, err := operator.Do(ctx, o, invitation.Accept, invitation.Acceptance{Token: used.Token, Name: "Ben"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := i.door().Call(ctx, "invitations.revoke", access.ByID{ID: revoked.ID}, nil); err != nil {
 		t.Fatal(err)
 	}
 	admin := access.Admin
-	for row, in := range map[string]any{"keys.revoke": access.ByID{ID: key.ID}, "people.set": settings.PrincipalChange{ID: ida.ID, Role: &admin}} {
+	for row, in := range map[string]any{"keys.revoke": access.ByID{ID: key.ID}, "people.set": principal.Change{ID: ida.ID, Role: &admin}} {
 		if err := i.door().Call(ctx, row, in, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +115,7 @@ func TestRestoredEndsSessions(t *testing.T) {
 	}
 	o = operator.New(again.DB, again.clock, again.Directory)
 	for what, token := range map[string]string{"revoked": revoked.Token, "used": used.Token} {
-		if _, err := operator.Do(ctx, o, settings.AcceptInvitation, settings.Acceptance{Token: token, Name: "Mallory"}); err == nil {
+		if _, err := operator.Do(ctx, o, invitation.Accept, invitation.Acceptance{Token: token, Name: "Mallory"}); err == nil {
 			t.Errorf("an invitation that was %s after the backup works again", what)
 		}
 	}
@@ -138,9 +140,9 @@ func TestRestoredEndsSessions(t *testing.T) {
 var onceOnly = []string{"sign_in_tickets", "invitations", "recovery_codes", "devices"}
 
 // invited invites somebody.
-func (i *Instance) invited(t *testing.T, o *operator.Operator, organization, email string) settings.CreatedInvitation {
+func (i *Instance) invited(t *testing.T, o *operator.Operator, organization, email string) invitation.Created {
 	t.Helper()
-	made, err := operator.Run(t.Context(), o, settings.Invite, settings.NewInvitation{Organization: organization, Email: email, Role: access.Member})
+	made, err := operator.Run(t.Context(), o, invitation.Create, invitation.New{Organization: organization, Email: email, Role: access.Member})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"kartei/integration/grant"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	records "kartei/record"
 	contacts "kartei/record/contact"
 	"kartei/record/task"
@@ -182,7 +182,7 @@ func TestHistoryWhileTheModuleIsOff(t *testing.T) {
 		o := apitest.New(t, d, apitest.Replicas(1))
 		c := o.As(access.Member)
 		off := "off"
-		if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.SandboxID, Module: &off}); err != nil {
+		if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.SandboxID, Module: &off}); err != nil {
 			t.Fatal(err)
 		}
 		var told []string

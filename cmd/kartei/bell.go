@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"kartei/people/notify"
-	"kartei/people/settings"
 )
 
 type bellCmd struct {
@@ -24,7 +23,7 @@ type bellListCmd struct {
 // Run prints bell entries, the newest first.
 func (c *bellListCmd) Run(ctx context.Context, g *Globals) error {
 	in := notify.BellInput{Organization: c.Org, Principal: c.User, After: c.After, Limit: c.Limit}
-	page, err := act(ctx, g, settings.ListBell, in)
+	page, err := act(ctx, g, notify.ListBell, in)
 	if err != nil {
 		return err
 	}
@@ -46,8 +45,8 @@ type bellReadCmd struct {
 
 // Run marks entries as read.
 func (c *bellReadCmd) Run(ctx context.Context, g *Globals) error {
-	in := settings.ReadInput{Organization: c.Org, Principal: c.User, Entry: c.ID}
-	out, err := act(ctx, g, settings.ReadBell, in)
+	in := notify.ReadInput{Organization: c.Org, Principal: c.User, Entry: c.ID}
+	out, err := act(ctx, g, notify.ReadBell, in)
 	if err != nil {
 		return err
 	}

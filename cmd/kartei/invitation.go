@@ -8,7 +8,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/people/account"
-	"kartei/people/settings"
+	"kartei/people/invitation"
 )
 
 type userInviteCmd struct {
@@ -28,14 +28,14 @@ func (*userInviteCmd) Help() string {
 
 // Run invites somebody and prints the link.
 func (c *userInviteCmd) Run(ctx context.Context, g *Globals) error {
-	made, err := act(ctx, g, settings.Invite, settings.NewInvitation{
+	made, err := act(ctx, g, invitation.Create, invitation.New{
 		Organization: c.Org, Email: c.Email, Language: c.Lang, Role: c.Role, Rights: c.Rights, Mail: c.Mail,
 	})
 	if err != nil {
 		return err
 	}
 	if made.Link == "" {
-		made.Link = g.link(settings.InvitationPath, made.Token)
+		made.Link = g.link(invitation.Path, made.Token)
 	}
 	if c.JSON.JSON {
 		return g.print(made)
@@ -61,11 +61,11 @@ type invitationListCmd struct {
 
 // Run lists open invitations.
 func (c *invitationListCmd) Run(ctx context.Context, g *Globals) error {
-	page, err := act(ctx, g, settings.ListInvitations, c.page(c.Org))
+	page, err := act(ctx, g, invitation.List, c.page(c.Org))
 	if err != nil {
 		return err
 	}
-	return printList(g, c.JSON, page, []string{"ID", "EMAIL", "ROLE", "INVITED BY", "ENDS", "ORGANIZATION"}, func(i settings.Invitation) []string {
+	return printList(g, c.JSON, page, []string{"ID", "EMAIL", "ROLE", "INVITED BY", "ENDS", "ORGANIZATION"}, func(i invitation.Info) []string {
 		by := i.InvitedBy
 		if by == "" {
 			by = "operator"
@@ -81,7 +81,7 @@ type invitationRevokeCmd struct {
 
 // Run revokes an invitation.
 func (c *invitationRevokeCmd) Run(ctx context.Context, g *Globals) error {
-	if _, err := act(ctx, g, settings.RevokeInvitation, access.ByID{ID: c.ID}); err != nil {
+	if _, err := act(ctx, g, invitation.Revoke, access.ByID{ID: c.ID}); err != nil {
 		return err
 	}
 	if c.JSON.JSON {

@@ -7,7 +7,7 @@ import (
 
 	"kartei/access"
 	"kartei/instance"
-	"kartei/people/settings"
+	"kartei/instance/jobs"
 )
 
 type jobsCmd struct {
@@ -30,7 +30,7 @@ of jobs that are tried again.`
 
 // Run prints the number of jobs, and the failed ones, the latest first.
 func (c *jobsListCmd) Run(ctx context.Context, g *Globals) error {
-	out, err := act(ctx, g, settings.ListJobs, settings.JobsInput{Limit: c.Limit})
+	out, err := act(ctx, g, jobs.List, jobs.Input{Limit: c.Limit})
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ type jobsRetryCmd struct {
 
 // Run retries a job.
 func (c *jobsRetryCmd) Run(ctx context.Context, g *Globals) error {
-	_, running, err := actOf(ctx, g, settings.RetryJob, access.ByID{ID: c.ID})
+	_, running, err := actOf(ctx, g, jobs.Retry, access.ByID{ID: c.ID})
 	if err != nil {
 		return err
 	}

@@ -202,7 +202,7 @@ func TestCommandsThatAreNamed(t *testing.T) {
 func TestConsoleHasCommands(t *testing.T) {
 	without := map[string]string{
 		"names.resolve":      "shows names beside ids, which commands print as they are",
-		"names.find":         "finds people for fields of forms; settings.ListUsers has a command",
+		"names.find":         "finds people for fields of forms; principal.ListUsers has a command",
 		"invitations.accept": "is for the person invited, who has no command line",
 	}
 	used := map[string]bool{} // by the value, such as key.Create

@@ -20,7 +20,7 @@ import (
 	"kartei/instance"
 	"kartei/integration/oauth"
 	"kartei/kit/clock"
-	"kartei/people/settings"
+	"kartei/people/organization"
 )
 
 type orgCmd struct {
@@ -43,8 +43,8 @@ type orgCreateCmd struct {
 
 // Run makes an organization.
 func (c *orgCreateCmd) Run(ctx context.Context, g *Globals) error {
-	in := settings.NewOrganization{Name: c.Name, Module: c.Module, Secrecy: c.Secrecy, Level: c.Level, Country: c.Country}
-	o, err := act(ctx, g, settings.CreateOrganization, in)
+	in := organization.New{Name: c.Name, Module: c.Module, Secrecy: c.Secrecy, Level: c.Level, Country: c.Country}
+	o, err := act(ctx, g, organization.Create, in)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ type orgListCmd struct {
 
 // Run lists organizations.
 func (c *orgListCmd) Run(ctx context.Context, g *Globals) error {
-	page, err := act(ctx, g, settings.ListOrganizations, c.page(""))
+	page, err := act(ctx, g, organization.List, c.page(""))
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ type orgShowCmd struct {
 
 // Run shows one organization.
 func (c *orgShowCmd) Run(ctx context.Context, g *Globals) error {
-	o, err := act(ctx, g, settings.GetOrganization, access.ByID{ID: c.ID})
+	o, err := act(ctx, g, organization.Get, access.ByID{ID: c.ID})
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (c *orgSetCmd) Run(ctx context.Context, g *Globals) error {
 	if c.Name == nil && c.Module == nil && c.Level == nil && c.Secrecy == nil && c.Country == nil && c.Factor == nil && c.Pass == nil && c.Admin == nil && c.Apps == nil && c.State == nil {
 		return nothingToSet("--name, --module, --level, --secrecy, --country, --second-factor, --password-sign-in, --password-admin, --applications or --state")
 	}
-	o, err := act(ctx, g, oauth.SetOrganization, settings.OrganizationChange{
+	o, err := act(ctx, g, oauth.SetOrganization, organization.Change{
 		ID: c.ID, Name: c.Name, Module: c.Module, Level: c.Level, Secrecy: c.Secrecy, Country: c.Country, SecondFactor: c.Factor, Passwords: c.Pass, PasswordAdmin: c.Admin, Applications: c.Apps, State: c.State,
 	})
 	if err != nil {
@@ -157,7 +157,7 @@ func (c *orgEraseCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	defer done()
-	if _, err := admin.Call(ctx, caller, settings.EraseOrganization, access.ByID{ID: c.ID}); err != nil {
+	if _, err := admin.Call(ctx, caller, organization.Erase, access.ByID{ID: c.ID}); err != nil {
 		return g.refused(err)
 	}
 	var sum instance.EraseOutput

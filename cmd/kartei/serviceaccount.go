@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"kartei/access"
-	"kartei/people/settings"
+	"kartei/people/principal"
 )
 
 type serviceAccountCmd struct {
@@ -24,7 +24,7 @@ type serviceAccountCreateCmd struct {
 
 // Run makes a service account.
 func (c *serviceAccountCreateCmd) Run(ctx context.Context, g *Globals) error {
-	return showPrincipal(ctx, g, c.JSON, settings.CreateServiceAccount, settings.NewPrincipal{
+	return showPrincipal(ctx, g, c.JSON, principal.CreateServiceAccount, principal.New{
 		Organization: c.Org, Name: c.Name, Role: c.Role, Rights: c.Rights,
 	})
 }
@@ -37,7 +37,7 @@ type serviceAccountListCmd struct {
 
 // Run lists service accounts.
 func (c *serviceAccountListCmd) Run(ctx context.Context, g *Globals) error {
-	return listPrincipals(ctx, g, c.JSON, settings.ListServiceAccounts, c.page(c.Org))
+	return listPrincipals(ctx, g, c.JSON, principal.ListServiceAccounts, c.page(c.Org))
 }
 
 type serviceAccountShowCmd struct {
@@ -47,7 +47,7 @@ type serviceAccountShowCmd struct {
 
 // Run shows one service account.
 func (c *serviceAccountShowCmd) Run(ctx context.Context, g *Globals) error {
-	return showPrincipal(ctx, g, c.JSON, settings.GetServiceAccount, access.ByID{ID: c.ID})
+	return showPrincipal(ctx, g, c.JSON, principal.GetServiceAccount, access.ByID{ID: c.ID})
 }
 
 type serviceAccountSetCmd struct {
@@ -58,5 +58,5 @@ type serviceAccountSetCmd struct {
 
 // Run changes a service account.
 func (c *serviceAccountSetCmd) Run(ctx context.Context, g *Globals) error {
-	return setPrincipal(ctx, g, c.JSON, settings.SetServiceAccount, c.change(c.ID))
+	return setPrincipal(ctx, g, c.JSON, principal.SetServiceAccount, c.change(c.ID))
 }

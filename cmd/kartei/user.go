@@ -9,7 +9,7 @@ import (
 
 	"kartei/access"
 	"kartei/api/op"
-	"kartei/people/settings"
+	"kartei/people/principal"
 )
 
 type userCmd struct {
@@ -41,7 +41,7 @@ type userCreateCmd struct {
 
 // Run makes a user.
 func (c *userCreateCmd) Run(ctx context.Context, g *Globals) error {
-	err := showPrincipal(ctx, g, c.JSON, settings.CreateUser, settings.NewPrincipal{
+	err := showPrincipal(ctx, g, c.JSON, principal.CreateUser, principal.New{
 		Organization: c.Org, Name: c.Name, Email: c.Email, Language: c.Lang, Role: c.Role, Rights: c.Rights,
 	})
 	if err == nil && !c.JSON.JSON {
@@ -58,7 +58,7 @@ type userListCmd struct {
 
 // Run lists users.
 func (c *userListCmd) Run(ctx context.Context, g *Globals) error {
-	return listPrincipals(ctx, g, c.JSON, settings.ListUsers, c.page(c.Org))
+	return listPrincipals(ctx, g, c.JSON, principal.ListUsers, c.page(c.Org))
 }
 
 type userShowCmd struct {
@@ -68,7 +68,7 @@ type userShowCmd struct {
 
 // Run shows one user.
 func (c *userShowCmd) Run(ctx context.Context, g *Globals) error {
-	return showPrincipal(ctx, g, c.JSON, settings.GetUser, access.ByID{ID: c.ID})
+	return showPrincipal(ctx, g, c.JSON, principal.GetUser, access.ByID{ID: c.ID})
 }
 
 type userSetCmd struct {
@@ -83,7 +83,7 @@ type userSetCmd struct {
 func (c *userSetCmd) Run(ctx context.Context, g *Globals) error {
 	change := c.change(c.ID)
 	change.Email, change.Language = c.Email, c.Lang
-	return setPrincipal(ctx, g, c.JSON, settings.SetUser, change)
+	return setPrincipal(ctx, g, c.JSON, principal.SetUser, change)
 }
 
 // principalChange are the flags that users and service accounts share.
@@ -96,15 +96,15 @@ type principalChange struct {
 	Enable  bool `name:"enable" xor:"disabled" help:"Undo --disable."`
 }
 
-func (c *principalChange) change(id string) settings.PrincipalChange {
-	change := settings.PrincipalChange{ID: id, Name: c.Name, Role: c.Role, Rights: c.Rights}
+func (c *principalChange) change(id string) principal.Change {
+	change := principal.Change{ID: id, Name: c.Name, Role: c.Role, Rights: c.Rights}
 	if c.Disable || c.Enable {
 		change.Disabled = &c.Disable
 	}
 	return change
 }
 
-func setPrincipal(ctx context.Context, g *Globals, j JSON, o op.Operation[settings.PrincipalChange, access.PrincipalInfo], change settings.PrincipalChange) error {
+func setPrincipal(ctx context.Context, g *Globals, j JSON, o op.Operation[principal.Change, access.PrincipalInfo], change principal.Change) error {
 	if change.Name == nil && change.Email == nil && change.Language == nil && change.Role == nil && len(change.Rights) == 0 && change.Disabled == nil {
 		return nothingToSet("--name, --role, --rights, --disable or --enable")
 	}

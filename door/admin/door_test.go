@@ -19,7 +19,9 @@ import (
 	"kartei/integration/oauth"
 	"kartei/integration/webhook"
 	"kartei/kit/fault"
-	"kartei/people/settings"
+	"kartei/people/invitation"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -72,7 +74,7 @@ func TestFaultsOfOperations(t *testing.T) {
 				want      string
 			}{
 				{"organizations.get", access.ByID{ID: "org_x"}, fault.NotFound, "There is no organization with this id"},
-				{"people.create", settings.NewPrincipal{Organization: o.ID, Name: "Ida", Email: "ida"}, fault.ValidationFailed, "--email: The format is not valid. Expected: name@example.org"},
+				{"people.create", principal.New{Organization: o.ID, Name: "Ida", Email: "ida"}, fault.ValidationFailed, "--email: The format is not valid. Expected: name@example.org"},
 				{"keys.list", map[string]string{"limits": "5"}, fault.InvalidRequest, "limits: "},
 				{"keys.list", map[string]string{"limit": "5"}, fault.InvalidRequest, "limit: "},
 				{"contacts.list", map[string]string{}, "", `admin: this release has no command "contacts.list"; use a server and a command of the same release`},
@@ -90,26 +92,26 @@ func TestFaultsOfOperations(t *testing.T) {
 // organization to a revoked key.
 func TestOperations(t *testing.T) {
 	client := dial(t, apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1)))
-	org := call(t, client, settings.CreateOrganization, settings.NewOrganization{Name: "Kanzlei"})
+	org := call(t, client, organization.Create, organization.New{Name: "Kanzlei"})
 	on, level, declared := "on", access.On, "declared"
-	call(t, client, oauth.SetOrganization, settings.OrganizationChange{ID: org.ID, Module: &on, Secrecy: &declared, Level: &level})
-	org = call(t, client, settings.GetOrganization, access.ByID{ID: org.ID}).OrganizationInfo
+	call(t, client, oauth.SetOrganization, organization.Change{ID: org.ID, Module: &on, Secrecy: &declared, Level: &level})
+	org = call(t, client, organization.Get, access.ByID{ID: org.ID}).OrganizationInfo
 	if org.Module != "on" || org.SandboxID == "" || org.CreatedAt == 0 {
 		t.Errorf("organization: %+v", org)
 	}
-	user := call(t, client, settings.CreateUser, settings.NewPrincipal{Organization: org.ID, Name: "Ida", Email: "ida@example.org"})
-	user = call(t, client, settings.SetUser, settings.PrincipalChange{ID: user.ID, Rights: access.Rights{"tasks": access.NoRight}})
-	robot := call(t, client, settings.CreateServiceAccount, settings.NewPrincipal{Organization: org.ID, Name: "Abgleich"})
-	call(t, client, settings.SetServiceAccount, settings.PrincipalChange{ID: robot.ID, Name: &on})
+	user := call(t, client, principal.CreateUser, principal.New{Organization: org.ID, Name: "Ida", Email: "ida@example.org"})
+	user = call(t, client, principal.SetUser, principal.Change{ID: user.ID, Rights: access.Rights{"tasks": access.NoRight}})
+	robot := call(t, client, principal.CreateServiceAccount, principal.New{Organization: org.ID, Name: "Abgleich"})
+	call(t, client, principal.SetServiceAccount, principal.Change{ID: robot.ID, Name: &on})
 	key := call(t, client, keys.Create, keys.New{Organization: org.ID, Principal: user.ID, Environment: access.Test,
 		Scopes: []string{"contacts:write"}, Networks: []string{"127.0.0.1"}, ExpiresIn: time.Hour})
 	text := string(must(json.Marshal(key)))
 	if diff := cmp.Diff([]string{"id", "key", "kidShort", "expiresAt"}, members(text)); diff != "" {
 		t.Errorf("%s: %s", text, diff)
 	}
-	orgs := call(t, client, settings.ListOrganizations, access.Page{})
-	users := call(t, client, settings.ListUsers, access.Page{Organization: org.ID})
-	robots := call(t, client, settings.ListServiceAccounts, access.Page{Organization: org.ID})
+	orgs := call(t, client, organization.List, access.Page{})
+	users := call(t, client, principal.ListUsers, access.Page{Organization: org.ID})
+	robots := call(t, client, principal.ListServiceAccounts, access.Page{Organization: org.ID})
 	ofOrg := call(t, client, keys.List, keys.FindInput{Page: access.Page{Organization: org.ID}})
 	if len(orgs.Data) != 4 || len(users.Data) != 1 || len(robots.Data) != 1 || len(ofOrg.Data) != 1 || users.Data[0].Rights["tasks"] != access.NoRight {
 		t.Errorf("lists: %+v %+v %+v %+v", orgs, users, robots, ofOrg)
@@ -137,9 +139,9 @@ func TestOperations(t *testing.T) {
 func TestNoAnswer(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	for _, caller := range []socket.Caller{&admin.Door{API: o.API}, dial(t, o)} {
-		made := call(t, caller, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "ida@example.org"})
-		call(t, caller, settings.RevokeInvitation, access.ByID{ID: made.ID})
-		if _, err := admin.Call(t.Context(), caller, settings.RevokeInvitation, access.ByID{ID: "inv_x"}); !fault.Is(err, fault.NotFound) {
+		made := call(t, caller, invitation.Create, invitation.New{Organization: o.ID, Email: "ida@example.org"})
+		call(t, caller, invitation.Revoke, access.ByID{ID: made.ID})
+		if _, err := admin.Call(t.Context(), caller, invitation.Revoke, access.ByID{ID: "inv_x"}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%T: %v", caller, err)
 		}
 	}
@@ -205,7 +207,7 @@ func TestRefusedWritesSayWhy(t *testing.T) {
 				return struct{}{}, full.Write(ctx, func(db.Tx) error { return nil })
 			}),
 		}}
-		for name, in := range map[string]any{"organizations.create": settings.NewOrganization{Name: "Voll"}, "pause": struct{}{}} {
+		for name, in := range map[string]any{"organizations.create": organization.New{Name: "Voll"}, "pause": struct{}{}} {
 			full.full = true
 			err := door.Call(t.Context(), name, in, nil)
 			if text := socket.Sentence(err, nil); !strings.Contains(text, "the disk of /data is full") || strings.Contains(text, "a little later") {

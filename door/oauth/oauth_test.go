@@ -24,7 +24,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/serve"
 	"kartei/people/auditlog"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/people/signin"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -58,7 +58,7 @@ func newSite(t *testing.T, d db.DB) *site {
 		_, err := s.client.Store(t.Context(), tx, clock.Now(s.Clock))
 		return err
 	})
-	account, err := s.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: s.ID, Name: "Fax"})
+	account, err := s.Operator.CreateServiceAccount(t.Context(), principal.New{Organization: s.ID, Name: "Fax"})
 	if err == nil {
 		s.service, err = operator.Run(t.Context(), s.Operator, oauth.CreateClient, oauth.NewClient{Organization: s.ID, Name: "Fax", Principal: account.ID, Scopes: []string{"contacts:read", "contacts:write"}, Environment: access.Test})
 	}

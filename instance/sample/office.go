@@ -11,7 +11,8 @@ import (
 	"kartei/api/op"
 	"kartei/integration/key"
 	"kartei/kit/clock"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
@@ -30,7 +31,7 @@ const AdminEmail = "helene.morgenstern@kanzlei-morgenstern.example"
 const MemberEmail = "jonas.adler@kanzlei-morgenstern.example"
 
 // staff are the office's users; the first one is its administrator.
-var staff = []settings.NewPrincipal{
+var staff = []principal.New{
 	{Name: "Dr. Helene Morgenstern", Email: AdminEmail, Role: access.Admin},
 	{Name: "Jonas Adler", Email: MemberEmail, Role: access.Member},
 	{Name: "Merve Yıldız", Email: "merve.yildiz@kanzlei-morgenstern.example", Role: access.Member},
@@ -55,9 +56,9 @@ var Loopback = []string{"127.0.0.0/8", "::1"}
 // Operator administers the instance; see package settings for the methods.
 type Operator interface {
 	ListOrganizations(context.Context, access.Page) (access.List[access.OrganizationInfo], error)
-	CreateOrganization(context.Context, settings.NewOrganization) (access.OrganizationInfo, error)
+	CreateOrganization(context.Context, organization.New) (access.OrganizationInfo, error)
 	ListUsers(context.Context, access.Page) (access.List[access.PrincipalInfo], error)
-	CreateUser(context.Context, settings.NewPrincipal) (access.PrincipalInfo, error)
+	CreateUser(context.Context, principal.New) (access.PrincipalInfo, error)
 	CreateKey(context.Context, key.New) (key.Created, error)
 }
 
@@ -78,7 +79,7 @@ func Ensure(ctx context.Context, op Operator) (Office, error) {
 		if len(list.Data) > 0 {
 			return Office{}, ErrOther
 		}
-		made, err := op.CreateOrganization(ctx, settings.NewOrganization{Name: Name, Module: "on", Secrecy: "declared", Level: access.On})
+		made, err := op.CreateOrganization(ctx, organization.New{Name: Name, Module: "on", Secrecy: "declared", Level: access.On})
 		if err != nil {
 			return Office{}, err
 		}

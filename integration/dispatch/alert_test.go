@@ -18,7 +18,8 @@ import (
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/people/notify"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/store/job"
 	"kartei/test/dbtest"
@@ -31,9 +32,9 @@ import (
 func TestAlertsComeOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
-		service, err := o.Operator.CreateServiceAccount(ctx, settings.NewPrincipal{Organization: o.Info.ID, Name: "Abgleich"})
+		service, err := o.Operator.CreateServiceAccount(ctx, principal.New{Organization: o.Info.ID, Name: "Abgleich"})
 		must(t, err)
-		_, err = o.Operator.SetUser(ctx, settings.PrincipalChange{ID: o.Admin, Language: endpointtest.As("en")})
+		_, err = o.Operator.SetUser(ctx, principal.Change{ID: o.Admin, Language: endpointtest.As("en")})
 		must(t, err)
 		o.Endpoint()
 		o.EndpointOf(service.ID)
@@ -92,11 +93,11 @@ func TestEmailsHaveNoNames(t *testing.T) {
 		o := open(t, d)
 		const words = "Konto gesperrt https://boese.example/anmelden"
 		for id, language := range map[string]string{o.Owner: "de", o.Admin: "en"} {
-			_, err := o.Operator.SetUser(ctx, settings.PrincipalChange{ID: id, Name: endpointtest.As(words), Language: endpointtest.As(language)})
+			_, err := o.Operator.SetUser(ctx, principal.Change{ID: id, Name: endpointtest.As(words), Language: endpointtest.As(language)})
 			must(t, err)
 		}
-		o.Set(settings.OrganizationChange{Name: endpointtest.As(words)})
-		service, err := o.Operator.CreateServiceAccount(ctx, settings.NewPrincipal{Organization: o.Info.ID, Name: words})
+		o.Set(organization.Change{Name: endpointtest.As(words)})
+		service, err := o.Operator.CreateServiceAccount(ctx, principal.New{Organization: o.Info.ID, Name: words})
 		must(t, err)
 		mine, theirs := o.Endpoint(), o.EndpointOf(service.ID)
 		o.Exec(`update webhook_endpoints set name = $2, url = 'https://boese.example/anmelden' where organization = $1`, o.Organization, words)

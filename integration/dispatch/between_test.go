@@ -8,7 +8,8 @@ import (
 	"kartei/integration/key"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
@@ -32,13 +33,13 @@ var changesBetween = []struct {
 }{
 	{"nothing", func(*office, string, string) {}, nil, goesOn},
 	{"rights taken", func(o *office, _, _ string) {
-		o.SetOwner(settings.PrincipalChange{Rights: access.Rights{"contacts": access.NoRight}})
+		o.SetOwner(principal.Change{Rights: access.Rights{"contacts": access.NoRight}})
 	}, nil, ends},
 	{"other rights taken", func(o *office, _, _ string) {
-		o.SetOwner(settings.PrincipalChange{Rights: access.Rights{"tasks": access.NoRight}})
+		o.SetOwner(principal.Change{Rights: access.Rights{"tasks": access.NoRight}})
 	}, nil, goesOn},
 	{"writing taken", func(o *office, _, _ string) {
-		o.SetOwner(settings.PrincipalChange{Role: endpointtest.As(access.Viewer)})
+		o.SetOwner(principal.Change{Role: endpointtest.As(access.Viewer)})
 	}, nil, goesOn},
 	{"record made private", func(o *office, _, _ string) {
 		o.Exec(`update contacts set audience = $2 where organization = $1`, o.Organization, o.Admin)
@@ -51,7 +52,7 @@ var changesBetween = []struct {
 	}, nil, goesOn},
 	{"record gone", func(o *office, _, _ string) { o.Exec(`delete from contacts where organization = $1`, o.Organization) }, nil, ends},
 	{"principal disabled", func(o *office, _, _ string) {
-		o.SetOwner(settings.PrincipalChange{Disabled: endpointtest.As(true)})
+		o.SetOwner(principal.Change{Disabled: endpointtest.As(true)})
 	}, nil, ends},
 	{"principal deleted", func(o *office, _, _ string) {
 		o.Exec(`delete from api_keys where principal_id = $1`, o.Owner)
@@ -67,19 +68,19 @@ var changesBetween = []struct {
 		o.Exec(`delete from webhook_endpoints where organization = $1 and id = $2`, o.Organization, endpoint)
 		o.Exec(`delete from webhook_deliveries where organization = $1 and endpoint = $2`, o.Organization, endpoint)
 	}, nil, ends},
-	{"module off", func(o *office, _, _ string) { o.Set(settings.OrganizationChange{Module: endpointtest.As("off")}) },
-		func(o *office) { o.Set(settings.OrganizationChange{Module: endpointtest.As("on")}) }, rests},
+	{"module off", func(o *office, _, _ string) { o.Set(organization.Change{Module: endpointtest.As("off")}) },
+		func(o *office) { o.Set(organization.Change{Module: endpointtest.As("on")}) }, rests},
 	{"secrecy not declared", func(o *office, _, _ string) {
-		o.Set(settings.OrganizationChange{Secrecy: endpointtest.As("undeclared")})
+		o.Set(organization.Change{Secrecy: endpointtest.As("undeclared")})
 	},
-		func(o *office) { o.Set(settings.OrganizationChange{Secrecy: endpointtest.As("declared")}) }, rests},
-	{"level off", func(o *office, _, _ string) { o.Set(settings.OrganizationChange{Level: endpointtest.As(access.Off)}) },
-		func(o *office) { o.Set(settings.OrganizationChange{Level: endpointtest.As(access.Read)}) }, rests},
-	{"level read", func(o *office, _, _ string) { o.Set(settings.OrganizationChange{Level: endpointtest.As(access.Read)}) }, nil, goesOn},
+		func(o *office) { o.Set(organization.Change{Secrecy: endpointtest.As("declared")}) }, rests},
+	{"level off", func(o *office, _, _ string) { o.Set(organization.Change{Level: endpointtest.As(access.Off)}) },
+		func(o *office) { o.Set(organization.Change{Level: endpointtest.As(access.Read)}) }, rests},
+	{"level read", func(o *office, _, _ string) { o.Set(organization.Change{Level: endpointtest.As(access.Read)}) }, nil, goesOn},
 	{"organization closed", func(o *office, _, _ string) {
-		o.Set(settings.OrganizationChange{State: endpointtest.As(access.Closed)})
+		o.Set(organization.Change{State: endpointtest.As(access.Closed)})
 	},
-		func(o *office) { o.Set(settings.OrganizationChange{State: endpointtest.As(access.Open)}) }, rests},
+		func(o *office) { o.Set(organization.Change{State: endpointtest.As(access.Open)}) }, rests},
 	{"keys revoked", func(o *office, _, _ string) { o.Exec(`update api_keys set revoked_at = 1`) }, nil, goesOn},
 }
 

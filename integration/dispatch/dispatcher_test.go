@@ -14,7 +14,7 @@ import (
 	"kartei/access"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
@@ -325,11 +325,11 @@ func TestFigures(t *testing.T) {
 		o.Event()
 		at := clock.Now(o.Clock)
 		measure(Figures{Behind: 1, First: at, Endpoints: one})
-		for _, closed := range []struct{ as, was settings.OrganizationChange }{
-			{settings.OrganizationChange{Module: endpointtest.As("off")}, settings.OrganizationChange{Module: endpointtest.As("on")}},
-			{settings.OrganizationChange{Secrecy: endpointtest.As("undeclared")}, settings.OrganizationChange{Secrecy: endpointtest.As("declared")}},
-			{settings.OrganizationChange{Level: endpointtest.As(access.Off)}, settings.OrganizationChange{Level: endpointtest.As(access.Read)}},
-			{settings.OrganizationChange{State: endpointtest.As(access.Closed)}, settings.OrganizationChange{State: endpointtest.As(access.Open)}},
+		for _, closed := range []struct{ as, was organization.Change }{
+			{organization.Change{Module: endpointtest.As("off")}, organization.Change{Module: endpointtest.As("on")}},
+			{organization.Change{Secrecy: endpointtest.As("undeclared")}, organization.Change{Secrecy: endpointtest.As("declared")}},
+			{organization.Change{Level: endpointtest.As(access.Off)}, organization.Change{Level: endpointtest.As(access.Read)}},
+			{organization.Change{State: endpointtest.As(access.Closed)}, organization.Change{State: endpointtest.As(access.Open)}},
 		} {
 			o.Set(closed.as)
 			measure(Figures{Endpoints: one})

@@ -8,7 +8,7 @@ import (
 	"kartei/access"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
@@ -59,13 +59,13 @@ func TestChangedDuringPoll(t *testing.T) {
 					types := []string{"contact.updated"}
 					if rights {
 						types = []string{"contact.created"}
-						o.SetOwner(settings.PrincipalChange{Rights: access.Rights{"contacts": access.NoRight}})
+						o.SetOwner(principal.Change{Rights: access.Rights{"contacts": access.NoRight}})
 					}
 					at := o.At(o.Endpoint(types...))
 					var sent string
 					m := &endpointtest.Meanwhile{DB: d, Reading: true, Before: before, Do: func() {
 						if rights {
-							o.SetOwner(settings.PrincipalChange{Rights: access.Rights{"contacts": access.WriteRight}})
+							o.SetOwner(principal.Change{Rights: access.Rights{"contacts": access.WriteRight}})
 						} else {
 							o.Exec(`update webhook_endpoints set event_types = '["contact.created"]', revision = revision + 1 where organization = $1`, o.Organization)
 						}

@@ -11,7 +11,7 @@ import (
 
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
@@ -155,7 +155,7 @@ func TestEventsEndBehindTheCursor(t *testing.T) {
 						o.Event() // a microsecond after the other
 					}
 					if closed {
-						o.Set(settings.OrganizationChange{Module: endpointtest.As("off")})
+						o.Set(organization.Change{Module: endpointtest.As("off")})
 					}
 					o.Clock.Advance(30*24*time.Hour - time.Hour)
 					if !behind {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"kartei/integration/webhook"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
@@ -107,12 +107,12 @@ func (o *office) down(_ *Dispatcher, stop func(), long time.Duration) (resume fu
 // the gate.
 func (o *office) gateClosed(disp *Dispatcher, _ func(), long time.Duration) (resume func() *Dispatcher) {
 	o.Helper()
-	o.Set(settings.OrganizationChange{Module: endpointtest.As("off")})
+	o.Set(organization.Change{Module: endpointtest.As("off")})
 	o.received()
 	o.Clock.Advance(long)
 	o.idle(disp)
 	return func() *Dispatcher {
-		o.Set(settings.OrganizationChange{Module: endpointtest.As("on")})
+		o.Set(organization.Change{Module: endpointtest.As("on")})
 		o.Clock.Advance(10 * time.Second)
 		return disp
 	}
@@ -136,7 +136,7 @@ func TestSilenceCounts(t *testing.T) {
 		if got := o.State(name); got != "failing" {
 			t.Fatalf("%s after the first run", got)
 		}
-		o.Set(settings.OrganizationChange{Module: endpointtest.As("off")})
+		o.Set(organization.Change{Module: endpointtest.As("off")})
 		for range 5 {
 			o.Clock.Advance(24 * time.Hour)
 			o.idle(disp)
@@ -145,7 +145,7 @@ func TestSilenceCounts(t *testing.T) {
 			t.Errorf("%s in the silence, without an attempt", got)
 		}
 		o.received()
-		o.Set(settings.OrganizationChange{Module: endpointtest.As("on")})
+		o.Set(organization.Change{Module: endpointtest.As("on")})
 		o.Clock.Advance(10 * time.Second)
 		o.idle(disp)
 		if got, told := o.State(name), o.Told(); got != "disabled no_success" || len(o.received()) == 0 || !slices.Equal(told, []string{"owner failing", "owner disabled no_success"}) {

@@ -8,7 +8,8 @@ import (
 
 	"kartei/access"
 	"kartei/integration/grant"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 )
@@ -38,7 +39,7 @@ func TestToken(t *testing.T) {
 		o.works(narrow.Access, read)
 		o.works(tokens.Access, read, write)
 		level := func(l access.Level) {
-			_, err := o.op.SetOrganization(o.ctx, settings.OrganizationChange{ID: o.org.ID, Level: &l})
+			_, err := o.op.SetOrganization(o.ctx, organization.Change{ID: o.org.ID, Level: &l})
 			o.must(err)
 		}
 		level(access.Read)
@@ -50,11 +51,11 @@ func TestToken(t *testing.T) {
 		}
 		level(access.On)
 		disabled := true
-		_, err = o.op.SetUser(o.ctx, settings.PrincipalChange{ID: o.member.ID, Disabled: &disabled})
+		_, err = o.op.SetUser(o.ctx, principal.Change{ID: o.member.ID, Disabled: &disabled})
 		o.must(err)
 		o.fails(tokens.Access, access.PrincipalDisabled)
 		disabled = false
-		_, err = o.op.SetUser(o.ctx, settings.PrincipalChange{ID: o.member.ID, Disabled: &disabled})
+		_, err = o.op.SetUser(o.ctx, principal.Change{ID: o.member.ID, Disabled: &disabled})
 		o.must(err)
 		o.works(tokens.Access, read, write)
 
@@ -159,7 +160,7 @@ func TestMaxGrants(t *testing.T) {
 func TestForService(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
-		service, err := o.op.CreateServiceAccount(o.ctx, settings.NewPrincipal{Organization: o.org.ID, Name: "Fax", Role: access.Member})
+		service, err := o.op.CreateServiceAccount(o.ctx, principal.New{Organization: o.org.ID, Name: "Fax", Role: access.Member})
 		o.must(err)
 		c := grant.Client{Kind: grant.ByAdmin, Name: "Fax", Method: grant.SecretHeader, Organization: o.org.Number, Principal: service.ID, Scopes: []string{read, write}}
 		var secret string

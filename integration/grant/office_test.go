@@ -13,7 +13,8 @@ import (
 	"kartei/access"
 	"kartei/integration/grant"
 	"kartei/kit/clock"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/test/operator"
 )
@@ -46,9 +47,9 @@ func newOffice(t *testing.T, d db.DB) *office {
 	o := &office{T: t, ctx: t.Context(), db: d, clock: c, dir: access.NewDirectory(d, c, access.Options{Failures: 1_000_000})}
 	o.op = operator.New(d, c, o.dir)
 	var err error
-	o.org, err = o.op.CreateOrganization(o.ctx, settings.NewOrganization{Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On})
+	o.org, err = o.op.CreateOrganization(o.ctx, organization.New{Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On})
 	o.must(err)
-	o.member, err = o.op.CreateUser(o.ctx, settings.NewPrincipal{Organization: o.org.ID, Name: "Petra", Email: "petra@morgenstern.example", Role: access.Member})
+	o.member, err = o.op.CreateUser(o.ctx, principal.New{Organization: o.org.ID, Name: "Petra", Email: "petra@morgenstern.example", Role: access.Member})
 	o.must(err)
 	o.client = o.newClient("Fristenkalender")
 	return o

@@ -9,7 +9,6 @@ import (
 	"kartei/api/op"
 	"kartei/integration/limit"
 	"kartei/kit/fault"
-	"kartei/people/settings"
 )
 
 // KeyTermsInput names the owner of a key; without one it is the caller.
@@ -34,6 +33,9 @@ type Terms struct {
 	Limits []PolicyLeft `json:"limits"`
 }
 
+// Limits counts calls, and says what is left.
+var Limits = op.Need[limit.Limiter]("limits")
+
 // GetTerms returns which keys the caller can make for itself, or an admin for a service
 // account of the organization.
 var GetTerms = op.New("keys.terms", op.Read, getTerms, op.By(op.Self))
@@ -55,7 +57,7 @@ func getTerms(ctx context.Context, c *op.Call, in KeyTermsInput) (Terms, error) 
 		return Terms{}, fault.New(fault.NotFound)
 	}
 	scopes := slices.DeleteFunc(access.AllScopes(), func(scope string) bool { return !access.Allows(p.Role, p.Rights, scope) })
-	return Terms{Principal: p.ID, Name: p.Name, Live: o.Level, Scopes: scopes, Versions: c.Services.Versions, Limits: declaredLimits(settings.Limits.In(c))}, nil
+	return Terms{Principal: p.ID, Name: p.Name, Live: o.Level, Scopes: scopes, Versions: c.Services.Versions, Limits: declaredLimits(Limits.In(c))}, nil
 }
 
 // declaredLimits returns the limits of a key that has made no call yet.

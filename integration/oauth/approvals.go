@@ -13,7 +13,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -307,13 +307,13 @@ func disapprove(ctx context.Context, c *op.Call, in DisapproveInput) (op.Nothing
 	return op.Nothing{}, err
 }
 
-// SetOrganization is settings.SetOrganization. If an organization admits no applications any
+// SetOrganization is organization.Set. If an organization admits no applications any
 // more, the webhook endpoints that they made are disabled: the grants only rest, but nobody
 // asks a grant before an event is sent.
 var SetOrganization = op.New("organizations.set", op.Administer, setOrganization, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("organization.set"))
 
-func setOrganization(ctx context.Context, c *op.Call, in settings.OrganizationChange) (access.OrganizationInfo, error) {
-	o, err := settings.SetOrganization(ctx, c, in)
+func setOrganization(ctx context.Context, c *op.Call, in organization.Change) (access.OrganizationInfo, error) {
+	o, err := organization.Set(ctx, c, in)
 	if err != nil || in.Applications == nil || o.Applications != access.NoApplications {
 		return o, err
 	}

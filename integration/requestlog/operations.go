@@ -8,17 +8,17 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/integration/key"
+	"kartei/integration/usage"
 	"kartei/kit/fault"
-	"kartei/people/settings"
 )
 
 // FlushFirst writes pending entries of the request log, so that every
 // answered call is found. It needs no transaction.
 func FlushFirst[In any](ctx context.Context, c *op.Call, _ In) (struct{}, error) {
-	if settings.Flush.In(c) == nil {
+	if usage.Flush.In(c) == nil {
 		return struct{}{}, nil
 	}
-	return struct{}{}, settings.Flush.In(c)(ctx)
+	return struct{}{}, usage.Flush.In(c)(ctx)
 }
 
 // List is the operation of Read.

@@ -13,7 +13,6 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/input"
-	"kartei/people/settings"
 	"kartei/store/db"
 )
 
@@ -102,6 +101,9 @@ type KeyLimits struct {
 	Policies []key.PolicyLeft `json:"policies"`
 }
 
+// Flush writes the calls that wait for the request log. Nil does nothing.
+var Flush = op.Need[func(ctx context.Context) error]("request log")
+
 // Get returns what keys and endpoints used, and what is left to keys.
 var Get = op.NewPrefetched("usage.get", op.Read, prefetch, get, op.By(op.Self|op.Operator))
 
@@ -111,8 +113,8 @@ func get(_ context.Context, _ *op.Call, _ Input, u Report) (Report, error) { ret
 // other transactions, even of other replicas, and must not keep one open. Callers who
 // do not administer the organization see their own keys and endpoints.
 func prefetch(ctx context.Context, c *op.Call, in Input) (u Report, err error) {
-	if settings.Flush.In(c) != nil {
-		if err := settings.Flush.In(c)(ctx); err != nil {
+	if Flush.In(c) != nil {
+		if err := Flush.In(c)(ctx); err != nil {
 			return u, err
 		}
 	}
@@ -126,7 +128,7 @@ func prefetch(ctx context.Context, c *op.Call, in Input) (u Report, err error) {
 	if err != nil {
 		return u, err
 	}
-	limiter := settings.Limits.In(c)
+	limiter := key.Limits.In(c)
 	u.Metered, u.Limits = limiter.Metered(), []KeyLimits{}
 	for _, k := range keys[:min(len(keys), limitsShown)] {
 		l, err := limitsOf(ctx, limiter, k)

@@ -12,7 +12,8 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/store/job"
 	"kartei/test/dbtest"
@@ -71,7 +72,7 @@ func TestResendWhileTheGateIsClosed(t *testing.T) {
 		desk := o.StillDesk()
 		sent := o.Event()
 		o.CaughtUp()
-		o.Set(settings.OrganizationChange{Level: endpointtest.As(access.Off)})
+		o.Set(organization.Change{Level: endpointtest.As(access.Off)})
 		_, err := desk.Resend(t.Context(), webhook.ResendInput{Organization: o.Info.ID, ID: name, Event: sent})
 		if f := fault.From(err); f.Code != fault.ValidationFailed || f.Fields[0].Text != webhook.Resting {
 			t.Errorf("one event: %v", err)
@@ -105,7 +106,7 @@ func TestResendWithoutRights(t *testing.T) {
 		o.Events(1050)
 		o.CaughtUp()
 		in := webhook.ResendInput{Organization: o.Info.ID, ID: name, Since: clock.FromTime(endpointtest.Begin) - 1}
-		o.SetOwner(settings.PrincipalChange{Disabled: endpointtest.As(true)})
+		o.SetOwner(principal.Change{Disabled: endpointtest.As(true)})
 		_, err := desk.Resend(t.Context(), in)
 		if f := fault.From(err); f.Code != fault.ValidationFailed || f.Fields[0].Text != webhook.Ownerless {
 			t.Errorf("while the owner is disabled: %v", err)

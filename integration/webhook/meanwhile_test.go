@@ -10,7 +10,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/masterkey"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
@@ -114,7 +114,7 @@ func TestTestWithoutAModule(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
 		name := o.Endpoint()
-		o.Set(settings.OrganizationChange{Module: endpointtest.As("off")})
+		o.Set(organization.Change{Module: endpointtest.As("off")})
 		endpointtest.Must(t, d.Write(t.Context(), func(tx db.Tx) error {
 			if _, err := optest.Run(t.Context(), o.Call(tx), webhook.SendTest, op.ByID{ID: name}); !fault.Is(err, fault.APIModuleDisabled) {
 				t.Errorf("%v", err)

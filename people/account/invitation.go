@@ -10,7 +10,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/audit"
-	"kartei/people/settings"
+	"kartei/people/invitation"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -49,12 +49,12 @@ type acceptanceCheck struct {
 
 // checkAcceptance checks the invitation and the password.
 func checkAcceptance(ctx context.Context, c *op.Call, in Acceptance) (p acceptanceCheck, err error) {
-	var i settings.Invitation
+	var i invitation.Info
 	var a accountRow
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		call := *c
 		call.Tx = tx
-		if i, err = settings.OpenInvitation(ctx, &call, in.Token); err != nil {
+		if i, err = invitation.Open(ctx, &call, in.Token); err != nil {
 			return err
 		}
 		p.handedOver = i.HandedOver
@@ -99,7 +99,7 @@ var itsPassword = fault.Text{
 var Accept = op.NewPrefetched("invitations.accept", op.Administer, checkAcceptance, accept, op.By(op.Anyone|op.Operator), op.Unstored, op.Audited("invitation.accept"))
 
 func accept(ctx context.Context, c *op.Call, in Acceptance, p acceptanceCheck) (Accepted, error) {
-	person, account, err := joinInvited(ctx, c, settings.Acceptance{Token: in.Token, Name: in.Name}, func(email string) (string, error) {
+	person, account, err := joinInvited(ctx, c, invitation.Acceptance{Token: in.Token, Name: in.Name}, func(email string) (string, error) {
 		return p.account(ctx, c, in, email)
 	})
 	if err != nil {
@@ -124,8 +124,8 @@ func accept(ctx context.Context, c *op.Call, in Acceptance, p acceptanceCheck) (
 
 // joinInvited accepts an invitation and makes the person one of an account, which
 // accountOf finds or makes. It returns both.
-func joinInvited(ctx context.Context, c *op.Call, a settings.Acceptance, accountOf func(email string) (string, error)) (access.PrincipalInfo, string, error) {
-	person, err := settings.AcceptInvitation(ctx, c, a)
+func joinInvited(ctx context.Context, c *op.Call, a invitation.Acceptance, accountOf func(email string) (string, error)) (access.PrincipalInfo, string, error) {
+	person, err := invitation.Accept(ctx, c, a)
 	if err != nil {
 		return person, "", err
 	}
@@ -197,7 +197,7 @@ type PasskeyFor struct {
 
 // registerInvited begins the first passkey of a person who was invited.
 func registerInvited(ctx context.Context, c *op.Call, token string) (PasskeyQuestion, error) {
-	i, err := settings.OpenInvitation(ctx, c, token)
+	i, err := invitation.Open(ctx, c, token)
 	if err != nil {
 		return PasskeyQuestion{}, err
 	}

@@ -10,13 +10,13 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/people/notify"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
 
 // The pages of mailed links. The token follows as a fragment, which browsers do not
-// send: see settings.InvitationPath.
+// send: see invitation.Path.
 const (
 	ResetPath   = "/reset#"
 	LiftPath    = "/factors#"
@@ -282,7 +282,7 @@ func (Lifted) Secret() {}
 var ResetFactors = op.New("people.resetFactors", op.Administer, resetFactors, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("person.resetFactors"))
 
 func resetFactors(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, err error) {
-	p, err := settings.Principal(ctx, c, access.UserPrincipal, in.ID)
+	p, err := principal.Find(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return l, err
 	}
@@ -334,7 +334,7 @@ func (l *Lifted) issue(ctx context.Context, c *op.Call, account string) (err err
 var ResetPassword = op.New("people.resetPassword", op.Administer, resetPassword, op.By(op.Operator), op.Gives, op.Audited("person.resetPassword"))
 
 func resetPassword(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, err error) {
-	p, err := settings.Principal(ctx, c, access.UserPrincipal, in.ID)
+	p, err := principal.Find(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return l, err
 	}

@@ -12,7 +12,8 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/audit"
-	"kartei/people/settings"
+	"kartei/people/invitation"
+	"kartei/people/principal"
 	"kartei/people/signin"
 	"kartei/people/sso"
 	"kartei/store/db"
@@ -119,7 +120,7 @@ func beginSSO(_ context.Context, c *op.Call, in SSOTo, q question) (Leaving, err
 var BeginSSOInvited = op.NewPrefetched("signin.ssoInvited", op.Read, prefetchProvider[SSOInvitation], beginSSOInvited, op.By(op.Anyone))
 
 func beginSSOInvited(ctx context.Context, c *op.Call, in SSOInvitation, q question) (Leaving, error) {
-	if _, err := settings.OpenInvitation(ctx, c, in.Token); err != nil {
+	if _, err := invitation.Open(ctx, c, in.Token); err != nil {
 		return Leaving{}, err
 	}
 	if in.Name = tidyName(in.Name); in.Name != "" {
@@ -349,7 +350,7 @@ func (a *provenIdentity) link(ctx context.Context, c *op.Call, account string, u
 var AcceptBySSO = op.NewPrefetched("signin.ssoAccept", op.Administer, proveInvited, acceptBySSO, op.By(op.Anyone), op.Unstored, op.Audited("invitation.accept"))
 
 func acceptBySSO(ctx context.Context, c *op.Call, _ Returned, a provenIdentity) (Accepted, error) {
-	i, err := settings.OpenInvitation(ctx, c, a.way.Invitation)
+	i, err := invitation.Open(ctx, c, a.way.Invitation)
 	switch {
 	case err != nil:
 		return Accepted{}, err
@@ -362,7 +363,7 @@ func acceptBySSO(ctx context.Context, c *op.Call, _ Returned, a provenIdentity) 
 	if name == "" {
 		name = a.Name
 	}
-	person, account, err := joinInvited(ctx, c, settings.Acceptance{Token: a.way.Invitation, Name: name}, func(email string) (string, error) {
+	person, account, err := joinInvited(ctx, c, invitation.Acceptance{Token: a.way.Invitation, Name: name}, func(email string) (string, error) {
 		return a.accountOf(ctx, c, email, i.HandedOver)
 	})
 	if err != nil {
@@ -541,7 +542,7 @@ func refreshBySSO(ctx context.Context, c *op.Call, _ Returned, a provenIdentity)
 var Unlink = op.New("people.unlink", op.Administer, unlink, op.By(op.Operator), op.Gives, op.Audited("person.unlink"))
 
 func unlink(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, err error) {
-	p, err := settings.Principal(ctx, c, access.UserPrincipal, in.ID)
+	p, err := principal.Find(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return l, err
 	}

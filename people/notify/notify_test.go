@@ -27,7 +27,8 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/people/notify"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/store/job"
 	"kartei/test/dbtest"
@@ -88,11 +89,11 @@ func open(t testing.TB, d db.DB) *office {
 	var err error
 	o.vault, err = masterkey.NewVault(make([]byte, 32))
 	must(t, err)
-	info, err := o.operator.CreateOrganization(ctx, settings.NewOrganization{Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On})
+	info, err := o.operator.CreateOrganization(ctx, organization.New{Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On})
 	must(t, err)
 	o.id = info.ID
 	user := func(organization, name, email, language string, role access.Role) string {
-		p, err := o.operator.CreateUser(ctx, settings.NewPrincipal{Organization: organization, Name: name, Email: email, Language: language, Role: role})
+		p, err := o.operator.CreateUser(ctx, principal.New{Organization: organization, Name: name, Email: email, Language: language, Role: role})
 		must(t, err)
 		return p.ID
 	}
@@ -101,12 +102,12 @@ func open(t testing.TB, d db.DB) *office {
 	user(o.id, "Unbeteiligt", "other@example.com", "", access.Member)
 	gone := user(o.id, "Gesperrt", "gone@example.com", "", access.Admin)
 	yes := true
-	_, err = o.operator.SetUser(ctx, settings.PrincipalChange{ID: gone, Disabled: &yes})
+	_, err = o.operator.SetUser(ctx, principal.Change{ID: gone, Disabled: &yes})
 	must(t, err)
-	foreign, err := o.operator.CreateOrganization(ctx, settings.NewOrganization{Name: "Andere", Module: "on", Secrecy: "declared", Level: access.On})
+	foreign, err := o.operator.CreateOrganization(ctx, organization.New{Name: "Andere", Module: "on", Secrecy: "declared", Level: access.On})
 	must(t, err)
 	user(foreign.ID, "Fremd", "foreign@example.com", "", access.Admin)
-	service, err := o.operator.CreateServiceAccount(ctx, settings.NewPrincipal{Organization: o.id, Name: "Abgleich"})
+	service, err := o.operator.CreateServiceAccount(ctx, principal.New{Organization: o.id, Name: "Abgleich"})
 	must(t, err)
 	o.service = service.ID
 	key, err := o.operator.CreateKey(ctx, keys.New{Organization: o.id, Principal: o.owner, Environment: "test", Name: "Abgleich Köln", Scopes: []string{"contacts:read"}})
@@ -203,7 +204,7 @@ func (o *office) low() limit.Alert {
 
 // read reads the bells by a center.
 func (o *office) read(c *notify.Center, in notify.BellInput) (access.List[notify.Entry], error) {
-	return operator.Run(ctx, o.operator.With(*op.Services{}.With(notify.Service.Is(c))), settings.ListBell, in)
+	return operator.Run(ctx, o.operator.With(*op.Services{}.With(notify.Service.Is(c))), notify.ListBell, in)
 }
 
 func (o *office) bell(c *notify.Center) []notify.Entry {
@@ -943,7 +944,7 @@ func TestDisabledMeanwhile(t *testing.T) {
 	c := o.center(s.sender(t, ""))
 	o.alert(c, o.low())
 	yes := true
-	_, err := o.operator.SetUser(ctx, settings.PrincipalChange{ID: o.owner, Disabled: &yes})
+	_, err := o.operator.SetUser(ctx, principal.Change{ID: o.owner, Disabled: &yes})
 	must(t, err)
 	o.run(c)
 	if all := s.all(); len(all) != 1 || all[0].to != "john@example.com" {

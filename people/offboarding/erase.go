@@ -13,7 +13,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/audit"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/record"
 	"kartei/store/db"
 	"kartei/store/job"
@@ -40,7 +40,7 @@ func countHeld(ctx context.Context, c *op.Call, by access.ByID) (seen heldCounts
 	seen = heldCounts{map[int64]clock.Micros{}, map[string]record.Held{}}
 	var tenants []tenant
 	err = c.Services.Read(ctx, func(tx db.Tx) error {
-		p, err := settings.Principal(ctx, in(c, tx), access.UserPrincipal, by.ID)
+		p, err := principal.Find(ctx, in(c, tx), access.UserPrincipal, by.ID)
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func erase(ctx context.Context, c *op.Call, in access.ByID, seen heldCounts) (ac
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.PrincipalInfo{}, err
 	}
-	p, err := settings.Principal(ctx, c, access.UserPrincipal, in.ID)
+	p, err := principal.Find(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return p, err
 	}
@@ -138,7 +138,7 @@ func erase(ctx context.Context, c *op.Call, in access.ByID, seen heldCounts) (ac
 			return p, err
 		}
 	}
-	if p, err = settings.ErasePerson(ctx, c, p); err != nil {
+	if p, err = principal.Erase(ctx, c, p); err != nil {
 		return p, err
 	}
 	for _, t := range tenants { // answers to acts about the person have its name

@@ -13,7 +13,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/record"
 	"kartei/store/db"
 	"kartei/store/job"
@@ -158,7 +158,7 @@ func beginHandover(ctx context.Context, c *op.Call, in HandOverInput) (out HandO
 		c.Audit.Changed("private."+f, nil, out.PrivateRecords[f])
 	}
 	if in.Disable && !from.Disabled {
-		if err := settings.Disable(ctx, c, from); err != nil {
+		if err := principal.Disable(ctx, c, from); err != nil {
 			return out, err
 		}
 	}
@@ -172,10 +172,10 @@ func beginHandover(ctx context.Context, c *op.Call, in HandOverInput) (out HandO
 
 // parties reads the principals of a hand-over.
 func parties(ctx context.Context, c *op.Call, in HandOverInput) (from, to access.PrincipalInfo, err error) {
-	if from, err = settings.Principal(ctx, c, "", in.ID); err != nil {
+	if from, err = principal.Find(ctx, c, "", in.ID); err != nil {
 		return from, to, err
 	}
-	to, err = settings.Principal(ctx, c, "", in.To)
+	to, err = principal.Find(ctx, c, "", in.To)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return from, to, err
 	}
@@ -269,7 +269,7 @@ var Status = op.New("people.handOverStatus", op.Read, status, op.By(op.Admin|op.
 
 func status(ctx context.Context, c *op.Call, in access.ByID) (list access.List[Handover], err error) {
 	list.Data = []Handover{}
-	p, err := settings.Principal(ctx, c, "", in.ID)
+	p, err := principal.Find(ctx, c, "", in.ID)
 	if err != nil {
 		return list, err
 	}

@@ -6,7 +6,7 @@ import (
 	"kartei/api/op"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/store/db"
 )
 
@@ -62,7 +62,7 @@ type HoldingsInput struct {
 var Holds = op.New("people.holdings", op.Read, holds, op.By(op.Admin|op.Operator))
 
 func holds(ctx context.Context, c *op.Call, in HoldingsInput) (h Holdings, err error) {
-	p, err := settings.Principal(ctx, c, "", in.ID)
+	p, err := principal.Find(ctx, c, "", in.ID)
 	if err != nil {
 		return h, err
 	}

@@ -23,7 +23,7 @@ import (
 	"kartei/people/audit"
 	"kartei/people/auditlog"
 	"kartei/people/offboarding"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/record"
 	"kartei/store/db"
 	"kartei/store/schema"
@@ -342,7 +342,7 @@ func TestHandOverRefused(t *testing.T) {
 		away, _ := o.Organization("Andere")
 		stranger, off := o.User(access.Member, away), o.User(access.Member)
 		yes := true
-		must[access.PrincipalInfo](t, o, "people.set", settings.PrincipalChange{ID: off, Disabled: &yes})
+		must[access.PrincipalInfo](t, o, "people.set", principal.Change{ID: off, Disabled: &yes})
 		for name, in := range map[string]offboarding.HandOverInput{
 			"to REQUIRED": {ID: from}, "to NOT_FOUND": {ID: from, To: stranger}, "to FORBIDDEN_COMBINATION": {ID: from, To: from},
 			"to  FORBIDDEN_COMBINATION": {ID: from, To: off},
@@ -507,7 +507,7 @@ func TestErase(t *testing.T) {
 			t.Errorf("the person is still in %v", found)
 		}
 		// The address may be used again. The erased person cannot be restored.
-		must[access.PrincipalInfo](t, o, "people.create", settings.NewPrincipal{Organization: o.ID, Name: "Ida", Email: email})
+		must[access.PrincipalInfo](t, o, "people.create", principal.New{Organization: o.ID, Name: "Ida", Email: email})
 		l.staysErased(t, admin)
 
 		o.Clock.Advance(2 * time.Minute)
@@ -532,7 +532,7 @@ func emailOf(t *testing.T, o *apitest.Office, person string) string {
 func (l *leaver) becomeUnique(t *testing.T) {
 	t.Helper()
 	name := "Xaver Unikat"
-	must[access.PrincipalInfo](t, l.Office, "people.set", settings.PrincipalChange{ID: l.Principal, Name: &name})
+	must[access.PrincipalInfo](t, l.Office, "people.set", principal.Change{ID: l.Principal, Name: &name})
 	must[key.Info](t, l.Office, "keys.update", key.Change{ID: keyOf(t, l.Office, l.Principal), Name: &name})
 	home := []string{"203.0.113.0/24", "192.0.2.0/24"}
 	must[key.Info](t, l.Office, "keys.update", key.Change{ID: keyOf(t, l.Office, l.Principal), Networks: &home})
@@ -551,7 +551,7 @@ func (l *leaver) erase(t *testing.T) *fault.Fault {
 func (l *leaver) hasNoName(t *testing.T) {
 	t.Helper()
 	l.Do("GET", "/me", nil).Want(401)
-	names := must[settings.Names](t, l.Office, "names.resolve", settings.NamesInput{Organization: l.ID, IDs: []string{l.Principal}})
+	names := must[principal.Names](t, l.Office, "names.resolve", principal.NamesInput{Organization: l.ID, IDs: []string{l.Principal}})
 	if len(names.Data) != 1 || names.Data[0].Name != "Gelöschte Person" && names.Data[0].Name != "Erased person" || !names.Data[0].Erased {
 		t.Errorf("%+v", names)
 	}
@@ -605,7 +605,7 @@ func (l *leaver) staysErased(t *testing.T, admin *apitest.Client) {
 	t.Helper()
 	no := false
 	for row, in := range map[string]any{
-		"people.set": settings.PrincipalChange{ID: l.Principal, Disabled: &no}, "people.erase": access.ByID{ID: l.Principal},
+		"people.set": principal.Change{ID: l.Principal, Disabled: &no}, "people.erase": access.ByID{ID: l.Principal},
 	} {
 		if _, err := call[any](t, l.Office, row, in); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("%s of an erased person: %v", row, err)

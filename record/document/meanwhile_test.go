@@ -9,7 +9,8 @@ import (
 
 	"kartei/access"
 	"kartei/extract"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -56,11 +57,11 @@ func TestChangesDuringOperation(t *testing.T) {
 		// No events are written while the module is off.
 		c = o.As(access.Member)
 		before := len(types(admin))
-		switchedMeanwhile(t, h, c, o.SandboxID, settings.OrganizationChange{Module: new("off")}, settings.OrganizationChange{Module: new("on")})
+		switchedMeanwhile(t, h, c, o.SandboxID, organization.Change{Module: new("off")}, organization.Change{Module: new("on")})
 		if n := len(types(admin)); n != before || slices.Contains(types(c), "operation.completed") {
 			t.Errorf("%d events, %d before the module was off", n, before)
 		}
-		switchedMeanwhile(t, h, c, o.ID, settings.OrganizationChange{State: new(access.Closed)}, settings.OrganizationChange{State: new(access.Open)})
+		switchedMeanwhile(t, h, c, o.ID, organization.Change{State: new(access.Closed)}, organization.Change{State: new(access.Open)})
 		o.Rest()
 		if n := len(o.Stored()); n != 5 {
 			t.Errorf("%d files of 5 documents", n)
@@ -117,7 +118,7 @@ func personIsDisabledMeanwhile(t *testing.T, h held, c *apitest.Client) {
 	t.Helper()
 	disable := func(is bool) {
 		t.Helper()
-		if _, err := c.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: c.Principal, Disabled: &is}); err != nil {
+		if _, err := c.Operator.SetUser(t.Context(), principal.Change{ID: c.Principal, Disabled: &is}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -132,11 +133,11 @@ func personIsDisabledMeanwhile(t *testing.T, h held, c *apitest.Client) {
 
 // switchedMeanwhile switches an organization off while an operation runs to its end,
 // and on again.
-func switchedMeanwhile(t *testing.T, h held, c *apitest.Client, organization string, off, on settings.OrganizationChange) {
+func switchedMeanwhile(t *testing.T, h held, c *apitest.Client, of string, off, on organization.Change) {
 	t.Helper()
-	set := func(change settings.OrganizationChange) {
+	set := func(change organization.Change) {
 		t.Helper()
-		change.ID = organization
+		change.ID = of
 		if _, err := c.Operator.SetOrganization(t.Context(), change); err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 	"kartei/api"
 	"kartei/extract"
 	"kartei/kit/fault"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -178,7 +178,7 @@ func TestLookingNeedsTheRight(t *testing.T) {
 			t.Errorf("%d %s", got.Status, got.Body)
 		}
 		without := o.User(access.Member)
-		if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: without, Rights: access.Rights{"documents": access.NoRight}}); err != nil {
+		if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: without, Rights: access.Rights{"documents": access.NoRight}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, row := range []string{"documents.page", "documents.text"} {

@@ -14,7 +14,7 @@ import (
 	"kartei/integration/key"
 	"kartei/integration/limit"
 	"kartei/kit/id"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/record/lookup"
 	"kartei/record/search"
 	"kartei/store/db"
@@ -225,7 +225,7 @@ func TestFindSeesWhatListsShow(t *testing.T) {
 			}
 		}
 		// Without the right to a family there are no hits of it, and no names.
-		if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: other.Principal, Rights: access.Rights{"contacts": "none"}}); err != nil {
+		if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: other.Principal, Rights: access.Rights{"contacts": "none"}}); err != nil {
 			t.Fatal(err)
 		}
 		got := other.find("verborgen")

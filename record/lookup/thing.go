@@ -14,7 +14,7 @@ import (
 	"kartei/integration/webhook"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/record/operation"
 	"kartei/record/search"
 )
@@ -145,7 +145,7 @@ func findKey(ctx context.Context, c *op.Call, name string) (Thing, error) {
 }
 
 func findPrincipal(ctx context.Context, c *op.Call, name string) (Thing, error) {
-	found, err := settings.ReadNames(ctx, c, settings.NamesInput{IDs: []string{name}})
+	found, err := principal.ReadNames(ctx, c, principal.NamesInput{IDs: []string{name}})
 	if err != nil || len(found.Data) == 0 {
 		return Thing{}, err
 	}

@@ -11,7 +11,8 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/integration/key"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -20,23 +21,23 @@ import (
 // withdrawals take a right from a client with a key, or give it back.
 var withdrawals = map[string]func(c *apitest.Client, key access.ByID, away bool) error{
 	"principal disabled": func(c *apitest.Client, _ access.ByID, away bool) error {
-		return second(c.Operator.SetUser(c.Context(), settings.PrincipalChange{ID: c.Principal, Disabled: &away}))
+		return second(c.Operator.SetUser(c.Context(), principal.Change{ID: c.Principal, Disabled: &away}))
 	},
 	"role without writing": func(c *apitest.Client, _ access.ByID, away bool) error {
 		role := either(away, access.Viewer, access.Member)
-		return second(c.Operator.SetUser(c.Context(), settings.PrincipalChange{ID: c.Principal, Role: &role}))
+		return second(c.Operator.SetUser(c.Context(), principal.Change{ID: c.Principal, Role: &role}))
 	},
 	"organization closed": func(c *apitest.Client, _ access.ByID, away bool) error {
 		state := either(away, access.Closed, access.Open)
-		return second(c.Operator.SetOrganization(c.Context(), settings.OrganizationChange{ID: c.ID, State: &state}))
+		return second(c.Operator.SetOrganization(c.Context(), organization.Change{ID: c.ID, State: &state}))
 	},
 	"module off": func(c *apitest.Client, _ access.ByID, away bool) error {
 		module := either(away, "off", "on")
-		return second(c.Operator.SetOrganization(c.Context(), settings.OrganizationChange{ID: c.SandboxID, Module: &module}))
+		return second(c.Operator.SetOrganization(c.Context(), organization.Change{ID: c.SandboxID, Module: &module}))
 	},
 	"level read": func(c *apitest.Client, _ access.ByID, away bool) error {
 		level := either(away, access.Read, access.On)
-		return second(c.Operator.SetOrganization(c.Context(), settings.OrganizationChange{ID: c.SandboxID, Level: &level}))
+		return second(c.Operator.SetOrganization(c.Context(), organization.Change{ID: c.SandboxID, Level: &level}))
 	},
 	"key paused": func(c *apitest.Client, key access.ByID, away bool) error {
 		if away {

@@ -35,7 +35,8 @@ import (
 	"kartei/kit/masterkey"
 	"kartei/people/account"
 	"kartei/people/notify"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/people/signin"
 	"kartei/people/sso"
 	"kartei/record/document"
@@ -238,7 +239,7 @@ func (o *Office) open() {
 			webhook.Service.Is(webhook.Options{Secrets: Keys.Vault(webhook.SecretsPurpose)}),
 			imports.Secrets.Is(Keys.Vault(imports.SecretsPurpose)), signin.Service.Is(o.desk),
 			oauth.Service.Is(oauth.Options{Register: true, Documents: o.options.documents, Assistants: true}),
-			settings.Retention.Is(0), notify.Service.Is(o.Notices()), notify.Mails.Is(!o.options.silent),
+			organization.Retention.Is(0), notify.Service.Is(o.Notices()), notify.Mails.Is(!o.options.silent),
 		},
 	})
 	if err != nil {
@@ -320,7 +321,7 @@ func (o *Office) Replica(d db.DB, clocks ...*clock.Fake) *Office {
 // id.
 func (o *Office) Organization(name string) (live, sandbox string) {
 	o.Helper()
-	info, err := o.Operator.CreateOrganization(context.Background(), settings.NewOrganization{
+	info, err := o.Operator.CreateOrganization(context.Background(), organization.New{
 		Name: name, Module: "on", Secrecy: "declared", Level: access.On,
 	})
 	if err != nil {
@@ -358,7 +359,7 @@ func Ask[Out any](ctx context.Context, a *api.API, by api.Caller, id string, arg
 // User makes a user of the office, or of another organization, and returns its id.
 func (o *Office) User(role access.Role, organization ...string) string {
 	o.Helper()
-	in := settings.NewPrincipal{Organization: o.ID, Name: "Petra Morgenstern", Email: fmt.Sprintf("user%d@example.com", users.Add(1)), Role: role}
+	in := principal.New{Organization: o.ID, Name: "Petra Morgenstern", Email: fmt.Sprintf("user%d@example.com", users.Add(1)), Role: role}
 	if len(organization) > 0 {
 		in.Organization = organization[0]
 	}

@@ -21,7 +21,8 @@ import (
 	"kartei/kit/id"
 	"kartei/kit/masterkey"
 	"kartei/people/notify"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/store/job"
 	"kartei/test/operator"
@@ -58,7 +59,7 @@ func Open(t testing.TB, d db.DB) *Office {
 	Must(t, err)
 	o.Directory = access.NewDirectory(d, o.Clock, access.Options{})
 	o.Operator = operator.New(d, o.Clock, o.Directory)
-	o.Info, err = o.Operator.CreateOrganization(ctx, settings.NewOrganization{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On})
+	o.Info, err = o.Operator.CreateOrganization(ctx, organization.New{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On})
 	Must(t, err)
 	o.Owner = o.User("anna@example.com", access.Member)
 	o.Admin = o.User("john@example.com", access.Admin)
@@ -82,13 +83,13 @@ func As[T any](v T) *T { return &v }
 // User creates a user and returns its id.
 func (o *Office) User(email string, role access.Role) string {
 	o.Helper()
-	p, err := o.Operator.CreateUser(ctx, settings.NewPrincipal{Organization: o.Info.ID, Name: email, Email: email, Role: role})
+	p, err := o.Operator.CreateUser(ctx, principal.New{Organization: o.Info.ID, Name: email, Email: email, Role: role})
 	Must(o, err)
 	return p.ID
 }
 
 // Set changes the organization.
-func (o *Office) Set(c settings.OrganizationChange) {
+func (o *Office) Set(c organization.Change) {
 	o.Helper()
 	c.ID = o.Info.ID
 	_, err := o.Operator.SetOrganization(ctx, c)
@@ -96,7 +97,7 @@ func (o *Office) Set(c settings.OrganizationChange) {
 }
 
 // SetOwner changes the owner.
-func (o *Office) SetOwner(c settings.PrincipalChange) {
+func (o *Office) SetOwner(c principal.Change) {
 	o.Helper()
 	c.ID = o.Owner
 	_, err := o.Operator.SetUser(ctx, c)
@@ -301,7 +302,7 @@ type Desk struct {
 
 // Bell reads the bells of the office with a center.
 func (o *Office) Bell(c *notify.Center, in notify.BellInput) (access.List[notify.Entry], error) {
-	return operator.Run(ctx, o.Operator.With(*op.Services{}.With(notify.Service.Is(c))), settings.ListBell, in)
+	return operator.Run(ctx, o.Operator.With(*op.Services{}.With(notify.Service.Is(c))), notify.ListBell, in)
 }
 
 // StillDesk returns a desk without a runner for its jobs.

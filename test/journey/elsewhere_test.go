@@ -6,25 +6,26 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
 )
 
 // inSecond makes a person of the office one of a second organization too, with the same
 // account, and returns who they are there.
-func (o *Office) inSecond(principal string) string {
+func (o *Office) inSecond(of string) string {
 	o.Helper()
 	ctx := context.Background()
-	second, err := o.Operator().CreateOrganization(ctx, settings.NewOrganization{Name: "Notariat Abendrot"})
+	second, err := o.Operator().CreateOrganization(ctx, organization.New{Name: "Notariat Abendrot"})
 	if err != nil {
 		o.Fatal(err)
 	}
-	made, err := o.Operator().CreateUser(ctx, settings.NewPrincipal{Organization: second.ID, Name: "Helene Abend", Email: o.emailOf(principal), Role: access.Admin})
+	made, err := o.Operator().CreateUser(ctx, principal.New{Organization: second.ID, Name: "Helene Abend", Email: o.emailOf(of), Role: access.Admin})
 	if err != nil {
 		o.Fatal(err)
 	}
-	dbtest.Run(o.TB, o.DB, `update principals set account_id = (select account_id from principals where id = $1) where id = $2`, principal, made.ID)
+	dbtest.Run(o.TB, o.DB, `update principals set account_id = (select account_id from principals where id = $1) where id = $2`, of, made.ID)
 	o.Directory.Forget()
 	return made.ID
 }

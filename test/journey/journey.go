@@ -23,7 +23,7 @@ import (
 	"kartei/instance/sample"
 	"kartei/integration/key"
 	"kartei/kit/clock"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/waittest"
@@ -177,7 +177,7 @@ func (o *Office) Jonas() string { return o.Users[1] }
 // take families away from them.
 func (o *Office) NewPerson(name string, role access.Role, rights ...access.Rights) string {
 	o.Helper()
-	in := settings.NewPrincipal{
+	in := principal.New{
 		Organization: o.OrganizationID, Name: name, Email: strings.ToLower(strings.ReplaceAll(name, " ", ".")) + "@kanzlei-morgenstern.example", Role: role,
 	}
 	for _, r := range rights {

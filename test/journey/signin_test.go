@@ -8,7 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/people/settings"
+	"kartei/people/invitation"
 	"kartei/test/apitest"
 	"kartei/test/webtest"
 )
@@ -18,8 +18,8 @@ const secretWords = "vier Wörter aus dem Sack"
 // invited returns the address of the page of an invitation.
 func (o *Office) invited(email string) string {
 	o.Helper()
-	made, err := apitest.Ask[settings.CreatedInvitation](context.Background(), o.API, api.Caller{Door: api.Admin, Credential: api.Local()}, "people.invite",
-		api.Arguments{Body: settings.NewInvitation{Organization: o.OrganizationID, Email: email, Role: access.Member}})
+	made, err := apitest.Ask[invitation.Created](context.Background(), o.API, api.Caller{Door: api.Admin, Credential: api.Local()}, "people.invite",
+		api.Arguments{Body: invitation.New{Organization: o.OrganizationID, Email: email, Role: access.Member}})
 	if err != nil {
 		o.Fatal(err)
 	}

@@ -14,7 +14,8 @@ import (
 	"kartei/integration/key"
 	"kartei/kit/clock"
 	"kartei/kit/id"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/test/dbtest"
 	"kartei/test/waittest"
 	"kartei/test/webtest"
@@ -450,11 +451,11 @@ func linksOf(body string) (list []string) {
 // newOffice makes another organization, and returns a member of it.
 func (o *Office) newOffice(name string) (member string) {
 	o.Helper()
-	made, err := o.Operator().CreateOrganization(o.Context(), settings.NewOrganization{Name: name, Module: "on", Secrecy: "declared", Level: access.On})
+	made, err := o.Operator().CreateOrganization(o.Context(), organization.New{Name: name, Module: "on", Secrecy: "declared", Level: access.On})
 	if err != nil {
 		o.Fatal(err)
 	}
-	person, err := o.Operator().CreateUser(o.Context(), settings.NewPrincipal{
+	person, err := o.Operator().CreateUser(o.Context(), principal.New{
 		Organization: made.ID, Name: "Fremde Person", Email: "fremd@example.com", Role: access.Admin,
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package operator owns how tests administer an instance: as the operator, by the operations of settings and keys.
+// Package operator owns how tests administer an instance as the operator.
 package operator
 
 import (
@@ -10,7 +10,8 @@ import (
 	"kartei/api/optest"
 	"kartei/integration/key"
 	"kartei/kit/clock"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/db"
 )
 
@@ -59,65 +60,67 @@ func Do[I, O any](ctx context.Context, o *Operator, f func(context.Context, *op.
 	return out, nil
 }
 
-// CreateOrganization calls settings.CreateOrganization.
-func (o *Operator) CreateOrganization(ctx context.Context, in settings.NewOrganization) (access.OrganizationInfo, error) {
-	return Run(ctx, o, settings.CreateOrganization, in)
+// CreateOrganization calls organization.Create.
+func (o *Operator) CreateOrganization(ctx context.Context, in organization.New) (access.OrganizationInfo, error) {
+	return Run(ctx, o, organization.Create, in)
 }
 
-// ListOrganizations calls settings.ListOrganizations.
+// ListOrganizations calls organization.List.
 func (o *Operator) ListOrganizations(ctx context.Context, in access.Page) (access.List[access.OrganizationInfo], error) {
-	return Run(ctx, o, settings.ListOrganizations, in)
+	return Run(ctx, o, organization.List, in)
 }
 
-// GetOrganization calls settings.GetOrganization.
+// GetOrganization calls organization.Get.
 func (o *Operator) GetOrganization(ctx context.Context, in access.ByID) (access.OrganizationInfo, error) {
-	out, err := Run(ctx, o, settings.GetOrganization, in)
+	out, err := Run(ctx, o, organization.Get, in)
 	return out.OrganizationInfo, err
 }
 
-// SetOrganization calls settings.SetOrganization.
-func (o *Operator) SetOrganization(ctx context.Context, in settings.OrganizationChange) (access.OrganizationInfo, error) {
-	return Do(ctx, o, settings.SetOrganization, in)
+// SetOrganization calls organization.Set.
+func (o *Operator) SetOrganization(ctx context.Context, in organization.Change) (access.OrganizationInfo, error) {
+	return Do(ctx, o, organization.Set, in)
 }
 
-// EraseOrganization calls settings.EraseOrganization.
+// EraseOrganization calls organization.Erase.
 func (o *Operator) EraseOrganization(ctx context.Context, in access.ByID) (access.OrganizationInfo, error) {
-	return Run(ctx, o, settings.EraseOrganization, in)
+	return Run(ctx, o, organization.Erase, in)
 }
 
-// CreateUser calls settings.CreateUser.
-func (o *Operator) CreateUser(ctx context.Context, in settings.NewPrincipal) (access.PrincipalInfo, error) {
-	return Run(ctx, o, settings.CreateUser, in)
+// CreateUser calls principal.CreateUser.
+func (o *Operator) CreateUser(ctx context.Context, in principal.New) (access.PrincipalInfo, error) {
+	return Run(ctx, o, principal.CreateUser, in)
 }
 
-// CreateServiceAccount calls settings.CreateServiceAccount.
-func (o *Operator) CreateServiceAccount(ctx context.Context, in settings.NewPrincipal) (access.PrincipalInfo, error) {
-	return Run(ctx, o, settings.CreateServiceAccount, in)
+// CreateServiceAccount calls principal.CreateServiceAccount.
+func (o *Operator) CreateServiceAccount(ctx context.Context, in principal.New) (access.PrincipalInfo, error) {
+	return Run(ctx, o, principal.CreateServiceAccount, in)
 }
 
-// ListUsers calls settings.ListUsers.
+// ListUsers calls principal.ListUsers.
 func (o *Operator) ListUsers(ctx context.Context, in access.Page) (access.List[access.PrincipalInfo], error) {
-	return Run(ctx, o, settings.ListUsers, in)
+	return Run(ctx, o, principal.ListUsers, in)
 }
 
-// ListServiceAccounts calls settings.ListServiceAccounts.
+// ListServiceAccounts calls principal.ListServiceAccounts.
 func (o *Operator) ListServiceAccounts(ctx context.Context, in access.Page) (access.List[access.PrincipalInfo], error) {
-	return Run(ctx, o, settings.ListServiceAccounts, in)
+	return Run(ctx, o, principal.ListServiceAccounts, in)
 }
 
-// GetPrincipal calls settings.GetPrincipal.
+// GetPrincipal calls principal.FindOwn.
 func (o *Operator) GetPrincipal(ctx context.Context, in access.ByID) (access.PrincipalInfo, error) {
-	return Do(ctx, o, settings.GetPrincipal, in)
+	return Do(ctx, o, func(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalInfo, error) {
+		return principal.FindOwn(ctx, c, in.ID)
+	}, in)
 }
 
-// SetUser calls settings.SetUser.
-func (o *Operator) SetUser(ctx context.Context, in settings.PrincipalChange) (access.PrincipalInfo, error) {
-	return Run(ctx, o, settings.SetUser, in)
+// SetUser calls principal.SetUser.
+func (o *Operator) SetUser(ctx context.Context, in principal.Change) (access.PrincipalInfo, error) {
+	return Run(ctx, o, principal.SetUser, in)
 }
 
-// SetServiceAccount calls settings.SetServiceAccount.
-func (o *Operator) SetServiceAccount(ctx context.Context, in settings.PrincipalChange) (access.PrincipalInfo, error) {
-	return Run(ctx, o, settings.SetServiceAccount, in)
+// SetServiceAccount calls principal.SetServiceAccount.
+func (o *Operator) SetServiceAccount(ctx context.Context, in principal.Change) (access.PrincipalInfo, error) {
+	return Run(ctx, o, principal.SetServiceAccount, in)
 }
 
 // CreateKey calls key.Create.

@@ -24,7 +24,7 @@ import (
 	"kartei/integration/grant"
 	"kartei/kit/clock"
 	"kartei/kit/serve"
-	"kartei/people/settings"
+	"kartei/people/invitation"
 	"kartei/people/signin"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -207,7 +207,7 @@ const Password = "vier Wörter aus dem Sack"
 // Invited is a person who accepted an invitation on its page, and who is signed in.
 func Invited(t *testing.T, o *apitest.Office, email string) *Browser {
 	t.Helper()
-	made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: email})
+	made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: o.ID, Email: email})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,10 +218,10 @@ func Invited(t *testing.T, o *apitest.Office, email string) *Browser {
 }
 
 // InviteTo and invitation invite an address to an organization.
-var InviteTo = settings.Invite
+var InviteTo = invitation.Create
 
-func Invitation(organization, email string) settings.NewInvitation {
-	return settings.NewInvitation{Organization: organization, Email: email}
+func Invitation(organization, email string) invitation.New {
+	return invitation.New{Organization: organization, Email: email}
 }
 
 // Do calls a row by a session.

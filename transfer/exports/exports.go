@@ -17,7 +17,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/record"
 	"kartei/record/contact"
 	"kartei/record/document"
@@ -149,7 +149,7 @@ var tooMany = fault.Text{
 var BeginPrincipal = op.New("exports.person", op.Administer, beginPrincipal, op.By(op.Self|op.Operator), op.Reads, op.Fresh, op.Gives, op.Audited("records.exportPerson"))
 
 func beginPrincipal(ctx context.Context, c *op.Call, in Input) (Begun, error) {
-	p, err := settings.OwnPrincipal(ctx, c, in.ID)
+	p, err := principal.FindOwn(ctx, c, in.ID)
 	if err != nil {
 		return Begun{}, err
 	}
@@ -267,7 +267,7 @@ func (x *export) mayContinue(ctx context.Context, c *op.Call) error {
 			err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope)}
 		}
 	case aPrincipal:
-		_, err = settings.OwnPrincipal(ctx, c, x.ID)
+		_, err = principal.FindOwn(ctx, c, x.ID)
 	case aContact:
 		if !x.may(c, contact.Contacts.Family) {
 			err = access.Lacking(contact.Contacts.ReadScope())

@@ -18,7 +18,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/people/audit"
 	"kartei/people/auditlog"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -259,7 +259,7 @@ func TestContactOfOthers(t *testing.T) {
 			}
 		}
 		mine := them.begin("exports.contact", exports.Input{ID: public})
-		if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: other.Principal, Rights: access.Rights{"contacts": access.NoRight}}); err != nil {
+		if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: other.Principal, Rights: access.Rights{"contacts": access.NoRight}}); err != nil {
 			t.Fatal(err)
 		}
 		if got := them.send("exports.parts", exports.PartsInput{Cursor: mine.Cursor}); got.Status != 403 {
@@ -426,7 +426,7 @@ func TestOrganization(t *testing.T) {
 		by := inSandbox(o, boss.Principal)
 		begun := by.begin("exports.organization", exports.Input{ID: o.SandboxID})
 		role := access.Member
-		if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: boss.Principal, Role: &role}); err != nil {
+		if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: boss.Principal, Role: &role}); err != nil {
 			t.Fatal(err)
 		}
 		if got := by.send("exports.parts", exports.PartsInput{Cursor: begun.Cursor}); got.Status != 401 && got.Status != 403 {

@@ -11,9 +11,9 @@ import (
 	"slices"
 
 	"kartei/api/op"
+	"kartei/integration/usage"
 	"kartei/kit/archive"
 	"kartei/kit/fault"
-	"kartei/people/settings"
 	"kartei/record"
 	"kartei/record/contact"
 	"kartei/record/document"
@@ -69,7 +69,7 @@ func readParts(ctx context.Context, c *op.Call, in PartsInput) (p Parts, err err
 	if in.Cursor == "" || c.Services.Cursors.Open(scope(c), in.Cursor, c.Now, x) != nil {
 		return p, &fault.Fault{Code: fault.NotFound, Detail: &unknown}
 	}
-	if flush := settings.Flush.In(c); x.Stage == 0 && flush != nil { // so that the calls before the export are in it
+	if flush := usage.Flush.In(c); x.Stage == 0 && flush != nil { // so that the calls before the export are in it
 		if err := flush(ctx); err != nil {
 			return p, err
 		}

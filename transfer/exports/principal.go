@@ -12,7 +12,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/people/audit"
 	"kartei/people/notify"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/record/document"
 	"kartei/record/lookup"
 	"kartei/store/db"
@@ -34,7 +34,7 @@ type profile struct {
 const selectPreferences = `select preferences from principals where id = $1`
 
 func aboutPrincipal(ctx context.Context, r *partsReader) ([]document.File, error) {
-	p, err := settings.OwnPrincipal(ctx, &r.Call, r.ID)
+	p, err := principal.FindOwn(ctx, &r.Call, r.ID)
 	if err != nil {
 		return nil, err
 	}

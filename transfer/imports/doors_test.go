@@ -11,7 +11,7 @@ import (
 	"kartei/api"
 	"kartei/people/audit"
 	"kartei/people/auditlog"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/test/apitest"
 	"kartei/test/operator"
 	"kartei/transfer/imports"
@@ -23,7 +23,7 @@ func TestAPIOff(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
 		off := access.Off
-		if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.SandboxID, Level: &off}); err != nil {
+		if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.SandboxID, Level: &off}); err != nil {
 			t.Fatal(err)
 		}
 		x := d.run(d.check(d.upload("a.csv", "Nachname\nBerg\n"), imports.Skip))

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/people/signin"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -119,7 +119,7 @@ func TestSecretsOfInterfaces(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		b := pagetest.Open(t, o, access.Admin)
-		service, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: "Abgleich", Role: access.Member})
+		service, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{Organization: o.ID, Name: "Abgleich", Role: access.Member})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,8 @@ import (
 	"kartei/access"
 	"kartei/integration/grant"
 	"kartei/kit/clock"
-	"kartei/people/settings"
+	"kartei/people/invitation"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/store/schema"
 	"kartei/test/apitest"
@@ -32,15 +33,15 @@ const secretName = "Geheim Gehalten"
 func administered(t *testing.T, o *apitest.Office, admin *pagetest.Browser) map[string]string {
 	t.Helper()
 	person := o.User(access.Viewer)
-	if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: person, Name: new(secretName)}); err != nil {
+	if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: person, Name: new(secretName)}); err != nil {
 		t.Fatal(err)
 	}
 	o.Session(person) // who has joined
-	account, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: secretName, Role: access.Member})
+	account, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{Organization: o.ID, Name: secretName, Role: access.Member})
 	if err != nil {
 		t.Fatal(err)
 	}
-	invitation, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "neu@kanzlei.example", Role: access.Viewer})
+	invitation, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: o.ID, Email: "neu@kanzlei.example", Role: access.Viewer})
 	if err != nil {
 		t.Fatal(err)
 	}

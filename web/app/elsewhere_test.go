@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/people/settings"
+	"kartei/people/invitation"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -29,7 +29,7 @@ func inTwo(t *testing.T, o *apitest.Office) (b *pagetest.Browser, first, second 
 	other, _ := o.Organization("Notariat Abendrot")
 	var who []string
 	for _, organization := range []string{o.ID, other} {
-		made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: "ida@kanzlei.example", Role: access.Admin})
+		made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: organization, Email: "ida@kanzlei.example", Role: access.Admin})
 		if err != nil {
 			t.Fatal(err)
 		}

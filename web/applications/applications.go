@@ -9,7 +9,7 @@ import (
 	"kartei/api/op"
 	"kartei/integration/grant"
 	"kartei/integration/oauth"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/web/shell"
 	"kartei/web/ui"
 )
@@ -222,7 +222,7 @@ func showNewClient(v *shell.Request) shell.View {
 }
 
 func drawClientForm(v *shell.Request, f clientForm, status int) shell.View {
-	found, err := shell.Ask(v, settings.ListServiceAccounts, access.Page{})
+	found, err := shell.Ask(v, principal.ListServiceAccounts, access.Page{})
 	if err != nil {
 		return v.Failed(err)
 	}

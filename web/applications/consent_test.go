@@ -22,7 +22,8 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/egress"
 	"kartei/people/notify"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -35,7 +36,7 @@ const consentPath = "/oauth/authorize"
 // admits sets which applications people of an office may connect.
 func admits(t *testing.T, o *apitest.Office, which access.Applications) {
 	t.Helper()
-	if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, Applications: &which}); err != nil {
+	if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, Applications: &which}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -338,7 +339,7 @@ func TestConsentOfTheOrganization(t *testing.T) {
 	admits(t, o, access.AllApplications)
 	b, c := pagetest.Invited(t, o, "ida@kanzlei.example"), pagetest.NewClient(t, o, "Fristenkalender")
 	other, _ := o.Organization("Notariat Abendrot")
-	if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: other, Applications: new(access.AllApplications)}); err != nil {
+	if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: other, Applications: new(access.AllApplications)}); err != nil {
 		t.Fatal(err)
 	}
 	made, err := operator.Run(t.Context(), o.Operator, pagetest.InviteTo, pagetest.Invitation(other, "ida@kanzlei.example"))
@@ -508,7 +509,7 @@ func TestApplicationsOnPages(t *testing.T) {
 		member.Get(list).Want(200, "Keine Anwendung verbunden").Without("Dienstkonten")
 		member.Get(list + "/new").Want(403)
 		admin.Get(list+"/new").Want(200, "Noch kein Dienstkonto")
-		account, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: "Faxgerät", Role: access.Viewer})
+		account, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{Organization: o.ID, Name: "Faxgerät", Role: access.Viewer})
 		if err != nil {
 			t.Fatal(err)
 		}

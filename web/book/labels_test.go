@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -66,7 +66,7 @@ func TestAddressLabels(t *testing.T) {
 		}
 		// An office in Austria writes letters and dials as Austria does.
 		country := "AT"
-		if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, Country: &country}); err != nil {
+		if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, Country: &country}); err != nil {
 			t.Fatal(err)
 		}
 		if got := labels("/contacts", "Wien").Want(200, "<bdi>1010 Wien</bdi></li>").Main(); strings.Contains(got, "ÖSTERREICH") {
@@ -75,10 +75,10 @@ func TestAddressLabels(t *testing.T) {
 		path := b.Get("/contacts/new").Send("/contacts/new", "lastName", "Huber", "phone", "01 234 567").Want(303).Location
 		b.Get(path).Want(200, `href="tel:+431234567"`, "BEGIN:VCARD\r\nVERSION:4.0\r\n", "vCard kopieren")
 		wrong := "Österreich"
-		if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, Country: &wrong}); err == nil {
+		if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, Country: &wrong}); err == nil {
 			t.Error("an office is in a country that has no code")
 		}
-		if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.SandboxID, Country: &country}); err == nil {
+		if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.SandboxID, Country: &country}); err == nil {
 			t.Error("a sandbox is in a country of its own")
 		}
 	})

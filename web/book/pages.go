@@ -4,7 +4,7 @@ package book
 import (
 	"kartei/api"
 	"kartei/api/op"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
@@ -21,7 +21,7 @@ var Pages = []shell.Page{
 	shell.Inside("GET", "/call", op.List{lookup.Find}, showCall),
 	shell.Inside("GET", "/choices/tags", op.List{lookup.Tags}, showTags),
 
-	shell.Inside("GET", "/contacts", op.List{contact.List, contact.Count, lookup.Find, settings.FindNames}.And(records.ListOps), showBook(&records.Contacts)),
+	shell.Inside("GET", "/contacts", op.List{contact.List, contact.Count, lookup.Find, principal.FindNames}.And(records.ListOps), showBook(&records.Contacts)),
 	shell.Inside("GET", "/contacts/new", op.List{contact.Create}.And(records.ListOps), records.ShowForm(&records.Contacts)),
 	shell.Inside("POST", "/contacts/new", op.List{contact.Create, company.Create, lookup.FindSimilar}.And(records.FormOps), records.CreateRecord(&records.Contacts)),
 	shell.Inside("POST", "/contacts/similar", op.List{contact.Create, lookup.FindSimilar}, records.ShowSimilar(&records.Contacts)),
@@ -29,14 +29,14 @@ var Pages = []shell.Page{
 	shell.Inside("GET", "/contacts/{id}/edit", op.List{contact.Update, contact.Get}.And(records.ListOps), records.ShowForm(&records.Contacts)),
 	shell.Inside("POST", "/contacts/labels", op.List{contact.List, lookup.BeginExport, api.RunBatch}.And(records.ListOps), showLabels(&records.Contacts)),
 	shell.Inside("POST", "/contacts/export", op.List{contact.List, lookup.BeginExport, api.RunBatch}.And(records.ListOps), exportList(&records.Contacts)),
-	shell.Inside("POST", "/bulk/contacts/{act}", op.List{contact.Update, api.RunBatch, bulk.Start, settings.FindNames}.And(records.ListOps), beginBulk(&records.Contacts)),
+	shell.Inside("POST", "/bulk/contacts/{act}", op.List{contact.Update, api.RunBatch, bulk.Start, principal.FindNames}.And(records.ListOps), beginBulk(&records.Contacts)),
 	shell.Inside("POST", "/contacts/{id}", op.List{contact.Update, company.Create, contact.Get, record.History}.And(records.FormOps), records.SaveRecord(&records.Contacts)),
 	shell.Inside("GET", "/contacts/{id}/vcard", op.List{contact.Get, lookup.Titles}, showCard(&records.Contacts)),
 	shell.Inside("GET", "/contacts/{id}/qr", op.List{contact.Get, lookup.Titles}, showQR(&records.Contacts)),
 	shell.Inside("GET", "/contacts/{id}/delete", op.List{contact.Delete, contact.Get, task.Count, document.Count}, askToDelete(&records.Contacts)),
 	shell.Inside("POST", "/contacts/{id}/delete", op.List{contact.Delete}, records.DeleteRecord(&records.Contacts)),
 
-	shell.Inside("GET", "/companies", op.List{company.List, company.Count, lookup.Find, settings.FindNames}.And(records.ListOps), showBook(&records.Companies)),
+	shell.Inside("GET", "/companies", op.List{company.List, company.Count, lookup.Find, principal.FindNames}.And(records.ListOps), showBook(&records.Companies)),
 	shell.Inside("GET", "/companies/new", op.List{company.Create}.And(records.ListOps), records.ShowForm(&records.Companies)),
 	shell.Inside("POST", "/companies/new", op.List{company.Create, lookup.FindSimilar}.And(records.FormOps), records.CreateRecord(&records.Companies)),
 	shell.Inside("POST", "/companies/similar", op.List{company.Create, lookup.FindSimilar}, records.ShowSimilar(&records.Companies)),
@@ -44,7 +44,7 @@ var Pages = []shell.Page{
 	shell.Inside("GET", "/companies/{id}/edit", op.List{company.Update, company.Get}.And(records.ListOps), records.ShowForm(&records.Companies)),
 	shell.Inside("POST", "/companies/labels", op.List{company.List, lookup.BeginExport, api.RunBatch}.And(records.ListOps), showLabels(&records.Companies)),
 	shell.Inside("POST", "/companies/export", op.List{company.List, lookup.BeginExport, api.RunBatch}.And(records.ListOps), exportList(&records.Companies)),
-	shell.Inside("POST", "/bulk/companies/{act}", op.List{company.Update, api.RunBatch, bulk.Start, settings.FindNames}.And(records.ListOps), beginBulk(&records.Companies)),
+	shell.Inside("POST", "/bulk/companies/{act}", op.List{company.Update, api.RunBatch, bulk.Start, principal.FindNames}.And(records.ListOps), beginBulk(&records.Companies)),
 	shell.Inside("POST", "/companies/{id}", op.List{company.Update, company.Get, record.History}.And(records.FormOps), records.SaveRecord(&records.Companies)),
 	shell.Inside("GET", "/companies/{id}/vcard", op.List{company.Get, lookup.Titles}, showCard(&records.Companies)),
 	shell.Inside("GET", "/companies/{id}/qr", op.List{company.Get, lookup.Titles}, showQR(&records.Companies)),

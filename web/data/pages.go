@@ -4,7 +4,7 @@ package data
 import (
 	"kartei/api/op"
 	"kartei/people/account"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/record/contact"
 	"kartei/record/lookup"
 	"kartei/transfer/bulk"
@@ -18,13 +18,13 @@ import (
 var Pages = []shell.Page{
 	// Contacts are imported with the right to create them. Everybody may have what is
 	// kept about themselves.
-	shell.Private("GET", "/settings/data", op.List{account.GetSession, imports.List, settings.ResolveNames, settings.ListUsers, settings.ListServiceAccounts}, showData),
+	shell.Private("GET", "/settings/data", op.List{account.GetSession, imports.List, principal.ResolveNames, principal.ListUsers, principal.ListServiceAccounts}, showData),
 	shell.Private("POST", "/settings/data/person", op.List{exports.BeginPrincipal, exports.GetParts}, takeOutPerson),
 	shell.Private("POST", "/settings/data/organization", op.List{exports.BeginOrganization, exports.GetParts}, takeOutOrganization),
 	shell.Private("GET", "/settings/data/new", op.List{contact.Create}, showNewImport),
 	shell.Private("POST", "/settings/data/new", op.List{contact.Create, imports.Create, imports.Append, imports.Complete, imports.Get}, createImport, shell.TakesFiles),
-	shell.Private("GET", "/settings/data/{id}", op.List{contact.Create, imports.Get, imports.GetLines, settings.ResolveNames, lookup.Titles}, showImport),
-	shell.Private("POST", "/settings/data/{id}/columns", op.List{contact.Create, imports.Map, imports.Get, imports.GetLines, settings.ResolveNames, lookup.Titles}, mapImport),
+	shell.Private("GET", "/settings/data/{id}", op.List{contact.Create, imports.Get, imports.GetLines, principal.ResolveNames, lookup.Titles}, showImport),
+	shell.Private("POST", "/settings/data/{id}/columns", op.List{contact.Create, imports.Map, imports.Get, imports.GetLines, principal.ResolveNames, lookup.Titles}, mapImport),
 	shell.Private("POST", "/settings/data/{id}/run", op.List{contact.Create, imports.Run}, actOnImport(imports.Run)),
 	shell.Private("GET", "/settings/data/{id}/undo", op.List{contact.Create, imports.Get}, askToUndo),
 	shell.Private("POST", "/settings/data/{id}/undo", op.List{contact.Create, imports.Undo}, actOnImport(imports.Undo)),
@@ -35,7 +35,7 @@ var Pages = []shell.Page{
 	shell.Inside("GET", "/contacts/{id}/access", op.List{contact.Get}, askToTakeOut),
 	shell.Inside("POST", "/contacts/{id}/access", op.List{exports.BeginContact, exports.GetParts, contact.Get}, takeOutContact),
 
-	shell.Inside("GET", shell.ChangesPath, op.List{bulk.List, settings.ResolveNames}, showChanges),
+	shell.Inside("GET", shell.ChangesPath, op.List{bulk.List, principal.ResolveNames}, showChanges),
 	shell.Inside("GET", shell.ChangesPath+"/{id}", op.List{bulk.Get, bulk.GetReport}.And(records.ListOps), showChange),
 	shell.Inside("POST", shell.ChangesPath+"/{id}/stop", op.List{bulk.Stop}, actOnChange(bulk.Stop)),
 	shell.Inside("POST", shell.ChangesPath+"/{id}/resume", op.List{bulk.Resume}, actOnChange(bulk.Resume)),

@@ -3,7 +3,7 @@ package documents
 
 import (
 	"kartei/api/op"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/record"
 	"kartei/record/document"
 	"kartei/record/lookup"
@@ -15,7 +15,7 @@ import (
 
 // Pages are the pages of this package.
 var Pages = []shell.Page{
-	shell.Inside("GET", "/documents", op.List{document.List, document.Count, document.ListUnderway, upload.GetTerms, lookup.Find, settings.FindNames}.And(records.ListOps), showDocuments),
+	shell.Inside("GET", "/documents", op.List{document.List, document.Count, document.ListUnderway, upload.GetTerms, lookup.Find, principal.FindNames}.And(records.ListOps), showDocuments),
 	shell.Inside("GET", "/documents/new", op.List{document.Create, upload.GetTerms}.And(records.ListOps), showUpload),
 	shell.Inside("POST", "/documents/new", op.List{document.Create, upload.Create, upload.GetTerms}.And(records.ListOps), createDocument, shell.TakesFiles),
 	shell.Inside("POST", "/documents/upload", op.List{upload.Create, upload.GetTerms}, beginUpload, shell.TakesFiles),

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -47,7 +47,7 @@ func TestFileADocument(t *testing.T) {
 		o := apitest.New(t, d, pdfs)
 		b := pagetest.Open(t, o, access.Member)
 		// The switches for programs are none for people, not even for what goes on without them.
-		if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, Module: new("off"), Level: new(access.Off)}); err != nil {
+		if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, Module: new("off"), Level: new(access.Off)}); err != nil {
 			t.Fatal(err)
 		}
 		contact := b.Get("/contacts/new").Send("/contacts/new", "lastName", "Müller").Want(303).Location

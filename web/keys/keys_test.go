@@ -8,7 +8,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/integration/key"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -207,7 +207,7 @@ func TestKeyOfServiceAccount(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		admin, member := pagetest.Open(t, o, access.Admin), pagetest.Open(t, o, access.Member)
-		account, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: "Abgleich", Role: access.Member, Rights: access.Rights{"contacts": access.ReadRight, "tasks": access.NoRight}})
+		account, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{Organization: o.ID, Name: "Abgleich", Role: access.Member, Rights: access.Rights{"contacts": access.ReadRight, "tasks": access.NoRight}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 	"kartei/integration/requestlog"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/record/contact"
 	"kartei/web/records"
 	"kartei/web/shell"
@@ -140,7 +140,7 @@ func (f *keyForm) offerOwners(v *shell.Request) error {
 	if !v.Session.Administers {
 		return nil
 	}
-	found, err := shell.Ask(v, settings.ListServiceAccounts, access.Page{Limit: ownersOffered})
+	found, err := shell.Ask(v, principal.ListServiceAccounts, access.Page{Limit: ownersOffered})
 	for _, a := range found.Data {
 		if !a.Disabled && a.ID != f.owner {
 			f.others = append(f.others, ui.Option{Value: a.ID, Text: a.Name})

@@ -11,7 +11,8 @@ import (
 	"kartei/access"
 	"kartei/integration/grant"
 	"kartei/kit/clock"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -30,7 +31,7 @@ func TestCures(t *testing.T) {
 		made := b.Get(shell.KeysPath + "/new").Send(shell.KeysPath + "/new").Want(200)
 		key := pagetest.KeyPath.FindString(made.Body)
 		program := &apitest.Client{Office: o, Key: pagetest.Secrets.FindString(made.Body)}
-		set := func(c settings.OrganizationChange) {
+		set := func(c organization.Change) {
 			t.Helper()
 			if c.ID = o.SandboxID; c.Secrecy != nil {
 				c.ID = o.ID
@@ -41,7 +42,7 @@ func TestCures(t *testing.T) {
 		}
 		disable := func(disabled bool) {
 			t.Helper()
-			if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: owner.Principal, Disabled: &disabled}); err != nil {
+			if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: owner.Principal, Disabled: &disabled}); err != nil {
 				t.Fatal(err)
 			}
 			b.Cookie = o.Session(owner.Principal)
@@ -54,9 +55,9 @@ func TestCures(t *testing.T) {
 			cure, member string
 		}{
 			{"Schlüssel ist pausiert", 401, func() { b.Get(key).Send(key + "/pause").Want(303) }, func() { b.Get(key).Send(key + "/resume").Want(303) }, `href="` + key + `"><span>Zum Fortsetzen`, ""},
-			{"API der Organisation ist ausgeschaltet", 401, func() { set(settings.OrganizationChange{Level: new(access.Off)}) }, func() { set(settings.OrganizationChange{Level: new(access.On)}) },
+			{"API der Organisation ist ausgeschaltet", 401, func() { set(organization.Change{Level: new(access.Off)}) }, func() { set(organization.Change{Level: new(access.On)}) },
 				`href="` + sandbox + `"><span>Zum Schalter`, "Das kann die Administration ändern."},
-			{"Modul ist für die Organisation ausgeschaltet", 403, func() { set(settings.OrganizationChange{Module: new("off")}) }, func() { set(settings.OrganizationChange{Module: new("on")}) },
+			{"Modul ist für die Organisation ausgeschaltet", 403, func() { set(organization.Change{Module: new("off")}) }, func() { set(organization.Change{Module: new("on")}) },
 				`href="` + sandbox + `"><span>Zum Schalter`, "Das kann die Administration ändern."},
 			{"ist gesperrt", 401, func() { disable(true) }, func() { disable(false) }, `href="` + key + `"><span>Zum Schlüssel, der die Person nennt`, "Das kann die Administration ändern."},
 			{"Schlüssel ist abgelaufen", 401, func() {

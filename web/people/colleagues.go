@@ -4,12 +4,12 @@ import (
 	"slices"
 
 	"kartei/kit/id"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/web/shell"
 )
 
 // colleague is an active person or service account.
-type colleague struct{ settings.FoundName }
+type colleague struct{ principal.FoundName }
 
 // isPerson reports whether a colleague is a person.
 func (c *colleague) isPerson() bool { return !id.Valid(id.ServiceAccount, c.ID) }
@@ -32,7 +32,7 @@ func showPeople(v *shell.Request) shell.View {
 		return showPrincipals(&persons)(v)
 	}
 	p := colleaguesPage{q: v.URL.Query().Get("q")}
-	found, err := shell.Ask(v, settings.FindNames, settings.FindNamesInput{Q: p.q, Limit: colleaguesShown})
+	found, err := shell.Ask(v, principal.FindNames, principal.FindNamesInput{Q: p.q, Limit: colleaguesShown})
 	if err != nil {
 		return v.Failed(err)
 	}

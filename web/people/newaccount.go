@@ -5,7 +5,7 @@ import (
 
 	"kartei/access"
 	"kartei/kit/fault"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/web/shell"
 	"kartei/web/ui"
 )
@@ -38,7 +38,7 @@ func drawAccountForm(v *shell.Request, f accountForm, status int) shell.View {
 func createAccount(v *shell.Request) shell.View {
 	f := accountForm{typed: shell.Values{"name": v.Sent.Text("name"), "role": v.Sent.Text("role")}}
 	rights := rightsSent(v, f.typed)
-	a := shell.Do(v, settings.CreateServiceAccount, settings.NewPrincipal{Name: f.typed["name"], Role: access.Role(f.typed["role"]), Rights: rights}, shell.Once)
+	a := shell.Do(v, principal.CreateServiceAccount, principal.New{Name: f.typed["name"], Role: access.Role(f.typed["role"]), Rights: rights}, shell.Once)
 	switch {
 	case a.Is(fault.ValidationFailed):
 		f.wrong = shell.FieldTexts(a.Fault, v.Words.Language)

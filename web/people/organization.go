@@ -8,14 +8,14 @@ import (
 	"kartei/access"
 	"kartei/integration/oauth"
 	"kartei/kit/fault"
-	"kartei/people/settings"
+	"kartei/people/organization"
 	"kartei/web/shell"
 	"kartei/web/ui"
 )
 
 // drawOrganization is the page about an organization.
 type organizationPage struct {
-	is    settings.ShownOrganization
+	is    organization.Shown
 	typed shell.Values
 	wrong map[string]string
 	// declared is the name of who declared secrecy.
@@ -61,12 +61,12 @@ func (p *organizationPage) read(v *shell.Request) (err error) {
 }
 
 // organization reads the organization of the page, or its sandbox.
-func readOrganization(v *shell.Request) (settings.ShownOrganization, error) {
-	o, err := shell.Ask(v, settings.GetOrganization, access.ByID{})
+func readOrganization(v *shell.Request) (organization.Shown, error) {
+	o, err := shell.Ask(v, organization.Get, access.ByID{})
 	if err != nil || !ofSandbox(v) {
 		return o, err
 	}
-	return shell.Ask(v, settings.GetOrganization, access.ByID{ID: o.SandboxID})
+	return shell.Ask(v, organization.Get, access.ByID{ID: o.SandboxID})
 }
 
 // fields are the fields of the form, in their order.
@@ -150,7 +150,7 @@ func saveOrganization(v *shell.Request) shell.View {
 	}
 	p := organizationPage{typed: shell.Values{}}
 	changed := func(name string) *string { return v.Changed(p.typed, name) }
-	nothing := settings.OrganizationChange{ID: o.ID}
+	nothing := organization.Change{ID: o.ID}
 	in := nothing
 	in.Secrecy, in.Module, in.Level = changed("secrecy"), changed("module"), (*access.Level)(changed("level"))
 	if o.SandboxOf == "" { // the sandbox has the organization's values

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -20,7 +19,7 @@ func TestOrganizationOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		admin := pagetest.Open(t, o, access.Admin)
-		if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, Secrecy: new("undeclared")}); err != nil {
+		if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, Secrecy: new("undeclared")}); err != nil {
 			t.Fatal(err)
 		}
 		admin.Get(path).Want(200, "Zurückgezogen am", "Betreiber").Send(path, "secrecy", "declared").Want(303)
@@ -35,12 +34,12 @@ func TestOrganizationOnPages(t *testing.T) {
 		page.Send(path, "level", "everything").Want(422)
 		saved := page.Send(path, "name", "Kanzlei Neu", "level", "read").Want(303)
 		admin.Get(saved.Location).Want(200, "Organisation gespeichert.", `value="Kanzlei Neu"`)
-		if is := organization(t, o, o.ID); is.Name != "Kanzlei Neu" || is.Level != access.Read || is.Module != "on" {
+		if is := organizationOf(t, o, o.ID); is.Name != "Kanzlei Neu" || is.Level != access.Read || is.Module != "on" {
 			t.Errorf("%+v", is)
 		}
 		sandbox := path + "?of=sandbox"
 		admin.Get(sandbox).Want(200, "Jeder Aufruf wird abgelehnt: betrifft 2 Schlüssel.").Send(sandbox, "module", "off").Want(303)
-		if is, live := organization(t, o, o.SandboxID), organization(t, o, o.ID); is.Module != "off" || live.Module != "on" {
+		if is, live := organizationOf(t, o, o.SandboxID), organization(t, o, o.ID); is.Module != "off" || live.Module != "on" {
 			t.Errorf("sandbox %+v, live %+v", is, live)
 		}
 		admin.Get(auditPath+"?word=organization").Want(200, "Stufe der API: lesen und schreiben → nur lesen", "Modul: an → aus")
@@ -50,8 +49,8 @@ func TestOrganizationOnPages(t *testing.T) {
 	})
 }
 
-// organization reads an organization as the operator.
-func organization(t *testing.T, o *apitest.Office, id string) access.OrganizationInfo {
+// organizationOf reads an organization as the operator.
+func organizationOf(t *testing.T, o *apitest.Office, id string) access.OrganizationInfo {
 	t.Helper()
 	is, err := o.Operator.GetOrganization(t.Context(), access.ByID{ID: id})
 	if err != nil {
@@ -96,7 +95,7 @@ func TestErasureIsAnnounced(t *testing.T) {
 		o.Directory.Forget()
 		set := func(state access.State) {
 			t.Helper()
-			if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, State: &state}); err != nil {
+			if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, State: &state}); err != nil {
 				t.Fatal(err)
 			}
 		}

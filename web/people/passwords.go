@@ -2,7 +2,7 @@ package people
 
 import (
 	"kartei/access"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/web/shell"
 	"kartei/web/ui"
 )
@@ -29,7 +29,7 @@ func (p *organizationPage) readPasswordPeople(v *shell.Request) error {
 	if !p.hasPasswords(v) {
 		return nil
 	}
-	found, err := shell.Ask(v, settings.ListUsers, access.Page{Limit: peopleCounted})
+	found, err := shell.Ask(v, principal.ListUsers, access.Page{Limit: peopleCounted})
 	p.many = found.HasMore
 	p.admins = []ui.Option{{Text: v.Words.Say("niemand", "nobody")}}
 	for _, one := range found.Data {

@@ -9,7 +9,8 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
-	"kartei/people/settings"
+	"kartei/people/invitation"
+	"kartei/people/principal"
 	"kartei/web/shell"
 	"kartei/web/ui"
 )
@@ -23,12 +24,12 @@ type principals struct {
 	// The operations on them.
 	list op.Operation[access.Page, access.List[access.PrincipalInfo]]
 	get  op.Operation[access.ByID, access.PrincipalInfo]
-	set  op.Operation[settings.PrincipalChange, access.PrincipalInfo]
+	set  op.Operation[principal.Change, access.PrincipalInfo]
 }
 
 var (
-	persons  = principals{path: shell.PeoplePath, icon: "user", list: settings.ListUsers, get: settings.GetUser, set: settings.SetUser}
-	accounts = principals{path: shell.AccountsPath, icon: "webhook", list: settings.ListServiceAccounts, get: settings.GetServiceAccount, set: settings.SetServiceAccount}
+	persons  = principals{path: shell.PeoplePath, icon: "user", list: principal.ListUsers, get: principal.GetUser, set: principal.SetUser}
+	accounts = principals{path: shell.AccountsPath, icon: "webhook", list: principal.ListServiceAccounts, get: principal.GetServiceAccount, set: principal.SetServiceAccount}
 )
 
 // title is the name of the list.
@@ -163,7 +164,7 @@ func rightsText(v *shell.Request, rights access.Rights) string {
 type principalsPage struct {
 	of          *principals
 	list        []access.PrincipalInfo
-	invitations []settings.Invitation
+	invitations []invitation.Info
 	pages       ui.Pages
 }
 
@@ -179,8 +180,8 @@ func showPrincipals(of *principals) func(*shell.Request) shell.View {
 		p := principalsPage{of: of}
 		found, err := shell.Ask(v, of.list, access.Page{After: after, Limit: principalsShown})
 		if err == nil && of.isPeople() && after == "" {
-			var open access.List[settings.Invitation]
-			open, err = shell.Ask(v, settings.ListInvitations, access.Page{Limit: invitationsShown})
+			var open access.List[invitation.Info]
+			open, err = shell.Ask(v, invitation.List, access.Page{Limit: invitationsShown})
 			p.invitations = open.Data
 		}
 		if err != nil {
@@ -265,7 +266,7 @@ func drawInvite(v *shell.Request, f inviteForm, status int) shell.View {
 func invite(v *shell.Request) shell.View {
 	f := inviteForm{typed: shell.Values{"email": v.Sent.Text("email"), "role": v.Sent.Text("role"), "language": v.Sent.Text("language")}}
 	rights := rightsSent(v, f.typed)
-	a := shell.Do(v, settings.Invite, settings.NewInvitation{Email: f.typed["email"], Role: access.Role(f.typed["role"]), Language: f.typed["language"], Rights: rights}, shell.Once)
+	a := shell.Do(v, invitation.Create, invitation.New{Email: f.typed["email"], Role: access.Role(f.typed["role"]), Language: f.typed["language"], Rights: rights}, shell.Once)
 	switch {
 	case a.Is(fault.ValidationFailed):
 		f.wrong = shell.FieldTexts(a.Fault, v.Words.Language)
@@ -287,7 +288,7 @@ func invite(v *shell.Request) shell.View {
 
 // revokeInvitation ends an open invitation.
 func revokeInvitation(v *shell.Request) shell.View {
-	if a := shell.Do(v, settings.RevokeInvitation, access.ByID{ID: v.PathValue("id")}, shell.Once); a.Fault != nil {
+	if a := shell.Do(v, invitation.Revoke, access.ByID{ID: v.PathValue("id")}, shell.Once); a.Fault != nil {
 		return v.Failed(a.Fault)
 	}
 	return v.Saved(shell.PeoplePath, "uninvited")

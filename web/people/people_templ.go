@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"kartei/access"
-	"kartei/people/settings"
+	"kartei/people/invitation"
 	"kartei/web/shell"
 	"kartei/web/ui"
 )
@@ -206,7 +206,7 @@ func principalsView(v *shell.Request, p principalsPage) templ.Component {
 }
 
 // inviteAgain sends an invitation once more. The former link ends.
-func inviteAgain(v *shell.Request, i *settings.Invitation) templ.Component {
+func inviteAgain(v *shell.Request, i *invitation.Info) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -666,7 +666,7 @@ func inviteView(v *shell.Request, f inviteForm) templ.Component {
 }
 
 // invitedView shows the link of an invitation that nobody sends. It is shown once.
-func invitedView(v *shell.Request, i settings.CreatedInvitation) templ.Component {
+func invitedView(v *shell.Request, i invitation.Created) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/people/settings"
+	"kartei/people/invitation"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -25,7 +26,7 @@ func TestPeopleOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		b, member := pagetest.Open(t, o, access.Admin), pagetest.Open(t, o, access.Member)
-		ida, err := o.Operator.CreateUser(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: "Ida Abend", Email: "ida@kanzlei.example"})
+		ida, err := o.Operator.CreateUser(t.Context(), principal.New{Organization: o.ID, Name: "Ida Abend", Email: "ida@kanzlei.example"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,15 +69,15 @@ func TestColleagues(t *testing.T) {
 		member := pagetest.Open(t, o, access.Member)
 		for _, name := range []string{"Ida Abend", "Uwe Zander"} {
 			first, _, _ := strings.Cut(name, " ")
-			u, err := o.Operator.CreateUser(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: name, Email: first + "@kanzlei.example"})
+			u, err := o.Operator.CreateUser(t.Context(), principal.New{Organization: o.ID, Name: name, Email: first + "@kanzlei.example"})
 			if err == nil && first == "Uwe" {
-				_, err = o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: u.ID, Disabled: new(true)})
+				_, err = o.Operator.SetUser(t.Context(), principal.Change{ID: u.ID, Disabled: new(true)})
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: "Telefonanlage"}); err != nil {
+		if _, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{Organization: o.ID, Name: "Telefonanlage"}); err != nil {
 			t.Fatal(err)
 		}
 		member.Get("/settings").Want(200, `href="`+shell.PeoplePath+`"`, "Wer zum Büro gehört")
@@ -242,7 +243,7 @@ func TestInvitationsOnPages(t *testing.T) {
 		b := pagetest.Open(t, o, access.Admin)
 		form := b.Get(shell.PeoplePath+"/invite").Want(200, "Nur sie sieht ihn").Without("keine E-Mails")
 		form.Send(shell.PeoplePath+"/invite", "email", "keine", "right.contacts", "read").Want(422, `value="keine"`, `value="read" selected`)
-		if _, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "neu@kanzlei.example", Role: access.Viewer}); err != nil {
+		if _, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: o.ID, Email: "neu@kanzlei.example", Role: access.Viewer}); err != nil {
 			t.Fatal(err)
 		}
 		list := b.Get(shell.PeoplePath).Want(200, "neu@kanzlei.example", "Noch einmal senden", "Zurückziehen")

@@ -13,7 +13,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/people/account"
 	"kartei/people/offboarding"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/web/records"
 	"kartei/web/shell"
 	"kartei/web/ui"
@@ -185,7 +185,7 @@ func savePrincipal(of *principals) func(*shell.Request) shell.View {
 			}
 			return v.Changed(typed, name)
 		}
-		in := settings.PrincipalChange{
+		in := principal.Change{
 			ID: id, Name: sent("name"), Email: sent("email"), Language: sent("language"), Role: (*access.Role)(sent("role")), Rights: rightsSent(v, typed),
 		}
 		if in.Name == nil && in.Email == nil && in.Language == nil && in.Role == nil && len(in.Rights) == 0 {
@@ -207,7 +207,7 @@ func savePrincipal(of *principals) func(*shell.Request) shell.View {
 // enablePrincipal lets a principal in again.
 func enablePrincipal(of *principals) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
-		return actOnPrincipal(v, of, of.set, settings.PrincipalChange{ID: v.PathValue("id"), Disabled: new(false)}, "enabled")
+		return actOnPrincipal(v, of, of.set, principal.Change{ID: v.PathValue("id"), Disabled: new(false)}, "enabled")
 	}
 }
 
@@ -348,7 +348,7 @@ func leave(of *principals) func(*shell.Request) shell.View {
 			begun := shell.Do(v, offboarding.HandOver, offboarding.HandOverInput{ID: id, To: p.typed["to"], Private: p.typed["private"] != "", Disable: true}, shell.Once)
 			a.Status, a.Fault = begun.Status, begun.Fault
 		} else {
-			disabled := shell.Do(v, of.set, settings.PrincipalChange{ID: id, Disabled: new(true)}, shell.Once)
+			disabled := shell.Do(v, of.set, principal.Change{ID: id, Disabled: new(true)}, shell.Once)
 			a.Status, a.Fault = disabled.Status, disabled.Fault
 		}
 		switch {

@@ -439,7 +439,7 @@ func EmptyList(v *shell.Request, l List) templ.Component {
 	})
 }
 
-// when is how long a time is past.
+// When is how long a time is past.
 func When(v *shell.Request, at string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1433,7 +1433,7 @@ func SavedMark(v *shell.Request, name string) templ.Component {
 	})
 }
 
-// placed are the hidden fields of a form in the place of a value.
+// Placed are the hidden fields of a form in the place of a value.
 func Placed(p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1580,7 +1580,7 @@ func editInPlace(v *shell.Request, p Page, m Field) templ.Component {
 	})
 }
 
-// value is one member of a record.
+// Value is one member of a record.
 func Value(v *shell.Request, p Page, m Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1801,7 +1801,7 @@ func Value(v *shell.Request, p Page, m Field) templ.Component {
 	})
 }
 
-// related are the records that refer to this one.
+// Related are the records that refer to this one.
 func Related(v *shell.Request, p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2927,7 +2927,7 @@ func decision(v *shell.Request, f Form, c conflict) templ.Component {
 	})
 }
 
-// control is the field in which a member is typed.
+// Control is the field in which a member is typed.
 func Control(v *shell.Request, f Form, m Field, focus bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -3521,7 +3521,7 @@ func fileFacts(v *shell.Request, record shell.Values) templ.Component {
 	})
 }
 
-// tick is the form around the button that completes a task in a row.
+// Tick is the form around the button that completes a task in a row.
 func Tick(v *shell.Request, t shell.Values) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -3580,7 +3580,7 @@ func Tick(v *shell.Request, t shell.Values) templ.Component {
 	})
 }
 
-// rounds is the round button of a task: it completes the task, or opens it again.
+// Rounds is the round button of a task: it completes the task, or opens it again.
 func Rounds(v *shell.Request, t shell.Values) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

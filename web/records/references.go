@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/kit/fault"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/record/lookup"
 	"kartei/web/shell"
 	"kartei/web/ui"
@@ -91,7 +91,7 @@ func SeekPeople(v *shell.Request, text string) (s Sought, err error) {
 	if slices.Contains(ownWords, strings.ToLower(text)) {
 		return Sought{Choices: []ui.Choice{self}, Exact: []ui.Choice{self}}, nil
 	}
-	names, err := shell.Ask(v, settings.FindNames, settings.FindNamesInput{Q: text, Limit: mostChoices})
+	names, err := shell.Ask(v, principal.FindNames, principal.FindNamesInput{Q: text, Limit: mostChoices})
 	if text == "" {
 		s.Choices = append(s.Choices, self)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -19,7 +19,7 @@ func TestReferencesAreTyped(t *testing.T) {
 		o := apitest.New(t, d, apitest.Replicas(1))
 		b := pagetest.Open(t, o, access.Member)
 		name, jan := "Jan Öztürk", o.As(access.Member).Principal
-		if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: jan, Name: &name}); err != nil {
+		if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: jan, Name: &name}); err != nil {
 			t.Fatal(err)
 		}
 		company := b.Get("/companies/new").Send("/companies/new", "name", "Rheinbau GmbH").Want(303).Location
@@ -71,7 +71,7 @@ func TestChoicesOfPeople(t *testing.T) {
 		o := apitest.New(t, d)
 		b := pagetest.Open(t, o, access.Member)
 		name, yes := "Anna Ärger", true
-		for _, change := range []settings.PrincipalChange{{ID: o.User(access.Member), Name: &name}, {ID: o.User(access.Member), Disabled: &yes}} {
+		for _, change := range []principal.Change{{ID: o.User(access.Member), Name: &name}, {ID: o.User(access.Member), Disabled: &yes}} {
 			if _, err := o.Operator.SetUser(t.Context(), change); err != nil {
 				t.Fatal(err)
 			}

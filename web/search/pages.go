@@ -3,7 +3,7 @@ package search
 
 import (
 	"kartei/api/op"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/record/document"
 	"kartei/record/lookup"
 	"kartei/web/shell"
@@ -15,5 +15,5 @@ var Pages = []shell.Page{
 	shell.Inside("GET", "/search/text/{id}", op.List{document.GetText}, showWords),
 	shell.Inside("POST", "/opened", op.List{lookup.Opened}, noteOpened),
 	shell.Inside("GET", "/go/{id}", op.List{lookup.Find}, showAny),
-	shell.Inside("GET", "/choices/{of}", op.List{lookup.Find, settings.FindNames}, showChoices),
+	shell.Inside("GET", "/choices/{of}", op.List{lookup.Find, principal.FindNames}, showChoices),
 }

@@ -539,7 +539,7 @@ func homeward(v *Request, to *home, waiting *Again) templ.Component {
 	})
 }
 
-// countdown says how long to wait. A script counts down and holds the form as long.
+// Countdown says how long to wait. A script counts down and holds the form as long.
 func Countdown(v *Request, wait time.Duration) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -879,7 +879,7 @@ func factorBanner(v *Request) templ.Component {
 	})
 }
 
-// act is a button that changes something about the sign-in. of names what it changes,
+// Act is a button that changes something about the sign-in. of names what it changes,
 // for screen readers.
 func Act(v *Request, path, of, label, variant string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -985,7 +985,7 @@ func Act(v *Request, path, of, label, variant string) templ.Component {
 	})
 }
 
-// resuming are the fields of a form that waits. They travel through the pages of a
+// Resuming are the fields of a form that waits. They travel through the pages of a
 // sign-in.
 func Resuming(form *Again) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

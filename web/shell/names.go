@@ -1,7 +1,7 @@
 package shell
 
 import (
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/record/lookup"
 )
 
@@ -10,7 +10,7 @@ func (v *Request) NamesOf(ids []string, names map[string]string) error {
 	if ids = Unique(ids); len(ids) == 0 {
 		return nil
 	}
-	found, err := Ask(v, settings.ResolveNames, settings.NamesInput{IDs: ids})
+	found, err := Ask(v, principal.ResolveNames, principal.NamesInput{IDs: ids})
 	v.naming.Lock()
 	defer v.naming.Unlock()
 	for _, n := range found.Data {

@@ -4,10 +4,11 @@ import (
 	"testing"
 
 	"kartei/api/op"
+	"kartei/instance/jobs"
 	"kartei/integration/key"
 	"kartei/people/account"
 	"kartei/people/auditlog"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/record/contact"
 )
 
@@ -21,15 +22,15 @@ func TestMayOpen(t *testing.T) {
 		nobody, clerk, admins bool
 	}{
 		{nil, reachOpen, true, true, true},
-		{op.List{account.SignInByPassword, settings.ListUsers}, reachOpen, true, true, true},
+		{op.List{account.SignInByPassword, principal.ListUsers}, reachOpen, true, true, true},
 		{nil, reachPrivate, true, true, true},
-		{op.List{contact.Get, settings.ListUsers}, reachInside, false, true, true},
+		{op.List{contact.Get, principal.ListUsers}, reachInside, false, true, true},
 		{op.List{contact.Update, contact.Get}, reachInside, false, false, true},
 		{op.List{key.List}, reachPrivate, true, true, true},
 		{op.List{account.GetSession}, reachPrivate, true, true, true},
-		{op.List{settings.ListUsers, settings.ResolveNames}, reachPrivate, false, false, true},
+		{op.List{principal.ListUsers, principal.ResolveNames}, reachPrivate, false, false, true},
 		{op.List{auditlog.List}, reachPrivate, false, false, true},
-		{op.List{settings.ListJobs}, reachPrivate, false, false, true}, // which no admin may call: the row says so
+		{op.List{jobs.List}, reachPrivate, false, false, true}, // which no admin may call: the row says so
 	} {
 		p := &Page{Uses: c.uses, reach: c.reach}
 		if nobody, clerk, admins := (&Session{}).mayOpen(p), clerk.mayOpen(p), admin.mayOpen(p); nobody != c.nobody || clerk != c.clerk || admins != c.admins {

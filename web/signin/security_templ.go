@@ -904,7 +904,7 @@ func endOthers(v *shell.Request, p securityPage) templ.Component {
 	})
 }
 
-// used says when a passkey was made and used.
+// Used says when a passkey was made and used.
 func Used(v *shell.Request, k account.Passkey) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

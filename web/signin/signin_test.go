@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/people/settings"
+	"kartei/people/invitation"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -29,7 +29,7 @@ func TestLanguageOfInvitation(t *testing.T) {
 			{"de", "en", ">Kontakte<"},
 			{"en", "de", ">Contacts<"},
 		} {
-			made, err := operator.Run(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{
+			made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{
 				Organization: o.ID, Email: fmt.Sprintf("ida%d@kanzlei.example", i), Language: c.named,
 			})
 			if err != nil {

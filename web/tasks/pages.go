@@ -3,7 +3,7 @@ package tasks
 
 import (
 	"kartei/api/op"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/record"
 	"kartei/record/lookup"
 	"kartei/record/task"
@@ -13,10 +13,10 @@ import (
 
 // Pages are the pages of this package.
 var Pages = []shell.Page{
-	shell.Inside("GET", "/tasks", op.List{task.List, task.Count, task.Get, settings.FindNames}.And(records.ListOps), showTasks),
+	shell.Inside("GET", "/tasks", op.List{task.List, task.Count, task.Get, principal.FindNames}.And(records.ListOps), showTasks),
 	shell.Inside("GET", "/tasks/line", op.List{task.Create, lookup.Find}, showLine),
 	shell.Inside("GET", "/tasks/due", nil, showDue),
-	shell.Inside("POST", "/tasks/line", op.List{task.Create, task.List, task.Count, settings.ResolveNames, lookup.Titles, lookup.Find}, createByLine),
+	shell.Inside("POST", "/tasks/line", op.List{task.Create, task.List, task.Count, principal.ResolveNames, lookup.Titles, lookup.Find}, createByLine),
 	shell.Inside("GET", "/tasks/new", op.List{task.Create}.And(records.ListOps), records.ShowForm(&records.Tasks)),
 	shell.Inside("POST", "/tasks/new", op.List{task.Create}.And(records.FormOps), records.CreateRecord(&records.Tasks)),
 	shell.Inside("GET", "/tasks/{id}", op.List{task.Get, task.Count}.And(records.RecordOps), records.Show(&records.Tasks, records.PageView, nil)),

@@ -10,7 +10,6 @@ import (
 	"kartei/access"
 	"kartei/kit/fault"
 	"kartei/people/notify"
-	"kartei/people/settings"
 	"kartei/record/task"
 	"kartei/web/records"
 	"kartei/web/shell"
@@ -46,7 +45,7 @@ const bellShown = 50
 
 // bell reads entries of the person's bell.
 func bellOf(v *shell.Request, after string, limit int) (bellPage, error) {
-	found, err := shell.Ask(v, settings.ListBell, notify.BellInput{After: after, Limit: limit})
+	found, err := shell.Ask(v, notify.ListBell, notify.BellInput{After: after, Limit: limit})
 	p := bellPage{after: after}
 	p.HasMore = found.HasMore
 	for _, e := range found.Data {
@@ -89,7 +88,7 @@ func showBell(v *shell.Request) shell.View {
 
 // readBell marks an entry as read, or all. With an address to go on, it leads there.
 func readBell(v *shell.Request) shell.View {
-	if a := shell.Do(v, settings.ReadBell, settings.ReadInput{Entry: v.Sent.Get("entry")}, shell.Once); a.Fault != nil && !a.Is(fault.NotFound) {
+	if a := shell.Do(v, notify.ReadBell, notify.ReadInput{Entry: v.Sent.Get("entry")}, shell.Once); a.Fault != nil && !a.Is(fault.NotFound) {
 		return v.Failed(a.Fault)
 	}
 	return v.Done(records.Back(v, "/bell"), nil)

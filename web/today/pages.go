@@ -4,7 +4,7 @@ package today
 import (
 	"kartei/api/op"
 	"kartei/people/account"
-	"kartei/people/settings"
+	"kartei/people/notify"
 	"kartei/record"
 	"kartei/record/contact"
 	"kartei/record/lookup"
@@ -15,9 +15,9 @@ import (
 
 // Pages are the pages of this package.
 var Pages = []shell.Page{
-	shell.Inside("GET", "/", op.List{account.GetSession, task.List, task.Get, record.Changes, settings.ListBell, lookup.Recent, contact.Count}.And(records.ListOps), showToday),
-	shell.Inside("GET", "/bell", op.List{settings.ListBell, lookup.Titles}, showBell),
-	shell.Inside("POST", "/bell", op.List{settings.ReadBell}, readBell),
+	shell.Inside("GET", "/", op.List{account.GetSession, task.List, task.Get, record.Changes, notify.ListBell, lookup.Recent, contact.Count}.And(records.ListOps), showToday),
+	shell.Inside("GET", "/bell", op.List{notify.ListBell, lookup.Titles}, showBell),
+	shell.Inside("POST", "/bell", op.List{notify.ReadBell}, readBell),
 
 	shell.Inside("GET", "/help", nil, showHelp),
 	shell.Inside("POST", "/help", op.List{account.SetProfile}, switchKeys),

@@ -11,7 +11,7 @@ import (
 
 	"kartei/access"
 	"kartei/kit/id"
-	"kartei/people/settings"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -148,7 +148,7 @@ func TestDisabledWebhook(t *testing.T) {
 func TestOtherPeoplesWebhooks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
-		service, err := operator.Run(t.Context(), o.Operator, settings.CreateServiceAccount, settings.NewPrincipal{Organization: o.ID, Name: "Abgleich"})
+		service, err := operator.Run(t.Context(), o.Operator, principal.CreateServiceAccount, principal.New{Organization: o.ID, Name: "Abgleich"})
 		if err != nil {
 			t.Fatal(err)
 		}

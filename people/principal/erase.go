@@ -1,4 +1,4 @@
-package settings
+package principal
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/people/organization"
 )
 
 // The statements that erase a person. The row stays, so that the id in records
@@ -27,11 +28,11 @@ const (
 	eraseInvitations = `delete from invitations where organization = $1 and email_folded = $2`
 )
 
-// ErasePerson erases what is kept about a person whom the caller administers: name, address,
+// Erase erases what is kept about a person whom the caller administers: name, address,
 // rights, preferences, sessions and bell. It also revokes the keys, and ends the grants. The
 // address can be used again. The last admin is refused. The caller must have
 // called access.Changed before.
-func ErasePerson(ctx context.Context, c *op.Call, p access.PrincipalInfo) (access.PrincipalInfo, error) {
+func Erase(ctx context.Context, c *op.Call, p access.PrincipalInfo) (access.PrincipalInfo, error) {
 	if err := mayErase(ctx, c, p); err != nil {
 		return p, err
 	}
@@ -40,7 +41,7 @@ func ErasePerson(ctx context.Context, c *op.Call, p access.PrincipalInfo) (acces
 	c.Audit.Hidden("email", true)
 	c.Audit.Changed("role", string(p.Role), string(access.Viewer))
 	c.Audit.Changed("disabled", p.Disabled, true)
-	if err := losesPasswordAdmin(ctx, c, p); err != nil {
+	if err := organization.DropPasswordAdmin(ctx, c, p); err != nil {
 		return p, err
 	}
 	for _, s := range []struct {
@@ -62,7 +63,7 @@ func ErasePerson(ctx context.Context, c *op.Call, p access.PrincipalInfo) (acces
 	if err := access.EraseAccounts(ctx, c.Tx); err != nil {
 		return p, err
 	}
-	return principal(ctx, c, access.UserPrincipal, p.ID)
+	return Find(ctx, c, access.UserPrincipal, p.ID)
 }
 
 // mayErase refuses a person who is already erased, and the last admin.

@@ -1,4 +1,4 @@
-package settings_test
+package principal_test
 
 import (
 	"testing"

@@ -1,4 +1,5 @@
-package settings
+// Package jobs owns how the operator sees the jobs of an instance, and repeats failed ones.
+package jobs
 
 import (
 	"context"
@@ -12,32 +13,32 @@ import (
 	"kartei/store/job"
 )
 
-// JobsInput is the input of ListJobs.
-type JobsInput struct {
+// Input is the input of List.
+type Input struct {
 	// Limit bounds the listed failed jobs, 1 to 1,000; zero means 100.
 	Limit int `json:"limit,omitempty"`
 }
 
-// JobsOutput is the output of ListJobs.
-type JobsOutput struct {
+// Output is the output of List.
+type Output struct {
 	// Counts has the number of jobs for each kind and state, without zeros.
 	Counts []job.Count `json:"counts"`
 	// Failed are the jobs that failed last.
-	Failed []FailedJob `json:"failed"`
+	Failed []Failed `json:"failed"`
 }
 
-// FailedJob is a job that failed for good.
-type FailedJob struct {
+// Failed is a job that failed for good.
+type Failed struct {
 	job.FailedJob
 	// Organization is the id of its organization, empty for a job of the
 	// instance.
 	Organization string `json:"organizationId"`
 }
 
-// ListJobs counts the jobs and lists the failed ones.
-var ListJobs = op.New("jobs.list", op.Read, listJobs, op.By(op.Operator))
+// List counts the jobs and lists the failed ones.
+var List = op.New("jobs.list", op.Read, list, op.By(op.Operator))
 
-func listJobs(ctx context.Context, c *op.Call, in JobsInput) (out JobsOutput, err error) {
+func list(ctx context.Context, c *op.Call, in Input) (out Output, err error) {
 	limit, err := access.PageSize(in.Limit, 100)
 	if err != nil {
 		return out, err
@@ -49,21 +50,21 @@ func listJobs(ctx context.Context, c *op.Call, in JobsInput) (out JobsOutput, er
 	if err != nil {
 		return out, err
 	}
-	out.Failed = make([]FailedJob, len(failed))
+	out.Failed = make([]Failed, len(failed))
 	for n, f := range failed {
 		id, err := access.OrganizationID(ctx, c.Tx, f.Organization)
 		if err != nil {
 			return out, err
 		}
-		out.Failed[n] = FailedJob{f, id}
+		out.Failed[n] = Failed{f, id}
 	}
 	return out, nil
 }
 
-// RetryJob schedules a failed job again.
-var RetryJob = op.New("jobs.retry", op.Administer, retryJob, op.By(op.Operator), op.Audited("job.retry"))
+// Retry schedules a failed job again.
+var Retry = op.New("jobs.retry", op.Administer, retry, op.By(op.Operator), op.Audited("job.retry"))
 
-func retryJob(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
+func retry(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
 	_, err := job.Retry(ctx, c.Tx, c.Now, in.ID)
 	switch {
 	case errors.Is(err, db.ErrDuplicate): // another job has the same key by now

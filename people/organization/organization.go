@@ -1,4 +1,5 @@
-package settings
+// Package organization owns organizations as the operator and their admins administer them.
+package organization
 
 import (
 	"context"
@@ -17,8 +18,23 @@ import (
 	"kartei/store/db"
 )
 
-// NewOrganization is the input of CreateOrganization.
-type NewOrganization struct {
+// Retention is the time between the state deleting and the erasure of an
+// organization. Zero is 30 days.
+var Retention = op.Need[time.Duration]("retention")
+
+// defaultRetention is the default time between the state deleting and the
+// erasure of an organization.
+const defaultRetention = 30 * 24 * time.Hour
+
+func retention(c *op.Call) time.Duration {
+	if Retention.In(c) == 0 {
+		return defaultRetention
+	}
+	return Retention.In(c)
+}
+
+// New is the input of Create.
+type New struct {
 	Name string `json:"name"`
 	// Module, Secrecy and Level may be empty, which means off, undeclared and
 	// off. So the API opens only on purpose.
@@ -29,8 +45,8 @@ type NewOrganization struct {
 	Country string `json:"country,omitempty"`
 }
 
-// OrganizationChange is the input of SetOrganization; nil keeps a value.
-type OrganizationChange struct {
+// Change is the input of Set; nil keeps a value.
+type Change struct {
 	ID      string        `json:"id"`
 	Name    *string       `json:"name,omitempty"`
 	Module  *string       `json:"module,omitempty"`
@@ -58,19 +74,19 @@ const defaultCountry = "DE"
 // country is the form of a code of ISO 3166-1 alpha-2.
 var country = regexp.MustCompile(`^[A-Z]{2}$`)
 
-// CreateOrganization creates an organization and its sandbox. The sandbox is a
+// Create creates an organization and its sandbox. The sandbox is a
 // second organization with its own records and its own change clock. Test keys
 // are bound to it, and its API is open from the start.
-var CreateOrganization = op.New("organizations.create", op.Administer, createOrganization, op.By(op.Operator), op.Audited("organization.create"))
+var Create = op.New("organizations.create", op.Administer, create, op.By(op.Operator), op.Audited("organization.create"))
 
-func createOrganization(ctx context.Context, c *op.Call, in NewOrganization) (access.OrganizationInfo, error) {
+func create(ctx context.Context, c *op.Call, in New) (access.OrganizationInfo, error) {
 	var f input.Faults
 	live := access.OrganizationInfo{
 		ID: id.New(id.Organization), Module: "off", Secrecy: "undeclared", Level: access.Off, State: access.Open, Country: defaultCountry, CreatedAt: c.Now,
 		SecondFactor: "optional", Passwords: "on", Applications: access.KnownApplications,
 	}
 	in.Name = f.Name("name", in.Name)
-	setOrganization(&live, &f, OrganizationChange{
+	apply(&live, &f, Change{
 		Name: &in.Name, Module: input.Given(in.Module), Secrecy: input.Given(in.Secrecy), Level: input.Given(in.Level), Country: input.Given(in.Country),
 	})
 	if err := f.Err(); err != nil {
@@ -91,15 +107,15 @@ func createOrganization(ctx context.Context, c *op.Call, in NewOrganization) (ac
 		return access.OrganizationInfo{}, err
 	}
 	live.Live, sandbox.Number = live.Number, live.Number+1
-	if err := insertOrganizationRow(ctx, c.Tx, live, nil); err != nil {
+	if err := insertRow(ctx, c.Tx, live, nil); err != nil {
 		return access.OrganizationInfo{}, err
 	}
 	c.Audit.About(live.Number, live.ID)
-	noteOrganization(c, access.OrganizationInfo{}, live)
-	return live, insertOrganizationRow(ctx, c.Tx, sandbox, &live.Number)
+	note(c, access.OrganizationInfo{}, live)
+	return live, insertRow(ctx, c.Tx, sandbox, &live.Number)
 }
 
-func insertOrganizationRow(ctx context.Context, tx db.Tx, o access.OrganizationInfo, sandboxOf *int64) error {
+func insertRow(ctx context.Context, tx db.Tx, o access.OrganizationInfo, sandboxOf *int64) error {
 	_, err := tx.Exec(ctx, insertOrganization, o.Number, o.ID, o.Name, sandboxOf,
 		o.Module == "on", o.Secrecy == "declared", string(o.Level), string(o.State), int64(o.CreatedAt), o.Country, o.SecrecyAt, o.SecrecyBy)
 	if errors.Is(err, db.ErrDuplicate) { // another call took the number
@@ -112,8 +128,8 @@ func insertOrganizationRow(ctx context.Context, tx db.Tx, o access.OrganizationI
 	return err
 }
 
-// noteOrganization records a change in the audit log.
-func noteOrganization(c *op.Call, before, after access.OrganizationInfo) {
+// note records a change in the audit log.
+func note(c *op.Call, before, after access.OrganizationInfo) {
 	c.Audit.Hidden("name", before.Name != after.Name)
 	c.Audit.Changed("module", before.Module, after.Module)
 	c.Audit.Changed("secrecy", before.Secrecy, after.Secrecy)
@@ -126,15 +142,15 @@ func noteOrganization(c *op.Call, before, after access.OrganizationInfo) {
 	c.Audit.Changed("applications", string(before.Applications), string(after.Applications))
 }
 
-// ListOrganizations lists organizations and sandboxes.
-var ListOrganizations = op.New("organizations.list", op.Read, listOrganizations, op.By(op.Operator))
+// List lists organizations and sandboxes.
+var List = op.New("organizations.list", op.Read, list, op.By(op.Operator))
 
-func listOrganizations(ctx context.Context, c *op.Call, p access.Page) (access.List[access.OrganizationInfo], error) {
+func list(ctx context.Context, c *op.Call, p access.Page) (access.List[access.OrganizationInfo], error) {
 	return access.ListPage(ctx, c.Tx, p, access.ScanOrganization, selectOrganizations, p.After)
 }
 
-// ShownOrganization is the answer of GetOrganization.
-type ShownOrganization struct {
+// Shown is the answer of Get.
+type Shown struct {
 	access.OrganizationInfo
 	// Keys counts the keys that are bound to the organization and neither revoked nor
 	// expired. WritingKeys counts the keys among them that may write.
@@ -142,33 +158,33 @@ type ShownOrganization struct {
 	WritingKeys int64 `json:"writingKeys"`
 }
 
-// GetOrganization returns one organization, and how many keys its switches concern.
-var GetOrganization = op.New("organizations.get", op.Read, getOrganization, op.By(op.Admin|op.Operator))
+// Get returns one organization, and how many keys its switches concern.
+var Get = op.New("organizations.get", op.Read, get, op.By(op.Admin|op.Operator))
 
-func getOrganization(ctx context.Context, c *op.Call, in access.ByID) (out ShownOrganization, err error) {
-	if out.OrganizationInfo, err = organizationByID(ctx, c, in.ID); err != nil {
+func get(ctx context.Context, c *op.Call, in access.ByID) (out Shown, err error) {
+	if out.OrganizationInfo, err = byID(ctx, c, in.ID); err != nil {
 		return out, err
 	}
 	err = c.Tx.QueryRow(ctx, countKeys, out.Number, c.Now).Scan(&out.Keys, &out.WritingKeys)
 	return out, err
 }
 
-// organizationByID is like Organization, for operations on the organization
+// byID is like Organization, for operations on the organization
 // itself. The operator must name one.
-func organizationByID(ctx context.Context, c *op.Call, name string) (access.OrganizationInfo, error) {
+func byID(ctx context.Context, c *op.Call, name string) (access.OrganizationInfo, error) {
 	if name == "" && c.IsOperator() {
 		return access.OrganizationInfo{}, fault.Unknown("Eine Organisation", "organization")
 	}
 	return c.FindOrganization(ctx, name)
 }
 
-// SetOrganization changes an organization. A sandbox shares the name and the
+// Set changes an organization. A sandbox shares the name and the
 // state of its organization; module, secrecy and level are its own.
-func SetOrganization(ctx context.Context, c *op.Call, in OrganizationChange) (access.OrganizationInfo, error) {
+func Set(ctx context.Context, c *op.Call, in Change) (access.OrganizationInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.OrganizationInfo{}, err
 	}
-	o, err := organizationByID(ctx, c, in.ID)
+	o, err := byID(ctx, c, in.ID)
 	if err != nil {
 		return access.OrganizationInfo{}, err
 	}
@@ -179,7 +195,7 @@ func SetOrganization(ctx context.Context, c *op.Call, in OrganizationChange) (ac
 		in.Name = &name
 	}
 	checkChange(&f, c, &o, in)
-	setOrganization(&o, &f, in)
+	apply(&o, &f, in)
 	if err := checkPasswords(ctx, c, &f, before, o); err != nil {
 		return access.OrganizationInfo{}, err
 	}
@@ -204,7 +220,7 @@ func SetOrganization(ctx context.Context, c *op.Call, in OrganizationChange) (ac
 		c.Audit.Omit()
 		return o, nil
 	}
-	noteOrganization(c, before, o)
+	note(c, before, o)
 	if _, err = c.Tx.Exec(ctx, updateOrganization, o.Number, o.Name, o.Module == "on",
 		o.Secrecy == "declared", string(o.Level), string(o.State), eraseAt(&o), o.Country); err != nil {
 		return o, err
@@ -244,7 +260,7 @@ func widensApplications(before, after access.Applications) bool {
 }
 
 // checkChange refuses changes that are not allowed.
-func checkChange(f *input.Faults, c *op.Call, o *access.OrganizationInfo, in OrganizationChange) {
+func checkChange(f *input.Faults, c *op.Call, o *access.OrganizationInfo, in Change) {
 	if in.Name != nil && o.SandboxOf != "" {
 		f.Say("name", fault.ReadOnly, "Die Sandbox heißt wie ihre Organisation.", "A sandbox is named like its organization.")
 	}
@@ -277,8 +293,8 @@ func eraseAt(o *access.OrganizationInfo) clock.Micros {
 	return *o.EraseAt
 }
 
-// setOrganization applies a change. The name was checked before.
-func setOrganization(o *access.OrganizationInfo, f *input.Faults, c OrganizationChange) {
+// apply applies a change. The name was checked before.
+func apply(o *access.OrganizationInfo, f *input.Faults, c Change) {
 	if c.Name != nil {
 		o.Name = *c.Name
 	}
@@ -334,15 +350,15 @@ func secondFactorFrom(c *op.Call, o *access.OrganizationInfo) clock.Micros {
 	return 0
 }
 
-// EraseOrganization makes an organization in the state deleting due for erasure
+// Erase makes an organization in the state deleting due for erasure
 // now. A background worker erases it in steps.
-var EraseOrganization = op.New("organizations.erase", op.Administer, eraseOrganization, op.By(op.Operator), op.Audited("organization.erase"))
+var Erase = op.New("organizations.erase", op.Administer, erase, op.By(op.Operator), op.Audited("organization.erase"))
 
-func eraseOrganization(ctx context.Context, c *op.Call, in access.ByID) (access.OrganizationInfo, error) {
+func erase(ctx context.Context, c *op.Call, in access.ByID) (access.OrganizationInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.OrganizationInfo{}, err
 	}
-	o, err := organizationByID(ctx, c, in.ID)
+	o, err := byID(ctx, c, in.ID)
 	if err != nil {
 		return access.OrganizationInfo{}, err
 	}

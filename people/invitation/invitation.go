@@ -1,4 +1,5 @@
-package settings
+// Package invitation owns invitations of people to an organization.
+package invitation
 
 import (
 	"cmp"
@@ -18,27 +19,28 @@ import (
 	"kartei/kit/id"
 	"kartei/kit/input"
 	"kartei/people/notify"
+	"kartei/people/principal"
 	"kartei/people/signin"
 	"kartei/store/db"
 	"kartei/store/replay"
 )
 
 const (
-	// InvitationLifetime is the time in which a link works. A week covers an
+	// Lifetime is the time in which a link works. A week covers an
 	// absence.
-	InvitationLifetime = 7 * 24 * time.Hour
-	// maxInvitations bounds the open invitations of an organization. No office
+	Lifetime = 7 * 24 * time.Hour
+	// maxOpen bounds the open invitations of an organization. No office
 	// has that many new colleagues in a week, and each invitation is an email
 	// to somebody who did not ask for it.
-	maxInvitations = 100
-	// InvitationPath is the page of an invitation. The token follows as a
+	maxOpen = 100
+	// Path is the page of an invitation. The token follows as a
 	// fragment. Browsers do not send fragments, so the token is in no log of a
 	// server or a proxy.
-	InvitationPath = "/invitation#"
+	Path = "/invitation#"
 )
 
-// NewInvitation is the input of Invite.
-type NewInvitation struct {
+// New is the input of Create.
+type New struct {
 	Organization string `json:"organizationId,omitempty"`
 	Email        string `json:"email"`
 	// Language is the language of pages and messages. The default is the one in which the
@@ -51,9 +53,9 @@ type NewInvitation struct {
 	Mail bool `json:"mail,omitempty"`
 }
 
-// Invitation is an open invitation as shown to administrators, without its
+// Info is an open invitation as shown to administrators, without its
 // token.
-type Invitation struct {
+type Info struct {
 	ID string `json:"id"`
 	// OrganizationID is the id of a live organization, never of a sandbox.
 	OrganizationID string `json:"organizationId"`
@@ -73,11 +75,11 @@ type Invitation struct {
 	organization int64
 }
 
-// CreatedInvitation is a new invitation. Its token is shown only here, and only to the
+// Created is a new invitation. Its token is shown only here, and only to the
 // operator. An admin has it mailed, or passes it on if no mail server sends it: whoever
 // has the token acts as the owner of the address.
-type CreatedInvitation struct {
-	Invitation
+type Created struct {
+	Info
 	Token string `json:"token,omitempty"`
 	// Link is the address of the page that accepts the invitation. It is empty
 	// if the address of the instance is not known.
@@ -87,9 +89,9 @@ type CreatedInvitation struct {
 }
 
 // Secret implements op.Secret.
-func (CreatedInvitation) Secret() {}
+func (Created) Secret() {}
 
-// Acceptance is the input of AcceptInvitation.
+// Acceptance is the input of Accept.
 type Acceptance struct {
 	// Token is the credential: its holder counts as the person who was invited.
 	Token string `json:"token"`
@@ -97,18 +99,18 @@ type Acceptance struct {
 	Name string `json:"name"`
 }
 
-// Invite creates an invitation to the caller's organization. An older
+// Create creates an invitation to the caller's organization. An older
 // invitation to the same address ends. The answer does not reveal whether the
 // address belongs to a person of another organization.
-var Invite = op.New("people.invite", op.Administer, invite, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("person.invite"))
+var Create = op.New("people.invite", op.Administer, create, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("person.invite"))
 
-func invite(ctx context.Context, c *op.Call, in NewInvitation) (CreatedInvitation, error) {
+func create(ctx context.Context, c *op.Call, in New) (Created, error) {
 	var f input.Faults
 	o, err := c.OrganizationField(ctx, &f, in.Organization)
 	if err != nil {
-		return CreatedInvitation{}, err
+		return Created{}, err
 	}
-	made := newInvitation(c, &f, in)
+	made := prepare(c, &f, in)
 	if !c.IsOperator() {
 		in.Mail = notify.Mails.In(c)
 		made.HandedOver = !in.Mail
@@ -118,7 +120,7 @@ func invite(ctx context.Context, c *op.Call, in NewInvitation) (CreatedInvitatio
 			"No mail server is configured (--smtp-url), or no server is running.")
 	}
 	if err := f.Err(); err != nil {
-		return CreatedInvitation{}, err
+		return Created{}, err
 	}
 	made.organization, made.OrganizationID = o.Live, o.ID
 	if o.SandboxOf != "" {
@@ -127,13 +129,13 @@ func invite(ctx context.Context, c *op.Call, in NewInvitation) (CreatedInvitatio
 	// Changed serializes the changes of an organization, so that the bound on
 	// invitations holds.
 	if err := access.Changed(ctx, c.Tx); err != nil {
-		return CreatedInvitation{}, err
+		return Created{}, err
 	}
 	if err := mayInvite(ctx, c, &made, in.Role); err != nil {
-		return CreatedInvitation{}, err
+		return Created{}, err
 	}
-	if made, err = storeInvitation(ctx, c, made, in.Mail); err != nil {
-		return CreatedInvitation{}, err
+	if made, err = store(ctx, c, made, in.Mail); err != nil {
+		return Created{}, err
 	}
 	err = c.Gives(ctx, op.Gain{Word: op.PersonInvited, ID: made.ID, Organization: made.organization})
 	if !c.IsOperator() && !made.HandedOver {
@@ -142,17 +144,17 @@ func invite(ctx context.Context, c *op.Call, in NewInvitation) (CreatedInvitatio
 	return made, err
 }
 
-// newInvitation checks the members that the new person will have.
-func newInvitation(c *op.Call, f *input.Faults, in NewInvitation) CreatedInvitation {
-	p := newPrincipal(c, f, access.UserPrincipal, NewPrincipal{
+// prepare checks the members that the new person will have.
+func prepare(c *op.Call, f *input.Faults, in New) Created {
+	p := principal.Check(c, f, access.UserPrincipal, principal.New{
 		Name: placeholder, Email: in.Email, Language: in.Language, Role: in.Role, Rights: in.Rights,
 	})
 	if in.Language == "" {
 		p.Language = "" // the person's browser decides
 	}
-	return CreatedInvitation{Invitation: Invitation{
+	return Created{Info: Info{
 		ID: id.New(id.Invitation), Email: p.Email, Language: p.Language, Role: p.Role, Rights: p.Rights,
-		InvitedBy: c.Actor.PrincipalID(), CreatedAt: c.Now, ExpiresAt: c.Now.Add(InvitationLifetime),
+		InvitedBy: c.Actor.PrincipalID(), CreatedAt: c.Now, ExpiresAt: c.Now.Add(Lifetime),
 	}}
 }
 
@@ -162,7 +164,7 @@ const placeholder = "?"
 // mayInvite refuses an address whose person in the organization has an account
 // already, or is disabled, and an invitation beyond the bounds. A person without an
 // account keeps the role and the rights that they have.
-func mayInvite(ctx context.Context, c *op.Call, i *CreatedInvitation, role access.Role) error {
+func mayInvite(ctx context.Context, c *op.Call, i *Created, role access.Role) error {
 	p, joined, err := personAt(ctx, c.Tx, i.organization, i.Email)
 	switch {
 	case err != nil:
@@ -177,7 +179,7 @@ func mayInvite(ctx context.Context, c *op.Call, i *CreatedInvitation, role acces
 	}
 	var open int64
 	err = c.Tx.QueryRow(ctx, countInvitations, i.organization, c.Now, access.FoldEmail(i.Email)).Scan(&open)
-	if err == nil && open >= maxInvitations {
+	if err == nil && open >= maxOpen {
 		err = &fault.Fault{Code: fault.Forbidden, Detail: &tooManyInvitations}
 	}
 	return err
@@ -208,17 +210,17 @@ var (
 		EN: "This person has another role already. Change it first, or invite without a role.",
 	}
 	tooManyInvitations = fault.Text{
-		DE: fmt.Sprintf("Die Organisation hat schon %d offene Einladungen. Ziehen Sie eine zurück, oder warten Sie, bis eine angenommen wird oder abläuft.", maxInvitations),
-		EN: fmt.Sprintf("The organization has %d open invitations already. Revoke one, or wait until one is accepted or expires.", maxInvitations),
+		DE: fmt.Sprintf("Die Organisation hat schon %d offene Einladungen. Ziehen Sie eine zurück, oder warten Sie, bis eine angenommen wird oder abläuft.", maxOpen),
+		EN: fmt.Sprintf("The organization has %d open invitations already. Revoke one, or wait until one is accepted or expires.", maxOpen),
 	}
 )
 
-// storeInvitation stores an invitation in place of an older one to the same
+// store stores an invitation in place of an older one to the same
 // address. It enqueues the email, if one is wanted.
-func storeInvitation(ctx context.Context, c *op.Call, i CreatedInvitation, mail bool) (CreatedInvitation, error) {
+func store(ctx context.Context, c *op.Call, i Created, mail bool) (Created, error) {
 	i.Token = access.NewToken()
 	if base := c.Services.BaseURL; base != "" {
-		i.Link = base + InvitationPath + i.Token
+		i.Link = base + Path + i.Token
 	}
 	c.Audit.About(i.organization, i.ID)
 	c.Audit.Hidden("email", true)
@@ -272,7 +274,7 @@ var manyMails = fault.Text{
 // message returns the email with the link. It names neither the organization
 // nor the inviting person. Otherwise texts that people chose would go to
 // strangers in the instance's name.
-func (i *CreatedInvitation) message() notify.Message {
+func (i *Created) message() notify.Message {
 	in := fault.Language(i.Language)
 	return notify.Message{
 		To: i.Email, Language: in, Until: i.ExpiresAt,
@@ -288,22 +290,22 @@ var (
 	}
 )
 
-// ListInvitations lists open invitations, the oldest first.
-var ListInvitations = op.New("invitations.list", op.Read, listInvitations, op.By(op.Admin|op.Operator))
+// List lists open invitations, the oldest first.
+var List = op.New("invitations.list", op.Read, list, op.By(op.Admin|op.Operator))
 
-func listInvitations(ctx context.Context, c *op.Call, p access.Page) (access.List[Invitation], error) {
+func list(ctx context.Context, c *op.Call, p access.Page) (access.List[Info], error) {
 	organization, err := c.Within(ctx, p.Organization)
 	if err != nil {
-		return access.List[Invitation]{}, err
+		return access.List[Info]{}, err
 	}
-	return access.ListPage(ctx, c.Tx, p, scanInvitation, selectInvitations, p.After, organization, c.Now)
+	return access.ListPage(ctx, c.Tx, p, scan, selectInvitations, p.After, organization, c.Now)
 }
 
-// RevokeInvitation revokes an invitation.
-var RevokeInvitation = op.New("invitations.revoke", op.Administer, revokeInvitation, op.By(op.Admin|op.Operator), op.Always, op.Audited("invitation.revoke"))
+// Revoke revokes an invitation.
+var Revoke = op.New("invitations.revoke", op.Administer, revoke, op.By(op.Admin|op.Operator), op.Always, op.Audited("invitation.revoke"))
 
-func revokeInvitation(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
-	i, err := scanInvitation(c.Tx.QueryRow(ctx, selectInvitation, in.ID))
+func revoke(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
+	i, err := scan(c.Tx.QueryRow(ctx, selectInvitation, in.ID))
 	if errors.Is(err, db.ErrNoRows) || err == nil && (!c.Reaches(i.organization, i.organization) || i.ExpiresAt <= c.Now) {
 		err = fault.Unknown("Eine offene Einladung", "open invitation")
 	}
@@ -314,12 +316,12 @@ func revokeInvitation(ctx context.Context, c *op.Call, in access.ByID) (op.Nothi
 	if err := replay.EraseSecrets(ctx, c.Tx, i.organization, i.ID); err != nil {
 		return op.Nothing{}, err
 	}
-	return op.Nothing{}, endInvitation(ctx, c, i.ID)
+	return op.Nothing{}, end(ctx, c, i.ID)
 }
 
-// endInvitation deletes an invitation. If another call has deleted it
+// end deletes an invitation. If another call has deleted it
 // meanwhile, the operation runs again and does not find it.
-func endInvitation(ctx context.Context, c *op.Call, name string) error {
+func end(ctx context.Context, c *op.Call, name string) error {
 	n, err := c.Tx.Exec(ctx, deleteInvitation, name)
 	if err == nil && n == 0 {
 		err = db.ErrConflict
@@ -327,23 +329,15 @@ func endInvitation(ctx context.Context, c *op.Call, name string) error {
 	return err
 }
 
-// OpenInvitation returns the open invitation of a token. Unknown, used, expired and
-// revoked tokens get the same answer. So does one whose sender administers no longer:
-// otherwise an admin who was disabled could come back by an invitation to a second
-// address.
-func OpenInvitation(ctx context.Context, c *op.Call, token string) (Invitation, error) {
-	return invitationOf(ctx, c, token)
-}
-
-// AcceptInvitation creates the person that an invitation is for, and ends the
+// Accept creates the person that an invitation is for, and ends the
 // invitation. A person without an account who was invited stays as they are. The
 // caller has read the invitation outside the transaction: otherwise strangers could
 // make the database write, or clear caches.
-func AcceptInvitation(ctx context.Context, c *op.Call, in Acceptance) (access.PrincipalInfo, error) {
+func Accept(ctx context.Context, c *op.Call, in Acceptance) (access.PrincipalInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.PrincipalInfo{}, err
 	}
-	i, err := invitationOf(ctx, c, in.Token)
+	i, err := Open(ctx, c, in.Token)
 	if err != nil {
 		return access.PrincipalInfo{}, err
 	}
@@ -353,31 +347,33 @@ func AcceptInvitation(ctx context.Context, c *op.Call, in Acceptance) (access.Pr
 	}
 	if known.ID != "" {
 		c.Audit.About(known.Home, known.ID)
-		return known, endInvitation(ctx, c, i.ID)
+		return known, end(ctx, c, i.ID)
 	}
 	// The name is checked last, because its faults would reveal that the token
 	// is valid.
 	var f input.Faults
-	p := newPrincipal(c, &f, access.UserPrincipal, NewPrincipal{
+	p := principal.Check(c, &f, access.UserPrincipal, principal.New{
 		Name: in.Name, Email: i.Email, Language: cmp.Or(i.Language, string(c.Language)), Role: i.Role, Rights: maps.Clone(i.Rights),
 	})
 	if err := f.Err(); err != nil {
 		return access.PrincipalInfo{}, err
 	}
-	if err := endInvitation(ctx, c, i.ID); err != nil {
+	if err := end(ctx, c, i.ID); err != nil {
 		return access.PrincipalInfo{}, err
 	}
-	return insertNew(ctx, c, access.OrganizationInfo{ID: i.OrganizationID, Live: i.organization}, p)
+	return principal.Insert(ctx, c, access.OrganizationInfo{ID: i.OrganizationID, Live: i.organization}, p)
 }
 
-// invitationOf returns the open invitation of a token. It finds the token by
-// its hash, so the time of the lookup reveals nothing. It also compares the
-// token in constant time.
-func invitationOf(ctx context.Context, c *op.Call, token string) (Invitation, error) {
+// Open returns the open invitation of a token. Unknown, used, expired and
+// revoked tokens get the same answer. So does one whose sender administers no longer:
+// otherwise an admin who was disabled could come back by an invitation to a second
+// address. It finds the token by its hash, so the time of the lookup reveals nothing. It
+// also compares the token in constant time.
+func Open(ctx context.Context, c *op.Call, token string) (Info, error) {
 	hash := access.HashToken(token)
 	var stored, state string
 	var taken int64 // a person with an account, or a disabled one
-	i, err := scanInvitationAnd(c.Tx.QueryRow(ctx, selectInvitationByHash, hash), &stored, &state, &taken)
+	i, err := scanAnd(c.Tx.QueryRow(ctx, selectInvitationByHash, hash), &stored, &state, &taken)
 	if err != nil && !errors.Is(err, db.ErrNoRows) {
 		return i, err
 	}
@@ -395,11 +391,11 @@ var noInvitation = fault.Text{
 	EN: "This invitation is not valid, or no longer valid. Ask for a new one.",
 }
 
-func scanInvitation(row db.Row) (Invitation, error) { return scanInvitationAnd(row) }
+func scan(row db.Row) (Info, error) { return scanAnd(row) }
 
-// scanInvitationAnd reads the columns of invitationColumns, and further ones
+// scanAnd reads the columns of invitationColumns, and further ones
 // that follow them.
-func scanInvitationAnd(row db.Row, more ...any) (i Invitation, err error) {
+func scanAnd(row db.Row, more ...any) (i Info, err error) {
 	var rights string
 	err = row.Scan(append([]any{&i.ID, &i.organization, &i.OrganizationID, &i.Email, &i.Language, &i.Role, &rights, &i.InvitedBy, &i.CreatedAt, &i.ExpiresAt, &i.HandedOver}, more...)...)
 	if err != nil {
@@ -407,7 +403,7 @@ func scanInvitationAnd(row db.Row, more ...any) (i Invitation, err error) {
 	}
 	i.Rights = access.Rights{}
 	if err := json.Unmarshal([]byte(rights), &i.Rights); err != nil {
-		return i, fmt.Errorf("settings: invitation %s: rights: %w", i.ID, err)
+		return i, fmt.Errorf("invitation: %s: rights: %w", i.ID, err)
 	}
 	return i, nil
 }

@@ -1,4 +1,4 @@
-package settings
+package organization
 
 import (
 	"context"
@@ -23,14 +23,6 @@ const (
 	dropPasswordAdmin = `update organizations set password_admin = '' where number = $1 and password_admin = $2`
 )
 
-// issuer is the OpenID provider of the instance, empty if there is none.
-func issuer(c *op.Call) string {
-	if s := signin.Service.In(c); s != nil && s.Provider != nil {
-		return s.Provider.Issuer()
-	}
-	return ""
-}
-
 // checkPasswords refuses to switch passwords off where nobody could come back: without
 // an OpenID provider, and unless the caller is linked with it or an admin may sign in by
 // password in any case.
@@ -45,7 +37,7 @@ func checkPasswords(ctx context.Context, c *op.Call, f *input.Faults, before, o 
 	if o.Passwords == "on" {
 		return nil
 	}
-	provider := issuer(c)
+	provider := signin.Issuer(c)
 	if provider == "" {
 		f.Say("passwords", fault.ForbiddenCombination, "Auf dieser Instanz gibt es kein Single Sign-on.", "This instance has no single sign-on.")
 	}
@@ -80,19 +72,19 @@ func setPasswords(ctx context.Context, c *op.Call, before, o access.Organization
 	return access.EndPasswordSessions(ctx, c.Tx, c.Now, o.Number, o.PasswordAdmin, c.Actor.PrincipalID())
 }
 
-// losesPasswordAdmin takes from somebody who will be no admin any more that they may sign
+// DropPasswordAdmin takes from somebody who will be no admin any more that they may sign
 // in by password while others may not. If no other admin is linked, nobody who administers
 // the organization could come back, which only the operator may cause.
-func losesPasswordAdmin(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
+func DropPasswordAdmin(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
 	n, err := c.Tx.Exec(ctx, dropPasswordAdmin, p.Home, p.ID)
 	if err != nil || n == 0 {
 		return err
 	}
 	c.Audit.Changed("passwordAdmin", p.ID, "")
-	if c.IsOperator() || issuer(c) == "" { // without a provider passwords sign in
+	if c.IsOperator() || signin.Issuer(c) == "" { // without a provider passwords sign in
 		return nil
 	}
-	err = c.Tx.QueryRow(ctx, countLinkedAdmins, p.Home, p.ID, issuer(c)).Scan(&n)
+	err = c.Tx.QueryRow(ctx, countLinkedAdmins, p.Home, p.ID, signin.Issuer(c)).Scan(&n)
 	if err == nil && n == 0 {
 		err = &fault.Fault{Code: fault.Forbidden, Detail: &lastPasswordAdmin}
 	}

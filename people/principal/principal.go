@@ -1,4 +1,5 @@
-package settings
+// Package principal owns users and service accounts: their roles and rights, their names, and their erasure.
+package principal
 
 import (
 	"context"
@@ -12,11 +13,13 @@ import (
 	"kartei/kit/id"
 	"kartei/kit/input"
 	"kartei/people/notify"
+	"kartei/people/organization"
+	"kartei/people/signin"
 	"kartei/store/db"
 )
 
-// NewPrincipal is the input of CreateUser and CreateServiceAccount.
-type NewPrincipal struct {
+// New is the input of CreateUser and CreateServiceAccount.
+type New struct {
 	Organization string `json:"organizationId,omitempty"`
 	Name         string `json:"name"`
 	// Email is required for users and unique in the organization, without regard to
@@ -29,10 +32,10 @@ type NewPrincipal struct {
 	Rights access.Rights `json:"rights,omitempty"`
 }
 
-// PrincipalChange is the input of SetUser and SetServiceAccount; nil keeps a
+// Change is the input of SetUser and SetServiceAccount; nil keeps a
 // value. Rights changes the given families only; the right write removes a
 // restriction.
-type PrincipalChange struct {
+type Change struct {
 	ID       string        `json:"id"`
 	Name     *string       `json:"name,omitempty"`
 	Email    *string       `json:"email,omitempty"`
@@ -45,23 +48,23 @@ type PrincipalChange struct {
 // CreateUser creates a user.
 var CreateUser = op.New("people.create", op.Administer, createUser, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("person.create"))
 
-func createUser(ctx context.Context, c *op.Call, in NewPrincipal) (access.PrincipalInfo, error) {
-	return createPrincipal(ctx, c, access.UserPrincipal, in)
+func createUser(ctx context.Context, c *op.Call, in New) (access.PrincipalInfo, error) {
+	return create(ctx, c, access.UserPrincipal, in)
 }
 
 // CreateServiceAccount creates a service account: a principal for programs,
 // without sign-in.
 var CreateServiceAccount = op.New("serviceAccounts.create", op.Administer, createServiceAccount, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("serviceAccount.create"))
 
-func createServiceAccount(ctx context.Context, c *op.Call, in NewPrincipal) (access.PrincipalInfo, error) {
-	return createPrincipal(ctx, c, access.ServiceAccountPrincipal, in)
+func createServiceAccount(ctx context.Context, c *op.Call, in New) (access.PrincipalInfo, error) {
+	return create(ctx, c, access.ServiceAccountPrincipal, in)
 }
 
 // ListUsers lists users.
 var ListUsers = op.New("people.list", op.Read, listUsers, op.By(op.Admin|op.Operator))
 
 func listUsers(ctx context.Context, c *op.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
-	page, err := listPrincipals(ctx, c, access.UserPrincipal, p)
+	page, err := list(ctx, c, access.UserPrincipal, p)
 	if err == nil {
 		err = seeSignIns(ctx, c, page.Data)
 	}
@@ -72,21 +75,15 @@ func listUsers(ctx context.Context, c *op.Call, p access.Page) (access.List[acce
 var ListServiceAccounts = op.New("serviceAccounts.list", op.Read, listServiceAccounts, op.By(op.Admin|op.Operator))
 
 func listServiceAccounts(ctx context.Context, c *op.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
-	return listPrincipals(ctx, c, access.ServiceAccountPrincipal, p)
+	return list(ctx, c, access.ServiceAccountPrincipal, p)
 }
 
-// GetPrincipal returns a user or a service account.
-func GetPrincipal(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalInfo, error) {
-	p, err := principal(ctx, c, "", in.ID)
-	return named(c, p), err
-}
-
-// OwnPrincipal returns a user or a service account of whom the caller may know everything
+// FindOwn returns a user or a service account of whom the caller may know everything
 // that is kept: the caller, and for admins and the operator everybody.
-func OwnPrincipal(ctx context.Context, c *op.Call, name string) (access.PrincipalInfo, error) {
-	p, err := principal(ctx, c, "", name)
+func FindOwn(ctx context.Context, c *op.Call, name string) (access.PrincipalInfo, error) {
+	p, err := Find(ctx, c, "", name)
 	if err == nil && !c.Owns(p.ID) {
-		p, err = principal(ctx, c, "", "")
+		p, err = Find(ctx, c, "", "")
 	}
 	return named(c, p), err
 }
@@ -95,7 +92,7 @@ func OwnPrincipal(ctx context.Context, c *op.Call, name string) (access.Principa
 var GetUser = op.New("people.get", op.Read, getUser, op.By(op.Admin|op.Operator))
 
 func getUser(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalInfo, error) {
-	p, err := principal(ctx, c, access.UserPrincipal, in.ID)
+	p, err := Find(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return p, err
 	}
@@ -108,7 +105,7 @@ func getUser(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalI
 var GetServiceAccount = op.New("serviceAccounts.get", op.Read, getServiceAccount, op.By(op.Admin|op.Operator))
 
 func getServiceAccount(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalInfo, error) {
-	return principal(ctx, c, access.ServiceAccountPrincipal, in.ID)
+	return Find(ctx, c, access.ServiceAccountPrincipal, in.ID)
 }
 
 // SetUser changes a user. All keys of a user who is disabled or loses a right
@@ -117,18 +114,18 @@ func getServiceAccount(ctx context.Context, c *op.Call, in access.ByID) (access.
 // them.
 var SetUser = op.New("people.set", op.Administer, setUser, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("person.set"))
 
-func setUser(ctx context.Context, c *op.Call, in PrincipalChange) (access.PrincipalInfo, error) {
-	return changePrincipal(ctx, c, access.UserPrincipal, in)
+func setUser(ctx context.Context, c *op.Call, in Change) (access.PrincipalInfo, error) {
+	return change(ctx, c, access.UserPrincipal, in)
 }
 
 // SetServiceAccount changes a service account, like SetUser.
 var SetServiceAccount = op.New("serviceAccounts.set", op.Administer, setServiceAccount, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("serviceAccount.set"))
 
-func setServiceAccount(ctx context.Context, c *op.Call, in PrincipalChange) (access.PrincipalInfo, error) {
-	return changePrincipal(ctx, c, access.ServiceAccountPrincipal, in)
+func setServiceAccount(ctx context.Context, c *op.Call, in Change) (access.PrincipalInfo, error) {
+	return change(ctx, c, access.ServiceAccountPrincipal, in)
 }
 
-func createPrincipal(ctx context.Context, c *op.Call, kind access.PrincipalType, in NewPrincipal) (access.PrincipalInfo, error) {
+func create(ctx context.Context, c *op.Call, kind access.PrincipalType, in New) (access.PrincipalInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.PrincipalInfo{}, err
 	}
@@ -137,11 +134,11 @@ func createPrincipal(ctx context.Context, c *op.Call, kind access.PrincipalType,
 	if err != nil {
 		return access.PrincipalInfo{}, err
 	}
-	p := newPrincipal(c, &f, kind, in)
+	p := Check(c, &f, kind, in)
 	if err := f.Err(); err != nil {
 		return access.PrincipalInfo{}, err
 	}
-	if p, err = insertNew(ctx, c, o, p); err != nil {
+	if p, err = Insert(ctx, c, o, p); err != nil {
 		return p, err
 	}
 	// A new person cannot sign in yet, so only the admins are told.
@@ -152,28 +149,28 @@ func createPrincipal(ctx context.Context, c *op.Call, kind access.PrincipalType,
 	return p, c.Gives(ctx, op.Gain{Word: word, ID: p.ID, Organization: p.Home})
 }
 
-// newPrincipal checks the input and returns the new principal.
-func newPrincipal(c *op.Call, f *input.Faults, kind access.PrincipalType, in NewPrincipal) access.PrincipalInfo {
+// Check checks the input and returns the new principal.
+func Check(c *op.Call, f *input.Faults, kind access.PrincipalType, in New) access.PrincipalInfo {
 	if in.Role == "" {
 		in.Role = access.Member
 	}
 	p := access.PrincipalInfo{ID: id.New(kind.Prefix()), Type: kind, Language: access.German, Rights: access.Rights{}, CreatedAt: c.Now}
-	change := PrincipalChange{Name: &in.Name, Role: &in.Role, Rights: in.Rights, Email: input.Given(in.Email), Language: input.Given(in.Language)}
+	change := Change{Name: &in.Name, Role: &in.Role, Rights: in.Rights, Email: input.Given(in.Email), Language: input.Given(in.Language)}
 	if kind == access.UserPrincipal {
 		change.Email = &in.Email
 	}
-	setPrincipal(&p, f, change)
+	apply(&p, f, change)
 	return p
 }
 
-// insertNew inserts a principal into an organization.
-func insertNew(ctx context.Context, c *op.Call, o access.OrganizationInfo, p access.PrincipalInfo) (access.PrincipalInfo, error) {
+// Insert inserts a principal into an organization.
+func Insert(ctx context.Context, c *op.Call, o access.OrganizationInfo, p access.PrincipalInfo) (access.PrincipalInfo, error) {
 	p.Home, p.OrganizationID = o.Live, o.ID
 	if o.SandboxOf != "" {
 		p.OrganizationID = o.SandboxOf
 	}
 	c.Audit.About(p.Home, p.ID)
-	notePrincipal(c, access.PrincipalInfo{}, p)
+	note(c, access.PrincipalInfo{}, p)
 	_, err := c.Tx.Exec(ctx, insertPrincipal, p.ID, string(p.Type), p.Home, p.Name,
 		orNull(p.Email), orNull(access.FoldEmail(p.Email)), string(p.Role), db.JSON(p.Rights), false, int64(p.CreatedAt), p.Language)
 	return p, emailTaken(err)
@@ -187,9 +184,9 @@ func widenedRights(before, after access.PrincipalInfo) bool {
 	return before.Disabled && !after.Disabled || after.Role == access.Admin && before.Role != access.Admin || slices.ContainsFunc(access.AllScopes(), more)
 }
 
-// notePrincipal records a change in the audit log. Names and addresses are
+// note records a change in the audit log. Names and addresses are
 // personal data, so their values are hidden.
-func notePrincipal(c *op.Call, before, after access.PrincipalInfo) {
+func note(c *op.Call, before, after access.PrincipalInfo) {
 	c.Audit.Hidden("name", before.Name != after.Name)
 	c.Audit.Hidden("email", before.Email != after.Email)
 	c.Audit.Changed("language", before.Language, after.Language)
@@ -200,7 +197,7 @@ func notePrincipal(c *op.Call, before, after access.PrincipalInfo) {
 	c.Audit.Changed("disabled", before.Disabled, after.Disabled)
 }
 
-func listPrincipals(ctx context.Context, c *op.Call, kind access.PrincipalType, p access.Page) (access.List[access.PrincipalInfo], error) {
+func list(ctx context.Context, c *op.Call, kind access.PrincipalType, p access.Page) (access.List[access.PrincipalInfo], error) {
 	organization, err := c.Within(ctx, p.Organization)
 	if err != nil {
 		return access.List[access.PrincipalInfo]{}, err
@@ -228,7 +225,7 @@ func seeSignIns(ctx context.Context, c *op.Call, list []access.PrincipalInfo) er
 	}
 	rows, err := db.List(ctx, c.Tx, func(r db.Row) (s row, err error) {
 		return s, r.Scan(&s.id, &s.Joined, &s.SecondFactor, &s.SSO, &s.LastSeenAt)
-	}, selectSignIns+c.Tx.Dialect().In("$3"), list[0].Home, issuer(c), db.Texts(slices.Collect(maps.Keys(at))))
+	}, selectSignIns+c.Tx.Dialect().In("$3"), list[0].Home, signin.Issuer(c), db.Texts(slices.Collect(maps.Keys(at))))
 	for _, r := range rows {
 		list[at[r.id]].SignIn = &r.SignIn
 	}
@@ -243,11 +240,11 @@ func named(c *op.Call, p access.PrincipalInfo) access.PrincipalInfo {
 	return p
 }
 
-func changePrincipal(ctx context.Context, c *op.Call, kind access.PrincipalType, in PrincipalChange) (access.PrincipalInfo, error) {
+func change(ctx context.Context, c *op.Call, kind access.PrincipalType, in Change) (access.PrincipalInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.PrincipalInfo{}, err
 	}
-	p, err := principal(ctx, c, kind, in.ID)
+	p, err := Find(ctx, c, kind, in.ID)
 	if err == nil && p.ErasedAt != 0 {
 		err = &fault.Fault{Code: fault.Forbidden, Detail: &erased}
 	}
@@ -257,7 +254,7 @@ func changePrincipal(ctx context.Context, c *op.Call, kind access.PrincipalType,
 	var f input.Faults
 	before := p
 	before.Rights = maps.Clone(p.Rights)
-	setPrincipal(&p, &f, in)
+	apply(&p, &f, in)
 	if err := f.Err(); err != nil {
 		return access.PrincipalInfo{}, err
 	}
@@ -267,9 +264,9 @@ func changePrincipal(ctx context.Context, c *op.Call, kind access.PrincipalType,
 		}
 	}
 	c.Audit.About(p.Home, p.ID)
-	notePrincipal(c, before, p)
+	note(c, before, p)
 	if !manages(p) {
-		if err := losesPasswordAdmin(ctx, c, p); err != nil {
+		if err := organization.DropPasswordAdmin(ctx, c, p); err != nil {
 			return access.PrincipalInfo{}, err
 		}
 	}
@@ -320,7 +317,7 @@ func Disable(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
 		}
 	}
 	c.Audit.Changed("disabled", p.Disabled, true)
-	if err := losesPasswordAdmin(ctx, c, p); err != nil {
+	if err := organization.DropPasswordAdmin(ctx, c, p); err != nil {
 		return err
 	}
 	if _, err := c.Tx.Exec(ctx, disablePrincipal, p.ID); err != nil {
@@ -335,15 +332,10 @@ func manages(p access.PrincipalInfo) bool {
 	return p.Type == access.UserPrincipal && p.Role == access.Admin && !p.Disabled
 }
 
-// Principal reads a principal of the organization that the caller reaches, of either kind if
+// Find reads a principal of the organization that the caller reaches, of either kind if
 // kind is empty. Others are NOT_FOUND. A caller who is no admin reaches colleagues, too: what is
-// about one person asks OwnPrincipal or Owns.
-func Principal(ctx context.Context, c *op.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
-	return principal(ctx, c, kind, name)
-}
-
-// principal does the work of Principal.
-func principal(ctx context.Context, c *op.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
+// about one person asks FindOwn or Owns.
+func Find(ctx context.Context, c *op.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
 	p, err := access.PrincipalIn(ctx, c.Tx, kind, name)
 	if err == nil && !c.Reaches(p.Home, p.Home) {
 		_, err = access.PrincipalIn(ctx, c.Tx, kind, "") // the same text as for an unknown id
@@ -356,7 +348,7 @@ var erased = fault.Text{
 	EN: "This person is erased. That cannot be undone.",
 }
 
-func setPrincipal(p *access.PrincipalInfo, f *input.Faults, c PrincipalChange) {
+func apply(p *access.PrincipalInfo, f *input.Faults, c Change) {
 	if c.Name != nil {
 		p.Name = f.Name("name", *c.Name)
 	}

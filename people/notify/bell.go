@@ -1,4 +1,4 @@
-package settings
+package notify
 
 import (
 	"context"
@@ -7,22 +7,21 @@ import (
 	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/people/notify"
 )
 
 // ListBell returns entries of bells, the newest first. A person sees their own
 // entries, the operator everybody's.
 var ListBell = op.New("bell.list", op.Read, listBell, op.By(op.Self|op.Operator))
 
-func listBell(ctx context.Context, c *op.Call, in notify.BellInput) (access.List[notify.Entry], error) {
+func listBell(ctx context.Context, c *op.Call, in BellInput) (access.List[Entry], error) {
 	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
-		return access.List[notify.Entry]{}, err
+		return access.List[Entry]{}, err
 	}
 	if !c.IsOperator() {
 		in.Principal = c.Actor.PrincipalID()
 	}
-	return notify.Service.In(c).Bell(ctx, c.Tx, o.Live, in)
+	return Service.In(c).Bell(ctx, c.Tx, o.Live, in)
 }
 
 // ReadInput is the input of ReadBell.
@@ -57,7 +56,7 @@ func readBell(ctx context.Context, c *op.Call, in ReadInput) (out ReadOutput, er
 	if err != nil {
 		return out, err
 	}
-	notices := notify.Service.In(c)
+	notices := Service.In(c)
 	if in.Entry != "" {
 		has := id.Valid(id.Notice, in.Entry)
 		if has {

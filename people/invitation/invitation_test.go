@@ -1,4 +1,4 @@
-package settings_test
+package invitation_test
 
 import (
 	"bytes"
@@ -16,8 +16,10 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/masterkey"
+	"kartei/people/invitation"
 	"kartei/people/notify"
-	"kartei/people/settings"
+	"kartei/people/organization"
+	"kartei/people/principal"
 	"kartei/store/db"
 	"kartei/store/job"
 	"kartei/test/dbtest"
@@ -27,9 +29,18 @@ import (
 	"github.com/wneessen/go-mail"
 )
 
-func (o *office) invite(in settings.NewInvitation) (settings.CreatedInvitation, error) {
-	in.Organization = o.org.ID
-	return operator.Run(ctx, o.operator, settings.Invite, in)
+var ctx = context.Background()
+
+type office struct{ *operator.Office }
+
+func newOffice(t *testing.T, d db.DB) *office {
+	t.Helper()
+	return &office{operator.NewOffice(t, d)}
+}
+
+func (o *office) invite(in invitation.New) (invitation.Created, error) {
+	in.Organization = o.Org.ID
+	return operator.Run(ctx, o.Operator, invitation.Create, in)
 }
 
 func (o *office) accept(token string) (access.PrincipalInfo, error) {
@@ -37,12 +48,12 @@ func (o *office) accept(token string) (access.PrincipalInfo, error) {
 }
 
 func (o *office) acceptAs(token, name string) (access.PrincipalInfo, error) {
-	return operator.Do(ctx, o.operator, settings.AcceptInvitation, settings.Acceptance{Token: token, Name: name})
+	return operator.Do(ctx, o.Operator, invitation.Accept, invitation.Acceptance{Token: token, Name: name})
 }
 
-func (o *office) invitations() []settings.Invitation {
+func (o *office) invitations() []invitation.Info {
 	o.Helper()
-	return must(operator.Run(ctx, o.operator, settings.ListInvitations, access.Page{Organization: o.org.ID})).Data
+	return must(operator.Run(ctx, o.Operator, invitation.List, access.Page{Organization: o.Org.ID})).Data
 }
 
 // An invitation creates the person that it describes, once. The token is stored
@@ -50,12 +61,12 @@ func (o *office) invitations() []settings.Invitation {
 func TestInvitation(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
-		o.operator = o.operator.With(op.Services{BaseURL: "https://kartei.example"})
-		made := must(o.invite(settings.NewInvitation{Email: " Ida@Neu.example ", Role: access.Viewer, Language: "en", Rights: access.Rights{"tasks": access.NoRight}}))
-		if made.Email != "Ida@Neu.example" || made.Link != "https://kartei.example/invitation#"+made.Token || made.ExpiresAt != clock.FromTime(start.Add(7*24*time.Hour)) || made.Mailed {
+		o.Operator = o.Operator.With(op.Services{BaseURL: "https://kartei.example"})
+		made := must(o.invite(invitation.New{Email: " Ida@Neu.example ", Role: access.Viewer, Language: "en", Rights: access.Rights{"tasks": access.NoRight}}))
+		if made.Email != "Ida@Neu.example" || made.Link != "https://kartei.example/invitation#"+made.Token || made.ExpiresAt != clock.FromTime(operator.Start.Add(7*24*time.Hour)) || made.Mailed {
 			t.Errorf("%+v", made)
 		}
-		if list := o.invitations(); len(list) != 1 || list[0].ID != made.ID || list[0].Role != access.Viewer || list[0].OrganizationID != o.org.ID {
+		if list := o.invitations(); len(list) != 1 || list[0].ID != made.ID || list[0].Role != access.Viewer || list[0].OrganizationID != o.Org.ID {
 			t.Errorf("%+v", list)
 		}
 		var stored string
@@ -63,25 +74,25 @@ func TestInvitation(t *testing.T) {
 			t.Errorf("stored: %q %v", stored, err)
 		}
 		p := must(o.accept(made.Token))
-		if got := must(o.operator.GetPrincipal(ctx, access.ByID{ID: p.ID})); got.Name != "Ida Neu" || got.Email != "Ida@Neu.example" || got.Role != access.Viewer ||
-			got.Language != "en" || got.Rights["tasks"] != access.NoRight || got.Disabled || got.OrganizationID != o.org.ID {
+		if got := must(o.Operator.GetPrincipal(ctx, access.ByID{ID: p.ID})); got.Name != "Ida Neu" || got.Email != "Ida@Neu.example" || got.Role != access.Viewer ||
+			got.Language != "en" || got.Rights["tasks"] != access.NoRight || got.Disabled || got.OrganizationID != o.Org.ID {
 			t.Errorf("%+v", got)
 		}
 		if len(o.invitations()) != 0 {
 			t.Error("an accepted invitation stays")
 		}
 		// A person who cannot sign in yet is invited as they are.
-		if _, err := o.invite(settings.NewInvitation{Email: "ida@neu.EXAMPLE", Role: access.Admin}); fmt.Sprint(wrong(t, err)) != "[role FORBIDDEN_COMBINATION]" {
+		if _, err := o.invite(invitation.New{Email: "ida@neu.EXAMPLE", Role: access.Admin}); fmt.Sprint(operator.Wrong(t, err)) != "[role FORBIDDEN_COMBINATION]" {
 			t.Errorf("inviting a person of the organization with another role: %v", err)
 		}
-		again := must(o.invite(settings.NewInvitation{Email: "ida@neu.EXAMPLE"}))
+		again := must(o.invite(invitation.New{Email: "ida@neu.EXAMPLE"}))
 		if q := must(o.acceptAs(again.Token, "")); q.ID != p.ID || again.Role != access.Viewer || q.Name != "Ida Neu" {
 			t.Errorf("%+v %+v", again, q)
 		}
-		if _, err := o.operator.SetUser(ctx, settings.PrincipalChange{ID: p.ID, Disabled: ptr(true)}); err != nil {
+		if _, err := o.Operator.SetUser(ctx, principal.Change{ID: p.ID, Disabled: new(true)}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := o.invite(settings.NewInvitation{Email: "ida@neu.EXAMPLE"}); fmt.Sprint(wrong(t, err)) != "[email DUPLICATE]" {
+		if _, err := o.invite(invitation.New{Email: "ida@neu.EXAMPLE"}); fmt.Sprint(operator.Wrong(t, err)) != "[email DUPLICATE]" {
 			t.Errorf("inviting a disabled person of the organization: %v", err)
 		}
 	})
@@ -92,17 +103,17 @@ func TestInvitation(t *testing.T) {
 func TestInvalidInvitations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
-		away := must(o.operator.CreateOrganization(ctx, settings.NewOrganization{Name: "Andere"}))
-		must(o.operator.CreateUser(ctx, settings.NewPrincipal{Organization: away.ID, Name: "Ida Fern", Email: "fern@example.com"}))
-		token := func(email string) string { return must(o.invite(settings.NewInvitation{Email: email})).Token }
+		away := must(o.Operator.CreateOrganization(ctx, organization.New{Name: "Andere"}))
+		must(o.Operator.CreateUser(ctx, principal.New{Organization: away.ID, Name: "Ida Fern", Email: "fern@example.com"}))
+		token := func(email string) string { return must(o.invite(invitation.New{Email: email})).Token }
 		used, replaced, expired := token("used@example.com"), token("replaced@example.com"), token("expired@example.com")
 		must(o.accept(used))
-		revoked := must(o.invite(settings.NewInvitation{Email: "revoked@example.com"}))
-		must(operator.Run(ctx, o.operator, settings.RevokeInvitation, access.ByID{ID: revoked.ID}))
-		o.clock.Advance(time.Hour)
+		revoked := must(o.invite(invitation.New{Email: "revoked@example.com"}))
+		must(operator.Run(ctx, o.Operator, invitation.Revoke, access.ByID{ID: revoked.ID}))
+		o.Clock.Advance(time.Hour)
 		must(o.accept(token("fern@example.com")))
 		good := token("replaced@example.com")
-		o.clock.Advance(7*24*time.Hour - time.Hour)
+		o.Clock.Advance(7*24*time.Hour - time.Hour)
 		var answers []string
 		for name, token := range map[string]string{
 			"empty": "", "unknown": strings.Repeat("x", len(good)), "used": used, "replaced": replaced, "expired": expired, "revoked": revoked.Token,
@@ -116,10 +127,10 @@ func TestInvalidInvitations(t *testing.T) {
 				t.Errorf("%s is answered otherwise: %s", name, answers[len(answers)-1])
 			}
 		}
-		if _, err := operator.Run(ctx, o.operator, settings.RevokeInvitation, access.ByID{ID: revoked.ID}); !fault.Is(err, fault.NotFound) {
+		if _, err := operator.Run(ctx, o.Operator, invitation.Revoke, access.ByID{ID: revoked.ID}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("revoked again: %v", err)
 		}
-		if _, err := o.acceptAs(good, ""); fmt.Sprint(wrong(t, err)) != "[name REQUIRED]" {
+		if _, err := o.acceptAs(good, ""); fmt.Sprint(operator.Wrong(t, err)) != "[name REQUIRED]" {
 			t.Errorf("no name: %v", err)
 		}
 		must(o.accept(good)) // an invalid input does not use the token up
@@ -132,18 +143,18 @@ func TestInvitationsAreBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
 		for n := range 100 {
-			must(o.invite(settings.NewInvitation{Email: fmt.Sprintf("neu%d@example.com", n)}))
+			must(o.invite(invitation.New{Email: fmt.Sprintf("neu%d@example.com", n)}))
 		}
-		if _, err := o.invite(settings.NewInvitation{Email: "mehr@example.com"}); !fault.Is(err, fault.Forbidden) {
+		if _, err := o.invite(invitation.New{Email: "mehr@example.com"}); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("one too many: %v", err)
 		}
-		must(o.invite(settings.NewInvitation{Email: "NEU1@example.com"}))
-		o.clock.Advance(settings.InvitationLifetime)
-		must(o.invite(settings.NewInvitation{Email: "mehr@example.com"}))
+		must(o.invite(invitation.New{Email: "NEU1@example.com"}))
+		o.Clock.Advance(invitation.Lifetime)
+		must(o.invite(invitation.New{Email: "mehr@example.com"}))
 		if list := o.invitations(); len(list) != 1 {
 			t.Errorf("%d are open", len(list))
 		}
-		if _, err := o.invite(settings.NewInvitation{Email: "ida", Role: "chef", Mail: true}); fmt.Sprint(wrong(t, err)) != "[email INVALID_FORMAT role NOT_IN_ENUM mail FORBIDDEN_COMBINATION]" {
+		if _, err := o.invite(invitation.New{Email: "ida", Role: "chef", Mail: true}); fmt.Sprint(operator.Wrong(t, err)) != "[email INVALID_FORMAT role NOT_IN_ENUM mail FORBIDDEN_COMBINATION]" {
 			t.Errorf("%v", err)
 		}
 	})
@@ -168,11 +179,11 @@ func TestInvitationIsMailed(t *testing.T) {
 		ring := masterkey.Ring{Current: masterkey.New()}
 		sender := taken{make(chan string, 1)}
 		center := notify.New(notify.Options{
-			DB: d, Clock: o.clock, Sender: sender, From: "kartei@kartei.example", BaseURL: "https://kartei.example", Host: "kartei.example",
+			DB: d, Clock: o.Clock, Sender: sender, From: "kartei@kartei.example", BaseURL: "https://kartei.example", Host: "kartei.example",
 			Vault: ring.Vault(notify.MessagePurpose), Logger: slog.New(slog.NewTextHandler(&logged, nil)),
 		})
-		o.operator = o.operator.With(*op.Services{BaseURL: "https://kartei.example"}.With(notify.Mails.Is(true), notify.Service.Is(center)))
-		made := must(o.invite(settings.NewInvitation{Email: "ida@neu.example", Language: "en", Mail: true}))
+		o.Operator = o.Operator.With(*op.Services{BaseURL: "https://kartei.example"}.With(notify.Mails.Is(true), notify.Service.Is(center)))
+		made := must(o.invite(invitation.New{Email: "ida@neu.example", Language: "en", Mail: true}))
 		if !made.Mailed {
 			t.Errorf("%+v", made)
 		}
@@ -185,7 +196,7 @@ func TestInvitationIsMailed(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			job.NewRunner(d, o.clock, center.Handlers(), job.Options{Logger: slog.New(slog.DiscardHandler)}).Run(running)
+			job.NewRunner(d, o.Clock, center.Handlers(), job.Options{Logger: slog.New(slog.DiscardHandler)}).Run(running)
 		}()
 		defer func() {
 			stop()
@@ -211,8 +222,8 @@ func TestInvitationIsMailed(t *testing.T) {
 func TestInvitationMailsAreBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
-		center := notify.New(notify.Options{DB: d, Clock: o.clock, Vault: masterkey.Ring{Current: masterkey.New()}.Vault(notify.MessagePurpose)})
-		o.operator = o.operator.With(*op.Services{BaseURL: "https://kartei.example"}.With(notify.Mails.Is(true), notify.Service.Is(center)))
+		center := notify.New(notify.Options{DB: d, Clock: o.Clock, Vault: masterkey.Ring{Current: masterkey.New()}.Vault(notify.MessagePurpose)})
+		o.Operator = o.Operator.With(*op.Services{BaseURL: "https://kartei.example"}.With(notify.Mails.Is(true), notify.Service.Is(center)))
 		sent := func() (n int) {
 			if err := d.Read(ctx, func(tx db.Tx) error {
 				return tx.QueryRow(ctx, `select count(*) from jobs where kind = $1`, notify.MessageKind).Scan(&n)
@@ -222,14 +233,14 @@ func TestInvitationMailsAreBounded(t *testing.T) {
 			return n
 		}
 		invite := func(organization string) error {
-			made, err := operator.Run(ctx, o.operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: "Ida@neu.example", Mail: true})
+			made, err := operator.Run(ctx, o.Operator, invitation.Create, invitation.New{Organization: organization, Email: "Ida@neu.example", Mail: true})
 			if err == nil && !made.Mailed {
 				t.Errorf("%+v", made)
 			}
 			return err
 		}
 		for n := range 5 {
-			away := must(o.operator.CreateOrganization(ctx, settings.NewOrganization{Name: "Andere"}))
+			away := must(o.Operator.CreateOrganization(ctx, organization.New{Name: "Andere"}))
 			for range 3 {
 				if err := invite(away.ID); err != nil {
 					t.Fatal(err)
@@ -242,9 +253,18 @@ func TestInvitationMailsAreBounded(t *testing.T) {
 				t.Errorf("%d emails, want %d", sent(), want)
 			}
 		}
-		o.clock.Advance(24 * time.Hour)
-		if err := invite(o.org.ID); err != nil || sent() != 11 {
+		o.Clock.Advance(24 * time.Hour)
+		if err := invite(o.Org.ID); err != nil || sent() != 11 {
 			t.Errorf("a day later: %v, %d", err, sent())
 		}
 	})
 }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func ptr[T any](v T) *T { return &v }

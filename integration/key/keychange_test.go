@@ -1,4 +1,4 @@
-package settings_test
+package key_test
 
 import (
 	"slices"
@@ -19,10 +19,10 @@ func TestUpdateKey(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
 		made := o.key()
-		before := must(o.operator.GetKey(ctx, access.ByID{ID: made.ID}))
+		before := must(o.Operator.GetKey(ctx, access.ByID{ID: made.ID}))
 		update := func(in key.Change) (key.Info, error) {
 			in.ID = made.ID
-			return operator.Run(ctx, o.operator, key.Update, in)
+			return operator.Run(ctx, o.Operator, key.Update, in)
 		}
 		name := "Abgleich"
 		k := must(update(key.Change{Name: &name}))
@@ -30,7 +30,7 @@ func TestUpdateKey(t *testing.T) {
 			t.Errorf("%+v", k)
 		}
 		k = must(update(key.Change{Networks: &[]string{"192.0.2.0/24"}, ExpiresIn: time.Hour}))
-		if k.Name != name || len(k.Networks) != 1 || k.Networks[0].String() != "192.0.2.0/24" || k.ExpiresAt != clock.FromTime(start.Add(time.Hour)) {
+		if k.Name != name || len(k.Networks) != 1 || k.Networks[0].String() != "192.0.2.0/24" || k.ExpiresAt != clock.FromTime(operator.Start.Add(time.Hour)) {
 			t.Errorf("%+v", k)
 		}
 		o.refused(made.Key, loopback, access.WrongAddress)
@@ -41,13 +41,13 @@ func TestUpdateKey(t *testing.T) {
 			"versionPin NOT_IN_ENUM":   {VersionPin: "2099-01-01"},
 		} {
 			_, err := update(in)
-			if got := wrong(t, err); !slices.Equal(got, []string{field}) {
+			if got := operator.Wrong(t, err); !slices.Equal(got, []string{field}) {
 				t.Errorf("%q, want %s", got, field)
 			}
 		}
-		must(o.operator.RevokeKey(ctx, access.ByID{ID: made.ID}))
+		must(o.Operator.RevokeKey(ctx, access.ByID{ID: made.ID}))
 		_, err := update(key.Change{Name: &name})
-		if got := wrong(t, err); !slices.Equal(got, []string{"id FORBIDDEN_COMBINATION"}) {
+		if got := operator.Wrong(t, err); !slices.Equal(got, []string{"id FORBIDDEN_COMBINATION"}) {
 			t.Errorf("of a revoked key: %q", got)
 		}
 	})
