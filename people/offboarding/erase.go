@@ -233,7 +233,8 @@ func (w *Worker) clearNetworks(ctx context.Context, j *job.Job, person string) e
 	type line struct{ id, changes string }
 	last := ""
 	for n := erasePiece; n == erasePiece; {
-		err := j.Update(ctx, func(tx db.Tx) error {
+		next := last
+		err := j.Update(ctx, func(tx db.Tx) error { // which may run more than once
 			list, err := db.List(ctx, tx, func(row db.Row) (l line, err error) {
 				return l, row.Scan(&l.id, &l.changes)
 			}, selectNetworks, j.Organization, last, person, erasePiece)
@@ -242,7 +243,7 @@ func (w *Worker) clearNetworks(ctx context.Context, j *job.Job, person string) e
 			}
 			n = len(list)
 			for _, l := range list {
-				last = l.id
+				next = l.id
 				hidden, err := audit.Hide(l.changes, "networks")
 				if err != nil {
 					return err
@@ -254,6 +255,7 @@ func (w *Worker) clearNetworks(ctx context.Context, j *job.Job, person string) e
 		if err != nil {
 			return err
 		}
+		last = next
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func TestFamilies(t *testing.T) {
 
 func each(t *testing.T, f func(*testing.T, *apitest.Office)) {
 	t.Helper()
-	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d)) })
+	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d, apitest.Repeated())) })
 }
 
 // call runs an operation as the operator.

@@ -111,3 +111,24 @@ func (o *Office) Recover() {
 		}
 	}
 }
+
+// repeatedDB runs each transaction of the jobs twice, as after a conflict.
+type repeatedDB struct{ db.DB }
+
+// WriteIn implements db.DB.
+func (d repeatedDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+	again := organization == 0
+	return d.DB.WriteIn(ctx, organization, func(tx db.Tx) error {
+		if err := f(tx); err != nil || again {
+			return err
+		}
+		again = true
+		return db.ErrConflict
+	})
+}
+
+// Repeated makes each transaction of the jobs of an office run twice. Only the second run
+// counts.
+func Repeated() Option {
+	return Working(func(w *Workshop) { w.DB = repeatedDB{w.DB} })
+}
