@@ -60,9 +60,10 @@ var floors = [][]string{
 	{"record/upload", "record/operation"},
 	// The records. They refer to each other by name and do not know each other.
 	{"record/contact", "record/company", "record/task", "record/document", "integration/batch", "integration/webhook"},
-	// How somebody leaves: all of their records, then the person. How people find
-	// what is in all families.
-	{"people/offboarding", "record/lookup", "transfer/imports/source", "transfer/process"},
+	// What long acts have in common. How people find what is in all families.
+	{"record/lookup", "transfer/imports/source", "transfer/process"},
+	// How somebody leaves: all of their records, then the person.
+	{"people/offboarding"},
 	// The notices of access that was given.
 	{"people/gains"},
 	// How people sign in: their accounts, factors and sessions. How applications act for

@@ -18,6 +18,7 @@ import (
 	"kartei/store/db"
 	"kartei/store/job"
 	"kartei/store/replay"
+	"kartei/transfer/process"
 )
 
 // EraseKind is the kind of job that removes the addresses of an erased person
@@ -69,7 +70,7 @@ func (s *heldCounts) add(ctx context.Context, c *op.Call, t tenant, f family, pr
 	sum := s.held[f.plural]
 	for after, end := "", "-"; end != ""; after = end {
 		err := c.Services.Read(ctx, func(tx db.Tx) (err error) {
-			if end, err = f.Window(ctx, tx, t.number, after, window); err != nil || end == "" {
+			if end, err = f.Window(ctx, tx, t.number, after, process.Window); err != nil || end == "" {
 				return err
 			}
 			h, err := f.CountIn(ctx, tx, t.number, principal, after, end)
@@ -134,7 +135,7 @@ func erase(ctx context.Context, c *op.Call, in access.ByID, seen heldCounts) (ac
 		}
 		// The job runs a minute later, because calls in progress reach the log
 		// after their answer.
-		if err := job.Enqueue(ctx, c.Tx, t.number, c.Now, job.Spec{Kind: EraseKind, Key: p.ID, Payload: jobPayload{p.ID}, Due: c.Now.Add(time.Minute)}); err != nil {
+		if err := process.Enqueue(ctx, c, t.number, p.ID, job.Spec{Kind: EraseKind, Due: c.Now.Add(time.Minute)}); err != nil {
 			return p, err
 		}
 	}
@@ -199,30 +200,30 @@ const erasePiece = 500
 // erase removes the addresses of an erased person from the logs, and the networks of the
 // person's keys. The lines keep the person's id.
 func (w *Worker) erase(ctx context.Context, j *job.Job) error {
-	var of jobPayload
-	if err := j.Decode(&of); err != nil {
+	person, err := process.SubjectOf(j)
+	if err != nil {
 		return err
 	}
 	for n := int64(erasePiece); n == erasePiece; {
 		err := j.Update(ctx, func(tx db.Tx) (err error) {
-			n, err = tx.Exec(ctx, clearActs, j.Organization, of.ID, erasePiece)
+			n, err = tx.Exec(ctx, clearActs, j.Organization, person, erasePiece)
 			return err
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if err := w.clearNetworks(ctx, j, of.ID); err != nil {
+	if err := w.clearNetworks(ctx, j, person); err != nil {
 		return err
 	}
 	var shorts []string
-	err := w.DB.Read(ctx, func(tx db.Tx) (err error) {
-		shorts, err = db.Values[string](ctx, tx, selectShorts, of.ID)
+	err = w.DB.Read(ctx, func(tx db.Tx) (err error) {
+		shorts, err = db.Values[string](ctx, tx, selectShorts, person)
 		return err
 	})
-	for _, short := range append(shorts, id.Short(of.ID)) { // the last one stands for the sessions
+	for _, short := range append(shorts, id.Short(person)) { // the last one stands for the sessions
 		if err == nil {
-			err = w.clear(ctx, j, of.ID, short)
+			err = w.clear(ctx, j, person, short)
 		}
 	}
 	return err

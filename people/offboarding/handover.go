@@ -17,6 +17,7 @@ import (
 	"kartei/record"
 	"kartei/store/db"
 	"kartei/store/job"
+	"kartei/transfer/process"
 )
 
 // countMost bounds the count of private records before a hand-over. The
@@ -111,11 +112,6 @@ func (p *progress) add(family string, handed, stayed record.Held) {
 	if handed.Any() {
 		p.Handed++
 	}
-}
-
-func (p progress) clone() progress {
-	p.Families = maps.Clone(p.Families)
-	return p
 }
 
 const (
@@ -249,16 +245,12 @@ func (o *HandOverOutput) inspect(ctx context.Context, tx db.Tx, tenants []tenant
 
 // begin stores a part and enqueues its job.
 func (o *HandOverOutput) begin(ctx context.Context, c *op.Call, t tenant) error {
-	p, err := json.Marshal(progress{Pass: 1, Families: map[string]Tally{}})
-	if err != nil {
-		return err
-	}
 	o.Parts = append(o.Parts, Part{OrganizationID: t.id, Families: map[string]Tally{}})
-	if _, err := c.Tx.Exec(ctx, insertHandover, t.number, o.ID, o.From, o.To, o.WithPrivate, string(p),
+	if _, err := c.Tx.Exec(ctx, insertHandover, t.number, o.ID, o.From, o.To, o.WithPrivate, process.Encode(progress{Pass: 1, Families: map[string]Tally{}}),
 		c.Actor.PrincipalID(), string(c.Actor.Credential().Kind), c.RequestID, c.Now); err != nil {
 		return err
 	}
-	return job.Enqueue(ctx, c.Tx, t.number, c.Now, job.Spec{Kind: JobKind, Key: o.ID, Payload: jobPayload{o.ID}})
+	return process.Enqueue(ctx, c, t.number, o.ID, job.Spec{Kind: JobKind})
 }
 
 // maxShown is how many hand-overs of a principal are shown.

@@ -26,6 +26,7 @@ import (
 	"kartei/test/waittest"
 	"kartei/transfer/bulk"
 	"kartei/transfer/imports"
+	"kartei/transfer/process"
 )
 
 // MaxFile is the maximum size of a file in an office, unless MaxSize sets
@@ -137,11 +138,13 @@ func (o *Office) work() {
 	if o.options.working != nil {
 		o.options.working(w)
 	}
+	worker := process.Worker{DB: w.DB, Clock: o.Clock, Services: &op.Services{Families: api.Families}}
+	teller := process.Worker{DB: w.DB, Clock: o.Clock, Services: worker.Services.With(notify.Service.Is(o.Notices()))}
 	runner := job.NewRunner(w.DB, o.Clock, slices.Concat(w.Maker.Handlers(), w.Receiver.Handlers(), webhook.Eraser{Clock: o.Clock}.Handlers(),
 		(&webhook.Resender{DB: w.DB, Clock: o.Clock, Families: api.Families}).Handlers(),
-		(&bulk.Worker{DB: w.DB, Clock: o.Clock, Services: op.Services{Families: api.Families}.With(notify.Service.Is(o.Notices()))}).Handlers(),
-		(&imports.Worker{DB: w.DB, Clock: o.Clock, Secrets: Keys.Vault(imports.SecretsPurpose), Services: &op.Services{Families: api.Families}, Decode: o.API.DecodeBody, Extractor: w.Maker.Extractor}).Handlers(),
-		(&offboarding.Worker{DB: w.DB, Clock: o.Clock, Services: &op.Services{Families: api.Families}}).Handlers()), w.Options)
+		(&bulk.Worker{Worker: teller}).Handlers(),
+		(&imports.Worker{Worker: worker, Secrets: Keys.Vault(imports.SecretsPurpose), Decode: o.API.DecodeBody, Extractor: w.Maker.Extractor}).Handlers(),
+		(&offboarding.Worker{Worker: worker}).Handlers()), w.Options)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"time"
 
-	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -129,16 +128,13 @@ const (
 )
 
 // Reason says why an act stopped.
-type Reason string
+type Reason = process.Reason
 
 // The reasons.
 const (
 	ByPerson Reason = "byPerson"
-	// NoRight is an act whose person may not write the records any more, or was
-	// disabled.
-	NoRight Reason = "noRight"
-	// NotOpen is an act in an organization that is closed or being deleted.
-	NotOpen Reason = "notOpen"
+	NoRight         = process.NoRight
+	NotOpen         = process.NotOpen
 	// TooMany is an act on more than MaxRecords records.
 	TooMany Reason = "tooMany"
 )
@@ -211,8 +207,9 @@ type row struct {
 	organization int64
 	id           string
 	principal    string
-	state        State
-	reason       Reason
+	// state is the present state, was the one that the database has.
+	state, was State
+	reason     Reason
 	content
 	progress
 	process.Delegation
@@ -228,9 +225,11 @@ const (
 	// updateAct changes an act in the state that was read.
 	updateAct = `update bulk_acts set state = $4, reason = $5, content = $6, progress = $7, requested_by = $8, kind = $9, door = $10, request_id = $11, began_at = $12, expires_at = $13
 		where organization = $1 and id = $2 and state = $3`
-	countKept = `select count(*), coalesce(sum(case when principal = $2 then 1 else 0 end), 0) from bulk_acts where organization = $1`
-	selectOwn = `select ` + columns + ` from bulk_acts where organization = $1 and principal = $2 and ($3 = '' or id < $3) order by id desc limit $4`
-	selectAll = `select ` + columns + ` from bulk_acts where organization = $1 and $2 = $2 and ($3 = '' or id < $3) order by id desc limit $4`
+	// updateProgress stores the progress of an act that nobody stopped meanwhile.
+	updateProgress = `update bulk_acts set progress = $4 where organization = $1 and id = $2 and state = $3`
+	countKept      = `select count(*), coalesce(sum(case when principal = $2 then 1 else 0 end), 0) from bulk_acts where organization = $1`
+	selectOwn      = `select ` + columns + ` from bulk_acts where organization = $1 and principal = $2 and ($3 = '' or id < $3) order by id desc limit $4`
+	selectAll      = `select ` + columns + ` from bulk_acts where organization = $1 and $2 = $2 and ($3 = '' or id < $3) order by id desc limit $4`
 	// selectBefore counts the acts whose turn comes before another act's turn.
 	selectBefore = `select count(*) from bulk_acts where organization = $1 and state in ('running', 'undoing') and id <> $2
 		and (began_at < $3 or began_at = $3 and id < $2)`
@@ -246,30 +245,32 @@ func scan(from db.Row) (*row, error) {
 	if err := errors.Join(json.Unmarshal([]byte(what), &r.content), json.Unmarshal([]byte(how), &r.progress)); err != nil {
 		return nil, fmt.Errorf("bulk: %s: %w", r.id, err)
 	}
+	r.was = r.state
 	return r, nil
 }
 
-// text returns what a row keeps as JSON.
-func text(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic("bulk: " + err.Error()) // texts and counts always encode
-	}
-	return string(b)
+// change stores the next state of an act. It fails with process.ErrMoved if another call
+// was first.
+func (r *row) change(ctx context.Context, tx db.Tx) error {
+	err := process.Exec(ctx, tx, updateAct, r.organization, r.id, r.was, r.state, r.reason, process.Encode(r.content), process.Encode(r.progress),
+		r.By, r.Delegation.Kind, r.Door, r.RequestID, r.began, r.expires)
+	r.was = r.state
+	return err
 }
 
-// errMoved means that an act is not in the state any more that was read.
-var errMoved = errors.New("bulk: another call changed the state of the act")
-
-// change stores the next state of an act. It fails with errMoved if another call was
-// first.
-func (r *row) change(ctx context.Context, tx db.Tx, from State) error {
-	n, err := tx.Exec(ctx, updateAct, r.organization, r.id, from, r.state, r.reason, text(r.content), text(r.progress),
-		r.By, r.Delegation.Kind, r.Door, r.RequestID, r.began, r.expires)
-	if err == nil && n == 0 {
-		err = errMoved
+// Store implements process.Act.
+func (r *row) Store(ctx context.Context, tx db.Tx) error {
+	if r.state != r.was {
+		return r.change(ctx, tx)
 	}
-	return err
+	return process.Exec(ctx, tx, updateProgress, r.organization, r.id, r.state, process.Encode(r.progress))
+}
+
+// Snapshot implements process.Act.
+func (r *row) Snapshot() (restore func()) {
+	before := *r
+	r.progress = r.clone()
+	return func() { *r = before }
 }
 
 // waits reports whether other acts have their turn first.
@@ -304,16 +305,6 @@ func unknown() error {
 		DE: "Eine Änderung ganzer Listen mit dieser Kennung gibt es nicht, oder ihre sieben Tage sind um.",
 		EN: "There is no change of a whole list with this id, or its seven days are over.",
 	}}
-}
-
-// may refuses those who lack a right that acts on the family need.
-func (f *family) may(a *access.Actor) error {
-	for _, scope := range f.scopes() {
-		if !a.May(scope) {
-			return access.Lacking(scope)
-		}
-	}
-	return nil
 }
 
 // public returns the act for its rows.

@@ -18,7 +18,7 @@ import (
 
 func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
 	t.Helper()
-	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d, apitest.Replicas(1))) })
+	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d, apitest.Replicas(1), apitest.Repeated())) })
 }
 
 // faultyEach runs a test with an office whose jobs get faults.

@@ -17,11 +17,6 @@ import (
 	"kartei/transfer/process"
 )
 
-// enqueue makes a job work on the act.
-func (r *row) enqueue(ctx context.Context, c *op.Call) error {
-	return job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: JobKind, Key: r.id, Payload: jobPayload{r.id}})
-}
-
 // StartInput is the input of Start.
 type StartInput struct {
 	// Family is contacts or companies.
@@ -46,7 +41,7 @@ func start(ctx context.Context, c *op.Call, in StartInput) (Act, error) {
 		}
 		return Act{}, fault.Invalid(fault.Field{Name: "family", Code: fault.NotInEnum, Limit: names})
 	}
-	if err := f.may(c.Actor); err != nil {
+	if err := process.Require(c.Actor, f.scopes()...); err != nil {
 		return Act{}, err
 	}
 	if _, err := f.filters(in.Filters); err != nil {
@@ -75,12 +70,12 @@ func start(ctx context.Context, c *op.Call, in StartInput) (Act, error) {
 	if err := r.give(ctx, c); err != nil {
 		return Act{}, err
 	}
-	c.Tx.Queue(insertAct, r.organization, r.id, r.principal, r.state, r.reason, text(r.content), text(r.progress),
+	c.Tx.Queue(insertAct, r.organization, r.id, r.principal, r.state, r.reason, process.Encode(r.content), process.Encode(r.progress),
 		r.By, r.Delegation.Kind, r.Door, r.RequestID, r.created, r.began, r.expires)
-	if err := r.enqueue(ctx, c); err != nil {
+	if err := process.Enqueue(ctx, c, r.organization, r.id, job.Spec{Kind: JobKind}); err != nil {
 		return Act{}, err
 	}
-	if err := job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: jobPayload{r.id}, Due: r.expires}); err != nil {
+	if err := process.Enqueue(ctx, c, r.organization, r.id, job.Spec{Kind: ForgetKind, Due: r.expires}); err != nil {
 		return Act{}, err
 	}
 	return r.public(ctx, c.Tx)
@@ -150,11 +145,10 @@ func advance(ctx context.Context, c *op.Call, in access.ByID, alter func(*row) e
 	if err != nil {
 		return Act{}, err
 	}
-	if err := familyOf(r.Family).may(c.Actor); err != nil {
+	if err := process.Require(c.Actor, familyOf(r.Family).scopes()...); err != nil {
 		return Act{}, err
 	}
-	before := r.state
-	if !slices.Contains(from, before) {
+	if !slices.Contains(from, r.state) {
 		return Act{}, r.unfit()
 	}
 	r.Delegation, r.began, r.reason = process.DelegationOf(c, c.Actor), c.Now, ""
@@ -166,21 +160,13 @@ func advance(ctx context.Context, c *op.Call, in access.ByID, alter func(*row) e
 	if err := r.give(ctx, c); err != nil {
 		return Act{}, err
 	}
-	if err := r.enqueue(ctx, c); err != nil {
+	if err := process.Enqueue(ctx, c, r.organization, r.id, job.Spec{Kind: JobKind}); err != nil {
 		return Act{}, err
 	}
-	if err := r.moved(r.change(ctx, c.Tx, before)); err != nil {
+	if err := process.RunAgain(r.change(ctx, c.Tx)); err != nil {
 		return Act{}, err
 	}
 	return r.public(ctx, c.Tx)
-}
-
-// moved makes errMoved an error that runs the call again.
-func (r *row) moved(err error) error {
-	if err == errMoved {
-		return db.ErrConflict
-	}
-	return err
 }
 
 // mostRequests bounds how often an act is taken up again.
@@ -233,13 +219,8 @@ func stop(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 	if !r.state.Works() {
 		return Act{}, r.unfit()
 	}
-	from := r.state
 	r.state, r.reason = Stopped, ByPerson
-	n, err := c.Tx.Exec(ctx, stopAct, r.organization, r.id, from, r.reason)
-	if err == nil && n == 0 {
-		err = db.ErrConflict
-	}
-	if err != nil {
+	if err := process.RunAgain(process.Exec(ctx, c.Tx, stopAct, r.organization, r.id, r.was, r.reason)); err != nil {
 		return Act{}, err
 	}
 	c.Audit.About(r.organization, r.id)
@@ -365,7 +346,7 @@ func storedProblem(err *fault.Fault) string {
 	if said == nil {
 		said = &fault.Text{DE: "Nicht gespeichert.", EN: "Not saved."}
 	}
-	return text(said)
+	return process.Encode(said)
 }
 
 func messageOf(problem string, in fault.Language) (string, error) {

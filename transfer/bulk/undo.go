@@ -33,6 +33,11 @@ func requestsOfUndone(ctx context.Context, tx db.Tx, organization int64) (map[st
 	return calls, err
 }
 
+// undoAll takes the changes back.
+func (x *work) undoAll(ctx context.Context) error {
+	return x.each(ctx, Undone, UndoneWord, x.undoSome)
+}
+
 // undoSome takes back some changes, each by a change of its own.
 func (x *work) undoSome(ctx context.Context, b *batch, list []*line) error {
 	var names []string
@@ -87,11 +92,11 @@ func (b *batch) undoOne(ctx context.Context, l *line, touched bool) error {
 	if err != nil {
 		return err
 	}
-	b.progress.Counts[outcome]++
+	b.Counts[outcome]++
 	if outcome == Restored {
 		b.Tx.Queue(endLine, b.organization, b.id, l.record, outcome, problem, l.revision, "")
 	} else {
-		b.Tx.Queue(leaveLine, b.organization, b.id, l.record, outcome, problem)
+		b.Tx.Queue(recordOutcome, b.organization, b.id, l.record, outcome, problem)
 	}
 	return nil
 }

@@ -37,261 +37,166 @@ const (
 )
 
 const (
-	// window is the number of records in one read of a walk, which takes some
-	// milliseconds.
-	window = 5_000
 	// noted is the number of records that one transaction notes.
 	noted = 500
-	// piece is the highest number of records that one transaction changes. It holds the
-	// organization's change clock (on SQLite the writer) for some milliseconds:
-	// docs/decisions/0034.
-	piece = 50
-	// pauses is how much longer than its work the job pauses: docs/decisions/0048.
+	// pauses is how much longer than its work the job pauses.
 	pauses = 2
-	// lease is the longest time that an act waits for another process after its own has
-	// died.
-	lease = 20 * time.Second
 	// waiting is the pause of an act while another one has its turn.
 	waiting = 2 * time.Second
-	// forgetPiece is the number of lines that one transaction forgets.
-	forgetPiece = 500
 )
 
-// jobPayload names the act of a job.
-type jobPayload struct {
-	ID string `json:"id"`
-}
-
 // Worker carries out the jobs of acts.
-type Worker struct {
-	DB    db.DB
-	Clock clock.Clock
-	// Services are the services of calls.
-	Services *op.Services
-}
+type Worker struct{ process.Worker }
 
 // Handlers returns the handlers of the worker's jobs.
 func (w *Worker) Handlers() []job.Handler {
-	return []job.Handler{{Kind: JobKind, Lease: lease, Run: w.run}, {Kind: ForgetKind, Run: w.forget}}
+	return []job.Handler{{Kind: JobKind, Lease: process.Lease, Run: w.run}, {Kind: ForgetKind, Run: w.forget}}
+}
+
+// run takes an act on from where it is.
+func (w *Worker) run(ctx context.Context, j *job.Job) error {
+	x := new(work)
+	return x.TakeSteps(ctx, &w.Worker, j, pauses, x)
 }
 
 // work is one run of a job.
 type work struct {
-	*Worker
+	process.Run
 	*row
 	*family
-	job  *job.Job
-	pace job.Pace
 	// undone are the calls of acts that were taken back: see undo.go.
 	undone map[string]bool
 }
 
-// stopError is the error of a step that cannot go on.
-type stopError struct{ reason Reason }
-
-// Error implements error.
-func (s stopError) Error() string { return "bulk: stopped: " + string(s.reason) }
-
-// run takes an act on from where it is.
-func (w *Worker) run(ctx context.Context, j *job.Job) error {
-	x, err := w.load(ctx, j)
-	if errors.Is(err, db.ErrNoRows) { // the organization was erased, or the act forgotten
-		return nil
-	}
-	if err != nil {
+// Load implements process.Act.
+func (x *work) Load(ctx context.Context, tx db.Tx, organization int64, id string) (err error) {
+	if x.row, err = scan(tx.QueryRow(ctx, selectAct, organization, id)); err != nil {
 		return err
 	}
-	if x.state == Collecting {
-		err = x.collect(ctx)
+	if x.family = familyOf(x.content.Family); x.family == nil {
+		return job.Permanent(fmt.Errorf("bulk: %s is about %q", x.id, x.content.Family))
 	}
-	if err == nil && (x.state == Running || x.state == Undoing) {
-		err = x.workInTurn(ctx)
-	}
-	if stop := (stopError{}); errors.As(err, &stop) {
-		err = x.stop(ctx, stop.reason)
-	}
-	if errors.Is(err, errMoved) || err == nil && !x.state.Works() {
-		return x.leave(ctx)
-	}
-	return err
+	return nil
 }
 
-// load reads the act of a job.
-func (w *Worker) load(ctx context.Context, j *job.Job) (*work, error) {
-	x := &work{Worker: w, job: j, pace: job.NewPace(w.Clock, pauses)}
-	var of jobPayload
-	if err := j.Decode(&of); err != nil {
-		return x, err
-	}
-	err := w.DB.Read(ctx, func(tx db.Tx) (err error) {
-		x.row, err = scan(tx.QueryRow(ctx, selectAct, j.Organization, of.ID))
-		return err
-	})
-	if err == nil {
-		if x.family = familyOf(x.content.Family); x.family == nil {
-			err = job.Permanent(fmt.Errorf("bulk: %s is about %q", x.id, x.content.Family))
-		}
-	}
-	return x, err
+// Call implements process.Act. The rights are those of the person who asked for the step.
+func (x *work) Call(ctx context.Context, tx db.Tx) (*op.Call, error) {
+	return x.Delegation.Call(ctx, tx, x.organization, clock.Now(x.Clock), x.Services, x.scopes()...)
 }
 
-// stop stores why the act does not go on.
-func (x *work) stop(ctx context.Context, why Reason) error {
-	from := x.state
+// Step implements process.StepAct.
+func (x *work) Step() func(context.Context) error {
+	switch x.state {
+	case Collecting:
+		return x.collect
+	case Running:
+		return x.changeAll
+	case Undoing:
+		return x.undoAll
+	}
+	return nil
+}
+
+// Stop implements process.StepAct. What is done stays.
+func (x *work) Stop(ctx context.Context, why Reason) error {
 	x.state, x.reason = Stopped, why
-	return x.job.Update(ctx, func(tx db.Tx) error {
-		if err := x.change(ctx, tx, from); err != nil {
-			return err
-		}
-		return x.tellOwners(ctx, tx, x.Services, clock.Now(x.Clock))
-	})
+	return x.End(ctx, func(tx db.Tx) error { return x.tellOwners(ctx, tx, x.Services, clock.Now(x.Clock)) })
 }
 
-const selectState = `select state from bulk_acts where organization = $1 and id = $2`
-
-// leave ends the job of an act on which no work is left. If somebody resumed the act
-// meanwhile, the job stays: that call found it in the queue.
-func (x *work) leave(ctx context.Context) error {
-	return x.job.Finish(ctx, func(tx db.Tx) error {
-		var now State
-		err := tx.QueryRow(ctx, selectState, x.organization, x.id).Scan(&now)
-		switch {
-		case errors.Is(err, db.ErrNoRows):
-			return nil
-		case err == nil && now.Works():
-			return job.Later(0)
-		}
-		return err
-	})
-}
-
-// call returns the call of the person who asked for the step, with the rights that they
-// have now.
-func (x *work) call(ctx context.Context, tx db.Tx) (*op.Call, error) {
-	c, err := x.Delegation.Call(ctx, tx, x.organization, clock.Now(x.Clock), x.Services, x.scopes()...)
-	switch {
-	case errors.Is(err, process.ErrNoRight):
-		return nil, stopError{NoRight}
-	case errors.Is(err, process.ErrNotOpen):
-		return nil, stopError{NotOpen}
-	}
-	return c, err
-}
-
-const updateProgress = `update bulk_acts set progress = $4 where organization = $1 and id = $2 and state = $3`
-
-// keep stores the progress in a transaction of the job. It fails with errMoved if
-// somebody stopped the act.
-func (x *work) keep(ctx context.Context, tx db.Tx, p progress) error {
-	n, err := tx.Exec(ctx, updateProgress, x.organization, x.id, x.state, text(p))
-	if err == nil && n == 0 {
-		err = errMoved
-	}
-	return err
-}
-
-// collect notes the records of the list. A run that goes on finds those before it noted.
+// collect notes the records of the list, which is then forgotten. A run that goes on finds
+// those before it noted.
 func (x *work) collect(ctx context.Context) error {
-	var err error
+	collect := x.collectFamily
 	if x.Q != "" {
-		err = x.collectHits(ctx)
-	} else {
-		err = x.collectWindows(ctx)
+		collect = x.collectHits
 	}
-	if err != nil {
+	if err := collect(ctx); err != nil {
 		return err
 	}
-	return x.collected(ctx)
+	return x.Update(ctx, func(tx db.Tx) error {
+		x.state, x.Q, x.Filters = Running, "", nil
+		x.Collected, x.After = true, ""
+		return tx.QueryRow(ctx, countLines, x.organization, x.id).Scan(&x.progress.Records)
+	})
 }
 
-// collectWindows walks over all records of the family, in the order of their ids. So a
-// record is met once, whatever others change meanwhile.
-func (x *work) collectWindows(ctx context.Context) error {
+// collectFamily notes the records of the family that fit the filters.
+func (x *work) collectFamily(ctx context.Context) error {
 	filters, err := x.filters(x.Filters)
 	if err != nil {
 		return job.Permanent(err)
 	}
-	for {
-		begun := clock.Now(x.Clock)
-		var list []record.Matched
-		var end string
-		err := x.DB.Read(ctx, func(tx db.Tx) error {
-			c, err := x.call(ctx, tx)
+	walk := process.Walk[record.Matched]{
+		Family: x.family, Portion: job.Portion{Most: noted, Least: noted}, ID: func(m record.Matched) string { return m.ID },
+		Find: func(c *op.Call, after, end string) ([]record.Matched, error) {
+			list, err := x.MatchIn(ctx, c, filters, after, end, x.Until)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			if end, err = x.Window(ctx, tx, x.organization, x.After, window); err == nil && end != "" {
-				list, err = x.MatchIn(ctx, c, filters, x.After, end, x.Until)
-			}
-			return err
-		})
-		if err != nil || end == "" {
-			return err
-		}
-		if err := x.note(ctx, list, end); err != nil {
-			return err
-		}
-		if err := x.pace.Rest(ctx, begun); err != nil {
-			return err
-		}
+			return list, x.checkRoom(list)
+		},
+		Change: func(c *op.Call, list []record.Matched, after string) error {
+			x.note(c.Tx, list)
+			x.After = after
+			return nil
+		},
 	}
+	return walk.Do(ctx, &x.Run, x.After)
 }
 
-// collectHits walks over what a search finds. The position is kept in memory only,
-// because it has words of records: another run begins anew and finds what is noted.
+// collectHits notes what a search finds. The position is kept in memory only, because it
+// has words of records: another run begins anew and finds what is noted.
 func (x *work) collectHits(ctx context.Context) error {
 	x.progress.Records = 0
 	for from := (*search.Position)(nil); ; {
 		begun := clock.Now(x.Clock)
 		var list []record.Matched
-		err := x.DB.Read(ctx, func(tx db.Tx) error {
-			c, err := x.call(ctx, tx)
-			if err == nil {
-				list, from, err = x.MatchHits(ctx, c, x.Q, from, x.Until)
+		err := x.Read(ctx, func(c *op.Call) (err error) {
+			if list, from, err = x.MatchHits(ctx, c, x.Q, from, x.Until); err != nil {
+				return err
 			}
-			return err
+			return x.checkRoom(list)
 		})
 		if err != nil {
 			return err
 		}
-		if err := x.note(ctx, list, ""); err != nil || from == nil {
-			return err
+		for part := range slices.Chunk(list, noted) {
+			err := x.Update(ctx, func(tx db.Tx) error {
+				x.note(tx, part)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
 		}
-		if err := x.pace.Pause(ctx, begun); err != nil {
+		if from == nil {
+			return nil
+		}
+		if err := x.Pace.Pause(ctx, begun); err != nil {
 			return err
 		}
 	}
 }
 
-const insertLine = `insert into bulk_lines (organization, act_id, record_id, state, before) values ($1, $2, $3, '', $4) on conflict (organization, act_id, record_id) do nothing`
-
-// note stores lines for records, and how far the walk came.
-func (x *work) note(ctx context.Context, list []record.Matched, end string) error {
-	if x.progress.Records+int64(len(list)) > MaxRecords {
-		return stopError{TooMany}
-	}
-	parts := slices.Collect(slices.Chunk(list, noted))
-	if parts == nil {
-		parts = [][]record.Matched{nil}
-	}
-	for i, part := range parts {
-		next := x.progress
-		next.Records += int64(len(part))
-		if next.After = end; end != "" && i < len(parts)-1 {
-			next.After = part[len(part)-1].ID
-		}
-		err := x.job.Update(ctx, func(tx db.Tx) error {
-			for _, m := range part {
-				tx.Queue(insertLine, x.organization, x.id, m.ID, x.former(m))
-			}
-			return x.keep(ctx, tx, next)
-		})
-		if err != nil {
-			return err
-		}
-		x.progress = next
+// checkRoom stops an act on too many records.
+func (x *work) checkRoom(more []record.Matched) error {
+	if x.progress.Records+int64(len(more)) > MaxRecords {
+		return process.StopError{Reason: TooMany}
 	}
 	return nil
+}
+
+const (
+	insertLine = `insert into bulk_lines (organization, act_id, record_id, state, before) values ($1, $2, $3, '', $4) on conflict (organization, act_id, record_id) do nothing`
+	countLines = `select count(*) from bulk_lines where organization = $1 and act_id = $2`
+)
+
+// note stores lines for records.
+func (x *work) note(tx db.Tx, list []record.Matched) {
+	for _, m := range list {
+		tx.Queue(insertLine, x.organization, x.id, m.ID, x.former(m))
+	}
+	x.progress.Records += int64(len(list))
 }
 
 // former is what a line keeps of a record: the member that the act changes. A line about
@@ -306,47 +211,16 @@ func (x *work) former(m record.Matched) string {
 	return ""
 }
 
-const countLines = `select count(*) from bulk_lines where organization = $1 and act_id = $2`
-
-// collected ends the collecting. The list is forgotten.
-func (x *work) collected(ctx context.Context) error {
-	next := *x.row
-	err := x.job.Update(ctx, func(tx db.Tx) error {
-		next = *x.row
-		next.state, next.Q, next.Filters = Running, "", nil
-		next.progress = x.clone()
-		next.Collected, next.After = true, ""
-		if err := tx.QueryRow(ctx, countLines, x.organization, x.id).Scan(&next.progress.Records); err != nil {
-			return err
+// changeAll changes the records.
+func (x *work) changeAll(ctx context.Context) error {
+	return x.each(ctx, Finished, DoneWord, func(ctx context.Context, b *batch, list []*line) error {
+		for _, l := range list {
+			if err := b.changeOne(ctx, l); err != nil {
+				return err
+			}
 		}
-		return next.change(ctx, tx, Collecting)
+		return nil
 	})
-	if err == nil {
-		x.row = &next
-	}
-	return err
-}
-
-// workInTurn changes the records, or takes the changes back, if no other act of the
-// organization has its turn before. So two acts never work at the same time, and others
-// of the office wait for one only.
-func (x *work) workInTurn(ctx context.Context) error {
-	var waits bool
-	err := x.DB.Read(ctx, func(tx db.Tx) (err error) {
-		if waits, err = x.waits(ctx, tx); err == nil && x.Undo {
-			x.undone, err = requestsOfUndone(ctx, tx, x.organization)
-		}
-		return err
-	})
-	switch {
-	case err != nil:
-		return err
-	case waits:
-		return job.Later(waiting)
-	case x.state == Undoing:
-		return x.each(ctx, Undone, UndoneWord, x.undoSome)
-	}
-	return x.each(ctx, Finished, DoneWord, x.changeSome)
 }
 
 // line is a record of an act.
@@ -362,96 +236,69 @@ type line struct {
 
 const selectLines = `select record_id, state, revision, before from bulk_lines where organization = $1 and act_id = $2 and record_id > $3 order by record_id limit $4`
 
-// each does a step with the lines, some in each transaction, which also stores how far
-// the step came.
-func (x *work) each(ctx context.Context, end State, word string, step func(ctx context.Context, b *batch, list []*line) error) error {
-	portion := job.Portion{Most: piece}
-	for {
-		begun := clock.Now(x.Clock)
-		var list []*line
-		err := x.DB.Read(ctx, func(tx db.Tx) (err error) {
-			list, err = db.List(ctx, tx, func(from db.Row) (*line, error) {
-				l := new(line)
-				return l, from.Scan(&l.record, &l.state, &l.revision, &l.before)
-			}, selectLines, x.organization, x.id, x.After, portion.Next())
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if len(list) == 0 {
-			return x.finish(ctx, end, word, begun)
-		}
-		b := &batch{work: x}
-		err = portion.Update(ctx, x.job, len(list), func(tx db.Tx) (err error) {
-			if b.Call, err = x.call(ctx, tx); err != nil {
-				return err
-			}
-			b.progress = x.clone()
-			if err := step(ctx, b, list); err != nil {
-				return err
-			}
-			b.progress.After = list[len(list)-1].record
-			b.progress.Done += int64(len(list))
-			return x.keep(ctx, tx, b.progress)
-		})
-		if err != nil {
-			return err
-		}
-		x.progress = b.progress
-		if err := x.pace.Rest(ctx, begun); err != nil {
-			return err
-		}
-	}
+func scanLine(from db.Row) (*line, error) {
+	l := new(line)
+	return l, from.Scan(&l.record, &l.state, &l.revision, &l.before)
 }
 
 // batch is some records in one transaction.
 type batch struct {
 	*work
 	*op.Call
-	progress
 }
 
-// finish ends a step, and writes its counts to the audit log.
-func (x *work) finish(ctx context.Context, end State, word string, now clock.Micros) error {
-	from := x.state
+// each does a step with the lines when the act has its turn, and then ends it with its
+// counts in the audit log.
+func (x *work) each(ctx context.Context, end State, word string, step func(ctx context.Context, b *batch, list []*line) error) error {
+	if err := x.awaitTurn(ctx); err != nil {
+		return err
+	}
+	err := process.Each(ctx, &x.Run, job.Portion{Most: process.Piece}, func(c *op.Call, limit int) ([]*line, error) {
+		return db.List(ctx, c.Tx, scanLine, selectLines, x.organization, x.id, x.After, limit)
+	}, func(c *op.Call, list []*line) error {
+		x.After = list[len(list)-1].record
+		x.Done += int64(len(list))
+		return step(ctx, &batch{x, c}, list)
+	})
+	if err != nil {
+		return err
+	}
+	now := clock.Now(x.Clock)
 	act := new(audit.Act)
 	act.About(x.organization, x.id)
 	for _, o := range []Outcome{Changed, Unchanged, Refused, Gone, Restored, Kept} {
 		act.Changed(string(o), int64(0), x.Counts[o])
 	}
-	next := *x.row
-	next.state, next.expires = end, now.Add(Age)
-	err := x.job.Update(ctx, func(tx db.Tx) error {
-		if err := next.change(ctx, tx, from); err != nil {
-			return err
-		}
+	x.state, x.expires = end, now.Add(Age)
+	return x.End(ctx, func(tx db.Tx) error {
 		if err := x.tellOwners(ctx, tx, x.Services, now); err != nil {
 			return err
 		}
-		return audit.Append(tx, act, x.Delegation.Line(x.job, word, now))
+		return audit.Append(tx, act, x.Delegation.Line(x.Job, word, now))
 	})
-	if err == nil {
-		x.row = &next
+}
+
+// awaitTurn makes the job wait while another act of the organization has its turn. So two
+// acts never work at the same time, and others of the office wait for one only.
+func (x *work) awaitTurn(ctx context.Context) error {
+	var waits bool
+	err := x.DB.Read(ctx, func(tx db.Tx) (err error) {
+		if waits, err = x.waits(ctx, tx); err == nil && x.Undo {
+			x.undone, err = requestsOfUndone(ctx, tx, x.organization)
+		}
+		return err
+	})
+	if err == nil && waits {
+		err = job.Later(waiting)
 	}
 	return err
 }
 
 const (
 	endLine = `update bulk_lines set state = $4, problem = $5, revision = $6, before = $7 where organization = $1 and act_id = $2 and record_id = $3`
-	// leaveLine leaves what a line keeps of its record.
-	leaveLine = `update bulk_lines set state = $4, problem = $5 where organization = $1 and act_id = $2 and record_id = $3`
+	// recordOutcome keeps the saved value.
+	recordOutcome = `update bulk_lines set state = $4, problem = $5 where organization = $1 and act_id = $2 and record_id = $3`
 )
-
-// changeSome changes some records.
-func (x *work) changeSome(ctx context.Context, b *batch, list []*line) error {
-	for _, l := range list {
-		if err := b.changeOne(ctx, l); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // changeOne changes a record, and notes what it had before.
 func (b *batch) changeOne(ctx context.Context, l *line) error {
@@ -467,11 +314,11 @@ func (b *batch) changeOne(ctx context.Context, l *line) error {
 	if outcome == Changed && !changed {
 		outcome = Unchanged
 	}
-	b.progress.Counts[outcome]++
+	b.Counts[outcome]++
 	if outcome == Changed {
 		b.Tx.Queue(endLine, b.organization, b.id, l.record, outcome, problem, revision, before)
 	} else {
-		b.Tx.Queue(leaveLine, b.organization, b.id, l.record, outcome, problem)
+		b.Tx.Queue(recordOutcome, b.organization, b.id, l.record, outcome, problem)
 	}
 	return nil
 }
@@ -548,47 +395,19 @@ const (
 
 // forget deletes an act when its time is over: its lines in pieces, then itself.
 func (w *Worker) forget(ctx context.Context, j *job.Job) error {
-	x, err := w.load(ctx, j)
-	if errors.Is(err, db.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	now := clock.Now(w.Clock)
-	if x.state.Works() { // its end sets another time
-		return job.Later(time.Hour)
-	}
-	if x.expires > now {
-		return job.Later(x.expires.Sub(now))
-	}
-	for {
-		begun := clock.Now(w.Clock)
-		var names []string
-		err := w.DB.Read(ctx, func(tx db.Tx) (err error) {
-			names, err = db.Values[string](ctx, tx, selectForgettable, j.Organization, x.id, forgetPiece)
-			return err
-		})
-		if err != nil {
+	x := new(work)
+	return x.Do(ctx, &w.Worker, j, pauses, x, func(ctx context.Context) error {
+		if err := x.AwaitExpiry(x.state.Works(), x.expires); err != nil {
 			return err
 		}
-		if len(names) == 0 {
-			return j.Finish(ctx, func(tx db.Tx) error {
-				tx.Queue(deleteAct, j.Organization, x.id, x.state)
-				return nil
-			})
+		if err := process.DeleteLines[string](ctx, &x.Run, x.id, selectForgettable, deleteLines); err != nil {
+			return err
 		}
-		err = j.Update(ctx, func(tx db.Tx) error {
-			tx.Queue(deleteLines, j.Organization, x.id, names[len(names)-1])
+		return j.Finish(ctx, func(tx db.Tx) error {
+			tx.Queue(deleteAct, j.Organization, x.id, x.state)
 			return nil
 		})
-		if err != nil {
-			return err
-		}
-		if err := x.pace.Pause(ctx, begun); err != nil {
-			return err
-		}
-	}
+	})
 }
 
 const eraseOfRecord = `update bulk_lines set before = '' where organization = $1 and record_id = $2 and before <> ''`

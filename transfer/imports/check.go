@@ -8,8 +8,9 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record/contact"
-	"kartei/store/db"
+	"kartei/store/job"
 	"kartei/transfer/imports/source"
+	"kartei/transfer/process"
 )
 
 const markLine = `update import_lines set state = $4, problems = $5, record_id = $6 where organization = $1 and import_id = $2 and number = $3`
@@ -23,79 +24,58 @@ func (x *work) check(ctx context.Context) error {
 	if err := x.recall(ctx, before); err != nil {
 		return err
 	}
-	for {
-		begun := clock.Now(x.Clock)
-		var marks []mark
-		next := x.progress.clone()
-		end := true
-		err := x.DB.Read(ctx, func(tx db.Tx) error {
-			c, err := x.call(ctx, tx)
-			if err != nil {
-				return err
-			}
-			list, err := x.lines(ctx, tx, selectLines, x.After, window)
-			if err != nil || len(list) == 0 {
-				return err
-			}
-			end = false
-			all, err := x.prepare(ctx, c, list)
-			if err != nil {
-				return err
-			}
-			used, err := taken(ctx, c, all)
-			if err != nil {
-				return err
-			}
-			for _, n := range all {
-				m, err := x.judge(ctx, c, n, before, used)
-				if err != nil {
-					return err
-				}
-				next.Counts[m.outcome]++
-				if m.outcome != n.state || len(m.told) > 0 || n.problems != "" || text(m.record) != text(n.line.record) {
-					marks = append(marks, m)
-				}
-			}
-			next.After = list[len(list)-1].number
-			return nil
-		})
-		switch {
-		case err != nil:
-			return err
-		case end:
-			return x.finish(ctx, Checked, nil)
-		}
-		sealed := make([]string, len(marks)) // outside the transaction, which blocks others
-		for i, m := range marks {
-			sealed[i] = x.sealProblems(m.number, m.told)
-		}
-		err = x.job.Update(ctx, func(tx db.Tx) error {
-			for i, m := range marks {
-				tx.Queue(markLine, x.organization, x.id, m.number, m.outcome, sealed[i], m.record)
-			}
-			tx.Queue(updateProgress, x.organization, x.id, next.text())
-			return nil
-		})
+	err := process.Each(ctx, &x.Run, job.Portion{Most: window, Least: window}, func(c *op.Call, limit int) ([]mark, error) {
+		list, err := x.lines(ctx, c.Tx, selectLines, x.After, limit)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		x.progress = next
-		if err := x.pace.Rest(ctx, begun); err != nil {
-			return err
+		return x.judgeAll(ctx, c, list, before)
+	}, func(c *op.Call, list []mark) error {
+		for _, m := range list {
+			x.Counts[m.outcome]++
+			if m.differs {
+				c.Tx.Queue(markLine, x.organization, x.id, m.number, m.outcome, m.problems, m.record)
+			}
 		}
+		x.After = list[len(list)-1].number
+		return nil
+	})
+	if err != nil {
+		return err
 	}
+	x.state = Checked
+	return x.End(ctx, nil)
+}
+
+// judgeAll says what would become of some entries.
+func (x *work) judgeAll(ctx context.Context, c *op.Call, list []*line, before sightingIndex) ([]mark, error) {
+	all, err := x.prepare(ctx, c, list)
+	if err != nil {
+		return nil, err
+	}
+	used, err := taken(ctx, c, all)
+	if err != nil {
+		return nil, err
+	}
+	marks := make([]mark, len(all))
+	for i, n := range all {
+		m, err := x.judge(ctx, c, n, before, used)
+		if err != nil {
+			return nil, err
+		}
+		m.differs = m.outcome != n.state || len(m.told) > 0 || n.problems != "" || text(m.record) != text(n.line.record)
+		m.problems = x.sealProblems(m.number, m.told)
+		marks[i] = m
+	}
+	return marks, nil
 }
 
 // recall reads what the entries before have in common with others.
 func (x *work) recall(ctx context.Context, before sightingIndex) error {
 	for after := int64(0); after < x.After; {
-		err := x.DB.Read(ctx, func(tx db.Tx) error {
-			c, err := x.call(ctx, tx)
-			if err != nil {
-				return err
-			}
+		err := x.Read(ctx, func(c *op.Call) error {
 			mayMake := c.Actor.May("companies:write")
-			list, err := x.lines(ctx, tx, selectLines, after, int(min(window, x.After-after)))
+			list, err := x.lines(ctx, c.Tx, selectLines, after, int(min(window, x.After-after)))
 			for _, l := range list {
 				after = l.number
 				if l.values != nil {
@@ -130,6 +110,9 @@ type mark struct {
 	outcome Outcome
 	told    []problem
 	record  *string
+	// differs says that the line must be stored, with its sealed problems.
+	differs  bool
+	problems string
 }
 
 // judge says what would become of an entry.

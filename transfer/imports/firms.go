@@ -154,7 +154,7 @@ func (b *batch) resolveFirm(ctx context.Context, n *candidate) (r result, err er
 	}
 	if err == nil && r.record != nil {
 		b.seen.add(&n.identity, n.line, n.number, *r.record, false)
-		b.companies[n.cacheKey()] = *r.record
+		b.made[n.cacheKey()] = *r.record
 	}
 	return r, err
 }

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -182,7 +183,7 @@ const (
 )
 
 // Reason says why an import did not go on.
-type Reason string
+type Reason = process.Reason
 
 // The reasons.
 const (
@@ -201,10 +202,8 @@ const (
 	// NoLines is a file without entries, TooMany one with more than MaxLines.
 	NoLines Reason = "noLines"
 	TooMany Reason = "tooMany"
-	// NoRight is a run whose person may not write contacts any more, or was disabled.
-	NoRight Reason = "noRight"
-	// NotOpen is a run in an organization that is closed or being deleted.
-	NotOpen Reason = "notOpen"
+	NoRight        = process.NoRight
+	NotOpen        = process.NotOpen
 	// Sealed is a run whose file no master key opens.
 	Sealed Reason = "sealed"
 )
@@ -254,8 +253,9 @@ type row struct {
 	organization int64
 	id           string
 	principal    string
-	state        State
-	sealedKey    string
+	// state is the present state, was the one that the database has.
+	state, was State
+	sealedKey  string
 	content
 	progress
 	process.Delegation
@@ -301,7 +301,7 @@ func (r *row) newKey(secrets masterkey.Vault) error {
 }
 
 // errSealed means that no master key opens an import.
-var errSealed = errors.New("imports: no master key opens the import")
+var errSealed error = process.StopError{Reason: Sealed}
 
 // open reads what is sealed.
 func (r *row) open(secrets masterkey.Vault) error {
@@ -386,16 +386,8 @@ func scan(from db.Row, secrets masterkey.Vault) (*row, error) {
 	if err := json.Unmarshal([]byte(text), &r.progress); err != nil {
 		return nil, fmt.Errorf("imports: %s: %w", r.id, err)
 	}
+	r.was = r.state
 	return r, r.open(secrets)
-}
-
-// text returns the progress as it is stored.
-func (p progress) text() string {
-	b, err := json.Marshal(p)
-	if err != nil {
-		panic("imports: " + err.Error()) // counts always encode
-	}
-	return string(b)
 }
 
 // Named names an import.
@@ -469,14 +461,7 @@ func person(ctx context.Context, c *op.Call, organization int64, principal strin
 var needed = []string{"contacts:read", "contacts:write"}
 
 // mayImport refuses those who may not write contacts.
-func mayImport(a *access.Actor) error {
-	for _, scope := range needed {
-		if !a.May(scope) {
-			return access.Lacking(scope)
-		}
-	}
-	return nil
-}
+func mayImport(a *access.Actor) error { return process.Require(a, needed...) }
 
 func unknown() error {
 	return &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
@@ -485,18 +470,34 @@ func unknown() error {
 	}}
 }
 
-// change stores the next state of an import. It fails with db.ErrConflict if another
+// change stores the next state of an import. It fails with process.ErrMoved if another
 // call was first.
-func (r *row) change(ctx context.Context, tx db.Tx, from State) error {
+func (r *row) change(ctx context.Context, tx db.Tx) error {
 	sealed := r.sealed
 	if r.sealedKey != "" && !r.broken {
 		sealed = r.seal(r.withoutSamples(), "content")
 	}
-	n, err := tx.Exec(ctx, updateImport, r.organization, r.id, from, r.state, sealed, r.progress.text(), r.By, r.Kind, r.Door, r.RequestID, r.expires)
-	if err == nil && n == 0 {
-		err = db.ErrConflict
-	}
+	err := process.Exec(ctx, tx, updateImport, r.organization, r.id, r.was, r.state, sealed, process.Encode(r.progress), r.By, r.Kind, r.Door, r.RequestID, r.expires)
+	r.was = r.state
 	return err
+}
+
+// Store implements process.Act.
+func (r *row) Store(ctx context.Context, tx db.Tx) error {
+	if r.state != r.was {
+		return r.change(ctx, tx)
+	}
+	tx.Queue(updateProgress, r.organization, r.id, process.Encode(r.progress))
+	return nil
+}
+
+// Snapshot implements process.Act.
+func (r *row) Snapshot() (restore func()) {
+	before := *r
+	if r.Counts = maps.Clone(r.Counts); r.Counts == nil {
+		r.Counts = map[Outcome]int64{}
+	}
+	return func() { *r = before }
 }
 
 // public returns the import for its rows.

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -250,10 +251,7 @@ func (b *batch) join(ctx context.Context, n *candidate, target string) (r result
 	known := n.companyID
 	for _, key := range []string{n.companyKey, n.cacheKey()} {
 		if known == "" && n.companyKey != "" {
-			known = b.companies[key]
-			if known == "" {
-				known = b.work.companies[key]
-			}
+			known = cmp.Or(b.made[key], b.companies[key])
 		}
 	}
 	patch, told := n.join(has, firm != "" && n.companyKey != "" && known != firm)

@@ -19,7 +19,7 @@ import (
 
 func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
 	t.Helper()
-	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d, apitest.Replicas(1))) })
+	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d, apitest.Replicas(1), apitest.Repeated())) })
 }
 
 // desk is a person at the web application, in the sandbox as test keys are.

@@ -187,7 +187,7 @@ func (x *work) broken(body map[string]any, operation string, into any) []fault.F
 	if err != nil {
 		panic("imports: " + err.Error()) // texts always encode
 	}
-	err = x.Decode(operation, raw, into, x.Services)
+	err = x.worker.Decode(operation, raw, into, x.Services)
 	if err == nil {
 		if f, is := into.(*contact.Fields); is {
 			return f.Wrong(x.Services, op.Sent{New: true})

@@ -18,11 +18,6 @@ import (
 	"kartei/transfer/process"
 )
 
-// enqueue makes a job work on the import.
-func (r *row) enqueue(ctx context.Context, c *op.Call) error {
-	return job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: JobKind, Key: r.id, Payload: jobPayload{r.id}})
-}
-
 // CreateInput is the input of Create.
 type CreateInput struct {
 	// Organization and Principal are for whom the operator imports: the rights of that
@@ -66,9 +61,9 @@ func create(ctx context.Context, c *op.Call, in CreateInput) (Import, error) {
 	if err := r.newKey(Secrets.In(c)); err != nil {
 		return Import{}, err
 	}
-	c.Tx.Queue(insertImport, r.organization, r.id, r.principal, r.state, r.sealedKey, r.seal(r.withoutSamples(), "content"), r.progress.text(),
+	c.Tx.Queue(insertImport, r.organization, r.id, r.principal, r.state, r.sealedKey, r.seal(r.withoutSamples(), "content"), process.Encode(r.progress),
 		r.By, r.Kind, r.Door, r.RequestID, r.created, r.expires, r.forgotten, "")
-	err = job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: jobPayload{r.id}, Due: r.expires})
+	err = process.Enqueue(ctx, c, r.organization, r.id, job.Spec{Kind: ForgetKind, Due: r.expires})
 	return r.public(), err
 }
 
@@ -194,19 +189,18 @@ func advance(ctx context.Context, c *op.Call, in Named, alter func(*row, *access
 	if err != nil {
 		return Import{}, err
 	}
-	before := r.state
-	if !slices.Contains(from, before) || r.broken {
+	if !slices.Contains(from, r.state) || r.broken {
 		return Import{}, r.unfit()
 	}
 	r.Delegation = process.DelegationOf(c, whose)
 	if err := alter(r, whose); err != nil {
 		return Import{}, err
 	}
-	if err := r.change(ctx, c.Tx, before); err != nil {
+	if err := process.RunAgain(r.change(ctx, c.Tx)); err != nil {
 		return Import{}, err
 	}
 	if r.state.Works() {
-		err = r.enqueue(ctx, c)
+		err = process.Enqueue(ctx, c, r.organization, r.id, job.Spec{Kind: JobKind})
 	}
 	return r.public(), err
 }
@@ -347,15 +341,14 @@ func discard(ctx context.Context, c *op.Call, in Named) (op.Nothing, error) {
 	if r.state.Works() {
 		return op.Nothing{}, r.unfit()
 	}
-	before := r.state
-	if slices.Contains([]State{Receiving, Unreadable, Mapping, Checked}, before) {
+	if slices.Contains([]State{Receiving, Unreadable, Mapping, Checked}, r.state) {
 		r.state = Discarded
 	}
 	r.expires = c.Now
-	if err := r.change(ctx, c.Tx, before); err != nil {
+	if err := process.RunAgain(r.change(ctx, c.Tx)); err != nil {
 		return op.Nothing{}, err
 	}
-	return op.Nothing{}, job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: jobPayload{r.id}, Due: c.Now, Soon: true})
+	return op.Nothing{}, process.Enqueue(ctx, c, r.organization, r.id, job.Spec{Kind: ForgetKind, Due: c.Now, Soon: true})
 }
 
 // Get returns an import.

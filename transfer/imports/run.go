@@ -16,7 +16,8 @@ import (
 	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
-	"kartei/store/db"
+	"kartei/store/job"
+	"kartei/transfer/process"
 )
 
 const (
@@ -27,56 +28,42 @@ const (
 	selectRevision = `select revision from contacts where organization = $1 and id = $2 and deleted = false`
 )
 
-// clone returns a copy whose counts are its own.
-func (p progress) clone() progress {
-	if p.Counts = maps.Clone(p.Counts); p.Counts == nil {
-		p.Counts = map[Outcome]int64{}
-	}
-	return p
-}
-
 // importAll makes contacts of the entries. The transaction of some entries also stores
 // what became of them. Slow work comes before the transaction, which holds the change
 // clock.
 func (x *work) importAll(ctx context.Context) error {
 	x.companies = map[string]string{}
-	for {
-		begun := clock.Now(x.Clock)
-		var list []*candidate
-		err := x.DB.Read(ctx, func(tx db.Tx) error {
-			c, err := x.call(ctx, tx)
-			if err != nil {
+	err := process.Each(ctx, &x.Run, job.Portion{Most: process.Piece, Least: process.Piece}, func(c *op.Call, limit int) ([]*candidate, error) {
+		maps.Copy(x.companies, x.made)
+		list, err := x.lines(ctx, c.Tx, selectLines, x.After, limit)
+		if err != nil {
+			return nil, err
+		}
+		return x.prepare(ctx, c, list)
+	}, func(c *op.Call, list []*candidate) error {
+		if err := x.mayName(c); err != nil {
+			return err
+		}
+		x.made, x.After = map[string]string{}, list[len(list)-1].number
+		b := &batch{work: x, Call: c, there: map[string]bool{}, seen: sightingIndex{}}
+		for _, n := range list {
+			if err := b.importOne(ctx, n); err != nil {
 				return err
 			}
-			lines, err := x.lines(ctx, tx, selectLines, x.After, piece)
-			if err == nil {
-				list, err = x.prepare(ctx, c, lines)
-			}
-			return err
-		})
-		switch {
-		case err != nil:
-			return err
-		case len(list) == 0:
-			x.expires, x.Groups = begun.Add(Age), nil
-			return x.finish(ctx, Finished, func(tx db.Tx) error { return x.note(tx, DoneWord, begun) })
 		}
-		if err := x.importSome(ctx, list); err != nil {
-			return err
-		}
-		if err := x.pace.Rest(ctx, begun); err != nil {
-			return err
-		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
+	x.expires, x.Groups = clock.Now(x.Clock).Add(Age), nil
+	return x.end(ctx, Finished, DoneWord)
 }
 
 // batch is the import of some entries in one transaction.
 type batch struct {
 	*work
 	*op.Call
-	progress
-	// companies are those that it created, by candidate.cacheKey.
-	companies map[string]string
 	// there are companies that the transaction has found living.
 	there map[string]bool
 	// used are the contacts that something refers to, while an import is undone.
@@ -84,42 +71,12 @@ type batch struct {
 	seen sightingIndex
 }
 
-// importSome imports some entries in one transaction.
-func (x *work) importSome(ctx context.Context, list []*candidate) error {
-	var b *batch
-	err := x.job.Update(ctx, func(tx db.Tx) error {
-		c, err := x.call(ctx, tx)
-		if err != nil {
-			return err
-		}
-		if err := x.mayName(c); err != nil {
-			return err
-		}
-		b = &batch{work: x, Call: c, progress: x.progress.clone(), companies: map[string]string{}, there: map[string]bool{}, seen: sightingIndex{}}
-		for _, n := range list {
-			if err := b.importOne(ctx, n); err != nil {
-				return err
-			}
-		}
-		b.progress.After = list[len(list)-1].number
-		tx.Queue(updateProgress, x.organization, x.id, b.progress.text())
-		return nil
-	})
-	if err != nil {
-		clear(x.companies) // one of them may be gone
-		return err
-	}
-	x.progress = b.progress
-	maps.Copy(x.companies, b.companies)
-	return nil
-}
-
 // mayName stops a run whose person may not name companies any more, if the file has
 // some.
 func (x *work) mayName(c *op.Call) error {
 	for _, column := range x.Columns {
 		if column.Target == targetCompany && !c.Actor.May("companies:read") {
-			return stopError{NoRight}
+			return process.StopError{Reason: NoRight}
 		}
 	}
 	return nil
@@ -142,7 +99,7 @@ type result struct {
 func (b *batch) importOne(ctx context.Context, n *candidate) error {
 	if n.entry == nil {
 		outcome, told := b.unread(n.line)
-		b.progress.Counts[outcome]++
+		b.Counts[outcome]++
 		b.Tx.Queue(keepLine, b.organization, b.id, n.number, outcome, b.sealProblems(n.number, told), nil)
 		return nil
 	}
@@ -150,14 +107,14 @@ func (b *batch) importOne(ctx context.Context, n *candidate) error {
 	if err != nil {
 		return err
 	}
-	b.progress.Counts[r.outcome]++
+	b.Counts[r.outcome]++
 	told := slices.Concat(problemsOf(r.wrong), r.told, n.toldNamesake(r.outcome), b.toldAs(r.outcome, n.entry))
 	if n.group {
 		told = b.toldGroup(n.entry)
 	}
 	problems := b.sealProblems(n.number, told)
 	if r.company != nil {
-		b.progress.Companies++
+		b.Companies++
 	}
 	if r.outcome == Refused {
 		b.Tx.Queue(keepLine, b.organization, b.id, n.number, r.outcome, problems, r.company)
@@ -227,7 +184,7 @@ func (b *batch) companyFor(ctx context.Context, n *candidate) (company string, m
 		return n.companyID, nil, nil
 	}
 	for _, key := range []string{n.companyKey, n.cacheKey()} {
-		if known := cmp.Or(b.companies[key], b.work.companies[key]); known != "" {
+		if known := cmp.Or(b.made[key], b.companies[key]); known != "" {
 			return known, nil, nil
 		}
 	}
@@ -235,7 +192,7 @@ func (b *batch) companyFor(ctx context.Context, n *candidate) (company string, m
 	if err := createCompany(ctx, b.Call, n.company, company, n.private); err != nil {
 		return "", nil, err
 	}
-	b.companies[n.cacheKey()], b.there[company] = company, true
+	b.made[n.cacheKey()], b.there[company] = company, true
 	return company, &company, nil
 }
 

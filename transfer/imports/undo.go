@@ -6,20 +6,20 @@ import (
 	"fmt"
 
 	"kartei/api/op"
-	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/store/db"
 	"kartei/store/job"
+	"kartei/transfer/process"
 )
 
 const (
 	undoLine = `update import_lines set state = $4, before = '' where organization = $1 and import_id = $2 and number = $3`
-	// earlierLines tells the entries that changed the same contact before which revision
-	// it has now. Those before a change by others have another one.
-	earlierLines = `update import_lines set revision = $6 where organization = $1 and record_id = $4 and revision = $5 and import_id = $2 and number < $3`
+	// updateExpected updates the expected revision of earlier entries of a contact. Those
+	// before a change by others have another one.
+	updateExpected = `update import_lines set revision = $6 where organization = $1 and record_id = $4 and revision = $5 and import_id = $2 and number < $3`
 	// usedContacts finds the contacts that tasks and documents refer to.
 	usedContacts = `select distinct contact_id from %s where organization = $1 and contact_id %s and contact_id is not null and deleted = false`
 	// usedCompany finds what refers to a company.
@@ -32,64 +32,51 @@ const (
 // contacts, then the companies that nothing refers to any more. What others changed
 // since stays.
 func (x *work) undoAll(ctx context.Context) error {
-	portion := job.Portion{Most: piece}
-	for {
-		begun := clock.Now(x.Clock)
-		var list []*line
-		err := x.DB.Read(ctx, func(tx db.Tx) (err error) {
-			list, err = x.lines(ctx, tx, selectLinesDown, x.After, portion.Next())
-			return err
-		})
-		switch {
-		case err != nil:
-			return err
-		case len(list) == 0 && !x.ContactsDone:
-			x.ContactsDone, x.After = true, x.Lines+1
-			continue
-		case len(list) == 0:
-			x.After = 0
-			return x.finish(ctx, Undone, func(tx db.Tx) error { return x.note(tx, UndoneWord, begun) })
-		}
-		if err := x.undoSome(ctx, &portion, list); err != nil {
+	if !x.ContactsDone {
+		if err := x.undoEach(ctx, (*batch).undoContacts); err != nil {
 			return err
 		}
-		if err := x.pace.Rest(ctx, begun); err != nil {
-			return err
-		}
+		x.ContactsDone, x.After = true, x.Lines+1
 	}
+	if err := x.undoEach(ctx, (*batch).undoCompanies); err != nil {
+		return err
+	}
+	x.After = 0
+	return x.end(ctx, Undone, UndoneWord)
 }
 
-// undoSome takes back some entries in one transaction.
-func (x *work) undoSome(ctx context.Context, portion *job.Portion, list []*line) error {
-	var b *batch
-	err := portion.Update(ctx, x.job, len(list), func(tx db.Tx) error {
-		c, err := x.call(ctx, tx)
-		if err != nil {
-			return err
-		}
-		b = &batch{work: x, Call: c, progress: x.progress.clone()}
-		now := map[string]revisionChange{}
-		if err := b.readUsed(ctx, list); err != nil {
-			return err
-		}
-		for _, l := range list {
-			if x.ContactsDone {
-				err = b.undoCompany(ctx, l)
-			} else {
-				err = b.undoContact(ctx, l, now)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		b.progress.After = list[len(list)-1].number
-		tx.Queue(updateProgress, x.organization, x.id, b.progress.text())
-		return nil
+// undoEach takes back what all entries did, some in each transaction.
+func (x *work) undoEach(ctx context.Context, undo func(b *batch, ctx context.Context, list []*line) error) error {
+	return process.Each(ctx, &x.Run, job.Portion{Most: process.Piece}, func(c *op.Call, limit int) ([]*line, error) {
+		return x.lines(ctx, c.Tx, selectLinesDown, x.After, limit)
+	}, func(c *op.Call, list []*line) error {
+		x.After = list[len(list)-1].number
+		return undo(&batch{work: x, Call: c}, ctx, list)
 	})
-	if err == nil {
-		x.progress = b.progress
+}
+
+// undoContacts takes back what some entries did with their contacts.
+func (b *batch) undoContacts(ctx context.Context, list []*line) error {
+	if err := b.readUsed(ctx, list); err != nil {
+		return err
 	}
-	return err
+	now := map[string]revisionChange{}
+	for _, l := range list {
+		if err := b.undoContact(ctx, l, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// undoCompanies deletes the companies that some entries created.
+func (b *batch) undoCompanies(ctx context.Context, list []*line) error {
+	for _, l := range list {
+		if err := b.undoCompany(ctx, l); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readUsed reads which contacts tasks and documents refer to.
@@ -101,7 +88,7 @@ func (b *batch) readUsed(ctx context.Context, list []*line) error {
 			names = append(names, *l.record)
 		}
 	}
-	if len(names) == 0 || b.ContactsDone {
+	if len(names) == 0 {
 		return nil
 	}
 	for _, family := range []string{"tasks", "documents"} {
@@ -135,9 +122,9 @@ func (b *batch) undoContact(ctx context.Context, l *line, now map[string]revisio
 	}
 	if outcome == Restored {
 		now[*l.record] = revisionChange{l.former, next}
-		b.Tx.Queue(earlierLines, b.organization, b.id, l.number, *l.record, l.former, next)
+		b.Tx.Queue(updateExpected, b.organization, b.id, l.number, *l.record, l.former, next)
 	}
-	b.progress.Counts[outcome]++
+	b.Counts[outcome]++
 	b.Tx.Queue(undoLine, b.organization, b.id, l.number, outcome)
 	return nil
 }
@@ -206,10 +193,10 @@ func (b *batch) undoCompany(ctx context.Context, l *line) error {
 	}
 	outcome, err := b.takeBackCompany(ctx, l)
 	if outcome == Deleted {
-		b.progress.Companies--
+		b.Companies--
 	}
 	if err == nil && l.isFirm() && l.state == Created { // the entry is the company itself
-		b.progress.Counts[outcome]++
+		b.Counts[outcome]++
 		b.Tx.Queue(undoLine, b.organization, b.id, l.number, outcome)
 	}
 	return err

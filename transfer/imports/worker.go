@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"time"
 
 	"kartei/api/op"
 	"kartei/extract"
@@ -39,33 +38,16 @@ const (
 const (
 	// window is the number of lines in one step of reading and of the dry run.
 	window = 500
-	// piece is the number of entries that one transaction imports. It holds the
-	// organization's change clock (on SQLite the writer) for some milliseconds:
-	// docs/decisions/0034.
-	piece = 50
 	// pauses is how much longer than its work the job pauses. An import then takes half
-	// of one processor, and others stay quick: docs/decisions/0048.
+	// of one processor, and others stay quick.
 	pauses = 1
-	// lease is the longest time that an import waits for another process after its own
-	// has died.
-	lease = 20 * time.Second
-	// forgetPiece is the number of rows that one transaction forgets.
-	forgetPiece = 500
 )
-
-// jobPayload names the import of a job.
-type jobPayload struct {
-	ID string `json:"id"`
-}
 
 // Worker carries out the jobs of imports.
 type Worker struct {
-	DB    db.DB
-	Clock clock.Clock
+	process.Worker
 	// Secrets opens the keys of imports.
 	Secrets masterkey.Vault
-	// Services are the services of calls.
-	Services *op.Services
 	// Decode reads the body of an operation of the API, and returns what breaks its rules:
 	// an entry of a file meets the same ones as a call.
 	Decode func(operation string, body []byte, into any, services *op.Services) error
@@ -75,77 +57,63 @@ type Worker struct {
 
 // Handlers returns the handlers of the worker's jobs.
 func (w *Worker) Handlers() []job.Handler {
-	return []job.Handler{{Kind: JobKind, Lease: lease, Run: w.run}, {Kind: ForgetKind, Run: w.forget}}
+	return []job.Handler{{Kind: JobKind, Lease: process.Lease, Run: w.run}, {Kind: ForgetKind, Run: w.forget}}
+}
+
+// run takes an import on from where it is.
+func (w *Worker) run(ctx context.Context, j *job.Job) error {
+	x := &work{worker: w}
+	return x.TakeSteps(ctx, &w.Worker, j, pauses, x)
 }
 
 // work is one run of a job.
 type work struct {
-	*Worker
+	process.Run
 	*row
-	job  *job.Job
-	pace job.Pace
-	// companies are the companies of names that were found, by candidate.cacheKey.
-	companies map[string]string
+	worker *Worker
+	// companies are the companies of names that were found, by candidate.cacheKey. made are
+	// those that the last transaction created.
+	companies, made map[string]string
 	// joined are the members of entries with others about the same contact, by number, in
 	// the dry run.
 	joined map[int64]map[string]any
 }
 
-// run takes an import on from where it is.
-func (w *Worker) run(ctx context.Context, j *job.Job) error {
-	x, err := w.load(ctx, j)
-	switch {
-	case errors.Is(err, db.ErrNoRows): // the organization was erased
-		return nil
-	case errors.Is(err, errSealed):
-		return x.stop(ctx, Sealed)
-	case err != nil:
-		return err
-	}
-	x.pace = job.NewPace(w.Clock, pauses)
-	switch x.state {
-	case Reading:
-		err = x.read(ctx)
-	case Checking:
-		err = x.check(ctx)
-	case Running:
-		err = x.importAll(ctx)
-	case Undoing:
-		err = x.undoAll(ctx)
-	}
+// Load implements process.Act. An import that no master key opens is loaded, too.
+func (x *work) Load(ctx context.Context, tx db.Tx, organization int64, id string) (err error) {
+	x.row, err = scan(tx.QueryRow(ctx, selectImport, organization, id), x.worker.Secrets)
 	if errors.Is(err, errSealed) {
-		return x.stop(ctx, Sealed)
-	}
-	if stop := (stopError{}); errors.As(err, &stop) {
-		return x.stop(ctx, stop.reason)
+		return nil
 	}
 	return err
 }
 
-// load reads the import of a job.
-func (w *Worker) load(ctx context.Context, j *job.Job) (*work, error) {
-	x := &work{Worker: w, job: j}
-	var of jobPayload
-	if err := j.Decode(&of); err != nil {
-		return x, err
-	}
-	return x, w.DB.Read(ctx, func(tx db.Tx) (err error) {
-		x.row, err = scan(tx.QueryRow(ctx, selectImport, j.Organization, of.ID), w.Secrets)
-		return err
-	})
+// Call implements process.Act. The rights are those of the person who asked for the step.
+func (x *work) Call(ctx context.Context, tx db.Tx) (*op.Call, error) {
+	return x.Delegation.Call(ctx, tx, x.organization, clock.Now(x.Clock), x.Services, needed...)
 }
 
-// stopError is the error of a step that cannot go on.
-type stopError struct{ reason Reason }
+// Step implements process.StepAct.
+func (x *work) Step() func(context.Context) error {
+	switch {
+	case x.state.Works() && x.row.broken:
+		return func(context.Context) error { return errSealed }
+	case x.state == Reading:
+		return x.read
+	case x.state == Checking:
+		return x.check
+	case x.state == Running:
+		return x.importAll
+	case x.state == Undoing:
+		return x.undoAll
+	}
+	return nil
+}
 
-// Error implements error.
-func (s stopError) Error() string { return "imports: stopped: " + string(s.reason) }
-
-// stop ends the job without having ended the import. A run can be resumed.
-func (x *work) stop(ctx context.Context, why Reason) error {
-	from := x.state
+// Stop implements process.StepAct. A run can be resumed.
+func (x *work) Stop(ctx context.Context, why Reason) error {
 	x.Reason = why
-	switch from {
+	switch x.state {
 	case Reading:
 		x.state = Unreadable
 	case Checking:
@@ -153,45 +121,21 @@ func (x *work) stop(ctx context.Context, why Reason) error {
 	default:
 		x.state = Stopped
 	}
-	return x.job.Finish(ctx, func(tx db.Tx) error { return x.change(ctx, tx, from) })
+	return x.End(ctx, nil)
 }
 
-// finish ends a step.
-func (x *work) finish(ctx context.Context, next State, more func(tx db.Tx) error) error {
-	from := x.state
+// end ends an import or its undoing, with its counts in the audit log.
+func (x *work) end(ctx context.Context, next State, word string) error {
 	x.state = next
-	return x.job.Finish(ctx, func(tx db.Tx) error {
-		if more != nil {
-			if err := more(tx); err != nil {
-				return err
-			}
-		}
-		return x.change(ctx, tx, from)
-	})
-}
-
-// note writes a line of the audit log for the end of a step.
-func (x *work) note(tx db.Tx, word string, now clock.Micros) error {
 	act := new(audit.Act)
 	act.About(x.organization, x.id)
 	for _, outcome := range slices.Sorted(maps.Keys(x.Counts)) {
 		act.Changed(string(outcome), int64(0), x.Counts[outcome])
 	}
 	act.Changed("companies", int64(0), x.Companies)
-	return audit.Append(tx, act, x.Delegation.Line(x.job, word, now))
-}
-
-// call returns the call of the person who asked for the step, with the rights that
-// they have now.
-func (x *work) call(ctx context.Context, tx db.Tx) (*op.Call, error) {
-	c, err := x.Delegation.Call(ctx, tx, x.organization, clock.Now(x.Clock), x.Services, needed...)
-	switch {
-	case errors.Is(err, process.ErrNoRight):
-		return nil, stopError{NoRight}
-	case errors.Is(err, process.ErrNotOpen):
-		return nil, stopError{NotOpen}
-	}
-	return c, err
+	return x.End(ctx, func(tx db.Tx) error {
+		return audit.Append(tx, act, x.Delegation.Line(x.Job, word, clock.Now(x.Clock)))
+	})
 }
 
 // line is an entry with its cells.
@@ -303,7 +247,7 @@ func (x *work) read(ctx context.Context) error {
 		x.tellLeftOut(f)
 	}
 	if errors.Is(err, source.ErrNoTable) {
-		return stopError{NoTable}
+		return process.StopError{Reason: NoTable}
 	}
 	if err != nil {
 		return err
@@ -314,14 +258,15 @@ func (x *work) read(ctx context.Context) error {
 		return err
 	}
 	if x.Lines = x.After; x.Lines == 0 {
-		return stopError{NoLines}
+		return process.StopError{Reason: NoLines}
 	}
 	x.Files, x.Sheet, x.Groups = f.Files, f.Sheet, f.Groups()
 	x.Format, x.Encoding, x.Program, x.Above, x.Columns = f.Format, f.Encoding(), f.Program, f.Above, columns
 	x.Options.Companies = f.Companies()
 	x.Options.MonthFirst = hasMonthFirst(f.Program, columns)
 	x.progress = x.progress.begin()
-	return x.finish(ctx, Mapping, func(tx db.Tx) error {
+	x.state = Mapping
+	return x.End(ctx, func(tx db.Tx) error {
 		tx.Queue(updateSamples, x.organization, x.id, x.sealSamples())
 		tx.Queue(deletePieces, x.organization, x.id)
 		return nil
@@ -339,7 +284,7 @@ func (x *work) openSource(ctx context.Context) (*source.File, error) {
 	if !source.Packed(begin) {
 		return source.Open(file)
 	}
-	parts, why, err := x.Extractor.Unpack(ctx, x.organization, file)
+	parts, why, err := x.worker.Extractor.Unpack(ctx, x.organization, file)
 	if err != nil {
 		return nil, err
 	}
@@ -348,7 +293,7 @@ func (x *work) openSource(ctx context.Context) (*source.File, error) {
 		if !known {
 			reason = NoTable
 		}
-		return nil, stopError{reason}
+		return nil, process.StopError{Reason: reason}
 	}
 	return source.OpenParts(parts)
 }
@@ -395,7 +340,7 @@ func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) 
 			return nil, err
 		}
 		if number > MaxLines {
-			return nil, stopError{TooMany}
+			return nil, process.StopError{Reason: TooMany}
 		}
 		for _, v := range e.Values {
 			i, known := at[v.Column]
@@ -446,25 +391,22 @@ func (x *work) store(ctx context.Context, list []*line) error {
 		return nil
 	}
 	begun := clock.Now(x.Clock)
-	next := x.progress
-	next.After = list[len(list)-1].number
-	next.Lines = next.After
 	sealed, files := make([]string, len(list)), make([]string, len(list)) // outside the transaction, which blocks others
 	for i, l := range list {
 		sealed[i], files[i] = x.seal(l.values, linePart(l.number)), x.sealFile(l.number, l.file)
 	}
-	err := x.job.Update(ctx, func(tx db.Tx) error {
+	err := x.Update(ctx, func(tx db.Tx) error {
 		for i, l := range list {
 			tx.Queue(insertLine, x.organization, x.id, l.number, l.line, files[i], sealed[i])
 		}
-		tx.Queue(updateProgress, x.organization, x.id, next.text())
+		x.After = list[len(list)-1].number
+		x.Lines = x.After
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	x.progress = next
-	return x.pace.Rest(ctx, begun)
+	return x.Pace.Rest(ctx, begun)
 }
 
 const (
@@ -476,57 +418,24 @@ const (
 // forget removes what an import kept, when its time is over. Its row stays for a while
 // with the counts.
 func (w *Worker) forget(ctx context.Context, j *job.Job) error {
-	x, err := w.load(ctx, j)
-	switch {
-	case errors.Is(err, db.ErrNoRows):
-		return nil
-	case err != nil && !errors.Is(err, errSealed):
-		return err
-	}
-	now := clock.Now(w.Clock)
-	if x.forgotten != 0 { // the last run died before it was done
-		return w.forgetLines(ctx, j, x.id)
-	}
-	if x.state.Works() { // its end sets another time
-		return job.Later(time.Hour)
-	}
-	if x.expires > now {
-		return job.Later(x.expires.Sub(now))
-	}
-	// The key goes first: what it sealed cannot be read from then on.
-	if err := j.Update(ctx, func(tx db.Tx) error {
-		tx.Queue(forgetImport, x.organization, x.id, now)
-		tx.Queue(deletePieces, x.organization, x.id)
-		return nil
-	}); err != nil {
-		return err
-	}
-	return w.forgetLines(ctx, j, x.id)
-}
-
-// forgetLines deletes the lines of an import in pieces.
-func (w *Worker) forgetLines(ctx context.Context, j *job.Job, name string) error {
-	for pace := job.NewPace(w.Clock, pauses); ; {
-		begun := clock.Now(w.Clock)
-		var numbers []int64
-		err := w.DB.Read(ctx, func(tx db.Tx) (err error) {
-			numbers, err = db.Values[int64](ctx, tx, selectForgettable, j.Organization, name, forgetPiece)
-			return err
-		})
-		if err != nil || len(numbers) == 0 {
-			return err
+	x := &work{worker: w}
+	return x.Do(ctx, &w.Worker, j, pauses, x, func(ctx context.Context) error {
+		if x.forgotten == 0 { // else the last run died before it was done
+			if err := x.AwaitExpiry(x.state.Works(), x.expires); err != nil {
+				return err
+			}
+			// The key goes first: what it sealed cannot be read from then on.
+			err := j.Update(ctx, func(tx db.Tx) error {
+				tx.Queue(forgetImport, x.organization, x.id, clock.Now(w.Clock))
+				tx.Queue(deletePieces, x.organization, x.id)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
 		}
-		err = j.Update(ctx, func(tx db.Tx) error {
-			tx.Queue(deleteLines, j.Organization, name, numbers[len(numbers)-1])
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if err := pace.Pause(ctx, begun); err != nil {
-			return err
-		}
-	}
+		return process.DeleteLines[int64](ctx, &x.Run, x.id, selectForgettable, deleteLines)
+	})
 }
 
 // Reseal seals the keys of all imports under the current master key, and returns the

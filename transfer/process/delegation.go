@@ -1,4 +1,3 @@
-// Package process owns what long acts have in common: whose rights they have, and how their end is told.
 package process
 
 import (
@@ -25,33 +24,34 @@ func DelegationOf(c *op.Call, a *access.Actor) Delegation {
 	return Delegation{a.PrincipalID(), string(c.Actor.Credential().Kind), c.Door, c.RequestID}
 }
 
-var (
-	// ErrNoRight means that a person was disabled or lost a right that the job needs.
-	ErrNoRight = errors.New("process: the person of the job lacks a right")
-	// ErrNotOpen means that the organization is closed or being deleted.
-	ErrNotOpen = errors.New("process: the organization of the job is not open")
-)
-
 // Call returns the call of one transaction of a job, with the rights that the person has
-// now. Without one of the scopes it fails.
+// now. It fails with a StopError without one of the scopes.
 func (d Delegation) Call(ctx context.Context, tx db.Tx, organization int64, now clock.Micros, s *op.Services, scopes ...string) (*op.Call, error) {
 	actor, err := access.PersonFor(ctx, tx, organization, d.By)
 	switch {
 	case errors.Is(err, db.ErrNoRows):
-		return nil, ErrNoRight
+		return nil, StopError{NoRight}
 	case err != nil:
 		return nil, err
 	case actor.Organization().State != access.Open: // a person then lacks the right too
-		return nil, ErrNotOpen
+		return nil, StopError{NotOpen}
 	case actor.Disabled():
-		return nil, ErrNoRight
+		return nil, StopError{NoRight}
 	}
-	for _, scope := range scopes {
-		if !actor.May(scope) {
-			return nil, ErrNoRight
-		}
+	if Require(actor, scopes...) != nil {
+		return nil, StopError{NoRight}
 	}
 	return &op.Call{Actor: actor, Tx: tx, Now: now, RequestID: d.RequestID, Door: d.Door, Services: s, IfMatch: op.Precondition{Waived: true}}, nil
+}
+
+// Require refuses those who lack one of the scopes.
+func Require(a *access.Actor, scopes ...string) error {
+	for _, scope := range scopes {
+		if !a.May(scope) {
+			return access.Lacking(scope)
+		}
+	}
+	return nil
 }
 
 // Line returns the line of the audit log for the end of a job. In the place of a

@@ -1,0 +1,86 @@
+package process_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"kartei/api/op"
+	"kartei/kit/clock"
+	"kartei/people/audit"
+	"kartei/store/db"
+	"kartei/store/job"
+	"kartei/test/dbtest"
+	"kartei/transfer/process"
+)
+
+// counter is an act that counts. Each time it is stored, the audit log gets a line.
+type counter struct {
+	process.Run
+	n int
+}
+
+func (*counter) Load(context.Context, db.Tx, int64, string) error { return nil }
+
+func (*counter) Call(_ context.Context, tx db.Tx) (*op.Call, error) { return &op.Call{Tx: tx}, nil }
+
+func (c *counter) Snapshot() (restore func()) {
+	n := c.n
+	return func() { c.n = n }
+}
+
+func (c *counter) Store(_ context.Context, tx db.Tx) error {
+	return audit.Append(tx, new(audit.Act), audit.Line{Word: "test"})
+}
+
+// A run whose job another process has taken over changes nothing, in the database and in
+// memory.
+func TestLostJob(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		ctx := t.Context()
+		now := clock.NewFake(time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC))
+		w := &process.Worker{DB: d, Clock: now}
+		c := new(counter)
+		one := func(db.Tx) error { c.n++; return nil }
+		lost := make(chan [2]error, 1)
+		steps := func(ctx context.Context) error {
+			if err := c.Update(ctx, one); err != nil || c.n != 1 {
+				t.Errorf("before: %d, %v", c.n, err)
+			}
+			err := d.Write(ctx, func(tx db.Tx) error {
+				_, err := tx.Exec(ctx, `update jobs set claim = claim + 1 where organization = 1`)
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			err = c.Update(ctx, one)
+			end := c.End(ctx, one)
+			lost <- [2]error{err, end}
+			return end
+		}
+		runner := job.NewRunner(d, now, []job.Handler{{Kind: "test", Run: func(ctx context.Context, j *job.Job) error { return c.Do(ctx, w, j, 1, c, steps) }}},
+			job.Options{Logger: slog.New(slog.DiscardHandler)})
+		err := d.Write(ctx, func(tx db.Tx) error {
+			return process.Enqueue(ctx, &op.Call{Tx: tx, Now: clock.Now(now)}, 1, "act", job.Spec{Kind: "test"})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		running, stop := context.WithCancel(ctx)
+		ended := make(chan struct{})
+		go func() { defer close(ended); runner.Run(running) }()
+		got := <-lost
+		stop()
+		<-ended
+		var lines int
+		err = d.Read(ctx, func(tx db.Tx) error {
+			return tx.QueryRow(ctx, `select count(*) from audit_lines where word = 'test'`).Scan(&lines)
+		})
+		if !errors.Is(got[0], job.ErrLost) || !errors.Is(got[1], job.ErrLost) || lines != 1 || c.n != 1 || err != nil {
+			t.Errorf("%v: %d lines, counted to %d, %v", got, lines, c.n, err)
+		}
+	})
+}
