@@ -163,7 +163,7 @@ func advance(ctx context.Context, c *op.Call, in access.ByID, alter func(*row) e
 	if err := process.Enqueue(ctx, c, r.organization, r.id, job.Spec{Kind: JobKind}); err != nil {
 		return Act{}, err
 	}
-	if err := process.RunAgain(r.change(ctx, c.Tx)); err != nil {
+	if err := process.AsConflict(r.change(ctx, c.Tx)); err != nil {
 		return Act{}, err
 	}
 	return r.public(ctx, c.Tx)
@@ -220,7 +220,7 @@ func stop(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 		return Act{}, r.unfit()
 	}
 	r.state, r.reason = Stopped, ByPerson
-	if err := process.RunAgain(process.Exec(ctx, c.Tx, stopAct, r.organization, r.id, r.was, r.reason)); err != nil {
+	if err := process.AsConflict(process.Exec(ctx, c.Tx, stopAct, r.organization, r.id, r.was, r.reason)); err != nil {
 		return Act{}, err
 	}
 	c.Audit.About(r.organization, r.id)

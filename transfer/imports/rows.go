@@ -196,7 +196,7 @@ func advance(ctx context.Context, c *op.Call, in Named, alter func(*row, *access
 	if err := alter(r, whose); err != nil {
 		return Import{}, err
 	}
-	if err := process.RunAgain(r.change(ctx, c.Tx)); err != nil {
+	if err := process.AsConflict(r.change(ctx, c.Tx)); err != nil {
 		return Import{}, err
 	}
 	if r.state.Works() {
@@ -345,7 +345,7 @@ func discard(ctx context.Context, c *op.Call, in Named) (op.Nothing, error) {
 		r.state = Discarded
 	}
 	r.expires = c.Now
-	if err := process.RunAgain(r.change(ctx, c.Tx)); err != nil {
+	if err := process.AsConflict(r.change(ctx, c.Tx)); err != nil {
 		return op.Nothing{}, err
 	}
 	return op.Nothing{}, process.Enqueue(ctx, c, r.organization, r.id, job.Spec{Kind: ForgetKind, Due: c.Now, Soon: true})

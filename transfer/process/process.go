@@ -87,8 +87,8 @@ func Exec(ctx context.Context, tx db.Tx, statement string, args ...any) error {
 	return err
 }
 
-// RunAgain makes ErrMoved an error that runs a call again.
-func RunAgain(err error) error {
+// AsConflict makes ErrMoved a conflict, which runs a call again.
+func AsConflict(err error) error {
 	if err == ErrMoved {
 		return db.ErrConflict
 	}
