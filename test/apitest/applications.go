@@ -18,8 +18,9 @@ func (o *Office) Connect(c *grant.Client, principal, audience string, scopes ...
 	verifier := strings.Repeat("v", 43) // the shortest that RFC 7636 permits
 	sum := sha256.Sum256([]byte(verifier))
 	ctx, now := o.Context(), clock.Now(o.Clock)
-	if err := o.DB.Write(ctx, func(tx db.Tx) error {
-		if c.ID == "" {
+	stored := c.ID != ""
+	if err := o.DB.Write(ctx, func(tx db.Tx) error { // which may run more than once
+		if !stored {
 			if _, err := c.Store(ctx, tx, now); err != nil {
 				return err
 			}
