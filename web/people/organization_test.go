@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/people/organization"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -39,7 +40,7 @@ func TestOrganizationOnPages(t *testing.T) {
 		}
 		sandbox := path + "?of=sandbox"
 		admin.Get(sandbox).Want(200, "Jeder Aufruf wird abgelehnt: betrifft 2 Schlüssel.").Send(sandbox, "module", "off").Want(303)
-		if is, live := organizationOf(t, o, o.SandboxID), organization(t, o, o.ID); is.Module != "off" || live.Module != "on" {
+		if is, live := organizationOf(t, o, o.SandboxID), organizationOf(t, o, o.ID); is.Module != "off" || live.Module != "on" {
 			t.Errorf("sandbox %+v, live %+v", is, live)
 		}
 		admin.Get(auditPath+"?word=organization").Want(200, "Stufe der API: lesen und schreiben → nur lesen", "Modul: an → aus")
