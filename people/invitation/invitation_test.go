@@ -266,5 +266,3 @@ func must[T any](v T, err error) T {
 	}
 	return v
 }
-
-func ptr[T any](v T) *T { return &v }
