@@ -214,7 +214,7 @@ func TestConsoleHasCommands(t *testing.T) {
 	}
 	values := map[string]string{} // by the id
 	declaration := regexp.MustCompile(`(?m)^(?:var |\t)(\w+) += op\.New(?:Prefetched)?\("([\w.]+)"`)
-	for _, folder := range []string{"people", "record", "integration", "transfer"} {
+	for _, folder := range []string{"people", "record", "integration", "transfer", "instance"} {
 		for file, text := range sources(t, "../../"+folder+"/*/*.go") {
 			for _, words := range declaration.FindAllStringSubmatch(text, -1) {
 				values[words[2]] = filepath.Base(filepath.Dir(file)) + "." + words[1]
