@@ -47,10 +47,10 @@ var floors = [][]string{
 	{"api/op"},
 	// Whom Kartei tells. What proves a person, and what lets an application act for one.
 	{"people/notify", "people/signin", "integration/grant", "instance/jobs"},
-	// The change log, which records append to. The organizations.
-	{"integration/event", "people/organization"},
-	// Keys, how much they call, which calls, and what the audit log has.
-	{"integration/key", "people/principal"},
+	// The change log, which records append to. Keys. The organizations.
+	{"integration/event", "integration/key", "people/organization"},
+	// Users and service accounts, how much is called, which calls, and what the audit log has.
+	{"people/principal"},
 	{"integration/usage", "people/invitation"},
 	{"integration/requestlog"},
 	{"people/auditlog"},

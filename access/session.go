@@ -83,6 +83,7 @@ const (
 	endSession           = `update sessions set ended_at = $3 where id = $1 and account_id = $2 and ended_at = 0`
 	endOtherSessions     = `update sessions set ended_at = $3 where account_id = $1 and id <> $2 and ended_at = 0`
 	endSessionsOf        = `update sessions set ended_at = $2 where principal_id = $1 and ended_at = 0`
+	eraseSessions        = `delete from sessions where principal_id = $1`
 	endPasswordSessions  = `update sessions set ended_at = $2 where organization = $1 and method = 'password' and principal_id <> $3 and principal_id <> $4 and ended_at = 0`
 	// A grant whose code was not exchanged: the application shows the code soon, or never.
 	endPending = `update oauth_grants set ended_at = $2, expires_at = $2 where principal_id in (%s) and ended_at = 0 and expires_at > $2
@@ -162,6 +163,12 @@ func EndSessionsOf(ctx context.Context, tx db.Tx, now clock.Micros, principal st
 	if err == nil {
 		_, err = tx.Exec(ctx, fmt.Sprintf(endPending, ofPrincipal), principal, now)
 	}
+	return err
+}
+
+// EraseSessions deletes the sessions of a person who is erased. Changed must come before.
+func EraseSessions(ctx context.Context, tx db.Tx, principal string) error {
+	_, err := tx.Exec(ctx, eraseSessions, principal)
 	return err
 }
 

@@ -48,6 +48,7 @@ const (
 	updateAskers     = `update oauth_approvals set asked_by = $3 where organization = $1 and id = $2`
 	updateApproved   = `update oauth_approvals set approved_at = $3, approved_by = $4, asked_by = '[]' where organization = $1 and id = $2`
 	deleteSuperseded = `delete from oauth_approvals where organization = $1 and client_id = $2 and principal = $3 and id <> $4`
+	eraseApprovals   = `delete from oauth_approvals where organization = $1 and principal = $2`
 	deleteApproval   = `delete from oauth_approvals where organization = $1 and id = $2`
 	// The live grants that rest on an approval, in the organization and its sandbox.
 	selectCovered = grantColumns + ` where client_id = $1 and ($2 = '' or principal_id = $2) and ended_at = 0 and expires_at > $3

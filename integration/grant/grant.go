@@ -132,6 +132,7 @@ const (
 	selectExpired = grantColumns + ` where ended_at = 0 and expires_at <= $1 and id > $3 union ` +
 		grantColumns + ` where ended_at = 0 and id in (select grant_id from oauth_tokens where kind = 'refresh' and used_at = 0 and expires_at <= $1) and id > $3 order by id limit $2`
 	// Access tokens need no change: they are refused with their grant.
+	eraseGrants   = `delete from oauth_grants where principal_id = $1`
 	endGrant      = `update oauth_grants set ended_at = $2, expires_at = case when expires_at < $2 then expires_at else $2 end where id = $1 and ended_at = 0`
 	endOfClient   = `update oauth_grants set ended_at = $2, expires_at = case when expires_at < $2 then expires_at else $2 end where client_id = $1 and ended_at = 0`
 	selectAllowed = `select p.disabled, o.state from principals p join organizations o on o.number = $2 where p.id = $1`
@@ -629,4 +630,14 @@ func beyond(scopes, allowed []string) bool {
 func sorted(scopes []string) []string {
 	all := slices.Sorted(slices.Values(scopes))
 	return slices.Compact(all)
+}
+
+// EraseOf deletes the grants of a person who is erased, and what they asked to approve. What
+// was approved for all people stays. live is the number of the organization that holds its people.
+func EraseOf(ctx context.Context, tx db.Tx, live int64, principal string) error {
+	if _, err := tx.Exec(ctx, eraseApprovals, live, principal); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, eraseGrants, principal)
+	return err
 }

@@ -554,3 +554,16 @@ func OwnCredentials(ctx context.Context, c *op.Call, name string) ([]string, err
 func CredentialIDs(ctx context.Context, tx db.Tx, principal string) ([]string, error) {
 	return db.Values[string](ctx, tx, selectCredentialIDs, principal)
 }
+
+// EndNow revokes a key as part of another act, whose caller may revoke it and has begun with
+// access.Changed. A key that was revoked before stays as it is.
+func EndNow(ctx context.Context, tx db.Tx, keyID string, now clock.Micros) error {
+	_, err := tx.Exec(ctx, endKey, keyID, now)
+	return err
+}
+
+// EraseOf revokes the keys of a person who is erased, and erases what they say about the person.
+func EraseOf(ctx context.Context, tx db.Tx, principal string, now clock.Micros) error {
+	_, err := tx.Exec(ctx, eraseKeys, principal, now)
+	return err
+}

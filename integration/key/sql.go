@@ -20,6 +20,11 @@ const (
 		and ($4 = '' or k.principal_id = $4)
 		order by k.id limit $1`
 
-	updateKey    = `update api_keys set paused = $2, revoked_at = $3 where id = $1`
+	updateKey = `update api_keys set paused = $2, revoked_at = $3 where id = $1`
+	endKey    = `update api_keys set revoked_at = $2 where id = $1 and revoked_at = 0`
+	// The name and the networks of a key may reveal who the person is and where
+	// they are.
+	eraseKeys = `update api_keys set name = '', networks = '[]', revoked_at = case when revoked_at = 0 then $2 else revoked_at end
+		where principal_id = $1`
 	updateSecret = `update api_keys set previous_kid = kid, previous_hash = secret_hash, kid = $2, secret_hash = $3, expires_at = $4, made_by = $5 where id = $1`
 )

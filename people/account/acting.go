@@ -8,6 +8,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/integration/grant"
+	"kartei/integration/key"
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -67,8 +68,6 @@ const (
 	actingPlaces = `select p.id, h.number, h.name, o.number, case when o.sandbox_of is null then 'live' else 'test' end
 		from principals p join organizations h on h.number = p.organization join organizations o on o.number = h.number or o.sandbox_of = h.number
 		where p.account_id = $1 and p.erased_at = 0 order by o.number`
-
-	revokeKey = `update api_keys set revoked_at = $2 where id = $1 and revoked_at = 0`
 )
 
 func scanActs(row db.Row) (a Acts, err error) {
@@ -207,7 +206,7 @@ func (a *Acting) none() bool { return len(a.Keys)+len(a.Grants)+len(a.Endpoints)
 // end ends keys, grants and endpoints. An application's endpoints end with it.
 func (a *Acting) end(ctx context.Context, c *op.Call) error {
 	for _, k := range a.Keys {
-		if _, err := c.Tx.Exec(ctx, revokeKey, k.ID, c.Now); err != nil {
+		if err := key.EndNow(ctx, c.Tx, k.ID, c.Now); err != nil {
 			return err
 		}
 		if err := replay.EraseSecrets(ctx, c.Tx, k.organization, k.ID); err != nil {

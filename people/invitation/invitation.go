@@ -231,7 +231,7 @@ func store(ctx context.Context, c *op.Call, i Created, mail bool) (Created, erro
 	if len(i.Rights) > 0 {
 		c.Audit.Changed("rights", nil, i.Rights)
 	}
-	if _, err := c.Tx.Exec(ctx, `delete from invitations where organization = $1 and email_folded = $2`, i.organization, access.FoldEmail(i.Email)); err != nil {
+	if err := Erase(ctx, c.Tx, i.organization, i.Email); err != nil {
 		return i, err
 	}
 	if _, err := c.Tx.Exec(ctx, insertInvitation, i.ID, i.organization, access.HashToken(i.Token), i.Email, access.FoldEmail(i.Email), i.Language,
@@ -317,6 +317,13 @@ func revoke(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error)
 		return op.Nothing{}, err
 	}
 	return op.Nothing{}, end(ctx, c, i.ID)
+}
+
+// Erase deletes the invitation to an address, if there is one. live is the number of the
+// organization that holds its people.
+func Erase(ctx context.Context, tx db.Tx, live int64, email string) error {
+	_, err := tx.Exec(ctx, eraseInvitation, live, access.FoldEmail(email))
+	return err
 }
 
 // end deletes an invitation. If another call has deleted it

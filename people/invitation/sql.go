@@ -24,5 +24,6 @@ const (
 		order by i.id limit $1`
 	countInvitations = `select count(*) from invitations i
 		where i.organization = $1 and i.expires_at > $2 and i.email_folded <> $3` + invitationHolds
+	eraseInvitation  = `delete from invitations where organization = $1 and email_folded = $2`
 	deleteInvitation = `delete from invitations where id = $1`
 )

@@ -60,6 +60,7 @@ const (
 	amendNotice  = `update notices set data = $4 where organization = $1 and principal = $2 and id = $3`
 	markAllRead  = `update notices set read_at = $3 where organization = $1 and principal = $2 and read_at = 0`
 	markRead     = markAllRead + ` and id = $4`
+	eraseBell    = `delete from notices where organization = $1 and principal = $2`
 	countNotice  = `select count(*) from notices where organization = $1 and principal = $2 and id = $3`
 	// These conditions select the emails of a kind to a user.
 	of      = ` where organization = $1 and principal = $2 and kind = $3`
@@ -269,6 +270,13 @@ func (c *Center) MarkRead(ctx context.Context, tx db.Tx, live int64, user, entry
 		return tx.Exec(ctx, markAllRead, live, user, int64(now))
 	}
 	return tx.Exec(ctx, markRead, live, user, int64(now), entry)
+}
+
+// EraseBell deletes the bell of a person who is erased. live is the number of the
+// organization that holds its people.
+func EraseBell(ctx context.Context, tx db.Tx, live int64, user string) error {
+	_, err := tx.Exec(ctx, eraseBell, live, user)
+	return err
 }
 
 // Has reports whether a user has an entry.

@@ -13,6 +13,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/audit"
+	"kartei/people/invitation"
 	"kartei/people/principal"
 	"kartei/record"
 	"kartei/store/db"
@@ -138,6 +139,9 @@ func erase(ctx context.Context, c *op.Call, in access.ByID, seen heldCounts) (ac
 		if err := process.Enqueue(ctx, c, t.number, p.ID, job.Spec{Kind: EraseKind, Due: c.Now.Add(time.Minute)}); err != nil {
 			return p, err
 		}
+	}
+	if err := invitation.Erase(ctx, c.Tx, p.Home, p.Email); err != nil {
+		return p, err
 	}
 	if p, err = principal.Erase(ctx, c, p); err != nil {
 		return p, err

@@ -5,7 +5,10 @@ import (
 
 	"kartei/access"
 	"kartei/api/op"
+	"kartei/integration/grant"
+	"kartei/integration/key"
 	"kartei/kit/fault"
+	"kartei/people/notify"
 	"kartei/people/organization"
 )
 
@@ -16,22 +19,12 @@ const (
 		where organization = $1 and kind = 'user' and role = 'admin' and disabled = false and id <> $2`
 	erasePrincipal = `update principals set name = '', email = null, email_folded = null, account_id = null, role = 'viewer', rights = '{}',
 		disabled = true, language = 'de', preferences = '{}', erased_at = $2 where id = $1`
-	// The name and the networks of a key may reveal who the person is and where
-	// they are.
-	eraseKeys = `update api_keys set name = '', networks = '[]', revoked_at = case when revoked_at = 0 then $2 else revoked_at end
-		where principal_id = $1`
-	eraseSessions = `delete from sessions where principal_id = $1`
-	eraseGrants   = `delete from oauth_grants where principal_id = $1`
-	// What was approved for all people stays.
-	eraseApprovals   = `delete from oauth_approvals where organization = $1 and principal = $2`
-	eraseBell        = `delete from notices where organization = $1 and principal = $2`
-	eraseInvitations = `delete from invitations where organization = $1 and email_folded = $2`
 )
 
 // Erase erases what is kept about a person whom the caller administers: name, address,
 // rights, preferences, sessions and bell. It also revokes the keys, and ends the grants. The
 // address can be used again. The last admin is refused. The caller must have
-// called access.Changed before.
+// called access.Changed before, and erases the invitations to the address itself.
 func Erase(ctx context.Context, c *op.Call, p access.PrincipalInfo) (access.PrincipalInfo, error) {
 	if err := mayErase(ctx, c, p); err != nil {
 		return p, err
@@ -44,21 +37,18 @@ func Erase(ctx context.Context, c *op.Call, p access.PrincipalInfo) (access.Prin
 	if err := organization.DropPasswordAdmin(ctx, c, p); err != nil {
 		return p, err
 	}
-	for _, s := range []struct {
-		statement string
-		args      []any
-	}{
-		{eraseInvitations, []any{p.Home, access.FoldEmail(p.Email)}},
-		{eraseBell, []any{p.Home, p.ID}},
-		{eraseApprovals, []any{p.Home, p.ID}},
-		{eraseKeys, []any{p.ID, c.Now}},
-		{eraseSessions, []any{p.ID}},
-		{eraseGrants, []any{p.ID}},
-		{erasePrincipal, []any{p.ID, c.Now}},
+	for _, erase := range []func() error{
+		func() error { return notify.EraseBell(ctx, c.Tx, p.Home, p.ID) },
+		func() error { return key.EraseOf(ctx, c.Tx, p.ID, c.Now) },
+		func() error { return access.EraseSessions(ctx, c.Tx, p.ID) },
+		func() error { return grant.EraseOf(ctx, c.Tx, p.Home, p.ID) },
 	} {
-		if _, err := c.Tx.Exec(ctx, s.statement, s.args...); err != nil {
+		if err := erase(); err != nil {
 			return p, err
 		}
+	}
+	if _, err := c.Tx.Exec(ctx, erasePrincipal, p.ID, c.Now); err != nil {
+		return p, err
 	}
 	if err := access.EraseAccounts(ctx, c.Tx); err != nil {
 		return p, err
