@@ -1,0 +1,139 @@
+package kartei_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// shared are the tables that several packages write, and why. The list only shrinks:
+// a table that one package writes by now fails the test, too. The empty name stands for
+// statements whose table is put together.
+var shared = map[string]sharedTable{
+	"":                   {"instance store/db/move", "the erasure of an organization, and a copy, go through all tables"},
+	"accounts":           {"access people/account people/signin", "the erasure of accounts without a person, and a new master key, are not acts of an account"},
+	"api_keys":           {"access integration/key", "the path notes the last use, and pauses a key at its limit"},
+	"audit_lines":        {"people/audit people/offboarding", "a job hides the addresses of an erased person"},
+	"clocks":             {"people/organization store/db", "an organization begins with a clock, a transaction takes its tick"},
+	"devices":            {"instance people/signin", "a restored database begins with these endings, before a server reads it"},
+	"invitations":        {"instance people/invitation", "a restored database begins with these endings, before a server reads it"},
+	"oauth_grants":       {"access instance integration/grant", "the path notes the last use, and the end of sessions ends codes; a restored database begins with these endings, before a server reads it"},
+	"organizations":      {"access people/organization", "the worker that erases an organization marks it"},
+	"principals":         {"people/account people/principal", "people change their own profile and address, and join an account"},
+	"recents":            {"people/offboarding record/lookup", "what an erased person opened is forgotten; both stand on one floor"},
+	"recovery_codes":     {"instance people/account", "a restored database begins with these endings, before a server reads it"},
+	"request_log":        {"integration/requestlog people/offboarding", "a job hides the addresses of an erased person"},
+	"sessions":           {"access instance", "a restored database begins with these endings, before a server reads it"},
+	"settings":           {"access instance store/db/move", "a copy gets a name of its own; a restored database begins with these endings, before a server reads it"},
+	"sign_in_tickets":    {"instance people/signin", "a restored database begins with these endings, before a server reads it"},
+	"webhook_attempts":   {"integration/dispatch integration/webhook", "the dispatcher notes each attempt"},
+	"webhook_deliveries": {"integration/dispatch integration/webhook", "the dispatcher notes the state of each delivery"},
+	"webhook_endpoints":  {"integration/dispatch integration/webhook", "the dispatcher notes how an endpoint does, and disables it"},
+}
+
+// sharedTable names the packages that write a table beside each other.
+type sharedTable struct {
+	writers string
+	why     string
+}
+
+var (
+	createsTable = regexp.MustCompile(`(?im)^create table (?:if not exists )?(\w+)`)
+	// writesTable finds the beginning of a statement that writes. The name of the table
+	// is empty if the code puts it together.
+	writesTable = regexp.MustCompile(`(?i)\b(?:insert(?: or \w+)? into|delete from|update)\s+(?:only\s+)?(\w*)`)
+)
+
+// tables returns the tables of the schema.
+func tables(t *testing.T) map[string]bool {
+	t.Helper()
+	schema, err := os.ReadFile("store/schema/migrations/0001_schema.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, m := range createsTable.FindAllStringSubmatch(string(schema), -1) {
+		found[m[1]] = true
+	}
+	return found
+}
+
+// writers returns the packages that write each table, by the texts of their statements.
+// Under the empty name are the packages that put a statement together with the name of a table.
+func writers(t *testing.T, known map[string]bool) map[string]map[string]bool {
+	t.Helper()
+	found := map[string]map[string]bool{}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		if d.IsDir() {
+			if name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || fitsAny(name+"/", helpers)) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || fitsAny(path.Dir(name), helpers) {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			literal, is := n.(*ast.BasicLit)
+			if !is || literal.Kind != token.STRING {
+				return true
+			}
+			text, _ := strconv.Unquote(literal.Value)
+			for _, at := range writesTable.FindAllStringSubmatchIndex(text, -1) {
+				table := strings.ToLower(text[at[2]:at[3]])
+				if table == "" && at[1] != len(text) || table != "" && !known[table] {
+					continue
+				}
+				if found[table] == nil {
+					found[table] = map[string]bool{}
+				}
+				found[table][path.Dir(name)] = true
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestOnePackageWritesATable holds each table to the package that owns it. Others call its
+// functions.
+func TestOnePackageWritesATable(t *testing.T) {
+	known := tables(t)
+	found := writers(t, known)
+	if len(known) < 50 || len(found) < 50 {
+		t.Fatalf("only %d tables and %d written ones were found", len(known), len(found))
+	}
+	for table, packages := range found {
+		names := strings.Join(slices.Sorted(maps.Keys(packages)), " ")
+		if len(packages) > 1 && shared[table].writers != names {
+			t.Errorf("%s is written by %s: one package writes a table, others call its functions", table, names)
+		}
+	}
+	for table, s := range shared {
+		if names := strings.Join(slices.Sorted(maps.Keys(found[table])), " "); names != s.writers || len(found[table]) < 2 || s.why == "" {
+			t.Errorf("shared says that %s is written by %s: it is written by %q", table, s.writers, names)
+		}
+	}
+}
