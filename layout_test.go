@@ -378,3 +378,57 @@ func TestCommentsArePlain(t *testing.T) {
 		t.Errorf("%d of %d comment lines say it in a roundabout way:\n%s", len(found), lines, strings.Join(found, "\n"))
 	}
 }
+
+// maxFiles and maxLines bound a package: files and lines that people write, tests apart. A reader
+// keeps as much in mind.
+const (
+	maxFiles = 25
+	maxLines = 4000
+)
+
+// large are the packages beyond these bounds, with what they may hold. None is added: a package
+// that grows is split. One that has become small enough leaves the list.
+var large = map[string]struct{ files, lines int }{
+	"api":              {29, 4400},
+	"bench":            {28, 7000},
+	"cmd/kartei":       {38, 6300},
+	"extract":          {29, 6100},
+	"instance":         {29, 3300},
+	"people/account":   {14, 4300},
+	"store/db":         {40, 5100},
+	"transfer/imports": {23, 6900},
+}
+
+// TestPackagesAreSmall counts what people write.
+func TestPackagesAreSmall(t *testing.T) {
+	files, lines := map[string]int{}, map[string]int{}
+	for name := range read(t) {
+		entries, err := os.ReadDir(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if !strings.HasSuffix(e.Name(), ".templ") && !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") || strings.HasSuffix(e.Name(), "_templ.go") {
+				continue
+			}
+			source, err := os.ReadFile(filepath.Join(name, e.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[name]++
+			lines[name] += strings.Count(string(source), "\n")
+		}
+	}
+	for name := range files {
+		most, listed := large[name]
+		small := files[name] <= maxFiles && lines[name] <= maxLines
+		switch {
+		case listed && small:
+			t.Errorf("%s has %d files and %d lines: take it from the list", name, files[name], lines[name])
+		case listed && (files[name] > most.files || lines[name] > most.lines):
+			t.Errorf("%s has %d files and %d lines, more than before: split it", name, files[name], lines[name])
+		case !listed && !small:
+			t.Errorf("%s has %d files and %d lines, at most %d and %d: split it", name, files[name], lines[name], maxFiles, maxLines)
+		}
+	}
+}

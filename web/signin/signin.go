@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
-
 	"kartei/api/op"
 	"kartei/kit/fault"
 	"kartei/people/account"
@@ -165,7 +163,7 @@ func signedInOver(v *shell.Request, token string) shell.View {
 
 // nextStep draws the page of the second factor, or of the choice of an organization.
 func nextStep(v *shell.Request, s account.SignedIn, f signInForm) shell.View {
-	title, content := v.Words.Say("Bestätigen", "Confirm"), templ.Component(secondView(v, s, f))
+	title, content := v.Words.Say("Bestätigen", "Confirm"), secondView(v, s, f)
 	if s.Status == "choose" {
 		title, content = v.Words.Say("Organisation wählen", "Choose an organization"), chooseView(v, s, f)
 	}
