@@ -73,71 +73,71 @@ var badCredentials = []struct {
 	reason access.Reason
 	known  bool // whether the refusal names the key
 	// breaks makes the key invalid and returns the presented text.
-	breaks func(o *office, k keys.Created) (string, netip.Addr)
+	breaks func(o *office, k keys.WithSecret) (string, netip.Addr)
 }{
-	{"nothing presented", access.Missing, false, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"nothing presented", access.Missing, false, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		return "", loopback
 	}},
-	{"cut", access.Malformed, false, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"cut", access.Malformed, false, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		return k.Key[:len(k.Key)-1], loopback
 	}},
-	{"too long", access.Malformed, false, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"too long", access.Malformed, false, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		return k.Key + "0", loopback
 	}},
-	{"with spaces", access.Malformed, false, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"with spaces", access.Malformed, false, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		return " " + k.Key[1:], loopback
 	}},
-	{"mistyped", access.WrongChecksum, false, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"mistyped", access.WrongChecksum, false, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		return otherDigit(k.Key, 40), loopback
 	}},
-	{"live key called a test key", access.WrongChecksum, false, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"live key called a test key", access.WrongChecksum, false, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		return strings.Replace(k.Key, "live", "test", 1), loopback
 	}},
-	{"unknown kid", access.Unknown, false, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"unknown kid", access.Unknown, false, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		return access.Forge(otherDigit(k.Key, 12)), loopback
 	}},
-	{"test environment forged", access.Unknown, true, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"test environment forged", access.Unknown, true, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		return access.Forge(strings.Replace(k.Key, "live", "test", 1)), loopback
 	}},
-	{"wrong secret", access.WrongSecret, true, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"wrong secret", access.WrongSecret, true, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		return access.Forge(otherDigit(k.Key, 40)), loopback
 	}},
-	{"expired", access.Expired, true, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"expired", access.Expired, true, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		o.clock.Advance(keys.DefaultLifetime)
 		return k.Key, loopback
 	}},
-	{"paused", access.Paused, true, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"paused", access.Paused, true, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		must(o.operator.PauseKey(ctx, access.ByID{ID: k.ID}))
 		return k.Key, loopback
 	}},
-	{"revoked", access.Revoked, true, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"revoked", access.Revoked, true, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		must(o.operator.RevokeKey(ctx, access.ByID{ID: k.ID}))
 		return k.Key, loopback
 	}},
-	{"rotated away", access.Rotated, true, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"rotated away", access.Rotated, true, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		must(o.operator.RotateKey(ctx, keys.Rotation{ID: k.ID}))
 		return k.Key, loopback
 	}},
-	{"rotated away, wrong secret", access.WrongSecret, true, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"rotated away, wrong secret", access.WrongSecret, true, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		must(o.operator.RotateKey(ctx, keys.Rotation{ID: k.ID}))
 		return access.Forge(otherDigit(k.Key, 40)), loopback
 	}},
-	{"rotated away and away again", access.Unknown, false, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"rotated away and away again", access.Unknown, false, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		must(o.operator.RotateKey(ctx, keys.Rotation{ID: k.ID}))
 		must(o.operator.RotateKey(ctx, keys.Rotation{ID: k.ID}))
 		return k.Key, loopback
 	}},
-	{"address not allowed", access.WrongAddress, true, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"address not allowed", access.WrongAddress, true, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		return k.Key, netip.MustParseAddr("192.0.2.7")
 	}},
-	{"no address", access.WrongAddress, true, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"no address", access.WrongAddress, true, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		return k.Key, netip.Addr{}
 	}},
-	{"principal disabled", access.PrincipalDisabled, true, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"principal disabled", access.PrincipalDisabled, true, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		must(o.operator.SetUser(ctx, principal.Change{ID: o.admin.ID, Disabled: ptr(true)}))
 		return k.Key, loopback
 	}},
-	{"API of the organization off", access.APIOff, true, func(o *office, k keys.Created) (string, netip.Addr) {
+	{"API of the organization off", access.APIOff, true, func(o *office, k keys.WithSecret) (string, netip.Addr) {
 		must(o.operator.SetOrganization(ctx, organization.Change{ID: o.org.ID, Level: ptr(access.Off)}))
 		return k.Key, loopback
 	}},
@@ -367,7 +367,7 @@ func TestCredentialsInMemoryAreBounded(t *testing.T) {
 			o.accepted(key.Key, loopback)
 			o.accepted(key.Key, loopback)
 		}
-		keys := make([]keys.Created, 5)
+		keys := make([]keys.WithSecret, 5)
 		for i := range keys {
 			keys[i] = o.key()
 		}

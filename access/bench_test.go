@@ -12,7 +12,7 @@ import (
 	"kartei/test/operator"
 )
 
-func benchmarkOffice(b *testing.B) (*access.Directory, key.Created) {
+func benchmarkOffice(b *testing.B) (*access.Directory, key.WithSecret) {
 	d := dbtest.SQLite(b)
 	dir := access.NewDirectory(d, clock.System, access.Options{Failures: 1 << 30})
 	op := operator.New(d, clock.System, dir)

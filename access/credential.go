@@ -143,8 +143,8 @@ const (
 // access token.
 const granted Scheme = "granted"
 
-// Presented is a credential as its door received it.
-type Presented struct {
+// Presentation is a credential as its door received it.
+type Presentation struct {
 	Scheme Scheme
 	// Audience is the resource that is called: V1 or MCP.
 	Audience string
@@ -160,7 +160,7 @@ type Presented struct {
 // itself and assumed is false.
 //
 // For errors see Authenticate.
-func (d *Directory) Resolve(ctx context.Context, p Presented, from netip.Addr, fresh bool) (a *Actor, assumed bool, err error) {
+func (d *Directory) Resolve(ctx context.Context, p Presentation, from netip.Addr, fresh bool) (a *Actor, assumed bool, err error) {
 	switch p.Scheme {
 	case Bearer:
 		if !fresh {

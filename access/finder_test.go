@@ -74,7 +74,7 @@ func TestCredentialIsJudged(t *testing.T) {
 				c.change(&p)
 				all[name] = p
 			}
-			a, assumed, err := o.dir.Resolve(ctx, access.Presented{Scheme: badges, Text: text}, loopback, false)
+			a, assumed, err := o.dir.Resolve(ctx, access.Presentation{Scheme: badges, Text: text}, loopback, false)
 			switch {
 			case c.want == "" && (err != nil || assumed || a.PrincipalID() != o.admin.ID || strings.Join(a.Scopes(), " ") != "contacts:read documents:write"):
 				t.Errorf("%s: %+v %v", name, a, err)
@@ -119,7 +119,7 @@ func TestCredentialGuesses(t *testing.T) {
 		mine := access.Proof{Organization: o.org.Number, Principal: o.admin.ID}
 		o.dir.Accept(badges, badge(map[string]access.Proof{"used": mine, "new": mine}))
 		resolve := func(text string) error {
-			_, _, err := o.dir.Resolve(ctx, access.Presented{Scheme: badges, Text: text}, loopback, false)
+			_, _, err := o.dir.Resolve(ctx, access.Presentation{Scheme: badges, Text: text}, loopback, false)
 			return err
 		}
 		if err := resolve("used"); err != nil {

@@ -75,7 +75,7 @@ func (o *office) newKey() key.New {
 	}
 }
 
-func (o *office) key() key.Created {
+func (o *office) key() key.WithSecret {
 	o.Helper()
 	return must(o.operator.CreateKey(ctx, o.newKey()))
 }

@@ -206,7 +206,7 @@ const sessionServes = useResolution
 // session returns the actor of a session, from the cache if it can. assumed is as in
 // Resolve. The cache knows hashes of tokens, and the live organization and the sandbox
 // apart.
-func (d *Directory) session(ctx context.Context, f *Finder, p Presented, from netip.Addr, fresh bool) (a *Actor, assumed bool, err error) {
+func (d *Directory) session(ctx context.Context, f *Finder, p Presentation, from netip.Addr, fresh bool) (a *Actor, assumed bool, err error) {
 	name, now, serving := string(p.Scheme)+HashToken(p.Text), d.now(), d.sessions.serving.Load()
 	known := serving.get(name)
 	if d.shared && !known.serves(now) || d.shared && fresh {

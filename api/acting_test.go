@@ -68,8 +68,8 @@ func TestUnknownDeviceIsTold(t *testing.T) {
 	})
 }
 
-// acting is what acts for an account in two organizations.
-type acting struct {
+// delegates is what acts for an account in two organizations.
+type delegates struct {
 	*visitor
 	keys, grants, hooks []string
 	other               *visitor
@@ -77,7 +77,7 @@ type acting struct {
 
 // newActing returns a person who has a key, an application and an endpoint in each of two
 // organizations, a passkey and a second session. Somebody else has all of that too.
-func newActing(t *testing.T, o *apitest.Office) *acting {
+func newActing(t *testing.T, o *apitest.Office) *delegates {
 	t.Helper()
 	live, _ := o.Organization("Zweite Kanzlei")
 	v, first := join(t, o, o.ID, "ida@neu.example", access.Member)
@@ -85,9 +85,9 @@ func newActing(t *testing.T, o *apitest.Office) *acting {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var second account.Accepted
+	var second account.AcceptResult
 	v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida Zwei", Password: somePassword}, &second, 200)
-	a := &acting{visitor: v, other: visit(t, o)}
+	a := &delegates{visitor: v, other: visit(t, o)}
 	for _, person := range []string{first.ID, second.ID, o.User(access.Member)} {
 		office := o.ID
 		if person == second.ID {
@@ -113,7 +113,7 @@ func newActing(t *testing.T, o *apitest.Office) *acting {
 	return a
 }
 
-func (a *acting) list() (all account.Acting) {
+func (a *delegates) list() (all account.Agents) {
 	a.Helper()
 	a.ask("access.list", struct{}{}, &all, 200)
 	return all
@@ -192,7 +192,7 @@ func TestEndOfAllThatActs(t *testing.T) {
 	apitest.Through(t, "")
 	each(t, func(t *testing.T, o *apitest.Office) {
 		a := newActing(t, o)
-		var ended account.Ended
+		var ended account.EndResult
 		freshUntil(t, o, 1)
 		a.ask("access.end", account.End{All: true}, &ended, 200)
 		left := a.list()

@@ -49,7 +49,7 @@ func init() {
 
 // Authenticator accepts or refuses credentials; see access.Directory.
 type Authenticator interface {
-	Resolve(ctx context.Context, p access.Presented, from netip.Addr, fresh bool) (a *access.Actor, assumed bool, err error)
+	Resolve(ctx context.Context, p access.Presentation, from netip.Addr, fresh bool) (a *access.Actor, assumed bool, err error)
 	Confirm(ctx context.Context, tx db.Tx, a *access.Actor) error
 	Used(a *access.Actor, from netip.Addr)
 	Forget()
@@ -76,7 +76,7 @@ type Options struct {
 	Answers masterkey.Vault
 	// Services are what nouns need, provided by the instance. An API that stays pending
 	// needs none.
-	Services []op.Provided
+	Services []op.ServiceValue
 	// BaseURL is the address of the instance for people, if it is known.
 	BaseURL string
 	// DocsBase is the address of the instance, with /problems/{CODE} and
@@ -171,7 +171,7 @@ func New(o Options) (*API, error) {
 // the API itself does.
 func (o *Options) services(a *API, cursors *op.Cursors) *op.Services {
 	all := op.Services{Cursors: cursors, Families: Families, Versions: Names(o.Versions), DocsBase: o.DocsBase, BaseURL: o.BaseURL, Logger: o.Logger}
-	own := []op.Provided{
+	own := []op.ServiceValue{
 		key.Limits.Is(o.Limiter), documents.Is(a.document), batch.Allowed.Is(a.routes.inBatch),
 		signin.Service.Is(signin.NewDesk(o.DB, masterkey.Vault{}, "")), // it knows no passkeys, unless the instance provides another one
 	}

@@ -72,7 +72,7 @@ func (a *applications) begin() (g grant.Grant, code string) {
 		}
 		sandbox, err := access.OrganizationIn(a.Context(), tx, a.o.SandboxID)
 		if err == nil {
-			var begun grant.Begun
+			var begun grant.Issuance
 			begun, err = grant.Begin(a.Context(), tx, clock.Now(a.o.Clock), grant.NewGrant{
 				Client: &a.client, Organization: sandbox.Number, Principal: a.principal, Scopes: []string{"contacts:read", "contacts:write"}, Audience: access.V1,
 				RedirectURI: a.client.RedirectURIs[0], Challenge: challenge(), Renewal: grant.RenewalOf(&a.client, false),
@@ -135,7 +135,7 @@ func (a *applications) asks() oauth.AskInput {
 func (a *applications) answer(door api.Door, as api.Credential) any {
 	a.Helper()
 	got := ask(a.T, a.o, door, as, "oauth.ask", a.asks())
-	var asked oauth.Asked
+	var asked oauth.Prompt
 	if err := json.Unmarshal(got.Body, &asked); err != nil || got.Fault != nil {
 		a.Fatalf("%v %s", err, got.Body)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Credential is the credential of a caller, as its door received it.
-type Credential = access.Presented
+type Credential = access.Presentation
 
 // Bearer returns the credential of a header Authorization: Bearer, which is an API key
 // or an access token. The empty text means that there was none.

@@ -64,7 +64,7 @@ func TestInvitedElsewhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var joined account.Accepted
+			var joined account.AcceptResult
 			v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida"}, &joined, 200)
 			if joined.Status != "joined" || joined.OrganizationID != other {
 				t.Errorf("%s: %+v", state, joined)

@@ -19,16 +19,16 @@ import (
 	"kartei/test/seed"
 )
 
-// filtered is a record in the model of TestFilters.
-type filtered struct {
+// filterRecord is a record in the model of TestFilters.
+type filterRecord struct {
 	id, updatedAt, owner string
 	private              bool
 	values               map[string]string
 }
 
-// filing is an office with the records of a family, and those that they refer
+// filterOffice is an office with the records of a family, and those that they refer
 // to.
-type filing struct {
+type filterOffice struct {
 	*testing.T
 	*apitest.Office
 	random     *rand.Rand
@@ -44,7 +44,7 @@ type filing struct {
 	pairs    int
 	tokens   map[string]string
 	creates  *api.Operation
-	records  []*filtered
+	records  []*filterRecord
 	compared int
 }
 
@@ -81,7 +81,7 @@ func narrowedBy(t testing.TB, family, parameter string) (example string, enum []
 }
 
 // values returns possible values for a parameter's member.
-func (f *filing) values(parameter string) []string {
+func (f *filterOffice) values(parameter string) []string {
 	if f.named[parameter] != nil {
 		return f.named[parameter]
 	}
@@ -118,9 +118,9 @@ func (f *filing) values(parameter string) []string {
 }
 
 // make creates a record with random members.
-func (f *filing) make(taken map[string]bool) *filtered {
+func (f *filterOffice) make(taken map[string]bool) *filterRecord {
 	who := f.people[f.random.IntN(len(f.people))]
-	r := &filtered{owner: who.Principal, private: f.random.IntN(3) == 0, values: map[string]string{}}
+	r := &filterRecord{owner: who.Principal, private: f.random.IntN(3) == 0, values: map[string]string{}}
 	body := example(f.T, f.creates).(map[string]any)
 	maps.DeleteFunc(body, func(name string, _ any) bool { return name == "tags" || slices.Contains(f.parameters, name) })
 	if r.private {
@@ -165,7 +165,7 @@ func (f *filing) make(taken map[string]bool) *filtered {
 
 // hide makes the records that the family refers to private, and then deletes
 // them. A caller who does not see a record finds nothing by it.
-func (f *filing) hide() {
+func (f *filterOffice) hide() {
 	f.T.Helper()
 	for _, p := range f.parameters {
 		referred := map[string]string{"companyId": "companies", "contactId": "contacts"}[p]
@@ -198,8 +198,8 @@ func (f *filing) hide() {
 }
 
 // want returns the ids of the records that a client sees, the newest first.
-func want(records []*filtered, c *apitest.Client, admin bool, by map[string]string, since string) (ids []string) {
-	sorted := slices.SortedFunc(slices.Values(records), func(a, b *filtered) int { return strings.Compare(b.updatedAt, a.updatedAt) })
+func want(records []*filterRecord, c *apitest.Client, admin bool, by map[string]string, since string) (ids []string) {
+	sorted := slices.SortedFunc(slices.Values(records), func(a, b *filterRecord) int { return strings.Compare(b.updatedAt, a.updatedAt) })
 	for _, r := range sorted {
 		fits := (!r.private || admin || r.owner == c.Principal) && r.updatedAt > since
 		for p, v := range by {
@@ -217,7 +217,7 @@ func want(records []*filtered, c *apitest.Client, admin bool, by map[string]stri
 }
 
 // get calls a list or count that has all filters.
-func (f *filing) get(c *apitest.Client, path string, query url.Values) *apitest.Answer {
+func (f *filterOffice) get(c *apitest.Client, path string, query url.Values) *apitest.Answer {
 	f.T.Helper()
 	if !f.internal {
 		return c.Do("GET", path+"?"+query.Encode(), nil, "Svc-Version", next).Want(200)
@@ -229,7 +229,7 @@ func (f *filing) get(c *apitest.Client, path string, query url.Values) *apitest.
 }
 
 // got reads a list to its end, in pages of three.
-func (f *filing) got(c *apitest.Client, query url.Values) (ids []string) {
+func (f *filterOffice) got(c *apitest.Client, query url.Values) (ids []string) {
 	f.T.Helper()
 	query.Set("limit", "3")
 	for {
@@ -286,15 +286,15 @@ func testFilters(t *testing.T, internal bool) {
 
 // newFiling returns an office for the records of a family. Each family has its
 // own, without the records that others refer to.
-func newFiling(t *testing.T, d db.DB, random *rand.Rand, family string) *filing {
+func newFiling(t *testing.T, d db.DB, random *rand.Rand, family string) *filterOffice {
 	o := apitest.New(t, d, apitest.Versions(api.VersionsIn("rc")...))
-	f := &filing{T: t, Office: o, random: random, people: []*apitest.Client{o.As(access.Member), o.As(access.Member), o.As(access.Admin)},
+	f := &filterOffice{T: t, Office: o, random: random, people: []*apitest.Client{o.As(access.Member), o.As(access.Member), o.As(access.Admin)},
 		named: map[string][]string{}, taken: map[string]bool{}, tokens: map[string]string{}, public: map[string]bool{}, family: family, parameters: api.Versions[1].Parameters[family], creates: creator(family)}
 	return f
 }
 
 // compareAll compares the lists by each filter, and by each pair of filters.
-func (f *filing) compareAll() {
+func (f *filterOffice) compareAll() {
 	f.T.Helper()
 	for i, p := range f.parameters {
 		for _, v := range f.values(p) {
@@ -312,7 +312,7 @@ func (f *filing) compareAll() {
 }
 
 // compare compares what each person finds by filters with the model.
-func (f *filing) compare(by map[string]string) {
+func (f *filterOffice) compare(by map[string]string) {
 	f.T.Helper()
 	dates := []string{"", f.records[15].updatedAt}
 	if f.pairs++; len(by) > 1 {
@@ -325,7 +325,7 @@ func (f *filing) compare(by map[string]string) {
 	}
 }
 
-func (f *filing) compareSince(c *apitest.Client, admin bool, by map[string]string, since string) {
+func (f *filterOffice) compareSince(c *apitest.Client, admin bool, by map[string]string, since string) {
 	f.T.Helper()
 	query := url.Values{}
 	for p, v := range by {
@@ -353,7 +353,7 @@ func (f *filing) compareSince(c *apitest.Client, admin bool, by map[string]strin
 
 // change deletes a record, or changes one random member of it. Changed records
 // move in the lists; hidden or deleted ones disappear.
-func (f *filing) change(r *filtered) {
+func (f *filterOffice) change(r *filterRecord) {
 	f.T.Helper()
 	owner := f.people[slices.IndexFunc(f.people, func(c *apitest.Client) bool { return c.Principal == r.owner })]
 	at := f.creates.Path + "/" + r.id
@@ -365,7 +365,7 @@ func (f *filing) change(r *filtered) {
 	switch f.random.IntN(4) {
 	case 0:
 		owner.Do("DELETE", at, nil, "If-Match", "*").Want(204)
-		f.records = slices.DeleteFunc(f.records, func(other *filtered) bool { return other == r })
+		f.records = slices.DeleteFunc(f.records, func(other *filterRecord) bool { return other == r })
 	case 1:
 		r.private = !r.private
 		patch("visibility", map[bool]string{true: "private", false: "organization"}[r.private])

@@ -298,7 +298,7 @@ func TestSecretOfAUsedKeyIsGone(t *testing.T) {
 		o := apitest.New(t, d, apitest.Replicas(1))
 		owner := o.User(access.Member)
 		as := api.Cookie(o.Session(owner), false)
-		create := func(form string) (made keys.Created, again func() int) {
+		create := func(form string) (made keys.WithSecret, again func() int) {
 			in := keys.New{Principal: owner, Environment: access.Test, Scopes: []string{"contacts:read"}}
 			if got := askOnce(t, o, as, "keys.create", form, in); json.Unmarshal(got.Body, &made) != nil || made.Key == "" {
 				t.Fatalf("%s", got.Body)

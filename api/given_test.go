@@ -212,23 +212,23 @@ func TestCodesEndWithTheirSession(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		boss := api.Cookie(o.Session(o.User(access.Admin)), false)
 		yes, no := true, false
-		for name, end := range map[string]func(v *visitor, a account.Accepted, email, session string){
+		for name, end := range map[string]func(v *visitor, a account.AcceptResult, email, session string){
 			"nothing": nil,
-			"all is ended": func(v *visitor, _ account.Accepted, _, _ string) {
+			"all is ended": func(v *visitor, _ account.AcceptResult, _, _ string) {
 				v.ask("access.end", account.End{All: true}, nil, 200)
 			},
-			"the session is ended": func(v *visitor, _ account.Accepted, _, session string) {
-				v.ask("sessions.end", account.Ending{ID: session}, nil, 204)
+			"the session is ended": func(v *visitor, _ account.AcceptResult, _, session string) {
+				v.ask("sessions.end", account.EndInput{ID: session}, nil, 204)
 			},
-			"other sessions are ended": func(v *visitor, _ account.Accepted, _, _ string) {
-				v.ask("sessions.end", account.Ending{Others: true}, nil, 204)
+			"other sessions are ended": func(v *visitor, _ account.AcceptResult, _, _ string) {
+				v.ask("sessions.end", account.EndInput{Others: true}, nil, 204)
 			},
-			"the password is reset": func(v *visitor, _ account.Accepted, email, _ string) {
+			"the password is reset": func(v *visitor, _ account.AcceptResult, email, _ string) {
 				w := visit(t, o)
-				w.ask("signin.forgot", account.Forgotten{Email: email}, nil, 204)
+				w.ask("signin.forgot", account.ForgotInput{Email: email}, nil, 204)
 				w.ask("signin.reset", account.NewByLink{Token: o.Linked(email), Password: "ein ganz anderes Kennwort"}, nil, 204)
 			},
-			"the person is disabled for a moment": func(_ *visitor, a account.Accepted, _, _ string) {
+			"the person is disabled for a moment": func(_ *visitor, a account.AcceptResult, _, _ string) {
 				for _, disabled := range []*bool{&yes, &no} {
 					if got := ask(t, o, api.Web, boss, "people.set", principal.Change{ID: a.ID, Disabled: disabled}); got.Fault != nil {
 						t.Fatalf("%s", got.Body)
@@ -260,7 +260,7 @@ func TestMadeForTheOrganization(t *testing.T) {
 		service := serviceOf(t, o)
 		as := api.Cookie(v.token, true)
 		list := func() (kinds string) {
-			var acting account.Acting
+			var acting account.Agents
 			v.ask("access.list", struct{}{}, &acting, 200)
 			for _, m := range acting.Made {
 				kinds += m.Kind + " "

@@ -68,7 +68,7 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 			case 1:
 				visit(t, o).signIn(email, somePassword, "signedIn")
 			case 2:
-				var r account.Refreshed
+				var r account.Renewal
 				ida.ask("session.refresh", map[string]any{"password": somePassword}, &r, 200)
 				ida.token = r.Token
 			}
@@ -191,7 +191,7 @@ func TestRefusedAttemptsWriteNothing(t *testing.T) {
 			{"the hour of an account", "signin.password", sign("ida@neu.example"), func() { useUp(t, o, from(1).PasswordBounds("ida@neu.example").Hour) }, 429},
 			{"the hour of nobody", "signin.password", sign("nie@neu.example"), func() { useUp(t, o, from(1).PasswordBounds("nie@neu.example").Hour) }, 429},
 			{"codes", "signin.second", second, func() { useUp(t, o, from(1).CodeBounds(accountOf(t, o, "ida@neu.example")).Hour) }, 429},
-			{"mails", "signin.forgot", account.Forgotten{Email: "ida@neu.example"}, func() { useUp(t, o, from(1).ResetLimits("ida@neu.example")[0]) }, 204},
+			{"mails", "signin.forgot", account.ForgotInput{Email: "ida@neu.example"}, func() { useUp(t, o, from(1).ResetLimits("ida@neu.example")[0]) }, 204},
 			{"places", "signin.password", sign("jan@neu.example"), full, 429},
 			{"the network", "signin.password", sign("max@neu.example"), func() { useUp(t, o, from(1).NetworkLimits()[0]) }, 429},
 			{"the network, a passkey", "signin.passkey", passkey, func() {}, 429},
@@ -303,7 +303,7 @@ func TestStrangersUseUpMails(t *testing.T) {
 		ida, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
 		mails := func(v *visitor) int {
 			before := len(o.Mailed())
-			v.ask("signin.forgot", account.Forgotten{Email: "ida@neu.example"}, nil, 204)
+			v.ask("signin.forgot", account.ForgotInput{Email: "ida@neu.example"}, nil, 204)
 			return len(o.Mailed()) - before
 		}
 		sent := 0
@@ -366,12 +366,12 @@ func TestDevices(t *testing.T) {
 		phone.signIn("ida@neu.example", somePassword, "signedIn")
 		var list access.List[account.Browser]
 		ida.ask("sessions.list", struct{}{}, &list, 200)
-		ida.ask("sessions.end", account.Ending{ID: list.Data[0].ID}, nil, 204)
+		ida.ask("sessions.end", account.EndInput{ID: list.Data[0].ID}, nil, 204)
 		if knows(phone.device) || !knows(first) {
 			t.Error("the end of a session on another device")
 		}
 		for name, end := range map[string]func(){
-			"the end of others": func() { ida.ask("sessions.end", account.Ending{Others: true}, nil, 204) },
+			"the end of others": func() { ida.ask("sessions.end", account.EndInput{Others: true}, nil, 204) },
 			"a new password": func() {
 				ida.ask("factors.password", account.NewPassword{Password: somePassword, Current: somePassword}, nil, 204)
 			},
@@ -399,7 +399,7 @@ func TestDevices(t *testing.T) {
 		}
 		ida.token = ""
 		ida.signIn("ida@neu.example", somePassword, "signedIn")
-		ida.ask("signin.forgot", account.Forgotten{Email: "ida@neu.example"}, nil, 204)
+		ida.ask("signin.forgot", account.ForgotInput{Email: "ida@neu.example"}, nil, 204)
 		ida.ask("signin.reset", account.NewByLink{Token: o.Linked("ida@neu.example"), Password: "ein ganz anderes Kennwort"}, nil, 204)
 		if knows(ida.device) {
 			t.Error("a reset")

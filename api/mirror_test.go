@@ -91,8 +91,8 @@ func visibleTo(t testing.TB, c *apitest.Client, path string) map[string]any {
 	}
 }
 
-// sharing is an office whose people change a family at the same time.
-type sharing struct {
+// sharedOffice is an office whose people change a family at the same time.
+type sharedOffice struct {
 	*testing.T
 	people  map[string]*apitest.Client
 	writers []string // of people
@@ -116,7 +116,7 @@ func TestMirrorsFollowVisibility(t *testing.T) {
 		}
 		first := seed.Of(t)
 		for f, row := range families() {
-			s := &sharing{T: t, people: people, writers: []string{"one", "two", "admin", "service account"}, seed: first, family: f, row: row, news: make(chan struct{})}
+			s := &sharedOffice{T: t, people: people, writers: []string{"one", "two", "admin", "service account"}, seed: first, family: f, row: row, news: make(chan struct{})}
 			mirrors := s.mirrors()
 			s.run(mirrors)
 			all, hidden := visibleTo(t, people["admin"], row.Path), 0
@@ -132,7 +132,7 @@ func TestMirrorsFollowVisibility(t *testing.T) {
 
 // mirrors returns mirrors of each person: by small and large pages, and by
 // cursor.
-func (s *sharing) mirrors() (list []*mirror) {
+func (s *sharedOffice) mirrors() (list []*mirror) {
 	for who, c := range s.people {
 		for _, limit := range []int{1, 100} {
 			list = append(list, newMirror(c, fmt.Sprintf("%s of the %s by %d", s.family.Plural, who, limit), s.row.Path, limit))
@@ -146,7 +146,7 @@ func (s *sharing) mirrors() (list []*mirror) {
 
 // run lets all writers write while the mirrors follow, and once more after the
 // last write.
-func (s *sharing) run(mirrors []*mirror) {
+func (s *sharedOffice) run(mirrors []*mirror) {
 	done := make(chan struct{})
 	var writing, following sync.WaitGroup
 	for _, m := range mirrors {
@@ -187,14 +187,14 @@ func (s *sharing) run(mirrors []*mirror) {
 }
 
 // next returns a channel that is closed after the next write.
-func (s *sharing) next() <-chan struct{} {
+func (s *sharedOffice) next() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.news
 }
 
 // tell wakes the mirrors that have seen everything.
-func (s *sharing) tell() {
+func (s *sharedOffice) tell() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(s.news)
@@ -202,7 +202,7 @@ func (s *sharing) tell() {
 }
 
 // write makes one random change.
-func (s *sharing) write(c *apitest.Client, random *rand.Rand) *apitest.Answer {
+func (s *sharedOffice) write(c *apitest.Client, random *rand.Rand) *apitest.Answer {
 	visibility := []string{"organization", "private"}[random.IntN(2)]
 	owner := s.people[s.writers[random.IntN(len(s.writers))]].Principal
 	record := s.pick(random)
@@ -232,7 +232,7 @@ func (s *sharing) write(c *apitest.Client, random *rand.Rand) *apitest.Answer {
 }
 
 // pick returns a known record, "" if there is none.
-func (s *sharing) pick(random *rand.Rand) string {
+func (s *sharedOffice) pick(random *rand.Rand) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.known) == 0 {
@@ -243,7 +243,7 @@ func (s *sharing) pick(random *rand.Rand) string {
 
 // compare compares a mirror, and a new one, with the list of their principal. It
 // returns how many tombstones of the mirror stand for records that live.
-func (s *sharing) compare(m *mirror, all map[string]any) (hidden int) {
+func (s *sharedOffice) compare(m *mirror, all map[string]any) (hidden int) {
 	s.Helper()
 	want := visibleTo(s.T, m.Client, s.row.Path)
 	if !maps.Equal(m.records, want) {
@@ -279,7 +279,7 @@ func TestTombstoneOfVisibilityLoss(t *testing.T) {
 		admin, viewer := o.As(access.Admin), o.As(access.Viewer)
 		stranger := ofAnother(t, o)
 		for f, row := range families() {
-			s := &synced{T: t, family: f, path: row.Path, record: makeRecord(t, owner, row, "organization")}
+			s := &syncRecord{T: t, family: f, path: row.Path, record: makeRecord(t, owner, row, "organization")}
 			hidden := s.change(owner, map[string]any{"visibility": "private"})
 			late := o.As(access.Member) // joined after it was hidden
 			s.get("hidden", "gone "+hidden, clients{"colleague": other, "heir": heir, "viewer": viewer})
@@ -315,8 +315,8 @@ func TestTombstoneOfVisibilityLoss(t *testing.T) {
 	})
 }
 
-// synced is a record that clients sync.
-type synced struct {
+// syncRecord is a record that clients sync.
+type syncRecord struct {
 	*testing.T
 	family       op.Family
 	path, record string
@@ -325,14 +325,14 @@ type synced struct {
 type clients map[string]*apitest.Client
 
 // change changes the record, and returns its new updatedAt.
-func (s *synced) change(c *apitest.Client, body map[string]any) string {
+func (s *syncRecord) change(c *apitest.Client, body map[string]any) string {
 	s.Helper()
 	return c.Do("PATCH", s.path+"/"+s.record, body, "If-Match", "*").Want(200).Text("updatedAt")
 }
 
 // get fails the test unless sync tells each client the same of the record: nothing,
 // its updatedAt, or the deletedAt of a tombstone.
-func (s *synced) get(step, want string, by clients) {
+func (s *syncRecord) get(step, want string, by clients) {
 	s.Helper()
 	for name, c := range by {
 		if got := s.told(step, name, c); got != want {
@@ -342,7 +342,7 @@ func (s *synced) get(step, want string, by clients) {
 }
 
 // told returns what sync tells a client of the record.
-func (s *synced) told(step, name string, c *apitest.Client) (got string) {
+func (s *syncRecord) told(step, name string, c *apitest.Client) (got string) {
 	s.Helper()
 	for _, r := range c.Do("GET", s.path+"?includeDeleted=true&updatedSince=2026-11-01T00:00:00Z&limit=100", nil).Want(200).Data() {
 		if r["id"] != s.record {

@@ -28,8 +28,8 @@ var inTime = [][2]string{
 	{"2026-11-30T09:00:00.000001Z", "high"}, {"9999-12-31T23:59:59Z", "low"}, {"", "high"}, {"", "low"},
 }
 
-// placed is a record in the model of TestOrders.
-type placed struct {
+// orderRecord is a record in the model of TestOrders.
+type orderRecord struct {
 	id, owner string
 	place     int // in inOrder or inTime
 	private   bool
@@ -43,7 +43,7 @@ func TestOrders(t *testing.T) {
 		random := seed.Rand(t)
 		for _, family := range []string{"contacts", "companies", "tasks", "documents"} {
 			o := apitest.New(t, d)
-			l := &ordering{T: t, Office: o, family: family, random: random, sort: "name",
+			l := &orderTest{T: t, Office: o, family: family, random: random, sort: "name",
 				people: []*apitest.Client{o.As(access.Member), o.As(access.Member), o.As(access.Admin)}}
 			if family == "tasks" {
 				l.sort = "dueAt"
@@ -66,8 +66,8 @@ func TestOrders(t *testing.T) {
 	})
 }
 
-// ordering is an office with records of a family.
-type ordering struct {
+// orderTest is an office with records of a family.
+type orderTest struct {
 	*testing.T
 	*apitest.Office
 	family, sort string
@@ -75,11 +75,11 @@ type ordering struct {
 	people       []*apitest.Client
 	tokens       []string
 	companies    []string
-	records      []*placed
+	records      []*orderRecord
 }
 
 // body returns members for a place in the order.
-func (l *ordering) body(place int) map[string]any {
+func (l *orderTest) body(place int) map[string]any {
 	switch l.family {
 	case "contacts":
 		name := inOrder[place]
@@ -100,7 +100,7 @@ func (l *ordering) body(place int) map[string]any {
 
 // place returns a random place. A full stop separates no more than a space does, so
 // only names without a first name stay in order there.
-func (l *ordering) place() int {
+func (l *orderTest) place() int {
 	switch {
 	case l.family == "tasks":
 		return l.random.IntN(len(inTime))
@@ -114,10 +114,10 @@ func (l *ordering) place() int {
 	}
 }
 
-func (l *ordering) make() *placed {
+func (l *orderTest) make() *orderRecord {
 	l.T.Helper()
 	who := l.people[l.random.IntN(len(l.people))]
-	r := &placed{place: l.place(), owner: who.Principal, private: l.random.IntN(3) == 0, by: map[string]string{"ownerId": who.Principal}}
+	r := &orderRecord{place: l.place(), owner: who.Principal, private: l.random.IntN(3) == 0, by: map[string]string{"ownerId": who.Principal}}
 	body := l.body(r.place)
 	if r.private {
 		body["visibility"] = "private"
@@ -145,12 +145,12 @@ func (l *ordering) make() *placed {
 }
 
 // change deletes, hides, moves or completes a record.
-func (l *ordering) change(r *placed) {
+func (l *orderTest) change(r *orderRecord) {
 	l.T.Helper()
 	owner := l.people[slices.IndexFunc(l.people, func(c *apitest.Client) bool { return c.Principal == r.owner })]
 	at := "/" + l.family + "/" + r.id
 	drop := func() {
-		l.records = slices.DeleteFunc(l.records, func(other *placed) bool { return other == r })
+		l.records = slices.DeleteFunc(l.records, func(other *orderRecord) bool { return other == r })
 	}
 	switch step := l.random.IntN(4); {
 	case step == 0:
@@ -168,7 +168,7 @@ func (l *ordering) change(r *placed) {
 	}
 }
 
-func (l *ordering) compareAll() {
+func (l *orderTest) compareAll() {
 	l.T.Helper()
 	filters := []url.Values{{}, {"tag": {"mandant"}}}
 	if l.family != "tasks" {
@@ -192,8 +192,8 @@ func (l *ordering) compareAll() {
 }
 
 // want returns the ids that a person sees, in order.
-func (l *ordering) want(person int, by url.Values) (ids []string) {
-	sorted := slices.SortedFunc(slices.Values(l.records), func(a, b *placed) int {
+func (l *orderTest) want(person int, by url.Values) (ids []string) {
+	sorted := slices.SortedFunc(slices.Values(l.records), func(a, b *orderRecord) int {
 		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.id, b.id))
 	})
 	for _, r := range sorted {
@@ -210,7 +210,7 @@ func (l *ordering) want(person int, by url.Values) (ids []string) {
 
 // compare reads a list forwards in pages of four, and then back from its end. Without
 // want it compares both with each other.
-func (l *ordering) compare(person int, by url.Values, sort string, want []string) {
+func (l *orderTest) compare(person int, by url.Values, sort string, want []string) {
 	l.T.Helper()
 	query := url.Values{"sort": {sort}, "limit": {"4"}}
 	for name, value := range by {
@@ -268,7 +268,7 @@ func (l *ordering) compare(person int, by url.Values, sort string, want []string
 
 // compareNear reads the list from a record on, and up to it. want are the ids of the whole
 // list.
-func (l *ordering) compareNear(person int, query url.Values, want []string) {
+func (l *orderTest) compareNear(person int, query url.Values, want []string) {
 	l.T.Helper()
 	if len(want) == 0 {
 		return

@@ -23,10 +23,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// recorded is a call of testdata/recorded-VERSION.json with its answer. Ids and
+// recordedCall is a call of testdata/recorded-VERSION.json with its answer. Ids and
 // cursors are replaced by names (con_#2, cursor_#1), because they are new in
 // each run.
-type recorded struct {
+type recordedCall struct {
 	Method  string            `json:"method"`
 	Path    string            `json:"path"`
 	Headers map[string]string `json:"headers,omitzero"`
@@ -114,7 +114,7 @@ func (n *names) show(t testing.TB, text string) string {
 }
 
 // play sends a recorded call and returns its answer in the form of a recording.
-func (n *names) play(t testing.TB, c *apitest.Client, r *recorded, version string) *answer {
+func (n *names) play(t testing.TB, c *apitest.Client, r *recordedCall, version string) *answer {
 	t.Helper()
 	var headers []string
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
@@ -148,7 +148,7 @@ func TestRecordedCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var calls []*recorded
+	var calls []*recordedCall
 	if err := json.Unmarshal(read, &calls); err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +308,7 @@ func TestGained(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, file string, calls []*recorded) {
+func write(t *testing.T, file string, calls []*recordedCall) {
 	var b bytes.Buffer
 	for i, r := range calls {
 		b.WriteString(map[bool]string{true: "[\n", false: ",\n"}[i == 0])

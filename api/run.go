@@ -239,19 +239,19 @@ func encode(o *Operation, answer any) (r result, err error) {
 // resultOf returns the result of an answer without a body.
 func resultOf(o *Operation, answer any) (r result) {
 	r.status, r.secret = o.Run.status, o.Run.secret
-	if v, ok := answer.(op.Revised); ok {
+	if v, ok := answer.(op.EntityTagger); ok {
 		r.etag = v.EntityTag()
 	}
-	if v, ok := answer.(op.Located); ok {
+	if v, ok := answer.(op.Locator); ok {
 		r.location = v.Location()
 	}
-	if v, ok := answer.(op.Counted); ok {
+	if v, ok := answer.(op.RecordCounter); ok {
 		r.records = v.Records()
 	}
-	if v, ok := answer.(op.Refused); ok {
+	if v, ok := answer.(op.Refusal); ok {
 		r.refused = v.Refused()
 	}
-	if v, ok := answer.(op.Waiting); ok {
+	if v, ok := answer.(op.Progress); ok {
 		r.wait = v.RetryAfter()
 	}
 	if _, is := answer.(op.File); is {

@@ -92,14 +92,14 @@ func (v *visitor) works() bool {
 }
 
 // join invites an address to an organization, accepts, and returns the person.
-func join(t *testing.T, o *apitest.Office, organization, email string, role access.Role) (*visitor, account.Accepted) {
+func join(t *testing.T, o *apitest.Office, organization, email string, role access.Role) (*visitor, account.AcceptResult) {
 	t.Helper()
 	made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: organization, Email: email, Role: role})
 	if err != nil {
 		t.Fatal(err)
 	}
 	v := visit(t, o)
-	var a account.Accepted
+	var a account.AcceptResult
 	v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida Berg", Password: somePassword}, &a, 200)
 	v.token, v.device = a.Token, a.Device
 	return v, a
@@ -185,10 +185,10 @@ func signInInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 		"signin.reset": func() any {
 			email := freshEmail()
 			v, _ := join(t, o, o.ID, email, access.Member)
-			v.ask("signin.forgot", account.Forgotten{Email: email}, nil, 204)
+			v.ask("signin.forgot", account.ForgotInput{Email: email}, nil, 204)
 			return account.NewByLink{Token: o.Linked(email), Password: "ein ganz anderes Kennwort"}
 		},
-		"session.switch": func() any { return account.Switched{Principal: owner} },
+		"session.switch": func() any { return account.SwitchInput{Principal: owner} },
 		"session.refresh": func() any {
 			visitorOf(t, o, owner).ask("factors.password", account.NewPassword{Password: somePassword, Current: somePassword}, nil, 204)
 			return input{"password": somePassword}
@@ -308,11 +308,11 @@ func TestSignIn(t *testing.T) {
 		if len(list.Data) != 2 || !list.Data[0].Current || list.Data[1].Current || list.Data[0].Agent != "Probebrowser/1.0" || list.Data[0].Address != "198.51.100.7" {
 			t.Errorf("%+v", list)
 		}
-		w.ask("sessions.end", account.Ending{ID: list.Data[1].ID}, nil, 204)
+		w.ask("sessions.end", account.EndInput{ID: list.Data[1].ID}, nil, 204)
 		if v.works() || !w.works() {
 			t.Error("another session than the named one ended")
 		}
-		w.ask("sessions.end", account.Ending{ID: list.Data[1].ID}, nil, 404)
+		w.ask("sessions.end", account.EndInput{ID: list.Data[1].ID}, nil, 404)
 		v.signIn("ida@neu.example", somePassword, "signedIn")
 		w.ask("factors.password", account.NewPassword{Password: "ein ganz anderes Kennwort", Current: somePassword}, nil, 204)
 		if v.works() || !w.works() {
@@ -359,7 +359,7 @@ func TestSignInTellsNothing(t *testing.T) {
 				if row == "signin.password" {
 					answers = append(answers, told(row, account.PasswordInput{Email: email, Password: "falsch falsch falsch"}, 401))
 				} else {
-					answers = append(answers, told(row, account.Forgotten{Email: email}, 204))
+					answers = append(answers, told(row, account.ForgotInput{Email: email}, 204))
 					after = 1
 				}
 				if n := len(o.Mailed()) - before; n != after {
@@ -376,7 +376,7 @@ func TestSignInTellsNothing(t *testing.T) {
 		// The bound of mails is silent.
 		n := len(o.Mailed())
 		for range 5 {
-			told("signin.forgot", account.Forgotten{Email: "ida@neu.example"}, 204)
+			told("signin.forgot", account.ForgotInput{Email: "ida@neu.example"}, 204)
 		}
 		if more := len(o.Mailed()) - n; more != 2 {
 			t.Errorf("%d emails within an hour", 1+more)
@@ -390,7 +390,7 @@ func TestLinksGoToTheAccount(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		join(t, o, o.ID, "Kim@neu.example", access.Member)
 		for _, typed := range []string{"KIM@NEU.EXAMPLE", "\u212aim@neu.example", "K\u0130M@neu.example", "kim@neu.example"} {
-			visit(t, o).ask("signin.forgot", account.Forgotten{Email: typed}, nil, 204)
+			visit(t, o).ask("signin.forgot", account.ForgotInput{Email: typed}, nil, 204)
 		}
 		sent := map[string]int{}
 		for _, m := range o.Mailed() {
@@ -573,12 +573,12 @@ func TestFactorsOfOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ida.ask("sessions.end", account.Ending{ID: s.ID}, nil, 404)
-		ida.ask("sessions.end", account.Ending{Others: true}, nil, 204)
+		ida.ask("sessions.end", account.EndInput{ID: s.ID}, nil, 404)
+		ida.ask("sessions.end", account.EndInput{Others: true}, nil, 204)
 		ida.ask("factors.passkeyRemove", access.ByID{ID: passkey.ID}, nil, 404)
 		ida.ask("factors.totpBegin", account.GeneratorFor{Ticket: g.Ticket}, nil, 404)
 		ida.ask("factors.totpConfirm", account.Confirmation{Ticket: g.Ticket, Code: ida.code(secret)}, nil, 404)
-		ida.ask("session.switch", account.Switched{Principal: s.Principal.ID}, nil, 422)
+		ida.ask("session.switch", account.SwitchInput{Principal: s.Principal.ID}, nil, 422)
 		var list access.List[account.Browser]
 		if ida.ask("sessions.list", struct{}{}, &list, 200); len(list.Data) != 1 || list.Data[0].ID == s.ID {
 			t.Errorf("%+v", list.Data)
@@ -716,7 +716,7 @@ func TestPasskey(t *testing.T) {
 		w.token = s.Token
 		o.Clock.Advance(access.SignInFresh)
 		w.ask("factors.passkeyOptions", struct{}{}, nil, 403)
-		var r account.Refreshed
+		var r account.Renewal
 		w.ask("session.refresh", map[string]any{"password": somePassword}, nil, 422)
 		stepUp := w.usePasskey(d)
 		w.ask("session.refresh", map[string]any{"ticket": stepUp.Ticket, "response": stepUp.Response}, &r, 200)
@@ -737,7 +737,7 @@ func TestPasskey(t *testing.T) {
 		var own account.PasskeyQuestion
 		w.ask("factors.passkeyOptions", struct{}{}, &own, 200)
 		jan.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Jan", Ticket: own.Ticket, Response: phone.Create(own.Options)}, nil, 404) // it is for an account that exists
-		var a account.Accepted
+		var a account.AcceptResult
 		jan.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Jan", Ticket: q.Ticket, Response: phone.Create(q.Options)}, &a, 200)
 		jan.token = a.Token
 		if !jan.works() {
@@ -805,7 +805,7 @@ func TestSignInsAtOnce(t *testing.T) {
 		if len(browsers) != 4 || sessions(v) != 5 {
 			t.Fatalf("%d of 4 are signed in, and the account has %d sessions", len(browsers), sessions(v))
 		}
-		browsers[2].ask("sessions.end", account.Ending{Others: true}, nil, 204)
+		browsers[2].ask("sessions.end", account.EndInput{Others: true}, nil, 204)
 		for i, w := range browsers {
 			if w.works() != (i == 2) {
 				t.Errorf("the session %d works: %t", i, w.works())
@@ -919,7 +919,7 @@ func TestAccountOfSeveralOrganizations(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := visit(t, o)
-		var second account.Accepted
+		var second account.AcceptResult
 		v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida", Password: "ein ganz anderes Kennwort"}, nil, 422)
 		v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida Zwei", Password: somePassword}, &second, 200)
 		v.token = second.Token
@@ -943,8 +943,8 @@ func TestAccountOfSeveralOrganizations(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		old := *w
-		w.ask("session.switch", account.Switched{Principal: o.User(access.Admin)}, nil, 422)
-		w.ask("session.switch", account.Switched{Principal: second.ID}, &chosen, 200)
+		w.ask("session.switch", account.SwitchInput{Principal: o.User(access.Admin)}, nil, 422)
+		w.ask("session.switch", account.SwitchInput{Principal: second.ID}, &chosen, 200)
 		w.token = chosen.Token
 		w.ask("session.get", struct{}{}, &s, 200)
 		if s.Organization.ID != other || old.works() {
@@ -965,12 +965,12 @@ func TestAccountOfSeveralOrganizations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var joined account.Accepted
+		var joined account.AcceptResult
 		boss.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Chefin"}, &joined, 200)
 		if joined.Status != "joined" || joined.Token != "" {
 			t.Errorf("%+v", joined)
 		}
-		boss.ask("session.switch", account.Switched{Principal: joined.ID}, nil, 200)
+		boss.ask("session.switch", account.SwitchInput{Principal: joined.ID}, nil, 200)
 	})
 }
 
@@ -984,9 +984,9 @@ func TestAuditOfSeveralOrganizations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var second account.Accepted
+		var second account.AcceptResult
 		v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida"}, &second, 200)
-		v.ask("session.switch", account.Switched{Principal: second.ID}, nil, 200)
+		v.ask("session.switch", account.SwitchInput{Principal: second.ID}, nil, 200)
 		got := ask(t, o, api.Admin, api.Local(), "audit.list", auditlog.Input{Organization: other})
 		var lines access.List[audit.Line]
 		if err := json.Unmarshal(got.Body, &lines); err != nil {
@@ -1009,7 +1009,7 @@ func TestReset(t *testing.T) {
 		v, a := join(t, o, o.ID, "ida@neu.example", access.Member)
 		secret, _ := v.generate()
 		w := visit(t, o)
-		w.ask("signin.forgot", account.Forgotten{Email: "IDA@neu.example"}, nil, 204)
+		w.ask("signin.forgot", account.ForgotInput{Email: "IDA@neu.example"}, nil, 204)
 		token := o.Linked("ida@neu.example") // not to what was typed
 		w.ask("signin.reset", account.NewByLink{Token: token + "x", Password: "ein ganz anderes Kennwort"}, nil, 404)
 		w.ask("signin.reset", account.NewByLink{Token: token, Password: "kurz"}, nil, 422)
@@ -1022,13 +1022,13 @@ func TestReset(t *testing.T) {
 			t.Errorf("what an attacker may have set up: %q", mails[len(mails)-1].Text)
 		}
 		w.signIn("ida@neu.example", "ein ganz anderes Kennwort", "second")
-		w.ask("signin.forgot", account.Forgotten{Email: "ida@neu.example"}, nil, 204)
+		w.ask("signin.forgot", account.ForgotInput{Email: "ida@neu.example"}, nil, 204)
 		o.Clock.Advance(signin.ResetLifetime)
 		w.ask("signin.reset", account.NewByLink{Token: o.Linked("ida@neu.example"), Password: "noch ein anderes Kennwort"}, nil, 404)
 		// An admin has a link mailed that lifts the factors, with the password.
 		boss, me := join(t, o, o.ID, "chefin@neu.example", access.Admin)
 		boss.ask("people.resetFactors", access.ByID{ID: me.ID}, nil, 403)
-		var lifted account.Lifted
+		var lifted account.FactorReset
 		boss.ask("people.resetFactors", access.ByID{ID: a.ID}, &lifted, 200)
 		if !lifted.Mailed || lifted.Token != "" || lifted.Link != "" {
 			t.Errorf("%+v", lifted)
@@ -1056,7 +1056,7 @@ func TestReset(t *testing.T) {
 				t.Errorf("%s: %s", refused, got.Body)
 			}
 		}
-		var handed account.Lifted
+		var handed account.FactorReset
 		if got := ask(t, o, api.Admin, api.Local(), "people.resetPassword", access.ByID{ID: a.ID}); json.Unmarshal(got.Body, &handed) != nil || handed.Mailed || handed.Link != "https://kartei.example/reset#"+handed.Token {
 			t.Errorf("%s", got.Body)
 		}
@@ -1078,13 +1078,13 @@ func TestResetOfUnconfirmed(t *testing.T) {
 		v.generate()
 		dbtest.Run(t, o.DB, `update accounts set unconfirmed = true`)
 		w := visit(t, o)
-		var handed account.Lifted
+		var handed account.FactorReset
 		if got := ask(t, o, api.Admin, api.Local(), "people.resetPassword", access.ByID{ID: a.ID}); json.Unmarshal(got.Body, &handed) != nil {
 			t.Fatalf("%s", got.Body)
 		}
 		w.ask("signin.reset", account.NewByLink{Token: handed.Token, Password: "ein ganz anderes Kennwort"}, nil, 204)
 		w.signIn("ida@neu.example", "ein ganz anderes Kennwort", "second")
-		w.ask("signin.forgot", account.Forgotten{Email: "ida@neu.example"}, nil, 204)
+		w.ask("signin.forgot", account.ForgotInput{Email: "ida@neu.example"}, nil, 204)
 		w.ask("signin.reset", account.NewByLink{Token: o.Linked("ida@neu.example"), Password: "noch ein anderes Kennwort"}, nil, 204)
 		w.signIn("ida@neu.example", "noch ein anderes Kennwort", "signedIn")
 		var unconfirmed bool
@@ -1101,7 +1101,7 @@ func TestChangeOfAddress(t *testing.T) {
 		join(t, o, o.ID, "jan@neu.example", access.Member)
 		v.ask("account.changeEmail", account.NewAddress{Email: "ida"}, nil, 422)
 		v.ask("account.changeEmail", account.NewAddress{Email: "ida@anders.example"}, nil, 204)
-		var c account.Confirmed
+		var c account.ConfirmResult
 		w := visit(t, o)
 		w.ask("account.confirmEmail", account.Link{Token: o.Linked("ida@anders.example")}, &c, 200)
 		if c.Status != "waiting" {
@@ -1160,7 +1160,7 @@ func TestNoSecretIsStored(t *testing.T) {
 		secret, codes := v.generate()
 		o.Clock.Advance(time.Minute)
 		begun := v.signIn("ida@neu.example", somePassword, "second")
-		v.ask("signin.forgot", account.Forgotten{Email: "ida@neu.example"}, nil, 204)
+		v.ask("signin.forgot", account.ForgotInput{Email: "ida@neu.example"}, nil, 204)
 		token := v.o.Session(joinedPrincipal(t, o, "ida@neu.example"))
 		v.token = token
 		v.ask("account.changeEmail", account.NewAddress{Email: "ida@anders.example"}, nil, 204)

@@ -42,32 +42,32 @@ func claims(sub, email string, verified bool) func(map[string]any) {
 }
 
 // begin calls a row that begins.
-func (v *visitor) begin(row string, in any) (l account.Leaving) {
+func (v *visitor) begin(row string, in any) (l account.Redirect) {
 	v.Helper()
 	v.ask(row, in, &l, 200)
 	return l
 }
 
 // back returns what the browser brings back from a forger.
-func (v *visitor) back(f *ssotest.Forger, l account.Leaving) account.Returned {
+func (v *visitor) back(f *ssotest.Forger, l account.Redirect) account.ReturnInput {
 	v.Helper()
 	at, err := url.Parse(l.Address)
 	if err != nil || at.Query().Get("nonce") == "" {
 		v.Fatalf("%q %v", l.Address, err)
 	}
 	f.Nonce = at.Query().Get("nonce")
-	return account.Returned{Ticket: l.Ticket, Answer: sso.Answer{State: at.Query().Get("state"), Code: "c"}}
+	return account.ReturnInput{Ticket: l.Ticket, Answer: sso.Answer{State: at.Query().Get("state"), Code: "c"}}
 }
 
 // bySSO returns somebody who accepted an invitation by single sign-on. A forger stands
 // for the provider of the office from now on.
-func bySSO(t *testing.T, o *apitest.Office, f *ssotest.Forger, name string) (*visitor, account.Accepted) {
+func bySSO(t *testing.T, o *apitest.Office, f *ssotest.Forger, name string) (*visitor, account.AcceptResult) {
 	t.Helper()
 	o.SignInBy(f.Client(t, o.Clock))
 	email := name + "@example.com"
 	f.Claims = claims("sub-"+name, email, true)
 	v := visit(t, o)
-	var a account.Accepted
+	var a account.AcceptResult
 	v.ask("signin.ssoAccept", v.back(f, v.begin("signin.ssoInvited", account.SSOInvitation{Token: invite(t, o, email), Name: "Ida Berg"})), &a, 200)
 	v.token = a.Token
 	return v, a
@@ -124,11 +124,11 @@ func TestSSO(t *testing.T) {
 		o.SignInBy(p.Client(callback))
 		p.Add("ida@firma.example", true)
 		v := visit(t, o)
-		way := func(row string, in any) account.Returned {
+		way := func(row string, in any) account.ReturnInput {
 			l := v.begin(row, in)
-			return account.Returned{Ticket: l.Ticket, Answer: ssotest.Answer(p.SignIn(l.Address, "ida@firma.example"))}
+			return account.ReturnInput{Ticket: l.Ticket, Answer: ssotest.Answer(p.SignIn(l.Address, "ida@firma.example"))}
 		}
-		var a account.Accepted
+		var a account.AcceptResult
 		v.ask("signin.ssoAccept", way("signin.ssoInvited", account.SSOInvitation{Token: invite(t, o, "Ida@Firma.example")}), &a, 200)
 		v.token = a.Token
 		if a.Status != "signedIn" || a.Name != "Ida Anbieter" || a.Email != "Ida@Firma.example" || !v.works() {
@@ -171,7 +171,7 @@ func TestSSO(t *testing.T) {
 		v.ask("signin.sso", way("signin.ssoBegin", account.SSOTo{}), nil, 401)
 		v.signIn("ida@firma.example", somePassword, "signedIn")
 		p.Stop()
-		v.ask("signin.sso", account.Returned{}, nil, 404)
+		v.ask("signin.sso", account.ReturnInput{}, nil, 404)
 		v.signIn("ida@firma.example", somePassword, "signedIn")
 	})
 }
@@ -268,7 +268,7 @@ func TestSSOInvitation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var a account.Accepted
+		var a account.AcceptResult
 		v.ask("signin.ssoAccept", v.back(f, v.begin("signin.ssoInvited", account.SSOInvitation{Token: made.Token, Name: "Ida"})), &a, 200)
 		if v.token = a.Token; a.Person == nil || a.Person.OrganizationID != other || !v.works() {
 			t.Errorf("%+v", a)
@@ -294,7 +294,7 @@ func TestSSOWays(t *testing.T) {
 		other := v.back(f, v.begin("signin.ssoBegin", account.SSOTo{}))
 		confirm := v.back(f, v.begin("session.ssoBegin", account.SSOTo{}))
 		asked := f.Asked("token")
-		for name, in := range map[string]account.Returned{
+		for name, in := range map[string]account.ReturnInput{
 			"nothing":                   {},
 			"no ticket":                 {Answer: mine.Answer},
 			"another state":             {Ticket: mine.Ticket, Answer: other.Answer},
@@ -350,7 +350,7 @@ func TestSSOLink(t *testing.T) {
 		o.SignInBy(f.Client(t, o.Clock))
 		ida, _ := join(t, o, o.ID, "ida@example.com", access.Member)
 		jan, _ := join(t, o, o.ID, "jan@example.com", access.Member)
-		begin := func(v *visitor) account.Returned { return v.back(f, v.begin("factors.ssoBegin", struct{}{})) }
+		begin := func(v *visitor) account.ReturnInput { return v.back(f, v.begin("factors.ssoBegin", struct{}{})) }
 
 		f.Claims = claims("boese", "boese@evil.example", true)
 		attack := begin(jan)
@@ -362,7 +362,7 @@ func TestSSOLink(t *testing.T) {
 		phone.signIn("ida@example.com", somePassword, "signedIn")
 
 		f.Claims = claims("ida", "andere@example.com", false) // the person who is signed in vouches for it
-		two := []account.Returned{begin(ida), begin(ida)}
+		two := []account.ReturnInput{begin(ida), begin(ida)}
 		f.Nonce = ""
 		ida.ask("factors.ssoLink", two[0], nil, 403)
 		ida.link(f, "ida")
@@ -426,7 +426,7 @@ func TestSSOConfirm(t *testing.T) {
 		f := ssotest.Forge(t)
 		v, _ := bySSO(t, o, f, "ida")
 		ok := f.Claims
-		begin := func() account.Returned { return v.back(f, v.begin("session.ssoBegin", account.SSOTo{})) }
+		begin := func() account.ReturnInput { return v.back(f, v.begin("session.ssoBegin", account.SSOTo{})) }
 		o.Clock.Advance(access.SignInFresh)
 		for name, c := range map[string]struct {
 			claims func(map[string]any)
@@ -515,11 +515,11 @@ func TestSSOIsAsRecentAsItsProof(t *testing.T) {
 		if got := v.ask("session.ssoRefresh", v.back(f, l), nil, 403); !strings.Contains(string(got.Body), "Kennwort vergessen") || strings.Contains(string(got.Body), "melden Sie sich ab") {
 			t.Errorf("%s", got.Body)
 		}
-		v.ask("signin.forgot", account.Forgotten{Email: "ida@example.com"}, nil, 204)
+		v.ask("signin.forgot", account.ForgotInput{Email: "ida@example.com"}, nil, 204)
 		v.ask("signin.reset", account.NewByLink{Token: o.Linked("ida@example.com"), Password: somePassword}, nil, 204)
 		v.signInBySSO(f, 200)
 		v.ask("factors.passkeyOptions", struct{}{}, nil, 403)
-		var r account.Refreshed
+		var r account.Renewal
 		v.ask("session.refresh", map[string]any{"password": somePassword}, &r, 200)
 		v.token = r.Token
 		v.ask("factors.passkeyOptions", struct{}{}, nil, 200)
@@ -544,11 +544,11 @@ func TestSSOOfADayAgo(t *testing.T) {
 		p.Add("ida@firma.example", true)
 		o.Clock.Advance(max(time.Since(o.Clock.Now()), 0) + 24*time.Hour)
 		v := visit(t, o)
-		way := func(row string, in any) account.Returned {
+		way := func(row string, in any) account.ReturnInput {
 			l := v.begin(row, in)
-			return account.Returned{Ticket: l.Ticket, Answer: ssotest.Answer(p.SignIn(l.Address, "ida@firma.example"))}
+			return account.ReturnInput{Ticket: l.Ticket, Answer: ssotest.Answer(p.SignIn(l.Address, "ida@firma.example"))}
 		}
-		var a account.Accepted
+		var a account.AcceptResult
 		v.ask("signin.ssoAccept", way("signin.ssoInvited", account.SSOInvitation{Token: invite(t, o, "Ida@Firma.example")}), &a, 200)
 		v.token = a.Token
 		v.ask("factors.passkeyOptions", struct{}{}, nil, 403)
@@ -578,7 +578,7 @@ func TestSSOEnds(t *testing.T) {
 		set(&no)
 		v.signInBySSO(f, 200)
 
-		var l account.Lifted
+		var l account.FactorReset
 		got := ask(t, o, api.Admin, api.Local(), "people.unlink", access.ByID{ID: a.ID})
 		if got.Status != 200 || json.Unmarshal(got.Body, &l) != nil || l.Token == "" || v.works() {
 			t.Fatalf("%d %s", got.Status, got.Body)
@@ -648,13 +648,13 @@ func TestPasswordsOff(t *testing.T) {
 		}
 		ida.ask("signin.choose", account.Choice{Ticket: s.Ticket, Principal: second.ID}, &s, 200)
 		ida.token = s.Token
-		ida.ask("session.switch", account.Switched{Principal: a.ID}, nil, 403)
+		ida.ask("session.switch", account.SwitchInput{Principal: a.ID}, nil, 403)
 		ida.link(f, "ida")
 		s, _ = ida.signInBySSO(f, 200)
 		ida.ask("signin.choose", account.Choice{Ticket: s.Ticket, Principal: second.ID}, &s, 200)
 		ida.token = s.Token
 		var moved account.SignedIn
-		ida.ask("session.switch", account.Switched{Principal: a.ID}, &moved, 200)
+		ida.ask("session.switch", account.SwitchInput{Principal: a.ID}, &moved, 200)
 		visit(t, o).signIn("boss@example.com", somePassword, "signedIn")
 
 		// Whoever is invited now needs the provider or a passkey. The invitation stays open.

@@ -145,8 +145,8 @@ type sessionAct struct {
 
 var sessionActs = map[string]func(a sessionAct){
 	"signed out":       func(a sessionAct) { a.ask(a.token, "signin.out", struct{}{}) },
-	"ended by another": func(a sessionAct) { a.ask(a.other, "sessions.end", account.Ending{Others: true}) },
-	"moved":            func(a sessionAct) { a.ask(a.token, "session.switch", account.Switched{Principal: a.person}) },
+	"ended by another": func(a sessionAct) { a.ask(a.other, "sessions.end", account.EndInput{Others: true}) },
+	"moved":            func(a sessionAct) { a.ask(a.token, "session.switch", account.SwitchInput{Principal: a.person}) },
 	"disabled": func(a sessionAct) {
 		a.ask(a.boss, "people.set", principal.Change{ID: a.person, Disabled: new(true)})
 	},

@@ -14,9 +14,9 @@ import (
 	"kartei/test/apitest"
 )
 
-// broken is a body that the schema accepts and that breaks every rule that
+// brokenBody is a body that the schema accepts and that breaks every rule that
 // needs no database. This table covers all such rules.
-type broken struct {
+type brokenBody struct {
 	body map[string]any
 	// rules are the errors, in the order of the body, whose members are sorted.
 	rules []brokenRule
@@ -27,7 +27,7 @@ type brokenRule struct {
 	reads       []string // the members that the rule reads; nil means its field alone
 }
 
-var brokenBodies = map[string]broken{
+var brokenBodies = map[string]brokenBody{
 	"contacts.create": {
 		body: map[string]any{"firstName": nil, "lastName": nil, "email": nil},
 		rules: []brokenRule{

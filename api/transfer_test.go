@@ -52,7 +52,7 @@ func send(c *apitest.Client) (end func(), answer *httptest.ResponseRecorder) {
 	}
 	in, out := io.Pipe()
 	reading, done := make(chan struct{}), make(chan struct{})
-	r := httptest.NewRequest("PUT", u.Path, readTold{in, reading})
+	r := httptest.NewRequest("PUT", u.Path, signalReader{in, reading})
 	r.Header.Set("Content-Type", "text/plain")
 	answer = httptest.NewRecorder()
 	go func() {
@@ -66,13 +66,13 @@ func send(c *apitest.Client) (end func(), answer *httptest.ResponseRecorder) {
 	return func() { out.CloseWithError(io.ErrUnexpectedEOF); <-done }, answer
 }
 
-// readTold signals its first read.
-type readTold struct {
+// signalReader signals its first read.
+type signalReader struct {
 	io.Reader
 	told chan struct{}
 }
 
-func (r readTold) Read(b []byte) (int, error) {
+func (r signalReader) Read(b []byte) (int, error) {
 	select {
 	case <-r.told:
 	default:

@@ -27,8 +27,8 @@ type FileReceiver interface {
 	Take(ctx context.Context, granted blob.Upload, credential string, body io.Reader, announced int64) error
 }
 
-// Incoming is a request with a file, as its door passes it.
-type Incoming struct {
+// UploadRequest is a request with a file, as its door passes it.
+type UploadRequest struct {
 	Token, Method string
 	// Header holds the headers of the request under their canonical names.
 	Header map[string][]string
@@ -47,7 +47,7 @@ const uploadInstance = "/uploads"
 
 // Receive receives a file and returns the answer: 204, or a problem document.
 // header receives the headers of the answer.
-func (u *Uploads) Receive(ctx context.Context, in *Incoming, header map[string][]string) *Response {
+func (u *Uploads) Receive(ctx context.Context, in *UploadRequest, header map[string][]string) *Response {
 	if err := u.receive(ctx, in); err != nil {
 		return u.API.Refuse(err, uploadInstance, in.Header["Accept-Language"], header)
 	}
@@ -55,7 +55,7 @@ func (u *Uploads) Receive(ctx context.Context, in *Incoming, header map[string][
 	return &Response{Status: http.StatusNoContent, Header: header}
 }
 
-func (u *Uploads) receive(ctx context.Context, in *Incoming) error {
+func (u *Uploads) receive(ctx context.Context, in *UploadRequest) error {
 	if err := u.API.Ready(); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (u *Uploads) receive(ctx context.Context, in *Incoming) error {
 // Take receives a file for an upload session of a caller who is signed in. It needs
 // no address, so it also takes files that go on to a bucket. If a document is being
 // made of the file already, nothing is read, and the operation is returned.
-func (u *Uploads) Take(ctx context.Context, by Caller, session string, in *Incoming) (operation string, err error) {
+func (u *Uploads) Take(ctx context.Context, by Caller, session string, in *UploadRequest) (operation string, err error) {
 	ticket, err := Call(ctx, u.API, by, upload.GetTicket, access.ByID{ID: session})
 	if err != nil || ticket.Operation != "" {
 		return ticket.Operation, err
@@ -89,7 +89,7 @@ func (u *Uploads) Take(ctx context.Context, by Caller, session string, in *Incom
 }
 
 // transfer receives a file, and counts it among the files in transit.
-func (u *Uploads) transfer(granted blob.Upload, in *Incoming, receive func(io.Reader) error) error {
+func (u *Uploads) transfer(granted blob.Upload, in *UploadRequest, receive func(io.Reader) error) error {
 	transfer, err := u.API.Transfer(granted.Organization(), Up)
 	if err != nil {
 		return err

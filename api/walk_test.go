@@ -825,8 +825,8 @@ type faulty struct {
 	inject func(*request)
 }
 
-// ordered is a request with its own faults, besides the faults of all requests.
-type ordered struct {
+// faultyRequest is a request with its own faults, besides the faults of all requests.
+type faultyRequest struct {
 	base   request
 	status int // without a fault; 0 if it cannot be repeated
 	own    []faulty
@@ -900,9 +900,9 @@ func (o *orderOffice) common() []faulty {
 	}
 }
 
-func (o *orderOffice) requests() []ordered {
+func (o *orderOffice) requests() []faultyRequest {
 	unknown := func(r *request) { r.path = strings.Replace(r.path, o.free, id.New(id.Contact), 1) }
-	return []ordered{
+	return []faultyRequest{
 		{request{method: "PATCH", path: "/contacts/" + o.free, body: map[string]any{}, headers: []string{"If-Match", `"r1"`}}, 200, []faulty{
 			{"body", 422, "VALIDATION_FAILED", func(r *request) { r.body.(map[string]any)["nosuch"] = 1 }},
 			{"record", 404, "NOT_FOUND", unknown},

@@ -20,18 +20,18 @@ import (
 	"kartei/test/waittest"
 )
 
-// watching is a watch in the background.
-type watching struct {
+// backgroundWatch is a watch in the background.
+type backgroundWatch struct {
 	told  chan []string
 	ended chan error
 	stop  context.CancelFunc
 }
 
 // watch begins a watch. It returns after its first sign of life.
-func watch(t *testing.T, o *apitest.Office, who api.Credential) *watching {
+func watch(t *testing.T, o *apitest.Office, who api.Credential) *backgroundWatch {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	w := &watching{make(chan []string, 100), make(chan error, 1), stop}
+	w := &backgroundWatch{make(chan []string, 100), make(chan error, 1), stop}
 	t.Cleanup(stop)
 	go func() {
 		w.ended <- o.API.Watch(ctx, who, netip.MustParseAddr("192.0.2.7"), func(families []string) error {
@@ -46,7 +46,7 @@ func watch(t *testing.T, o *apitest.Office, who api.Credential) *watching {
 }
 
 // next returns what the watch tells next.
-func (w *watching) next(t *testing.T) []string {
+func (w *backgroundWatch) next(t *testing.T) []string {
 	t.Helper()
 	select {
 	case families := <-w.told:
@@ -62,7 +62,7 @@ func (w *watching) next(t *testing.T) []string {
 // wake moves the clock by d until the watch tells something or ends. A watch that was
 // between its look at the clock and its wait begins to wait after the move, and needs
 // another one.
-func (w *watching) wake(t *testing.T, c *clock.Fake, d time.Duration) ([]string, error) {
+func (w *backgroundWatch) wake(t *testing.T, c *clock.Fake, d time.Duration) ([]string, error) {
 	t.Helper()
 	stuck := waittest.New()
 	for {
@@ -81,7 +81,7 @@ func (w *watching) wake(t *testing.T, c *clock.Fake, d time.Duration) ([]string,
 }
 
 // change returns the next families that the watch tells, after its signs of life.
-func (w *watching) change(t *testing.T) []string {
+func (w *backgroundWatch) change(t *testing.T) []string {
 	t.Helper()
 	for {
 		if families := w.next(t); families != nil {
@@ -93,7 +93,7 @@ func (w *watching) change(t *testing.T) []string {
 // end returns how the watch ends. What it has told meanwhile is dropped: another one that
 // was woken has moved its clock too, and a watch that finds no room for its sign of life
 // would not end.
-func (w *watching) end(t *testing.T) error {
+func (w *backgroundWatch) end(t *testing.T) error {
 	t.Helper()
 	stuck := waittest.New()
 	for {
@@ -134,7 +134,7 @@ func TestWatch(t *testing.T) {
 		if got := sandbox.next(t); !slices.Equal(got, []string{"contacts"}) {
 			t.Errorf("after a deletion while the module is off: %v", got)
 		}
-		for _, w := range []*watching{live, sandbox} { // the sandbox's changes are none of the live organization
+		for _, w := range []*backgroundWatch{live, sandbox} { // the sandbox's changes are none of the live organization
 			if got, err := w.wake(t, o.Clock, 25*time.Second); got != nil || err != nil {
 				t.Errorf("a sign of life names %v: %v", got, err)
 			}
@@ -187,7 +187,7 @@ func TestWatchIsRefused(t *testing.T) {
 			t.Errorf("during a pause: %v", err)
 		}
 		o.API.Pause(false)
-		var all []*watching
+		var all []*backgroundWatch
 		for range 4 {
 			all = append(all, watch(t, o, api.Cookie(token, true)))
 		}

@@ -136,7 +136,7 @@ func TestEndpointsOfAPerson(t *testing.T) {
 			}
 			return m
 		}
-		var made webhook.Issued
+		var made webhook.SecretAnswer
 		got := ask(t, o, api.Web, as(ida), "webhooks.create", fields())
 		if got.Fault != nil || json.Unmarshal(got.Body, &made) != nil || len(made.Text) < 20 {
 			t.Fatalf("%d %s", got.Status, got.Body)
@@ -183,7 +183,7 @@ func TestEndpointsOfAPerson(t *testing.T) {
 		if got.Fault != nil || json.Unmarshal(got.Body, &e) != nil || e.Name != "Neu" || e.URL != "https://example.com/hook" || e.Revision != 2 {
 			t.Errorf("%d %s", got.Status, got.Body)
 		}
-		var rotated webhook.Issued
+		var rotated webhook.SecretAnswer
 		got = ask(t, o, api.Web, as(ida), "webhooks.rotate", access.ByID{ID: made.ID})
 		if got.Fault != nil || json.Unmarshal(got.Body, &rotated) != nil || rotated.Text == made.Text || rotated.PreviousSecretValidUntil == nil {
 			t.Errorf("%d %s", got.Status, got.Body)
@@ -204,7 +204,7 @@ func TestEndpointsByTheOperator(t *testing.T) {
 		ida := o.User(access.Member)
 		in := webhook.NewInput{Organization: o.SandboxID, Principal: ida, Fields: webhook.Fields{Name: "CRM", URL: "https://example.com/hook", EventTypes: []string{"contact.created"}}}
 		got := ask(t, o, api.Admin, api.Local(), "webhooks.create", in)
-		var made webhook.Issued
+		var made webhook.SecretAnswer
 		if got.Fault != nil || json.Unmarshal(got.Body, &made) != nil {
 			t.Fatalf("%d %s", got.Status, got.Body)
 		}

@@ -30,10 +30,10 @@ import (
 
 var write = flag.Bool("write", false, "write what the calls cost into figures.json (make figures)")
 
-// counted is what one call costs on SQLite: statements sent to the database, objects
+// callCost is what one call costs on SQLite: statements sent to the database, objects
 // allocated by the server, and pages of 4 KiB added to the write-ahead log. What the server
 // does behind its answers, such as storing the request log, counts too.
-type counted struct {
+type callCost struct {
 	Statements  float64 `json:"statements"`
 	Allocations float64 `json:"allocations"`
 	Pages       float64 `json:"pages"`
@@ -41,8 +41,8 @@ type counted struct {
 
 // figures are what the main calls cost, by their names, and the size of the database.
 type figures struct {
-	Calls           map[string]counted `json:"calls"`
-	BytesPerContact float64            `json:"bytesPerContact"`
+	Calls           map[string]callCost `json:"calls"`
+	BytesPerContact float64             `json:"bytesPerContact"`
 }
 
 const (
@@ -68,7 +68,7 @@ const (
 func TestFigures(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 35)
 	s := startCounted(t)
-	got := figures{Calls: map[string]counted{}}
+	got := figures{Calls: map[string]callCost{}}
 	for _, c := range countedCalled {
 		got.Calls[c.name] = s.count(c)
 	}
@@ -232,7 +232,7 @@ func incoming(r *http.Request) *http.Request {
 
 // count makes the calls of a kind, after some that fill caches, and returns the cost of one.
 // The cost of a create includes the merges that follow it.
-func (s *countedServer) count(c countedCall) counted {
+func (s *countedServer) count(c countedCall) callCost {
 	const before = 20
 	for n := range before {
 		s.call(c, n)
@@ -248,7 +248,7 @@ func (s *countedServer) count(c countedCall) counted {
 	}
 	last := s.sum()
 	each := func(total float64) float64 { return math.Round(100*total/float64(c.times)) / 100 }
-	return counted{each(last.Statements - first.Statements), each(last.Allocations - first.Allocations), each(last.Pages - first.Pages)}
+	return callCost{each(last.Statements - first.Statements), each(last.Allocations - first.Allocations), each(last.Pages - first.Pages)}
 }
 
 // merge brings the search index into the state in which it rests.
@@ -259,7 +259,7 @@ func (s *countedServer) merge() {
 }
 
 // sum returns the costs since the start, including the request log's.
-func (s *countedServer) sum() (c counted) {
+func (s *countedServer) sum() (c callCost) {
 	err := s.instance.Log.Flush(context.Background())
 	read := func(metric string) (value float64) {
 		if err == nil {
@@ -267,7 +267,7 @@ func (s *countedServer) sum() (c counted) {
 		}
 		return value
 	}
-	c = counted{read("kartei_db_statements_total"), read("go_memstats_mallocs_total"), read("kartei_db_log_pages_total")}
+	c = callCost{read("kartei_db_statements_total"), read("go_memstats_mallocs_total"), read("kartei_db_log_pages_total")}
 	if err != nil {
 		s.t.Fatal(err)
 	}

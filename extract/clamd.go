@@ -90,14 +90,14 @@ func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err erro
 	// clamd may answer and close the connection while the file is being sent.
 	// Sending into a closed connection discards the answer, so it is read at
 	// the same time.
-	type said struct {
+	type reply struct {
 		answer string
 		err    error
 	}
-	heard := make(chan said, 1)
+	heard := make(chan reply, 1)
 	go func() {
 		answer, err := c.readReply()
-		heard <- said{answer, err}
+		heard <- reply{answer, err}
 	}()
 	sent := c.stream(r)
 	if sent != nil && !errors.Is(sent, errHungUp) {

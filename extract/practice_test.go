@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// practised is a file of testdata/practice, as people and programs send them.
-type practised struct {
+// practiceFile is a file of testdata/practice, as people and programs send them.
+type practiceFile struct {
 	name, contentType string
 	finds             []string // words of its text, after folding
 }
 
-var practice = []practised{
+var practice = []practiceFile{
 	{"c01-headery.rtf", "application/rtf", []string{"Klageerwiderung im Verfahren"}},
 	{"c03-textbox-header.rtf", "application/rtf", []string{"Haupttext", "Kanzleikopf", "Aktenzeichen"}},
 	{"d01-newline-before.pdf", "application/pdf", []string{"Klageerwiderung"}},
@@ -54,7 +54,7 @@ func TestPractice(t *testing.T) {
 	}
 	files, err := os.ReadDir("testdata/practice")
 	for _, f := range files {
-		if !slices.ContainsFunc(practice, func(p practised) bool { return p.name == f.Name() }) {
+		if !slices.ContainsFunc(practice, func(p practiceFile) bool { return p.name == f.Name() }) {
 			t.Errorf("%s is not tested", f.Name())
 		}
 	}

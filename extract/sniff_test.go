@@ -296,14 +296,14 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// failing is a file whose reads fail from an offset on.
-type failing struct {
+// failingFile is a file whose reads fail from an offset on.
+type failingFile struct {
 	*bytes.Reader
 	from int64
 	err  error
 }
 
-func (f failing) ReadAt(p []byte, off int64) (int, error) {
+func (f failingFile) ReadAt(p []byte, off int64) (int, error) {
 	if off >= f.from {
 		return 0, f.err
 	}
@@ -314,20 +314,20 @@ func (f failing) ReadAt(p []byte, off int64) (int, error) {
 func TestSniffReportsReadErrors(t *testing.T) {
 	content := word(t, "<w:p/>")
 	for _, from := range []int64{0, 100} {
-		v, err := Allow().Sniff(failing{bytes.NewReader(content), from, iotest.ErrTimeout}, int64(len(content)), docx)
+		v, err := Allow().Sniff(failingFile{bytes.NewReader(content), from, iotest.ErrTimeout}, int64(len(content)), docx)
 		if !errors.Is(err, iotest.ErrTimeout) {
 			t.Errorf("from %d on: %+v, %v", from, v, err)
 		}
 	}
 }
 
-// counted counts the reads of a file.
-type counted struct {
+// countingFile counts the reads of a file.
+type countingFile struct {
 	*bytes.Reader
 	reads int
 }
 
-func (c *counted) ReadAt(p []byte, off int64) (int, error) {
+func (c *countingFile) ReadAt(p []byte, off int64) (int, error) {
 	c.reads++
 	return c.Reader.ReadAt(p, off)
 }
@@ -349,7 +349,7 @@ func TestSniffNamesakes(t *testing.T) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	file := &counted{Reader: bytes.NewReader(b.Bytes())}
+	file := &countingFile{Reader: bytes.NewReader(b.Bytes())}
 	v, err := Allow().Sniff(file, int64(b.Len()), "application/zip")
 	if err != nil || v.Found != Polyglot || file.reads > 200 {
 		t.Errorf("%+v, %v, %d reads", v, err, file.reads)

@@ -176,7 +176,7 @@ func offline(d db.DB, store *config.Store, files upload.Files) (*api.API, error)
 		Access:    access.NewDirectory(d, clock.System, access.Options{}),
 		Limiter:   limit.Open(limit.Config{}, clock.System, limit.Options{DB: d}),
 		CursorKey: cursors,
-		Services: []op.Provided{
+		Services: []op.ServiceValue{
 			upload.Service.Is(files), organization.Retention.Is(time.Duration(store.OrganizationRetention)),
 			notify.Service.Is(notify.New(notify.Options{DB: d, Clock: clock.System, Forms: api.NoticeForms()})),
 		},

@@ -42,8 +42,8 @@ type BackupOutput struct {
 	Encrypted int `json:"encryptedFor,omitempty"`
 	// Files is the folder with the files, and Copied counts them. Copied is nil
 	// without a folder.
-	Files  string       `json:"files,omitempty"`
-	Copied *blob.Copied `json:"filesCopied,omitempty"`
+	Files  string           `json:"files,omitempty"`
+	Copied *blob.CopyCounts `json:"filesCopied,omitempty"`
 }
 
 const (
@@ -221,20 +221,20 @@ func (i *Instance) openFiles(ctx context.Context) (done func(), err error) {
 
 // RestoreFiles copies the files of a backup to the place of the instance's
 // files.
-func RestoreFiles(ctx context.Context, store *config.Store, s *config.Server, dir string) (blob.Copied, error) {
+func RestoreFiles(ctx context.Context, store *config.Store, s *config.Server, dir string) (blob.CopyCounts, error) {
 	found, err := blob.Holds(dir)
 	if err != nil || !found { // this check needs no key
-		return blob.Copied{Errors: []string{}}, err
+		return blob.CopyCounts{Errors: []string{}}, err
 	}
 	i := &Instance{config: Config{Store: *store, Server: *s}, clock: clock.System}
 	done, err := i.openFiles(ctx)
 	if err != nil {
-		return blob.Copied{}, err
+		return blob.CopyCounts{}, err
 	}
 	defer done()
 	from, err := blob.NewLocal(dir, blob.LocalOptions{Keys: i.keys})
 	if err != nil {
-		return blob.Copied{}, err
+		return blob.CopyCounts{}, err
 	}
 	defer from.Close()
 	return blob.Copy(ctx, from, i.Blobs, nil)

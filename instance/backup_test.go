@@ -64,7 +64,7 @@ func copiedFiles(target string) string { return filepath.Join(target, "of [2026]
 // putFile puts a file into the store of an instance.
 func putFile(t *testing.T, i *Instance, name, text string) blob.Info {
 	t.Helper()
-	info, err := i.Blobs.Put(t.Context(), name, strings.NewReader(text), blob.Expected{Size: int64(len(text))})
+	info, err := i.Blobs.Put(t.Context(), name, strings.NewReader(text), blob.Expectation{Size: int64(len(text))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func putFile(t *testing.T, i *Instance, name, text string) blob.Info {
 }
 
 // backUp copies the database to a file, and the files to the folder of all backups.
-func backUp(t *testing.T, i *Instance, target, file string) *blob.Copied {
+func backUp(t *testing.T, i *Instance, target, file string) *blob.CopyCounts {
 	t.Helper()
 	var out BackupOutput
 	err := i.door().Call(t.Context(), "backup", BackupInput{File: filepath.Join(target, file), Files: copiedFiles(target)}, &out)

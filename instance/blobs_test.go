@@ -27,7 +27,7 @@ func TestRotateBlobs(t *testing.T) {
 	const name, text = "files/1/doc_a", "Sehr geehrte Frau Morgenstern"
 	put := func(i *Instance, name string) {
 		t.Helper()
-		if _, err := i.Blobs.Put(context.Background(), name, strings.NewReader(text), blob.Expected{Size: int64(len(text))}); err != nil {
+		if _, err := i.Blobs.Put(context.Background(), name, strings.NewReader(text), blob.Expectation{Size: int64(len(text))}); err != nil {
 			t.Fatal(err)
 		}
 	}

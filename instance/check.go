@@ -25,7 +25,7 @@ type CheckInput struct {
 
 // CheckOutput is the output of the act blobs.check.
 type CheckOutput struct {
-	blob.Checked
+	blob.CheckCounts
 	// Found counts all findings, Left those that were not removed. Findings are
 	// the first 5,000.
 	Found    int            `json:"found"`
@@ -56,7 +56,7 @@ func checkBlobs(d db.DB, s blob.Store, c clock.Clock) func(context.Context, Chec
 			err = act{name: "blobs.check", word: "files.removeOrphans", target: placeSetting}.begin(ctx, d, c)
 		}
 		if err == nil {
-			out.Checked, err = check.Run(ctx)
+			out.CheckCounts, err = check.Run(ctx)
 		}
 		return out, err
 	}
@@ -66,15 +66,15 @@ func checkBlobs(d db.DB, s blob.Store, c clock.Clock) func(context.Context, Chec
 // so none is open while files are read.
 type files struct{ db db.DB }
 
-func (f files) Wanted(ctx context.Context) iter.Seq2[blob.Wanted, error] {
-	return func(yield func(blob.Wanted, error) bool) {
+func (f files) Wanted(ctx context.Context) iter.Seq2[blob.Reference, error] {
+	return func(yield func(blob.Reference, error) bool) {
 		var organizations []int64
 		err := f.db.Read(ctx, func(tx db.Tx) (err error) {
 			organizations, err = db.Organizations(ctx, tx)
 			return err
 		})
 		if err != nil {
-			yield(blob.Wanted{}, err)
+			yield(blob.Reference{}, err)
 			return
 		}
 		for _, organization := range organizations {
@@ -86,15 +86,15 @@ func (f files) Wanted(ctx context.Context) iter.Seq2[blob.Wanted, error] {
 }
 
 // of yields the files of an organization, and reports whether to continue.
-func (f files) of(ctx context.Context, organization int64, yield func(blob.Wanted, error) bool) bool {
+func (f files) of(ctx context.Context, organization int64, yield func(blob.Reference, error) bool) bool {
 	for after := ""; ; {
-		var page []blob.Wanted
+		var page []blob.Reference
 		err := f.db.Read(ctx, func(tx db.Tx) (err error) {
 			page, after, err = document.Files(ctx, tx, organization, after)
 			return err
 		})
 		if err != nil {
-			yield(blob.Wanted{}, err)
+			yield(blob.Reference{}, err)
 			return false
 		}
 		if len(page) == 0 {

@@ -87,7 +87,7 @@ func fileOf(t *testing.T, o *apitest.Office, document string) string {
 
 func fourBytes(t *testing.T, o *apitest.Office, name string) {
 	t.Helper()
-	if _, err := o.Store.Put(t.Context(), name, strings.NewReader("vier"), blob.Expected{Size: 4}); err != nil {
+	if _, err := o.Store.Put(t.Context(), name, strings.NewReader("vier"), blob.Expectation{Size: 4}); err != nil {
 		t.Fatal(err)
 	}
 }

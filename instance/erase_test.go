@@ -72,7 +72,7 @@ func (e *erasable) organization(name string) access.OrganizationInfo {
 		}
 		for _, folder := range []string{blob.Staged, blob.Kept} {
 			at := fmt.Sprintf("%s%d/%s", folder, number, id.New(id.Document))
-			if _, err := e.store.Put(e.Context(), at, strings.NewReader("Geheim"), blob.Expected{Size: 6}); err != nil {
+			if _, err := e.store.Put(e.Context(), at, strings.NewReader("Geheim"), blob.Expectation{Size: 6}); err != nil {
 				e.Fatal(err)
 			}
 		}

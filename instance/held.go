@@ -26,7 +26,7 @@ func (h *heldBucket) check() error {
 	return nil
 }
 
-func (h *heldBucket) Put(ctx context.Context, name string, r io.Reader, want blob.Expected) (blob.Info, error) {
+func (h *heldBucket) Put(ctx context.Context, name string, r io.Reader, want blob.Expectation) (blob.Info, error) {
 	if err := h.check(); err != nil {
 		return blob.Info{}, err
 	}

@@ -304,7 +304,7 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	o.DocsBase, o.BaseURL = i.BaseURL, i.BaseURL
 	desk := signin.NewDesk(i.DB, i.keys.Vault(signin.SecretsPurpose), i.BaseURL)
 	desk.Provider = i.provider
-	o.Services = []op.Provided{
+	o.Services = []op.ServiceValue{
 		webhook.Service.Is(webhook.Options{Secrets: i.keys.Vault(webhook.SecretsPurpose), Guard: i.guard}),
 		upload.Service.Is(i.Files), document.Viewer.Is(i.viewer), organization.Retention.Is(time.Duration(i.config.Store.OrganizationRetention)),
 		notify.Service.Is(i.notices), notify.Mails.Is(i.config.Server.SMTPURL != ""),

@@ -128,7 +128,7 @@ func TestOperatorSeesLock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var keys [2]key.Created
+		var keys [2]key.WithSecret
 		for n := range keys {
 			if keys[n], err = operator.New(i.DB, i.clock, i.Directory).CreateKey(ctx, key.New{Organization: org.ID, Principal: user.ID, Environment: "test", Scopes: []string{"contacts:read"}}); err != nil {
 				t.Fatal(err)

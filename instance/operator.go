@@ -39,6 +39,6 @@ func (o Operator) CreateUser(ctx context.Context, in principal.New) (access.Prin
 }
 
 // CreateKey calls key.Create.
-func (o Operator) CreateKey(ctx context.Context, in key.New) (key.Created, error) {
+func (o Operator) CreateKey(ctx context.Context, in key.New) (key.WithSecret, error) {
 	return admin.Call(ctx, o.caller, key.Create, in)
 }

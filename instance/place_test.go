@@ -202,7 +202,7 @@ func TestUnreachableBucketIsCheckedLater(t *testing.T) {
 		used := func(want error) {
 			t.Helper()
 			const name = "files/1/doc_a"
-			_, put := i.Blobs.Put(t.Context(), name, strings.NewReader("a"), blob.Expected{Size: 1})
+			_, put := i.Blobs.Put(t.Context(), name, strings.NewReader("a"), blob.Expectation{Size: 1})
 			_, stat := i.Blobs.Stat(t.Context(), name)
 			_, opened := i.Blobs.Open(t.Context(), name)
 			for what, err := range map[string]error{

@@ -45,9 +45,9 @@ type ChangeGroup struct {
 	IDs   []string `json:"ids"`
 }
 
-// Changed are the groups of the records that changed since a time, those with the newest
+// ChangeReport are the groups of the records that changed since a time, those with the newest
 // change first.
-type Changed struct {
+type ChangeReport struct {
 	Groups []ChangeGroup `json:"data"`
 	// Capped says that a family has more than 1,000 of them; the oldest are not counted.
 	Capped bool `json:"capped"`
@@ -64,15 +64,15 @@ type ChangesInput struct {
 // and records that the caller does not see.
 var Changes = op.New("records.changes", op.Read, changes, op.By(op.Member))
 
-func changes(ctx context.Context, c *op.Call, in ChangesInput) (Changed, error) {
-	out := Changed{Groups: []ChangeGroup{}}
+func changes(ctx context.Context, c *op.Call, in ChangesInput) (ChangeReport, error) {
+	out := ChangeReport{Groups: []ChangeGroup{}}
 	for _, f := range c.Services.Families {
 		if !c.Actor.May(f.ReadScope()) {
 			continue
 		}
 		lines, err := changesOf(ctx, c, f, in.Since)
 		if err != nil {
-			return Changed{}, err
+			return ChangeReport{}, err
 		}
 		out.Capped = out.Capped || len(lines) > mostChanged
 		out.Groups = append(out.Groups, grouped(f.Object, lines[:min(len(lines), mostChanged)])...)

@@ -147,7 +147,7 @@ func (k *Collection[T, F, P]) WithoutUpdateEvent() *Collection[T, F, P] {
 func (k *Collection[T, F, P]) Prepare(s *op.Services, f, before P) []fault.Field {
 	k.texts.normalize(f)
 	k.complete(f)
-	wrong := f.Wrong(s, op.Sent{New: before == nil})
+	wrong := f.Wrong(s, op.RuleScope{New: before == nil})
 	if t, has := any(f).(interface{ Follow(before *F) []fault.Field }); has && before != nil {
 		wrong = append(wrong, t.Follow(before)...)
 	}
@@ -185,9 +185,9 @@ func (k *Collection[T, F, P]) Members(ctx context.Context, c *op.Call, name stri
 }
 
 // Create inserts a record with its event and its entry in the search index.
-func (k *Collection[T, F, P]) Create(ctx context.Context, c *op.Call, f P) (Created[T], error) {
+func (k *Collection[T, F, P]) Create(ctx context.Context, c *op.Call, f P) (Creation[T], error) {
 	if err := k.prepareAndCheck(ctx, c, f, true); err != nil {
-		return Created[T]{}, err
+		return Creation[T]{}, err
 	}
 	return k.Insert(ctx, c, id.New(k.Prefix), f, nil)
 }
@@ -215,15 +215,15 @@ func (k *Collection[T, F, P]) prepareAndCheck(ctx context.Context, c *op.Call, f
 // Insert inserts a record of checked members. If further is not nil, the record is
 // found by its words too. A used external id fails the commit with
 // db.ErrDuplicate.
-func (k *Collection[T, F, P]) Insert(ctx context.Context, c *op.Call, name string, f P, further *search.Document) (Created[T], error) {
+func (k *Collection[T, F, P]) Insert(ctx context.Context, c *op.Call, name string, f P, further *search.Document) (Creation[T], error) {
 	s := f.Shared()
 	content, err := json.Marshal(f)
 	if err != nil {
-		return Created[T]{}, err
+		return Creation[T]{}, err
 	}
 	r := &row{id: name, revision: 1, ownerID: s.OwnerID, audience: s.audience(), schemaHash: k.schemaHash(), content: content}
 	if r.created, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
-		return Created[T]{}, err
+		return Creation[T]{}, err
 	}
 	r.updated = r.created
 	c.Tx.Queue(k.sql.insert, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, r.schemaHash, string(r.content), author(c), c.Door, c.RequestID, c.Credential}, r.id, f)...)
@@ -238,9 +238,9 @@ func (k *Collection[T, F, P]) Insert(ctx context.Context, c *op.Call, name strin
 		words.AddDocument(further)
 	}
 	if err := search.Put(ctx, c.Tx, k.subject(c, r), words); err != nil {
-		return Created[T]{}, err
+		return Creation[T]{}, err
 	}
-	return Created[T]{k.response(r), "/" + k.Plural + "/" + r.id}, nil
+	return Creation[T]{k.response(r), "/" + k.Plural + "/" + r.id}, nil
 }
 
 // UpdateInput is the input of a family's update.
@@ -439,7 +439,7 @@ func (k *Collection[T, F, P]) replace(ctx context.Context, c *op.Call, r *row, t
 // its unique index tells otherwise.
 func (k *Collection[T, F, P]) check(ctx context.Context, c *op.Call, f, before P, wrong []fault.Field, stores bool) error {
 	s := f.Shared()
-	var old Sharing
+	var old CommonFields
 	if before != nil {
 		old = *before.Shared()
 		if err := mayShare(c, &old, s); err != nil {

@@ -80,7 +80,7 @@ func columnName(member string) string {
 // `of:"contentType"` names the member, if that is not the parameter. The column then
 // has a class of its text: see Classify.
 //
-// Two filters are for the members of Sharing, and come last. `each:"tags"` finds
+// Two filters are for the members of CommonFields, and come last. `each:"tags"` finds
 // records with a tag, along the indexes of table tags. ownerId needs the index
 // TABLE_owner_id_shared on (organization, owner_id, updated_at), for living records
 // that everyone sees: a private record has its owner as its audience.

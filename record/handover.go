@@ -20,9 +20,9 @@ type Handover struct {
 	Private bool
 }
 
-// Held counts the records of a principal in a family: those that it has, or
+// Holdings counts the records of a principal in a family: those that it has, or
 // those that a hand-over changed.
-type Held struct {
+type Holdings struct {
 	// Owned counts the principal's records that the whole organization sees.
 	Owned int64 `json:"owned"`
 	// Private counts the principal's private records.
@@ -33,15 +33,15 @@ type Held struct {
 }
 
 // Add adds counts.
-func (h *Held) Add(more Held) {
+func (h *Holdings) Add(more Holdings) {
 	h.Owned, h.Private, h.Assigned = h.Owned+more.Owned, h.Private+more.Private, h.Assigned+more.Assigned
 }
 
 // Any reports whether a count is not 0.
-func (h Held) Any() bool { return h != Held{} }
+func (h Holdings) Any() bool { return h != Holdings{} }
 
-// Holding is a family whose records can be handed over.
-type Holding interface {
+// Holder is a family whose records can be handed over.
+type Holder interface {
 	// Window returns the id at which a window of n records behind another id
 	// ends, in the order of ids. It returns an empty id behind the last record.
 	Window(ctx context.Context, tx db.Tx, organization int64, after string, n int) (end string, err error)
@@ -49,16 +49,16 @@ type Holding interface {
 	// one.
 	HeldIn(ctx context.Context, tx db.Tx, organization int64, principal, after, end string) ([]string, error)
 	// CountIn counts the records of a principal in a window.
-	CountIn(ctx context.Context, tx db.Tx, organization int64, principal, after, end string) (Held, error)
+	CountIn(ctx context.Context, tx db.Tx, organization int64, principal, after, end string) (Holdings, error)
 	// CountSince counts the records of a principal that were changed after a
 	// tick.
-	CountSince(ctx context.Context, tx db.Tx, organization int64, principal string, tick clock.Micros) (Held, error)
+	CountSince(ctx context.Context, tx db.Tx, organization int64, principal string, tick clock.Micros) (Holdings, error)
 	// CountPrivate counts the private records of a principal, up to a number.
 	CountPrivate(ctx context.Context, tx db.Tx, organization int64, principal string, most int64) (int64, error)
 	// HandOver gives a record to another principal by a change of its members.
 	// A private record stays as it is if private records are not handed over,
 	// and is counted.
-	HandOver(ctx context.Context, c *op.Call, id string, h Handover) (handed, stayed Held, err error)
+	HandOver(ctx context.Context, c *op.Call, id string, h Handover) (handed, stayed Holdings, err error)
 }
 
 // handoverStatements has the statements of hand-overs. No index has the owner of
@@ -90,43 +90,43 @@ func handoverStatementsFor(table string, references []reference) handoverStateme
 	}
 }
 
-// Window implements Holding.
+// Window implements Holder.
 func (k *Collection[T, F, P]) Window(ctx context.Context, tx db.Tx, organization int64, after string, n int) (end string, err error) {
 	err = tx.QueryRow(ctx, k.handover.window, organization, after, n).Scan(&end)
 	return end, err
 }
 
-// HeldIn implements Holding.
+// HeldIn implements Holder.
 func (k *Collection[T, F, P]) HeldIn(ctx context.Context, tx db.Tx, organization int64, principal, after, end string) ([]string, error) {
 	return db.Values[string](ctx, tx, k.handover.held, organization, after, end, principal)
 }
 
-// CountIn implements Holding.
-func (k *Collection[T, F, P]) CountIn(ctx context.Context, tx db.Tx, organization int64, principal, after, end string) (h Held, err error) {
+// CountIn implements Holder.
+func (k *Collection[T, F, P]) CountIn(ctx context.Context, tx db.Tx, organization int64, principal, after, end string) (h Holdings, err error) {
 	err = tx.QueryRow(ctx, k.handover.count, organization, after, end, principal).Scan(&h.Owned, &h.Private, &h.Assigned)
 	return h, err
 }
 
-// CountSince implements Holding.
-func (k *Collection[T, F, P]) CountSince(ctx context.Context, tx db.Tx, organization int64, principal string, tick clock.Micros) (h Held, err error) {
+// CountSince implements Holder.
+func (k *Collection[T, F, P]) CountSince(ctx context.Context, tx db.Tx, organization int64, principal string, tick clock.Micros) (h Holdings, err error) {
 	err = tx.QueryRow(ctx, k.handover.since, organization, tick, "", principal).Scan(&h.Owned, &h.Private, &h.Assigned)
 	return h, err
 }
 
-// CountPrivate implements Holding.
+// CountPrivate implements Holder.
 func (k *Collection[T, F, P]) CountPrivate(ctx context.Context, tx db.Tx, organization int64, principal string, most int64) (n int64, err error) {
 	err = tx.QueryRow(ctx, k.handover.private, organization, principal, most).Scan(&n)
 	return n, err
 }
 
-// HandOver implements Holding. The actor of the call must see all records.
-func (k *Collection[T, F, P]) HandOver(ctx context.Context, c *op.Call, name string, h Handover) (handed, stayed Held, err error) {
+// HandOver implements Holder. The actor of the call must see all records.
+func (k *Collection[T, F, P]) HandOver(ctx context.Context, c *op.Call, name string, h Handover) (handed, stayed Holdings, err error) {
 	_, err = k.change(ctx, c, name, "updated", anyRevision, func(_, after P) ([]fault.Field, error) {
 		handed, stayed = k.give(after, h)
 		return nil, nil
 	})
 	if fault.Is(err, fault.NotFound) { // the record was deleted meanwhile
-		return Held{}, Held{}, nil
+		return Holdings{}, Holdings{}, nil
 	}
 	return handed, stayed, err
 }
@@ -136,7 +136,7 @@ func anyRevision(int64) error { return nil }
 
 // give replaces the old principal by the new one in every member, but not in
 // the history of the record. A private task that stays keeps its assignee too.
-func (k *Collection[T, F, P]) give(f P, h Handover) (handed, stayed Held) {
+func (k *Collection[T, F, P]) give(f P, h Handover) (handed, stayed Holdings) {
 	if s := f.Shared(); s.OwnerID == h.From {
 		switch {
 		case s.Visibility != Private:
@@ -144,7 +144,7 @@ func (k *Collection[T, F, P]) give(f P, h Handover) (handed, stayed Held) {
 		case h.Private:
 			handed.Private = 1
 		default:
-			return Held{}, Held{Private: 1}
+			return Holdings{}, Holdings{Private: 1}
 		}
 		s.OwnerID = h.To
 	}

@@ -200,20 +200,20 @@ func (c creation) do(who *apitest.Client) reply {
 	return r
 }
 
-// used is the state of a key: the body of its first call, and the answer.
-type used struct{ sent, answered string }
+// keyState is the state of a key: the body of its first call, and the answer.
+type keyState struct{ sent, answered string }
 
 // once is the model of a key.
 var once = porcupine.Model{
 	Partition: partition(func(in any) string { return in.(creation).key }),
-	Init:      func() any { return used{} },
+	Init:      func() any { return keyState{} },
 	Step: func(s, in, out any) (bool, any) {
-		key, call, got := s.(used), in.(creation), out.(reply)
+		key, call, got := s.(keyState), in.(creation), out.(reply)
 		switch {
 		case got.status == 409 || got.status == 429:
 			return true, key
-		case key == used{}:
-			return got.status == 201 && !got.replayed, used{call.body, got.body}
+		case key == keyState{}:
+			return got.status == 201 && !got.replayed, keyState{call.body, got.body}
 		case key.sent != call.body:
 			return got.status == 422, key
 		}

@@ -10,29 +10,29 @@ import (
 	"kartei/store/db"
 )
 
-// Matched is a record that belongs to a list, with the members that many records are
+// Match is a record that belongs to a list, with the members that many records are
 // given at once.
-type Matched struct {
+type Match struct {
 	ID, OwnerID string
 	Visibility  Visibility
 }
 
-// Matching is a family whose records can be found by a list, and changed many at once.
-type Matching interface {
-	// Window returns the end of a window of ids: see Holding.
+// Matcher is a family whose records can be found by a list, and changed many at once.
+type Matcher interface {
+	// Window returns the end of a window of ids: see Holder.
 	Window(ctx context.Context, tx db.Tx, organization int64, after string, n int) (end string, err error)
 	// MatchIn returns the records of a list whose ids are greater than after and at most
 	// end. Records that were created after the tick until are left out. filters is a
 	// pointer to the family's struct of filters. The caller needs no right to read the
 	// family.
-	MatchIn(ctx context.Context, c *op.Call, filters any, after, end string, until clock.Micros) ([]Matched, error)
+	MatchIn(ctx context.Context, c *op.Call, filters any, after, end string, until clock.Micros) ([]Match, error)
 	// MatchHits returns the next records that a search finds, and nil behind the last
 	// ones. For the rest see MatchIn.
-	MatchHits(ctx context.Context, c *op.Call, q string, from *search.Position, until clock.Micros) ([]Matched, *search.Position, error)
+	MatchHits(ctx context.Context, c *op.Call, q string, from *search.Position, until clock.Micros) ([]Match, *search.Position, error)
 	// Share changes the members of a record that all families have in common, by an
 	// update like any other. It returns the revision afterwards, and whether anything
 	// changed. If alter fails, nothing changes.
-	Share(ctx context.Context, c *op.Call, id string, alter func(*Sharing) error) (revision int64, changed bool, err error)
+	Share(ctx context.Context, c *op.Call, id string, alter func(*CommonFields) error) (revision int64, changed bool, err error)
 }
 
 // hitsAtOnce is the number of hits that MatchHits reads.
@@ -45,7 +45,7 @@ func (k *Collection[T, F, P]) matched(c *op.Call) string {
 		where r.organization = $1 and ` + op.Visible("r", c.Actor, "$2") + ` and r.deleted = false and r.created_at <= $3`
 }
 
-func scanMatched(row db.Row) (m Matched, err error) {
+func scanMatched(row db.Row) (m Match, err error) {
 	var audience string
 	err = row.Scan(&m.ID, &m.OwnerID, &audience)
 	if m.Visibility = Organization; audience != "" {
@@ -54,9 +54,9 @@ func scanMatched(row db.Row) (m Matched, err error) {
 	return m, err
 }
 
-// MatchIn implements Matching. The filters are compared on the rows: the windows of a
+// MatchIn implements Matcher. The filters are compared on the rows: the windows of a
 // walk read each row once, whatever it is narrowed by.
-func (k *Collection[T, F, P]) MatchIn(ctx context.Context, c *op.Call, filters any, after, end string, until clock.Micros) ([]Matched, error) {
+func (k *Collection[T, F, P]) MatchIn(ctx context.Context, c *op.Call, filters any, after, end string, until clock.Micros) ([]Match, error) {
 	n := k.selectionOf([]any{filters})
 	if nothing, err := k.matchesNothing(ctx, c, n); nothing || err != nil {
 		return nil, err
@@ -69,8 +69,8 @@ func (k *Collection[T, F, P]) MatchIn(ctx context.Context, c *op.Call, filters a
 		append([]any{c.Actor.Org(), c.Actor.PrincipalID(), until, after, end}, n.values...)...)
 }
 
-// MatchHits implements Matching.
-func (k *Collection[T, F, P]) MatchHits(ctx context.Context, c *op.Call, q string, from *search.Position, until clock.Micros) ([]Matched, *search.Position, error) {
+// MatchHits implements Matcher.
+func (k *Collection[T, F, P]) MatchHits(ctx context.Context, c *op.Call, q string, from *search.Position, until clock.Micros) ([]Match, *search.Position, error) {
 	meant, err := search.Meant(ctx, c.Tx, k.searchScope(c), q)
 	if err != nil {
 		return nil, nil, err
@@ -91,8 +91,8 @@ func (k *Collection[T, F, P]) MatchHits(ctx context.Context, c *op.Call, q strin
 	return list, next, err
 }
 
-// Share implements Matching.
-func (k *Collection[T, F, P]) Share(ctx context.Context, c *op.Call, name string, alter func(*Sharing) error) (revision int64, changed bool, err error) {
+// Share implements Matcher.
+func (k *Collection[T, F, P]) Share(ctx context.Context, c *op.Call, name string, alter func(*CommonFields) error) (revision int64, changed bool, err error) {
 	var was int64
 	answer, err := k.change(ctx, c, name, "updated", func(revision int64) error { was = revision; return nil }, func(before, after P) ([]fault.Field, error) {
 		if err := alter(after.Shared()); err != nil {

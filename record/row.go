@@ -41,7 +41,7 @@ type row struct {
 }
 
 // audience returns the audience that follows from the members.
-func (s *Sharing) audience() string {
+func (s *CommonFields) audience() string {
 	if s.Visibility == Private {
 		return s.OwnerID
 	}
@@ -132,4 +132,4 @@ func (a Answer[T]) EntityTag() string { return op.Tag(a.revision) }
 func (a Answer[T]) Records() int { return 1 }
 
 // Location returns the new record's path below /v1.
-func (c Created[T]) Location() string { return c.location }
+func (c Creation[T]) Location() string { return c.location }

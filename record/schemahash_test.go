@@ -18,8 +18,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// kept is a record of a family whose row a test changes directly.
-type kept struct {
+// storedRecord is a record of a family whose row a test changes directly.
+type storedRecord struct {
 	*apitest.Client
 	family, object, id string
 	// body is the body of its creation, made the answer.
@@ -27,12 +27,12 @@ type kept struct {
 }
 
 // eachKept creates a record of each family on each engine, and calls f with it.
-func eachKept(t *testing.T, f func(*testing.T, *kept)) {
+func eachKept(t *testing.T, f func(*testing.T, *storedRecord)) {
 	t.Helper()
 	address := map[string]any{"street": "Lindenstraße 7", "city": "Köln"}
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := apitest.New(t, d).As(access.Member)
-		for _, k := range []*kept{
+		for _, k := range []*storedRecord{
 			{family: "contacts", object: "contact", body: map[string]any{"lastName": "Berg", "note": "Salzfass", "address": address}},
 			{family: "companies", object: "company", body: map[string]any{"name": "Berg", "note": "Salzfass", "address": address}},
 			{family: "tasks", object: "task", body: map[string]any{"title": "Berg", "description": "Salzfass", "tags": []string{"eilt"}}},
@@ -48,7 +48,7 @@ func eachKept(t *testing.T, f func(*testing.T, *kept)) {
 }
 
 // row returns the members of the content and the schema hash.
-func (k *kept) row() (content map[string]any, shape int64) {
+func (k *storedRecord) row() (content map[string]any, shape int64) {
 	k.Helper()
 	err := k.DB.Write(context.Background(), func(tx db.Tx) error {
 		var text []byte
@@ -64,7 +64,7 @@ func (k *kept) row() (content map[string]any, shape int64) {
 }
 
 // written replaces the content by one that another release wrote.
-func (k *kept) written(content map[string]any, shape int64) {
+func (k *storedRecord) written(content map[string]any, shape int64) {
 	k.Helper()
 	text, err := json.Marshal(content)
 	if err == nil {
@@ -79,7 +79,7 @@ func (k *kept) written(content map[string]any, shape int64) {
 }
 
 // set sets a column of the row.
-func (k *kept) set(column string, value any) error {
+func (k *storedRecord) set(column string, value any) error {
 	return k.DB.Write(context.Background(), func(tx db.Tx) error {
 		_, err := tx.Exec(context.Background(), "update "+k.family+" set "+column+" = $1 where id = $2", value, k.id)
 		return err
@@ -88,7 +88,7 @@ func (k *kept) set(column string, value any) error {
 
 // indexed replaces the record's words in the index, as if another release had
 // written them.
-func (k *kept) indexed(words string) {
+func (k *storedRecord) indexed(words string) {
 	k.Helper()
 	ctx := context.Background()
 	err := k.DB.Write(ctx, func(tx db.Tx) error {
@@ -108,10 +108,10 @@ func (k *kept) indexed(words string) {
 	}
 }
 
-func (k *kept) path() string { return "/" + k.family + "/" + k.id }
+func (k *storedRecord) path() string { return "/" + k.family + "/" + k.id }
 
 // patch changes the record and expects the revision.
-func (k *kept) patch(body string, revision int) map[string]any {
+func (k *storedRecord) patch(body string, revision int) map[string]any {
 	k.Helper()
 	a := k.Do("PATCH", k.path(), body, "If-Match", "*").Want(200)
 	if want := fmt.Sprintf(`"r%d"`, revision); a.Header.Get("ETag") != want {
@@ -121,7 +121,7 @@ func (k *kept) patch(body string, revision int) map[string]any {
 }
 
 // shows checks the record in every kind of read.
-func (k *kept) shows(want map[string]any) {
+func (k *storedRecord) shows(want map[string]any) {
 	k.Helper()
 	reads := map[string]map[string]any{"read": k.Do("GET", k.path(), nil).Want(200).JSON()}
 	for name, query := range map[string]string{"list": "", "sync": "?updatedSince=2026-01-01T00:00:00Z&includeDeleted=true", "search": "?q=Berg"} {
@@ -139,12 +139,12 @@ func (k *kept) shows(want map[string]any) {
 }
 
 // found counts the records with a word.
-func (k *kept) found(word string) int {
+func (k *storedRecord) found(word string) int {
 	k.Helper()
 	return len(k.Do("GET", "/"+k.family+"?q="+word, nil).Want(200).Data())
 }
 
-func (k *kept) events() (types []string) {
+func (k *storedRecord) events() (types []string) {
 	k.Helper()
 	for _, e := range k.Do("GET", "/events?sort=createdAt", nil).Want(200).Data() {
 		if e["data"].(map[string]any)["id"] == k.id {
@@ -166,7 +166,7 @@ func with(record, more map[string]any) map[string]any {
 // adds the member.
 func TestOlderRow(t *testing.T) {
 	missing := map[string]string{"contacts": "birthday", "companies": "vatId", "tasks": "dueAt"}
-	eachKept(t, func(t *testing.T, k *kept) {
+	eachKept(t, func(t *testing.T, k *storedRecord) {
 		content, shape := k.row()
 		delete(content, missing[k.family])
 		delete(content, "tags")
@@ -208,7 +208,7 @@ func TestOlderRow(t *testing.T) {
 // During a rolling update, the older release does not show members that it does
 // not know. A change by it does not lose them.
 func TestNewerRow(t *testing.T) {
-	eachKept(t, func(t *testing.T, k *kept) {
+	eachKept(t, func(t *testing.T, k *storedRecord) {
 		content, shape := k.row()
 		content["addedLater"] = "Bergi \"B\""
 		content["alsoLater"] = map[string]any{"number": 12.0, "companyId": "x"}
@@ -293,7 +293,7 @@ func TestNewerRowWithHiddenReference(t *testing.T) {
 		company := owner.Do("POST", "/companies", `{"name":"Geheim","visibility":"private"}`).Want(201).Text("id")
 		body := map[string]any{"lastName": "Berg", "companyId": company}
 		made := owner.Do("POST", "/contacts", body).Want(201)
-		k := &kept{Client: other, family: "contacts", object: "contact", id: made.Text("id")}
+		k := &storedRecord{Client: other, family: "contacts", object: "contact", id: made.Text("id")}
 		content, _ := k.row()
 		content["addedLater"] = "Bergi"
 		k.written(content, 7)
@@ -318,7 +318,7 @@ func TestOtherWords(t *testing.T) {
 		"companies": {`{"address":{"street":"Am Hof 1"}}`, `{"address":{"street":"Am Hof 2"}}`},
 		"tasks":     {`{"priority":"high"}`, `{"priority":"low"}`},
 	}
-	eachKept(t, func(t *testing.T, k *kept) {
+	eachKept(t, func(t *testing.T, k *storedRecord) {
 		_, shape := k.row()
 		k.indexed("Berg")
 		k.patch(unindexed[k.family][0], 2)

@@ -153,7 +153,7 @@ func (s *story) both(path, shown string) {
 }
 
 // walks shows what exports read of a contact.
-func (s *story) walks(walk func(context.Context, *op.Call, records.Walk) ([]records.Walked, error), contact string) {
+func (s *story) walks(walk func(context.Context, *op.Call, records.Walk) ([]records.WalkRecord, error), contact string) {
 	for i, c := range []*apitest.Client{s.member, s.admin} {
 		s.tell("walk of the "+s.family+" of a contact, by "+[]string{"a member", "an admin"}[i], func() {
 			c.Inside(func(ctx context.Context, c *op.Call) error {

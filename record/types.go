@@ -35,8 +35,8 @@ const (
 	MaxTag  = 50
 )
 
-// Sharing holds the writable members that all families have in common.
-type Sharing struct {
+// CommonFields holds the writable members that all families have in common.
+type CommonFields struct {
 	Tags       []string   `json:"tags" maxItems:"20" min:"1" max:"50" example:"[\"Mandant\",\"Erbrecht\"]"`
 	ExternalID *string    `json:"externalId" max:"200" example:"crm-4711"`
 	OwnerID    string     `json:"ownerId" prefix:"usr_,svc_" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
@@ -62,11 +62,11 @@ func (a *Address) OrNil() *Address {
 
 // Fields is implemented by a family's struct of writable members.
 type Fields interface {
-	op.Ruled
+	op.Checker
 	// Normalize completes the fields, whose texts are trimmed already.
 	Normalize()
 	// Shared returns the members that all families have in common.
-	Shared() *Sharing
+	Shared() *CommonFields
 	// Words returns the words that the record is found by.
 	Words() *search.Document
 }
@@ -168,8 +168,8 @@ type Answer[T any] struct {
 	revision int64
 }
 
-// Created is the response of a call that created a record.
-type Created[T any] struct {
+// Creation is the response of a call that created a record.
+type Creation[T any] struct {
 	Answer[T]
 	location string
 }

@@ -10,7 +10,7 @@ import (
 
 // TestBoundsOfTags compares MaxTags and MaxTag with the schema.
 func TestBoundsOfTags(t *testing.T) {
-	f, _ := reflect.TypeFor[records.Sharing]().FieldByName("Tags")
+	f, _ := reflect.TypeFor[records.CommonFields]().FieldByName("Tags")
 	if n, of := f.Tag.Get("maxItems"), f.Tag.Get("max"); n != strconv.Itoa(records.MaxTags) || of != strconv.Itoa(records.MaxTag) {
 		t.Errorf("%s tags of %s characters", n, of)
 	}

@@ -13,7 +13,7 @@ import (
 
 // mayShare refuses a change of owner or visibility, unless the actor is the owner or
 // an admin. Others may change the content of a shared record only.
-func mayShare(c *op.Call, before, after *Sharing) error {
+func mayShare(c *op.Call, before, after *CommonFields) error {
 	if c.Actor.SeesAll() || before.OwnerID == c.Actor.PrincipalID() ||
 		before.OwnerID == after.OwnerID && before.Visibility == after.Visibility {
 		return nil
@@ -30,7 +30,7 @@ var ownersOnly = fault.Text{
 // else's private record to another owner or shows it to all. Without that, a session that is left
 // open would give all that is private to a stranger's accomplice. An owner gives away what is
 // theirs, and what all see is no secret. A program is bound by its scopes instead.
-func giveAway(ctx context.Context, c *op.Call, id string, before, after *Sharing) error {
+func giveAway(ctx context.Context, c *op.Call, id string, before, after *CommonFields) error {
 	if c.Giver == nil || c.Actor.Credential().Kind != access.Session ||
 		before.Visibility != Private || before.OwnerID == c.Actor.PrincipalID() ||
 		before.OwnerID == after.OwnerID && before.Visibility == after.Visibility {

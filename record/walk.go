@@ -25,15 +25,15 @@ type Walk struct {
 	Limit int
 }
 
-// Walked is a record as the API returns it.
-type Walked struct {
+// WalkRecord is a record as the API returns it.
+type WalkRecord struct {
 	ID   string
 	JSON []byte
 }
 
 // Walk returns the next records that the actor sees. It asks for no right to read the
 // family.
-func (k *Collection[T, F, P]) Walk(ctx context.Context, c *op.Call, w Walk) ([]Walked, error) {
+func (k *Collection[T, F, P]) Walk(ctx context.Context, c *op.Call, w Walk) ([]WalkRecord, error) {
 	var column, along string
 	if w.Reference != "" {
 		i := slices.IndexFunc(k.references, func(r reference) bool { return r.field == w.Reference })
@@ -52,9 +52,9 @@ func (k *Collection[T, F, P]) Walk(ctx context.Context, c *op.Call, w Walk) ([]W
 	q.AndIf(w.Until != 0, `r.created_at <= ?`, w.Until)
 	q.Add(` order by r.id limit ?`, w.Limit)
 	rows, err := k.query(ctx, c, w.Limit, false, q.Query, q.Args...)
-	list := make([]Walked, len(rows))
+	list := make([]WalkRecord, len(rows))
 	for i := range rows {
-		list[i] = Walked{rows[i].id, k.appendJSON(nil, &rows[i])}
+		list[i] = WalkRecord{rows[i].id, k.appendJSON(nil, &rows[i])}
 	}
 	return list, err
 }

@@ -15,7 +15,7 @@ type (
 		Name    string   `json:"name"`
 		Phone   *string  `json:"phone"`
 		Address *Address `json:"address"`
-		Sharing
+		CommonFields
 	}
 	byName   struct{ searchable }
 	byRegion struct{ searchable }
@@ -24,9 +24,9 @@ type (
 	byBoth   struct{ searchable }
 )
 
-func (s *searchable) Normalize()                                {}
-func (s *searchable) Wrong(*op.Services, op.Sent) []fault.Field { return nil }
-func (s *searchable) Shared() *Sharing                          { return &s.Sharing }
+func (s *searchable) Normalize()                                     {}
+func (s *searchable) Wrong(*op.Services, op.RuleScope) []fault.Field { return nil }
+func (s *searchable) Shared() *CommonFields                          { return &s.CommonFields }
 
 func (s *searchable) found(rank search.Rank, texts ...*string) *search.Document {
 	d := new(search.Document)

@@ -457,5 +457,5 @@ func (d *drafter) faults(row *api.Operation, preview bool) map[int][]fault.Code 
 
 // revised reports whether the answer carries an ETag.
 func revised(row *api.Operation) bool {
-	return row.Output.Implements(reflect.TypeFor[op.Revised]())
+	return row.Output.Implements(reflect.TypeFor[op.EntityTagger]())
 }

@@ -336,13 +336,13 @@ func (d *drafter) successHeaders(row *api.Operation, status int) object {
 	if revised(row) {
 		names = append(names, "ETag")
 	}
-	if row.Output.Implements(reflect.TypeFor[op.Located]()) {
+	if row.Output.Implements(reflect.TypeFor[op.Locator]()) {
 		names = append(names, "Location")
 	}
 	if row.Idempotent() {
 		names = append(names, "Idempotent-Replayed")
 	}
-	if row.Output.Implements(reflect.TypeFor[op.Waiting]()) {
+	if row.Output.Implements(reflect.TypeFor[op.Progress]()) {
 		names = append(names, "Retry-After")
 	}
 	return d.headers(names...)

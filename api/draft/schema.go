@@ -11,6 +11,7 @@ import (
 	"kartei/api"
 	"kartei/api/schema/pattern"
 	"kartei/integration/event"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -66,11 +67,13 @@ func schemaName(t reflect.Type) string {
 		return "DeletionMarker"
 	case reflect.TypeFor[api.Document]():
 		return "OpenAPIDocument"
+	case reflect.TypeFor[webhook.TestOutput]():
+		return "WebhookTestSent"
 	}
 	name := t.Name()
 	switch name {
 	case "Page", "Subject", "Calls", "Call", "Headers", "Results", "Result",
-		"Endpoint", "EndpointWithSecret", "EndpointPage", "Delivery", "DeliveryPage", "TestSent": // unclear without their package
+		"Endpoint", "EndpointWithSecret", "EndpointPage", "Delivery", "DeliveryPage": // unclear without their package
 		pkg := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
 		return strings.ToUpper(pkg[:1]) + pkg[1:] + name
 	}

@@ -16,31 +16,31 @@ type Encoder interface {
 	AppendJSON(b []byte) []byte
 }
 
-// Revised is an answer about one record. It gets an ETag, and a read of it
+// EntityTagger is an answer about one record. It gets an ETag, and a read of it
 // honours If-None-Match.
-type Revised interface {
+type EntityTagger interface {
 	// EntityTag returns the opaque part of the ETag, without quotes.
 	EntityTag() string
 }
 
-// Located is the answer to a call that created something: 201 and Location.
-type Located interface {
+// Locator is the answer to a call that created something: 201 and Location.
+type Locator interface {
 	// Location returns the path below /v1, for example /contacts/con_....
 	Location() string
 }
 
-// Made is the answer to a call that created something without an address: 201.
-type Made interface{ Made() }
+// Creation is the answer to a call that created something without an address: 201.
+type Creation interface{ Made() }
 
-// Accepted is the answer to a call that goes on in the background: 202 instead
+// Acceptance is the answer to a call that goes on in the background: 202 instead
 // of 201.
-type Accepted interface {
-	Located
+type Acceptance interface {
+	Locator
 	Accepted()
 }
 
-// Waiting is an answer about work in progress.
-type Waiting interface {
+// Progress is an answer about work in progress.
+type Progress interface {
 	// RetryAfter returns when to ask again, and zero if the work has ended.
 	RetryAfter() time.Duration
 }
@@ -49,9 +49,9 @@ type Waiting interface {
 // sealed answer for a replay.
 type Secret interface{ Secret() }
 
-// Refused is an answer that may be a refusal whose transaction is committed all the same:
+// Refusal is an answer that may be a refusal whose transaction is committed all the same:
 // it counted a try, or ended something. Nil is no refusal.
-type Refused interface{ Refused() *fault.Fault }
+type Refusal interface{ Refused() *fault.Fault }
 
 // File is an answer that is a file. Its tag is the hash of its bytes, which
 // never change.
@@ -79,9 +79,9 @@ func (f File) EntityTag() string { return f.SHA256 }
 // Records returns 1.
 func (File) Records() int { return 1 }
 
-// Counted is an answer that holds records. The limit on data outflow counts
+// RecordCounter is an answer that holds records. The limit on data outflow counts
 // them.
-type Counted interface {
+type RecordCounter interface {
 	// Records returns how many records the answer holds.
 	Records() int
 }

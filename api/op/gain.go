@@ -4,7 +4,7 @@ import "context"
 
 // Gain is access that a call makes, widens, restores or hands out.
 type Gain struct {
-	Word Gained
+	Word GainWord
 	// ID is what gives the access: a key, a grant, an endpoint, a client, a person.
 	ID string
 	// Organization is the number of the organization in which it works.
@@ -22,45 +22,45 @@ type Gain struct {
 	To string
 }
 
-// Gained says what was given. Notices keep the word, so it stays as it is.
-type Gained string
+// GainWord says what was given. Notices keep the word, so it stays as it is.
+type GainWord string
 
 // The words of gains.
 const (
-	KeyCreated  Gained = "key.created"
-	KeyRotated  Gained = "key.rotated"
-	KeyWidened  Gained = "key.widened"
-	KeyResumed  Gained = "key.resumed"
-	ClientMade  Gained = "client.created"
-	NewSecret   Gained = "client.rotated"
-	ClientOn    Gained = "client.enabled"
-	ClientKnown Gained = "client.approved"
-	HookCreated Gained = "webhook.created"
-	HookChanged Gained = "webhook.changed"
-	HookRotated Gained = "webhook.rotated"
-	HookEnabled Gained = "webhook.enabled"
-	HookResent  Gained = "webhook.resent"
+	KeyCreated  GainWord = "key.created"
+	KeyRotated  GainWord = "key.rotated"
+	KeyWidened  GainWord = "key.widened"
+	KeyResumed  GainWord = "key.resumed"
+	ClientMade  GainWord = "client.created"
+	NewSecret   GainWord = "client.rotated"
+	ClientOn    GainWord = "client.enabled"
+	ClientKnown GainWord = "client.approved"
+	HookCreated GainWord = "webhook.created"
+	HookChanged GainWord = "webhook.changed"
+	HookRotated GainWord = "webhook.rotated"
+	HookEnabled GainWord = "webhook.enabled"
+	HookResent  GainWord = "webhook.resent"
 
-	PersonCreated  Gained = "person.created"
-	PersonInvited  Gained = "person.invited"
-	PersonWidened  Gained = "person.widened"
-	PasswordLink   Gained = "person.passwordLink"
-	AccountCreated Gained = "serviceAccount.created"
-	AccountWidened Gained = "serviceAccount.widened"
-	Opened         Gained = "organization.opened"
-	AddressChanged Gained = "person.address"
-	HandedOver     Gained = "records.handedOver"
-	RecordsGiven   Gained = "records.given"
-	ListGiven      Gained = "records.listGiven"
+	PersonCreated  GainWord = "person.created"
+	PersonInvited  GainWord = "person.invited"
+	PersonWidened  GainWord = "person.widened"
+	PasswordLink   GainWord = "person.passwordLink"
+	AccountCreated GainWord = "serviceAccount.created"
+	AccountWidened GainWord = "serviceAccount.widened"
+	Opened         GainWord = "organization.opened"
+	AddressChanged GainWord = "person.address"
+	HandedOver     GainWord = "records.handedOver"
+	RecordsGiven   GainWord = "records.given"
+	ListGiven      GainWord = "records.listGiven"
 
-	ListExported   Gained = "export.list"
-	PersonExported Gained = "export.person"
-	AllExported    Gained = "export.organization"
-	AuditExported  Gained = "export.audit"
+	ListExported   GainWord = "export.list"
+	PersonExported GainWord = "export.person"
+	AllExported    GainWord = "export.organization"
+	AuditExported  GainWord = "export.audit"
 
 	// SignInChanged is about how a person signs in. The account is told, not a
 	// person of it.
-	SignInChanged Gained = "signIn.changed"
+	SignInChanged GainWord = "signIn.changed"
 )
 
 // Giver lets an operation give access, or refuses it.

@@ -254,7 +254,7 @@ type Function struct {
 // frozen OpenAPI document, not from the tags. The input of another operation is JSON, of which
 // unknown members are refused.
 //
-// The output determines the status: Accepted 202, Located and Made 201, Nothing 204,
+// The output determines the status: Acceptance 202, Locator and Creation 201, Nothing 204,
 // otherwise 200.
 func New[In, Out any](id string, act Act, f func(context.Context, *Call, In) (Out, error), options ...Option) Operation[In, Out] {
 	o := Declare[In, Out](id, act, options...)
@@ -332,7 +332,7 @@ func (r *Row) Preconditional() bool { return r.Conditional() || r.Revises() }
 func (r *Row) Secret() bool { return r.Output.Implements(reflect.TypeFor[Secret]()) }
 
 // Counted reports whether the answer contains records.
-func (r *Row) Counted() bool { return r.Output.Implements(reflect.TypeFor[Counted]()) }
+func (r *Row) Counted() bool { return r.Output.Implements(reflect.TypeFor[RecordCounter]()) }
 
 // ShowsRecord reports whether the operation changes an existing record and
 // returns it. Operations that create a secret are excluded: their answer is the
@@ -342,7 +342,7 @@ func (r *Row) ShowsRecord() bool { return r.Revises() && !r.Secret() }
 // Revises reports whether the operation creates the next revision of an
 // existing record, rather than another record.
 func (r *Row) Revises() bool {
-	return r.Writes() && r.Named() && r.Output.Implements(reflect.TypeFor[Revised]()) && !r.Output.Implements(reflect.TypeFor[Located]())
+	return r.Writes() && r.Named() && r.Output.Implements(reflect.TypeFor[EntityTagger]()) && !r.Output.Implements(reflect.TypeFor[Locator]())
 }
 
 // ReadScope returns the scope for reading records of the operation's family.
@@ -353,9 +353,9 @@ func (r *Row) Status() int {
 	switch {
 	case r.Output == reflect.TypeFor[Nothing]():
 		return 204
-	case r.Output.Implements(reflect.TypeFor[Accepted]()):
+	case r.Output.Implements(reflect.TypeFor[Acceptance]()):
 		return 202
-	case r.Output.Implements(reflect.TypeFor[Located]()), r.Output.Implements(reflect.TypeFor[Made]()):
+	case r.Output.Implements(reflect.TypeFor[Locator]()), r.Output.Implements(reflect.TypeFor[Creation]()):
 		return 201
 	}
 	return 200

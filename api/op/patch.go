@@ -30,9 +30,9 @@ func (p Patch[T]) MarshalJSON() ([]byte, error) {
 func (p Patch[T]) Apply(v *T) error { return json.Unmarshal(p.raw, v) }
 
 // Wrong applies the rules of T, if it has any, to the members that were sent.
-func (p Patch[T]) Wrong(s *Services, sent Sent) []fault.Field {
+func (p Patch[T]) Wrong(s *Services, sent RuleScope) []fault.Field {
 	v := new(T)
-	ruled, is := any(v).(Ruled)
+	ruled, is := any(v).(Checker)
 	if !is || p.Apply(v) != nil {
 		return nil
 	}

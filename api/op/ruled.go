@@ -6,16 +6,16 @@ import (
 	"kartei/kit/fault"
 )
 
-// Ruled is a body with rules that a schema cannot express.
-type Ruled interface {
+// Checker is a body with rules that a schema cannot express.
+type Checker interface {
 	// Wrong returns the faults of the members that may be judged, as far as
 	// they can be found without the database. It changes nothing.
-	Wrong(s *Services, sent Sent) []fault.Field
+	Wrong(s *Services, sent RuleScope) []fault.Field
 }
 
-// Sent describes which members rules may judge. The zero value is a whole
+// RuleScope describes which members rules may judge. The zero value is a whole
 // record, with every member.
-type Sent struct {
+type RuleScope struct {
 	// New is true for a creation: a member that was not sent is empty.
 	// Otherwise it keeps its value.
 	New bool
@@ -25,6 +25,6 @@ type Sent struct {
 }
 
 // Fit reports whether a rule about these members applies.
-func (s Sent) Fit(members ...string) bool {
+func (s RuleScope) Fit(members ...string) bool {
 	return s.Unfit == nil || !slices.ContainsFunc(members, s.Unfit)
 }

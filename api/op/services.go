@@ -58,11 +58,11 @@ func (s *Services) Missing() (names []string) {
 	return names
 }
 
-// Provided is a service with its value.
-type Provided struct{ service, value any }
+// ServiceValue is a service with its value.
+type ServiceValue struct{ service, value any }
 
 // Is provides the service.
-func (s *Service[T]) Is(value T) Provided { return Provided{s, value} }
+func (s *Service[T]) Is(value T) ServiceValue { return ServiceValue{s, value} }
 
 // Of returns the service, or the zero value if nobody provides it.
 func (s *Service[T]) Of(all *Services) T {
@@ -74,7 +74,7 @@ func (s *Service[T]) Of(all *Services) T {
 func (s *Service[T]) In(c *Call) T { return s.Of(c.Services) }
 
 // With returns the services and some more.
-func (s Services) With(more ...Provided) *Services {
+func (s Services) With(more ...ServiceValue) *Services {
 	all := make(map[any]any, len(s.provided)+len(more))
 	for service, value := range s.provided {
 		all[service] = value

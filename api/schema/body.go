@@ -334,7 +334,7 @@ func (c *collector) decode(raw []byte, target any) error {
 // judge applies the target's own rules to members without errors. For a wrong
 // member they would only report consequences of its error.
 func (c *collector) judge(body map[string]any, target any, services *op.Services) {
-	ruled, is := target.(op.Ruled)
+	ruled, is := target.(op.Checker)
 	if !is || c.body.named {
 		return
 	}
@@ -344,7 +344,7 @@ func (c *collector) judge(body map[string]any, target any, services *op.Services
 		_, sent := body[path[0]]
 		return patch && !sent || c.body.touches(path)
 	}
-	for _, f := range ruled.Wrong(services, op.Sent{New: !patch, Unfit: unfit}) {
+	for _, f := range ruled.Wrong(services, op.RuleScope{New: !patch, Unfit: unfit}) {
 		if c.add(pathOf(f.Name), f.Code, f.Limit) {
 			c.say(f.Text)
 		}

@@ -34,14 +34,14 @@ var recordWords = map[string]text{
 	"record.Address.region":     {"Land, Kanton oder Region", "State, canton or region"},
 	"record.Address.country":    {"Staat, ISO 3166-1 alpha-2", "Country, ISO 3166-1 alpha-2"},
 
-	"record.Sharing.tags": {"Schlagwörter, höchstens 20", "Tags, at most 20"},
-	"record.Sharing.externalId": {
+	"record.CommonFields.tags": {"Schlagwörter, höchstens 20", "Tags, at most 20"},
+	"record.CommonFields.externalId": {
 		"Kennung im eigenen System, je Organisation und Art eindeutig",
 		"Identifier in a system of your own, unique within organization and family"},
-	"record.Sharing.ownerId": {
+	"record.CommonFields.ownerId": {
 		"Wem der Datensatz gehört; ohne Angabe dem, der ihn anlegt; ändern dürfen es der Eigentümer und Administratoren. Kennungen von Personen und Dienstkonten nennt der Betreiber, die eigene GET /me",
 		"Whose record it is; if not given, of who creates it; changed by the owner and by admins. Ids of people and service accounts come from whoever runs the instance, one's own from GET /me"},
-	"record.Sharing.visibility": {
+	"record.CommonFields.visibility": {
 		"organization: alle der Organisation; private: nur der Eigentümer und Administratoren, die es auch ändern dürfen; wer sonst genannt ist, sieht den Datensatz nicht",
 		"organization: everybody of the organization; private: only the owner and admins, who may also change it; others who are named in the record do not see it"},
 

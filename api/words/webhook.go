@@ -88,9 +88,9 @@ var webhookWords = map[string]text{
 		"Geheimnis, mit dem Zustellungen unterschrieben werden (Standard Webhooks). Es wird nur dieses eine Mal genannt",
 		"Secret that deliveries are signed with (Standard Webhooks). It is told this one time only"},
 
-	"webhook.TestSent":        {"Die Prüfung eines Webhook-Endpunkts", "The test of a webhook endpoint"},
-	"webhook.TestSent.object": {"Immer webhook_test", "Always webhook_test"},
-	"webhook.TestSent.eventId": {
+	"webhook.TestOutput":        {"Die Prüfung eines Webhook-Endpunkts", "The test of a webhook endpoint"},
+	"webhook.TestOutput.object": {"Immer webhook_test", "Always webhook_test"},
+	"webhook.TestOutput.eventId": {
 		"Kennung des Ereignisses webhook.test; im Zustellprotokoll steht, was aus ihm wurde",
 		"Id of the webhook.test event; the delivery log says what became of it"},
 

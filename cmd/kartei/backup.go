@@ -119,7 +119,7 @@ func besides(file string, named config.Dir) (string, error) {
 }
 
 // unreadable reports files that are missing in a copy.
-func (g *Globals) unreadable(c *blob.Copied) error {
+func (g *Globals) unreadable(c *blob.CopyCounts) error {
 	if c == nil || c.Unreadable+c.Missing == 0 {
 		return nil
 	}
@@ -249,7 +249,7 @@ func (c *restoreCmd) identities() (move.Identities, error) {
 // files restores the files of a backup before the database, so that no document
 // lacks its file. It restores nothing if there is a database that may not be
 // replaced.
-func (c *restoreCmd) files(ctx context.Context, g *Globals) (*blob.Copied, error) {
+func (c *restoreCmd) files(ctx context.Context, g *Globals) (*blob.CopyCounts, error) {
 	dir, err := besides(c.File, c.Files)
 	if err != nil || c.WithoutFiles {
 		return nil, err

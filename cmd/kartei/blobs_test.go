@@ -43,7 +43,7 @@ func TestBlobs(t *testing.T) {
 	}
 	defer store.Close()
 	const name = "files/1/doc_01jb2z5k3xf0q8r9s7t6v5w4y3"
-	if _, err := store.Put(t.Context(), name, strings.NewReader("x"), blob.Expected{Size: 1}); err != nil {
+	if _, err := store.Put(t.Context(), name, strings.NewReader("x"), blob.Expectation{Size: 1}); err != nil {
 		t.Fatal(err)
 	}
 

@@ -28,7 +28,7 @@ type Globals struct {
 	Err io.Writer `kong:"-"`
 
 	// settings tells where the value of each flag came from.
-	settings *chosen
+	settings *configResolver
 	// words are the words of the command, such as key create. Messages begin
 	// with them.
 	words string

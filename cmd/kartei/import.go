@@ -35,22 +35,22 @@ type importCmd struct {
 	Report  importReportCmd  `cmd:"" help:"Write the report of an import as a table: what became of each entry, or the refused entries."`
 }
 
-// importing names an import, and says whether a command waits for its job.
-type importing struct {
+// importRef names an import, and says whether a command waits for its job.
+type importRef struct {
 	ID  string `arg:"" help:"The import, imp_..."`
 	Org string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_...; that of a sandbox imports test data."`
 	JSON
 }
 
-// acting names a person besides.
-type acting struct {
-	importing
+// importActor names a person besides.
+type importActor struct {
+	importRef
 	For string `name:"for" placeholder:"ID" help:"Whose rights the step has; by default those of the person for whom the import began."`
 }
 
-func (i *importing) named() imports.Named { return imports.Named{Organization: i.Org, ID: i.ID} }
+func (i *importRef) named() imports.Named { return imports.Named{Organization: i.Org, ID: i.ID} }
 
-func (a *acting) named() imports.Named {
+func (a *importActor) named() imports.Named {
 	return imports.Named{Organization: a.Org, Principal: a.For, ID: a.ID}
 }
 
@@ -117,7 +117,7 @@ func addFile(all *archive.Bundle, name string) error {
 }
 
 type importCheckCmd struct {
-	acting
+	importActor
 	Columns     map[string]string  `name:"column" placeholder:"HEADING=MEMBER" mapsep:"none" help:"What a column is, by its heading or its number from 1: a member such as lastName, or nothing to leave it out. Columns that are not named are what was guessed. Repeatable."`
 	Duplicates  imports.Duplicates `name:"duplicates" placeholder:"skip|fill|replace" help:"What becomes of contacts that are there already: skip by default."`
 	Companies   *bool              `name:"companies" negatable:"" help:"Make companies of the rows of a table; by default as the headings say."`
@@ -148,7 +148,7 @@ func (c *importCheckCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	defer done()
-	x, err := admin.Call(ctx, caller, imports.Get, c.importing.named())
+	x, err := admin.Call(ctx, caller, imports.Get, c.importRef.named())
 	if err != nil {
 		return g.refused(err)
 	}
@@ -244,14 +244,14 @@ func saveProfile(name string, x *imports.Import, in imports.MapInput) error {
 	return os.WriteFile(name, append(b, '\n'), 0o600)
 }
 
-type importRunCmd struct{ acting }
+type importRunCmd struct{ importActor }
 
 // Run imports.
 func (c *importRunCmd) Run(ctx context.Context, g *Globals) error {
 	return g.stepOf(ctx, c.JSON, imports.Run, c.named())
 }
 
-type importUndoCmd struct{ acting }
+type importUndoCmd struct{ importActor }
 
 // Help returns the text below the command's summary.
 func (*importUndoCmd) Help() string {
@@ -264,7 +264,7 @@ func (c *importUndoCmd) Run(ctx context.Context, g *Globals) error {
 	return g.stepOf(ctx, c.JSON, imports.Undo, c.named())
 }
 
-type importDiscardCmd struct{ importing }
+type importDiscardCmd struct{ importRef }
 
 // Run gives an import up.
 func (c *importDiscardCmd) Run(ctx context.Context, g *Globals) error {
@@ -293,7 +293,7 @@ func (c *importListCmd) Run(ctx context.Context, g *Globals) error {
 	})
 }
 
-type importShowCmd struct{ importing }
+type importShowCmd struct{ importRef }
 
 // Run shows an import.
 func (c *importShowCmd) Run(ctx context.Context, g *Globals) error {
@@ -305,7 +305,7 @@ func (c *importShowCmd) Run(ctx context.Context, g *Globals) error {
 }
 
 type importReportCmd struct {
-	importing
+	importRef
 	Refused bool `name:"refused" help:"Only the entries that were refused, as they stood in the file, with the reasons: to be mended and imported again."`
 }
 

@@ -239,7 +239,7 @@ func (c *keyRotateCmd) Run(ctx context.Context, g *Globals) error {
 }
 
 // showSecret prints a new key with its secret.
-func showSecret(ctx context.Context, g *Globals, j JSON, k key.Created) error {
+func showSecret(ctx context.Context, g *Globals, j JSON, k key.WithSecret) error {
 	if j.JSON {
 		return g.print(k)
 	}

@@ -216,8 +216,8 @@ func (l *listener) save(p remote.Place) error {
 	return os.Rename(l.file+".new", l.file)
 }
 
-// listening is the first line of --json.
-type listening struct {
+// listenLine is the first line of --json.
+type listenLine struct {
 	Object         string       `json:"object"`
 	BaseURL        string       `json:"baseUrl"`
 	OrganizationID string       `json:"organizationId"`
@@ -231,7 +231,7 @@ type listening struct {
 
 func (l *listener) begin(base string, me remote.Me, forward string, resumed bool) error {
 	if l.json {
-		return l.print(listening{"listener", base, me.Organization.ID, me.PrincipalID, forward, l.place.Secret, l.file, l.place.Since, resumed})
+		return l.print(listenLine{"listener", base, me.Organization.ID, me.PrincipalID, forward, l.place.Secret, l.file, l.place.Since, resumed})
 	}
 	from := "from now on"
 	if l.place.Since != 0 {
@@ -245,8 +245,8 @@ The position in the feed is kept in %s.
 	return err
 }
 
-// forwarded is the line that --json prints for an event.
-type forwarded struct {
+// forwardLine is the line that --json prints for an event.
+type forwardLine struct {
 	Object     string       `json:"object"`
 	At         clock.Micros `json:"at"`
 	EventID    string       `json:"eventId"`
@@ -284,7 +284,7 @@ func (l *listener) handle(ctx context.Context, e remote.Event) error {
 func (l *listener) tell(e remote.Event, status int, took time.Duration, err error) error {
 	now := clock.Now(clock.System)
 	if l.json {
-		line := forwarded{"forwarded", now, e.ID, e.Type, e.Data.ID, status, took.Milliseconds(), ""}
+		line := forwardLine{"forwarded", now, e.ID, e.Type, e.Data.ID, status, took.Milliseconds(), ""}
 		if err != nil {
 			line.Error = err.Error()
 		}

@@ -88,7 +88,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		kong.Name("kartei"),
 		kong.Description("Kartei keeps the contacts, companies, tasks and documents of an office and serves them as an HTTP API."),
 		kong.Writers(out, errs),
-		kong.Exit(func(code int) { panic(left(code)) }),
+		kong.Exit(func(code int) { panic(exitStatus(code)) }),
 		kong.Resolvers(c.settings),
 		kong.Help(help),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
@@ -101,7 +101,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
-		case left:
+		case exitStatus:
 			status = int(r)
 		default:
 			panic(r)
@@ -174,9 +174,9 @@ func commandWords(command string) string {
 	return strings.Join(words, " ")
 }
 
-// left is the value of a panic that replaces the exit of the process by kong,
+// exitStatus is the value of a panic that replaces the exit of the process by kong,
 // for example after --help.
-type left int
+type exitStatus int
 
 // usageError is an error in the command line. The exit status is 2.
 type usageError struct{ error }

@@ -219,33 +219,33 @@ func (r *receiver) endpoint(ctx context.Context, i *instance.Instance, key strin
 // inside returns a client of an instance in this process. Calls go to its
 // handler without a network.
 func inside(i *instance.Instance, key string) (*remote.Client, error) {
-	return remote.New(remote.Options{URL: "http://" + receiverHost, Key: key, Patience: 10 * time.Second, HTTP: &http.Client{Transport: handled{i.Handler}}})
+	return remote.New(remote.Options{URL: "http://" + receiverHost, Key: key, Patience: 10 * time.Second, HTTP: &http.Client{Transport: handlerTransport{i.Handler}}})
 }
 
-// handled is an http.RoundTripper that calls a handler.
-type handled struct{ http.Handler }
+// handlerTransport is an http.RoundTripper that calls a handler.
+type handlerTransport struct{ http.Handler }
 
 // RoundTrip is part of http.RoundTripper.
-func (h handled) RoundTrip(r *http.Request) (*http.Response, error) {
+func (h handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.RemoteAddr, r.RequestURI = "127.0.0.1:0", r.URL.RequestURI()
-	w := &taken{header: http.Header{}, status: http.StatusOK}
+	w := &memoryResponse{header: http.Header{}, status: http.StatusOK}
 	h.ServeHTTP(w, r)
 	return &http.Response{StatusCode: w.status, Proto: r.Proto, Header: w.header, Body: io.NopCloser(&w.body), Request: r}, nil
 }
 
-// taken records an answer in memory.
-type taken struct {
+// memoryResponse records an answer in memory.
+type memoryResponse struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
 // Header is part of http.ResponseWriter.
-func (t *taken) Header() http.Header { return t.header }
+func (t *memoryResponse) Header() http.Header { return t.header }
 
 // WriteHeader is part of http.ResponseWriter.
-func (t *taken) WriteHeader(status int) { t.status = status }
+func (t *memoryResponse) WriteHeader(status int) { t.status = status }
 
 // Write is part of http.ResponseWriter.
-func (t *taken) Write(b []byte) (int, error) { return t.body.Write(b) }
+func (t *memoryResponse) Write(b []byte) (int, error) { return t.body.Write(b) }

@@ -12,9 +12,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// chosen gives kong the values from the environment and the configuration file.
+// configResolver gives kong the values from the environment and the configuration file.
 // It also remembers the source of each value.
-type chosen struct {
+type configResolver struct {
 	sources config.Sources
 	names   []string
 	from    map[string]string
@@ -23,8 +23,8 @@ type chosen struct {
 	opened  bool
 }
 
-func newChosen(environ func(string) (string, bool)) *chosen {
-	s := &chosen{from: map[string]string{}, flagged: map[string]bool{}}
+func newChosen(environ func(string) (string, bool)) *configResolver {
+	s := &configResolver{from: map[string]string{}, flagged: map[string]bool{}}
 	s.sources.Environ = environ
 	for _, t := range []reflect.Type{reflect.TypeFor[config.Store](), reflect.TypeFor[config.Server]()} {
 		for i := range t.NumField() {
@@ -35,10 +35,10 @@ func newChosen(environ func(string) (string, bool)) *chosen {
 }
 
 // Validate is part of kong.Resolver.
-func (s *chosen) Validate(*kong.Application) error { return nil }
+func (s *configResolver) Validate(*kong.Application) error { return nil }
 
 // Resolve returns the value of a flag that was not given on the command line.
-func (s *chosen) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+func (s *configResolver) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if flag.Name == "config" {
 		if path, ok := s.sources.Environ(config.Env("config")); ok && path != "" {
 			return path, nil
@@ -68,7 +68,7 @@ func (s *chosen) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any,
 
 // open reads the configuration file that the command line or the environment
 // names.
-func (s *chosen) open(ctx *kong.Context) error {
+func (s *configResolver) open(ctx *kong.Context) error {
 	if s.opened {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (s *chosen) open(ctx *kong.Context) error {
 type fileError struct{ error }
 
 // note remembers which settings were given on the command line.
-func (s *chosen) note(ctx *kong.Context) {
+func (s *configResolver) note(ctx *kong.Context) {
 	for _, p := range ctx.Path {
 		if p.Flag != nil && !p.Resolved {
 			s.flagged[p.Flag.Name] = true
@@ -100,7 +100,7 @@ func (s *chosen) note(ctx *kong.Context) {
 
 // source returns the source of a setting's value: flag, the name of a variable,
 // the path of the file, or default.
-func (s *chosen) source(name string) string {
+func (s *configResolver) source(name string) string {
 	if s.flagged[name] {
 		return "flag"
 	}
@@ -115,7 +115,7 @@ var flagsIn = regexp.MustCompile(`--[a-z0-9-]+`)
 
 // blame adds to an error about settings the variables and the file that set them. It
 // leaves out settings that the command line set.
-func (s *chosen) blame(err error) error {
+func (s *configResolver) blame(err error) error {
 	var by []string
 	for _, flag := range flagsIn.FindAllString(err.Error(), -1) {
 		name := strings.TrimPrefix(flag, "--")
@@ -130,7 +130,7 @@ func (s *chosen) blame(err error) error {
 }
 
 // help adds the name of the environment variable to a flag's help.
-func (s *chosen) help(v *kong.Value) string {
+func (s *configResolver) help(v *kong.Value) string {
 	if v.Flag != nil && (v.Name == "config" || slices.Contains(s.names, v.Name)) {
 		return fmt.Sprintf("%s ($%s)", v.OrigHelp, config.Env(v.Name))
 	}

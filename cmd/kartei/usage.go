@@ -98,7 +98,7 @@ func deliveryCells(s *usage.Sum) []string {
 
 func took(micros int64) string { return (time.Duration(micros) * time.Microsecond).String() }
 
-func limitTable(g *Globals, policies []key.PolicyLeft) error {
+func limitTable(g *Globals, policies []key.PolicyBalance) error {
 	rows := make([][]string, len(policies))
 	for i, p := range policies {
 		rows[i] = []string{p.Name, p.Level, p.Unit, strconv.FormatInt(p.Remaining, 10), strconv.FormatInt(p.Capacity, 10),

@@ -163,7 +163,7 @@ func (c *webhookCreateCmd) Run(ctx context.Context, g *Globals) error {
 }
 
 // showEndpointSecret prints a secret.
-func showEndpointSecret(g *Globals, j JSON, made webhook.Issued) error {
+func showEndpointSecret(g *Globals, j JSON, made webhook.SecretAnswer) error {
 	if j.JSON {
 		return g.print(made)
 	}

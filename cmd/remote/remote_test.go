@@ -113,11 +113,11 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// hurried is a clock whose waits are all short.
-type hurried struct{}
+// hastyClock is a clock whose waits are all short.
+type hastyClock struct{}
 
-func (hurried) Now() time.Time                       { return apitest.Begin }
-func (hurried) After(time.Duration) <-chan time.Time { return time.After(5 * time.Millisecond) }
+func (hastyClock) Now() time.Time                       { return apitest.Begin }
+func (hastyClock) After(time.Duration) <-chan time.Time { return time.After(5 * time.Millisecond) }
 
 // toServer sends requests for the office's own address to the server of the
 // test.
@@ -135,7 +135,7 @@ func TestTrigger(t *testing.T) {
 		as := o.As(access.Member)
 		server := o.Listen()
 		c, _ := client(t, server.URL, as.Key, func(o *remote.Options) {
-			o.Clock, o.HTTP = hurried{}, &http.Client{Transport: toServer(server.Address)}
+			o.Clock, o.HTTP = hastyClock{}, &http.Client{Transport: toServer(server.Address)}
 		})
 		for _, eventType := range remote.Types() {
 			if eventType == event.Test {

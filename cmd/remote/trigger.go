@@ -20,8 +20,8 @@ import (
 // deleted. They stay, so that a receiver can read the record of an event.
 const Tag = "kartei-trigger"
 
-// Made is the result of Trigger.
-type Made struct {
+// TriggerResult is the result of Trigger.
+type TriggerResult struct {
 	// Type is the type of the event.
 	Type string `json:"type"`
 	// Object and ID are the record of the event.
@@ -34,7 +34,7 @@ type Made struct {
 // triggers make one change for each type of event.
 var triggers = []struct {
 	eventType string
-	do        func(*Client, context.Context) (Made, error)
+	do        func(*Client, context.Context) (TriggerResult, error)
 }{
 	{"contact.created", created("contact")},
 	{"contact.updated", updated("contact", map[string]any{"jobTitle": "Notarin"})},
@@ -70,17 +70,17 @@ var ErrLive = errors.New("a change that only causes an event needs a key of the 
 // Trigger makes a change in the sandbox that emits an event of the type. To
 // change a record, it first creates one, so nothing else is touched; that emits
 // an event too.
-func (c *Client) Trigger(ctx context.Context, eventType string) (Made, error) {
+func (c *Client) Trigger(ctx context.Context, eventType string) (TriggerResult, error) {
 	i := slices.Index(Types(), eventType)
 	if i < 0 {
-		return Made{}, fmt.Errorf("%w: %q; there are %s", ErrType, eventType, strings.Join(Types(), ", "))
+		return TriggerResult{}, fmt.Errorf("%w: %q; there are %s", ErrType, eventType, strings.Join(Types(), ", "))
 	}
 	if !strings.HasPrefix(c.Key, "kart_test_") {
-		return Made{}, ErrLive
+		return TriggerResult{}, ErrLive
 	}
 	m, err := triggers[i].do(c, ctx)
 	if err != nil {
-		return Made{}, err
+		return TriggerResult{}, err
 	}
 	m.Type = eventType
 	if m.EventID == "" {
@@ -91,7 +91,7 @@ func (c *Client) Trigger(ctx context.Context, eventType string) (Made, error) {
 
 // eventOf finds the event among the last hundred. With much other work it may
 // be further back.
-func (c *Client) eventOf(ctx context.Context, m Made) (string, error) {
+func (c *Client) eventOf(ctx context.Context, m TriggerResult) (string, error) {
 	var page feedPage
 	if err := c.Call(ctx, http.MethodGet, "/events?limit=100", nil, &page); err != nil {
 		return "", err
@@ -114,34 +114,34 @@ var samples = map[string]struct {
 	"task":    {"/tasks", map[string]any{"title": "Beispiel ansehen", "tags": []string{Tag}}},
 }
 
-func created(object string) func(*Client, context.Context) (Made, error) {
-	return func(c *Client, ctx context.Context) (Made, error) {
+func created(object string) func(*Client, context.Context) (TriggerResult, error) {
+	return func(c *Client, ctx context.Context) (TriggerResult, error) {
 		var record struct {
 			ID string `json:"id"`
 		}
 		err := c.Call(ctx, http.MethodPost, samples[object].path, samples[object].members, &record)
-		return Made{Object: object, ID: record.ID}, err
+		return TriggerResult{Object: object, ID: record.ID}, err
 	}
 }
 
 // then creates a record and makes one more call about it.
-func then(object, method, path string, in any) func(*Client, context.Context) (Made, error) {
-	return func(c *Client, ctx context.Context) (Made, error) {
+func then(object, method, path string, in any) func(*Client, context.Context) (TriggerResult, error) {
+	return func(c *Client, ctx context.Context) (TriggerResult, error) {
 		m, err := created(object)(c, ctx)
 		if err != nil {
-			return Made{}, err
+			return TriggerResult{}, err
 		}
 		_, err = c.call(ctx, method, samples[object].path+"/"+m.ID+path, in, "If-Match", "*")
 		return m, err
 	}
 }
 
-func updated(object string, change map[string]any) func(*Client, context.Context) (Made, error) {
+func updated(object string, change map[string]any) func(*Client, context.Context) (TriggerResult, error) {
 	return then(object, http.MethodPatch, "", change)
 }
 
-func deleted(object string) func(*Client, context.Context) (Made, error) {
-	return func(c *Client, ctx context.Context) (Made, error) {
+func deleted(object string) func(*Client, context.Context) (TriggerResult, error) {
+	return func(c *Client, ctx context.Context) (TriggerResult, error) {
 		m, err := created(object)(c, ctx)
 		if err == nil {
 			err = c.remove(ctx, samples[object].path+"/"+m.ID)
@@ -160,16 +160,16 @@ func (c *Client) remove(ctx context.Context, path string) error {
 	return err
 }
 
-func (c *Client) completeTask(ctx context.Context) (Made, error) {
+func (c *Client) completeTask(ctx context.Context) (TriggerResult, error) {
 	return then("task", http.MethodPost, "/complete", nil)(c, ctx)
 }
 
-func (c *Client) createDocument(ctx context.Context) (Made, error) {
+func (c *Client) createDocument(ctx context.Context) (TriggerResult, error) {
 	_, document, err := c.upload(ctx)
-	return Made{Object: "document", ID: document}, err
+	return TriggerResult{Object: "document", ID: document}, err
 }
 
-func (c *Client) deleteDocument(ctx context.Context) (Made, error) {
+func (c *Client) deleteDocument(ctx context.Context) (TriggerResult, error) {
 	m, err := c.createDocument(ctx)
 	if err == nil {
 		err = c.remove(ctx, "/documents/"+m.ID)
@@ -177,9 +177,9 @@ func (c *Client) deleteDocument(ctx context.Context) (Made, error) {
 	return m, err
 }
 
-func (c *Client) completeOperation(ctx context.Context) (Made, error) {
+func (c *Client) completeOperation(ctx context.Context) (TriggerResult, error) {
 	operation, _, err := c.upload(ctx)
-	return Made{Object: "operation", ID: operation}, err
+	return TriggerResult{Object: "operation", ID: operation}, err
 }
 
 // operation holds the members of an operation that Trigger needs.
@@ -257,22 +257,22 @@ func (c *Client) put(ctx context.Context, method, address string, headers map[st
 }
 
 // testEndpoint tests the first endpoint of the principal.
-func (c *Client) testEndpoint(ctx context.Context) (Made, error) {
+func (c *Client) testEndpoint(ctx context.Context) (TriggerResult, error) {
 	var page struct {
 		Data []struct {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
 	if err := c.Call(ctx, http.MethodGet, "/webhook_endpoints?limit=1", nil, &page); err != nil {
-		return Made{}, err
+		return TriggerResult{}, err
 	}
 	if len(page.Data) == 0 {
-		return Made{}, errors.New("webhook.test needs a webhook endpoint, and the principal of this key has none; create one with POST /v1/webhook_endpoints")
+		return TriggerResult{}, errors.New("webhook.test needs a webhook endpoint, and the principal of this key has none; create one with POST /v1/webhook_endpoints")
 	}
 	var sent struct {
 		EventID string `json:"eventId"`
 	}
 	id := page.Data[0].ID
 	err := c.Call(ctx, http.MethodPost, "/webhook_endpoints/"+id+"/test", nil, &sent)
-	return Made{Object: "webhook_endpoint", ID: id, EventID: sent.EventID}, err
+	return TriggerResult{Object: "webhook_endpoint", ID: id, EventID: sent.EventID}, err
 }

@@ -169,28 +169,28 @@ func members(text string) (names []string) {
 	return names
 }
 
-// refusing is a database that refuses writes while full is set.
-type refusing struct {
+// fullDB is a database that refuses writes while full is set.
+type fullDB struct {
 	db.DB
 	full bool
 	away error // the error of reads
 }
 
-func (r *refusing) Read(ctx context.Context, f func(db.Tx) error) error {
+func (r *fullDB) Read(ctx context.Context, f func(db.Tx) error) error {
 	if r.away != nil {
 		return r.away
 	}
 	return r.DB.Read(ctx, f)
 }
 
-func (r *refusing) Write(ctx context.Context, f func(db.Tx) error) error {
+func (r *fullDB) Write(ctx context.Context, f func(db.Tx) error) error {
 	if r.full {
 		return fmt.Errorf("%w: no room", db.ErrRefused)
 	}
 	return r.DB.Write(ctx, f)
 }
 
-func (r *refusing) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+func (r *fullDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
 	if r.full {
 		return fmt.Errorf("%w: no room", db.ErrRefused)
 	}
@@ -200,7 +200,7 @@ func (r *refusing) WriteIn(ctx context.Context, organization int64, f func(db.Tx
 // If writes are refused, the operator reads why, for operations and for acts.
 func TestRefusedWritesSayWhy(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		full := &refusing{DB: d}
+		full := &fullDB{DB: d}
 		o := apitest.New(t, full)
 		door := &admin.Door{API: o.API, Explain: instance.Explain(func() error { return errors.New("the disk of /data is full") }), Acts: socket.Acts{
 			"pause": socket.Do(func(ctx context.Context, _ struct{}) (struct{}, error) {

@@ -505,10 +505,10 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// unread is a body that nobody may read.
-type unread struct{ t *testing.T }
+// forbiddenBody is a body that nobody may read.
+type forbiddenBody struct{ t *testing.T }
 
-func (u unread) Read([]byte) (int, error) {
+func (u forbiddenBody) Read([]byte) (int, error) {
 	u.t.Error("the body of a stranger is read")
 	return 0, io.EOF
 }
@@ -518,7 +518,7 @@ func (u unread) Read([]byte) (int, error) {
 func TestStrangers(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	for name, key := range map[string]string{"wrong": "kart_test_x", "of the API": s.token(s.As(access.Member).Principal, access.V1, "contacts:read")} {
-		r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", unread{t}).WithContext(t.Context())
+		r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", forbiddenBody{t}).WithContext(t.Context())
 		r.Header.Set("Authorization", "Bearer "+key)
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "application/json, text/event-stream")

@@ -85,7 +85,7 @@ func (s *site) code(more ...string) (code string) {
 		}
 		o, err := access.OrganizationIn(s.T.Context(), tx, s.SandboxID)
 		if err == nil {
-			var begun grant.Begun
+			var begun grant.Issuance
 			begun, err = grant.Begin(s.T.Context(), tx, clock.Now(s.Clock), grant.NewGrant{
 				Client: &s.client, Organization: o.Number, Principal: who, Scopes: append([]string{"contacts:read", "contacts:write"}, more...), Audience: access.V1,
 				RedirectURI: callback, Challenge: base64.RawURLEncoding.EncodeToString(sum[:]), Renewal: grant.RenewalOf(&s.client, false),

@@ -16,7 +16,7 @@ const UploadPrefix = "/uploads/"
 func UploadHandler(u *api.Uploads) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := transfer.Body(w, r)
-		answer := u.Receive(r.Context(), &api.Incoming{
+		answer := u.Receive(r.Context(), &api.UploadRequest{
 			Token: r.URL.Path[len(UploadPrefix):], Method: r.Method, Header: r.Header, Body: body, Size: r.ContentLength,
 			Broken: body.Broken,
 		}, w.Header())

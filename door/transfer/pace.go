@@ -73,18 +73,18 @@ func (w *pacedWriter) Write(b []byte) (int, error) {
 
 // Body returns the body of a request with a file. The connection's read deadline
 // follows its bytes from now on. Answer begins the deadline of the answer.
-func Body(w http.ResponseWriter, r *http.Request) *Incoming {
+func Body(w http.ResponseWriter, r *http.Request) *IncomingBody {
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Time{}) // no deadline until there is an answer
-	return &Incoming{pacedReader{r.Body, &pace{deadline: control.SetReadDeadline}}}
+	return &IncomingBody{pacedReader{r.Body, &pace{deadline: control.SetReadDeadline}}}
 }
 
-// Incoming is the body of a request with a file.
-type Incoming struct{ pacedReader }
+// IncomingBody is the body of a request with a file.
+type IncomingBody struct{ pacedReader }
 
 // Broken reports, after a Read failed, whether the client disconnected or is too
 // slow.
-func (b *Incoming) Broken() bool { return b.failed }
+func (b *IncomingBody) Broken() bool { return b.failed }
 
 // Answer gives the client its time to take the answer to a file.
 func Answer(w http.ResponseWriter) {

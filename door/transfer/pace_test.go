@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// counted is the number of transferred bytes.
-type counted int
+// byteCount is the number of transferred bytes.
+type byteCount int
 
-func (c *counted) Moved(bytes int) { *c += counted(bytes) }
+func (c *byteCount) Moved(bytes int) { *c += byteCount(bytes) }
 
 // pipes is a listener whose connections are pipes, so that the test runs on the
 // time of its bubble.
@@ -58,8 +58,8 @@ func rest(t *testing.T, d time.Duration) {
 // fileSize is the size of the file that paced clients transfer.
 const fileSize = 4 << 20
 
-// paced is a client that transfers a file piece by piece.
-type paced struct {
+// pacedClient is a client that transfers a file piece by piece.
+type pacedClient struct {
 	name   string
 	piece  int // bytes in each piece
 	pause  time.Duration
@@ -70,7 +70,7 @@ type paced struct {
 // A slow connection finishes its file of 4 MiB, however long it takes. A client
 // that stops, or sends just enough to avoid that, does not.
 func TestPace(t *testing.T) {
-	for _, c := range []paced{
+	for _, c := range []pacedClient{
 		{"as fast as it goes", fileSize, 0, time.Second, true},
 		{"a slow line", 20 << 10, time.Second, 5 * time.Minute, true},
 		{"with pauses", 400 << 10, 20 * time.Second, 5 * time.Minute, true},
@@ -85,8 +85,8 @@ func TestPace(t *testing.T) {
 }
 
 // uploads sends the file. The answer comes also if the server gives up.
-func (c paced) uploads(t *testing.T) {
-	moved := new(counted)
+func (c pacedClient) uploads(t *testing.T) {
+	moved := new(byteCount)
 	begun := time.Now()
 	ended := make(chan error, 1)
 	conn := dial(t, func(w http.ResponseWriter, r *http.Request) {
@@ -122,8 +122,8 @@ func (c paced) uploads(t *testing.T) {
 }
 
 // downloads reads the file.
-func (c paced) downloads(t *testing.T) {
-	moved := new(counted)
+func (c pacedClient) downloads(t *testing.T) {
+	moved := new(byteCount)
 	begun := time.Now()
 	ended := make(chan error, 1)
 	conn := dial(t, func(w http.ResponseWriter, r *http.Request) {
@@ -150,7 +150,7 @@ func (c paced) downloads(t *testing.T) {
 }
 
 // check fails the test unless a transfer ended as the client's must.
-func (c paced) check(t *testing.T, err error, moved counted, took time.Duration) {
+func (c pacedClient) check(t *testing.T, err error, moved byteCount, took time.Duration) {
 	t.Helper()
 	if (err == nil) != c.whole || c.whole && moved != fileSize {
 		t.Errorf("%d bytes, %v", moved, err)
@@ -165,7 +165,7 @@ func (c paced) check(t *testing.T, err error, moved counted, took time.Duration)
 func TestPaceOfTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var deadline time.Time
-		p := &pace{deadline: func(d time.Time) error { deadline = d; return nil }, transfer: new(counted)}
+		p := &pace{deadline: func(d time.Time) error { deadline = d; return nil }, transfer: new(byteCount)}
 		r := &pacedReader{bytes.NewReader(make([]byte, 100)), p}
 		for range 10 {
 			if _, err := r.Read(make([]byte, 10)); err != nil {
@@ -189,7 +189,7 @@ func TestPaceOfLargeFiles(t *testing.T) {
 		for _, moved := range []int64{slowest, 8 << 30, 9 << 30, 5 << 40, 1 << 60} {
 			for _, ahead := range []time.Duration{0, time.Second, -time.Second, -patience} {
 				var deadline time.Time
-				p := &pace{deadline: func(d time.Time) error { deadline = d; return nil }, transfer: new(counted)}
+				p := &pace{deadline: func(d time.Time) error { deadline = d; return nil }, transfer: new(byteCount)}
 				p.moved, p.waited = moved, time.Duration(moved/slowest)*time.Second-ahead
 				if _, err := p.step(func() (int, error) { return 1, nil }); err != nil {
 					t.Fatal(err)

@@ -15,7 +15,7 @@ func filed(entries ...entry) []byte { return filedIn(512, entries...) }
 // filedIn is filed with sectors of a size, 512 or 4096 bytes. The program
 // extract-msg 0.57 reads its messages too, nested ones included.
 func filedIn(sector int, entries ...entry) []byte {
-	c := &filing{sector: sector, nodes: []filedNode{{name: "Root Entry", kind: 5, sibling: noSector, child: noSector}}}
+	c := &compoundWriter{sector: sector, nodes: []filedNode{{name: "Root Entry", kind: 5, sibling: noSector, child: noSector}}}
 	c.add(entries)
 	c.nodes[0].start, c.nodes[0].size = c.put(c.mini), uint32(len(c.mini))
 	var table []byte
@@ -30,8 +30,8 @@ func filedIn(sector int, entries ...entry) []byte {
 // What a sector's entry in the allocation table says, other than the next one.
 const noSector, lastSector, sectorOfFAT, sectorOfDIFAT = 0xffffffff, 0xfffffffe, 0xfffffffd, 0xfffffffc
 
-// filing is a compound file that is being written.
-type filing struct {
+// compoundWriter is a compound file that is being written.
+type compoundWriter struct {
 	sector     int
 	data, mini []byte // large streams, small ones
 	fat, small []uint32
@@ -62,14 +62,14 @@ func chain(table *[]uint32, n int) uint32 {
 func padded(b []byte, to int) []byte { return append(b, make([]byte, (to-len(b)%to)%to)...) }
 
 // put adds a stream in sectors of its own.
-func (c *filing) put(b []byte) uint32 {
+func (c *compoundWriter) put(b []byte) uint32 {
 	b = padded(b, c.sector)
 	c.data = append(c.data, b...)
 	return chain(&c.fat, len(b)/c.sector)
 }
 
 // add adds the streams and their folders.
-func (c *filing) add(entries []entry) {
+func (c *compoundWriter) add(entries []entry) {
 	folders := map[string]int{"": 0}
 	for _, e := range entries {
 		folder, path := 0, strings.Split(e.name, "/")
@@ -91,14 +91,14 @@ func (c *filing) add(entries []entry) {
 	}
 }
 
-func (c *filing) addNode(folder int, n filedNode) int {
+func (c *compoundWriter) addNode(folder int, n filedNode) int {
 	n.sibling, n.child = c.nodes[folder].child, noSector
 	c.nodes = append(c.nodes, n)
 	c.nodes[folder].child = uint32(len(c.nodes) - 1)
 	return len(c.nodes) - 1
 }
 
-func (c *filing) directory() (directory []byte) {
+func (c *compoundWriter) directory() (directory []byte) {
 	for _, n := range c.nodes {
 		b := make([]byte, 128)
 		for i, r := range n.name {
@@ -114,7 +114,7 @@ func (c *filing) directory() (directory []byte) {
 }
 
 // finish adds the allocation table, the list of its sectors and the header.
-func (c *filing) finish(directoryStart, tableStart uint32, tableSize int) []byte {
+func (c *compoundWriter) finish(directoryStart, tableStart uint32, tableSize int) []byte {
 	le, per := binary.LittleEndian, c.sector/4
 	fats, difats := 0, 0
 	for len(c.fat)+fats+difats > fats*per {

@@ -58,7 +58,7 @@ func (o *Office) File(ctx context.Context, d db.DB, c clock.Clock, files upload.
 	}
 	for i := range all {
 		m := &all[i]
-		m.staged, err = files.Store.Put(ctx, upload.Staged(number, m.UploadID), bytes.NewReader(m.file), blob.Expected{Size: m.upload.Size, SHA256: *m.upload.SHA256})
+		m.staged, err = files.Store.Put(ctx, upload.Staged(number, m.UploadID), bytes.NewReader(m.file), blob.Expectation{Size: m.upload.Size, SHA256: *m.upload.SHA256})
 		if err != nil {
 			return err
 		}

@@ -59,7 +59,7 @@ type Operator interface {
 	CreateOrganization(context.Context, organization.New) (access.OrganizationInfo, error)
 	ListUsers(context.Context, access.Page) (access.List[access.PrincipalInfo], error)
 	CreateUser(context.Context, principal.New) (access.PrincipalInfo, error)
-	CreateKey(context.Context, key.New) (key.Created, error)
+	CreateKey(context.Context, key.New) (key.WithSecret, error)
 }
 
 // Ensure finds the office, or creates its missing parts. So the next start
@@ -114,9 +114,9 @@ func (o *Office) ensureStaff(ctx context.Context, op Operator) error {
 // Keys are two keys of the administrator for the sandbox.
 type Keys struct {
 	// Full holds every scope and is bound to this machine.
-	Full key.Created
+	Full key.WithSecret
 	// Read holds the scopes that only read.
-	Read key.Created
+	Read key.WithSecret
 }
 
 // NewKeys makes keys, valid for lifetime.

@@ -79,7 +79,7 @@ func (*Calls) Bound(body map[string]any) error {
 // batch may not contain, the code is BATCH_FAMILY_NOT_ALLOWED, otherwise
 // VALIDATION_FAILED. Both are 422.
 func (c *Calls) Check(s *op.Services) error {
-	malformed, outside := c.malformed(op.Sent{}), c.outside(s, op.Sent{})
+	malformed, outside := c.malformed(op.RuleScope{}), c.outside(s, op.RuleScope{})
 	switch {
 	case len(malformed) > 0:
 		return fault.Invalid(append(malformed, outside...)...)
@@ -90,13 +90,13 @@ func (c *Calls) Check(s *op.Services) error {
 }
 
 // Wrong returns the violations of rules that the schema does not express.
-func (c *Calls) Wrong(s *op.Services, sent op.Sent) []fault.Field {
+func (c *Calls) Wrong(s *op.Services, sent op.RuleScope) []fault.Field {
 	return append(c.malformed(sent), c.outside(s, sent)...)
 }
 
 // malformed returns calls with the same id, and paths that are not valid in a
 // URL.
-func (c *Calls) malformed(sent op.Sent) (wrong []fault.Field) {
+func (c *Calls) malformed(sent op.RuleScope) (wrong []fault.Field) {
 	first := map[string]int{}
 	for i, name := range c.Names() {
 		if id := member(i, "id"); sent.Fit(id) {
@@ -127,7 +127,7 @@ var behindVersion = fault.Text{DE: "der Pfad hinter /v1, zum Beispiel /contacts"
 var escaped = fault.Text{DE: "ein Pfad, in dem hinter % zwei Hexadezimalziffern stehen", EN: "a path with two hexadecimal digits after each %"}
 
 // outside returns the calls that a batch may not contain.
-func (c *Calls) outside(s *op.Services, sent op.Sent) (wrong []fault.Field) {
+func (c *Calls) outside(s *op.Services, sent op.RuleScope) (wrong []fault.Field) {
 	for i := range c.Calls {
 		name := member(i, "path")
 		if !sent.Fit(name, member(i, "method")) {

@@ -76,8 +76,8 @@ func (m *crashingDB) Write(ctx context.Context, f func(db.Tx) error) error {
 	return m.DB.Write(ctx, f)
 }
 
-// sent identifies an attempt that a receiver got.
-type sent struct {
+// receipt identifies an attempt that a receiver got.
+type receipt struct {
 	endpoint, event string
 }
 
@@ -96,10 +96,10 @@ func TestNothingIsLostWhateverDies(t *testing.T) {
 			other = d // one database with two processes of Kartei: the claims hold nevertheless
 		}
 		var events []string
-		made := map[sent]int{}
-		refuse := map[sent]int{}
+		made := map[receipt]int{}
+		refuse := map[receipt]int{}
 		o.answer = func(m Message) Outcome {
-			s := sent{"whe_" + m.URL[len("https://"):strings.Index(m.URL, ".")], m.EventID}
+			s := receipt{"whe_" + m.URL[len("https://"):strings.Index(m.URL, ".")], m.EventID}
 			made[s]++
 			if refuse[s] > 0 {
 				refuse[s]--
@@ -116,7 +116,7 @@ func TestNothingIsLostWhateverDies(t *testing.T) {
 			o.mu.Lock()
 			for _, event := range ids {
 				for _, endpoint := range endpoints {
-					refuse[sent{endpoint, event}] = random.IntN(3)
+					refuse[receipt{endpoint, event}] = random.IntN(3)
 				}
 			}
 			o.mu.Unlock()
@@ -189,7 +189,7 @@ func finish(o *office, couriers map[*Dispatcher]func()) {
 }
 
 // checkLog compares the log with the attempts that receivers got.
-func checkLog(o *office, endpoints, events []string, made map[sent]int) {
+func checkLog(o *office, endpoints, events []string, made map[receipt]int) {
 	o.Helper()
 	for _, endpoint := range endpoints {
 		log := map[string][]string{}
@@ -198,7 +198,7 @@ func checkLog(o *office, endpoints, events []string, made map[sent]int) {
 			log[words[0]] = append(log[words[0]], words[1]+" "+words[2])
 		}
 		for _, event := range events {
-			s := sent{endpoint, event}
+			s := receipt{endpoint, event}
 			var want []string
 			for n := range log[event] {
 				result := " failed"

@@ -20,20 +20,20 @@ import (
 	"kartei/test/endpointtest"
 )
 
-// frozen is the database of a process that stands still.
-type frozen struct {
+// frozenDB is the database of a process that stands still.
+type frozenDB struct {
 	db.DB
 	atomic.Bool
 }
 
-func (f *frozen) Read(ctx context.Context, run func(db.Tx) error) error {
+func (f *frozenDB) Read(ctx context.Context, run func(db.Tx) error) error {
 	if f.Load() {
 		return errKilled
 	}
 	return f.DB.Read(ctx, run)
 }
 
-func (f *frozen) Write(ctx context.Context, run func(db.Tx) error) error {
+func (f *frozenDB) Write(ctx context.Context, run func(db.Tx) error) error {
 	if f.Load() {
 		return errKilled
 	}
@@ -65,7 +65,7 @@ func TestLateProcessIsFenced(t *testing.T) {
 					return c.late
 				})
 				o.answer = func(Message) Outcome { return c.then }
-				still := &frozen{DB: d}
+				still := &frozenDB{DB: d}
 				first, _ := o.dispatcherWith(still, late)
 				event := o.Event()
 				<-entered

@@ -16,9 +16,9 @@ import (
 	"kartei/test/waittest"
 )
 
-// contested is a database in which another process locks an endpoint, so that
+// contestedDB is a database in which another process locks an endpoint, so that
 // waits for it time out. It counts the endpoints that a transaction locks.
-type contested struct {
+type contestedDB struct {
 	db.DB
 	mu       sync.Mutex
 	endpoint string // empty once it is unlocked
@@ -26,9 +26,9 @@ type contested struct {
 	most     int
 }
 
-func (c *contested) Write(ctx context.Context, f func(db.Tx) error) error {
+func (c *contestedDB) Write(ctx context.Context, f func(db.Tx) error) error {
 	return c.DB.Write(ctx, func(tx db.Tx) error {
-		h := &holding{Tx: tx, contested: c}
+		h := &contestedTx{Tx: tx, contestedDB: c}
 		err := f(h)
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -37,13 +37,13 @@ func (c *contested) Write(ctx context.Context, f func(db.Tx) error) error {
 	})
 }
 
-type holding struct {
+type contestedTx struct {
 	db.Tx
-	*contested
+	*contestedDB
 	held int
 }
 
-func (h *holding) QueryRow(ctx context.Context, query string, args ...any) db.Row {
+func (h *contestedTx) QueryRow(ctx context.Context, query string, args ...any) db.Row {
 	if !strings.HasPrefix(query, `update webhook_endpoints set failures = failures `) {
 		return h.Tx.QueryRow(ctx, query, args...)
 	}
@@ -72,7 +72,7 @@ func TestFewEndpointsAreHeldAtATime(t *testing.T) {
 			names = append(names, o.EndpointOf(o.User(fmt.Sprint(len(names), "@example.com"), "member")))
 		}
 		slices.Sort(names)
-		fake := &contested{DB: d, endpoint: names[20]}
+		fake := &contestedDB{DB: d, endpoint: names[20]}
 		// The attempts end together, so that one transaction could record them
 		// all.
 		var all sync.WaitGroup

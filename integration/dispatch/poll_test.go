@@ -36,8 +36,8 @@ func TestHeldDeliveriesTakeNoRoom(t *testing.T) {
 	})
 }
 
-// refusing is a database whose transactions refuse a statement.
-type refusing struct {
+// refusingDB is a database whose transactions refuse a statement.
+type refusingDB struct {
 	db.DB
 	statement string
 }
@@ -47,7 +47,7 @@ type refusingTx struct {
 	statement string
 }
 
-func (r refusing) Write(ctx context.Context, run func(db.Tx) error) error {
+func (r refusingDB) Write(ctx context.Context, run func(db.Tx) error) error {
 	return r.DB.Write(ctx, func(tx db.Tx) error { return run(refusingTx{tx, r.statement}) })
 }
 
@@ -59,7 +59,7 @@ func (r refusingTx) Exec(ctx context.Context, query string, args ...any) (int64,
 	return r.Tx.Exec(ctx, query, args...)
 }
 
-func (r refusing) Read(ctx context.Context, run func(db.Tx) error) error {
+func (r refusingDB) Read(ctx context.Context, run func(db.Tx) error) error {
 	return r.DB.Read(ctx, func(tx db.Tx) error { return run(refusingTx{tx, r.statement}) })
 }
 
@@ -87,7 +87,7 @@ func TestFailedPollKeepsItsClaims(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, d db.DB) {
 				o := open(t, d)
-				disp := New(Options{DB: refusing{d, test.refused}, Clock: o.Clock, Vault: o.Vault, Families: endpointtest.Families})
+				disp := New(Options{DB: refusingDB{d, test.refused}, Clock: o.Clock, Vault: o.Vault, Families: endpointtest.Families})
 				q := disp.queueOf(o.At(o.Endpoint()))
 				due := o.Event()
 				o.Exec(`update webhook_endpoints set due_at = $2, cursor = (select tick from clocks where organization = $1) where organization = $1`, o.Organization, clock.Now(o.Clock))

@@ -14,8 +14,8 @@ import (
 	"kartei/store/db"
 )
 
-// Caused is an event of a call, and what the history of its record says about it.
-type Caused struct {
+// CallEvent is an event of a call, and what the history of its record says about it.
+type CallEvent struct {
 	Event
 	// Revision is the record's revision after the change; zero for an operation.
 	Revision int64 `json:"revision"`
@@ -47,7 +47,7 @@ const (
 // Cause returns the events that a call caused, the first one first, at most 100. They are
 // those that the caller may read. An operation that the call began is followed by the
 // event of what it made.
-func Cause(ctx context.Context, c *op.Call, of Call) ([]Caused, error) {
+func Cause(ctx context.Context, c *op.Call, of Call) ([]CallEvent, error) {
 	caused, err := db.List(ctx, c.Tx, scanCaused, changedBy(c), c.Actor.Org(), c.Actor.PrincipalID(), of.RequestID, of.At.Add(-early), of.At.Add(of.Took+late))
 	if err != nil {
 		return nil, err
@@ -59,8 +59,8 @@ func Cause(ctx context.Context, c *op.Call, of Call) ([]Caused, error) {
 		}
 		caused = append(caused, more...)
 	}
-	slices.SortFunc(caused, func(a, b Caused) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
-	caused = slices.CompactFunc(caused, func(a, b Caused) bool { return a.ID == b.ID })
+	slices.SortFunc(caused, func(a, b CallEvent) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
+	caused = slices.CompactFunc(caused, func(a, b CallEvent) bool { return a.ID == b.ID })
 	return caused[:min(len(caused), mostCaused)], nil
 }
 
@@ -73,7 +73,7 @@ func bound(t clock.Micros) string {
 // timeLength is the number of characters after the prefix that tell the time.
 const timeLength = 10
 
-func scanCaused(row db.Row) (e Caused, err error) {
+func scanCaused(row db.Row) (e CallEvent, err error) {
 	var members string
 	e.Object = "event"
 	err = row.Scan(&e.CreatedAt, &e.ID, &e.Type, &e.Data.Object, &e.Data.ID, &e.Revision, &members)

@@ -29,14 +29,14 @@ type FeedInput struct {
 
 // Feed is a page of the feed.
 type Feed struct {
-	Data []Told `json:"data"`
+	Data []FeedEvent `json:"data"`
 	// Next is Until of the next page, null after the last one. There may be fewer events
 	// than the limit before it, or none.
 	Next clock.Micros `json:"next"`
 }
 
-// Told is an event, and what the history of its record says about it.
-type Told struct {
+// FeedEvent is an event, and what the history of its record says about it.
+type FeedEvent struct {
 	Event
 	// Principal is who made the change, empty if that is not known any more.
 	Principal string `json:"principalId"`
@@ -57,7 +57,7 @@ func readFeed(ctx context.Context, c *op.Call, in FeedInput) (Feed, error) {
 	if limit < 1 || limit > 100 {
 		return Feed{}, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: 100}})
 	}
-	out := Feed{Data: []Told{}}
+	out := Feed{Data: []FeedEvent{}}
 	after, before := max(in.Since, c.Now-Retention), in.Until
 	if before == 0 {
 		before = clock.Micros(math.MaxInt64)
@@ -108,7 +108,7 @@ func toldQuery(c *op.Call, some string) string {
 		columns, strings.Join(by, " "), strings.Join(request, " "), some, Visible(c.Actor, c.Services.Families))
 }
 
-func scanTold(row db.Row) (e Told, err error) {
+func scanTold(row db.Row) (e FeedEvent, err error) {
 	var members string
 	e.Object = "event"
 	err = row.Scan(&e.CreatedAt, &e.ID, &e.Type, &e.Data.Object, &e.Data.ID, &e.Principal, &e.RequestID, &members)

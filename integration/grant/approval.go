@@ -156,8 +156,8 @@ func (a *Approval) TakeBack(ctx context.Context, tx db.Tx, now clock.Micros) ([]
 	return covered, nil
 }
 
-// Standing says whether a person may connect a client.
-type Standing struct {
+// Admission says whether a person may connect a client.
+type Admission struct {
 	// Setting is the one of the organization, Live its number.
 	Setting access.Applications
 	Live    int64
@@ -166,13 +166,13 @@ type Standing struct {
 }
 
 // Open reports whether the person may connect the client.
-func (s *Standing) Open() bool {
+func (s *Admission) Open() bool {
 	return s.Setting == access.AllApplications || s.Setting == access.KnownApplications && s.Approved
 }
 
 // StandingOf returns whether a person may connect a client in an organization.
-func StandingOf(ctx context.Context, tx db.Tx, o *access.OrganizationInfo, c *Client, principal string) (s Standing, err error) {
-	s = Standing{Setting: o.Applications, Live: o.Live}
+func StandingOf(ctx context.Context, tx db.Tx, o *access.OrganizationInfo, c *Client, principal string) (s Admission, err error) {
+	s = Admission{Setting: o.Applications, Live: o.Live}
 	s.Approved, err = Approved(ctx, tx, o.Live, c, principal)
 	return s, err
 }

@@ -106,8 +106,8 @@ func (d *Documents) Check(clientID string) error {
 	return nil
 }
 
-// read is what one read of a document found.
-type read struct {
+// readResult is what one read of a document found.
+type readResult struct {
 	client Client
 	use    time.Duration
 }
@@ -129,12 +129,12 @@ func (d *Documents) Read(ctx context.Context, clientID string) (Client, time.Dur
 		if a.Err != nil {
 			return Client{}, 0, a.Err
 		}
-		found := a.Val.(read)
+		found := a.Val.(readResult)
 		return found.client, found.use, nil
 	}
 }
 
-func (d *Documents) fetch(ctx context.Context, clientID string) (found read, err error) {
+func (d *Documents) fetch(ctx context.Context, clientID string) (found readResult, err error) {
 	body, header, err := d.get(ctx, clientID)
 	if err != nil {
 		// What went wrong is not told: it would say what the network of the instance

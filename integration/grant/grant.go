@@ -179,8 +179,8 @@ type NewGrant struct {
 	Renewal time.Duration
 }
 
-// Begun is a new grant.
-type Begun struct {
+// Issuance is a new grant.
+type Issuance struct {
 	Grant Grant
 	// Code is for the client, which exchanges it for tokens.
 	Code string
@@ -191,7 +191,7 @@ type Begun struct {
 // Begin stores a grant, and returns its code. The grant lasts as long as the code,
 // until the client has exchanged it. Beyond MaxGrants the oldest grants end:
 // access.Changed must come before.
-func Begin(ctx context.Context, tx db.Tx, now clock.Micros, n NewGrant) (out Begun, err error) {
+func Begin(ctx context.Context, tx db.Tx, now clock.Micros, n NewGrant) (out Issuance, err error) {
 	g := Grant{
 		ID: id.New(id.Grant), Client: n.Client.ID, Organization: n.Organization, Principal: n.Principal, Scopes: sorted(n.Scopes),
 		Audience: n.Audience, CreatedAt: now, ExpiresAt: now.Add(CodeLifetime), Renewal: n.Renewal,
@@ -214,7 +214,7 @@ func Begin(ctx context.Context, tx db.Tx, now clock.Micros, n NewGrant) (out Beg
 	}
 	made := access.NewSecret(access.CodeForm)
 	_, err = tx.Exec(ctx, insertToken, made.Kid, code, g.Organization, g.ID, made.Hash, list(g.Scopes), now, now.Add(CodeLifetime), n.RedirectURI, n.Challenge)
-	return Begun{g, made.Text, replaced}, err
+	return Issuance{g, made.Text, replaced}, err
 }
 
 func (g *Grant) insert(ctx context.Context, tx db.Tx) error {

@@ -10,29 +10,29 @@ import (
 	"kartei/test/dbtest"
 )
 
-// dying is the transaction of a process that is killed before its n-th statement.
-type dying struct {
+// dyingTx is the transaction of a process that is killed before its n-th statement.
+type dyingTx struct {
 	db.Tx
 	n int
 }
 
-func (d *dying) dead() bool { d.n--; return d.n < 0 }
+func (d *dyingTx) dead() bool { d.n--; return d.n < 0 }
 
-func (d *dying) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+func (d *dyingTx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	if d.dead() {
 		return 0, errKilled
 	}
 	return d.Tx.Exec(ctx, query, args...)
 }
 
-func (d *dying) Query(ctx context.Context, query string, args ...any) (db.Rows, error) {
+func (d *dyingTx) Query(ctx context.Context, query string, args ...any) (db.Rows, error) {
 	if d.dead() {
 		return nil, errKilled
 	}
 	return d.Tx.Query(ctx, query, args...)
 }
 
-func (d *dying) QueryRow(ctx context.Context, query string, args ...any) db.Row {
+func (d *dyingTx) QueryRow(ctx context.Context, query string, args ...any) db.Row {
 	if d.dead() {
 		return deadRow{}
 	}
@@ -54,7 +54,7 @@ func TestKilled(t *testing.T) {
 		killed := func(name string, act func(tx db.Tx) (grant.Tokens, error), between func()) (tokens grant.Tokens, err error) {
 			t.Helper()
 			for n := 0; ; n++ {
-				tokens, err = o.issued(func(tx db.Tx) (grant.Tokens, error) { return act(&dying{tx, n}) })
+				tokens, err = o.issued(func(tx db.Tx) (grant.Tokens, error) { return act(&dyingTx{tx, n}) })
 				if !errors.Is(err, errKilled) {
 					if n < 3 {
 						t.Errorf("%s has %d statements", name, n)

@@ -98,8 +98,8 @@ type New struct {
 	VersionPin string `json:"versionPin,omitempty"`
 }
 
-// Created is a new key. Its secret is shown only here.
-type Created struct {
+// WithSecret is a new key. Its secret is shown only here.
+type WithSecret struct {
 	ID        string       `json:"id"`
 	Key       string       `json:"key"`
 	KidShort  string       `json:"kidShort"`
@@ -107,7 +107,7 @@ type Created struct {
 }
 
 // Secret implements op.Secret.
-func (Created) Secret() {}
+func (WithSecret) Secret() {}
 
 // Rotation is the input of Rotate.
 type Rotation struct {
@@ -121,20 +121,20 @@ type Rotation struct {
 // their own, an admin also keys of service accounts, and the operator any key.
 var Create = op.New("keys.create", op.Administer, create, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("key.create"))
 
-func create(ctx context.Context, c *op.Call, in New) (Created, error) {
+func create(ctx context.Context, c *op.Call, in New) (WithSecret, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
-		return Created{}, err
+		return WithSecret{}, err
 	}
 	var f input.Faults
 	draft, err := prepare(ctx, c, &f, in)
 	if err != nil {
-		return Created{}, err
+		return WithSecret{}, err
 	}
 	if err := f.Err(); err != nil {
-		return Created{}, err
+		return WithSecret{}, err
 	}
 	secret := access.NewSecret(in.Environment)
-	created := Created{ID: id.New(id.Key), Key: secret.Text, KidShort: secret.Short, ExpiresAt: draft.expiresAt}
+	created := WithSecret{ID: id.New(id.Key), Key: secret.Text, KidShort: secret.Short, ExpiresAt: draft.expiresAt}
 	c.Audit.About(draft.organization, created.ID)
 	c.Audit.Changed("principalId", nil, in.Principal)
 	c.Audit.Changed("environment", nil, in.Environment)
@@ -144,13 +144,13 @@ func create(ctx context.Context, c *op.Call, in New) (Created, error) {
 		secret.Hash, db.JSON(draft.scopes), db.JSON(draft.networks), draft.versionPin,
 		int64(draft.expiresAt), int64(draft.createdAt), c.Actor.PrincipalID())
 	if err != nil {
-		return Created{}, err
+		return WithSecret{}, err
 	}
 	return created, c.Gives(ctx, gainOf(op.KeyCreated, draft.organization, created.ID, in.Principal))
 }
 
 // gainOf returns the access that a key gives its owner.
-func gainOf(word op.Gained, organization int64, key, owner string) op.Gain {
+func gainOf(word op.GainWord, organization int64, key, owner string) op.Gain {
 	return op.Gain{Word: word, ID: key, Organization: organization, Principal: owner}
 }
 
@@ -419,13 +419,13 @@ var othersKey = fault.Text{
 // paused key stays paused.
 var Rotate = op.New("keys.rotate", op.Administer, rotate, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("key.rotate"))
 
-func rotate(ctx context.Context, c *op.Call, in Rotation) (Created, error) {
+func rotate(ctx context.Context, c *op.Call, in Rotation) (WithSecret, error) {
 	k, err := findToChange(ctx, c, in.ID)
 	if err == nil && !secretOf(c, k.PrincipalID) {
 		err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &othersKey}
 	}
 	if err != nil {
-		return Created{}, err
+		return WithSecret{}, err
 	}
 	var f input.Faults
 	before := k
@@ -437,18 +437,18 @@ func rotate(ctx context.Context, c *op.Call, in Rotation) (Created, error) {
 			"This key has expired: name the lifetime of the new one.")
 	}
 	if err := f.Err(); err != nil {
-		return Created{}, err
+		return WithSecret{}, err
 	}
 	note(c, before, k)
 	secret := access.NewSecret(k.Environment)
 	if _, err := c.Tx.Exec(ctx, updateSecret, k.ID, secret.Kid, secret.Hash, int64(k.ExpiresAt), c.Actor.PrincipalID()); err != nil {
-		return Created{}, err
+		return WithSecret{}, err
 	}
 	if err := replay.EraseSecrets(ctx, c.Tx, k.organization, k.ID); err != nil {
-		return Created{}, err
+		return WithSecret{}, err
 	}
 	err = c.Gives(ctx, gainOf(op.KeyRotated, k.organization, k.ID, k.PrincipalID))
-	return Created{ID: k.ID, Key: secret.Text, KidShort: secret.Short, ExpiresAt: k.ExpiresAt}, err
+	return WithSecret{ID: k.ID, Key: secret.Text, KidShort: secret.Short, ExpiresAt: k.ExpiresAt}, err
 }
 
 // Find finds a key by its id, or by the short form of its kid, which alerts,

@@ -44,7 +44,7 @@ func (o *office) newKey() key.New {
 	}
 }
 
-func (o *office) key() key.Created {
+func (o *office) key() key.WithSecret {
 	o.Helper()
 	return must(o.Operator.CreateKey(ctx, o.newKey()))
 }
@@ -152,7 +152,7 @@ func TestKeyRules(t *testing.T) {
 				}
 				continue
 			}
-			if diff := cmp.Diff(rule.want, operator.Wrong(t, err)); diff != "" || made != (key.Created{}) {
+			if diff := cmp.Diff(rule.want, operator.Wrong(t, err)); diff != "" || made != (key.WithSecret{}) {
 				t.Errorf("%s: %s", rule.name, diff)
 			}
 		}
@@ -211,7 +211,7 @@ func (o *office) listsKeys(organization string, want ...string) {
 }
 
 // endsKey pauses a key of two days, outlives it, rotates and revokes it.
-func (o *office) endsKey(made key.Created) {
+func (o *office) endsKey(made key.WithSecret) {
 	o.Helper()
 	status := func() key.Status { return must(o.Operator.GetKey(ctx, access.ByID{ID: made.ID})).Status }
 	if k := must(o.Operator.PauseKey(ctx, access.ByID{ID: made.ID})); k.Status != key.Paused || status() != key.Paused {

@@ -30,7 +30,7 @@ type Terms struct {
 	Versions []string `json:"versions"`
 	// Limits are the limits of each key alone on calls that write; empty if limits are
 	// not enforced.
-	Limits []PolicyLeft `json:"limits"`
+	Limits []PolicyBalance `json:"limits"`
 }
 
 // Limits counts calls, and says what is left.
@@ -61,8 +61,8 @@ func getTerms(ctx context.Context, c *op.Call, in KeyTermsInput) (Terms, error) 
 }
 
 // declaredLimits returns the limits of a key that has made no call yet.
-func declaredLimits(limiter limit.Limiter) []PolicyLeft {
-	list := []PolicyLeft{}
+func declaredLimits(limiter limit.Limiter) []PolicyBalance {
+	list := []PolicyBalance{}
 	if !limiter.Metered() {
 		return list
 	}
@@ -74,8 +74,8 @@ func declaredLimits(limiter limit.Limiter) []PolicyLeft {
 	return list
 }
 
-// PolicyLeft is a limit as rateLimit.get shows it.
-type PolicyLeft struct {
+// PolicyBalance is a limit as rateLimit.get shows it.
+type PolicyBalance struct {
 	Name          string `json:"name"`
 	Level         string `json:"level"`
 	Unit          string `json:"unit"`
@@ -87,6 +87,6 @@ type PolicyLeft struct {
 }
 
 // LeftOf returns what is left of a limit.
-func LeftOf(s *limit.Status) PolicyLeft {
-	return PolicyLeft{s.Name, s.Level, string(s.Unit), s.Quota, s.Capacity, int64(s.Window.Seconds()), s.Remaining, s.ResetSeconds()}
+func LeftOf(s *limit.Status) PolicyBalance {
+	return PolicyBalance{s.Name, s.Level, string(s.Unit), s.Quota, s.Capacity, int64(s.Window.Seconds()), s.Remaining, s.ResetSeconds()}
 }

@@ -171,12 +171,12 @@ func TestBurstOverReplicas(t *testing.T) {
 // the quota allows, in all replicas together.
 func TestConcurrencyOverReplicas(t *testing.T) {
 	replicas := launchReplicas(t, dbtest.Postgres(t), 3, clock.NewFake(begin), limit.Config{LockAfter: 1 << 40})
-	type held struct {
+	type permit struct {
 		replica  *process
 		decision limit.Decision
 	}
 	var mu sync.Mutex
-	var running []held
+	var running []permit
 	burst := func() {
 		var clients sync.WaitGroup
 		for client := range 30 {
@@ -184,7 +184,7 @@ func TestConcurrencyOverReplicas(t *testing.T) {
 				d, err := replicas[client%3].Take(context.Background(), get)
 				if err == nil && d.Violated == nil {
 					mu.Lock()
-					running = append(running, held{replicas[client%3], d})
+					running = append(running, permit{replicas[client%3], d})
 					mu.Unlock()
 				}
 			})
@@ -465,20 +465,20 @@ func TestAlertOnceAWindow(t *testing.T) {
 	})
 }
 
-// broken refuses every transaction while it is switched on.
-type broken struct {
+// brokenDB refuses every transaction while it is switched on.
+type brokenDB struct {
 	db.DB
 	now atomic.Bool
 }
 
-func (b *broken) Read(ctx context.Context, f func(db.Tx) error) error {
+func (b *brokenDB) Read(ctx context.Context, f func(db.Tx) error) error {
 	if b.now.Load() {
 		return fmt.Errorf("%w: test", db.ErrUnavailable)
 	}
 	return b.DB.Read(ctx, f)
 }
 
-func (b *broken) Write(ctx context.Context, f func(db.Tx) error) error {
+func (b *brokenDB) Write(ctx context.Context, f func(db.Tx) error) error {
 	if b.now.Load() {
 		return fmt.Errorf("%w: test", db.ErrUnavailable)
 	}
@@ -489,7 +489,7 @@ func (b *broken) Write(ctx context.Context, f func(db.Tx) error) error {
 // counts for itself, and refuses deletes (docs/decisions/0006).
 func TestDatabaseAway(t *testing.T) {
 	d, c := dbtest.Postgres(t), clock.NewFake(begin)
-	b := &broken{DB: dbtest.Again(t, d)}
+	b := &brokenDB{DB: dbtest.Again(t, d)}
 	p := launch(t, b, c, settings{replica: "a"})
 	launch(t, dbtest.Again(t, d), c, settings{replica: "b"})
 	p.call(remove)

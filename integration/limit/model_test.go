@@ -53,10 +53,10 @@ func (r *refBucket) reset() time.Duration {
 // expire together.
 type refWindow struct {
 	window, granule time.Duration
-	takings         []refTaking
+	takings         []refCharge
 }
 
-type refTaking struct {
+type refCharge struct {
 	at, first, last time.Time // first and last time of the granule
 	amount          int64
 }
@@ -75,7 +75,7 @@ func (w *refWindow) take(now time.Time, amount int64) {
 			}
 		}
 	}
-	w.takings = append(w.takings, refTaking{now, first, now, amount})
+	w.takings = append(w.takings, refCharge{now, first, now, amount})
 }
 
 // sum is the usage that counts at a time. exactly is the true usage in the

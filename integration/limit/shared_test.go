@@ -182,7 +182,7 @@ func (f *forgetful) Write(ctx context.Context, do func(db.Tx) error) error {
 // its transaction was committed.
 func TestReportedOnce(t *testing.T) {
 	d := dbtest.Postgres(t)
-	f, b := &forgetful{DB: dbtest.Again(t, d)}, &broken{}
+	f, b := &forgetful{DB: dbtest.Again(t, d)}, &brokenDB{}
 	b.DB = f
 	p := silent(t, b, "a")
 	p.call(get, 10)
@@ -199,11 +199,11 @@ func TestReportedOnce(t *testing.T) {
 	}
 }
 
-// shifted is a clock with a constant error.
-type shifted time.Duration
+// shiftedClock is a clock with a constant error.
+type shiftedClock time.Duration
 
-func (s shifted) Now() time.Time                         { return time.Now().Add(time.Duration(s)) }
-func (s shifted) After(d time.Duration) <-chan time.Time { return time.After(d) }
+func (s shiftedClock) Now() time.Time                         { return time.Now().Add(time.Duration(s)) }
+func (s shiftedClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
 // TestReplicasWhoseClocksDiffer checks that replicas whose clocks differ by
 // minutes count alike.
@@ -211,7 +211,7 @@ func TestReplicasWhoseClocksDiffer(t *testing.T) {
 	d := dbtest.Postgres(t)
 	var replicas []*process
 	for i, by := range []time.Duration{-7 * time.Minute, 0, 7 * time.Minute} {
-		l := limit.Open(limit.Config{Metered: true, LockAfter: 1 << 40}, shifted(by), limit.Options{
+		l := limit.Open(limit.Config{Metered: true, LockAfter: 1 << 40}, shiftedClock(by), limit.Options{
 			DB: dbtest.Again(t, d), Replica: fmt.Sprint(i), ServerTime: true, Lease: lease, Logger: slog.New(slog.DiscardHandler),
 		})
 		if err := l.Start(context.Background()); err != nil {
@@ -312,12 +312,12 @@ func decide(t *testing.T, config limit.Config, hang, deletes int, numbers ...lim
 	c := clock.NewFake(begin)
 	replicas := launchReplicas(t, dbtest.Postgres(t), 3, c, config)
 	alone := limit.New(config, c)
-	type held struct {
+	type permit struct {
 		replica   *process
 		charge    limit.Charge
 		got, want limit.Decision
 	}
-	var running []held
+	var running []permit
 	random := seed.Rand(t)
 	const calls = 800
 	refused := 0
@@ -326,7 +326,7 @@ func decide(t *testing.T, config limit.Config, hang, deletes int, numbers ...lim
 		charge.Write = random.IntN(3) == 0
 		charge.Reads = !charge.Write
 		charge.Delete = charge.Write && random.IntN(deletes) == 0
-		h := held{replica: replicas[random.IntN(3)], charge: charge}
+		h := permit{replica: replicas[random.IntN(3)], charge: charge}
 		if h.want, err = alone.Take(context.Background(), charge); err != nil {
 			t.Fatal(err)
 		}

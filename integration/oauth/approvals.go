@@ -18,7 +18,7 @@ import (
 	"kartei/store/db"
 )
 
-// The values of Asked.Refused.
+// The values of Prompt.Refused.
 const (
 	applicationsOff = "off"
 	notApproved     = "asked"

@@ -29,9 +29,9 @@ type AskInput struct {
 	Repeated bool `json:"repeated,omitempty"`
 }
 
-// Asked is what the consent page shows, or the address to which the browser goes on with
+// Prompt is what the consent page shows, or the address to which the browser goes on with
 // an error.
-type Asked struct {
+type Prompt struct {
 	// Redirect is set if the request cannot be answered by the person.
 	Redirect string `json:"redirect,omitempty"`
 	// Ticket is for Answer. The request is kept with it, so no form can change it.
@@ -132,7 +132,7 @@ var impersonates = fault.Text{
 // Ask prepares the consent of a person. From here on an error goes to the application.
 var Ask = op.NewPrefetched("oauth.ask", op.Note, prefetchClient, ask, op.By(op.Member))
 
-func ask(ctx context.Context, c *op.Call, in AskInput, client grant.Client) (out Asked, err error) {
+func ask(ctx context.Context, c *op.Call, in AskInput, client grant.Client) (out Prompt, err error) {
 	// The office is known only here. A name may also have been stored before a rule.
 	if grant.Impersonates(client.Name, c.Actor.Organization().Name) {
 		return out, &fault.Fault{Code: fault.InvalidRequest, Detail: &impersonates}
@@ -230,19 +230,19 @@ type AnswerInput struct {
 	Sandbox bool `json:"sandbox,omitempty"`
 }
 
-// Answered is where the browser goes on.
-type Answered struct {
+// Destination is where the browser goes on.
+type Destination struct {
 	Redirect string `json:"redirect"`
 }
 
 // Secret implements op.Secret: the address has a code.
-func (Answered) Secret() {}
+func (Destination) Secret() {}
 
 // Answer lets an application act for the caller, or not. Letting it needs a recent sign-in,
 // whatever it may do; a refusal never waits.
 var Answer = op.New("oauth.answer", op.Administer, answer, op.By(op.Member), op.Gives, op.Unstored, op.Audited("grant.create"))
 
-func answer(ctx context.Context, c *op.Call, in AnswerInput) (out Answered, err error) {
+func answer(ctx context.Context, c *op.Call, in AnswerInput) (out Destination, err error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return out, err
 	}

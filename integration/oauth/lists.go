@@ -201,7 +201,7 @@ func createClient(ctx context.Context, c *op.Call, in NewClient) (out CreatedCli
 }
 
 // gainOf returns the access that a client gives its service account.
-func gainOf(word op.Gained, client *grant.Client) op.Gain {
+func gainOf(word op.GainWord, client *grant.Client) op.Gain {
 	return op.Gain{Word: word, ID: client.ID, Organization: client.Organization, Principal: client.Principal}
 }
 

@@ -24,8 +24,8 @@ type Registration struct {
 	Scope         string   `json:"scope,omitempty"`
 }
 
-// Registered is a client that has registered itself (RFC 7591, section 3.2.1).
-type Registered struct {
+// RegisterResult is a client that has registered itself (RFC 7591, section 3.2.1).
+type RegisterResult struct {
 	ClientID string `json:"client_id"`
 	// ClientSecret is shown only here.
 	ClientSecret string `json:"client_secret,omitempty"`
@@ -37,7 +37,7 @@ type Registered struct {
 }
 
 // Secret implements op.Secret.
-func (Registered) Secret() {}
+func (RegisterResult) Secret() {}
 
 // The errors of RFC 7591, section 3.2.2.
 const (
@@ -66,7 +66,7 @@ func checkRegistration(ctx context.Context, c *op.Call, _ Registration) (checked
 // and it can do nothing before one of them lets it.
 var Register = op.NewPrefetched("oauth.register", op.Note, checkRegistration, register, op.By(op.Client), op.Unstored)
 
-func register(ctx context.Context, c *op.Call, in Registration, _ struct{}) (Registered, error) {
+func register(ctx context.Context, c *op.Call, in Registration, _ struct{}) (RegisterResult, error) {
 	if in.Method == "" && slices.ContainsFunc(in.RedirectURIs, func(a string) bool { return grant.Scheme(a) != "" }) {
 		in.Method = grant.NoSecret // a program on somebody's computer keeps no secret (RFC 8252, section 8.4)
 	}
@@ -80,12 +80,12 @@ func register(ctx context.Context, c *op.Call, in Registration, _ struct{}) (Reg
 		in.ResponseTypes = []string{"code"}
 	}
 	if err := in.check(); err != nil {
-		return Registered{}, err
+		return RegisterResult{}, err
 	}
 	in.Name = grant.CleanName(in.Name)
 	client := grant.Client{Kind: grant.Registered, Name: in.Name, RedirectURIs: in.RedirectURIs, Method: in.Method}
 	secret, err := client.Store(ctx, c.Tx, c.Now)
-	out := Registered{ClientID: client.ClientID, ClientSecret: secret, IssuedAt: seconds(c.Now), Registration: in}
+	out := RegisterResult{ClientID: client.ClientID, ClientSecret: secret, IssuedAt: seconds(c.Now), Registration: in}
 	if secret != "" {
 		out.SecretExpiresAt = new(int64)
 	}

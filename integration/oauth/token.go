@@ -47,7 +47,7 @@ type TokenOutput struct {
 // Secret implements op.Secret.
 func (TokenOutput) Secret() {}
 
-// Refused implements op.Refused.
+// Refused implements op.Refusal.
 func (o TokenOutput) Refused() *fault.Fault { return o.refusal }
 
 // The grant types.

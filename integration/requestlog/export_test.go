@@ -37,7 +37,7 @@ func (l *Log) StoreBatch(rows []Entry, count, write bool) {
 			l.count(&rows[i])
 		}
 	}
-	var counts *usage.Pending
+	var counts *usage.Sums
 	if write {
 		counts = l.pending()
 	}

@@ -186,7 +186,7 @@ func (l *Log) write() {
 	}
 }
 
-func (l *Log) pending() *usage.Pending { return l.usage.Pending(clock.Now(l.clock)) }
+func (l *Log) pending() *usage.Sums { return l.usage.Pending(clock.Now(l.clock)) }
 
 // take receives n entries that are known to be queued.
 func (l *Log) take(rows []Entry, n int) []Entry {
@@ -223,7 +223,7 @@ func (l *Log) gather(rows []Entry) ([]Entry, chan struct{}) {
 // store writes one batch, with the counts if there are any. Inserts are idempotent, so
 // a batch whose commit is in doubt is tried again. Counts that were not stored are
 // written with a later batch.
-func (l *Log) store(rows []Entry, args []any, counts *usage.Pending) []any {
+func (l *Log) store(rows []Entry, args []any, counts *usage.Sums) []any {
 	if len(rows) == 0 && counts.Len() == 0 {
 		return args
 	}

@@ -56,7 +56,7 @@ const fewest = 50
 // 1 µs in this process, instead of 8 and 4. COPY fails if rows exist already, from a
 // batch whose commit was in doubt: then all are inserted. A Citus cluster reports
 // only that one of its servers failed, so any failed COPY counts as that.
-func (l *Log) insert(ctx context.Context, rows []Entry, args []any, counts *usage.Pending) ([]any, error) {
+func (l *Log) insert(ctx context.Context, rows []Entry, args []any, counts *usage.Sums) ([]any, error) {
 	args = args[:0]
 	for i := range rows {
 		args = rows[i].appendTo(args)

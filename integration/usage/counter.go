@@ -91,21 +91,21 @@ func (c *Counter) Count(call *Call) {
 	}
 }
 
-// Pending are the sums that one transaction writes.
-type Pending struct {
+// Sums are the sums that one transaction writes.
+type Sums struct {
 	writer string
 	rows   map[row]Counts
 }
 
 // Pending returns what is to be written. Counts that the database did not take for so
 // long that they are too late are dropped. One goroutine writes a counter.
-func (c *Counter) Pending(now clock.Micros) *Pending {
+func (c *Counter) Pending(now clock.Micros) *Sums {
 	if c == nil {
-		return &Pending{}
+		return &Sums{}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := &Pending{c.writer, map[row]Counts{}}
+	p := &Sums{c.writer, map[row]Counts{}}
 	for name, s := range c.rows {
 		switch {
 		case !s.unwritten:
@@ -121,7 +121,7 @@ func (c *Counter) Pending(now clock.Micros) *Pending {
 }
 
 // Queue writes the sums with the commit of a transaction.
-func (p *Pending) Queue(tx db.Tx) {
+func (p *Sums) Queue(tx db.Tx) {
 	if p == nil {
 		return
 	}
@@ -131,7 +131,7 @@ func (p *Pending) Queue(tx db.Tx) {
 }
 
 // Len returns the number of rows.
-func (p *Pending) Len() int {
+func (p *Sums) Len() int {
 	if p == nil {
 		return 0
 	}
@@ -139,9 +139,9 @@ func (p *Pending) Len() int {
 }
 
 // Written is called after the transaction. If it was stored and an hour is over, the
-// sums are forgotten, and what was counted since Pending goes on under a new name.
+// sums are forgotten, and what was counted since the Sums goes on under a new name.
 // Otherwise Changed receives again.
-func (c *Counter) Written(p *Pending, now clock.Micros, stored bool) {
+func (c *Counter) Written(p *Sums, now clock.Micros, stored bool) {
 	if p.Len() == 0 {
 		return
 	}
@@ -158,7 +158,7 @@ func (c *Counter) Written(p *Pending, now clock.Micros, stored bool) {
 	}
 }
 
-func (c *Counter) forget(p *Pending, now clock.Micros) {
+func (c *Counter) forget(p *Sums, now clock.Micros) {
 	over := hourOf(now) != c.since
 	c.unwritten = false
 	for name, s := range c.rows {
@@ -180,7 +180,7 @@ func (c *Counter) forget(p *Pending, now clock.Micros) {
 }
 
 // Total returns the sum of all.
-func (p *Pending) Total() (all Counts) {
+func (p *Sums) Total() (all Counts) {
 	for _, counts := range p.rows {
 		all.Add(&counts)
 	}

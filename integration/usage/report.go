@@ -95,10 +95,10 @@ type Entry struct {
 // KeyLimits is what is left of the limits of a key, also those that it shares with its
 // principal and its organization.
 type KeyLimits struct {
-	KeyID    string           `json:"keyId"`
-	KidShort string           `json:"kidShort"`
-	Name     string           `json:"name"`
-	Policies []key.PolicyLeft `json:"policies"`
+	KeyID    string              `json:"keyId"`
+	KidShort string              `json:"kidShort"`
+	Name     string              `json:"name"`
+	Policies []key.PolicyBalance `json:"policies"`
 }
 
 // Flush writes the calls that wait for the request log. Nil does nothing.

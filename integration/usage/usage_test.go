@@ -40,7 +40,7 @@ func write(t *testing.T, c *usage.Counter, d db.DB, now clock.Micros) {
 	c.Written(p, now, true)
 }
 
-func queue(d db.DB, p *usage.Pending) error {
+func queue(d db.DB, p *usage.Sums) error {
 	return d.Write(ctx, func(tx db.Tx) error {
 		p.Queue(tx)
 		return nil

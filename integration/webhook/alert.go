@@ -48,7 +48,7 @@ func alertPage(_ string, data []byte) (notify.Page, error) {
 // alert notifies the owner of a held endpoint that it fails or was disabled.
 // The notice is part of the transaction that changes the status, so only one of
 // several replicas posts it.
-func (k *StateStore) alert(ctx context.Context, tx db.Tx, h *Held, now clock.Micros) error {
+func (k *StateStore) alert(ctx context.Context, tx db.Tx, h *LockedEndpoint, now clock.Micros) error {
 	kind := IsFailing
 	switch h.Status {
 	case Active:

@@ -86,26 +86,26 @@ type EndpointWithSecret struct {
 	Secret string `json:"secret" example:"whsec_TWFuIG11c3Mgc2VpbmUgR2VoZWltbmlzc2UgaMO8dGU="`
 }
 
-// Created is the response of webhookEndpoints.create.
-type Created struct{ EndpointWithSecret }
+// Creation is the response of webhookEndpoints.create.
+type Creation struct{ EndpointWithSecret }
 
 // Location returns the path of the endpoint.
-func (c Created) Location() string { return "/webhook_endpoints/" + c.ID }
+func (c Creation) Location() string { return "/webhook_endpoints/" + c.ID }
 
 // Type returns the type of the body.
-func (Created) Type() reflect.Type { return reflect.TypeFor[EndpointWithSecret]() }
+func (Creation) Type() reflect.Type { return reflect.TypeFor[EndpointWithSecret]() }
 
 // Secret marks a response that holds a secret.
-func (Created) Secret() {}
+func (Creation) Secret() {}
 
-// Rotated is the response of webhookEndpoints.rotateSecret.
-type Rotated struct{ EndpointWithSecret }
+// Rotation is the response of webhookEndpoints.rotateSecret.
+type Rotation struct{ EndpointWithSecret }
 
 // Type returns the type of the body.
-func (Rotated) Type() reflect.Type { return reflect.TypeFor[EndpointWithSecret]() }
+func (Rotation) Type() reflect.Type { return reflect.TypeFor[EndpointWithSecret]() }
 
 // Secret marks a response that holds a secret.
-func (Rotated) Secret() {}
+func (Rotation) Secret() {}
 
 // Topic wakes the dispatcher (db.Tx.NotifyLocal) after an endpoint was created
 // or changed, or has work other than new events. The message is the number of
@@ -165,7 +165,7 @@ func (f *Fields) prepare(guard *egress.Guard) error {
 }
 
 // Wrong checks the URL.
-func (f *Fields) Wrong(s *op.Services, sent op.Sent) []fault.Field {
+func (f *Fields) Wrong(s *op.Services, sent op.RuleScope) []fault.Field {
 	if !sent.Fit("url") {
 		return nil
 	}
@@ -205,12 +205,12 @@ var (
 )
 
 // create creates an endpoint of the caller. It receives the events that follow.
-func create(ctx context.Context, c *op.Call, in CreateInput) (Created, error) {
+func create(ctx context.Context, c *op.Call, in CreateInput) (Creation, error) {
 	if err := in.Fields.prepare(Service.In(c).Guard); err != nil {
-		return Created{}, err
+		return Creation{}, err
 	}
 	if err := mayRead(c, in.Fields.EventTypes); err != nil {
-		return Created{}, err
+		return Creation{}, err
 	}
 	r := Row{
 		Endpoint: Endpoint{
@@ -221,7 +221,7 @@ func create(ctx context.Context, c *op.Call, in CreateInput) (Created, error) {
 	}
 	// The notice takes the turn of jobs, which comes before the clock.
 	if err := c.Gives(ctx, r.gain(op.HookCreated)); err != nil {
-		return Created{}, err
+		return Creation{}, err
 	}
 	c.Audit.About(r.Organization, r.ID)
 	c.Audit.Hidden("url", true) // some receivers have a secret in it
@@ -230,23 +230,23 @@ func create(ctx context.Context, c *op.Call, in CreateInput) (Created, error) {
 	// second therefore counts the endpoint of the first.
 	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
 	if err != nil {
-		return Created{}, err
+		return Creation{}, err
 	}
 	var n int
 	if err := c.Tx.QueryRow(ctx, countEndpoints, c.Actor.Org(), c.Actor.PrincipalID()).Scan(&n); err != nil {
-		return Created{}, err
+		return Creation{}, err
 	}
 	if n >= MaxEndpoints {
-		return Created{}, fault.New(fault.WebhookEndpointLimit)
+		return Creation{}, fault.New(fault.WebhookEndpointLimit)
 	}
 	r.Cursor = tick
 	secret, err := r.newSecret(c)
 	if err != nil {
-		return Created{}, err
+		return Creation{}, err
 	}
 	r.Insert(c.Tx)
 	tell(c)
-	return Created{EndpointWithSecret{r.at(c.Now), secret.Reveal()}}, nil
+	return Creation{EndpointWithSecret{r.at(c.Now), secret.Reveal()}}, nil
 }
 
 // mayRead fails with FORBIDDEN if the caller may not read the records behind
@@ -389,7 +389,7 @@ func update(ctx context.Context, c *op.Call, in UpdateInput) (Endpoint, error) {
 }
 
 // gain returns the access that the endpoint gives: its owner's events leave to its URL.
-func (r *Row) gain(word op.Gained) op.Gain {
+func (r *Row) gain(word op.GainWord) op.Gain {
 	return op.Gain{Word: word, ID: r.ID, Organization: r.Organization, Principal: r.Principal}
 }
 
@@ -503,19 +503,19 @@ func DeleteOf(ctx context.Context, c *op.Call, principal string, organizations .
 // more than two: two rotations get rid of a leaked secret. A secret that cannot
 // be opened ends now too, because its master key is lost and it signs nothing.
 // rotate honours If-Match.
-func rotate(ctx context.Context, c *op.Call, in op.ByID) (Rotated, error) {
+func rotate(ctx context.Context, c *op.Call, in op.ByID) (Rotation, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
-		return Rotated{}, err
+		return Rotation{}, err
 	}
 	if err := c.IfMatch.Check(r.Revision); err != nil {
-		return Rotated{}, err
+		return Rotation{}, err
 	}
 	return r.rotate(ctx, c)
 }
 
 // rotate gives an endpoint a new secret. The former one signs, too, during the overlap.
-func (r *Row) rotate(ctx context.Context, c *op.Call) (Rotated, error) {
+func (r *Row) rotate(ctx context.Context, c *op.Call) (Rotation, error) {
 	read := r.secret // a concurrent reseal may change it
 	r.previous, r.previousUntil = read, c.Now+Overlap
 	if _, _, err := Service.In(c).Secrets.Open(read, sealingPlace(r.Organization, r.ID)); err != nil {
@@ -523,47 +523,47 @@ func (r *Row) rotate(ctx context.Context, c *op.Call) (Rotated, error) {
 	}
 	secret, err := r.newSecret(c)
 	if err != nil {
-		return Rotated{}, err
+		return Rotation{}, err
 	}
 	c.Audit.About(r.Organization, r.ID)
 	if err := r.replace(ctx, c, rotateSecret, r.secret, r.previous, r.previousUntil, read); err != nil {
-		return Rotated{}, err
+		return Rotation{}, err
 	}
 	if err := replay.EraseSecrets(ctx, c.Tx, r.Organization, r.ID); err != nil {
-		return Rotated{}, err
+		return Rotation{}, err
 	}
 	if err := c.Gives(ctx, r.gain(op.HookRotated)); err != nil {
-		return Rotated{}, err
+		return Rotation{}, err
 	}
-	return Rotated{EndpointWithSecret{r.at(c.Now), secret.Reveal()}}, nil
+	return Rotation{EndpointWithSecret{r.at(c.Now), secret.Reveal()}}, nil
 }
 
-// TestSent is the answer of webhookEndpoints.test.
-type TestSent struct {
+// TestOutput is the answer of webhookEndpoints.test.
+type TestOutput struct {
 	Object  string `json:"object" enum:"webhook_test" example:"webhook_test"`
 	EventID string `json:"eventId" example:"evt_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 }
 
 // sendTest writes a webhook.test event about an endpoint of the caller, and its
 // delivery to this endpoint alone.
-func sendTest(ctx context.Context, c *op.Call, in op.ByID) (TestSent, error) {
+func sendTest(ctx context.Context, c *op.Call, in op.ByID) (TestOutput, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
-		return TestSent{}, err
+		return TestOutput{}, err
 	}
 	if err := one(c.Tx.Exec(ctx, noteDue, r.Organization, r.ID, c.Now)); err != nil {
-		return TestSent{}, err
+		return TestOutput{}, err
 	}
 	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
 	if err != nil {
-		return TestSent{}, err
+		return TestOutput{}, err
 	}
 	if !c.Actor.Emits() { // the module was switched off after the call was admitted
-		return TestSent{}, c.Actor.Module()
+		return TestOutput{}, c.Actor.Module()
 	}
 	e := event.Event{Type: event.Test, CreatedAt: tick, Data: event.Subject{Object: r.Object, ID: r.ID}}
 	e.ID = event.Append(c, e)
 	c.Tx.Queue(drawDelivery, r.Organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, c.Now, 0, c.Now, c.Span.Stored())
 	tell(c)
-	return TestSent{"webhook_test", e.ID}, nil
+	return TestOutput{"webhook_test", e.ID}, nil
 }

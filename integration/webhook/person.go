@@ -31,8 +31,8 @@ const (
 	maxTypes = 100
 )
 
-// Issued is an endpoint in the only answer that shows its secret.
-type Issued struct {
+// SecretAnswer is an endpoint in the only answer that shows its secret.
+type SecretAnswer struct {
 	ID string `json:"id"`
 	// Text is the secret.
 	Text string `json:"secret"`
@@ -41,11 +41,11 @@ type Issued struct {
 }
 
 // Secret implements op.Secret.
-func (Issued) Secret() {}
+func (SecretAnswer) Secret() {}
 
 // issued returns what people see of an answer of the API.
-func issued(e EndpointWithSecret) Issued {
-	return Issued{e.ID, e.Secret, e.PreviousSecretValidUntil}
+func issued(e EndpointWithSecret) SecretAnswer {
+	return SecretAnswer{e.ID, e.Secret, e.PreviousSecretValidUntil}
 }
 
 // NewInput describes an endpoint that a person or the operator creates.
@@ -60,17 +60,17 @@ type NewInput struct {
 // names.
 var CreateByPerson = op.New("webhooks.create", op.Administer, createByPerson, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("webhook.create"))
 
-func createByPerson(ctx context.Context, c *op.Call, in NewInput) (Issued, error) {
+func createByPerson(ctx context.Context, c *op.Call, in NewInput) (SecretAnswer, error) {
 	as, err := in.owner(ctx, c)
 	if err == nil {
 		err = in.Fields.check(as)
 	}
 	if err != nil {
-		return Issued{}, err
+		return SecretAnswer{}, err
 	}
 	made, err := create(ctx, as, CreateInput{in.Fields})
 	if err != nil {
-		return Issued{}, err
+		return SecretAnswer{}, err
 	}
 	return issued(made.EndpointWithSecret), nil
 }
@@ -178,10 +178,10 @@ func within(types, others []string) bool {
 // RotateByPerson gives an endpoint a new secret.
 var RotateByPerson = op.New("webhooks.rotate", op.Administer, rotateByPerson, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("webhook.rotate"))
 
-func rotateByPerson(ctx context.Context, c *op.Call, in One) (Issued, error) {
+func rotateByPerson(ctx context.Context, c *op.Call, in One) (SecretAnswer, error) {
 	r, as, err := managed(ctx, c, &in)
 	if err != nil {
-		return Issued{}, err
+		return SecretAnswer{}, err
 	}
 	made, err := r.rotate(ctx, as)
 	return issued(made.EndpointWithSecret), err
@@ -205,10 +205,10 @@ func deleteByPerson(ctx context.Context, c *op.Call, in One) (op.Nothing, error)
 // TestByOperator sends a test event to an endpoint, as its owner does by the API.
 var TestByOperator = op.New("webhooks.test", op.Administer, testByOperator, op.By(op.Operator), op.Audited("webhook.test"))
 
-func testByOperator(ctx context.Context, c *op.Call, in One) (TestSent, error) {
+func testByOperator(ctx context.Context, c *op.Call, in One) (TestOutput, error) {
 	r, as, err := managed(ctx, c, &in)
 	if err != nil {
-		return TestSent{}, err
+		return TestOutput{}, err
 	}
 	c.Audit.About(r.Organization, r.ID)
 	return sendTest(ctx, as, op.ByID{ID: r.ID})

@@ -13,7 +13,7 @@ import (
 
 // Each query for a part of the log uses an index for this part.
 func TestPlans(t *testing.T) {
-	operator, _, err := (&access.Directory{}).Resolve(t.Context(), access.Presented{Scheme: access.Local}, netip.Addr{}, true)
+	operator, _, err := (&access.Directory{}).Resolve(t.Context(), access.Presentation{Scheme: access.Local}, netip.Addr{}, true)
 	if err != nil {
 		t.Fatal(err)
 	}

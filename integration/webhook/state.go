@@ -166,8 +166,8 @@ type StateStore struct {
 	Notices *notify.Center
 }
 
-// Held is an endpoint that a transaction has locked.
-type Held struct {
+// LockedEndpoint is an endpoint that a transaction has locked.
+type LockedEndpoint struct {
 	Health
 	Address
 	principal string
@@ -178,8 +178,8 @@ type Held struct {
 
 // Hold reads an endpoint and locks it until the commit. It fails with
 // db.ErrNoRows if the endpoint was deleted.
-func (k *StateStore) Hold(ctx context.Context, tx db.Tx, at Address) (*Held, error) {
-	h := &Held{Address: at}
+func (k *StateStore) Hold(ctx context.Context, tx db.Tx, at Address) (*LockedEndpoint, error) {
+	h := &LockedEndpoint{Address: at}
 	err := tx.QueryRow(ctx, holdEndpoint, at.Organization, at.ID).Scan(&h.principal, &h.Status, &h.Reason, &h.FailedSince, &h.Failures,
 		&h.LastSuccess, &h.LastFailure, &h.cursor, &h.missedSince)
 	h.before = h.Health
@@ -188,7 +188,7 @@ func (k *StateStore) Hold(ctx context.Context, tx db.Tx, at Address) (*Held, err
 
 // Put stores the state of a held endpoint, notifies its owner of a change, and
 // returns when the endpoint is due again.
-func (k *StateStore) Put(ctx context.Context, tx db.Tx, h *Held) (due clock.Micros, err error) {
+func (k *StateStore) Put(ctx context.Context, tx db.Tx, h *LockedEndpoint) (due clock.Micros, err error) {
 	now := clock.Now(k.Clock)
 	if due, err = k.Due(ctx, tx, h.Address, h.Health); err != nil {
 		return 0, err
@@ -216,7 +216,7 @@ func (k *StateStore) Put(ctx context.Context, tx db.Tx, h *Held) (due clock.Micr
 
 // logStatus names the endpoint to the operator. The metrics give only the
 // number of endpoints. A transaction that runs again may log it twice.
-func (k *StateStore) logStatus(ctx context.Context, tx db.Tx, h *Held) error {
+func (k *StateStore) logStatus(ctx context.Context, tx db.Tx, h *LockedEndpoint) error {
 	organization, err := access.OrganizationID(ctx, tx, h.Organization)
 	if err != nil {
 		return err
@@ -233,7 +233,7 @@ func (k *StateStore) logStatus(ctx context.Context, tx db.Tx, h *Held) error {
 // miss records since when a disabled endpoint misses events: the pending ones
 // that were never tried, and those after its cursor. Attempted ones are in the
 // log.
-func (h *Held) miss(ctx context.Context, tx db.Tx) error {
+func (h *LockedEndpoint) miss(ctx context.Context, tx db.Tx) error {
 	var first clock.Micros
 	err := tx.QueryRow(ctx, selectUntried, h.Organization, h.ID).Scan(&first)
 	if h.missedSince = h.cursor; first > 0 {

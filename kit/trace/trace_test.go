@@ -115,20 +115,20 @@ func TestDisabledTracingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// failing is a collector whose sends fail while err is set.
-type failing struct {
+// failingCollector is a collector whose sends fail while err is set.
+type failingCollector struct {
 	sdk.SpanExporter
 	err error
 }
 
-func (f *failing) ExportSpans(context.Context, []sdk.ReadOnlySpan) error { return f.err }
+func (f *failingCollector) ExportSpans(context.Context, []sdk.ReadOnlySpan) error { return f.err }
 
 // TestExportFailureIsLoggedOnce checks that an unreachable collector is logged once in ten
 // minutes, and once when it is back.
 func TestExportFailureIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	now := time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
-	collector := &failing{err: errors.New("connection refused")}
+	collector := &failingCollector{err: errors.New("connection refused")}
 	e := &exporter{SpanExporter: collector, now: func() time.Time { return now }, log: slog.New(slog.NewTextHandler(&log, nil))}
 	send := func(n int) {
 		for range n {

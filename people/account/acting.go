@@ -18,9 +18,9 @@ import (
 	"kartei/store/replay"
 )
 
-// Acting is all that acts for the account of the caller, in all of its organizations: what a
+// Agents is all that acts for the account of the caller, in all of its organizations: what a
 // stranger may have left behind.
-type Acting struct {
+type Agents struct {
 	Sessions   []Browser  `json:"sessions"`
 	Passkeys   []Passkey  `json:"passkeys"`
 	Identities []Identity `json:"identities"`
@@ -28,7 +28,7 @@ type Acting struct {
 	Grants     []Acts     `json:"grants"`
 	Endpoints  []Acts     `json:"endpoints"`
 	// Made is what the persons of the account made and what belongs to others.
-	Made []Made `json:"made"`
+	Made []Creation `json:"made"`
 }
 
 // Acts is a key, a connected application or a webhook endpoint of a person of the account.
@@ -77,7 +77,7 @@ func scanActs(row db.Row) (a Acts, err error) {
 // ListActing returns all that acts for the account of the caller.
 var ListActing = op.New("access.list", op.Read, listActing, op.By(op.Member), op.Always, op.Setup)
 
-func listActing(ctx context.Context, c *op.Call, _ op.None) (a Acting, err error) {
+func listActing(ctx context.Context, c *op.Call, _ op.None) (a Agents, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return a, err
@@ -99,7 +99,7 @@ func listActing(ctx context.Context, c *op.Call, _ op.None) (a Acting, err error
 }
 
 // read reads the keys, the grants that last longer than a time, and the endpoints.
-func (a *Acting) read(ctx context.Context, c *op.Call, account string, longer time.Duration) error {
+func (a *Agents) read(ctx context.Context, c *op.Call, account string, longer time.Duration) error {
 	keys, err := db.List(ctx, c.Tx, scanActs, actingKeys, account, c.Now, mostActing)
 	if err != nil {
 		return err
@@ -137,8 +137,8 @@ type End struct {
 	All bool   `json:"all,omitempty"`
 }
 
-// Ended says what EndActing left.
-type Ended struct {
+// EndResult says what EndActing left.
+type EndResult struct {
 	// Kept says that passkeys and links with single sign-on stay: the sign-in is not
 	// recent, or nobody could sign in without them.
 	Kept bool `json:"kept"`
@@ -149,7 +149,7 @@ type Ended struct {
 // sign-in they stay, so that a stranger cannot lock the owner out.
 var EndActing = op.New("access.end", op.Administer, endActing, op.By(op.Member), op.Always, op.Setup, op.Audited("access.end"))
 
-func endActing(ctx context.Context, c *op.Call, in End) (out Ended, err error) {
+func endActing(ctx context.Context, c *op.Call, in End) (out EndResult, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return out, err
@@ -158,10 +158,10 @@ func endActing(ctx context.Context, c *op.Call, in End) (out Ended, err error) {
 		return out, err
 	}
 	if id.Valid(id.Session, in.ID) && !in.All {
-		_, err := endSessions(ctx, c, Ending{ID: in.ID})
+		_, err := endSessions(ctx, c, EndInput{ID: in.ID})
 		return out, err
 	}
-	var all Acting
+	var all Agents
 	if err := all.read(ctx, c, s.account.id, 0); err != nil {
 		return out, err
 	}
@@ -190,7 +190,7 @@ var noActing = fault.Text{
 }
 
 // only keeps what has an id.
-func (a *Acting) only(name string) (one Acting) {
+func (a *Agents) only(name string) (one Agents) {
 	for _, pair := range []struct{ from, to *[]Acts }{{&a.Keys, &one.Keys}, {&a.Grants, &one.Grants}, {&a.Endpoints, &one.Endpoints}} {
 		for _, e := range *pair.from {
 			if e.ID == name {
@@ -201,10 +201,10 @@ func (a *Acting) only(name string) (one Acting) {
 	return one
 }
 
-func (a *Acting) none() bool { return len(a.Keys)+len(a.Grants)+len(a.Endpoints) == 0 }
+func (a *Agents) none() bool { return len(a.Keys)+len(a.Grants)+len(a.Endpoints) == 0 }
 
 // end ends keys, grants and endpoints. An application's endpoints end with it.
-func (a *Acting) end(ctx context.Context, c *op.Call) error {
+func (a *Agents) end(ctx context.Context, c *op.Call) error {
 	for _, k := range a.Keys {
 		if err := key.EndNow(ctx, c.Tx, k.ID, c.Now); err != nil {
 			return err
@@ -233,7 +233,7 @@ func (a *Acting) end(ctx context.Context, c *op.Call) error {
 
 // noteOne describes the end of one thing, in the log of its organization. A log names nobody of
 // another one.
-func (a *Acting) noteOne(c *op.Call) {
+func (a *Agents) noteOne(c *op.Call) {
 	for _, e := range slices.Concat(a.Keys, a.Grants, a.Endpoints) {
 		c.Audit.About(e.home, e.ID)
 		c.Audit.By(e.person)
@@ -242,7 +242,7 @@ func (a *Acting) noteOne(c *op.Call) {
 
 // noteAll writes a line into the log of each other organization in which something ended, and
 // describes what ended in the caller's.
-func (a *Acting) noteAll(c *op.Call, s *own) error {
+func (a *Agents) noteAll(c *op.Call, s *own) error {
 	acts, persons := map[int64]*audit.Act{s.home: c.Audit}, map[int64]string{s.home: c.Actor.PrincipalID()}
 	for member, list := range map[string][]Acts{"endedKeys": a.Keys, "endedGrants": a.Grants, "disabledEndpoints": a.Endpoints} {
 		ids := map[int64][]string{}
@@ -276,7 +276,7 @@ func (a *Acting) noteAll(c *op.Call, s *own) error {
 
 // endSignIns ends the other sessions of an account, and all passkeys and links with single
 // sign-on if the password serves without them.
-func (s *own) endSignIns(ctx context.Context, c *op.Call) (out Ended, err error) {
+func (s *own) endSignIns(ctx context.Context, c *op.Call) (out EndResult, err error) {
 	c.Audit.Hidden("sessions", true)
 	if err := endOthers(ctx, c, s.account.id, s.id); err != nil {
 		return out, err
@@ -291,7 +291,7 @@ func (s *own) endSignIns(ctx context.Context, c *op.Call) (out Ended, err error)
 	}
 	serves, err := s.passwordServes(ctx, c)
 	if err != nil || !serves || c.Actor.Recent(c.Now) != nil {
-		return Ended{Kept: true}, err
+		return EndResult{Kept: true}, err
 	}
 	for _, statement := range []string{deletePasskeys, deleteIdentities} {
 		if _, err := c.Tx.Exec(ctx, statement, s.account.id); err != nil {

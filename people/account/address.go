@@ -96,8 +96,8 @@ type Link struct {
 	Token string `json:"token"`
 }
 
-// Confirmed is the answer of ConfirmEmail.
-type Confirmed struct {
+// ConfirmResult is the answer of ConfirmEmail.
+type ConfirmResult struct {
 	// Status is changed, or waiting if the other address must confirm.
 	Status string `json:"status"`
 }
@@ -126,48 +126,48 @@ func checkLink(ctx context.Context, c *op.Call, in Link) (nothing struct{}, err 
 // makes the change.
 var ConfirmEmail = op.NewPrefetched("account.confirmEmail", op.Administer, checkLink, confirmEmail, op.By(op.Anyone), op.Gives, op.Audited("account.confirmEmail"))
 
-func confirmEmail(ctx context.Context, c *op.Call, in Link, _ struct{}) (Confirmed, error) {
+func confirmEmail(ctx context.Context, c *op.Call, in Link, _ struct{}) (ConfirmResult, error) {
 	var m addressTicket
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Address, in.Token, nil)
 	if err == nil { // of both links at the same time the second one sees that the first is taken
 		err = lock(ctx, c.Tx, account)
 	}
 	if err != nil {
-		return Confirmed{}, unknown(err)
+		return ConfirmResult{}, unknown(err)
 	}
 	account, err = signin.Take(ctx, c.Tx, c.Now, signin.Address, in.Token, &m)
 	if err != nil {
-		return Confirmed{}, unknown(err)
+		return ConfirmResult{}, unknown(err)
 	}
 	left, err := db.Values[string](ctx, c.Tx, addressTickets, account, c.Now)
 	if err != nil {
-		return Confirmed{}, err
+		return ConfirmResult{}, err
 	}
 	if len(left) > 0 {
 		c.Audit.Omit()
-		return Confirmed{"waiting"}, nil
+		return ConfirmResult{"waiting"}, nil
 	}
 	if err := about(ctx, c, account); err != nil {
-		return Confirmed{}, err
+		return ConfirmResult{}, err
 	}
 	c.Audit.Hidden("email", true)
 	if err := tell(ctx, c, account, addressMoved); err != nil { // to the old address
-		return Confirmed{}, err
+		return ConfirmResult{}, err
 	}
 	a, err := byID(ctx, c.Tx, account)
 	if err != nil {
-		return Confirmed{}, err
+		return ConfirmResult{}, err
 	}
 	folded := access.FoldEmail(m.To)
 	if _, err := c.Tx.Exec(ctx, updateEmail, account, m.To, folded); err != nil {
 		if errors.Is(err, db.ErrDuplicate) {
 			err = unknown(db.ErrNoRows)
 		}
-		return Confirmed{}, err
+		return ConfirmResult{}, err
 	}
 	if err := access.Changed(ctx, c.Tx); err != nil {
-		return Confirmed{}, err
+		return ConfirmResult{}, err
 	}
 	_, err = c.Tx.Exec(ctx, movePersons, account, m.To, folded, access.FoldEmail(a.email))
-	return Confirmed{"changed"}, err
+	return ConfirmResult{"changed"}, err
 }

@@ -476,7 +476,7 @@ func storePasskey(ctx context.Context, c *op.Call, owner *signin.Owner, in NewPa
 type registeredPasskey struct {
 	Passkey
 	account string
-	made    signin.Made
+	made    signin.StoredPasskey
 }
 
 // registered checks the answer of the browser. The account of a new owner is the one

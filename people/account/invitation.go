@@ -29,9 +29,9 @@ type Acceptance struct {
 	Response json.RawMessage `json:"response,omitempty"`
 }
 
-// Accepted is the answer of Accept: the person, and how the sign-in goes on. The
+// AcceptResult is the answer of Accept: the person, and how the sign-in goes on. The
 // status is joined for a caller who is signed in, and who can switch to the person.
-type Accepted struct {
+type AcceptResult struct {
 	access.PrincipalInfo
 	SignedIn
 }
@@ -98,15 +98,15 @@ var itsPassword = fault.Text{
 // has none, and signs them in. A present account keeps its password and its factors.
 var Accept = op.NewPrefetched("invitations.accept", op.Administer, checkAcceptance, accept, op.By(op.Anyone|op.Operator), op.Unstored, op.Audited("invitation.accept"))
 
-func accept(ctx context.Context, c *op.Call, in Acceptance, p acceptanceCheck) (Accepted, error) {
+func accept(ctx context.Context, c *op.Call, in Acceptance, p acceptanceCheck) (AcceptResult, error) {
 	person, account, err := joinInvited(ctx, c, invitation.Acceptance{Token: in.Token, Name: in.Name}, func(email string) (string, error) {
 		return p.account(ctx, c, in, email)
 	})
 	if err != nil {
-		return Accepted{}, err
+		return AcceptResult{}, err
 	}
 	if p.signedIn != "" {
-		return Accepted{person, SignedIn{Status: "joined"}}, nil
+		return AcceptResult{person, SignedIn{Status: "joined"}}, nil
 	}
 	entering := *c
 	entering.Audit = new(audit.Act) // the line of the acceptance is enough
@@ -116,10 +116,10 @@ func accept(ctx context.Context, c *op.Call, in Acceptance, p acceptanceCheck) (
 	}
 	if p.proven != nil {
 		signedIn, err := passed(ctx, &entering, *p.proven, b)
-		return Accepted{person, signedIn}, err
+		return AcceptResult{person, signedIn}, err
 	}
 	signedIn, err := enter(ctx, &entering, account, b)
-	return Accepted{person, signedIn}, err
+	return AcceptResult{person, signedIn}, err
 }
 
 // joinInvited accepts an invitation and makes the person one of an account, which

@@ -12,9 +12,9 @@ import (
 	"kartei/store/db"
 )
 
-// Made is what a person of an account made, or whose secret they saw, and what belongs to a
+// Creation is what a person of an account made, or whose secret they saw, and what belongs to a
 // service account or to the organization. It goes on without the person: an admin ends it.
-type Made struct {
+type Creation struct {
 	// Kind is key, endpoint, client or invitation.
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
@@ -78,7 +78,7 @@ func placesOf(ctx context.Context, c *op.Call, account string) ([]place, error) 
 }
 
 // madeBy returns what the persons of an account made for others.
-func madeBy(ctx context.Context, c *op.Call, account string) ([]Made, error) {
+func madeBy(ctx context.Context, c *op.Call, account string) ([]Creation, error) {
 	places, err := placesOf(ctx, c, account)
 	if err != nil {
 		return nil, err
@@ -86,13 +86,13 @@ func madeBy(ctx context.Context, c *op.Call, account string) ([]Made, error) {
 	here := func(home int64) bool {
 		return slices.ContainsFunc(places, func(p place) bool { return p.here && p.home == home })
 	}
-	scan := func(row db.Row) (m Made, err error) {
+	scan := func(row db.Row) (m Creation, err error) {
 		var home int64
 		err = row.Scan(&m.Kind, &m.ID, &m.Name, &m.Owner, &m.OwnerName, &m.Environment, &m.OrganizationName, &m.CreatedAt, &home)
 		m.Here = here(home)
 		return m, err
 	}
-	made := []Made{}
+	made := []Creation{}
 	for _, statement := range []string{madeKeys, madeInvitations} {
 		list, err := db.List(ctx, c.Tx, scan, statement, account, c.Now, mostActing)
 		if err != nil {
@@ -138,7 +138,7 @@ func (p *place) handedOut(ctx context.Context, c *op.Call) ([]string, error) {
 
 // endpoints returns the endpoints among ids that belong to somebody else. The person's own are
 // among the endpoints of the account.
-func (p *place) endpoints(ctx context.Context, c *op.Call, ids []string, scan func(db.Row) (Made, error)) (made []Made, err error) {
+func (p *place) endpoints(ctx context.Context, c *op.Call, ids []string, scan func(db.Row) (Creation, error)) (made []Creation, err error) {
 	for _, number := range slices.Sorted(maps.Keys(p.ids)) {
 		list, err := db.List(ctx, c.Tx, scan, madeEndpoints+c.Tx.Dialect().In("$2")+` order by id`, number, db.Texts(ids))
 		if err != nil {

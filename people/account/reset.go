@@ -26,14 +26,14 @@ const (
 // ForgotPath is the page that mails the link for a new password.
 const ForgotPath = "/signin/forgot"
 
-// Forgotten is the input of Forgot.
-type Forgotten struct {
+// ForgotInput is the input of Forgot.
+type ForgotInput struct {
 	Email string `json:"email"`
 }
 
 // limitForgot bounds the mails to an address, and the mails that a network asks for.
 // Beyond the bound nothing is sent, and the answer is the same.
-func limitForgot(ctx context.Context, c *op.Call, in Forgotten) (send bool, err error) {
+func limitForgot(ctx context.Context, c *op.Call, in ForgotInput) (send bool, err error) {
 	if in.Email == "" {
 		return false, fault.Invalid(fault.Field{Name: "email", Code: fault.Required})
 	}
@@ -67,7 +67,7 @@ var noMails = fault.Text{
 // whether the address has an account.
 var Forgot = op.NewPrefetched("signin.forgot", op.Administer, limitForgot, forgot, op.By(op.Anyone), op.Unstored, op.Audited("account.forgot"))
 
-func forgot(ctx context.Context, c *op.Call, in Forgotten, send bool) (op.Nothing, error) {
+func forgot(ctx context.Context, c *op.Call, in ForgotInput, send bool) (op.Nothing, error) {
 	c.Audit.Omit()
 	if !send {
 		return op.Nothing{}, nil
@@ -261,8 +261,8 @@ func about(ctx context.Context, c *op.Call, account string) error {
 	return err
 }
 
-// Lifted is the answer of ResetFactors.
-type Lifted struct {
+// FactorReset is the answer of ResetFactors.
+type FactorReset struct {
 	// Mailed says that a link was sent to the sign-in address of the person, who
 	// confirms it with the password.
 	Mailed bool `json:"mailed"`
@@ -273,7 +273,7 @@ type Lifted struct {
 }
 
 // Secret implements op.Secret.
-func (Lifted) Secret() {}
+func (FactorReset) Secret() {}
 
 // ResetFactors lifts the second factors of a person who lost them. An admin causes a
 // mail with a link, which the person confirms with the password: the account may
@@ -281,7 +281,7 @@ func (Lifted) Secret() {}
 // them at once, ends the sessions, and gets a link that sets a password.
 var ResetFactors = op.New("people.resetFactors", op.Administer, resetFactors, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("person.resetFactors"))
 
-func resetFactors(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, err error) {
+func resetFactors(ctx context.Context, c *op.Call, in access.ByID) (l FactorReset, err error) {
 	p, err := principal.Find(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return l, err
@@ -320,7 +320,7 @@ func resetFactors(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, er
 }
 
 // issue makes a link that sets a password.
-func (l *Lifted) issue(ctx context.Context, c *op.Call, account string) (err error) {
+func (l *FactorReset) issue(ctx context.Context, c *op.Call, account string) (err error) {
 	l.ExpiresAt = c.Now.Add(signin.ResetLifetime)
 	l.Token, err = signin.Issue(ctx, c.Tx, c.Now, signin.ResetLifetime, signin.Reset, account, way{})
 	if base := c.Services.BaseURL; err == nil && base != "" {
@@ -333,7 +333,7 @@ func (l *Lifted) issue(ctx context.Context, c *op.Call, account string) (err err
 // an instance that sends no emails. Nothing else changes until the link is followed.
 var ResetPassword = op.New("people.resetPassword", op.Administer, resetPassword, op.By(op.Operator), op.Gives, op.Audited("person.resetPassword"))
 
-func resetPassword(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, err error) {
+func resetPassword(ctx context.Context, c *op.Call, in access.ByID) (l FactorReset, err error) {
 	p, err := principal.Find(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return l, err

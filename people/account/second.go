@@ -221,8 +221,8 @@ const (
 // usedPasskey is a passkey that was checked.
 type usedPasskey struct {
 	account string
-	kept    *signin.Kept
-	made    signin.Made
+	kept    *signin.CeremonyData
+	made    signin.StoredPasskey
 }
 
 // tryPasskey checks a passkey. Every refusal is the same. Passkeys cannot be
@@ -304,15 +304,15 @@ type Fresh struct {
 	Response json.RawMessage `json:"response,omitempty"`
 }
 
-// Refreshed is the answer of Refresh. The session has a new token.
-type Refreshed struct {
+// Renewal is the answer of Refresh. The session has a new token.
+type Renewal struct {
 	Token      string       `json:"token"`
 	FreshUntil clock.Micros `json:"freshUntil"`
 	EndsAt     clock.Micros `json:"endsAt"`
 }
 
 // Secret implements op.Secret.
-func (Refreshed) Secret() {}
+func (Renewal) Secret() {}
 
 // freshProof is what Refresh uses in its transaction.
 type freshProof struct {
@@ -371,10 +371,10 @@ var wrongOne = fault.Text{DE: "Das stimmt nicht.", EN: "This is wrong."}
 // Refresh makes the sign-in of the session recent, and gives it a new token.
 var Refresh = op.NewPrefetched("session.refresh", op.Administer, checkFresh, refresh, op.By(op.Member), op.Always, op.Unstored, op.Audited("session.refresh"))
 
-func refresh(ctx context.Context, c *op.Call, in Fresh, p freshProof) (Refreshed, error) {
+func refresh(ctx context.Context, c *op.Call, in Fresh, p freshProof) (Renewal, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
-		return Refreshed{}, err
+		return Renewal{}, err
 	}
 	switch {
 	case p.passkey != nil:
@@ -388,15 +388,15 @@ func refresh(ctx context.Context, c *op.Call, in Fresh, p freshProof) (Refreshed
 		err = p.code.use(ctx, c)
 	}
 	if err != nil {
-		return Refreshed{}, err
+		return Renewal{}, err
 	}
 	return s.refresh(ctx, c, c.Now)
 }
 
 // refresh makes the sign-in of a session recent. at is when the person proved who they are.
-func (s *own) refresh(ctx context.Context, c *op.Call, at clock.Micros) (r Refreshed, err error) {
+func (s *own) refresh(ctx context.Context, c *op.Call, at clock.Micros) (r Renewal, err error) {
 	c.Audit.About(s.home, s.id)
-	r = Refreshed{FreshUntil: at.Add(access.SignInFresh), EndsAt: s.endsAt}
+	r = Renewal{FreshUntil: at.Add(access.SignInFresh), EndsAt: s.endsAt}
 	r.Token, err = access.RenewSession(ctx, c.Tx, s.id, r.FreshUntil)
 	return r, err
 }

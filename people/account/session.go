@@ -128,8 +128,8 @@ func getSession(ctx context.Context, c *op.Call, _ op.None) (s Session, err erro
 	return s, err
 }
 
-// Switched is the input of Switch.
-type Switched struct {
+// SwitchInput is the input of Switch.
+type SwitchInput struct {
 	Principal string `json:"principalId"`
 }
 
@@ -137,7 +137,7 @@ type Switched struct {
 // The sign-in is as recent as it was.
 var Switch = op.New("session.switch", op.Administer, switchOrganization, op.By(op.Member), op.Always, op.Unstored, op.Audited("session.switch"))
 
-func switchOrganization(ctx context.Context, c *op.Call, in Switched) (SignedIn, error) {
+func switchOrganization(ctx context.Context, c *op.Call, in SwitchInput) (SignedIn, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return SignedIn{}, err
@@ -208,8 +208,8 @@ func listSessions(ctx context.Context, c *op.Call, _ op.None) (access.List[Brows
 	return access.PageOf(all, access.MaxPage), err
 }
 
-// Ending is the input of EndSessions: the id of one session, or all others.
-type Ending struct {
+// EndInput is the input of EndSessions: the id of one session, or all others.
+type EndInput struct {
 	ID     string `json:"id,omitempty"`
 	Others bool   `json:"others,omitempty"`
 }
@@ -217,7 +217,7 @@ type Ending struct {
 // EndSessions ends sessions of the caller's account.
 var EndSessions = op.New("sessions.end", op.Administer, endSessions, op.By(op.Member), op.Always, op.Audited("session.end"))
 
-func endSessions(ctx context.Context, c *op.Call, in Ending) (op.Nothing, error) {
+func endSessions(ctx context.Context, c *op.Call, in EndInput) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return op.Nothing{}, err

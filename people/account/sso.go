@@ -47,15 +47,15 @@ type Identity struct {
 	Former bool `json:"former,omitempty"`
 }
 
-// Leaving is the answer of the operations that begin.
-type Leaving struct {
+// Redirect is the answer of the operations that begin.
+type Redirect struct {
 	// Address is the page of the provider. Ticket is for the browser that goes there.
 	Address string `json:"address"`
 	Ticket  string `json:"ticket"`
 }
 
 // Secret implements op.Secret.
-func (Leaving) Secret() {}
+func (Redirect) Secret() {}
 
 // SSOTo is the input of the operations that begin. Next is the page to open afterwards.
 type SSOTo struct {
@@ -72,7 +72,7 @@ type SSOInvitation struct {
 // question is the address of the provider, and what its answer must fit.
 type question struct {
 	address string
-	asked   sso.Asked
+	asked   sso.AuthRequest
 }
 
 // prefetchProvider asks the provider where people sign in.
@@ -103,7 +103,7 @@ func provider(c *op.Call) (*sso.Provider, error) {
 }
 
 // leave seals a way.
-func (q question) leave(c *op.Call, kind signin.Kind, w signin.Way) (l Leaving, err error) {
+func (q question) leave(c *op.Call, kind signin.Kind, w signin.Way) (l Redirect, err error) {
 	w.Asked, l.Address = q.asked, q.address
 	l.Ticket, err = desk(c).SealWay(c.Now, kind, w)
 	return l, err
@@ -112,20 +112,20 @@ func (q question) leave(c *op.Call, kind signin.Kind, w signin.Way) (l Leaving, 
 // BeginSSO begins a sign-in. It writes nothing.
 var BeginSSO = op.NewPrefetched("signin.ssoBegin", op.Read, prefetchProvider[SSOTo], beginSSO, op.By(op.Anyone))
 
-func beginSSO(_ context.Context, c *op.Call, in SSOTo, q question) (Leaving, error) {
+func beginSSO(_ context.Context, c *op.Call, in SSOTo, q question) (Redirect, error) {
 	return q.leave(c, signin.SSO, signin.Way{Next: in.Next})
 }
 
 // BeginSSOInvited begins the acceptance of an invitation. It writes nothing.
 var BeginSSOInvited = op.NewPrefetched("signin.ssoInvited", op.Read, prefetchProvider[SSOInvitation], beginSSOInvited, op.By(op.Anyone))
 
-func beginSSOInvited(ctx context.Context, c *op.Call, in SSOInvitation, q question) (Leaving, error) {
+func beginSSOInvited(ctx context.Context, c *op.Call, in SSOInvitation, q question) (Redirect, error) {
 	if _, err := invitation.Open(ctx, c, in.Token); err != nil {
-		return Leaving{}, err
+		return Redirect{}, err
 	}
 	if in.Name = tidyName(in.Name); in.Name != "" {
 		if code, limit := checkName(in.Name); code != "" {
-			return Leaving{}, fault.Invalid(fault.Field{Name: "name", Code: code, Limit: limit})
+			return Redirect{}, fault.Invalid(fault.Field{Name: "name", Code: code, Limit: limit})
 		}
 	}
 	return q.leave(c, signin.SSOInvited, signin.Way{Invitation: in.Token, Name: in.Name})
@@ -134,14 +134,14 @@ func beginSSOInvited(ctx context.Context, c *op.Call, in SSOInvitation, q questi
 // BeginSSOLink begins the link of the caller's account.
 var BeginSSOLink = op.NewPrefetched("factors.ssoBegin", op.Administer, prefetchProvider[op.None], beginSSOLink, op.By(op.Member), op.Setup, op.Fresh, op.Audited("account.sso"))
 
-func beginSSOLink(ctx context.Context, c *op.Call, _ op.None, q question) (Leaving, error) {
+func beginSSOLink(ctx context.Context, c *op.Call, _ op.None, q question) (Redirect, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
-		return Leaving{}, err
+		return Redirect{}, err
 	}
 	c.Audit.Omit()
 	if linked, err := s.linked(ctx, c); err != nil || linked {
-		return Leaving{}, orRefuse(err, &linkedAlready)
+		return Redirect{}, orRefuse(err, &linkedAlready)
 	}
 	return q.leave(c, signin.SSOLink, signin.Way{Account: s.account.id})
 }
@@ -149,13 +149,13 @@ func beginSSOLink(ctx context.Context, c *op.Call, _ op.None, q question) (Leavi
 // BeginSSOFresh begins the confirmation of the caller's sign-in. It writes nothing.
 var BeginSSOFresh = op.NewPrefetched("session.ssoBegin", op.Read, askProviderFresh[SSOTo], beginSSOFresh, op.By(op.Member), op.Always)
 
-func beginSSOFresh(ctx context.Context, c *op.Call, in SSOTo, q question) (Leaving, error) {
+func beginSSOFresh(ctx context.Context, c *op.Call, in SSOTo, q question) (Redirect, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
-		return Leaving{}, err
+		return Redirect{}, err
 	}
 	if linked, err := s.linked(ctx, c); err != nil || !linked {
-		return Leaving{}, orRefuse(err, &notLinkedHere)
+		return Redirect{}, orRefuse(err, &notLinkedHere)
 	}
 	return q.leave(c, signin.SSOFresh, signin.Way{Account: s.account.id, Next: in.Next})
 }
@@ -178,9 +178,9 @@ func (s *own) linked(ctx context.Context, c *op.Call) (bool, error) {
 	return n > 0, err
 }
 
-// Returned is the input of the operations that end: the ticket that the browser kept, and
+// ReturnInput is the input of the operations that end: the ticket that the browser kept, and
 // what the provider sent with it.
-type Returned struct {
+type ReturnInput struct {
 	Ticket string `json:"ticket"`
 	sso.Answer
 }
@@ -193,23 +193,23 @@ type provenIdentity struct {
 
 // proveSignIn checks the provider's response. A ticket works once, even if the check
 // fails, so nobody makes the instance ask the provider again and again.
-func proveSignIn(ctx context.Context, c *op.Call, in Returned) (provenIdentity, error) {
+func proveSignIn(ctx context.Context, c *op.Call, in ReturnInput) (provenIdentity, error) {
 	return prove(ctx, c, signin.SSO, in)
 }
 
 // proveInvited is proveSignIn for an invitation.
-func proveInvited(ctx context.Context, c *op.Call, in Returned) (provenIdentity, error) {
+func proveInvited(ctx context.Context, c *op.Call, in ReturnInput) (provenIdentity, error) {
 	return prove(ctx, c, signin.SSOInvited, in)
 }
 
 // proveLink is proveSignIn for a link.
-func proveLink(ctx context.Context, c *op.Call, in Returned) (provenIdentity, error) {
+func proveLink(ctx context.Context, c *op.Call, in ReturnInput) (provenIdentity, error) {
 	a, err := prove(ctx, c, signin.SSOLink, in)
 	return a, notSignedOut(err)
 }
 
 // proveFresh is proveSignIn for the confirmation of a sign-in.
-func proveFresh(ctx context.Context, c *op.Call, in Returned) (provenIdentity, error) {
+func proveFresh(ctx context.Context, c *op.Call, in ReturnInput) (provenIdentity, error) {
 	a, err := prove(ctx, c, signin.SSOFresh, in)
 	return a, notSignedOut(err)
 }
@@ -222,7 +222,7 @@ func notSignedOut(err error) error {
 	return err
 }
 
-func prove(ctx context.Context, c *op.Call, kind signin.Kind, in Returned) (a provenIdentity, err error) {
+func prove(ctx context.Context, c *op.Call, kind signin.Kind, in ReturnInput) (a provenIdentity, err error) {
 	p, err := provider(c)
 	if err != nil {
 		return a, err
@@ -287,7 +287,7 @@ func providerFault(c *op.Call, err error) error {
 // provider answers for all factors.
 var SignInBySSO = op.NewPrefetched("signin.sso", op.Administer, proveSignIn, signInBySSO, op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
 
-func signInBySSO(ctx context.Context, c *op.Call, _ Returned, a provenIdentity) (SignedIn, error) {
+func signInBySSO(ctx context.Context, c *op.Call, _ ReturnInput, a provenIdentity) (SignedIn, error) {
 	account, err := a.holder(ctx, c.Tx)
 	if err != nil {
 		return SignedIn{}, err
@@ -349,15 +349,15 @@ func (a *provenIdentity) link(ctx context.Context, c *op.Call, account string, u
 // addresses link nothing.
 var AcceptBySSO = op.NewPrefetched("signin.ssoAccept", op.Administer, proveInvited, acceptBySSO, op.By(op.Anyone), op.Unstored, op.Audited("invitation.accept"))
 
-func acceptBySSO(ctx context.Context, c *op.Call, _ Returned, a provenIdentity) (Accepted, error) {
+func acceptBySSO(ctx context.Context, c *op.Call, _ ReturnInput, a provenIdentity) (AcceptResult, error) {
 	i, err := invitation.Open(ctx, c, a.way.Invitation)
 	switch {
 	case err != nil:
-		return Accepted{}, err
+		return AcceptResult{}, err
 	case !a.Verified || a.Email == "":
-		return Accepted{}, orRefuse(nil, &notVerified)
+		return AcceptResult{}, orRefuse(nil, &notVerified)
 	case access.FoldEmail(a.Email) != access.FoldEmail(i.Email):
-		return Accepted{}, orRefuse(nil, &otherAddress)
+		return AcceptResult{}, orRefuse(nil, &otherAddress)
 	}
 	name := a.way.Name
 	if name == "" {
@@ -367,12 +367,12 @@ func acceptBySSO(ctx context.Context, c *op.Call, _ Returned, a provenIdentity) 
 		return a.accountOf(ctx, c, email, i.HandedOver)
 	})
 	if err != nil {
-		return Accepted{}, err
+		return AcceptResult{}, err
 	}
 	entering := *c
 	entering.Audit = new(audit.Act) // the line of the acceptance is enough
 	s, err := a.enter(ctx, &entering, account, signInState{Principal: person.ID})
-	return Accepted{person, s}, err
+	return AcceptResult{person, s}, err
 }
 
 // accountOf returns the account of a person who accepts an invitation, and makes it if
@@ -399,7 +399,7 @@ func (a *provenIdentity) accountOf(ctx context.Context, c *op.Call, email string
 // the same account: nobody links an identity of their own with somebody else's account.
 var LinkSSO = op.NewPrefetched("factors.ssoLink", op.Administer, proveLink, linkSSO, op.By(op.Member), op.Setup, op.Fresh, op.Gives, op.Audited("account.sso"))
 
-func linkSSO(ctx context.Context, c *op.Call, _ Returned, a provenIdentity) (op.Nothing, error) {
+func linkSSO(ctx context.Context, c *op.Call, _ ReturnInput, a provenIdentity) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err == nil && a.way.Account != s.account.id {
 		err = unknown(db.ErrNoRows)
@@ -504,7 +504,7 @@ func identities(ctx context.Context, c *op.Call, account string) ([]Identity, er
 
 // RefreshedSSO is the answer of RefreshBySSO. Next is the page to open.
 type RefreshedSSO struct {
-	Refreshed
+	Renewal
 	Next string `json:"next,omitempty"`
 }
 
@@ -512,7 +512,7 @@ type RefreshedSSO struct {
 // signed in at the provider.
 var RefreshBySSO = op.NewPrefetched("session.ssoRefresh", op.Administer, proveFresh, refreshBySSO, op.By(op.Member), op.Always, op.Unstored, op.Audited("session.refresh"))
 
-func refreshBySSO(ctx context.Context, c *op.Call, _ Returned, a provenIdentity) (r RefreshedSSO, err error) {
+func refreshBySSO(ctx context.Context, c *op.Call, _ ReturnInput, a provenIdentity) (r RefreshedSSO, err error) {
 	s, err := ownSession(ctx, c)
 	if err == nil && a.way.Account != s.account.id {
 		err = unknown(db.ErrNoRows)
@@ -531,7 +531,7 @@ func refreshBySSO(ctx context.Context, c *op.Call, _ Returned, a provenIdentity)
 		return r, orRefuse(nil, &notRecent)
 	}
 	r.Next = a.way.Next
-	r.Refreshed, err = s.refresh(ctx, c, a.AuthTime)
+	r.Renewal, err = s.refresh(ctx, c, a.AuthTime)
 	return r, err
 }
 
@@ -541,7 +541,7 @@ func refreshBySSO(ctx context.Context, c *op.Call, _ Returned, a provenIdentity)
 // to sign in.
 var Unlink = op.New("people.unlink", op.Administer, unlink, op.By(op.Operator), op.Gives, op.Audited("person.unlink"))
 
-func unlink(ctx context.Context, c *op.Call, in access.ByID) (l Lifted, err error) {
+func unlink(ctx context.Context, c *op.Call, in access.ByID) (l FactorReset, err error) {
 	p, err := principal.Find(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return l, err

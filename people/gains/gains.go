@@ -20,7 +20,7 @@ const AccessGiven notify.Kind = "access_given"
 
 // Facts are the facts of a notice about access.
 type Facts struct {
-	Word op.Gained `json:"word"`
+	Word op.GainWord `json:"word"`
 	// ID is what gives the access, KidShort the short form of a key.
 	ID       string `json:"id"`
 	KidShort string `json:"kidShort,omitempty"`
@@ -119,8 +119,8 @@ func (f Facts) post(ctx context.Context, tx db.Tx, center *notify.Center, live i
 	return center.Post(ctx, tx, live, []string{user}, AccessGiven, f)
 }
 
-// Given is an act on a whole list that gives records of others away.
-type Given struct {
+// Giveaway is an act on a whole list that gives records of others away.
+type Giveaway struct {
 	ID           string
 	Organization int64
 	// By is who did it, Kind their credential. To is the new owner, empty if all see the
@@ -132,7 +132,7 @@ type Given struct {
 
 // TellOwners tells the former owners how many records an act has given away, and counts them in
 // the notices that the admins got at its beginning. An act that goes on later is told again.
-func TellOwners(ctx context.Context, tx db.Tx, center *notify.Center, g Given, now clock.Micros) error {
+func TellOwners(ctx context.Context, tx db.Tx, center *notify.Center, g Giveaway, now clock.Micros) error {
 	delete(g.Owners, g.By)
 	if center == nil || len(g.Owners) == 0 {
 		return nil

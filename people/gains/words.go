@@ -100,7 +100,7 @@ func nameOf(ctx context.Context, tx db.Tx, principal string) (string, error) {
 // and ORG stand for the names.
 type sentences struct{ title, text fault.Text }
 
-var words = map[op.Gained]sentences{
+var words = map[op.GainWord]sentences{
 	op.KeyCreated: {
 		fault.Text{DE: "Neuer API-Schlüssel KEY", EN: "New API key KEY"},
 		fault.Text{DE: "wurde der API-Schlüssel „THING“ für ORG erstellt.", EN: "the API key “THING” was created for ORG."},

@@ -219,11 +219,11 @@ type server struct {
 	mu       sync.Mutex
 	refuse   int // the number of deliveries to refuse
 	with     *smtp.SMTPError
-	received []received
+	received []receivedMail
 	address  string
 }
 
-type received struct {
+type receivedMail struct {
 	from, to, user string
 	message        *mail.Message
 	body           string
@@ -288,7 +288,7 @@ func (s *session) Data(r io.Reader) error {
 	}
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
-	s.server.received = append(s.server.received, received{s.from, s.to, s.user, m, body})
+	s.server.received = append(s.server.received, receivedMail{s.from, s.to, s.user, m, body})
 	return nil
 }
 
@@ -311,11 +311,11 @@ func (s *server) sender(t testing.TB, user string) notify.Sender {
 	return sender
 }
 
-func (s *server) all() []received {
+func (s *server) all() []receivedMail {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := slices.Clone(s.received)
-	slices.SortFunc(all, func(a, b received) int { return strings.Compare(a.to, b.to) })
+	slices.SortFunc(all, func(a, b receivedMail) int { return strings.Compare(a.to, b.to) })
 	return all
 }
 
@@ -541,7 +541,7 @@ func TestBundled(t *testing.T) {
 		if len(all) != 5 {
 			t.Fatalf("%d received after ten minutes: %s", len(all), o.logged)
 		}
-		i := slices.IndexFunc(all, func(m received) bool { return strings.Contains(m.body, "Further notices") })
+		i := slices.IndexFunc(all, func(m receivedMail) bool { return strings.Contains(m.body, "Further notices") })
 		if i < 0 {
 			t.Fatal("none of them is of several")
 		}
@@ -617,7 +617,7 @@ func TestMeanwhile(t *testing.T) {
 			o := open(t, d)
 			a := o.low()
 			a.Principal = o.service
-			s := &stopping{asked: make(chan struct{}), answer: make(chan error)}
+			s := &waitingSender{asked: make(chan struct{}), answer: make(chan error)}
 			c := o.center(s)
 			o.start(d, c)
 			o.alert(c, a)
@@ -653,9 +653,9 @@ func TestNoticeBetweenFailureAndPutBack(t *testing.T) {
 		o := open(t, d)
 		a := o.low()
 		a.Principal = o.service
-		s := &broken{}
+		s := &brokenSender{}
 		c := o.center(s)
-		o.start(&between{DB: d, sender: s, at: 8, do: func() { o.alert(c, a) }}, c)
+		o.start(&interposedDB{DB: d, sender: s, at: 8, do: func() { o.alert(c, a) }}, c)
 		o.alert(c, a)
 		o.rest()
 		for _, minutes := range []int{1, 2, 5, 15, 30, 60, 120} {
@@ -683,7 +683,7 @@ func TestDeadServer(t *testing.T) {
 		o := open(t, d)
 		a := o.low()
 		a.Principal = o.service
-		s := &broken{}
+		s := &brokenSender{}
 		c := o.center(s)
 		o.start(d, c)
 		for range 120 {
@@ -704,13 +704,13 @@ func TestDeadServer(t *testing.T) {
 	})
 }
 
-// broken is a Sender that counts attempts and fails until it is mended.
-type broken struct {
+// brokenSender is a Sender that counts attempts and fails until it is mended.
+type brokenSender struct {
 	attempts atomic.Int64
 	mended   atomic.Bool
 }
 
-func (s *broken) Send(context.Context, string, notifyMessage) error {
+func (s *brokenSender) Send(context.Context, string, notifyMessage) error {
 	s.attempts.Add(1)
 	if s.mended.Load() {
 		return nil
@@ -718,15 +718,15 @@ func (s *broken) Send(context.Context, string, notifyMessage) error {
 	return errors.New("broken")
 }
 
-// between is a database that does something before an attempt's end is stored.
-type between struct {
+// interposedDB is a database that does something before an attempt's end is stored.
+type interposedDB struct {
 	db.DB
-	sender *broken
+	sender *brokenSender
 	at     int64
 	do     func()
 }
 
-func (b *between) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+func (b *interposedDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
 	if b.sender.attempts.Load() == b.at && b.do != nil {
 		b.do()
 		b.do = nil
@@ -734,14 +734,14 @@ func (b *between) WriteIn(ctx context.Context, organization int64, f func(db.Tx)
 	return b.DB.WriteIn(ctx, organization, f)
 }
 
-// stopping is a Sender that waits for the test.
-type stopping struct {
+// waitingSender is a Sender that waits for the test.
+type waitingSender struct {
 	asked  chan struct{}
 	answer chan error
 	counts []string // of notices
 }
 
-func (s *stopping) Send(_ context.Context, id string, _ notifyMessage) error {
+func (s *waitingSender) Send(_ context.Context, id string, _ notifyMessage) error {
 	_, n, several := strings.Cut(id, ".")
 	if !several {
 		n = "1"
@@ -754,7 +754,7 @@ func (s *stopping) Send(_ context.Context, id string, _ notifyMessage) error {
 // dies makes a process die while it sends an email.
 func (o *office) dies() {
 	o.Helper()
-	dead := dying{make(chan struct{})}
+	dead := dyingSender{make(chan struct{})}
 	gone := &crashingDB{DB: o.db}
 	stop := o.start(gone, o.center(dead))
 	<-dead.asked
@@ -782,10 +782,10 @@ func (c *crashingDB) WriteIn(ctx context.Context, organization int64, f func(db.
 	return c.DB.WriteIn(ctx, organization, f)
 }
 
-// dying is a Sender whose process dies while it sends.
-type dying struct{ asked chan struct{} }
+// dyingSender is a Sender whose process dies while it sends.
+type dyingSender struct{ asked chan struct{} }
 
-func (s dying) Send(ctx context.Context, _ string, _ notifyMessage) error {
+func (s dyingSender) Send(ctx context.Context, _ string, _ notifyMessage) error {
 	close(s.asked)
 	<-ctx.Done()
 	return ctx.Err()

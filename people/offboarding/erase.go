@@ -32,14 +32,14 @@ type heldCounts struct {
 	// ticks are the change clocks of the organizations at the beginning of the
 	// count, by organization number.
 	ticks map[int64]clock.Micros
-	held  map[string]record.Held
+	held  map[string]record.Holdings
 }
 
 // Count counts the records that a person owns or is assigned. It reads all
 // records, so it runs before the transaction. The transaction then counts only
 // later changes.
 func countHeld(ctx context.Context, c *op.Call, by access.ByID) (seen heldCounts, err error) {
-	seen = heldCounts{map[int64]clock.Micros{}, map[string]record.Held{}}
+	seen = heldCounts{map[int64]clock.Micros{}, map[string]record.Holdings{}}
 	var tenants []tenant
 	err = c.Services.Read(ctx, func(tx db.Tx) error {
 		p, err := principal.Find(ctx, in(c, tx), access.UserPrincipal, by.ID)
@@ -87,8 +87,8 @@ func (s *heldCounts) add(ctx context.Context, c *op.Call, t tenant, f family, pr
 }
 
 // since returns the counts, with the records changed since the count.
-func (s *heldCounts) since(ctx context.Context, tx db.Tx, tenants []tenant, principal string) (map[string]record.Held, error) {
-	all := map[string]record.Held{}
+func (s *heldCounts) since(ctx context.Context, tx db.Tx, tenants []tenant, principal string) (map[string]record.Holdings, error) {
+	all := map[string]record.Holdings{}
 	for _, f := range families {
 		sum := s.held[f.plural]
 		for _, t := range tenants {

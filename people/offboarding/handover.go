@@ -84,7 +84,7 @@ type Part struct {
 type Tally struct {
 	// Handed counts the records that were handed over. A task may be counted as
 	// owned and as assigned.
-	Handed record.Held `json:"handed"`
+	Handed record.Holdings `json:"handed"`
 	// Stayed counts private records that stay with their owner.
 	Stayed int64 `json:"stayed"`
 }
@@ -104,7 +104,7 @@ type progress struct {
 }
 
 // add counts a record that was handed over, or that stayed.
-func (p *progress) add(family string, handed, stayed record.Held) {
+func (p *progress) add(family string, handed, stayed record.Holdings) {
 	t := p.Families[family]
 	t.Handed.Add(handed)
 	t.Stayed += stayed.Private

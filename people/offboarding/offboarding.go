@@ -22,7 +22,7 @@ import (
 type family struct {
 	plural string
 	german string
-	record.Holding
+	record.Holder
 }
 
 // families are all families of records, in the order of a hand-over.
@@ -76,7 +76,7 @@ var isUnderway = fault.Text{
 }
 
 // say formats counts for people: contacts 12, tasks 3.
-func say(held map[string]record.Held) fault.Text {
+func say(held map[string]record.Holdings) fault.Text {
 	var de, en []string
 	for _, f := range families {
 		h := held[f.plural]

@@ -752,7 +752,7 @@ func TestEraseRefused(t *testing.T) {
 
 func operatorOf(t *testing.T, o *apitest.Office) *access.Actor {
 	t.Helper()
-	a, _, err := o.Directory.Resolve(ctx, access.Presented{Scheme: access.Local}, netip.Addr{}, true)
+	a, _, err := o.Directory.Resolve(ctx, access.Presentation{Scheme: access.Local}, netip.Addr{}, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,11 +62,11 @@ func (o *Owner) WebAuthnCredentials() []webauthn.Credential {
 	return all
 }
 
-// Kept is what is kept between the two steps of a ceremony.
-type Kept = webauthn.SessionData
+// CeremonyData is what is kept between the two steps of a ceremony.
+type CeremonyData = webauthn.SessionData
 
 // Register begins the making of a passkey. The options are for the browser.
-func (p *Passkeys) Register(o *Owner) (options json.RawMessage, kept *Kept, err error) {
+func (p *Passkeys) Register(o *Owner) (options json.RawMessage, kept *CeremonyData, err error) {
 	var known []protocol.CredentialDescriptor
 	for _, c := range o.WebAuthnCredentials() {
 		known = append(known, c.Descriptor())
@@ -79,24 +79,24 @@ func (p *Passkeys) Register(o *Owner) (options json.RawMessage, kept *Kept, err 
 	return options, kept, err
 }
 
-// Made is a passkey that was made or used: its id, and what is stored.
-type Made struct{ ID, Stored string }
+// StoredPasskey is a passkey that was made or used: its id, and what is stored.
+type StoredPasskey struct{ ID, Stored string }
 
 // Registered checks the answer of the browser, and returns the new passkey.
-func (p *Passkeys) Registered(o *Owner, kept *Kept, response []byte) (Made, error) {
+func (p *Passkeys) Registered(o *Owner, kept *CeremonyData, response []byte) (StoredPasskey, error) {
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(response)
 	if err != nil {
-		return Made{}, err
+		return StoredPasskey{}, err
 	}
 	c, err := p.relying.CreateCredential(o, *kept, parsed)
 	if err != nil {
-		return Made{}, err
+		return StoredPasskey{}, err
 	}
 	return made(c)
 }
 
 // Ask begins a sign-in. The browser offers the passkeys that it has.
-func (p *Passkeys) Ask() (options json.RawMessage, kept *Kept, err error) {
+func (p *Passkeys) Ask() (options json.RawMessage, kept *CeremonyData, err error) {
 	assertion, kept, err := p.relying.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
 		return nil, nil, err
@@ -117,23 +117,23 @@ func Holder(response []byte) (account string) {
 
 // Used checks the answer of the browser for the account that it claims, and returns
 // the passkey with its counter.
-func (p *Passkeys) Used(o *Owner, kept *Kept, response []byte) (Made, error) {
+func (p *Passkeys) Used(o *Owner, kept *CeremonyData, response []byte) (StoredPasskey, error) {
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(response)
 	if err != nil {
-		return Made{}, err
+		return StoredPasskey{}, err
 	}
 	_, c, err := p.relying.ValidatePasskeyLogin(func([]byte, []byte) (webauthn.User, error) { return o, nil }, *kept, parsed)
 	if err != nil {
-		return Made{}, err
+		return StoredPasskey{}, err
 	}
 	if c.Authenticator.CloneWarning {
-		return Made{}, protocol.ErrVerification.WithDetails("the counter of the passkey went back")
+		return StoredPasskey{}, protocol.ErrVerification.WithDetails("the counter of the passkey went back")
 	}
 	return made(c)
 }
 
-func made(c *webauthn.Credential) (Made, error) {
+func made(c *webauthn.Credential) (StoredPasskey, error) {
 	c.Attestation = webauthn.CredentialAttestation{} // nobody asks for the maker of the device
 	text, err := json.Marshal(c)
-	return Made{ID: protocol.URLEncodedBase64(c.ID).String(), Stored: string(text)}, err
+	return StoredPasskey{ID: protocol.URLEncodedBase64(c.ID).String(), Stored: string(text)}, err
 }

@@ -118,19 +118,19 @@ func EndTickets(ctx context.Context, tx db.Tx, account string, kind Kind) (err e
 // for it, because the sign-in page asks for one whenever it is opened. It travels
 // sealed, and a row is made when it is used, so that it serves once.
 type ceremony struct {
-	Kept  *Kept        `json:"kept"`
-	Until clock.Micros `json:"until"`
+	Kept  *CeremonyData `json:"kept"`
+	Until clock.Micros  `json:"until"`
 }
 
 // SealCeremony returns the ticket of a ceremony that begins.
-func (d *Desk) SealCeremony(now clock.Micros, kind Kind, kept *Kept) (string, error) {
+func (d *Desk) SealCeremony(now clock.Micros, kind Kind, kept *CeremonyData) (string, error) {
 	text, err := json.Marshal(ceremony{kept, now.Add(PageLifetime)})
 	return d.Secrets.Seal(text, string(kind)), err
 }
 
 // OpenCeremony returns what the browser was asked for. A ticket that is forged, that
 // has expired or that is of another kind is db.ErrNoRows.
-func (d *Desk) OpenCeremony(now clock.Micros, kind Kind, token string) (*Kept, error) {
+func (d *Desk) OpenCeremony(now clock.Micros, kind Kind, token string) (*CeremonyData, error) {
 	var c ceremony
 	text, _, err := d.Secrets.Open(token, string(kind))
 	if err == nil {
@@ -146,7 +146,7 @@ const insertUsed = insertTicket + ` on conflict (token_hash) do nothing`
 
 // UseCeremony ends a ceremony. Its challenge is what serves once: the text of a
 // ticket could be written in another way. Of two calls at the same time one uses it.
-func UseCeremony(ctx context.Context, tx db.Tx, now clock.Micros, kind Kind, kept *Kept) error {
+func UseCeremony(ctx context.Context, tx db.Tx, now clock.Micros, kind Kind, kept *CeremonyData) error {
 	return useOnce(ctx, tx, now, kind, kept.Challenge)
 }
 

@@ -13,8 +13,8 @@ import (
 // until the person is back. It travels sealed in a cookie, so only the browser that
 // left comes back by it.
 type Way struct {
-	Asked sso.Asked    `json:"asked"`
-	Until clock.Micros `json:"until"`
+	Asked sso.AuthRequest `json:"asked"`
+	Until clock.Micros    `json:"until"`
 	// Next is the page that is opened afterwards.
 	Next string `json:"next,omitempty"`
 	// Account is the one that is linked, or whose sign-in is confirmed.

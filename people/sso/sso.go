@@ -218,8 +218,8 @@ func (p *Provider) secure(address string) bool {
 	return u.Scheme == "https" || issuer != nil && u.Scheme == issuer.Scheme && u.Host == issuer.Host
 }
 
-// Asked is what is kept of a question until its answer.
-type Asked struct {
+// AuthRequest is what is kept of a question until its answer.
+type AuthRequest struct {
 	State    string `json:"state"`
 	Nonce    string `json:"nonce"`
 	Verifier string `json:"verifier"`
@@ -230,12 +230,12 @@ type Asked struct {
 
 // Ask returns the address to which a person goes. token makes texts that nobody
 // guesses.
-func (p *Provider) Ask(ctx context.Context, fresh bool, token func() string) (string, Asked, error) {
+func (p *Provider) Ask(ctx context.Context, fresh bool, token func() string) (string, AuthRequest, error) {
 	k, err := p.discover(ctx)
 	if err != nil {
-		return "", Asked{}, err
+		return "", AuthRequest{}, err
 	}
-	a := Asked{State: token(), Nonce: token(), Verifier: oauth2.GenerateVerifier(), Fresh: fresh, At: clock.Now(p.options.Clock)}
+	a := AuthRequest{State: token(), Nonce: token(), Verifier: oauth2.GenerateVerifier(), Fresh: fresh, At: clock.Now(p.options.Clock)}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)}
 	if fresh {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
@@ -255,7 +255,7 @@ type Answer struct {
 
 // Answers reports whether an answer is that to a question. Nothing is asked of the
 // provider for another one.
-func (a Asked) Answers(b Answer) bool {
+func (a AuthRequest) Answers(b Answer) bool {
 	return a.State != "" && subtle.ConstantTimeCompare([]byte(a.State), []byte(b.State)) == 1
 }
 
@@ -274,7 +274,7 @@ type Identity struct {
 // Prove redeems the code of an answer, and returns who came back. The caller has
 // checked that it answers the question. With address it also asks for the email
 // address, if the provider keeps it elsewhere.
-func (p *Provider) Prove(ctx context.Context, a Asked, b Answer, address bool) (Identity, error) {
+func (p *Provider) Prove(ctx context.Context, a AuthRequest, b Answer, address bool) (Identity, error) {
 	select {
 	case p.atOnce <- struct{}{}:
 		defer func() { <-p.atOnce }()
@@ -341,7 +341,7 @@ func (t *truth) UnmarshalJSON(b []byte) error {
 
 // verify checks an ID token: signature, issuer, audience and expiry by the library,
 // then what belongs to the question.
-func (p *Provider) verify(ctx context.Context, k *metadata, a Asked, text string) (Identity, error) {
+func (p *Provider) verify(ctx context.Context, k *metadata, a AuthRequest, text string) (Identity, error) {
 	verifier := k.provider.Verifier(&oidc.Config{ClientID: p.options.ClientID, Now: p.options.Clock.Now})
 	token, err := verifier.Verify(ctx, text)
 	if err != nil {

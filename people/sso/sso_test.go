@@ -69,7 +69,7 @@ func TestProviderRefuses(t *testing.T) {
 	p := ssotest.Start(t, callback)
 	p.Add("ida@kanzlei.example", true)
 	client := p.Client(callback)
-	way := func(c *sso.Provider) (sso.Asked, sso.Answer) {
+	way := func(c *sso.Provider) (sso.AuthRequest, sso.Answer) {
 		address, asked, err := c.Ask(t.Context(), false, token)
 		if err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func TestProviderRefuses(t *testing.T) {
 	if _, err := wrong.Prove(t.Context(), asked, answer, false); !errors.Is(err, sso.ErrProof) || strings.Contains(err.Error(), answer.Code) {
 		t.Errorf("a wrong secret: %v", err)
 	}
-	if answer.State = asked.State + "x"; asked.Answers(answer) || (sso.Asked{}).Answers(sso.Answer{}) {
+	if answer.State = asked.State + "x"; asked.Answers(answer) || (sso.AuthRequest{}).Answers(sso.Answer{}) {
 		t.Error("another state is taken")
 	}
 }

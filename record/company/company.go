@@ -23,7 +23,7 @@ type Fields struct {
 	RegisterNumber *string         `json:"registerNumber" max:"200" bare:"true" example:"Amtsgericht Köln HRB 12345"`
 	Address        *record.Address `json:"address"`
 	Note           *string         `json:"note" max:"10000" multiline:"true" example:"Mandant seit 2019." patch:"clear"`
-	record.Sharing
+	record.CommonFields
 }
 
 // Company is a company as the API returns it.
@@ -86,18 +86,18 @@ func count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error)
 }
 
 // create creates a company.
-func create(ctx context.Context, c *op.Call, in CreateInput) (record.Created[Company], error) {
+func create(ctx context.Context, c *op.Call, in CreateInput) (record.Creation[Company], error) {
 	return Companies.Create(ctx, c, &in.Fields)
 }
 
 // Shared returns the members that all families have in common.
-func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
+func (f *Fields) Shared() *record.CommonFields { return &f.CommonFields }
 
 // Normalize drops an empty address.
 func (f *Fields) Normalize() { f.Address = f.Address.OrNil() }
 
 // Wrong returns nil: the schema has all rules of companies.
-func (f *Fields) Wrong(*op.Services, op.Sent) []fault.Field { return nil }
+func (f *Fields) Wrong(*op.Services, op.RuleScope) []fault.Field { return nil }
 
 // Words returns the words of a company. Its name has the lowest rank; then come
 // email, telephone, address and numbers; then notes.

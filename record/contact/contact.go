@@ -29,7 +29,7 @@ type Fields struct {
 	Language    *string         `json:"language" format:"language" max:"35" bare:"true" example:"de-DE"`
 	Birthday    *string         `json:"birthday" format:"date" bare:"true" example:"1984-05-17"`
 	Note        *string         `json:"note" max:"10000" multiline:"true" example:"Bevorzugt Post an die Kanzlei." patch:"clear"`
-	record.Sharing
+	record.CommonFields
 }
 
 // Contact is a contact as the API returns it.
@@ -98,12 +98,12 @@ func count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error)
 }
 
 // create creates a contact.
-func create(ctx context.Context, c *op.Call, in CreateInput) (record.Created[Contact], error) {
+func create(ctx context.Context, c *op.Call, in CreateInput) (record.Creation[Contact], error) {
 	return Contacts.Create(ctx, c, &in.Fields)
 }
 
 // Shared returns the members that all families have in common.
-func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
+func (f *Fields) Shared() *record.CommonFields { return &f.CommonFields }
 
 // Normalize sets the display name.
 func (f *Fields) Normalize() {
@@ -113,7 +113,7 @@ func (f *Fields) Normalize() {
 }
 
 // Wrong reports a contact without a name.
-func (f *Fields) Wrong(_ *op.Services, sent op.Sent) []fault.Field {
+func (f *Fields) Wrong(_ *op.Services, sent op.RuleScope) []fault.Field {
 	switch {
 	case !sent.Fit("firstName", "lastName", "email") || displayName(f) != nil:
 		return nil

@@ -75,14 +75,14 @@ func (w *work) wait(ctx context.Context, tx db.Tx, now clock.Micros, need time.D
 		return 0, err
 	}
 	defer rows.Close()
-	type spending struct {
+	type expense struct {
 		at    clock.Micros
 		spent time.Duration
 	}
-	var list []spending
+	var list []expense
 	total := need
 	for rows.Next() {
-		var s spending
+		var s expense
 		var micros int64
 		if err := rows.Scan(&s.at, &micros); err != nil {
 			return 0, err

@@ -20,10 +20,10 @@ import (
 	"kartei/test/dbtest"
 )
 
-// unhashed is a store that reports no hashes, as some buckets do.
-type unhashed struct{ blob.Store }
+// hashlessStore is a store that reports no hashes, as some buckets do.
+type hashlessStore struct{ blob.Store }
 
-func (s unhashed) Stat(ctx context.Context, name string) (blob.Info, error) {
+func (s hashlessStore) Stat(ctx context.Context, name string) (blob.Info, error) {
 	info, err := s.Store.Stat(ctx, name)
 	info.SHA256 = ""
 	return info, err
@@ -39,7 +39,7 @@ func TestChangedInStore(t *testing.T) {
 				if knows {
 					return s
 				}
-				return unhashed{s}
+				return hashlessStore{s}
 			}))
 			c := o.As(access.Member)
 			file, other := []byte("Guten Tag\n"), []byte("Gute Nacht")
@@ -50,7 +50,7 @@ func TestChangedInStore(t *testing.T) {
 			}
 			good, bad := send(), send()
 			at := slices.IndexFunc(o.Stored(), func(name string) bool { return strings.HasSuffix(name, bad) })
-			if _, err := o.Store.Put(t.Context(), o.Stored()[at], bytes.NewReader(other), blob.Expected{Size: int64(len(other))}); err != nil {
+			if _, err := o.Store.Put(t.Context(), o.Stored()[at], bytes.NewReader(other), blob.Expectation{Size: int64(len(other))}); err != nil {
 				t.Fatal(err)
 			}
 			a := c.Do("POST", "/documents", map[string]any{"uploadId": bad})
@@ -82,7 +82,7 @@ func TestUnreadableStagedBytes(t *testing.T) {
 				return os.WriteFile(filepath.Join(o.Folder, name+".sealed"), []byte("x"), 0o600)
 			},
 			"unknown key": func(name string) error {
-				_, err := elsewhere.Put(t.Context(), name, bytes.NewReader(file), blob.Expected{Size: int64(len(file))})
+				_, err := elsewhere.Put(t.Context(), name, bytes.NewReader(file), blob.Expectation{Size: int64(len(file))})
 				return err
 			},
 		} {
@@ -103,13 +103,13 @@ func TestUnreadableStagedBytes(t *testing.T) {
 	})
 }
 
-// opened is a store that counts the opened files.
-type opened struct {
-	unhashed
+// openCounter is a store that counts the opened files.
+type openCounter struct {
+	hashlessStore
 	times *atomic.Int64
 }
 
-func (s opened) Open(ctx context.Context, name string) (blob.Reader, error) {
+func (s openCounter) Open(ctx context.Context, name string) (blob.Reader, error) {
 	s.times.Add(1)
 	return s.Store.Open(ctx, name)
 }
@@ -123,7 +123,7 @@ func TestScannerComesBeforeReading(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		opens, tries := new(atomic.Int64), new(atomic.Int64)
 		o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
-			w.Maker.Store, w.Maker.Scanner = counted{opened{unhashed{w.Maker.Store}, opens}, tries}, scanner
+			w.Maker.Store, w.Maker.Scanner = attemptCounter{openCounter{hashlessStore{w.Maker.Store}, opens}, tries}, scanner
 		}))
 		c := o.As(access.Member)
 		c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))}).Want(202)

@@ -43,7 +43,7 @@ func FileOf(ctx context.Context, c *op.Call, name string) (File, error) {
 }
 
 // FilesOf returns the files of documents that a walk met.
-func FilesOf(c *op.Call, list []record.Walked) ([]File, error) {
+func FilesOf(c *op.Call, list []record.WalkRecord) ([]File, error) {
 	files := make([]File, len(list))
 	for i, w := range list {
 		f := new(Fields)

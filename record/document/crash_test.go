@@ -310,9 +310,9 @@ func sessionsOf(o *apitest.Office) (n int64) {
 	return n
 }
 
-// modelled is an office in which anything happens in any order, with faults
+// officeModel is an office in which anything happens in any order, with faults
 // anywhere, and what should be there.
-type modelled struct {
+type officeModel struct {
 	*faults
 	office *apitest.Office
 	client *apitest.Client
@@ -336,7 +336,7 @@ type modelSession struct {
 func TestModel(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)
-		m := &modelled{faults: f, office: o, client: o.As(access.Member)}
+		m := &officeModel{faults: f, office: o, client: o.As(access.Member)}
 		seed.Check(t, func(t *rapid.T) {
 			m.sessions, m.documents, m.operations = nil, map[string]string{}, map[string]string{}
 			m.whole(t)
@@ -355,7 +355,7 @@ func TestModel(t *testing.T) {
 }
 
 // whole sends a good file and makes a document of it, so that each run has one.
-func (m *modelled) whole(t *rapid.T) {
+func (m *officeModel) whole(t *rapid.T) {
 	m.files++
 	s := &modelSession{file: fmt.Appendf(nil, "Datei %d\n", m.files)}
 	s.answer = m.client.Do("POST", "/uploads", session("a.txt", s.file)).Want(201)
@@ -365,7 +365,7 @@ func (m *modelled) whole(t *rapid.T) {
 }
 
 // open opens a session for a good or a bad file.
-func (m *modelled) open(t *rapid.T) {
+func (m *officeModel) open(t *rapid.T) {
 	m.files++
 	file := fmt.Appendf(nil, "Datei %d\n", m.files)
 	if rapid.Bool().Draw(t, "bad") {
@@ -379,7 +379,7 @@ func (m *modelled) open(t *rapid.T) {
 }
 
 // send sends the file of a session, or too much or too little of it.
-func (m *modelled) send(t *rapid.T) {
+func (m *officeModel) send(t *rapid.T) {
 	if len(m.sessions) == 0 {
 		t.Skip()
 	}
@@ -396,7 +396,7 @@ func (m *modelled) send(t *rapid.T) {
 }
 
 // makes begins a document of a session. One of its attempts may meet a fault.
-func (m *modelled) makes(t *rapid.T) {
+func (m *officeModel) makes(t *rapid.T) {
 	if len(m.sessions) == 0 {
 		t.Skip()
 	}
@@ -418,7 +418,7 @@ func (m *modelled) makes(t *rapid.T) {
 }
 
 // settle waits for all operations, and checks how they ended.
-func (m *modelled) settle(t *rapid.T) {
+func (m *officeModel) settle(t *rapid.T) {
 	m.rested(m.office)
 	for id, content := range m.operations {
 		op := m.client.Do("GET", "/operations/"+id, nil).Want(200)
@@ -435,7 +435,7 @@ func (m *modelled) settle(t *rapid.T) {
 
 // deletes deletes a document. One of the attempts to remove its file may meet a
 // fault.
-func (m *modelled) deletes(t *rapid.T) {
+func (m *officeModel) deletes(t *rapid.T) {
 	m.settle(t)
 	if len(m.documents) == 0 {
 		t.Skip()
@@ -447,7 +447,7 @@ func (m *modelled) deletes(t *rapid.T) {
 }
 
 // intact checks the bytes of all documents.
-func (m *modelled) intact(t *rapid.T) {
+func (m *officeModel) intact(t *rapid.T) {
 	for id, content := range m.documents {
 		if a := download(m.client, id).Want(200); string(a.Body) != content {
 			t.Fatalf("%s is %q, was %q", id, a.Body, content)
@@ -456,7 +456,7 @@ func (m *modelled) intact(t *rapid.T) {
 }
 
 // complete checks that the store has the files of the documents and sessions, and no others.
-func (m *modelled) complete(t *rapid.T) {
+func (m *officeModel) complete(t *rapid.T) {
 	staged := 0
 	for _, s := range m.sessions {
 		if s.sent {
@@ -481,7 +481,7 @@ func (m *modelled) complete(t *rapid.T) {
 
 // clear deletes the documents and lets the sessions end, so that the next run
 // begins with nothing. What came after the end of a session is removed too.
-func (m *modelled) clear(t *rapid.T) {
+func (m *officeModel) clear(t *rapid.T) {
 	for id := range m.documents {
 		m.client.Do("DELETE", "/documents/"+id, nil, "If-Match", "*").Want(204)
 	}

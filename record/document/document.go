@@ -33,7 +33,7 @@ type Fields struct {
 	CompanyID  *string     `json:"companyId" prefix:"cmp_" ref:"companies"`
 	TaskID     *string     `json:"taskId" prefix:"tsk_" ref:"tasks"`
 	UploadID   string      `json:"uploadId" read:"true" prefix:"upl_" example:"upl_01jb2z5k3xf0q8r9s7t6v5w4y3"`
-	record.Sharing
+	record.CommonFields
 }
 
 // Document is a document as the API returns it.
@@ -49,12 +49,12 @@ type New struct {
 	ContactID *string `json:"contactId" prefix:"con_" ref:"contacts"`
 	CompanyID *string `json:"companyId" prefix:"cmp_" ref:"companies"`
 	TaskID    *string `json:"taskId" prefix:"tsk_" ref:"tasks"`
-	record.Sharing
+	record.CommonFields
 }
 
 // Wrong checks the name, if there is one. The upload's name is checked with the
 // upload.
-func (n *New) Wrong(s *op.Services, sent op.Sent) []fault.Field {
+func (n *New) Wrong(s *op.Services, sent op.RuleScope) []fault.Field {
 	if n.Name == nil {
 		return nil
 	}
@@ -145,17 +145,17 @@ func prefetch(ctx context.Context, c *op.Call, in CreateInput) (staged blob.Info
 
 // Store begins an operation that makes a document from an upload. It checks at
 // once that the members are valid, and that the file has arrived as announced.
-func Store(ctx context.Context, c *op.Call, in CreateInput, staged blob.Info) (operation.Accepted, error) {
+func Store(ctx context.Context, c *op.Call, in CreateInput, staged blob.Info) (operation.AcceptedOperation, error) {
 	f, err := accept(ctx, c, &in.Fields, staged)
 	if err != nil {
-		return operation.Accepted{}, err
+		return operation.AcceptedOperation{}, err
 	}
 	o, err := operation.Begin(c, "documents.create", makeInput{Document: id.New(id.Document), Fields: *f, Door: c.Door, Credential: c.Credential})
 	if err != nil {
-		return operation.Accepted{}, err
+		return operation.AcceptedOperation{}, err
 	}
 	if err := upload.Consume(ctx, c, f.UploadID, o.ID); err != nil {
-		return operation.Accepted{}, err
+		return operation.AcceptedOperation{}, err
 	}
 	return o, job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, job.Spec{Kind: MakeKind, Key: o.ID, Payload: makePayload{o.ID}})
 }
@@ -168,7 +168,7 @@ func accept(ctx context.Context, c *op.Call, n *New, staged blob.Info) (*Fields,
 	}
 	f := &Fields{
 		Name: s.FileName, ContentType: s.ContentType, Size: s.Size, SHA256: s.SHA256, UploadID: n.UploadID,
-		ContactID: n.ContactID, CompanyID: n.CompanyID, TaskID: n.TaskID, Sharing: n.Sharing,
+		ContactID: n.ContactID, CompanyID: n.CompanyID, TaskID: n.TaskID, CommonFields: n.CommonFields,
 	}
 	switch {
 	case n.Name != nil:
@@ -226,7 +226,7 @@ func eraseRest(ctx context.Context, c *op.Call, name string) error {
 }
 
 // Shared returns the members that all families have in common.
-func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
+func (f *Fields) Shared() *record.CommonFields { return &f.CommonFields }
 
 // Normalize sets the status of a text that nobody has read.
 func (f *Fields) Normalize() {
@@ -236,7 +236,7 @@ func (f *Fields) Normalize() {
 }
 
 // Wrong checks the name.
-func (f *Fields) Wrong(_ *op.Services, sent op.Sent) []fault.Field {
+func (f *Fields) Wrong(_ *op.Services, sent op.RuleScope) []fault.Field {
 	if !sent.Fit("name") {
 		return nil
 	}

@@ -22,7 +22,7 @@ const (
 // Files returns the bytes that an organization's documents must have, for
 // identifiers after the given one, and the last identifier. An empty page is
 // the last.
-func Files(ctx context.Context, tx db.Tx, organization int64, after string) (list []blob.Wanted, last string, err error) {
+func Files(ctx context.Context, tx db.Tx, organization int64, after string) (list []blob.Reference, last string, err error) {
 	rows, err := tx.Query(ctx, `select id, content from documents
 		where organization = $1 and deleted = false and id > $2 order by id limit $3`, organization, after, filesPage)
 	if err != nil {
@@ -38,7 +38,7 @@ func Files(ctx context.Context, tx db.Tx, organization int64, after string) (lis
 		if err := json.Unmarshal(content, &f); err != nil {
 			return nil, "", err
 		}
-		list = append(list, blob.Wanted{Name: Kept(organization, last), Size: f.Size, SHA256: f.SHA256})
+		list = append(list, blob.Reference{Name: Kept(organization, last), Size: f.Size, SHA256: f.SHA256})
 	}
 	return list, last, rows.Err()
 }

@@ -13,14 +13,14 @@ import (
 	"kartei/test/dbtest"
 )
 
-// vanishing is a store that runs a function before a file is opened, and then
+// vanishingStore is a store that runs a function before a file is opened, and then
 // has no such file.
-type vanishing struct {
+type vanishingStore struct {
 	blob.Store
 	before *atomic.Pointer[func()]
 }
 
-func (s vanishing) Open(ctx context.Context, name string) (blob.Reader, error) {
+func (s vanishingStore) Open(ctx context.Context, name string) (blob.Reader, error) {
 	f := s.before.Swap(nil)
 	if f == nil {
 		return s.Store.Open(ctx, name)
@@ -35,7 +35,7 @@ func (s vanishing) Open(ctx context.Context, name string) (blob.Reader, error) {
 func TestDeletedDuringDownload(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		before := new(atomic.Pointer[func()])
-		o := apitest.New(t, d, apitest.Replicas(1), apitest.Stored(func(s blob.Store) blob.Store { return vanishing{s, before} }))
+		o := apitest.New(t, d, apitest.Replicas(1), apitest.Stored(func(s blob.Store) blob.Store { return vanishingStore{s, before} }))
 		c := o.As(access.Member)
 		id := c.Document("a.txt", "text/plain", []byte("Guten Tag\n"))
 		remove := func() { c.Do("DELETE", "/documents/"+id, nil, "If-Match", "*").Want(204) }

@@ -18,14 +18,14 @@ import (
 	"kartei/test/dbtest"
 )
 
-// held is a store whose operations wait at their first step.
-type held struct {
+// gatedStore is a store whose operations wait at their first step.
+type gatedStore struct {
 	blob.Store
 	came chan struct{}
 	free chan struct{}
 }
 
-func (s held) Keep(ctx context.Context, from, to string) error {
+func (s gatedStore) Keep(ctx context.Context, from, to string) error {
 	select {
 	case s.came <- struct{}{}:
 	case <-ctx.Done():
@@ -43,7 +43,7 @@ func (s held) Keep(ctx context.Context, from, to string) error {
 // that became impossible ends with a reason.
 func TestChangesDuringOperation(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		h := held{came: make(chan struct{}), free: make(chan struct{})}
+		h := gatedStore{came: make(chan struct{}), free: make(chan struct{})}
 		o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
 			h.Store = w.Maker.Store
 			w.Maker.Store = h
@@ -71,7 +71,7 @@ func TestChangesDuringOperation(t *testing.T) {
 
 // accept uploads a file and calls for a document, whose making waits at its first
 // step.
-func (s held) accept(t *testing.T, c *apitest.Client, members map[string]any) *apitest.Answer {
+func (s gatedStore) accept(t *testing.T, c *apitest.Client, members map[string]any) *apitest.Answer {
 	t.Helper()
 	members["uploadId"] = c.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))
 	a := c.Do("POST", "/documents", members).Want(202)
@@ -86,7 +86,7 @@ func made(t *testing.T, ended *apitest.Answer) string {
 	return ended.JSON()["result"].(map[string]any)["id"].(string)
 }
 
-func contactIsDeletedMeanwhile(t *testing.T, h held, c *apitest.Client) {
+func contactIsDeletedMeanwhile(t *testing.T, h gatedStore, c *apitest.Client) {
 	t.Helper()
 	contact := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
 	accepted := h.accept(t, c, map[string]any{"contactId": contact})
@@ -98,7 +98,7 @@ func contactIsDeletedMeanwhile(t *testing.T, h held, c *apitest.Client) {
 
 // idIsTakenMeanwhile begins two operations with the same external id. The first one
 // to finish has it.
-func idIsTakenMeanwhile(t *testing.T, h held, c *apitest.Client) {
+func idIsTakenMeanwhile(t *testing.T, h gatedStore, c *apitest.Client) {
 	t.Helper()
 	first, second := h.accept(t, c, map[string]any{"externalId": "d-1"}), h.accept(t, c, map[string]any{"externalId": "d-1"})
 	h.free <- struct{}{}
@@ -114,7 +114,7 @@ func idIsTakenMeanwhile(t *testing.T, h held, c *apitest.Client) {
 }
 
 // personIsDisabledMeanwhile takes all rights from the principal of an operation.
-func personIsDisabledMeanwhile(t *testing.T, h held, c *apitest.Client) {
+func personIsDisabledMeanwhile(t *testing.T, h gatedStore, c *apitest.Client) {
 	t.Helper()
 	disable := func(is bool) {
 		t.Helper()
@@ -133,7 +133,7 @@ func personIsDisabledMeanwhile(t *testing.T, h held, c *apitest.Client) {
 
 // switchedMeanwhile switches an organization off while an operation runs to its end,
 // and on again.
-func switchedMeanwhile(t *testing.T, h held, c *apitest.Client, of string, off, on organization.Change) {
+func switchedMeanwhile(t *testing.T, h gatedStore, c *apitest.Client, of string, off, on organization.Change) {
 	t.Helper()
 	set := func(change organization.Change) {
 		t.Helper()

@@ -230,8 +230,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// opening is a store that counts how often a file is opened, and may refuse.
-type opening struct {
+// countingStore is a store that counts how often a file is opened, and may refuse.
+type countingStore struct {
 	blob.Store
 	opens *atomic.Int64
 	fails *atomic.Value // a failure
@@ -239,7 +239,7 @@ type opening struct {
 
 type failure struct{ error }
 
-func (s opening) Open(ctx context.Context, name string) (blob.Reader, error) {
+func (s countingStore) Open(ctx context.Context, name string) (blob.Reader, error) {
 	s.opens.Add(1)
 	if f, _ := s.fails.Load().(failure); f.error != nil {
 		return nil, f.error
@@ -254,7 +254,7 @@ func TestFiftyPeople(t *testing.T) {
 	var opens atomic.Int64
 	var fails atomic.Value
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Texts(extract.Options{Cache: cache}), apitest.Replicas(1),
-		apitest.Stored(func(s blob.Store) blob.Store { return opening{s, &opens, &fails} }))
+		apitest.Stored(func(s blob.Store) blob.Store { return countingStore{s, &opens, &fails} }))
 	c := o.As(access.Member)
 	id := c.Document("Vertrag.pdf", "application/pdf", pdf(`(Kaltmiete 950) '`))
 	foreign, _ := o.Organization("Andere")

@@ -21,20 +21,20 @@ import (
 	"kartei/test/dbtest"
 )
 
-// broken is a store whose files fail when they are opened, or after some bytes.
-type broken struct {
+// brokenStore is a store whose files fail when they are opened, or after some bytes.
+type brokenStore struct {
 	blob.Store
 	opening error
-	reading *brokenReading
+	reading *readFailure
 }
 
-// brokenReading makes reads fail after the type of the file is known.
-type brokenReading struct {
+// readFailure makes reads fail after the type of the file is known.
+type readFailure struct {
 	err   error
 	whole int64 // number of bytes before the failure
 }
 
-func (s broken) Open(ctx context.Context, name string) (blob.Reader, error) {
+func (s brokenStore) Open(ctx context.Context, name string) (blob.Reader, error) {
 	r, err := s.Store.Open(ctx, name)
 	switch {
 	case err != nil:
@@ -50,7 +50,7 @@ func (s broken) Open(ctx context.Context, name string) (blob.Reader, error) {
 
 type brokenReader struct {
 	blob.Reader
-	*brokenReading
+	*readFailure
 	at int64
 }
 
@@ -107,14 +107,14 @@ func TestUnreadable(t *testing.T) {
 				dbtest.Each(t, func(t *testing.T, d db.DB) {
 					tries := new(atomic.Int64)
 					o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
-						s := broken{Store: w.Maker.Store}
+						s := brokenStore{Store: w.Maker.Store}
 						if err := fmt.Errorf("test: %w", c.err); where == "opening" {
 							s.opening = err
 						} else {
-							s.reading = &brokenReading{err, 5}
+							s.reading = &readFailure{err, 5}
 							w.Maker.Scanner, w.Maker.RefuseUnscanned = scanner, where == "scan or refuse"
 						}
-						w.Maker.Store, w.Options.Rand = counted{s, tries}, onceEach
+						w.Maker.Store, w.Options.Rand = attemptCounter{s, tries}, onceEach
 					}))
 					m := o.As(access.Member)
 					failed(t, m, m.Do("POST", "/documents", map[string]any{"uploadId": m.Upload("a.txt", "text/plain", clean)}).Want(202), "INTERNAL", c.words)
@@ -131,13 +131,13 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// counted counts the attempts of an operation.
-type counted struct {
+// attemptCounter counts the attempts of an operation.
+type attemptCounter struct {
 	blob.Store
 	tries *atomic.Int64
 }
 
-func (s counted) Keep(ctx context.Context, from, to string) error {
+func (s attemptCounter) Keep(ctx context.Context, from, to string) error {
 	s.tries.Add(1)
 	return s.Store.Keep(ctx, from, to)
 }
@@ -190,7 +190,7 @@ func TestScannerAnswers(t *testing.T) {
 					scanner, tries := listener(t, c.answer), new(atomic.Int64)
 					o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
 						w.Maker.Scanner, w.Maker.RefuseUnscanned = scanner, refuse
-						w.Maker.Store, w.Options.Rand = counted{w.Maker.Store, tries}, onceEach
+						w.Maker.Store, w.Options.Rand = attemptCounter{w.Maker.Store, tries}, onceEach
 					}))
 					m := o.As(access.Member)
 					accepted := m.Do("POST", "/documents", map[string]any{"uploadId": m.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))}).Want(202)
@@ -224,13 +224,13 @@ func TestScannerAnswers(t *testing.T) {
 	}
 }
 
-// stopping is a scanner that blocks on its first file until the process stops.
-type stopping struct {
+// stoppedScanner is a scanner that blocks on its first file until the process stops.
+type stoppedScanner struct {
 	came chan struct{}
 	once sync.Once
 }
 
-func (s *stopping) Scan(ctx context.Context, _ io.Reader) (string, error) {
+func (s *stoppedScanner) Scan(ctx context.Context, _ io.Reader) (string, error) {
 	first := false
 	s.once.Do(func() { first = true })
 	if !first {
@@ -246,7 +246,7 @@ func (s *stopping) Scan(ctx context.Context, _ io.Reader) (string, error) {
 func TestStopInScan(t *testing.T) {
 	for _, refuse := range []bool{false, true} {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {
-			s := &stopping{came: make(chan struct{})}
+			s := &stoppedScanner{came: make(chan struct{})}
 			o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
 				w.Maker.Scanner, w.Maker.RefuseUnscanned = s, refuse
 			}))

@@ -16,7 +16,7 @@ type CausedInput struct {
 
 // CausedOutput holds what a call changed, the first change first.
 type CausedOutput struct {
-	Data []event.Caused `json:"data"`
+	Data []event.CallEvent `json:"data"`
 }
 
 // ListCaused returns the events of a call that the caller may see in the request log, in
@@ -24,7 +24,7 @@ type CausedOutput struct {
 var ListCaused = op.NewPrefetched("requests.caused", op.Read, requestlog.FlushFirst, listCaused, op.By(op.Self))
 
 func listCaused(ctx context.Context, c *op.Call, in CausedInput, none struct{}) (CausedOutput, error) {
-	out := CausedOutput{Data: []event.Caused{}}
+	out := CausedOutput{Data: []event.CallEvent{}}
 	found, err := requestlog.Read(ctx, c, requestlog.QueryInput{Request: in.Request}, none)
 	if err != nil {
 		return out, err

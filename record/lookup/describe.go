@@ -24,7 +24,7 @@ func describeContact(d *draft, f *contact.Fields) {
 	d.add(always, "address", place(f.Address))
 	d.add(found, "title", f.Title)
 	d.add(found, "jobTitle", f.JobTitle)
-	d.sharing(&f.Sharing)
+	d.sharing(&f.CommonFields)
 	d.add(excerpt, "note", f.Note)
 	d.in(f.Address)
 	d.identify(phone, f.Mobile)
@@ -41,7 +41,7 @@ func describeCompany(d *draft, f *company.Fields) {
 	d.add(found, "website", f.Website)
 	d.add(found, "vatId", f.VatID)
 	d.add(found, "registerNumber", f.RegisterNumber)
-	d.sharing(&f.Sharing)
+	d.sharing(&f.CommonFields)
 	d.add(excerpt, "note", f.Note)
 	d.in(f.Address)
 	d.identify(phone, f.Phone)
@@ -61,7 +61,7 @@ func describeTask(d *draft, f *task.Fields) {
 	d.add(names, "contactId", f.ContactID)
 	d.add(names, "companyId", f.CompanyID)
 	d.add(names, "documentId", f.DocumentID)
-	d.sharing(&f.Sharing)
+	d.sharing(&f.CommonFields)
 	d.add(excerpt, "description", f.Description)
 }
 
@@ -73,7 +73,7 @@ func describeDocument(d *draft, f *document.Fields) {
 	d.add(names, "contactId", f.ContactID)
 	d.add(names, "companyId", f.CompanyID)
 	d.add(names, "taskId", f.TaskID)
-	d.sharing(&f.Sharing)
+	d.sharing(&f.CommonFields)
 }
 
 func (d *draft) title(text *string) {
@@ -91,7 +91,7 @@ func (d *draft) in(a *record.Address) {
 }
 
 // sharing adds what all families have in common.
-func (d *draft) sharing(s *record.Sharing) {
+func (d *draft) sharing(s *record.CommonFields) {
 	for _, tag := range s.Tags {
 		d.add(found, "tags", &tag)
 	}

@@ -36,8 +36,8 @@ type FindInput struct {
 	Counts bool `json:"counts,omitempty"`
 }
 
-// Found is the output of Find.
-type Found struct {
+// FindOutput is the output of Find.
+type FindOutput struct {
 	// Q is the text without what narrows it, and Family the plural of the only
 	// family; empty means all.
 	Q      string `json:"q"`
@@ -68,7 +68,7 @@ type Count struct {
 
 // Records counts the records of the answer for the limit on outflow. What is shown
 // while somebody types counts as one.
-func (f Found) Records() int {
+func (f FindOutput) Records() int {
 	n := 0
 	for _, g := range f.Groups {
 		if len(g.Hits) > usualHits {
@@ -91,12 +91,12 @@ func prepare(ctx context.Context, c *op.Call, in FindInput) (struct{}, error) {
 // the caller sees it.
 var Find = op.NewPrefetched("lookup.find", op.Read, prepare, find, op.By(op.Member))
 
-func find(ctx context.Context, c *op.Call, in FindInput, _ struct{}) (Found, error) {
+func find(ctx context.Context, c *op.Call, in FindInput, _ struct{}) (FindOutput, error) {
 	limit, err := in.check()
 	if err != nil {
-		return Found{}, err
+		return FindOutput{}, err
 	}
-	out := Found{Groups: []Group{}}
+	out := FindOutput{Groups: []Group{}}
 	out.Q, out.Family = narrow(in.Q)
 	if name := idIn(out.Q); name != "" {
 		return out, out.byID(ctx, c, name)
@@ -107,7 +107,7 @@ func find(ctx context.Context, c *op.Call, in FindInput, _ struct{}) (Found, err
 	}
 	opened, err := readOpenings(ctx, c.Tx, c.Actor.Org(), c.Actor.PrincipalID())
 	if err != nil {
-		return Found{}, err
+		return FindOutput{}, err
 	}
 	f.opened = opened.records
 	for _, family := range allowed(c) {
@@ -115,12 +115,12 @@ func find(ctx context.Context, c *op.Call, in FindInput, _ struct{}) (Found, err
 			continue
 		}
 		if err := f.family(ctx, family); err != nil {
-			return Found{}, err
+			return FindOutput{}, err
 		}
 	}
 	if len(f.groups) == 0 {
 		if err := f.trunks(ctx, out.Family); err != nil {
-			return Found{}, err
+			return FindOutput{}, err
 		}
 	}
 	return out, f.finish(ctx, &out)
@@ -302,7 +302,7 @@ func (f *finder) count(r *search.Reader, q search.Query, g *group) error {
 const countCap = 1000
 
 // finish marks the hits, and chooses the one to open.
-func (f *finder) finish(ctx context.Context, out *Found) error {
+func (f *finder) finish(ctx context.Context, out *FindOutput) error {
 	var all []*draft
 	for _, g := range f.groups {
 		all = append(all, g.drafts...)

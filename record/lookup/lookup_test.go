@@ -65,14 +65,14 @@ func (d desk) ask(row string, in, out any) *api.Response {
 	return got
 }
 
-func (d desk) find(q string) (out lookup.Found) {
+func (d desk) find(q string) (out lookup.FindOutput) {
 	d.o.Helper()
 	d.ask("lookup.find", lookup.FindInput{Q: q}, &out)
 	return out
 }
 
 // hits returns the titles of all hits in their order.
-func hits(f lookup.Found) (titles []string) {
+func hits(f lookup.FindOutput) (titles []string) {
 	for _, g := range f.Groups {
 		for _, h := range g.Hits {
 			titles = append(titles, h.Title)
@@ -270,7 +270,7 @@ func TestFindOrder(t *testing.T) {
 		if got := me.find("B@Berg.example"); got.Best != ids[1] || !got.Groups[0].Hits[0].Exact || got.Groups[0].Hits[1].Exact {
 			t.Errorf("an address: %+v", got)
 		}
-		var out lookup.Found
+		var out lookup.FindOutput
 		me.ask("lookup.find", lookup.FindInput{Q: "berg", Limit: 50, Counts: true}, &out)
 		if g := out.Groups[0]; len(g.Hits) != 9 || g.Count == nil || g.Count.Count != 9 || g.Count.Capped || out.Records() != 9 || me.find("berg").Records() != 1 {
 			t.Errorf("counts: %+v", out)
@@ -557,7 +557,7 @@ func TestFindEqualsLists(t *testing.T) {
 			if !utf8.ValidString(q) || strings.TrimSpace(q) == "" {
 				continue
 			}
-			var found lookup.Found
+			var found lookup.FindOutput
 			reader.ask("lookup.find", lookup.FindInput{Q: q, Limit: 50}, &found)
 			for _, family := range []string{"contacts", "companies", "tasks"} {
 				want := map[string]bool{}
@@ -598,7 +598,7 @@ func TestFindIsOneOfOutflow(t *testing.T) {
 		for range 3 {
 			me.find("berg")
 		}
-		var out lookup.Found
+		var out lookup.FindOutput
 		me.ask("lookup.find", lookup.FindInput{Q: "berg", Limit: 50}, &out)
 		if got := me.ask("lookup.find", lookup.FindInput{Q: "berg"}, nil); got.Status != 429 {
 			t.Errorf("after three short answers and one of seven: %d %s", got.Status, got.Body)

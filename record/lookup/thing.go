@@ -59,7 +59,7 @@ func familyOfID(name string) *family {
 }
 
 // byID adds the record or the thing with an id, if the caller may see it.
-func (out *Found) byID(ctx context.Context, c *op.Call, name string) error {
+func (out *FindOutput) byID(ctx context.Context, c *op.Call, name string) error {
 	f := familyOfID(name)
 	if f == nil {
 		thing, err := things[name[:4]](ctx, c, name)

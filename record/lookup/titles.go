@@ -17,15 +17,15 @@ type TitlesInput struct {
 	IDs []string `json:"ids"`
 }
 
-// Named is the title of a record.
-type Named struct {
+// TitleEntry is the title of a record.
+type TitleEntry struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
 }
 
 // TitlesOf is the output of Titles.
 type TitlesOf struct {
-	Data []Named `json:"data"`
+	Data []TitleEntry `json:"data"`
 }
 
 // Titles returns the titles of the named records that the caller sees. Others are
@@ -36,7 +36,7 @@ func titles(ctx context.Context, c *op.Call, in TitlesInput) (TitlesOf, error) {
 	if len(in.IDs) > mostTitles {
 		return TitlesOf{}, fault.Invalid(fault.Field{Name: "ids", Code: fault.TooLong, Limit: fault.Items(mostTitles)})
 	}
-	out := TitlesOf{Data: []Named{}}
+	out := TitlesOf{Data: []TitleEntry{}}
 	for _, f := range allowed(c) {
 		var ids []string
 		for _, name := range in.IDs {
@@ -49,7 +49,7 @@ func titles(ctx context.Context, c *op.Call, in TitlesInput) (TitlesOf, error) {
 			return out, err
 		}
 		for _, d := range drafts {
-			out.Data = append(out.Data, Named{d.ID, d.Title})
+			out.Data = append(out.Data, TitleEntry{d.ID, d.Title})
 		}
 	}
 	return out, nil

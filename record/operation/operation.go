@@ -61,30 +61,30 @@ func (o Operation) RetryAfter() time.Duration {
 	return poll
 }
 
-// Accepted is the response of a call that began an operation: 202.
-type Accepted struct{ Operation }
+// AcceptedOperation is the response of a call that began an operation: 202.
+type AcceptedOperation struct{ Operation }
 
 // Location returns the operation's path below /v1.
-func (a Accepted) Location() string { return "/operations/" + a.ID }
+func (a AcceptedOperation) Location() string { return "/operations/" + a.ID }
 
 // Type returns the type of the response.
-func (Accepted) Type() reflect.Type { return reflect.TypeFor[Operation]() }
+func (AcceptedOperation) Type() reflect.Type { return reflect.TypeFor[Operation]() }
 
 // Accepted marks the response as one whose call goes on.
-func (Accepted) Accepted() {}
+func (AcceptedOperation) Accepted() {}
 
 // Begin inserts an operation of the caller, in the transaction of the current
 // call. input is stored as JSON for Read.
-func Begin(c *op.Call, kind string, input any) (Accepted, error) {
+func Begin(c *op.Call, kind string, input any) (AcceptedOperation, error) {
 	encoded, err := json.Marshal(input)
 	if err != nil {
-		return Accepted{}, err
+		return AcceptedOperation{}, err
 	}
 	o := Operation{Object: "operation", ID: id.At(id.Operation, c.Now.Time()), Type: kind, Status: Queued, CreatedAt: c.Now, Error: null}
 	c.Tx.Queue(`insert into operations (organization, id, principal, type, status, progress, input, result_object, result_id, error, request, created_at, started_at, finished_at)
 		values ($1, $2, $3, $4, $5, 0, $6, '', '', '', $7, $8, 0, 0)`,
 		c.Actor.Org(), o.ID, c.Actor.PrincipalID(), o.Type, string(o.Status), string(encoded), c.RequestID, c.Now)
-	return Accepted{o}, nil
+	return AcceptedOperation{o}, nil
 }
 
 var null = jsontext.Value("null")

@@ -23,7 +23,7 @@ func (h hasty) After(d time.Duration) <-chan time.Time {
 
 // full is a database whose queue of writers is full at the first attempt.
 type full struct {
-	watched
+	watchedDB
 	tried atomic.Bool
 	hears chan struct{}
 }
@@ -37,7 +37,7 @@ func (o *full) WriteIn(ctx context.Context, organization int64, f func(db.Tx) er
 	if !o.tried.Swap(true) {
 		return db.ErrBusy
 	}
-	return o.watched.WriteIn(ctx, organization, f)
+	return o.watchedDB.WriteIn(ctx, organization, f)
 }
 
 // impatient is a clock that ends pauses at once, and other waits never.
@@ -66,7 +66,7 @@ func TestMergerPacksAfterAPut(t *testing.T) {
 		}
 		ctx, stop := context.WithCancel(w.ctx)
 		defer stop()
-		o := &full{watched: watched{d, make(chan struct{}, 100)}, hears: make(chan struct{})}
+		o := &full{watchedDB: watchedDB{d, make(chan struct{}, 100)}, hears: make(chan struct{})}
 		m := &Merger{o, impatient{clock.System}, w.layout}
 		ended := make(chan struct{})
 		go func() {

@@ -137,7 +137,7 @@ func TestMoverRuns(t *testing.T) {
 		ctx, stop := context.WithCancel(w.ctx)
 		defer stop()
 		moved := make(chan struct{}, 1)
-		m := NewMover(&watched{w.d, moved}, clock.System)
+		m := NewMover(&watchedDB{w.d, moved}, clock.System)
 		m.layout = w.layout
 		ended := make(chan struct{})
 		go func() {
@@ -157,13 +157,13 @@ func TestMoverRuns(t *testing.T) {
 	})
 }
 
-// watched reports each write of a Mover.
-type watched struct {
+// watchedDB reports each write of a Mover.
+type watchedDB struct {
 	db.DB
 	wrote chan struct{}
 }
 
-func (o *watched) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+func (o *watchedDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
 	err := o.DB.WriteIn(ctx, organization, f)
 	select {
 	case o.wrote <- struct{}{}:

@@ -40,7 +40,7 @@ type Fields struct {
 	DocumentID  *string       `json:"documentId" prefix:"doc_" ref:"documents"`
 	CompletedAt *clock.Micros `json:"completedAt" read:"true"`
 	CompletedBy *string       `json:"completedBy" read:"true" prefix:"usr_,svc_"`
-	record.Sharing
+	record.CommonFields
 }
 
 // Task is a task as the API returns it.
@@ -110,7 +110,7 @@ func count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error)
 }
 
 // create creates a task.
-func create(ctx context.Context, c *op.Call, in CreateInput) (record.Created[Task], error) {
+func create(ctx context.Context, c *op.Call, in CreateInput) (record.Creation[Task], error) {
 	return Tasks.Create(ctx, c, &in.Fields)
 }
 
@@ -127,7 +127,7 @@ func Finish(ctx context.Context, c *op.Call, in op.ByID) (record.Answer[Task], e
 }
 
 // Shared returns the members that all families have in common.
-func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
+func (f *Fields) Shared() *record.CommonFields { return &f.CommonFields }
 
 // Normalize sets the defaults of status and priority.
 func (f *Fields) Normalize() {
@@ -140,7 +140,7 @@ func (f *Fields) Normalize() {
 }
 
 // Wrong reports a new task that is completed already.
-func (f *Fields) Wrong(_ *op.Services, sent op.Sent) []fault.Field {
+func (f *Fields) Wrong(_ *op.Services, sent op.RuleScope) []fault.Field {
 	if sent.New && sent.Fit("status") && f.Status == Completed {
 		return []fault.Field{completed}
 	}

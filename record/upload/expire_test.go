@@ -16,15 +16,15 @@ import (
 	"kartei/test/waittest"
 )
 
-// waiting is a store whose Put waits until free is closed. While it is stuck,
+// gatedStore is a store whose Put waits until free is closed. While it is stuck,
 // it deletes nothing.
-type waiting struct {
+type gatedStore struct {
 	blob.Store
 	came, free chan struct{}
 	stuck      *atomic.Bool
 }
 
-func (w waiting) Keep(ctx context.Context, from, to string) error {
+func (w gatedStore) Keep(ctx context.Context, from, to string) error {
 	select {
 	case w.came <- struct{}{}:
 	default:
@@ -37,7 +37,7 @@ func (w waiting) Keep(ctx context.Context, from, to string) error {
 	}
 }
 
-func (w waiting) Delete(ctx context.Context, name string) error {
+func (w gatedStore) Delete(ctx context.Context, name string) error {
 	if w.stuck.Load() {
 		return blob.ErrUnavailable
 	}
@@ -50,7 +50,7 @@ func (w waiting) Delete(ctx context.Context, name string) error {
 // asked again.
 func TestSessionsEndTogether(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		w := waiting{came: make(chan struct{}, 1), free: make(chan struct{}), stuck: new(atomic.Bool)}
+		w := gatedStore{came: make(chan struct{}, 1), free: make(chan struct{}), stuck: new(atomic.Bool)}
 		s := expiring(t, d, w)
 		first, used := s.start(), s.start()
 		s.to(10 * time.Minute)
@@ -91,7 +91,7 @@ type sessions struct {
 }
 
 // expiring opens an office with a store that waits.
-func expiring(t *testing.T, d db.DB, store waiting) *sessions {
+func expiring(t *testing.T, d db.DB, store gatedStore) *sessions {
 	t.Helper()
 	outcomes := make(chan string, 100)
 	o := apitest.New(t, d, apitest.Replicas(1), apitest.Stored(func(s blob.Store) blob.Store {

@@ -26,8 +26,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// aimed is a session of the fuzz target: its file and its address.
-type aimed struct {
+// fuzzSession is a session of the fuzz target: its file and its address.
+type fuzzSession struct {
 	file         []byte
 	staged, path string
 }
@@ -42,18 +42,18 @@ const (
 
 const typed = "Host: localhost\r\nContent-Type: text/plain\r\n"
 
-// rawPut is the text of a request.
-type rawPut struct{ line, head, body string }
+// rawRequest is the text of a request.
+type rawRequest struct{ line, head, body string }
 
 // usualPuts are what clients send.
-var usualPuts = []rawPut{
+var usualPuts = []rawRequest{
 	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
 	{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\n", "{hex}\r\n{file}\r\n0\r\n\r\n"},
 	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{other}"},
 }
 
 // oddPuts are what few clients send, or none.
-var oddPuts = []rawPut{
+var oddPuts = []rawRequest{
 	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}PUT {path} HTTP/1.1\r\n" + typed + "Content-Length: {length}\r\n\r\n{other}"},
 	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nExpect: 100-continue\r\n", "{file}"},
 	{"PUT {path} HTTP/1.1", "Host: localhost\r\nContent-Type: TEXT/plain ; charset=x\r\nContent-Encoding: Identity\r\nContent-Length: {length}\r\n", "{file}"},
@@ -118,7 +118,7 @@ func FuzzPut(f *testing.F) {
 	sessions, late, usedUp := putSessions(f, office)
 	others := office.Stored()
 
-	complaints := new(apitest.Logged)
+	complaints := new(apitest.LogCollector)
 	server := httptest.NewUnstartedServer(office.Handler)
 	server.Config.ErrorLog = log.New(complaints, "", 0)
 	server.Start()
@@ -134,7 +134,7 @@ func FuzzPut(f *testing.F) {
 		var there []byte
 		if kind&already > 0 {
 			there = bytes.Repeat([]byte("-"), len(to.file))
-			if _, err := o.Store.Put(t.Context(), to.staged, bytes.NewReader(there), blob.Expected{Size: blob.AnySize}); err != nil {
+			if _, err := o.Store.Put(t.Context(), to.staged, bytes.NewReader(there), blob.Expectation{Size: blob.AnySize}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -172,20 +172,20 @@ func FuzzPut(f *testing.F) {
 
 // putSessions opens a session of each kind, one that has ended, and one whose
 // file is a document.
-func putSessions(f *testing.F, office *apitest.Office) (sessions []aimed, late, usedUp aimed) {
+func putSessions(f *testing.F, office *apitest.Office) (sessions []fuzzSession, late, usedUp fuzzSession) {
 	f.Helper()
 	c := office.As(access.Member)
 	letter := []byte("Guten Tag, meine Damen und Herren\n")
 	files := map[bool][]byte{false: letter, true: bytes.Repeat(letter, 4000)}
-	sessions = make([]aimed, kinds)
-	begin := func(file []byte, members map[string]any) (*apitest.Answer, aimed) {
+	sessions = make([]fuzzSession, kinds)
+	begin := func(file []byte, members map[string]any) (*apitest.Answer, fuzzSession) {
 		session := open(c, len(file), members)
 		to := target(session)
 		granted, err := office.Store.Verify(strings.TrimPrefix(to, "/uploads/"), office.Clock.Now())
 		if err != nil {
 			f.Fatal(err)
 		}
-		return session, aimed{file, granted.Name, to}
+		return session, fuzzSession{file, granted.Name, to}
 	}
 	_, late = begin(letter, nil)
 	office.Clock.Advance(time.Duration(upload.Lifetime) * time.Microsecond)
@@ -226,7 +226,7 @@ func requests(sent string) (list []request) {
 }
 
 // good reports whether a request sends the right file of a session.
-func (r *request) good(to aimed, hashed bool) bool {
+func (r *request) good(to fuzzSession, hashed bool) bool {
 	address, err := url.Parse(to.path)
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	coding := r.Header.Get("Content-Encoding")

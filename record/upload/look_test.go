@@ -15,13 +15,13 @@ import (
 	"kartei/test/dbtest"
 )
 
-// asking is a store that asks another server for the address of a file.
-type asking struct {
+// askingStore is a store that asks another server for the address of a file.
+type askingStore struct {
 	blob.Store
 	ask func()
 }
 
-func (s asking) Target(ctx context.Context, u blob.Upload) (blob.Target, error) {
+func (s askingStore) Target(ctx context.Context, u blob.Upload) (blob.Target, error) {
 	s.ask()
 	return s.Store.Target(ctx, u)
 }
@@ -32,7 +32,7 @@ func TestOthersWriteWhileTheStoreIsAsked(t *testing.T) {
 		var other *apitest.Client
 		asked := 0
 		o := apitest.New(t, d, apitest.Replicas(1), apitest.Stored(func(s blob.Store) blob.Store {
-			return asking{s, func() {
+			return askingStore{s, func() {
 				asked++
 				other.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201)
 			}}
@@ -52,13 +52,13 @@ func TestOthersWriteWhileTheStoreIsAsked(t *testing.T) {
 	})
 }
 
-// panicking is a receiver that panics.
-type panicking struct {
+// panickingReceiver is a receiver that panics.
+type panickingReceiver struct {
 	*upload.Receiver
 	before func()
 }
 
-func (p panicking) Receive(context.Context, blob.Upload, io.Reader, int64) error {
+func (p panickingReceiver) Receive(context.Context, blob.Upload, io.Reader, int64) error {
 	p.before()
 	panic("out of order")
 }
@@ -68,7 +68,7 @@ func TestPanicEndsTheTransfer(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	c := o.As(access.Member)
 	session := open(c, 1)
-	c.Handler = rest.UploadHandler(&api.Uploads{API: o.API, Receiver: panicking{&upload.Receiver{Clock: o.Clock, Addresses: o.Store}, func() {
+	c.Handler = rest.UploadHandler(&api.Uploads{API: o.API, Receiver: panickingReceiver{&upload.Receiver{Clock: o.Clock, Addresses: o.Store}, func() {
 		if n := o.API.Transfers(); n != 1 {
 			t.Errorf("%d transfers", n)
 		}

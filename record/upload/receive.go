@@ -103,7 +103,7 @@ func (r *Receiver) Take(ctx context.Context, granted blob.Upload, credential str
 	case announced >= 0 && announced < granted.Size:
 		err = blob.ErrTooShort
 	default:
-		_, err = r.Store.Put(ctx, granted.Name, body, blob.Expected{Size: granted.Size, SHA256: granted.SHA256})
+		_, err = r.Store.Put(ctx, granted.Name, body, blob.Expectation{Size: granted.Size, SHA256: granted.SHA256})
 	}
 	refused := unfit(err, granted.Size, announced)
 	if refused == nil && err != nil {

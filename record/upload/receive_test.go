@@ -134,7 +134,7 @@ func TestRefusedPuts(t *testing.T) {
 	file := []byte("Guten Tag, meine Damen und Herren\n")
 	other := bytes.ToUpper(file)
 	n := int64(len(file))
-	broken := func(b []byte) io.Reader { return io.MultiReader(bytes.NewReader(b), failing{}) }
+	broken := func(b []byte) io.Reader { return io.MultiReader(bytes.NewReader(b), failingBody{}) }
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
 		for _, test := range []struct {
@@ -200,10 +200,10 @@ func TestRefusedPuts(t *testing.T) {
 	})
 }
 
-// failing is a body whose client disconnects.
-type failing struct{}
+// failingBody is a body whose client disconnects.
+type failingBody struct{}
 
-func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+func (failingBody) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // endless is a body that does not end.
 type endless struct{}
@@ -467,7 +467,7 @@ func TestNoSecondDocument(t *testing.T) {
 // says when to try again.
 func TestStoreInTrouble(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		store := &troubled{}
+		store := &failingStore{}
 		o := apitest.New(t, d, apitest.Replicas(1), apitest.Stored(func(s blob.Store) blob.Store {
 			if store.Store == nil {
 				store.Store = s
@@ -527,7 +527,7 @@ func TestAcknowledgedStays(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			r := &upload.Receiver{DB: d, Clock: o.Clock, Store: &following{o.Store, func() { cancel(); then() }}, Access: o.Directory}
+			r := &upload.Receiver{DB: d, Clock: o.Clock, Store: &reportingStore{o.Store, func() { cancel(); then() }}, Access: o.Directory}
 			return r.Receive(ctx, granted, bytes.NewReader(file), -1)
 		}
 		asked, left := open(c, len(file)), open(c, len(file))
@@ -651,7 +651,7 @@ func TestFileAfterItsSession(t *testing.T) {
 		}
 		o.Clock.Advance(24*time.Hour + time.Second)
 		await("uploads.expire later")
-		if _, err := o.Store.Put(t.Context(), granted.Name, bytes.NewReader(file), blob.Expected{Size: granted.Size}); err != nil {
+		if _, err := o.Store.Put(t.Context(), granted.Name, bytes.NewReader(file), blob.Expectation{Size: granted.Size}); err != nil {
 			t.Fatal(err)
 		}
 		known(true)
@@ -679,58 +679,58 @@ func (m *mute) Read(ctx context.Context, f func(db.Tx) error) error {
 	return m.DB.Read(ctx, f)
 }
 
-// following is a store that reports each Put.
-type following struct {
+// reportingStore is a store that reports each Put.
+type reportingStore struct {
 	blob.Store
 	then func()
 }
 
-func (s *following) Put(ctx context.Context, name string, r io.Reader, want blob.Expected) (blob.Info, error) {
+func (s *reportingStore) Put(ctx context.Context, name string, r io.Reader, want blob.Expectation) (blob.Info, error) {
 	info, err := s.Store.Put(ctx, name, r, want)
 	s.then()
 	return info, err
 }
 
-// troubled is a store whose calls fail with err while err is set.
-type troubled struct {
+// failingStore is a store whose calls fail with err while err is set.
+type failingStore struct {
 	blob.Store
 	mu  sync.Mutex
 	err error
 }
 
-func (s *troubled) set(err error) {
+func (s *failingStore) set(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
 }
 
-func (s *troubled) trouble() error {
+func (s *failingStore) trouble() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-func (s *troubled) Put(ctx context.Context, name string, r io.Reader, want blob.Expected) (blob.Info, error) {
+func (s *failingStore) Put(ctx context.Context, name string, r io.Reader, want blob.Expectation) (blob.Info, error) {
 	if err := s.trouble(); err != nil {
 		return blob.Info{}, err
 	}
 	return s.Store.Put(ctx, name, r, want)
 }
 
-func (s *troubled) Stat(ctx context.Context, name string) (blob.Info, error) {
+func (s *failingStore) Stat(ctx context.Context, name string) (blob.Info, error) {
 	if err := s.trouble(); err != nil {
 		return blob.Info{}, err
 	}
 	return s.Store.Stat(ctx, name)
 }
 
-// written counts the changes of organizations.
-type written struct {
+// changeCounter counts the changes of organizations.
+type changeCounter struct {
 	db.DB
 	n atomic.Int64
 }
 
-func (w *written) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+func (w *changeCounter) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
 	if organization > 0 {
 		w.n.Add(1)
 	}
@@ -741,7 +741,7 @@ func (w *written) WriteIn(ctx context.Context, organization int64, f func(db.Tx)
 // /documents is written.
 func TestRepeatedRefusalWritesNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		w := &written{DB: d}
+		w := &changeCounter{DB: d}
 		c := apitest.New(t, w, apitest.Replicas(1)).As(access.Member)
 		s := open(c, 3)
 		for _, step := range []struct {

@@ -61,20 +61,20 @@ type Upload struct {
 	CreatedAt clock.Micros      `json:"createdAt" example:"2026-11-01T09:30:00.000000Z"`
 }
 
-// Created is the response of uploads.create.
-type Created struct{ Upload }
+// Creation is the response of uploads.create.
+type Creation struct{ Upload }
 
 // Made says that a session was created. It cannot be read, so it has no path.
-func (Created) Made() {}
+func (Creation) Made() {}
 
 // Type returns the type of the response.
-func (Created) Type() reflect.Type { return reflect.TypeFor[Upload]() }
+func (Creation) Type() reflect.Type { return reflect.TypeFor[Upload]() }
 
 // EntityTag returns the tag of the only revision.
-func (Created) EntityTag() string { return op.Tag(1) }
+func (Creation) EntityTag() string { return op.Tag(1) }
 
 // Secret marks the response as secret: the address is signed.
-func (Created) Secret() {}
+func (Creation) Secret() {}
 
 // Files is what operations on files need.
 type Files struct {
@@ -94,8 +94,8 @@ type Files struct {
 // Service says where files are stored and which are accepted.
 var Service = op.Need[Files]("files")
 
-// Opened is a session that is not in the database yet.
-type Opened struct {
+// NewSession is a session that is not in the database yet.
+type NewSession struct {
 	Upload
 	fileName, contentType, sha256 string
 }
@@ -103,14 +103,14 @@ type Opened struct {
 // Open checks the input and asks the store for the address of the file. The
 // store may have to fetch credentials for that, so Prefetch runs before the
 // transaction: only the caller waits.
-func Open(ctx context.Context, c *op.Call, in CreateInput) (Opened, error) {
+func Open(ctx context.Context, c *op.Call, in CreateInput) (NewSession, error) {
 	f := in.Fields
 	f.FileName = record.Clean(f.FileName)
-	kind, wrong := check(&f, Service.In(c), op.Sent{})
+	kind, wrong := check(&f, Service.In(c), op.RuleScope{})
 	if len(wrong) > 0 {
-		return Opened{}, fault.Invalid(wrong...)
+		return NewSession{}, fault.Invalid(wrong...)
 	}
-	o := Opened{
+	o := NewSession{
 		Upload:   Upload{Object: "upload", ID: id.New(id.Upload), Status: Pending, CreatedAt: c.Now, ExpiresAt: c.Now + Lifetime},
 		fileName: f.FileName, contentType: kind,
 	}
@@ -121,7 +121,7 @@ func Open(ctx context.Context, c *op.Call, in CreateInput) (Opened, error) {
 		Name: Staged(c.Actor.Org(), o.ID), Size: f.Size, ContentType: kind, SHA256: o.sha256, Expires: o.ExpiresAt.Time(),
 	})
 	if err != nil {
-		return Opened{}, Away(err)
+		return NewSession{}, Away(err)
 	}
 	o.Method, o.URL, o.Headers = t.Method, t.URL, t.Headers
 	return o, nil
@@ -131,15 +131,15 @@ func Open(ctx context.Context, c *op.Call, in CreateInput) (Opened, error) {
 var Create = op.NewPrefetched("uploads.create", op.Create, Open, Store, op.Needs("documents:write"), op.Costs(5), op.Fails(fault.Upstream, fault.QuotaExhausted))
 
 // Store opens a session.
-func Store(ctx context.Context, c *op.Call, in CreateInput, o Opened) (Created, error) {
+func Store(ctx context.Context, c *op.Call, in CreateInput, o NewSession) (Creation, error) {
 	if err := room(ctx, c, in.Fields.Size); err != nil {
-		return Created{}, err
+		return Creation{}, err
 	}
 	c.Tx.Queue(`insert into uploads (organization, id, principal, key_id, file_name, content_type, size, sha256, created_at, expires_at, refused, operation)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', '')`,
 		c.Actor.Org(), o.ID, c.Actor.PrincipalID(), c.Actor.Credential().ID, o.fileName, o.contentType, in.Fields.Size, o.sha256, o.CreatedAt, o.ExpiresAt)
 	err := job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, expiry(o.ExpiresAt))
-	return Created{o.Upload}, err
+	return Creation{o.Upload}, err
 }
 
 // maxOpen bounds the uploads of an organization that wait for their file or
@@ -210,13 +210,13 @@ var (
 
 // Wrong returns the violations in a file's members that the schema does not
 // state.
-func (f *New) Wrong(s *op.Services, sent op.Sent) []fault.Field {
+func (f *New) Wrong(s *op.Services, sent op.RuleScope) []fault.Field {
 	_, wrong := check(f, Service.Of(s), sent)
 	return wrong
 }
 
 // check returns the media type without parameters, and the violations.
-func check(f *New, files Files, sent op.Sent) (kind string, wrong []fault.Field) {
+func check(f *New, files Files, sent op.RuleScope) (kind string, wrong []fault.Field) {
 	if why := NameFault(f.FileName); why != nil && sent.Fit("fileName") {
 		wrong = append(wrong, fault.Field{Name: "fileName", Code: fault.InvalidFormat, Text: why})
 	}

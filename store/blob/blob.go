@@ -37,7 +37,7 @@ type Store interface {
 	// earlier ones. It returns once the bytes survive a crash of the machine.
 	// If the bytes differ from want, the error is ErrTooShort, ErrTooLong or
 	// ErrChecksum; if reading r fails, a *SourceError.
-	Put(ctx context.Context, name string, r io.Reader, want Expected) (Info, error)
+	Put(ctx context.Context, name string, r io.Reader, want Expectation) (Info, error)
 
 	// Stat describes the bytes of a name without reading them. It fails with
 	// ErrNotExist if there are none.
@@ -112,8 +112,8 @@ type Target struct {
 // AnySize is an expected size that accepts any number of bytes.
 const AnySize = -1
 
-// Expected describes the bytes that Put accepts.
-type Expected struct {
+// Expectation describes the bytes that Put accepts.
+type Expectation struct {
 	Size   int64  // in bytes, or AnySize
 	SHA256 string // 64 hexadecimal digits in lower case, or empty for any
 }
@@ -190,7 +190,7 @@ func Read(ctx context.Context, s Store, name string) (Info, error) {
 		return Info{}, err
 	}
 	defer r.Close()
-	m := newMeasuringReader(ctx, r, Expected{Size: AnySize, SHA256: info.SHA256})
+	m := newMeasuringReader(ctx, r, Expectation{Size: AnySize, SHA256: info.SHA256})
 	if _, err := io.Copy(io.Discard, m); err != nil {
 		var source *SourceError
 		switch {

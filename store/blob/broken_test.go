@@ -14,9 +14,9 @@ import (
 	"kartei/test/s3test"
 )
 
-// breaking is a bucket that interrupts some responses after half of their
+// brokenBucket is a bucket that interrupts some responses after half of their
 // bytes.
-type breaking struct {
+type brokenBucket struct {
 	*S3
 
 	mu    sync.Mutex
@@ -25,8 +25,8 @@ type breaking struct {
 }
 
 // newBreaking returns a breaking proxy to the bucket of a store.
-func newBreaking(t *testing.T, behind *S3, e Encryption) *breaking {
-	b := new(breaking)
+func newBreaking(t *testing.T, behind *S3, e Encryption) *brokenBucket {
+	b := new(brokenBucket)
 	front := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		whole := httptest.NewRecorder()
 		forward(t, whole, r)
@@ -52,7 +52,7 @@ func newBreaking(t *testing.T, behind *S3, e Encryption) *breaking {
 
 // next makes the next responses for objects with this part in their name break
 // off.
-func (b *breaking) next(left int, part string) {
+func (b *brokenBucket) next(left int, part string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left, b.which = left, func(r *http.Request) bool { return strings.Contains(r.URL.Path, part) }
@@ -117,10 +117,10 @@ func TestCheckGoesOn(t *testing.T) {
 	data := new(rows)
 	for _, name := range strings.Fields("files/1/doc_a files/1/doc_bad files/1/doc_c") {
 		put(t, behind, name, b)
-		data.wanted = append(data.wanted, Wanted{name, int64(len(b)), sum(b)})
+		data.wanted = append(data.wanted, Reference{name, int64(len(b)), sum(b)})
 	}
 	s := newBreaking(t, behind, Never)
-	check := func() (found []Finding, done Checked, err error) {
+	check := func() (found []Finding, done CheckCounts, err error) {
 		c := Check{Store: s, Rows: data, Before: time.Now(), Found: func(f Finding) { found = append(found, f) }}
 		done, err = c.Run(ctx)
 		return found, done, err

@@ -11,7 +11,7 @@ import (
 // Rows is the view that the database has of files.
 type Rows interface {
 	// Wanted yields the bytes that must exist.
-	Wanted(ctx context.Context) iter.Seq2[Wanted, error]
+	Wanted(ctx context.Context) iter.Seq2[Reference, error]
 	// Has reports whether the bytes of a name must, or may, be there.
 	Has(ctx context.Context, name string) (bool, error)
 	// Pending reports whether bytes without a row are about to get one, or
@@ -19,8 +19,8 @@ type Rows interface {
 	Pending(ctx context.Context, name string) (bool, error)
 }
 
-// Wanted is the record of the database about bytes.
-type Wanted struct {
+// Reference is the record of the database about bytes.
+type Reference struct {
 	Name   string
 	Size   int64
 	SHA256 string
@@ -68,8 +68,8 @@ type Check struct {
 // After that the store is considered broken. Each attempt takes up to minutes.
 const maxUnread = 10
 
-// Checked counts the work of a Check.
-type Checked struct {
+// CheckCounts counts the work of a Check.
+type CheckCounts struct {
 	Wanted int   `json:"wanted"` // rows
 	Stored int   `json:"stored"` // names in the store
 	Bytes  int64 `json:"bytes"`  // bytes read
@@ -77,7 +77,7 @@ type Checked struct {
 
 // Run checks everything. It ends with the first error that does not concern a
 // single file: the store is unreachable, or fails for one file after the other.
-func (c *Check) Run(ctx context.Context) (done Checked, err error) {
+func (c *Check) Run(ctx context.Context) (done CheckCounts, err error) {
 	for w, err := range c.Rows.Wanted(ctx) {
 		if err != nil {
 			return done, err
@@ -102,7 +102,7 @@ func (c *Check) Run(ctx context.Context) (done Checked, err error) {
 }
 
 // look compares the bytes of one row.
-func (c *Check) look(ctx context.Context, w Wanted) (read int64, err error) {
+func (c *Check) look(ctx context.Context, w Reference) (read int64, err error) {
 	var info Info
 	if c.Quick {
 		info, err = c.Store.Stat(ctx, w.Name)

@@ -19,13 +19,13 @@ import (
 
 // rows is a database in memory.
 type rows struct {
-	wanted  []Wanted
+	wanted  []Reference
 	pending []string
 	asked   []string // arguments of Pending
 }
 
-func (r *rows) Wanted(context.Context) iter.Seq2[Wanted, error] {
-	return func(yield func(Wanted, error) bool) {
+func (r *rows) Wanted(context.Context) iter.Seq2[Reference, error] {
+	return func(yield func(Reference, error) bool) {
 		for _, w := range r.wanted {
 			if !yield(w, nil) {
 				return
@@ -35,7 +35,7 @@ func (r *rows) Wanted(context.Context) iter.Seq2[Wanted, error] {
 }
 
 func (r *rows) Has(_ context.Context, name string) (bool, error) {
-	return slices.ContainsFunc(r.wanted, func(w Wanted) bool { return w.Name == name && w.Size >= 0 }), nil
+	return slices.ContainsFunc(r.wanted, func(w Reference) bool { return w.Name == name && w.Size >= 0 }), nil
 }
 
 func (r *rows) Pending(_ context.Context, name string) (bool, error) {
@@ -84,9 +84,9 @@ func storeEveryFault(t *testing.T, dir string, l Store) *rows {
 	b := content(100_000)
 	data := &rows{pending: []string{"files/1/doc_pending"}}
 	for _, name := range []string{"good", "cut", "changed", "other", "hash", "foreign", "missing"} {
-		data.wanted = append(data.wanted, Wanted{"files/1/doc_" + name, int64(len(b)), sum(b)})
+		data.wanted = append(data.wanted, Reference{"files/1/doc_" + name, int64(len(b)), sum(b)})
 	}
-	data.wanted = append(data.wanted, Wanted{"files/1/doc_deleted", -1, ""}) // deleted between the page and the check
+	data.wanted = append(data.wanted, Reference{"files/1/doc_deleted", -1, ""}) // deleted between the page and the check
 	other := bytes.Clone(b)
 	other[7]++
 	for name, stored := range map[string][]byte{
@@ -115,7 +115,7 @@ func changeSealed(t *testing.T, dir, name string, change func([]byte) []byte) {
 }
 
 // findings runs a check, and returns its findings as short lines in order.
-func findings(t *testing.T, c Check) (Checked, []string) {
+func findings(t *testing.T, c Check) (CheckCounts, []string) {
 	t.Helper()
 	found := []string{}
 	c.Found = func(f Finding) {
@@ -136,7 +136,7 @@ func findings(t *testing.T, c Check) (Checked, []string) {
 // If the bucket is unreachable, a check ends without findings.
 func TestCheckEndsWithItsStore(t *testing.T) {
 	s := openBucket(t, "s3://office?endpoint=http://"+s3test.Nobody(t), Options{})
-	c := Check{Store: s, Rows: &rows{wanted: []Wanted{{kept, 1, ""}}}, Found: func(f Finding) { t.Errorf("%+v", f) }}
+	c := Check{Store: s, Rows: &rows{wanted: []Reference{{kept, 1, ""}}}, Found: func(f Finding) { t.Errorf("%+v", f) }}
 	if _, err := c.Run(ctx); err == nil {
 		t.Error("it found everything in order")
 	}
@@ -149,7 +149,7 @@ func TestCopyTellsWhatIsMissing(t *testing.T) {
 	from, to := newLocal(t, t.TempDir(), LocalOptions{}), newLocal(t, t.TempDir(), LocalOptions{})
 	put(t, from, "files/7/doc_a", []byte("Guten Tag"))
 	put(t, to, "files/7/doc_b", []byte("Guten Tag"))
-	data := &rows{wanted: []Wanted{{"files/7/doc_a", 9, ""}, {"files/7/doc_b", 9, ""}, {"files/7/doc_c", 9, ""},
+	data := &rows{wanted: []Reference{{"files/7/doc_a", 9, ""}, {"files/7/doc_b", 9, ""}, {"files/7/doc_c", 9, ""},
 		{"files/7/doc_d", -1, ""}}} // deleted meanwhile
 	c, err := Copy(ctx, from, to, data)
 	if err != nil || c.Copied != 1 || c.Unreadable != 0 || c.Missing != 1 || len(c.Errors) != 1 || !strings.Contains(c.Errors[0], "files/7/doc_c") {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Copied counts the work of Copy.
-type Copied struct {
+// CopyCounts counts the work of Copy.
+type CopyCounts struct {
 	// Copied counts the copied files, with Bytes in all; Same counts those that
 	// were there already.
 	Copied int   `json:"copied"`
@@ -22,7 +22,7 @@ type Copied struct {
 	Errors     []string `json:"errors"`
 }
 
-// maxCopyErrors bounds Copied.Errors.
+// maxCopyErrors bounds CopyCounts.Errors.
 const maxCopyErrors = 20
 
 // Copy copies all of one store into another, which seals the bytes in its own
@@ -32,7 +32,7 @@ const maxCopyErrors = 20
 // first: bytes that are kept meanwhile appear under their new name. Files
 // removed during the copy may be missing. Afterwards Copy looks for the bytes
 // that rows want, unless rows is nil.
-func Copy(ctx context.Context, from, to Store, rows Rows) (done Copied, err error) {
+func Copy(ctx context.Context, from, to Store, rows Rows) (done CopyCounts, err error) {
 	done.Errors = []string{}
 	if err := done.all(ctx, from, to); err != nil || rows == nil {
 		return done, err
@@ -49,7 +49,7 @@ func Copy(ctx context.Context, from, to Store, rows Rows) (done Copied, err erro
 }
 
 // all copies every file.
-func (c *Copied) all(ctx context.Context, from, to Store) error {
+func (c *CopyCounts) all(ctx context.Context, from, to Store) error {
 	for _, prefix := range []string{Staged, Kept} {
 		for info, err := range from.List(ctx, prefix) {
 			if err != nil {
@@ -69,7 +69,7 @@ func (c *Copied) all(ctx context.Context, from, to Store) error {
 	return nil
 }
 
-func (c *Copied) tell(err error) {
+func (c *CopyCounts) tell(err error) {
 	if len(c.Errors) < maxCopyErrors {
 		c.Errors = append(c.Errors, err.Error())
 	}
@@ -77,7 +77,7 @@ func (c *Copied) tell(err error) {
 
 // seek counts the bytes of a row that neither store has. Bytes that only the
 // source has were unreadable, or arrived during the copy.
-func (c *Copied) seek(ctx context.Context, from, to Store, rows Rows, name string) error {
+func (c *CopyCounts) seek(ctx context.Context, from, to Store, rows Rows, name string) error {
 	for _, s := range []Store{to, from} {
 		if _, err := s.Stat(ctx, name); !errors.Is(err, ErrNotExist) {
 			if errors.Is(err, ErrDamaged) || errors.Is(err, ErrUnknownKey) { // already counted
@@ -95,7 +95,7 @@ func (c *Copied) seek(ctx context.Context, from, to Store, rows Rows, name strin
 }
 
 // add copies the bytes of one name.
-func (c *Copied) add(ctx context.Context, from, to Store, name string) error {
+func (c *CopyCounts) add(ctx context.Context, from, to Store, name string) error {
 	info, err := from.Stat(ctx, name)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (c *Copied) add(ctx context.Context, from, to Store, name string) error {
 		return err
 	}
 	defer r.Close()
-	info, err = to.Put(ctx, name, r, Expected{Size: r.Size(), SHA256: info.SHA256})
+	info, err = to.Put(ctx, name, r, Expectation{Size: r.Size(), SHA256: info.SHA256})
 	if errors.Is(err, ErrChecksum) || errors.Is(err, ErrTooShort) {
 		err = errors.Join(ErrDamaged, err)
 	}

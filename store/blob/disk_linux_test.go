@@ -51,7 +51,7 @@ func TestFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 { // remains of one attempt would leave too little room for the next
-			_, err := l.Put(ctx, staged, bytes.NewReader(big), Expected{int64(len(big)), sum(big)})
+			_, err := l.Put(ctx, staged, bytes.NewReader(big), Expectation{int64(len(big)), sum(big)})
 			if !errors.Is(err, ErrFull) {
 				t.Fatalf("plain %v: %v", plain, err)
 			}
@@ -105,7 +105,7 @@ func TestReadOnlyDisk(t *testing.T) {
 		}
 	}
 	remount(unix.MS_RDONLY)
-	_, failed := l.Put(ctx, "uploads/7/upl_2", bytes.NewReader(b), Expected{Size: AnySize})
+	_, failed := l.Put(ctx, "uploads/7/upl_2", bytes.NewReader(b), Expectation{Size: AnySize})
 	for what, err := range map[string]error{"Put": failed, "Keep": l.Keep(ctx, staged, "files/7/doc_2"), "Delete": l.Delete(ctx, kept)} {
 		if !errors.Is(err, ErrUnavailable) {
 			t.Errorf("%s: %v", what, err)

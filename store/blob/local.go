@@ -74,7 +74,7 @@ func (l *Local) Close() error { return l.root.Close() }
 
 // Put writes to a temporary file, and renames it once everything is on the
 // disk.
-func (l *Local) Put(ctx context.Context, name string, r io.Reader, want Expected) (Info, error) {
+func (l *Local) Put(ctx context.Context, name string, r io.Reader, want Expectation) (Info, error) {
 	if err := checkName(name); err != nil {
 		return Info{}, err
 	}
@@ -505,7 +505,7 @@ func (l *Local) isStill(f *os.File, name string) bool {
 // plain one. If that one is gone, it was deleted meanwhile, so the copy is
 // removed too.
 func (l *Local) encryptOne(ctx context.Context, f *os.File, name string) error {
-	m := newMeasuringReader(ctx, f, Expected{Size: AnySize})
+	m := newMeasuringReader(ctx, f, Expectation{Size: AnySize})
 	if err := l.write(name+sealedSuffix, func(to *os.File) error { return l.fill(to, name, m) }); err != nil {
 		return err
 	}

@@ -244,7 +244,7 @@ func TestPutWhileDeleted(t *testing.T) {
 			}
 		}()
 		for range 100 {
-			if info, err := s.Put(ctx, staged, strings.NewReader("Guten Tag"), Expected{Size: 9}); err != nil || info.Modified.IsZero() {
+			if info, err := s.Put(ctx, staged, strings.NewReader("Guten Tag"), Expectation{Size: 9}); err != nil || info.Modified.IsZero() {
 				t.Errorf("%+v, %v", info, err)
 				break
 			}
@@ -283,7 +283,7 @@ func TestFailedCallsLeaveNothing(t *testing.T) {
 	for _, o := range []LocalOptions{{}, {Plain: true}} {
 		dir := t.TempDir()
 		l := newLocal(t, dir, o)
-		if _, err := l.Put(ctx, staged, bytes.NewReader(content(200_000)), Expected{Size: 200_001}); !errors.Is(err, ErrTooShort) {
+		if _, err := l.Put(ctx, staged, bytes.NewReader(content(200_000)), Expectation{Size: 200_001}); !errors.Is(err, ErrTooShort) {
 			t.Fatal(err)
 		}
 		if found := files(t, dir); len(found) != 0 {

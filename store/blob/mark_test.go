@@ -114,7 +114,7 @@ func TestPing(t *testing.T) {
 	if _, err := l.Open(ctx, "files/7/doc_1"); !errors.Is(err, ErrUnavailable) {
 		t.Error("a file of a folder that is gone:", err)
 	}
-	if _, err := l.Put(ctx, "files/7/doc_2", strings.NewReader("a"), Expected{Size: 1}); !errors.Is(err, ErrUnavailable) {
+	if _, err := l.Put(ctx, "files/7/doc_2", strings.NewReader("a"), Expectation{Size: 1}); !errors.Is(err, ErrUnavailable) {
 		t.Error("a new file in a folder that is gone:", err)
 	}
 	newLocal(t, dir, LocalOptions{})

@@ -13,13 +13,13 @@ import (
 type measuringReader struct {
 	ctx  context.Context
 	from io.Reader
-	want Expected
+	want Expectation
 	hash hash.Hash
 	size int64
 	err  error
 }
 
-func newMeasuringReader(ctx context.Context, from io.Reader, want Expected) *measuringReader {
+func newMeasuringReader(ctx context.Context, from io.Reader, want Expectation) *measuringReader {
 	return &measuringReader{ctx: ctx, from: from, want: want, hash: sha256.New()}
 }
 

@@ -178,7 +178,7 @@ const checksumHeader = "X-Amz-Checksum-Sha256"
 
 // Put sends the bytes in one request. The last byte leaves only after all bytes
 // were verified, so the bucket never stores wrong ones.
-func (s *S3) Put(ctx context.Context, name string, r io.Reader, want Expected) (Info, error) {
+func (s *S3) Put(ctx context.Context, name string, r io.Reader, want Expectation) (Info, error) {
 	if err := checkName(name); err != nil {
 		return Info{}, err
 	}
@@ -194,7 +194,7 @@ func (s *S3) Put(ctx context.Context, name string, r io.Reader, want Expected) (
 
 // put stores the bytes of m. If match is not empty, it only replaces the object
 // with this ETag.
-func (s *S3) put(ctx context.Context, name string, m *measuringReader, match string, want Expected) error {
+func (s *S3) put(ctx context.Context, name string, m *measuringReader, match string, want Expectation) error {
 	key, options := s.forms(name)[0], minio.PutObjectOptions{ContentType: "application/octet-stream"}
 	if match != "" {
 		options.SetMatchETag(match)
@@ -398,7 +398,7 @@ func (s *S3) copySealed(ctx context.Context, o object, from, to string) error {
 	if err != nil {
 		return err
 	}
-	want := Expected{info.Size, info.SHA256}
+	want := Expectation{info.Size, info.SHA256}
 	err = s.put(ctx, to, newMeasuringReader(ctx, r, want), "", want)
 	if source := new(SourceError); errors.As(err, &source) {
 		return source.Err

@@ -303,7 +303,7 @@ func TestReplacedWhileRead(t *testing.T) {
 func everything(s *S3) map[string]error {
 	_, stated := s.Stat(ctx, kept)
 	_, opened := s.Open(ctx, kept)
-	_, failed := s.Put(ctx, staged, strings.NewReader("x"), Expected{1, ""})
+	_, failed := s.Put(ctx, staged, strings.NewReader("x"), Expectation{1, ""})
 	_, rotated := s.Rotate(ctx, kept)
 	_, swept := s.Sweep(ctx, time.Now())
 	errs := map[string]error{

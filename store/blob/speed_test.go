@@ -50,7 +50,7 @@ func BenchmarkTransfer(b *testing.B) {
 	})
 	for kind, plain := range map[string]bool{"Encrypted": false, "Plain": true} {
 		l := newLocal(b, filepath.Join(dir, kind), LocalOptions{Plain: plain})
-		want := Expected{int64(len(data)), sum(data)}
+		want := Expectation{int64(len(data)), sum(data)}
 		if _, err := l.Put(ctx, kept, &io.LimitedReader{R: open(b, source), N: want.Size}, want); err != nil {
 			b.Fatal(err)
 		}

@@ -94,7 +94,7 @@ func sum(b []byte) string {
 
 func put(t *testing.T, s Store, name string, b []byte) Info {
 	t.Helper()
-	info, err := s.Put(ctx, name, bytes.NewReader(b), Expected{int64(len(b)), sum(b)})
+	info, err := s.Put(ctx, name, bytes.NewReader(b), Expectation{int64(len(b)), sum(b)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestNamesAreNoPaths(t *testing.T) {
 			"files/7/doc_a.sealed", "files/7/.hidden", "files/7/DOC", "other/7/doc_a", "files/x/doc_a", "unfinished/7/a", "files/7/doc a",
 			"files/7/doc_a\n", "files/7/dóc", "files/7/a\x00b", "files\\7\\a", "files/7/" + strings.Repeat("a", 101),
 		} {
-			_, failed := s.Put(ctx, name, strings.NewReader("x"), Expected{Size: 1})
+			_, failed := s.Put(ctx, name, strings.NewReader("x"), Expectation{Size: 1})
 			_, opened := s.Open(ctx, name)
 			_, stated := s.Stat(ctx, name)
 			_, rotated := s.Rotate(ctx, name)
@@ -226,19 +226,19 @@ func TestPutRefuses(t *testing.T) {
 	other[150_000] ^= 1
 	cases := map[string]struct {
 		from func() io.Reader
-		want Expected
+		want Expectation
 		is   error
 	}{
-		"one byte less":      {func() io.Reader { return bytes.NewReader(b[:len(b)-1]) }, Expected{int64(len(b)), sum(b)}, ErrTooShort},
-		"nothing":            {func() io.Reader { return strings.NewReader("") }, Expected{int64(len(b)), ""}, ErrTooShort},
-		"one byte more":      {func() io.Reader { return io.MultiReader(bytes.NewReader(b), strings.NewReader("x")) }, Expected{int64(len(b)), sum(b)}, ErrTooLong},
-		"more than nothing":  {func() io.Reader { return strings.NewReader("x") }, Expected{0, ""}, ErrTooLong},
-		"endless":            {func() io.Reader { return endless{} }, Expected{int64(len(b)), ""}, ErrTooLong},
-		"one bit":            {func() io.Reader { return bytes.NewReader(other) }, Expected{int64(len(b)), sum(b)}, ErrChecksum},
-		"any size":           {func() io.Reader { return bytes.NewReader(other) }, Expected{AnySize, sum(b)}, ErrChecksum},
-		"cut at the start":   {func() io.Reader { return iotest.ErrReader(errBroken) }, Expected{int64(len(b)), sum(b)}, errBroken},
-		"cut in the middle":  {func() io.Reader { return io.MultiReader(bytes.NewReader(b[:100_000]), iotest.ErrReader(errBroken)) }, Expected{int64(len(b)), sum(b)}, errBroken},
-		"cut after the last": {func() io.Reader { return io.MultiReader(bytes.NewReader(b), iotest.ErrReader(errBroken)) }, Expected{int64(len(b)), sum(b)}, errBroken},
+		"one byte less":      {func() io.Reader { return bytes.NewReader(b[:len(b)-1]) }, Expectation{int64(len(b)), sum(b)}, ErrTooShort},
+		"nothing":            {func() io.Reader { return strings.NewReader("") }, Expectation{int64(len(b)), ""}, ErrTooShort},
+		"one byte more":      {func() io.Reader { return io.MultiReader(bytes.NewReader(b), strings.NewReader("x")) }, Expectation{int64(len(b)), sum(b)}, ErrTooLong},
+		"more than nothing":  {func() io.Reader { return strings.NewReader("x") }, Expectation{0, ""}, ErrTooLong},
+		"endless":            {func() io.Reader { return endless{} }, Expectation{int64(len(b)), ""}, ErrTooLong},
+		"one bit":            {func() io.Reader { return bytes.NewReader(other) }, Expectation{int64(len(b)), sum(b)}, ErrChecksum},
+		"any size":           {func() io.Reader { return bytes.NewReader(other) }, Expectation{AnySize, sum(b)}, ErrChecksum},
+		"cut at the start":   {func() io.Reader { return iotest.ErrReader(errBroken) }, Expectation{int64(len(b)), sum(b)}, errBroken},
+		"cut in the middle":  {func() io.Reader { return io.MultiReader(bytes.NewReader(b[:100_000]), iotest.ErrReader(errBroken)) }, Expectation{int64(len(b)), sum(b)}, errBroken},
+		"cut after the last": {func() io.Reader { return io.MultiReader(bytes.NewReader(b), iotest.ErrReader(errBroken)) }, Expectation{int64(len(b)), sum(b)}, errBroken},
 	}
 	each(t, func(t *testing.T, s Store) {
 		for name, c := range cases {
@@ -253,7 +253,7 @@ func TestPutRefuses(t *testing.T) {
 		}
 		before := content(5000)
 		put(t, s, staged, before)
-		if _, err := s.Put(ctx, staged, bytes.NewReader(other), Expected{int64(len(b)), sum(b)}); !errors.Is(err, ErrChecksum) {
+		if _, err := s.Put(ctx, staged, bytes.NewReader(other), Expectation{int64(len(b)), sum(b)}); !errors.Is(err, ErrChecksum) {
 			t.Error(err)
 		}
 		if !bytes.Equal(get(t, s, staged), before) {
@@ -273,7 +273,7 @@ func TestPutEndsWithItsContext(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		ctx, cancel := context.WithCancel(ctx)
 		from := io.MultiReader(bytes.NewReader(content(100_000)), call(func() { cancel() }), endless{})
-		if _, err := s.Put(ctx, staged, from, Expected{Size: AnySize}); !errors.Is(err, context.Canceled) {
+		if _, err := s.Put(ctx, staged, from, Expectation{Size: AnySize}); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		isAbsent(t, s, staged)
@@ -293,7 +293,7 @@ func TestPutInSmallPieces(t *testing.T) {
 			"early": iotest.DataErrReader(bytes.NewReader(b)),
 			"bytes": iotest.OneByteReader(bytes.NewReader(b)),
 		} {
-			if _, err := s.Put(ctx, staged, from, Expected{int64(len(b)), sum(b)}); err != nil {
+			if _, err := s.Put(ctx, staged, from, Expectation{int64(len(b)), sum(b)}); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			if !bytes.Equal(get(t, s, staged), b) {
@@ -320,7 +320,7 @@ func TestPutTogether(t *testing.T) {
 			wg.Go(func() {
 				for range 5 {
 					b := contents[i%2]
-					if _, err := s.Put(ctx, staged, bytes.NewReader(b), Expected{int64(len(b)), sum(b)}); err != nil {
+					if _, err := s.Put(ctx, staged, bytes.NewReader(b), Expectation{int64(len(b)), sum(b)}); err != nil {
 						t.Error(err)
 					}
 				}

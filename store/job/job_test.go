@@ -532,7 +532,7 @@ func TestLost(t *testing.T) {
 		y := open(t, d)
 		hung, wakes := make(chan *job.Job), make(chan struct{})
 		var lost error
-		dead := &dying{DB: d}
+		dead := &dyingDB{DB: d}
 		stop := y.run(dead, y.options(), job.Handler{Kind: "a", Attempts: 2, Lease: time.Minute, Run: func(ctx context.Context, j *job.Job) error {
 			hung <- j
 			<-wakes
@@ -580,20 +580,20 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// dying is a database that its process can no longer reach.
-type dying struct {
+// dyingDB is a database that its process can no longer reach.
+type dyingDB struct {
 	db.DB
 	stop atomic.Bool
 }
 
-func (d *dying) Write(ctx context.Context, f func(db.Tx) error) error {
+func (d *dyingDB) Write(ctx context.Context, f func(db.Tx) error) error {
 	if d.stop.Load() {
 		return db.ErrUnavailable
 	}
 	return d.DB.Write(ctx, f)
 }
 
-func (d *dying) Read(ctx context.Context, f func(db.Tx) error) error {
+func (d *dyingDB) Read(ctx context.Context, f func(db.Tx) error) error {
 	if d.stop.Load() {
 		return db.ErrUnavailable
 	}
@@ -723,18 +723,18 @@ func TestCounts(t *testing.T) {
 	})
 }
 
-// watched counts the polls of a runner.
-type watched struct {
+// watchedDB counts the polls of a runner.
+type watchedDB struct {
 	db.DB
 	reads, writes atomic.Int64
 }
 
-func (w *watched) Read(ctx context.Context, f func(db.Tx) error) error {
+func (w *watchedDB) Read(ctx context.Context, f func(db.Tx) error) error {
 	w.reads.Add(1)
 	return w.DB.Read(ctx, f)
 }
 
-func (w *watched) Write(ctx context.Context, f func(db.Tx) error) error {
+func (w *watchedDB) Write(ctx context.Context, f func(db.Tx) error) error {
 	w.writes.Add(1)
 	return w.DB.Write(ctx, f)
 }
@@ -742,7 +742,7 @@ func (w *watched) Write(ctx context.Context, f func(db.Tx) error) error {
 // An idle runner polls once in Poll and writes nothing.
 func TestIdle(t *testing.T) {
 	y := open(t, dbtest.SQLite(t))
-	w := &watched{DB: y.db}
+	w := &watchedDB{DB: y.db}
 	y.run(w, y.options())
 	const rounds = 20
 	for range rounds {

@@ -175,20 +175,20 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// watched counts the transactions of a runner, and can refuse writes.
-type watched struct {
+// watchedDB counts the transactions of a runner, and can refuse writes.
+type watchedDB struct {
 	db.DB
 	reads, writes int
 	most          int64
 	fail          error
 }
 
-func (w *watched) Read(ctx context.Context, f func(db.Tx) error) error {
+func (w *watchedDB) Read(ctx context.Context, f func(db.Tx) error) error {
 	w.reads++
 	return w.DB.Read(ctx, f)
 }
 
-func (w *watched) Write(ctx context.Context, f func(db.Tx) error) error {
+func (w *watchedDB) Write(ctx context.Context, f func(db.Tx) error) error {
 	w.writes++
 	if w.fail != nil {
 		return w.fail
@@ -198,7 +198,7 @@ func (w *watched) Write(ctx context.Context, f func(db.Tx) error) error {
 
 type watchedTx struct {
 	db.Tx
-	w *watched
+	w *watchedDB
 }
 
 func (t watchedTx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
@@ -210,7 +210,7 @@ func (t watchedTx) Exec(ctx context.Context, query string, args ...any) (int64, 
 // No transaction deletes more than a piece, and nothing is written if no row is
 // old.
 func TestPieces(t *testing.T) {
-	d := &watched{DB: dbtest.SQLite(t)}
+	d := &watchedDB{DB: dbtest.SQLite(t)}
 	seed(t, d.DB, 2)
 	fill(t, d.DB, "events", 1, 1, 3*retention.Piece)
 	k := retention.New(d, hasty{clock.NewFake(start)}, instance.Retention)
@@ -239,7 +239,7 @@ func TestFailureOfOneRule(t *testing.T) {
 	}
 	refused := errors.New("refused")
 	fill(t, d, "events", 1, 1, 3)
-	if err := retention.New(&watched{DB: d, fail: refused}, clock.NewFake(start), instance.Retention).Tidy(ctx, 1); !errors.Is(err, refused) {
+	if err := retention.New(&watchedDB{DB: d, fail: refused}, clock.NewFake(start), instance.Retention).Tidy(ctx, 1); !errors.Is(err, refused) {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -326,21 +326,21 @@ func TestTidyStopsBetweenPieces(t *testing.T) {
 	seed(t, d, 1)
 	fill(t, d, "events", 1, 1, retention.Piece*3)
 	running, stop := context.WithCancel(ctx)
-	w := &watched{DB: d}
-	c := stopping{clock.NewFake(start), stop}
+	w := &watchedDB{DB: d}
+	c := stoppingClock{clock.NewFake(start), stop}
 	_ = retention.New(w, c, instance.Retention).Tidy(running, 1) // its clock stands still, so only the end of ctx makes it return
 	if n := count(t, d, "events", 1); n != retention.Piece*2 || w.writes != 1 {
 		t.Errorf("%d events are left after %d writes", n, w.writes)
 	}
 }
 
-// stopping is a clock that ends a context as soon as something waits.
-type stopping struct {
+// stoppingClock is a clock that ends a context as soon as something waits.
+type stoppingClock struct {
 	*clock.Fake
 	stop context.CancelFunc
 }
 
-func (s stopping) After(d time.Duration) <-chan time.Time {
+func (s stoppingClock) After(d time.Duration) <-chan time.Time {
 	s.stop()
 	return s.Fake.After(d)
 }

@@ -476,13 +476,13 @@ func (a *Answer) derive(k *keyCall, row *api.Operation) {
 	if out.Implements(reflect.TypeFor[op.Secret]()) {
 		h.Set("Cache-Control", "no-store")
 	}
-	if revision, has := members["revision"].(float64); has && out.Implements(reflect.TypeFor[op.Revised]()) {
+	if revision, has := members["revision"].(float64); has && out.Implements(reflect.TypeFor[op.EntityTagger]()) {
 		h.Set("ETag", `"r`+strconv.FormatInt(int64(revision), 10)+`"`)
 	}
 	switch a.Status {
 	case http.StatusCreated: // the first revision, which the address of an upload does not show
 		h.Set("ETag", `"r1"`)
-		if out.Implements(reflect.TypeFor[op.Located]()) {
+		if out.Implements(reflect.TypeFor[op.Locator]()) {
 			h.Set("Location", "/v1"+row.Path+"/"+a.Text("id"))
 		}
 	case http.StatusAccepted:

@@ -64,7 +64,7 @@ func newBucketFront(t *testing.T) *bucketFront {
 			if !s.half {
 				s.hang(ended)
 			}
-			w = &cut{w, s, ended}
+			w = &cutWriter{w, s, ended}
 		}
 		switch b.next() {
 		case "":
@@ -157,14 +157,14 @@ func (s *stall) hang(ended chan struct{}) {
 	panic(http.ErrAbortHandler)
 }
 
-// cut passes on the first bytes of an answer and then hangs.
-type cut struct {
+// cutWriter passes on the first bytes of an answer and then hangs.
+type cutWriter struct {
 	http.ResponseWriter
 	stall *stall
 	ended chan struct{}
 }
 
-func (c *cut) Write(p []byte) (int, error) {
+func (c *cutWriter) Write(p []byte) (int, error) {
 	c.ResponseWriter.Write(p[:min(len(p), 1000)])
 	http.NewResponseController(c.ResponseWriter).Flush()
 	c.stall.hang(c.ended)

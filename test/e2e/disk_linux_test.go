@@ -143,7 +143,7 @@ func (f *fullDisk) accepts() {
 }
 
 // hasAll checks that all that was acknowledged is there.
-func (f *fullDisk) hasAll(data settled) {
+func (f *fullDisk) hasAll(data storedData) {
 	f.Helper()
 	if len(data.contacts) != len(f.acknowledged) {
 		f.Errorf("%d contacts, %d were acknowledged", len(data.contacts), len(f.acknowledged))

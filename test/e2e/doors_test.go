@@ -548,11 +548,11 @@ func (o *doorOffice) importIs(want imports.State) {
 // newFile names a file that is not there.
 func (o *doorOffice) newFile() string { return filepath.Join(o.TempDir(), "export.zip") }
 
-// acted is what an act leaves behind, in the names of its office.
-type acted struct{ state, line string }
+// actTrace is what an act leaves behind, in the names of its office.
+type actTrace struct{ state, line string }
 
 // seen returns what the newest act has left behind, and names what it made.
-func (o *doorOffice) seen(a doorAct) acted {
+func (o *doorOffice) seen(a doorAct) actTrace {
 	o.Helper()
 	lines := read[struct{ Data []audit.Line }](o.TB, o.on("audit", "--limit", "10")...).Data
 	lines = slices.DeleteFunc(lines, func(l audit.Line) bool { return l.Door == "job" }) // a hand-over ends when it ends
@@ -567,7 +567,7 @@ func (o *doorOffice) seen(a doorAct) acted {
 	if err != nil {
 		o.Fatal(err)
 	}
-	return acted{o.named(kartei(o.TB, append(o.on(a.show(o)...), "--json")...)), o.named(fmt.Sprintln(l.Word, l.OrganizationID, l.Target, string(changes)))}
+	return actTrace{o.named(kartei(o.TB, append(o.on(a.show(o)...), "--json")...)), o.named(fmt.Sprintln(l.Word, l.OrganizationID, l.Target, string(changes)))}
 }
 
 // varying are times, what is drawn at random, and who acts.

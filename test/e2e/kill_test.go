@@ -93,7 +93,7 @@ func (h *cluster) write(n int, trouble func(ctx context.Context)) []*writer {
 }
 
 // known compares the data with what the writers know, contact by contact.
-func (h *cluster) known(s settled, writers []*writer) {
+func (h *cluster) known(s storedData, writers []*writer) {
 	h.Helper()
 	n := 0
 	for _, w := range writers {

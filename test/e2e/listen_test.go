@@ -213,15 +213,15 @@ func (d *developer) with(args ...string) []string {
 
 func (d *developer) trigger(eventType string) (id string) {
 	d.Helper()
-	made := read[remote.Made](d, d.with("trigger", eventType)...)
+	made := read[remote.TriggerResult](d, d.with("trigger", eventType)...)
 	if made.EventID == "" || made.ID == "" || made.Type != eventType {
 		d.Fatalf("trigger %s: %+v", eventType, made)
 	}
 	return made.EventID
 }
 
-// listened is a line of 'kartei listen'.
-type listened struct {
+// listenLine is a line of 'kartei listen'.
+type listenLine struct {
 	EventID, EventType, Secret string
 	Status                     int
 	Resumed                    bool
@@ -231,7 +231,7 @@ type listened struct {
 func (d *developer) listens(resumed bool, more ...string) {
 	d.Helper()
 	d.tool = startTool(d, append(d.with("listen", "--forward", "http://"+d.receiver.address+"/hook", "--place", d.place), more...)...)
-	var line listened
+	var line listenLine
 	decode(d, d.tool.next(), &line)
 	if line.Resumed != resumed || d.receiver.secret != "" && line.Secret != d.receiver.secret {
 		d.Errorf("listen %v begins with %+v, want resumed %t", more, line, resumed)
@@ -242,7 +242,7 @@ func (d *developer) listens(resumed bool, more ...string) {
 // says checks the next line.
 func (d *developer) says(id string, status int) {
 	d.Helper()
-	var line listened
+	var line listenLine
 	if decode(d, d.tool.next(), &line); line.EventID != id || line.Status != status {
 		d.Fatalf("listen says %+v, want %s %d", line, id, status)
 	}

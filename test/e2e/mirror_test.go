@@ -92,7 +92,7 @@ func (m *mirror) follow(ctx context.Context, done <-chan struct{}) error {
 }
 
 // equals compares the mirror with the source.
-func (m *mirror) equals(s settled) {
+func (m *mirror) equals(s storedData) {
 	m.Helper()
 	m.Logf("mirror by %d (cursors: %t): %d contacts after %d pages", m.limit, m.paging, len(m.copy), m.passes)
 	for id, want := range s.contacts {
@@ -136,7 +136,7 @@ func (f *feed) follow(ctx context.Context, done <-chan struct{}) error {
 }
 
 // equals compares the events read with the source, one by one.
-func (f *feed) equals(s settled) {
+func (f *feed) equals(s storedData) {
 	f.Helper()
 	f.Logf("feed by %d: %d events", f.limit, len(f.events))
 	for i := range max(len(f.events), len(s.events)) {

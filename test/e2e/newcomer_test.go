@@ -40,14 +40,14 @@ func TestFirstHour(t *testing.T) {
 	leftNothing(t, demo.temp)
 }
 
-// introduced is the first line of the demo.
-type introduced struct {
+// demoIntro is the first line of the demo.
+type demoIntro struct {
 	BaseURL, WebURL, OrganizationID, SandboxID string
 	Keys                                       struct{ Full, Read string }
 	Login                                      struct{ Email, Password string }
 }
 
-func introduction(t *testing.T, demo *server) (line introduced) {
+func introduction(t *testing.T, demo *server) (line demoIntro) {
 	t.Helper()
 	decode(t, demo.First, &line)
 	if line.BaseURL != demo.URL+"/v1" || line.Login.Email == "" || line.Login.Password == "" {

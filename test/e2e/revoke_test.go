@@ -30,7 +30,7 @@ func TestRevokeKeyEndpoints(t *testing.T) {
 		left, other := subscribe(stolen, "1"), subscribe(kept, "2")
 
 		type endpoint struct{ ID, KeyID, Status, DisabledReason string }
-		type revoked struct {
+		type revocation struct {
 			ID, Status string
 			Endpoints  []endpoint
 		}
@@ -40,14 +40,14 @@ func TestRevokeKeyEndpoints(t *testing.T) {
 		if _, errs, status := try(t, on("key", "revoke", stolen.ID, "--endpoints", "delete")...); status == 0 || !strings.Contains(errs, "endpoints") {
 			t.Errorf("--endpoints delete: %d %s", status, errs)
 		}
-		if got := read[revoked](t, on("key", "revoke", stolen.KidShort)...); got.ID != stolen.ID || got.Status != "revoked" || !slices.Equal(got.Endpoints, []endpoint{{left, stolen.ID, "active", ""}}) {
+		if got := read[revocation](t, on("key", "revoke", stolen.KidShort)...); got.ID != stolen.ID || got.Status != "revoked" || !slices.Equal(got.Endpoints, []endpoint{{left, stolen.ID, "active", ""}}) {
 			t.Errorf("revoked: %+v", got)
 		}
 		_, errs, status := try(t, on("key", "revoke", stolen.ID)...)
 		if status != 0 || !strings.Contains(errs, "webhook endpoint "+left+" (active)") || strings.Contains(errs, other) {
 			t.Errorf("%d %s", status, errs)
 		}
-		if got := read[revoked](t, on("key", "revoke", stolen.ID, "--endpoints", "disable")...); !slices.Equal(got.Endpoints, []endpoint{{left, stolen.ID, "disabled", "key_revoked"}}) {
+		if got := read[revocation](t, on("key", "revoke", stolen.ID, "--endpoints", "disable")...); !slices.Equal(got.Endpoints, []endpoint{{left, stolen.ID, "disabled", "key_revoked"}}) {
 			t.Errorf("disabled: %+v", got)
 		}
 		s := client{t, served, kept.Key}

@@ -12,8 +12,8 @@ import (
 	"kartei/store/db"
 )
 
-// settled is the data in the database while no server runs.
-type settled struct {
+// storedData is the data in the database while no server runs.
+type storedData struct {
 	contacts map[string]contact
 	events   []feedEntry // by tick
 	keys     int         // stored answers
@@ -47,7 +47,7 @@ type feedEntry struct {
 // settle opens the database while no server runs and reads all of it. It fails
 // the test unless changes, events, stored answers, the clock and the search
 // index agree.
-func (h *cluster) settle() settled {
+func (h *cluster) settle() storedData {
 	h.Helper()
 	ctx := context.Background()
 	d, err := db.Open(ctx, h.database, db.Options{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Readers: 2})
@@ -55,12 +55,12 @@ func (h *cluster) settle() settled {
 		h.Fatal(err)
 	}
 	defer d.Close()
-	s := settled{contacts: map[string]contact{}}
+	s := storedData{contacts: map[string]contact{}}
 	err = d.Read(ctx, func(tx db.Tx) error {
 		if err := tx.Snapshot(ctx); err != nil { // statements that a killed server sent may still take effect
 			return err
 		}
-		for _, look := range []func(context.Context, db.Tx, *settled) error{h.whole, h.readContacts, h.readEvents, h.readKeys, h.readRest} {
+		for _, look := range []func(context.Context, db.Tx, *storedData) error{h.whole, h.readContacts, h.readEvents, h.readKeys, h.readRest} {
 			if err := look(ctx, tx, &s); err != nil {
 				return err
 			}
@@ -75,7 +75,7 @@ func (h *cluster) settle() settled {
 }
 
 // whole checks the integrity of an SQLite file.
-func (h *cluster) whole(ctx context.Context, tx db.Tx, _ *settled) error {
+func (h *cluster) whole(ctx context.Context, tx db.Tx, _ *storedData) error {
 	if tx.Dialect().Name != "sqlite" {
 		return nil
 	}
@@ -102,7 +102,7 @@ func each(ctx context.Context, tx db.Tx, query string, f func(db.Rows) error) er
 	return rows.Err()
 }
 
-func (h *cluster) readContacts(ctx context.Context, tx db.Tx, s *settled) error {
+func (h *cluster) readContacts(ctx context.Context, tx db.Tx, s *storedData) error {
 	return each(ctx, tx, "select id, revision, created_at, updated_at, deleted, content from contacts", func(r db.Rows) error {
 		var c contact
 		var created, updated clock.Micros
@@ -125,7 +125,7 @@ func (h *cluster) readContacts(ctx context.Context, tx db.Tx, s *settled) error 
 	})
 }
 
-func (h *cluster) readEvents(ctx context.Context, tx db.Tx, s *settled) error {
+func (h *cluster) readEvents(ctx context.Context, tx db.Tx, s *storedData) error {
 	return each(ctx, tx, "select id, type, tick, object, record_id from events order by tick", func(r db.Rows) error {
 		var e feedEntry
 		var tick clock.Micros
@@ -140,7 +140,7 @@ func (h *cluster) readEvents(ctx context.Context, tx db.Tx, s *settled) error {
 
 // readKeys compares each stored answer with the contact that the call created,
 // and each contact with a stored answer. All of them were created with a key.
-func (h *cluster) readKeys(ctx context.Context, tx db.Tx, s *settled) error {
+func (h *cluster) readKeys(ctx context.Context, tx db.Tx, s *storedData) error {
 	made := map[string]bool{}
 	err := each(ctx, tx, "select key, status, record from idempotency", func(r db.Rows) error {
 		var key, record string
@@ -164,7 +164,7 @@ func (h *cluster) readKeys(ctx context.Context, tx db.Tx, s *settled) error {
 }
 
 // readRest compares the clock and the search index with the changes.
-func (h *cluster) readRest(ctx context.Context, tx db.Tx, s *settled) error {
+func (h *cluster) readRest(ctx context.Context, tx db.Tx, s *storedData) error {
 	living := 0
 	for _, c := range s.contacts {
 		if !c.Deleted {
@@ -191,7 +191,7 @@ func (h *cluster) readRest(ctx context.Context, tx db.Tx, s *settled) error {
 
 // eventsBelong compares the events of each contact with its changes. The
 // creation is first, the deletion last, and each revision has one event.
-func (h *cluster) eventsBelong(s *settled) {
+func (h *cluster) eventsBelong(s *storedData) {
 	h.Helper()
 	histories := map[string][]feedEntry{}
 	for _, e := range s.events {

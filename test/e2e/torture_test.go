@@ -380,8 +380,8 @@ func resident(pid int) int {
 	return kilobytes << 10
 }
 
-// logged is a row of the delivery log.
-type logged struct {
+// deliveryRow is a row of the delivery log.
+type deliveryRow struct {
 	event, status, code string
 	answered            int
 	began               clock.Micros
@@ -390,7 +390,7 @@ type logged struct {
 // endpointState is an endpoint with its log.
 type endpointState struct {
 	status, reason string
-	log            []logged
+	log            []deliveryRow
 }
 
 // deliveryLog reads the log of each endpoint from the database while no server
@@ -417,7 +417,7 @@ func (h *cluster) deliveryLog() map[string]*endpointState {
 		}
 		return each(ctx, tx, "select endpoint, event_id, status, response_status, error_code, attempted_at from webhook_attempts", func(r db.Rows) error {
 			var endpoint string
-			var l logged
+			var l deliveryRow
 			err := r.Scan(&endpoint, &l.event, &l.status, &l.answered, &l.code, &l.began)
 			states[endpoint].log = append(states[endpoint].log, l)
 			return err
@@ -471,7 +471,7 @@ func (f *farm) holdLog(states map[string]*endpointState, deaths []death) {
 	for _, r := range f.hosts {
 		s, b := states[r.id], r.answer
 		attempts[b.name] += len(s.log)
-		want := logged{status: "succeeded", answered: b.status, code: b.code}
+		want := deliveryRow{status: "succeeded", answered: b.status, code: b.code}
 		if b.code != "" {
 			want.status = "failed"
 		}
@@ -480,7 +480,7 @@ func (f *farm) holdLog(states map[string]*endpointState, deaths []death) {
 			rows[l.event] = append(rows[l.event], l.began)
 			got := l
 			got.event, got.began = "", 0
-			if late := (logged{status: "failed", code: "TIMEOUT"}); b == slow && got == late {
+			if late := (deliveryRow{status: "failed", code: "TIMEOUT"}); b == slow && got == late {
 				continue // on a busy machine a slow answer may exceed the limit
 			}
 			if got != want {

@@ -20,8 +20,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// collected is a trace collector that uses the official protocol definitions.
-type collected struct {
+// traceCollector is a trace collector that uses the official protocol definitions.
+type traceCollector struct {
 	testing.TB
 	*httptest.Server
 	mu    sync.Mutex
@@ -34,14 +34,14 @@ type collected struct {
 
 const collectorToken = "geheimes-wort-des-sammlers"
 
-func newCollector(t testing.TB) *collected {
-	c := &collected{TB: t, resources: map[string]string{}, news: make(chan struct{})}
+func newCollector(t testing.TB) *traceCollector {
+	c := &traceCollector{TB: t, resources: map[string]string{}, news: make(chan struct{})}
 	c.Server = httptest.NewServer(c)
 	t.Cleanup(c.Close)
 	return c
 }
 
-func (c *collected) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (c *traceCollector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
@@ -72,7 +72,7 @@ func (c *collected) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // until waits until find returns a span.
-func (c *collected) until(what string, find func(*traces.Span) bool) *traces.Span {
+func (c *traceCollector) until(what string, find func(*traces.Span) bool) *traces.Span {
 	c.Helper()
 	for watch := waittest.New(); ; {
 		c.mu.Lock()
@@ -91,7 +91,7 @@ func (c *collected) until(what string, find func(*traces.Span) bool) *traces.Spa
 }
 
 // tree prints all spans.
-func (c *collected) tree() string {
+func (c *traceCollector) tree() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var text strings.Builder
@@ -102,7 +102,7 @@ func (c *collected) tree() string {
 }
 
 // below waits for a span with a name and a parent.
-func (c *collected) below(parent *traces.Span, name string) *traces.Span {
+func (c *traceCollector) below(parent *traces.Span, name string) *traces.Span {
 	c.Helper()
 	return c.until(name+" below "+parent.Name, func(s *traces.Span) bool {
 		return s.Name == name && string(s.ParentSpanId) == string(parent.SpanId) && string(s.TraceId) == string(parent.TraceId)
@@ -110,14 +110,14 @@ func (c *collected) below(parent *traces.Span, name string) *traces.Span {
 }
 
 // call waits for the span of a call by its Request-Id.
-func (c *collected) call(a *answer) *traces.Span {
+func (c *traceCollector) call(a *answer) *traces.Span {
 	c.Helper()
 	id := a.Header.Get("Request-Id")
 	return c.until("the call "+id, func(s *traces.Span) bool { return attribute(s.Attributes, "kartei.request.id") == id })
 }
 
 // has reports whether a span has children.
-func (c *collected) has(parent *traces.Span) bool {
+func (c *traceCollector) has(parent *traces.Span) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.ContainsFunc(c.spans, func(s *traces.Span) bool { return string(s.ParentSpanId) == string(parent.SpanId) })
@@ -136,7 +136,7 @@ func attribute(list []*common.KeyValue, key string) string {
 }
 
 // traced starts a server that sends its spans to the collector.
-func traced(t testing.TB, c *collected, environment []string, args ...string) *server {
+func traced(t testing.TB, c *traceCollector, environment []string, args ...string) *server {
 	t.Helper()
 	cmd := command(append([]string{"serve", "--no-metered", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0", "--log-format", "json"}, args...)...)
 	cmd.Env = append(append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_EXPORTER_OTLP_HEADERS=X-Token="+collectorToken,
@@ -153,7 +153,7 @@ func traced(t testing.TB, c *collected, environment []string, args ...string) *s
 // names that no span may have.
 type tracedOffice struct {
 	client
-	*collected
+	*traceCollector
 	store, flags []string
 	receiver     *receiver
 }
@@ -164,7 +164,7 @@ const foreign = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 func newTracedOffice(t *testing.T, url, dir string) *tracedOffice {
 	t.Helper()
 	f, c := newFarm(t, map[*behaviour]int{healthy: 1}), newCollector(t)
-	o := &tracedOffice{collected: c, store: []string{"--data-dir", dir, "--database-url", url}, receiver: f.hosts["r0.farm.test"]}
+	o := &tracedOffice{traceCollector: c, store: []string{"--data-dir", dir, "--database-url", url}, receiver: f.hosts["r0.farm.test"]}
 	o.flags = append(f.flags(), o.store...)
 	s := traced(t, c, nil, o.flags...)
 	with := func(args ...string) []string { return append(args, o.store...) }
@@ -202,7 +202,7 @@ func TestTraces(t *testing.T) {
 // traceOfCreate creates a contact, and returns its id. The spans of the call and
 // of the delivery are one trace, which the client does not choose.
 func (o *tracedOffice) traceOfCreate() (contact string) {
-	c := o.collected
+	c := o.traceCollector
 	c.Helper()
 	made := o.client.call("POST", "/contacts", `{"lastName":"Kirschmichel","email":"kirsch@marker.example","note":"Germknoedel","externalId":"M-471147"}`,
 		201, "", "Idempotency-Key", "semmelknoedel", "Traceparent", foreign)
@@ -234,7 +234,7 @@ func (o *tracedOffice) traceOfCreate() (contact string) {
 
 // traceOfRefusals makes calls that are refused. That is no error of the server.
 func (o *tracedOffice) traceOfRefusals() {
-	c := o.collected
+	c := o.traceCollector
 	c.Helper()
 	o.client.call("GET", "/contacts?q=kirschmichel+germknoedel", "", 200, "")
 	o.client.call("GET", "/contacts/con_palatschinken", "", 404, "NOT_FOUND")
@@ -247,7 +247,7 @@ func (o *tracedOffice) traceOfRefusals() {
 
 // traceOfJob looks for the job that made a document, and for its delivery.
 func (o *tracedOffice) traceOfJob() {
-	c := o.collected
+	c := o.traceCollector
 	c.Helper()
 	job := c.until("the job", func(s *traces.Span) bool { return s.Name == "job documents.create" })
 	call := c.until("the call that enqueued it", func(s *traces.Span) bool { return s.Name == "documents.create" })
@@ -263,7 +263,7 @@ func (o *tracedOffice) traceOfJob() {
 // traceOfBatch sends a batch. Its parts have spans, and their statements have
 // none.
 func (o *tracedOffice) traceOfBatch() {
-	c := o.collected
+	c := o.traceCollector
 	c.Helper()
 	batch := o.client.call("POST", "/batch", `{"calls":[{"id":"a","method":"GET","path":"/contacts"},{"id":"b","method":"GET","path":"/me"}]}`, 200, "")
 	whole := c.call(batch)
@@ -282,7 +282,7 @@ func (o *tracedOffice) traceOfBatch() {
 // call and of a tool, and whether there is one. In the end all spans have been sent.
 func (o *tracedOffice) traceOfProxy(t *testing.T) {
 	t.Helper()
-	c := o.collected
+	c := o.traceCollector
 	s := traced(t, c, nil, append(o.flags, "--trusted-proxies", "127.0.0.0/8")...)
 	o.client.server = s
 	tool, err := newHTTPClient(o.client.key).call(s.URL, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"me_get","arguments":{}}}`,
@@ -308,7 +308,7 @@ func (o *tracedOffice) traceOfProxy(t *testing.T) {
 
 // saysNothing checks that the spans hold no contents of clients and records.
 func (o *tracedOffice) saysNothing(markers ...string) {
-	c := o.collected
+	c := o.traceCollector
 	c.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()

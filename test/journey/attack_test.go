@@ -182,14 +182,14 @@ func said(body string) (words string) {
 	return words
 }
 
-// aimed is a page that changes something, with a form for it.
-type aimed struct {
+// attackPage is a page that changes something, with a form for it.
+type attackPage struct {
 	shell.Page
 	webtest.Form
 }
 
 // with returns the fields of the form with another token.
-func (a aimed) with(token string) url.Values {
+func (a attackPage) with(token string) url.Values {
 	fields := maps.Clone(a.Fields)
 	if fields.Set(tokenField, token); token == "" {
 		fields.Del(tokenField)
@@ -198,7 +198,7 @@ func (a aimed) with(token string) url.Values {
 }
 
 // sender returns the visitor, with a session of their own for a form that ends it.
-func (a aimed) sender(v *visitor) *visitor {
+func (a attackPage) sender(v *visitor) *visitor {
 	if v.cookie == nil || !final.MatchString(a.Path) {
 		return v
 	}
@@ -211,7 +211,7 @@ var final = regexp.MustCompile(`/(delete|signout|end|remove)`)
 // targets returns every page that changes something, with the form that leads there.
 // A page whose form nobody sees without a script gets one that only has a token.
 // Whatever ends something comes last.
-func (v *visitor) targets() (list []aimed) {
+func (v *visitor) targets() (list []attackPage) {
 	v.Helper()
 	found := v.explore()
 	for _, p := range app.Pages {
@@ -220,10 +220,10 @@ func (v *visitor) targets() (list []aimed) {
 			f = webtest.Form{Action: v.known(p), Fields: url.Values{tokenField: {v.token()}}}
 		}
 		if p.Method == "POST" && f.Action != "" {
-			list = append(list, aimed{p, f})
+			list = append(list, attackPage{p, f})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b aimed) int {
+	slices.SortStableFunc(list, func(a, b attackPage) int {
 		return map[bool]int{true: 1}[final.MatchString(a.Path)] - map[bool]int{true: 1}[final.MatchString(b.Path)]
 	})
 	return list

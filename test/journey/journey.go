@@ -43,7 +43,7 @@ type Office struct {
 	// Browser is the one in which people of the office sign in.
 	Browser *webtest.Browser
 	// Logged has the log of the instance.
-	Logged *apitest.Logged
+	Logged *apitest.LogCollector
 
 	key    func() string
 	firsts map[string]string
@@ -75,7 +75,7 @@ func Open(t testing.TB, database string, with ...Option) *Office {
 	for _, f := range with {
 		f(&chosen)
 	}
-	o := &Office{TB: t, Clock: clock.NewFake(Begin), Logged: new(apitest.Logged), firsts: map[string]string{}}
+	o := &Office{TB: t, Clock: clock.NewFake(Begin), Logged: new(apitest.LogCollector), firsts: map[string]string{}}
 	c := instance.Config{
 		Store: config.Store{DataDir: config.Dir(filepath.Join(t.TempDir(), "data")), DatabaseURL: config.DatabaseURL(database)}, Server: settingsOf(),
 		Clock: o.Clock, Logger: slog.New(slog.NewTextHandler(o.Logged, &slog.HandlerOptions{Level: slog.LevelWarn})),

@@ -21,14 +21,14 @@ func TestPrint(t *testing.T) {
 		for address, want := range map[string]string{"/contacts": "Kontakte", "/contacts/" + id: "Zwirner", "/tasks": "Aufgaben", "/companies": "Firmen", "/documents": "Dokumente"} {
 			tab.Open(o.BaseURL + address)
 			tab.Print(true)
-			type printed struct {
+			type printout struct {
 				Text    string
 				Pressed []string
 				Light   []string
 				Beside  int
 				Rows    int
 			}
-			got := webtest.Eval[printed](tab, `(() => {
+			got := webtest.Eval[printout](tab, `(() => {
 				const seen = (e) => e.checkVisibility() && e.getBoundingClientRect().width > 1;
 				const bright = (e) => { const [r, g, b] = getComputedStyle(e).color.match(/[\d.]+/g).map(Number); return (r * 3 + g * 6 + b) / 10; };
 				return {

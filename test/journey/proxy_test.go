@@ -14,8 +14,8 @@ import (
 	"kartei/test/webtest"
 )
 
-// kept is what a person sends through a proxy, and what has to be there once afterwards.
-type kept struct {
+// proxySend is what a person sends through a proxy, and what has to be there once afterwards.
+type proxySend struct {
 	what string
 	// typed types, and send presses.
 	typed, send func(tab *webtest.Tab)
@@ -30,7 +30,7 @@ type kept struct {
 }
 
 // keeps are the ways in which people send something. word tells the runs apart.
-func (o *Office) keeps(site, word string) []kept {
+func (o *Office) keeps(site, word string) []proxySend {
 	o.Helper()
 	id := o.newContact(map[string]any{"lastName": "Inzeile" + word})
 	picked := o.newContact(map[string]any{"lastName": "Auswahl" + word})
@@ -38,7 +38,7 @@ func (o *Office) keeps(site, word string) []kept {
 	if err := os.WriteFile(file, []byte("Schriftsatz "+word), 0o600); err != nil {
 		o.Fatal(err)
 	}
-	return []kept{
+	return []proxySend{
 		{
 			what: "a form", path: "/contacts/new",
 			typed: func(tab *webtest.Tab) {
@@ -110,7 +110,7 @@ func TestProxyRestarts(t *testing.T) {
 	l := o.line()
 	nobody := "http://" + s3test.Nobody(t)
 	tab := o.SignedIn(o.Helene(), speaks)
-	says := func(k kept, text string) {
+	says := func(k proxySend, text string) {
 		t.Helper()
 		if k.what == "a file" {
 			tab.Until(`/Unterbrochen|abgebrochen|erreichbar/.test(document.querySelector(".queue").innerText)`)
@@ -121,7 +121,7 @@ func TestProxyRestarts(t *testing.T) {
 			t.Errorf("%s: what was typed is gone", k.what)
 		}
 	}
-	once := func(k kept, how string) {
+	once := func(k proxySend, how string) {
 		t.Helper()
 		tab.Until(k.ended)
 		if n := k.stored(); n != 1 {

@@ -25,7 +25,7 @@ func paste(tab *webtest.Tab, text string) {
 }
 
 // keyOf makes a key of a person for the live data.
-func (o *Office) keyOf(principal string, networks []string, scopes ...string) key.Created {
+func (o *Office) keyOf(principal string, networks []string, scopes ...string) key.WithSecret {
 	o.Helper()
 	made, err := o.Operator().CreateKey(o.Context(), key.New{
 		Organization: o.OrganizationID, Principal: principal, Environment: access.Live, Name: "Spiegel", Scopes: scopes, Networks: networks,

@@ -45,7 +45,7 @@ func Run[I, O any](ctx context.Context, o *Operator, of op.Operation[I, O], in I
 
 // Do runs a function of an operation as the operator.
 func Do[I, O any](ctx context.Context, o *Operator, f func(context.Context, *op.Call, I) (O, error), in I) (out O, err error) {
-	actor, _, err := o.directory.Resolve(ctx, access.Presented{Scheme: access.Local}, netip.Addr{}, true)
+	actor, _, err := o.directory.Resolve(ctx, access.Presentation{Scheme: access.Local}, netip.Addr{}, true)
 	if err != nil {
 		return out, err
 	}
@@ -124,7 +124,7 @@ func (o *Operator) SetServiceAccount(ctx context.Context, in principal.Change) (
 }
 
 // CreateKey calls key.Create.
-func (o *Operator) CreateKey(ctx context.Context, in key.New) (key.Created, error) {
+func (o *Operator) CreateKey(ctx context.Context, in key.New) (key.WithSecret, error) {
 	return Run(ctx, o, key.Create, in)
 }
 
@@ -154,6 +154,6 @@ func (o *Operator) RevokeKey(ctx context.Context, in access.ByID) (key.Info, err
 }
 
 // RotateKey calls key.Rotate.
-func (o *Operator) RotateKey(ctx context.Context, in key.Rotation) (key.Created, error) {
+func (o *Operator) RotateKey(ctx context.Context, in key.Rotation) (key.WithSecret, error) {
 	return Run(ctx, o, key.Rotate, in)
 }

@@ -41,7 +41,7 @@ const (
 // family is a family whose lists have acts on all of their records.
 type family struct {
 	op.Family
-	record.Matching
+	record.Matcher
 	// filters reads the filters of a list by the names of its parameters.
 	filters func(map[string]string) (any, error)
 }

@@ -80,5 +80,5 @@ func (r *row) tellOwners(ctx context.Context, tx db.Tx, s *op.Services, now cloc
 	if err != nil {
 		return err
 	}
-	return gains.TellOwners(ctx, tx, notify.Service.Of(s), gains.Given{ID: r.id, Organization: r.organization, By: r.By, Kind: r.Delegation.Kind, To: r.receiver(), Owners: owners}, now)
+	return gains.TellOwners(ctx, tx, notify.Service.Of(s), gains.Giveaway{ID: r.id, Organization: r.organization, By: r.By, Kind: r.Delegation.Kind, To: r.receiver(), Owners: owners}, now)
 }

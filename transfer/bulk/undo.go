@@ -82,7 +82,7 @@ func (b *batch) touched(l *line, history []record.Change) bool {
 
 // undoOne gives a record back what it had before the act.
 func (b *batch) undoOne(ctx context.Context, l *line, touched bool) error {
-	_, _, err := b.Share(ctx, b.Call, l.record, func(s *record.Sharing) error {
+	_, _, err := b.Share(ctx, b.Call, l.record, func(s *record.CommonFields) error {
 		if touched {
 			return changedSince()
 		}
@@ -102,7 +102,7 @@ func (b *batch) undoOne(ctx context.Context, l *line, touched bool) error {
 }
 
 // restore gives the member its former value, if it still has the one of the act.
-func (b *batch) restore(s *record.Sharing, l *line) error {
+func (b *batch) restore(s *record.CommonFields, l *line) error {
 	value := b.Value
 	at := tagAt(s.Tags, value)
 	switch b.content.Kind {

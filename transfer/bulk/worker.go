@@ -126,16 +126,16 @@ func (x *work) collectFamily(ctx context.Context) error {
 	if err != nil {
 		return job.Permanent(err)
 	}
-	walk := process.Walk[record.Matched]{
-		Family: x.family, Portion: job.Portion{Most: noted, Least: noted}, ID: func(m record.Matched) string { return m.ID },
-		Find: func(c *op.Call, after, end string) ([]record.Matched, error) {
+	walk := process.Walk[record.Match]{
+		Family: x.family, Portion: job.Portion{Most: noted, Least: noted}, ID: func(m record.Match) string { return m.ID },
+		Find: func(c *op.Call, after, end string) ([]record.Match, error) {
 			list, err := x.MatchIn(ctx, c, filters, after, end, x.Until)
 			if err != nil {
 				return nil, err
 			}
 			return list, x.checkRoom(list)
 		},
-		Change: func(c *op.Call, list []record.Matched, after string) error {
+		Change: func(c *op.Call, list []record.Match, after string) error {
 			x.note(c.Tx, list)
 			x.After = after
 			return nil
@@ -150,7 +150,7 @@ func (x *work) collectHits(ctx context.Context) error {
 	x.progress.Records = 0
 	for from := (*search.Position)(nil); ; {
 		begun := clock.Now(x.Clock)
-		var list []record.Matched
+		var list []record.Match
 		err := x.Read(ctx, func(c *op.Call) (err error) {
 			if list, from, err = x.MatchHits(ctx, c, x.Q, from, x.Until); err != nil {
 				return err
@@ -179,7 +179,7 @@ func (x *work) collectHits(ctx context.Context) error {
 }
 
 // checkRoom stops an act on too many records.
-func (x *work) checkRoom(more []record.Matched) error {
+func (x *work) checkRoom(more []record.Match) error {
 	if x.progress.Records+int64(len(more)) > MaxRecords {
 		return process.StopError{Reason: TooMany}
 	}
@@ -192,7 +192,7 @@ const (
 )
 
 // note stores lines for records.
-func (x *work) note(tx db.Tx, list []record.Matched) {
+func (x *work) note(tx db.Tx, list []record.Match) {
 	for _, m := range list {
 		tx.Queue(insertLine, x.organization, x.id, m.ID, x.former(m))
 	}
@@ -201,7 +201,7 @@ func (x *work) note(tx db.Tx, list []record.Matched) {
 
 // former is what a line keeps of a record: the member that the act changes. A line about
 // tags keeps none before the change.
-func (x *work) former(m record.Matched) string {
+func (x *work) former(m record.Match) string {
 	switch x.content.Kind {
 	case Owner:
 		return m.OwnerID
@@ -303,7 +303,7 @@ const (
 // changeOne changes a record, and notes what it had before.
 func (b *batch) changeOne(ctx context.Context, l *line) error {
 	before := l.before
-	revision, changed, err := b.Share(ctx, b.Call, l.record, func(s *record.Sharing) (err error) {
+	revision, changed, err := b.Share(ctx, b.Call, l.record, func(s *record.CommonFields) (err error) {
 		before, err = b.alter(s, l)
 		return err
 	})
@@ -326,7 +326,7 @@ func (b *batch) changeOne(ctx context.Context, l *line) error {
 // alter sets the member that the act changes, and returns what it was. A tag more or less
 // takes nothing from another change. An owner or a visibility that somebody changed since
 // the act began stays.
-func (b *batch) alter(s *record.Sharing, l *line) (before string, err error) {
+func (b *batch) alter(s *record.CommonFields, l *line) (before string, err error) {
 	value := b.Value
 	switch b.content.Kind {
 	case Tag:

@@ -53,7 +53,7 @@ type Parts struct {
 	records int
 }
 
-// Records implements op.Counted.
+// Records implements op.RecordCounter.
 func (p Parts) Records() int { return p.records }
 
 // GetParts returns the next parts of an export.
@@ -234,7 +234,7 @@ func (r *partsReader) organizations(ctx context.Context) (map[int64]string, erro
 // family is a family of records in an export.
 type family struct {
 	op.Family
-	walk func(context.Context, *op.Call, record.Walk) ([]record.Walked, error)
+	walk func(context.Context, *op.Call, record.Walk) ([]record.WalkRecord, error)
 }
 
 // records writes the records of a family: all records, or the contact's.
@@ -257,7 +257,7 @@ func (f family) records(name string) stage {
 
 // next reads the next records, and notes how far the stage came. It returns nil if the
 // caller does not read the family.
-func (f family) next(ctx context.Context, r *partsReader, limit int) ([]record.Walked, error) {
+func (f family) next(ctx context.Context, r *partsReader, limit int) ([]record.WalkRecord, error) {
 	if !r.may(&r.Call, f.Family) {
 		return nil, nil
 	}
@@ -270,7 +270,7 @@ func (f family) next(ctx context.Context, r *partsReader, limit int) ([]record.W
 		r.more, r.After = true, list[limit-1].ID
 	}
 	if list == nil {
-		list = []record.Walked{}
+		list = []record.WalkRecord{}
 	}
 	return list, err
 }

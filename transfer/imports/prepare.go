@@ -190,7 +190,7 @@ func (x *work) broken(body map[string]any, operation string, into any) []fault.F
 	err = x.worker.Decode(operation, raw, into, x.Services)
 	if err == nil {
 		if f, is := into.(*contact.Fields); is {
-			return f.Wrong(x.Services, op.Sent{New: true})
+			return f.Wrong(x.Services, op.RuleScope{New: true})
 		}
 		return nil
 	}

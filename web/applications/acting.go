@@ -23,7 +23,7 @@ var madeKinds = map[string]struct {
 }
 
 // madeFacts say what was made, whose it is, and where.
-func madeFacts(v *shell.Request, m account.Made) string {
+func madeFacts(v *shell.Request, m account.Creation) string {
 	owner, sandbox := v.Words.Say("gehört der Organisation", "belongs to the organization"), ""
 	if m.OwnerName != "" {
 		owner = v.Words.Say("gehört ", "belongs to ") + m.OwnerName
@@ -56,7 +56,7 @@ func actsPlace(v *shell.Request, a account.Acts) string {
 }
 
 // othersAct reports whether there is anything to end beside the present session.
-func othersAct(p account.Acting) bool {
+func othersAct(p account.Agents) bool {
 	return len(p.Sessions) > 1 || len(p.Passkeys)+len(p.Identities)+len(p.Keys)+len(p.Grants)+len(p.Endpoints) > 0
 }
 

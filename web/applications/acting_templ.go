@@ -16,7 +16,7 @@ import (
 )
 
 // actingView is all that acts for the account of the person, with a button that ends it.
-func actingView(v *shell.Request, p account.Acting) templ.Component {
+func actingView(v *shell.Request, p account.Agents) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

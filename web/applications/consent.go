@@ -19,7 +19,7 @@ const consentPath = "/oauth/authorize"
 
 // asked is what an application asks for, and what the person answered.
 type asked struct {
-	oauth.Asked
+	oauth.Prompt
 	// query is what the application asked, and wrong what the person's answer lacked.
 	query, wrong string
 	// answered is what the person chose before, or nil.
@@ -41,7 +41,7 @@ func showConsent(v *shell.Request) shell.View {
 // consent asks a person. answered is what they chose before, and wrong what that lacked.
 func drawConsent(v *shell.Request, q url.Values, answered *shell.Form, wrong string) shell.View {
 	found, err := shell.Ask(v, oauth.Ask, askedBy(q))
-	a := asked{Asked: found, query: q.Encode(), answered: answered, wrong: wrong}
+	a := asked{Prompt: found, query: q.Encode(), answered: answered, wrong: wrong}
 	switch {
 	case fault.Is(err, fault.NotFound), fault.Is(err, fault.InvalidRequest):
 		return v.Problem(http.StatusBadRequest, shell.ProblemPage{

@@ -365,9 +365,9 @@ func (b *bulkDone) note(v *shell.Request) *shell.Toast {
 	if b.act == "erase" || b.act == "restore" || len(b.done) == 0 {
 		return t
 	}
-	u := &shell.Undo{Action: b.address("restore"), Token: v.Mint(), Fields: []ui.Hidden{{Name: "member", Value: b.member}}}
+	u := &shell.Undo{Action: b.address("restore"), Token: v.Mint(), Fields: []ui.HiddenField{{Name: "member", Value: b.member}}}
 	for _, r := range b.done {
-		u.Fields = append(u.Fields, ui.Hidden{Name: "pick", Value: chosen(b.family, r)}, ui.Hidden{Name: "former." + r["id"], Value: b.former[r["id"]]})
+		u.Fields = append(u.Fields, ui.HiddenField{Name: "pick", Value: chosen(b.family, r)}, ui.HiddenField{Name: "former." + r["id"], Value: b.former[r["id"]]})
 	}
 	t.Undo = u
 	return t

@@ -21,7 +21,7 @@ type language struct {
 var languages = []language{
 	{"Shell", "curl", "curl.tmpl", syntax{
 		indent: "  ", name: inShell, text: inShell,
-		values: map[made]string{
+		values: map[valueKind]string{
 			fileSize:  `'"$(wc -c < ` + sampleFile + `)"'`,
 			fileHash:  `"'"$(openssl dgst -sha256 -r ` + sampleFile + ` | cut -c 1-64)"'"`,
 			randomKey: `"'"$(openssl rand -hex 16)"'"`,
@@ -30,15 +30,15 @@ var languages = []language{
 	{"Python", "Python", "python.tmpl", syntax{
 		indent: "    ", name: quoted, text: quoted, trailing: true,
 		literals: map[string]string{"null": "None", "true": "True", "false": "False"},
-		values:   map[made]string{fileSize: "len(content)", fileHash: "hashlib.sha256(content).hexdigest()", randomKey: "str(uuid.uuid4())"},
+		values:   map[valueKind]string{fileSize: "len(content)", fileHash: "hashlib.sha256(content).hexdigest()", randomKey: "str(uuid.uuid4())"},
 	}},
 	{"JavaScript", "JavaScript", "javascript.tmpl", syntax{
 		indent: "  ", name: inScript, text: quoted, trailing: true, spaced: true,
-		values: map[made]string{fileSize: "content.length", fileHash: `createHash("sha256").update(content).digest("hex")`, randomKey: "crypto.randomUUID()"},
+		values: map[valueKind]string{fileSize: "content.length", fileHash: `createHash("sha256").update(content).digest("hex")`, randomKey: "crypto.randomUUID()"},
 	}},
 	{"Go", "Go", "go.tmpl", syntax{
 		indent: "\t", name: inGo, text: inGo,
-		values: map[made]string{fileSize: "` + strconv.Itoa(len(content)) + `", fileHash: "\"` + hex.EncodeToString(hash[:]) + `\"", randomKey: "\"` + rand.Text() + `\""},
+		values: map[valueKind]string{fileSize: "` + strconv.Itoa(len(content)) + `", fileHash: "\"` + hex.EncodeToString(hash[:]) + `\"", randomKey: "\"` + rand.Text() + `\""},
 	}},
 }
 
@@ -107,7 +107,7 @@ func (v view) Fresh() bool {
 	return v.Body != nil && v.Body.has(randomKey)
 }
 
-func (n *node) has(m made) bool {
+func (n *node) has(m valueKind) bool {
 	for i := range n.members {
 		if n.members[i].value.has(m) {
 			return true

@@ -16,7 +16,7 @@ type node struct {
 	members []member
 	items   []node
 	text    string // the text of a string, or the literal
-	made    made
+	made    valueKind
 }
 
 type member struct {
@@ -24,14 +24,14 @@ type member struct {
 	value node
 }
 
-// made is the kind of a value that the sample computes.
-type made int
+// valueKind is the kind of a value that the sample computes.
+type valueKind int
 
 const (
-	given     made = iota
-	fileSize       // the length of the file in bytes
-	fileHash       // its SHA-256 in hex
-	randomKey      // an Idempotency-Key
+	given     valueKind = iota
+	fileSize            // the length of the file in bytes
+	fileHash            // its SHA-256 in hex
+	randomKey           // an Idempotency-Key
 )
 
 // The limits of a body in a sample. They show enough of its form.
@@ -123,7 +123,7 @@ type syntax struct {
 	// JSON.
 	literals map[string]string
 	// values are the expressions for computed values.
-	values map[made]string
+	values map[valueKind]string
 	// trailing adds a comma after the last of several lines.
 	trailing bool
 	// spaced adds spaces inside the braces of an object on one line.

@@ -135,7 +135,7 @@ func beginUpload(v *shell.Request) shell.View {
 // receiveUpload streams the file that a script sends into its upload session.
 func receiveUpload(v *shell.Request) shell.View {
 	body := transfer.Body(v.Writer, v.Request)
-	_, err := v.Site.Uploads.Take(v.Context(), v.Caller(false), v.PathValue("upload"), &api.Incoming{Body: body, Size: v.ContentLength, Broken: body.Broken})
+	_, err := v.Site.Uploads.Take(v.Context(), v.Caller(false), v.PathValue("upload"), &api.UploadRequest{Body: body, Size: v.ContentLength, Broken: body.Broken})
 	if err != nil && v.ContentLength < shell.MaxUnread {
 		_, _ = io.CopyN(io.Discard, body, shell.MaxUnread) // a browser shows the answer then
 	}
@@ -153,7 +153,7 @@ func receive(v *shell.Request, t records.Terms, file *shell.SentFile, once strin
 	if err != nil {
 		return "", err
 	}
-	_, err = v.Site.Uploads.Take(v.Context(), v.Caller(false), session, &api.Incoming{Body: file.Reader, Size: file.Size, Broken: file.Incoming.Broken})
+	_, err = v.Site.Uploads.Take(v.Context(), v.Caller(false), session, &api.UploadRequest{Body: file.Reader, Size: file.Size, Broken: file.Incoming.Broken})
 	return session, err
 }
 

@@ -20,7 +20,7 @@ import (
 
 // caused is a change of a call, with its event and where that went.
 type caused struct {
-	event.Caused
+	event.CallEvent
 	// title is the name of the record, empty if the person does not see it, or if it is
 	// gone.
 	title string
@@ -58,7 +58,7 @@ func readChain(v *shell.Request, c *loggedCall) ([]caused, error) {
 	}
 	chain := make([]caused, len(found.Data))
 	for i, e := range found.Data {
-		chain[i] = caused{Caused: e, title: titles[e.Data.ID], sandbox: sandbox}
+		chain[i] = caused{CallEvent: e, title: titles[e.Data.ID], sandbox: sandbox}
 		if i >= followed {
 			continue
 		}

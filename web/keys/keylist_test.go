@@ -57,7 +57,7 @@ func TestListOfKeys(t *testing.T) {
 		o := apitest.New(t, d, apitest.Metered(limit.Override{Name: "writes", Quota: 1, Capacity: 1}))
 		owner := o.User(access.Member)
 		b := pagetest.OpenAt(t, o, "https://kartei.example")
-		keys := map[string]key.Created{}
+		keys := map[string]key.WithSecret{}
 		for name, days := range map[string]int{"Ruhig": 90, "Bald": 30, "Vorbei": 7, "Widerrufen": 90, "Gebremst": 90, "Zukunft": 90, "Alt": 90, "Alt vorbei": 7} {
 			made, err := o.Operator.CreateKey(t.Context(), key.New{
 				Organization: o.ID, Principal: owner, Environment: access.Test, Name: name, Scopes: []string{"contacts:write"}, Networks: []string{"192.0.2.1"}, ExpiresIn: time.Duration(days) * 24 * time.Hour,

@@ -404,7 +404,7 @@ func createKey(v *shell.Request) shell.View {
 }
 
 // keyMade shows the secret of a new or a rotated key, and waits for its first call.
-func keyMade(v *shell.Request, made key.Created, title string) shell.View {
+func keyMade(v *shell.Request, made key.WithSecret, title string) shell.View {
 	out := v.Settings(shell.KeysPath, title, madeKeyView(v, made.Key, keyWait{ID: made.ID, Since: clock.FromTime(v.Words.Now)}))
 	out.Secret = true
 	return out

@@ -25,7 +25,7 @@ func succeeded(u *usage.Sum) int64 { return u.Calls - refused(u) - u.Limited - u
 type usedSubject usage.Entry
 
 // policyLeft is a limit with what pages say of it.
-type policyLeft key.PolicyLeft
+type policyLeft key.PolicyBalance
 
 // usagePage is the usage with its filters.
 type usagePage struct {
@@ -229,11 +229,11 @@ func (p *usagePage) note(v *shell.Request, s *usedSubject) string {
 }
 
 // shown are the limits of a key that its line shows: all, or the tightest one.
-func (p *usagePage) shown(l *usage.KeyLimits) []key.PolicyLeft {
+func (p *usagePage) shown(l *usage.KeyLimits) []key.PolicyBalance {
 	if p.key != "" || len(l.Policies) == 0 {
 		return l.Policies
 	}
-	return []key.PolicyLeft{slices.MinFunc(l.Policies, func(a, b key.PolicyLeft) int {
+	return []key.PolicyBalance{slices.MinFunc(l.Policies, func(a, b key.PolicyBalance) int {
 		return cmp.Compare(a.Remaining*b.Capacity, b.Remaining*a.Capacity)
 	})}
 }

@@ -139,7 +139,7 @@ func Opened(v *shell.Request, id string) templ.OrderedAttributes {
 }
 
 // hitsOf returns the hits of all groups.
-func hitsOf(f lookup.Found) []lookup.Hit {
+func hitsOf(f lookup.FindOutput) []lookup.Hit {
 	var all []lookup.Hit
 	for _, g := range f.Groups {
 		all = append(all, g.Hits...)

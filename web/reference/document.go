@@ -11,16 +11,16 @@ import (
 // The types below are the part of an OpenAPI 3.1 document that the pages show.
 // Objects keep their order, because it is the order of the pages.
 
-// ordered is an object whose members keep their order.
-type ordered[T any] []named[T]
+// orderedMap is an object whose members keep their order.
+type orderedMap[T any] []member[T]
 
-type named[T any] struct {
+type member[T any] struct {
 	name  string
 	value T
 }
 
 // UnmarshalJSONFrom reads an object.
-func (o *ordered[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+func (o *orderedMap[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if token, err := d.ReadToken(); err != nil {
 		return err
 	} else if token.Kind() != '{' {
@@ -31,7 +31,7 @@ func (o *ordered[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		if err != nil {
 			return err
 		}
-		one := named[T]{name: token.String()}
+		one := member[T]{name: token.String()}
 		if err := json.UnmarshalDecode(d, &one.value); err != nil {
 			return err
 		}
@@ -42,7 +42,7 @@ func (o *ordered[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 }
 
 // get returns the member with the given name.
-func (o ordered[T]) get(name string) (value T, found bool) {
+func (o orderedMap[T]) get(name string) (value T, found bool) {
 	for _, one := range o {
 		if one.name == name {
 			return one.value, true
@@ -79,8 +79,8 @@ type document struct {
 		Title       string `json:"x-displayName"`
 		Description string `json:"description"`
 	} `json:"tags"`
-	Paths      ordered[ordered[jsontext.Value]] `json:"paths"`
-	Webhooks   ordered[ordered[operation]]      `json:"webhooks"`
+	Paths      orderedMap[orderedMap[jsontext.Value]] `json:"paths"`
+	Webhooks   orderedMap[orderedMap[operation]]      `json:"webhooks"`
 	Components struct {
 		Schemas    map[string]*schema   `json:"schemas"`
 		Parameters map[string]parameter `json:"parameters"`
@@ -91,16 +91,16 @@ type document struct {
 }
 
 type operation struct {
-	ID          string            `json:"operationId"`
-	Tags        []string          `json:"tags"`
-	Summary     string            `json:"summary"`
-	Description string            `json:"description"`
-	Channel     string            `json:"x-kartei-channel"`
-	Events      []string          `json:"x-kartei-events"`
-	Samples     []Sample          `json:"x-codeSamples"`
-	Parameters  []parameter       `json:"parameters"`
-	Body        *requestBody      `json:"requestBody"`
-	Responses   ordered[response] `json:"responses"`
+	ID          string               `json:"operationId"`
+	Tags        []string             `json:"tags"`
+	Summary     string               `json:"summary"`
+	Description string               `json:"description"`
+	Channel     string               `json:"x-kartei-channel"`
+	Events      []string             `json:"x-kartei-events"`
+	Samples     []Sample             `json:"x-codeSamples"`
+	Parameters  []parameter          `json:"parameters"`
+	Body        *requestBody         `json:"requestBody"`
+	Responses   orderedMap[response] `json:"responses"`
 }
 
 type parameter struct {
@@ -114,21 +114,21 @@ type parameter struct {
 }
 
 type requestBody struct {
-	Description string         `json:"description"`
-	Content     ordered[media] `json:"content"`
+	Description string            `json:"description"`
+	Content     orderedMap[media] `json:"content"`
 }
 
 type media struct {
-	Schema   *schema          `json:"schema"`
-	Examples ordered[example] `json:"examples"`
+	Schema   *schema             `json:"schema"`
+	Examples orderedMap[example] `json:"examples"`
 }
 
 type response struct {
-	Ref         string          `json:"$ref"`
-	Description string          `json:"description"`
-	Codes       []string        `json:"x-kartei-codes"`
-	Headers     ordered[header] `json:"headers"`
-	Content     ordered[media]  `json:"content"`
+	Ref         string             `json:"$ref"`
+	Description string             `json:"description"`
+	Codes       []string           `json:"x-kartei-codes"`
+	Headers     orderedMap[header] `json:"headers"`
+	Content     orderedMap[media]  `json:"content"`
 }
 
 type header struct {
@@ -143,27 +143,27 @@ type example struct {
 }
 
 type schema struct {
-	Ref         string           `json:"$ref"`
-	Description string           `json:"description"`
-	Type        words            `json:"type"`
-	Format      string           `json:"format"`
-	Enum        []jsontext.Value `json:"enum"`
-	Extensible  []jsontext.Value `json:"x-extensible-enum"`
-	Const       jsontext.Value   `json:"const"`
-	Default     jsontext.Value   `json:"default"`
-	Examples    []jsontext.Value `json:"examples"`
-	MinLength   *int64           `json:"minLength"`
-	MaxLength   *int64           `json:"maxLength"`
-	MinItems    *int64           `json:"minItems"`
-	MaxItems    *int64           `json:"maxItems"`
-	Minimum     *int64           `json:"minimum"`
-	Maximum     *int64           `json:"maximum"`
-	Required    []string         `json:"required"`
-	Properties  ordered[*schema] `json:"properties"`
-	Additional  jsontext.Value   `json:"additionalProperties"`
-	Items       *schema          `json:"items"`
-	AnyOf       []*schema        `json:"anyOf"`
-	OneOf       []*schema        `json:"oneOf"`
+	Ref         string              `json:"$ref"`
+	Description string              `json:"description"`
+	Type        words               `json:"type"`
+	Format      string              `json:"format"`
+	Enum        []jsontext.Value    `json:"enum"`
+	Extensible  []jsontext.Value    `json:"x-extensible-enum"`
+	Const       jsontext.Value      `json:"const"`
+	Default     jsontext.Value      `json:"default"`
+	Examples    []jsontext.Value    `json:"examples"`
+	MinLength   *int64              `json:"minLength"`
+	MaxLength   *int64              `json:"maxLength"`
+	MinItems    *int64              `json:"minItems"`
+	MaxItems    *int64              `json:"maxItems"`
+	Minimum     *int64              `json:"minimum"`
+	Maximum     *int64              `json:"maximum"`
+	Required    []string            `json:"required"`
+	Properties  orderedMap[*schema] `json:"properties"`
+	Additional  jsontext.Value      `json:"additionalProperties"`
+	Items       *schema             `json:"items"`
+	AnyOf       []*schema           `json:"anyOf"`
+	OneOf       []*schema           `json:"oneOf"`
 }
 
 // follow returns the target of a reference, or value if ref is empty.

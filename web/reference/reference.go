@@ -152,21 +152,21 @@ func (r *reader) read() (*Document, error) {
 	}
 	for _, hook := range r.Webhooks {
 		for _, o := range hook.value {
-			shown.Webhooks = append(shown.Webhooks, r.operation(located{method: o.name, operation: o.value}))
+			shown.Webhooks = append(shown.Webhooks, r.operation(route{method: o.name, operation: o.value}))
 		}
 	}
 	return shown, nil
 }
 
-// located is an operation with its method and path.
-type located struct {
+// route is an operation with its method and path.
+type route struct {
 	method, path string
 	operation    operation
 }
 
 // operations returns the operations in the order of the document.
-func (r *reader) operations() ([]located, error) {
-	var all []located
+func (r *reader) operations() ([]route, error) {
+	var all []route
 	for _, path := range r.Paths {
 		var shared []parameter
 		if raw, ok := path.value.get("parameters"); ok {
@@ -178,7 +178,7 @@ func (r *reader) operations() ([]located, error) {
 			if !slices.Contains([]string{"get", "post", "put", "patch", "delete"}, method.name) {
 				continue
 			}
-			f := located{method: method.name, path: path.name}
+			f := route{method: method.name, path: path.name}
 			if err := json.Unmarshal(method.value, &f.operation); err != nil {
 				return nil, fmt.Errorf("reference: %s %s: %w", method.name, path.name, err)
 			}
@@ -191,7 +191,7 @@ func (r *reader) operations() ([]located, error) {
 
 // findCommon finds the parameters of every operation and the headers of every
 // response. The pages show them once.
-func (r *reader) findCommon(all []located, shown *Document) {
+func (r *reader) findCommon(all []route, shown *Document) {
 	parameters, answers, problems := counter{}, counter{}, counter{}
 	for _, f := range all {
 		var names []string
@@ -216,7 +216,7 @@ func (r *reader) findCommon(all []located, shown *Document) {
 
 // once returns the parameters and headers that are shown once. Each description
 // comes from the first operation, response or problem that has it.
-func (r *reader) once(all []located) (parameters []Member, headers, problemHeaders []Header) {
+func (r *reader) once(all []route) (parameters []Member, headers, problemHeaders []Header) {
 	for _, name := range r.everywhere {
 		for _, f := range all {
 			if i := slices.IndexFunc(f.operation.Parameters, func(p parameter) bool {
@@ -273,7 +273,7 @@ func (c counter) inAll() []string {
 	return names
 }
 
-func namesOf(headers ordered[header]) []string {
+func namesOf(headers orderedMap[header]) []string {
 	var names []string
 	for _, h := range headers {
 		names = append(names, h.name)
@@ -287,7 +287,7 @@ func isProblem(answer response) bool {
 }
 
 // operation returns one operation for display.
-func (r *reader) operation(f located) Operation {
+func (r *reader) operation(f route) Operation {
 	o := f.operation
 	shown := Operation{
 		ID: o.ID, Slug: slug(o.ID), Method: strings.ToUpper(f.method), Path: f.path, Summary: o.Summary,
@@ -318,7 +318,7 @@ func (r *reader) operation(f located) Operation {
 
 // answers sorts responses into answers and problems. A problem status without
 // codes is left out.
-func (r *reader) answers(all ordered[response], shown *Operation) {
+func (r *reader) answers(all orderedMap[response], shown *Operation) {
 	for _, one := range all {
 		answer := follow(one.value.Ref, r.Components.Responses, one.value)
 		var headers []Header
@@ -336,12 +336,12 @@ func (r *reader) answers(all ordered[response], shown *Operation) {
 	}
 }
 
-func (r *reader) header(h named[header]) Header {
+func (r *reader) header(h member[header]) Header {
 	value := follow(h.value.Ref, r.Components.Headers, h.value)
 	return Header{Name: h.name, Text: value.Description, Example: plain(value.Example)}
 }
 
-func (r *reader) body(content ordered[media]) *Body {
+func (r *reader) body(content orderedMap[media]) *Body {
 	if len(content) == 0 {
 		return nil
 	}

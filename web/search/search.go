@@ -32,7 +32,7 @@ const (
 type searchPage struct {
 	// q is the text in the field.
 	q string
-	lookup.Found
+	lookup.FindOutput
 	// in is the family whose tab is open, or nil.
 	in *records.Family
 	// counts has the groups of all families, with their counts.
@@ -53,7 +53,7 @@ func showSearch(v *shell.Request) shell.View {
 		if err != nil {
 			return v.Failed(err)
 		}
-		return v.OK(v.Words.Say("Suche", "Search"), "", searchView(v, searchPage{Found: f, forgets: !v.Session.Remembers()}))
+		return v.OK(v.Words.Say("Suche", "Search"), "", searchView(v, searchPage{FindOutput: f, forgets: !v.Session.Remembers()}))
 	}
 	p, err := findAll(v, q, records.FamilyOf(v.URL.Query().Get("in")))
 	switch {
@@ -70,28 +70,28 @@ func showSearch(v *shell.Request) shell.View {
 // search finds a text in all families, and more of it in the one whose tab is open.
 func findAll(v *shell.Request, q string, in *records.Family) (searchPage, error) {
 	p := searchPage{q: q}
-	find := func(q string, limit int, counts bool) (lookup.Found, error) {
+	find := func(q string, limit int, counts bool) (lookup.FindOutput, error) {
 		return shell.Ask(v, lookup.Find, lookup.FindInput{Q: q, Limit: limit, Counts: counts})
 	}
 	all, err := find(q, hitsOfAll, true)
 	if err != nil {
 		return p, err
 	}
-	p.Found, p.counts, p.in = all, all.Groups, records.FamilyOf(all.Family)
+	p.FindOutput, p.counts, p.in = all, all.Groups, records.FamilyOf(all.Family)
 	if p.in == nil {
 		p.in = in
 	} else if p.counts, err = countsOf(v, all, find); err != nil { // the text itself names a family
 		return p, err
 	}
 	if p.in != nil && all.Thing == nil {
-		p.Found, err = find(records.Letters[p.in.Name]+all.Q, hitsOfOne, false)
+		p.FindOutput, err = find(records.Letters[p.in.Name]+all.Q, hitsOfOne, false)
 	}
 	return p, err
 }
 
 // countsOf returns the groups of all families for a search whose text names one of
 // them.
-func countsOf(v *shell.Request, f lookup.Found, find func(string, int, bool) (lookup.Found, error)) ([]lookup.Group, error) {
+func countsOf(v *shell.Request, f lookup.FindOutput, find func(string, int, bool) (lookup.FindOutput, error)) ([]lookup.Group, error) {
 	wide, err := find(f.Q, 1, true)
 	return wide.Groups, err
 }
@@ -120,15 +120,15 @@ func suggest(v *shell.Request, q string, inPalette bool) shell.View {
 }
 
 // recent returns what the person opened lately, as hits without a search.
-func findRecent(v *shell.Request, most int) (lookup.Found, error) {
+func findRecent(v *shell.Request, most int) (lookup.FindOutput, error) {
 	if !v.Session.Remembers() {
-		return lookup.Found{}, nil
+		return lookup.FindOutput{}, nil
 	}
 	r, err := shell.Ask(v, lookup.Recent, lookup.RecentInput{Limit: min(most, 20)})
 	if err != nil || len(r.Data) == 0 {
-		return lookup.Found{}, err
+		return lookup.FindOutput{}, err
 	}
-	return lookup.Found{Groups: []lookup.Group{{Hits: r.Data}}}, nil
+	return lookup.FindOutput{Groups: []lookup.Group{{Hits: r.Data}}}, nil
 }
 
 // noteOpened serves the script of a page that shows a record: it notes that the
@@ -152,7 +152,7 @@ type optionGroup struct {
 }
 
 // optionsOf are the hits below the field, by family. Enter opens the best one.
-func optionsOf(v *shell.Request, q string, f lookup.Found) []optionGroup {
+func optionsOf(v *shell.Request, q string, f lookup.FindOutput) []optionGroup {
 	var groups []optionGroup
 	n := 0
 	add := func(heading string, choices ...ui.Choice) {
@@ -177,7 +177,7 @@ func optionsOf(v *shell.Request, q string, f lookup.Found) []optionGroup {
 }
 
 // extras are the choices below the hits: all of them, or a new record.
-func extras(v *shell.Request, q string, f lookup.Found) []ui.Choice {
+func extras(v *shell.Request, q string, f lookup.FindOutput) []ui.Choice {
 	var list []ui.Choice
 	if slices.ContainsFunc(f.Groups, func(g lookup.Group) bool { return g.More }) {
 		list = append(list, ui.Choice{Text: v.Words.Say("Alle Treffer", "All hits"), Icon: "search", Href: string(v.Look().To(searchFor(q))), Extra: true})
@@ -354,7 +354,7 @@ var anID = regexp.MustCompile(`^[a-z]{3}_[0-9a-z]{20,}$`)
 
 // newFrom offers a new record, if nothing was found and the person may create it: a
 // contact, or one of the family that the text names.
-func newFrom(v *shell.Request, q string, f lookup.Found) (offer, bool) {
+func newFrom(v *shell.Request, q string, f lookup.FindOutput) (offer, bool) {
 	text := shell.First(f.Q, q)
 	if q == "" || text == "" || len(f.Groups) > 0 || f.Thing != nil || anID.MatchString(text) || utf8.RuneCountInString(text) > 200 {
 		return offer{}, false

@@ -703,7 +703,7 @@ func nothingFound(v *shell.Request, p searchPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			if n, offered := newFrom(v, p.q, p.Found); offered {
+			if n, offered := newFrom(v, p.q, p.FindOutput); offered {
 				templ_7745c5c3_Err = ui.LinkButton(v.Look().To(n.href), "plus", n.text, "primary").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -839,7 +839,7 @@ func Rule(name, text string) templ.Component {
 }
 
 // suggestions are the hits below the search field while somebody types.
-func suggestions(v *shell.Request, list, q string, f lookup.Found) templ.Component {
+func suggestions(v *shell.Request, list, q string, f lookup.FindOutput) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

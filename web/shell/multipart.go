@@ -24,7 +24,7 @@ type SentFile struct {
 	Name, ContentType string
 	Size              int64
 	io.Reader
-	Incoming *transfer.Incoming
+	Incoming *transfer.IncomingBody
 	boundary string
 }
 

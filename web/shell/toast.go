@@ -33,7 +33,7 @@ type Undo struct {
 	// Back is the page to show afterwards. If it is empty, the record's page is shown.
 	Back string
 	// Fields are further fields of the form.
-	Fields []ui.Hidden
+	Fields []ui.HiddenField
 }
 
 // undoField marks a form that takes a change back.
@@ -50,13 +50,13 @@ func (t *Toast) Shown() ui.Toast {
 	}
 	if u := t.Undo; u != nil {
 		out.Undo = u.Action
-		out.Hidden = []ui.Hidden{{Name: TokenField, Value: u.Token}, {Name: RevisionField, Value: strconv.FormatInt(u.Revision, 10)}, {Name: undoField, Value: "1"}}
+		out.Hidden = []ui.HiddenField{{Name: TokenField, Value: u.Token}, {Name: RevisionField, Value: strconv.FormatInt(u.Revision, 10)}, {Name: undoField, Value: "1"}}
 		if u.Back != "" {
-			out.Hidden = append(out.Hidden, ui.Hidden{Name: BackField, Value: u.Back})
+			out.Hidden = append(out.Hidden, ui.HiddenField{Name: BackField, Value: u.Back})
 		}
 		out.Hidden = append(out.Hidden, u.Fields...)
 		for _, name := range SortedNames(u.Set) {
-			out.Hidden = append(out.Hidden, ui.Hidden{Name: WasPrefix + name, Value: u.Was[name]}, ui.Hidden{Name: name, Value: u.Set[name]})
+			out.Hidden = append(out.Hidden, ui.HiddenField{Name: WasPrefix + name, Value: u.Was[name]}, ui.HiddenField{Name: name, Value: u.Set[name]})
 		}
 	}
 	return out

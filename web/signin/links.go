@@ -20,7 +20,7 @@ type linkKind struct {
 	path string
 	// take takes the token of the link, and the password if the page asks for one. Its
 	// answer says whether the other link of a change is still missing.
-	take               func(v *shell.Request, token, password string) shell.Answer[account.Confirmed]
+	take               func(v *shell.Request, token, password string) shell.Answer[account.ConfirmResult]
 	title, text, label fault.Text
 	// password is the label of the field that the page has for a password, and hint
 	// stands below it. complete is the autocomplete value of the field.
@@ -100,13 +100,13 @@ func followLink(k *linkKind) func(*shell.Request) shell.View {
 }
 
 // reset sets a password by the token of a link, or lifts second factors.
-func reset(v *shell.Request, token, password string) shell.Answer[account.Confirmed] {
+func reset(v *shell.Request, token, password string) shell.Answer[account.ConfirmResult] {
 	a := shell.Do(v, account.Reset, account.NewByLink{Token: token, Password: password})
-	return shell.Answer[account.Confirmed]{Status: a.Status, Fault: a.Fault}
+	return shell.Answer[account.ConfirmResult]{Status: a.Status, Fault: a.Fault}
 }
 
 // confirmAddress confirms a new address by the token of a link.
-func confirmAddress(v *shell.Request, token, _ string) shell.Answer[account.Confirmed] {
+func confirmAddress(v *shell.Request, token, _ string) shell.Answer[account.ConfirmResult] {
 	return shell.Do(v, account.ConfirmEmail, account.Link{Token: token})
 }
 
@@ -117,7 +117,7 @@ func deadLink(v *shell.Request, f linkForm) shell.View {
 }
 
 // addressConfirmed says whether the new address holds already.
-func addressConfirmed(v *shell.Request, c account.Confirmed) shell.View {
+func addressConfirmed(v *shell.Request, c account.ConfirmResult) shell.View {
 	title, text := v.Words.Say("Die neue Adresse gilt", "The new address is in use"), v.Words.Say("Melden Sie sich ab jetzt mit ihr an.", "Sign in with it from now on.")
 	if c.Status == "waiting" {
 		title, text = v.Words.Say("Bestätigt", "Confirmed"), v.Words.Say("Jetzt fehlt noch die andere Adresse: Öffnen Sie auch den Link, der dorthin ging.", "Now only the other address is missing: open the link that was sent there too.")
@@ -135,7 +135,7 @@ func forgotForm(v *shell.Request, email string, wrong map[string]string, problem
 // forgot mails a link. The answer is the same for an address without an account.
 func forgot(v *shell.Request) shell.View {
 	email := v.Sent.Text("email")
-	a := shell.Do(v, account.Forgot, account.Forgotten{Email: email})
+	a := shell.Do(v, account.Forgot, account.ForgotInput{Email: email})
 	switch {
 	case a.Is(fault.ValidationFailed):
 		return forgotForm(v, email, shell.FieldTexts(a.Fault, v.Words.Language), "", a.Status)

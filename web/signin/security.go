@@ -209,11 +209,11 @@ func removePasskey(v *shell.Request) shell.View {
 }
 
 func endSession(v *shell.Request) shell.View {
-	return acted(v, account.EndSessions, account.Ending{ID: v.PathValue("id")}, "session")
+	return acted(v, account.EndSessions, account.EndInput{ID: v.PathValue("id")}, "session")
 }
 
 func endSessions(v *shell.Request) shell.View {
-	return acted(v, account.EndSessions, account.Ending{Others: true}, "sessions")
+	return acted(v, account.EndSessions, account.EndInput{Others: true}, "sessions")
 }
 
 // drawAddressForm is the page on which a person changes the sign-in address.

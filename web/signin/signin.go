@@ -246,7 +246,7 @@ func signOut(v *shell.Request) shell.View {
 // switchTo goes on as another person of the account: with the form that waited for the
 // way back, or on the start page. A script stays on its page.
 func switchTo(v *shell.Request) shell.View {
-	s, err := shell.Ask(v, account.Switch, account.Switched{Principal: v.Sent.Get("principalId")})
+	s, err := shell.Ask(v, account.Switch, account.SwitchInput{Principal: v.Sent.Get("principalId")})
 	if err != nil {
 		return v.Failed(err)
 	}

@@ -47,7 +47,7 @@ func keepTicket(v *shell.Request, kind, ticket string) {
 
 // sendOff shows the page that goes on to the provider. The browser keeps the ticket, and
 // before it what the page needs afterwards.
-func sendOff(v *shell.Request, kind, kept string, l account.Leaving) shell.View {
+func sendOff(v *shell.Request, kind, kept string, l account.Redirect) shell.View {
 	keepTicket(v, kind, kept+l.Ticket)
 	v.Writer.Header().Set("Refresh", `0; url="`+l.Address+`"`)
 	return shell.View{Status: http.StatusOK, Body: shell.CardPage(v.Look(), v.Words.Say("Weiter zur Anmeldung", "On to the sign-in"), leavingView(v, l.Address))}
@@ -133,7 +133,7 @@ func comeBack(v *shell.Request) shell.View {
 	if q.Get("state") == "" { // no provider sent the browser here
 		return shell.View{To: "/signin"}
 	}
-	in := account.Returned{Ticket: ticket, Answer: sso.Answer{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error")}}
+	in := account.ReturnInput{Ticket: ticket, Answer: sso.Answer{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error")}}
 	known := v.Identify() == nil
 	var out shell.View
 	switch kind {
@@ -166,7 +166,7 @@ func backTooLate(v *shell.Request, known bool) shell.View {
 	return drawSignIn(v, signInForm{Problem: why}, http.StatusNotFound)
 }
 
-func backToSignIn(v *shell.Request, in account.Returned) shell.View {
+func backToSignIn(v *shell.Request, in account.ReturnInput) shell.View {
 	known := v.Session.ID != ""
 	a := shell.Do(v, account.SignInBySSO, in)
 	switch {
@@ -178,7 +178,7 @@ func backToSignIn(v *shell.Request, in account.Returned) shell.View {
 	return signedIn(v, a.Value, signInForm{})
 }
 
-func backToAccept(v *shell.Request, f invitationForm, in account.Returned) shell.View {
+func backToAccept(v *shell.Request, f invitationForm, in account.ReturnInput) shell.View {
 	a := shell.Do(v, account.AcceptBySSO, in)
 	if a.Fault != nil {
 		return notAccepted(v, f, a.Fault)
@@ -186,14 +186,14 @@ func backToAccept(v *shell.Request, f invitationForm, in account.Returned) shell
 	return signedIn(v, a.Value.SignedIn, signInForm{Next: "/"})
 }
 
-func backToLink(v *shell.Request, in account.Returned) shell.View {
+func backToLink(v *shell.Request, in account.ReturnInput) shell.View {
 	if a := shell.Do(v, account.LinkSSO, in); a.Fault != nil {
 		return notLinked(v, a.Fault)
 	}
 	return v.Saved(shell.SecurityPath, "sso")
 }
 
-func backToConfirm(v *shell.Request, in account.Returned) shell.View {
+func backToConfirm(v *shell.Request, in account.ReturnInput) shell.View {
 	a := shell.Do(v, account.RefreshBySSO, in)
 	switch {
 	case a.Is(fault.Unauthenticated): // the session has ended meanwhile

@@ -212,11 +212,11 @@ type Toast struct {
 	Href, HrefText string
 	// Undo is the address that a form is sent to, with the given hidden fields.
 	Undo   string
-	Hidden []Hidden
+	Hidden []HiddenField
 }
 
-// Hidden is a field that nobody sees.
-type Hidden struct{ Name, Value string }
+// HiddenField is a field that nobody sees.
+type HiddenField struct{ Name, Value string }
 
 // Moment is a line of a timeline.
 type Moment struct {

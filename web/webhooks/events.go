@@ -19,12 +19,12 @@ import (
 
 // eventInfo is an event of the feed, and in which environment it happened.
 type eventInfo struct {
-	event.Told
+	event.FeedEvent
 	sandbox bool
 }
 
 // eventsOf returns events of an environment.
-func eventsOf(found []event.Told, sandbox bool) []eventInfo {
+func eventsOf(found []event.FeedEvent, sandbox bool) []eventInfo {
 	list := make([]eventInfo, len(found))
 	for i, e := range found {
 		list[i] = eventInfo{e, sandbox}

@@ -182,7 +182,7 @@ func createWebhook(v *shell.Request) shell.View {
 }
 
 // webhookMade shows a secret, how to verify with it, and the button that tests it.
-func webhookMade(v *shell.Request, a shell.Answer[webhook.Issued], title string) shell.View {
+func webhookMade(v *shell.Request, a shell.Answer[webhook.SecretAnswer], title string) shell.View {
 	if a.Fault != nil {
 		return v.Failed(a.Fault)
 	}

@@ -280,7 +280,7 @@ func typeChoices(v *shell.Request, f webhookForm) templ.Component {
 }
 
 // madeWebhookView shows the secret of an endpoint, once, and how to verify with it.
-func madeWebhookView(v *shell.Request, made webhook.Issued) templ.Component {
+func madeWebhookView(v *shell.Request, made webhook.SecretAnswer) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

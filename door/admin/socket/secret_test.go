@@ -137,7 +137,7 @@ func TestCommandRacesAStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	connections := 0
-	l.Listener = hooked{l.Listener, func() {
+	l.Listener = hookListener{l.Listener, func() {
 		if connections++; connections == 2 { // the first is Dial's; the second begins after the old secret was read
 			if err := os.WriteFile(secretOf(dir), current, 0o600); err != nil {
 				t.Error(err)
@@ -159,13 +159,13 @@ func TestCommandRacesAStart(t *testing.T) {
 	}
 }
 
-// hooked calls a function for each connection before it is served.
-type hooked struct {
+// hookListener calls a function for each connection before it is served.
+type hookListener struct {
 	net.Listener
 	do func()
 }
 
-func (h hooked) Accept() (net.Conn, error) {
+func (h hookListener) Accept() (net.Conn, error) {
 	conn, err := h.Listener.Accept()
 	if err == nil {
 		h.do()

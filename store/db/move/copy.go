@@ -32,8 +32,8 @@ const comparing = 8
 // It is removed last.
 const copyMark = "copy"
 
-// Copied describes the copy of one table.
-type Copied struct {
+// TableCopy describes the copy of one table.
+type TableCopy struct {
 	Table string `json:"table"`
 	Rows  int64  `json:"rows"`
 	// Hash is the sum of the SHA-256 of all rows, in hex. It depends neither on
@@ -56,7 +56,7 @@ type copyProgress struct {
 // else may write to them. An interrupted copy is continued by the next call.
 // Copy holds some thousand rows in memory. tell, if not nil, is called with the
 // progress, in copied rows. The final comparison adds little to them.
-func Copy(ctx context.Context, from, to db.DB, tell func(done, total int64)) ([]Copied, error) {
+func Copy(ctx context.Context, from, to db.DB, tell func(done, total int64)) ([]TableCopy, error) {
 	if tell == nil {
 		tell = func(int64, int64) {}
 	}
@@ -95,9 +95,9 @@ func Copy(ctx context.Context, from, to db.DB, tell func(done, total int64)) ([]
 			return nil, fmt.Errorf("db: copy %s: %w", t.Name, err)
 		}
 	}
-	var all []Copied
+	var all []TableCopy
 	for _, t := range tables {
-		var both [2]Copied
+		var both [2]TableCopy
 		for i, d := range []db.DB{from, to} {
 			if both[i], err = sumTable(ctx, d, &t, func(n int64) { read += n; tell(min(done+read/comparing, total), total) }); err != nil {
 				return nil, fmt.Errorf("db: compare %s: %w", t.Name, err)

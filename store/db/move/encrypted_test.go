@@ -36,8 +36,8 @@ func identity(t *testing.T) (file, recipient string) {
 // marker is in the name of each thing of a sealed database.
 const marker = "Zwetschgendatschi"
 
-// sealed is an encrypted copy of a database with 3000 things.
-type sealed struct {
+// sealedCopy is an encrypted copy of a database with 3000 things.
+type sealedCopy struct {
 	source       db.DB
 	file         string
 	content      []byte
@@ -45,10 +45,10 @@ type sealed struct {
 	empty        func() string // URL of a new place to restore to
 }
 
-func seal(t *testing.T, url string) *sealed {
+func seal(t *testing.T, url string) *sealedCopy {
 	t.Helper()
 	needTools(t, url)
-	s := &sealed{source: dbtest.Open(t, url, db.Options{NoSync: true}), file: filepath.Join(t.TempDir(), "copy.age")}
+	s := &sealedCopy{source: dbtest.Open(t, url, db.Options{NoSync: true}), file: filepath.Join(t.TempDir(), "copy.age")}
 	table(t, s.source)
 	for n := range 3000 {
 		dbtest.Run(t, s.source, "insert into things (n, name) values ($1, $2)", n, fmt.Sprint(marker, n))

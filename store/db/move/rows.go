@@ -199,8 +199,8 @@ func readPage(ctx context.Context, tx db.Tx, t *table, query string, args []any)
 }
 
 // sumTable counts and hashes the rows of a table.
-func sumTable(ctx context.Context, d db.DB, t *table, tell func(int64)) (Copied, error) {
-	sum := Copied{Table: t.Name}
+func sumTable(ctx context.Context, d db.DB, t *table, tell func(int64)) (TableCopy, error) {
+	sum := TableCopy{Table: t.Name}
 	var lanes [4]uint64
 	err := eachPage(ctx, d, t, nil, func(rows [][]any, _ []any) error {
 		for _, row := range rows {
