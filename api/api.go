@@ -159,7 +159,7 @@ func New(o Options) (*API, error) {
 	}
 	a.declared = o.Limiter.Declared(limit.Charge{})
 	a.maxCalls = int64(cmp.Or(o.MaxCalls, 1024))
-	a.transfers = transfers{most: cmp.Or(o.MaxTransfers, 256), each: cmp.Or(o.MaxTransfersEach, 32), observer: o.Transfers, now: o.Clock.Now, of: map[int64]int{}}
+	a.transfers = transfers{limit: cmp.Or(o.MaxTransfers, 256), each: cmp.Or(o.MaxTransfersEach, 32), observer: o.Transfers, now: o.Clock.Now, of: map[int64]int{}}
 	a.watches = watches{each: map[string]int{}, end: make(chan struct{})}
 	if o.Transfers == nil {
 		a.transfers.observer = noObserver{}

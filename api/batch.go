@@ -16,10 +16,10 @@ const (
 	// with other writes. So they share commits, which makes a batch fast
 	// (decisions, 23).
 	readsAtOnce = 4
-	// mostAnswered bounds the bytes of the answers in a batch; after that,
+	// maxAnswered bounds the bytes of the answers in a batch; after that,
 	// parts that have not started are refused. Twenty full pages of ordinary
 	// records have 4 MB; of the largest possible ones, 90.
-	mostAnswered = 16 << 20
+	maxAnswered = 16 << 20
 )
 
 // runBatch runs each part as a call along the path, as if it had arrived alone.
@@ -48,7 +48,7 @@ func (a *API) runParts(ctx context.Context, c *call, in *batch.Calls) ([]*call, 
 			return
 		}
 		request := c.part(&calls[i])
-		if answered.Load() > mostAnswered {
+		if answered.Load() > maxAnswered {
 			request.Refusal = &fault.Fault{Code: fault.Overloaded, RetryAfter: fullRetry, Detail: &tooMuch}
 		}
 		var r *Response

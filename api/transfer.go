@@ -50,9 +50,9 @@ func (noObserver) Ended(string, string, time.Duration) {}
 
 // transfers counts the files in transit.
 type transfers struct {
-	most, each int // bounds: in all, and for each organization
-	observer   TransferObserver
-	now        func() time.Time
+	limit, each int // bounds: in all, and for each organization
+	observer    TransferObserver
+	now         func() time.Time
 
 	mu    sync.Mutex
 	count int
@@ -72,7 +72,7 @@ func (a *API) Transfer(organization int64, direction string) (*Transfer, error) 
 		return nil, &fault.Fault{Code: fault.RateLimited, RetryAfter: transferRetry, Detail: &manyTransfers,
 			Extra: map[string]any{"violated-policies": []string{"transfers"}}}
 	}
-	if t.count >= t.most {
+	if t.count >= t.limit {
 		return nil, &fault.Fault{Code: fault.Overloaded, RetryAfter: transferRetry, Detail: &noLine}
 	}
 	t.count++

@@ -25,11 +25,11 @@ const (
 	// watchTrust is how long a caller counts as admitted. Nothing is told later
 	// without asking again: a session may have ended meanwhile.
 	watchTrust = time.Second
-	// mostWatches, mostWatchesEach and mostWatchesOf bound the watches of the
+	// maxWatches, maxWatchesEach and maxWatchesPerson bound the watches of the
 	// process, of one credential and of one person: a browser has one.
-	mostWatches     = 2000
-	mostWatchesEach = 4
-	mostWatchesOf   = 40
+	maxWatches       = 2000
+	maxWatchesEach   = 4
+	maxWatchesPerson = 40
 )
 
 // watches are the callers of Watch.
@@ -45,11 +45,11 @@ type watches struct {
 func (w *watches) enter(credential, person string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.each[credential] >= mostWatchesEach || w.each[person] >= mostWatchesOf {
+	if w.each[credential] >= maxWatchesEach || w.each[person] >= maxWatchesPerson {
 		return &fault.Fault{Code: fault.RateLimited, RetryAfter: watchBeat, Detail: &manyWatches,
 			Extra: map[string]any{"violated-policies": []string{"watches"}}}
 	}
-	if w.n >= mostWatches {
+	if w.n >= maxWatches {
 		return &fault.Fault{Code: fault.Overloaded, RetryAfter: watchBeat}
 	}
 	w.n++

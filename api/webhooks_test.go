@@ -112,7 +112,7 @@ func TestOutcomesOfEvents(t *testing.T) {
 		if got := ask(t, o, api.Web, stranger, "events.outcomes", webhook.OutcomesInput{Organization: o.SandboxID, IDs: []string{"evt_1"}}); got.Status != 404 {
 			t.Errorf("another organization asks for this one: %d %s", got.Status, got.Body)
 		}
-		for _, ids := range [][]string{nil, make([]string, webhook.MostOutcomes+1)} {
+		for _, ids := range [][]string{nil, make([]string, webhook.MaxOutcomes+1)} {
 			if got := ask(t, o, api.Web, api.Cookie(o.Session(other), true), "events.outcomes", webhook.OutcomesInput{IDs: ids}); got.Status != 400 {
 				t.Errorf("%d ids: %d %s", len(ids), got.Status, got.Body)
 			}

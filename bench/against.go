@@ -21,9 +21,9 @@ import (
 const (
 	// againstPairs is the number of pairs that each call has in one run.
 	againstPairs = 4
-	// mostAgainst is the highest allowed cost of a call, relative to its cost
+	// maxRatio is the highest allowed cost of a call, relative to its cost
 	// with the other program.
-	mostAgainst = 1.05
+	maxRatio = 1.05
 	// againstConnections is small, because the scheduler decides how many
 	// writes share a transaction. On a busy machine this number varies more.
 	againstConnections = 4
@@ -193,10 +193,10 @@ func (b *bench) comparePairs(ctx context.Context, calls []compare, results []com
 func (b *bench) againstFigures(calls []compare, results []comparison) (list []figure) {
 	for i, c := range calls {
 		r := &results[i]
-		list = append(list, r.cpu.figure(c.name+": processor time", "before", "µs", "≤ 105 %", mostAgainst),
-			r.allocations.figure(c.name+": allocations", "before", "", "≤ 105 %", mostAgainst))
+		list = append(list, r.cpu.figure(c.name+": processor time", "before", "µs", "≤ 105 %", maxRatio),
+			r.allocations.figure(c.name+": allocations", "before", "", "≤ 105 %", maxRatio))
 		if b.postgres {
-			list = append(list, r.database.figure(c.name+": processor time of PostgreSQL", "before", "µs", "≤ 105 %", mostAgainst))
+			list = append(list, r.database.figure(c.name+": processor time of PostgreSQL", "before", "µs", "≤ 105 %", maxRatio))
 		}
 	}
 	return list

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// mostOfGet is the highest cost of a tool that reads a contact, relative to the same read
+// maxGetRatio is the highest cost of a tool that reads a contact, relative to the same read
 // over REST.
-const mostOfGet = 3.0
+const maxGetRatio = 3.0
 
-// mostMemory is the memory that a call of that tool may take, in bytes.
-const mostMemory = 64 << 10
+// maxMemory is the memory that a call of that tool may take, in bytes.
+const maxMemory = 64 << 10
 
 // onAssistants measures what an assistant's calls cost, beside the read of a contact over
 // REST with the same key: processor time and allocations of one server, in pairs, and the
@@ -86,14 +86,14 @@ func (b *bench) costOf(ctx context.Context, q question, rest, assistant *place) 
 		return nil, err
 	}
 	memory /= calls
-	row := figure{What: q.method + ": memory of a call", Measured: fmt.Sprintf("%.1f KiB", memory/1024), Value: memory / mostMemory, Reached: true}
-	goal, most := "", 0.0
+	row := figure{What: q.method + ": memory of a call", Measured: fmt.Sprintf("%.1f KiB", memory/1024), Value: memory / maxMemory, Reached: true}
+	goal, limit := "", 0.0
 	if q.goals {
-		goal, most = fmt.Sprintf("≤ %.0f %%", 100*mostOfGet), mostOfGet
-		row.Goal, row.Reached = fmt.Sprintf("≤ %d KiB", mostMemory>>10), memory <= mostMemory
+		goal, limit = fmt.Sprintf("≤ %.0f %%", 100*maxGetRatio), maxGetRatio
+		row.Goal, row.Reached = fmt.Sprintf("≤ %d KiB", maxMemory>>10), memory <= maxMemory
 	}
 	const base = "GET /contacts/{id}"
-	return []figure{c.cpu.figure(q.method+": processor time", base, "µs", goal, most), c.allocations.figure(q.method+": allocations", base, "", "", 0), row}, nil
+	return []figure{c.cpu.figure(q.method+": processor time", base, "µs", goal, limit), c.allocations.figure(q.method+": allocations", base, "", "", 0), row}, nil
 }
 
 // memoryOf returns the bytes that a server allocates during some work.

@@ -245,11 +245,11 @@ func (i *intake) of(ctx context.Context, documents, words int) ([]figure, error)
 		names = append(names, name)
 	}
 	for _, step := range []struct {
-		most *float64
-		do   func(ctx context.Context, c *op.Call, name string) error
+		longest *float64
+		do      func(ctx context.Context, c *op.Call, name string) error
 	}{{&hiding, hide}, {&removal, remove}} {
 		for _, name := range names {
-			err := timed(step.most, func() error {
+			err := timed(step.longest, func() error {
 				return i.d.Write(ctx, func(tx db.Tx) error { return step.do(ctx, i.call(tx), name) })
 			})
 			if err != nil {
@@ -262,10 +262,10 @@ func (i *intake) of(ctx context.Context, documents, words int) ([]figure, error)
 	}
 	what := fmt.Sprintf("%d documents of %s words", documents, number(float64(words)))
 	return []figure{
-		most("longest transaction while "+what+" come in", longest, 100),
-		most("longest to hide one of them from others", hiding, 50),
-		most("longest to remove one of them", removal, 50),
-		most("longest that a writer waited while the rest was done in the index", waiting, 50),
+		atMost("longest transaction while "+what+" come in", longest, 100),
+		atMost("longest to hide one of them from others", hiding, 50),
+		atMost("longest to remove one of them", removal, 50),
+		atMost("longest that a writer waited while the rest was done in the index", waiting, 50),
 	}, nil
 }
 
@@ -335,16 +335,16 @@ func (i *intake) wait(ctx context.Context, longest *float64) error {
 	}
 }
 
-// timed runs a function and raises most to its duration in milliseconds.
-func timed(most *float64, do func() error) error {
+// timed runs a function and raises longest to its duration in milliseconds.
+func timed(longest *float64, do func() error) error {
 	start := time.Now()
 	err := do()
-	*most = max(*most, float64(time.Since(start).Microseconds())/1000)
+	*longest = max(*longest, float64(time.Since(start).Microseconds())/1000)
 	return err
 }
 
-// most returns a row about milliseconds.
-func most(what string, ms, bound float64) figure {
+// atMost returns a row about milliseconds.
+func atMost(what string, ms, bound float64) figure {
 	return figure{What: what, Goal: fmt.Sprintf("< %.0f ms", bound), Measured: fmt.Sprintf("%.1f ms", ms), Value: ms / bound, Reached: ms < bound}
 }
 

@@ -48,16 +48,16 @@ type figures struct {
 const (
 	countedContacts = 10_000 // that are created one by one
 	countedCalls    = 1000   // of each other kind
-	// mostGrowth is the highest growth that counts as none. Runs of creates differed by
+	// maxGrowth is the highest growth that counts as none. Runs of creates differed by
 	// 0.4 % of allocations and 0.1 % of pages.
-	mostGrowth = 1.02
+	maxGrowth = 1.02
 	// The highest growth of reads. A read allocates few objects, and the request log's
 	// objects are counted with them: runs differed by 6 %.
-	mostOfReads = 1.1
+	maxReadRatio = 1.1
 	// The same for calls that find or cause merges of the search index. Merges run beside
 	// the calls, as far as the processor lets them: runs differed by a half for both.
-	mostOfBatches  = 1.6
-	mostOfSearches = 1.7
+	maxBatchRatio  = 1.6
+	maxSearchRatio = 1.7
 	// beside is what a call may cost more in statements and pages, because the request log
 	// and the marks of last uses are written in batches beside the calls.
 	beside = 0.1
@@ -93,14 +93,14 @@ func TestFigures(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(got.Calls)) {
 		is, was := got.Calls[name], want.Calls[name]
-		most := countedCalled[slices.IndexFunc(countedCalled, func(c countedCall) bool { return c.name == name })].most
+		limit := countedCalled[slices.IndexFunc(countedCalled, func(c countedCall) bool { return c.name == name })].limit
 		t.Logf("%-40s %6.2f statements (%.2f), %7.1f allocations (%.1f), %6.2f pages (%.2f)", name, is.Statements, was.Statements, is.Allocations, was.Allocations, is.Pages, was.Pages)
-		if is.Statements > was.Statements*most+beside || is.Allocations > was.Allocations*most || is.Pages > was.Pages*most+beside {
+		if is.Statements > was.Statements*limit+beside || is.Allocations > was.Allocations*limit || is.Pages > was.Pages*limit+beside {
 			t.Errorf("%s costs more than figures.json says: %+v, not %+v", name, is, was)
 		}
 	}
 	t.Logf("%.0f bytes of a contact (%.0f)", got.BytesPerContact, want.BytesPerContact)
-	if got.BytesPerContact > want.BytesPerContact*mostOfReads {
+	if got.BytesPerContact > want.BytesPerContact*maxReadRatio {
 		t.Errorf("a contact takes %.0f bytes of the database, not %.0f", got.BytesPerContact, want.BytesPerContact)
 	}
 }
@@ -112,42 +112,42 @@ type countedCall struct {
 	request func(s *countedServer, n int) *http.Request
 	want    int
 	creates bool
-	// most is the highest growth.
-	most float64
+	// limit is the highest growth.
+	limit float64
 }
 
 var countedCalled = []countedCall{
 	{"POST /contacts", countedContacts, func(s *countedServer, n int) *http.Request {
 		return s.request("POST", "/v1/contacts", s.body(n), "Idempotency-Key", fmt.Sprint("create-", n))
-	}, http.StatusCreated, true, mostGrowth},
+	}, http.StatusCreated, true, maxGrowth},
 	{"GET /contacts/{id}", countedCalls, func(s *countedServer, n int) *http.Request {
 		return s.request("GET", "/v1/contacts/"+s.id(n), "")
-	}, http.StatusOK, false, mostOfReads},
+	}, http.StatusOK, false, maxReadRatio},
 	{"GET /contacts?limit=25", countedCalls, func(s *countedServer, _ int) *http.Request {
 		return s.request("GET", "/v1/contacts?limit=25", "")
-	}, http.StatusOK, false, mostOfReads},
+	}, http.StatusOK, false, maxReadRatio},
 	{"GET /contacts?q=müller", countedCalls, func(s *countedServer, _ int) *http.Request {
 		return s.request("GET", "/v1/contacts?limit=25&q=m%C3%BCller", "")
-	}, http.StatusOK, false, mostOfSearches},
+	}, http.StatusOK, false, maxSearchRatio},
 	{"PATCH /contacts/{id}", countedCalls, func(s *countedServer, n int) *http.Request {
 		return s.request("PATCH", "/v1/contacts/"+s.id(n), fmt.Sprintf(`{"lastName":"Morgenstern %d"}`, n), "If-Match", "*")
-	}, http.StatusOK, false, mostOfReads},
+	}, http.StatusOK, false, maxReadRatio},
 	{"POST /batch of 20 contacts", countedCalls / 5, func(s *countedServer, n int) *http.Request {
 		calls := make([]string, inBatch)
 		for i := range calls {
 			calls[i] = fmt.Sprintf(`{"method":"POST","path":"/contacts","headers":{"Idempotency-Key":"batch-%d-%d"},"body":%s}`, n, i, s.body(countedContacts+n*inBatch+i))
 		}
 		return s.request("POST", "/v1/batch", `{"calls":[`+strings.Join(calls, ",")+`]}`)
-	}, http.StatusOK, true, mostOfBatches},
+	}, http.StatusOK, true, maxBatchRatio},
 	{"tools/call contacts_get", countedCalls, func(s *countedServer, n int) *http.Request {
 		return s.asks("tools/call", `{"name":"contacts_get","arguments":{"id":"`+s.id(n)+`"}}`)
-	}, http.StatusOK, false, mostOfReads},
-	{"tools/list", countedCalls, func(s *countedServer, _ int) *http.Request { return s.asks("tools/list", `{}`) }, http.StatusOK, false, mostOfReads},
+	}, http.StatusOK, false, maxReadRatio},
+	{"tools/list", countedCalls, func(s *countedServer, _ int) *http.Request { return s.asks("tools/list", `{}`) }, http.StatusOK, false, maxReadRatio},
 	{"resources/read of a contact", countedCalls, func(s *countedServer, n int) *http.Request {
 		return s.asks("resources/read", `{"uri":"kartei://contacts/`+s.id(n)+`"}`)
-	}, http.StatusOK, false, mostOfReads},
-	{"page of a contact", countedCalls, func(s *countedServer, n int) *http.Request { return s.page("/sandbox/contacts/" + s.id(n)) }, http.StatusOK, false, mostOfReads},
-	{"page of contacts", countedCalls, func(s *countedServer, _ int) *http.Request { return s.page("/sandbox/contacts") }, http.StatusOK, false, mostOfReads},
+	}, http.StatusOK, false, maxReadRatio},
+	{"page of a contact", countedCalls, func(s *countedServer, n int) *http.Request { return s.page("/sandbox/contacts/" + s.id(n)) }, http.StatusOK, false, maxReadRatio},
+	{"page of contacts", countedCalls, func(s *countedServer, _ int) *http.Request { return s.page("/sandbox/contacts") }, http.StatusOK, false, maxReadRatio},
 }
 
 // countedServer is a server in this process whose costs are counted.

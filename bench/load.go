@@ -21,8 +21,8 @@ const fresh = "fresh-00000000000000"
 // warmUp is how long a load runs before the measurement.
 const warmUp = 300 * time.Millisecond
 
-// mostForCount limits the time of a load that ends after a number of answers.
-const mostForCount = 5 * time.Minute
+// maxCountTime limits the time of a load that ends after a number of answers.
+const maxCountTime = 5 * time.Minute
 
 // load is a job for the load generator.
 type load struct {
@@ -70,7 +70,7 @@ func (l *load) run() result {
 	end := begin.Add(l.Time)
 	next := func() (string, bool) { return l.Requests[rand.IntN(len(l.Requests))], true }
 	if l.Count > 0 {
-		begin, end = time.Now(), time.Now().Add(mostForCount)
+		begin, end = time.Now(), time.Now().Add(maxCountTime)
 		var sent atomic.Int64
 		next = func() (string, bool) {
 			n := sent.Add(1)

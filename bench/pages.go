@@ -54,8 +54,8 @@ const (
 	// fewClients is their number for the budgets. They ask for some 250 pages a second;
 	// 50 people who each open one every five seconds ask for 10.
 	fewClients = 2
-	// mostOfCalls is the highest time of a page, relative to its operations.
-	mostOfCalls = 3
+	// maxCallRatio is the highest time of a page, relative to its operations.
+	maxCallRatio = 3
 	// signIns is how often the clerk signs in, signInBudget the time of 95 of 100 in
 	// milliseconds, and signingIn its name among the pages.
 	signIns, signInBudget = 10, 250
@@ -71,8 +71,8 @@ type measuredPage struct {
 	line string
 	// query follows the address.
 	query string
-	// most is the budget of 95 of 100 answers in milliseconds, or 0.
-	most float64
+	// limit is the budget of 95 of 100 answers in milliseconds, or 0.
+	limit float64
 	// calls are rows of its line, with what the page hands them.
 	calls []pageCall
 }
@@ -654,8 +654,8 @@ func (v *visitor) weigh(ctx context.Context, contact string) ([]figure, error) {
 		return nil, err
 	}
 	next, err := sum([]string{"/sandbox/contacts/" + contact})
-	kb := func(what string, n, most float64) figure {
-		return figure{What: what, Goal: fmt.Sprintf("≤ %.0f KB", most), Measured: fmt.Sprintf("%.1f KB", n), Value: n / most, Reached: n <= most}
+	kb := func(what string, n, limit float64) figure {
+		return figure{What: what, Goal: fmt.Sprintf("≤ %.0f KB", limit), Measured: fmt.Sprintf("%.1f KB", n), Value: n / limit, Reached: n <= limit}
 	}
 	return []figure{kb("bytes of the first visit, compressed", first, firstVisit), kb("bytes of the next page", next, nextVisit)}, err
 }
@@ -667,22 +667,22 @@ func pageFigures(p measuredPage, taken map[string]spans, bare spans) []figure {
 	slices.Sort(bare)
 	ratio := all.rate() / bare.rate()
 	list := []figure{{
-		What: p.name, Goal: fmt.Sprintf("≤ %d %%", mostOfCalls*100), Measured: fmt.Sprintf("%s/s (p95 %.2f ms)", number(all.rate()), all.at(0.95)),
-		Limit: fmt.Sprintf("%d operations: %s/s (p95 %.2f ms)", len(p.calls), number(bare.rate()), bare.at(0.95)), Value: 1 / ratio, Reached: 1/ratio <= mostOfCalls,
+		What: p.name, Goal: fmt.Sprintf("≤ %d %%", maxCallRatio*100), Measured: fmt.Sprintf("%s/s (p95 %.2f ms)", number(all.rate()), all.at(0.95)),
+		Limit: fmt.Sprintf("%d operations: %s/s (p95 %.2f ms)", len(p.calls), number(bare.rate()), bare.at(0.95)), Value: 1 / ratio, Reached: 1/ratio <= maxCallRatio,
 	}}
-	if p.most > 0 {
-		list = append(list, withinBudget(p.name+few, p.most, taken[p.name+few]))
+	if p.limit > 0 {
+		list = append(list, withinBudget(p.name+few, p.limit, taken[p.name+few]))
 	}
 	return list
 }
 
 // withinBudget returns the row about the time that 95 of 100 answers stay below.
-func withinBudget(name string, most float64, taken spans) figure {
+func withinBudget(name string, limit float64, taken spans) figure {
 	slices.Sort(taken)
 	p95 := taken.at(0.95)
 	return figure{
-		What: name + ", p95", Goal: fmt.Sprintf("< %.0f ms", most), Measured: fmt.Sprintf("%.2f ms (p50 %.2f ms)", p95, taken.at(0.5)),
-		Value: p95 / most, Reached: p95 < most,
+		What: name + ", p95", Goal: fmt.Sprintf("< %.0f ms", limit), Measured: fmt.Sprintf("%.2f ms (p50 %.2f ms)", p95, taken.at(0.5)),
+		Value: p95 / limit, Reached: p95 < limit,
 	}
 }
 

@@ -62,13 +62,13 @@ func (c *costPairs) note(without, with float64) {
 // figure returns a row with the median of the pairs' ratios, the quartiles as
 // their spread, and the confidence interval of the median. base is the name of
 // the baseline.
-func (c *costPairs) figure(what, base, unit, goal string, most float64) figure {
+func (c *costPairs) figure(what, base, unit, goal string, limit float64) figure {
 	sorted := slices.Sorted(slices.Values(c.ratio))
 	low, high := sorted[len(sorted)/4], sorted[len(sorted)*3/4]
 	r := middle(c.ratio)
 	from, to := confidence(sorted)
 	return figure{
-		What: what, Goal: goal, Value: r, Reached: most == 0 || r <= most,
+		What: what, Goal: goal, Value: r, Reached: limit == 0 || r <= limit,
 		Measured: strings.TrimSpace(fmt.Sprintf("%.2f %s", middle(c.with), unit)) + fmt.Sprintf("; %d pairs, half of them %.1f to %.1f %%, median surely %.1f to %.1f %%", len(c.ratio), 100*low, 100*high, 100*from, 100*to),
 		Limit:    strings.TrimSpace(fmt.Sprintf("%s: %.2f %s", base, middle(c.without), unit)),
 	}

@@ -112,12 +112,12 @@ func (b *bench) against(what, name, limit, limitIs string, least float64) figure
 }
 
 // within returns a row about a p99 in milliseconds.
-func (b *bench) within(what, name string, most float64) figure {
+func (b *bench) within(what, name string, limit float64) figure {
 	v := b.median(name, p99)
 	return figure{
-		What: what + ", p99", Goal: fmt.Sprintf("< %.0f ms", most),
+		What: what + ", p99", Goal: fmt.Sprintf("< %.0f ms", limit),
 		Measured: fmt.Sprintf("%.2f ms (p50 %.2f ms, %s/s)", v, b.median(name, func(r result) float64 { return r.P50 }), number(b.median(name, perSecond))),
-		Value:    v / most, Reached: v > 0 && v < most,
+		Value:    v / limit, Reached: v > 0 && v < limit,
 	}
 }
 

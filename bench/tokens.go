@@ -22,11 +22,11 @@ import (
 )
 
 const (
-	// mostOfKey is the highest cost of a call with an access token, relative to a call with
-	// a key. mostOfCreate is the highest cost of a call to an endpoint for applications,
+	// maxKeyRatio is the highest cost of a call with an access token, relative to a call with
+	// a key. maxCreateRatio is the highest cost of a call to an endpoint for applications,
 	// such as a refresh, relative to the creation of a contact.
-	mostOfKey, mostOfCreate = 1.05, 5.0
-	tokenCallback           = "https://app.example/callback"
+	maxKeyRatio, maxCreateRatio = 1.05, 5.0
+	tokenCallback               = "https://app.example/callback"
 )
 
 // onTokens measures what access tokens cost: a call with one beside a call with a key, and
@@ -54,7 +54,7 @@ func (b *bench) onTokens(ctx context.Context) error {
 	type series struct {
 		compare, with string
 		calls         int
-		most          float64
+		limit         float64
 		base, other   func(context.Context) error
 	}
 	read := func(p *place) func(context.Context) error {
@@ -71,10 +71,10 @@ func (b *bench) onTokens(ctx context.Context) error {
 	}
 	var list []figure
 	for _, s := range []series{
-		{"a read with an access token", "with a key", 4000, mostOfKey, read(keyed), read(&tokened)},
-		{"a refresh", "creating a contact", 400, mostOfCreate, create, a.refresh},
-		{"a token for a service account", "creating a contact", 400, mostOfCreate, create, a.forService},
-		{"an introspection", "creating a contact", 400, mostOfCreate, create, a.introspect},
+		{"a read with an access token", "with a key", 4000, maxKeyRatio, read(keyed), read(&tokened)},
+		{"a refresh", "creating a contact", 400, maxCreateRatio, create, a.refresh},
+		{"a token for a service account", "creating a contact", 400, maxCreateRatio, create, a.forService},
+		{"an introspection", "creating a contact", 400, maxCreateRatio, create, a.introspect},
 	} {
 		if !strings.HasPrefix(s.compare, b.only) {
 			continue
@@ -104,9 +104,9 @@ func (b *bench) onTokens(ctx context.Context) error {
 				return fmt.Errorf("%s: %w", s.compare, err)
 			}
 		}
-		goal := fmt.Sprintf("≤ %.0f %%", 100*s.most)
-		list = append(list, c.cpu.figure(s.compare+": processor time", s.with, "µs", goal, s.most),
-			c.allocations.figure(s.compare+": allocations", s.with, "", goal, s.most))
+		goal := fmt.Sprintf("≤ %.0f %%", 100*s.limit)
+		list = append(list, c.cpu.figure(s.compare+": processor time", s.with, "µs", goal, s.limit),
+			c.allocations.figure(s.compare+": allocations", s.with, "", goal, s.limit))
 		if b.postgres {
 			list = append(list, c.database.figure(s.compare+": processor time of PostgreSQL", s.with, "µs", "", 0))
 		}

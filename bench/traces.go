@@ -15,9 +15,9 @@ import (
 // is smaller than the difference between two equal runs.
 const tracesPairs = 4
 
-// mostForTraces is the highest allowed cost of a read if one call in a hundred
+// maxTraceRatio is the highest allowed cost of a read if one call in a hundred
 // is traced, relative to one without traces.
-const mostForTraces = 1.02
+const maxTraceRatio = 1.02
 
 // The environments that are compared. The collector is added.
 var (
@@ -61,10 +61,10 @@ func (b *bench) onTraces(ctx context.Context) (err error) {
 	var list []figure
 	for _, c := range []struct {
 		with, what, goal string
-		most             float64
+		limit            float64
 	}{
 		{"off again", "the same server twice, no traces", "", 0},
-		{"1 %", "one call in a hundred is traced", "≤ 102 %", mostForTraces},
+		{"1 %", "one call in a hundred is traced", "≤ 102 %", maxTraceRatio},
 		{"100 %", "each call is traced", "", 0},
 	} {
 		reads := comparison{name: c.with}
@@ -73,8 +73,8 @@ func (b *bench) onTraces(ctx context.Context) (err error) {
 				return err
 			}
 		}
-		list = append(list, reads.cpu.figure(c.what+": processor time of a read", "off", "µs", c.goal, c.most),
-			reads.allocations.figure(c.what+": allocations of a read", "off", "", c.goal, c.most))
+		list = append(list, reads.cpu.figure(c.what+": processor time of a read", "off", "µs", c.goal, c.limit),
+			reads.allocations.figure(c.what+": allocations of a read", "off", "", c.goal, c.limit))
 	}
 	return b.write(os.Stdout, list)
 }

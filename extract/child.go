@@ -190,14 +190,14 @@ func exit(s *textio.Sink, err error) int {
 
 // ended returns the reason for the end of a child that was not stopped. Go
 // reports on standard error that memory ran out; the kernel just kills.
-func ended(state *os.ProcessState, errs []byte, most time.Duration) int {
+func ended(state *os.ProcessState, errs []byte, limit time.Duration) int {
 	switch {
 	case state.Exited() && reasons[state.ExitCode()] != "" || state.ExitCode() == exitDone || state.ExitCode() == exitCut:
 		return state.ExitCode()
 	case bytes.Contains(errs, []byte("out of memory")), bytes.Contains(errs, []byte("cannot allocate memory")), hitRuntime(errs):
 		return exitMemory
 	}
-	return signalled(state, most)
+	return signalled(state, limit)
 }
 
 // hitRuntime reports whether a fault ended Go's own runtime. A reader's nil

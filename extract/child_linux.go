@@ -65,8 +65,8 @@ func confine(o order) (missing []error, err error) {
 			allowed = append(allowed, landlock.RODirs(o.cache).IgnoreIfMissing())
 		}
 	}
-	for what, most := range limits {
-		if err := unix.Setrlimit(what, &unix.Rlimit{Cur: most, Max: most}); err != nil {
+	for what, limit := range limits {
+		if err := unix.Setrlimit(what, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
 			return nil, fmt.Errorf("setting resource limit %d: %w", what, err)
 		}
 	}
@@ -138,12 +138,12 @@ func closeFiles(allowed []landlock.Rule) error {
 // Only the kernel kills one: for its memory, or because it used more processor
 // time than allowed. The earlier signal SIGXCPU has no effect, since Go ignores
 // it.
-func signalled(state *os.ProcessState, most time.Duration) int {
+func signalled(state *os.ProcessState, limit time.Duration) int {
 	status, is := state.Sys().(syscall.WaitStatus)
 	switch {
 	case !is || !status.Signaled() || status.Signal() != syscall.SIGKILL:
 		return exitCrash
-	case state.UserTime()+state.SystemTime() >= most:
+	case state.UserTime()+state.SystemTime() >= limit:
 		return exitTime
 	}
 	return exitMemory

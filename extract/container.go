@@ -209,13 +209,13 @@ func odfType(own, manifest *zip.File) string {
 }
 
 // inflate returns the first bytes of an entry.
-func inflate(f *zip.File, most int64) []byte {
+func inflate(f *zip.File, limit int64) []byte {
 	r, err := f.Open()
 	if err != nil {
 		return nil
 	}
 	defer r.Close()
-	b, _ := io.ReadAll(io.LimitReader(r, most))
+	b, _ := io.ReadAll(io.LimitReader(r, limit))
 	return b
 }
 

@@ -227,7 +227,7 @@ func (d *drawing) boxOf(r structs.FPDF_FS_RECTF) Box {
 	}
 	x1, y1 := at(r.Left, r.Bottom)
 	x2, y2 := at(r.Right, r.Top)
-	clamp := func(v float64, most int) uint16 { return uint16(min(max(v, 0), float64(most))) } // NaN becomes 0
+	clamp := func(v float64, limit int) uint16 { return uint16(min(max(v, 0), float64(limit))) } // NaN becomes 0
 	box := Box{
 		clamp(math.Floor(min(x1, x2)), d.page.Width), clamp(math.Floor(min(y1, y2)), d.page.Height),
 		clamp(math.Ceil(max(x1, x2)), d.page.Width), clamp(math.Ceil(max(y1, y2)), d.page.Height),
@@ -291,7 +291,7 @@ func encodePicture(p *Page, picture *image.RGBA) error {
 	// A page of text takes a tenth of a byte for each pixel as PNG, a scan one
 	// or more.
 	const small = 4
-	out := &cappedBuffer{most: max(64<<10, p.Width*p.Height/small), strict: true}
+	out := &cappedBuffer{limit: max(64<<10, p.Width*p.Height/small), strict: true}
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
 	err := encoder.Encode(out, source)
 	if err == nil {

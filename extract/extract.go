@@ -177,8 +177,8 @@ func (x *Extractor) Allowance(contentType string, size int64) time.Duration {
 		return 0
 	}
 	const far = 1 << 30 // larger than any limit, and no product overflows
-	most := baseTime + time.Duration(min(max(size, 0), far))*timePerMiB>>20
-	return min(x.options.Time, most.Round(time.Second))
+	limit := baseTime + time.Duration(min(max(size, 0), far))*timePerMiB>>20
+	return min(x.options.Time, limit.Round(time.Second))
 }
 
 // Extract is like Within, with Limits.Time.
@@ -194,12 +194,12 @@ func (x *Extractor) Extract(ctx context.Context, organization int64, r io.Reader
 // Text.Reason. An error comes from ctx, from reading r or from starting a
 // process, and means nothing about the file. A Read of r that does not return
 // cannot be interrupted.
-func (x *Extractor) Within(ctx context.Context, most time.Duration, organization int64, r io.Reader, contentType string) (Text, time.Duration, error) {
+func (x *Extractor) Within(ctx context.Context, limit time.Duration, organization int64, r io.Reader, contentType string) (Text, time.Duration, error) {
 	if !Reads(contentType) {
 		return Text{Reason: Unsupported}, 0, nil
 	}
 	k := find(contentType)
-	t, err := x.withCache(ctx, x.reading(k.name, "", most)) // before it takes a slot, so files of other types do not wait
+	t, err := x.withCache(ctx, x.reading(k.name, "", limit)) // before it takes a slot, so files of other types do not wait
 	if err != nil {
 		return Text{}, 0, err
 	}
@@ -220,7 +220,7 @@ func (x *Extractor) withCache(ctx context.Context, t task) (task, error) {
 	if warm {
 		t.cache = x.options.Cache
 	} else {
-		t.most += coldTime
+		t.limit += coldTime
 	}
 	return t, err
 }
@@ -338,12 +338,12 @@ var errOutput = errors.New("extract: too much output")
 // everything.
 type cappedBuffer struct {
 	kept   []byte
-	most   int
+	limit  int
 	strict bool // more is an error, which ends the pipe
 }
 
 func (c *cappedBuffer) Write(p []byte) (int, error) {
-	fits := min(len(p), c.most-len(c.kept))
+	fits := min(len(p), c.limit-len(c.kept))
 	c.kept = append(c.kept, p[:fits]...)
 	if fits < len(p) && c.strict {
 		return fits, errOutput
@@ -373,15 +373,15 @@ type task struct {
 	name  string // of the type, or one of the arguments instead of it
 	cache string
 	sheet string // to draw; "" reads the text
-	// most bounds the processor time, wall the real time, and output the bytes
+	// limit bounds the processor time, wall the real time, and output the bytes
 	// that the child writes.
-	most, wall time.Duration
-	output     int
+	limit, wall time.Duration
+	output      int
 }
 
 // reading returns the task of reading a text.
-func (x *Extractor) reading(name, cache string, most time.Duration) task {
-	return task{name: name, cache: cache, most: most, wall: wallTimes * x.options.Time, output: x.options.Text + 1}
+func (x *Extractor) reading(name, cache string, limit time.Duration) task {
+	return task{name: name, cache: cache, limit: limit, wall: wallTimes * x.options.Time, output: x.options.Text + 1}
 }
 
 // run starts a child for a file and waits for its end.
@@ -394,11 +394,11 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, t task) (end, error) 
 		confinement = required
 	}
 	cmd := exec.CommandContext(limited, x.options.Program, command, t.name,
-		strconv.Itoa(l.Text), strconv.FormatInt(l.Memory, 10), strconv.Itoa(int(math.Ceil(t.most.Seconds()))), t.cache, confinement, t.sheet)
+		strconv.Itoa(l.Text), strconv.FormatInt(l.Memory, 10), strconv.Itoa(int(math.Ceil(t.limit.Seconds()))), t.cache, confinement, t.sheet)
 	cmd.Env = []string{}
 	cmd.Dir = root
 	cmd.Stdin = in
-	out, errs := &cappedBuffer{most: t.output, strict: true}, &cappedBuffer{most: 16 << 10}
+	out, errs := &cappedBuffer{limit: t.output, strict: true}, &cappedBuffer{limit: 16 << 10}
 	cmd.Stdout, cmd.Stderr = out, errs
 	cmd.WaitDelay = 10 * time.Second
 	cmd.SysProcAttr = attributes()
@@ -415,14 +415,14 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, t task) (end, error) 
 	if limited.Err() != nil {
 		return end{out.kept, nil, exitTime, took}, nil
 	}
-	return end{out.kept, errs.kept, ended(cmd.ProcessState, errs.kept, t.most), took}, nil
+	return end{out.kept, errs.kept, ended(cmd.ProcessState, errs.kept, t.limit), took}, nil
 }
 
 // tidied returns the output of a child as a text. The child cleans its text
 // too, but a child is not trusted.
-func tidied(body []byte, most, code int) Text {
+func tidied(body []byte, limit, code int) Text {
 	var tidy bytes.Buffer
-	s := textio.NewSink(&tidy, most)
+	s := textio.NewSink(&tidy, limit)
 	s.Paged = true
 	s.Text(string(body))
 	_ = s.Close() // a buffer takes everything

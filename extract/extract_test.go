@@ -213,7 +213,7 @@ func TestExtractReasons(t *testing.T) {
 func TestExtractCuts(t *testing.T) {
 	for _, c := range []struct {
 		name, content, want string
-		most                int
+		limit               int
 		cut                 bool
 	}{
 		{"below", "abc", "abc", 4, false},
@@ -223,7 +223,7 @@ func TestExtractCuts(t *testing.T) {
 		{"within a character", "abcü", "abc", 4, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := textOf(t, Limits{Text: c.most}, c.content, "text/plain"); got.Body != c.want || got.Cut != c.cut || got.Reason != Complete {
+			if got := textOf(t, Limits{Text: c.limit}, c.content, "text/plain"); got.Body != c.want || got.Cut != c.cut || got.Reason != Complete {
 				t.Errorf("%+v, want %q, %t", got, c.want, c.cut)
 			}
 		})
@@ -384,13 +384,13 @@ func TestCacheIsFilledLater(t *testing.T) {
 // A text that is cut, at whichever byte, does not end with white space.
 func TestCutText(t *testing.T) {
 	const text = "a ü\t€\n\n𝄞 é\nb"
-	for most := range len(text) + 1 {
-		got := tidied([]byte(text), most, exitDone)
-		if !strings.HasPrefix(text, got.Body) || strings.TrimSpace(got.Body) != got.Body || got.Cut != (most < len(text)) {
-			t.Errorf("at %d bytes: %+v", most, got)
+	for limit := range len(text) + 1 {
+		got := tidied([]byte(text), limit, exitDone)
+		if !strings.HasPrefix(text, got.Body) || strings.TrimSpace(got.Body) != got.Body || got.Cut != (limit < len(text)) {
+			t.Errorf("at %d bytes: %+v", limit, got)
 		}
-		if again := tidied([]byte(got.Body), most, exitDone); again.Body != got.Body {
-			t.Errorf("at %d bytes, tidied again: %+v", most, again)
+		if again := tidied([]byte(got.Body), limit, exitDone); again.Body != got.Body {
+			t.Errorf("at %d bytes, tidied again: %+v", limit, again)
 		}
 	}
 }

@@ -192,7 +192,7 @@ func (m *mailReader) multipart(h mimeHeader, kind, boundary string, depth int) e
 		standard = "message/rfc822"
 	}
 	m.mime.boundaries = append(m.mime.boundaries, boundary)
-	before := &cappedBuffer{most: maxPreamble}
+	before := &cappedBuffer{limit: maxPreamble}
 	_, _ = io.Copy(before, m.mime.content(h, nil))
 	choice := textio.Choice{Out: m.out}
 	var err error

@@ -50,7 +50,7 @@ func isCompound(r io.ReaderAt) bool {
 }
 
 // newArchive reads the directory of an archive, of which so many bytes may be inflated.
-func newArchive(r io.ReaderAt, size, most int64) (*archive, error) {
+func newArchive(r io.ReaderAt, size, limit int64) (*archive, error) {
 	z, err := zip.NewReader(r, size)
 	switch {
 	case err != nil:
@@ -58,7 +58,7 @@ func newArchive(r io.ReaderAt, size, most int64) (*archive, error) {
 	case len(z.File) > maxEntries:
 		return nil, textio.ErrInflated
 	}
-	return &archive{z, most}, nil
+	return &archive{z, limit}, nil
 }
 
 // decodedName returns the path of an entry in UTF-8.
@@ -103,15 +103,15 @@ func number(name string) int {
 // boundedReader reads an entry within the bounds of the archive.
 type boundedReader struct {
 	io.ReadCloser
-	a    *archive
-	out  int64
-	most int64
+	a     *archive
+	out   int64
+	limit int64
 }
 
 func (i *boundedReader) Read(p []byte) (int, error) {
 	n, err := i.ReadCloser.Read(p)
 	i.out += int64(n)
-	if i.a.left -= int64(n); i.a.left < 0 || i.out > i.most {
+	if i.a.left -= int64(n); i.a.left < 0 || i.out > i.limit {
 		return n, textio.ErrInflated
 	}
 	return n, err
@@ -139,7 +139,7 @@ func (a *archive) each(file *zip.File, f func(xml.Token) error) error {
 		switch {
 		case err == io.EOF:
 			return nil
-		case bounded.out > bounded.most || a.left < 0:
+		case bounded.out > bounded.limit || a.left < 0:
 			return textio.ErrInflated
 		case err != nil:
 			return textio.ErrBroken

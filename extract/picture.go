@@ -68,9 +68,9 @@ func bounded(c image.Config) error {
 // show draws a picture on white, upright and not larger than a screen needs.
 func show(picture image.Image, turn int, p *Page, s Sheet) (*Page, error) {
 	size := picture.Bounds().Size()
-	most := sideAt * s.DPI
-	if longer := max(size.X, size.Y); longer > most {
-		size = image.Pt(max(1, size.X*most/longer), max(1, size.Y*most/longer))
+	limit := sideAt * s.DPI
+	if longer := max(size.X, size.Y); longer > limit {
+		size = image.Pt(max(1, size.X*limit/longer), max(1, size.Y*limit/longer))
 	}
 	drawn := image.NewRGBA(image.Rectangle{Max: size})
 	draw.Draw(drawn, drawn.Rect, image.White, image.Point{}, draw.Src)

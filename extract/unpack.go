@@ -161,7 +161,7 @@ func unpackTo(out io.Writer, in *textio.Input) error {
 }
 
 // openParts opens an archive, or says what a compound file is instead.
-func openParts(r io.ReaderAt, size, most int64) (*archive, error) {
+func openParts(r io.ReaderAt, size, limit int64) (*archive, error) {
 	if isCompound(r) {
 		for _, name := range legacy.RootEntries(r, size) {
 			switch streams[name] {
@@ -173,7 +173,7 @@ func openParts(r io.ReaderAt, size, most int64) (*archive, error) {
 		}
 		return nil, errUnsupported
 	}
-	a, err := newArchive(r, size, most)
+	a, err := newArchive(r, size, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -276,14 +276,14 @@ func (a *archive) content(f *zip.File) ([]byte, error) {
 	return content, nil
 }
 
-// mostName bounds the characters of a name.
-const mostName = 200
+// maxName bounds the characters of a name.
+const maxName = 200
 
 // nameOf returns the name of a file as people see it.
 func nameOf(f *zip.File) string {
 	name := strings.Map(textio.Kept, strings.ReplaceAll(decodedName(f), `\`, "/"))
-	if runes := []rune(name); len(runes) > mostName { // the ending stays
-		name = string(runes[len(runes)-mostName:])
+	if runes := []rune(name); len(runes) > maxName { // the ending stays
+		name = string(runes[len(runes)-maxName:])
 	}
 	return name
 }

@@ -19,7 +19,7 @@ import (
 // sees the file.
 type Viewer struct {
 	reader *Extractor
-	most   time.Duration // processor time for one page
+	limit  time.Duration // processor time for one page
 	slots  *slots
 	kept   *shelf
 	ctx    context.Context
@@ -65,7 +65,7 @@ const (
 // NewViewer returns a viewer that draws with the children of an extractor, in
 // slots of its own. Close ends it.
 func (x *Extractor) NewViewer() *Viewer {
-	v := &Viewer{reader: x, most: drawTime, slots: newSlots(x.options.Parallel), kept: newShelf(), flights: map[string]*flight{}, waiting: map[int64]int{}}
+	v := &Viewer{reader: x, limit: drawTime, slots: newSlots(x.options.Parallel), kept: newShelf(), flights: map[string]*flight{}, waiting: map[int64]int{}}
 	v.ctx, v.stop = context.WithCancel(context.Background())
 	return v
 }
@@ -160,7 +160,7 @@ func (v *Viewer) warmed(ctx context.Context, t task) (task, error) {
 
 // draw draws a page in a child.
 func (v *Viewer) draw(ctx context.Context, f File, s Sheet) (page *Page, err error) {
-	t := task{name: find(f.ContentType).name, sheet: fmt.Sprintf(sheetForm, s.Number, s.DPI), most: v.most, wall: drawWall, output: maxOutput}
+	t := task{name: find(f.ContentType).name, sheet: fmt.Sprintf(sheetForm, s.Number, s.DPI), limit: v.limit, wall: drawWall, output: maxOutput}
 	err = v.with(ctx, f, t, func(t task, file io.Reader) error {
 		e, err := v.reader.runOn(ctx, file, t)
 		if err == nil {

@@ -460,7 +460,7 @@ func FuzzParsePage(f *testing.F) {
 // in their boxes. Broken and hostile ones have a reason.
 func TestForeignPDFs(t *testing.T) {
 	v := viewer(t)
-	v.most = 3 * time.Second
+	v.limit = 3 * time.Second
 	for name, c := range map[string]struct {
 		reason Reason
 		pages  int

@@ -42,8 +42,8 @@ func (a *archive) mainPart() (string, bool) {
 			return r.target, true
 		}
 	}
-	const usual = "xl/workbook.xml"
-	return usual, a.part(usual) != nil
+	const defaultPath = "xl/workbook.xml"
+	return defaultPath, a.part(defaultPath) != nil
 }
 
 // relation leads from a part to another one.
@@ -123,7 +123,7 @@ func (w *workbook) sheets(main string) (list []sheetOf, err error) {
 			w.since1904 = since == "1" || since == "true"
 		case is && t.Name.Local == "sheet":
 			state := attribute(t, "state")
-			list = append(list, sheetOf{cutTo(attribute(t, "name"), mostName), attribute(t, "id"), state == "hidden" || state == "veryHidden"})
+			list = append(list, sheetOf{cutTo(attribute(t, "name"), maxName), attribute(t, "id"), state == "hidden" || state == "veryHidden"})
 		}
 		return nil
 	})
@@ -202,7 +202,7 @@ func cellAt(ref string) (column, row int) {
 
 // encoded returns the rows of a sheet as a part has them. Merged cells have their value in
 // each of their rows.
-func (w *workbook) encoded(f *zip.File, most int) ([]byte, error) {
+func (w *workbook) encoded(f *zip.File, limit int) ([]byte, error) {
 	merges, err := w.merges(f)
 	if err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func (w *workbook) encoded(f *zip.File, most int) ([]byte, error) {
 		if err := encode.Encode(r); err != nil {
 			return err
 		}
-		if out.Len() > most {
+		if out.Len() > limit {
 			return textio.ErrInflated
 		}
 		return nil

@@ -181,17 +181,17 @@ func (e *eraser) allRows(ctx context.Context, number int64, more func(EraseOutpu
 func (e *eraser) allOf(ctx context.Context, number int64, table, key string, more func(EraseOutput) bool) (done bool, err error) {
 	portion := job.Portion{Most: erasePiece, Least: eraseLeast}
 	for {
-		most := erasePiece
+		limit := erasePiece
 		if e.db.Dialect().OneWriter {
-			most = portion.Next()
+			limit = portion.Next()
 		}
-		n, err := e.rows(ctx, &portion, most, number, table, key)
+		n, err := e.rows(ctx, &portion, limit, number, table, key)
 		switch {
 		case err != nil:
 			return false, err
 		case n > 0 && !more(EraseOutput{Rows: n}):
 			return false, nil
-		case n < int64(most):
+		case n < int64(limit):
 			return true, nil
 		}
 	}
@@ -212,15 +212,15 @@ func (e *eraser) allFiles(ctx context.Context, number int64, more func(EraseOutp
 	return true, nil
 }
 
-// rows erases up to most rows of a table.
-func (e *eraser) rows(ctx context.Context, portion *job.Portion, most int, number int64, table, key string) (n int64, err error) {
+// rows erases up to limit rows of a table.
+func (e *eraser) rows(ctx context.Context, portion *job.Portion, limit int, number int64, table, key string) (n int64, err error) {
 	statement := "delete from " + table + " where organization = $1"
 	args := []any{number}
 	if key != "" {
 		statement += " and (" + key + ") in (select " + key + " from " + table + " where organization = $1 limit $2)"
-		args = append(args, most)
+		args = append(args, limit)
 	}
-	err = portion.Write(ctx, e.db, e.clock, most, func(tx db.Tx) (err error) {
+	err = portion.Write(ctx, e.db, e.clock, limit, func(tx db.Tx) (err error) {
 		n, err = tx.Exec(ctx, statement, args...)
 		return err
 	})

@@ -12,9 +12,9 @@ import (
 	"kartei/store/db"
 )
 
-// mostChanged bounds the records of a family that Changes counts. A page of a busy day
+// maxChanged bounds the records of a family that Changes counts. A page of a busy day
 // says "more than".
-const mostChanged = 1000
+const maxChanged = 1000
 
 // namedOfGroup is the number of records that a group of changes names.
 const namedOfGroup = 3
@@ -74,8 +74,8 @@ func changes(ctx context.Context, c *op.Call, in ChangesInput) (ChangeReport, er
 		if err != nil {
 			return ChangeReport{}, err
 		}
-		out.Capped = out.Capped || len(lines) > mostChanged
-		out.Groups = append(out.Groups, grouped(f.Object, lines[:min(len(lines), mostChanged)])...)
+		out.Capped = out.Capped || len(lines) > maxChanged
+		out.Groups = append(out.Groups, grouped(f.Object, lines[:min(len(lines), maxChanged)])...)
 	}
 	slices.SortFunc(out.Groups, func(a, b ChangeGroup) int { return cmp.Compare(b.ChangedAt, a.ChangedAt) })
 	return out, nil
@@ -93,14 +93,14 @@ func changesOf(ctx context.Context, c *op.Call, f op.Family, since clock.Micros)
 	var all []lastChange
 	for _, whose := range audiencesOf(c.Actor) {
 		statement := strings.NewReplacer("{table}", f.Plural, "{whose}", whose.condition, "{visible}", op.Visible("r", c.Actor, "$5")).Replace(selectChanged)
-		found, err := db.List(ctx, c.Tx, scanLastChange, statement, c.Actor.Org(), since, mostChanged+1, whose.value, c.Actor.PrincipalID())
+		found, err := db.List(ctx, c.Tx, scanLastChange, statement, c.Actor.Org(), since, maxChanged+1, whose.value, c.Actor.PrincipalID())
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, found...)
 	}
 	slices.SortFunc(all, func(a, b lastChange) int { return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(a.id, b.id)) })
-	return all[:min(len(all), mostChanged+1)], nil
+	return all[:min(len(all), maxChanged+1)], nil
 }
 
 // grouped returns the groups of changes, which come the newest first.

@@ -54,7 +54,7 @@ type Holder interface {
 	// tick.
 	CountSince(ctx context.Context, tx db.Tx, organization int64, principal string, tick clock.Micros) (Holdings, error)
 	// CountPrivate counts the private records of a principal, up to a number.
-	CountPrivate(ctx context.Context, tx db.Tx, organization int64, principal string, most int64) (int64, error)
+	CountPrivate(ctx context.Context, tx db.Tx, organization int64, principal string, limit int64) (int64, error)
 	// HandOver gives a record to another principal by a change of its members.
 	// A private record stays as it is if private records are not handed over,
 	// and is counted.
@@ -114,8 +114,8 @@ func (k *Collection[T, F, P]) CountSince(ctx context.Context, tx db.Tx, organiza
 }
 
 // CountPrivate implements Holder.
-func (k *Collection[T, F, P]) CountPrivate(ctx context.Context, tx db.Tx, organization int64, principal string, most int64) (n int64, err error) {
-	err = tx.QueryRow(ctx, k.handover.private, organization, principal, most).Scan(&n)
+func (k *Collection[T, F, P]) CountPrivate(ctx context.Context, tx db.Tx, organization int64, principal string, limit int64) (n int64, err error) {
+	err = tx.QueryRow(ctx, k.handover.private, organization, principal, limit).Scan(&n)
 	return n, err
 }
 

@@ -45,9 +45,9 @@ const (
 	// one record that a program changes each minute would have 500,000 lines a
 	// year.
 	kept = 200
-	// mostChanges is the size of a page of history, unless the caller says
+	// maxChanges is the size of a page of history, unless the caller says
 	// another one.
-	mostChanges = 50
+	maxChanges = 50
 )
 
 const (
@@ -110,7 +110,7 @@ var History = op.New("records.history", op.Read, history, op.By(op.Member))
 
 func history(ctx context.Context, c *op.Call, in HistoryInput) (access.List[Change], error) {
 	none := access.List[Change]{}
-	limit, err := access.PageSize(in.Limit, mostChanges)
+	limit, err := access.PageSize(in.Limit, maxChanges)
 	if err != nil {
 		return none, err
 	}

@@ -118,8 +118,8 @@ const (
 	// changed first.
 	firstTag = `select tag, (select id from {table} as t where t.organization = $1 and t.audience = '' and t.deleted = false and t.updated_at = g.tick)
 		from tags as g where organization = $1 and family = $2 and reader = '' and tag >= $3 and tag < $4 order by tag, tick limit 1`
-	// mostTags bounds the tags in one answer.
-	mostTags = 8
+	// maxTags bounds the tags in one answer.
+	maxTags = 8
 )
 
 // UsedTags returns the first tags that begin with a text, as somebody spelled them.
@@ -129,7 +129,7 @@ func (k *Collection[T, F, P]) UsedTags(ctx context.Context, c *op.Call, prefix s
 	end := from + string(unicode.MaxRune)
 	tags, spelled := []string{}, []string{}
 	statement := strings.ReplaceAll(firstTag, "{table}", k.Plural)
-	for len(tags) < mostTags {
+	for len(tags) < maxTags {
 		var tag, name string
 		err := c.Tx.QueryRow(ctx, statement, c.Actor.Org(), k.Plural, from, end).Scan(&tag, &name)
 		if errors.Is(err, db.ErrNoRows) {

@@ -366,8 +366,8 @@ type responseHeader struct {
 	schema   object
 }
 
-func matching(p string, most int) object {
-	return object{{"type", "string"}, {"maxLength", most}, {"pattern", p}}
+func matching(p string, limit int) object {
+	return object{{"type", "string"}, {"maxLength", limit}, {"pattern", p}}
 }
 
 // responseHeaders are all headers that an answer can carry.
@@ -430,9 +430,9 @@ func (d *drafter) problem(status int, codes []fault.Code) object {
 	})
 }
 
-// usual are the codes behind the plain name of a status. Other codes are added
+// defaultCodes are the codes behind the plain name of a status. Other codes are added
 // to the name.
-var usual = map[int][]fault.Code{
+var defaultCodes = map[int][]fault.Code{
 	http.StatusBadRequest:          {fault.InvalidRequest, fault.UnknownParameter},
 	http.StatusForbidden:           {fault.Forbidden, fault.OrganizationMismatch, fault.APIModuleDisabled},
 	http.StatusNotFound:            {fault.NotFound},
@@ -455,7 +455,7 @@ func problemName(status int, codes []fault.Code) string {
 	if len(codes) == 0 {
 		return "Unused" + name
 	}
-	known := usual[status]
+	known := defaultCodes[status]
 	if len(codes) == 1 && len(known) == 0 {
 		return camel(codes[0])
 	}

@@ -349,13 +349,13 @@ func typed(name string, null bool) field {
 }
 
 func (d *drafter) array(out object, parent reflect.Type, f member, mode schemaMode) (object, error) {
-	most := maxArray
+	limit := maxArray
 	if text := f.Tag.Get("maxItems"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
 			return nil, err
 		}
-		most = n
+		limit = n
 	}
 	// In a merge patch, null empties a list, unless the list must not be empty.
 	out = append(out, typed("array", mode == patching && f.Tag.Get("required") == ""))
@@ -366,7 +366,7 @@ func (d *drafter) array(out object, parent reflect.Type, f member, mode schemaMo
 		}
 		out.set("minItems", least)
 	}
-	out.set("maxItems", most)
+	out.set("maxItems", limit)
 	element := f.Type.Elem()
 	if element.Kind() == reflect.Struct {
 		ref, err := d.structSchema(element, mode)
@@ -412,11 +412,11 @@ func textSchema(out *object, parent reflect.Type, f member, mode schemaMode, nul
 		enumSchema(out, enum, mode, null)
 		return nil
 	}
-	least, most := 1, maxText
+	least, limit := 1, maxText
 	if mode == answering {
 		least = 0
 	}
-	for tag, n := range map[string]*int{"min": &least, "max": &most} {
+	for tag, n := range map[string]*int{"min": &least, "max": &limit} {
 		if text := f.Tag.Get(tag); text != "" {
 			v, err := strconv.Atoi(text)
 			if err != nil {
@@ -435,14 +435,14 @@ func textSchema(out *object, parent reflect.Type, f member, mode schemaMode, nul
 	}
 	switch {
 	case strings.HasSuffix(rule, pattern.IDShape):
-		least, most = 0, idLength
+		least, limit = 0, idLength
 	case format == "date":
-		least, most = 0, len("2026-11-01")
+		least, limit = 0, len("2026-11-01")
 	}
 	if least > 0 {
 		out.set("minLength", least)
 	}
-	out.set("maxLength", most)
+	out.set("maxLength", limit)
 	if rule != "" && (format == "" || format == "uri") {
 		out.set("pattern", rule)
 	}

@@ -364,8 +364,8 @@ func (c *collector) membersOf(e *jsonschema.ValidationError) []string {
 	return slices.Sorted(maps.Keys(c.document.object(c.schema(e)["properties"])))
 }
 
-// mostCompared bounds the unknown members of a body that are compared with the known ones.
-const mostCompared = 20
+// maxCompared bounds the unknown members of a body that are compared with the known ones.
+const maxCompared = 20
 
 // knownMembers lists the members that an object may have.
 func knownMembers(names []string) *fault.Text {
@@ -406,7 +406,7 @@ func (c *collector) collect(e *jsonschema.ValidationError) {
 				continue
 			}
 			near := ""
-			if c.compared++; c.compared <= mostCompared {
+			if c.compared++; c.compared <= maxCompared {
 				near = fault.Nearest(name, known)
 			}
 			if near != "" {

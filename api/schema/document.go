@@ -337,7 +337,7 @@ var webAddress = regexp.MustCompile(`^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#@\\]+([/?#]
 // shown shortens a name that a client made up to a readable length. Control
 // characters become U+FFFD.
 func shown(name string) string {
-	const most = 100
+	const limit = 100
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		name = strings.Map(func(c rune) rune {
 			if unicode.IsControl(c) {
@@ -348,7 +348,7 @@ func shown(name string) string {
 	}
 	n := 0
 	for i := range name {
-		if n++; n > most {
+		if n++; n > limit {
 			return name[:i] + "…"
 		}
 	}

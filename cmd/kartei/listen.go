@@ -111,7 +111,7 @@ func (c *listenCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	l := listener{Globals: g, json: c.JSON.JSON, file: c.Place, events: c.Events}
 	if l.file == "" {
-		if l.file, err = c.usualPlace(g, client.Base(), me); err != nil {
+		if l.file, err = c.defaultPlace(g, client.Base(), me); err != nil {
 			return err
 		}
 	}
@@ -139,9 +139,9 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// usualPlace returns the default path of the position file. It depends on the
+// defaultPlace returns the default path of the position file. It depends on the
 // user, the instance, the principal and the receiver, but not on the key.
-func (c *listenCmd) usualPlace(g *Globals, base string, me remote.Me) (string, error) {
+func (c *listenCmd) defaultPlace(g *Globals, base string, me remote.Me) (string, error) {
 	state, found := g.settings.sources.Environ("XDG_STATE_HOME")
 	if !found || !filepath.IsAbs(state) {
 		home, err := os.UserHomeDir()

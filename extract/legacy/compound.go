@@ -108,13 +108,13 @@ func (c *compound) readSector(p []byte, n uint32) error {
 	return err
 }
 
-// numbers reads at most most numbers of a stream.
-func (c *compound) numbers(s *stream, most int64) []uint32 {
+// numbers reads at most limit numbers of a stream.
+func (c *compound) numbers(s *stream, limit int64) []uint32 {
 	var numbers []uint32
 	part := make([]byte, c.sector)
-	for at := int64(0); int64(len(numbers)) < most; at += c.sector {
+	for at := int64(0); int64(len(numbers)) < limit; at += c.sector {
 		n, err := s.ReadAt(part, at)
-		for i := 0; i+4 <= n && int64(len(numbers)) < most; i += 4 {
+		for i := 0; i+4 <= n && int64(len(numbers)) < limit; i += 4 {
 			numbers = append(numbers, binary.LittleEndian.Uint32(part[i:]))
 		}
 		if err != nil {
@@ -258,16 +258,16 @@ func (s *stream) ReadAt(p []byte, off int64) (n int, err error) {
 			return n, textio.ErrBroken
 		}
 		within := at % s.unit
-		most := min(s.unit-within, s.size-at, int64(len(p)-n))
+		piece := min(s.unit-within, s.size-at, int64(len(p)-n))
 		sector := int64(s.sectors[at/s.unit])
 		var got int
 		if s.mini {
-			got, err = s.c.mini.ReadAt(p[n:n+int(most)], sector*s.unit+within)
+			got, err = s.c.mini.ReadAt(p[n:n+int(piece)], sector*s.unit+within)
 		} else {
-			got, err = s.c.file.ReadAt(p[n:n+int(most)], (sector+1)*s.unit+within)
+			got, err = s.c.file.ReadAt(p[n:n+int(piece)], (sector+1)*s.unit+within)
 		}
 		n += got
-		if got < int(most) && err != nil {
+		if got < int(piece) && err != nil {
 			return n, textio.ErrBroken
 		}
 	}

@@ -53,8 +53,8 @@ func RootEntries(file io.ReaderAt, size int64) []string {
 		return binary.LittleEndian.Uint32(entry)
 	}
 	var directory []byte
-	most := min(maxSniffed, size) // a chain that is longer than the file is a cycle
-	for n := binary.LittleEndian.Uint32(head[48:]); n < maxSector && int64(len(directory)) < most; n = next(n) {
+	limit := min(maxSniffed, size) // a chain that is longer than the file is a cycle
+	for n := binary.LittleEndian.Uint32(head[48:]); n < maxSector && int64(len(directory)) < limit; n = next(n) {
 		b := read(at(n), sector)
 		if b == nil {
 			break

@@ -29,7 +29,7 @@ type Sink struct {
 }
 
 // NewSink returns a sink that writes a limited number of bytes to w.
-func NewSink(w io.Writer, most int) *Sink { return &Sink{w: bufio.NewWriter(w), left: most} }
+func NewSink(w io.Writer, limit int) *Sink { return &Sink{w: bufio.NewWriter(w), left: limit} }
 
 // Full reports whether the sink accepts no more text.
 func (s *Sink) Full() bool { return s.err != nil }

@@ -24,8 +24,8 @@ var chores = map[string][]string{
 	"Vertragsrecht":   {"Vertragsentwurf prüfen", "Anmerkungen an die Gegenseite schicken"},
 }
 
-// usual are tasks for anybody.
-var usual = []string{"Rückruf", "Termin vereinbaren", "Rechnung stellen", "Vollmacht einholen", "Unterlagen ablegen", "Wiedervorlage"}
+// commonTasks are tasks for anybody.
+var commonTasks = []string{"Rückruf", "Termin vereinbaren", "Rechnung stellen", "Vollmacht einholen", "Unterlagen ablegen", "Wiedervorlage"}
 
 var taskNotes = []string{
 	"Frist im Kalender eingetragen.",
@@ -63,7 +63,7 @@ func tasks(people []contact.Fields, owners []string, now clock.Micros) []errand 
 		if p.ExternalID == nil || !d.percent(45) {
 			continue
 		}
-		what := usual
+		what := commonTasks
 		for _, tag := range p.Tags {
 			if known := chores[tag]; known != nil && d.percent(75) {
 				what = known

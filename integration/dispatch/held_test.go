@@ -23,7 +23,7 @@ type contestedDB struct {
 	mu       sync.Mutex
 	endpoint string // empty once it is unlocked
 	refused  int
-	most     int
+	peak     int
 }
 
 func (c *contestedDB) Write(ctx context.Context, f func(db.Tx) error) error {
@@ -32,7 +32,7 @@ func (c *contestedDB) Write(ctx context.Context, f func(db.Tx) error) error {
 		err := f(h)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.most = max(c.most, h.held)
+		c.peak = max(c.peak, h.held)
 		return err
 	})
 }
@@ -111,8 +111,8 @@ func TestFewEndpointsAreHeldAtATime(t *testing.T) {
 			<-time.After(time.Millisecond)
 		}
 		o.idle(disp)
-		if fake.most > maxHeld {
-			t.Errorf("a transaction held %d endpoints", fake.most)
+		if fake.peak > maxHeld {
+			t.Errorf("a transaction held %d endpoints", fake.peak)
 		}
 	})
 }

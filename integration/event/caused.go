@@ -38,10 +38,10 @@ const (
 	// of the clock of one.
 	early = 10 * time.Millisecond
 	late  = time.Second
-	// searched bounds the events that are looked at, and mostCaused those that are
+	// searched bounds the events that are looked at, and maxCaused those that are
 	// returned.
-	searched   = 5000
-	mostCaused = 100
+	searched  = 5000
+	maxCaused = 100
 )
 
 // Cause returns the events that a call caused, the first one first, at most 100. They are
@@ -61,7 +61,7 @@ func Cause(ctx context.Context, c *op.Call, of Call) ([]CallEvent, error) {
 	}
 	slices.SortFunc(caused, func(a, b CallEvent) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
 	caused = slices.CompactFunc(caused, func(a, b CallEvent) bool { return a.ID == b.ID })
-	return caused[:min(len(caused), mostCaused)], nil
+	return caused[:min(len(caused), maxCaused)], nil
 }
 
 // bound returns the least id of an operation that a time can have.
@@ -93,7 +93,7 @@ func changedBy(c *op.Call) string {
 			select * from events where organization = $1 and tick >= $4 and tick <= $5 order by tick limit %d) as e
 		left join record_changes as h on h.organization = $1 and h.record_id = e.record_id and h.changed_at = e.tick
 		where (h.request_id = $3 or h.request_id is null and case e.object %s else false end) and %s
-		order by e.tick limit %d`, columns, searched, strings.Join(created, " "), Visible(c.Actor, c.Services.Families), mostCaused)
+		order by e.tick limit %d`, columns, searched, strings.Join(created, " "), Visible(c.Actor, c.Services.Families), maxCaused)
 }
 
 // operationsOf are the operations that a call began. Their ids tell when.
@@ -103,7 +103,7 @@ const operationsOf = `select * from operations where organization = $1 and id >=
 func operationsBy(c *op.Call) string {
 	return fmt.Sprintf(`select %s, 0, '' from (%s) as o
 		join events as e on e.organization = $1 and e.tick >= o.finished_at and e.tick <= o.finished_at + %d and e.record_id = o.id
-		where %s order by e.tick limit %d`, columns, operationsOf, late.Microseconds(), Visible(c.Actor, c.Services.Families), mostCaused)
+		where %s order by e.tick limit %d`, columns, operationsOf, late.Microseconds(), Visible(c.Actor, c.Services.Families), maxCaused)
 }
 
 // madeBy finds the events of the records that operations made.
@@ -115,5 +115,5 @@ func madeBy(c *op.Call) string {
 			join events as e on e.organization = $1 and e.tick = n.created_at and e.record_id = n.id`)
 	}
 	return fmt.Sprintf(`select %s, e.revision, '' from (%s) as e where %s order by e.tick limit %d`,
-		columns, strings.Join(made, " union all "), Visible(c.Actor, c.Services.Families), mostCaused)
+		columns, strings.Join(made, " union all "), Visible(c.Actor, c.Services.Families), maxCaused)
 }

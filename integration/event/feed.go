@@ -45,9 +45,9 @@ type FeedEvent struct {
 	Members []string `json:"members"`
 }
 
-// mostScans bounds the queries of one page, each of which scans 1,000 events. A filter
+// maxScans bounds the queries of one page, each of which scans 1,000 events. A filter
 // may match few.
-const mostScans = 10
+const maxScans = 10
 
 // Read returns a page of the feed: what the caller may read, as List does.
 var Read = op.New("events.feed", op.Read, readFeed, op.By(op.Member))
@@ -72,7 +72,7 @@ func readFeed(ctx context.Context, c *op.Call, in FeedInput) (Feed, error) {
 		return out, err
 	}
 	query := toldQuery(c, fmt.Sprintf(`select * from events where organization = $1 and tick > $3 and tick < $4 order by tick desc limit %d`, scanned))
-	for range mostScans {
+	for range maxScans {
 		wanted := limit - len(out.Data)
 		found, err := db.List(ctx, c.Tx, scanTold, query, c.Actor.Org(), c.Actor.PrincipalID(), after, before, wanted+1, in.Object)
 		if err != nil {

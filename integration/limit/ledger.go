@@ -137,8 +137,8 @@ func (l *Ledger) followClock(now int64, took time.Duration) {
 		return
 	}
 	own := l.base + l.clock.Now().Sub(l.start).Microseconds()
-	least, most := now-own, now-own+took.Microseconds()
-	l.offset.Store(min(max(l.offset.Load(), least), most))
+	least, greatest := now-own, now-own+took.Microseconds()
+	l.offset.Store(min(max(l.offset.Load(), least), greatest))
 }
 
 // Take charges a call before it runs.

@@ -263,11 +263,11 @@ func (o *office) sane(t *rapid.T, p Policy, c Charge) {
 		return
 	}
 	w := o.window(p.Name, who(p, c), p)
-	most := p.Quota
+	limit := p.Quota
 	if p.Unit == Records {
-		most += 12 * 100
+		limit += 12 * 100
 	}
-	if n := w.exactly(o.now(), p.Window); n > most {
+	if n := w.exactly(o.now(), p.Window); n > limit {
 		t.Fatalf("%s: %d in a window of %v", p.Name, n, p.Window)
 	}
 	n, _ := w.sum(o.now())

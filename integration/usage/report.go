@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	// mostDays and mostHourly bound a chart by day and one by hour, in days.
-	mostDays, mostHourly = 91, 14
-	defaultDays          = 30
-	// mostSubjects bounds the keys and the endpoints of a table, and limitsShown the
+	// maxDays and maxHourly bound a chart by day and one by hour, in days.
+	maxDays, maxHourly = 91, 14
+	defaultDays        = 30
+	// maxSubjects bounds the keys and the endpoints of a table, and limitsShown the
 	// keys whose limits are read. Those with the most calls are shown.
-	mostSubjects, limitsShown = 200, 20
+	maxSubjects, limitsShown = 200, 20
 )
 
 // Input is the input of Get.
@@ -184,12 +184,12 @@ func read(ctx context.Context, c *op.Call, in Input) (u Report, working []key.In
 func (in *Input) span() (days int, zone *time.Location, err error) {
 	var f input.Faults
 	days = cmp.Or(in.Days, defaultDays)
-	most := mostDays
+	ceiling := maxDays
 	if in.By == "hour" {
-		most = mostHourly
+		ceiling = maxHourly
 	}
-	if days < 1 || days > most {
-		f.Add("days", fault.OutOfRange, fault.Range{Min: 1, Max: int64(most)})
+	if days < 1 || days > ceiling {
+		f.Add("days", fault.OutOfRange, fault.Range{Min: 1, Max: int64(ceiling)})
 	}
 	input.OneOf(&f, "by", cmp.Or(in.By, "day"), "day", "hour")
 	zone, err = time.LoadLocation(cmp.Or(in.Zone, "UTC"))
@@ -287,7 +287,7 @@ func (s *sight) series(ctx context.Context, tx db.Tx, kind Kind, subjects []stri
 			out.Points[i].Counts.Add(&h.Counts)
 			out.Total.Counts.Add(&h.Counts)
 		}
-		found, err := r.BySubject(ctx, tx, mostSubjects)
+		found, err := r.BySubject(ctx, tx, maxSubjects)
 		if err != nil {
 			return out, err
 		}

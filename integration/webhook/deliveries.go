@@ -34,9 +34,9 @@ type EventDelivery struct {
 	Attempts []Attempt `json:"attempts"`
 }
 
-// mostAttempts bounds the attempts of an event at all endpoints. A series has ten, and
+// maxAttempts bounds the attempts of an event at all endpoints. A series has ten, and
 // each resend begins another one.
-const mostAttempts = 1000
+const maxAttempts = 1000
 
 const (
 	// Both begin with the endpoints of the organization, and look each one up in the
@@ -84,7 +84,7 @@ func deliveriesOf(ctx context.Context, c *op.Call, in EventInput) (out EventDeli
 func (in *EventInput) tried(c *op.Call, organization int64) db.Statement {
 	q := db.Statement{Query: findTried, Args: []any{organization}}
 	restrict(&q, c)
-	q.Add(andTried, in.ID, mostAttempts)
+	q.Add(andTried, in.ID, maxAttempts)
 	return q
 }
 
@@ -92,7 +92,7 @@ func (in *EventInput) tried(c *op.Call, organization int64) db.Statement {
 func (in *EventInput) pending(c *op.Call, organization int64) db.Statement {
 	q := db.Statement{Query: findPending, Args: []any{organization}}
 	restrict(&q, c)
-	q.Add(andPending, in.ID, mostAttempts)
+	q.Add(andPending, in.ID, maxAttempts)
 	return q
 }
 

@@ -48,7 +48,7 @@ func TestRecentAttempts(t *testing.T) {
 		o.Clock.Advance(59 * time.Minute)
 		o.Logged(name, "evt_a", webhook.Succeeded, 1)
 		o.Clock.Advance(time.Minute)
-		o.Logged(name, "evt_b", webhook.Succeeded, webhook.MostCounted+3)
+		o.Logged(name, "evt_b", webhook.Succeeded, webhook.MaxCounted+3)
 		o.Exec(`update webhook_attempts set response_ms = 40 where organization = $1 and endpoint = '`+name+`'`, o.Organization)
 		show := func() *webhook.Recent {
 			i, err := o.StillDesk().Show(t.Context(), webhook.One{Organization: o.Info.ID, ID: name})
@@ -60,7 +60,7 @@ func TestRecentAttempts(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		nine, ten := got.Hours[22], got.Hours[23]
-		if nine.At.Time() != endpointtest.Begin || nine.Succeeded != 1 || nine.Failed != 2 || ten.Succeeded != webhook.MostCounted || ten.Failed != 0 {
+		if nine.At.Time() != endpointtest.Begin || nine.Succeeded != 1 || nine.Failed != 2 || ten.Succeeded != webhook.MaxCounted || ten.Failed != 0 {
 			t.Errorf("nine: %+v, ten: %+v", nine, ten)
 		}
 		o.Clock.Advance(23 * time.Hour) // the hour of ten is the first one now
@@ -132,9 +132,9 @@ func TestMissedIsBounded(t *testing.T) {
 	o.CaughtUp()
 	_, err := o.StillDesk().Disable(t.Context(), webhook.One{Organization: o.Info.ID, ID: name}, webhook.Gone)
 	endpointtest.Must(t, err)
-	o.Events(webhook.MostCounted + 1)
+	o.Events(webhook.MaxCounted + 1)
 	i, err := o.StillDesk().Show(t.Context(), webhook.One{Organization: o.Info.ID, ID: name})
-	if endpointtest.Must(t, err); *i.Missed != (webhook.Tally{Events: webhook.MostCounted, More: true}) {
+	if endpointtest.Must(t, err); *i.Missed != (webhook.Tally{Events: webhook.MaxCounted, More: true}) {
 		t.Errorf("%+v", i.Missed)
 	}
 }

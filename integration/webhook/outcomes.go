@@ -11,8 +11,8 @@ import (
 	"kartei/store/db"
 )
 
-// MostOutcomes is the maximum number of events in OutcomesInput.
-const MostOutcomes = 100
+// MaxOutcomes is the maximum number of events in OutcomesInput.
+const MaxOutcomes = 100
 
 // OutcomesInput names events.
 type OutcomesInput struct {
@@ -55,9 +55,9 @@ var OutcomesOf = op.New("events.outcomes", op.Read, outcomesOf, op.By(op.Self))
 
 func outcomesOf(ctx context.Context, c *op.Call, in OutcomesInput) (Outcomes, error) {
 	out := Outcomes{Data: []Outcome{}}
-	if len(in.IDs) == 0 || len(in.IDs) > MostOutcomes {
-		most := strconv.Itoa(MostOutcomes)
-		return out, fault.BadRequest(fault.Field{Name: "ids", Code: fault.InvalidFormat, Limit: fault.Text{DE: "1 bis " + most + " Kennungen", EN: "1 to " + most + " ids"}})
+	if len(in.IDs) == 0 || len(in.IDs) > MaxOutcomes {
+		limit := strconv.Itoa(MaxOutcomes)
+		return out, fault.BadRequest(fault.Field{Name: "ids", Code: fault.InvalidFormat, Limit: fault.Text{DE: "1 bis " + limit + " Kennungen", EN: "1 to " + limit + " ids"}})
 	}
 	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {

@@ -22,7 +22,7 @@ type Recent struct {
 	P95Ms int64 `json:"p95Ms"`
 }
 
-// Hour counts the attempts of an hour. Each number is at most MostCounted, which then
+// Hour counts the attempts of an hour. Each number is at most MaxCounted, which then
 // means that many or more.
 type Hour struct {
 	At        clock.Micros `json:"at"`
@@ -31,8 +31,8 @@ type Hour struct {
 }
 
 const (
-	// MostCounted bounds what is counted: attempts of an hour, events that were missed.
-	MostCounted = 1000
+	// MaxCounted bounds what is counted: attempts of an hour, events that were missed.
+	MaxCounted = 1000
 	// recentHours is the number of hours in Recent.
 	recentHours = 24
 	// timed is the number of answers of which P95Ms is taken.
@@ -49,7 +49,7 @@ var selectHours = func() string {
 	for hour := range recentHours {
 		counted := func(condition string) string {
 			return fmt.Sprintf(`(select count(*) from (select 1 from webhook_attempts where organization = $1 and endpoint = $2
-				and id >= $%d and id < $%d%s limit %d) as a)`, hour+3, hour+4, condition, MostCounted)
+				and id >= $%d and id < $%d%s limit %d) as a)`, hour+3, hour+4, condition, MaxCounted)
 		}
 		hours = append(hours, fmt.Sprintf("select %d, %s, %s", hour, counted(""), counted(" and status = 'failed'")))
 	}
@@ -98,14 +98,14 @@ func (r *Row) recent(ctx context.Context, tx db.Tx, now clock.Micros) (*Recent, 
 	return out, err
 }
 
-// Tally is a number of events, at most MostCounted. More says that there may be more.
+// Tally is a number of events, at most MaxCounted. More says that there may be more.
 type Tally struct {
 	Events int  `json:"events"`
 	More   bool `json:"more"`
 }
 
-// mostScans bounds the queries of a count, each of which scans 1,000 rows.
-const mostScans = 5
+// maxScans bounds the queries of a count, each of which scans 1,000 rows.
+const maxScans = 5
 
 // tally counts the events that a resend sends, each once. Both kinds of a resend may
 // be asked for together.
@@ -113,7 +113,7 @@ func (r resendStep) tally(ctx context.Context, tx db.Tx, sees string, froms ...r
 	found := map[string]bool{}
 	for _, from := range froms {
 		next := &from
-		for range mostScans {
+		for range maxScans {
 			var events []event.Event
 			at := *next
 			if from.Failed {
@@ -127,15 +127,15 @@ func (r resendStep) tally(ctx context.Context, tx db.Tx, sees string, froms ...r
 			for _, e := range events {
 				found[e.ID] = true
 			}
-			if next == nil || len(found) >= MostCounted {
+			if next == nil || len(found) >= MaxCounted {
 				break
 			}
 		}
 		t.More = t.More || next != nil
 	}
 	t.Events = len(found)
-	if t.Events > MostCounted {
-		t.Events, t.More = MostCounted, true
+	if t.Events > MaxCounted {
+		t.Events, t.More = MaxCounted, true
 	}
 	return t, nil
 }

@@ -20,9 +20,9 @@ const ResendKind = "webhooks.resend"
 const (
 	// resendPiece bounds the events that one transaction queues.
 	resendPiece = 200
-	// resendMost bounds the due deliveries of an endpoint: at that number the
+	// maxResend bounds the due deliveries of an endpoint: at that number the
 	// job waits for resendPause.
-	resendMost  = 1000
+	maxResend   = 1000
 	resendPause = 2 * time.Second
 )
 
@@ -123,8 +123,8 @@ func (d *Resender) resend(ctx context.Context, j *job.Job) error {
 		// After a rest of that length all events have expired.
 		done = r.Status == Disabled || sees == Nothing && !rests || now-j.CreatedAt > event.Retention
 		waiting := 0
-		err = tx.QueryRow(ctx, countDue, r.Organization, r.ID, now, resendMost).Scan(&waiting)
-		full = waiting >= resendMost
+		err = tx.QueryRow(ctx, countDue, r.Organization, r.ID, now, maxResend).Scan(&waiting)
+		full = waiting >= maxResend
 		return err
 	})
 	switch {

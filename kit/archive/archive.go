@@ -62,8 +62,8 @@ func (w *Writer) Flush() error { return w.zip.Flush() }
 // Close writes the list of the files. An archive without it is none.
 func (w *Writer) Close() error { return w.zip.Close() }
 
-// mostName bounds the characters of a name: paths of Windows have 260.
-const mostName = 120
+// maxName bounds the characters of a name: paths of Windows have 260.
+const maxName = 120
 
 // SafeName returns a name that is a file within its folder on every system.
 func SafeName(name string) string {
@@ -74,12 +74,12 @@ func SafeName(name string) string {
 		return r
 	}, name)
 	name = strings.Trim(name, ". ")
-	if runes := []rune(name); len(runes) > mostName { // the extension stays
+	if runes := []rune(name); len(runes) > maxName { // the extension stays
 		ending := []rune(path.Ext(name))
 		if len(ending) > 10 {
 			ending = nil
 		}
-		name = string(runes[:mostName-len(ending)]) + string(ending)
+		name = string(runes[:maxName-len(ending)]) + string(ending)
 	}
 	base, _, _ := strings.Cut(strings.ToUpper(name), ".")
 	if name == "" || devices.MatchString(strings.TrimRight(base, " ")) {

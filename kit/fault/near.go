@@ -6,7 +6,7 @@ import "strings"
 // case and underscores, or with one or two letters that differ. It is empty if there is none.
 func Nearest(unknown string, names []string) string {
 	sent := plainName(unknown)
-	if len(sent) > mostCompared {
+	if len(sent) > maxCompared {
 		return ""
 	}
 	nearest, least := "", 3
@@ -27,8 +27,8 @@ func DidYouMean(name string) *Text {
 	}
 }
 
-// mostCompared bounds the bytes of a name that is compared with others.
-const mostCompared = 64
+// maxCompared bounds the bytes of a name that is compared with others.
+const maxCompared = 64
 
 // plainName returns a name without what people write otherwise in it.
 func plainName(name string) string {

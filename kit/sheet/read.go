@@ -277,15 +277,15 @@ var separators = []rune{';', ',', '\t', '|'}
 // Separator guesses what cells are cut at, by the beginning of a table: what gives its
 // first rows the most cells, and all of them as many.
 func Separator(begin string) rune {
-	best, most := separators[0], 0
+	best, bestFit := separators[0], 0
 	if rest, is := strings.CutPrefix(strings.ToLower(begin), named); is && rest != "" {
 		if s := rune(rest[0]); slices.Contains(separators, s) {
 			return s
 		}
 	}
 	for _, s := range separators {
-		if n := fit(begin, s); n > most {
-			best, most = s, n
+		if n := fit(begin, s); n > bestFit {
+			best, bestFit = s, n
 		}
 	}
 	return best

@@ -51,8 +51,8 @@ type Acts struct {
 }
 
 const (
-	// mostActing bounds each list. Nobody has more, and what is ended makes room.
-	mostActing = 200
+	// maxActing bounds each list. Nobody has more, and what is ended makes room.
+	maxActing = 200
 
 	actingKeys = `select k.id, k.name, substr(k.kid, 1, 8), k.environment, h.name, k.paused, k.created_at, k.last_used_at, k.organization, h.number, p.id
 		from api_keys k join principals p on p.id = k.principal_id join organizations h on h.number = p.organization
@@ -100,11 +100,11 @@ func listActing(ctx context.Context, c *op.Call, _ op.None) (a Agents, err error
 
 // read reads the keys, the grants that last longer than a time, and the endpoints.
 func (a *Agents) read(ctx context.Context, c *op.Call, account string, longer time.Duration) error {
-	keys, err := db.List(ctx, c.Tx, scanActs, actingKeys, account, c.Now, mostActing)
+	keys, err := db.List(ctx, c.Tx, scanActs, actingKeys, account, c.Now, maxActing)
 	if err != nil {
 		return err
 	}
-	grants, err := db.List(ctx, c.Tx, scanActs, actingGrants, account, c.Now, mostActing, longer.Microseconds())
+	grants, err := db.List(ctx, c.Tx, scanActs, actingGrants, account, c.Now, maxActing, longer.Microseconds())
 	if err != nil {
 		return err
 	}

@@ -47,8 +47,8 @@ const (
 		join principals w on w.id = c.principal_id where h.number = $1 and c.disabled = false and coalesce(w.account_id, '') <> $2 and c.id `
 	madePersons = `select p.id, h.number, h.id, h.name, coalesce(s.number, 0), coalesce(s.id, '')` + madeColumns + ` left join organizations s on s.sandbox_of = h.number where p.account_id = $1 and p.erased_at = 0`
 
-	// mostLines bounds the acts of a person that are looked through, for each word.
-	mostLines = 500
+	// maxLines bounds the acts of a person that are looked through, for each word.
+	maxLines = 500
 )
 
 // handedOut are the words of acts that show a secret, or say where events go.
@@ -94,7 +94,7 @@ func madeBy(ctx context.Context, c *op.Call, account string) ([]Creation, error)
 	}
 	made := []Creation{}
 	for _, statement := range []string{madeKeys, madeInvitations} {
-		list, err := db.List(ctx, c.Tx, scan, statement, account, c.Now, mostActing)
+		list, err := db.List(ctx, c.Tx, scan, statement, account, c.Now, maxActing)
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +125,7 @@ func madeBy(ctx context.Context, c *op.Call, account string) ([]Creation, error)
 func (p *place) handedOut(ctx context.Context, c *op.Call) ([]string, error) {
 	targets := map[string]bool{}
 	for _, word := range handedOut {
-		lines, err := audit.Query(ctx, c.Tx, p.ids, audit.Filter{Who: p.person, Word: word, Limit: mostLines})
+		lines, err := audit.Query(ctx, c.Tx, p.ids, audit.Filter{Who: p.person, Word: word, Limit: maxLines})
 		if err != nil {
 			return nil, err
 		}

@@ -180,7 +180,7 @@ func (c *Center) Tell(ctx context.Context, tx db.Tx, live int64, user string, ki
 func (c *Center) Amend(ctx context.Context, tx db.Tx, live int64, user string, kind Kind, since clock.Micros, amended func(facts []byte) (any, error)) (bool, error) {
 	type candidate struct{ id, facts string }
 	list, err := db.List(ctx, tx, func(row db.Row) (u candidate, err error) { return u, row.Scan(&u.id, &u.facts) },
-		selectUnread, live, user, string(kind), since, mostAmended)
+		selectUnread, live, user, string(kind), since, maxAmended)
 	if err != nil {
 		return false, err
 	}
@@ -202,8 +202,8 @@ func (c *Center) Amend(ctx context.Context, tx db.Tx, live int64, user string, k
 	return false, nil
 }
 
-// mostAmended is how many notices Amend looks at.
-const mostAmended = 20
+// maxAmended is how many notices Amend looks at.
+const maxAmended = 20
 
 // write fills in the texts of an entry. The title of a kind that only another release
 // knows is its name.

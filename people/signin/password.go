@@ -80,8 +80,8 @@ type claim struct {
 	who   string
 }
 
-// most returns how many places a claim has.
-func (h *Hasher) most(c claim) int {
+// limit returns how many places a claim has.
+func (h *Hasher) limit(c claim) int {
 	if c.class == known && c.who != "" {
 		return placesOfOne
 	}
@@ -112,7 +112,7 @@ func (o Origin) claim() claim {
 func (h *Hasher) reserve(c claim) (*Turn, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.taken[c.class] >= h.places || h.of[c] >= h.most(c) {
+	if h.taken[c.class] >= h.places || h.of[c] >= h.limit(c) {
 		return nil, ErrBusy
 	}
 	h.taken[c.class]++

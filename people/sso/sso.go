@@ -418,9 +418,9 @@ func (i *Identity) complete(ctx context.Context, p *oidc.Provider, token *oauth2
 
 // clean returns a text without white space around it. One that is too long, or has
 // control characters, is dropped.
-func clean(text string, most int) string {
+func clean(text string, limit int) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, "\x00"))
-	if len(text) > most || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if len(text) > limit || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return ""
 	}
 	return text

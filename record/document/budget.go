@@ -150,8 +150,8 @@ func (w *work) text(ctx context.Context, file blob.Reader) (extract.Text, error)
 	if w.reservation.skipped {
 		return extract.Text{Reason: overdrawn}, nil
 	}
-	most := w.Extractor.Allowance(w.Fields.ContentType, w.Fields.Size)
-	text, took, err := w.Extractor.Within(ctx, most, w.job.Organization, file, w.Fields.ContentType)
+	limit := w.Extractor.Allowance(w.Fields.ContentType, w.Fields.Size)
+	text, took, err := w.Extractor.Within(ctx, limit, w.job.Organization, file, w.Fields.ContentType)
 	w.reservation.took = took
 	w.spent.Add(int64(took))
 	if err == nil || ctx.Err() != nil || w.reservation.at == 0 {

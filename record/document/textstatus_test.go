@@ -19,9 +19,9 @@ func TestTextStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	const sealed = "Subject: Vertraulich\r\nFrom: a@b.de\r\nContent-Type: application/pkcs7-mime; smime-type=enveloped-data; name=smime.p7m\r\n\r\nx"
-	const most = 500 // bytes of text
+	const limit = 500 // bytes of text
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		o := apitest.New(t, d, apitest.Texts(extract.Options{Cache: cache, Limits: extract.Limits{Text: most}}), apitest.Replicas(1))
+		o := apitest.New(t, d, apitest.Texts(extract.Options{Cache: cache, Limits: extract.Limits{Text: limit}}), apitest.Replicas(1))
 		c := o.As(access.Member)
 		for _, f := range []struct {
 			name, contentType, content, status string
@@ -34,7 +34,7 @@ func TestTextStatus(t *testing.T) {
 			{"a.eml", "message/rfc822", sealed, "partial", "encrypted"},
 			{"anlage.eml", "message/rfc822", "Subject: a\nContent-Type: application/pdf; name=Bescheid.pdf\n\nx", "partial", "contained"},
 			{"a.json", "application/json", `["a",`, "partial", "damaged"},
-			{"lang.txt", "text/plain", strings.Repeat("Wort ", most), "partial", "too_long"},
+			{"lang.txt", "text/plain", strings.Repeat("Wort ", limit), "partial", "too_long"},
 		} {
 			ended := c.Await(c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload(f.name, f.contentType, []byte(f.content))}).Want(202))
 			result, _ := ended.JSON()["result"].(map[string]any)

@@ -28,8 +28,8 @@ func (UnderwayList) Records() int { return 0 }
 const (
 	// refusedFor is how long a person is told that a file was refused.
 	refusedFor = time.Hour
-	// mostUnderway is what a page shows at once.
-	mostUnderway = 20
+	// maxUnderway is what a page shows at once.
+	maxUnderway = 20
 )
 
 // ListUnderway returns the caller's files that are being checked and read, and those
@@ -38,7 +38,7 @@ var ListUnderway = op.New("documents.underway", op.Read, listUnderway, op.By(op.
 
 func listUnderway(ctx context.Context, c *op.Call, _ op.None) (UnderwayList, error) {
 	out := UnderwayList{Data: []Underway{}}
-	list, err := operation.ListUnderway(ctx, c, "documents.create", c.Now.Add(-refusedFor), mostUnderway)
+	list, err := operation.ListUnderway(ctx, c, "documents.create", c.Now.Add(-refusedFor), maxUnderway)
 	if err != nil {
 		return out, err
 	}

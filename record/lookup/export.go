@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// mostExported is how many records an export has at most. The pages of a list
+	// maxExported is how many records an export has at most. The pages of a list
 	// count as outflow, of which a person has three times as much in an hour.
-	mostExported = record.CountCap - 1
+	maxExported = record.CountCap - 1
 	// unconfirmed is how many records a person takes out within a day without a recent
 	// sign-in.
 	unconfirmed = 200
@@ -84,7 +84,7 @@ var exportWords = []string{"records.export", "records.exportContact"}
 // about names.
 func CheckSize(ctx context.Context, c *op.Call, organization int64, about string, records int64, tooMany *fault.Text) error {
 	by := c.Actor.Credential()
-	if records > mostExported {
+	if records > maxExported {
 		return &fault.Fault{Code: fault.PayloadTooLarge, Detail: tooMany}
 	}
 	if by.Kind == access.Operator {

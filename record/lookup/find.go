@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// usualHits and mostHits are the hits of each family without a limit in the
+	// defaultHits and maxHits are the hits of each family without a limit in the
 	// input, and the highest limit.
-	usualHits = 5
-	mostHits  = 50
+	defaultHits = 5
+	maxHits     = 50
 	// maxText bounds a searched text in characters, as in lists.
 	maxText = 200
 )
@@ -71,7 +71,7 @@ type Count struct {
 func (f FindOutput) Records() int {
 	n := 0
 	for _, g := range f.Groups {
-		if len(g.Hits) > usualHits {
+		if len(g.Hits) > defaultHits {
 			n += len(g.Hits)
 		}
 	}
@@ -172,13 +172,13 @@ func (in *FindInput) check() (limit int, err error) {
 	if utf8.RuneCountInString(in.Q) > maxText {
 		wrong = append(wrong, fault.Field{Name: "q", Code: fault.TooLong, Limit: maxText})
 	}
-	if in.Limit < 0 || in.Limit > mostHits {
-		wrong = append(wrong, fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: mostHits}})
+	if in.Limit < 0 || in.Limit > maxHits {
+		wrong = append(wrong, fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: maxHits}})
 	}
 	if wrong != nil {
 		return 0, fault.Invalid(wrong...)
 	}
-	return cmp.Or(in.Limit, usualHits), nil
+	return cmp.Or(in.Limit, defaultHits), nil
 }
 
 // letters narrow a search to a family. They stand for the German and the English words.

@@ -14,8 +14,8 @@ import (
 	"kartei/store/db"
 )
 
-// mostRecent is how many opened records are remembered of a person.
-const mostRecent = 20
+// maxRecent is how many opened records are remembered of a person.
+const maxRecent = 20
 
 // openedRecord is a record that a person opened.
 type openedRecord struct {
@@ -102,8 +102,8 @@ func (Recents) Records() int { return 1 }
 var Recent = op.New("lookup.recent", op.Read, recent, op.By(op.Member))
 
 func recent(ctx context.Context, c *op.Call, in RecentInput) (Recents, error) {
-	if in.Limit < 0 || in.Limit > mostRecent {
-		return Recents{}, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: mostRecent}})
+	if in.Limit < 0 || in.Limit > maxRecent {
+		return Recents{}, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: maxRecent}})
 	}
 	o, err := readOpenings(ctx, c.Tx, c.Actor.Org(), c.Actor.PrincipalID())
 	if err != nil {
@@ -176,7 +176,7 @@ func opened(ctx context.Context, c *op.Call, in OpenedInput) (op.Nothing, error)
 	}
 	o.records = slices.DeleteFunc(o.records, func(x openedRecord) bool { return x.ID == in.ID })
 	o.records = slices.Insert(o.records, 0, openedRecord{f.Object, in.ID, seen[0].CreatedAt})
-	o.records = o.records[:min(len(o.records), mostRecent)]
+	o.records = o.records[:min(len(o.records), maxRecent)]
 	return op.Nothing{}, o.store(ctx, c, c.Actor.Org())
 }
 

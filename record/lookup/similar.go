@@ -12,8 +12,8 @@ import (
 	"kartei/record/search"
 )
 
-// mostSimilar is how many similar records are shown beside a form.
-const mostSimilar = 5
+// maxSimilar is how many similar records are shown beside a form.
+const maxSimilar = 5
 
 // SimilarInput is the input of Similar: what a form has so far.
 type SimilarInput struct {
@@ -76,7 +76,7 @@ func findSimilar(ctx context.Context, c *op.Call, in SimilarInput) (Similar, err
 	var names []string
 	var queries []search.Query
 	for _, q := range asked {
-		ids, _, err := r.First(q.query, mostCandidates)
+		ids, _, err := r.First(q.query, maxCandidates)
 		if err != nil {
 			return out, err
 		}
@@ -99,9 +99,9 @@ func findSimilar(ctx context.Context, c *op.Call, in SimilarInput) (Similar, err
 	return out, err
 }
 
-// mostCandidates is how many hits of each question are compared. Others than the
+// maxCandidates is how many hits of each question are compared. Others than the
 // members of the form may have the words.
-const mostCandidates = 20
+const maxCandidates = 20
 
 func (in *SimilarInput) check() error {
 	var wrong []fault.Field
@@ -202,5 +202,5 @@ func alike(asked []question, drafts []*draft) (list []like) {
 	slices.SortStableFunc(list, func(a, b like) int {
 		return cmp.Or(cmp.Compare(len(b.by), len(a.by)), cmp.Compare(strength(a), strength(b)))
 	})
-	return list[:min(len(list), mostSimilar)]
+	return list[:min(len(list), maxSimilar)]
 }

@@ -8,8 +8,8 @@ import (
 	"kartei/kit/fault"
 )
 
-// mostTitles bounds the ids in one call. A page of records names fewer others.
-const mostTitles = 200
+// maxTitles bounds the ids in one call. A page of records names fewer others.
+const maxTitles = 200
 
 // TitlesInput is the input of Titles.
 type TitlesInput struct {
@@ -33,8 +33,8 @@ type TitlesOf struct {
 var Titles = op.New("lookup.titles", op.Read, titles, op.By(op.Member))
 
 func titles(ctx context.Context, c *op.Call, in TitlesInput) (TitlesOf, error) {
-	if len(in.IDs) > mostTitles {
-		return TitlesOf{}, fault.Invalid(fault.Field{Name: "ids", Code: fault.TooLong, Limit: fault.Items(mostTitles)})
+	if len(in.IDs) > maxTitles {
+		return TitlesOf{}, fault.Invalid(fault.Field{Name: "ids", Code: fault.TooLong, Limit: fault.Items(maxTitles)})
 	}
 	out := TitlesOf{Data: []TitleEntry{}}
 	for _, f := range allowed(c) {

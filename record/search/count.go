@@ -11,7 +11,7 @@ import (
 // there are more, or that there may be: the work is bounded, so the count is low for
 // frequent words that rarely occur together.
 func Count(ctx context.Context, tx db.Tx, s Scope, q Query, limit int) (n int, capped bool, err error) {
-	return usual.counted(ctx, tx, s, q, limit)
+	return defaultBounds.counted(ctx, tx, s, q, limit)
 }
 
 func (b bounds) counted(ctx context.Context, tx db.Tx, s Scope, q Query, limit int) (int, bool, error) {

@@ -74,7 +74,7 @@ type bounds struct {
 	bytes int // of words of examined records, of which some have pages of text
 }
 
-var usual = bounds{few: 500, rare: 2000, walk: 1000, count: 10_000, step: 250, bytes: 4 << 20}
+var defaultBounds = bounds{few: 500, rare: 2000, walk: 1000, count: 10_000, step: 250, bytes: 4 << 20}
 
 // Find returns at most limit records that match every word of q, from the end of the
 // page before on (nil for the first).
@@ -87,7 +87,7 @@ var usual = bounds{few: 500, rare: 2000, walk: 1000, count: 10_000, step: 250, b
 // on the number of records. All pages together have every matching record exactly
 // once.
 func Find(ctx context.Context, tx db.Tx, s Scope, q Query, from *Position, limit int) (Hits, error) {
-	return usual.find(ctx, tx, s, q, from, limit)
+	return defaultBounds.find(ctx, tx, s, q, from, limit)
 }
 
 func (b bounds) find(ctx context.Context, tx db.Tx, s Scope, q Query, from *Position, limit int) (Hits, error) {

@@ -68,7 +68,7 @@ const (
 // into a segment. The Merger of the process does that after the commit. Without a
 // Merger the Put does it.
 func Put(ctx context.Context, tx db.Tx, s Subject, d *Document) error {
-	return usualLayout.put(ctx, tx, s, d)
+	return defaultLayout.put(ctx, tx, s, d)
 }
 
 func (l layout) put(ctx context.Context, tx db.Tx, s Subject, d *Document) error {
@@ -90,15 +90,15 @@ func Ahead(d *Document, private bool) int {
 	if private {
 		postings *= 2
 	}
-	return max(0, postings-usualLayout.most)
+	return max(0, postings-defaultLayout.limit)
 }
 
 // AheadOf merges for some of the postings that Put will write, in a short
 // transaction, and returns how many remain. The transaction must hold the
 // organization's change clock.
 func AheadOf(ctx context.Context, tx db.Tx, organization int64, family string, postings int) (left int, err error) {
-	now := min(postings, usualLayout.most)
-	s := segments{ctx, tx, organization, family, usualLayout}
+	now := min(postings, defaultLayout.limit)
+	s := segments{ctx, tx, organization, family, defaultLayout}
 	list, err := s.list()
 	if err != nil {
 		return 0, err
@@ -116,7 +116,7 @@ func AheadOf(ctx context.Context, tx db.Tx, organization int64, family string, p
 // them later. Until then only principals that also saw it before find it by these
 // words.
 func Replace(ctx context.Context, tx db.Tx, before, after Subject, d *Document) error {
-	return usualLayout.replace(ctx, tx, before, after, d)
+	return defaultLayout.replace(ctx, tx, before, after, d)
 }
 
 func (l layout) replace(ctx context.Context, tx db.Tx, before, after Subject, d *Document) error {
@@ -152,7 +152,7 @@ func (l layout) replace(ctx context.Context, tx db.Tx, before, after Subject, d 
 // has more than a few hundred words, a Mover deletes most postings later. The
 // transaction must hold the organization's change clock.
 func Remove(ctx context.Context, tx db.Tx, s Subject) error {
-	return usualLayout.remove(ctx, tx, s)
+	return defaultLayout.remove(ctx, tx, s)
 }
 
 func (l layout) remove(ctx context.Context, tx db.Tx, s Subject) error {

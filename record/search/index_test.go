@@ -42,12 +42,12 @@ type record struct {
 
 // small packs two records and merges two segments, in blocks of a few postings
 // and in many steps.
-var small = layout{pending: 2, volume: 1 << 20, share: 1, least: 1, most: 1000, atOnce: 1000, fanout: 2, haste: 100, block: 30}
+var small = layout{pending: 2, volume: 1 << 20, share: 1, least: 1, limit: 1000, atOnce: 1000, fanout: 2, haste: 100, block: 30}
 
 func drawLayout(t *rapid.T) layout {
 	n := rapid.IntRange(1, 4)
 	share := rapid.IntRange(1, 20).Draw(t, "share")
-	return layout{pending: n.Draw(t, "pending"), volume: 50 * n.Draw(t, "volume"), share: share, least: n.Draw(t, "least"), most: share * n.Draw(t, "most"), atOnce: rapid.IntRange(1, 10).Draw(t, "atOnce"), fanout: 1 + n.Draw(t, "fanout"), haste: 50 * n.Draw(t, "haste"), block: 20 * n.Draw(t, "block")}
+	return layout{pending: n.Draw(t, "pending"), volume: 50 * n.Draw(t, "volume"), share: share, least: n.Draw(t, "least"), limit: share * n.Draw(t, "most"), atOnce: rapid.IntRange(1, 10).Draw(t, "atOnce"), fanout: 1 + n.Draw(t, "fanout"), haste: 50 * n.Draw(t, "haste"), block: 20 * n.Draw(t, "block")}
 }
 
 func newWorld(d db.DB) *world {
@@ -477,7 +477,7 @@ func TestOrder(t *testing.T) {
 			for _, limit := range []int{1, 2, 100} {
 				var got []string
 				s := ScopeFor(w.organization, "contact", "usr_1", false)
-				for _, id := range w.pages(t, usual, s, Parse(c.q), limit, func() {}) {
+				for _, id := range w.pages(t, defaultBounds, s, Parse(c.q), limit, func() {}) {
 					got = append(got, names[id])
 				}
 				if strings.Join(got, " ") != c.want {
@@ -542,15 +542,15 @@ func TestScope(t *testing.T) {
 			{ScopeFor(b.organization, "contact", "usr_1", true), 1},
 			{ScopeFor(0, "contact", "usr_1", true), 0},
 		} {
-			got := a.pages(t, usual, c.scope, Parse("anna"), 10, func() {})
-			n, capped := a.count(t, usual, c.scope, Parse("anna"), 10)
+			got := a.pages(t, defaultBounds, c.scope, Parse("anna"), 10, func() {})
+			n, capped := a.count(t, defaultBounds, c.scope, Parse("anna"), 10)
 			if len(got) != c.want || n != c.want || capped {
 				t.Errorf("%+v: found %v, counted %d", c.scope, got, n)
 			}
 		}
 		a.replace(t, mine, "usr_2", true, mine.doc)
 		for principal, want := range map[string]int{"usr_1": 1, "usr_2": 2} {
-			if got := a.pages(t, usual, ScopeFor(a.organization, "contact", principal, false), Parse("anna"), 10, func() {}); len(got) != want {
+			if got := a.pages(t, defaultBounds, ScopeFor(a.organization, "contact", principal, false), Parse("anna"), 10, func() {}); len(got) != want {
 				t.Errorf("after the owner changed %s finds %v", principal, got)
 			}
 		}
@@ -562,7 +562,7 @@ func TestScope(t *testing.T) {
 func TestLargeRecordsArePackedByVolume(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
-		w.layout = layout{pending: 100, volume: 10_000, atOnce: 10_000, share: 500, least: 25, most: 1000, fanout: 4, haste: 150, block: 780}
+		w.layout = layout{pending: 100, volume: 10_000, atOnce: 10_000, share: 500, least: 25, limit: 1000, fanout: 4, haste: 150, block: 780}
 		for i := range 40 {
 			w.put(t, "usr_1", false, text("Anna Berg", "", page([]int{1500, 0, 700, 0, 0}[i%5])))
 			var waiting int
@@ -590,7 +590,7 @@ func TestLargeRecordsArePackedByVolume(t *testing.T) {
 func TestMergingAheadOfALargeRecord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
-		l := usualLayout
+		l := defaultLayout
 		l.haste = 0
 		for range 6 {
 			w.layout = l
@@ -652,7 +652,7 @@ func TestCountIsCapped(t *testing.T) {
 			{"berg anna", 12, 12, false}, {"berg anna", 11, 11, true}, {"akte1", 100, 3, false}, {"***", 100, 0, false},
 			{"berg akte3", 5, 1, false},
 		} {
-			if n, capped := w.count(t, usual, s, Parse(c.q), c.limit); n != c.n || capped != c.capped {
+			if n, capped := w.count(t, defaultBounds, s, Parse(c.q), c.limit); n != c.n || capped != c.capped {
 				t.Errorf("%q up to %d: %d, %v; want %d, %v", c.q, c.limit, n, capped, c.n, c.capped)
 			}
 		}
@@ -698,10 +698,10 @@ func TestSearchWhileSegmentsAreMerged(t *testing.T) {
 		}()
 		for range 50 {
 			s := ScopeFor(w.organization, "contact", "usr_1", false)
-			if n, _ := w.count(t, usual, s, Parse("berg"), 1000); n != want {
+			if n, _ := w.count(t, defaultBounds, s, Parse("berg"), 1000); n != want {
 				t.Errorf("counted %d of %d", n, want)
 			}
-			if got := w.pages(t, usual, s, Parse("anna berg"), 1000, func() {}); len(got) != want {
+			if got := w.pages(t, defaultBounds, s, Parse("anna berg"), 1000, func() {}); len(got) != want {
 				t.Errorf("found %d of %d", len(got), want)
 			}
 		}
@@ -723,7 +723,7 @@ func TestManyLongRecords(t *testing.T) {
 		s, q := ScopeFor(w.organization, "contact", "usr_1", false), Parse("berg anna")
 		want, _ := w.matching("usr_1", false, q)
 		for _, limit := range []int{1000, 100} {
-			got := w.pages(t, usual, s, q, limit, func() {})
+			got := w.pages(t, defaultBounds, s, q, limit, func() {})
 			slices.Sort(got)
 			same(t, fmt.Sprint("pages of ", limit), want, got)
 		}
@@ -734,7 +734,7 @@ func TestManyLongRecords(t *testing.T) {
 // have two postings for each word, and merges find no equal words.
 func TestLongPrivateRecordsAreMerged(t *testing.T) {
 	w := newWorld(dbtest.SQLite(t))
-	w.layout = usualLayout
+	w.layout = defaultLayout
 	for i := range 48 {
 		d := new(Document)
 		for word := range 6000 {

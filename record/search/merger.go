@@ -54,7 +54,7 @@ const (
 )
 
 // NewMerger returns a merger of all organizations.
-func NewMerger(d db.DB, c clock.Clock) *Merger { return &Merger{d, c, usualLayout} }
+func NewMerger(d db.DB, c clock.Clock) *Merger { return &Merger{d, c, defaultLayout} }
 
 // Run packs and merges until ctx ends: what is due at once, and the rest after every
 // Rest without writes. Errors are logged; the next run makes up for them.

@@ -41,7 +41,7 @@ func Moving(ctx context.Context, d db.DB) (n int64, err error) {
 }
 
 // NewMover returns a mover of all organizations.
-func NewMover(d db.DB, c clock.Clock) *Mover { return &Mover{d, c, usualLayout} }
+func NewMover(d db.DB, c clock.Clock) *Mover { return &Mover{d, c, defaultLayout} }
 
 // Run carries out moves until ctx ends. Errors are logged and tried again.
 func (m *Mover) Run(ctx context.Context) {

@@ -49,10 +49,10 @@ func TestMoverCompletesAChange(t *testing.T) {
 		finds := func(principal, q string, want bool) {
 			t.Helper()
 			s := ScopeFor(w.organization, "contact", principal, false)
-			if n, _ := w.count(t, usual, s, Parse(q), 10); n == 1 != want {
+			if n, _ := w.count(t, defaultBounds, s, Parse(q), 10); n == 1 != want {
 				t.Errorf("%s counts %d records with %s", principal, n, q)
 			}
-			if ids := w.pages(t, usual, s, Parse(q), 10, func() {}); len(ids) == 1 != want {
+			if ids := w.pages(t, defaultBounds, s, Parse(q), 10, func() {}); len(ids) == 1 != want {
 				t.Errorf("%s finds %v by %s", principal, ids, q)
 			}
 		}
@@ -188,7 +188,7 @@ func TestWordUnderTwoAudiences(t *testing.T) {
 		}
 		s := ScopeFor(w.organization, "contact", "usr_1", false)
 		for _, q := range []string{"köln", "köln karl"} {
-			for _, b := range []bounds{usual, {few: 0, rare: 1, walk: 10, count: 10, step: 1, bytes: 1000}} {
+			for _, b := range []bounds{defaultBounds, {few: 0, rare: 1, walk: 10, count: 10, step: 1, bytes: 1000}} {
 				if ids := w.pages(t, b, s, Parse(q), 10, func() {}); len(ids) != 1 {
 					t.Errorf("%s finds %v", q, ids)
 				}
@@ -214,7 +214,7 @@ func TestFoundBehindHiddenPostings(t *testing.T) {
 			t.Fatal("nothing is left to move")
 		}
 		s := ScopeFor(w.organization, "contact", "usr_2", false)
-		for _, b := range []bounds{usual, {few: 0, rare: 1, walk: 10, count: 10, step: 1, bytes: 1000}} {
+		for _, b := range []bounds{defaultBounds, {few: 0, rare: 1, walk: 10, count: 10, step: 1, bytes: 1000}} {
 			if ids := w.pages(t, b, s, Parse("wort"), 10, func() {}); len(ids) != 1 {
 				t.Errorf("found are %v", ids)
 			}

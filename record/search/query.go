@@ -75,7 +75,7 @@ func Meant(ctx context.Context, tx db.Tx, s Scope, typed string) (Query, error) 
 		if q.Empty() {
 			continue
 		}
-		hits, err := usual.findIn(x, q, nil, 1)
+		hits, err := defaultBounds.findIn(x, q, nil, 1)
 		if err != nil {
 			return Query{}, err
 		}

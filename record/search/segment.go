@@ -41,8 +41,8 @@ type layout struct {
 	pending, volume int
 	// share controls how often writers merge. A record with n postings is
 	// chosen with probability n/share; smaller records count as least. A writer
-	// merges for at most most postings; AheadOf serves larger records.
-	share, least, most int
+	// merges for at most limit postings; AheadOf serves larger records.
+	share, least, limit int
 	// atOnce bounds the words of a record that one transaction moves. They take
 	// a few milliseconds of SQLite's one writer.
 	atOnce int
@@ -62,7 +62,7 @@ type layout struct {
 // merge. With seven levels a merge step moves at most 21,000 postings. A block with
 // its key fits into a quarter of a page of 4 KiB: SQLite stores longer rows on
 // overflow pages.
-var usualLayout = layout{pending: 128, volume: 128 << 10, share: 800, least: 25, most: 2000, atOnce: 250, fanout: 4, haste: 150, block: 780}
+var defaultLayout = layout{pending: 128, volume: 128 << 10, share: 800, least: 25, limit: 2000, atOnce: 250, fanout: 4, haste: 150, block: 780}
 
 // maxPacked bounds the records that are packed at once. Only after a migration
 // more are unpacked.
@@ -75,7 +75,7 @@ func (l layout) due(created clock.Micros, postings int) (merges int, is bool) {
 	h := uint64(created) * 0x9E3779B97F4A7C15
 	h = (h ^ h>>30) * 0xBF58476D1CE4E5B9
 	counts := min(max(postings, l.least), l.share)
-	return min(l.share*postings/counts, l.most), int(h>>32%uint64(l.share)) < counts
+	return min(l.share*postings/counts, l.limit), int(h>>32%uint64(l.share)) < counts
 }
 
 // segment is a row of search_segments.
@@ -404,15 +404,15 @@ func (s segments) read(number int64, blocks int) (*run, error) {
 	return r, rows.Err()
 }
 
-// mergeRuns returns the least postings of all runs in order, at most most. It stops
+// mergeRuns returns the least postings of all runs in order, at most limit. It stops
 // at the end of a run whose source has more blocks.
-func mergeRuns(runs []*run, most int) []postingKey {
+func mergeRuns(runs []*run, limit int) []postingKey {
 	known := 0
 	for _, r := range runs {
 		known += len(r.list)
 	}
-	all := make([]postingKey, 0, min(known, most))
-	for len(all) < most {
+	all := make([]postingKey, 0, min(known, limit))
+	for len(all) < limit {
 		var least *run
 		for _, r := range runs {
 			switch {

@@ -238,8 +238,8 @@ type wishes struct {
 	zone      *time.Location
 }
 
-// usualZone is the time zone of people who have chosen none, as package account has it.
-const usualZone = "Europe/Berlin"
+// defaultZone is the time zone of people who have chosen none, as package account has it.
+const defaultZone = "Europe/Berlin"
 
 func wishesOf(ctx context.Context, tx db.Tx, p *access.PrincipalInfo) (w wishes, err error) {
 	var text string
@@ -250,7 +250,7 @@ func wishesOf(ctx context.Context, tx db.Tx, p *access.PrincipalInfo) (w wishes,
 		return w, err
 	}
 	if w.Zone == "" {
-		w.Zone = usualZone
+		w.Zone = defaultZone
 	}
 	if w.zone, err = time.LoadLocation(w.Zone); err != nil { // a zone of a newer database
 		w.zone, err = time.UTC, nil

@@ -45,8 +45,8 @@ const typed = "Host: localhost\r\nContent-Type: text/plain\r\n"
 // rawRequest is the text of a request.
 type rawRequest struct{ line, head, body string }
 
-// usualPuts are what clients send.
-var usualPuts = []rawRequest{
+// commonPuts are what clients send.
+var commonPuts = []rawRequest{
 	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
 	{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\n", "{hex}\r\n{file}\r\n0\r\n\r\n"},
 	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{other}"},
@@ -106,7 +106,7 @@ var oddPuts = []rawRequest{
 // accept no more files.
 func FuzzPut(f *testing.F) {
 	for kind := range byte(kinds) {
-		for _, s := range usualPuts {
+		for _, s := range commonPuts {
 			f.Add(kind, s.line, s.head, s.body)
 		}
 	}

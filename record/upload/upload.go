@@ -237,8 +237,8 @@ func check(f *New, files Files, sent op.RuleScope) (kind string, wrong []fault.F
 
 var mediaType = fault.Text{DE: "ein Medientyp, zum Beispiel application/pdf", EN: "a media type, for example application/pdf"}
 
-func tooLarge(most int64) *fault.Text {
-	n := fault.Bytes(most)
+func tooLarge(limit int64) *fault.Text {
+	n := fault.Bytes(limit)
 	return &fault.Text{
 		DE: "Eine Datei darf höchstens " + n.DE + " groß sein.",
 		EN: "A file may have at most " + n.EN + ".",

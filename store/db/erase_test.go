@@ -32,7 +32,7 @@ func TestErasedIsInNoFile(t *testing.T) {
 	d := dbtest.Open(t, url, db.Options{NoSync: true, Clock: now})
 	carryOut(t, d, "create table people (organization bigint, id text primary key, email text, note text)", "create index people_email on people (email)")
 	random := seed.Rand(t)
-	mark := func(most int) string { return "Geheimwort" + strings.Repeat("x", random.IntN(most)) }
+	mark := func(limit int) string { return "Geheimwort" + strings.Repeat("x", random.IntN(limit)) }
 	change := func(query string, args ...any) {
 		if err := d.Write(ctx, func(tx db.Tx) error {
 			_, err := tx.Exec(ctx, query, args...)

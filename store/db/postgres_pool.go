@@ -17,7 +17,7 @@ import (
 // statement, and each transaction sets a timer. Together that is 3 µs of the 50
 // that a read takes.
 type watchdog struct {
-	most, answer time.Duration // Options.Transaction and Options.Answer
+	limit, answer time.Duration // Options.Transaction and Options.Answer
 
 	mu sync.Mutex
 	// until holds the deadline of each running transaction, or the zero time
@@ -27,8 +27,8 @@ type watchdog struct {
 	once  sync.Once
 }
 
-func newWatchdog(most, answer time.Duration) *watchdog {
-	w := &watchdog{most: most, answer: answer, until: map[*pgx.Conn]time.Time{}, ended: make(chan struct{})}
+func newWatchdog(limit, answer time.Duration) *watchdog {
+	w := &watchdog{limit: limit, answer: answer, until: map[*pgx.Conn]time.Time{}, ended: make(chan struct{})}
 	go w.run()
 	return w
 }
@@ -37,7 +37,7 @@ func (w *watchdog) end() { w.once.Do(func() { close(w.ended) }) }
 
 // enter starts to watch a transaction.
 func (w *watchdog) enter(conn *pgx.Conn) {
-	until := time.Now().Add(w.most)
+	until := time.Now().Add(w.limit)
 	w.mu.Lock()
 	w.until[conn] = until
 	w.mu.Unlock()
@@ -56,7 +56,7 @@ func (w *watchdog) leave(conn *pgx.Conn) {
 }
 
 func (w *watchdog) run() {
-	tick := time.NewTicker(min(w.most/30, w.answer/10))
+	tick := time.NewTicker(min(w.limit/30, w.answer/10))
 	defer tick.Stop()
 	for {
 		select {

@@ -31,7 +31,7 @@ type queues struct {
 
 // enter reports whether the caller may run at once; then leave must follow.
 // Otherwise op waits in the queue, or the queue is full.
-func (q *queues) enter(organization int64, op *operation, most int) (free bool, err error) {
+func (q *queues) enter(organization int64, op *operation, limit int) (free bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	queue, busy := q.waiting[organization]
@@ -42,7 +42,7 @@ func (q *queues) enter(organization int64, op *operation, most int) (free bool, 
 		}
 		q.waiting[organization] = nil
 		return true, nil
-	case len(queue) >= most:
+	case len(queue) >= limit:
 		return false, fmt.Errorf("%w: %d writes are waiting", ErrBusy, len(queue))
 	}
 	q.waiting[organization] = append(queue, op)

@@ -11,7 +11,7 @@ import (
 // served. Operations of no organization, or of several, count as organization
 // 0.
 type liteQueue struct {
-	most int
+	limit int
 	// ready has an element while operations wait.
 	ready chan struct{}
 
@@ -21,15 +21,15 @@ type liteQueue struct {
 	by      map[int64][]*operation // no list is empty
 }
 
-func newLiteQueue(most int) *liteQueue {
-	return &liteQueue{most: most, ready: make(chan struct{}, 1), by: map[int64][]*operation{}}
+func newLiteQueue(limit int) *liteQueue {
+	return &liteQueue{limit: limit, ready: make(chan struct{}, 1), by: map[int64][]*operation{}}
 }
 
 // join adds an operation to the queue, or fails if the queue is full.
 func (q *liteQueue) join(organization int64, op *operation) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.waiting >= q.most {
+	if q.waiting >= q.limit {
 		return fmt.Errorf("%w: %d writes are waiting", ErrBusy, q.waiting)
 	}
 	if len(q.by[organization]) == 0 {

@@ -429,7 +429,7 @@ func fair(y *fixture, share int) {
 	}))
 	y.clock.Advance(time.Second)
 	var mu sync.Mutex
-	busy, most := 0, 0
+	busy, peak := 0, 0
 	begun, goOn := make(chan int64, 2000), make(chan struct{})
 	o := y.options()
 	o.Workers, o.PerOrganization = 4, share
@@ -437,7 +437,7 @@ func fair(y *fixture, share int) {
 		mu.Lock()
 		if j.Organization == 1 {
 			busy++
-			most = max(most, busy)
+			peak = max(peak, busy)
 		}
 		mu.Unlock()
 		begun <- j.Organization
@@ -474,8 +474,8 @@ func fair(y *fixture, share int) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if most != share {
-		y.Errorf("%d of one organization at once", most)
+	if peak != share {
+		y.Errorf("%d of one organization at once", peak)
 	}
 }
 

@@ -106,8 +106,8 @@ func (p *plain) Advance(*rapid.T) {
 // Claim claims due jobs, earliest first.
 func (p *plain) Claim(*rapid.T) {
 	organization := p.base + rapid.Int64Range(0, organizations-1).Draw(p.T, "organization")
-	most := rapid.IntRange(1, 3).Draw(p.T, "most")
-	jobs, err := p.runners[rapid.IntRange(0, len(p.runners)-1).Draw(p.T, "runner")].claim(context.Background(), organization, p.now(), most)
+	limit := rapid.IntRange(1, 3).Draw(p.T, "most")
+	jobs, err := p.runners[rapid.IntRange(0, len(p.runners)-1).Draw(p.T, "runner")].claim(context.Background(), organization, p.now(), limit)
 	p.must(err)
 	var due []*row
 	for _, r := range p.rows {
@@ -116,8 +116,8 @@ func (p *plain) Claim(*rapid.T) {
 		}
 	}
 	slices.SortFunc(due, func(a, b *row) int { return cmp.Compare(a.due, b.due) })
-	if len(jobs) != min(most, len(due)) {
-		p.Fatalf("%d jobs taken, %d of %d are due", len(jobs), most, len(due))
+	if len(jobs) != min(limit, len(due)) {
+		p.Fatalf("%d jobs taken, %d of %d are due", len(jobs), limit, len(due))
 	}
 	for _, j := range jobs {
 		r := p.rows[p.name(j)]

@@ -32,10 +32,10 @@ const (
 	afterFailure = 5 * time.Second
 	// grace bounds the time for jobs to end when the process stops.
 	grace = 10 * time.Second
-	// usualLease is the default of Handler.Lease.
-	usualLease = time.Minute
-	// usualLimit is the default of Handler.Limit.
-	usualLimit = time.Hour
+	// defaultLease is the default of Handler.Lease.
+	defaultLease = time.Minute
+	// defaultLimit is the default of Handler.Limit.
+	defaultLimit = time.Hour
 	// unknown is the pause of a job whose kind this release does not know. A
 	// replica of a newer release may have a handler.
 	unknown = time.Minute
@@ -106,14 +106,14 @@ func NewRunner(d db.DB, c clock.Clock, handlers []Handler, o Options) *Runner {
 		o.Rand = rand.Int64N
 	}
 	r := &Runner{
-		db: d, clock: c, opts: o, log: o.Logger, handlers: map[string]*Handler{}, lease: usualLease,
+		db: d, clock: c, opts: o, log: o.Logger, handlers: map[string]*Handler{}, lease: defaultLease,
 		wake: make(chan struct{}, 1), running: map[int64]int{},
 	}
 	for _, h := range handlers {
 		if r.handlers[h.Kind] != nil {
 			panic("job: two handlers of kind " + h.Kind)
 		}
-		h.Lease, h.Limit = cmp.Or(h.Lease, usualLease), cmp.Or(h.Limit, usualLimit)
+		h.Lease, h.Limit = cmp.Or(h.Lease, defaultLease), cmp.Or(h.Limit, defaultLimit)
 		r.lease = min(r.lease, h.Lease)
 		r.handlers[h.Kind] = &h
 	}
@@ -225,11 +225,11 @@ func (r *Runner) look(ctx context.Context) (next clock.Micros, err error) {
 		if free == 0 {
 			return idle, r.share(ctx)
 		}
-		most := min(free, r.room(t.organization))
-		if most == 0 {
+		limit := min(free, r.room(t.organization))
+		if limit == 0 {
 			continue
 		}
-		jobs, err := r.claim(ctx, t.organization, now, most)
+		jobs, err := r.claim(ctx, t.organization, now, limit)
 		if err != nil {
 			return 0, err
 		}
@@ -278,12 +278,12 @@ func (r *Runner) share(ctx context.Context) error {
 }
 
 // turns returns the first turns.
-func (r *Runner) turns(ctx context.Context, most int) (turns []turn, err error) {
+func (r *Runner) turns(ctx context.Context, limit int) (turns []turn, err error) {
 	err = r.db.Read(ctx, func(tx db.Tx) (err error) {
 		turns, err = db.List(ctx, tx, func(row db.Row) (t turn, err error) {
 			err = row.Scan(&t.organization, &t.due)
 			return t, err
-		}, selectTurns, most)
+		}, selectTurns, limit)
 		return err
 	})
 	return turns, err
@@ -291,11 +291,11 @@ func (r *Runner) turns(ctx context.Context, most int) (turns []turn, err error) 
 
 // claim claims jobs of one organization. Its turn then moves behind the others,
 // or to the due time of its next job.
-func (r *Runner) claim(ctx context.Context, organization int64, now clock.Micros, most int) (jobs []*Job, err error) {
+func (r *Runner) claim(ctx context.Context, organization int64, now clock.Micros, limit int) (jobs []*Job, err error) {
 	err = r.db.Write(ctx, func(tx db.Tx) error {
 		jobs = jobs[:0]
 		tx.Queue(keepTurn, organization, never)
-		rows, err := tx.Query(ctx, claimJobs, organization, now, now.Add(r.lease), most)
+		rows, err := tx.Query(ctx, claimJobs, organization, now, now.Add(r.lease), limit)
 		if err != nil {
 			return err
 		}
@@ -506,14 +506,14 @@ func (r *Runner) pause(h *Handler, attempt int) time.Duration {
 	if h.Backoff != nil {
 		return h.Backoff(attempt)
 	}
-	most := longest
+	limit := longest
 	if h.Every > 0 {
-		most = min(most, h.Every)
+		limit = min(limit, h.Every)
 	}
-	if doubled := backoff << min(attempt-1, 20); doubled < most {
-		most = doubled
+	if doubled := backoff << min(attempt-1, 20); doubled < limit {
+		limit = doubled
 	}
-	return time.Duration(r.opts.Rand(int64(most)))
+	return time.Duration(r.opts.Rand(int64(limit)))
 }
 
 // back gives a job back without counting the attempt.

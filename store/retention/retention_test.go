@@ -179,7 +179,7 @@ func TestRules(t *testing.T) {
 type watchedDB struct {
 	db.DB
 	reads, writes int
-	most          int64
+	largest       int64
 	fail          error
 }
 
@@ -203,7 +203,7 @@ type watchedTx struct {
 
 func (t watchedTx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	n, err := t.Tx.Exec(ctx, query, args...)
-	t.w.most = max(t.w.most, n)
+	t.w.largest = max(t.w.largest, n)
 	return n, err
 }
 
@@ -218,8 +218,8 @@ func TestPieces(t *testing.T) {
 		if err := k.Tidy(ctx, 1); err != nil {
 			t.Fatal(err)
 		}
-		if d.writes != 4 || d.most != retention.Piece { // three full pieces and an empty last one
-			t.Errorf("%d writes, the largest of %d rows", d.writes, d.most)
+		if d.writes != 4 || d.largest != retention.Piece { // three full pieces and an empty last one
+			t.Errorf("%d writes, the largest of %d rows", d.writes, d.largest)
 		}
 	}
 }

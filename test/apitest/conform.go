@@ -57,12 +57,12 @@ type headerRule struct {
 	name     string
 	required bool
 	schema   *jsonschema.Schema
-	good     map[string]bool // values that conform, at most mostGood
+	good     map[string]bool // values that conform, at most maxGood
 }
 
-// mostGood is the maximum number of conforming values that are kept for a header. Most headers
+// maxGood is the maximum number of conforming values that are kept for a header. Most headers
 // have similar values in all answers.
-const mostGood = 64
+const maxGood = 64
 
 // mediaRule is what the document says about a body. record is the schema of the
 // records of a page, nil for other bodies.
@@ -372,7 +372,7 @@ func (c *contract) checkHeader(h *headerRule, value string) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(h.good) < mostGood {
+	if len(h.good) < maxGood {
 		h.good[value] = true
 	}
 	return nil

@@ -148,8 +148,8 @@ func MaxCalls(n int) Option { return func(o *options) { o.maxCalls = n } }
 
 // Transfers sets how many files one replica transfers at the same time, and how
 // many of one organization.
-func Transfers(most, each int) Option {
-	return func(o *options) { o.transfers, o.transfersEach = most, each }
+func Transfers(bound, each int) Option {
+	return func(o *options) { o.transfers, o.transfersEach = bound, each }
 }
 
 // Documents sets what reads the documents of applications.

@@ -59,14 +59,14 @@ func (k *keyCall) ofProtocol() bool {
 		}
 	}
 	row, _ := k.row()
-	if body := k.body(); len(body) > mostArguments || len(body) > 0 && !jsontext.Value(body).IsValid() {
+	if body := k.body(); len(body) > maxArguments || len(body) > 0 && !jsontext.Value(body).IsValid() {
 		return true
 	}
 	return row != nil && row.HasBody() && !slices.Equal(k.Header["Content-Type"], []string{"application/json"})
 }
 
-// mostArguments bounds the bytes of arguments, so that the whole request has at most 1 MiB.
-const mostArguments = 1<<20 - 1<<10
+// maxArguments bounds the bytes of arguments, so that the whole request has at most 1 MiB.
+const maxArguments = 1<<20 - 1<<10
 
 func (k *keyCall) toolless() bool {
 	row, _ := k.row()
@@ -161,12 +161,12 @@ func (k *keyCall) large() bool {
 		return false
 	}
 	n, err := strconv.Atoi(k.URL.Query().Get("limit"))
-	k.cut = err == nil && n > mostOfTool && n <= 100 && !k.client.options.limits.Metered
-	return err == nil && n > mostOfTool && !k.cut
+	k.cut = err == nil && n > maxToolSize && n <= 100 && !k.client.options.limits.Metered
+	return err == nil && n > maxToolSize && !k.cut
 }
 
-// mostOfTool is the size of the largest page of a tool.
-const mostOfTool = 50
+// maxToolSize is the size of the largest page of a tool.
+const maxToolSize = 50
 
 // row returns the row that a request calls, and the id that its path names. It is nil if
 // there is none.
@@ -240,7 +240,7 @@ func (k *keyCall) arguments() (list []argument) {
 	for _, p := range k.parameters() {
 		value := literal(row, p[0], p[1])
 		if limited = limited || p[0] == "limit"; k.cut && p[0] == "limit" {
-			value = jsontext.Value(strconv.Itoa(mostOfTool))
+			value = jsontext.Value(strconv.Itoa(maxToolSize))
 		}
 		list = append(list, argument{p[0], value})
 	}

@@ -432,9 +432,9 @@ func found(t testing.TB, store ...string) office {
 
 // times reads a number of repetitions from the environment, so that the gate
 // repeats more often than a developer.
-func times(name string, usual int) int {
+func times(name string, standard int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {
 		return n
 	}
-	return usual
+	return standard
 }

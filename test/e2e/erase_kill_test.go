@@ -31,8 +31,8 @@ func TestErasureSurvivesKills(t *testing.T) {
 		}
 		kartei(t, on("org", "set", goes.ID, "--state", "deleting")...)
 
-		most, done := times("KARTEI_ERASE_KILLS", 3), false
-		for n := 0; n < most && !done; n++ {
+		limit, done := times("KARTEI_ERASE_KILLS", 3), false
+		for n := 0; n < limit && !done; n++ {
 			c := command(on("org", "erase", goes.ID, "--yes")...)
 			if err := c.Start(); err != nil {
 				t.Fatal(err)

@@ -333,17 +333,17 @@ func (h *cluster) watchMemory(ctx context.Context) func() {
 		tick := time.NewTicker(250 * time.Millisecond)
 		defer tick.Stop()
 		for ctx.Err() == nil {
-			most := 0
+			peak := 0
 			h.mu.Lock()
 			servers := slices.Clone(h.servers)
 			h.mu.Unlock()
 			for _, s := range servers {
 				if s != nil {
-					most = max(most, resident(s.cmd.Process.Pid))
+					peak = max(peak, resident(s.cmd.Process.Pid))
 				}
 			}
-			if most > 0 {
-				samples = append(samples, most)
+			if peak > 0 {
+				samples = append(samples, peak)
 			}
 			select {
 			case <-tick.C:

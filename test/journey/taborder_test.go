@@ -16,7 +16,7 @@ var write = flag.Bool("write", false, "write the order of the tabulator into tes
 // their end. The recorded order is what somebody who sees no page relies on: a change
 // of it is meant, or a defect.
 func TestTabOrder(t *testing.T) {
-	const file, most = "testdata/taborder.txt", 150
+	const file, limit = "testdata/taborder.txt", 150
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(5), Documents())
 	view := webtest.View{Width: 1280, Language: "de"}
 	jonas, helene := o.SignedIn(o.Jonas(), view), o.SignedIn(o.Helene(), view)
@@ -39,8 +39,8 @@ func TestTabOrder(t *testing.T) {
 	} {
 		tab := page.tab
 		tab.Open(o.BaseURL + page.address)
-		order := tab.TabOrder(most)
-		if len(order) == 0 || len(order) == most {
+		order := tab.TabOrder(limit)
+		if len(order) == 0 || len(order) == limit {
 			t.Errorf("%s has %d steps", page.name, len(order))
 		}
 		got.WriteString(page.name + "\n\t" + strings.Join(order, "\n\t") + "\n")

@@ -266,13 +266,13 @@ func (o *Office) weigh(t *testing.T, pages []sheet) {
 				heaviest[file.Kind], at[file.Kind] = sum[file.Kind], p.address
 			}
 		}
-		most := budgetHTML
+		limit := budgetHTML
 		if strings.HasSuffix(p.Path, "/{id}") {
-			most = budgetBeside
+			limit = budgetBeside
 		}
-		if sum["navigation"] > most || sum["link"] > budgetCSS || sum["script"] > budgetScript || sum["navigation"]+sum["link"]+sum["script"] > budgetFirst {
+		if sum["navigation"] > limit || sum["link"] > budgetCSS || sum["script"] > budgetScript || sum["navigation"]+sum["link"]+sum["script"] > budgetFirst {
 			t.Errorf("%s: %d bytes of HTML, %d of style, %d of scripts; at most %d, %d, %d", p.address,
-				sum["navigation"], sum["link"], sum["script"], most, budgetCSS, budgetScript)
+				sum["navigation"], sum["link"], sum["script"], limit, budgetCSS, budgetScript)
 		}
 		// The pages of the settings have a style sheet of their own. The style sheet of all
 		// pages is in the cache.

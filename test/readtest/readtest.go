@@ -13,10 +13,10 @@ import (
 
 // Text runs a reader and returns its text, at most the given number of bytes,
 // with the reader's error.
-func Text(t testing.TB, read textio.ReadFunc, content []byte, most int) (string, error) {
+func Text(t testing.TB, read textio.ReadFunc, content []byte, limit int) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	s := textio.NewSink(&out, most)
+	s := textio.NewSink(&out, limit)
 	err := read(&textio.Input{Reader: bytes.NewReader(content), Memory: 256 << 20}, s)
 	if closing := s.Close(); closing != nil {
 		t.Fatal(closing)
@@ -30,10 +30,10 @@ func Fuzz(f *testing.F, readers ...textio.ReadFunc) {
 	f.Helper()
 	f.Fuzz(func(t *testing.T, content []byte) {
 		for i, read := range readers {
-			const most = 4096
-			body, _ := Text(t, read, content, most)
+			const limit = 4096
+			body, _ := Text(t, read, content, limit)
 			switch {
-			case len(body) > most:
+			case len(body) > limit:
 				t.Errorf("reader %d: %d bytes", i, len(body))
 			case !utf8.ValidString(body):
 				t.Errorf("reader %d: not UTF-8: %q", i, body)
@@ -42,7 +42,7 @@ func Fuzz(f *testing.F, readers ...textio.ReadFunc) {
 			case strings.TrimSpace(body) != body || strings.Contains(body, "\n\n\n") || strings.Contains(body, "  "):
 				t.Errorf("reader %d: not tidy: %q", i, body)
 			}
-			again, _ := Text(t, func(_ *textio.Input, out *textio.Sink) error { return out.Text(body) }, nil, most)
+			again, _ := Text(t, func(_ *textio.Input, out *textio.Sink) error { return out.Text(body) }, nil, limit)
 			if again != body {
 				t.Errorf("reader %d: tidied again it is %q, not %q", i, again, body)
 			}

@@ -216,10 +216,10 @@ func (tab *Tab) Focused() string {
 
 // TabOrder walks through the page with the tabulator until it comes to the
 // beginning again, at most so many steps, and returns what had the focus.
-func (tab *Tab) TabOrder(most int) (order []string) {
+func (tab *Tab) TabOrder(limit int) (order []string) {
 	tab.t.Helper()
 	Eval[any](tab, `document.activeElement?.blur(), getSelection()?.removeAllRanges(), window.scrollTo(0, 0), null`)
-	for range most {
+	for range limit {
 		tab.Press(Tabulator)
 		now := tab.Focused()
 		if now == "" {

@@ -145,7 +145,7 @@ func TestRefusedFiles(t *testing.T) {
 // full is a store on a disk without room.
 type full struct{ blob.Store }
 
-func (full) Put(context.Context, string, io.Reader, blob.Expected) (blob.Info, error) {
+func (full) Put(context.Context, string, io.Reader, blob.Expectation) (blob.Info, error) {
 	return blob.Info{}, blob.ErrFull
 }
 

@@ -48,7 +48,7 @@ func (w Words) ReadDue(text string) (due time.Time, clock, ok bool) {
 	if last := len(words) - 1; last > 0 && halves[words[last]] != "" { // 10 am
 		words = append(words[:last-1:last-1], words[last-1]+halves[words[last]])
 	}
-	if len(words) == 0 || len(words) > mostDueWords {
+	if len(words) == 0 || len(words) > maxDueWords {
 		return time.Time{}, false, false
 	}
 	day, rest, ok := w.readDays(words)
@@ -71,8 +71,8 @@ func (w Words) ReadDue(text string) (due time.Time, clock, ok bool) {
 	return time.Date(day.Year(), day.Month(), day.Day(), h, m, 0, 0, day.Location()), len(rest) == 1, true
 }
 
-// mostDueWords bounds the words of a due date: in 2 wochen um 10 uhr.
-const mostDueWords = 6
+// maxDueWords bounds the words of a due date: in 2 wochen um 10 uhr.
+const maxDueWords = 6
 
 // readDays reads the day at the beginning of words, and returns the words behind it.
 func (w Words) readDays(words []string) (day time.Time, rest []string, ok bool) {
@@ -104,7 +104,7 @@ var before = []string{"am", "bis", "zum", "on", "by", "until"}
 // task "Klage prüfen". A line of nothing but a date is no task.
 func (w Words) TakeDue(line string) (rest string, due time.Time, clock, ok bool) {
 	words := strings.Fields(line)
-	for take := min(mostDueWords, len(words)-1); take > 0; take-- {
+	for take := min(maxDueWords, len(words)-1); take > 0; take-- {
 		at := len(words) - take
 		if due, clock, ok = w.ReadDue(strings.Join(words[at:], " ")); ok {
 			if at > 1 && slices.Contains(before, strings.ToLower(words[at-1])) {
@@ -121,7 +121,7 @@ func (w Words) TakeDue(line string) (rest string, due time.Time, clock, ok bool)
 // the date was understood.
 func (w Words) Misread(line string) string {
 	words := strings.Fields(line)
-	for take := min(mostDueWords, len(words)-1); take > 0; take-- {
+	for take := min(maxDueWords, len(words)-1); take > 0; take-- {
 		tail := words[len(words)-take:]
 		if first := tail[0]; dotted.MatchString(first) || iso.MatchString(first) {
 			_, _, ok := w.ReadDue(strings.Join(tail, " "))

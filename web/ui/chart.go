@@ -56,17 +56,17 @@ func (c *Chart) sum(point int) (sum int64) {
 }
 
 // highest returns the highest value to draw.
-func (c *Chart) highest() (most int64) {
+func (c *Chart) highest() (peak int64) {
 	for i := range c.Points {
 		if !c.Lines {
-			most = max(most, c.sum(i))
+			peak = max(peak, c.sum(i))
 			continue
 		}
 		for _, s := range c.Series {
-			most = max(most, s.Values[i])
+			peak = max(peak, s.Values[i])
 		}
 	}
-	return most
+	return peak
 }
 
 // top returns the upper end of the axis: a round number whose half is one too.
@@ -87,11 +87,11 @@ func top(highest int64) int64 {
 
 // gridlines returns the labelled values of the axis, the upper one first.
 func (c *Chart) gridlines() []int64 {
-	most := top(c.highest())
-	if most%2 == 0 {
-		return []int64{most, most / 2}
+	limit := top(c.highest())
+	if limit%2 == 0 {
+		return []int64{limit, limit / 2}
 	}
-	return []int64{most}
+	return []int64{limit}
 }
 
 // y returns how far down a value is drawn.
@@ -152,11 +152,11 @@ func (c *Chart) lonely(s Series, point int) bool {
 	return (point == 0 || s.Values[point-1] == 0) && (point == len(s.Values)-1 || s.Values[point+1] == 0)
 }
 
-// mostMarks is how many values of a line have a mark, so that lines do not drown in them.
-const mostMarks = 31
+// maxMarks is how many values of a line have a mark, so that lines do not drown in them.
+const maxMarks = 31
 
 // marked reports whether the value of a point has a mark.
-func (c *Chart) marked(point int) bool { return point%((len(c.Points)+mostMarks-1)/mostMarks) == 0 }
+func (c *Chart) marked(point int) bool { return point%((len(c.Points)+maxMarks-1)/maxMarks) == 0 }
 
 // ticks returns the points whose names stand below the axis: the first, the last, and
 // the one in the middle if there is room.

@@ -135,7 +135,7 @@ type hourly []webhook.Hour
 func (all hourly) sums() (succeeded, failed int64, more bool) {
 	for _, h := range all {
 		succeeded, failed = succeeded+h.Succeeded, failed+h.Failed
-		more = more || h.Succeeded+h.Failed >= webhook.MostCounted
+		more = more || h.Succeeded+h.Failed >= webhook.MaxCounted
 	}
 	return succeeded, failed, more
 }

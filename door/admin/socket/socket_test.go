@@ -260,12 +260,12 @@ func TestCallersMayGo(t *testing.T) {
 func TestActsAreBounded(t *testing.T) {
 	dir := folder(t)
 	var mu sync.Mutex
-	now, most := 0, 0
+	now, peak := 0, 0
 	full, filled := make(chan struct{}), sync.Once{}
 	serve(t, dir, socket.Acts{"count": socket.Do(func(context.Context, input) (output, error) {
 		mu.Lock()
 		now++
-		most = max(most, now)
+		peak = max(peak, now)
 		if now == 16 {
 			filled.Do(func() { close(full) })
 		}
@@ -287,8 +287,8 @@ func TestActsAreBounded(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	if most != 16 {
-		t.Errorf("%d acts at once, want 16", most)
+	if peak != 16 {
+		t.Errorf("%d acts at once, want 16", peak)
 	}
 }
 

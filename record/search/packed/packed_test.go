@@ -36,7 +36,7 @@ func TestBlocks(t *testing.T) {
 		}
 		for _, block := range Split(list, size) {
 			text := Encode(block)
-			if most := size + 40; len(block) > 1 && len(text) > 2*most {
+			if limit := size + 40; len(block) > 1 && len(text) > 2*limit {
 				t.Fatalf("a block of %d bytes where %d were wanted", len(text), size)
 			}
 			last := block[len(block)-1]
