@@ -155,11 +155,12 @@ func ActorFor(ctx context.Context, tx db.Tx, organization int64, principal strin
 // for a person. The switches of the organization are about programs and do not apply.
 func PersonFor(ctx context.Context, tx db.Tx, organization int64, principal string) (*Actor, error) {
 	a, err := ActorFor(ctx, tx, organization, principal)
-	if err == nil {
-		a.credential.Duties = Duties{Person: true}
-		a.scopes = effectiveScopes(allScopes, a)
+	if err != nil {
+		return a, err
 	}
-	return a, err
+	a.credential.Duties = Duties{Person: true}
+	a.scopes = effectiveScopes(allScopes, a)
+	return a, nil
 }
 
 // CaretakerOf returns the actor of work on all records of an organization that an

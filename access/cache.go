@@ -93,8 +93,11 @@ func (c *generationCache[T]) confirm(ctx context.Context, tx db.Tx, known int64)
 		return tx.Expect(ctx, c.count, known)
 	}
 	serving, err := c.current(ctx)
-	if err == nil && serving.generation != known {
-		err = db.ErrStale
+	if err != nil {
+		return err
 	}
-	return err
+	if serving.generation != known {
+		return db.ErrStale
+	}
+	return nil
 }

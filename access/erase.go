@@ -60,9 +60,10 @@ func (d *Directory) Due(ctx context.Context, id string) (e Erasable, err error) 
 		e = Erasable{Number: o.Number, ID: o.ID}
 		return err
 	})
-	if err == nil {
-		err = d.sandboxOf(ctx, &e)
+	if err != nil {
+		return e, err
 	}
+	err = d.sandboxOf(ctx, &e)
 	return e, err
 }
 

@@ -91,9 +91,10 @@ func (d *Directory) find(ctx context.Context, f *Finder, text string, from netip
 	var p Proof
 	err = d.db.Read(ctx, func(tx db.Tx) (err error) {
 		p, err = f.ByText(ctx, tx, text)
-		if err == nil {
-			a, reason, err = f.judge(ctx, tx, &p, now)
+		if err != nil {
+			return err
 		}
+		a, reason, err = f.judge(ctx, tx, &p, now)
 		return err
 	})
 	switch {

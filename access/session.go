@@ -134,9 +134,10 @@ func KeepSession(ctx context.Context, tx db.Tx, name string, method Method) erro
 // EndSession ends a session of an account, and reports whether it was still going on.
 func EndSession(ctx context.Context, tx db.Tx, now clock.Micros, account, name string) (bool, error) {
 	n, err := changeSessions(ctx, tx, endSession, name, account, now)
-	if err == nil {
-		err = EndCodes(ctx, tx, now, account)
+	if err != nil {
+		return n > 0, err
 	}
+	err = EndCodes(ctx, tx, now, account)
 	return n > 0, err
 }
 
@@ -160,9 +161,10 @@ func EndCodes(ctx context.Context, tx db.Tx, now clock.Micros, account string) e
 // the browser signs in again and gets another token. Changed must come before.
 func EndSessionsOf(ctx context.Context, tx db.Tx, now clock.Micros, principal string) error {
 	_, err := tx.Exec(ctx, endSessionsOf, principal, now)
-	if err == nil {
-		_, err = tx.Exec(ctx, fmt.Sprintf(endPending, ofPrincipal), principal, now)
+	if err != nil {
+		return err
 	}
+	_, err = tx.Exec(ctx, fmt.Sprintf(endPending, ofPrincipal), principal, now)
 	return err
 }
 
@@ -218,11 +220,14 @@ func (d *Directory) session(ctx context.Context, f *Finder, p Presentation, from
 	if known.serves(now) {
 		return known.actor, d.shared && !fresh, nil
 	}
-	if a, err = d.find(ctx, f, p.Text, from); err == nil && ctx.Value(unattendedKey{}) == nil { // the next call of the person counts as a use
+	if a, err = d.find(ctx, f, p.Text, from); err != nil {
+		return a, false, err
+	}
+	if ctx.Value(unattendedKey{}) == nil { // the next call of the person counts as a use
 		a.known = serving.generation
 		serving.put(name, &cachedSession{actor: a, read: now})
 	}
-	return a, false, err
+	return a, false, nil
 }
 
 // serves reports whether a session needs not be read anew.
@@ -232,10 +237,13 @@ func (s *cachedSession) serves(now clock.Micros) bool {
 
 // changed returns err, or a conflict if nothing changed.
 func changed(n int64, err error) error {
-	if err == nil && n == 0 {
-		err = db.ErrConflict
+	if err != nil {
+		return err
 	}
-	return err
+	if n == 0 {
+		return db.ErrConflict
+	}
+	return nil
 }
 
 // NewToken returns 256 random bits as text.

@@ -86,10 +86,10 @@ func eraseSecret(ctx context.Context, tx db.Tx, kid string) error {
 	if errors.Is(err, db.ErrNoRows) { // it was rotated
 		return nil
 	}
-	if err == nil {
-		err = replay.EraseSecrets(ctx, tx, organization, key)
+	if err != nil {
+		return err
 	}
-	return err
+	return replay.EraseSecrets(ctx, tx, organization, key)
 }
 
 // UsedSince reports whether a key was used after a time, as far as Flush has written it.
