@@ -89,10 +89,13 @@ func (a *API) confirm(ctx context.Context, c *call, tx db.Tx) error {
 		return nil
 	}
 	err := a.access.Confirm(ctx, tx, c.actor)
-	if err == nil && tx == nil {
+	if err != nil {
+		return err
+	}
+	if tx == nil {
 		a.confirmed(c)
 	}
-	return err
+	return nil
 }
 
 // confirmedBy handles the end of a transaction that included confirm. The

@@ -119,9 +119,10 @@ func (o Operation) doOutsideTx(f stage) Operation {
 func outside[I, O any](f func(*API, context.Context, *call, I) (O, error)) stage {
 	return func(a *API, ctx context.Context, c *call) error {
 		answer, err := f(a, ctx, c, *c.input.Interface().(*I))
-		if err == nil {
-			c.result, err = encode(c.op, answer)
+		if err != nil {
+			return err
 		}
+		c.result, err = encode(c.op, answer)
 		return err
 	}
 }

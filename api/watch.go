@@ -170,20 +170,24 @@ func (w *watch) admit(ctx context.Context, who Credential, from netip.Addr) erro
 		return err
 	}
 	actor, _, err := w.access.Resolve(access.Unattended(ctx), who, from, true)
-	if err == nil {
-		err = actor.SecondFactor(clock.Now(w.clock))
+	if err != nil {
+		return explain(err)
 	}
-	if err == nil {
-		err = actor.Gate(false)
+	if err = actor.SecondFactor(clock.Now(w.clock)); err != nil {
+		return explain(err)
 	}
-	if err == nil && (!actor.Credential().Duties.Person) {
+	if err = actor.Gate(false); err != nil {
+		return explain(err)
+	}
+	if !actor.Credential().Duties.Person {
 		err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &notAdministered}
 	}
-	if err == nil {
-		w.mu.Lock()
-		w.actor = actor
-		w.mu.Unlock()
+	if err != nil {
+		return explain(err)
 	}
+	w.mu.Lock()
+	w.actor = actor
+	w.mu.Unlock()
 	return explain(err)
 }
 
