@@ -165,10 +165,11 @@ func (b *bench) restart(ctx context.Context, places []*place, r *receiver) (err 
 // again starts a server that has ended.
 func (b *bench) again(ctx context.Context, p *place, r *receiver) (err error) {
 	b.servers = slices.DeleteFunc(b.servers, func(s *server) bool { return s == p.server })
-	if p.server, err = serve(ctx, p.server.command.Path, p.dir, p.url, false, r.flags()...); err == nil {
-		b.servers = append(b.servers, p.server)
+	if p.server, err = serve(ctx, p.server.command.Path, p.dir, p.url, false, r.flags()...); err != nil {
+		return err
 	}
-	return err
+	b.servers = append(b.servers, p.server)
+	return nil
 }
 
 // comparePairs measures the pairs of one run.
@@ -211,10 +212,16 @@ func (b *bench) calls(ctx context.Context, c compare, p *place, to *receiver) (c
 	return p.cost(func() (int, error) {
 		var r result
 		err := b.load.ask(load{Address: p.address, Connections: againstConnections, Requests: requests, Want: c.want, Count: c.calls}, &r)
-		if err == nil && r.Failures > 0 {
+		if err != nil {
+			return r.Sent * max(1, c.each), err
+		}
+		if r.Failures > 0 {
 			err = errors.New(r.Failure)
 		}
-		if err == nil && c.deliveries {
+		if err != nil {
+			return r.Sent * max(1, c.each), err
+		}
+		if c.deliveries {
 			err = to.await(ctx, r.Sent*c.each)
 		}
 		return r.Sent * max(1, c.each), err
@@ -327,11 +334,11 @@ func (b *bench) fillByCalls(p *place) error {
 	}
 	var r result
 	err := b.load.ask(load{Address: p.address, Connections: 1, Requests: batches, Want: http.StatusOK, Count: int64(p.records / inBatch)}, &r)
-	if err == nil && r.Failures > 0 {
-		err = errors.New(r.Failure)
-	}
 	if err != nil {
 		return err
+	}
+	if r.Failures > 0 {
+		return errors.New(r.Failure)
 	}
 	for path := "/contacts?limit=100"; path != "" && len(p.ids) < 1000; {
 		var page struct {

@@ -99,10 +99,10 @@ func (b *bench) costOf(ctx context.Context, q question, rest, assistant *place) 
 // memoryOf returns the bytes that a server allocates during some work.
 func (s *server) memoryOf(work func() error) (float64, error) {
 	before, err := s.metric("go_memstats_alloc_bytes_total")
-	if err == nil {
-		err = work()
-	}
 	if err != nil {
+		return 0, err
+	}
+	if err = work(); err != nil {
 		return 0, err
 	}
 	after, err := s.metric("go_memstats_alloc_bytes_total")
@@ -125,8 +125,11 @@ func (p *place) ask(ctx context.Context, method, params string) error {
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	if err == nil && (answer.StatusCode != http.StatusOK || !bytes.Contains(text, []byte(`"result"`))) {
-		err = fmt.Errorf("%s: %s: %.300s", method, answer.Status, text)
+	if err != nil {
+		return err
 	}
-	return err
+	if answer.StatusCode != http.StatusOK || !bytes.Contains(text, []byte(`"result"`)) {
+		return fmt.Errorf("%s: %s: %.300s", method, answer.Status, text)
+	}
+	return nil
 }

@@ -52,7 +52,10 @@ func (b *bench) atWork(ctx context.Context, first func(context.Context, *office)
 		return err
 	}
 	c, err := hired(ctx, o, b.records)
-	if err == nil && first != nil {
+	if err != nil {
+		return err
+	}
+	if first != nil {
 		err = first(ctx, o)
 	}
 	if err != nil {
@@ -319,11 +322,11 @@ func (i *importer) step(ctx context.Context, act string, texts ...string) (time.
 	}
 	begin := time.Now()
 	answer, body, err := i.request(ctx, "POST", i.path+act, form, false)
-	if err == nil && answer.StatusCode != http.StatusSeeOther {
-		err = fmt.Errorf("%s: %s %.300s", act, answer.Status, body)
-	}
 	if err != nil {
 		return 0, err
+	}
+	if answer.StatusCode != http.StatusSeeOther {
+		return 0, fmt.Errorf("%s: %s %.300s", act, answer.Status, body)
 	}
 	_, err = i.await(ctx, texts...)
 	return time.Since(begin), err

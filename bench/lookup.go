@@ -165,12 +165,13 @@ func (d *desk) begin(ctx context.Context, f founder, o *office) (err error) {
 			return err
 		}
 		name, err := account.Create(ctx, tx, now, fmt.Sprintf("bench-%d@example.com", now))
-		if err == nil {
-			err = account.Join(ctx, tx, member, name)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			token, _, err = access.BeginSession(ctx, tx, now, access.NewSession{ProvenAt: now, Account: name, Organization: p.Home, Principal: member, Address: "127.0.0.1", Agent: "bench"})
+		if err = account.Join(ctx, tx, member, name); err != nil {
+			return err
 		}
+		token, _, err = access.BeginSession(ctx, tx, now, access.NewSession{ProvenAt: now, Account: name, Organization: p.Home, Principal: member, Address: "127.0.0.1", Agent: "bench"})
 		return err
 	}); err != nil {
 		return err

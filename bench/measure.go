@@ -100,10 +100,11 @@ func (b *bench) open(ctx context.Context, records int) (*place, error) {
 
 func (b *bench) helper(ctx context.Context, role string) (*helper, error) {
 	h, err := startHelper(ctx, role)
-	if err == nil {
-		b.helpers = append(b.helpers, h)
+	if err != nil {
+		return h, err
 	}
-	return h, err
+	b.helpers = append(b.helpers, h)
+	return h, nil
 }
 
 // target is the server of a load.

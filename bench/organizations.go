@@ -115,9 +115,10 @@ func distribute(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	if _, err = schema.Migrate(ctx, d); err == nil {
-		_, err = schema.Distribute(ctx, d, false, nil)
+	if _, err = schema.Migrate(ctx, d); err != nil {
+		return errors.Join(err, d.Close())
 	}
+	_, err = schema.Distribute(ctx, d, false, nil)
 	return errors.Join(err, d.Close())
 }
 

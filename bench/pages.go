@@ -297,16 +297,17 @@ func (f *founder) hire(ctx context.Context) (c clerk, err error) {
 	}
 	return c, f.db.Write(ctx, func(tx db.Tx) error {
 		name, err := account.Create(ctx, tx, now, c.email)
-		if err == nil { // the sessions of the account of an earlier run, which is nobody's now
-			_, err = tx.Exec(ctx, `delete from sessions where principal_id = $1`, c.users[1])
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			err = account.Join(ctx, tx, c.users[1], name)
+		// the sessions of the account of an earlier run, which is nobody's now
+		if _, err = tx.Exec(ctx, `delete from sessions where principal_id = $1`, c.users[1]); err != nil {
+			return err
 		}
-		if err == nil {
-			err = account.Provide(ctx, tx, now, c.users[1], c.email, hash)
+		if err = account.Join(ctx, tx, c.users[1], name); err != nil {
+			return err
 		}
-		return err
+		return account.Provide(ctx, tx, now, c.users[1], c.email, hash)
 	})
 }
 
@@ -460,7 +461,10 @@ func side(ctx context.Context, clients int, seconds float64, do func(client, i i
 		})
 	}
 	running.Wait()
-	if err == nil && len(all) == 0 {
+	if err != nil {
+		return all, errors.Join(err, ctx.Err())
+	}
+	if len(all) == 0 {
 		err = errors.New("no answer in time")
 	}
 	return all, errors.Join(err, ctx.Err())
@@ -559,10 +563,13 @@ func (v *visitor) page(ctx context.Context, p measuredPage) (time.Duration, erro
 	begin := time.Now()
 	answer, body, err := v.request(ctx, method, path, form, true)
 	took := time.Since(begin)
-	if err == nil && answer.StatusCode != want {
-		err = fmt.Errorf("%s %s: %s, %d bytes", method, path, answer.Status, len(body))
+	if err != nil {
+		return took, err
 	}
-	return took, err
+	if answer.StatusCode != want {
+		return took, fmt.Errorf("%s %s: %s, %d bytes", method, path, answer.Status, len(body))
+	}
+	return took, nil
 }
 
 // ask asks for the operations of a page about a record, and returns the time of the
@@ -587,10 +594,13 @@ func (v *visitor) ask(ctx context.Context, d *desk, record string, p measuredPag
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
 	took := time.Since(begin)
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", answer.Status, body)
+	if err != nil {
+		return took, err
 	}
-	return took, err
+	if answer.StatusCode != http.StatusOK {
+		return took, fmt.Errorf("%s: %s", answer.Status, body)
+	}
+	return took, nil
 }
 
 // caller returns a caller with the cookie of the desk, for a change of the record with
@@ -614,13 +624,13 @@ func (v *visitor) operations(ctx context.Context, w http.ResponseWriter, d *desk
 			with, by = c.with(v), d.caller(nil)
 		}
 		r, err := api.Send(ctx, v.api, by, c.o, with)
-		if err == nil && r.Status >= 300 {
-			err = fmt.Errorf("%s: %d %s", c.o.About().ID, r.Status, r.Body)
-		}
-		if err == nil {
-			_, err = packed.Write(r.Body)
-		}
 		if err != nil {
+			return err
+		}
+		if r.Status >= 300 {
+			return fmt.Errorf("%s: %d %s", c.o.About().ID, r.Status, r.Body)
+		}
+		if _, err = packed.Write(r.Body); err != nil {
 			return err
 		}
 	}

@@ -199,11 +199,11 @@ func (a *application) post(ctx context.Context, endpoint string, form url.Values
 	}
 	defer got.Body.Close()
 	body, err := io.ReadAll(got.Body)
-	if err == nil && got.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s: %s", endpoint, got.Status, body)
-	}
 	if err != nil {
 		return answer, err
+	}
+	if got.StatusCode != http.StatusOK {
+		return answer, fmt.Errorf("%s: %s: %s", endpoint, got.Status, body)
 	}
 	return answer, json.Unmarshal(body, &answer)
 }
@@ -236,8 +236,11 @@ func (a *application) introspect(ctx context.Context) error {
 		}
 	}
 	t, err := a.post(ctx, "introspect", url.Values{"token": {a.last}, "client_id": {a.client}, "client_secret": {a.secret}})
-	if err == nil && !t.Active {
-		err = errors.New("a token that was just issued is not active")
+	if err != nil {
+		return err
 	}
-	return err
+	if !t.Active {
+		return errors.New("a token that was just issued is not active")
+	}
+	return nil
 }

@@ -84,10 +84,13 @@ func (b *bench) reads(p *place) (cost, error) {
 	return p.cost(func() (int, error) {
 		var r result
 		err := b.load.ask(load{Address: p.address, Connections: 16, Time: b.time(), Requests: p.gets(), Want: http.StatusOK}, &r)
-		if err == nil && r.Failures > 0 {
-			err = fmt.Errorf("a read: %s", r.Failure)
+		if err != nil {
+			return r.Sent, err
 		}
-		return r.Sent, err
+		if r.Failures > 0 {
+			return r.Sent, fmt.Errorf("a read: %s", r.Failure)
+		}
+		return r.Sent, nil
 	})
 }
 

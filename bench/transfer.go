@@ -182,7 +182,10 @@ func receive(url, key string) (time.Duration, error) {
 	}
 	defer a.Body.Close()
 	n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, a.Body, make([]byte, 64<<10))
-	if err == nil && (a.StatusCode != http.StatusOK || n != transferSize) {
+	if err != nil {
+		return time.Since(start), err
+	}
+	if a.StatusCode != http.StatusOK || n != transferSize {
 		err = fmt.Errorf("GET: %s, %d bytes", a.Status, n)
 	}
 	return time.Since(start), err
@@ -294,10 +297,13 @@ func (p *place) discard(session string) error {
 	for _, name := range found {
 		err = errors.Join(err, os.Remove(name))
 	}
-	if err == nil && len(found) == 0 {
-		err = errFile
+	if err != nil {
+		return err
 	}
-	return err
+	if len(found) == 0 {
+		return errFile
+	}
+	return nil
 }
 
 var errFile = errors.New("the file of an upload is missing")

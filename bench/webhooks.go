@@ -161,10 +161,11 @@ func (h *onWebhooks) start(ctx context.Context) (err error) {
 	}
 	h.server, err = serve(ctx, h.program, h.dir, h.url, h.profile != "",
 		"--webhook-development=true", "--webhook-allow-nets=127.0.0.1/32", "--webhook-ca="+h.ca(), "--webhook-dial="+strings.Join(dial, ","))
-	if err == nil {
-		h.servers = []*server{h.server}
+	if err != nil {
+		return err
 	}
-	return err
+	h.servers = []*server{h.server}
+	return nil
 }
 
 // stop ends the server.
@@ -325,10 +326,13 @@ func (h *onWebhooks) drain(ctx context.Context) error {
 		return err
 	}
 	rows, err := h.logged(ctx)
-	if err == nil && rows != total {
-		err = fmt.Errorf("%d deliveries arrived, but the log has %d", total, rows)
+	if err != nil {
+		return err
 	}
-	return err
+	if rows != total {
+		return fmt.Errorf("%d deliveries arrived, but the log has %d", total, rows)
+	}
+	return nil
 }
 
 func (h *onWebhooks) backlog() int { return h.contacts() * hookEndpoints }
