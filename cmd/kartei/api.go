@@ -501,8 +501,11 @@ func readInput(name string) ([]byte, error) {
 		in = file
 	}
 	b, err := io.ReadAll(io.LimitReader(in, maxInput+1))
-	if err == nil && len(b) > maxInput {
-		err = fmt.Errorf("%s is larger than 8 MiB", name)
+	if err != nil {
+		return b, err
 	}
-	return b, err
+	if len(b) > maxInput {
+		return b, fmt.Errorf("%s is larger than 8 MiB", name)
+	}
+	return b, nil
 }

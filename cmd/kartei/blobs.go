@@ -69,10 +69,13 @@ func (c *rotateBlobsCmd) Run(ctx context.Context, g *Globals) error {
 			fmt.Fprintln(g.Err, reason)
 		}
 	}
-	if err == nil && out.Failed+out.Unreadable > 0 {
-		err = fmt.Errorf("%d files and %d secrets could not be sealed under the master key in force; keep the previous master keys", out.Failed, out.Unreadable)
+	if err != nil {
+		return err
 	}
-	return err
+	if out.Failed+out.Unreadable > 0 {
+		return fmt.Errorf("%d files and %d secrets could not be sealed under the master key in force; keep the previous master keys", out.Failed, out.Unreadable)
+	}
+	return nil
 }
 
 type checkBlobsCmd struct {
@@ -116,10 +119,13 @@ func (c *checkBlobsCmd) Run(ctx context.Context, g *Globals) error {
 	} else {
 		err = c.tell(g, &out)
 	}
-	if err == nil && out.Left > 0 {
-		err = fmt.Errorf("%d findings need attention; the list above says what to do", out.Left)
+	if err != nil {
+		return err
 	}
-	return err
+	if out.Left > 0 {
+		return fmt.Errorf("%d findings need attention; the list above says what to do", out.Left)
+	}
+	return nil
 }
 
 func (c *checkBlobsCmd) tell(g *Globals, out *instance.CheckOutput) error {

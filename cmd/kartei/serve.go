@@ -124,10 +124,11 @@ on its own data. The API answers for an organization once
 }
 
 func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
 	}
-	return path
+	return abs
 }
 
 func newLogger(g *Globals, format config.LogFormat, level config.LogLevel) (*slog.Logger, error) {

@@ -44,10 +44,13 @@ func (c *userCreateCmd) Run(ctx context.Context, g *Globals) error {
 	err := showPrincipal(ctx, g, c.JSON, principal.CreateUser, principal.New{
 		Organization: c.Org, Name: c.Name, Email: c.Email, Language: c.Lang, Role: c.Role, Rights: c.Rights,
 	})
-	if err == nil && !c.JSON.JSON {
+	if err != nil {
+		return err
+	}
+	if !c.JSON.JSON {
 		fmt.Fprintf(g.Err, "The user cannot sign in yet. This prints a link to begin with: kartei user invite --org %s --email %s\n", c.Org, c.Email)
 	}
-	return err
+	return nil
 }
 
 type userListCmd struct {

@@ -143,9 +143,10 @@ func updated(object string, change map[string]any) func(*Client, context.Context
 func deleted(object string) func(*Client, context.Context) (TriggerResult, error) {
 	return func(c *Client, ctx context.Context) (TriggerResult, error) {
 		m, err := created(object)(c, ctx)
-		if err == nil {
-			err = c.remove(ctx, samples[object].path+"/"+m.ID)
+		if err != nil {
+			return m, err
 		}
+		err = c.remove(ctx, samples[object].path+"/"+m.ID)
 		return m, err
 	}
 }
@@ -171,9 +172,10 @@ func (c *Client) createDocument(ctx context.Context) (TriggerResult, error) {
 
 func (c *Client) deleteDocument(ctx context.Context) (TriggerResult, error) {
 	m, err := c.createDocument(ctx)
-	if err == nil {
-		err = c.remove(ctx, "/documents/"+m.ID)
+	if err != nil {
+		return m, err
 	}
+	err = c.remove(ctx, "/documents/"+m.ID)
 	return m, err
 }
 
