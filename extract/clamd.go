@@ -71,10 +71,13 @@ func (s *Scanner) Ping(ctx context.Context) error {
 	}
 	defer c.close()
 	answer, err := c.ask("PING")
-	if err == nil && answer != "PONG" {
-		err = fmt.Errorf("extract: clamd answered %.80q to PING", answer)
+	if err != nil {
+		return err
 	}
-	return err
+	if answer != "PONG" {
+		return fmt.Errorf("extract: clamd answered %.80q to PING", answer)
+	}
+	return nil
 }
 
 // Scan streams a file to clamd and returns the name of the malware; "" if there

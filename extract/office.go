@@ -331,16 +331,16 @@ func readSheets(in *textio.Input, out *textio.Sink) error {
 		out.Line()
 		out.Text(s.name)
 	}
-	if err == nil {
-		err = w.styles(a.part("xl/styles.xml"))
-	}
-	if err == nil {
-		w.shared, err = a.sharedTexts(a.part("xl/sharedStrings.xml"))
-	}
-	if err == nil {
-		err = a.readAll(out, func(f *zip.File) error { return w.lines(f, out) }, a.parts("xl/worksheets/sheet*.xml")...)
-	}
 	if err != nil {
+		return err
+	}
+	if err = w.styles(a.part("xl/styles.xml")); err != nil {
+		return err
+	}
+	if w.shared, err = a.sharedTexts(a.part("xl/sharedStrings.xml")); err != nil {
+		return err
+	}
+	if err = a.readAll(out, func(f *zip.File) error { return w.lines(f, out) }, a.parts("xl/worksheets/sheet*.xml")...); err != nil {
 		return err
 	}
 	comments := a.parts("xl/threadedcomments/*.xml")

@@ -115,7 +115,10 @@ func (f *pdfFile) load(c *pdfCopy, i int, stale map[int]bool) (*pdfPage, error) 
 		}
 	}
 	flat, err := f.FPDFPage_Flatten(&requests.FPDFPage_Flatten{Page: ref, Usage: requests.FPDFPage_FlattenUsageNormalDisplay})
-	if err == nil && flat.Result == responses.FPDFPage_FlattenResultSuccess {
+	if err != nil {
+		return page, f.readText(page)
+	}
+	if flat.Result == responses.FPDFPage_FlattenResultSuccess {
 		f.leavePage(c, loaded.Page)
 		if loaded, err = f.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: c.document, Index: i}); err != nil {
 			return nil, err

@@ -95,10 +95,13 @@ func (v *Viewer) Page(ctx context.Context, f File, s Sheet) (*Page, error) {
 	}
 	return look(v, ctx, f, fmt.Sprintf("%s "+sheetForm, f.Name, s.Number, s.DPI), func(ctx context.Context) (*Page, error) {
 		page, err := v.draw(ctx, f, s)
-		if err == nil && (page.Reason == OutOfTime || page.Reason == OutOfMemory || page.Reason == Crashed) {
+		if err != nil {
+			return page, err
+		}
+		if page.Reason == OutOfTime || page.Reason == OutOfMemory || page.Reason == Crashed {
 			v.kept.strike(f.Name)
 		}
-		return page, err
+		return page, nil
 	})
 }
 
@@ -163,10 +166,11 @@ func (v *Viewer) draw(ctx context.Context, f File, s Sheet) (page *Page, err err
 	t := task{name: find(f.ContentType).name, sheet: fmt.Sprintf(sheetForm, s.Number, s.DPI), limit: v.limit, wall: drawWall, output: maxOutput}
 	err = v.with(ctx, f, t, func(t task, file io.Reader) error {
 		e, err := v.reader.runOn(ctx, file, t)
-		if err == nil {
-			page = pageOf(e, s.Number)
+		if err != nil {
+			return err
 		}
-		return err
+		page = pageOf(e, s.Number)
+		return nil
 	})
 	return page, err
 }

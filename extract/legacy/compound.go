@@ -228,10 +228,13 @@ func (c *compound) open(storage int, name string) (*stream, error) {
 // main returns a stream of the root that the format requires.
 func (c *compound) main(name string) (*stream, error) {
 	s, err := c.open(0, name)
-	if err == nil && s == nil {
-		err = textio.ErrBroken
+	if err != nil {
+		return s, err
 	}
-	return s, err
+	if s == nil {
+		return s, textio.ErrBroken
+	}
+	return s, nil
 }
 
 // stream is a stream of a compound file.

@@ -56,7 +56,10 @@ func Excel(in *textio.Input, out *textio.Sink) error {
 		return err
 	}
 	s, err := c.open(0, "workbook")
-	if err == nil && s == nil {
+	if err != nil {
+		return err
+	}
+	if s == nil {
 		s, err = c.main("book")
 	}
 	if err != nil {
