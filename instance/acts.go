@@ -205,10 +205,13 @@ func OpenUnmigrated(ctx context.Context, store *config.Store) (*admin.Door, func
 // begun returns ErrNoData if no migration was ever applied.
 func begun(ctx context.Context, d db.DB) error {
 	state, err := schema.Status(ctx, d)
-	if err == nil && state.Version == 0 {
-		err = ErrNoData
+	if err != nil {
+		return err
 	}
-	return err
+	if state.Version == 0 {
+		return ErrNoData
+	}
+	return nil
 }
 
 // CheckData returns ErrNoData if the store is an SQLite file that does not

@@ -145,10 +145,11 @@ func holdFiles(ctx context.Context, d db.DB, c clock.Clock) (release func() erro
 		if until > 0 && clock.Now(c) > until {
 			lapsed = errors.Join(errLapsed, err)
 		}
-		if err == nil {
-			until = next
+		if err != nil {
+			return err
 		}
-		return err
+		until = next
+		return nil
 	}
 	if err := renew(); err != nil {
 		return nil, err

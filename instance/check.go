@@ -55,9 +55,10 @@ func checkBlobs(d db.DB, s blob.Store, c clock.Clock) func(context.Context, Chec
 		if in.Remove {
 			err = act{name: "blobs.check", word: "files.removeOrphans", target: placeSetting}.begin(ctx, d, c)
 		}
-		if err == nil {
-			out.CheckCounts, err = check.Run(ctx)
+		if err != nil {
+			return out, err
 		}
+		out.CheckCounts, err = check.Run(ctx)
 		return out, err
 	}
 }

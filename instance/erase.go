@@ -250,7 +250,10 @@ func (e *eraser) held(ctx context.Context) error {
 // files erases up to erasePiece files.
 func (e *eraser) files(ctx context.Context, prefix string) (n int64, err error) {
 	for info, err := range e.store.List(ctx, prefix) {
-		if err == nil && n == 0 { // without files there is nothing to wait for
+		if err != nil {
+			return n, err
+		}
+		if n == 0 { // without files there is nothing to wait for
 			err = e.held(ctx)
 		}
 		if err != nil {

@@ -315,10 +315,11 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	o.Observe = i.observe()
 	o.Tracer = i.tracer
 	a, err := api.New(o)
-	if err == nil {
-		a.Pending(true)
+	if err != nil {
+		return a, err
 	}
-	return a, err
+	a.Pending(true)
+	return a, nil
 }
 
 // migrate migrates the database to the schema of this release and ends the

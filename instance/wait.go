@@ -52,11 +52,12 @@ func (i *Instance) patient(what string, step func(context.Context) error) func(c
 			}
 			err = step(ctx)
 		}
-		if err == nil {
-			i.away.Store(nil)
-			i.logger.Info(what+" can be used", "after", i.clock.Now().Sub(began).Round(time.Millisecond))
+		if err != nil {
+			return err
 		}
-		return err
+		i.away.Store(nil)
+		i.logger.Info(what+" can be used", "after", i.clock.Now().Sub(began).Round(time.Millisecond))
+		return nil
 	}
 }
 

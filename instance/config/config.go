@@ -193,9 +193,10 @@ func (s *Server) checkOIDC() error {
 // OIDCEgress returns the rules for connections to the OpenID provider. Its own
 // address may be in any network; what else it names must be public.
 func (s *Server) OIDCEgress() (o egress.Options, err error) {
-	if o.Trusted, err = url.Parse(string(s.OIDCIssuer)); err == nil {
-		o.Roots, err = authorities("--oidc-ca", s.OIDCCA)
+	if o.Trusted, err = url.Parse(string(s.OIDCIssuer)); err != nil {
+		return o, err
 	}
+	o.Roots, err = authorities("--oidc-ca", s.OIDCCA)
 	return o, err
 }
 
