@@ -229,10 +229,13 @@ func (p *poll) noteExpiring(ctx context.Context) error {
 		noted, err = tx.Exec(ctx, noteMissed, p.queue.Organization, p.queue.ID, p.endpoint.Cursor)
 		return err
 	})
-	if err == nil && noted > 0 {
+	if err != nil {
+		return err
+	}
+	if noted > 0 {
 		p.log.Warn("events expired before they were sent to a webhook endpoint, because they are 30 days old", "endpoint", p.queue.ID, "since", p.endpoint.Cursor)
 	}
-	return err
+	return nil
 }
 
 // postpone leaves everything as it is until the gate opens.
@@ -368,10 +371,11 @@ func (p *poll) take(ctx context.Context, statement string, n int) error {
 		if len(list) == n {
 			return nil // there may be more: the next poll claims them
 		}
-		if next, err = p.states.Due(ctx, tx, p.queue.Address, p.endpoint.Health()); err == nil {
-			tx.Queue(setDue, p.queue.Organization, p.queue.ID, next)
+		if next, err = p.states.Due(ctx, tx, p.queue.Address, p.endpoint.Health()); err != nil {
+			return err
 		}
-		return err
+		tx.Queue(setDue, p.queue.Organization, p.queue.ID, next)
+		return nil
 	})
 	if err != nil {
 		return err
@@ -526,10 +530,10 @@ func (p *poll) readBehind(ctx context.Context, from clock.Micros, n int) (events
 }
 
 func orOvertaken(err error) error {
-	if err == nil {
-		err = errOvertaken
+	if err != nil {
+		return err
 	}
-	return err
+	return errOvertaken
 }
 
 // earliest returns the earlier of two times; zero means never.

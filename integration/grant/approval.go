@@ -179,8 +179,9 @@ func StandingOf(ctx context.Context, tx db.Tx, o *access.OrganizationInfo, c *Cl
 
 func scanApproval(row db.Row) (a Approval, err error) {
 	var askers string
-	if err = row.Scan(&a.Organization, &a.ID, &a.Client, &a.Principal, &a.DocumentHash, &askers, &a.AskedAt, &a.ApprovedAt, &a.ApprovedBy); err == nil {
-		err = json.Unmarshal([]byte(askers), &a.AskedBy)
+	if err = row.Scan(&a.Organization, &a.ID, &a.Client, &a.Principal, &a.DocumentHash, &askers, &a.AskedAt, &a.ApprovedAt, &a.ApprovedBy); err != nil {
+		return a, err
 	}
+	err = json.Unmarshal([]byte(askers), &a.AskedBy)
 	return a, err
 }

@@ -172,10 +172,13 @@ func (d *Documents) get(ctx context.Context, at string) ([]byte, http.Header, er
 		return nil, nil, errors.New("the answer is not JSON")
 	}
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxDocument+1))
-	if err == nil && len(body) > maxDocument {
-		err = errors.New("the answer is too long")
+	if err != nil {
+		return body, answer.Header, err
 	}
-	return body, answer.Header, err
+	if len(body) > maxDocument {
+		return body, answer.Header, errors.New("the answer is too long")
+	}
+	return body, answer.Header, nil
 }
 
 // parseDocument returns the client that a document describes. It keeps only the

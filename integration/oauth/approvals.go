@@ -41,10 +41,10 @@ func admit(ctx context.Context, c *op.Call, o *access.OrganizationInfo, client *
 		return false, &fault.Fault{Code: fault.Forbidden, Detail: &adminFirst}
 	case !s.Open():
 		a, err := grant.ApproveClient(ctx, c.Tx, c.Now, s.Live, client, c.Actor.PrincipalID(), c.Actor.PrincipalID())
-		if err == nil {
-			err = tellApproved(ctx, c, &a)
-		}
 		if err != nil {
+			return false, err
+		}
+		if err = tellApproved(ctx, c, &a); err != nil {
 			return false, err
 		}
 		c.Audit.Changed("approved", false, true)

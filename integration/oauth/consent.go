@@ -280,7 +280,10 @@ func answer(ctx context.Context, c *op.Call, in AnswerInput) (out Destination, e
 	if err == nil && in.Sandbox && o.SandboxID == "" {
 		return out, &fault.Fault{Code: fault.NotFound, Detail: &askedTooLong}
 	}
-	if err == nil && in.Sandbox {
+	if err != nil {
+		return out, err
+	}
+	if in.Sandbox {
 		o, err = access.OrganizationIn(ctx, c.Tx, o.SandboxID)
 	}
 	if err != nil {

@@ -94,9 +94,10 @@ func scanGrant(row db.Row) (g GrantInfo, err error) {
 	var scopes string
 	err = row.Scan(&g.ID, &g.OrganizationID, &g.Environment, &g.PrincipalID, &g.ClientID, &g.Client, &g.ClientKind, &scopes, &g.Audience, &g.Paused, &g.CreatedAt,
 		&g.ExpiresAt, &g.LastUsedAt, &g.Renewal, &g.organization, &g.live, &g.Unapproved)
-	if err == nil {
-		err = json.Unmarshal([]byte(scopes), &g.Scopes)
+	if err != nil {
+		return g, err
 	}
+	err = json.Unmarshal([]byte(scopes), &g.Scopes)
 	return g, err
 }
 

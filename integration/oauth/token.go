@@ -154,7 +154,10 @@ func checkAsker(ctx context.Context, c *op.Call, in TokenQuestion) (proof, error
 // a token is valid.
 func checkConfidential(ctx context.Context, c *op.Call, in TokenQuestion) (proof, error) {
 	p, err := checkAsker(ctx, c, in)
-	if err == nil && p.client.Public() {
+	if err != nil {
+		return p, err
+	}
+	if p.client.Public() {
 		err = refused(grant.InvalidClient, "Only a client with a secret may ask.")
 	}
 	return p, err

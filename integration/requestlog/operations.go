@@ -67,7 +67,10 @@ func Reached(ctx context.Context, c *op.Call, name string) (map[int64]string, er
 	if !c.IsOperator() {
 		o, err := c.FindOrganization(ctx, name)
 		ids := map[int64]string{o.Number: o.ID}
-		if err == nil && name == "" && o.SandboxID != "" {
+		if err != nil {
+			return ids, err
+		}
+		if name == "" && o.SandboxID != "" {
 			o, err = access.OrganizationIn(ctx, c.Tx, o.SandboxID)
 			ids[o.Number] = o.ID
 		}

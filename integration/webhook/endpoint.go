@@ -269,10 +269,11 @@ func mayRead(c *op.Call, types []string) error {
 // newSecret draws a secret for the endpoint and seals it.
 func (r *Row) newSecret(c *op.Call) (Secret, error) {
 	secret, err := NewSecret(rand.Reader)
-	if err == nil {
-		r.Seal(Service.In(c).Secrets, secret)
+	if err != nil {
+		return secret, err
 	}
-	return secret, err
+	r.Seal(Service.In(c).Secrets, secret)
+	return secret, nil
 }
 
 // tell wakes the dispatcher of this process after the commit.

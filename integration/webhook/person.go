@@ -62,10 +62,10 @@ var CreateByPerson = op.New("webhooks.create", op.Administer, createByPerson, op
 
 func createByPerson(ctx context.Context, c *op.Call, in NewInput) (SecretAnswer, error) {
 	as, err := in.owner(ctx, c)
-	if err == nil {
-		err = in.Fields.check(as)
-	}
 	if err != nil {
+		return SecretAnswer{}, err
+	}
+	if err = in.Fields.check(as); err != nil {
 		return SecretAnswer{}, err
 	}
 	made, err := create(ctx, as, CreateInput{in.Fields})
