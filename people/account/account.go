@@ -60,14 +60,18 @@ func Join(ctx context.Context, tx db.Tx, principal, account string) error {
 func Provide(ctx context.Context, tx db.Tx, now clock.Micros, principal, email, hash string) error {
 	var name string
 	err := tx.QueryRow(ctx, `select coalesce(account_id, '') from principals where id = $1`, principal).Scan(&name)
-	if err == nil && name == "" {
+	if err != nil {
+		return err
+	}
+	if name == "" {
 		if name, err = Create(ctx, tx, now, email); err == nil {
 			err = Join(ctx, tx, principal, name)
 		}
 	}
-	if err == nil {
-		_, err = tx.Exec(ctx, updatePassword, name, hash, now)
+	if err != nil {
+		return err
 	}
+	_, err = tx.Exec(ctx, updatePassword, name, hash, now)
 	return err
 }
 
@@ -134,9 +138,10 @@ func (f factors) methods() []string {
 
 func factorsOf(ctx context.Context, tx db.Tx, a *accountRow) (f factors, err error) {
 	f.totp = a.totp != ""
-	if err = tx.QueryRow(ctx, countWebAuthn, a.id).Scan(&f.passkeys); err == nil {
-		err = tx.QueryRow(ctx, countRecoveryCodes, a.id).Scan(&f.codes)
+	if err = tx.QueryRow(ctx, countWebAuthn, a.id).Scan(&f.passkeys); err != nil {
+		return f, err
 	}
+	err = tx.QueryRow(ctx, countRecoveryCodes, a.id).Scan(&f.codes)
 	return f, err
 }
 

@@ -129,10 +129,11 @@ var ConfirmEmail = op.NewPrefetched("account.confirmEmail", op.Administer, check
 func confirmEmail(ctx context.Context, c *op.Call, in Link, _ struct{}) (ConfirmResult, error) {
 	var m addressTicket
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Address, in.Token, nil)
-	if err == nil { // of both links at the same time the second one sees that the first is taken
-		err = lock(ctx, c.Tx, account)
-	}
 	if err != nil {
+		return ConfirmResult{}, unknown(err)
+	}
+	// of both links at the same time the second one sees that the first is taken
+	if err = lock(ctx, c.Tx, account); err != nil {
 		return ConfirmResult{}, unknown(err)
 	}
 	account, err = signin.Take(ctx, c.Tx, c.Now, signin.Address, in.Token, &m)

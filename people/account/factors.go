@@ -114,15 +114,19 @@ func hashPassword(ctx context.Context, c *op.Call, in NewPassword) (p passwordCh
 		s, err = ownSession(ctx, &call)
 		return err
 	})
-	if err == nil {
-		err = checkNew("password", in.Password, s.account.email)
+	if err != nil {
+		return p, err
 	}
-	if err == nil && s.account.password != "" {
+	if err = checkNew("password", in.Password, s.account.email); err != nil {
+		return p, err
+	}
+	if s.account.password != "" {
 		p.proven, err = checkCurrent(ctx, c, &s, in.Current)
 	}
-	if err == nil {
-		p.hash, err = hashNew(ctx, c, s.id, in.Password, s.account.email)
+	if err != nil {
+		return p, err
 	}
+	p.hash, err = hashNew(ctx, c, s.id, in.Password, s.account.email)
 	return p, err
 }
 
@@ -160,18 +164,21 @@ var SetPassword = op.NewPrefetched("factors.password", op.Administer, hashPasswo
 
 func setPassword(ctx context.Context, c *op.Call, _ NewPassword, p passwordChange) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
-	if err == nil && p.proven != nil {
+	if err != nil {
+		return op.Nothing{}, err
+	}
+	if p.proven != nil {
 		if err = signin.Cleared(ctx, c.Tx, p.proven.bounds.All()...); err == nil && s.account.password != p.proven.account.password {
 			err = inSession(wrongPassword()) // it was changed meanwhile
 		}
 	}
-	if err == nil {
-		_, err = c.Tx.Exec(ctx, updatePassword, s.account.id, p.hash, c.Now)
-	}
-	if err == nil {
-		err = endOthers(ctx, c, s.account.id, s.id)
-	}
 	if err != nil {
+		return op.Nothing{}, err
+	}
+	if _, err = c.Tx.Exec(ctx, updatePassword, s.account.id, p.hash, c.Now); err != nil {
+		return op.Nothing{}, err
+	}
+	if err = endOthers(ctx, c, s.account.id, s.id); err != nil {
 		return op.Nothing{}, err
 	}
 	c.Audit.About(s.home, c.Actor.PrincipalID())
@@ -329,11 +336,11 @@ func renewRecoveryCodes(ctx context.Context, c *op.Call, _ op.None) (r RecoveryC
 		return r, err
 	}
 	f, err := factorsOf(ctx, c.Tx, &s.account)
-	if err == nil && !f.any() {
-		err = &fault.Fault{Code: fault.Forbidden, Detail: &noFactor}
-	}
 	if err != nil {
 		return r, err
+	}
+	if !f.any() {
+		return r, &fault.Fault{Code: fault.Forbidden, Detail: &noFactor}
 	}
 	if r.Codes, err = newCodes(ctx, c, s.account.id); err != nil {
 		return r, err
@@ -352,16 +359,16 @@ var RemoveTOTP = op.New("factors.totpRemove", op.Administer, removeTOTP, op.By(o
 
 func removeTOTP(ctx context.Context, c *op.Call, _ op.None) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
-	if err == nil && s.account.totp == "" {
-		err = fault.New(fault.NotFound)
-	}
-	if err == nil {
-		_, err = c.Tx.Exec(ctx, updateTOTP, s.account.id, "", 0, 0)
-	}
-	if err == nil {
-		err = dropCodes(ctx, c, s.account.id)
-	}
 	if err != nil {
+		return op.Nothing{}, err
+	}
+	if s.account.totp == "" {
+		return op.Nothing{}, fault.New(fault.NotFound)
+	}
+	if _, err = c.Tx.Exec(ctx, updateTOTP, s.account.id, "", 0, 0); err != nil {
+		return op.Nothing{}, err
+	}
+	if err = dropCodes(ctx, c, s.account.id); err != nil {
 		return op.Nothing{}, err
 	}
 	return op.Nothing{}, s.changed(ctx, c, "totp", totpRemoved)
@@ -374,7 +381,10 @@ func dropCodes(ctx context.Context, c *op.Call, account string) error {
 		return err
 	}
 	f, err := factorsOf(ctx, c.Tx, &a)
-	if err == nil && !f.any() {
+	if err != nil {
+		return err
+	}
+	if !f.any() {
 		_, err = c.Tx.Exec(ctx, deleteRecoveryCodes, account)
 	}
 	return err
@@ -385,11 +395,11 @@ var BeginPasskey = op.New("factors.passkeyOptions", op.Administer, beginPasskey,
 
 func beginPasskey(ctx context.Context, c *op.Call, _ op.None) (q PasskeyQuestion, err error) {
 	s, err := ownSession(ctx, c)
-	if err == nil && desk(c).Passkeys == nil {
-		err = &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
-	}
 	if err != nil {
 		return q, err
+	}
+	if desk(c).Passkeys == nil {
+		return q, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
 	}
 	c.Audit.Omit()
 	owner, err := ownerOf(ctx, c.Tx, &s.account)
@@ -493,10 +503,10 @@ func registered(ctx context.Context, c *op.Call, kind signin.Kind, owner *signin
 		return p, fault.Invalid(fault.Field{Name: "name", Code: code, Limit: limit})
 	}
 	kept, err := desk(c).OpenCeremony(c.Now, kind, in.Ticket)
-	if err == nil {
-		err = signin.UseCeremony(ctx, c.Tx, c.Now, kind, kept)
-	}
 	if err != nil {
+		return p, unknown(err)
+	}
+	if err = signin.UseCeremony(ctx, c.Tx, c.Now, kind, kept); err != nil {
 		return p, unknown(err)
 	}
 	if owner.Account == "" {
@@ -537,16 +547,16 @@ func removePasskey(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error)
 		return op.Nothing{}, err
 	}
 	n, err := c.Tx.Exec(ctx, deletePasskey, in.ID, s.account.id)
-	if err == nil && n == 0 {
-		err = fault.New(fault.NotFound)
-	}
 	if err != nil {
 		return op.Nothing{}, err
 	}
-	if err = s.keepsAWay(ctx, c, &lastWay); err == nil {
-		err = dropCodes(ctx, c, s.account.id)
+	if n == 0 {
+		return op.Nothing{}, fault.New(fault.NotFound)
 	}
-	if err != nil {
+	if err = s.keepsAWay(ctx, c, &lastWay); err != nil {
+		return op.Nothing{}, err
+	}
+	if err = dropCodes(ctx, c, s.account.id); err != nil {
 		return op.Nothing{}, err
 	}
 	return op.Nothing{}, s.changed(ctx, c, "passkeys", passkeyGone)

@@ -183,7 +183,10 @@ func (p *acceptanceCheck) create(ctx context.Context, c *op.Call, account, email
 	if errors.Is(err, db.ErrDuplicate) {
 		return hasAccount()
 	}
-	if err == nil && p.handedOver {
+	if err != nil {
+		return err
+	}
+	if p.handedOver {
 		_, err = c.Tx.Exec(ctx, `update accounts set unconfirmed = true where id = $1`, account)
 	}
 	return err
@@ -202,11 +205,11 @@ func registerInvited(ctx context.Context, c *op.Call, token string) (PasskeyQues
 		return PasskeyQuestion{}, err
 	}
 	a, err := byEmail(ctx, c.Tx, i.Email)
-	if err == nil && a.id != "" {
-		err = &fault.Fault{Code: fault.Forbidden, Detail: &itsPassword}
-	}
 	if err != nil {
 		return PasskeyQuestion{}, err
+	}
+	if a.id != "" {
+		return PasskeyQuestion{}, &fault.Fault{Code: fault.Forbidden, Detail: &itsPassword}
 	}
 	return register(c, signin.Invited, &signin.Owner{Account: id.New(id.Account), Email: i.Email})
 }

@@ -125,10 +125,13 @@ func setProfile(ctx context.Context, c *op.Call, in ProfileChange) (Profile, err
 		c.Audit.Omit()
 	}
 	text, err := json.Marshal(p.Preferences)
-	if err == nil {
-		_, err = c.Tx.Exec(ctx, updateProfile, c.Actor.PrincipalID(), p.Name, p.Language, string(text))
+	if err != nil {
+		return p, err
 	}
-	if err == nil && in.Recent != nil {
+	if _, err = c.Tx.Exec(ctx, updateProfile, c.Actor.PrincipalID(), p.Name, p.Language, string(text)); err != nil {
+		return p, err
+	}
+	if in.Recent != nil {
 		err = lookup.Remember(ctx, c, *in.Recent)
 	}
 	return p, err

@@ -43,9 +43,10 @@ func limitForgot(ctx context.Context, c *op.Call, in ForgotInput) (send bool, er
 	var from signin.Origin
 	err = c.Services.Read(ctx, func(tx db.Tx) error {
 		a, err := byEmail(ctx, tx, in.Email)
-		if err == nil {
-			from, err = originOf(ctx, c, tx, a.id, "")
+		if err != nil {
+			return err
 		}
+		from, err = originOf(ctx, c, tx, a.id, "")
 		return err
 	})
 	if err != nil {
@@ -149,9 +150,10 @@ func checkReset(ctx context.Context, c *op.Call, in NewByLink) (l checkedLink, e
 				break
 			}
 		}
-		if err == nil {
-			a, err = byID(ctx, tx, l.account)
+		if err != nil {
+			return unknown(err)
 		}
+		a, err = byID(ctx, tx, l.account)
 		return unknown(err)
 	})
 	switch {
@@ -198,16 +200,16 @@ func reset(ctx context.Context, c *op.Call, in NewByLink, l checkedLink) (op.Not
 		c.Audit.Hidden("factors", true)
 		err = liftFactors(ctx, c, l.account)
 	}
-	if err == nil {
-		err = endOthers(ctx, c, l.account, "")
-	}
-	if err == nil {
-		err = letIn(ctx, c, &a)
-	}
-	if err == nil {
-		err = about(ctx, c, l.account)
-	}
 	if err != nil {
+		return op.Nothing{}, err
+	}
+	if err = endOthers(ctx, c, l.account, ""); err != nil {
+		return op.Nothing{}, err
+	}
+	if err = letIn(ctx, c, &a); err != nil {
+		return op.Nothing{}, err
+	}
+	if err = about(ctx, c, l.account); err != nil {
 		return op.Nothing{}, err
 	}
 	return op.Nothing{}, tell(ctx, c, l.account, what)

@@ -93,13 +93,17 @@ func checkCode(ctx context.Context, c *op.Call, operation, session, account stri
 			return unknown(err)
 		}
 		secret, _, err := desk(c).Secrets.Open(a.totp, account)
-		if err == nil {
-			proof.sealed = a.totp
-			proof.step, right = signin.CheckTOTP(secret, in.Code, c.Now, a.totpStep)
+		if err != nil {
+			return err
 		}
-		return err
+		proof.sealed = a.totp
+		proof.step, right = signin.CheckTOTP(secret, in.Code, c.Now, a.totpStep)
+		return nil
 	})
-	if err == nil && !right {
+	if err != nil {
+		return proof, err
+	}
+	if !right {
 		err = desk(c).DB.Write(ctx, func(tx db.Tx) error {
 			call := *c
 			call.Tx = tx
@@ -128,13 +132,19 @@ func (p *codeProof) use(ctx context.Context, c *op.Call) error {
 	}
 	if p.recovery == "" {
 		n, err := c.Tx.Exec(ctx, updateTOTPStep, p.account, p.step, p.sealed)
-		if err == nil && n == 0 {
-			err = wrongCode("code")
+		if err != nil {
+			return err
 		}
-		return err
+		if n == 0 {
+			return wrongCode("code")
+		}
+		return nil
 	}
 	n, err := c.Tx.Exec(ctx, deleteRecoveryCode, p.account, p.recovery)
-	if err == nil && n == 0 {
+	if err != nil {
+		return err
+	}
+	if n == 0 {
 		err = wrongCode("recoveryCode")
 	}
 	if err != nil {
@@ -164,10 +174,10 @@ func signInBySecond(ctx context.Context, c *op.Call, in SecondInput, proof codeP
 
 // orNone returns err, or that there is no such row.
 func orNone(err error) error {
-	if err == nil {
-		return db.ErrNoRows
+	if err != nil {
+		return err
 	}
-	return err
+	return db.ErrNoRows
 }
 
 // PasskeyQuestion is the answer of AskPasskey and of BeginPasskey.
@@ -242,10 +252,10 @@ func checkPasskey(ctx context.Context, c *op.Call, session string, in PasskeyInp
 		from, err = originOf(ctx, c, tx, used.account, session)
 		return err
 	})
-	if err == nil {
-		err = attempt(ctx, c, from.NetworkLimits()...)
-	}
 	if err != nil {
+		return used, err
+	}
+	if err = attempt(ctx, c, from.NetworkLimits()...); err != nil {
 		return used, err
 	}
 	if used.kept, err = desk(c).OpenCeremony(c.Now, signin.Ceremony, in.Ticket); err != nil {
@@ -276,10 +286,13 @@ func (u *usedPasskey) take(ctx context.Context, c *op.Call) error {
 		return unknown(err)
 	}
 	n, err := c.Tx.Exec(ctx, updatePasskey, u.account, u.made.ID, u.made.Stored, c.Now)
-	if err == nil && n == 0 { // it was removed meanwhile
-		err = &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.Unknown), Detail: &wrongPasskey}
+	if err != nil {
+		return err
 	}
-	return err
+	if n == 0 { // it was removed meanwhile
+		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.Unknown), Detail: &wrongPasskey}
+	}
+	return nil
 }
 
 // SignInByPasskey begins a session with a passkey, which counts as both factors.
@@ -328,9 +341,10 @@ func checkFresh(ctx context.Context, c *op.Call, in Fresh) (p freshProof, err er
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		call := *c
 		call.Tx = tx
-		if s, err = ownSession(ctx, &call); err == nil {
-			f, err = factorsOf(ctx, tx, &s.account)
+		if s, err = ownSession(ctx, &call); err != nil {
+			return err
 		}
+		f, err = factorsOf(ctx, tx, &s.account)
 		return err
 	})
 	if err != nil {
@@ -384,7 +398,10 @@ func refresh(ctx context.Context, c *op.Call, in Fresh, p freshProof) (Renewal, 
 	default:
 		err = signin.Cleared(ctx, c.Tx, p.password.bounds.All()...)
 	}
-	if err == nil && p.code != nil {
+	if err != nil {
+		return Renewal{}, err
+	}
+	if p.code != nil {
 		err = p.code.use(ctx, c)
 	}
 	if err != nil {

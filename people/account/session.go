@@ -234,10 +234,13 @@ func endSessions(ctx context.Context, c *op.Call, in EndInput) (op.Nothing, erro
 		return op.Nothing{}, err
 	}
 	ended, err := access.EndSession(ctx, c.Tx, c.Now, s.account.id, in.ID)
-	if err == nil && !ended {
-		err = &fault.Fault{Code: fault.NotFound, Detail: &noSession}
+	if err != nil {
+		return op.Nothing{}, err
 	}
-	return op.Nothing{}, err
+	if !ended {
+		return op.Nothing{}, &fault.Fault{Code: fault.NotFound, Detail: &noSession}
+	}
+	return op.Nothing{}, nil
 }
 
 // forgetDeviceOf makes the browser of a session unknown: its owner ends a session of a
@@ -274,10 +277,10 @@ func endOthers(ctx context.Context, c *op.Call, account, but string) error {
 		return err
 	}
 	device, err := deviceOf(ctx, c.Tx, account, but)
-	if err == nil {
-		err = signin.ForgetDevices(ctx, c.Tx, account, device)
-	}
 	if err != nil {
+		return err
+	}
+	if err = signin.ForgetDevices(ctx, c.Tx, account, device); err != nil {
 		return err
 	}
 	return signin.EndTickets(ctx, c.Tx, account, "")

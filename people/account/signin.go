@@ -112,9 +112,10 @@ func bothGiven(in PasswordInput) error {
 func checkPassword(ctx context.Context, c *op.Call, operation, proof, email, password string) (p passwordProof, err error) {
 	var from signin.Origin
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
-		if p.account, err = byEmail(ctx, tx, email); err == nil {
-			from, err = originOf(ctx, c, tx, p.account.id, proof)
+		if p.account, err = byEmail(ctx, tx, email); err != nil {
+			return err
 		}
+		from, err = originOf(ctx, c, tx, p.account.id, proof)
 		return err
 	})
 	if err != nil {

@@ -87,10 +87,11 @@ func askProviderFresh[I any](ctx context.Context, c *op.Call, _ I) (question, er
 
 func askProvider(ctx context.Context, c *op.Call, fresh bool) (q question, err error) {
 	p, err := provider(c)
-	if err == nil {
-		if q.address, q.asked, err = p.Ask(ctx, fresh, access.NewToken); err != nil {
-			err = providerFault(c, err)
-		}
+	if err != nil {
+		return q, err
+	}
+	if q.address, q.asked, err = p.Ask(ctx, fresh, access.NewToken); err != nil {
+		err = providerFault(c, err)
 	}
 	return q, err
 }
@@ -321,7 +322,10 @@ func (a *provenIdentity) enter(ctx context.Context, c *op.Call, account string, 
 		return SignedIn{}, err
 	}
 	used, err := a.use(ctx, c, account)
-	if err == nil && !used { // the link was removed meanwhile
+	if err != nil {
+		return SignedIn{}, err
+	}
+	if !used { // the link was removed meanwhile
 		err = notLinked()
 	}
 	if err != nil {
@@ -401,11 +405,11 @@ var LinkSSO = op.NewPrefetched("factors.ssoLink", op.Administer, proveLink, link
 
 func linkSSO(ctx context.Context, c *op.Call, _ ReturnInput, a provenIdentity) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
-	if err == nil && a.way.Account != s.account.id {
-		err = unknown(db.ErrNoRows)
-	}
 	if err != nil {
 		return op.Nothing{}, err
+	}
+	if a.way.Account != s.account.id {
+		return op.Nothing{}, unknown(db.ErrNoRows)
 	}
 	if err := lock(ctx, c.Tx, s.account.id); err != nil {
 		return op.Nothing{}, err
@@ -431,14 +435,14 @@ func unlinkSSO(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error) {
 		return op.Nothing{}, err
 	}
 	n := int64(0)
-	if err = lock(ctx, c.Tx, s.account.id); err == nil {
-		n, err = c.Tx.Exec(ctx, deleteIdentity, in.ID, s.account.id)
-	}
-	if err == nil && n == 0 {
-		err = fault.New(fault.NotFound)
-	}
-	if err != nil {
+	if err = lock(ctx, c.Tx, s.account.id); err != nil {
 		return op.Nothing{}, err
+	}
+	if n, err = c.Tx.Exec(ctx, deleteIdentity, in.ID, s.account.id); err != nil {
+		return op.Nothing{}, err
+	}
+	if n == 0 {
+		return op.Nothing{}, fault.New(fault.NotFound)
 	}
 	if err := s.keepsAWay(ctx, c, &lastLink); err != nil {
 		return op.Nothing{}, err
@@ -514,14 +518,17 @@ var RefreshBySSO = op.NewPrefetched("session.ssoRefresh", op.Administer, proveFr
 
 func refreshBySSO(ctx context.Context, c *op.Call, _ ReturnInput, a provenIdentity) (r RefreshedSSO, err error) {
 	s, err := ownSession(ctx, c)
-	if err == nil && a.way.Account != s.account.id {
-		err = unknown(db.ErrNoRows)
-	}
 	if err != nil {
 		return r, err
 	}
+	if a.way.Account != s.account.id {
+		return r, unknown(db.ErrNoRows)
+	}
 	used, err := a.use(ctx, c, s.account.id)
-	if err == nil && !used {
+	if err != nil {
+		return r, err
+	}
+	if !used {
 		err = orRefuse(nil, &somebodyElse)
 	}
 	if err != nil {
@@ -563,7 +570,10 @@ func unlink(ctx context.Context, c *op.Call, in access.ByID) (l FactorReset, err
 		return l, err
 	}
 	f, err := factorsOf(ctx, c.Tx, &a)
-	if err == nil && a.password == "" && f.passkeys == 0 {
+	if err != nil {
+		return l, err
+	}
+	if a.password == "" && f.passkeys == 0 {
 		err = l.issue(ctx, c, account)
 	}
 	if err != nil {

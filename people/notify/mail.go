@@ -151,10 +151,13 @@ func (c *Center) take(ctx context.Context, j *job.Job, l *letter) error {
 		}
 		return l.readFacts(ctx, tx)
 	})
-	if err == nil && wait > 0 {
-		err = job.Later(wait)
+	if err != nil {
+		return err
 	}
-	return err
+	if wait > 0 {
+		return job.Later(wait)
+	}
+	return nil
 }
 
 // opens returns when the user may get the next email of a kind.

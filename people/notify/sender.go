@@ -39,10 +39,10 @@ func (f Files) Send(_ context.Context, id string, m *mail.Msg) error {
 	if closed := temporary.Close(); err == nil {
 		err = closed
 	}
-	if err == nil {
-		err = os.Rename(temporary.Name(), filepath.Join(string(f), id+".eml"))
-	}
 	if err != nil {
+		return &fileError{err}
+	}
+	if err = os.Rename(temporary.Name(), filepath.Join(string(f), id+".eml")); err != nil {
 		return &fileError{err}
 	}
 	return nil

@@ -145,12 +145,13 @@ func Remember(ctx context.Context, tx db.Tx, now clock.Micros, account, tokens s
 	list = slices.Insert(slices.DeleteFunc(list, func(t string) bool { return t == token }), 0, token)
 	d.Tokens = strings.Join(list[:min(len(list), maxTokens)], ".")
 	_, err = tx.Exec(ctx, rememberIt, d.Hash, networkHash(from), account, now)
-	if err == nil {
-		_, err = tx.Exec(ctx, forgetFormer, account, maxDevices)
+	if err != nil {
+		return d, err
 	}
-	if err == nil {
-		_, err = tx.Exec(ctx, forgetOld, now.Add(-DeviceLifetime))
+	if _, err = tx.Exec(ctx, forgetFormer, account, maxDevices); err != nil {
+		return d, err
 	}
+	_, err = tx.Exec(ctx, forgetOld, now.Add(-DeviceLifetime))
 	return d, err
 }
 

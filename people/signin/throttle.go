@@ -186,10 +186,13 @@ const (
 func (d *Desk) Attempt(ctx context.Context, now clock.Micros, limits ...Limit) error {
 	err := d.DB.Read(ctx, func(tx db.Tx) error {
 		left, err := Blocked(ctx, tx, now, limits...)
-		if err == nil && left > 0 {
-			err = &WaitError{left}
+		if err != nil {
+			return err
 		}
-		return err
+		if left > 0 {
+			return &WaitError{left}
+		}
+		return nil
 	})
 	if err != nil {
 		return err

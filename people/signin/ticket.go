@@ -71,9 +71,10 @@ func Issue(ctx context.Context, tx db.Tx, now clock.Micros, lifetime time.Durati
 		of = &account
 	}
 	token := access.NewToken()
-	if _, err = tx.Exec(ctx, forgetTickets, now); err == nil {
-		_, err = tx.Exec(ctx, insertTicket, access.HashToken(token), string(kind), of, string(text), now.Add(lifetime))
+	if _, err = tx.Exec(ctx, forgetTickets, now); err != nil {
+		return token, err
 	}
+	_, err = tx.Exec(ctx, insertTicket, access.HashToken(token), string(kind), of, string(text), now.Add(lifetime))
 	return token, err
 }
 
@@ -82,7 +83,10 @@ func Issue(ctx context.Context, tx db.Tx, now clock.Micros, lifetime time.Durati
 func Read(ctx context.Context, tx db.Tx, now clock.Micros, kind Kind, token string, data any) (account string, err error) {
 	var text string
 	err = tx.QueryRow(ctx, selectTicket, access.HashToken(token), string(kind), now).Scan(&account, &text)
-	if err == nil && data != nil {
+	if err != nil {
+		return account, err
+	}
+	if data != nil {
 		err = json.Unmarshal([]byte(text), data)
 	}
 	return account, err
@@ -95,10 +99,13 @@ func Take(ctx context.Context, tx db.Tx, now clock.Micros, kind Kind, token stri
 		return "", err
 	}
 	n, err := tx.Exec(ctx, deleteTicket, access.HashToken(token))
-	if err == nil && n == 0 {
-		err = db.ErrNoRows
+	if err != nil {
+		return account, err
 	}
-	return account, err
+	if n == 0 {
+		return account, db.ErrNoRows
+	}
+	return account, nil
 }
 
 // Missing reports whether an error says that there is no such ticket.
@@ -156,8 +163,11 @@ func useOnce(ctx context.Context, tx db.Tx, now clock.Micros, kind Kind, text st
 		return err
 	}
 	n, err := tx.Exec(ctx, insertUsed, access.HashToken(text), string(kind), nil, "{}", now.Add(PageLifetime))
-	if err == nil && n == 0 {
-		err = db.ErrNoRows
+	if err != nil {
+		return err
 	}
-	return err
+	if n == 0 {
+		return db.ErrNoRows
+	}
+	return nil
 }

@@ -13,10 +13,11 @@ type boundedTransport struct{ http.RoundTripper }
 // RoundTrip is part of http.RoundTripper.
 func (b boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := b.RoundTripper.RoundTrip(r)
-	if err == nil {
-		answer.Body = &shortBody{ReadCloser: answer.Body, left: maxAnswer}
+	if err != nil {
+		return answer, err
 	}
-	return answer, err
+	answer.Body = &shortBody{ReadCloser: answer.Body, left: maxAnswer}
+	return answer, nil
 }
 
 // CloseIdleConnections closes the transport's idle connections.

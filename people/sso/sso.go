@@ -299,7 +299,10 @@ func (p *Provider) Prove(ctx context.Context, a AuthRequest, b Answer, address b
 		return Identity{}, fmt.Errorf("%w: it has no ID token", ErrProof)
 	}
 	is, err := p.verify(ctx, k, a, text)
-	if err == nil && address && is.Email == "" && k.provider.UserInfoEndpoint() != "" {
+	if err != nil {
+		return Identity{}, err
+	}
+	if address && is.Email == "" && k.provider.UserInfoEndpoint() != "" {
 		err = is.complete(ctx, k.provider, token)
 	}
 	if err != nil {
