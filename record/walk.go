@@ -77,10 +77,11 @@ func Histories(ctx context.Context, tx db.Tx, organization int64, f op.Family, n
 		err = row.Scan(&name, &line.ChangedAt, &line.Principal, &line.Door, &line.RequestID, &line.Credential)
 		return name, line, err
 	})
-	if err == nil {
-		err = read(`select record_id, revision, changed_at, act, members, principal, door, request_id, credential from record_changes
-			where organization = $1 and record_id `+tx.Dialect().In("$2")+` order by record_id, revision`, scanNamedChange)
+	if err != nil {
+		return all, err
 	}
+	err = read(`select record_id, revision, changed_at, act, members, principal, door, request_id, credential from record_changes
+			where organization = $1 and record_id `+tx.Dialect().In("$2")+` order by record_id, revision`, scanNamedChange)
 	return all, err
 }
 

@@ -271,10 +271,13 @@ func WithContent(ctx context.Context, c *op.Call, names []string, fits func(word
 	}
 	return db.List(ctx, c.Tx, func(r db.Row) (name string, err error) {
 		var words string
-		if err = r.Scan(&name, &words); err == nil && !fits(words) {
+		if err = r.Scan(&name, &words); err != nil {
+			return name, err
+		}
+		if !fits(words) {
 			name = ""
 		}
-		return name, err
+		return name, nil
 	}, `select id, words from document_words where organization = $1 and id `+c.Tx.Dialect().In("$2"), c.Actor.Org(), db.Texts(names))
 }
 

@@ -142,10 +142,11 @@ func (m *Maker) Make(ctx context.Context, j *job.Job) error {
 	if errors.Is(err, db.ErrDuplicate) {
 		return w.fail(ctx, fault.Invalid(fault.Field{Name: "externalId", Code: fault.Duplicate}))
 	}
-	if err == nil {
-		m.ended(j, string(operation.Succeeded))
+	if err != nil {
+		return err
 	}
-	return err
+	m.ended(j, string(operation.Succeeded))
+	return nil
 }
 
 // GaveUp ends an operation that failed too often because of the instance, or
@@ -272,10 +273,11 @@ func (w *work) succeed(ctx context.Context, words *search.Document) error {
 				return err
 			}
 			rest, err := search.AheadOf(ctx, tx, w.job.Organization, Documents.Object, left)
-			if err == nil {
-				left = rest
+			if err != nil {
+				return err
 			}
-			return err
+			left = rest
+			return nil
 		})
 		if err != nil {
 			return err
@@ -300,10 +302,11 @@ func (w *work) succeed(ctx context.Context, words *search.Document) error {
 // fail ends the operation without a document.
 func (w *work) fail(ctx context.Context, why *fault.Fault) error {
 	err := w.job.Finish(ctx, func(tx db.Tx) error { return w.failIn(ctx, tx, why) })
-	if err == nil {
-		w.ended(w.job, string(why.Code))
+	if err != nil {
+		return err
 	}
-	return err
+	w.ended(w.job, string(why.Code))
+	return nil
 }
 
 func (w *work) failIn(ctx context.Context, tx db.Tx, why *fault.Fault) error {

@@ -164,11 +164,11 @@ func opened(ctx context.Context, c *op.Call, in OpenedInput) (op.Nothing, error)
 		return op.Nothing{}, fault.New(fault.NotFound)
 	}
 	seen, err := f.look(ctx, c, []string{in.ID})
-	if err == nil && len(seen) == 0 {
-		err = fault.New(fault.NotFound)
-	}
 	if err != nil {
 		return op.Nothing{}, err
+	}
+	if len(seen) == 0 {
+		return op.Nothing{}, fault.New(fault.NotFound)
 	}
 	o, err := readOpenings(ctx, c.Tx, c.Actor.Org(), c.Actor.PrincipalID())
 	if err != nil || o.off || len(o.records) > 0 && o.records[0].ID == in.ID {

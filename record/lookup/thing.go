@@ -66,11 +66,14 @@ func (out *FindOutput) byID(ctx context.Context, c *op.Call, name string) error 
 		if fault.Is(err, fault.NotFound) || fault.Is(err, fault.ValidationFailed) || fault.Is(err, fault.Forbidden) {
 			return nil
 		}
-		if err == nil && thing.Object != "" {
+		if err != nil {
+			return err
+		}
+		if thing.Object != "" {
 			thing.ID = name
 			out.Thing, out.Best = &thing, name
 		}
-		return err
+		return nil
 	}
 	if !c.Actor.May(f.ReadScope()) {
 		return nil

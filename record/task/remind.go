@@ -162,10 +162,13 @@ var errReplaced = errors.New("task: the due date was moved meanwhile")
 func (r *Reminder) look(ctx context.Context, tx db.Tx, e dueRow, now clock.Micros) error {
 	end := func(statement string, more ...any) error {
 		n, err := tx.Exec(ctx, statement, append([]any{e.organization, e.task, e.due}, more...)...)
-		if err == nil && n == 0 {
-			err = errReplaced
+		if err != nil {
+			return err
 		}
-		return err
+		if n == 0 {
+			return errReplaced
+		}
+		return nil
 	}
 	p, state, err := r.assignee(ctx, tx, e)
 	switch {
