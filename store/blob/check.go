@@ -134,10 +134,13 @@ func (c *Check) look(ctx context.Context, w Reference) (read int64, err error) {
 		return read, nil
 	}
 	still, err := c.Rows.Has(ctx, w.Name)
-	if err == nil && still { // not deleted meanwhile
+	if err != nil {
+		return read, err
+	}
+	if still { // not deleted meanwhile
 		c.Found(f)
 	}
-	return read, err
+	return read, nil
 }
 
 // orphan reports stored bytes that nothing refers to.

@@ -38,10 +38,10 @@ func Copy(ctx context.Context, from, to Store, rows Rows) (done CopyCounts, err 
 		return done, err
 	}
 	for w, err := range rows.Wanted(ctx) {
-		if err == nil {
-			err = done.seek(ctx, from, to, rows, w.Name)
-		}
 		if err != nil {
+			return done, err
+		}
+		if err = done.seek(ctx, from, to, rows, w.Name); err != nil {
 			return done, err
 		}
 	}
@@ -87,11 +87,14 @@ func (c *CopyCounts) seek(ctx context.Context, from, to Store, rows Rows, name s
 		}
 	}
 	still, err := rows.Has(ctx, name)
-	if err == nil && still { // not deleted meanwhile
+	if err != nil {
+		return err
+	}
+	if still { // not deleted meanwhile
 		c.Missing++
 		c.tell(fmt.Errorf("%w: %s", ErrNotExist, name))
 	}
-	return err
+	return nil
 }
 
 // add copies the bytes of one name.
@@ -118,9 +121,10 @@ func (c *CopyCounts) add(ctx context.Context, from, to Store, name string) error
 	if errors.Is(err, ErrChecksum) || errors.Is(err, ErrTooShort) {
 		err = errors.Join(ErrDamaged, err)
 	}
-	if err == nil {
-		c.Copied++
-		c.Bytes += info.Size
+	if err != nil {
+		return err
 	}
-	return err
+	c.Copied++
+	c.Bytes += info.Size
+	return nil
 }

@@ -85,9 +85,10 @@ func (l *Local) Put(ctx context.Context, name string, r io.Reader, want Expectat
 	}
 	var info fs.FileInfo // read before the rename, since a named file may be kept or deleted at once
 	err := l.write(target, func(f *os.File) (err error) {
-		if err = l.fill(f, name, m); err == nil {
-			info, err = f.Stat()
+		if err = l.fill(f, name, m); err != nil {
+			return err
 		}
+		info, err = f.Stat()
 		return err
 	})
 	if err != nil {
@@ -424,9 +425,10 @@ func (l *Local) change(f *os.File, do func(envelope []byte) error) error {
 // writeSlot writes one slot of an envelope and waits until the disk has it.
 func writeSlot(f *os.File, slot int, b []byte) error {
 	_, err := f.WriteAt(b, int64(slot*slotSize))
-	if err == nil {
-		err = f.Sync()
+	if err != nil {
+		return classify(err)
 	}
+	err = f.Sync()
 	return classify(err)
 }
 

@@ -146,10 +146,11 @@ func (o *plainObject) Read(p []byte) (int, error) {
 
 func (o *plainObject) Seek(offset int64, whence int) (int64, error) {
 	at, err := seek(o.offset, o.o.Size, offset, whence)
-	if err == nil {
-		o.offset = at
+	if err != nil {
+		return at, err
 	}
-	return at, err
+	o.offset = at
+	return at, nil
 }
 
 // Close ends the current range.

@@ -229,7 +229,10 @@ func (s *S3) put(ctx context.Context, name string, m *measuringReader, match str
 	if m.err != nil && m.err != io.EOF {
 		return m.err
 	}
-	if err == nil && m.err == nil { // the size of the sealed bytes follows from those that were read
+	if err != nil {
+		return s.explain(ctx, err, name)
+	}
+	if m.err == nil { // the size of the sealed bytes follows from those that were read
 		err = errors.New("blob: the bucket stored a part of a file as a whole one")
 	}
 	return s.explain(ctx, err, name)
@@ -294,10 +297,12 @@ func (s *S3) look(ctx context.Context, name string) (object, error) {
 	// The response to HEAD has no body, so it looks the same if the whole
 	// bucket is gone.
 	body, _, _, err := s.core.GetObject(ctx, s.bucket, s.key(name), minio.GetObjectOptions{})
-	if err == nil { // it was created meanwhile
-		body.Close()
-		err = minio.ErrorResponse{Code: minio.NoSuchKey, StatusCode: http.StatusNotFound}
+	if err != nil {
+		return object{}, s.explain(ctx, err, name)
 	}
+	// it was created meanwhile
+	body.Close()
+	err = minio.ErrorResponse{Code: minio.NoSuchKey, StatusCode: http.StatusNotFound}
 	return object{}, s.explain(ctx, err, name)
 }
 

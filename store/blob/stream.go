@@ -361,10 +361,11 @@ func (o *plainReader) ReadAt(p []byte, offset int64) (n int, err error) {
 
 func (o *plainReader) Seek(offset int64, whence int) (int64, error) {
 	at, err := seek(o.at, o.layout.size, offset, whence)
-	if err == nil {
-		o.at = at
+	if err != nil {
+		return at, err
 	}
-	return at, err
+	o.at = at
+	return at, nil
 }
 
 // Close closes the source.

@@ -35,9 +35,12 @@ func InUseBy(ctx context.Context, d DB) error {
 	return d.Read(ctx, func(tx Tx) error {
 		var n int
 		err := tx.QueryRow(ctx, `select count(*) from pg_stat_activity where datname = current_database() and application_name = 'kartei'`).Scan(&n)
-		if err == nil && n > 0 {
-			err = fmt.Errorf("the PostgreSQL database is in use by a Kartei server (%d connections): stop it first", n)
+		if err != nil {
+			return err
 		}
-		return err
+		if n > 0 {
+			return fmt.Errorf("the PostgreSQL database is in use by a Kartei server (%d connections): stop it first", n)
+		}
+		return nil
 	})
 }

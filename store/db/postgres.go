@@ -289,12 +289,13 @@ func (d *pgDB) attempt(ctx context.Context, span *trace.Span, organization int64
 	}
 	defer end()
 	tx.span = span
-	if err = f(tx); err == nil {
-		err = tx.commit()
+	if err = f(tx); err != nil {
+		return tx.again(err), err
 	}
-	if err == nil {
-		d.queues.noteTick(organization, tx.tick)
+	if err = tx.commit(); err != nil {
+		return tx.again(err), err
 	}
+	d.queues.noteTick(organization, tx.tick)
 	return tx.again(err), err
 }
 

@@ -118,10 +118,11 @@ func (d *pgDB) inQueue(ctx context.Context, span *trace.Span, organization int64
 // writeIn runs one change alone.
 func (d *pgDB) writeIn(ctx context.Context, span *trace.Span, organization int64, speculative bool, f func(Tx) error) error {
 	err := d.write(ctx, span, organization, speculative, f)
-	if err == nil {
-		d.opts.Grouped(1)
+	if err != nil {
+		return err
 	}
-	return err
+	d.opts.Grouped(1)
+	return nil
 }
 
 // errAlone makes an operation of a group try again on its own.

@@ -155,10 +155,11 @@ var errLogInUse = errors.New("db: the write-ahead log is in use")
 // reports a disk that is full or broken.
 func (w *liteWriter) copyLog() (log int, err error) {
 	log, done, err := w.checkpoints.Checkpoint(sqlite.Passive)
-	if err == nil {
-		w.checkpointed.Store(int64(done))
+	if err != nil {
+		return log, err
 	}
-	return log, err
+	w.checkpointed.Store(int64(done))
+	return log, nil
 }
 
 // tryEmpty copies the log to the file and truncates it. Most is copied concurrently
@@ -177,11 +178,12 @@ func (w *liteWriter) tryEmpty() error {
 		conn.BusyTimeout(emptyWait)
 		defer conn.BusyTimeout(busyTimeout)
 		_, _, err := conn.Checkpoint(sqlite.Truncate)
-		if err == nil {
-			w.checkpointed.Store(0)
-			w.full.Store(false)
+		if err != nil {
+			return err
 		}
-		return err
+		w.checkpointed.Store(0)
+		w.full.Store(false)
+		return nil
 	})
 	switch {
 	case err == nil:

@@ -56,10 +56,10 @@ func (w *Writes) Refused() error {
 	w.mu.Lock()
 	err := w.err
 	w.mu.Unlock()
-	if err == nil {
-		return nil
+	if err != nil {
+		return errors.New(w.reason(err))
 	}
-	return errors.New(w.reason(err))
+	return nil
 }
 
 // inPlain returns the text of an error without the prefixes for callers.

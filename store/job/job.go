@@ -218,10 +218,10 @@ func (l later) Error() string     { return "job: again in " + l.after.String() }
 // Permanent wraps an error that every further attempt would repeat. The job is
 // given up at once. Permanent(nil) is nil.
 func Permanent(err error) error {
-	if err == nil {
-		return nil
+	if err != nil {
+		return permanent{err}
 	}
-	return permanent{err}
+	return nil
 }
 
 // Later returns an error that makes the job run again after a time, without

@@ -109,10 +109,13 @@ func distributeNew(ctx context.Context, d db.Server) error {
 		return err
 	}
 	due, err := c.distribute(ctx, tables, d.Pooled(), nil)
-	if err == nil && d.Pooled() && len(due) > 0 {
-		err = errors.New("db: new tables are not distributed yet: run kartei migrate with a URL that leads to the coordinator itself")
+	if err != nil {
+		return err
 	}
-	return err
+	if d.Pooled() && len(due) > 0 {
+		return errors.New("db: new tables are not distributed yet: run kartei migrate with a URL that leads to the coordinator itself")
+	}
+	return nil
 }
 
 // karteisTables returns Kartei's tables, distributed or whole. Other tables in
@@ -179,7 +182,10 @@ func (c *cluster) check(ctx context.Context) (nodes int, err error) {
 			"on the coordinator and on each worker, and `select citus_add_node('HOST', PORT)` on the coordinator for each worker", ErrNotDistributable)
 	}
 	err = c.conn.QueryRow(ctx, "select count(*) from pg_dist_node where noderole = 'primary' and isactive and shouldhaveshards").Scan(&nodes)
-	if err == nil && nodes == 0 {
+	if err != nil {
+		return nodes, db.MapError(err)
+	}
+	if nodes == 0 {
 		err = fmt.Errorf("%w: the cluster has no server that accepts rows: run `select citus_add_node('HOST', PORT)` "+
 			"on the coordinator for each worker", ErrNotDistributable)
 	}

@@ -90,10 +90,11 @@ func migrate(ctx context.Context, d db.DB, files fs.FS) (State, error) {
 		if err == nil && state.Current() {
 			return state, distributeNew(ctx, d)
 		}
-		if err == nil {
-			err = fmt.Errorf("db: the database is at version %d of %d, and cannot be migrated through a transaction pooler: "+
-				"migrate it with a URL that leads to the server itself", state.Version, state.Latest)
+		if err != nil {
+			return state, err
 		}
+		err = fmt.Errorf("db: the database is at version %d of %d, and cannot be migrated through a transaction pooler: "+
+			"migrate it with a URL that leads to the server itself", state.Version, state.Latest)
 		return state, err
 	}
 	return State{}, fmt.Errorf("db: %T cannot be migrated", d)

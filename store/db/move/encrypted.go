@@ -141,7 +141,10 @@ type backupFile struct {
 // an identity opens it and that every byte is intact.
 func openCopy(path string, identities Identities) (*backupFile, error) {
 	c, err := newCopy(path, identities)
-	if err == nil && c.encrypted {
+	if err != nil {
+		return c, err
+	}
+	if c.encrypted {
 		err = c.each(io.Discard)
 	}
 	return c, err
@@ -167,9 +170,10 @@ func newCopy(path string, identities Identities) (c *backupFile, err error) {
 // no identity opens. It does not check that the copy is intact.
 func CheckCopy(path string, identities Identities) error {
 	c, err := newCopy(path, identities)
-	if err == nil {
-		_, err = c.head()
+	if err != nil {
+		return err
 	}
+	_, err = c.head()
 	return err
 }
 
