@@ -33,9 +33,10 @@ func (o *Office) Connect(c *grant.Client, principal, audience string, scopes ...
 			Client: c, Organization: in.Number, Principal: principal, Scopes: scopes, Audience: audience, RedirectURI: c.RedirectURIs[0],
 			Challenge: base64.RawURLEncoding.EncodeToString(sum[:]), Renewal: grant.RenewalOf(c, false),
 		})
-		if err == nil {
-			tokens, err = grant.Exchange(ctx, tx, now, c, begun.Code, c.RedirectURIs[0], verifier, "")
+		if err != nil {
+			return err
 		}
+		tokens, err = grant.Exchange(ctx, tx, now, c, begun.Code, c.RedirectURIs[0], verifier, "")
 		return err
 	}); err != nil {
 		o.Fatal(err)

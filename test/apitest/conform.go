@@ -189,10 +189,11 @@ func (c *contract) response(method, template string, status int) (*response, err
 		at = c.at(c.operation(method, template), "responses", strconv.Itoa(status))
 	}
 	r, err := c.readResponse(at)
-	if err == nil {
-		c.responses[name] = r
+	if err != nil {
+		return r, err
 	}
-	return r, err
+	c.responses[name] = r
+	return r, nil
 }
 
 func (c *contract) readResponse(at place) (*response, error) {

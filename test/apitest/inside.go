@@ -24,13 +24,13 @@ func (c *Client) Inside(f func(context.Context, *op.Call) error) {
 func (c *Client) Try(f func(context.Context, *op.Call) error) error {
 	ctx := context.Background()
 	actor, err := c.Directory.Authenticate(ctx, c.Key, access.V1, netip.MustParseAddr("192.0.2.1"))
-	if err == nil {
-		err = c.DB.Write(ctx, func(tx db.Tx) error {
-			return f(ctx, &op.Call{
-				Actor: actor, Tx: tx, Now: clock.Now(c.Clock), IfMatch: op.Precondition{Sent: true, Any: true},
-				Services: &op.Services{Families: api.Families},
-			})
-		})
+	if err != nil {
+		return err
 	}
-	return err
+	return c.DB.Write(ctx, func(tx db.Tx) error {
+		return f(ctx, &op.Call{
+			Actor: actor, Tx: tx, Now: clock.Now(c.Clock), IfMatch: op.Precondition{Sent: true, Any: true},
+			Services: &op.Services{Families: api.Families},
+		})
+	})
 }

@@ -23,10 +23,10 @@ func (o *Office) Mailed() (mails []notify.Message) {
 			var sealed struct {
 				Sealed string `json:"sealed"`
 			}
-			if err = row.Scan(&organization, &payload); err == nil {
-				err = json.Unmarshal([]byte(payload), &sealed)
+			if err = row.Scan(&organization, &payload); err != nil {
+				return none, err
 			}
-			if err != nil {
+			if err = json.Unmarshal([]byte(payload), &sealed); err != nil {
 				return none, err
 			}
 			plain, _, err := vault.Open(sealed.Sealed, fmt.Sprintf("%d|email", organization))

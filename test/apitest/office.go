@@ -413,17 +413,21 @@ func Session(t testing.TB, d db.DB, c clock.Clock, principal string) (token stri
 		}
 		var name string
 		err = tx.QueryRow(context.Background(), `select coalesce(account_id, '') from principals where id = $1`, principal).Scan(&name)
-		if err == nil && name == "" {
+		if err != nil {
+			return err
+		}
+		if name == "" {
 			if name, err = account.Create(context.Background(), tx, now, cmp.Or(p.Email, principal+"@example.com")); err == nil {
 				err = account.Join(context.Background(), tx, principal, name)
 			}
 		}
-		if err == nil {
-			token, _, err = access.BeginSession(context.Background(), tx, now, access.NewSession{
-				ProvenAt: now,
-				Account:  name, Organization: p.Home, Principal: principal, Address: "192.0.2.1", Agent: "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0",
-			})
+		if err != nil {
+			return err
 		}
+		token, _, err = access.BeginSession(context.Background(), tx, now, access.NewSession{
+			ProvenAt: now,
+			Account:  name, Organization: p.Home, Principal: principal, Address: "192.0.2.1", Agent: "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0",
+		})
 		return err
 	})
 	if err != nil {

@@ -102,10 +102,11 @@ func (k *keyCall) identify() {
 	}
 	err = c.DB.Read(ctx, func(tx db.Tx) error {
 		may, err := access.ActorFor(ctx, tx, actor.Org(), actor.PrincipalID())
-		if err == nil {
-			k.all = may.Scopes()
+		if err != nil {
+			return err
 		}
-		return err
+		k.all = may.Scopes()
+		return nil
 	})
 	if err == nil {
 		k.actor = actor

@@ -282,9 +282,10 @@ func (s *server) migrate(ctx context.Context, name string, then func(db.DB) erro
 	if err != nil {
 		return err
 	}
-	if _, err = schema.Migrate(ctx, d); err == nil {
-		err = then(d)
+	if _, err = schema.Migrate(ctx, d); err != nil {
+		return errors.Join(err, d.Close())
 	}
+	err = then(d)
 	return errors.Join(err, d.Close())
 }
 
