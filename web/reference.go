@@ -191,10 +191,11 @@ func (p page) PlaceTitle(in string) string {
 
 // Prefix returns the path that all operations share.
 func (p page) Prefix() string {
-	if u, err := url.Parse(p.Doc.Server); err == nil {
-		return u.Path
+	u, err := url.Parse(p.Doc.Server)
+	if err != nil {
+		return ""
 	}
-	return ""
+	return u.Path
 }
 
 // GroupLink returns the address of a group.
