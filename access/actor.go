@@ -170,7 +170,8 @@ func PersonFor(ctx context.Context, tx db.Tx, organization int64, principal stri
 func CaretakerOf(ctx context.Context, tx db.Tx, organization int64) (*Actor, error) {
 	a := &Actor{role: Admin, credential: Credential{Duties: duties[""]}}
 	o := &a.organization
-	err := tx.QueryRow(ctx, selectTenant, organization).Scan(&o.Number, &o.ID, &o.Name, &o.Sandbox, &o.ModuleOn, &o.SecrecyDeclared, &o.Level, &o.State)
+	err := tx.QueryRow(ctx, selectTenant, organization).Scan(&o.Number, &o.ID, &o.Name, &o.Sandbox, &o.ModuleOn,
+		&o.SecrecyDeclared, &o.Level, &o.State)
 	if err != nil {
 		return nil, err
 	}

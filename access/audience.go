@@ -10,17 +10,23 @@ import (
 // Audience returns the users to notify about a principal's credentials: the
 // user and the admins; for a service account the admins. live is the
 // organization of these users. A sandbox has the users of its live organization.
-func Audience(ctx context.Context, tx db.Tx, organization int64, principal string) (live int64, users []string, err error) {
+func Audience(
+	ctx context.Context, tx db.Tx, organization int64, principal string,
+) (live int64, users []string, err error) {
 	return audience(ctx, tx, selectAudience, organization, principal)
 }
 
 // Owners returns the users to notify about the property of a principal: the
 // user; for a service account the admins. live is as in Audience.
-func Owners(ctx context.Context, tx db.Tx, organization int64, principal string) (live int64, users []string, err error) {
+func Owners(
+	ctx context.Context, tx db.Tx, organization int64, principal string,
+) (live int64, users []string, err error) {
 	return audience(ctx, tx, selectOwners, organization, principal)
 }
 
-func audience(ctx context.Context, tx db.Tx, query string, organization int64, principal string) (live int64, users []string, err error) {
+func audience(
+	ctx context.Context, tx db.Tx, query string, organization int64, principal string,
+) (live int64, users []string, err error) {
 	rows, err := tx.Query(ctx, query, organization, principal)
 	if err != nil {
 		return 0, nil, err

@@ -29,15 +29,21 @@ func TestAuthenticate(t *testing.T) {
 		key := must(o.operator.CreateKey(ctx, in))
 		for range 2 { // from the database, then from the cache
 			a := o.accepted(key.Key, loopback)
-			if a.PrincipalID() != o.admin.ID || a.PrincipalName() != o.admin.Name || a.PrincipalType() != access.UserPrincipal || !a.SeesAll() {
+			if a.PrincipalID() != o.admin.ID || a.PrincipalName() != o.admin.Name ||
+				a.PrincipalType() != access.UserPrincipal || !a.SeesAll() {
 				t.Errorf("principal: %s %s %s", a.PrincipalID(), a.PrincipalName(), a.PrincipalType())
 			}
-			if org := a.Organization(); org.ID != o.org.SandboxID || !org.Sandbox || org.Name != "Kanzlei Morgenstern (Sandbox)" {
+			if org := a.Organization(); org.ID != o.org.SandboxID || !org.Sandbox ||
+				org.Name != "Kanzlei Morgenstern (Sandbox)" {
 				t.Errorf("organization: %+v", org)
 			}
 			want := &access.Credential{
-				ID: key.ID, Kind: access.Key, Short: key.KidShort, Environment: access.Test, VersionPin: versions[0], ExpiresAt: key.ExpiresAt,
-				Duties: access.Duties{Gate: true, Version: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
+				ID: key.ID, Kind: access.Key, Short: key.KidShort, Environment: access.Test, VersionPin: versions[0],
+				ExpiresAt: key.ExpiresAt,
+				Duties: access.Duties{
+					Gate: true, Version: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true,
+					RequestLog: true,
+				},
 			}
 			if diff := cmp.Diff(want, a.Credential()); diff != "" {
 				t.Error(diff)
@@ -168,7 +174,8 @@ func TestEveryRefusalIsTheSame(t *testing.T) {
 					}
 				}
 				fresh := access.NewDirectory(d, o.clock, access.Options{})
-				if _, err := fresh.Authenticate(ctx, presented, access.V1, from); access.RefusalOf(err) == nil || access.RefusalOf(err).Reason != c.reason {
+				if _, err := fresh.Authenticate(ctx, presented, access.V1, from); access.RefusalOf(err) == nil ||
+					access.RefusalOf(err).Reason != c.reason {
 					t.Errorf("another replica: %v", err)
 				}
 			})
@@ -183,7 +190,8 @@ func TestWrongSecretComesFirst(t *testing.T) {
 		o := newOffice(t, d)
 		key := o.key()
 		must(o.operator.RevokeKey(ctx, access.ByID{ID: key.ID}))
-		o.refused(access.Forge(key.Key[:40]+flip(key.Key[40])+key.Key[41:]), netip.MustParseAddr("192.0.2.7"), access.WrongSecret)
+		o.refused(access.Forge(key.Key[:40]+flip(key.Key[40])+key.Key[41:]), netip.MustParseAddr("192.0.2.7"),
+			access.WrongSecret)
 	})
 }
 
@@ -319,7 +327,8 @@ func TestQueriesByOutcome(t *testing.T) {
 		}
 		counting.err = errors.New("away")
 		for _, presented := range []string{wrong, unknown} {
-			if _, err := o.dir.Authenticate(ctx, presented, access.V1, loopback); access.RefusalOf(err) != nil || !errors.Is(err, counting.err) {
+			if _, err := o.dir.Authenticate(ctx, presented, access.V1, loopback); access.RefusalOf(err) != nil ||
+				!errors.Is(err, counting.err) {
 				t.Errorf("a broken database is not an internal error: %v", err)
 			}
 		}

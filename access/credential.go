@@ -108,8 +108,14 @@ type Duties struct {
 
 // duties is the only table of the duties of each kind.
 var duties = map[Kind]Duties{
-	Key:   {Gate: true, Version: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
-	Token: {Gate: true, Version: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
+	Key: {
+		Gate: true, Version: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true,
+		RequestLog: true,
+	},
+	Token: {
+		Gate: true, Version: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true,
+		RequestLog: true,
+	},
 	// The organization's switches are about programs, and so is what the preview
 	// channel warns of. Forms carry the revision that they change.
 	Session:   {Precondition: true, Limits: true, RequestLog: true, Console: true, Person: true},
@@ -160,7 +166,9 @@ type Presentation struct {
 // itself and assumed is false.
 //
 // For errors see Authenticate.
-func (d *Directory) Resolve(ctx context.Context, p Presentation, from netip.Addr, fresh bool) (a *Actor, assumed bool, err error) {
+func (d *Directory) Resolve(
+	ctx context.Context, p Presentation, from netip.Addr, fresh bool,
+) (a *Actor, assumed bool, err error) {
 	switch p.Scheme {
 	case Bearer:
 		if !fresh {

@@ -152,7 +152,9 @@ func (a *Actor) hold(c Credential, scopes []string) {
 // Allows reports whether a credential may still be used for an operation with
 // scope: it is valid, and its principal and organization allow the scope at
 // present. The networks of a key are not compared.
-func (d *Directory) Allows(ctx context.Context, tx db.Tx, organization int64, credential, scope string, now clock.Micros) (bool, error) {
+func (d *Directory) Allows(
+	ctx context.Context, tx db.Tx, organization int64, credential, scope string, now clock.Micros,
+) (bool, error) {
 	for _, f := range d.finders {
 		if !strings.HasPrefix(credential, f.Prefix) {
 			continue

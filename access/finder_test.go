@@ -50,7 +50,11 @@ func TestCredentialIsJudged(t *testing.T) {
 		off := must(o.operator.CreateUser(ctx, principal.New{Organization: o.org.ID, Name: "Ida Berg", Email: "ida@morgenstern.example"}))
 		must(o.operator.SetUser(ctx, principal.Change{ID: off.ID, Disabled: ptr(true)}))
 		other := newOfficeOf(t, d, 2)
-		mine := access.Proof{Organization: o.org.Number, Principal: o.admin.ID, Scopes: []string{"contacts:read", "documents:write"}}
+		mine := access.Proof{
+			Organization: o.org.Number,
+			Principal:    o.admin.ID,
+			Scopes:       []string{"contacts:read", "documents:write"},
+		}
 		for name, c := range map[string]struct {
 			change func(*access.Proof)
 			want   access.Reason
@@ -76,11 +80,13 @@ func TestCredentialIsJudged(t *testing.T) {
 			}
 			a, assumed, err := o.dir.Resolve(ctx, access.Presentation{Scheme: badges, Text: text}, loopback, false)
 			switch {
-			case c.want == "" && (err != nil || assumed || a.PrincipalID() != o.admin.ID || strings.Join(a.Scopes(), " ") != "contacts:read documents:write"):
+			case c.want == "" && (err != nil || assumed || a.PrincipalID() != o.admin.ID ||
+				strings.Join(a.Scopes(), " ") != "contacts:read documents:write"):
 				t.Errorf("%s: %+v %v", name, a, err)
 			case c.want != "" && (!fault.Is(err, fault.Unauthenticated) || access.RefusalOf(err).Reason != c.want):
 				t.Errorf("%s: %v, want %s", name, err, c.want)
-			case c.want != "" && c.want != access.Unknown && c.want != access.Missing && access.RefusalOf(err).KeyID != "bdg_"+name:
+			case c.want != "" && c.want != access.Unknown && c.want != access.Missing &&
+				access.RefusalOf(err).KeyID != "bdg_"+name:
 				t.Errorf("%s: the refusal names %+v", name, access.RefusalOf(err))
 			}
 			for scope, held := range map[string]bool{"documents:write": true, "tasks:write": false} {

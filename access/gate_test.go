@@ -37,7 +37,8 @@ func TestGate(t *testing.T) {
 		{true, true, On, "", fault.Forbidden, true, true},
 	} {
 		principal := Actor{
-			organization: Organization{ModuleOn: c.module, SecrecyDeclared: c.secrecy, Level: c.level, State: c.state}, role: Member,
+			organization: Organization{ModuleOn: c.module, SecrecyDeclared: c.secrecy, Level: c.level, State: c.state},
+			role:         Member,
 		}
 		held := []string{"contacts:read", "contacts:write"}
 		a := principal
@@ -47,23 +48,29 @@ func TestGate(t *testing.T) {
 			got = fault.From(err).Code
 		}
 		if got != c.gate {
-			t.Errorf("module %t secrecy %t level %q state %q: gate says %q, want %q", c.module, c.secrecy, c.level, c.state, got, c.gate)
+			t.Errorf("module %t secrecy %t level %q state %q: gate says %q, want %q", c.module, c.secrecy, c.level, c.state,
+				got, c.gate)
 		}
-		if slices.Contains(a.Scopes(), "contacts:read") != c.reads || slices.Contains(a.Scopes(), "contacts:write") != c.writes {
+		if slices.Contains(a.Scopes(), "contacts:read") != c.reads ||
+			slices.Contains(a.Scopes(), "contacts:write") != c.writes {
 			t.Errorf("level %q: scopes %v", c.level, a.Scopes())
 		}
 		person := principal
 		person.hold(Credential{Kind: Session, Duties: duties[Session]}, held)
-		if reads, writes := person.Gate(false) == nil, person.Gate(true) == nil; reads != (c.state == Open || c.state == Closed) || writes != (c.state == Open) || slices.Contains(person.Scopes(), "contacts:write") != writes {
-			t.Errorf("module %t secrecy %t level %q state %q: a person reads %t, writes %t, scopes %v", c.module, c.secrecy, c.level, c.state, reads, writes, person.Scopes())
+		if reads, writes := person.Gate(false) == nil, person.Gate(true) == nil; reads != (c.state == Open ||
+			c.state == Closed) || writes != (c.state == Open) || slices.Contains(person.Scopes(), "contacts:write") != writes {
+			t.Errorf("module %t secrecy %t level %q state %q: a person reads %t, writes %t, scopes %v", c.module, c.secrecy,
+				c.level, c.state, reads, writes, person.Scopes())
 		}
-		if person.role = Admin; (person.Gate(false) == nil) != (c.state == Open || c.state == Closed || c.state == Deleting) || (person.Gate(true) == nil) != (c.state == Open) {
+		if person.role = Admin; (person.Gate(false) == nil) != (c.state == Open || c.state == Closed ||
+			c.state == Deleting) || (person.Gate(true) == nil) != (c.state == Open) {
 			t.Errorf("state %q: an admin reads %v, writes %v", c.state, person.Gate(false), person.Gate(true))
 		}
 		free := principal
 		free.hold(Credential{Kind: "badge"}, held)
 		if err := free.Gate(true); (err == nil) != (c.state == Open) || len(free.Scopes()) != 2 {
-			t.Errorf("module %t secrecy %t level %q state %q: a kind without the duty has scopes %v and %v", c.module, c.secrecy, c.level, c.state, free.Scopes(), err)
+			t.Errorf("module %t secrecy %t level %q state %q: a kind without the duty has scopes %v and %v", c.module,
+				c.secrecy, c.level, c.state, free.Scopes(), err)
 		}
 	}
 }

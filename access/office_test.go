@@ -101,7 +101,8 @@ func (o *office) refused(presented string, from netip.Addr, want access.Reason) 
 	if !errors.As(err, &f) || r == nil {
 		o.Fatalf("%v is no refusal", err)
 	}
-	if f.Code != fault.Unauthenticated || f.Detail != nil || f.Fields != nil || f.RetryAfter != 0 || f.Extra != nil || f.Header != nil {
+	if f.Code != fault.Unauthenticated || f.Detail != nil || f.Fields != nil || f.RetryAfter != 0 || f.Extra != nil ||
+		f.Header != nil {
 		o.Errorf("the 401 tells more than the others do: %+v", f)
 	}
 	if r.Reason != want || f.Reason != string(want) {
@@ -123,8 +124,10 @@ func ptr[T any](v T) *T { return &v }
 
 func TestFoldEmail(t *testing.T) {
 	for address, want := range map[string]string{
-		"Ida@Kanzlei.Example": "ida@kanzlei.example", "MÜLLER@BÜRO.EXAMPLE": "müller@büro.example", "ΣΟΦΙΑ@x.example": "σοφια@x.example",
-		"\u212aim@x.example": "\u212aim@x.example", "\u0130da@x.example": "\u0130da@x.example", "\u2126@x.example": "\u2126@x.example",
+		"Ida@Kanzlei.Example": "ida@kanzlei.example", "MÜLLER@BÜRO.EXAMPLE": "müller@büro.example",
+		"ΣΟΦΙΑ@x.example":    "σοφια@x.example",
+		"\u212aim@x.example": "\u212aim@x.example", "\u0130da@x.example": "\u0130da@x.example",
+		"\u2126@x.example": "\u2126@x.example",
 	} {
 		if got := access.FoldEmail(address); got != want || access.FoldEmail(got) != got {
 			t.Errorf("%q becomes %q, want %q", address, got, want)

@@ -93,7 +93,8 @@ func PrincipalIn(ctx context.Context, tx db.Tx, kind PrincipalType, principalID 
 func ScanPrincipal(row db.Row) (PrincipalInfo, error) {
 	var p PrincipalInfo
 	var rights string
-	err := row.Scan(&p.ID, &p.Type, &p.Home, &p.OrganizationID, &p.Name, &p.Email, &p.Role, &rights, &p.Disabled, &p.CreatedAt, &p.Language, &p.ErasedAt)
+	err := row.Scan(&p.ID, &p.Type, &p.Home, &p.OrganizationID, &p.Name, &p.Email, &p.Role, &rights, &p.Disabled,
+		&p.CreatedAt, &p.Language, &p.ErasedAt)
 	if err != nil {
 		return p, err
 	}

@@ -106,7 +106,8 @@ func BeginSession(ctx context.Context, tx db.Tx, now clock.Micros, n NewSession)
 		freshUntil = min(n.ProvenAt, now).Add(SignInFresh)
 	}
 	token, name = NewToken(), id.New(id.Session)
-	_, err = tx.Exec(ctx, insertSession, name, HashToken(token), n.Account, n.Organization, n.Principal, now, now.Add(lifetime),
+	_, err = tx.Exec(ctx, insertSession, name, HashToken(token), n.Account, n.Organization, n.Principal, now,
+		now.Add(lifetime),
 		clock.Micros(idle/time.Microsecond), freshUntil, n.Address, n.Agent, string(cmp.Or(n.Method, ByPassword)), n.Device)
 	return token, name, err
 }
@@ -120,7 +121,9 @@ func RenewSession(ctx context.Context, tx db.Tx, name string, freshUntil clock.M
 
 // MoveSession lets a session go on as another person of its account, with a new
 // token.
-func MoveSession(ctx context.Context, tx db.Tx, name string, organization int64, principal string) (token string, err error) {
+func MoveSession(
+	ctx context.Context, tx db.Tx, name string, organization int64, principal string,
+) (token string, err error) {
 	token = NewToken()
 	return token, changed(changeSessions(ctx, tx, moveSession, name, HashToken(token), organization, principal))
 }
@@ -208,7 +211,9 @@ const sessionServes = useResolution
 // session returns the actor of a session, from the cache if it can. assumed is as in
 // Resolve. The cache knows hashes of tokens, and the live organization and the sandbox
 // apart.
-func (d *Directory) session(ctx context.Context, f *Finder, p Presentation, from netip.Addr, fresh bool) (a *Actor, assumed bool, err error) {
+func (d *Directory) session(
+	ctx context.Context, f *Finder, p Presentation, from netip.Addr, fresh bool,
+) (a *Actor, assumed bool, err error) {
 	name, now, serving := string(p.Scheme)+HashToken(p.Text), d.now(), d.sessions.serving.Load()
 	known := serving.get(name)
 	if d.shared && !known.serves(now) || d.shared && fresh {
@@ -277,7 +282,8 @@ func sessionFinder(byToken string) Finder {
 func scanSession(row db.Row) (Proof, error) {
 	p := Proof{Scopes: allScopes}
 	var idle, endedAt clock.Micros
-	err := row.Scan(&p.ID, &p.Organization, &p.Principal, &p.ExpiresAt, &idle, &p.used, &p.FreshUntil, &endedAt, &p.SecondFactorFrom)
+	err := row.Scan(&p.ID, &p.Organization, &p.Principal, &p.ExpiresAt, &idle, &p.used, &p.FreshUntil, &endedAt,
+		&p.SecondFactorFrom)
 	p.ExpiresAt = min(p.ExpiresAt, p.used+idle)
 	if endedAt != 0 {
 		p.Refused = Revoked

@@ -147,8 +147,8 @@ func scanBearer(row db.Row, t token) (*cachedBearer, error) {
 		revokedAt, lastUsedAt, sandbox int64
 	)
 	err := row.Scan(
-		&a.credential.ID, &cred.rotated, &a.credential.Environment, &hash, &scopesText, &grantText, &networksText, &a.credential.VersionPin,
-		&a.credential.ExpiresAt, &cred.paused, &revokedAt, &lastUsedAt,
+		&a.credential.ID, &cred.rotated, &a.credential.Environment, &hash, &scopesText, &grantText, &networksText,
+		&a.credential.VersionPin, &a.credential.ExpiresAt, &cred.paused, &revokedAt, &lastUsedAt,
 		&a.credential.Audience, &grant.ClientID, &grant.ClientName, &grant.CreatedAt, &grant.ExpiresAt,
 		&a.principalID, &a.principalType, &a.principalName, &a.role, &rightsText, &cred.disabled,
 		&a.organization.Number, &a.organization.ID, &a.organization.Name, &sandbox,
@@ -162,7 +162,8 @@ func scanBearer(row db.Row, t token) (*cachedBearer, error) {
 	}
 	cred.hash = [sha256.Size]byte(sum)
 	var scopes, ofGrant []string
-	if err := readJSON(scopesText, &scopes, grantText, &ofGrant, networksText, &a.nets, rightsText, &a.rights); err != nil {
+	if err := readJSON(scopesText, &scopes, grantText, &ofGrant, networksText, &a.nets, rightsText,
+		&a.rights); err != nil {
 		return nil, fmt.Errorf("access: credential %s: %w", a.credential.ID, err)
 	}
 	scopes = slices.DeleteFunc(scopes, func(s string) bool { return !slices.Contains(ofGrant, s) })
@@ -171,9 +172,13 @@ func scanBearer(row db.Row, t token) (*cachedBearer, error) {
 	a.organization.Sandbox = sandbox != 0
 	c := &a.credential
 	if t.form == AccessTokenForm {
-		c.Kind, c.Short, c.Grant, cred.form, cred.use = Token, id.Short(c.ID), &grant, t.form, use{statement: updateGrantUse, name: c.ID}
+		c.Kind, c.Short, c.Grant, cred.form, cred.use = Token, id.Short(c.ID), &grant, t.form, use{
+			statement: updateGrantUse, name: c.ID,
+		}
 	} else {
-		c.Kind, c.Short, cred.form, cred.use = Key, t.kid[:kidShortLength], c.Environment, use{statement: updateLastUse, name: t.kid}
+		c.Kind, c.Short, cred.form, cred.use = Key, t.kid[:kidShortLength], c.Environment, use{
+			statement: updateLastUse, name: t.kid,
+		}
 	}
 	c.Duties = duties[c.Kind]
 	a.scopes = effectiveScopes(scopes, &a)
@@ -219,7 +224,9 @@ func grantByID(ctx context.Context, tx db.Tx, organization int64, id string) (Pr
 	return p, json.Unmarshal([]byte(scopes), &p.Scopes)
 }
 
-func readJSON(scopes string, s *[]string, grant string, g *[]string, networks string, n *[]netip.Prefix, rights string, r *Rights) error {
+func readJSON(
+	scopes string, s *[]string, grant string, g *[]string, networks string, n *[]netip.Prefix, rights string, r *Rights,
+) error {
 	if err := json.Unmarshal([]byte(scopes), s); err != nil {
 		return fmt.Errorf("scopes: %w", err)
 	}

@@ -25,7 +25,8 @@ func TestGuessingIsThrottled(t *testing.T) {
 			t.Helper()
 			_, err := o.dir.Authenticate(ctx, presented, access.V1, from)
 			var f *fault.Fault
-			if !errors.As(err, &f) || f.Code != fault.RateLimited || access.RefusalOf(err).Reason != access.Throttled || f.RetryAfter <= 0 || f.Extra["violated-policies"] != nil {
+			if !errors.As(err, &f) || f.Code != fault.RateLimited || access.RefusalOf(err).Reason != access.Throttled ||
+				f.RetryAfter <= 0 || f.Extra["violated-policies"] != nil {
 				t.Fatalf("not shut out: %v", err)
 			}
 			return f.RetryAfter

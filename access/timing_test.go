@@ -65,7 +65,8 @@ func TestRefusalsTakeTheSameTime(t *testing.T) {
 				if apart := apitest.Median(took[r.Name]) - apitest.Median(took["unknown"]); max(apart, -apart) > blur {
 					worst = max(worst, a-0.5, 0.5-a)
 				}
-				t.Logf("round %d: %-12s median %8s, unknown %8s, advantage %.3f", round, r.Name, apitest.Median(took[r.Name]), apitest.Median(took["unknown"]), a)
+				t.Logf("round %d: %-12s median %8s, unknown %8s, advantage %.3f", round, r.Name, apitest.Median(took[r.Name]),
+					apitest.Median(took["unknown"]), a)
 			}
 			if worst <= tolerance {
 				return

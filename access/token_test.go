@@ -13,7 +13,8 @@ func TestTokens(t *testing.T) {
 		for _, environment := range []string{Test, Live, AccessTokenForm} {
 			s := NewSecret(environment)
 			read, reason := parseToken(s.Text)
-			if hash := read.hash(); reason != "" || read.form != environment || read.kid != s.Kid || hex.EncodeToString(hash[:]) != s.Hash {
+			if hash := read.hash(); reason != "" || read.form != environment || read.kid != s.Kid ||
+				hex.EncodeToString(hash[:]) != s.Hash {
 				t.Fatalf("%s is read as %+v, %q", s.Text, read, reason)
 			}
 			if seen[read.kid] || seen[read.secret] {
@@ -73,7 +74,10 @@ func TestDeriveSecret(t *testing.T) {
 	if again := DeriveSecret(RefreshTokenForm, []byte("key"), "purpose"); again != s {
 		t.Errorf("derived twice: %+v, %+v", s, again)
 	}
-	for _, other := range []Secret{DeriveSecret(RefreshTokenForm, []byte("kez"), "purpose"), DeriveSecret(RefreshTokenForm, []byte("key"), "purpose2")} {
+	for _, other := range []Secret{
+		DeriveSecret(RefreshTokenForm, []byte("kez"), "purpose"),
+		DeriveSecret(RefreshTokenForm, []byte("key"), "purpose2"),
+	} {
 		if other.Kid == s.Kid || other.Hash == s.Hash {
 			t.Errorf("%+v is that of another key or purpose", other)
 		}
@@ -103,7 +107,8 @@ func TestTokensDoNotAllocate(t *testing.T) {
 func FuzzParseToken(f *testing.F) {
 	s := NewSecret(Test).Text
 	for _, seed := range []string{
-		"", s, s[1:], s[:len(s)-1], s + s, strings.ToUpper(s), "Bearer " + s, "kart_test_", "kart_live_" + strings.Repeat("0", 51),
+		"", s, s[1:], s[:len(s)-1], s + s, strings.ToUpper(s), "Bearer " + s, "kart_test_",
+		"kart_live_" + strings.Repeat("0", 51),
 		strings.Repeat("\x00", tokenLength), strings.Repeat("ü", tokenLength/2) + "x", "kart_prod" + s[9:],
 	} {
 		f.Add(seed)
