@@ -23,12 +23,15 @@ import (
 // devicesTold returns how often the bell and emails told of an unknown device.
 func devicesTold(t *testing.T, o *apitest.Office) (bell, mails int) {
 	t.Helper()
-	dbtest.Get(t, o.DB, []any{&bell}, `select count(*) from notices where kind = $1 and data like '%"device"%'`, string(account.SignInChanged))
+	dbtest.Get(t, o.DB, []any{&bell}, `select count(*) from notices where kind = $1 and data like '%"device"%'`,
+		string(account.SignInChanged))
 	for _, m := range o.Mailed() {
 		if m.Title != "Anmeldung mit einem unbekannten Gerät" {
 			continue
 		}
-		if mails++; m.To != "ida@neu.example" || !strings.Contains(m.Text, "https://kartei.example/settings/security/access") || !strings.Contains(m.Text, "203.0.113.9") {
+		if mails++; m.To != "ida@neu.example" ||
+			!strings.Contains(m.Text, "https://kartei.example/settings/security/access") ||
+			!strings.Contains(m.Text, "203.0.113.9") {
 			t.Errorf("%s: %s", m.To, m.Text)
 		}
 	}
@@ -53,7 +56,8 @@ func TestUnknownDeviceIsTold(t *testing.T) {
 		told("the same browser, elsewhere too", 0)
 		other := visit(t, o)
 		other.from = "203.0.113.9"
-		other.ask("signin.password", account.PasswordInput{Email: "ida@neu.example", Password: "falsch falsch falsch"}, nil, 401)
+		other.ask("signin.password", account.PasswordInput{Email: "ida@neu.example", Password: "falsch falsch falsch"},
+			nil, 401)
 		told("a wrong password", 0)
 		other.signIn("ida@neu.example", somePassword, "signedIn")
 		told("another browser", 1)
@@ -86,21 +90,37 @@ func newActing(t *testing.T, o *apitest.Office) *delegates {
 		t.Fatal(err)
 	}
 	var second account.AcceptResult
-	v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida Zwei", Password: somePassword}, &second, 200)
+	v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida Zwei", Password: somePassword},
+		&second, 200)
 	a := &delegates{visitor: v, other: visit(t, o)}
 	for _, person := range []string{first.ID, second.ID, o.User(access.Member)} {
 		office := o.ID
 		if person == second.ID {
 			office = live
 		}
-		key, err := o.Operator.CreateKey(t.Context(), key.New{Organization: office, Principal: person, Environment: access.Test, Networks: []string{"192.0.2.0/24"}, Scopes: []string{"contacts:read", "webhook_endpoints:read", "webhook_endpoints:write"}})
+		key, err := o.Operator.CreateKey(t.Context(), key.New{
+			Organization: office,
+			Principal:    person,
+			Environment:  access.Test,
+			Networks:     []string{"192.0.2.0/24"},
+			Scopes:       []string{"contacts:read", "webhook_endpoints:read", "webhook_endpoints:write"},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		c := &apitest.Client{Office: o, Principal: person, Key: key.Key}
-		hook := c.Do("POST", "/webhook_endpoints", map[string]any{"name": "Hook", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Text("id")
+		hook := c.Do("POST", "/webhook_endpoints", map[string]any{
+			"name":       "Hook",
+			"url":        "https://example.com/hook",
+			"eventTypes": []string{"contact.created"},
+		}).Want(201).Text("id")
 		if person != second.ID { // the helper connects in the first organization
-			client := grant.Client{Kind: grant.Registered, Name: "Kalender " + person, RedirectURIs: []string{"https://crm.example/cb"}, Method: grant.NoSecret}
+			client := grant.Client{
+				Kind:         grant.Registered,
+				Name:         "Kalender " + person,
+				RedirectURIs: []string{"https://crm.example/cb"},
+				Method:       grant.NoSecret,
+			}
 			o.Connect(&client, person, access.V1, "contacts:read")
 		}
 		if person == first.ID || person == second.ID {
@@ -156,7 +176,11 @@ func TestActing(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		a := newActing(t, o)
 		all := a.list()
-		for what, pair := range map[string][2][]string{"keys": {idsOf(all.Keys), a.keys}, "endpoints": {idsOf(all.Endpoints), a.hooks}, "grants": {idsOf(all.Grants), a.grants}} {
+		for what, pair := range map[string][2][]string{
+			"keys":      {idsOf(all.Keys), a.keys},
+			"endpoints": {idsOf(all.Endpoints), a.hooks},
+			"grants":    {idsOf(all.Grants), a.grants},
+		} {
 			slices.Sort(pair[1])
 			if !slices.Equal(pair[0], pair[1]) {
 				t.Errorf("%s: %q, want %q", what, pair[0], pair[1])
@@ -173,7 +197,8 @@ func TestActing(t *testing.T) {
 		a.ask("access.end", account.End{ID: a.keys[1]}, nil, 200)
 		a.ask("access.end", account.End{ID: a.hooks[0]}, nil, 200)
 		a.ask("access.end", account.End{ID: a.grants[0]}, nil, 200)
-		if left := a.list(); !slices.Equal(idsOf(left.Keys), a.keys[:1]) || !slices.Equal(idsOf(left.Endpoints), a.hooks[1:]) || len(left.Grants) != 0 || len(left.Passkeys) != 1 {
+		if left := a.list(); !slices.Equal(idsOf(left.Keys), a.keys[:1]) ||
+			!slices.Equal(idsOf(left.Endpoints), a.hooks[1:]) || len(left.Grants) != 0 || len(left.Passkeys) != 1 {
 			t.Errorf("%+v", left)
 		}
 		if !a.other.works() {
@@ -196,7 +221,8 @@ func TestEndOfAllThatActs(t *testing.T) {
 		freshUntil(t, o, 1)
 		a.ask("access.end", account.End{All: true}, &ended, 200)
 		left := a.list()
-		if len(left.Keys)+len(left.Grants)+len(left.Endpoints) != 0 || len(left.Passkeys) != 1 || len(left.Sessions) != 1 || !ended.Kept {
+		if len(left.Keys)+len(left.Grants)+len(left.Endpoints) != 0 || len(left.Passkeys) != 1 ||
+			len(left.Sessions) != 1 || !ended.Kept {
 			t.Errorf("%+v, %+v", ended, left)
 		}
 		if a.other.works() {
@@ -230,7 +256,13 @@ func TestApplicationsOpenedAreTold(t *testing.T) {
 		for i, c := range []struct {
 			to    access.Applications
 			tells int
-		}{{access.NoApplications, 0}, {access.KnownApplications, 1}, {access.AllApplications, 1}, {access.AllApplications, 0}, {access.KnownApplications, 0}} {
+		}{
+			{access.NoApplications, 0},
+			{access.KnownApplications, 1},
+			{access.AllApplications, 1},
+			{access.AllApplications, 0},
+			{access.KnownApplications, 0},
+		} {
 			before := len(dbtest.Texts(t, o.DB, `select id from notices`))
 			in, err := json.Marshal(organization.Change{ID: o.ID, Applications: &c.to})
 			if err != nil {

@@ -57,9 +57,11 @@ func (a *API) finish(c *call, err error) *Response {
 		r.Body = a.problem(c, f)
 		switch {
 		case f.Code == fault.Upstream && f.Cause != nil:
-			a.logOf(c).Warn("a service that a call needs does not answer", slog.String("request", c.id), slog.String("operation", c.operation()), slog.Any("error", f.Cause))
+			a.logOf(c).Warn("a service that a call needs does not answer", slog.String("request", c.id),
+				slog.String("operation", c.operation()), slog.Any("error", f.Cause))
 		case f.Code == fault.Internal:
-			a.logOf(c).Error("internal error", slog.String("request", c.id), slog.String("operation", c.operation()), slog.Any("error", f.Cause))
+			a.logOf(c).Error("internal error", slog.String("request", c.id), slog.String("operation", c.operation()),
+				slog.Any("error", f.Cause))
 		}
 	}
 	a.setHeadersOf(c, f, err == errNotModified)
@@ -181,8 +183,10 @@ func (a *API) challenge(c *call, f *fault.Fault, set func(name, value string)) {
 		c.header["WWW-Authenticate"] = a.challenges[c.Door.audience()].missing
 	case f.Code == fault.Unauthenticated && c.Credential.Scheme == access.Bearer:
 		c.header["WWW-Authenticate"] = a.challenges[c.Door.audience()].refused
-	case f.Reason == string(access.NoScope) && c.op.Scope != "" && c.actor != nil && c.actor.Credential().Kind == access.Token:
-		set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+c.needed()+`", `+a.challenges[c.Door.audience()].metadata)
+	case f.Reason == string(access.NoScope) && c.op.Scope != "" && c.actor != nil &&
+		c.actor.Credential().Kind == access.Token:
+		set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+c.needed()+`", `+
+			a.challenges[c.Door.audience()].metadata)
 	}
 }
 
@@ -208,7 +212,11 @@ func newChallenges(base string) map[string]challenges {
 	all := map[string]challenges{}
 	for _, resource := range []string{access.V1, access.MCP} {
 		metadata := `resource_metadata="` + base + `/.well-known/oauth-protected-resource/` + resource + `"`
-		all[resource] = challenges{[]string{"Bearer " + metadata}, []string{`Bearer error="invalid_token", ` + metadata}, metadata}
+		all[resource] = challenges{
+			[]string{"Bearer " + metadata},
+			[]string{`Bearer error="invalid_token", ` + metadata},
+			metadata,
+		}
 	}
 	return all
 }

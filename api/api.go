@@ -35,7 +35,9 @@ import (
 )
 
 // Families are the families of records in this release.
-var Families = []op.Family{contact.Contacts.Family, company.Companies.Family, task.Tasks.Family, document.Documents.Family}
+var Families = []op.Family{
+	contact.Contacts.Family, company.Companies.Family, task.Tasks.Family, document.Documents.Family,
+}
 
 // table equals Operations, for functions that are used in its rows.
 var table []Operation
@@ -148,7 +150,8 @@ func New(o Options) (*API, error) {
 	}
 	a := &API{
 		db: o.DB, access: o.Access, limiter: o.Limiter, log: o.Log, clock: o.Clock, logger: o.Logger,
-		docsBase: o.DocsBase, challenges: newChallenges(o.DocsBase), observe: o.Observe, tracer: o.Tracer, routes: routesOf(Operations), versions: map[string]*servedVersion{}, answers: replay.Vault{Vault: o.Answers},
+		docsBase: o.DocsBase, challenges: newChallenges(o.DocsBase), observe: o.Observe, tracer: o.Tracer,
+		routes: routesOf(Operations), versions: map[string]*servedVersion{}, answers: replay.Vault{Vault: o.Answers},
 	}
 	a.services = o.services(a, cursors)
 	if missing := a.services.Missing(); o.Log != nil && missing != nil { // it serves programs and people
@@ -159,7 +162,13 @@ func New(o Options) (*API, error) {
 	}
 	a.declared = o.Limiter.Declared(limit.Charge{})
 	a.maxCalls = int64(cmp.Or(o.MaxCalls, 1024))
-	a.transfers = transfers{limit: cmp.Or(o.MaxTransfers, 256), each: cmp.Or(o.MaxTransfersEach, 32), observer: o.Transfers, now: o.Clock.Now, of: map[int64]int{}}
+	a.transfers = transfers{
+		limit:    cmp.Or(o.MaxTransfers, 256),
+		each:     cmp.Or(o.MaxTransfersEach, 32),
+		observer: o.Transfers,
+		now:      o.Clock.Now,
+		of:       map[int64]int{},
+	}
 	a.watches = watches{each: map[string]int{}, end: make(chan struct{})}
 	if o.Transfers == nil {
 		a.transfers.observer = noObserver{}
@@ -170,7 +179,10 @@ func New(o Options) (*API, error) {
 // services returns what operations need beyond a call: what the instance provides, and what
 // the API itself does.
 func (o *Options) services(a *API, cursors *op.Cursors) *op.Services {
-	all := op.Services{Cursors: cursors, Families: Families, Versions: Names(o.Versions), DocsBase: o.DocsBase, BaseURL: o.BaseURL, Logger: o.Logger}
+	all := op.Services{
+		Cursors: cursors, Families: Families, Versions: Names(o.Versions), DocsBase: o.DocsBase,
+		BaseURL: o.BaseURL, Logger: o.Logger,
+	}
 	own := []op.ServiceValue{
 		key.Limits.Is(o.Limiter), documents.Is(a.document), batch.Allowed.Is(a.routes.inBatch),
 		signin.Service.Is(signin.NewDesk(o.DB, masterkey.Vault{}, "")), // it knows no passkeys, unless the instance provides another one
@@ -219,7 +231,8 @@ var compiled sync.Map // by version; a func() (*schema.Document, error)
 
 // rulesOf returns the rules of a version's document, which the APIs of a process share.
 func rulesOf(version string, document []byte) (*schema.Document, error) {
-	once, _ := compiled.LoadOrStore(version, sync.OnceValues(func() (*schema.Document, error) { return schema.Compile(document, later) }))
+	once, _ := compiled.LoadOrStore(version,
+		sync.OnceValues(func() (*schema.Document, error) { return schema.Compile(document, later) }))
 	return once.(func() (*schema.Document, error))()
 }
 

@@ -35,12 +35,28 @@ type applications struct {
 
 func newApplications(t *testing.T, o *apitest.Office, principal, service string) *applications {
 	t.Helper()
-	a := &applications{T: t, o: o, principal: principal, client: grant.Client{Kind: grant.Registered, Name: "Geheim", RedirectURIs: []string{"https://app.example/cb"}, Method: grant.NoSecret}}
+	a := &applications{
+		T:         t,
+		o:         o,
+		principal: principal,
+		client: grant.Client{
+			Kind:         grant.Registered,
+			Name:         "Geheim",
+			RedirectURIs: []string{"https://app.example/cb"},
+			Method:       grant.NoSecret,
+		},
+	}
 	a.write(func(tx db.Tx) error {
 		_, err := a.client.Store(t.Context(), tx, clock.Now(o.Clock))
 		return err
 	})
-	made, err := operator.Run(t.Context(), o.Operator, oauth.CreateClient, oauth.NewClient{Organization: o.ID, Name: "Geheim", Principal: service, Scopes: []string{"contacts:read"}, Environment: access.Test})
+	made, err := operator.Run(t.Context(), o.Operator, oauth.CreateClient, oauth.NewClient{
+		Organization: o.ID,
+		Name:         "Geheim",
+		Principal:    service,
+		Scopes:       []string{"contacts:read"},
+		Environment:  access.Test,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +90,8 @@ func (a *applications) begin() (g grant.Grant, code string) {
 		if err == nil {
 			var begun grant.Issuance
 			begun, err = grant.Begin(a.Context(), tx, clock.Now(a.o.Clock), grant.NewGrant{
-				Client: &a.client, Organization: sandbox.Number, Principal: a.principal, Scopes: []string{"contacts:read", "contacts:write"}, Audience: access.V1,
+				Client: &a.client, Organization: sandbox.Number, Principal: a.principal,
+				Scopes: []string{"contacts:read", "contacts:write"}, Audience: access.V1,
 				RedirectURI: a.client.RedirectURIs[0], Challenge: challenge(), Renewal: grant.RenewalOf(&a.client, false),
 			})
 			g, code = begun.Grant, begun.Code
@@ -92,7 +109,8 @@ func (a *applications) tokens() (tokens grant.Tokens) {
 	a.Helper()
 	_, code := a.begin()
 	a.write(func(tx db.Tx) (err error) {
-		tokens, err = grant.Exchange(a.Context(), tx, clock.Now(a.o.Clock), &a.client, code, a.client.RedirectURIs[0], verifier, "")
+		tokens, err = grant.Exchange(a.Context(), tx, clock.Now(a.o.Clock), &a.client, code, a.client.RedirectURIs[0],
+			verifier, "")
 		return err
 	})
 	return tokens
@@ -100,7 +118,13 @@ func (a *applications) tokens() (tokens grant.Tokens) {
 
 func (a *applications) exchange() oauth.TokenInput {
 	_, code := a.begin()
-	return oauth.TokenInput{ClientAuth: oauth.ClientAuth{ClientID: a.client.ClientID}, GrantType: "authorization_code", Code: code, RedirectURI: a.client.RedirectURIs[0], CodeVerifier: verifier}
+	return oauth.TokenInput{
+		ClientAuth:   oauth.ClientAuth{ClientID: a.client.ClientID},
+		GrantType:    "authorization_code",
+		Code:         code,
+		RedirectURI:  a.client.RedirectURIs[0],
+		CodeVerifier: verifier,
+	}
 }
 
 func (a *applications) revoke() oauth.TokenQuestion {
@@ -110,7 +134,12 @@ func (a *applications) revoke() oauth.TokenQuestion {
 // asked returns a request that waits for an admin, of an application of its own.
 func (a *applications) asked() (name string) {
 	a.Helper()
-	other := grant.Client{Kind: grant.Registered, Name: "Geheim", RedirectURIs: []string{"https://app.example/cb"}, Method: grant.NoSecret}
+	other := grant.Client{
+		Kind:         grant.Registered,
+		Name:         "Geheim",
+		RedirectURIs: []string{"https://app.example/cb"},
+		Method:       grant.NoSecret,
+	}
 	a.write(func(tx db.Tx) error {
 		o, err := access.OrganizationIn(a.Context(), tx, a.o.ID)
 		if err == nil {
@@ -127,7 +156,10 @@ func (a *applications) asked() (name string) {
 }
 
 func (a *applications) asks() oauth.AskInput {
-	return oauth.AskInput{ResponseType: "code", ClientID: a.client.ClientID, RedirectURI: a.client.RedirectURIs[0], Challenge: challenge(), ChallengeMethod: "S256", State: "x"}
+	return oauth.AskInput{
+		ResponseType: "code", ClientID: a.client.ClientID, RedirectURI: a.client.RedirectURIs[0],
+		Challenge: challenge(), ChallengeMethod: "S256", State: "x",
+	}
 }
 
 // answer calls oauth.ask in a session. It returns the input of oauth.answer that lets the

@@ -69,7 +69,8 @@ func authenticate(a *API, ctx context.Context, c *call) (err error) {
 	}
 	c.Credential.Audience = c.Door.audience()
 	c.actor, c.assumed, err = a.access.Resolve(ctx, c.Credential, c.Address, c.again)
-	if cookie := c.Credential.Scheme == access.Cookie || c.Credential.Scheme == access.SandboxCookie; cookie && fault.Is(err, fault.Unauthenticated) && open {
+	if cookie := c.Credential.Scheme == access.Cookie ||
+		c.Credential.Scheme == access.SandboxCookie; cookie && fault.Is(err, fault.Unauthenticated) && open {
 		c.actor = access.Nobody() // a browser still has the cookie of a session that has ended
 		return nil
 	}

@@ -117,7 +117,12 @@ func badBodies(t *testing.T, o *apitest.Office) {
 	made := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
 	var requests []bad
 	add := func(name string, status int, code string, body string, lines ...string) {
-		b := bad{name: name, wire: apitest.Wire{Method: "POST", Path: "/contacts", Body: body, Lines: lines}, status: status, code: code}
+		b := bad{
+			name:   name,
+			wire:   apitest.Wire{Method: "POST", Path: "/contacts", Body: body, Lines: lines},
+			status: status,
+			code:   code,
+		}
 		requests = append(requests, b)
 		// An error in a new record is the same error in a patch.
 		b.name, b.wire.Method, b.wire.Path = name+", patch", "PATCH", "/contacts/"+made
@@ -133,11 +138,13 @@ func badBodies(t *testing.T, o *apitest.Office) {
 	}
 	add("one byte too many", 413, "PAYLOAD_TOO_LARGE", filled(oneMiB+1))
 	add("far too many", 413, "PAYLOAD_TOO_LARGE", filled(5*oneMiB))
-	add("one byte too many in chunks", 413, "PAYLOAD_TOO_LARGE", chunked(filled(oneMiB+1), 4000), "Transfer-Encoding: chunked")
+	add("one byte too many in chunks", 413, "PAYLOAD_TOO_LARGE", chunked(filled(oneMiB+1), 4000),
+		"Transfer-Encoding: chunked")
 	add("far too many in chunks", 413, "PAYLOAD_TOO_LARGE", chunked(filled(5*oneMiB), 65536), "Transfer-Encoding: chunked")
 	add("a length that is a lie", 413, "PAYLOAD_TOO_LARGE", "{}", "Content-Length: 1099511627776")
 	invalid("as many as may be", filled(oneMiB))
-	add("as many as may be in chunks", 422, "VALIDATION_FAILED", chunked(filled(oneMiB), 4000), "Transfer-Encoding: chunked")
+	add("as many as may be in chunks", 422, "VALIDATION_FAILED", chunked(filled(oneMiB), 4000),
+		"Transfer-Encoding: chunked")
 	malformed("a bad chunk", "zz\r\n{}\r\n0\r\n\r\n", "Transfer-Encoding: chunked")
 
 	malformed("10,000 arrays deep", strings.Repeat("[", 10_000))
@@ -181,8 +188,10 @@ func badBodies(t *testing.T, o *apitest.Office) {
 	for _, body := range []string{`"text"`, `[]`, `[{"lastName":"A"}]`, `5`, `true`, `null`} {
 		malformed("no object: "+body, body)
 	}
-	for _, body := range []string{"", " ", "\r\n", "{", "}", `{"lastName":"A"`, `{"lastName":"A"}}`, `{"lastName":"A"} {}`, `{"lastName":"A",}`, `{lastName:"A"}`, `{'lastName':'A'}`,
-		`{"lastName":"A"}/* */`, `{"lastName":"A" "email":1}`, `{"lastName"}`, `{"lastName":}`, "lastName=A", "<lastName>A</lastName>", `{"lastName":"\x"}`, `{"lastName":"\u12"}`, "{\"lastName\":\"A\"}\x00"} {
+	for _, body := range []string{"", " ", "\r\n", "{", "}", `{"lastName":"A"`, `{"lastName":"A"}}`,
+		`{"lastName":"A"} {}`, `{"lastName":"A",}`, `{lastName:"A"}`, `{'lastName':'A'}`,
+		`{"lastName":"A"}/* */`, `{"lastName":"A" "email":1}`, `{"lastName"}`, `{"lastName":}`, "lastName=A",
+		"<lastName>A</lastName>", `{"lastName":"\x"}`, `{"lastName":"\u12"}`, "{\"lastName\":\"A\"}\x00"} {
 		malformed("malformed: "+strconv.Quote(body), body)
 	}
 	add("no body, no type", 415, "UNSUPPORTED_MEDIA_TYPE", "", "-Content-Type")
@@ -204,26 +213,51 @@ func TestBadContentTypes(t *testing.T) {
 	c, s := o.As(access.Member), o.Listen()
 	var requests []bad
 	add := func(name string, status int, code string, lines ...string) {
-		requests = append(requests, bad{name: name, wire: apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"A"}`, Lines: lines}, status: status, code: code})
+		requests = append(requests, bad{
+			name:   name,
+			wire:   apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"A"}`, Lines: lines},
+			status: status,
+			code:   code,
+		})
 	}
 	add("none", 415, "UNSUPPORTED_MEDIA_TYPE", "-Content-Type")
-	for _, value := range []string{"", "text/plain", "application/xml", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "json", "application/json, application/json",
-		"application/json; charset=iso-8859-1", "application/json; charset=utf-16", "application/jsonp", "*/*", "application/merge-patch+json", "application/json;;="} {
+	for _, value := range []string{"", "text/plain", "application/xml", "application/x-www-form-urlencoded",
+		"multipart/form-data; boundary=x", "json", "application/json, application/json",
+		"application/json; charset=iso-8859-1", "application/json; charset=utf-16", "application/jsonp", "*/*",
+		"application/merge-patch+json", "application/json;;="} {
 		add(strconv.Quote(value), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type: "+value)
 	}
 	add("repeated", 400, "INVALID_REQUEST", "Content-Type: application/json", "Content-Type: application/json")
 	add("repeated, differing", 400, "INVALID_REQUEST", "Content-Type: application/json", "Content-Type: text/plain")
 	for _, coding := range []string{"gzip", "br", "gzip, identity", "GZIP", ""} {
-		add("Content-Encoding "+strconv.Quote(coding), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type: application/json", "Content-Encoding: "+coding)
+		add("Content-Encoding "+strconv.Quote(coding), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type: application/json",
+			"Content-Encoding: "+coding)
 	}
 	refuse(t, s, c, requests)
-	s.Send(c, apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"A"}`, Lines: []string{"Content-Encoding: identity"}}).Want(201)
-	form := s.Send(c, apitest.Wire{Method: "POST", Path: "/documents", Body: "--x--", Lines: []string{"Content-Type: multipart/form-data; boundary=x"}}).Want(415, "UNSUPPORTED_MEDIA_TYPE")
+	s.Send(c, apitest.Wire{
+		Method: "POST",
+		Path:   "/contacts",
+		Body:   `{"lastName":"A"}`,
+		Lines:  []string{"Content-Encoding: identity"},
+	}).Want(201)
+	form := s.Send(c, apitest.Wire{
+		Method: "POST",
+		Path:   "/documents",
+		Body:   "--x--",
+		Lines:  []string{"Content-Type: multipart/form-data; boundary=x"},
+	}).Want(415, "UNSUPPORTED_MEDIA_TYPE")
 	if detail := form.Text("detail"); !strings.Contains(detail, "POST /v1/uploads") {
 		t.Errorf("a file sent with a form: %s", detail)
 	}
-	for _, value := range []string{"application/json", "application/json; charset=utf-8", `Application/JSON;charset="UTF-8"`} {
-		s.Send(c, apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"A"}`, Lines: []string{"Content-Type: " + value}}).Want(201)
+	for _, value := range []string{
+		"application/json", "application/json; charset=utf-8", `Application/JSON;charset="UTF-8"`,
+	} {
+		s.Send(c, apitest.Wire{
+			Method: "POST",
+			Path:   "/contacts",
+			Body:   `{"lastName":"A"}`,
+			Lines:  []string{"Content-Type: " + value},
+		}).Want(201)
 	}
 }
 
@@ -235,14 +269,43 @@ func TestUnexpectedBodies(t *testing.T) {
 	for _, at := range []string{"/me", "/contacts", "/contacts/count", "/contacts/" + made, "/events", "/openapi.json"} {
 		for _, method := range []string{"GET", "HEAD"} {
 			requests = append(requests,
-				bad{name: method + at, wire: apitest.Wire{Method: method, Path: at, Body: `{"q":"x"}`}, status: 400, code: "INVALID_REQUEST"},
-				bad{name: method + at + " chunked", wire: apitest.Wire{Method: method, Path: at, Body: chunked("x", 1), Lines: []string{"Transfer-Encoding: chunked"}}, status: 400, code: "INVALID_REQUEST"},
-				bad{name: method + at + " large", wire: apitest.Wire{Method: method, Path: at, Body: strings.Repeat("x", 2*oneMiB)}, status: 413, code: "PAYLOAD_TOO_LARGE"})
+				bad{
+					name:   method + at,
+					wire:   apitest.Wire{Method: method, Path: at, Body: `{"q":"x"}`},
+					status: 400,
+					code:   "INVALID_REQUEST",
+				},
+				bad{
+					name: method + at + " chunked",
+					wire: apitest.Wire{
+						Method: method,
+						Path:   at,
+						Body:   chunked("x", 1),
+						Lines:  []string{"Transfer-Encoding: chunked"},
+					},
+					status: 400,
+					code:   "INVALID_REQUEST",
+				},
+				bad{
+					name:   method + at + " large",
+					wire:   apitest.Wire{Method: method, Path: at, Body: strings.Repeat("x", 2*oneMiB)},
+					status: 413,
+					code:   "PAYLOAD_TOO_LARGE",
+				})
 		}
 	}
-	requests = append(requests, bad{name: "DELETE", wire: apitest.Wire{Method: "DELETE", Path: "/contacts/" + made, Body: `{}`, Lines: []string{"If-Match: *"}}, status: 400, code: "INVALID_REQUEST"})
+	requests = append(requests, bad{
+		name:   "DELETE",
+		wire:   apitest.Wire{Method: "DELETE", Path: "/contacts/" + made, Body: `{}`, Lines: []string{"If-Match: *"}},
+		status: 400,
+		code:   "INVALID_REQUEST",
+	})
 	refuse(t, s, c, requests)
-	for _, lines := range [][]string{{"Content-Length: 0"}, {"Content-Type: application/json"}, {"Transfer-Encoding: chunked"}} {
+	for _, lines := range [][]string{
+		{"Content-Length: 0"},
+		{"Content-Type: application/json"},
+		{"Transfer-Encoding: chunked"},
+	} {
 		w := apitest.Wire{Method: "GET", Path: "/contacts", Lines: lines}
 		if strings.HasPrefix(lines[0], "Transfer") {
 			w.Body = chunked("", 1)
@@ -266,18 +329,30 @@ func TestBadHeaders(t *testing.T) {
 	}
 	bearer := "Authorization: Bearer " + c.Key
 	patch := func(name, code string, lines ...string) bad {
-		return bad{name: name, wire: apitest.Wire{Method: "PATCH", Path: "/contacts/" + made, Body: `{"lastName":"X"}`, Lines: lines}, status: 400, code: code}
+		return bad{
+			name:   name,
+			wire:   apitest.Wire{Method: "PATCH", Path: "/contacts/" + made, Body: `{"lastName":"X"}`, Lines: lines},
+			status: 400,
+			code:   code,
+		}
 	}
 	create := func(name string, lines ...string) bad {
-		return bad{name: name, wire: apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"X"}`, Lines: lines}, status: 400, code: "INVALID_REQUEST"}
+		return bad{
+			name:   name,
+			wire:   apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"X"}`, Lines: lines},
+			status: 400,
+			code:   "INVALID_REQUEST",
+		}
 	}
 	refuse(t, s, c, []bad{
 		get("100 KiB", 400, "INVALID_REQUEST", "X-Long: "+strings.Repeat("x", 100<<10)),
 		get("100 KiB Authorization", 400, "INVALID_REQUEST", "Authorization: Bearer "+strings.Repeat("x", 100<<10)),
 		get("100 KiB name", 400, "INVALID_REQUEST", strings.Repeat("x", 100<<10)+": 1"),
 		get("2 MiB", 431, "", "X-Long: "+strings.Repeat("x", 2*oneMiB)),
-		get("1,000", 400, "INVALID_REQUEST", many(1000, func(i int) string { return fmt.Sprintf("X-Header-%d: %d", i, i) })...),
-		get("1,000 of one name", 400, "INVALID_REQUEST", many(1000, func(i int) string { return fmt.Sprintf("Accept: %d", i) })...),
+		get("1,000", 400, "INVALID_REQUEST", many(1000,
+			func(i int) string { return fmt.Sprintf("X-Header-%d: %d", i, i) })...),
+		get("1,000 of one name", 400, "INVALID_REQUEST",
+			many(1000, func(i int) string { return fmt.Sprintf("Accept: %d", i) })...),
 		get("1,000 languages", 400, "INVALID_REQUEST", many(1000, func(i int) string { return "Accept-Language: en" })...),
 		get("two good Authorizations", 401, "UNAUTHENTICATED", bearer, bearer),
 		get("a good and a bad Authorization", 401, "UNAUTHENTICATED", bearer, "Authorization: Bearer x"),
@@ -310,7 +385,12 @@ func TestBadHeaders(t *testing.T) {
 		create("Svc-Preview twice", "Svc-Preview: true", "Svc-Preview: true"),
 	})
 	// A list may span several headers (RFC 9110, section 5.3).
-	s.Send(c, apitest.Wire{Method: "PATCH", Path: "/contacts/" + made, Body: `{"lastName":"X"}`, Lines: []string{`If-Match: "r9"`, `If-Match: "r1"`}}).Want(200)
+	s.Send(c, apitest.Wire{
+		Method: "PATCH",
+		Path:   "/contacts/" + made,
+		Body:   `{"lastName":"X"}`,
+		Lines:  []string{`If-Match: "r9"`, `If-Match: "r1"`},
+	}).Want(200)
 }
 
 func TestBadIds(t *testing.T) { each(t, badIds) }
@@ -324,11 +404,16 @@ func badIds(t *testing.T, o *apitest.Office) {
 	foreign := &apitest.Client{Office: o, Principal: user, Key: o.Key(user)}
 	theirs := foreign.Do("POST", "/contacts", `{"lastName":"Thal"}`).Want(201).Text("id")
 	names := map[string]string{
-		"unknown": id.New(id.Contact), "foreign": theirs, "an event": event, "the caller": c.Principal, "upper case": strings.ToUpper(made),
-		"another prefix": "cmp_" + made[4:], "no prefix": made[4:], "only prefix": "con_", "one too few": made[:len(made)-1], "one too many": made + "0",
-		"not base32": made[:len(made)-1] + "u", "out of range": "con_8" + made[5:], "slash": made + "%2F", "a way up": "%2e%2e%2f" + made, "dot": "%2E", "dots": "%2e%2e",
-		"slash alone": "%2F", "backslash": "..%5c" + made, "NUL": made + "%00", "not UTF-8": "%ff%fe", "newline": made + "%0A", "space": "%20" + made, "double encoded": "con%255F" + made[4:],
-		"semicolon": made + ";v=1", "wildcard": "*", "quote": "'%20or%201=1--", "long": strings.Repeat("a", 10_000), "another script": "con_%D0%B0" + made[5:],
+		"unknown": id.New(id.Contact), "foreign": theirs, "an event": event, "the caller": c.Principal,
+		"upper case":     strings.ToUpper(made),
+		"another prefix": "cmp_" + made[4:], "no prefix": made[4:], "only prefix": "con_",
+		"one too few": made[:len(made)-1], "one too many": made + "0",
+		"not base32": made[:len(made)-1] + "u", "out of range": "con_8" + made[5:], "slash": made + "%2F",
+		"a way up": "%2e%2e%2f" + made, "dot": "%2E", "dots": "%2e%2e",
+		"slash alone": "%2F", "backslash": "..%5c" + made, "NUL": made + "%00", "not UTF-8": "%ff%fe",
+		"newline": made + "%0A", "space": "%20" + made, "double encoded": "con%255F" + made[4:],
+		"semicolon": made + ";v=1", "wildcard": "*", "quote": "'%20or%201=1--", "long": strings.Repeat("a", 10_000),
+		"another script": "con_%D0%B0" + made[5:],
 	}
 	var requests []bad
 	problems := map[string]string{}
@@ -338,12 +423,32 @@ func badIds(t *testing.T, o *apitest.Office) {
 				continue
 			}
 			at := family + id
-			requests = append(requests, bad{name: family + name, wire: apitest.Wire{Method: "GET", Path: at}, status: 404, code: "NOT_FOUND"})
+			requests = append(requests, bad{
+				name:   family + name,
+				wire:   apitest.Wire{Method: "GET", Path: at},
+				status: 404,
+				code:   "NOT_FOUND",
+			})
 			problems[bare(s.Send(c, apitest.Wire{Method: "GET", Path: at})) /* dates differ */] = at
 		}
 		requests = append(requests,
-			bad{name: "PATCH " + name, wire: apitest.Wire{Method: "PATCH", Path: "/contacts/" + id, Body: `{"lastName":"X"}`, Lines: []string{"If-Match: *"}}, status: 404, code: "NOT_FOUND"},
-			bad{name: "DELETE " + name, wire: apitest.Wire{Method: "DELETE", Path: "/contacts/" + id, Lines: []string{"If-Match: *"}}, status: 404, code: "NOT_FOUND"})
+			bad{
+				name: "PATCH " + name,
+				wire: apitest.Wire{
+					Method: "PATCH",
+					Path:   "/contacts/" + id,
+					Body:   `{"lastName":"X"}`,
+					Lines:  []string{"If-Match: *"},
+				},
+				status: 404,
+				code:   "NOT_FOUND",
+			},
+			bad{
+				name:   "DELETE " + name,
+				wire:   apitest.Wire{Method: "DELETE", Path: "/contacts/" + id, Lines: []string{"If-Match: *"}},
+				status: 404,
+				code:   "NOT_FOUND",
+			})
 	}
 	requests = append(requests,
 		bad{name: "percent alone", wire: apitest.Wire{Method: "GET", Path: "/contacts/%"}, status: 400},
@@ -368,7 +473,8 @@ func TestForgedCursors(t *testing.T) {
 		random := seed.Rand(t)
 		lists := []string{
 			"/contacts?limit=2", "/contacts?limit=2&sort=updatedAt", "/contacts?limit=2&updatedSince=2026-01-01T00:00:00Z",
-			"/contacts?limit=2&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true", "/contacts?limit=2&q=berg", "/contacts?limit=2&q=ber",
+			"/contacts?limit=2&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true", "/contacts?limit=2&q=berg",
+			"/contacts?limit=2&q=ber",
 			"/events?limit=2", "/events?limit=2&sort=createdAt", "/events?limit=2&createdSince=2026-01-01T00:00:00Z",
 		}
 		cursors := make([]string, len(lists))
@@ -388,7 +494,8 @@ func TestForgedCursors(t *testing.T) {
 				}
 			}
 			c.Do("GET", at(""), nil).Want(400, "INVALID_REQUEST")
-			for _, forged := range []string{"x", "AAAA", strings.Repeat("A", 4096), cursors[i] + "A", cursors[i] + cursors[i], cursors[i] + "%3D", "%20" + cursors[i],
+			for _, forged := range []string{"x", "AAAA", strings.Repeat("A", 4096), cursors[i] + "A",
+				cursors[i] + cursors[i], cursors[i] + "%3D", "%20" + cursors[i],
 				base64.RawURLEncoding.EncodeToString([]byte(`{"t":1}`)), strings.Repeat("A", len(cursors[i]))} {
 				if len(forged) > 4096 {
 					continue
@@ -396,7 +503,8 @@ func TestForgedCursors(t *testing.T) {
 				c.Do("GET", at(forged), nil).Want(400, "CURSOR_MISMATCH")
 			}
 			c.Do("GET", at(strings.Repeat("A", 4097)), nil).Want(400, "INVALID_REQUEST")
-			wantFields(t, c.Do("GET", at(cursors[i]+"&cursor="+cursors[i]), nil).Want(400, "INVALID_REQUEST"), "cursor DUPLICATE")
+			wantFields(t, c.Do("GET", at(cursors[i]+"&cursor="+cursors[i]), nil).Want(400, "INVALID_REQUEST"),
+				"cursor DUPLICATE")
 			for n := range len(cursors[i]) {
 				b := []byte(cursors[i])
 				for b[n] == cursors[i][n] {
@@ -426,13 +534,24 @@ func badQueries(t *testing.T, o *apitest.Office) {
 	c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201)
 	var requests []bad
 	add := func(query string, fields ...string) {
-		requests = append(requests, bad{name: query[:min(len(query), 60)], wire: apitest.Wire{Method: "GET", Path: "/contacts?" + query}, status: 400, code: "INVALID_REQUEST", fields: fields})
+		requests = append(requests, bad{
+			name:   query[:min(len(query), 60)],
+			wire:   apitest.Wire{Method: "GET", Path: "/contacts?" + query},
+			status: 400,
+			code:   "INVALID_REQUEST",
+			fields: fields,
+		})
 	}
 	for _, at := range []string{
-		"0000-01-01T00:00:00Z", "10000-01-01T00:00:00Z", "-0001-01-01T00:00:00Z", "2026-11-01T00:00:00%2B25:00", "2026-11-01T00:00:00-24:00", "2026-11-01T00:00:00%2B01:60",
-		"2026-11-01T23:59:61Z", "9999-12-31T23:59:60Z", "2026-11-01T24:00:00Z", "2026-13-01T00:00:00Z", "2026-02-29T00:00:00Z", "2026-11-01", "2026-11-01T00:00:00", "2026-11-01%2000:00:00Z",
-		"2026-11-01_00:00:00Z", "2026-11-01T00:00:00,5Z", "2026-11-01T0:00:00Z", "2026-11-01T00:00:00.Z", "1761955200", "now", "", "2026-11-01T00:00:00%2b01", "2026-11-01T00:00:00%2b2500", "2026-11-01T00:00:00%2b0160", "2026-11-01T00:00:00+01:00",
-		"%D9%A2026-11-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00%2B23:59", // these years do not exist in UTC
+		"0000-01-01T00:00:00Z", "10000-01-01T00:00:00Z", "-0001-01-01T00:00:00Z", "2026-11-01T00:00:00%2B25:00",
+		"2026-11-01T00:00:00-24:00", "2026-11-01T00:00:00%2B01:60",
+		"2026-11-01T23:59:61Z", "9999-12-31T23:59:60Z", "2026-11-01T24:00:00Z", "2026-13-01T00:00:00Z",
+		"2026-02-29T00:00:00Z", "2026-11-01", "2026-11-01T00:00:00", "2026-11-01%2000:00:00Z",
+		"2026-11-01_00:00:00Z", "2026-11-01T00:00:00,5Z", "2026-11-01T0:00:00Z", "2026-11-01T00:00:00.Z", "1761955200",
+		"now", "", "2026-11-01T00:00:00%2b01", "2026-11-01T00:00:00%2b2500", "2026-11-01T00:00:00%2b0160",
+		"2026-11-01T00:00:00+01:00",
+		// these years do not exist in UTC
+		"%D9%A2026-11-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00%2B23:59",
 		"2026-11-01T00:00:00Z%00", "2026-11-01T00:00:00Z%20",
 	} {
 		add("updatedSince="+at, "updatedSince INVALID_FORMAT")
@@ -468,7 +587,8 @@ func badQueries(t *testing.T, o *apitest.Office) {
 	add("q=%", "q INVALID_FORMAT")
 	add("q=%4", "q INVALID_FORMAT")
 	add("q=%zz", "q INVALID_FORMAT")
-	add("q=a&updatedSince=2026-11-01T00:00:00Z&sort=updatedAt&includeDeleted=true", "updatedSince FORBIDDEN_COMBINATION", "sort FORBIDDEN_COMBINATION", "includeDeleted FORBIDDEN_COMBINATION")
+	add("q=a&updatedSince=2026-11-01T00:00:00Z&sort=updatedAt&includeDeleted=true",
+		"updatedSince FORBIDDEN_COMBINATION", "sort FORBIDDEN_COMBINATION", "includeDeleted FORBIDDEN_COMBINATION")
 	add("q=a&sort=-updatedAt", "sort FORBIDDEN_COMBINATION")
 	add("q=a&includeDeleted=false", "includeDeleted FORBIDDEN_COMBINATION")
 	add("includeDeleted=true", "includeDeleted FORBIDDEN_COMBINATION")
@@ -477,21 +597,64 @@ func badQueries(t *testing.T, o *apitest.Office) {
 	add("limit=5&%6Cimit=6", "limit DUPLICATE")
 	add("limit=5&limit=5&limit=5&q=%zz", "limit DUPLICATE", "q INVALID_FORMAT")
 	requests = append(requests,
-		bad{name: "10,000 parameters", wire: apitest.Wire{Method: "GET", Path: "/contacts?" + strings.Repeat("a=1&", 10_000)}, status: 400, code: "UNKNOWN_PARAMETER", fields: []string{"a UNKNOWN_FIELD"}},
-		bad{name: "10,000 different parameters", wire: apitest.Wire{Method: "GET", Path: "/contacts?" + strings.Trim(object(10_000, func(i int) string { return fmt.Sprintf("p%d", i) }), "{}")}, status: 400, code: "UNKNOWN_PARAMETER"},
-		bad{name: "a long name", wire: apitest.Wire{Method: "GET", Path: "/contacts?" + strings.Repeat("n", 100_000)}, status: 400, code: "UNKNOWN_PARAMETER"},
-		bad{name: "count with limit", wire: apitest.Wire{Method: "GET", Path: "/contacts/count?limit=5"}, status: 400, code: "UNKNOWN_PARAMETER"},
-		bad{name: "semicolons", wire: apitest.Wire{Method: "GET", Path: "/contacts?limit=5;sort=updatedAt"}, status: 400, code: "INVALID_REQUEST", fields: []string{"limit INVALID_FORMAT"}},
-		bad{name: "filter language", wire: apitest.Wire{Method: "GET", Path: "/contacts?filter[lastName]=A"}, status: 400, code: "UNKNOWN_PARAMETER"},
-		bad{name: "fragment", wire: apitest.Wire{Method: "GET", Path: "/contacts?limit=5#x"}, status: 400, code: "INVALID_REQUEST"},
+		bad{
+			name:   "10,000 parameters",
+			wire:   apitest.Wire{Method: "GET", Path: "/contacts?" + strings.Repeat("a=1&", 10_000)},
+			status: 400,
+			code:   "UNKNOWN_PARAMETER",
+			fields: []string{"a UNKNOWN_FIELD"},
+		},
+		bad{
+			name: "10,000 different parameters",
+			wire: apitest.Wire{
+				Method: "GET",
+				Path:   "/contacts?" + strings.Trim(object(10_000, func(i int) string { return fmt.Sprintf("p%d", i) }), "{}"),
+			},
+			status: 400,
+			code:   "UNKNOWN_PARAMETER",
+		},
+		bad{
+			name:   "a long name",
+			wire:   apitest.Wire{Method: "GET", Path: "/contacts?" + strings.Repeat("n", 100_000)},
+			status: 400,
+			code:   "UNKNOWN_PARAMETER",
+		},
+		bad{
+			name:   "count with limit",
+			wire:   apitest.Wire{Method: "GET", Path: "/contacts/count?limit=5"},
+			status: 400,
+			code:   "UNKNOWN_PARAMETER",
+		},
+		bad{
+			name:   "semicolons",
+			wire:   apitest.Wire{Method: "GET", Path: "/contacts?limit=5;sort=updatedAt"},
+			status: 400,
+			code:   "INVALID_REQUEST",
+			fields: []string{"limit INVALID_FORMAT"},
+		},
+		bad{
+			name:   "filter language",
+			wire:   apitest.Wire{Method: "GET", Path: "/contacts?filter[lastName]=A"},
+			status: 400,
+			code:   "UNKNOWN_PARAMETER",
+		},
+		bad{
+			name:   "fragment",
+			wire:   apitest.Wire{Method: "GET", Path: "/contacts?limit=5#x"},
+			status: 400,
+			code:   "INVALID_REQUEST",
+		},
 	)
 	refuse(t, s, c, requests)
 
 	// Values at the limits, which are allowed.
 	for query, want := range map[string]int{
-		"updatedSince=2100-01-01T00:00:00Z": 0, "updatedSince=9999-12-31T23:59:59.999999Z": 0, "updatedSince=0001-01-01T00:00:00Z": 1,
-		"updatedSince=2026-11-01T00:00:00.123456789123456789Z": 1, "updatedSince=2026-11-01T00:00:00%2B23:59": 1, "updatedSince=2024-02-29T00:00:00-00:00": 1, "&&limit=1&": 1, "": 1,
-		"q=" + strings.Repeat("%C3%A4", 200): 0, "q=%F0%9F%98%80": 0, "q=%20": 0, "q=*": 0, "q=%22": 0, "q=%25": 0, "q=berg%20OR%20x": 0, "q=%27%3B--": 0, "q=" + strings.Repeat("a%20", 100) + "": 0,
+		"updatedSince=2100-01-01T00:00:00Z": 0, "updatedSince=9999-12-31T23:59:59.999999Z": 0,
+		"updatedSince=0001-01-01T00:00:00Z":                    1,
+		"updatedSince=2026-11-01T00:00:00.123456789123456789Z": 1, "updatedSince=2026-11-01T00:00:00%2B23:59": 1,
+		"updatedSince=2024-02-29T00:00:00-00:00": 1, "&&limit=1&": 1, "": 1,
+		"q=" + strings.Repeat("%C3%A4", 200): 0, "q=%F0%9F%98%80": 0, "q=%20": 0, "q=*": 0, "q=%22": 0, "q=%25": 0,
+		"q=berg%20OR%20x": 0, "q=%27%3B--": 0, "q=" + strings.Repeat("a%20", 100) + "": 0,
 	} {
 		a := s.Send(c, apitest.Wire{Method: "GET", Path: "/contacts?" + query})
 		if a.Status != 200 {
@@ -511,13 +674,20 @@ func TestBadDates(t *testing.T) {
 	o := office(t)
 	c, s := o.As(access.Member), o.Listen()
 	var requests []bad
-	for _, day := range []string{"0000-01-01", "10000-01-01", "2023-02-29", "2026-13-01", "2026-00-10", "2026-01-00", "2026-1-1", "26-01-01", "01.02.2026", "2026-01-01T00:00:00Z", " 2026-01-01", "2026-01-01 ", "-001-01-01", "２０２６-01-01"} {
-		requests = append(requests, bad{name: day, status: 422, code: "VALIDATION_FAILED", fields: []string{"birthday INVALID_FORMAT"},
-			wire: apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"A","birthday":"` + day + `"}`}})
+	for _, day := range []string{
+		"0000-01-01", "10000-01-01", "2023-02-29", "2026-13-01", "2026-00-10", "2026-01-00", "2026-1-1",
+		"26-01-01", "01.02.2026", "2026-01-01T00:00:00Z", " 2026-01-01", "2026-01-01 ", "-001-01-01",
+		"２０２６-01-01",
+	} {
+		requests = append(requests, bad{name: day, status: 422, code: "VALIDATION_FAILED",
+			fields: []string{"birthday INVALID_FORMAT"},
+			wire:   apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"A","birthday":"` + day + `"}`}})
 	}
 	refuse(t, s, c, requests)
 	for _, day := range []string{"0001-01-01", "9999-12-31", "2024-02-29"} {
-		s.Send(c, apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"A","birthday":"` + day + `"}`}).Want(201)
+		s.Send(c, apitest.Wire{
+			Method: "POST", Path: "/contacts", Body: `{"lastName":"A","birthday":"` + day + `"}`,
+		}).Want(201)
 	}
 }
 
@@ -527,7 +697,12 @@ func TestBadKeys(t *testing.T) {
 	var requests []bad
 	add := func(name string, lines ...string) {
 		for _, method := range []string{"GET", "HEAD"} {
-			requests = append(requests, bad{name: method + " " + name, wire: apitest.Wire{Method: method, Path: "/contacts", Lines: lines}, status: 401, code: "UNAUTHENTICATED"})
+			requests = append(requests, bad{
+				name:   method + " " + name,
+				wire:   apitest.Wire{Method: method, Path: "/contacts", Lines: lines},
+				status: 401,
+				code:   "UNAUTHENTICATED",
+			})
 		}
 	}
 	for n := range len(c.Key) {
@@ -549,8 +724,18 @@ func TestBadKeys(t *testing.T) {
 	add("in a cookie", "-Authorization", "Cookie: key="+c.Key)
 	for _, query := range []string{"?key=", "?api_key=", "?access_token=", "?token=", "?Authorization=Bearer%20"} {
 		requests = append(requests,
-			bad{name: "in the query " + query, wire: apitest.Wire{Method: "GET", Path: "/contacts" + query + c.Key, Lines: []string{"-Authorization"}}, status: 401, code: "UNAUTHENTICATED"},
-			bad{name: "in the query too " + query, wire: apitest.Wire{Method: "GET", Path: "/contacts" + query + c.Key}, status: 400, code: "UNKNOWN_PARAMETER"})
+			bad{
+				name:   "in the query " + query,
+				wire:   apitest.Wire{Method: "GET", Path: "/contacts" + query + c.Key, Lines: []string{"-Authorization"}},
+				status: 401,
+				code:   "UNAUTHENTICATED",
+			},
+			bad{
+				name:   "in the query too " + query,
+				wire:   apitest.Wire{Method: "GET", Path: "/contacts" + query + c.Key},
+				status: 400,
+				code:   "UNKNOWN_PARAMETER",
+			})
 	}
 	refuse(t, s, c, requests)
 	for _, line := range []string{"Authorization: bearer " + c.Key, "AUTHORIZATION: BEARER   " + c.Key + "  "} {

@@ -106,7 +106,10 @@ var inherited = [...]string{"Svc-Version", "Svc-Preview", "Svc-Organization", "A
 
 // part returns the request of one part of a batch.
 func (c *call) part(p *batch.Call) *Request {
-	r := &Request{Method: asGet(p.Method), Header: make(map[string][]string, 8), HasBody: p.HasBody(), Door: c.Door, Credential: c.Credential, Address: c.Address, of: c}
+	r := &Request{
+		Method: asGet(p.Method), Header: make(map[string][]string, 8), HasBody: p.HasBody(), Door: c.Door,
+		Credential: c.Credential, Address: c.Address, of: c,
+	}
 	r.Path, r.Query, _ = p.Target()
 	for _, name := range inherited {
 		if values, sent := c.Header[name]; sent {
@@ -131,7 +134,8 @@ func (a *API) showLimits(c *call, parts []*call) {
 			continue
 		}
 		decisions = append(decisions, &p.decision)
-		all.Write, all.Delete, all.Reads = all.Write || p.charged.Write, all.Delete || p.charged.Delete, all.Reads || p.charged.Reads
+		all.Write, all.Delete, all.Reads = all.Write ||
+			p.charged.Write, all.Delete || p.charged.Delete, all.Reads || p.charged.Reads
 	}
 	least := a.limiter.Declared(all)
 	least.Least(decisions...)

@@ -35,7 +35,13 @@ func TestBatch(t *testing.T) {
 		c := o.As(access.Member)
 		at := "/contacts/" + c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
 		a, results := c.Batch([]apitest.Part{
-			{ID: "new", Method: "POST", Path: "/contacts", Headers: map[string]string{"Idempotency-Key": "one"}, Body: []byte(`{"lastName":"Thal"}`)},
+			{
+				ID:      "new",
+				Method:  "POST",
+				Path:    "/contacts",
+				Headers: map[string]string{"Idempotency-Key": "one"},
+				Body:    []byte(`{"lastName":"Thal"}`),
+			},
 			{Method: "GET", Path: at},
 			{Method: "GET", Path: at, Headers: map[string]string{"If-None-Match": `"r1"`}},
 			{Method: "GET", Path: "/contacts?limit=1"},
@@ -64,8 +70,10 @@ func TestBatch(t *testing.T) {
 			part        int
 			name, value string
 		}{
-			{0, "Location", "/v1/contacts/" + made.ID}, {0, "ETag", `"r1"`}, {0, "Content-Type", "application/json"}, {1, "ETag", `"r1"`}, {2, "ETag", `"r1"`},
-			{5, "Content-Type", "application/problem+json"}, {5, "Content-Language", "en"}, {6, "Allow", "GET, HEAD"}, {0, "Svc-Version", ""},
+			{0, "Location", "/v1/contacts/" + made.ID}, {0, "ETag", `"r1"`}, {0, "Content-Type", "application/json"},
+			{1, "ETag", `"r1"`}, {2, "ETag", `"r1"`},
+			{5, "Content-Type", "application/problem+json"}, {5, "Content-Language", "en"}, {6, "Allow", "GET, HEAD"},
+			{0, "Svc-Version", ""},
 		} {
 			if v := results[h.part].Headers[h.name]; v != h.value {
 				t.Errorf("part %d: %s is %q, want %q", h.part, h.name, v, h.value)
@@ -101,34 +109,36 @@ func TestBatchBody(t *testing.T) {
 		with(`{"method":"GET"}`):                "422 VALIDATION_FAILED calls[1].path REQUIRED",
 		with(`{"method":"","path":"/me"}`):      "422 VALIDATION_FAILED calls[1].method TOO_SHORT",
 		with(`{"method":"GET /","path":"/me"}`): "422 VALIDATION_FAILED calls[1].method INVALID_FORMAT",
-		with(`{"method":"HEAD","path":"/documents/doc_x/content"}`):                                                             "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
-		with(`{"method":"GET","path":"me"}`):                                                                                    "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
-		with(`{"method":"GET","path":""}`):                                                                                      "422 VALIDATION_FAILED calls[1].path TOO_SHORT",
-		with(`{"method":"GET","path":"/v1/me"}`):                                                                                "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
-		with(`{"method":"POST","path":"/v1/batch"}`):                                                                            "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
-		with(`{"method":"GET","path":"https://kartei.example/v1/me"}`):                                                          "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
-		with(`{"method":"GET","path":"/me#top"}`):                                                                               "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
-		with(`{"method":"GET","path":"/me HTTP/1.1"}`):                                                                          "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
-		with(`{"method":"GET","path":"/me\r\nHost: x"}`):                                                                        "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
-		with(`{"method":"GET","path":"/contacts/%zz"}`):                                                                         "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
-		with(`{"method":"GET","path":"/contacts/%"}`):                                                                           "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
-		with(`{"method":"GET","path":"/` + strings.Repeat("x", 8192) + `"}`):                                                    "422 VALIDATION_FAILED calls[1].path TOO_LONG",
-		with(`{"method":"GET","path":"/me","headers":{"Authorization":"Bearer x"}}`):                                            "422 VALIDATION_FAILED calls[1].headers.Authorization UNKNOWN_FIELD",
-		with(`{"method":"GET","path":"/me","headers":{"if-match":"*"}}`):                                                        "422 VALIDATION_FAILED calls[1].headers.if-match UNKNOWN_FIELD",
-		with(`{"method":"GET","path":"/me","headers":{"Svc-Version":"2026-11-01"}}`):                                            "422 VALIDATION_FAILED calls[1].headers.Svc-Version UNKNOWN_FIELD",
-		with(`{"method":"GET","path":"/me","headers":{"If-Match":["*"]}}`):                                                      "422 VALIDATION_FAILED calls[1].headers.If-Match INVALID_TYPE",
-		with(`{"method":"GET","path":"/me","headers":{"Idempotency-Key":"a\r\nSvc-Version: x"}}`):                               "422 VALIDATION_FAILED calls[1].headers.Idempotency-Key INVALID_FORMAT",
-		with(`{"method":"GET","path":"/me","headers":[]}`):                                                                      "422 VALIDATION_FAILED calls[1].headers INVALID_TYPE",
-		with(`{"method":"GET","path":"/me","query":"a=1"}`):                                                                     "422 VALIDATION_FAILED calls[1].query UNKNOWN_FIELD",
-		with(`{"id":"0","method":"GET","path":"/me"}`):                                                                          "422 VALIDATION_FAILED calls[1].id DUPLICATE",
-		with(`{"id":"a","method":"GET","path":"/me"},{"id":"a","method":"GET","path":"/me"}`):                                   "422 VALIDATION_FAILED calls[2].id DUPLICATE",
-		with(`{"id":"2","method":"GET","path":"/me"},{"method":"GET","path":"/me"}`):                                            "422 VALIDATION_FAILED calls[1].id DUPLICATE",
-		with(`{"id":"","method":"GET","path":"/me"}`):                                                                           "422 VALIDATION_FAILED calls[1].id TOO_SHORT",
-		with(`{"id":1,"method":"GET","path":"/me"}`):                                                                            "422 VALIDATION_FAILED calls[1].id INVALID_TYPE",
-		with(`{"method":"POST","path":"/contacts","body":{"lastName":"a","lastName":"b"}}`):                                     "400 INVALID_REQUEST",
-		with(`{"method":"POST","path":"/batch","body":{"calls":[` + create + `]}}`):                                             "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
-		with(`{"method":"GET","path":"/batch"}`):                                                                                "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
-		with(`{"method":"GET","path":"/batch?x=1"}`):                                                                            "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
+		with(`{"method":"HEAD","path":"/documents/doc_x/content"}`):    "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
+		with(`{"method":"GET","path":"me"}`):                           "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
+		with(`{"method":"GET","path":""}`):                             "422 VALIDATION_FAILED calls[1].path TOO_SHORT",
+		with(`{"method":"GET","path":"/v1/me"}`):                       "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
+		with(`{"method":"POST","path":"/v1/batch"}`):                   "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
+		with(`{"method":"GET","path":"https://kartei.example/v1/me"}`): "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
+		with(`{"method":"GET","path":"/me#top"}`):                      "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
+		with(`{"method":"GET","path":"/me HTTP/1.1"}`):                 "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
+		with(`{"method":"GET","path":"/me\r\nHost: x"}`):               "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
+		with(`{"method":"GET","path":"/contacts/%zz"}`):                "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
+		with(`{"method":"GET","path":"/contacts/%"}`):                  "422 VALIDATION_FAILED calls[1].path INVALID_FORMAT",
+		with(`{"method":"GET","path":"/` + strings.Repeat("x", 8192) +
+			`"}`): "422 VALIDATION_FAILED calls[1].path TOO_LONG",
+		with(`{"method":"GET","path":"/me","headers":{"Authorization":"Bearer x"}}`):              "422 VALIDATION_FAILED calls[1].headers.Authorization UNKNOWN_FIELD",
+		with(`{"method":"GET","path":"/me","headers":{"if-match":"*"}}`):                          "422 VALIDATION_FAILED calls[1].headers.if-match UNKNOWN_FIELD",
+		with(`{"method":"GET","path":"/me","headers":{"Svc-Version":"2026-11-01"}}`):              "422 VALIDATION_FAILED calls[1].headers.Svc-Version UNKNOWN_FIELD",
+		with(`{"method":"GET","path":"/me","headers":{"If-Match":["*"]}}`):                        "422 VALIDATION_FAILED calls[1].headers.If-Match INVALID_TYPE",
+		with(`{"method":"GET","path":"/me","headers":{"Idempotency-Key":"a\r\nSvc-Version: x"}}`): "422 VALIDATION_FAILED calls[1].headers.Idempotency-Key INVALID_FORMAT",
+		with(`{"method":"GET","path":"/me","headers":[]}`):                                        "422 VALIDATION_FAILED calls[1].headers INVALID_TYPE",
+		with(`{"method":"GET","path":"/me","query":"a=1"}`):                                       "422 VALIDATION_FAILED calls[1].query UNKNOWN_FIELD",
+		with(`{"id":"0","method":"GET","path":"/me"}`):                                            "422 VALIDATION_FAILED calls[1].id DUPLICATE",
+		with(`{"id":"a","method":"GET","path":"/me"},{"id":"a","method":"GET","path":"/me"}`):     "422 VALIDATION_FAILED calls[2].id DUPLICATE",
+		with(`{"id":"2","method":"GET","path":"/me"},{"method":"GET","path":"/me"}`):              "422 VALIDATION_FAILED calls[1].id DUPLICATE",
+		with(`{"id":"","method":"GET","path":"/me"}`):                                             "422 VALIDATION_FAILED calls[1].id TOO_SHORT",
+		with(`{"id":1,"method":"GET","path":"/me"}`):                                              "422 VALIDATION_FAILED calls[1].id INVALID_TYPE",
+		with(`{"method":"POST","path":"/contacts","body":{"lastName":"a","lastName":"b"}}`):       "400 INVALID_REQUEST",
+		with(`{"method":"POST","path":"/batch","body":{"calls":[` + create +
+			`]}}`): "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
+		with(`{"method":"GET","path":"/batch"}`):     "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
+		with(`{"method":"GET","path":"/batch?x=1"}`): "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
 		with(`{"method":"GET","path":"/openapi.json"},{"method":"GET","path":"/me"},{"method":"DELETE","path":"/users/usr_1"}`): "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM calls[3].path NOT_IN_ENUM",
 		with(`{"method":"GET","path":"/documents/doc_1/content"}`):                                                              "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
 		with(`{"method":"GET","path":"/webhook_endpoints/x/test"}`):                                                             "422 BATCH_FAMILY_NOT_ALLOWED calls[1].path NOT_IN_ENUM",
@@ -191,7 +201,8 @@ func TestWalkBatchGivesSameAnswer(t *testing.T) {
 					t.Errorf("%s: %d %s", op.ID, got.Status, got.Body)
 				}
 				for name, values := range alone.Header {
-					if value, has := got.Headers[spelled(name)]; has != ownHeaders[name] || has && nameless(value) != nameless(values[0]) {
+					if value, has := got.Headers[spelled(name)]; has != ownHeaders[name] ||
+						has && nameless(value) != nameless(values[0]) {
 						t.Errorf("%s%s: the header %s is %q in a batch and %q alone", op.ID, query, name, value, values[0])
 					}
 				}
@@ -209,7 +220,8 @@ func TestWalkBatchGivesSameAnswer(t *testing.T) {
 // ownHeaders are the headers in the answer of a part; the batch itself has the
 // others.
 var ownHeaders = map[string]bool{
-	"Content-Type": true, "Content-Language": true, "Location": true, "Etag": true, "Idempotent-Replayed": true, "Retry-After": true, "Allow": true,
+	"Content-Type": true, "Content-Language": true, "Location": true, "Etag": true, "Idempotent-Replayed": true,
+	"Retry-After": true, "Allow": true,
 	"Www-Authenticate": true, "Ratelimit": true, "Ratelimit-Policy": true, "Request-Id": true,
 }
 
@@ -233,12 +245,17 @@ func nameless(text string) string { return ownIDs.ReplaceAllString(text, "…") 
 func TestWalksInBatch(t *testing.T) {
 	apitest.Through(t, "batch")
 	for name, walk := range map[string]func(*testing.T){
-		"scope": TestWalkScope, "preview": TestWalkPreview, "parameters": TestWalkUnknownParameter, "language": TestWalkLanguage,
-		"headers": TestWalkHeaders, "keys": TestWalkIdempotencyKey, "preconditions": TestWalkPreconditions, "order": TestOrder,
-		"not modified": TestNotModified, "paused": TestPausedAndPending, "times": TestTimestamps, "unknown paths": TestUnknownPaths,
-		"events": TestWalkEvents, "costs": TestWalkCost, "levels": TestWalkLevels, "lock": TestLockOfAKey, "quota": TestQuotaExhausted,
+		"scope": TestWalkScope, "preview": TestWalkPreview, "parameters": TestWalkUnknownParameter,
+		"language": TestWalkLanguage,
+		"headers":  TestWalkHeaders, "keys": TestWalkIdempotencyKey, "preconditions": TestWalkPreconditions,
+		"order":        TestOrder,
+		"not modified": TestNotModified, "paused": TestPausedAndPending, "times": TestTimestamps,
+		"unknown paths": TestUnknownPaths,
+		"events":        TestWalkEvents, "costs": TestWalkCost, "levels": TestWalkLevels, "lock": TestLockOfAKey,
+		"quota":  TestQuotaExhausted,
 		"replay": TestReplay, "key scope": TestKeyScope, "stored": TestRefusedIsNotStored, "in progress": TestInProgress,
-		"crash": TestCrashStoresNothing, "module off": TestModuleOff, "gate": TestGate, "sight": TestInvisibleIsUnknown, "rights": TestRights,
+		"crash": TestCrashStoresNothing, "module off": TestModuleOff, "gate": TestGate, "sight": TestInvisibleIsUnknown,
+		"rights":    TestRights,
 		"confirmed": TestCachedCallerIsConfirmed, "bodies": TestBadBodies, "queries": TestBadQueries, "ids": TestBadIds,
 		"versions": TestVersionOfTheRequest, "candidate": TestCandidate, "retirement": TestRetirement,
 	} {
@@ -275,7 +292,10 @@ func TestBatchCosts(t *testing.T) {
 		})
 		a.Want(200)
 		after := allLeft(t, c)
-		want := map[string]int{"key": 28, "principal": 28, "organization": 28, "writes": 2, "deletes": 1, "deletes-day": 1, "outflow": 1}
+		want := map[string]int{
+			"key": 28, "principal": 28, "organization": 28, "writes": 2, "deletes": 1, "deletes-day": 1,
+			"outflow": 1,
+		}
 		for name, n := range before {
 			if took := n - after[name]; took != want[name] {
 				t.Errorf("took %d of %s, want %d", took, name, want[name])
@@ -316,7 +336,8 @@ func TestBatchOverTheLimit(t *testing.T) {
 			for _, r := range results {
 				if want := map[bool]int{true: 200, false: 429}[i < 30]; r.Status != want {
 					t.Fatalf("batch %d: %d %s", i, r.Status, r.Body)
-				} else if want == 429 && (r.Headers["Retry-After"] != "120" || !strings.Contains(string(r.Body), `"violated-policies":["key"]`)) {
+				} else if want == 429 && (r.Headers["Retry-After"] != "120" ||
+					!strings.Contains(string(r.Body), `"violated-policies":["key"]`)) {
 					t.Fatalf("batch %d: %v %s", i, r.Headers, r.Body)
 				}
 			}
@@ -467,15 +488,26 @@ func TestBatchOnOneRecord(t *testing.T) {
 		var list []apitest.Part
 		for i := range 10 {
 			list = append(list,
-				apitest.Part{Method: "PATCH", Path: at, Headers: map[string]string{"If-Match": `"r1"`}, Body: fmt.Appendf(nil, `{"note":"%d"}`, i)},
-				apitest.Part{Method: "POST", Path: "/contacts", Headers: map[string]string{"Idempotency-Key": "same"}, Body: []byte(`{"lastName":"Thal"}`)})
+				apitest.Part{
+					Method:  "PATCH",
+					Path:    at,
+					Headers: map[string]string{"If-Match": `"r1"`},
+					Body:    fmt.Appendf(nil, `{"note":"%d"}`, i),
+				},
+				apitest.Part{
+					Method:  "POST",
+					Path:    "/contacts",
+					Headers: map[string]string{"Idempotency-Key": "same"},
+					Body:    []byte(`{"lastName":"Thal"}`),
+				})
 		}
 		_, results := c.Batch(list)
 		count := map[string]int{}
 		for i, r := range results {
 			count[list[i].Method+" "+strconv.Itoa(r.Status)+r.Headers["Idempotent-Replayed"]]++
 		}
-		if count["PATCH 200"] != 1 || count["PATCH 412"] != 9 || count["POST 201"] != 1 || count["POST 201true"]+count["POST 409"] != 9 {
+		if count["PATCH 200"] != 1 || count["PATCH 412"] != 9 || count["POST 201"] != 1 ||
+			count["POST 201true"]+count["POST 409"] != 9 {
 			t.Errorf("%v", count)
 		}
 		if n := c.Do("GET", "/contacts/count", nil).JSON()["count"]; n != 2.0 {
@@ -491,10 +523,14 @@ func TestBatchPaths(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
 	for _, at := range []string{
-		"/", "//", "//me", "/me/", "/me//", "/./me", "/contacts/../batch", "/contacts/../me", "/contacts/%2e%2e/batch", "/%2e%2e/batch", "/%2e%2e/healthz", "/../healthz",
-		"/batch/", "/%62atch", "/BATCH", "/batch;x=1", "/batch%3fx", "/%2Fme", "/me%00", "/m%65", "//kartei.example/v1/me", "/http://kartei.example/v1/me",
-		"/contacts/%2fme", "/contacts/ä", "/tasks/x/complete/", "/users%2fx", "/%75sers", "/contacts/con_x/batch", `/\me`, "/me\\", "/*", "/@me", "/me?", "/contacts?limit=%31&q=M%C3%BCller", "/contacts?q=Müller",
-		"/contacts?q=a+b", "/contacts?limit=1?limit=2", "/contacts?q=%zz", "/contacts?%71=a", "/contacts?limit=1;limit=2", "/rate_limit?q=%00",
+		"/", "//", "//me", "/me/", "/me//", "/./me", "/contacts/../batch", "/contacts/../me", "/contacts/%2e%2e/batch",
+		"/%2e%2e/batch", "/%2e%2e/healthz", "/../healthz",
+		"/batch/", "/%62atch", "/BATCH", "/batch;x=1", "/batch%3fx", "/%2Fme", "/me%00", "/m%65",
+		"//kartei.example/v1/me", "/http://kartei.example/v1/me",
+		"/contacts/%2fme", "/contacts/ä", "/tasks/x/complete/", "/users%2fx", "/%75sers", "/contacts/con_x/batch", `/\me`,
+		"/me\\", "/*", "/@me", "/me?", "/contacts?limit=%31&q=M%C3%BCller", "/contacts?q=Müller",
+		"/contacts?q=a+b", "/contacts?limit=1?limit=2", "/contacts?q=%zz", "/contacts?%71=a", "/contacts?limit=1;limit=2",
+		"/rate_limit?q=%00",
 	} {
 		u, err := url.ParseRequestURI("/v1" + at)
 		if err != nil {
@@ -528,13 +564,20 @@ func TestBatchForeign(t *testing.T) {
 		var list []apitest.Part
 		for _, record := range []string{theirs, none} {
 			any := map[string]string{"If-Match": "*"}
-			list = append(list, apitest.Part{Method: "GET", Path: "/contacts/" + record}, apitest.Part{Method: "DELETE", Path: "/contacts/" + record, Headers: any},
+			list = append(list, apitest.Part{Method: "GET", Path: "/contacts/" + record},
+				apitest.Part{Method: "DELETE", Path: "/contacts/" + record, Headers: any},
 				apitest.Part{Method: "PATCH", Path: "/contacts/" + record, Headers: any, Body: []byte(`{"note":"x"}`)},
-				apitest.Part{Method: "POST", Path: "/tasks", Headers: map[string]string{"Idempotency-Key": apitest.Fresh()}, Body: []byte(`{"title":"a","contactId":"` + record + `"}`)})
+				apitest.Part{
+					Method:  "POST",
+					Path:    "/tasks",
+					Headers: map[string]string{"Idempotency-Key": apitest.Fresh()},
+					Body:    []byte(`{"title":"a","contactId":"` + record + `"}`),
+				})
 		}
 		_, results := stranger.Batch(list)
 		for i := range 4 {
-			if a, b := results[i], results[i+4]; a.Status != b.Status || a.Status < 400 || nameless(string(a.Body)) != nameless(string(b.Body)) {
+			if a, b := results[i], results[i+4]; a.Status != b.Status || a.Status < 400 ||
+				nameless(string(a.Body)) != nameless(string(b.Body)) {
 				t.Errorf("part %d: %d %s\n%d %s", i, a.Status, a.Body, b.Status, b.Body)
 			}
 		}
@@ -545,7 +588,8 @@ func TestBatchForeign(t *testing.T) {
 // TestBatchOfLargeAnswers checks that the memory of a batch is bounded. Parts
 // beyond the bound are refused before they run, and cost nothing.
 func TestBatchOfLargeAnswers(t *testing.T) {
-	o := office(t, apitest.Metered(limit.Override{Name: "writes", Quota: 1000, Capacity: 1000}, limit.Override{Name: "key", Quota: 10_000, Capacity: 10_000}))
+	o := office(t, apitest.Metered(limit.Override{Name: "writes", Quota: 1000, Capacity: 1000},
+		limit.Override{Name: "key", Quota: 10_000, Capacity: 10_000}))
 	c := o.As(access.Member)
 	note := strings.Repeat("\U0001F4C1", 10_000)
 	for range 100 { // a page of 4 MB
@@ -665,10 +709,16 @@ func randomCalls(random *rand.Rand, records, round int) (calls []randomCall) {
 	free := random.Perm(records)
 	for n := 1 + random.IntN(20); len(calls) < n; {
 		c := randomCall{"", -1, fmt.Sprintf("Name %d-%d", round, len(calls))}
-		kinds := []string{"contact", "contact", "task", "no key", "wrong body", "bad body", "unknown", "method", "me", "parameter"}
+		kinds := []string{
+			"contact", "contact", "task", "no key", "wrong body", "bad body", "unknown", "method", "me",
+			"parameter",
+		}
 		if len(free) > 0 && random.IntN(3) > 0 {
 			c.record, free = free[0], free[1:]
-			kinds = []string{"read", "not modified", "change", "change", "same", "stale", "unconditional", "malformed", "delete", "complete", "replay"}
+			kinds = []string{
+				"read", "not modified", "change", "change", "same", "stale", "unconditional", "malformed", "delete",
+				"complete", "replay",
+			}
 		}
 		c.kind = kinds[random.IntN(len(kinds))]
 		calls = append(calls, c)
@@ -755,9 +805,11 @@ func (s *batchSide) record(c randomCall, status int, tag string, body []byte) st
 // an answer that fits the document.
 func FuzzBatch(f *testing.F) {
 	for _, seed := range []string{
-		`{"calls":[{"method":"GET","path":"/me"}]}`, `{"calls":[]}`, `{"calls":[{"id":"a","method":"POST","path":"/contacts","headers":{"Idempotency-Key":"k"},"body":{"lastName":"x"}}]}`,
+		`{"calls":[{"method":"GET","path":"/me"}]}`, `{"calls":[]}`,
+		`{"calls":[{"id":"a","method":"POST","path":"/contacts","headers":{"Idempotency-Key":"k"},"body":{"lastName":"x"}}]}`,
 		`{"calls":[{"method":"PATCH","path":"/contacts/con_x","headers":{"If-Match":"*","If-None-Match":null},"body":null},{"method":"GET","path":"/contacts?q=%zz"}]}`,
-		`{"calls":[{"method":"GET","path":"/batch"}]}`, `{"calls":[{"method":"GET","path":"//x?#"}]}`, `{"calls":[{"method":"POST","path":"/tasks","body":[1e999,"\ud800"]}]}`, `{"calls":null}`, `[]`, `{"calls":[1]}`,
+		`{"calls":[{"method":"GET","path":"/batch"}]}`, `{"calls":[{"method":"GET","path":"//x?#"}]}`,
+		`{"calls":[{"method":"POST","path":"/tasks","body":[1e999,"\ud800"]}]}`, `{"calls":null}`, `[]`, `{"calls":[1]}`,
 		`{"calls":[{"id":"1","method":"GET","path":"/%00"},{"method":"DELETE","path":"/events/%2f"}]}`,
 	} {
 		f.Add(seed)
@@ -814,14 +866,20 @@ func FuzzBatch(f *testing.F) {
 // its own error, and that HEAD works like GET.
 func TestBatchMethods(t *testing.T) {
 	c := office(t).As(access.Member)
-	parts := []string{"HEAD /me", "PUT /me", "get /me", "TRACE /contacts", "GET /me", "HEAD /nothing", "PUT /nothing", "PUT /contacts/count"}
+	parts := []string{
+		"HEAD /me", "PUT /me", "get /me", "TRACE /contacts", "GET /me", "HEAD /nothing", "PUT /nothing",
+		"PUT /contacts/count",
+	}
 	var calls []string
 	for _, part := range parts {
 		method, path, _ := strings.Cut(part, " ")
 		calls = append(calls, `{"method":"`+method+`","path":"`+path+`"}`)
 	}
 	a := c.Do("POST", "/batch", `{"calls":[`+strings.Join(calls, ",")+`]}`).Want(200)
-	for i, want := range []string{"200 ", "405 GET, HEAD", "405 GET, HEAD", "405 GET, HEAD, POST", "200 ", "404 ", "404 ", "405 GET, HEAD"} {
+	for i, want := range []string{
+		"200 ", "405 GET, HEAD", "405 GET, HEAD", "405 GET, HEAD, POST", "200 ", "404 ", "404 ",
+		"405 GET, HEAD",
+	} {
 		r := a.JSON()["results"].([]any)[i].(map[string]any)
 		headers := r["headers"].(map[string]any)
 		allow, _ := headers["Allow"].(string)

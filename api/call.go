@@ -170,7 +170,15 @@ func (o *Operation) pathOf(record string) string {
 
 // request returns the request of a call.
 func (args *Arguments) request(o *Operation, by Caller) (*Request, error) {
-	r := &Request{Header: map[string][]string{}, Door: by.Door, Credential: by.Credential, Address: by.Address, Trace: by.Trace, Device: by.Device, Malformed: args.Malformed}
+	r := &Request{
+		Header:     map[string][]string{},
+		Door:       by.Door,
+		Credential: by.Credential,
+		Address:    by.Address,
+		Trace:      by.Trace,
+		Device:     by.Device,
+		Malformed:  args.Malformed,
+	}
 	if o.Published() {
 		r.Method, r.Path, r.Query = o.Method, o.pathOf(args.ID), args.Query.Encode()
 	} else {

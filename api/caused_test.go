@@ -44,7 +44,8 @@ func TestCaused(t *testing.T) {
 		}
 		made := c.Do("POST", "/contacts", map[string]any{"lastName": "Haas", "visibility": "private"}).Want(201)
 		contact := made.Text("id")
-		changed := c.Do("PATCH", "/contacts/"+contact, map[string]any{"lastName": "Hase", "note": "x"}, "If-Match", "*").Want(200)
+		changed := c.Do("PATCH", "/contacts/"+contact, map[string]any{"lastName": "Hase", "note": "x"}, "If-Match",
+			"*").Want(200)
 		task := c.Do("POST", "/tasks", map[string]any{"title": "Anrufen"}).Want(201)
 		seen := c.Do("GET", "/contacts/"+contact, nil).Want(200)
 		want(made.Header.Get("Request-Id"), "contact.created "+contact+" ")
@@ -61,6 +62,7 @@ func TestCaused(t *testing.T) {
 		if err := json.Unmarshal(c.Await(begun).Want(200).Body, &document); err != nil {
 			t.Fatal(err)
 		}
-		want(begun.Header.Get("Request-Id"), "document.created "+document.Result.ID+" ", "operation.completed "+begun.Text("id")+" ")
+		want(begun.Header.Get("Request-Id"), "document.created "+document.Result.ID+" ",
+			"operation.completed "+begun.Text("id")+" ")
 	})
 }

@@ -97,7 +97,11 @@ func wantsPreview(values []string) (bool, error) {
 			return false, nil
 		}
 	}
-	return false, fault.BadRequest(fault.Field{Name: "Svc-Preview", Code: fault.NotInEnum, Limit: []string{"true", "false"}})
+	return false, fault.BadRequest(fault.Field{
+		Name:  "Svc-Preview",
+		Code:  fault.NotInEnum,
+		Limit: []string{"true", "false"},
+	})
 }
 
 // blocked refuses the families that are closed to all credentials.

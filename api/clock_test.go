@@ -31,7 +31,8 @@ func changes(c *apitest.Client, name string) (ticks []string) {
 // after returns the ticks of later changes by sync, oldest first.
 func after(c *apitest.Client, tick string) (ticks []string) {
 	c.Helper()
-	page := c.Do("GET", "/contacts?sort=updatedAt&includeDeleted=true&limit=100&updatedSince="+url.QueryEscape(tick), nil).Want(200)
+	page := c.Do("GET", "/contacts?sort=updatedAt&includeDeleted=true&limit=100&updatedSince="+url.QueryEscape(tick),
+		nil).Want(200)
 	for _, r := range page.Data() {
 		if t, is := r["deletedAt"].(string); is {
 			ticks = append(ticks, t)
@@ -73,7 +74,8 @@ func TestClockJumpsBack(t *testing.T) {
 		}
 		// Earlier cursors, stored answers and keys remain valid, and the feed
 		// continues.
-		c.Do("GET", "/contacts?limit=1&updatedSince=2020-01-01T00:00:00Z&includeDeleted=true&cursor="+page.Text("nextCursor"), nil).Want(200)
+		c.Do("GET", "/contacts?limit=1&updatedSince=2020-01-01T00:00:00Z&includeDeleted=true&cursor="+
+			page.Text("nextCursor"), nil).Want(200)
 		more := c.Do("GET", "/events?sort=createdAt&cursor="+feed.Text("nextCursor"), nil).Want(200)
 		var events []string
 		for _, e := range append(feed.Data(), more.Data()...) {

@@ -20,7 +20,9 @@ import (
 func TestActsInClosedOrganizations(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		admin, member := o.User(access.Admin), o.User(access.Member)
-		sessions := map[string]api.Credential{admin: api.Cookie(o.Session(admin), false), member: api.Cookie(o.Session(member), false)}
+		sessions := map[string]api.Credential{
+			admin: api.Cookie(o.Session(admin), false), member: api.Cookie(o.Session(member), false),
+		}
 		for _, c := range []struct {
 			state          access.State
 			admins, member bool // whether they export
@@ -41,7 +43,11 @@ func TestActsInClosedOrganizations(t *testing.T) {
 			if (got.Fault == nil) != c.admins {
 				t.Errorf("%s: the export of the organization: %d %s", c.state, got.Status, got.Body)
 			}
-			if got := ask(t, o, api.Web, sessions[admin], "keys.create", key.New{Principal: admin, Environment: access.Test, Scopes: []string{"contacts:read"}}); (got.Fault == nil) != (c.state == access.Open) {
+			if got := ask(t, o, api.Web, sessions[admin], "keys.create", key.New{
+				Principal:   admin,
+				Environment: access.Test,
+				Scopes:      []string{"contacts:read"},
+			}); (got.Fault == nil) != (c.state == access.Open) {
 				t.Errorf("%s: a new key: %d %s", c.state, got.Status, got.Body)
 			}
 		}

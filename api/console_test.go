@@ -54,7 +54,12 @@ func acceptSessions(o *apitest.Office) {
 		name, person, _ := strings.Cut(text, " ")
 		org, err := access.OrganizationIn(ctx, tx, name)
 		fresh := clock.Now(o.Clock).Add(time.Minute)
-		return access.Proof{Credential: access.Credential{ID: "tst_1", FreshUntil: fresh}, Organization: org.Number, Principal: person, Scopes: access.AllScopes()}, err
+		return access.Proof{
+			Credential:   access.Credential{ID: "tst_1", FreshUntil: fresh},
+			Organization: org.Number,
+			Principal:    person,
+			Scopes:       access.AllScopes(),
+		}, err
 	}
 	tokens := sessions(find)
 	tokens.Kind, tokens.Prefix, tokens.Duties = "token", "tok_", &access.Duties{}
@@ -95,7 +100,8 @@ func TestConsoleAndOperationsAreDisjoint(t *testing.T) {
 		if r.Path != "" || r.Method != "" || r.Batch || slices.Contains(r.Doors, api.REST) || len(r.Doors) == 0 {
 			t.Errorf("%s can be reached as a program reaches operations: %+v", r.ID, r)
 		}
-		if r.Who == 0 || r.Writes() && r.Audit == "" && r.ID != "bell.read" && r.Act != "note" || !r.Writes() && r.Audit != "" {
+		if r.Who == 0 || r.Writes() && r.Audit == "" && r.ID != "bell.read" && r.Act != "note" ||
+			!r.Writes() && r.Audit != "" {
 			t.Errorf("%s: it has no callers, or it changes something without an audit word, or it reads with one", r.ID)
 		}
 	}
@@ -171,7 +177,8 @@ func TestConsoleRightsAsDecided(t *testing.T) {
 		if decided[r.ID] != r.Who.String() {
 			t.Errorf("%s is for %q, and was decided for %q: see consoleCallers", r.ID, r.Who, decided[r.ID])
 		}
-		columns := map[string]bool{"fresh": r.Fresh, "always": r.Always && !r.Who.Open(), "setup": r.Setup, "reads": r.Reads, "unstored": r.Unstored}
+		columns := map[string]bool{"fresh": r.Fresh, "always": r.Always &&
+			!r.Who.Open(), "setup": r.Setup, "reads": r.Reads, "unstored": r.Unstored}
 		if r.Who.Open() && !r.Always {
 			t.Errorf("%s is for anyone, and refuses people whose organization is closed", r.ID)
 		}
@@ -207,7 +214,8 @@ func TestConsoleCallers(t *testing.T) {
 		return api.Credential{Scheme: session, Text: organization + " " + o.User(role, organization)}
 	}
 	callers := map[string]api.Credential{
-		"operator": api.Local(), "admin": person(access.Admin, o.ID), "member": person(access.Member, o.ID), "viewer": person(access.Viewer, o.ID),
+		"operator": api.Local(), "admin": person(access.Admin, o.ID), "member": person(access.Member, o.ID),
+		"viewer":  person(access.Viewer, o.ID),
 		"foreign": person(access.Admin, foreign), "nobody": {}, "key": api.Bearer(o.Key(o.User(access.Admin))),
 		"token": {Scheme: token, Text: person(access.Admin, o.ID).Text},
 	}
@@ -242,7 +250,8 @@ func TestConsoleCallers(t *testing.T) {
 					}
 					continue
 				}
-				lacks := strings.Contains(string(got.Body), "fehlt der Scope") // the row let the person in, and its function asks for a right
+				// the row let the person in, and its function asks for a right
+				lacks := strings.Contains(string(got.Body), "fehlt der Scope")
 				switch refused := got.Status == 401 || got.Status == 403 && !lacks; {
 				case !slices.Contains(r.Doors, door):
 					if got.Status != 404 {
@@ -263,14 +272,20 @@ func TestConsoleFreshSignIn(t *testing.T) {
 	admin := o.User(access.Admin)
 	o.Directory.Accept(session, sessions(func(ctx context.Context, tx db.Tx, _ string) (access.Proof, error) {
 		org, err := access.OrganizationIn(ctx, tx, o.ID)
-		return access.Proof{Credential: access.Credential{FreshUntil: clock.Now(o.Clock)}, Organization: org.Number, Principal: admin, Scopes: access.AllScopes()}, err
+		return access.Proof{
+			Credential:   access.Credential{FreshUntil: clock.Now(o.Clock)},
+			Organization: org.Number,
+			Principal:    admin,
+			Scopes:       access.AllScopes(),
+		}, err
 	}))
 	for i := range api.Unpublished {
 		r := &api.Unpublished[i]
 		if !slices.Contains(r.Doors, api.Web) {
 			continue
 		}
-		if got := ask(t, o, api.Web, api.Credential{Scheme: session, Text: "x"}, r.ID, struct{}{}); (got.Status == 403) != r.Fresh {
+		if got := ask(t, o, api.Web, api.Credential{Scheme: session, Text: "x"}, r.ID,
+			struct{}{}); (got.Status == 403) != r.Fresh {
 			t.Errorf("%s: %d %s", r.ID, got.Status, got.Body)
 		}
 	}
@@ -288,7 +303,12 @@ func TestConsoleReachesOnesOwn(t *testing.T) {
 		stranger := api.Credential{Scheme: session, Text: foreign + " " + admin}
 		x := &others{
 			T: t, o: o, stranger: stranger, member: api.Credential{Scheme: session, Text: o.ID + " " + o.User(access.Member)},
-			doors: map[api.Door]api.Credential{api.Web: stranger, api.Admin: stranger, api.MCP: api.Bearer(o.Key(admin)), api.OAuth: {}},
+			doors: map[api.Door]api.Credential{
+				api.Web:   stranger,
+				api.Admin: stranger,
+				api.MCP:   api.Bearer(o.Key(admin)),
+				api.OAuth: {},
+			},
 		}
 		x.inputs, x.owner = consoleInputs(t, o)
 		for i := range api.Unpublished {
@@ -302,7 +322,8 @@ func TestConsoleReachesOnesOwn(t *testing.T) {
 				}
 			case aboutTheCaller(r):
 				door := r.Doors[0]
-				if got := ask(t, o, door, x.doors[door], r.ID, x.input(r, door)); strings.Contains(string(got.Body), x.owner) || got.Status == 401 || got.Status >= 500 {
+				if got := ask(t, o, door, x.doors[door], r.ID, x.input(r, door)); strings.Contains(string(got.Body), x.owner) ||
+					got.Status == 401 || got.Status >= 500 {
 					t.Errorf("%s tells somebody else about %s: %d %s", r.ID, x.owner, got.Status, got.Body)
 				}
 			default:
@@ -361,7 +382,8 @@ func (x *others) named(r *api.Operation) {
 		return
 	}
 	if all := ask(x.T, x.o, api.Admin, api.Local(), r.ID, in); !strings.Contains(string(all.Body), x.owner) {
-		x.Errorf("%s has nothing of the owner to show or to hide: let consoleInputs make it: %d %.60s", r.ID, all.Status, all.Body)
+		x.Errorf("%s has nothing of the owner to show or to hide: let consoleInputs make it: %d %.60s", r.ID, all.Status,
+			all.Body)
 	}
 }
 
@@ -369,9 +391,12 @@ func (x *others) named(r *api.Operation) {
 // secret. Without one of them a row is refused, unless needNoSecret has it too. The provider
 // of these tests takes every code.
 var secretsOf = map[string]string{
-	"signin.password": "password", "signin.second": "ticket recoveryCode", "signin.passkey": "ticket response", "signin.choose": "ticket",
-	"signin.sso": "ticket state", "signin.ssoInvited": "token", "signin.ssoAccept": "ticket state", "signin.reset": "token",
-	"account.confirmEmail": "token", "invitations.accept": "token", "oauth.token": "code codeVerifier", "oauth.revoke": "token", "oauth.introspect": "clientSecret",
+	"signin.password": "password", "signin.second": "ticket recoveryCode", "signin.passkey": "ticket response",
+	"signin.choose": "ticket",
+	"signin.sso":    "ticket state", "signin.ssoInvited": "token", "signin.ssoAccept": "ticket state",
+	"signin.reset":         "token",
+	"account.confirmEmail": "token", "invitations.accept": "token", "oauth.token": "code codeVerifier",
+	"oauth.revoke": "token", "oauth.introspect": "clientSecret",
 }
 
 // needNoSecret has the rows for anyone that succeed without a secret, each with the reason
@@ -388,7 +413,8 @@ var needNoSecret = map[string]string{
 // secrets. Nothing happens, and the answer does not name the owner.
 func (x *others) withoutSecrets(r *api.Operation) {
 	x.Helper()
-	door, secrets, why := r.Doors[len(r.Doors)-1], strings.Fields(secretsOf[r.ID]), needNoSecret[r.ID] // Web, or OAuth for applications
+	// Web, or OAuth for applications
+	door, secrets, why := r.Doors[len(r.Doors)-1], strings.Fields(secretsOf[r.ID]), needNoSecret[r.ID]
 	if len(secrets) == 0 {
 		if secrets = []string{""}; why == "" {
 			x.Errorf("%s is for anyone: secretsOf must name its secrets, or needNoSecret say why it has none", r.ID)
@@ -455,7 +481,10 @@ func spoiled(t *testing.T, in any, member string) map[string]any {
 }
 
 // prepares are the rows that only prepare an act, and so leave no line.
-var prepares = map[string]bool{"signin.forgot": true, "factors.totpBegin": true, "factors.passkeyOptions": true, "factors.ssoBegin": true, "oauth.token": true}
+var prepares = map[string]bool{
+	"signin.forgot": true, "factors.totpBegin": true, "factors.passkeyOptions": true,
+	"factors.ssoBegin": true, "oauth.token": true,
+}
 
 // aboutTheCaller reports whether a row knows only the person who calls: it names
 // nobody, and the operator is no person.
@@ -501,20 +530,32 @@ func TestConsoleAtHome(t *testing.T) {
 		member := o.User(access.Member)
 		own := api.Credential{Scheme: session, Text: o.ID + " " + member}
 		for principal, want := range map[string]int{member: 200, admin: 422} {
-			if got := ask(t, o, api.Web, own, "keys.create", key.New{Principal: principal, Environment: access.Test, Scopes: []string{"contacts:read"}}); got.Status != want {
+			if got := ask(t, o, api.Web, own, "keys.create", key.New{
+				Principal:   principal,
+				Environment: access.Test,
+				Scopes:      []string{"contacts:read"},
+			}); got.Status != want {
 				t.Errorf("a key for %s: %d %s", principal, got.Status, got.Body)
 			}
 		}
 		var keys access.List[key.Info]
-		if got := ask(t, o, api.Web, own, "keys.list", access.Page{}); json.Unmarshal(got.Body, &keys) != nil || len(keys.Data) != 1 || keys.Data[0].PrincipalID != member {
+		if got := ask(t, o, api.Web, own, "keys.list", access.Page{}); json.Unmarshal(got.Body, &keys) != nil ||
+			len(keys.Data) != 1 || keys.Data[0].PrincipalID != member {
 			t.Errorf("keys of a member: %s", got.Body)
 		}
 		// And the calls of their own keys only.
-		foreigner, err := o.Operator.CreateKey(t.Context(), key.New{Organization: o.ID, Principal: admin, Environment: access.Test, Scopes: []string{"contacts:read"}})
+		foreigner, err := o.Operator.CreateKey(t.Context(), key.New{
+			Organization: o.ID,
+			Principal:    admin,
+			Environment:  access.Test,
+			Scopes:       []string{"contacts:read"},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for key, want := range map[string]int{keys.Data[0].ID: 200, keys.Data[0].KidShort: 200, foreigner.ID: 404, admin: 404, "": 200} {
+		for key, want := range map[string]int{
+			keys.Data[0].ID: 200, keys.Data[0].KidShort: 200, foreigner.ID: 404, admin: 404, "": 200,
+		} {
 			if got := ask(t, o, api.Web, own, "requests.list", requestlog.QueryInput{Key: key}); got.Status != want {
 				t.Errorf("calls of the key %q: %d %s", key, got.Status, got.Body)
 			}
@@ -574,7 +615,8 @@ func TestConsoleActsAreAudited(t *testing.T) {
 				continue
 			}
 			l := after[0]
-			if l.Word != r.Audit || l.Operation != r.ID || l.Target == "" || l.CredentialKind != kind || l.Door != string(door) || l.Address != "192.0.2.7" || l.RequestID == "" || l.Time == 0 {
+			if l.Word != r.Audit || l.Operation != r.ID || l.Target == "" || l.CredentialKind != kind ||
+				l.Door != string(door) || l.Address != "192.0.2.7" || l.RequestID == "" || l.Time == 0 {
 				t.Errorf("%s: %+v", r.ID, l)
 			}
 			text, _ := json.Marshal(l)
@@ -620,7 +662,8 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 	inputs, owner = map[string]any{}, m.owner.Principal
 	for _, some := range []map[string]any{
 		m.organizations(), m.people(), m.keys(), m.applications(), m.webhooks(), m.records(), m.exports(), m.jobs(),
-		signInInputs(t, o, owner), ssoInputs(t, o, owner), factorInputs(t, o, owner), importInputs(t, o, owner), bulkInputs(t, o, owner),
+		signInInputs(t, o, owner), ssoInputs(t, o, owner), factorInputs(t, o, owner), importInputs(t, o, owner),
+		bulkInputs(t, o, owner),
 	} {
 		maps.Copy(inputs, some)
 	}
@@ -667,7 +710,9 @@ func (m *inputMaker) people() map[string]any {
 	m.t.Helper()
 	dbtest.Run(m.t, m.o.DB, `insert into notices (organization, principal, id, created_at, kind, data, read_at, mailing, mail_at, mailed_at)
 		values (1, $1, 'ntc_1', 1, 'unknown', '{}', 0, false, 0, 0)`, m.owner.Principal)
-	home, person := access.Page{Organization: m.o.ID}, map[string]string{"organizationId": m.o.ID, "principalId": m.owner.Principal}
+	home, person := access.Page{
+		Organization: m.o.ID,
+	}, map[string]string{"organizationId": m.o.ID, "principalId": m.owner.Principal}
 	return map[string]any{
 		"people.resetFactors": byID(joined(m.t, m.o)), "people.resetPassword": byID(joined(m.t, m.o)),
 		"people.unlink": func() any {
@@ -711,10 +756,18 @@ func (m *inputMaker) invite(email string) invitation.Created {
 func (m *inputMaker) keys() map[string]any {
 	m.t.Helper()
 	return map[string]any{
-		"keys.list":       access.Page{Organization: m.o.ID},
-		"keys.get":        byID(m.key()),
-		"keys.create":     key.New{Organization: m.o.ID, Principal: m.owner.Principal, Environment: access.Test, Name: secretName, Scopes: []string{"contacts:read"}},
-		"keys.update":     key.Change{ID: m.key(), Name: new(secretName), Networks: &[]string{"192.0.2.0/24"}, ExpiresIn: time.Hour},
+		"keys.list": access.Page{Organization: m.o.ID},
+		"keys.get":  byID(m.key()),
+		"keys.create": key.New{
+			Organization: m.o.ID,
+			Principal:    m.owner.Principal,
+			Environment:  access.Test,
+			Name:         secretName,
+			Scopes:       []string{"contacts:read"},
+		},
+		"keys.update": key.Change{
+			ID: m.key(), Name: new(secretName), Networks: &[]string{"192.0.2.0/24"}, ExpiresIn: time.Hour,
+		},
 		"keys.terms":      key.KeyTermsInput{},
 		"access.end":      account.End{ID: m.key()},
 		"keys.pause":      byID(m.key()),
@@ -730,7 +783,12 @@ func (m *inputMaker) keys() map[string]any {
 // key creates a key of the owner.
 func (m *inputMaker) key() string {
 	m.t.Helper()
-	made, err := m.o.Operator.CreateKey(m.t.Context(), key.New{Organization: m.o.ID, Principal: m.owner.Principal, Environment: access.Test, Scopes: []string{"contacts:read"}})
+	made, err := m.o.Operator.CreateKey(m.t.Context(), key.New{
+		Organization: m.o.ID,
+		Principal:    m.owner.Principal,
+		Environment:  access.Test,
+		Scopes:       []string{"contacts:read"},
+	})
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -757,9 +815,15 @@ func (m *inputMaker) applications() map[string]any {
 		"clients.approvals":  access.Page{Organization: m.o.ID},
 		"clients.approve":    func() any { return oauth.ApproveInput{Organization: m.o.ID, ID: apps.asked()} },
 		"clients.disapprove": func() any { return oauth.DisapproveInput{Organization: m.o.ID, ID: apps.asked()} },
-		"clients.create":     oauth.NewClient{Organization: m.o.ID, Name: secretName, Principal: m.service, Scopes: []string{"contacts:read"}, Environment: access.Test},
-		"clients.rotate":     byID(apps.service.ClientID),
-		"clients.set":        oauth.ClientChange{ID: apps.service.ClientID, Disabled: true},
+		"clients.create": oauth.NewClient{
+			Organization: m.o.ID,
+			Name:         secretName,
+			Principal:    m.service,
+			Scopes:       []string{"contacts:read"},
+			Environment:  access.Test,
+		},
+		"clients.rotate": byID(apps.service.ClientID),
+		"clients.set":    oauth.ClientChange{ID: apps.service.ClientID, Disabled: true},
 	}
 }
 
@@ -776,34 +840,49 @@ func (m *inputMaker) webhooks() map[string]any {
 		"webhooks.list":       map[string]string{"organizationId": m.o.SandboxID},
 		"webhooks.get":        hook,
 		"webhooks.deliveries": hook,
-		"webhooks.create":     map[string]any{"organizationId": m.o.SandboxID, "principalId": m.owner.Principal, "name": secretName, "url": "https://example.com/Geheim", "eventTypes": []string{"task.created"}},
-		"webhooks.change":     map[string]any{"organizationId": m.o.SandboxID, "id": m.hooked().ID, "name": "Geheimer", "url": "https://example.com/GeheimNeu"},
-		"webhooks.rotate":     map[string]string{"organizationId": m.o.SandboxID, "id": m.hooked().ID},
-		"webhooks.delete":     map[string]string{"organizationId": m.o.SandboxID, "id": m.hooked().ID},
-		"webhooks.test":       hook,
-		"webhooks.enable":     hook,
-		"webhooks.resend":     map[string]any{"organizationId": m.o.SandboxID, "id": endpoint.ID, "failed": true},
+		"webhooks.create": map[string]any{
+			"organizationId": m.o.SandboxID,
+			"principalId":    m.owner.Principal,
+			"name":           secretName,
+			"url":            "https://example.com/Geheim",
+			"eventTypes":     []string{"task.created"},
+		},
+		"webhooks.change": map[string]any{
+			"organizationId": m.o.SandboxID, "id": m.hooked().ID, "name": "Geheimer",
+			"url": "https://example.com/GeheimNeu",
+		},
+		"webhooks.rotate": map[string]string{"organizationId": m.o.SandboxID, "id": m.hooked().ID},
+		"webhooks.delete": map[string]string{"organizationId": m.o.SandboxID, "id": m.hooked().ID},
+		"webhooks.test":   hook,
+		"webhooks.enable": hook,
+		"webhooks.resend": map[string]any{"organizationId": m.o.SandboxID, "id": endpoint.ID, "failed": true},
 	}
 }
 
 // hooked creates an endpoint of the owner.
 func (m *inputMaker) hooked() access.ByID {
 	m.t.Helper()
-	return byID(m.owner.Do("POST", "/webhook_endpoints", map[string]any{"name": secretName, "url": "https://example.com/Geheim", "eventTypes": []string{"contact.created"}}).Want(201).Text("id"))
+	return byID(m.owner.Do("POST", "/webhook_endpoints", map[string]any{
+		"name":       secretName,
+		"url":        "https://example.com/Geheim",
+		"eventTypes": []string{"contact.created"},
+	}).Want(201).Text("id"))
 }
 
 // records are the inputs of rows about records and files.
 func (m *inputMaker) records() map[string]any {
 	m.t.Helper()
 	return map[string]any{
-		"lookup.find":        lookup.FindInput{Q: secretName},
-		"lookup.similar":     lookup.SimilarInput{Family: "contacts", LastName: secretName},
-		"lookup.titles":      lookup.TitlesInput{IDs: []string{"con_00000000000000000000000000"}},
-		"lookup.tags":        lookup.TagsInput{Family: "contacts", Q: "m"},
-		"lookup.recent":      lookup.RecentInput{},
-		"lookup.opened":      m.letter,
-		"uploads.terms":      struct{}{},
-		"uploads.open":       byID(m.owner.Do("POST", "/uploads", map[string]any{"fileName": secretName + ".txt", "contentType": "text/plain", "size": 5}).Want(201).Text("id")),
+		"lookup.find":    lookup.FindInput{Q: secretName},
+		"lookup.similar": lookup.SimilarInput{Family: "contacts", LastName: secretName},
+		"lookup.titles":  lookup.TitlesInput{IDs: []string{"con_00000000000000000000000000"}},
+		"lookup.tags":    lookup.TagsInput{Family: "contacts", Q: "m"},
+		"lookup.recent":  lookup.RecentInput{},
+		"lookup.opened":  m.letter,
+		"uploads.terms":  struct{}{},
+		"uploads.open": byID(m.owner.Do("POST", "/uploads", map[string]any{
+			"fileName": secretName + ".txt", "contentType": "text/plain", "size": 5,
+		}).Want(201).Text("id")),
 		"documents.underway": struct{}{},
 		"documents.page":     m.letter,
 		"documents.text":     m.letter,
@@ -829,7 +908,8 @@ func (m *inputMaker) exports() map[string]any {
 		"exports.audit":        exports.AuditInput{},
 		"exports.parts": func() any {
 			var begun exports.Begun
-			if got := ask(m.t, m.o, api.Admin, api.Local(), "exports.person", exports.Input{ID: m.owner.Principal}); json.Unmarshal(got.Body, &begun) != nil {
+			if got := ask(m.t, m.o, api.Admin, api.Local(), "exports.person",
+				exports.Input{ID: m.owner.Principal}); json.Unmarshal(got.Body, &begun) != nil {
 				m.t.Fatalf("exports.person: %s", got.Body)
 			}
 			return exports.PartsInput{Cursor: begun.Cursor}
@@ -857,12 +937,23 @@ func importInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 		return func() any {
 			made := imports.Import{}
 			as := api.Cookie(o.Session(owner), true)
-			for _, step := range []string{"imports.create", "imports.append", "imports.complete", "imports.map", "imports.run", "imports.undo"} {
+			for _, step := range []string{
+				"imports.create", "imports.append", "imports.complete", "imports.map", "imports.run", "imports.undo",
+			} {
 				in := map[string]any{
-					"imports.create":   imports.CreateInput{Organization: o.SandboxID, Principal: owner, FileName: "Geheim.csv", Size: 14},
-					"imports.append":   imports.AppendInput{Named: imports.Named{Organization: o.SandboxID, ID: made.ID}, Content: []byte("Nachname\nBerg\n")},
+					"imports.create": imports.CreateInput{
+						Organization: o.SandboxID, Principal: owner, FileName: "Geheim.csv", Size: 14,
+					},
+					"imports.append": imports.AppendInput{
+						Named:   imports.Named{Organization: o.SandboxID, ID: made.ID},
+						Content: []byte("Nachname\nBerg\n"),
+					},
 					"imports.complete": imports.CompleteInput{Named: imports.Named{Organization: o.SandboxID, ID: made.ID}, Pieces: 1},
-					"imports.map":      imports.MapInput{Named: imports.Named{Organization: o.SandboxID, ID: made.ID}, Targets: []string{"lastName"}, Options: imports.Options{Duplicates: imports.Skip}},
+					"imports.map": imports.MapInput{
+						Named:   imports.Named{Organization: o.SandboxID, ID: made.ID},
+						Targets: []string{"lastName"},
+						Options: imports.Options{Duplicates: imports.Skip},
+					},
 				}[step]
 				if in == nil {
 					in = imports.Named{Organization: o.SandboxID, ID: made.ID}
@@ -879,8 +970,15 @@ func importInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 			return nil
 		}
 	}
-	all := map[string]any{"imports.list": imports.ListInput{Organization: o.SandboxID}, "imports.get": until("imports.run"), "imports.discard": until("imports.run"), "imports.lines": until("imports.run")}
-	for _, row := range []string{"imports.create", "imports.append", "imports.complete", "imports.map", "imports.run", "imports.undo"} {
+	all := map[string]any{
+		"imports.list":    imports.ListInput{Organization: o.SandboxID},
+		"imports.get":     until("imports.run"),
+		"imports.discard": until("imports.run"),
+		"imports.lines":   until("imports.run"),
+	}
+	for _, row := range []string{
+		"imports.create", "imports.append", "imports.complete", "imports.map", "imports.run", "imports.undo",
+	} {
 		all[row] = until(row)
 	}
 	return all
@@ -951,8 +1049,9 @@ func TestAdminsDemoteEachOther(t *testing.T) {
 				t.Error(err)
 			}
 			return o.API.Do(t.Context(), &api.Request{
-				Operation: api.ByID("people.set"), Door: api.Web, Credential: api.Credential{Scheme: session, Text: o.ID + " " + by},
-				HasBody: true, Body: func() ([]byte, error) { both.Done(); both.Wait(); return body, nil },
+				Operation: api.ByID("people.set"), Door: api.Web,
+				Credential: api.Credential{Scheme: session, Text: o.ID + " " + by},
+				HasBody:    true, Body: func() ([]byte, error) { both.Done(); both.Wait(); return body, nil },
 			}, nil).Status
 		}
 		role := access.Admin
@@ -998,7 +1097,8 @@ func TestChangesAfterLosingTheRight(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := o.API.Do(t.Context(), &api.Request{
-					Operation: api.ByID(row), Door: api.Web, Credential: api.Credential{Scheme: session, Text: o.ID + " " + loss.ID}, HasBody: true,
+					Operation: api.ByID(row), Door: api.Web,
+					Credential: api.Credential{Scheme: session, Text: o.ID + " " + loss.ID}, HasBody: true,
 					Body: func() ([]byte, error) {
 						_, err := o.Operator.SetUser(t.Context(), loss)
 						return body, err
@@ -1055,22 +1155,27 @@ func TestStrangersAcceptInvitations(t *testing.T) {
 		}
 		before := counted.writes.Load()
 		for _, token := range []string{"", "x", made.Token[1:], made.ID} {
-			if got := ask(t, o, api.Web, api.Credential{}, "invitations.accept", account.Acceptance{Token: token, Name: "Ida", Password: somePassword}); got.Status != 404 {
+			if got := ask(t, o, api.Web, api.Credential{}, "invitations.accept",
+				account.Acceptance{Token: token, Name: "Ida", Password: somePassword}); got.Status != 404 {
 				t.Errorf("%q: %d %s", token, got.Status, got.Body)
 			}
 		}
 		if n := counted.writes.Load(); n != before {
 			t.Errorf("%d transactions for tokens that are not valid", n-before)
 		}
-		got := ask(t, o, api.Web, api.Credential{}, "invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida", Password: somePassword})
+		got := ask(t, o, api.Web, api.Credential{}, "invitations.accept",
+			account.Acceptance{Token: made.Token, Name: "Ida", Password: somePassword})
 		var p access.PrincipalInfo
-		if json.Unmarshal(got.Body, &p) != nil || got.Status != 200 && got.Status != 201 || p.Role != access.Admin || p.Name != "Ida" {
+		if json.Unmarshal(got.Body, &p) != nil || got.Status != 200 && got.Status != 201 || p.Role != access.Admin ||
+			p.Name != "Ida" {
 			t.Fatalf("%d %s", got.Status, got.Body)
 		}
-		if l := lines(t, o)[0]; l.Word != "invitation.accept" || l.CredentialKind != "anonymous" || l.PrincipalID != "" || l.Target != p.ID || l.Door != "web" {
+		if l := lines(t, o)[0]; l.Word != "invitation.accept" || l.CredentialKind != "anonymous" || l.PrincipalID != "" ||
+			l.Target != p.ID || l.Door != "web" {
 			t.Errorf("%+v", l)
 		}
-		if got := ask(t, o, api.Web, api.Credential{}, "invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida", Password: somePassword}); got.Status != 404 {
+		if got := ask(t, o, api.Web, api.Credential{}, "invitations.accept",
+			account.Acceptance{Token: made.Token, Name: "Ida", Password: somePassword}); got.Status != 404 {
 			t.Errorf("again: %d %s", got.Status, got.Body)
 		}
 	})
@@ -1111,12 +1216,14 @@ func TestInvitationsHoldWithTheirSender(t *testing.T) {
 				t.Fatal(err)
 			}
 			accept := func() int {
-				return ask(t, o, api.Web, api.Credential{}, "invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida", Password: somePassword}).Status
+				return ask(t, o, api.Web, api.Credential{}, "invitations.accept",
+					account.Acceptance{Token: made.Token, Name: "Ida", Password: somePassword}).Status
 			}
 			if got := accept(); got != 404 {
 				t.Errorf("the sender is %s: %d", loss, got)
 			}
-			if got := ask(t, o, api.Web, first, "invitations.list", access.Page{}); got.Status != 200 || strings.Contains(string(got.Body), made.ID) {
+			if got := ask(t, o, api.Web, first, "invitations.list", access.Page{}); got.Status != 200 ||
+				strings.Contains(string(got.Body), made.ID) {
 				t.Errorf("the sender is %s: %d %s", loss, got.Status, got.Body)
 			}
 			if loss == "erased" {

@@ -32,7 +32,12 @@ func issueBadges(t *testing.T, o *apitest.Office, organization int64, duties *ac
 	o.Directory.Accept(badges, access.Finder{
 		Kind: "badge", Prefix: "bdg_", Duties: duties,
 		ByText: func(_ context.Context, _ db.Tx, name string) (access.Proof, error) {
-			return access.Proof{Credential: access.Credential{ID: "bdg_" + name}, Organization: organization, Principal: name, Scopes: access.AllScopes()}, nil
+			return access.Proof{
+				Credential:   access.Credential{ID: "bdg_" + name},
+				Organization: organization,
+				Principal:    name,
+				Scopes:       access.AllScopes(),
+			}, nil
 		},
 		ByID: func(context.Context, db.Tx, int64, string) (access.Proof, error) { return access.Proof{}, db.ErrNoRows },
 	})
@@ -71,7 +76,13 @@ var kindTests = []kindTest{
 	{name: "no duty"},
 	{"gate", access.Duties{Gate: true}, func(*api.Operation) bool { return true }, 401, fault.Unauthenticated},
 	{name: "version", duties: access.Duties{Version: true}},
-	{"preview", access.Duties{Version: true, Preview: true}, func(op *api.Operation) bool { return op.Channel.Preview(apitest.Current()) }, 404, fault.OperationNotInVersion},
+	{
+		"preview",
+		access.Duties{Version: true, Preview: true},
+		func(op *api.Operation) bool { return op.Channel.Preview(apitest.Current()) },
+		404,
+		fault.OperationNotInVersion,
+	},
 	{"idempotency key", access.Duties{IdempotencyKey: true}, (*api.Operation).Creates, 400, fault.InvalidRequest},
 	{"precondition", access.Duties{Precondition: true}, (*api.Operation).Conditional, 428, fault.PreconditionRequired},
 	{"limits", access.Duties{Limits: true}, func(op *api.Operation) bool { return op.Cost > 0 }, 429, fault.RateLimited},
@@ -182,8 +193,14 @@ func loggedCalls(t *testing.T, o *apitest.Office, credential string) int {
 // TestCredentialScheme presents a scheme that no kind of credential has.
 func TestCredentialScheme(t *testing.T) {
 	o := office(t)
-	for _, credential := range []api.Credential{{}, {Scheme: badges, Text: o.User(access.Admin)}, api.Bearer(""), api.Bearer("local")} {
-		_, err := apitest.Ask[api.Me](t.Context(), o.API, api.Caller{Door: "test", Credential: credential}, "me.get", api.Arguments{})
+	for _, credential := range []api.Credential{
+		{},
+		{Scheme: badges, Text: o.User(access.Admin)},
+		api.Bearer(""),
+		api.Bearer("local"),
+	} {
+		_, err := apitest.Ask[api.Me](t.Context(), o.API, api.Caller{Door: "test", Credential: credential}, "me.get",
+			api.Arguments{})
 		if !fault.Is(err, fault.Unauthenticated) {
 			t.Errorf("%+v: %v", credential, err)
 		}
@@ -196,7 +213,8 @@ func TestOperatorIsNoMember(t *testing.T) {
 	o := office(t)
 	for op := range rows() {
 		answer := o.API.Do(t.Context(), &api.Request{
-			Method: op.Method, Path: somePath(op), Credential: api.Local(), Header: map[string][]string{"Content-Type": {"application/json"}},
+			Method: op.Method, Path: somePath(op), Credential: api.Local(),
+			Header: map[string][]string{"Content-Type": {"application/json"}},
 		}, nil)
 		if answer.Status < 400 {
 			t.Errorf("%s: %d %s", op.ID, answer.Status, answer.Body)
@@ -213,11 +231,13 @@ func TestCall(t *testing.T) {
 			Door: "test", Credential: api.Bearer(c.Key), Address: netip.MustParseAddr("192.0.2.1"),
 			Header: map[string][]string{"Svc-Preview": {"true"}, "Idempotency-Key": {apitest.Fresh()}, "If-Match": {"*"}},
 		}
-		made, err := apitest.Ask[contact.Contact](t.Context(), o.API, by, "contacts.create", api.Arguments{Body: map[string]any{"lastName": "Berg"}})
+		made, err := apitest.Ask[contact.Contact](t.Context(), o.API, by, "contacts.create",
+			api.Arguments{Body: map[string]any{"lastName": "Berg"}})
 		if err != nil || made.LastName == nil || *made.LastName != "Berg" {
 			t.Fatalf("created: %+v %v", made, err)
 		}
-		if read, err := apitest.Ask[contact.Contact](t.Context(), o.API, by, "contacts.get", api.Arguments{ID: made.ID}); err != nil || read.ID != made.ID {
+		if read, err := apitest.Ask[contact.Contact](t.Context(), o.API, by, "contacts.get",
+			api.Arguments{ID: made.ID}); err != nil || read.ID != made.ID {
 			t.Errorf("read: %+v %v", read, err)
 		}
 		page, err := apitest.Ask[struct {
@@ -226,13 +246,18 @@ func TestCall(t *testing.T) {
 		if err != nil || len(page.Data) != 1 {
 			t.Errorf("found: %+v %v", page, err)
 		}
-		if _, err := apitest.Ask[op.Nothing](t.Context(), o.API, by, "contacts.delete", api.Arguments{ID: made.ID}); err != nil {
+		if _, err := apitest.Ask[op.Nothing](t.Context(), o.API, by, "contacts.delete",
+			api.Arguments{ID: made.ID}); err != nil {
 			t.Error(err)
 		}
-		if _, err := apitest.Ask[contact.Contact](t.Context(), o.API, by, "contacts.get", api.Arguments{ID: made.ID}); !fault.Is(err, fault.NotFound) {
+		if _, err := apitest.Ask[contact.Contact](t.Context(), o.API, by, "contacts.get",
+			api.Arguments{ID: made.ID}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("after the deletion: %v", err)
 		}
-		_, err = apitest.Ask[contact.Contact](t.Context(), o.API, by, "contacts.update", api.Arguments{ID: id.New(id.Contact), Body: map[string]any{"email": "x"}})
+		_, err = apitest.Ask[contact.Contact](t.Context(), o.API, by, "contacts.update", api.Arguments{
+			ID:   id.New(id.Contact),
+			Body: map[string]any{"email": "x"},
+		})
 		if f := fault.From(err); f.Code != fault.ValidationFailed || len(f.Fields) != 1 || f.Fields[0].Name != "email" {
 			t.Errorf("a wrong field: %+v", f)
 		}
@@ -248,19 +273,23 @@ func TestTypedCall(t *testing.T) {
 			Door: "test", Credential: api.Bearer(c.Key), Address: netip.MustParseAddr("192.0.2.1"),
 			Header: map[string][]string{"Svc-Preview": {"true"}, "Idempotency-Key": {apitest.Fresh()}, "If-Match": {"*"}},
 		}
-		made, err := api.Answer(t.Context(), o.API, by, contact.Create, contact.CreateInput{Fields: contact.Fields{LastName: new("Berg")}})
+		made, err := api.Answer(t.Context(), o.API, by, contact.Create,
+			contact.CreateInput{Fields: contact.Fields{LastName: new("Berg")}})
 		if err != nil || made.Status != 201 {
 			t.Fatalf("created: %+v %v", made, err)
 		}
 		name := strings.TrimPrefix(made.Header["Location"][0], "/v1/contacts/")
 		var patch op.Patch[contact.Fields]
 		patch.SetRaw([]byte(`{"jobTitle":"Notarin"}`))
-		if changed, err := api.Answer(t.Context(), o.API, by, contact.Update, record.UpdateInput[contact.Fields]{ID: name, Patch: patch}); err != nil || !strings.Contains(string(changed.Body), "Notarin") {
+		if changed, err := api.Answer(t.Context(), o.API, by, contact.Update,
+			record.UpdateInput[contact.Fields]{ID: name, Patch: patch}); err != nil ||
+			!strings.Contains(string(changed.Body), "Notarin") {
 			t.Errorf("changed: %+v %v", changed, err)
 		}
 		var list contact.ListInput
 		list.Limit = 1000
-		if _, err := api.Call(t.Context(), o.API, by, contact.List, list); err == nil || len(fault.From(err).Fields) != 1 || fault.From(err).Fields[0].Code != fault.OutOfRange {
+		if _, err := api.Call(t.Context(), o.API, by, contact.List, list); err == nil ||
+			len(fault.From(err).Fields) != 1 || fault.From(err).Fields[0].Code != fault.OutOfRange {
 			t.Errorf("a page of 1,000: %v", err)
 		}
 		if _, err := api.Call(t.Context(), o.API, by, contact.Delete, op.ByID{ID: name}); err != nil {

@@ -142,7 +142,10 @@ func (c *call) decodeBody(a *API) error {
 			if sent, err := c.read(); err != nil {
 				return err
 			} else if len(sent) > 0 && !(c.op.Act == op.Change && empty(sent)) {
-				return &fault.Fault{Code: fault.InvalidRequest, Fields: []fault.Field{{Name: "body", Code: fault.UnknownField, Text: &noBody}}}
+				return &fault.Fault{
+					Code:   fault.InvalidRequest,
+					Fields: []fault.Field{{Name: "body", Code: fault.UnknownField, Text: &noBody}},
+				}
 			}
 		}
 		return nil
@@ -204,7 +207,11 @@ func (c *call) fillBody(a *API, in reflect.Value) error {
 func (c *call) contentType() error {
 	for _, coding := range c.Header["Content-Encoding"] {
 		if !strings.EqualFold(strings.TrimSpace(coding), "identity") {
-			return &fault.Fault{Code: fault.UnsupportedMediaType, Detail: &encoded, Header: map[string]string{"Accept-Encoding": "identity"}}
+			return &fault.Fault{
+				Code:   fault.UnsupportedMediaType,
+				Detail: &encoded,
+				Header: map[string]string{"Accept-Encoding": "identity"},
+			}
 		}
 	}
 	values := c.Header["Content-Type"]

@@ -26,12 +26,17 @@ import (
 func TestTwoDoors(t *testing.T) {
 	apitest.Through(t, "")
 	o := office(t)
-	others := map[string]*owner{"a colleague's": {Client: o.As(access.Member)}, "another organization's": {Client: ofAnother(t, o)}}
+	others := map[string]*owner{
+		"a colleague's":          {Client: o.As(access.Member)},
+		"another organization's": {Client: ofAnother(t, o)},
+	}
 	compared := 0
 	for who, change := range map[string]principal.Change{
 		"admin": {Role: new(access.Admin)}, "member": {}, "viewer": {Role: new(access.Viewer)},
 		"reader of all": {Rights: rightsTo(access.ReadRight)}, "reader of nothing": {Rights: rightsTo(access.NoRight)},
-		"writer of tasks": {Rights: access.Rights{"contacts": access.NoRight, "companies": access.ReadRight, "documents": access.NoRight}},
+		"writer of tasks": {
+			Rights: access.Rights{"contacts": access.NoRight, "companies": access.ReadRight, "documents": access.NoRight},
+		},
 	} {
 		mine := &owner{Client: o.As(access.Member)}
 		for op := range rows() {
@@ -190,7 +195,8 @@ func (d *doors) both(place, byKey, bySession, ifMatch string) bool {
 	}
 	key, session := d.Send(request(byKey)), d.BySession(request(bySession))
 	if byKey == bySession && !d.op.Writes() { // one record: everything is equal
-		if a, b := wordless.ReplaceAllString(string(key.Body), ""), wordless.ReplaceAllString(string(session.Body), ""); a != b {
+		if a, b := wordless.ReplaceAllString(string(key.Body),
+			""), wordless.ReplaceAllString(string(session.Body), ""); a != b {
 			d.T.Errorf("%s, %s %s, %s:\nby the key     %s\nby the session %s", d.who, d.op.ID, byKey, place, a, b)
 		}
 	}
@@ -209,8 +215,8 @@ var (
 
 // told returns what an answer tells, without ids, times and secrets.
 func told(a *apitest.Answer) string {
-	return fmt.Sprintf("%d %s %s %s %s", a.Status, a.Header.Get("ETag"), a.Header.Get("Content-Type"), nameless(a.Header.Get("Location")),
-		perCall.ReplaceAllString(nameless(string(a.Body)), "…"))
+	return fmt.Sprintf("%d %s %s %s %s", a.Status, a.Header.Get("ETag"), a.Header.Get("Content-Type"),
+		nameless(a.Header.Get("Location")), perCall.ReplaceAllString(nameless(string(a.Body)), "…"))
 }
 
 // TestDoorsDiffer calls each stage that treats a key and a session of one person
@@ -224,7 +230,8 @@ func TestDoorsDiffer(t *testing.T) {
 	if got := apitest.BySession.StageOf(c, c.Request("GET", "/contacts", nil)); got != "" {
 		t.Errorf("a call that is the same by both doors differs by the stage %q", got)
 	}
-	s.differ("door", c, "GET", "/documents/"+c.Document("Brief.txt", "text/plain", []byte("Guten Tag"))+"/content", "", 206, 200, "Range", "bytes=0-4")
+	s.differ("door", c, "GET", "/documents/"+c.Document("Brief.txt", "text/plain", []byte("Guten Tag"))+"/content", "",
+		206, 200, "Range", "bytes=0-4")
 	s.differ("version", c, "GET", "/contacts?tag=Mandant", "", 400, 200)
 	s.differ("version", c, "GET", "/contacts?sort=name", "", 400, 200)
 	s.differ("version", c, "GET", "/contacts", "", 400, 200, "Svc-Version", "1999-01-01")
@@ -267,7 +274,9 @@ func (s *stages) known(stage string, c *apitest.Client, method, path, body strin
 }
 
 // differ fails the test unless a key and a session get these answers.
-func (s *stages) differ(stage string, c *apitest.Client, method, path, body string, byKey, bySession int, headers ...string) {
+func (s *stages) differ(
+	stage string, c *apitest.Client, method, path, body string, byKey, bySession int, headers ...string,
+) {
 	s.Helper()
 	c.Send(s.known(stage, c, method, path, body, headers...)).Want(byKey)
 	c.BySession(s.known(stage, c, method, path, body, headers...)).Want(bySession)
@@ -288,7 +297,8 @@ func (s *stages) partsOfBatchDiffer(c *apitest.Client) {
 
 func (s *stages) answersDiffer(c *apitest.Client) {
 	s.Helper()
-	key, session := c.Send(s.known("answer", c, "GET", "/me", "")).Text("authMethod"), c.BySession(s.known("answer", c, "GET", "/me", "")).Text("authMethod")
+	key, session := c.Send(s.known("answer", c, "GET", "/me",
+		"")).Text("authMethod"), c.BySession(s.known("answer", c, "GET", "/me", "")).Text("authMethod")
 	if key != "apiKey" || session != "session" {
 		s.Errorf("/me says %s and %s", key, session)
 	}
@@ -303,7 +313,8 @@ func (s *stages) requestLogDiffers(c *apitest.Client) {
 			s.Fatal(err)
 		}
 		var n int
-		dbtest.Get(s.T, c.DB, []any{&n}, `select count(*) from request_log where request_id = $1`, a.Want(200).Header.Get("Request-Id"))
+		dbtest.Get(s.T, c.DB, []any{&n}, `select count(*) from request_log where request_id = $1`,
+			a.Want(200).Header.Get("Request-Id"))
 		return n > 0
 	}
 	if !logged(c.Do("GET", "/contacts", nil)) || logged(c.BySession(c.Request("GET", "/contacts", nil))) {

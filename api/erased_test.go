@@ -43,7 +43,8 @@ func TestErasedIsNowhere(t *testing.T) {
 		if n := filesHolding(t, o.Folder, secretWord); len(n) > 0 {
 			t.Errorf("files hold %s: %v", secretWord, n)
 		}
-		if left := slices.DeleteFunc(o.Stored(), func(name string) bool { return !strings.Contains(name, s.records["/documents"]) }); len(left) > 0 {
+		if left := slices.DeleteFunc(o.Stored(),
+			func(name string) bool { return !strings.Contains(name, s.records["/documents"]) }); len(left) > 0 {
 			t.Errorf("the document's bytes are kept: %v", left)
 		}
 		if path, is := strings.CutPrefix(url, "sqlite:"); is {
@@ -90,7 +91,8 @@ func (s *secrets) create() {
 	}
 	s.post("/tasks/"+s.records["/tasks"]+"/complete", "", "complete")
 	s.post("/webhook_endpoints/"+s.records["/webhook_endpoints"]+"/rotate_secret", "", "rotate")
-	s.Do("PATCH", "/contacts/"+s.records["/contacts"], `{"note":"Geheimwort, `+strings.Repeat("viele Worte ", 800)+`"}`, "If-Match", "*").Want(200)
+	s.Do("PATCH", "/contacts/"+s.records["/contacts"],
+		`{"note":"Geheimwort, `+strings.Repeat("viele Worte ", 800)+`"}`, "If-Match", "*").Want(200)
 }
 
 func (s *secrets) post(path, body, key string) *apitest.Answer {
@@ -201,7 +203,8 @@ func holding(t *testing.T, d db.DB, text string) (names []string) {
 				continue
 			}
 			var n int
-			if err := tx.QueryRow(t.Context(), "select count(*) from "+table.Name+" where "+strings.Join(conditions, " or "), "%"+text+"%").Scan(&n); err != nil {
+			if err := tx.QueryRow(t.Context(), "select count(*) from "+table.Name+" where "+strings.Join(conditions, " or "),
+				"%"+text+"%").Scan(&n); err != nil {
 				return err
 			}
 			if n > 0 {

@@ -28,7 +28,8 @@ func TestWalkEvents(t *testing.T) {
 				about = append(about, answer.Text("id"), c.Await(answer).JSON()["result"].(map[string]any)["id"].(string))
 			}
 			var types []string
-			for _, e := range c.Do("GET", "/events?createdSince="+url.QueryEscape(last["createdAt"].(string)), nil).Want(200).Data() {
+			for _, e := range c.Do("GET", "/events?createdSince="+url.QueryEscape(last["createdAt"].(string)),
+				nil).Want(200).Data() {
 				types = append(types, e["type"].(string))
 				if id := e["data"].(map[string]any)["id"].(string); !slices.Contains(about, id) {
 					t.Errorf("%s: event %s is about %s", op.ID, e["type"], id)

@@ -71,7 +71,8 @@ func sandboxHasTheSameRule(t *testing.T, o *apitest.Office) {
 	if got := ask(t, o, api.Admin, api.Local(), "organizations.set", organization.Change{ID: o.SandboxID, SecondFactor: new("optional")}); got.Status != 422 {
 		t.Errorf("the sandbox has a rule of its own: %d", got.Status)
 	}
-	if got := ask(t, o, api.Admin, api.Local(), "organizations.get", access.ByID{ID: o.SandboxID}); !strings.Contains(string(got.Body), `"secondFactor":"required"`) {
+	if got := ask(t, o, api.Admin, api.Local(), "organizations.get",
+		access.ByID{ID: o.SandboxID}); !strings.Contains(string(got.Body), `"secondFactor":"required"`) {
 		t.Errorf("the sandbox: %s", got.Body)
 	}
 }
@@ -88,10 +89,12 @@ func readsLog(t *testing.T, o *apitest.Office, when string, as api.Credential, w
 // hears of that elsewhere.
 func reachesOnlySetup(t *testing.T, o *apitest.Office, as api.Credential) {
 	t.Helper()
-	if got := ask(t, o, api.Web, as, "audit.list", struct{}{}); got.Status != 403 || !strings.Contains(string(got.Body), "zweiten Faktor") {
+	if got := ask(t, o, api.Web, as, "audit.list", struct{}{}); got.Status != 403 ||
+		!strings.Contains(string(got.Body), "zweiten Faktor") {
 		t.Errorf("after the week: %d %s", got.Status, got.Body)
 	}
-	if got := o.API.Do(t.Context(), &api.Request{Method: "GET", Path: "/contacts", Door: api.Web, Credential: as}, nil).Status; got != 403 {
+	if got := o.API.Do(t.Context(), &api.Request{Method: "GET", Path: "/contacts", Door: api.Web, Credential: as},
+		nil).Status; got != 403 {
 		t.Errorf("a record after the week: %d", got)
 	}
 	for _, row := range []string{"session.get", "factors.get", "sessions.list", "profile.get"} {

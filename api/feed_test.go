@@ -38,7 +38,8 @@ func TestFeedForPeople(t *testing.T) {
 		jan.Do("POST", "/tasks", map[string]any{"title": "Anrufen"}).Want(201)
 		ida.Do("POST", "/contacts", map[string]any{"lastName": "Privat", "visibility": "private"}).Want(201)
 		all := []string{"task.created by Jan", "contact.updated by Jan firstName", "contact.created by Ida"}
-		if got, feed := read(jan.Principal, event.FeedInput{}); strings.Join(got, ", ") != strings.Join(all, ", ") || feed.Next != 0 {
+		if got, feed := read(jan.Principal, event.FeedInput{}); strings.Join(got, ", ") != strings.Join(all, ", ") ||
+			feed.Next != 0 {
 			t.Errorf("%v, next %v", got, feed.Next)
 		}
 		if got, _ := read(ida.Principal, event.FeedInput{Object: "contact"}); len(got) != 3 || got[2] != all[2] {
@@ -48,7 +49,8 @@ func TestFeedForPeople(t *testing.T) {
 		if len(got) != 2 || feed.Next == 0 {
 			t.Fatalf("the first page: %v, next %v", got, feed.Next)
 		}
-		if got, last := read(jan.Principal, event.FeedInput{Limit: 2, Until: feed.Next}); len(got) != 1 || got[0] != all[2] || last.Next != 0 {
+		if got, last := read(jan.Principal, event.FeedInput{Limit: 2, Until: feed.Next}); len(got) != 1 ||
+			got[0] != all[2] || last.Next != 0 {
 			t.Errorf("the second page: %v, next %v", got, last.Next)
 		}
 		if got, _ := read(jan.Principal, event.FeedInput{ID: feed.Data[1].ID}); len(got) != 1 || got[0] != all[1] {
@@ -66,7 +68,8 @@ func TestFeedForPeople(t *testing.T) {
 			t.Errorf("a deletion: %v", got)
 		}
 		for _, limit := range []int{-1, 101} {
-			if got := ask(t, o, api.Web, api.Cookie(o.Session(jan.Principal), true), "events.feed", event.FeedInput{Limit: limit}); got.Status != 422 {
+			if got := ask(t, o, api.Web, api.Cookie(o.Session(jan.Principal), true), "events.feed",
+				event.FeedInput{Limit: limit}); got.Status != 422 {
 				t.Errorf("limit %d: %d", limit, got.Status)
 			}
 		}

@@ -106,7 +106,9 @@ func (f *File) end(how string) error {
 // its headers.
 func (f *File) Refuse() *Response {
 	c := f.call
-	for _, name := range []string{"Content-Disposition", "Content-Security-Policy", "ETag", "Repr-Digest", "Last-Modified"} {
+	for _, name := range []string{
+		"Content-Disposition", "Content-Security-Policy", "ETag", "Repr-Digest", "Last-Modified",
+	} {
 		delete(c.header, name)
 	}
 	refused := c.withDetail(fault.New(fault.RangeNotSatisfiable))
@@ -145,7 +147,8 @@ func disposition(name string) string {
 // extended percent-encodes all characters outside RFC 8187's attr-char,
 // including those that url.PathEscape leaves.
 func extended(name string) string {
-	return strings.NewReplacer("'", "%27", "(", "%28", ")", "%29", "*", "%2A", ":", "%3A", "@", "%40", "=", "%3D", ",", "%2C", ";", "%3B").Replace(url.PathEscape(name))
+	return strings.NewReplacer("'", "%27", "(", "%28", ")", "%29", "*", "%2A", ":", "%3A", "@", "%40", "=", "%3D", ",",
+		"%2C", ";", "%3B").Replace(url.PathEscape(name))
 }
 
 // device reports whether a name is a Windows device's name, with any suffix.

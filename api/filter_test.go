@@ -184,7 +184,8 @@ func (f *filterOffice) hide() {
 				query := url.Values{p: {name}}
 				count := f.get(c, f.creates.Path+"/count", query)
 				if found := f.got(c, query); !slices.Equal(found, ids) || count.JSON()["count"] != float64(len(ids)) {
-					f.T.Errorf("%s by a %s that is %s: person %d finds %v and counts %s, want %v", f.family, p, step, i, found, count.Body, ids)
+					f.T.Errorf("%s by a %s that is %s: person %d finds %v and counts %s, want %v", f.family, p, step, i, found,
+						count.Body, ids)
 				}
 			}
 		}
@@ -199,7 +200,8 @@ func (f *filterOffice) hide() {
 
 // want returns the ids of the records that a client sees, the newest first.
 func want(records []*filterRecord, c *apitest.Client, admin bool, by map[string]string, since string) (ids []string) {
-	sorted := slices.SortedFunc(slices.Values(records), func(a, b *filterRecord) int { return strings.Compare(b.updatedAt, a.updatedAt) })
+	sorted := slices.SortedFunc(slices.Values(records),
+		func(a, b *filterRecord) int { return strings.Compare(b.updatedAt, a.updatedAt) })
 	for _, r := range sorted {
 		fits := (!r.private || admin || r.owner == c.Principal) && r.updatedAt > since
 		for p, v := range by {
@@ -265,7 +267,8 @@ func testFilters(t *testing.T, internal bool) {
 				for _, p := range f.parameters {
 					f.public[p] = true
 				}
-				f.internal, f.parameters = true, slices.DeleteFunc(slices.Concat(f.parameters, api.Internal.Parameters[family]), func(p string) bool { return p == "back" || p == "near" })
+				f.internal, f.parameters = true, slices.DeleteFunc(slices.Concat(f.parameters, api.Internal.Parameters[family]),
+					func(p string) bool { return p == "back" || p == "near" })
 			}
 			for range 40 {
 				f.records = append(f.records, f.make(f.taken))
@@ -288,8 +291,10 @@ func testFilters(t *testing.T, internal bool) {
 // own, without the records that others refer to.
 func newFiling(t *testing.T, d db.DB, random *rand.Rand, family string) *filterOffice {
 	o := apitest.New(t, d, apitest.Versions(api.VersionsIn("rc")...))
-	f := &filterOffice{T: t, Office: o, random: random, people: []*apitest.Client{o.As(access.Member), o.As(access.Member), o.As(access.Admin)},
-		named: map[string][]string{}, taken: map[string]bool{}, tokens: map[string]string{}, public: map[string]bool{}, family: family, parameters: api.Versions[1].Parameters[family], creates: creator(family)}
+	f := &filterOffice{T: t, Office: o, random: random,
+		people: []*apitest.Client{o.As(access.Member), o.As(access.Member), o.As(access.Admin)},
+		named:  map[string][]string{}, taken: map[string]bool{}, tokens: map[string]string{}, public: map[string]bool{},
+		family: family, parameters: api.Versions[1].Parameters[family], creates: creator(family)}
 	return f
 }
 
@@ -418,7 +423,8 @@ func TestFilterRules(t *testing.T) {
 			}
 			if enum != nil {
 				empty = "NOT_IN_ENUM"
-				wantFields(t, c.Do("GET", path+"?"+p+"="+strings.ToUpper(value), nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"), p+" NOT_IN_ENUM")
+				wantFields(t, c.Do("GET", path+"?"+p+"="+strings.ToUpper(value), nil, "Svc-Version", next).Want(400,
+					"INVALID_REQUEST"), p+" NOT_IN_ENUM")
 			}
 			if !strings.Contains(string(docs.Guide), "`"+p+"=`") {
 				t.Errorf("docs/guide.md does not name the filter %s of %s", p, family)
@@ -427,7 +433,8 @@ func TestFilterRules(t *testing.T) {
 			for _, at := range []string{path, path + "/count"} {
 				wantFields(t, c.Do("GET", at+"?"+by, nil, "Svc-Version", old).Want(400, "UNKNOWN_PARAMETER"), p+" UNKNOWN_FIELD")
 				c.Do("GET", at+"?"+by, nil, "Svc-Version", next).Want(200)
-				wantFields(t, c.Do("GET", at+"?q=x&"+by, nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"), p+" FORBIDDEN_COMBINATION")
+				wantFields(t, c.Do("GET", at+"?q=x&"+by, nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"),
+					p+" FORBIDDEN_COMBINATION")
 				wantFields(t, c.Do("GET", at+"?"+p+"=", nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"), p+" "+empty)
 				// White space alone is no member's value, and does not mean
 				// 'not set'.
@@ -437,7 +444,8 @@ func TestFilterRules(t *testing.T) {
 					}
 				}
 			}
-			wantFields(t, c.Do("GET", path+"?includeDeleted=true&updatedSince=2026-11-01T00:00:00Z&"+by, nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"),
+			wantFields(t, c.Do("GET", path+"?includeDeleted=true&updatedSince=2026-11-01T00:00:00Z&"+by, nil, "Svc-Version",
+				next).Want(400, "INVALID_REQUEST"),
 				"includeDeleted FORBIDDEN_COMBINATION")
 		}
 		for range 3 {
@@ -447,12 +455,17 @@ func TestFilterRules(t *testing.T) {
 	for range 3 {
 		c.Do("POST", "/contacts", `{"email":"many@kanzlei.example"}`).Want(201)
 	}
-	cursor := c.Do("GET", "/contacts?limit=1&email=many@kanzlei.example", nil, "Svc-Version", next).Want(200).Text("nextCursor")
+	cursor := c.Do("GET", "/contacts?limit=1&email=many@kanzlei.example", nil, "Svc-Version",
+		next).Want(200).Text("nextCursor")
 	c.Do("GET", "/contacts?limit=1&email=MANY@kanzlei.example&cursor="+cursor, nil, "Svc-Version", next).Want(200)
-	for _, other := range []string{"", "&email=few@kanzlei.example", "&externalId=many@kanzlei.example", "&email=many@kanzlei.example&externalId=x", "&email=many@kanzlei.example&sort=updatedAt"} {
+	for _, other := range []string{
+		"", "&email=few@kanzlei.example", "&externalId=many@kanzlei.example",
+		"&email=many@kanzlei.example&externalId=x", "&email=many@kanzlei.example&sort=updatedAt",
+	} {
 		c.Do("GET", "/contacts?limit=1"+other+"&cursor="+cursor, nil, "Svc-Version", next).Want(400, "CURSOR_MISMATCH")
 	}
 	plain := c.Do("GET", "/contacts?limit=1", nil, "Svc-Version", next).Want(200).Text("nextCursor")
-	c.Do("GET", "/contacts?limit=1&email=many@kanzlei.example&cursor="+plain, nil, "Svc-Version", next).Want(400, "CURSOR_MISMATCH")
+	c.Do("GET", "/contacts?limit=1&email=many@kanzlei.example&cursor="+plain, nil, "Svc-Version", next).Want(400,
+		"CURSOR_MISMATCH")
 	c.Do("GET", "/contacts?limit=1&cursor="+plain, nil, "Svc-Version", old).Want(400, "CURSOR_MISMATCH")
 }

@@ -15,14 +15,18 @@ import (
 // document, never a 5xx, and an accepted query is accepted again.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{
-		"", "limit=1", "limit=0", "limit=5&limit=5", "q=berg", "q=%C3%A4", "q=%ff", "q=%00", "q=%", "sort=updatedAt&updatedSince=2026-11-01T00:00:00Z&includeDeleted=true", "cursor=AAAA",
-		"q=a&sort=updatedAt", "nosuch=1", "&&&", "=", "limit", "q=%F0%9F%98%80", "updatedSince=2026-11-01T00:00:00+01:00", "a[]=1&a[]=2", "q=" + strings.Repeat("x", 200), "q=%22%27%3B%20--", "q=*", "q=%25_",
+		"", "limit=1", "limit=0", "limit=5&limit=5", "q=berg", "q=%C3%A4", "q=%ff", "q=%00", "q=%",
+		"sort=updatedAt&updatedSince=2026-11-01T00:00:00Z&includeDeleted=true", "cursor=AAAA",
+		"q=a&sort=updatedAt", "nosuch=1", "&&&", "=", "limit", "q=%F0%9F%98%80", "updatedSince=2026-11-01T00:00:00+01:00",
+		"a[]=1&a[]=2", "q=" + strings.Repeat("x", 200), "q=%22%27%3B%20--", "q=*", "q=%25_",
 	} {
 		f.Add(seed)
 	}
 	o := office(f)
 	c := o.As(access.Member)
-	for _, body := range []string{`{"firstName":"Jürgen","lastName":"Weiß"}`, `{"lastName":"Berg","email":"berg@example.com"}`} {
+	for _, body := range []string{
+		`{"firstName":"Jürgen","lastName":"Weiß"}`, `{"lastName":"Berg","email":"berg@example.com"}`,
+	} {
 		c.Do("POST", "/contacts", body).Want(201)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
@@ -45,19 +49,31 @@ func FuzzQuery(f *testing.F) {
 
 // FuzzHeaders sends one value in every header that the path reads.
 func FuzzHeaders(f *testing.F) {
-	for _, seed := range []string{"", "*", `"r1"`, "true", "en", "2026-11-01", "application/json", "Bearer x", strings.Repeat("x", 5000), "\x00", "\xff\xfe", `"`, "application/json; charset=\"utf-8\"", "%", "a, b"} {
+	for _, seed := range []string{
+		"", "*", `"r1"`, "true", "en", "2026-11-01", "application/json", "Bearer x",
+		strings.Repeat("x", 5000), "\x00", "\xff\xfe", `"`, "application/json; charset=\"utf-8\"", "%",
+		"a, b",
+	} {
 		f.Add(seed)
 	}
 	o := office(f)
 	c := o.As(access.Member)
 	made := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
-	names := []string{"Accept", "Accept-Language", "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Svc-Organization", "Svc-Preview", "Svc-Version"}
+	names := []string{
+		"Accept", "Accept-Language", "Authorization", "Content-Type", "Idempotency-Key", "If-Match",
+		"If-None-Match", "Svc-Organization", "Svc-Preview", "Svc-Version",
+	}
 	f.Fuzz(func(t *testing.T, value string) {
 		for _, name := range names {
-			for _, call := range []struct{ method, path, body string }{{"GET", "/contacts/" + made, ""}, {"POST", "/contacts", `{"nosuch":1}`}, {"PATCH", "/contacts/" + made, `{}`}} {
+			for _, call := range []struct{ method, path, body string }{
+				{"GET", "/contacts/" + made, ""},
+				{"POST", "/contacts", `{"nosuch":1}`},
+				{"PATCH", "/contacts/" + made, `{}`},
+			} {
 				r := httptest.NewRequest(call.method, "/v1"+call.path, strings.NewReader(call.body))
 				r.Header = http.Header{
-					"Authorization": {"Bearer " + c.Key}, "Svc-Preview": {"true"}, "Idempotency-Key": {"k"}, "If-Match": {"*"}, "Content-Type": {"application/json"},
+					"Authorization": {"Bearer " + c.Key}, "Svc-Preview": {"true"}, "Idempotency-Key": {"k"}, "If-Match": {"*"},
+					"Content-Type": {"application/json"},
 				}
 				r.Header[name] = []string{value}
 				w := httptest.NewRecorder()
@@ -73,7 +89,10 @@ func FuzzHeaders(f *testing.F) {
 
 // FuzzPath sends paths: only existing records are found.
 func FuzzPath(f *testing.F) {
-	for _, seed := range []string{"/contacts/x", "/contacts/%2F", "/contacts/..", "/contacts/%2e%2e/me", "//", "/me", "/contacts/con_/a/b", "/invoices/1", "/events/%00", "/%zz", "", "x", "/contacts/ä", "/contacts/\x00"} {
+	for _, seed := range []string{
+		"/contacts/x", "/contacts/%2F", "/contacts/..", "/contacts/%2e%2e/me", "//", "/me",
+		"/contacts/con_/a/b", "/invoices/1", "/events/%00", "/%zz", "", "x", "/contacts/ä", "/contacts/\x00",
+	} {
 		f.Add(seed)
 	}
 	o := office(f)

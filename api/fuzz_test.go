@@ -17,7 +17,10 @@ import (
 // FuzzIfMatch checks that an accepted precondition has content, and a refused
 // one has none.
 func FuzzIfMatch(f *testing.F) {
-	for _, seed := range []string{`*`, `"r1"`, `W/"r1"`, `"r1", "r2"`, `"r1",W/"r2" ,"r3"`, `r1`, `"r1`, `"r1" "r2"`, `*, "r1"`, `,`, `""`, ` "r1" `, "\"a\xffb\"", `W/`, `"r9223372036854775808"`} {
+	for _, seed := range []string{
+		`*`, `"r1"`, `W/"r1"`, `"r1", "r2"`, `"r1",W/"r2" ,"r3"`, `r1`, `"r1`, `"r1" "r2"`, `*, "r1"`, `,`,
+		`""`, ` "r1" `, "\"a\xffb\"", `W/`, `"r9223372036854775808"`,
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
@@ -52,7 +55,10 @@ func FuzzIfMatch(f *testing.F) {
 // FuzzIdempotencyKey checks that an accepted key is 1 to 255 printable ASCII
 // characters, and that its quoted form names the same key.
 func FuzzIdempotencyKey(f *testing.F) {
-	for _, seed := range []string{"k", `"k"`, `"a \"b\" \\ c"`, `"open`, `""`, "", "a\tb", "schlüssel", strings.Repeat("k", 255), strings.Repeat("k", 256), `"k";a=1`, `"a", "b"`, `:aGVsbG8=:`, `"a`, "\x7f", ` `} {
+	for _, seed := range []string{
+		"k", `"k"`, `"a \"b\" \\ c"`, `"open`, `""`, "", "a\tb", "schlüssel", strings.Repeat("k", 255),
+		strings.Repeat("k", 256), `"k";a=1`, `"a", "b"`, `:aGVsbG8=:`, `"a`, "\x7f", ` `,
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
@@ -76,7 +82,10 @@ func FuzzIdempotencyKey(f *testing.F) {
 // FuzzAcceptLanguage checks that the result is one of two languages, and that
 // German is the default.
 func FuzzAcceptLanguage(f *testing.F) {
-	for _, seed := range []string{"", "en", "de", "fr", "en-GB", "de;q=0.5,en;q=0.6", "en;q=0", "*", "en;q=NaN", "en;q=1e-300", ";q=1", ",,,", "en;q=-1, de;q=2", "EN;Q=1", "e\u0144"} {
+	for _, seed := range []string{
+		"", "en", "de", "fr", "en-GB", "de;q=0.5,en;q=0.6", "en;q=0", "*", "en;q=NaN", "en;q=1e-300", ";q=1",
+		",,,", "en;q=-1, de;q=2", "EN;Q=1", "e\u0144",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
@@ -97,7 +106,10 @@ func FuzzAcceptLanguage(f *testing.F) {
 // FuzzAccept checks that a range that is accepted alone is accepted among
 // others.
 func FuzzAccept(f *testing.F) {
-	for _, seed := range []string{"", "*/*", "application/json", "text/html", "application/json;q=0", "application/json;q=0.000", "*/*;q=0.1,text/html", ";;;", "a/b;q=", "application/json; charset=utf-8; q=1"} {
+	for _, seed := range []string{
+		"", "*/*", "application/json", "text/html", "application/json;q=0", "application/json;q=0.000",
+		"*/*;q=0.1,text/html", ";;;", "a/b;q=", "application/json; charset=utf-8; q=1",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
@@ -129,7 +141,9 @@ func FuzzCursor(f *testing.F) {
 		var position map[string]int
 		changed := []byte(good)
 		changed[int(at)%len(changed)] ^= flip
-		for _, forged := range []string{cursor, good + cursor, cursor + good, string(changed), good[:int(at)%len(good)] + cursor} {
+		for _, forged := range []string{
+			cursor, good + cursor, cursor + good, string(changed), good[:int(at)%len(good)] + cursor,
+		} {
 			if err := cursors.Open("list", forged, now, &position); (err == nil) != (forged == good) {
 				t.Fatalf("%q opens as %v, %v", forged, position, err)
 			}
@@ -140,7 +154,8 @@ func FuzzCursor(f *testing.F) {
 			t.Fatal(err)
 		}
 		var back string
-		if err := cursors.Open(cursor, sealed, now, &back); err != nil || back != strings.ToValidUTF8(cursor, "\uFFFD") && back != replaced(cursor) {
+		if err := cursors.Open(cursor, sealed, now, &back); err != nil ||
+			back != strings.ToValidUTF8(cursor, "\uFFFD") && back != replaced(cursor) {
 			t.Fatalf("%q came back as %q, %v", cursor, back, err)
 		}
 		if err := cursors.Open(cursor+"x", sealed, now, &back); err == nil {
@@ -156,9 +171,12 @@ func replaced(s string) string { return string([]rune(s)) }
 // literally to maps. It uses only patches that the path accepts.
 func FuzzMergePatch(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `{"lastName":"Thal"}`, `{"lastName":null}`, `{"address":null}`, `{"address":{}}`, `{"address":{"city":null}}`, `{"address":{"city":"Bonn","street":null}}`,
-		`{"tags":null}`, `{"tags":[]}`, `{"tags":["x"]}`, `{"tags":["1","2","3","4","5"]}`, `{"note":"a\nb","email":"x@example.com"}`, `{"visibility":"private"}`, `{"birthday":"2000-02-29"}`,
-		`{"lastName":"A","lastName":"B"}`, `{"nosuch":1}`, `[]`, `null`, `{"address":"x"}`, `{"tags":{}}`, `{"lastName":"\ud800"}`,
+		`{}`, `{"lastName":"Thal"}`, `{"lastName":null}`, `{"address":null}`, `{"address":{}}`,
+		`{"address":{"city":null}}`, `{"address":{"city":"Bonn","street":null}}`,
+		`{"tags":null}`, `{"tags":[]}`, `{"tags":["x"]}`, `{"tags":["1","2","3","4","5"]}`,
+		`{"note":"a\nb","email":"x@example.com"}`, `{"visibility":"private"}`, `{"birthday":"2000-02-29"}`,
+		`{"lastName":"A","lastName":"B"}`, `{"nosuch":1}`, `[]`, `null`, `{"address":"x"}`, `{"tags":{}}`,
+		`{"lastName":"\ud800"}`,
 	} {
 		f.Add(seed)
 	}

@@ -143,7 +143,8 @@ func wideningInputs(t *testing.T, o *apitest.Office, inputs map[string]any, owne
 	dbtest.Run(t, o.DB, `update api_keys set paused = true where id = $1`, key)
 	dbtest.Run(t, o.DB, `update organizations set level = 'read' where id = $1`, o.ID)
 	hook := inputs["webhooks.enable"].(map[string]string)
-	dbtest.Run(t, o.DB, `update webhook_endpoints set status = 'disabled', disabled_reason = 'gone' where id = $1`, hook["id"])
+	dbtest.Run(t, o.DB, `update webhook_endpoints set status = 'disabled', disabled_reason = 'gone' where id = $1`,
+		hook["id"])
 	other := inputs["webhooks.rotate"].(map[string]string)["id"]
 	role, on := access.Admin, access.On
 	// An admin is told at the beginning, so the job posts nothing in between.
@@ -154,7 +155,8 @@ func wideningInputs(t *testing.T, o *apitest.Office, inputs map[string]any, owne
 			name := id.New(id.BulkAct)
 			dbtest.Run(t, o.DB, `insert into bulk_acts (organization, id, principal, state, reason, content, progress, requested_by, kind, door, request_id, created_at, began_at, expires_at)
 				select number, cast($1 as text), cast($2 as text), cast($3 as text), '', cast($5 as text), '{"collected":true}', cast($2 as text), '', '', '', 1, 1, cast($4 as bigint)
-				from organizations where id = '`+o.SandboxID+`'`, name, owner, string(state), clock.Now(o.Clock).Add(bulk.Age), `{"family":"contacts","kind":"owner","value":"`+heir+`"}`)
+				from organizations where id = '`+o.SandboxID+`'`, name, owner, string(state), clock.Now(o.Clock).Add(bulk.Age),
+				`{"family":"contacts","kind":"owner","value":"`+heir+`"}`)
 			return access.ByID{ID: name}
 		}
 	}
@@ -182,7 +184,8 @@ func given(t *testing.T, o *apitest.Office, word string) (all traces) {
 		return n
 	}
 	all.bell = count(`select count(*) from notices`)
-	all.mails = count(`select count(*) from notices where mailing`) + count(`select count(*) from jobs where kind = 'emails.send'`)
+	all.mails = count(`select count(*) from notices where mailing`) +
+		count(`select count(*) from jobs where kind = 'emails.send'`)
 	all.lines = count(`select count(*) from audit_lines where word = $1`, word)
 	return all
 }
@@ -196,16 +199,24 @@ func TestProgramsGiveAccessInTheOpen(t *testing.T) {
 			kind = "session"
 		}
 		member := o.As(access.Member)
-		made := member.Do("POST", "/webhook_endpoints", map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201)
+		made := member.Do("POST", "/webhook_endpoints", map[string]any{
+			"name":       "Buchhaltung",
+			"url":        "https://example.com/hook",
+			"eventTypes": []string{"contact.created"},
+		}).Want(201)
 		path := "/webhook_endpoints/" + made.Text("id")
 		member.Do("PATCH", path, map[string]any{"name": "Buchführung"}, "If-Match", `"r1"`).Want(200)
-		member.Do("PATCH", path, map[string]any{"eventTypes": []string{"contact.created", "contact.updated"}}, "If-Match", `"r2"`).Want(200)
+		member.Do("PATCH", path, map[string]any{"eventTypes": []string{"contact.created", "contact.updated"}}, "If-Match",
+			`"r2"`).Want(200)
 		member.Do("POST", path+"/rotate_secret", nil).Want(200)
 		want := []string{"webhook.created", "webhook.changed", "webhook.rotated"}
 		var told []string
-		for _, data := range dbtest.Texts(t, o.DB, `select data from notices where principal = $1 and kind = $2 order by id`, member.Principal, string(gains.AccessGiven)) {
+		for _, data := range dbtest.Texts(t, o.DB,
+			`select data from notices where principal = $1 and kind = $2 order by id`, member.Principal,
+			string(gains.AccessGiven)) {
 			word, _, _ := strings.Cut(strings.TrimPrefix(data, `{"word":"`), `"`)
-			if told = append(told, word); !strings.Contains(data, made.Text("id")) || !strings.Contains(data, `"kind":"`+kind+`"`) {
+			if told = append(told, word); !strings.Contains(data, made.Text("id")) ||
+				!strings.Contains(data, `"kind":"`+kind+`"`) {
 				t.Errorf("%s", data)
 			}
 		}
@@ -219,11 +230,16 @@ func TestProgramsGiveAccessInTheOpen(t *testing.T) {
 			}
 		}
 		// A replay tells nothing again.
-		again := map[string]any{"name": "Zweiter", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}
+		again := map[string]any{
+			"name":       "Zweiter",
+			"url":        "https://example.com/hook",
+			"eventTypes": []string{"contact.created"},
+		}
 		for range 2 {
 			member.Do("POST", "/webhook_endpoints", again, "Idempotency-Key", "the-same-key").Want(201)
 		}
-		if n := len(dbtest.Texts(t, o.DB, `select id from notices where principal = $1`, member.Principal)); n != len(want)+1 {
+		if n := len(dbtest.Texts(t, o.DB, `select id from notices where principal = $1`,
+			member.Principal)); n != len(want)+1 {
 			t.Errorf("%d notices", n)
 		}
 	})
@@ -251,7 +267,9 @@ func TestSecretsAreShownAgainToTheirSessionOnly(t *testing.T) {
 		tried := 0
 		for i := range api.Unpublished {
 			r := &api.Unpublished[i]
-			if !r.Output.Implements(reflect.TypeFor[op.Secret]()) || !r.Writes() || r.Unstored || r.Who.String() == "operator" || r.Who.Open() || r.ID == "factors.ssoBegin" { // which needs a provider
+			if !r.Output.Implements(reflect.TypeFor[op.Secret]()) || !r.Writes() || r.Unstored ||
+				r.Who.String() == "operator" || r.Who.Open() || r.ID == "factors.ssoBegin" {
+				// which needs a provider
 				continue
 			}
 			tried++
@@ -266,17 +284,20 @@ func TestSecretsAreShownAgainToTheirSessionOnly(t *testing.T) {
 				t.Errorf("%s: %s", r.ID, made.Body)
 				continue
 			}
-			if r.ID == "factors.totpConfirm" || r.ID == "factors.passkeyAdd" || r.ID == "factors.recoveryCodes" { // all other sessions have ended
+			if r.ID == "factors.totpConfirm" || r.ID == "factors.passkeyAdd" || r.ID == "factors.recoveryCodes" {
+				// all other sessions have ended
 				other = api.Cookie(o.Session(owner), sandbox)
 			}
-			if got := askOnce(t, o, other, r.ID, "form-"+r.ID, in); got.Status != 404 || !strings.Contains(string(got.Body), "schon bearbeitet") {
+			if got := askOnce(t, o, other, r.ID, "form-"+r.ID, in); got.Status != 404 ||
+				!strings.Contains(string(got.Body), "schon bearbeitet") {
 				t.Errorf("%s shows its secret to another session: %d %s", r.ID, got.Status, got.Body)
 			}
 			if got := askOnce(t, o, mine, r.ID, "form-"+r.ID, in); string(got.Body) != string(made.Body) {
 				t.Errorf("%s: the same session gets %d %s", r.ID, got.Status, got.Body)
 			}
 			o.Clock.Advance(replay.SecretLifetime)
-			if got := askOnce(t, o, mine, r.ID, "form-"+r.ID, in); got.Status != 404 && got.Status != 403 { // 403: the sign-in is not recent any more
+			if got := askOnce(t, o, mine, r.ID, "form-"+r.ID, in); got.Status != 404 && got.Status != 403 {
+				// 403: the sign-in is not recent any more
 				t.Errorf("%s shows its secret after ten minutes: %d %s", r.ID, got.Status, got.Body)
 			}
 			freshUntil(t, o, o.Clock.Now().Add(time.Hour).UnixMicro())
@@ -316,7 +337,10 @@ func TestSecretOfAUsedKeyIsGone(t *testing.T) {
 		if n := len(dbtest.Texts(t, o.DB, `select body from idempotency where record = $1 and body <> ''`, used.ID)); n != 0 {
 			t.Errorf("%d answers with the secret are kept", n)
 		}
-		for form, row := range map[string]string{"another-form-of-a-key": "keys.revoke", "a-third-form-of-a-key": "keys.rotate", "a-fourth-form-of-a-key": "access.end"} {
+		for form, row := range map[string]string{
+			"another-form-of-a-key": "keys.revoke", "a-third-form-of-a-key": "keys.rotate",
+			"a-fourth-form-of-a-key": "access.end",
+		} {
 			made, again := create(form)
 			if got := ask(t, o, api.Web, as, row, access.ByID{ID: made.ID}); got.Fault != nil {
 				t.Fatalf("%s: %s", row, got.Body)
@@ -337,7 +361,8 @@ func TestExportsOfADayAreCounted(t *testing.T) {
 		as, others := api.Cookie(o.Session(clerk), false), api.Cookie(o.Session(other), false)
 		export := func(as api.Credential, records int64, stale bool) {
 			t.Helper()
-			got := ask(t, o, api.Web, as, "exports.begin", lookup.ExportInput{Family: "contacts", Format: "csv", Chosen: records})
+			got := ask(t, o, api.Web, as, "exports.begin",
+				lookup.ExportInput{Family: "contacts", Format: "csv", Chosen: records})
 			if api.Stale(got.Fault) != stale || !stale && got.Fault != nil {
 				t.Errorf("%d records: %d %s", records, got.Status, got.Body)
 			}

@@ -74,7 +74,8 @@ func liveKey(t testing.TB, o *apitest.Office) *apitest.Client {
 	t.Helper()
 	user := o.User(access.Member)
 	made, err := o.Operator.CreateKey(t.Context(), key.New{
-		Organization: o.ID, Principal: user, Environment: "live", Scopes: apitest.AllScopes, Networks: []string{"192.0.2.0/24"},
+		Organization: o.ID, Principal: user, Environment: "live", Scopes: apitest.AllScopes,
+		Networks: []string{"192.0.2.0/24"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +135,8 @@ func TestGate(t *testing.T) {
 					}
 					if _, kept := reads[op.ID]; a.Status == 200 && !kept {
 						reads[op.ID] = string(a.Body)
-					} else if kept && a.Status == 200 && op.Family != "meta" && reads[op.ID] != string(a.Body) && op.ID != "events.list" {
+					} else if kept && a.Status == 200 && op.Family != "meta" && reads[op.ID] != string(a.Body) &&
+						op.ID != "events.list" {
 						t.Errorf("%+v: %s has changed:\n%s\n%s", cell, op.ID, reads[op.ID], a.Body)
 					}
 				}
@@ -205,7 +207,10 @@ func TestModuleOff(t *testing.T) {
 		}
 		before := c.Do("GET", "/contacts?limit=1", nil).Want(200).Data()[0]["updatedAt"].(string)
 		feed := c.Do("GET", "/events?sort=createdAt", nil).Want(200)
-		for _, off := range []cell{{"off", "declared", access.On, access.Open}, {"on", "undeclared", access.On, access.Open}} {
+		for _, off := range []cell{
+			{"off", "declared", access.On, access.Open},
+			{"on", "undeclared", access.On, access.Open},
+		} {
 			off.set(t, o, o.SandboxID)
 			c.Do("GET", "/contacts", nil).Want(403, "API_MODULE_DISABLED")
 			var made string
@@ -230,7 +235,8 @@ func TestModuleOff(t *testing.T) {
 			}
 			cell{"on", "declared", access.On, access.Open}.set(t, o, o.SandboxID)
 			var got []string
-			for _, r := range c.Do("GET", "/contacts?sort=updatedAt&includeDeleted=true&updatedSince="+before, nil).Want(200).Data() {
+			for _, r := range c.Do("GET", "/contacts?sort=updatedAt&includeDeleted=true&updatedSince="+before,
+				nil).Want(200).Data() {
 				got = append(got, fmt.Sprint(r["id"], r["deleted"] == true))
 				if at, is := r["updatedAt"].(string); is {
 					before = at

@@ -23,7 +23,12 @@ import (
 // inOffice calls a row of the contract as the web application does, in the sandbox.
 func inOffice(t *testing.T, o *apitest.Office, as api.Credential, row, name string, body any) *api.Response {
 	t.Helper()
-	by := api.Caller{Door: api.Web, Credential: as, Address: netip.MustParseAddr("192.0.2.7"), Header: map[string][]string{}}
+	by := api.Caller{
+		Door:       api.Web,
+		Credential: as,
+		Address:    netip.MustParseAddr("192.0.2.7"),
+		Header:     map[string][]string{},
+	}
 	if name != "" {
 		by.Header["If-Match"] = []string{"*"}
 	}
@@ -37,7 +42,8 @@ func inOffice(t *testing.T, o *apitest.Office, as api.Credential, row, name stri
 // givenTo returns the facts of the notices of a person about access, the newest first.
 func givenTo(t *testing.T, o *apitest.Office, person string) (list []gains.Facts) {
 	t.Helper()
-	for _, data := range dbtest.Texts(t, o.DB, `select data from notices where principal = $1 and kind = $2 order by id desc`, person, string(gains.AccessGiven)) {
+	for _, data := range dbtest.Texts(t, o.DB,
+		`select data from notices where principal = $1 and kind = $2 order by id desc`, person, string(gains.AccessGiven)) {
 		var f gains.Facts
 		if err := json.Unmarshal([]byte(data), &f); err != nil {
 			t.Fatal(err)
@@ -55,7 +61,8 @@ func TestPrivateRecordsAreGivenInTheOpen(t *testing.T) {
 		boss, mine := api.Cookie(o.Session(admin.Principal), true), api.Cookie(o.Session(owner.Principal), true)
 		private := func(n int) (list []string) {
 			for i := range n {
-				list = append(list, owner.Do("POST", "/contacts", fmt.Sprintf(`{"lastName":"Still %d","visibility":"private"}`, i)).Want(201).Text("id"))
+				list = append(list, owner.Do("POST", "/contacts",
+					fmt.Sprintf(`{"lastName":"Still %d","visibility":"private"}`, i)).Want(201).Text("id"))
 			}
 			return list
 		}
@@ -64,7 +71,10 @@ func TestPrivateRecordsAreGivenInTheOpen(t *testing.T) {
 			return len(dbtest.Texts(t, o.DB, `select target from audit_lines where word = 'records.give'`))
 		}
 		freshUntil(t, o, 1)
-		for name, body := range map[string]map[string]any{"an owner": {"ownerId": accomplice}, "the visibility": {"visibility": "organization"}} {
+		for name, body := range map[string]map[string]any{
+			"an owner":       {"ownerId": accomplice},
+			"the visibility": {"visibility": "organization"},
+		} {
 			if got := inOffice(t, o, boss, "contacts.update", records[0], body); !api.Stale(got.Fault) {
 				t.Errorf("%s: %d %s", name, got.Status, got.Body)
 			}
@@ -90,23 +100,33 @@ func TestPrivateRecordsAreGivenInTheOpen(t *testing.T) {
 		freshUntil(t, o, o.Clock.Now().Add(1<<40).UnixMicro())
 		var calls []map[string]any
 		for i, name := range records[1:] {
-			calls = append(calls, map[string]any{"id": name, "method": "PATCH", "path": "/contacts/" + name, "headers": map[string]string{"If-Match": "*", "Idempotency-Key": fmt.Sprint("one-form-of-picks-", i)}, "body": map[string]string{"ownerId": accomplice}})
+			calls = append(calls, map[string]any{
+				"id":      name,
+				"method":  "PATCH",
+				"path":    "/contacts/" + name,
+				"headers": map[string]string{"If-Match": "*", "Idempotency-Key": fmt.Sprint("one-form-of-picks-", i)},
+				"body":    map[string]string{"ownerId": accomplice},
+			})
 		}
-		if got := inOffice(t, o, boss, "contacts.update", records[0], map[string]any{"ownerId": accomplice}); got.Fault != nil {
+		if got := inOffice(t, o, boss, "contacts.update", records[0],
+			map[string]any{"ownerId": accomplice}); got.Fault != nil {
 			t.Fatalf("%s", got.Body)
 		}
-		if got := inOffice(t, o, boss, "batch.run", "", map[string]any{"calls": calls}); got.Fault != nil || strings.Count(string(got.Body), `"status":200`) != 2 {
+		if got := inOffice(t, o, boss, "batch.run", "", map[string]any{"calls": calls}); got.Fault != nil ||
+			strings.Count(string(got.Body), `"status":200`) != 2 {
 			t.Fatalf("%s", got.Body)
 		}
 		for _, person := range []string{owner.Principal, other, admin.Principal} {
-			if told := givenTo(t, o, person); len(told) != 1 || told[0].Count != 3 || told[0].To != accomplice || told[0].Own != (person == admin.Principal) {
+			if told := givenTo(t, o, person); len(told) != 1 || told[0].Count != 3 || told[0].To != accomplice ||
+				told[0].Own != (person == admin.Principal) {
 				t.Errorf("told: %+v", told)
 			}
 		}
 		if n := lines(); n != 3 {
 			t.Errorf("%d lines", n)
 		}
-		if n := len(dbtest.Texts(t, o.DB, `select id from notices where mailing and principal = $1`, owner.Principal)); n != 1 {
+		if n := len(dbtest.Texts(t, o.DB, `select id from notices where mailing and principal = $1`,
+			owner.Principal)); n != 1 {
 			t.Errorf("%d emails", n)
 		}
 	})
@@ -120,7 +140,9 @@ func TestListsAreGivenInTheOpen(t *testing.T) {
 		admin.Do("POST", "/contacts", `{"lastName":"Eigen","visibility":"private"}`).Want(201)
 		start := func(as api.Credential, kind bulk.Kind, value string, filters map[string]string, stale bool) (act bulk.Act) {
 			t.Helper()
-			got := ask(t, o, api.Web, as, "bulk.start", bulk.StartInput{Family: "contacts", Kind: kind, Value: value, Filters: filters})
+			got := ask(t, o, api.Web, as, "bulk.start", bulk.StartInput{
+				Family: "contacts", Kind: kind, Value: value, Filters: filters,
+			})
 			if api.Stale(got.Fault) != stale || !stale && got.Fault != nil {
 				t.Errorf("%s %s %v: %d %s", kind, value, filters, got.Status, got.Body)
 			}
@@ -149,7 +171,8 @@ func TestListsAreGivenInTheOpen(t *testing.T) {
 		freshUntil(t, o, o.Clock.Now().Add(1<<40).UnixMicro())
 		act := start(as, bulk.Owner, accomplice, map[string]string{"ownerId": owner.Principal}, false)
 		for _, person := range []string{owner.Principal, other, admin.Principal} {
-			if told := givenTo(t, o, person); len(told) != 1 || told[0].Count != 4 || told[0].To != accomplice || told[0].ID != act.ID {
+			if told := givenTo(t, o, person); len(told) != 1 || told[0].Count != 4 || told[0].To != accomplice ||
+				told[0].ID != act.ID {
 				t.Errorf("told: %+v", told)
 			}
 		}
@@ -169,7 +192,8 @@ func TestApplicationsAreAdmittedInTheOpen(t *testing.T) {
 			to   access.Applications
 			told bool
 		}{
-			{access.AllApplications, true}, {access.KnownApplications, false}, {access.NoApplications, false}, {access.KnownApplications, true},
+			{access.AllApplications, true}, {access.KnownApplications, false}, {access.NoApplications, false},
+			{access.KnownApplications, true},
 			{access.NoApplications, false}, {access.AllApplications, true}, {access.AllApplications, false},
 		} {
 			before := len(givenTo(t, o, admin))
@@ -190,7 +214,8 @@ func TestUnapprovedConnectionsAreShown(t *testing.T) {
 		as := api.Cookie(o.Session(admin), false)
 		newApplications(t, o, person, serviceOf(t, o))
 		unapproved := func() int {
-			return strings.Count(string(ask(t, o, api.Web, as, "grants.list", access.Page{Organization: o.ID}).Body), `"unapproved":true`)
+			return strings.Count(string(ask(t, o, api.Web, as, "grants.list", access.Page{Organization: o.ID}).Body),
+				`"unapproved":true`)
 		}
 		if n := unapproved(); n != 0 {
 			t.Errorf("%d connections lack an approval", n)
@@ -246,7 +271,8 @@ func TestCodesEndWithTheirSession(t *testing.T) {
 				end(v, a, email, sessions[0])
 			}
 			got := ask(t, o, api.OAuth, api.Credential{}, "oauth.token", code)
-			if issued := strings.Contains(string(got.Body), "access_token") || strings.Contains(string(got.Body), "accessToken"); issued != (end == nil) {
+			if issued := strings.Contains(string(got.Body), "access_token") ||
+				strings.Contains(string(got.Body), "accessToken"); issued != (end == nil) {
 				t.Errorf("%s: %d %s", name, got.Status, got.Body)
 			}
 		}
@@ -276,12 +302,21 @@ func TestMadeForTheOrganization(t *testing.T) {
 		v.ask("keys.create", key.New{Principal: service, Environment: access.Test, Scopes: []string{"contacts:read"}}, nil, 200)
 		v.ask("people.invite", invitation.New{Email: freshEmail(), Role: access.Member}, nil, 200)
 		program := &apitest.Client{Office: o, Principal: service, Key: o.Key(service)}
-		made := program.Do("POST", "/webhook_endpoints", map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Text("id")
+		made := program.Do("POST", "/webhook_endpoints", map[string]any{
+			"name":       "Buchhaltung",
+			"url":        "https://example.com/hook",
+			"eventTypes": []string{"contact.created"},
+		}).Want(201).Text("id")
 		hook := ask(t, o, api.Web, as, "webhooks.rotate", map[string]string{"organizationId": o.SandboxID, "id": made})
 		if hook.Fault != nil {
 			t.Fatalf("%s", hook.Body)
 		}
-		v.ask("clients.create", map[string]any{"name": "Rechnung", "principalId": service, "scopes": []string{"contacts:read"}, "environment": "test"}, nil, 200)
+		v.ask("clients.create", map[string]any{
+			"name":        "Rechnung",
+			"principalId": service,
+			"scopes":      []string{"contacts:read"},
+			"environment": "test",
+		}, nil, 200)
 		if got := list(); got != "key invitation endpoint client " {
 			t.Errorf("made: %q", got)
 		}
@@ -338,7 +373,8 @@ func TestUnknownDeviceAfterAWhile(t *testing.T) {
 			t.Errorf("%d notices of the first sign-in", n)
 		}
 		for _, table := range []string{"devices", "sessions"} {
-			dbtest.Run(t, o.DB, `delete from `+table+` where account_id = (select account_id from principals where id = $1)`, a.ID)
+			dbtest.Run(t, o.DB, `delete from `+table+` where account_id = (select account_id from principals where id = $1)`,
+				a.ID)
 		}
 		visit(t, o).signIn(email, somePassword, "signedIn")
 		if n := told(); n != 1 {

@@ -96,7 +96,9 @@ func TestGuessesTellNothing(t *testing.T) {
 			try := func(from, device string) {
 				v := visit(t, o)
 				v.from, v.device = from, device
-				answers[email] += fmt.Sprint(" ", v.send("signin.password", account.PasswordInput{Email: email, Password: "falsch falsch falsch"}).Status)
+				answers[email] += fmt.Sprint(" ", v.send("signin.password", account.PasswordInput{
+					Email: email, Password: "falsch falsch falsch",
+				}).Status)
 			}
 			for range 2 {
 				for n, from := range []string{"198.51.100.7", "203.0.113.9", "2001:db8:77::1"} {
@@ -107,7 +109,8 @@ func TestGuessesTellNothing(t *testing.T) {
 			}
 			o.Clock.Advance(2 * time.Hour)
 		}
-		if a := answers["ida@neu.example"]; a != answers["niemand@neu.example"] || !strings.Contains(a, "401") || !strings.Contains(a, "429") {
+		if a := answers["ida@neu.example"]; a != answers["niemand@neu.example"] || !strings.Contains(a, "401") ||
+			!strings.Contains(a, "429") {
 			t.Errorf("%v", answers)
 		}
 	})
@@ -188,10 +191,25 @@ func TestRefusedAttemptsWriteNothing(t *testing.T) {
 			before    func()
 			want      int
 		}{
-			{"the hour of an account", "signin.password", sign("ida@neu.example"), func() { useUp(t, o, from(1).PasswordBounds("ida@neu.example").Hour) }, 429},
-			{"the hour of nobody", "signin.password", sign("nie@neu.example"), func() { useUp(t, o, from(1).PasswordBounds("nie@neu.example").Hour) }, 429},
-			{"codes", "signin.second", second, func() { useUp(t, o, from(1).CodeBounds(accountOf(t, o, "ida@neu.example")).Hour) }, 429},
-			{"mails", "signin.forgot", account.ForgotInput{Email: "ida@neu.example"}, func() { useUp(t, o, from(1).ResetLimits("ida@neu.example")[0]) }, 204},
+			{
+				"the hour of an account", "signin.password", sign("ida@neu.example"),
+				func() { useUp(t, o, from(1).PasswordBounds("ida@neu.example").Hour) }, 429,
+			},
+			{
+				"the hour of nobody", "signin.password", sign("nie@neu.example"),
+				func() { useUp(t, o, from(1).PasswordBounds("nie@neu.example").Hour) }, 429,
+			},
+			{
+				"codes", "signin.second", second,
+				func() { useUp(t, o, from(1).CodeBounds(accountOf(t, o, "ida@neu.example")).Hour) }, 429,
+			},
+			{
+				"mails",
+				"signin.forgot",
+				account.ForgotInput{Email: "ida@neu.example"},
+				func() { useUp(t, o, from(1).ResetLimits("ida@neu.example")[0]) },
+				204,
+			},
 			{"places", "signin.password", sign("jan@neu.example"), full, 429},
 			{"the network", "signin.password", sign("max@neu.example"), func() { useUp(t, o, from(1).NetworkLimits()[0]) }, 429},
 			{"the network, a passkey", "signin.passkey", passkey, func() {}, 429},
@@ -224,7 +242,8 @@ func (d *writesDB) Write(ctx context.Context, f func(db.Tx) error) error {
 func attempts(t *testing.T, o *apitest.Office) []int64 {
 	t.Helper()
 	var rows, sum, latest int64
-	dbtest.Get(t, o.DB, []any{&rows, &sum, &latest}, `select count(*), cast(coalesce(sum(count), 0) as bigint), coalesce(max(expires_at), 0) from sign_in_attempts`)
+	dbtest.Get(t, o.DB, []any{&rows, &sum, &latest},
+		`select count(*), cast(coalesce(sum(count), 0) as bigint), coalesce(max(expires_at), 0) from sign_in_attempts`)
 	found := []int64{rows, sum, latest}
 	for _, table := range []string{"sign_in_tickets", "devices", "sessions", "audit_lines"} {
 		found = append(found, int64(rowsOf(t, o, table)))
@@ -246,11 +265,15 @@ func TestStrangersUseUpNoPlaces(t *testing.T) {
 		var busy error
 		for n := 0; busy == nil; n++ {
 			var turn *signin.Turn
-			if turn, busy = o.Desk().Hasher.Reserve(signin.Origin{Address: netip.MustParseAddr(strangeNetwork(n % 200))}); busy == nil {
+			if turn, busy = o.Desk().Hasher.Reserve(signin.Origin{
+				Address: netip.MustParseAddr(strangeNetwork(n % 200)),
+			}); busy == nil {
 				defer turn.End()
 			}
 		}
-		if status := stranger(t, o, 250).send("signin.password", account.PasswordInput{Email: "ida@neu.example", Password: somePassword}).Status; status != 429 {
+		if status := stranger(t, o, 250).send("signin.password", account.PasswordInput{
+			Email: "ida@neu.example", Password: somePassword,
+		}).Status; status != 429 {
 			t.Errorf("an unknown device: %d", status)
 		}
 		visit(t, o).signIn("ida@neu.example", somePassword, "signedIn")
@@ -285,7 +308,11 @@ func TestStrangersKnowThePassword(t *testing.T) {
 			by   *visitor
 			code string
 			want int
-		}{"a stranger": {stranger(t, o, 9), codes[0], 429}, "the network": {known, codes[1], 200}, "the device": {moved, codes[2], 200}} {
+		}{
+			"a stranger":  {stranger(t, o, 9), codes[0], 429},
+			"the network": {known, codes[1], 200},
+			"the device":  {moved, codes[2], 200},
+		} {
 			if status := enters(c.by, c.code); status != c.want {
 				t.Errorf("%s: %d", name, status)
 			}
@@ -347,7 +374,8 @@ func TestDevices(t *testing.T) {
 			return found != ""
 		}
 		first := ida.device
-		if !knows(first) || knows("") || knows(access.NewToken()) || knows(strings.Repeat("x.", 200)+first) || !knows("x."+first) {
+		if !knows(first) || knows("") || knows(access.NewToken()) || knows(strings.Repeat("x.", 200)+first) ||
+			!knows("x."+first) {
 			t.Error("the first sign-in")
 		}
 		// Another account in the same browser has a token of its own; a token that somebody put
@@ -400,7 +428,9 @@ func TestDevices(t *testing.T) {
 		ida.token = ""
 		ida.signIn("ida@neu.example", somePassword, "signedIn")
 		ida.ask("signin.forgot", account.ForgotInput{Email: "ida@neu.example"}, nil, 204)
-		ida.ask("signin.reset", account.NewByLink{Token: o.Linked("ida@neu.example"), Password: "ein ganz anderes Kennwort"}, nil, 204)
+		ida.ask("signin.reset", account.NewByLink{
+			Token: o.Linked("ida@neu.example"), Password: "ein ganz anderes Kennwort",
+		}, nil, 204)
 		if knows(ida.device) {
 			t.Error("a reset")
 		}

@@ -107,7 +107,10 @@ func (a *API) repeat(ctx context.Context, c *call, tx db.Tx, stored *replay.Answ
 			return fault.New(fault.NotFound)
 		}
 	}
-	c.result = result{status: stored.Status, etag: stored.ETag, location: stored.Location, body: stored.Body, secret: c.op.Run.secret}
+	c.result = result{
+		status: stored.Status, etag: stored.ETag, location: stored.Location, body: stored.Body,
+		secret: c.op.Run.secret,
+	}
 	return nil
 }
 

@@ -113,7 +113,8 @@ func TestKeyScope(t *testing.T) {
 		one, colleague := o.As(access.Member), o.As(access.Member)
 		stranger := &apitest.Client{Office: o, Principal: strangerID, Key: o.Key(strangerID)}
 		live, err := o.Operator.CreateKey(t.Context(), key.New{
-			Organization: o.ID, Principal: one.Principal, Environment: "live", Scopes: apitest.AllScopes, Networks: []string{"192.0.2.0/24"},
+			Organization: o.ID, Principal: one.Principal, Environment: "live", Scopes: apitest.AllScopes,
+			Networks: []string{"192.0.2.0/24"},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -262,7 +263,8 @@ func TestInProgressElsewhere(t *testing.T) {
 	first := make(chan *apitest.Answer, 1)
 	go func() { first <- hooked(c, wait, `{"lastName":"Berg"}`, "k") }()
 	<-entered
-	ctx, cancel := context.WithTimeout(t.Context(), waittest.Bound) // otherwise a call that waits for the first one would block forever
+	// otherwise a call that waits for the first one would block forever
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Bound)
 	defer cancel()
 	second := there.Request("POST", "/contacts", `{"lastName":"Berg"}`, "Idempotency-Key", "k").WithContext(ctx)
 	busy := there.Send(second).Want(409, "IDEMPOTENCY_IN_PROGRESS")

@@ -17,7 +17,8 @@ func TestInternalVersion(t *testing.T) {
 	c := o.As(access.Member)
 	token := o.Session(c.Principal)
 	made := c.Do("POST", "/contacts", `{"lastName":"Berg","tags":["Mandant"]}`).Want(201).Text("id")
-	if a := o.InSession(token, "/contacts?tag=mandant&externalId=x").Want(200); len(a.Data()) != 0 || a.Header.Get("Svc-Version") != "internal" || a.Header.Get("Link") != "" {
+	if a := o.InSession(token, "/contacts?tag=mandant&externalId=x").Want(200); len(a.Data()) != 0 ||
+		a.Header.Get("Svc-Version") != "internal" || a.Header.Get("Link") != "" {
 		t.Errorf("%s %v", a.Body, a.Header)
 	}
 	if a := o.InSession(token, "/contacts?tag=MANDANT").Want(200); len(a.Data()) != 1 || a.Data()[0]["id"] != made {
@@ -25,7 +26,8 @@ func TestInternalVersion(t *testing.T) {
 	}
 	wantFields(t, o.InSession(token, "/contacts?tags=x").Want(400, "UNKNOWN_PARAMETER"), "tags UNKNOWN_FIELD")
 	wantFields(t, o.InSession(token, "/contacts?q=x&tag=y").Want(400, "INVALID_REQUEST"), "tag FORBIDDEN_COMBINATION")
-	if a := o.InSession(token, "/openapi.json").Want(200); !strings.Contains(string(a.Body), `"version": "`+apitest.Current()) {
+	if a := o.InSession(token, "/openapi.json").Want(200); !strings.Contains(string(a.Body),
+		`"version": "`+apitest.Current()) {
 		t.Errorf("%.200s", a.Body)
 	}
 

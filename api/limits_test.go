@@ -43,7 +43,8 @@ func policy(t testing.TB, c *apitest.Client, name string) map[string]any {
 // left parses the RateLimit header.
 func left(t testing.TB, a *apitest.Answer) (name string, r, reset int) {
 	t.Helper()
-	if _, err := fmt.Sscanf(strings.NewReplacer(`"`, " ", ";", " ").Replace(a.Header.Get("RateLimit")), "%s r=%d t=%d", &name, &r, &reset); err != nil {
+	if _, err := fmt.Sscanf(strings.NewReplacer(`"`, " ", ";", " ").Replace(a.Header.Get("RateLimit")), "%s r=%d t=%d",
+		&name, &r, &reset); err != nil {
 		t.Fatalf("RateLimit %q: %v", a.Header.Get("RateLimit"), err)
 	}
 	return name, r, reset
@@ -255,7 +256,8 @@ func TestConcurrencyLimit(t *testing.T) {
 			ends = append(ends, hang(t, c))
 		}
 		a := c.Do("GET", "/contacts", nil).Want(429, "RATE_LIMITED")
-		if got := fmt.Sprint(a.JSON()["violated-policies"]); got != "[concurrency]" || a.Header.Get("Retry-After") != "1" || a.Header.Get("RateLimit") != `"concurrency";r=0;t=1` {
+		if got := fmt.Sprint(a.JSON()["violated-policies"]); got != "[concurrency]" ||
+			a.Header.Get("Retry-After") != "1" || a.Header.Get("RateLimit") != `"concurrency";r=0;t=1` {
 			t.Errorf("%s, Retry-After %q, RateLimit %q", got, a.Header.Get("Retry-After"), a.Header.Get("RateLimit"))
 		}
 		other.Do("GET", "/contacts", nil).Want(200)
@@ -314,7 +316,8 @@ func TestLockOfAKey(t *testing.T) {
 		c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(429, "RATE_LIMITED")
 		o.Clock.Advance(299 * time.Second)
 		a := c.Do("GET", "/me", nil).Want(429, "RATE_LIMITED")
-		if a.Header.Get("Retry-After") != "1" || a.Header.Get("RateLimit") != `"key";r=0;t=1` || fmt.Sprint(a.JSON()["violated-policies"]) != "[key]" {
+		if a.Header.Get("Retry-After") != "1" || a.Header.Get("RateLimit") != `"key";r=0;t=1` ||
+			fmt.Sprint(a.JSON()["violated-policies"]) != "[key]" {
 			t.Errorf("Retry-After %q, RateLimit %q: %s", a.Header.Get("Retry-After"), a.Header.Get("RateLimit"), a.Body)
 		}
 		o.As(access.Member).Do("GET", "/me", nil).Want(200)
@@ -327,7 +330,8 @@ func TestLockOfAKey(t *testing.T) {
 // QUOTA_EXHAUSTED, and only the calls that they count.
 func TestQuotaExhausted(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		o := apitest.New(t, d, apitest.Metered(limit.Override{Name: "deletes-day", Quota: 1, Capacity: 1}, limit.Override{Name: "outflow", Quota: 2, Capacity: 2}))
+		o := apitest.New(t, d, apitest.Metered(limit.Override{Name: "deletes-day", Quota: 1, Capacity: 1},
+			limit.Override{Name: "outflow", Quota: 2, Capacity: 2}))
 		c := o.As(access.Member)
 		made := make([]string, 3)
 		for i := range made {
@@ -381,7 +385,8 @@ func TestRateLimited(t *testing.T) {
 		exhaust(t, c)
 		before := contents(t, o.DB)
 		for _, call := range []struct{ method, path, body string }{
-			{"GET", "/me", ""}, {"GET", "/contacts?q=x", ""}, {"POST", "/contacts", `{"lastName":"A"}`}, {"PATCH", "/contacts/" + made, `{"lastName":"A"}`}, {"DELETE", "/contacts/" + made, ""},
+			{"GET", "/me", ""}, {"GET", "/contacts?q=x", ""}, {"POST", "/contacts", `{"lastName":"A"}`},
+			{"PATCH", "/contacts/" + made, `{"lastName":"A"}`}, {"DELETE", "/contacts/" + made, ""},
 		} {
 			var body any
 			if call.body != "" {
@@ -399,7 +404,8 @@ func TestRateLimited(t *testing.T) {
 			name, r, reset := left(t, a)
 			ms := int(p["retryAfterMs"].(float64))
 			if err != nil || retry < 1 || retry < reset || ms < 1 || ms > retry*1000 || ms <= (retry-1)*1000 {
-				t.Errorf("%s %s: Retry-After %q, t=%d, retryAfterMs %d", call.method, call.path, a.Header.Get("Retry-After"), reset, ms)
+				t.Errorf("%s %s: Retry-After %q, t=%d, retryAfterMs %d", call.method, call.path, a.Header.Get("Retry-After"),
+					reset, ms)
 			}
 			if name != "key" || r != 0 {
 				t.Errorf("%s %s: RateLimit %q", call.method, call.path, a.Header.Get("RateLimit"))
@@ -455,7 +461,10 @@ func TestRateLimitAgreesWithHeaders(t *testing.T) {
 		c.Do("GET", "/contacts", nil).Want(200)
 	}
 	p := policy(t, c, "key")
-	want := map[string]any{"name": "key", "level": "key", "unit": "points", "quota": 300.0, "capacity": 600.0, "windowSeconds": 60.0, "remaining": 585.0, "resetSeconds": 3.0}
+	want := map[string]any{
+		"name": "key", "level": "key", "unit": "points", "quota": 300.0, "capacity": 600.0,
+		"windowSeconds": 60.0, "remaining": 585.0, "resetSeconds": 3.0,
+	}
 	if !maps.Equal(p, want) {
 		t.Errorf("the key's policy is %v, want %v", p, want)
 	}

@@ -64,7 +64,9 @@ func meGet(_ context.Context, c *op.Call, _ op.None) (Me, error) {
 	case of.Duties.Person:
 		me.AuthMethod = "session"
 	case of.Grant != nil:
-		me.AuthMethod, me.Grant = "oauth", &MeGrant{of.ID, of.Grant.ClientID, of.Grant.ClientName, of.Grant.CreatedAt, of.Grant.ExpiresAt}
+		me.AuthMethod, me.Grant = "oauth", &MeGrant{
+			of.ID, of.Grant.ClientID, of.Grant.ClientName, of.Grant.CreatedAt, of.Grant.ExpiresAt,
+		}
 	default:
 		me.Key = &MeKey{of.Short, of.Environment, of.VersionPin, of.ExpiresAt}
 	}

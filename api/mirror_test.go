@@ -34,7 +34,15 @@ type mirror struct {
 const longAgo = "2026-01-01T00:00:00.000000Z"
 
 func newMirror(c *apitest.Client, who, path string, limit int) *mirror {
-	return &mirror{Client: c, who: who, path: path, limit: limit, records: map[string]any{}, marked: map[string]bool{}, seen: longAgo}
+	return &mirror{
+		Client:  c,
+		who:     who,
+		path:    path,
+		limit:   limit,
+		records: map[string]any{},
+		marked:  map[string]bool{},
+		seen:    longAgo,
+	}
 }
 
 // follow reads until there are no new records.
@@ -44,7 +52,8 @@ func (m *mirror) follow() error {
 		if m.byCursor {
 			since = longAgo + m.cursor
 		}
-		a := m.Do("GET", fmt.Sprintf("%s?sort=updatedAt&includeDeleted=true&limit=%d&updatedSince=%s", m.path, m.limit, since), nil)
+		a := m.Do("GET", fmt.Sprintf("%s?sort=updatedAt&includeDeleted=true&limit=%d&updatedSince=%s", m.path, m.limit,
+			since), nil)
 		var page struct {
 			Data []struct {
 				ID, UpdatedAt, DeletedAt string
@@ -116,7 +125,15 @@ func TestMirrorsFollowVisibility(t *testing.T) {
 		}
 		first := seed.Of(t)
 		for f, row := range families() {
-			s := &sharedOffice{T: t, people: people, writers: []string{"one", "two", "admin", "service account"}, seed: first, family: f, row: row, news: make(chan struct{})}
+			s := &sharedOffice{
+				T:       t,
+				people:  people,
+				writers: []string{"one", "two", "admin", "service account"},
+				seed:    first,
+				family:  f,
+				row:     row,
+				news:    make(chan struct{}),
+			}
 			mirrors := s.mirrors()
 			s.run(mirrors)
 			all, hidden := visibleTo(t, people["admin"], row.Path), 0
@@ -296,7 +313,9 @@ func TestTombstoneOfVisibilityLoss(t *testing.T) {
 			s.get("given back", "gone "+back, clients{"heir": heir})
 
 			shared := s.change(owner, map[string]any{"visibility": "organization"})
-			s.get("shared again", "there "+shared, clients{"owner": owner, "colleague": other, "heir": heir, "viewer": viewer, "admin": admin, "newcomer": late})
+			s.get("shared again", "there "+shared, clients{
+				"owner": owner, "colleague": other, "heir": heir, "viewer": viewer, "admin": admin, "newcomer": late,
+			})
 
 			// If the record is hidden and transferred at once, the former owner
 			// can no longer see it either.
@@ -344,7 +363,8 @@ func (s *syncRecord) get(step, want string, by clients) {
 // told returns what sync tells a client of the record.
 func (s *syncRecord) told(step, name string, c *apitest.Client) (got string) {
 	s.Helper()
-	for _, r := range c.Do("GET", s.path+"?includeDeleted=true&updatedSince=2026-11-01T00:00:00Z&limit=100", nil).Want(200).Data() {
+	for _, r := range c.Do("GET", s.path+"?includeDeleted=true&updatedSince=2026-11-01T00:00:00Z&limit=100",
+		nil).Want(200).Data() {
 		if r["id"] != s.record {
 			continue
 		}
@@ -393,12 +413,18 @@ func TestWhoMayShare(t *testing.T) {
 			}
 			// Equal values are no change, and the other members are open to all
 			// writers.
-			other.Do("PATCH", at, map[string]any{"visibility": "organization", "ownerId": owner.Principal, "tags": []string{"neu"}}, "If-Match", "*").Want(200)
+			other.Do("PATCH", at, map[string]any{
+				"visibility": "organization",
+				"ownerId":    owner.Principal,
+				"tags":       []string{"neu"},
+			}, "If-Match", "*").Want(200)
 			admin.Do("PATCH", at, map[string]any{"visibility": "private"}, "If-Match", "*").Want(200)
 			other.Do("PATCH", at, map[string]any{"visibility": "organization"}, "If-Match", "*").Want(404)
-			admin.Do("PATCH", at, map[string]any{"visibility": "organization", "ownerId": service.Principal}, "If-Match", "*").Want(200)
+			admin.Do("PATCH", at, map[string]any{"visibility": "organization", "ownerId": service.Principal}, "If-Match",
+				"*").Want(200)
 			owner.Do("PATCH", at, map[string]any{"visibility": "private"}, "If-Match", "*").Want(403) // no longer the owner
-			service.Do("PATCH", at, map[string]any{"visibility": "private", "ownerId": owner.Principal}, "If-Match", "*").Want(200)
+			service.Do("PATCH", at, map[string]any{"visibility": "private", "ownerId": owner.Principal}, "If-Match",
+				"*").Want(200)
 			owner.Do("PATCH", at, map[string]any{"visibility": "organization"}, "If-Match", "*").Want(200)
 		}
 	})

@@ -102,8 +102,10 @@ var unpublished = op.List{
 	account.Choose, account.SignOut, account.Forgot, account.Reset,
 	account.GetSession, account.Switch, account.Refresh, account.BeginSSOFresh, account.RefreshBySSO,
 	account.ListSessions, account.ListSignIns, account.EndSessions, account.ListActing, account.EndActing,
-	account.GetFactors, account.SetPassword, account.BeginTOTP, account.ConfirmTOTP, account.RemoveTOTP, account.RenewRecoveryCodes,
-	account.BeginPasskey, account.AddPasskey, account.RemovePasskey, account.BeginSSOLink, account.LinkSSO, account.UnlinkSSO,
+	account.GetFactors, account.SetPassword, account.BeginTOTP, account.ConfirmTOTP, account.RemoveTOTP,
+	account.RenewRecoveryCodes,
+	account.BeginPasskey, account.AddPasskey, account.RemovePasskey, account.BeginSSOLink, account.LinkSSO,
+	account.UnlinkSSO,
 	account.ChangeEmail, account.ConfirmEmail, account.GetProfile, account.SetProfile,
 
 	organization.List, organization.Create, organization.Get, oauth.SetOrganization, organization.Erase,
@@ -114,7 +116,8 @@ var unpublished = op.List{
 	principal.ListServiceAccounts, principal.GetServiceAccount, principal.CreateServiceAccount, principal.SetServiceAccount,
 	principal.ResolveNames, principal.FindNames,
 
-	record.History, record.Changes, document.GetPage, document.ListUnderway, document.GetText, upload.GetTerms, upload.GetTicket,
+	record.History, record.Changes, document.GetPage, document.ListUnderway, document.GetText, upload.GetTerms,
+	upload.GetTicket,
 	lookup.Find, lookup.FindSimilar, lookup.Titles, lookup.Tags, lookup.Recent, lookup.Opened,
 
 	key.List, key.Get, key.GetTerms, key.Create, key.Update,
@@ -128,7 +131,8 @@ var unpublished = op.List{
 	webhook.RotateByPerson, webhook.DeleteByPerson, webhook.TestByOperator, webhook.Enable, webhook.Resend,
 	event.Read, webhook.DeliveriesOf, webhook.OutcomesOf,
 
-	lookup.BeginExport, exports.BeginContact, exports.BeginPrincipal, exports.BeginOrganization, exports.BeginAudit, exports.GetParts,
+	lookup.BeginExport, exports.BeginContact, exports.BeginPrincipal, exports.BeginOrganization, exports.BeginAudit,
+	exports.GetParts,
 	imports.List, imports.Get, imports.GetLines, imports.Create, imports.Append, imports.Complete,
 	imports.Map, imports.Run, imports.Undo, imports.Discard,
 	bulk.List, bulk.Get, bulk.GetReport, bulk.Start, bulk.Stop, bulk.Resume, bulk.Undo,
@@ -142,7 +146,8 @@ var (
 	rateLimit = op.New("rateLimit.get", op.Read, rateLimitGet, op.Of("meta"), op.Costs(1), op.InBatch)
 	openAPI   = op.New("openapi.get", op.Read, openapiGet, op.Of("meta"), op.Costs(1), op.Fails(fault.NotFound))
 	// RunBatch runs several calls in one.
-	RunBatch = op.Declare[batch.Input, batch.Results]("batch.run", op.Bundle, op.Fails(fault.BatchTooLarge, fault.BatchFamilyNotAllowed))
+	RunBatch = op.Declare[batch.Input, batch.Results]("batch.run", op.Bundle,
+		op.Fails(fault.BatchTooLarge, fault.BatchFamilyNotAllowed))
 	// ListTools stands for every question of an assistant that calls no tool: so the same
 	// stages decide who may ask, and the request log has it.
 	ListTools = op.New("tools.list", op.Read, toolsList, op.By(op.Program), op.Costs(1))

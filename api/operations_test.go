@@ -90,11 +90,16 @@ func TestTableMatchesContract(t *testing.T) {
 }
 
 // methods are the methods of the table's acts.
-var methods = map[op.Act]string{op.Read: "GET", op.Get: "GET", op.Create: "POST", op.Update: "PATCH", op.Delete: "DELETE", op.Change: "POST", op.Bundle: "POST"}
+var methods = map[op.Act]string{
+	op.Read: "GET", op.Get: "GET", op.Create: "POST", op.Update: "PATCH", op.Delete: "DELETE",
+	op.Change: "POST", op.Bundle: "POST",
+}
 
 // TestColumnsAgree checks that the columns of a row agree with its path.
 func TestColumnsAgree(t *testing.T) {
-	families := map[string]string{"me": "meta", "rateLimit": "meta", "openapi": "meta", "webhookEndpoints": "webhook_endpoints"}
+	families := map[string]string{
+		"me": "meta", "rateLimit": "meta", "openapi": "meta", "webhookEndpoints": "webhook_endpoints",
+	}
 	for i := range Operations {
 		op := &Operations[i]
 		if want := methods[op.Act]; op.Method != want {
@@ -151,8 +156,8 @@ func TestTableIsShown(t *testing.T) {
 	fmt.Fprintln(w, "id\tact\troute\tfrom\twho\tscope\tpoints\tbatch\tevents\taudit\tcolumns")
 	for i := range Table {
 		o := &Table[i]
-		fmt.Fprintf(w, "%s\t%s\t%s %s\t%s\t%s\t%s\t%d\t%t\t%s\t%s\t%s\n", o.ID, o.Act, o.Method, o.Path, o.Channel, o.Who, o.Scope, o.Cost, o.Batch,
-			strings.Join(o.Events, ","), o.Audit, columns(o))
+		fmt.Fprintf(w, "%s\t%s\t%s %s\t%s\t%s\t%s\t%d\t%t\t%s\t%s\t%s\n", o.ID, o.Act, o.Method, o.Path, o.Channel, o.Who,
+			o.Scope, o.Cost, o.Batch, strings.Join(o.Events, ","), o.Audit, columns(o))
 	}
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
@@ -164,7 +169,8 @@ func TestTableIsShown(t *testing.T) {
 		}
 	}
 	if want, err := os.ReadFile(name); err != nil || string(want) != got {
-		t.Errorf("%s is not the table (%v): write it with KARTEI_TEST_UPDATE=1 go test ./api -run TestTableIsShown", name, err)
+		t.Errorf("%s is not the table (%v): write it with KARTEI_TEST_UPDATE=1 go test ./api -run TestTableIsShown", name,
+			err)
 	}
 }
 
@@ -175,8 +181,10 @@ func columns(o *Operation) string {
 		name string
 		is   bool
 	}{
-		{"fresh", o.Fresh}, {"always", o.Always}, {"setup", o.Setup}, {"unstored", o.Unstored}, {"reads", o.Reads}, {"gives", o.Gives},
-		{"prefetch", o.Run.Prefetch != nil}, {"body", o.HasBody()}, {"secret", o.Secret()}, {"records", o.Counted()}, {"status " + strconv.Itoa(o.Status()), o.Status() != 200},
+		{"fresh", o.Fresh}, {"always", o.Always}, {"setup", o.Setup}, {"unstored", o.Unstored}, {"reads", o.Reads},
+		{"gives", o.Gives},
+		{"prefetch", o.Run.Prefetch != nil}, {"body", o.HasBody()}, {"secret", o.Secret()}, {"records", o.Counted()},
+		{"status " + strconv.Itoa(o.Status()), o.Status() != 200},
 	} {
 		if c.is {
 			set = append(set, c.name)

@@ -19,12 +19,14 @@ import (
 // inOrder are last and first names in the order of German names (DIN 5007-2).
 var inOrder = [][2]string{
 	{"Abel", ""}, {"Adam 2", ""}, {"Adam 10", ""}, {"Äpfel", ""}, {"Afrika", ""}, {"ÉMILE", "B"}, {"Emile", "c"},
-	{"Müller", "Anna"}, {"mueller", "Zoë"}, {"Müller-Thal", "Anna"}, {"Muller", ""}, {"Straße", ""}, {"Strasser", ""}, {"Ωmega", ""}, {"Жуков", ""},
+	{"Müller", "Anna"}, {"mueller", "Zoë"}, {"Müller-Thal", "Anna"}, {"Muller", ""}, {"Straße", ""}, {"Strasser", ""},
+	{"Ωmega", ""}, {"Жуков", ""},
 }
 
 // inTime are times and priorities of open tasks in their order.
 var inTime = [][2]string{
-	{"0001-01-01T00:00:00Z", "low"}, {"1969-12-31T23:59:59Z", "normal"}, {"2026-11-30T09:00:00Z", "high"}, {"2026-11-30T09:00:00Z", "normal"}, {"2026-11-30T09:00:00Z", "low"},
+	{"0001-01-01T00:00:00Z", "low"}, {"1969-12-31T23:59:59Z", "normal"}, {"2026-11-30T09:00:00Z", "high"},
+	{"2026-11-30T09:00:00Z", "normal"}, {"2026-11-30T09:00:00Z", "low"},
 	{"2026-11-30T09:00:00.000001Z", "high"}, {"9999-12-31T23:59:59Z", "low"}, {"", "high"}, {"", "low"},
 }
 
@@ -117,7 +119,12 @@ func (l *orderTest) place() int {
 func (l *orderTest) make() *orderRecord {
 	l.T.Helper()
 	who := l.people[l.random.IntN(len(l.people))]
-	r := &orderRecord{place: l.place(), owner: who.Principal, private: l.random.IntN(3) == 0, by: map[string]string{"ownerId": who.Principal}}
+	r := &orderRecord{
+		place:   l.place(),
+		owner:   who.Principal,
+		private: l.random.IntN(3) == 0,
+		by:      map[string]string{"ownerId": who.Principal},
+	}
 	body := l.body(r.place)
 	if r.private {
 		body["visibility"] = "private"
@@ -161,7 +168,9 @@ func (l *orderTest) change(r *orderRecord) {
 		drop()
 	case step <= 2:
 		r.private = !r.private
-		owner.Do("PATCH", at, map[string]any{"visibility": map[bool]string{true: "private", false: "organization"}[r.private]}, "If-Match", "*").Want(200)
+		owner.Do("PATCH", at, map[string]any{
+			"visibility": map[bool]string{true: "private", false: "organization"}[r.private],
+		}, "If-Match", "*").Want(200)
 	default:
 		r.place = l.place()
 		owner.Do("PATCH", at, l.body(r.place), "If-Match", "*").Want(200)
@@ -172,12 +181,15 @@ func (l *orderTest) compareAll() {
 	l.T.Helper()
 	filters := []url.Values{{}, {"tag": {"mandant"}}}
 	if l.family != "tasks" {
-		filters = append(filters, url.Values{"ownerId": {l.people[0].Principal}}, url.Values{"ownerId": {l.people[2].Principal}, "tag": {"ERBRECHT"}})
+		filters = append(filters, url.Values{"ownerId": {l.people[0].Principal}},
+			url.Values{"ownerId": {l.people[2].Principal}, "tag": {"ERBRECHT"}})
 	} else {
-		filters = append(filters, url.Values{"assigneeId": {l.people[0].Principal}}, url.Values{"assigneeId": {l.people[1].Principal}, "companyId": {l.companies[0]}})
+		filters = append(filters, url.Values{"assigneeId": {l.people[0].Principal}},
+			url.Values{"assigneeId": {l.people[1].Principal}, "companyId": {l.companies[0]}})
 	}
 	if l.family != "companies" {
-		filters = append(filters, url.Values{"companyId": {l.companies[0]}}, url.Values{"companyId": {l.companies[1]}, "tag": {"mandant"}})
+		filters = append(filters, url.Values{"companyId": {l.companies[0]}},
+			url.Values{"companyId": {l.companies[1]}, "tag": {"mandant"}})
 	}
 	for _, by := range filters {
 		for i := range l.people {
@@ -293,7 +305,8 @@ func (l *orderTest) compareNear(person int, query url.Values, want []string) {
 			got = append(got, r["id"].(string))
 		}
 		if !slices.Equal(got, part) || a.JSON()["hasMore"] != more {
-			l.T.Errorf("%s by %v, person %d: got %v, more %v, want %v, more %t", l.family, near, person, got, a.JSON()["hasMore"], part, more)
+			l.T.Errorf("%s by %v, person %d: got %v, more %v, want %v, more %t", l.family, near, person, got,
+				a.JSON()["hasMore"], part, more)
 		}
 	}
 }
@@ -312,7 +325,8 @@ func TestNearOfNoPlace(t *testing.T) {
 		done := c.Do("POST", "/tasks", `{"title":"Akte"}`).Want(201).Text("id")
 		c.Do("POST", "/tasks/"+done+"/complete", nil).Want(200)
 		for _, path := range []string{
-			"/contacts?near=" + hidden, "/contacts?sort=name&near=" + hidden, "/contacts?near=" + erased, "/contacts?sort=name&back=true&near=" + erased,
+			"/contacts?near=" + hidden, "/contacts?sort=name&near=" + hidden, "/contacts?near=" + erased,
+			"/contacts?sort=name&back=true&near=" + erased,
 			"/contacts?near=" + done, "/contacts?near=anything", "/tasks?sort=dueAt&status=open&near=" + done,
 		} {
 			o.InSession(token, path).Want(400, "CURSOR_MISMATCH")
@@ -342,7 +356,10 @@ func TestOrderRules(t *testing.T) {
 	} {
 		wantFields(t, o.InSession(token, bad.path).Want(400, "INVALID_REQUEST"), bad.wrong)
 	}
-	for _, path := range []string{"/contacts?sort=name", "/companies?sort=-name", "/tasks?sort=dueAt&status=open", "/documents?sort=name"} {
+	for _, path := range []string{
+		"/contacts?sort=name", "/companies?sort=-name", "/tasks?sort=dueAt&status=open",
+		"/documents?sort=name",
+	} {
 		o.InSession(token, path).Want(200)
 		wantFields(t, c.Do("GET", path, nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"), "sort NOT_IN_ENUM")
 	}
@@ -350,7 +367,9 @@ func TestOrderRules(t *testing.T) {
 		c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201)
 	}
 	cursor := o.InSession(token, "/contacts?limit=1&sort=name").Want(200).Text("nextCursor")
-	for _, other := range []string{"/contacts?limit=1", "/contacts?limit=1&sort=-name", "/contacts?limit=1&sort=name&tag=x"} {
+	for _, other := range []string{
+		"/contacts?limit=1", "/contacts?limit=1&sort=-name", "/contacts?limit=1&sort=name&tag=x",
+	} {
 		o.InSession(token, other+"&cursor="+cursor).Want(400, "CURSOR_MISMATCH")
 	}
 	c.Do("GET", "/contacts?limit=1&cursor="+cursor, nil).Want(400, "CURSOR_MISMATCH")

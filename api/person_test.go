@@ -91,7 +91,8 @@ func TestSessionMe(t *testing.T) {
 	b := signedIn(t, o, c.Principal)
 	got := b.want(b.do("GET", "/me", nil), 200)
 	var me map[string]any
-	if err := json.Unmarshal(got.Body, &me); err != nil || me["authMethod"] != "session" || me["key"] != nil || me["principalId"] != c.Principal {
+	if err := json.Unmarshal(got.Body, &me); err != nil || me["authMethod"] != "session" || me["key"] != nil ||
+		me["principalId"] != c.Principal {
 		t.Errorf("%s %v", got.Body, err)
 	}
 }
@@ -99,7 +100,8 @@ func TestSessionMe(t *testing.T) {
 // TestSessionLimits checks that a session and the keys of its person take nothing
 // from each other, and what a session is told about its limits.
 func TestSessionLimits(t *testing.T) {
-	o := office(t, apitest.Metered(limit.Override{Name: "key", Quota: 5, Capacity: 5}, limit.Override{Name: "session-writes", Quota: 2, Capacity: 2},
+	o := office(t, apitest.Metered(limit.Override{Name: "key", Quota: 5, Capacity: 5},
+		limit.Override{Name: "session-writes", Quota: 2, Capacity: 2},
 		limit.Override{Name: "session-outflow", Quota: 2, Capacity: 2}))
 	c := o.As(access.Admin)
 	b := signedIn(t, o, c.Principal)
@@ -207,7 +209,9 @@ func TestChallenge(t *testing.T) {
 		t.Errorf("a browser gets %v", got.Header["WWW-Authenticate"])
 	}
 	c := &apitest.Client{Office: o, Key: "guessed"}
-	if got := c.Do("GET", "/me", nil).Want(401).Header["Www-Authenticate"]; !slices.Equal(got, []string{`Bearer error="invalid_token", resource_metadata="` + apitest.BaseURL + `/.well-known/oauth-protected-resource/v1"`}) {
+	if got := c.Do("GET", "/me", nil).Want(401).Header["Www-Authenticate"]; !slices.Equal(got, []string{
+		`Bearer error="invalid_token", resource_metadata="` + apitest.BaseURL + `/.well-known/oauth-protected-resource/v1"`,
+	}) {
 		t.Errorf("a program gets %v", got)
 	}
 }
@@ -223,7 +227,8 @@ func TestSessionRepeats(t *testing.T) {
 			key := apitest.Fresh()
 			first := call("Idempotency-Key", key)
 			again := call("Idempotency-Key", key)
-			if first.Status != status || again.Status != status || string(first.Body) != string(again.Body) || again.Header["Idempotent-Replayed"] == nil {
+			if first.Status != status || again.Status != status || string(first.Body) != string(again.Body) ||
+				again.Header["Idempotent-Replayed"] == nil {
 				t.Fatalf("%s: %d %s, then %d %s %v", name, first.Status, first.Body, again.Status, again.Body, again.Header)
 			}
 			return first
@@ -236,21 +241,33 @@ func TestSessionRepeats(t *testing.T) {
 			return b.do("PATCH", path, map[string]any{"title": "Klage lesen"}, append(h, "If-Match", `"r1"`)...)
 		})
 		twice("act", 200, func(h ...string) *api.Response { return b.do("POST", path+"/complete", nil, h...) })
-		twice("delete", 204, func(h ...string) *api.Response { return b.do("DELETE", path, nil, append(h, "If-Match", "*")...) })
+		twice("delete", 204, func(h ...string) *api.Response {
+			return b.do("DELETE", path, nil, append(h, "If-Match", "*")...)
+		})
 		secret := twice("console", 200, func(h ...string) *api.Response {
-			return b.ask("keys.create", keys.New{Principal: c.Principal, Environment: "test", Name: "Geheimname", Scopes: []string{"contacts:read"}, Networks: []string{"192.0.2.0/24"}}, h...)
+			return b.ask("keys.create", keys.New{
+				Principal:   c.Principal,
+				Environment: "test",
+				Name:        "Geheimname",
+				Scopes:      []string{"contacts:read"},
+				Networks:    []string{"192.0.2.0/24"},
+			}, h...)
 		})
 		if n := len(actsOn(t, o, "key.create", member(t, secret, "id"))); n != 1 {
 			t.Errorf("%d lines of the audit log", n)
 		}
 		key := apitest.Fresh()
 		b.want(b.ask("bell.read", map[string]any{}, "Idempotency-Key", key), 200)
-		for _, other := range []*api.Response{b.ask("bell.read", map[string]any{"id": "ntc_x"}, "Idempotency-Key", key), b.do("POST", "/tasks", map[string]any{"title": "Klage"}, "Idempotency-Key", key)} {
+		for _, other := range []*api.Response{
+			b.ask("bell.read", map[string]any{"id": "ntc_x"}, "Idempotency-Key", key),
+			b.do("POST", "/tasks", map[string]any{"title": "Klage"}, "Idempotency-Key", key),
+		} {
 			if b.want(other, 422); other.Fault.Code != fault.IdempotencyPayloadMismatch {
 				t.Errorf("another content: %s", other.Body)
 			}
 		}
-		if got := b.want(b.ask("bell.read", map[string]any{}, "Idempotency-Key", strings.Repeat("x", 300)), 400); got.Fault.Fields[0].Name != "Idempotency-Key" {
+		if got := b.want(b.ask("bell.read", map[string]any{}, "Idempotency-Key", strings.Repeat("x", 300)),
+			400); got.Fault.Fields[0].Name != "Idempotency-Key" {
 			t.Errorf("%s", got.Body)
 		}
 		stored(t, o, "Geheimname", member(t, secret, "key"))
@@ -262,7 +279,8 @@ func TestSessionRepeats(t *testing.T) {
 func stored(t *testing.T, o *apitest.Office, secrets ...string) {
 	t.Helper()
 	err := o.DB.Read(t.Context(), func(tx db.Tx) error {
-		rows, err := db.Values[string](t.Context(), tx, `select body || fingerprint from idempotency where record like 'key_%' or record = ''`)
+		rows, err := db.Values[string](t.Context(), tx,
+			`select body || fingerprint from idempotency where record like 'key_%' or record = ''`)
 		for _, row := range rows {
 			if len(row) > 64 && !strings.HasPrefix(row, "sealed:") {
 				t.Errorf("an answer is not sealed: %s", row)
@@ -276,7 +294,8 @@ func stored(t *testing.T, o *apitest.Office, secrets ...string) {
 		if len(rows) == 0 {
 			t.Error("no answer of an operation outside of the contract is stored")
 		}
-		hashed, err2 := db.Values[string](t.Context(), tx, `select fingerprint from idempotency where record like 'key_%' and fingerprint <> ''`)
+		hashed, err2 := db.Values[string](t.Context(), tx,
+			`select fingerprint from idempotency where record like 'key_%' and fingerprint <> ''`)
 		if len(hashed) > 0 || err2 != nil {
 			t.Errorf("the hash of an input is stored: %v %v", hashed, err2)
 		}
@@ -291,7 +310,8 @@ func stored(t *testing.T, o *apitest.Office, secrets ...string) {
 func actsOn(t *testing.T, o *apitest.Office, word, target string) (found []string) {
 	t.Helper()
 	err := o.DB.Read(t.Context(), func(tx db.Tx) (err error) {
-		found, err = db.Values[string](t.Context(), tx, `select id from audit_lines where word = $1 and target = $2`, word, target)
+		found, err = db.Values[string](t.Context(), tx, `select id from audit_lines where word = $1 and target = $2`,
+			word, target)
 		return err
 	})
 	if err != nil {
@@ -307,7 +327,13 @@ func TestSessionRepeatsAtOnce(t *testing.T) {
 		c := o.As(access.Admin)
 		b := signedIn(t, o, c.Principal)
 		key := apitest.Fresh()
-		in := keys.New{Principal: c.Principal, Environment: "test", Name: "Mirror", Scopes: []string{"contacts:read"}, Networks: []string{"192.0.2.0/24"}}
+		in := keys.New{
+			Principal:   c.Principal,
+			Environment: "test",
+			Name:        "Mirror",
+			Scopes:      []string{"contacts:read"},
+			Networks:    []string{"192.0.2.0/24"},
+		}
 		answers := make([]*api.Response, 8)
 		var all sync.WaitGroup
 		for i := range answers {
@@ -317,7 +343,8 @@ func TestSessionRepeatsAtOnce(t *testing.T) {
 		made := ""
 		for _, got := range answers {
 			switch {
-			case got.Status == 409 && got.Fault.Code == fault.IdempotencyInProgress, got.Status == 429 && got.Fault.Code == fault.Overloaded:
+			case got.Status == 409 && got.Fault.Code == fault.IdempotencyInProgress, got.Status == 429 &&
+				got.Fault.Code == fault.Overloaded:
 			case got.Status != 200, made != "" && made != string(got.Body):
 				t.Errorf("%d %s", got.Status, got.Body)
 			default:
@@ -380,7 +407,8 @@ func TestSessionGate(t *testing.T) {
 				b.want(b.ask("session.get", struct{}{}), s.always)
 			}
 			var session struct{ Scopes []string }
-			if err := json.Unmarshal(a.ask("session.get", struct{}{}).Body, &session); err != nil || slices.ContainsFunc(session.Scopes, access.Writes) {
+			if err := json.Unmarshal(a.ask("session.get", struct{}{}).Body, &session); err != nil ||
+				slices.ContainsFunc(session.Scopes, access.Writes) {
 				t.Errorf("%s: scopes %v %v", s.state, session.Scopes, err)
 			}
 			c.Do("GET", "/me", nil).Want(403)

@@ -171,7 +171,8 @@ func (a *API) newCall(r *Request, header map[string][]string) *call {
 	now := a.clock.Now()
 	return &call{
 		Request: r, id: id.At(id.Request, now), now: clock.FromTime(now), begun: now,
-		language: fault.Preferred(r.Header["Accept-Language"]), header: header, versionResult: versionResult{version: a.current},
+		language: fault.Preferred(r.Header["Accept-Language"]), header: header,
+		versionResult: versionResult{version: a.current},
 	}
 }
 

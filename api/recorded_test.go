@@ -223,7 +223,8 @@ func gained(was, is *answer) bool {
 		}
 	}
 	var before, now any
-	if was.Body != "" && (json.Unmarshal([]byte(was.Body), &before) != nil || json.Unmarshal([]byte(is.Body), &now) != nil) {
+	if was.Body != "" && (json.Unmarshal([]byte(was.Body), &before) != nil ||
+		json.Unmarshal([]byte(is.Body), &now) != nil) {
 		return false
 	}
 	return was.Status == is.Status && (was.Body != "" || is.Body == "") && within(before, now)
@@ -300,7 +301,8 @@ func TestGained(t *testing.T) {
 			t.Errorf("%s, then %s: %v", test.was, test.is, got)
 		}
 	}
-	if more := (&answer{200, map[string]string{"ETag": "x", "Link": "y"}, `{}`}); !gained(of(`{}`), more) || gained(more, of(`{}`)) {
+	if more := (&answer{200, map[string]string{"ETag": "x", "Link": "y"}, `{}`}); !gained(of(`{}`), more) ||
+		gained(more, of(`{}`)) {
 		t.Error("headers may come and not go")
 	}
 	if gained(of(`{}`), &answer{201, map[string]string{"ETag": "x"}, `{}`}) {

@@ -36,7 +36,8 @@ func (a *API) Refuse(err error, instance string, acceptLanguage []string, header
 	c := a.newCall(&Request{Header: map[string][]string{"Accept-Language": acceptLanguage}}, header)
 	f := fault.From(explain(err))
 	if f.Code == fault.Internal {
-		a.logger.Error("internal error", slog.String("request", c.id), slog.String("operation", instance), slog.Any("error", f.Cause))
+		a.logger.Error("internal error", slog.String("request", c.id), slog.String("operation", instance),
+			slog.Any("error", f.Cause))
 	}
 	set := func(name, value string) { c.header[name] = []string{value} }
 	set("Request-Id", c.id)

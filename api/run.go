@@ -218,7 +218,8 @@ func (a *API) callOf(c *call, tx db.Tx) *op.Call {
 	}
 	return &op.Call{
 		Address: c.Address, Agent: agent, Device: c.Device,
-		Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, Language: c.language, RequestID: c.id, Door: string(c.Door), Credential: credential,
+		Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, Language: c.language, RequestID: c.id,
+		Door: string(c.Door), Credential: credential,
 		IfMatch: c.ifMatch, Prefetched: c.prefetched, Span: c.span, Audit: c.audited, Giver: c, Services: a.services,
 	}
 }

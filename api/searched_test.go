@@ -21,10 +21,13 @@ import (
 // they differ from the member's own words (api/words).
 var searched = map[string][2]string{
 	"firstName": {"Namen", "names"}, "lastName": {"Namen", "names"}, "name": {"Name", "name"},
-	"mobile": {"Telefonnummern", "telephone numbers"}, "phone": {"Telefon", "telephone number"}, "jobTitle": {"Funktion", "job title"},
+	"mobile": {
+		"Telefonnummern", "telephone numbers",
+	}, "phone": {"Telefon", "telephone number"}, "jobTitle": {"Funktion", "job title"},
 	"title": {"Titel", "title"}, "address.postalCode": {"Postleitzahl", "postal code"}, "address.city": {"Ort", "place"},
 	"tags": {"Schlagwörtern", "tags"}, "externalId": {"externalId", "externalId"},
-	"website": {"Website", "website"}, "vatId": {"Umsatzsteuer-", "tax"}, "registerNumber": {"Registernummer", "register numbers"},
+	"website": {"Website", "website"}, "vatId": {"Umsatzsteuer-", "tax"},
+	"registerNumber": {"Registernummer", "register numbers"},
 }
 
 // wordsOf returns the German and English words for a member that q searches:
@@ -81,7 +84,8 @@ func TestSearchedMembers(t *testing.T) {
 			words[0][w[0]], words[1][w[1]] = true, true
 		}
 		for i, text := range []string{german, said} {
-			if is, want := slices.Sorted(slices.Values(and.Split(text, -1))), slices.Sorted(maps.Keys(words[i])); !slices.Equal(is, want) {
+			if is, want := slices.Sorted(slices.Values(and.Split(text,
+				-1))), slices.Sorted(maps.Keys(words[i])); !slices.Equal(is, want) {
 				t.Errorf("%s.description in %s says that q searches\n%q, and Words returns\n%q", id, texts.File(id), is, want)
 			}
 		}

@@ -29,10 +29,12 @@ func TestSession(t *testing.T) {
 		for sandbox, organization := range map[bool]string{false: o.ID, true: o.SandboxID} {
 			as := api.Cookie(token, sandbox)
 			var s account.Session
-			if got := ask(t, o, api.Web, as, "session.get", struct{}{}); got.Fault != nil || json.Unmarshal(got.Body, &s) != nil {
+			if got := ask(t, o, api.Web, as, "session.get", struct{}{}); got.Fault != nil ||
+				json.Unmarshal(got.Body, &s) != nil {
 				t.Fatalf("%d %s", got.Status, got.Body)
 			}
-			if s.Organization.ID != organization || s.Principal.ID != admin || s.Principal.OrganizationID != o.ID || len(s.Persons) != 1 || !s.Administers || len(s.Scopes) != 10 {
+			if s.Organization.ID != organization || s.Principal.ID != admin || s.Principal.OrganizationID != o.ID ||
+				len(s.Persons) != 1 || !s.Administers || len(s.Scopes) != 10 {
 				t.Errorf("%+v", s)
 			}
 			if got := get(t, o, as, "/contacts"); got.Status != 200 {
@@ -47,7 +49,8 @@ func TestSession(t *testing.T) {
 			t.Errorf("a sign-in that is not recent: %d %s", got.Status, got.Body)
 		}
 		for name, as := range map[string]api.Credential{
-			"another token": api.Cookie(token+"x", false), "an API key": api.Cookie(o.Key(admin), false), "no token": api.Cookie("", true), "a token as an API key": api.Bearer(token),
+			"another token": api.Cookie(token+"x", false), "an API key": api.Cookie(o.Key(admin), false),
+			"no token": api.Cookie("", true), "a token as an API key": api.Bearer(token),
 		} {
 			if got := ask(t, o, api.Web, as, "session.get", struct{}{}); got.Status != 401 {
 				t.Errorf("%s: %d", name, got.Status)
@@ -123,7 +126,9 @@ func TestChangesOfTheSeen(t *testing.T) {
 		if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: jan.Principal, Rights: access.Rights{"tasks": access.NoRight}}); err != nil {
 			t.Fatal(err)
 		}
-		for who, want := range map[*apitest.Client]string{ida: shown + hidden + task, boss: shown + hidden + task, jan: shown} {
+		for who, want := range map[*apitest.Client]string{
+			ida: shown + hidden + task, boss: shown + hidden + task, jan: shown,
+		} {
 			got := ask(t, o, api.Web, api.Cookie(o.Session(who.Principal), true), "records.changes", record.ChangesInput{})
 			for _, id := range []string{shown, hidden, task} {
 				if told := strings.Contains(string(got.Body), id); got.Status != 200 || told != strings.Contains(want, id) {

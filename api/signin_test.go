@@ -55,8 +55,10 @@ func (v *visitor) send(row string, in any) *api.Response {
 		v.Fatal(err)
 	}
 	return v.o.API.Do(v.Context(), &api.Request{
-		Operation: api.ByID(row), Door: api.Web, Credential: api.Cookie(v.token, false), Address: netip.MustParseAddr(v.from), Device: v.device,
-		Header: map[string][]string{"User-Agent": {v.agent}}, HasBody: true, Body: func() ([]byte, error) { return body, nil },
+		Operation: api.ByID(row), Door: api.Web, Credential: api.Cookie(v.token, false),
+		Address: netip.MustParseAddr(v.from), Device: v.device,
+		Header: map[string][]string{"User-Agent": {v.agent}}, HasBody: true,
+		Body: func() ([]byte, error) { return body, nil },
 	}, nil)
 }
 
@@ -92,7 +94,9 @@ func (v *visitor) works() bool {
 }
 
 // join invites an address to an organization, accepts, and returns the person.
-func join(t *testing.T, o *apitest.Office, organization, email string, role access.Role) (*visitor, account.AcceptResult) {
+func join(
+	t *testing.T, o *apitest.Office, organization, email string, role access.Role,
+) (*visitor, account.AcceptResult) {
 	t.Helper()
 	made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: organization, Email: email, Role: role})
 	if err != nil {
@@ -134,7 +138,8 @@ func (v *visitor) addPasskey(d *passkeytest.Device) (p account.AddedPasskey) {
 	v.Helper()
 	var q account.PasskeyQuestion
 	v.ask("factors.passkeyOptions", struct{}{}, &q, 200)
-	v.ask("factors.passkeyAdd", account.NewPasskey{Ticket: q.Ticket, Name: "Telefon", Response: d.Create(q.Options)}, &p, 200)
+	v.ask("factors.passkeyAdd", account.NewPasskey{Ticket: q.Ticket, Name: "Telefon", Response: d.Create(q.Options)},
+		&p, 200)
 	return p
 }
 
@@ -155,7 +160,8 @@ func device(t *testing.T) *passkeytest.Device {
 func signInInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 	type input = map[string]any
 	return map[string]any{
-		"session.get": struct{}{}, "sessions.list": struct{}{}, "signins.list": struct{}{}, "profile.get": struct{}{}, "signin.out": struct{}{},
+		"session.get": struct{}{}, "sessions.list": struct{}{}, "signins.list": struct{}{}, "profile.get": struct{}{},
+		"signin.out":            struct{}{},
 		"signin.passkeyOptions": struct{}{},
 		"signin.password": func() any {
 			email := freshEmail()
@@ -190,7 +196,8 @@ func signInInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 		},
 		"session.switch": func() any { return account.SwitchInput{Principal: owner} },
 		"session.refresh": func() any {
-			visitorOf(t, o, owner).ask("factors.password", account.NewPassword{Password: somePassword, Current: somePassword}, nil, 204)
+			visitorOf(t, o, owner).ask("factors.password",
+				account.NewPassword{Password: somePassword, Current: somePassword}, nil, 204)
 			return input{"password": somePassword}
 		},
 		"sessions.end":        input{"others": true},
@@ -298,14 +305,16 @@ func freshEmail() string { return apitest.Fresh() + "@example.com" }
 func TestSignIn(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		v, a := join(t, o, o.ID, "Ida@Neu.example", access.Admin)
-		if a.Status != "signedIn" || a.Role != access.Admin || !v.works() || a.EndsAt != a.CreatedAt.Add(access.SessionLifetime) {
+		if a.Status != "signedIn" || a.Role != access.Admin || !v.works() ||
+			a.EndsAt != a.CreatedAt.Add(access.SessionLifetime) {
 			t.Fatalf("%+v", a)
 		}
 		w := visit(t, o)
 		w.signIn("ida@neu.EXAMPLE", somePassword, "signedIn")
 		var list access.List[account.Browser]
 		w.ask("sessions.list", struct{}{}, &list, 200)
-		if len(list.Data) != 2 || !list.Data[0].Current || list.Data[1].Current || list.Data[0].Agent != "Probebrowser/1.0" || list.Data[0].Address != "198.51.100.7" {
+		if len(list.Data) != 2 || !list.Data[0].Current || list.Data[1].Current ||
+			list.Data[0].Agent != "Probebrowser/1.0" || list.Data[0].Address != "198.51.100.7" {
 			t.Errorf("%+v", list)
 		}
 		w.ask("sessions.end", account.EndInput{ID: list.Data[1].ID}, nil, 204)
@@ -324,8 +333,12 @@ func TestSignIn(t *testing.T) {
 			t.Error("the session goes on after signing out")
 		}
 		v.signIn("ida@neu.example", "ein ganz anderes Kennwort", "signedIn") // the cookie of an ended session does not hinder
-		for password, code := range map[string]string{"": "REQUIRED", "kurz": "TOO_SHORT", "aaaaaaaaaaaaaaaa": "INVALID_FORMAT", "Passwort123456789": "INVALID_FORMAT", "ida@neu.example1": "INVALID_FORMAT"} {
-			if got := v.ask("factors.password", account.NewPassword{Password: password}, nil, 422); !strings.Contains(string(got.Body), code) {
+		for password, code := range map[string]string{
+			"": "REQUIRED", "kurz": "TOO_SHORT", "aaaaaaaaaaaaaaaa": "INVALID_FORMAT",
+			"Passwort123456789": "INVALID_FORMAT", "ida@neu.example1": "INVALID_FORMAT",
+		} {
+			if got := v.ask("factors.password", account.NewPassword{Password: password}, nil,
+				422); !strings.Contains(string(got.Body), code) {
 				t.Errorf("%q: %s", password, got.Body)
 			}
 		}
@@ -436,13 +449,18 @@ func TestSignInTakesAsLong(t *testing.T) {
 			n++
 			v := visit(t, o)
 			v.from = fmt.Sprintf("198.51.%d.%d", n/250, n%250)
-			v.ask("signin.password", account.PasswordInput{Email: fmt.Sprintf(email, n%30), Password: "falsch falsch falsch"}, nil, 401)
+			v.ask("signin.password", account.PasswordInput{
+				Email: fmt.Sprintf(email, n%30), Password: "falsch falsch falsch",
+			}, nil, 401)
 		}
 	}
 	// The machine is shared, so a disturbed round is repeated. A real difference shows in
 	// every round.
 	for round := 1; ; round++ {
-		took := apitest.Measure(30, []apitest.Attempt{{Name: "known", Do: attempt("p%d@neu.example")}, {Name: "unknown", Do: attempt("q%d@neu.example")}})
+		took := apitest.Measure(30, []apitest.Attempt{
+			{Name: "known", Do: attempt("p%d@neu.example")},
+			{Name: "unknown", Do: attempt("q%d@neu.example")},
+		})
 		known, unknown := apitest.Median(took["known"]), apitest.Median(took["unknown"])
 		a := apitest.Advantage(took["known"], took["unknown"])
 		if a >= 0.2 && a <= 0.8 || max(known, unknown)-min(known, unknown) <= known/5 {
@@ -469,7 +487,8 @@ func TestGuessesAreThrottled(t *testing.T) {
 		}
 		right := account.PasswordInput{Email: "ida@neu.example", Password: somePassword}
 		for pause := time.Second; pause <= 32*time.Second; pause *= 2 {
-			if got := v.ask("signin.password", right, nil, 429); !slices.Equal(got.Header["Retry-After"], []string{fmt.Sprint(int(pause.Seconds()))}) {
+			if got := v.ask("signin.password", right, nil,
+				429); !slices.Equal(got.Header["Retry-After"], []string{fmt.Sprint(int(pause.Seconds()))}) {
 				t.Fatalf("%v after a pause of %s", got.Header["Retry-After"], pause)
 			}
 			o.Clock.Advance(pause)
@@ -489,7 +508,8 @@ func TestGuessesAreThrottled(t *testing.T) {
 				w.ask("signin.password", right, nil, 429)
 			}
 		}
-		if mails := o.Mailed()[before:]; len(mails) != 1 || mails[0].To != "ida@neu.example" || mails[0].Title != "Neues Kennwort" {
+		if mails := o.Mailed()[before:]; len(mails) != 1 || mails[0].To != "ida@neu.example" ||
+			mails[0].Title != "Neues Kennwort" {
 			t.Errorf("%+v", mails)
 		}
 		var s account.SignedIn
@@ -526,10 +546,12 @@ func TestRefusedConfirmation(t *testing.T) {
 				by[l.Target] = l
 			}
 		}
-		if l := by[here.ID]; l.PrincipalID != here.ID || l.CredentialKind != string(access.Session) || l.CredentialID == "" || l.OrganizationID != o.ID {
+		if l := by[here.ID]; l.PrincipalID != here.ID || l.CredentialKind != string(access.Session) ||
+			l.CredentialID == "" || l.OrganizationID != o.ID {
 			t.Errorf("%+v", l)
 		}
-		if l := by[there.ID]; l.PrincipalID != "" || l.CredentialKind != string(access.Anonymous) || l.CredentialID != "" || l.OrganizationID != elsewhere {
+		if l := by[there.ID]; l.PrincipalID != "" || l.CredentialKind != string(access.Anonymous) ||
+			l.CredentialID != "" || l.OrganizationID != elsewhere {
 			t.Errorf("%+v", l)
 		}
 	})
@@ -542,8 +564,11 @@ func TestThrottleKnowsWhoGuesses(t *testing.T) {
 		join(t, o, o.ID, "ida@neu.example", access.Member)
 		join(t, o, o.ID, "jan@neu.example", access.Member)
 		for n, guess := range []struct{ email, from string }{
-			{"ida@neu.example", "198.51.100.7"}, {"IDA@neu.example", "198.51.100.7"}, {"ida@NEU.example", "::ffff:198.51.100.7"}, {"Ida@neu.Example", "198.51.100.7"}, {"iDa@neu.example", "198.51.100.7"},
-			{"jan@neu.example", "2001:db8:1:2::1"}, {"jan@neu.example", "2001:db8:1:2:ffff::1"}, {"jan@neu.example", "2001:db8:1:2::3%eth0"}, {"jan@neu.example", "2001:db8:1:2::4"}, {"jan@neu.example", "2001:db8:1:2:1:2:3:4"},
+			{"ida@neu.example", "198.51.100.7"}, {"IDA@neu.example", "198.51.100.7"},
+			{"ida@NEU.example", "::ffff:198.51.100.7"}, {"Ida@neu.Example", "198.51.100.7"}, {"iDa@neu.example", "198.51.100.7"},
+			{"jan@neu.example", "2001:db8:1:2::1"}, {"jan@neu.example", "2001:db8:1:2:ffff::1"},
+			{"jan@neu.example", "2001:db8:1:2::3%eth0"}, {"jan@neu.example", "2001:db8:1:2::4"},
+			{"jan@neu.example", "2001:db8:1:2:1:2:3:4"},
 		} {
 			v := visit(t, o)
 			v.from = guess.from
@@ -599,7 +624,8 @@ func TestSecondFactor(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		v, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
 		secret, codes := v.generate()
-		if len(codes) != signin.RecoveryCodes || len(slices.Compact(slices.Sorted(slices.Values(codes)))) != signin.RecoveryCodes {
+		if len(codes) != signin.RecoveryCodes ||
+			len(slices.Compact(slices.Sorted(slices.Values(codes)))) != signin.RecoveryCodes {
 			t.Fatalf("%q", codes)
 		}
 		type in = map[string]any
@@ -633,7 +659,8 @@ func TestSecondFactor(t *testing.T) {
 			t.Error("no session")
 		}
 		second(in{"recoveryCode": codes[3]}, 422)
-		if mails := o.Mailed(); !slices.ContainsFunc(mails, func(m notify.Message) bool { return m.Title == "Ein Wiederherstellungscode wurde verwendet" }) {
+		if mails := o.Mailed(); !slices.ContainsFunc(mails,
+			func(m notify.Message) bool { return m.Title == "Ein Wiederherstellungscode wurde verwendet" }) {
 			t.Errorf("%+v", mails)
 		}
 		begun := w.signIn("ida@neu.example", somePassword, "second")
@@ -644,7 +671,8 @@ func TestSecondFactor(t *testing.T) {
 		for n := 0; n < 7 && !limited; n++ {
 			w.from = fmt.Sprintf("203.0.113.%d", n)
 			begun := w.signIn("ida@neu.example", somePassword, "second")
-			got := w.o.API.Do(t.Context(), &api.Request{Operation: api.ByID("signin.second"), Door: api.Web, Address: netip.MustParseAddr(w.from), HasBody: true,
+			got := w.o.API.Do(t.Context(), &api.Request{Operation: api.ByID("signin.second"), Door: api.Web,
+				Address: netip.MustParseAddr(w.from), HasBody: true,
 				Body: func() ([]byte, error) { return json.Marshal(in{"ticket": begun.Ticket, "code": "000000"}) }}, nil)
 			limited = got.Status == 429
 		}
@@ -703,13 +731,16 @@ func TestPasskey(t *testing.T) {
 		forged.Origin = "https://kartei.example.org"
 		unverified := *d
 		unverified.Unverified = true
-		for name, device := range map[string]*passkeytest.Device{"unknown": other, "of another page": &forged, "without a gesture": &unverified} {
+		for name, device := range map[string]*passkeytest.Device{
+			"unknown": other, "of another page": &forged, "without a gesture": &unverified,
+		} {
 			w.token = ""
 			if got := w.ask("signin.passkey", w.usePasskey(device), nil, 401); got.Fault == nil {
 				t.Error(name)
 			}
 		}
-		if second := w.signIn("ida@neu.example", somePassword, "second"); fmt.Sprint(second.Methods) != "[passkey recoveryCode]" {
+		if second := w.signIn("ida@neu.example", somePassword,
+			"second"); fmt.Sprint(second.Methods) != "[passkey recoveryCode]" {
 			t.Errorf("%+v", second)
 		}
 		// Step-up.
@@ -736,9 +767,14 @@ func TestPasskey(t *testing.T) {
 		jan.ask("signin.passkeyOptions", account.PasskeyFor{Invitation: made.Token}, &q, 200)
 		var own account.PasskeyQuestion
 		w.ask("factors.passkeyOptions", struct{}{}, &own, 200)
-		jan.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Jan", Ticket: own.Ticket, Response: phone.Create(own.Options)}, nil, 404) // it is for an account that exists
+		// it is for an account that exists
+		jan.ask("invitations.accept", account.Acceptance{
+			Token: made.Token, Name: "Jan", Ticket: own.Ticket, Response: phone.Create(own.Options),
+		}, nil, 404)
 		var a account.AcceptResult
-		jan.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Jan", Ticket: q.Ticket, Response: phone.Create(q.Options)}, &a, 200)
+		jan.ask("invitations.accept", account.Acceptance{
+			Token: made.Token, Name: "Jan", Ticket: q.Ticket, Response: phone.Create(q.Options),
+		}, &a, 200)
 		jan.token = a.Token
 		if !jan.works() {
 			t.Errorf("%+v", a)
@@ -801,7 +837,9 @@ func TestSignInsAtOnce(t *testing.T) {
 			w.ask("sessions.list", struct{}{}, &list, 200)
 			return len(list.Data)
 		}
-		browsers := four("signin.password", func(int) any { return account.PasswordInput{Email: email, Password: somePassword} })
+		browsers := four("signin.password", func(int) any {
+			return account.PasswordInput{Email: email, Password: somePassword}
+		})
 		if len(browsers) != 4 || sessions(v) != 5 {
 			t.Fatalf("%d of 4 are signed in, and the account has %d sessions", len(browsers), sessions(v))
 		}
@@ -822,9 +860,15 @@ func TestSignInsAtOnce(t *testing.T) {
 		}
 		begun := sessions(v)
 		for what, in := range map[string]func(tickets [4]string, i int) any{
-			"one ticket":        func(list [4]string, i int) any { return map[string]string{"ticket": list[0], "recoveryCode": codes[i]} },
-			"one code":          func(list [4]string, i int) any { return map[string]string{"ticket": list[i], "code": v.code(secret)} },
-			"one recovery code": func(list [4]string, i int) any { return map[string]string{"ticket": list[i], "recoveryCode": codes[9]} },
+			"one ticket": func(list [4]string, i int) any {
+				return map[string]string{"ticket": list[0], "recoveryCode": codes[i]}
+			},
+			"one code": func(list [4]string, i int) any {
+				return map[string]string{"ticket": list[i], "code": v.code(secret)}
+			},
+			"one recovery code": func(list [4]string, i int) any {
+				return map[string]string{"ticket": list[i], "recoveryCode": codes[9]}
+			},
 		} {
 			o.Clock.Advance(2 * time.Hour) // the code of another step, and guesses are not slowed down
 			list := tickets()
@@ -853,11 +897,13 @@ func TestSignInsWhilePasswordChanges(t *testing.T) {
 			answers := make([]*api.Response, 3)
 			for i := range answers {
 				all.Go(func() {
-					answers[i] = ask(t, o, api.Web, api.Credential{}, "signin.password", account.PasswordInput{Email: email, Password: old})
+					answers[i] = ask(t, o, api.Web, api.Credential{}, "signin.password",
+						account.PasswordInput{Email: email, Password: old})
 				})
 			}
 			all.Go(func() {
-				if got := ask(t, o, api.Web, api.Cookie(v.token, false), "factors.password", account.NewPassword{Password: old + "!", Current: old}); got.Status != 204 {
+				if got := ask(t, o, api.Web, api.Cookie(v.token, false), "factors.password",
+					account.NewPassword{Password: old + "!", Current: old}); got.Status != 204 {
 					t.Errorf("the password is not changed: %d %s", got.Status, got.Body)
 				}
 			})
@@ -920,8 +966,11 @@ func TestAccountOfSeveralOrganizations(t *testing.T) {
 		}
 		v := visit(t, o)
 		var second account.AcceptResult
-		v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida", Password: "ein ganz anderes Kennwort"}, nil, 422)
-		v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida Zwei", Password: somePassword}, &second, 200)
+		v.ask("invitations.accept", account.Acceptance{
+			Token: made.Token, Name: "Ida", Password: "ein ganz anderes Kennwort",
+		}, nil, 422)
+		v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida Zwei", Password: somePassword},
+			&second, 200)
 		v.token = second.Token
 		if second.ID == first.ID || second.Person.OrganizationID != other {
 			t.Fatalf("%+v", second)
@@ -996,7 +1045,8 @@ func TestAuditOfSeveralOrganizations(t *testing.T) {
 		for _, l := range lines.Data {
 			who[l.Word] = l.PrincipalID
 		}
-		if who["invitation.accept"] != second.ID || who["session.switch"] != second.ID || strings.Contains(string(got.Body), first.ID) {
+		if who["invitation.accept"] != second.ID || who["session.switch"] != second.ID ||
+			strings.Contains(string(got.Body), first.ID) {
 			t.Errorf("%s and %s: %s", first.ID, second.ID, got.Body)
 		}
 	})
@@ -1018,13 +1068,16 @@ func TestReset(t *testing.T) {
 		if v.works() {
 			t.Error("a session goes on")
 		}
-		if mails := o.Mailed(); !strings.Contains(mails[len(mails)-1].Text, "nicht selbst eingerichtet") || !strings.Contains(mails[len(mails)-1].Text, "example"+account.AccessPath) {
+		if mails := o.Mailed(); !strings.Contains(mails[len(mails)-1].Text, "nicht selbst eingerichtet") ||
+			!strings.Contains(mails[len(mails)-1].Text, "example"+account.AccessPath) {
 			t.Errorf("what an attacker may have set up: %q", mails[len(mails)-1].Text)
 		}
 		w.signIn("ida@neu.example", "ein ganz anderes Kennwort", "second")
 		w.ask("signin.forgot", account.ForgotInput{Email: "ida@neu.example"}, nil, 204)
 		o.Clock.Advance(signin.ResetLifetime)
-		w.ask("signin.reset", account.NewByLink{Token: o.Linked("ida@neu.example"), Password: "noch ein anderes Kennwort"}, nil, 404)
+		w.ask("signin.reset", account.NewByLink{
+			Token: o.Linked("ida@neu.example"), Password: "noch ein anderes Kennwort",
+		}, nil, 404)
 		// An admin has a link mailed that lifts the factors, with the password.
 		boss, me := join(t, o, o.ID, "chefin@neu.example", access.Admin)
 		boss.ask("people.resetFactors", access.ByID{ID: me.ID}, nil, 403)
@@ -1040,7 +1093,9 @@ func TestReset(t *testing.T) {
 		w.signIn("ida@neu.example", "ein ganz anderes Kennwort", "signedIn")
 		// The operator lifts them at once.
 		w.generate()
-		if got := ask(t, o, api.Admin, api.Local(), "people.resetFactors", access.ByID{ID: a.ID}); json.Unmarshal(got.Body, &lifted) != nil || lifted.Token == "" || lifted.Link != "https://kartei.example/reset#"+lifted.Token {
+		if got := ask(t, o, api.Admin, api.Local(), "people.resetFactors",
+			access.ByID{ID: a.ID}); json.Unmarshal(got.Body, &lifted) != nil || lifted.Token == "" ||
+			lifted.Link != "https://kartei.example/reset#"+lifted.Token {
 			t.Errorf("%s", got.Body)
 		}
 		if w.works() {
@@ -1057,7 +1112,9 @@ func TestReset(t *testing.T) {
 			}
 		}
 		var handed account.FactorReset
-		if got := ask(t, o, api.Admin, api.Local(), "people.resetPassword", access.ByID{ID: a.ID}); json.Unmarshal(got.Body, &handed) != nil || handed.Mailed || handed.Link != "https://kartei.example/reset#"+handed.Token {
+		if got := ask(t, o, api.Admin, api.Local(), "people.resetPassword",
+			access.ByID{ID: a.ID}); json.Unmarshal(got.Body, &handed) != nil || handed.Mailed ||
+			handed.Link != "https://kartei.example/reset#"+handed.Token {
 			t.Errorf("%s", got.Body)
 		}
 		if !w.works() {
@@ -1079,16 +1136,20 @@ func TestResetOfUnconfirmed(t *testing.T) {
 		dbtest.Run(t, o.DB, `update accounts set unconfirmed = true`)
 		w := visit(t, o)
 		var handed account.FactorReset
-		if got := ask(t, o, api.Admin, api.Local(), "people.resetPassword", access.ByID{ID: a.ID}); json.Unmarshal(got.Body, &handed) != nil {
+		if got := ask(t, o, api.Admin, api.Local(), "people.resetPassword",
+			access.ByID{ID: a.ID}); json.Unmarshal(got.Body, &handed) != nil {
 			t.Fatalf("%s", got.Body)
 		}
 		w.ask("signin.reset", account.NewByLink{Token: handed.Token, Password: "ein ganz anderes Kennwort"}, nil, 204)
 		w.signIn("ida@neu.example", "ein ganz anderes Kennwort", "second")
 		w.ask("signin.forgot", account.ForgotInput{Email: "ida@neu.example"}, nil, 204)
-		w.ask("signin.reset", account.NewByLink{Token: o.Linked("ida@neu.example"), Password: "noch ein anderes Kennwort"}, nil, 204)
+		w.ask("signin.reset", account.NewByLink{
+			Token: o.Linked("ida@neu.example"), Password: "noch ein anderes Kennwort",
+		}, nil, 204)
 		w.signIn("ida@neu.example", "noch ein anderes Kennwort", "signedIn")
 		var unconfirmed bool
-		if dbtest.Get(t, o.DB, []any{&unconfirmed}, `select unconfirmed from accounts where email = 'ida@neu.example'`); unconfirmed {
+		if dbtest.Get(t, o.DB, []any{&unconfirmed},
+			`select unconfirmed from accounts where email = 'ida@neu.example'`); unconfirmed {
 			t.Error("the address is still in doubt")
 		}
 	})
@@ -1117,7 +1178,9 @@ func TestChangeOfAddress(t *testing.T) {
 		w.signIn("ida@anders.example", somePassword, "signedIn")
 		var p account.Profile
 		w.ask("profile.get", struct{}{}, &p, 200)
-		if info, err := o.Operator.GetPrincipal(t.Context(), access.ByID{ID: joinedPrincipal(t, o, "ida@anders.example")}); err != nil || info.Email != "ida@anders.example" || p.Email != info.Email {
+		if info, err := o.Operator.GetPrincipal(t.Context(), access.ByID{
+			ID: joinedPrincipal(t, o, "ida@anders.example"),
+		}); err != nil || info.Email != "ida@anders.example" || p.Email != info.Email {
 			t.Errorf("%+v %+v %v", p, info, err)
 		}
 		// An address with an account is answered alike, and never taken.
@@ -1138,14 +1201,20 @@ func TestProfile(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	type in = map[string]any
-	v.ask("profile.set", in{"name": " Ida Berg-Neu ", "language": "en", "zone": "America/New_York", "theme": "dark", "density": "compact", "singleKeys": false}, &p, 200)
+	v.ask("profile.set", in{
+		"name": " Ida Berg-Neu ", "language": "en", "zone": "America/New_York", "theme": "dark",
+		"density": "compact", "singleKeys": false,
+	}, &p, 200)
 	v.ask("profile.set", in{"recent": false}, &p, 200)
 	var s account.Session
 	v.ask("session.get", struct{}{}, &s, 200)
-	if p.Name != "Ida Berg-Neu" || s.Principal.Name != p.Name || s.Principal.Language != "en" || s.Preferences.Theme != "dark" || *s.Preferences.SingleKeys || *s.Preferences.Recent {
+	if p.Name != "Ida Berg-Neu" || s.Principal.Name != p.Name || s.Principal.Language != "en" ||
+		s.Preferences.Theme != "dark" || *s.Preferences.SingleKeys || *s.Preferences.Recent {
 		t.Errorf("%+v %+v", p, s)
 	}
-	for field, value := range map[string]any{"name": "", "language": "fr", "zone": "Europe/Köln", "theme": "blue", "density": "tiny"} {
+	for field, value := range map[string]any{
+		"name": "", "language": "fr", "zone": "Europe/Köln", "theme": "blue", "density": "tiny",
+	} {
 		if got := v.ask("profile.set", in{field: value}, nil, 422); !strings.Contains(string(got.Body), `"`+field+`"`) {
 			t.Errorf("%s", got.Body)
 		}
@@ -1184,7 +1253,10 @@ func TestNoSecretIsStored(t *testing.T) {
 			}
 		}
 		all.WriteString(o.Logged.String())
-		secrets := append([]string{somePassword, begun.Ticket, token, v.device, signin.Base32(secret), string(secret), v.code(secret) + "\"", o.Linked("ida@neu.example"), o.Linked("ida@anders.example")}, codes...)
+		secrets := append([]string{
+			somePassword, begun.Ticket, token, v.device, signin.Base32(secret), string(secret),
+			v.code(secret) + "\"", o.Linked("ida@neu.example"), o.Linked("ida@anders.example"),
+		}, codes...)
 		for i, s := range secrets {
 			if strings.Contains(all.String(), s) {
 				t.Errorf("secret %d is stored or logged", i)

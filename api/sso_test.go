@@ -68,7 +68,9 @@ func bySSO(t *testing.T, o *apitest.Office, f *ssotest.Forger, name string) (*vi
 	f.Claims = claims("sub-"+name, email, true)
 	v := visit(t, o)
 	var a account.AcceptResult
-	v.ask("signin.ssoAccept", v.back(f, v.begin("signin.ssoInvited", account.SSOInvitation{Token: invite(t, o, email), Name: "Ida Berg"})), &a, 200)
+	v.ask("signin.ssoAccept", v.back(f, v.begin("signin.ssoInvited", account.SSOInvitation{
+		Token: invite(t, o, email), Name: "Ida Berg",
+	})), &a, 200)
 	v.token = a.Token
 	return v, a
 }
@@ -129,13 +131,15 @@ func TestSSO(t *testing.T) {
 			return account.ReturnInput{Ticket: l.Ticket, Answer: ssotest.Answer(p.SignIn(l.Address, "ida@firma.example"))}
 		}
 		var a account.AcceptResult
-		v.ask("signin.ssoAccept", way("signin.ssoInvited", account.SSOInvitation{Token: invite(t, o, "Ida@Firma.example")}), &a, 200)
+		v.ask("signin.ssoAccept", way("signin.ssoInvited",
+			account.SSOInvitation{Token: invite(t, o, "Ida@Firma.example")}), &a, 200)
 		v.token = a.Token
 		if a.Status != "signedIn" || a.Name != "Ida Anbieter" || a.Email != "Ida@Firma.example" || !v.works() {
 			t.Fatalf("%+v", a)
 		}
 		list := v.identities()
-		if len(list) != 1 || list[0].Label != "ida@firma.example" || list[0].LinkedAt == 0 || list[0].LastUsedAt == 0 || list[0].Former {
+		if len(list) != 1 || list[0].Label != "ida@firma.example" || list[0].LinkedAt == 0 || list[0].LastUsedAt == 0 ||
+			list[0].Former {
 			t.Errorf("%+v", list)
 		}
 		v.ask("signin.out", struct{}{}, nil, 204)
@@ -149,7 +153,8 @@ func TestSSO(t *testing.T) {
 			t.Errorf("%+v after %+v", again, list[0])
 		}
 		var log access.List[account.Entry]
-		if v.ask("signins.list", struct{}{}, &log, 200); len(log.Data) != 1 || log.Data[0].Agent != "Probebrowser/1.0" { // the invitation has a line of its own
+		if v.ask("signins.list", struct{}{}, &log, 200); len(log.Data) != 1 || log.Data[0].Agent != "Probebrowser/1.0" {
+			// the invitation has a line of its own
 			t.Errorf("%+v", log)
 		}
 
@@ -225,10 +230,14 @@ func TestSSOInvitation(t *testing.T) {
 		}{
 			"an address that is not verified": {"a@example.com", claims("a", "a@example.com", false), 403, "bestätigt nicht"},
 			"no address":                      {"a@example.com", claims("a", "", true), 403, "bestätigt nicht"},
-			"another address":                 {"a@example.com", claims("a", "b@example.com", true), 403, "einer anderen Adresse"},
-			"an address that looks the same":  {"k@example.com", claims("a", "\u212a@example.com", true), 403, "einer anderen Adresse"},
-			"an address with an account":      {"alt@example.com", claims("a", "alt@example.com", true), 403, "Kennwort an"},
-			"the address, written otherwise":  {"Neu@Example.com", claims("neu", "NEU@example.COM", true), 200, "signedIn"},
+			"another address": {
+				"a@example.com", claims("a", "b@example.com", true), 403, "einer anderen Adresse",
+			},
+			"an address that looks the same": {
+				"k@example.com", claims("a", "\u212a@example.com", true), 403, "einer anderen Adresse",
+			},
+			"an address with an account":     {"alt@example.com", claims("a", "alt@example.com", true), 403, "Kennwort an"},
+			"the address, written otherwise": {"Neu@Example.com", claims("neu", "NEU@example.COM", true), 200, "signedIn"},
 		} {
 			organization := o.ID
 			if c.invited == "alt@example.com" {
@@ -240,7 +249,8 @@ func TestSSOInvitation(t *testing.T) {
 			}
 			f.Claims = c.claims
 			v := visit(t, o)
-			got := v.ask("signin.ssoAccept", v.back(f, v.begin("signin.ssoInvited", account.SSOInvitation{Token: made.Token, Name: "Ida"})), nil, c.want)
+			got := v.ask("signin.ssoAccept", v.back(f,
+				v.begin("signin.ssoInvited", account.SSOInvitation{Token: made.Token, Name: "Ida"})), nil, c.want)
 			if !strings.Contains(inWords(got), c.says) {
 				t.Errorf("%s: %s", name, got.Body)
 			}
@@ -258,7 +268,9 @@ func TestSSOInvitation(t *testing.T) {
 		f.Claims = claims("gegeben", "gegeben@example.com", true)
 		handed := invite(t, o, "gegeben@example.com")
 		dbtest.Run(t, o.DB, `update invitations set handed_over = true where email = 'gegeben@example.com'`)
-		if got := v.ask("signin.ssoAccept", v.back(f, v.begin("signin.ssoInvited", account.SSOInvitation{Token: handed, Name: "Ida"})), nil, 403); !strings.Contains(inWords(got), "kam nicht per E-Mail") {
+		if got := v.ask("signin.ssoAccept", v.back(f,
+			v.begin("signin.ssoInvited", account.SSOInvitation{Token: handed, Name: "Ida"})), nil,
+			403); !strings.Contains(inWords(got), "kam nicht per E-Mail") {
 			t.Errorf("%s", got.Body)
 		}
 
@@ -269,7 +281,8 @@ func TestSSOInvitation(t *testing.T) {
 			t.Fatal(err)
 		}
 		var a account.AcceptResult
-		v.ask("signin.ssoAccept", v.back(f, v.begin("signin.ssoInvited", account.SSOInvitation{Token: made.Token, Name: "Ida"})), &a, 200)
+		v.ask("signin.ssoAccept", v.back(f, v.begin("signin.ssoInvited",
+			account.SSOInvitation{Token: made.Token, Name: "Ida"})), &a, 200)
 		if v.token = a.Token; a.Person == nil || a.Person.OrganizationID != other || !v.works() {
 			t.Errorf("%+v", a)
 		}
@@ -373,7 +386,8 @@ func TestSSOLink(t *testing.T) {
 			t.Errorf("%s", got.Body)
 		}
 		f.Claims = claims("sub-ida", "jan@example.com", true)
-		if got := jan.ask("factors.ssoLink", begin(jan), nil, 403); !strings.Contains(string(got.Body), "anderen Konto verbunden") || len(jan.identities()) != 0 {
+		if got := jan.ask("factors.ssoLink", begin(jan), nil,
+			403); !strings.Contains(string(got.Body), "anderen Konto verbunden") || len(jan.identities()) != 0 {
 			t.Errorf("%s", got.Body)
 		}
 		id := ida.identities()[0].ID
@@ -381,7 +395,8 @@ func TestSSOLink(t *testing.T) {
 
 		linked := func() (names []string) {
 			var people access.List[access.PrincipalInfo]
-			if got := ask(t, o, api.Admin, api.Local(), "people.list", access.Page{Organization: o.ID}); json.Unmarshal(got.Body, &people) != nil {
+			if got := ask(t, o, api.Admin, api.Local(), "people.list",
+				access.Page{Organization: o.ID}); json.Unmarshal(got.Body, &people) != nil {
 				t.Fatalf("%s", got.Body)
 			}
 			for _, p := range people.Data {
@@ -432,10 +447,16 @@ func TestSSOConfirm(t *testing.T) {
 			claims func(map[string]any)
 			says   string
 		}{
-			"somebody else":    {claims("jan", "ida@example.com", true), "jemand anders"},
-			"an old sign-in":   {func(c map[string]any) { ok(c); c["auth_time"] = o.Clock.Now().Add(-time.Hour).Unix() }, "nicht noch einmal"},
-			"an unknown time":  {func(c map[string]any) { ok(c); delete(c, "auth_time") }, "Kennwort vergessen"},
-			"the future":       {func(c map[string]any) { ok(c); c["auth_time"] = o.Clock.Now().Add(time.Hour).Unix() }, "Kennwort vergessen"},
+			"somebody else": {claims("jan", "ida@example.com", true), "jemand anders"},
+			"an old sign-in": {
+				func(c map[string]any) { ok(c); c["auth_time"] = o.Clock.Now().Add(-time.Hour).Unix() },
+				"nicht noch einmal",
+			},
+			"an unknown time": {func(c map[string]any) { ok(c); delete(c, "auth_time") }, "Kennwort vergessen"},
+			"the future": {
+				func(c map[string]any) { ok(c); c["auth_time"] = o.Clock.Now().Add(time.Hour).Unix() },
+				"Kennwort vergessen",
+			},
 			"absurd":           {func(c map[string]any) { ok(c); c["auth_time"] = 1e300 }, "Kennwort vergessen"},
 			"another nonce":    {func(c map[string]any) { ok(c); c["nonce"] = "x" }, "ungültig"},
 			"another audience": {func(c map[string]any) { ok(c); c["aud"] = "x" }, "ungültig"},
@@ -512,7 +533,9 @@ func TestSSOIsAsRecentAsItsProof(t *testing.T) {
 		if !strings.Contains(l.Address, "max_age=0") || !strings.Contains(l.Address, "prompt=login") {
 			t.Errorf("the provider need not ask again: %s", l.Address)
 		}
-		if got := v.ask("session.ssoRefresh", v.back(f, l), nil, 403); !strings.Contains(string(got.Body), "Kennwort vergessen") || strings.Contains(string(got.Body), "melden Sie sich ab") {
+		if got := v.ask("session.ssoRefresh", v.back(f, l), nil,
+			403); !strings.Contains(string(got.Body), "Kennwort vergessen") ||
+			strings.Contains(string(got.Body), "melden Sie sich ab") {
 			t.Errorf("%s", got.Body)
 		}
 		v.ask("signin.forgot", account.ForgotInput{Email: "ida@example.com"}, nil, 204)
@@ -549,7 +572,8 @@ func TestSSOOfADayAgo(t *testing.T) {
 			return account.ReturnInput{Ticket: l.Ticket, Answer: ssotest.Answer(p.SignIn(l.Address, "ida@firma.example"))}
 		}
 		var a account.AcceptResult
-		v.ask("signin.ssoAccept", way("signin.ssoInvited", account.SSOInvitation{Token: invite(t, o, "Ida@Firma.example")}), &a, 200)
+		v.ask("signin.ssoAccept", way("signin.ssoInvited",
+			account.SSOInvitation{Token: invite(t, o, "Ida@Firma.example")}), &a, 200)
 		v.token = a.Token
 		v.ask("factors.passkeyOptions", struct{}{}, nil, 403)
 		v.ask("session.ssoRefresh", way("session.ssoBegin", account.SSOTo{}), nil, 403)
@@ -608,7 +632,8 @@ func TestSSOAway(t *testing.T) {
 		o.SignInBy(f.Client(t, o.Clock))
 		f.Close()
 		v := visit(t, o)
-		if got := v.ask("signin.ssoBegin", account.SSOTo{}, nil, 502); !strings.Contains(string(got.Body), "Kennwort oder Passkey") {
+		if got := v.ask("signin.ssoBegin", account.SSOTo{}, nil,
+			502); !strings.Contains(string(got.Body), "Kennwort oder Passkey") {
 			t.Errorf("%s", got.Body)
 		}
 		log := o.Logged.String()
@@ -643,7 +668,8 @@ func TestPasswordsOff(t *testing.T) {
 		}
 
 		s := ida.signIn("ida@example.com", somePassword, "choose")
-		if got := ida.ask("signin.choose", account.Choice{Ticket: s.Ticket, Principal: a.ID}, nil, 403); !strings.Contains(string(got.Body), "ausgeschaltet") {
+		if got := ida.ask("signin.choose", account.Choice{Ticket: s.Ticket, Principal: a.ID}, nil,
+			403); !strings.Contains(string(got.Body), "ausgeschaltet") {
 			t.Errorf("%s", got.Body)
 		}
 		ida.ask("signin.choose", account.Choice{Ticket: s.Ticket, Principal: second.ID}, &s, 200)
@@ -732,7 +758,8 @@ func TestPasswordAdminLeaves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		visit(t, o).ask("signin.password", account.PasswordInput{Email: "chief2@example.com", Password: somePassword}, nil, 403)
+		visit(t, o).ask("signin.password", account.PasswordInput{Email: "chief2@example.com", Password: somePassword},
+			nil, 403)
 		if on(); admin() != "" {
 			t.Errorf("an admin for emergencies while passwords are on: %q", admin())
 		}

@@ -71,7 +71,8 @@ func TestCachedCallerIsConfirmed(t *testing.T) {
 			do(elsewhere.PauseKey(t.Context(), access.ByID{ID: bystanders}))
 			if a := call(right...); a.Status >= 400 && a.Status != 404 {
 				t.Errorf("after an act about another key: %d %s", a.Status, a.Body)
-			} else if maker := creator(op.Family); op.Creates() && maker != nil && a.Status == 201 && op.Family != "uploads" { // its answer does not repeat the input
+			} else if maker := creator(op.Family); op.Creates() && maker != nil && a.Status == 201 && op.Family != "uploads" {
+				// its answer does not repeat the input
 				sent := body.(map[string]any)
 				for _, name := range slices.Sorted(maps.Keys(sent)) {
 					if text, is := sent[name].(string); is && !strings.HasSuffix(name, "At") && a.JSON()[name] != text {
@@ -154,7 +155,8 @@ var sessionActs = map[string]func(a sessionAct){
 		a.ask(a.boss, "people.set", principal.Change{ID: a.person, Role: new(access.Viewer)})
 	},
 	"the factors' reset": func(a sessionAct) {
-		if got := ask(a.T, a.elsewhere, api.Admin, api.Local(), "people.resetFactors", access.ByID{ID: a.person}); got.Fault != nil {
+		if got := ask(a.T, a.elsewhere, api.Admin, api.Local(), "people.resetFactors",
+			access.ByID{ID: a.person}); got.Fault != nil {
 			a.Fatalf("%d %s", got.Status, got.Body)
 		}
 	},
@@ -184,10 +186,15 @@ var sessionWays = []struct {
 	works int
 	call  func(t *testing.T, o *apitest.Office, as api.Credential) (status int)
 }{
-	{"read", 200, func(t *testing.T, o *apitest.Office, as api.Credential) int { return get(t, o, as, "/contacts").Status }},
+	{
+		"read", 200,
+		func(t *testing.T, o *apitest.Office, as api.Credential) int { return get(t, o, as, "/contacts").Status },
+	},
 	{"create", 201, createsContact},
 	{"refused early", 400, func(t *testing.T, o *apitest.Office, as api.Credential) int {
-		return o.API.Do(t.Context(), &api.Request{Method: "GET", Path: "/contacts", Query: "limit=many", Door: api.Web, Credential: as}, nil).Status
+		return o.API.Do(t.Context(), &api.Request{
+			Method: "GET", Path: "/contacts", Query: "limit=many", Door: api.Web, Credential: as,
+		}, nil).Status
 	}},
 	{"session.get", 200, func(t *testing.T, o *apitest.Office, as api.Credential) int {
 		return ask(t, o, api.Web, as, "session.get", struct{}{}).Status
@@ -201,7 +208,8 @@ func createsContact(t *testing.T, o *apitest.Office, as api.Credential) (status 
 	t.Helper()
 	body := []byte(`{"lastName":"Berg"}`)
 	return o.API.Do(t.Context(), &api.Request{Method: "POST", Path: "/contacts", Door: api.Web, Credential: as,
-		Header: map[string][]string{"Idempotency-Key": {apitest.Fresh()}, "Content-Type": {"application/json"}}, HasBody: true, Body: func() ([]byte, error) { return body, nil }}, nil).Status
+		Header:  map[string][]string{"Idempotency-Key": {apitest.Fresh()}, "Content-Type": {"application/json"}},
+		HasBody: true, Body: func() ([]byte, error) { return body, nil }}, nil).Status
 }
 
 // person returns the person of a session.
@@ -212,7 +220,8 @@ func person(t *testing.T, o *apitest.Office, token string) string {
 
 func heldSession(t *testing.T, o *apitest.Office, token string) (s account.Session) {
 	t.Helper()
-	if err := json.Unmarshal(ask(t, o, api.Web, api.Cookie(token, false), "session.get", struct{}{}).Body, &s); err != nil {
+	if err := json.Unmarshal(ask(t, o, api.Web, api.Cookie(token, false), "session.get", struct{}{}).Body,
+		&s); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -27,11 +27,18 @@ type stateRow struct {
 // stateRows returns all rows of the table.
 func stateRows() (list []stateRow) {
 	for op := range rows() {
-		list = append(list, stateRow{id: op.ID, method: op.Method, path: somePath(op), doors: []api.Door{api.REST, api.Web}, changes: op.Changes()})
+		list = append(list, stateRow{
+			id:      op.ID,
+			method:  op.Method,
+			path:    somePath(op),
+			doors:   []api.Door{api.REST, api.Web},
+			changes: op.Changes(),
+		})
 	}
 	for i := range api.Unpublished {
 		r := &api.Unpublished[i]
-		list = append(list, stateRow{id: r.ID, doors: r.Doors, changes: r.Changes() && !r.Reads, always: r.Always, setup: r.Setup})
+		list = append(list, stateRow{id: r.ID, doors: r.Doors, changes: r.Changes() &&
+			!r.Reads, always: r.Always, setup: r.Setup})
 	}
 	return list
 }
@@ -42,7 +49,9 @@ func (r *stateRow) call(t *testing.T, o *apitest.Office, door api.Door, as api.C
 	if r.path == "" {
 		return ask(t, o, door, as, r.id, struct{}{})
 	}
-	return o.API.Do(t.Context(), &api.Request{Method: r.method, Path: r.path, Door: door, Credential: as, Address: netip.MustParseAddr("192.0.2.7")}, nil)
+	return o.API.Do(t.Context(), &api.Request{
+		Method: r.method, Path: r.path, Door: door, Credential: as, Address: netip.MustParseAddr("192.0.2.7"),
+	}, nil)
 }
 
 // stateCaller is a caller of each row.
@@ -100,11 +109,13 @@ func TestWalkStates(t *testing.T) {
 					for _, door := range r.doors {
 						got := r.call(t, o, door, c.as())
 						reason := access.Reason("")
-						if got.Fault != nil && slices.Contains([]access.Reason{access.OrganizationClosed, access.NoSecondFactor}, access.Reason(got.Fault.Reason)) {
+						if got.Fault != nil && slices.Contains([]access.Reason{access.OrganizationClosed, access.NoSecondFactor},
+							access.Reason(got.Fault.Reason)) {
 							reason = access.Reason(got.Fault.Reason)
 						}
 						if want := r.refusal(&c, state, lacking); reason != want || got.Status >= 500 {
-							t.Errorf("%s by %s as %s, organization %s, factor lacking %t: %d %s, want %s", r.id, door, c.name, state, lacking, got.Status, cmp.Or(reason, "let through"), cmp.Or(want, "let through"))
+							t.Errorf("%s by %s as %s, organization %s, factor lacking %t: %d %s, want %s", r.id, door, c.name, state,
+								lacking, got.Status, cmp.Or(reason, "let through"), cmp.Or(want, "let through"))
 						}
 					}
 				}

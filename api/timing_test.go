@@ -36,7 +36,8 @@ func TestInvisibleTakesAsLong(t *testing.T) {
 			}
 			private, open, elsewhere := timedRecords(t, op, owner, c, foreign)
 			attempts := []apitest.Attempt{
-				attempt(t, c, op, "unknown", id.New(private[:4])), attempt(t, c, op, "private", private), attempt(t, c, op, "another organization's", elsewhere),
+				attempt(t, c, op, "unknown", id.New(private[:4])), attempt(t, c, op, "private", private),
+				attempt(t, c, op, "another organization's", elsewhere),
 			}
 			isRead := op.Method == "GET"
 			if isRead {
@@ -55,7 +56,9 @@ func TestInvisibleTakesAsLong(t *testing.T) {
 
 // timedRecords returns records that a row may name: an owner's private one, one that
 // the caller sees, and one of another organization.
-func timedRecords(t *testing.T, op *api.Operation, owner, caller, foreign *apitest.Client) (private, open, elsewhere string) {
+func timedRecords(
+	t *testing.T, op *api.Operation, owner, caller, foreign *apitest.Client,
+) (private, open, elsewhere string) {
 	t.Helper()
 	maker := creator(op.Family)
 	name := func(_ *apitest.Client, record string) string { return record }
@@ -77,14 +80,16 @@ func timedRecords(t *testing.T, op *api.Operation, owner, caller, foreign *apite
 // attempt is a call of a row with a record, without the doors' own time.
 func attempt(t *testing.T, c *apitest.Client, op *api.Operation, what, record string) apitest.Attempt {
 	t.Helper()
-	r := c.Request(op.Method, strings.Replace(op.Path, "{id}", record, 1), example(t, op), "If-Match", `"r9"`, "Idempotency-Key", "")
+	r := c.Request(op.Method, strings.Replace(op.Path, "{id}", record, 1), example(t, op), "If-Match", `"r9"`,
+		"Idempotency-Key", "")
 	body := []byte(nil)
 	if r.Body != nil {
 		body, _ = io.ReadAll(r.Body)
 	}
 	return apitest.Attempt{Name: what, Do: func() {
 		answer := c.API.Do(t.Context(), &api.Request{
-			Method: op.Method, Path: strings.TrimPrefix(r.URL.Path, "/v1"), Header: r.Header, Credential: api.Bearer(c.Key), Address: netip.MustParseAddr("192.0.2.1"),
+			Method: op.Method, Path: strings.TrimPrefix(r.URL.Path, "/v1"), Header: r.Header, Credential: api.Bearer(c.Key),
+			Address: netip.MustParseAddr("192.0.2.1"),
 			HasBody: body != nil, Body: func() ([]byte, error) { return body, nil },
 		}, nil)
 		if answer.File != nil {

@@ -56,9 +56,12 @@ func TestWalksByTool(t *testing.T) {
 	}
 	apitest.Through(t, "mcp")
 	for name, walk := range map[string]func(*testing.T){
-		"scope": TestWalkScope, "parameters": TestWalkUnknownParameter, "language": TestWalkLanguage, "headers": TestWalkHeaders,
-		"keys": TestWalkIdempotencyKey, "preconditions": TestWalkPreconditions, "costs": TestWalkCost, "order": TestOrder, "replay": TestReplay,
-		"sight": TestInvisibleIsUnknown, "rights": TestRights, "bodies": TestBadBodies, "queries": TestBadQueries, "ids": TestBadIds,
+		"scope": TestWalkScope, "parameters": TestWalkUnknownParameter, "language": TestWalkLanguage,
+		"headers": TestWalkHeaders,
+		"keys":    TestWalkIdempotencyKey, "preconditions": TestWalkPreconditions, "costs": TestWalkCost,
+		"order": TestOrder, "replay": TestReplay,
+		"sight": TestInvisibleIsUnknown, "rights": TestRights, "bodies": TestBadBodies, "queries": TestBadQueries,
+		"ids": TestBadIds,
 	} {
 		t.Run(name, func(t *testing.T) {
 			before, _ := apitest.ByTool.Sent()
@@ -97,8 +100,10 @@ func TestToolsDiffer(t *testing.T) {
 	c := o.As(access.Member)
 	at := "/contacts/" + c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
 	for _, same := range []*http.Request{
-		c.Request("GET", "/contacts", nil), c.Request("GET", "/contacts?limit=50&q=x", nil), c.Request("GET", "/contacts?limit=0&nosuch=x", nil),
-		c.Request("PATCH", at, `{"note":null}`, "If-Match", `"r7"`), c.Request("PATCH", at, `{"note":null}`), c.Request("DELETE", at, nil, "If-Match", "*"),
+		c.Request("GET", "/contacts", nil), c.Request("GET", "/contacts?limit=50&q=x", nil),
+		c.Request("GET", "/contacts?limit=0&nosuch=x", nil),
+		c.Request("PATCH", at, `{"note":null}`, "If-Match", `"r7"`), c.Request("PATCH", at, `{"note":null}`),
+		c.Request("DELETE", at, nil, "If-Match", "*"),
 		c.Request("POST", "/tasks/tsk_0/complete", nil), c.Request("GET", "/contacts", nil, "Authorization", "Bearer x"),
 	} {
 		if got := apitest.ByTool.StageOf(c, same); got != "" {
@@ -124,7 +129,12 @@ func TestToolsDiffer(t *testing.T) {
 	known("authenticate", c, anonymous())
 	c.Send(anonymous()).Want(401)
 	c.ByTool(anonymous()).Want(401)
-	client := grant.Client{Kind: grant.Registered, Name: "CRM", RedirectURIs: []string{"https://crm.example/cb"}, Method: grant.NoSecret}
+	client := grant.Client{
+		Kind:         grant.Registered,
+		Name:         "CRM",
+		RedirectURIs: []string{"https://crm.example/cb"},
+		Method:       grant.NoSecret,
+	}
 	token := &apitest.Client{Office: o, Key: o.Connect(&client, c.Principal, access.V1, "contacts:read").Access}
 	differ("authenticate", token, "GET", at, "", 200, 401)
 

@@ -10,7 +10,8 @@ import (
 // groups maps the stages of the path to spans. Those before limits take
 // microseconds each and share one span.
 var groups = [len(path)]string{
-	"authenticate", "authenticate", "authenticate", "authenticate", "authenticate", "authenticate", "authenticate", "authenticate", "authenticate",
+	"authenticate", "authenticate", "authenticate", "authenticate", "authenticate", "authenticate", "authenticate",
+	"authenticate", "authenticate",
 	"limits", "decode", "run", "run",
 }
 
@@ -61,7 +62,8 @@ func (c *call) endSpan(status int, code string) {
 		name, route = c.op.ID, "/v1"+c.op.Path
 	}
 	c.span.Rename(name)
-	c.span.Texts("http.route", route, "http.request.method", known(c.Method), "kartei.request.id", c.id, "kartei.code", code)
+	c.span.Texts("http.route", route, "http.request.method", known(c.Method), "kartei.request.id", c.id, "kartei.code",
+		code)
 	c.span.Number("http.response.status_code", int64(status))
 	if status >= 500 {
 		c.span.Fail(code)

@@ -86,7 +86,8 @@ func (r signalReader) Read(b []byte) (int, error) {
 // download is one of the key's six calls, an upload is not.
 func TestTransfersHoldNothing(t *testing.T) {
 	apitest.Alone(t)
-	o := apitest.New(t, dbtest.Open(t, dbtest.SQLiteURL(t), db.Options{Readers: 1, Writers: 1}), apitest.Metered(), apitest.MaxCalls(1))
+	o := apitest.New(t, dbtest.Open(t, dbtest.SQLiteURL(t), db.Options{Readers: 1, Writers: 1}), apitest.Metered(),
+		apitest.MaxCalls(1))
 	c := o.As(access.Member)
 	id := c.Document("a.txt", "text/plain", bytes.Repeat([]byte("Guten Tag\n"), 10_000))
 	var ends []func()

@@ -31,12 +31,17 @@ func TestRoundTrips(t *testing.T) {
 	}{
 		{"read", func() { c.Do("GET", "/contacts/"+id, nil).Want(200) }, 1},
 		{"create", func() { c.Do("POST", "/contacts", `{"lastName":"Tal"}`).Want(201) }, 1},
-		{"create with externalId", func() { c.Do("POST", "/contacts", `{"lastName":"Tal","externalId":"`+apitest.Fresh()+`"}`).Want(201) }, 1},
+		{
+			"create with externalId",
+			func() { c.Do("POST", "/contacts", `{"lastName":"Tal","externalId":"`+apitest.Fresh()+`"}`).Want(201) },
+			1,
+		},
 		// A change reads the record first. The search words cost two more: the
 		// present words and their place in the index.
 		{"change", func() {
 			revision++
-			c.Do("PATCH", "/contacts/"+id, fmt.Sprintf(`{"birthday":"19%02d-01-01"}`, revision), "If-Match", fmt.Sprintf(`"r%d"`, revision)).Want(200)
+			c.Do("PATCH", "/contacts/"+id, fmt.Sprintf(`{"birthday":"19%02d-01-01"}`, revision), "If-Match",
+				fmt.Sprintf(`"r%d"`, revision)).Want(200)
 		}, 2},
 		{"complete", func() {
 			c.Do("POST", "/tasks/"+task+"/complete", nil).Want(200)

@@ -69,7 +69,9 @@ func (u *Uploads) receive(ctx context.Context, in *UploadRequest) error {
 // Take receives a file for an upload session of a caller who is signed in. It needs
 // no address, so it also takes files that go on to a bucket. If a document is being
 // made of the file already, nothing is read, and the operation is returned.
-func (u *Uploads) Take(ctx context.Context, by Caller, session string, in *UploadRequest) (operation string, err error) {
+func (u *Uploads) Take(
+	ctx context.Context, by Caller, session string, in *UploadRequest,
+) (operation string, err error) {
 	ticket, err := Call(ctx, u.API, by, upload.GetTicket, access.ByID{ID: session})
 	if err != nil || ticket.Operation != "" {
 		return ticket.Operation, err

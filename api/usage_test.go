@@ -29,7 +29,10 @@ func usageOf(t *testing.T, o *apitest.Office, as api.Credential, in usage.Input)
 
 // list lists the contacts with a key, and returns the status.
 func list(t *testing.T, o *apitest.Office, key string) int {
-	return o.API.Do(t.Context(), &api.Request{Method: "GET", Path: "/contacts", Credential: api.Bearer(key), Address: netip.MustParseAddr("192.0.2.7"), Door: api.REST}, nil).Status
+	return o.API.Do(t.Context(), &api.Request{
+		Method: "GET", Path: "/contacts", Credential: api.Bearer(key),
+		Address: netip.MustParseAddr("192.0.2.7"), Door: api.REST,
+	}, nil).Status
 }
 
 // TestUsage checks that a member sees the usage of their own keys, and an admin the
@@ -53,38 +56,57 @@ func TestUsage(t *testing.T) {
 			}
 		}
 		list(t, o, own+"x") // refused: the secret is wrong, so nobody knows whose call it is
-		o.Log.Usage().Count(&usage.Call{Organization: sandboxOf(t, o), Kind: usage.Deliveries, Subject: id.New(id.WebhookEndpoint), At: clock.Now(o.Clock), Status: 500})
+		o.Log.Usage().Count(&usage.Call{
+			Organization: sandboxOf(t, o), Kind: usage.Deliveries, Subject: id.New(id.WebhookEndpoint),
+			At: clock.Now(o.Clock), Status: 500,
+		})
 
 		all := usageOf(t, o, as(o.ID, admin), usage.Input{})
-		if c := all.Calls.Total; c.Calls < 6 || c.Forbidden != 1 || c.Points == 0 || c.P95Micros == 0 || len(all.Calls.Points) != 30 || len(all.Calls.Subjects) != 3 {
+		if c := all.Calls.Total; c.Calls < 6 || c.Forbidden != 1 || c.Points == 0 || c.P95Micros == 0 ||
+			len(all.Calls.Points) != 30 || len(all.Calls.Subjects) != 3 {
 			t.Errorf("all: %+v of %d subjects on %d days", c, len(all.Calls.Subjects), len(all.Calls.Points))
 		}
-		if s := all.Calls.Subjects[0]; s.PrincipalID != admin || s.Calls != 3 || s.Environment != access.Test || s.KidShort == "" {
+		if s := all.Calls.Subjects[0]; s.PrincipalID != admin || s.Calls != 3 || s.Environment != access.Test ||
+			s.KidShort == "" {
 			t.Errorf("the busiest key: %+v", s)
 		}
 		if got := all.Deliveries.Total; got.Calls != 1 || got.Failed != 1 {
 			t.Errorf("deliveries: %+v", got)
 		}
 		mine := usageOf(t, o, as(o.ID, member), usage.Input{By: "hour", Days: 1})
-		if n := len(mine.Calls.Subjects); n != 2 || mine.Deliveries.Total.Calls != 0 || mine.Calls.Total.Forbidden != 1 || mine.Calls.Total.Calls != all.Calls.Total.Calls-3 {
+		if n := len(mine.Calls.Subjects); n != 2 || mine.Deliveries.Total.Calls != 0 || mine.Calls.Total.Forbidden != 1 ||
+			mine.Calls.Total.Calls != all.Calls.Total.Calls-3 {
 			t.Errorf("a member sees %+v of %d keys, and deliveries %+v", mine.Calls.Total, n, mine.Deliveries.Total)
 		}
 		if points := mine.Calls.Points; len(points) != 24 || points[23].Calls != mine.Calls.Total.Calls {
 			t.Errorf("by hour: %d points", len(points))
 		}
 		other := usageOf(t, o, as(foreign, stranger), usage.Input{})
-		if other.Calls.Total.Calls != 0 || len(other.Calls.Subjects) != 0 || len(other.Limits) != 0 || other.Deliveries.Total.Calls != 0 {
+		if other.Calls.Total.Calls != 0 || len(other.Calls.Subjects) != 0 || len(other.Limits) != 0 ||
+			other.Deliveries.Total.Calls != 0 {
 			t.Errorf("another organization sees %+v", other)
 		}
-		for _, refused := range []usage.Input{{Organization: o.ID}, {Organization: o.SandboxID}, {Key: all.Calls.Subjects[0].ID}} {
+		for _, refused := range []usage.Input{
+			{Organization: o.ID},
+			{Organization: o.SandboxID},
+			{Key: all.Calls.Subjects[0].ID},
+		} {
 			if got := ask(t, o, api.Web, as(foreign, stranger), "usage.get", refused); got.Status != 404 {
 				t.Errorf("another organization asks for %+v: %d", refused, got.Status)
 			}
 		}
-		if got := ask(t, o, api.Web, as(o.ID, member), "usage.get", usage.Input{Key: all.Calls.Subjects[0].ID}); got.Status != 404 {
+		if got := ask(t, o, api.Web, as(o.ID, member), "usage.get",
+			usage.Input{Key: all.Calls.Subjects[0].ID}); got.Status != 404 {
 			t.Errorf("a member asks for the key of somebody else: %d", got.Status)
 		}
-		for _, refused := range []usage.Input{{Days: -1}, {Days: 92}, {Days: 15, By: "hour"}, {By: "week"}, {Zone: "Local"}, {Zone: "Berlin"}} {
+		for _, refused := range []usage.Input{
+			{Days: -1},
+			{Days: 92},
+			{Days: 15, By: "hour"},
+			{By: "week"},
+			{Zone: "Local"},
+			{Zone: "Berlin"},
+		} {
 			if got := ask(t, o, api.Web, as(o.ID, admin), "usage.get", refused); got.Status != 422 {
 				t.Errorf("%+v: %d %s", refused, got.Status, got.Body)
 			}
@@ -127,7 +149,9 @@ func TestUsageDays(t *testing.T) {
 		now := o.Clock.Now()
 		var calls []usage.Call
 		for at := clock.FromTime(now.Add(-30 * 24 * time.Hour)); at <= clock.FromTime(now); at += clock.Hour {
-			calls = append(calls, usage.Call{Organization: sandbox, Kind: usage.Calls, Subject: "key_a", At: at - at%clock.Hour, Status: 200})
+			calls = append(calls, usage.Call{
+				Organization: sandbox, Kind: usage.Calls, Subject: "key_a", At: at - at%clock.Hour, Status: 200,
+			})
 		}
 		o.Used(calls...)
 		for zone, want := range map[string]map[string]int64{
@@ -151,7 +175,9 @@ func TestUsageDays(t *testing.T) {
 				}
 			}
 			today := u.Calls.Points[13]
-			if first := today.Start.Time().In(location); first.Hour() != 0 || first.YearDay() != now.In(location).YearDay() || !slices.IsSortedFunc(u.Calls.Points, func(a, b usage.Point) int { return int(a.Start - b.Start) }) {
+			if first := today.Start.Time().In(location); first.Hour() != 0 ||
+				first.YearDay() != now.In(location).YearDay() ||
+				!slices.IsSortedFunc(u.Calls.Points, func(a, b usage.Point) int { return int(a.Start - b.Start) }) {
 				t.Errorf("%s: the last day begins at %v", zone, first)
 			}
 		}

@@ -31,7 +31,8 @@ func TestVersionOfTheRequest(t *testing.T) {
 		t.Errorf("the key pins %v", key["versionPin"])
 	}
 	for op := range rows() {
-		for _, asked := range append(candidates(), "2000-01-01", "2026-11-02", "2026-11", current+" ", "latest", "../"+current, current+".json", "9999-12-31") {
+		for _, asked := range append(candidates(), "2000-01-01", "2026-11-02", "2026-11", current+" ", "latest",
+			"../"+current, current+".json", "9999-12-31") {
 			a := c.Do(op.Method, somePath(op), nil, "Svc-Version", asked).Want(400, "INVALID_REQUEST")
 			wantFields(t, a, "Svc-Version NOT_IN_ENUM")
 			if is := strings.Contains(string(a.Body), "ein Kandidat"); is != slices.Contains(candidates(), asked) {
@@ -93,7 +94,8 @@ func TestDocument(t *testing.T) {
 		c.Do("GET", "/openapi.json?version=2000-01-01", nil).Want(404, "NOT_FOUND")
 		wantFields(t, c.Do("GET", "/openapi.json?version=", nil).Want(400, "INVALID_REQUEST"), "version TOO_SHORT")
 		for _, wrong := range []string{"latest", "2026-1-1", "2026-11-01.json", "..%2F2026-11-01"} {
-			wantFields(t, c.Do("GET", "/openapi.json?version="+wrong, nil).Want(400, "INVALID_REQUEST"), "version INVALID_FORMAT")
+			wantFields(t, c.Do("GET", "/openapi.json?version="+wrong, nil).Want(400, "INVALID_REQUEST"),
+				"version INVALID_FORMAT")
 		}
 	}
 }
@@ -139,7 +141,11 @@ func TestStanding(t *testing.T) {
 		de, en  string
 	}{
 		{api.Version{}, "", ""},
-		{api.Version{Candidate: true}, "Diese Version ist noch nicht veröffentlicht und kann sich ändern.", "This version is not released yet and may change."},
+		{
+			api.Version{Candidate: true},
+			"Diese Version ist noch nicht veröffentlicht und kann sich ändern.",
+			"This version is not released yet and may change.",
+		},
 		{api.Version{Deprecated: at, Sunset: at.Add(time.Minute)},
 			"Veraltet ab 2027-11-01, 00:00 UTC: Bitte beginnen Sie nichts Neues mehr mit dieser Version. Abgeschaltet wird sie am 2027-11-01, 00:01 UTC; danach antwortet sie 410 VERSION_SUNSET.",
 			"Deprecated from 2027-11-01, 00:00 UTC on: please begin nothing new with this version. It ends at 2027-11-01, 00:01 UTC; afterwards it answers 410 VERSION_SUNSET."},
@@ -181,7 +187,8 @@ func TestCandidate(t *testing.T) {
 	c := o.As(access.Member)
 	pinned := *c
 	made, err := o.Operator.CreateKey(t.Context(), key.New{
-		Organization: o.ID, Principal: c.Principal, Environment: "test", Scopes: apitest.AllScopes, Networks: []string{"192.0.2.0/24"}, VersionPin: last,
+		Organization: o.ID, Principal: c.Principal, Environment: "test", Scopes: apitest.AllScopes,
+		Networks: []string{"192.0.2.0/24"}, VersionPin: last,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +203,8 @@ func TestCandidate(t *testing.T) {
 			if got := a.Header["Svc-Version"]; !slices.Equal(got, []string{test.want}) {
 				t.Errorf("%s, asked %q: Svc-Version %q, want %s", op.ID, test.asked, got, test.want)
 			}
-			want := `<https://kartei.example/docs/openapi.json?version=` + test.want + `>; rel="service-desc"; type="application/json"` + successor(test.want, api.Versions)
+			want := `<https://kartei.example/docs/openapi.json?version=` + test.want +
+				`>; rel="service-desc"; type="application/json"` + successor(test.want, api.Versions)
 			if got := a.Header["Link"]; !slices.Equal(got, []string{want}) {
 				t.Errorf("%s in %s: Link %q", op.ID, test.want, got)
 			}
@@ -212,7 +220,8 @@ func TestCandidate(t *testing.T) {
 	if got := c.Do("GET", "/me", nil, "Svc-Version", last).Text("apiVersion"); got != last {
 		t.Errorf("apiVersion %q", got)
 	}
-	wantFields(t, c.Do("GET", "/me", nil, "Svc-Version", "2027-02-02").Want(400, "INVALID_REQUEST"), "Svc-Version NOT_IN_ENUM")
+	wantFields(t, c.Do("GET", "/me", nil, "Svc-Version", "2027-02-02").Want(400, "INVALID_REQUEST"),
+		"Svc-Version NOT_IN_ENUM")
 }
 
 // successor returns the part of the header Link that names the next served
@@ -220,7 +229,8 @@ func TestCandidate(t *testing.T) {
 func successor(version string, served []api.Version) string {
 	for _, v := range served {
 		if v.Name > version {
-			return `, <https://kartei.example/docs/openapi.json?version=` + v.Name + `>; rel="successor-version"; type="application/json"`
+			return `, <https://kartei.example/docs/openapi.json?version=` + v.Name +
+				`>; rel="successor-version"; type="application/json"`
 		}
 	}
 	return ""
@@ -233,7 +243,8 @@ func TestPinOfProduction(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
 	in := key.New{
-		Organization: o.ID, Principal: c.Principal, Environment: "test", Scopes: []string{"contacts:read"}, VersionPin: unserved,
+		Organization: o.ID, Principal: c.Principal, Environment: "test", Scopes: []string{"contacts:read"},
+		VersionPin: unserved,
 	}
 	if _, err := o.Operator.CreateKey(t.Context(), in); !fault.Is(err, fault.ValidationFailed) {
 		t.Errorf("a key pins a version that is not served: %v", err)
@@ -256,7 +267,8 @@ func TestRetirement(t *testing.T) {
 	}
 	o := office(t, apitest.Versions(versions...))
 	c := o.As(access.Member)
-	if a := c.Do("GET", "/me", nil).Want(200); a.Header.Get("Svc-Version") != next || a.Header.Get("Deprecation") != "" || a.Header.Get("Sunset") != "" {
+	if a := c.Do("GET", "/me", nil).Want(200); a.Header.Get("Svc-Version") != next ||
+		a.Header.Get("Deprecation") != "" || a.Header.Get("Sunset") != "" {
 		t.Errorf("%v", a.Header)
 	}
 	const link = `<https://kartei.example/docs/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json", ` +
@@ -326,7 +338,9 @@ func TestVersionsInUse(t *testing.T) {
 			}
 			got = append(got, fmt.Sprintf("%s %s %d %s", u.Version, who, u.Calls, u.LastUsedAt.String()[11:16]))
 		}
-		if want := []string{"2026-11-01 b 1 11:00", "2026-11-01 a 3 09:00", "2027-02-01 a 1 09:00"}; !slices.Equal(got, want) {
+		if want := []string{
+			"2026-11-01 b 1 11:00", "2026-11-01 a 3 09:00", "2027-02-01 a 1 09:00",
+		}; !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 		out, err = o.VersionsInUse(requestlog.VersionsInput{Version: "2027-02-01"})

@@ -38,15 +38,18 @@ func (v Version) Announcement() fault.Text {
 	}
 	const form = "2006-01-02, 15:04 UTC"
 	if v.Candidate {
-		say("Diese Version ist noch nicht veröffentlicht und kann sich ändern.", "This version is not released yet and may change.")
+		say("Diese Version ist noch nicht veröffentlicht und kann sich ändern.",
+			"This version is not released yet and may change.")
 	}
 	if !v.Deprecated.IsZero() {
 		at := v.Deprecated.UTC().Format(form)
-		say("Veraltet ab "+at+": Bitte beginnen Sie nichts Neues mehr mit dieser Version.", "Deprecated from "+at+" on: please begin nothing new with this version.")
+		say("Veraltet ab "+at+": Bitte beginnen Sie nichts Neues mehr mit dieser Version.",
+			"Deprecated from "+at+" on: please begin nothing new with this version.")
 	}
 	if !v.Sunset.IsZero() {
 		at := v.Sunset.UTC().Format(form)
-		say("Abgeschaltet wird sie am "+at+"; danach antwortet sie 410 VERSION_SUNSET.", "It ends at "+at+"; afterwards it answers 410 VERSION_SUNSET.")
+		say("Abgeschaltet wird sie am "+at+"; danach antwortet sie 410 VERSION_SUNSET.",
+			"It ends at "+at+"; afterwards it answers 410 VERSION_SUNSET.")
 	}
 	return s
 }

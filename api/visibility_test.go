@@ -75,7 +75,8 @@ func onlookers(t testing.TB, o *apitest.Office) (colleagues, strangers map[strin
 	live := liveKey(t, o)
 	return map[string]*apitest.Client{
 			"member": o.As(access.Member), "viewer": o.As(access.Viewer),
-			"service account": serviceAccount(t, o, access.Member), "viewing service account": serviceAccount(t, o, access.Viewer),
+			"service account":         serviceAccount(t, o, access.Member),
+			"viewing service account": serviceAccount(t, o, access.Viewer),
 		}, map[string]*apitest.Client{
 			"member of another organization": {Office: o, Principal: member, Key: o.Key(member)},
 			"admin of another organization":  {Office: o, Principal: admin, Key: o.Key(admin)},
@@ -118,7 +119,9 @@ func TestInvisibleIsUnknown(t *testing.T) {
 
 // hiddenAndShared makes records of an owner. hidden has those that others do not see,
 // by family and reason. shared has one of each family that colleagues see.
-func hiddenAndShared(t *testing.T, owner *apitest.Client) (hidden map[string]map[string]string, shared map[string]string) {
+func hiddenAndShared(
+	t *testing.T, owner *apitest.Client,
+) (hidden map[string]map[string]string, shared map[string]string) {
 	t.Helper()
 	gone := func(op *api.Operation) string {
 		record := makeRecord(t, owner, op, "organization")
@@ -130,7 +133,9 @@ func hiddenAndShared(t *testing.T, owner *apitest.Client) (hidden map[string]map
 	for _, op := range families() {
 		private, open := makeRecord(t, owner, op, "private"), makeRecord(t, owner, op, "organization")
 		event := eventOf(t, owner, private)
-		hidden[op.Family] = map[string]string{"private": private, "deleted": gone(op), "of another family": id.New("doc_"), "its event": event}
+		hidden[op.Family] = map[string]string{
+			"private": private, "deleted": gone(op), "of another family": id.New("doc_"), "its event": event,
+		}
 		shared[op.Family] = open
 		events = append(events, event)
 		shared["events"] = eventOf(t, owner, open)
@@ -140,8 +145,12 @@ func hiddenAndShared(t *testing.T, owner *apitest.Client) (hidden map[string]map
 	endpoint := makeRecord(t, owner, endpoints, "")
 	deleted := gone(endpoints)
 	tested := owner.Do("POST", endpoints.Path+"/"+endpoint+"/test", nil).Want(200).Text("eventId")
-	hidden["webhook_endpoints"] = map[string]string{"of another principal": endpoint, "deleted": deleted, "its event": tested}
-	hidden["events"] = map[string]string{"a private record's": events[0], "a record": hidden["contacts"]["private"], "another's test": tested}
+	hidden["webhook_endpoints"] = map[string]string{
+		"of another principal": endpoint, "deleted": deleted, "its event": tested,
+	}
+	hidden["events"] = map[string]string{
+		"a private record's": events[0], "a record": hidden["contacts"]["private"], "another's test": tested,
+	}
 	return hidden, shared
 }
 
@@ -158,7 +167,8 @@ func isUnknown(t *testing.T, op *api.Operation, what, record string, who ...map[
 					return c.Do(op.Method, strings.Replace(op.Path, "{id}", record, 1), example(t, op), headers...)
 				}
 				got, want := send(record), send(unknown)
-				if bare(got) != bare(want) || strings.ReplaceAll(string(got.Body), record, unknown) != withRequestID(string(want.Body), want, got) {
+				if bare(got) != bare(want) || strings.ReplaceAll(string(got.Body), record,
+					unknown) != withRequestID(string(want.Body), want, got) {
 					t.Errorf("%s, %s, %s with If-Match %s:\n%s\nunknown:\n%s", name, op.ID, what, ifMatch, bare(got), bare(want))
 				}
 				if got.Status < 400 {
@@ -312,7 +322,10 @@ func TestVisibilityChanges(t *testing.T) {
 						t.Errorf("%s: GET %s is %d, want %d", step, path, a.Status, status)
 					}
 				}
-				for _, q := range []string{op.Path + "?limit=100", op.Path + "?q=Geheimwort", op.Path + "?updatedSince=2026-11-01T00:00:00Z", "/events?limit=100"} {
+				for _, q := range []string{
+					op.Path + "?limit=100", op.Path + "?q=Geheimwort", op.Path + "?updatedSince=2026-11-01T00:00:00Z",
+					"/events?limit=100",
+				} {
 					if a := c.Do("GET", q, nil).Want(200); strings.Contains(string(a.Body), record) != want {
 						t.Errorf("%s: GET %s tells %t, want %t", step, q, !want, want)
 					}
@@ -376,7 +389,9 @@ func TestRights(t *testing.T) {
 		for _, op := range families() {
 			records[op.Family] = makeRecord(t, owner, op, "organization")
 		}
-		for kind, c := range map[string]*apitest.Client{"user": o.As(access.Admin), "service account": serviceAccount(t, o, access.Admin)} {
+		for kind, c := range map[string]*apitest.Client{
+			"user": o.As(access.Admin), "service account": serviceAccount(t, o, access.Admin),
+		} {
 			set := o.Operator.SetUser
 			if kind != "user" {
 				set = o.Operator.SetServiceAccount

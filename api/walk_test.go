@@ -169,7 +169,9 @@ const picture = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00
 // does not exist if c may not upload.
 func uploaded(c *apitest.Client) string {
 	c.Helper()
-	session := c.Do("POST", "/uploads", map[string]any{"fileName": "Klageschrift.png", "contentType": "image/png", "size": len(picture)})
+	session := c.Do("POST", "/uploads", map[string]any{
+		"fileName": "Klageschrift.png", "contentType": "image/png", "size": len(picture),
+	})
 	if session.Status != 201 {
 		return id.New(id.Upload)
 	}
@@ -261,8 +263,10 @@ func TestWalkCredentials(t *testing.T) {
 	c := o.As(access.Member)
 	credentials := map[string]string{
 		"none": "", "scheme only": "Bearer", "empty": "Bearer  ", "another scheme": "Basic dXNlcjpwYXNz", "no scheme": c.Key,
-		"malformed": "Bearer kart_test_nonsense", "wrong checksum": "Bearer " + c.Key[:len(c.Key)-1] + "_", "cut": "Bearer " + c.Key[:len(c.Key)-3],
-		"unknown": "Bearer " + resealed(c.Key, len("kart_test_")), "wrong secret": "Bearer " + resealed(c.Key, len("kart_test_")+20),
+		"malformed": "Bearer kart_test_nonsense", "wrong checksum": "Bearer " + c.Key[:len(c.Key)-1] + "_",
+		"cut":           "Bearer " + c.Key[:len(c.Key)-3],
+		"unknown":       "Bearer " + resealed(c.Key, len("kart_test_")),
+		"wrong secret":  "Bearer " + resealed(c.Key, len("kart_test_")+20),
 		"spaces inside": "Bearer " + c.Key[:20] + " " + c.Key[20:], "twice in one": "Bearer " + c.Key + ", Bearer " + c.Key,
 		"another environment": "Bearer " + strings.Replace(c.Key, "_test_", "_live_", 1),
 	}
@@ -298,7 +302,8 @@ func TestWalkCredentials(t *testing.T) {
 			if name == "none" || name == "empty" {
 				want = "Bearer "
 			}
-			if want += `resource_metadata="` + apitest.BaseURL + `/.well-known/oauth-protected-resource/v1"`; a.Header.Get("WWW-Authenticate") != want {
+			if want += `resource_metadata="` + apitest.BaseURL +
+				`/.well-known/oauth-protected-resource/v1"`; a.Header.Get("WWW-Authenticate") != want {
 				t.Errorf("%s %s, %s: WWW-Authenticate %q", method, at, name, a.Header["Www-Authenticate"])
 			}
 			if strings.Contains(string(a.Body), `"detail"`) {
@@ -432,7 +437,8 @@ func TestWalkUnknownParameter(t *testing.T) {
 			return c.Do(op.Method, at+"?"+query, body, "If-Match", "*")
 		}
 		wantFields(t, send("nosuch=1").Want(400, "UNKNOWN_PARAMETER"), "nosuch UNKNOWN_FIELD")
-		wantFields(t, send("a=1&b&a=2&%C3%A4=3").Want(400, "UNKNOWN_PARAMETER"), "a UNKNOWN_FIELD", "b UNKNOWN_FIELD", "ä UNKNOWN_FIELD")
+		wantFields(t, send("a=1&b&a=2&%C3%A4=3").Want(400, "UNKNOWN_PARAMETER"), "a UNKNOWN_FIELD", "b UNKNOWN_FIELD",
+			"ä UNKNOWN_FIELD")
 		wantFields(t, send("Limit=1").Want(400, "UNKNOWN_PARAMETER"), "Limit UNKNOWN_FIELD")
 		send("%zz=1").Want(400, "INVALID_REQUEST")
 		for _, p := range parameters(op) {
@@ -472,8 +478,10 @@ func sample(p ref) string {
 }
 
 var english = map[string]bool{
-	"": false, "de": false, "fr": false, "en": true, "EN": true, "en-GB": true, "de-AT, en;q=0.9": false, "en, de;q=0.9": true,
-	"de;q=0.1, en;q=0.2": true, "*": false, "en;q=0": false, "x": false, ";;;,,,=": false, "en;q=nan": false, "en;q=2": false, "fr, en;q=0.5": true,
+	"": false, "de": false, "fr": false, "en": true, "EN": true, "en-GB": true, "de-AT, en;q=0.9": false,
+	"en, de;q=0.9":       true,
+	"de;q=0.1, en;q=0.2": true, "*": false, "en;q=0": false, "x": false, ";;;,,,=": false, "en;q=nan": false,
+	"en;q=2": false, "fr, en;q=0.5": true,
 	"english": false, "de;q=0": false, "en;level=1": true, "\"en\"": false, strings.Repeat("en,", 1000): true,
 }
 
@@ -535,7 +543,8 @@ func checkProblem(t testing.TB, a *apitest.Answer, path string, inEnglish bool) 
 	if a.Text("type") != "https://kartei.example/problems/"+code {
 		t.Errorf("type %q of %s", a.Text("type"), code)
 	}
-	if p["status"] != float64(a.Status) || a.Text("requestId") != a.Header.Get("Request-Id") || a.Text("instance") != "/v1"+path {
+	if p["status"] != float64(a.Status) || a.Text("requestId") != a.Header.Get("Request-Id") ||
+		a.Text("instance") != "/v1"+path {
 		t.Errorf("status %d, Request-Id %s: %s", a.Status, a.Header.Get("Request-Id"), a.Body)
 	}
 	if _, has := p["detail"]; has == (code == "UNAUTHENTICATED") {
@@ -653,7 +662,9 @@ func TestWalkIdempotencyKey(t *testing.T) {
 			continue
 		}
 		wantFields(t, call(t, c, op, "Idempotency-Key", "").Want(400, "INVALID_REQUEST"), "Idempotency-Key REQUIRED")
-		for _, key := range []string{strings.Repeat("k", 256), "schlüssel", "a\x01b", "a\tb", `"open`, `"a"b`, `""`, `"a", "b"`} {
+		for _, key := range []string{
+			strings.Repeat("k", 256), "schlüssel", "a\x01b", "a\tb", `"open`, `"a"b`, `""`, `"a", "b"`,
+		} {
 			wantFields(t, call(t, c, op, "Idempotency-Key", key).Want(400, "INVALID_REQUEST"), "Idempotency-Key INVALID_FORMAT")
 		}
 		r := c.Request(op.Method, op.Path, example(t, op))
@@ -679,10 +690,15 @@ func TestWalkPreconditions(t *testing.T) {
 		if op.Conditional() {
 			send("").Want(428, "PRECONDITION_REQUIRED")
 		}
-		for _, malformed := range []string{"r1", `"r1`, `r1"`, `W/r1`, `w/"r1"`, `"r1" "r2"`, `*, "r1"`, `"r1", *`, "**", ",", `"r1";`, `"a b"`, "\"a\x7fb\""} {
+		for _, malformed := range []string{
+			"r1", `"r1`, `r1"`, `W/r1`, `w/"r1"`, `"r1" "r2"`, `*, "r1"`, `"r1", *`, "**", ",", `"r1";`, `"a b"`,
+			"\"a\x7fb\"",
+		} {
 			wantFields(t, send(malformed).Want(400, "INVALID_REQUEST"), "If-Match INVALID_FORMAT")
 		}
-		for _, stale := range []string{`"r2"`, `"*"`, `"r0"`, `"r01"`, `"R1"`, `W/"r1"`, `""`, `"r2", W/"r1"`, `"99999999999999999999"`} {
+		for _, stale := range []string{
+			`"r2"`, `"*"`, `"r0"`, `"r01"`, `"R1"`, `W/"r1"`, `""`, `"r2", W/"r1"`, `"99999999999999999999"`,
+		} {
 			if got := send(stale).Want(412, "PRECONDITION_FAILED").JSON()["currentRevision"]; got != 1.0 {
 				t.Errorf("%s, %s: currentRevision %v", op.ID, stale, got)
 			}
@@ -733,7 +749,10 @@ func TestWalkMethods(t *testing.T) {
 		}
 	}
 	for at, methods := range allowed {
-		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "OPTIONS", "CONNECT", "QUERY", "PROPFIND", "FOO", "get", "X-Y"} {
+		for _, method := range []string{
+			"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "OPTIONS", "CONNECT", "QUERY", "PROPFIND",
+			"FOO", "get", "X-Y",
+		} {
 			if slices.Contains(methods, method) {
 				continue
 			}
@@ -761,8 +780,10 @@ func TestWalkMethods(t *testing.T) {
 func TestUnknownPaths(t *testing.T) {
 	c := office(t).As(access.Member)
 	for _, at := range []string{
-		"", "/", "//", "/contact", "/Contacts", "/contacts/", "//contacts", "/contacts//", "/contacts/" + id.New(id.Contact) + "/",
-		"/contacts/a/b", "/contacts/count/x", "/me/x", "/me/", "/openapi.yaml", "/contacts/%2F/complete", "/%63ontacts", "/tasks/x/finish", "/v1/contacts", "/events/a/b/c/d/e/f",
+		"", "/", "//", "/contact", "/Contacts", "/contacts/", "//contacts", "/contacts//",
+		"/contacts/" + id.New(id.Contact) + "/",
+		"/contacts/a/b", "/contacts/count/x", "/me/x", "/me/", "/openapi.yaml", "/contacts/%2F/complete", "/%63ontacts",
+		"/tasks/x/finish", "/v1/contacts", "/events/a/b/c/d/e/f",
 	} {
 		for _, method := range []string{"GET", "POST", "HEAD", "FOO"} {
 			for _, authorization := range []string{"", "Bearer " + c.Key} {
@@ -780,7 +801,10 @@ func TestUnknownPaths(t *testing.T) {
 
 func TestBlockedFamilies(t *testing.T) {
 	c := office(t).As(access.Admin)
-	for _, at := range []string{"/invoices", "/invoices/", "/invoices/1/finalize", "/secrets", "/secrets/x", "/users", "/users/usr_1/keys", "/api_keys", "/api_keys/%2F"} {
+	for _, at := range []string{
+		"/invoices", "/invoices/", "/invoices/1/finalize", "/secrets", "/secrets/x", "/users",
+		"/users/usr_1/keys", "/api_keys", "/api_keys/%2F",
+	} {
 		for _, method := range []string{"GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "TRACE", "FOO"} {
 			send := func(headers ...string) *apitest.Answer {
 				r := c.Request("POST", at+"?nosuch=1", nil, headers...)
@@ -847,7 +871,8 @@ func newOrderOffice(t *testing.T) *orderOffice {
 	// Only the limit of one key is reached.
 	raised := func(name string) limit.Override { return limit.Override{Name: name, Quota: 1 << 40, Capacity: 1 << 40} }
 	o := &orderOffice{clients: map[string]*apitest.Client{}}
-	o.Office = office(t, apitest.Metered(raised("writes"), raised("deletes"), raised("deletes-day"), raised("principal"), raised("organization")))
+	o.Office = office(t, apitest.Metered(raised("writes"), raised("deletes"), raised("deletes-day"),
+		raised("principal"), raised("organization")))
 	closed, sandbox := o.Organization("Kanzlei Abendroth")
 	o.closed = closed
 	for n := range 8 {
@@ -860,10 +885,13 @@ func newOrderOffice(t *testing.T) *orderOffice {
 			scopes = []string{"tasks:read"}
 		}
 		user := o.User(access.Member, home)
-		o.clients[fmt.Sprint(gate, scope, exhausted)] = &apitest.Client{Office: o.Office, Principal: user, Key: o.Key(user, scopes...)}
+		o.clients[fmt.Sprint(gate, scope, exhausted)] = &apitest.Client{
+			Office: o.Office, Principal: user, Key: o.Key(user, scopes...),
+		}
 	}
 	c := o.client(false, false, false)
-	o.made = c.Do("POST", "/contacts", `{"lastName":"Berg","externalId":"taken"}`, "Idempotency-Key", "used").Want(201).Text("id")
+	o.made = c.Do("POST", "/contacts", `{"lastName":"Berg","externalId":"taken"}`, "Idempotency-Key",
+		"used").Want(201).Text("id")
 	o.free = c.Do("POST", "/contacts", `{"lastName":"Thal"}`).Want(201).Text("id")
 	for who, c := range o.clients {
 		if strings.HasSuffix(who, "true") {
@@ -889,21 +917,35 @@ func (o *orderOffice) common() []faulty {
 		{"method", 405, "METHOD_NOT_ALLOWED", func(r *request) { r.method = "PUT" }},
 		{"credentials", 401, "UNAUTHENTICATED", func(r *request) { r.key = "kart_test_nonsense" }},
 		{"gate", 403, "API_MODULE_DISABLED", func(r *request) { r.gate = true }},
-		{"organization", 403, "ORGANIZATION_MISMATCH", func(r *request) { r.headers = append(r.headers, "Svc-Organization", o.closed) }},
+		{
+			"organization", 403, "ORGANIZATION_MISMATCH",
+			func(r *request) { r.headers = append(r.headers, "Svc-Organization", o.closed) },
+		},
 		{"version", 400, "INVALID_REQUEST", func(r *request) { r.headers = append(r.headers, "Svc-Version", "2000-01-01") }},
-		{"channel", 404, "OPERATION_NOT_IN_VERSION", func(r *request) { r.headers = append(r.headers, "Svc-Version", old, "Svc-Preview", "") }},
+		{
+			"channel", 404, "OPERATION_NOT_IN_VERSION",
+			func(r *request) { r.headers = append(r.headers, "Svc-Version", old, "Svc-Preview", "") },
+		},
 		{"scope", 403, "FORBIDDEN", func(r *request) { r.scope = true }},
 		{"limits", 429, "RATE_LIMITED", func(r *request) { r.exhausted = true }},
 		{"query", 400, "UNKNOWN_PARAMETER", func(r *request) { r.path += "?nosuch=1" }},
 		{"accept", 406, "NOT_ACCEPTABLE", func(r *request) { r.headers = append(r.headers, "Accept", "text/html") }},
-		{"media type", 415, "UNSUPPORTED_MEDIA_TYPE", func(r *request) { r.headers = append(r.headers, "Content-Type", "text/plain") }},
+		{
+			"media type", 415, "UNSUPPORTED_MEDIA_TYPE",
+			func(r *request) { r.headers = append(r.headers, "Content-Type", "text/plain") },
+		},
 	}
 }
 
 func (o *orderOffice) requests() []faultyRequest {
 	unknown := func(r *request) { r.path = strings.Replace(r.path, o.free, id.New(id.Contact), 1) }
 	return []faultyRequest{
-		{request{method: "PATCH", path: "/contacts/" + o.free, body: map[string]any{}, headers: []string{"If-Match", `"r1"`}}, 200, []faulty{
+		{request{
+			method:  "PATCH",
+			path:    "/contacts/" + o.free,
+			body:    map[string]any{},
+			headers: []string{"If-Match", `"r1"`},
+		}, 200, []faulty{
 			{"body", 422, "VALIDATION_FAILED", func(r *request) { r.body.(map[string]any)["nosuch"] = 1 }},
 			{"record", 404, "NOT_FOUND", unknown},
 			{"precondition", 428, "PRECONDITION_REQUIRED", func(r *request) { r.headers = append(r.headers, "If-Match", "") }},
@@ -915,7 +957,10 @@ func (o *orderOffice) requests() []faultyRequest {
 		}},
 		{request{method: "POST", path: "/contacts", body: map[string]any{"lastName": "Kern"}}, 201, []faulty{
 			{"body", 422, "VALIDATION_FAILED", func(r *request) { r.body.(map[string]any)["nosuch"] = 1 }},
-			{"idempotency", 422, "IDEMPOTENCY_PAYLOAD_MISMATCH", func(r *request) { r.headers = append(r.headers, "Idempotency-Key", "used") }},
+			{
+				"idempotency", 422, "IDEMPOTENCY_PAYLOAD_MISMATCH",
+				func(r *request) { r.headers = append(r.headers, "Idempotency-Key", "used") },
+			},
 			{"business rule", 422, "VALIDATION_FAILED", func(r *request) { r.body.(map[string]any)["externalId"] = "taken" }},
 		}},
 	}
@@ -991,10 +1036,17 @@ func TestAccept(t *testing.T) {
 		if op.AnswersFile() {
 			continue // files ignore Accept
 		}
-		for _, accept := range []string{"text/html", "application/xml;q=1, text/*", "application/json;q=0", "application/json;q=0.0", "*/*; q=0.000", "json", "application/jsonp"} {
+		for _, accept := range []string{
+			"text/html", "application/xml;q=1, text/*", "application/json;q=0", "application/json;q=0.0",
+			"*/*; q=0.000", "json", "application/jsonp",
+		} {
 			checkHeaders(t, op.ID, call(t, c, op, "Accept", accept).Want(406, "NOT_ACCEPTABLE"))
 		}
-		for _, accept := range []string{"", "*/*", "application/*", "application/json", "APPLICATION/JSON", "text/html, application/xhtml+xml, */*;q=0.8", "application/json; charset=utf-8", "application/json;q=0.001", "application/problem+json", ", ,"} {
+		for _, accept := range []string{
+			"", "*/*", "application/*", "application/json", "APPLICATION/JSON",
+			"text/html, application/xhtml+xml, */*;q=0.8", "application/json; charset=utf-8",
+			"application/json;q=0.001", "application/problem+json", ", ,",
+		} {
 			call(t, c, op, "Accept", accept).Want(op.Status())
 		}
 	}
@@ -1028,7 +1080,8 @@ func TestNotModified(t *testing.T) {
 		for _, other := range []string{`"other"`, `"R1"`, `""`, `"*"`, `W/"*"`} {
 			c.Do("GET", at, nil, "If-None-Match", other).Want(200)
 		}
-		wantFields(t, c.Do("GET", at, nil, "If-None-Match", "r1").Want(400, "INVALID_REQUEST"), "If-None-Match INVALID_FORMAT")
+		wantFields(t, c.Do("GET", at, nil, "If-None-Match", "r1").Want(400, "INVALID_REQUEST"),
+			"If-None-Match INVALID_FORMAT")
 	}
 	if tagged < 2 { // openapi.get and one kind of record
 		t.Errorf("%d reads carry a tag", tagged)

@@ -219,7 +219,8 @@ func (w *watch) note(tick clock.Micros, families ...string) {
 func (w *watch) poll(ctx context.Context) error {
 	var tick clock.Micros
 	err := w.db.Read(ctx, func(tx db.Tx) error {
-		return tx.QueryRow(ctx, `select coalesce(max(tick), 0) from clocks where organization = $1`, w.actor.Org()).Scan(&tick)
+		return tx.QueryRow(ctx, `select coalesce(max(tick), 0) from clocks where organization = $1`,
+			w.actor.Org()).Scan(&tick)
 	})
 	if err != nil {
 		return explain(err)

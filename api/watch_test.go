@@ -128,7 +128,13 @@ func TestWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		as := api.Cookie(token, true)
-		if got := o.API.Do(t.Context(), &api.Request{Method: "DELETE", Path: "/contacts/" + name, Header: map[string][]string{"If-Match": {"*"}}, Door: api.Web, Credential: as}, nil); got.Status != 204 {
+		if got := o.API.Do(t.Context(), &api.Request{
+			Method:     "DELETE",
+			Path:       "/contacts/" + name,
+			Header:     map[string][]string{"If-Match": {"*"}},
+			Door:       api.Web,
+			Credential: as,
+		}, nil); got.Status != 204 {
 			t.Fatalf("%d %s", got.Status, got.Body)
 		}
 		if got := sandbox.next(t); !slices.Equal(got, []string{"contacts"}) {
@@ -161,7 +167,8 @@ func TestWatchesOfAPerson(t *testing.T) {
 				watch(t, o, api.Cookie(token, false))
 			}
 		}
-		err := o.API.Watch(t.Context(), api.Cookie(o.Session(many), false), netip.MustParseAddr("192.0.2.7"), func([]string) error { return errors.New("it began") })
+		err := o.API.Watch(t.Context(), api.Cookie(o.Session(many), false), netip.MustParseAddr("192.0.2.7"),
+			func([]string) error { return errors.New("it began") })
 		if !fault.Is(err, fault.RateLimited) {
 			t.Errorf("the 41st watch of a person: %v", err)
 		}
@@ -175,9 +182,12 @@ func TestWatchIsRefused(t *testing.T) {
 		c := o.As(access.Member)
 		token := o.Session(c.Principal)
 		begin := func(who api.Credential) error {
-			return o.API.Watch(t.Context(), who, netip.MustParseAddr("192.0.2.7"), func([]string) error { return errors.New("it began") })
+			return o.API.Watch(t.Context(), who, netip.MustParseAddr("192.0.2.7"),
+				func([]string) error { return errors.New("it began") })
 		}
-		for code, who := range map[fault.Code]api.Credential{fault.Unauthenticated: api.Cookie(token+"x", false), fault.Forbidden: api.Bearer(c.Key)} {
+		for code, who := range map[fault.Code]api.Credential{
+			fault.Unauthenticated: api.Cookie(token+"x", false), fault.Forbidden: api.Bearer(c.Key),
+		} {
 			if err := begin(who); !fault.Is(err, code) {
 				t.Errorf("%s: %v", code, err)
 			}
@@ -296,7 +306,8 @@ func TestWatchNeedsASecondFactor(t *testing.T) {
 		if !fault.Is(err, fault.Forbidden) {
 			t.Errorf("the watch of a person without a second factor: %v", err)
 		}
-		err = o.API.Watch(t.Context(), api.Cookie(token, false), netip.MustParseAddr("192.0.2.7"), func([]string) error { return errors.New("it began") })
+		err = o.API.Watch(t.Context(), api.Cookie(token, false), netip.MustParseAddr("192.0.2.7"),
+			func([]string) error { return errors.New("it began") })
 		if !fault.Is(err, fault.Forbidden) {
 			t.Errorf("another one: %v", err)
 		}

@@ -30,7 +30,11 @@ func TestDeliveriesOfAnEvent(t *testing.T) {
 		}
 		ida, admin := o.As(access.Member), o.User(access.Admin)
 		tested := func(c *apitest.Client) string {
-			made := c.Do("POST", "/webhook_endpoints", map[string]any{"name": "CRM", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201)
+			made := c.Do("POST", "/webhook_endpoints", map[string]any{
+				"name":       "CRM",
+				"url":        "https://example.com/hook",
+				"eventTypes": []string{"contact.created"},
+			}).Want(201)
 			return c.Do("POST", "/webhook_endpoints/"+made.Text("id")+"/test", nil).Want(200).Text("eventId")
 		}
 		ofIda, ofService := tested(ida), tested(&apitest.Client{Office: o, Principal: service.ID, Key: o.Key(service.ID)})
@@ -68,7 +72,11 @@ func TestOutcomesOfEvents(t *testing.T) {
 		ida, other := o.As(access.Member), o.User(access.Member)
 		endpoints := map[string]string{}
 		for _, name := range []string{"good", "bad", "late"} {
-			endpoints[name] = ida.Do("POST", "/webhook_endpoints", map[string]any{"name": name, "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Text("id")
+			endpoints[name] = ida.Do("POST", "/webhook_endpoints", map[string]any{
+				"name":       name,
+				"url":        "https://example.com/hook",
+				"eventTypes": []string{"contact.created"},
+			}).Want(201).Text("id")
 		}
 		try := func(endpoint, event, status string, number int) {
 			dbtest.Run(t, d, `insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at)
@@ -86,15 +94,21 @@ func TestOutcomesOfEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		ofService := &apitest.Client{Office: o, Principal: service.ID, Key: o.Key(service.ID)}
-		endpoints["service"] = ofService.Do("POST", "/webhook_endpoints", map[string]any{"name": "service", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Text("id")
+		endpoints["service"] = ofService.Do("POST", "/webhook_endpoints", map[string]any{
+			"name":       "service",
+			"url":        "https://example.com/hook",
+			"eventTypes": []string{"contact.created"},
+		}).Want(201).Text("id")
 		try("service", "evt_1", "succeeded", 1)
 		try("good", "evt_2", "succeeded", 1)
 		try("good", "evt_other", "succeeded", 1)
 		for who, want := range map[string]string{
 			ida.Principal: `{"data":[{"eventId":"evt_1","succeeded":1,"failed":1,"due":1},{"eventId":"evt_2","succeeded":1,"failed":0,"due":0}]}`, other: `{"data":[]}`,
-			o.User(access.Admin): `{"data":[{"eventId":"evt_1","succeeded":1,"failed":0,"due":0}]}`, // at endpoints of service accounts
+			// at endpoints of service accounts
+			o.User(access.Admin): `{"data":[{"eventId":"evt_1","succeeded":1,"failed":0,"due":0}]}`,
 		} {
-			answer := ask(t, o, api.Web, api.Cookie(o.Session(who), true), "events.outcomes", webhook.OutcomesInput{Organization: o.SandboxID, IDs: []string{"evt_1", "evt_2", "evt_3"}})
+			answer := ask(t, o, api.Web, api.Cookie(o.Session(who), true), "events.outcomes",
+				webhook.OutcomesInput{Organization: o.SandboxID, IDs: []string{"evt_1", "evt_2", "evt_3"}})
 			var got webhook.Outcomes
 			if err := json.Unmarshal(answer.Body, &got); err != nil {
 				t.Fatal(err)
@@ -106,14 +120,17 @@ func TestOutcomesOfEvents(t *testing.T) {
 		}
 		foreign, _ := o.Organization("Andere")
 		stranger := api.Cookie(o.Session(o.User(access.Admin, foreign)), true)
-		if got := ask(t, o, api.Web, stranger, "events.outcomes", webhook.OutcomesInput{IDs: []string{"evt_1"}}); string(got.Body) != `{"data":[]}` {
+		if got := ask(t, o, api.Web, stranger, "events.outcomes",
+			webhook.OutcomesInput{IDs: []string{"evt_1"}}); string(got.Body) != `{"data":[]}` {
 			t.Errorf("another organization reads %d %s", got.Status, got.Body)
 		}
-		if got := ask(t, o, api.Web, stranger, "events.outcomes", webhook.OutcomesInput{Organization: o.SandboxID, IDs: []string{"evt_1"}}); got.Status != 404 {
+		if got := ask(t, o, api.Web, stranger, "events.outcomes",
+			webhook.OutcomesInput{Organization: o.SandboxID, IDs: []string{"evt_1"}}); got.Status != 404 {
 			t.Errorf("another organization asks for this one: %d %s", got.Status, got.Body)
 		}
 		for _, ids := range [][]string{nil, make([]string, webhook.MaxOutcomes+1)} {
-			if got := ask(t, o, api.Web, api.Cookie(o.Session(other), true), "events.outcomes", webhook.OutcomesInput{IDs: ids}); got.Status != 400 {
+			if got := ask(t, o, api.Web, api.Cookie(o.Session(other), true), "events.outcomes",
+				webhook.OutcomesInput{IDs: ids}); got.Status != 400 {
 				t.Errorf("%d ids: %d %s", len(ids), got.Status, got.Body)
 			}
 		}
@@ -150,7 +167,11 @@ func TestEndpointsOfAPerson(t *testing.T) {
 			{"two lines", fields("name", "a\nb"), "name"},
 			{"a private address", fields("url", "https://10.0.0.1/"), "url"},
 			{"no URL", fields("url", ""), "url"},
-			{"an unknown type", map[string]any{"name": "a", "url": "https://example.com", "eventTypes": []string{"contact.lost"}}, "eventTypes"},
+			{
+				"an unknown type",
+				map[string]any{"name": "a", "url": "https://example.com", "eventTypes": []string{"contact.lost"}},
+				"eventTypes",
+			},
 			{"nothing", map[string]any{}, "name url eventTypes"},
 		} {
 			got := ask(t, o, api.Web, as(ida), "webhooks.create", c.in)
@@ -167,28 +188,39 @@ func TestEndpointsOfAPerson(t *testing.T) {
 			}
 		}
 		for who, principal := range map[string]string{"an admin": o.User(access.Admin), "a member": o.User(access.Member)} {
-			for _, row := range []string{"webhooks.change", "webhooks.rotate", "webhooks.delete", "webhooks.get", "webhooks.deliveries", "webhooks.enable"} {
+			for _, row := range []string{
+				"webhooks.change", "webhooks.rotate", "webhooks.delete", "webhooks.get", "webhooks.deliveries",
+				"webhooks.enable",
+			} {
 				if got := ask(t, o, api.Web, as(principal), row, access.ByID{ID: made.ID}); got.Status != 404 {
 					t.Errorf("%s as %s: %d %s", row, who, got.Status, got.Body)
 				}
 			}
 		}
-		for row, in := range map[string]any{"webhooks.create": fields(), "webhooks.rotate": access.ByID{ID: made.ID}, "webhooks.delete": access.ByID{ID: made.ID}} {
+		for row, in := range map[string]any{
+			"webhooks.create": fields(),
+			"webhooks.rotate": access.ByID{ID: made.ID},
+			"webhooks.delete": access.ByID{ID: made.ID},
+		} {
 			if got := ask(t, o, api.Web, as(reader), row, in); got.Status != 403 {
 				t.Errorf("%s without the right: %d %s", row, got.Status, got.Body)
 			}
 		}
 		got = ask(t, o, api.Web, as(ida), "webhooks.change", map[string]any{"id": made.ID, "name": "Neu"})
 		var e webhook.Endpoint
-		if got.Fault != nil || json.Unmarshal(got.Body, &e) != nil || e.Name != "Neu" || e.URL != "https://example.com/hook" || e.Revision != 2 {
+		if got.Fault != nil || json.Unmarshal(got.Body, &e) != nil || e.Name != "Neu" ||
+			e.URL != "https://example.com/hook" || e.Revision != 2 {
 			t.Errorf("%d %s", got.Status, got.Body)
 		}
 		var rotated webhook.SecretAnswer
 		got = ask(t, o, api.Web, as(ida), "webhooks.rotate", access.ByID{ID: made.ID})
-		if got.Fault != nil || json.Unmarshal(got.Body, &rotated) != nil || rotated.Text == made.Text || rotated.PreviousSecretValidUntil == nil {
+		if got.Fault != nil || json.Unmarshal(got.Body, &rotated) != nil || rotated.Text == made.Text ||
+			rotated.PreviousSecretValidUntil == nil {
 			t.Errorf("%d %s", got.Status, got.Body)
 		}
-		if got := ask(t, o, api.Web, as(ida), "webhooks.get", webhook.GetInput{One: webhook.One{ID: made.ID}}); !strings.Contains(string(got.Body), `"previousSecretValidUntil":"20`) {
+		if got := ask(t, o, api.Web, as(ida), "webhooks.get",
+			webhook.GetInput{One: webhook.One{ID: made.ID}}); !strings.Contains(string(got.Body),
+			`"previousSecretValidUntil":"20`) {
 			t.Errorf("the overlap: %s", got.Body)
 		}
 		if got := ask(t, o, api.Web, as(ida), "webhooks.delete", access.ByID{ID: made.ID}); got.Status != 204 {
@@ -202,13 +234,18 @@ func TestEndpointsOfAPerson(t *testing.T) {
 func TestEndpointsByTheOperator(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		ida := o.User(access.Member)
-		in := webhook.NewInput{Organization: o.SandboxID, Principal: ida, Fields: webhook.Fields{Name: "CRM", URL: "https://example.com/hook", EventTypes: []string{"contact.created"}}}
+		in := webhook.NewInput{
+			Organization: o.SandboxID,
+			Principal:    ida,
+			Fields:       webhook.Fields{Name: "CRM", URL: "https://example.com/hook", EventTypes: []string{"contact.created"}},
+		}
 		got := ask(t, o, api.Admin, api.Local(), "webhooks.create", in)
 		var made webhook.SecretAnswer
 		if got.Fault != nil || json.Unmarshal(got.Body, &made) != nil {
 			t.Fatalf("%d %s", got.Status, got.Body)
 		}
-		if got := ask(t, o, api.Admin, api.Local(), "webhooks.rotate", webhook.One{Organization: o.SandboxID, ID: made.ID}); got.Fault != nil {
+		if got := ask(t, o, api.Admin, api.Local(), "webhooks.rotate",
+			webhook.One{Organization: o.SandboxID, ID: made.ID}); got.Fault != nil {
 			t.Fatalf("%d %s", got.Status, got.Body)
 		}
 		by := api.Caller{Door: api.Web, Credential: api.Cookie(o.Session(ida), true), Address: netip.MustParseAddr("192.0.2.7")}

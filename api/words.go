@@ -41,7 +41,9 @@ func (o *Operation) Prefix() string {
 			return f.Prefix
 		}
 	}
-	return map[string]string{"events": id.Event, "operations": id.Operation, "webhook_endpoints": id.WebhookEndpoint}[o.Family]
+	return map[string]string{
+		"events": id.Event, "operations": id.Operation, "webhook_endpoints": id.WebhookEndpoint,
+	}[o.Family]
 }
 
 // forbidden explains why an actor may not call an operation.
@@ -58,14 +60,20 @@ func forbidden(op *Operation, a *access.Actor) *fault.Fault {
 // policyWords describes what a limit counts; the amount and the window are
 // added.
 var policyWords = map[string]fault.Text{
-	"key":          {DE: "Punkte dieses Schlüssels", EN: "points of this key"},
-	"writes":       {DE: "schreibende Aufrufe mit diesem Schlüssel", EN: "writing calls with this key"},
-	"concurrency":  {DE: "gleichzeitige Aufrufe mit diesem Schlüssel", EN: "concurrent calls with this key"},
-	"principal":    {DE: "Punkte aller Schlüssel dieser Person oder dieses Dienstkontos", EN: "points of all keys of this person or service account"},
-	"organization": {DE: "Punkte aller Schlüssel der Organisation (ein Schlüssel darf nur einen Teil davon verbrauchen)", EN: "points of all keys of the organization (one key may use only a part of them)"},
-	"deletes":      {DE: "Löschungen mit diesem Schlüssel", EN: "deletions with this key"},
-	"deletes-day":  {DE: "Löschungen mit diesem Schlüssel", EN: "deletions with this key"},
-	"outflow":      {DE: "gelesene Datensätze mit diesem Schlüssel", EN: "records read with this key"},
+	"key":         {DE: "Punkte dieses Schlüssels", EN: "points of this key"},
+	"writes":      {DE: "schreibende Aufrufe mit diesem Schlüssel", EN: "writing calls with this key"},
+	"concurrency": {DE: "gleichzeitige Aufrufe mit diesem Schlüssel", EN: "concurrent calls with this key"},
+	"principal": {
+		DE: "Punkte aller Schlüssel dieser Person oder dieses Dienstkontos",
+		EN: "points of all keys of this person or service account",
+	},
+	"organization": {
+		DE: "Punkte aller Schlüssel der Organisation (ein Schlüssel darf nur einen Teil davon verbrauchen)",
+		EN: "points of all keys of the organization (one key may use only a part of them)",
+	},
+	"deletes":     {DE: "Löschungen mit diesem Schlüssel", EN: "deletions with this key"},
+	"deletes-day": {DE: "Löschungen mit diesem Schlüssel", EN: "deletions with this key"},
+	"outflow":     {DE: "gelesene Datensätze mit diesem Schlüssel", EN: "records read with this key"},
 
 	"session-writes":      {DE: "Änderungen", EN: "changes"},
 	"session-concurrency": {DE: "gleichzeitige Anfragen", EN: "concurrent requests"},
@@ -88,8 +96,10 @@ func limited(d *limit.Decision, begun time.Time) *fault.Text {
 	if d.Locked {
 		until := begun.Add(time.Duration(wait) * time.Second).UTC().Format(time.RFC3339)
 		return &fault.Text{
-			DE: "Dieser Schlüssel ist bis " + until + " gesperrt, weil er in kurzer Zeit zu viele Antworten mit Status 429 bekam. Warten Sie so lange, und nach jeder Antwort 429 so lange, wie Retry-After angibt.",
-			EN: "This key is locked until " + until + ", because it got too many answers with status 429 in a short time. Wait until then, and after every 429 as long as Retry-After says.",
+			DE: "Dieser Schlüssel ist bis " + until +
+				" gesperrt, weil er in kurzer Zeit zu viele Antworten mit Status 429 bekam. Warten Sie so lange, und nach jeder Antwort 429 so lange, wie Retry-After angibt.",
+			EN: "This key is locked until " + until +
+				", because it got too many answers with status 429 in a short time. Wait until then, and after every 429 as long as Retry-After says.",
 		}
 	}
 	var de, en []string
@@ -109,7 +119,8 @@ func limited(d *limit.Decision, begun time.Time) *fault.Text {
 	}
 	seconds := strconv.FormatInt(wait, 10)
 	return &fault.Text{
-		DE: "Das Limit ist erreicht: " + strings.Join(de, "; ") + ". Wiederholen Sie den Aufruf frühestens nach " + seconds + " s.",
+		DE: "Das Limit ist erreicht: " + strings.Join(de, "; ") + ". Wiederholen Sie den Aufruf frühestens nach " +
+			seconds + " s.",
 		EN: "The limit is reached: " + strings.Join(en, "; ") + ". Repeat the call after " + seconds + " s at the earliest.",
 	}
 }

@@ -51,15 +51,18 @@ func TestReferencesSayWhatIsExpected(t *testing.T) {
 			says(t, inBoth(c, "POST", "/tasks", map[string]any{"title": "x", "contactId": wrong}, 422),
 				"de: contactId NOT_FOUND", "beginnt", "en: contactId NOT_FOUND", "an id that begins with con_")
 		}
-		says(t, inBoth(c, "POST", "/tasks", map[string]any{"title": "x", "assigneeId": "Anna"}, 422), "usr_ oder svc_", "usr_ or svc_")
-		says(t, inBoth(c, "POST", "/tasks", map[string]any{"title": "x", "assigneeId": id.New(id.User)}, 422), "GET /me", "Betreiber")
+		says(t, inBoth(c, "POST", "/tasks", map[string]any{"title": "x", "assigneeId": "Anna"}, 422), "usr_ oder svc_",
+			"usr_ or svc_")
+		says(t, inBoth(c, "POST", "/tasks", map[string]any{"title": "x", "assigneeId": id.New(id.User)}, 422), "GET /me",
+			"Betreiber")
 
 		// Without the scope the texts are the same for existing and missing
 		// records.
 		narrow := o.As(access.Member, "tasks:read", "tasks:write")
 		found := inBoth(narrow, "POST", "/tasks", map[string]any{"title": "x", "companyId": company}, 422)
 		says(t, found, "fehlt dem Aufruf der Scope companies:read", "lacks the scope companies:read")
-		if none := inBoth(narrow, "POST", "/tasks", map[string]any{"title": "x", "companyId": id.New(id.Company)}, 422); none != found {
+		if none := inBoth(narrow, "POST", "/tasks", map[string]any{"title": "x", "companyId": id.New(id.Company)},
+			422); none != found {
 			t.Errorf("of a company that is not there:\n%s\nof one that is:\n%s", none, found)
 		}
 
@@ -71,7 +74,8 @@ func TestReferencesSayWhatIsExpected(t *testing.T) {
 			t.Errorf("of a company's id:\n%s\nof an unknown one:\n%s", other, unknown)
 		}
 		file := map[string]any{"fileName": "Klage.pdf", "contentType": "pdf", "size": 5, "sha256": strings.Repeat("z", 64)}
-		says(t, inBoth(c, "POST", "/uploads", file, 422), "contentType INVALID_FORMAT", "ein Medientyp", "a media type", "hexadezimale Ziffern", "hexadecimal digits")
+		says(t, inBoth(c, "POST", "/uploads", file, 422), "contentType INVALID_FORMAT", "ein Medientyp", "a media type",
+			"hexadezimale Ziffern", "hexadecimal digits")
 		says(t, inBoth(c, "GET", "/users", nil, 403), "kartei user list", "your own is in GET /v1/me")
 	})
 }
@@ -119,18 +123,23 @@ func TestRefusalsNameTheLimit(t *testing.T) {
 		c.Do("POST", "/companies", map[string]any{"name": "A"}).Want(201)
 	}
 	says(t, inBoth(c, "POST", "/companies", map[string]any{"name": "B"}, 429),
-		"de: Das Limit ist erreicht: 2 schreibende Aufrufe mit diesem Schlüssel in der Minute.", "en: The limit is reached: 2 writing calls with this key a minute.", "after 60 s")
+		"de: Das Limit ist erreicht: 2 schreibende Aufrufe mit diesem Schlüssel in der Minute.",
+		"en: The limit is reached: 2 writing calls with this key a minute.", "after 60 s")
 	for range 49 {
 		c.Do("POST", "/companies", map[string]any{"name": "B"}).Want(429)
 	}
 	until := o.Clock.Now().Add(5 * time.Minute).UTC().Format(time.RFC3339)
-	says(t, inBoth(c, "GET", "/me", nil, 429), "Dieser Schlüssel ist bis "+until+" gesperrt", "This key is locked until "+until)
+	says(t, inBoth(c, "GET", "/me", nil, 429), "Dieser Schlüssel ist bis "+until+" gesperrt",
+		"This key is locked until "+until)
 }
 
 func TestEmptyObjectIsNoBody(t *testing.T) {
 	c := office(t).As(access.Member)
 	task := c.Do("POST", "/tasks", map[string]any{"title": "x"}).Want(201).Text("id")
-	for body, status := range map[string]int{"{}": 200, " {\r\n} ": 200, "": 200, "{": 400, "}": 400, "null": 400, "[]": 400, "{}{}": 400, `{"status":"open"}`: 400} {
+	for body, status := range map[string]int{
+		"{}": 200, " {\r\n} ": 200, "": 200, "{": 400, "}": 400, "null": 400, "[]": 400, "{}{}": 400,
+		`{"status":"open"}`: 400,
+	} {
 		c.Do("POST", "/tasks/"+task+"/complete", []byte(body)).Want(status)
 	}
 }
@@ -138,14 +147,17 @@ func TestEmptyObjectIsNoBody(t *testing.T) {
 func TestFieldsSayWhatToDo(t *testing.T) {
 	c := office(t).As(access.Member)
 	says(t, inBoth(c, "POST", "/tasks", map[string]any{"titel": "x", "description": ""}, 422),
-		"de: titel UNKNOWN_FIELD Dieser Name ist hier nicht bekannt. Bekannte Namen: assigneeId, companyId,", "en: titel UNKNOWN_FIELD This name is not known here. Known names: ", "title, visibility.",
+		"de: titel UNKNOWN_FIELD Dieser Name ist hier nicht bekannt. Bekannte Namen: assigneeId, companyId,",
+		"en: titel UNKNOWN_FIELD This name is not known here. Known names: ", "title, visibility.",
 		"de: description TOO_SHORT Mindestens 1 Zeichen ist nötig; null", "null leaves it empty")
 	if text := inBoth(c, "POST", "/tasks", map[string]any{"title": ""}, 422); strings.Contains(text, "null") {
 		t.Errorf("a title cannot be null:\n%s", text)
 	}
-	says(t, inBoth(c, "POST", "/companies", map[string]any{"name": "A", "website": "foo"}, 422), "website INVALID_FORMAT", "Expected: an address with http:// or https://")
+	says(t, inBoth(c, "POST", "/companies", map[string]any{"name": "A", "website": "foo"}, 422),
+		"website INVALID_FORMAT", "Expected: an address with http:// or https://")
 	says(t, inBoth(c, "POST", "/tasks", "{\n  \"title\": \"Ä\",\n}", 400), "Zeile 2, Zeichen 15", "line 2, column 15")
-	says(t, inBoth(c, "GET", "/tasks?companyId="+id.New(id.Company), nil, 400, "Svc-Version", old), "gibt es ab Version 2027-02-01", "comes with version 2027-02-01")
+	says(t, inBoth(c, "GET", "/tasks?companyId="+id.New(id.Company), nil, 400, "Svc-Version", old),
+		"gibt es ab Version 2027-02-01", "comes with version 2027-02-01")
 	if text := inBoth(c, "GET", "/tasks?color=red", nil, 400); strings.Contains(text, "2027") {
 		t.Errorf("of a parameter that no version has:\n%s", text)
 	}
@@ -161,7 +173,9 @@ func TestDuplicateNamesTheRecord(t *testing.T) {
 		for _, visibility := range []string{"organization", "private"} {
 			body := map[string]any{"lastName": "Berg", "externalId": "crm-" + visibility, "visibility": visibility}
 			made := c.Do("POST", "/contacts", body).Want(201).Text("id")
-			for who, sees := range map[*apitest.Client]bool{c: true, admin: true, other: visibility == "organization", writer: false} {
+			for who, sees := range map[*apitest.Client]bool{
+				c: true, admin: true, other: visibility == "organization", writer: false,
+			} {
 				text := inBoth(who, "POST", "/contacts", body, 422)
 				says(t, text, "de: externalId DUPLICATE", "en: externalId DUPLICATE")
 				if strings.Contains(text, made) != sees {

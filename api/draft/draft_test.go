@@ -37,7 +37,8 @@ func TestFrozen(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(frozen, now) {
-			t.Errorf("table and types no longer make the frozen document of %s: %s\nIf that is meant, run make openapi", version, difference(frozen, now))
+			t.Errorf("table and types no longer make the frozen document of %s: %s\nIf that is meant, run make openapi",
+				version, difference(frozen, now))
 		}
 		if line := fmt.Sprintf("%x  %s.json\n", sha256.Sum256(frozen), version); !strings.Contains(string(sums), line) {
 			t.Errorf("the document of %s has another checksum than SHA256SUMS says: run make openapi", version)
@@ -74,10 +75,12 @@ func TestTextPatterns(t *testing.T) {
 		text       string
 		line, many bool
 	}{
-		{"Anna", true, true}, {" Anna ", true, true}, {"Müller-Lüdenscheidt", true, true}, {"😀", true, true}, {".", true, true},
+		{"Anna", true, true}, {" Anna ", true, true}, {"Müller-Lüdenscheidt", true, true}, {"😀", true, true},
+		{".", true, true},
 		{"", false, false}, {" ", false, false}, {"\u00a0\u3000", false, false}, {"\u2003", false, false},
 		{"a\nb", false, true}, {"\n\ta", false, true}, {"a\r\nb", false, true}, {"\n", false, false},
-		{"a\x00", false, false}, {"a\x1f", false, false}, {"a\x7f", false, false}, {"a\u0085b", false, false}, {"a\x0bb", false, false},
+		{"a\x00", false, false}, {"a\x1f", false, false}, {"a\x7f", false, false}, {"a\u0085b", false, false},
+		{"a\x0bb", false, false},
 	} {
 		if got := line.MatchString(test.text); got != test.line {
 			t.Errorf("line, %q: %v", test.text, got)

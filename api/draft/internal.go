@@ -15,7 +15,11 @@ func internal() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	document := object{{"openapi", root.get("openapi")}, {"info", object{{"title", "Kartei"}, {"version", d.version}}}, {"paths", enforced(root.get("paths"))}}
+	document := object{
+		{"openapi", root.get("openapi")},
+		{"info", object{{"title", "Kartei"}, {"version", d.version}}},
+		{"paths", enforced(root.get("paths"))},
+	}
 	var components object
 	for _, kind := range []string{"schemas", "parameters"} {
 		section, _ := root.get("components").(object).get(kind).(object)

@@ -195,7 +195,8 @@ func (d *drafter) headerParameters(row *api.Operation, preview bool) []object {
 	var out []object
 	if preview {
 		out = append(out, header("SvcPreview", "Svc-Preview", true,
-			"true", object{{"type", "string"}, {"maxLength", 4}, {"pattern", "^true$"}})) // an enum would be a class for each operation
+			// an enum would be a class for each operation
+			"true", object{{"type", "string"}, {"maxLength", 4}, {"pattern", "^true$"}}))
 	}
 	if row.Idempotent() {
 		component := "IdempotencyKey"
@@ -285,11 +286,12 @@ func (d *drafter) responses(row *api.Operation, preview bool) (object, error) {
 func (d *drafter) answerExample(row *api.Operation) (object, error) {
 	t, page := answerType(row)
 	if t == reflect.TypeFor[api.Document]() {
-		return d.share("examples", schemaName(t), object{{"summary", d.say(row.ID + ".summary")}, {"description", d.say("example.OpenAPIDocument")}, {"value", object{
-			{"openapi", "3.1.1"},
-			{"info", object{{"title", "Kartei API"}, {"version", d.version}}},
-			{"paths", object{}},
-		}}}), nil
+		return d.share("examples", schemaName(t),
+			object{{"summary", d.say(row.ID + ".summary")}, {"description", d.say("example.OpenAPIDocument")}, {"value", object{
+				{"openapi", "3.1.1"},
+				{"info", object{{"title", "Kartei API"}, {"version", d.version}}},
+				{"paths", object{}},
+			}}}), nil
 	}
 	value, err := valueExample(t)
 	if err != nil {
@@ -312,7 +314,11 @@ func (d *drafter) answerExample(row *api.Operation) (object, error) {
 	if page {
 		summary = d.say("example.Page")
 	}
-	return d.share("examples", name, object{{"summary", summary}, {"description", d.say("example")}, {"value", value}}), nil
+	return d.share("examples", name, object{
+		{"summary", summary},
+		{"description", d.say("example")},
+		{"value", value},
+	}), nil
 }
 
 // afterwards has the members that an action changes in the example of its
@@ -329,7 +335,10 @@ var afterwards = map[string]object{
 }
 
 // always are the headers of every answer, errors included.
-var always = []string{"Request-Id", "Svc-Version", "RateLimit", "RateLimit-Policy", "Deprecation", "Sunset", "Link", "Cache-Control", "Vary", "X-Content-Type-Options"}
+var always = []string{
+	"Request-Id", "Svc-Version", "RateLimit", "RateLimit-Policy", "Deprecation", "Sunset", "Link",
+	"Cache-Control", "Vary", "X-Content-Type-Options",
+}
 
 func (d *drafter) successHeaders(row *api.Operation, status int) object {
 	names := slices.Clone(always)
@@ -372,28 +381,51 @@ func matching(p string, limit int) object {
 
 // responseHeaders are all headers that an answer can carry.
 var responseHeaders = map[string]responseHeader{
-	"Request-Id":              {true, "req_" + exampleSuffix, matching("^req"+pattern.IDShape, 30)},
-	"Svc-Version":             {true, "2026-11-01", matching(pattern.Version, 10)},
-	"RateLimit":               {true, `"key";r=412;t=38`, matching(`^"[a-z-]+";r=[0-9]+;t=[0-9]+$`, 200)},
-	"RateLimit-Policy":        {true, `"key";q=300;w=60, "writes";q=60;w=60`, matching(`^"[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?(, "[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?)*$`, 1000)},
-	"Deprecation":             {false, "@1793491200", matching("^@[0-9]+$", 20)},
-	"Sunset":                  {false, "Mon, 01 Nov 2027 00:00:00 GMT", matching("^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$", 29)},
-	"Link":                    {true, `<https://` + exampleHost + `/docs/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json"`, matching(`^<[^<>]+>; rel="[a-z -]+"`, 2000)},
-	"Cache-Control":           {true, "private, no-cache", object{{"type", "string"}, {"enum", []string{"private, no-cache", "no-store"}}}},
-	"Vary":                    {true, "Authorization, Accept-Language, Svc-Version", matching("^[A-Za-z, -]+$", 200)},
-	"X-Content-Type-Options":  {true, "nosniff", object{{"type", "string"}, {"enum", []string{"nosniff"}}}},
-	"ETag":                    {true, `"r3"`, matching(`^"[0-9a-z]+"$`, 100)},
-	"Location":                {true, "/v1/contacts/con_" + exampleSuffix, matching("^/v1/", 500)},
-	"Idempotent-Replayed":     {false, "true", object{{"type", "string"}, {"enum", []string{"true"}}}},
-	"Accept-Ranges":           {false, "bytes", object{{"type", "string"}, {"enum", []string{"bytes"}}}},
-	"Content-Range":           {false, "bytes 0-1023/48213", matching("^bytes ", 100)},
-	"Content-Disposition":     {true, "attachment; filename=\"Klage_.pdf\"; filename*=UTF-8''Klage%C3%BC.pdf", matching("^attachment; ", 4000)},
+	"Request-Id":  {true, "req_" + exampleSuffix, matching("^req"+pattern.IDShape, 30)},
+	"Svc-Version": {true, "2026-11-01", matching(pattern.Version, 10)},
+	"RateLimit":   {true, `"key";r=412;t=38`, matching(`^"[a-z-]+";r=[0-9]+;t=[0-9]+$`, 200)},
+	"RateLimit-Policy": {
+		true, `"key";q=300;w=60, "writes";q=60;w=60`,
+		matching(`^"[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?(, "[a-z-]+";q=[0-9]+;w=[0-9]+(;qu="[a-z-]+")?)*$`, 1000),
+	},
+	"Deprecation": {false, "@1793491200", matching("^@[0-9]+$", 20)},
+	"Sunset": {
+		false, "Mon, 01 Nov 2027 00:00:00 GMT",
+		matching("^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$", 29),
+	},
+	"Link": {
+		true,
+		`<https://` + exampleHost + `/docs/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json"`,
+		matching(`^<[^<>]+>; rel="[a-z -]+"`, 2000),
+	},
+	"Cache-Control": {
+		true,
+		"private, no-cache",
+		object{{"type", "string"}, {"enum", []string{"private, no-cache", "no-store"}}},
+	},
+	"Vary":                   {true, "Authorization, Accept-Language, Svc-Version", matching("^[A-Za-z, -]+$", 200)},
+	"X-Content-Type-Options": {true, "nosniff", object{{"type", "string"}, {"enum", []string{"nosniff"}}}},
+	"ETag":                   {true, `"r3"`, matching(`^"[0-9a-z]+"$`, 100)},
+	"Location":               {true, "/v1/contacts/con_" + exampleSuffix, matching("^/v1/", 500)},
+	"Idempotent-Replayed":    {false, "true", object{{"type", "string"}, {"enum", []string{"true"}}}},
+	"Accept-Ranges":          {false, "bytes", object{{"type", "string"}, {"enum", []string{"bytes"}}}},
+	"Content-Range":          {false, "bytes 0-1023/48213", matching("^bytes ", 100)},
+	"Content-Disposition": {
+		true, "attachment; filename=\"Klage_.pdf\"; filename*=UTF-8''Klage%C3%BC.pdf",
+		matching("^attachment; ", 4000),
+	},
 	"Content-Security-Policy": {true, "default-src 'none'; sandbox", matching("^default-src 'none'", 100)},
-	"Last-Modified":           {true, "Sun, 01 Nov 2026 09:30:00 GMT", matching("^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT$", 29)},
-	"Repr-Digest":             {true, "sha-256=:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=:", matching("^sha-256=:[0-9A-Za-z+/]{43}=:$", 60)},
-	"Content-Language":        {true, "de", object{{"type", "string"}, {"enum", []string{"de", "en"}}}},
-	"Retry-After":             {false, "1", matching("^[0-9]+$", 10)},
-	"WWW-Authenticate":        {true, "Bearer", matching("^Bearer", 500)},
+	"Last-Modified": {
+		true, "Sun, 01 Nov 2026 09:30:00 GMT",
+		matching("^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT$", 29),
+	},
+	"Repr-Digest": {
+		true, "sha-256=:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=:",
+		matching("^sha-256=:[0-9A-Za-z+/]{43}=:$", 60),
+	},
+	"Content-Language": {true, "de", object{{"type", "string"}, {"enum", []string{"de", "en"}}}},
+	"Retry-After":      {false, "1", matching("^[0-9]+$", 10)},
+	"WWW-Authenticate": {true, "Bearer", matching("^Bearer", 500)},
 }
 
 // problem returns a reference to the description of a problem with one of the
@@ -511,7 +543,11 @@ func (d *drafter) problemWords(codes []fault.Code) string {
 // problemExample returns a reference to an example in its wire form.
 func (d *drafter) problemExample(code fault.Code) object {
 	e := code.Entry()
-	return d.share("examples", string(code), object{{"summary", e.Title.DE}, {"description", e.What.DE}, {"value", problemBody(code)}})
+	return d.share("examples", string(code), object{
+		{"summary", e.Title.DE},
+		{"description", e.What.DE},
+		{"value", problemBody(code)},
+	})
 }
 
 // problemBody returns an example of a problem.
@@ -520,7 +556,8 @@ func problemBody(code fault.Code) jsontext.Value {
 	f := e.Example.Fault
 	f.Code = code
 	return f.AppendProblem(nil, fault.Problem{
-		TypeBase: "https://" + exampleHost, Instance: e.Example.Instance, RequestID: "req_" + exampleSuffix, Language: fault.German,
+		TypeBase: "https://" + exampleHost, Instance: e.Example.Instance, RequestID: "req_" + exampleSuffix,
+		Language: fault.German,
 	})
 }
 
@@ -531,7 +568,12 @@ func (d *drafter) problemSchema() object {
 		if more == nil {
 			more = []field{{"pattern", pattern.Parameter}}
 		}
-		return append(object{{"description", d.say(key)}, {"type", "string"}, {"maxLength", 2000}, {"examples", []string{example}}}, more...)
+		return append(object{
+			{"description", d.say(key)},
+			{"type", "string"},
+			{"maxLength", 2000},
+			{"examples", []string{example}},
+		}, more...)
 	}
 	fieldCodes := make([]string, 0, 12)
 	for _, c := range fault.FieldCodes() {
@@ -543,7 +585,8 @@ func (d *drafter) problemSchema() object {
 		{"required", []string{"field", "code", "message"}},
 		{"properties", object{
 			{"field", text("schema.ProblemField.field", "email")},
-			{"code", text("schema.ProblemField.code", "INVALID_FORMAT", field{"pattern", codePattern}, field{"x-extensible-enum", fieldCodes})},
+			{"code", text("schema.ProblemField.code", "INVALID_FORMAT", field{"pattern", codePattern},
+				field{"x-extensible-enum", fieldCodes})},
 			{"message", text("schema.ProblemField.message", "Das Format dieser Angabe stimmt nicht.")},
 		}},
 	})
@@ -552,19 +595,55 @@ func (d *drafter) problemSchema() object {
 		{"type", "object"},
 		{"required", []string{"type", "title", "status", "instance", "code", "requestId"}},
 		{"properties", object{
-			{"type", text("schema.Problem.type", "https://"+exampleHost+"/problems/NOT_FOUND", field{"format", "uri-reference"})},
+			{
+				"type",
+				text("schema.Problem.type", "https://"+exampleHost+"/problems/NOT_FOUND", field{"format", "uri-reference"}),
+			},
 			{"title", text("schema.Problem.title", "Nicht gefunden")},
-			{"status", object{{"description", d.say("schema.Problem.status")}, {"type", "integer"}, {"format", "int32"}, {"minimum", 400}, {"maximum", 599}, {"examples", []int{404}}}},
-			{"detail", text("schema.Problem.detail", "Unter dieser Adresse gibt es nichts, oder es ist für Sie nicht sichtbar.")},
+			{"status", object{
+				{"description", d.say("schema.Problem.status")},
+				{"type", "integer"},
+				{"format", "int32"},
+				{"minimum", 400},
+				{"maximum", 599},
+				{"examples", []int{404}},
+			}},
+			{
+				"detail",
+				text("schema.Problem.detail", "Unter dieser Adresse gibt es nichts, oder es ist für Sie nicht sichtbar."),
+			},
 			{"instance", text("schema.Problem.instance", "/v1/contacts/con_"+exampleSuffix, field{"format", "uri-reference"})},
 			{"code", text("schema.Problem.code", "NOT_FOUND", field{"pattern", codePattern})},
 			{"requestId", text("schema.Problem.requestId", "req_"+exampleSuffix, field{"pattern", "^req" + pattern.IDShape})},
-			{"errors", object{{"description", d.say("schema.Problem.errors")}, {"type", "array"}, {"maxItems", schema.MaxErrors}, {"items", entry}, {"examples", []any{[]any{object{{"field", "email"}, {"code", "INVALID_FORMAT"}, {"message", "Das Format dieser Angabe stimmt nicht."}}}}}}},
-			{"retryAfterMs", object{{"description", d.say("schema.Problem.retryAfterMs")}, {"type", "integer"}, {"format", "int64"}, {"minimum", 0}, {"maximum", maxInteger}, {"examples", []int{1000}}}},
-			{"currentRevision", object{{"description", d.say("schema.Problem.currentRevision")}, {"type", "integer"}, {"format", "int64"}, {"minimum", 1}, {"maximum", maxInteger}, {"examples", []int{5}}}},
+			{"errors", object{
+				{"description", d.say("schema.Problem.errors")},
+				{"type", "array"},
+				{"maxItems", schema.MaxErrors},
+				{"items", entry},
+				{"examples", []any{[]any{
+					object{{"field", "email"}, {"code", "INVALID_FORMAT"}, {"message", "Das Format dieser Angabe stimmt nicht."}},
+				}}},
+			}},
+			{"retryAfterMs", object{
+				{"description", d.say("schema.Problem.retryAfterMs")},
+				{"type", "integer"},
+				{"format", "int64"},
+				{"minimum", 0},
+				{"maximum", maxInteger},
+				{"examples", []int{1000}},
+			}},
+			{"currentRevision", object{
+				{"description", d.say("schema.Problem.currentRevision")},
+				{"type", "integer"},
+				{"format", "int64"},
+				{"minimum", 1},
+				{"maximum", maxInteger},
+				{"examples", []int{5}},
+			}},
 			{"violated-policies", object{
 				{"description", d.say("schema.Problem.violated-policies")}, {"type", "array"}, {"maxItems", 20},
-				{"items", object{{"type", "string"}, {"maxLength", 50}, {"pattern", "^[a-z-]+$"}}}, {"examples", []any{[]string{"key"}}},
+				{"items", object{{"type", "string"}, {"maxLength", 50}, {"pattern", "^[a-z-]+$"}}},
+				{"examples", []any{[]string{"key"}}},
 			}},
 		}},
 	}
@@ -602,11 +681,15 @@ func (d *drafter) links(row *api.Operation) object {
 // for an unreleased version does not call the version frozen.
 func (d *drafter) introduction() string {
 	versions := "info.versions"
-	if i := slices.IndexFunc(api.Versions, func(v api.Version) bool { return v.Name == d.version }); i >= 0 && api.Versions[i].Candidate {
+	if i := slices.IndexFunc(api.Versions, func(v api.Version) bool { return v.Name == d.version }); i >= 0 &&
+		api.Versions[i].Candidate {
 		versions = "info.versions.candidate"
 	}
 	var paragraphs []string
-	for _, key := range []string{"info", "info.access", versions, "info.headers", "info.costs", "info.problems", "info.synchronization", "info.people", "info.references"} {
+	for _, key := range []string{
+		"info", "info.access", versions, "info.headers", "info.costs", "info.problems",
+		"info.synchronization", "info.people", "info.references",
+	} {
 		paragraphs = append(paragraphs, d.say(key))
 	}
 	return strings.Join(paragraphs, "\n\n")

@@ -71,56 +71,160 @@ var changesOfDocument = []struct {
 	broken string
 }{
 	// Requests.
-	{"components/schemas/ContactCreate/properties/title", func(o node) { o["maxLength"] = 60 }, "sent ContactCreate.title: maxLength was 200 and is 60"},
+	{
+		"components/schemas/ContactCreate/properties/title", func(o node) { o["maxLength"] = 60 },
+		"sent ContactCreate.title: maxLength was 200 and is 60",
+	},
 	{"components/schemas/ContactCreate/properties/title", func(o node) { o["maxLength"] = 300 }, ""},
 	{"components/schemas/ContactCreate/properties/title", func(o node) { delete(o, "maxLength") }, ""},
-	{"components/schemas/ContactCreate/properties/title", func(o node) { o["minLength"] = 2 }, "sent ContactCreate.title: minLength was 1 and is 2"},
-	{"components/schemas/ContactCreate/properties/title", func(o node) { o["pattern"] = "^[a-z]+$" }, "sent ContactCreate.title: pattern has gained ^[a-z]+$"},
-	{"components/schemas/ContactCreate/properties/title", func(o node) { o["type"] = "string" }, "sent ContactCreate.title: type has lost null"},
-	{"components/schemas/ContactCreate/properties/title", func(o node) { o["enum"] = []any{"Dr."} }, "sent ContactCreate.title: enum is new and allows only Dr."},
-	{"components/schemas/ContactCreate/properties/tags", func(o node) { o["maxItems"] = 5 }, "sent ContactCreate.tags: maxItems was 20 and is 5"},
-	{"components/schemas/ContactCreate/properties/visibility", func(o node) { o["default"] = "private" }, "sent ContactCreate.visibility: default has lost organization"},
+	{
+		"components/schemas/ContactCreate/properties/title", func(o node) { o["minLength"] = 2 },
+		"sent ContactCreate.title: minLength was 1 and is 2",
+	},
+	{
+		"components/schemas/ContactCreate/properties/title", func(o node) { o["pattern"] = "^[a-z]+$" },
+		"sent ContactCreate.title: pattern has gained ^[a-z]+$",
+	},
+	{
+		"components/schemas/ContactCreate/properties/title", func(o node) { o["type"] = "string" },
+		"sent ContactCreate.title: type has lost null",
+	},
+	{
+		"components/schemas/ContactCreate/properties/title", func(o node) { o["enum"] = []any{"Dr."} },
+		"sent ContactCreate.title: enum is new and allows only Dr.",
+	},
+	{
+		"components/schemas/ContactCreate/properties/tags", func(o node) { o["maxItems"] = 5 },
+		"sent ContactCreate.tags: maxItems was 20 and is 5",
+	},
+	{
+		"components/schemas/ContactCreate/properties/visibility", func(o node) { o["default"] = "private" },
+		"sent ContactCreate.visibility: default has lost organization",
+	},
 	{"components/schemas/Salutation", func(o node) { o["enum"] = []any{"mr", "ms"} }, "sent Salutation: enum has lost mx"},
 	{"components/schemas/Salutation", func(o node) { o["enum"] = []any{"mr", "ms", "mx", "dr"} }, ""},
-	{"components/schemas/ContactPatch/properties/salutation", func(o node) { o["anyOf"] = o["anyOf"].([]any)[:1] }, "sent ContactPatch.salutation: oneOf has lost null"},
-	{"components/schemas/CompanyCreate", func(o node) { o["required"] = []any{"name", "email"} }, "sent CompanyCreate: required has gained email"},
+	{
+		"components/schemas/ContactPatch/properties/salutation",
+		func(o node) { o["anyOf"] = o["anyOf"].([]any)[:1] },
+		"sent ContactPatch.salutation: oneOf has lost null",
+	},
+	{
+		"components/schemas/CompanyCreate", func(o node) { o["required"] = []any{"name", "email"} },
+		"sent CompanyCreate: required has gained email",
+	},
 	{"components/schemas/CompanyCreate", func(o node) { delete(o, "required") }, ""},
-	{"components/schemas/ContactCreate/properties", func(o node) { delete(o, "mobile") }, "sent ContactCreate: members has lost mobile"},
-	{"components/schemas/ContactCreate/properties", func(o node) { o["addedLater"] = node{"type": "string", "maxLength": 5.0} }, ""},
-	{"components/schemas/ContactCreate/properties/address", func(o node) { o["anyOf"] = o["anyOf"].([]any)[:1] }, "sent ContactCreate.address: oneOf has lost null"},
-	{"components/schemas/Operation/properties/error", func(o node) { o["x-kartei-codes"] = []any{"INTERNAL"} }, "answered Operation.error: codes has lost UPLOAD_CHECKSUM_MISMATCH UPLOAD_INCOMPLETE UPLOAD_REJECTED UPSTREAM VALIDATION_FAILED"},
-	{"components/parameters/Limit/schema", func(o node) { o["maximum"] = 50 }, "sent GET /contacts query:limit: maximum was 100 and is 50"},
-	{"components/parameters/Sort", func(o node) { o["required"] = true }, "call GET /contacts: required has gained query:sort"},
+	{
+		"components/schemas/ContactCreate/properties", func(o node) { delete(o, "mobile") },
+		"sent ContactCreate: members has lost mobile",
+	},
+	{
+		"components/schemas/ContactCreate/properties",
+		func(o node) { o["addedLater"] = node{"type": "string", "maxLength": 5.0} }, "",
+	},
+	{
+		"components/schemas/ContactCreate/properties/address",
+		func(o node) { o["anyOf"] = o["anyOf"].([]any)[:1] },
+		"sent ContactCreate.address: oneOf has lost null",
+	},
+	{
+		"components/schemas/Operation/properties/error",
+		func(o node) { o["x-kartei-codes"] = []any{"INTERNAL"} },
+		"answered Operation.error: codes has lost UPLOAD_CHECKSUM_MISMATCH UPLOAD_INCOMPLETE UPLOAD_REJECTED UPSTREAM VALIDATION_FAILED",
+	},
+	{
+		"components/parameters/Limit/schema", func(o node) { o["maximum"] = 50 },
+		"sent GET /contacts query:limit: maximum was 100 and is 50",
+	},
+	{
+		"components/parameters/Sort", func(o node) { o["required"] = true },
+		"call GET /contacts: required has gained query:sort",
+	},
 	{"components/parameters/IdempotencyKeyRequired", func(o node) { o["required"] = false }, ""},
 	// Answers.
 	{"components/schemas/Contact/properties", func(o node) { delete(o, "note") }, "answered Contact.note is gone"},
-	{"components/schemas/Contact/properties", func(o node) { o["addedLater"] = node{"type": []any{"string", "null"}} }, ""},
-	{"components/schemas/Contact", func(o node) { o["required"] = o["required"].([]any)[1:] }, "answered Contact: required has lost object"},
-	{"components/schemas/Contact/properties/createdAt", func(o node) { o["type"] = []any{"string", "null"} }, "answered Contact.createdAt: type has gained null"},
-	{"components/schemas/Contact/properties/createdAt", func(o node) { delete(o, "format") }, "answered Contact.createdAt: format has lost date-time"},
-	{"components/schemas/Contact/properties/salutation", func(o node) { o["x-extensible-enum"] = []any{"mr", "ms"} }, "answered Contact.salutation: enum has lost mx"},
-	{"components/schemas/Contact/properties/salutation", func(o node) { o["x-extensible-enum"] = []any{"mr", "ms", "mx", "dr"} }, ""},
-	{"components/headers/ETag/schema", func(o node) { o["pattern"] = "^x$" }, `answered header ETag: pattern has lost ^\"[0-9a-z]+\"$`},
-	{"paths/~contacts/get/responses/200/headers", func(o node) { delete(o, "Link") }, "answered GET /contacts 200: headers has lost Link"},
-	{"components/responses/NotAcceptable/headers", func(o node) { delete(o, "Link") }, "problem 406: headers has lost Link"},
-	{"components/responses/Unauthenticated", func(o node) { o["x-kartei-codes"] = []any{"FORBIDDEN"} }, "call GET /me problems: 401 has lost UNAUTHENTICATED"},
-	{"components/responses/Unauthenticated", func(o node) { o["x-kartei-codes"] = []any{"UNAUTHENTICATED", "KEY_EXPIRED"} }, ""},
+	{
+		"components/schemas/Contact/properties",
+		func(o node) { o["addedLater"] = node{"type": []any{"string", "null"}} }, "",
+	},
+	{
+		"components/schemas/Contact", func(o node) { o["required"] = o["required"].([]any)[1:] },
+		"answered Contact: required has lost object",
+	},
+	{
+		"components/schemas/Contact/properties/createdAt",
+		func(o node) { o["type"] = []any{"string", "null"} },
+		"answered Contact.createdAt: type has gained null",
+	},
+	{
+		"components/schemas/Contact/properties/createdAt", func(o node) { delete(o, "format") },
+		"answered Contact.createdAt: format has lost date-time",
+	},
+	{
+		"components/schemas/Contact/properties/salutation",
+		func(o node) { o["x-extensible-enum"] = []any{"mr", "ms"} },
+		"answered Contact.salutation: enum has lost mx",
+	},
+	{
+		"components/schemas/Contact/properties/salutation",
+		func(o node) { o["x-extensible-enum"] = []any{"mr", "ms", "mx", "dr"} }, "",
+	},
+	{
+		"components/headers/ETag/schema", func(o node) { o["pattern"] = "^x$" },
+		`answered header ETag: pattern has lost ^\"[0-9a-z]+\"$`,
+	},
+	{
+		"paths/~contacts/get/responses/200/headers", func(o node) { delete(o, "Link") },
+		"answered GET /contacts 200: headers has lost Link",
+	},
+	{
+		"components/responses/NotAcceptable/headers", func(o node) { delete(o, "Link") },
+		"problem 406: headers has lost Link",
+	},
+	{
+		"components/responses/Unauthenticated", func(o node) { o["x-kartei-codes"] = []any{"FORBIDDEN"} },
+		"call GET /me problems: 401 has lost UNAUTHENTICATED",
+	},
+	{
+		"components/responses/Unauthenticated",
+		func(o node) { o["x-kartei-codes"] = []any{"UNAUTHENTICATED", "KEY_EXPIRED"} }, "",
+	},
 	// Operations.
 	{"paths", func(o node) { delete(o, "/tasks/{id}/complete") }, "call POST /tasks/{id}/complete is gone"},
 	{"paths/~contacts~{id}", func(o node) { o["put"] = o["patch"] }, ""},
-	{"paths/~contacts~{id}/get/responses", func(o node) { delete(o, "304") }, "call GET /contacts/{id}: answers has lost 304"},
-	{"paths/~contacts~{id}/get/responses", func(o node) { delete(o, "404") }, "call GET /contacts/{id} problems: 404 has lost NOT_FOUND"},
-	{"paths/~contacts~{id}/get/responses", func(o node) { delete(o, "409") }, "call GET /contacts/{id}: answers has lost 409"},
+	{
+		"paths/~contacts~{id}/get/responses", func(o node) { delete(o, "304") },
+		"call GET /contacts/{id}: answers has lost 304",
+	},
+	{
+		"paths/~contacts~{id}/get/responses", func(o node) { delete(o, "404") },
+		"call GET /contacts/{id} problems: 404 has lost NOT_FOUND",
+	},
+	{
+		"paths/~contacts~{id}/get/responses", func(o node) { delete(o, "409") },
+		"call GET /contacts/{id}: answers has lost 409",
+	},
 	{"paths/~contacts~{id}/get/responses", func(o node) { o["451"] = node{"x-kartei-codes": []any{"LEGAL_HOLD"}} }, ""},
 	{"components/responses/UnusedConflict", func(o node) { o["x-kartei-codes"] = []any{"CONTACT_ARCHIVED"} }, ""},
 	{"paths/~contacts/get", func(o node) { o["x-kartei-cost"] = 5 }, "call GET /contacts: cost was 2 and is 5"},
-	{"paths/~contacts/get", func(o node) { o["x-kartei-scope"] = "companies:read" }, "call GET /contacts: scope has lost contacts:read"},
-	{"paths/~contacts/get", func(o node) { o["x-kartei-channel"] = "preview" }, "call GET /contacts: channel has lost stable"},
+	{
+		"paths/~contacts/get", func(o node) { o["x-kartei-scope"] = "companies:read" },
+		"call GET /contacts: scope has lost contacts:read",
+	},
+	{
+		"paths/~contacts/get", func(o node) { o["x-kartei-channel"] = "preview" },
+		"call GET /contacts: channel has lost stable",
+	},
 	{"paths/~contacts/post", func(o node) { o["x-kartei-channel"] = "stable" }, ""},
 	{"webhooks", func(o node) { delete(o, "task.completed") }, "answered webhook task.completed is gone"},
-	{"webhooks/contact.created/post", func(o node) { o["parameters"] = o["parameters"].([]any)[1:] }, "answered webhook contact.created: headers has lost webhook-id"},
+	{
+		"webhooks/contact.created/post", func(o node) { o["parameters"] = o["parameters"].([]any)[1:] },
+		"answered webhook contact.created: headers has lost webhook-id",
+	},
 	{"webhooks", func(o node) { o["contact.merged"] = o["contact.created"] }, ""},
-	{"paths/~contacts/get", func(o node) { o["operationId"] = "contacts.all" }, "call GET /contacts: id has lost contacts.list"},
+	{
+		"paths/~contacts/get", func(o node) { o["operationId"] = "contacts.all" },
+		"call GET /contacts: id has lost contacts.list",
+	},
 }
 
 // TestTakenBack changes the document in ways that break a client, and in ways
@@ -240,12 +344,15 @@ var rules = map[string]map[string]rule{
 		"required": gainsNone, "scope": fixed, "takes": keeps,
 	},
 	"sent": {
-		"closed": gainsNone, "default": fixed, "enum": widens, "format": gainsNone, "is": fixed, "members": keeps, "oneOf": widens,
-		"maxItems": bounded(1), "maxLength": bounded(1), "maximum": bounded(1), "minItems": bounded(-1), "minLength": bounded(-1), "minimum": bounded(-1),
+		"closed": gainsNone, "default": fixed, "enum": widens, "format": gainsNone, "is": fixed, "members": keeps,
+		"oneOf":    widens,
+		"maxItems": bounded(1), "maxLength": bounded(1), "maximum": bounded(1), "minItems": bounded(-1),
+		"minLength": bounded(-1), "minimum": bounded(-1),
 		"pattern": gainsNone, "required": gainsNone, "type": keeps,
 	},
 	"answered": {
-		"codes": keeps, "enum": keeps, "format": keeps, "headers": keeps, "is": fixed, "members": keeps, "oneOf": fixed, "pattern": keeps, "required": keeps, "type": gainsNone,
+		"codes": keeps, "enum": keeps, "format": keeps, "headers": keeps, "is": fixed, "members": keeps, "oneOf": fixed,
+		"pattern": keeps, "required": keeps, "type": gainsNone,
 	},
 	"problem":  {"content": keeps, "headers": keeps},
 	"servers":  {"url": keeps},

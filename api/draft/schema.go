@@ -73,7 +73,8 @@ func schemaName(t reflect.Type) string {
 	name := t.Name()
 	switch name {
 	case "Page", "Subject", "Calls", "Call", "Headers", "Results", "Result",
-		"Endpoint", "EndpointWithSecret", "EndpointPage", "Delivery", "DeliveryPage": // unclear without their package
+		"Endpoint", "EndpointWithSecret", "EndpointPage", "Delivery", "DeliveryPage":
+		// unclear without their package
 		pkg := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
 		return strings.ToUpper(pkg[:1]) + pkg[1:] + name
 	}
@@ -127,14 +128,25 @@ func (d *drafter) listItem(t reflect.Type) (object, error) {
 // needs before it hands the document to a tool.
 func (d *drafter) documentSchema() object {
 	open := func(key string) object {
-		return object{{"description", d.say(key)}, {"type", "object"}, {"additionalProperties", true}, {"examples", []object{{}}}}
+		return object{
+			{"description", d.say(key)},
+			{"type", "object"},
+			{"additionalProperties", true},
+			{"examples", []object{{}}},
+		}
 	}
 	return object{
 		{"description", d.say("schema.OpenAPIDocument")},
 		{"type", "object"},
 		{"required", []string{"openapi", "info", "paths"}},
 		{"properties", object{
-			{"openapi", object{{"description", d.say("schema.OpenAPIDocument.openapi")}, {"type", "string"}, {"maxLength", 10}, {"pattern", `^3[.]1[.][0-9]+$`}, {"examples", []string{"3.1.1"}}}},
+			{"openapi", object{
+				{"description", d.say("schema.OpenAPIDocument.openapi")},
+				{"type", "string"},
+				{"maxLength", 10},
+				{"pattern", `^3[.]1[.][0-9]+$`},
+				{"examples", []string{"3.1.1"}},
+			}},
 			{"info", open("schema.OpenAPIDocument.info")},
 			{"paths", open("schema.OpenAPIDocument.paths")},
 		}},
@@ -158,7 +170,8 @@ func (d *drafter) pageSchema(item object) object {
 			{"hasMore", object{{"description", d.say("schema.Page.hasMore")}, {"type", "boolean"}, {"examples", []bool{false}}}},
 			{"nextCursor", object{
 				{"description", d.say("schema.Page.nextCursor")},
-				{"type", []string{"string", "null"}}, {"maxLength", 4096}, {"pattern", pattern.Parameter}, {"examples", []string{"AX3k9bQ"}},
+				{"type", []string{"string", "null"}}, {"maxLength", 4096}, {"pattern", pattern.Parameter},
+				{"examples", []string{"AX3k9bQ"}},
 			}},
 		}},
 	}
@@ -316,11 +329,15 @@ func (d *drafter) plain(out *object, t, parent reflect.Type, f member, mode sche
 	switch {
 	case t == jsonType && mode == answering:
 		out.set("anyOf", nullable(d.share("schemas", "JsonObject", object{
-			{"description", d.say("schema.JsonObject")}, {"type", "object"}, {"additionalProperties", true}, {"examples", []object{{}}},
+			{"description", d.say("schema.JsonObject")}, {"type", "object"}, {"additionalProperties", true},
+			{"examples", []object{{}}},
 		})))
 	case t == jsonType: // any value, since this document does not restrict it
 	case t.Kind() == reflect.Map:
-		*out = append(*out, typed("object", null), field{"additionalProperties", object{{"type", "string"}, {"maxLength", 2000}, {"pattern", pattern.Parameter}}})
+		*out = append(*out, typed("object", null), field{
+			"additionalProperties",
+			object{{"type", "string"}, {"maxLength", 2000}, {"pattern", pattern.Parameter}},
+		})
 	case t == microsType:
 		*out = append(*out, typed("string", null), field{"format", "date-time"}, field{"maxLength", 64})
 	case t.Kind() == reflect.String && f.Tag.Get("named") != "" && mode != answering:

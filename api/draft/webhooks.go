@@ -49,7 +49,10 @@ func (d *drafter) delivered(t event.Type) (object, error) {
 	example := value.(object)
 	example.set("type", t.Name)
 	example.set("data", object{{"object", t.Object}, {"id", t.Prefix + exampleSuffix}})
-	return object{{"schema", schema}, {"examples", object{{"example", object{{"summary", d.say(t.Name + ".summary")}, {"value", example}}}}}}, nil
+	return object{
+		{"schema", schema},
+		{"examples", object{{"example", object{{"summary", d.say(t.Name + ".summary")}, {"value", example}}}}},
+	}, nil
 }
 
 // deliveryHeaders returns the headers of Standard Webhooks 1.0.0, and
@@ -57,7 +60,8 @@ func (d *drafter) delivered(t event.Type) (object, error) {
 func (d *drafter) deliveryHeaders() []object {
 	header := func(component, name, example string, schema object) object {
 		return d.share("parameters", component, object{
-			{"name", name}, {"in", "header"}, {"required", true}, {"description", d.say("parameter." + component)}, {"schema", schema}, {"example", example},
+			{"name", name}, {"in", "header"}, {"required", true}, {"description", d.say("parameter." + component)},
+			{"schema", schema}, {"example", example},
 		})
 	}
 	return []object{
@@ -66,7 +70,8 @@ func (d *drafter) deliveryHeaders() []object {
 		header("WebhookTimestamp", "webhook-timestamp",
 			"1793525400", matching("^[0-9]+$", 20)),
 		header("WebhookSignature", "webhook-signature",
-			"v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=", matching("^v1,[0-9A-Za-z+/=]{44}( v1,[0-9A-Za-z+/=]{44})?$", 200)),
+			"v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+			matching("^v1,[0-9A-Za-z+/=]{44}( v1,[0-9A-Za-z+/=]{44})?$", 200)),
 		header("WebhookUserAgent", "User-Agent", "Kartei-Webhooks/1.0", matching("^Kartei-Webhooks/", 100)),
 	}
 }

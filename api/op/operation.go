@@ -256,15 +256,21 @@ type Function struct {
 //
 // The output determines the status: Acceptance 202, Locator and Creation 201, Nothing 204,
 // otherwise 200.
-func New[In, Out any](id string, act Act, f func(context.Context, *Call, In) (Out, error), options ...Option) Operation[In, Out] {
+func New[In, Out any](
+	id string, act Act, f func(context.Context, *Call, In) (Out, error), options ...Option,
+) Operation[In, Out] {
 	o := Declare[In, Out](id, act, options...)
-	function.Keep(o.Row, Function{Do: func(ctx context.Context, c *Call, in any) (any, error) { return f(ctx, c, *in.(*In)) }})
+	function.Keep(o.Row, Function{
+		Do: func(ctx context.Context, c *Call, in any) (any, error) { return f(ctx, c, *in.(*In)) },
+	})
 	return o
 }
 
 // NewPrefetched is New for a function that needs data from outside the database. prefetch
 // fetches it before the transaction begins.
-func NewPrefetched[In, Data, Out any](id string, act Act, prefetch func(context.Context, *Call, In) (Data, error), f func(context.Context, *Call, In, Data) (Out, error), options ...Option) Operation[In, Out] {
+func NewPrefetched[In, Data, Out any](
+	id string, act Act, prefetch func(context.Context, *Call, In) (Data, error), f func(context.Context, *Call, In, Data) (Out, error), options ...Option,
+) Operation[In, Out] {
 	o := Declare[In, Out](id, act, options...)
 	function.Keep(o.Row, Function{
 		Do: func(ctx context.Context, c *Call, in any) (any, error) {
@@ -342,7 +348,8 @@ func (r *Row) ShowsRecord() bool { return r.Revises() && !r.Secret() }
 // Revises reports whether the operation creates the next revision of an
 // existing record, rather than another record.
 func (r *Row) Revises() bool {
-	return r.Writes() && r.Named() && r.Output.Implements(reflect.TypeFor[EntityTagger]()) && !r.Output.Implements(reflect.TypeFor[Locator]())
+	return r.Writes() && r.Named() && r.Output.Implements(reflect.TypeFor[EntityTagger]()) &&
+		!r.Output.Implements(reflect.TypeFor[Locator]())
 }
 
 // ReadScope returns the scope for reading records of the operation's family.

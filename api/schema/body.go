@@ -87,11 +87,25 @@ func (r *Document) Body(op string, raw []byte, target any, services *op.Services
 }
 
 var (
-	emptyBody   = fault.Text{DE: "Die Anfrage hat keinen Body. Erwartet wird ein JSON-Objekt.", EN: "The request has no body. A JSON object is expected."}
-	notUTF8     = fault.Text{DE: "Der Body der Anfrage ist kein gültiges UTF-8.", EN: "The body of the request is not valid UTF-8."}
-	notObject   = fault.Text{DE: "Der Body der Anfrage muss auf oberster Ebene ein JSON-Objekt sein.", EN: "The body of the request must be a JSON object at its top level."}
-	tooDeep     = fault.Text{DE: "Der Body der Anfrage ist zu tief verschachtelt.", EN: "The body of the request is nested too deeply."}
-	trailing    = fault.Text{DE: "Nach dem JSON-Objekt darf im Body der Anfrage nichts mehr folgen.", EN: "Nothing may follow the JSON object in the body of the request."}
+	emptyBody = fault.Text{
+		DE: "Die Anfrage hat keinen Body. Erwartet wird ein JSON-Objekt.",
+		EN: "The request has no body. A JSON object is expected.",
+	}
+	notUTF8 = fault.Text{
+		DE: "Der Body der Anfrage ist kein gültiges UTF-8.", EN: "The body of the request is not valid UTF-8.",
+	}
+	notObject = fault.Text{
+		DE: "Der Body der Anfrage muss auf oberster Ebene ein JSON-Objekt sein.",
+		EN: "The body of the request must be a JSON object at its top level.",
+	}
+	tooDeep = fault.Text{
+		DE: "Der Body der Anfrage ist zu tief verschachtelt.",
+		EN: "The body of the request is nested too deeply.",
+	}
+	trailing = fault.Text{
+		DE: "Nach dem JSON-Objekt darf im Body der Anfrage nichts mehr folgen.",
+		EN: "Nothing may follow the JSON object in the body of the request.",
+	}
 	errTooDeep  = errors.New("schema: nested too deeply")
 	decoderPool = sync.Pool{New: func() any { return jsontext.NewDecoder(new(bytes.Buffer)) }}
 )

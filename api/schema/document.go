@@ -151,7 +151,8 @@ func (r *Document) compile(compiler *jsonschema.Compiler, path, method string, o
 	if o["requestBody"] == nil {
 		return &out, nil
 	}
-	schema, err := compiler.Compile(documentURL + "#" + pointer("paths", path, method, "requestBody", "content", jsonMediaType, "schema"))
+	schema, err := compiler.Compile(documentURL + "#" +
+		pointer("paths", path, method, "requestBody", "content", jsonMediaType, "schema"))
 	if err != nil {
 		return nil, err
 	}
@@ -268,17 +269,32 @@ var formats = map[string]func(string) bool{
 
 // expected describes a format or pattern in an error message.
 var expected = map[string]fault.Text{
-	"email":     {DE: "eine E-Mail-Adresse", EN: "an email address"},
-	"date":      {DE: "ein Datum in der Form JJJJ-MM-TT", EN: "a date in the form YYYY-MM-DD"},
-	"date-time": {DE: "ein Zeitpunkt nach RFC 3339 mit Zeitzone, zum Beispiel 2026-11-01T09:30:00Z", EN: "an RFC 3339 date-time with offset, for example 2026-11-01T09:30:00Z"},
-	"uri":       {DE: "eine Adresse mit http:// oder https://", EN: "an address with http:// or https://"},
+	"email": {DE: "eine E-Mail-Adresse", EN: "an email address"},
+	"date":  {DE: "ein Datum in der Form JJJJ-MM-TT", EN: "a date in the form YYYY-MM-DD"},
+	"date-time": {
+		DE: "ein Zeitpunkt nach RFC 3339 mit Zeitzone, zum Beispiel 2026-11-01T09:30:00Z",
+		EN: "an RFC 3339 date-time with offset, for example 2026-11-01T09:30:00Z",
+	},
+	"uri": {DE: "eine Adresse mit http:// oder https://", EN: "an address with http:// or https://"},
 
-	pattern.Line:     {DE: "eine Zeile ohne Steuerzeichen mit mindestens einem sichtbaren Zeichen", EN: "one line without control characters and with at least one visible character"},
-	pattern.Text:     {DE: "Text ohne Steuerzeichen mit mindestens einem sichtbaren Zeichen", EN: "text without control characters and with at least one visible character"},
-	pattern.Language: {DE: "ein Sprachkürzel nach BCP 47, zum Beispiel de-DE", EN: "a language tag as in BCP 47, for example de-DE"},
-	pattern.Target:   {DE: "ein Pfad, der mit / beginnt, ohne /v1, ohne Leerzeichen und ohne #", EN: "a path that begins with /, without /v1, spaces and #"},
-	pattern.Hex:      {DE: "hexadezimale Ziffern (0 bis 9, a bis f)", EN: "hexadecimal digits (0 to 9, a to f)"},
-	pattern.Version:  {DE: "eine Version in der Form JJJJ-MM-TT", EN: "a version in the form YYYY-MM-DD"},
+	pattern.Line: {
+		DE: "eine Zeile ohne Steuerzeichen mit mindestens einem sichtbaren Zeichen",
+		EN: "one line without control characters and with at least one visible character",
+	},
+	pattern.Text: {
+		DE: "Text ohne Steuerzeichen mit mindestens einem sichtbaren Zeichen",
+		EN: "text without control characters and with at least one visible character",
+	},
+	pattern.Language: {
+		DE: "ein Sprachkürzel nach BCP 47, zum Beispiel de-DE",
+		EN: "a language tag as in BCP 47, for example de-DE",
+	},
+	pattern.Target: {
+		DE: "ein Pfad, der mit / beginnt, ohne /v1, ohne Leerzeichen und ohne #",
+		EN: "a path that begins with /, without /v1, spaces and #",
+	},
+	pattern.Hex:     {DE: "hexadezimale Ziffern (0 bis 9, a bis f)", EN: "hexadecimal digits (0 to 9, a to f)"},
+	pattern.Version: {DE: "eine Version in der Form JJJJ-MM-TT", EN: "a version in the form YYYY-MM-DD"},
 }
 
 // isEmail accepts the addresses to which mail systems actually deliver. The
@@ -296,7 +312,8 @@ func isEmail(s string) bool {
 		}
 	}
 	for label := range strings.SplitSeq(domain, ".") {
-		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' || strings.ContainsFunc(label, notLabel) {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' ||
+			strings.ContainsFunc(label, notLabel) {
 			return false
 		}
 	}

@@ -92,7 +92,8 @@ func TestRowsInDocument(t *testing.T) {
 			o := r.Object(item[strings.ToLower(op.Method)])
 			summary, _ := words.German(op.ID + ".summary")
 			description, _ := words.German(op.ID + ".description")
-			if o["operationId"] != op.ID || o["summary"] != summary || !strings.HasPrefix(fmt.Sprint(o["description"]), description+"\n\n") ||
+			if o["operationId"] != op.ID || o["summary"] != summary ||
+				!strings.HasPrefix(fmt.Sprint(o["description"]), description+"\n\n") ||
 				fmt.Sprint(o["x-kartei-cost"]) != fmt.Sprint(op.Cost) || fmt.Sprint(o["tags"]) != "["+op.Family+"]" {
 				t.Errorf("%s is described as %v", op.ID, o["operationId"])
 			}
@@ -122,7 +123,8 @@ func TestExamples(t *testing.T) {
 	eachDocument(t, func(t *testing.T, r *schema.Document, compiler *jsonschema.Compiler) {
 		checked := 0
 		check := func(place string, example any) {
-			schema, err := compiler.Compile(schema.DocumentURL + "#" + strings.NewReplacer("{", "%7B", "}", "%7D", "+", "%2B").Replace(place))
+			schema, err := compiler.Compile(schema.DocumentURL + "#" +
+				strings.NewReplacer("{", "%7B", "}", "%7D", "+", "%2B").Replace(place))
 			if err != nil {
 				t.Fatalf("%s: %v", place, err)
 			}

@@ -24,16 +24,21 @@ func FuzzBodyRules(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, seed := range []string{
-		"", "{}", "[]", "null", `{"firstName":"Anna"}`, `{"firstName":"a","firstName":"b"}`, `{"email":"a@b.example","tags":["a",""]}`,
-		`{"address":{"country":"DE"}}`, `{"firstName":1e999}`, `{"firstName":-0}`, "{\"a\":\"\xff\"}", `{"a":"\ud800"}`, `{"a":[[[[[[]]]]]]}`,
+		"", "{}", "[]", "null", `{"firstName":"Anna"}`, `{"firstName":"a","firstName":"b"}`,
+		`{"email":"a@b.example","tags":["a",""]}`,
+		`{"address":{"country":"DE"}}`, `{"firstName":1e999}`, `{"firstName":-0}`, "{\"a\":\"\xff\"}", `{"a":"\ud800"}`,
+		`{"a":[[[[[[]]]]]]}`,
 		`{"":{"":[{"":0}]}}`, `{"tags[0]":1,"tags":[1]}`, "\ufeff{}", `{} {}`,
-		`{"fileName":"a/b","contentType":1,"size":1.0}`, `{"uploadId":5,"name":"a/b"}`, `{"url":"http://x","name":null}`, `{"status":"completed","x":1}`,
+		`{"fileName":"a/b","contentType":1,"size":1.0}`, `{"uploadId":5,"name":"a/b"}`, `{"url":"http://x","name":null}`,
+		`{"status":"completed","x":1}`,
 		`{"calls":[{"id":"1","method":"GET","path":"/%zz"},5,{"id":"1","method":5,"path":"/batch"},null]}`,
 	} {
 		f.Add([]byte(seed))
 	}
 	services := op.Services{}.With(
-		upload.Service.Is(upload.Files{MaxSize: 100, Declared: func(kind string) (string, bool) { return kind, kind == "text/plain" }}),
+		upload.Service.Is(upload.Files{
+			MaxSize: 100, Declared: func(kind string) (string, bool) { return kind, kind == "text/plain" },
+		}),
 		batch.Allowed.Is(func(_, path string) bool { return path != "/batch" }))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		for i := range api.Operations {

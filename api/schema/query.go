@@ -98,7 +98,9 @@ func (r *Document) Query(op, rawQuery string) ([]Parameter, error) {
 		i := slices.IndexFunc(o.query, func(p parameterRule) bool { return p.name == name })
 		if i < 0 {
 			code = fault.UnknownParameter
-			wrong = note(wrong, fault.Field{Name: shown(name), Code: fault.UnknownField, Text: r.unknown(op, name, o.parameterFor(name))})
+			wrong = note(wrong, fault.Field{
+				Name: shown(name), Code: fault.UnknownField, Text: r.unknown(op, name, o.parameterFor(name)),
+			})
 			continue
 		}
 		if seen&(1<<i) != 0 {

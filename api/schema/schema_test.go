@@ -279,7 +279,8 @@ func TestPatchBody(t *testing.T) {
 // TestBodyDecodes checks that an accepted body is in the struct.
 func TestBodyDecodes(t *testing.T) {
 	var f contact.Fields
-	if err := currentRules(t).Body("contacts.create", []byte(`{"firstName":"Anna","address":{"city":"Köln"},"tags":["a"]}`), &f, nil); err != nil {
+	if err := currentRules(t).Body("contacts.create",
+		[]byte(`{"firstName":"Anna","address":{"city":"Köln"},"tags":["a"]}`), &f, nil); err != nil {
 		t.Fatal(err)
 	}
 	if *f.FirstName != "Anna" || *f.Address.City != "Köln" || f.LastName != nil || !slices.Equal(f.Tags, []string{"a"}) {
@@ -290,7 +291,8 @@ func TestBodyDecodes(t *testing.T) {
 // TestMessages checks that every entry describes the expected value in both
 // languages, and repeats no input.
 func TestMessages(t *testing.T) {
-	err := currentRules(t).Body("contacts.create", []byte(`{"email":"geheim","address":{"country":"geheim"},"salutation":"geheim","birthday":"geheim","tags":"geheim","firstName":" \u0000geheim"}`), new(contact.Fields), nil)
+	err := currentRules(t).Body("contacts.create",
+		[]byte(`{"email":"geheim","address":{"country":"geheim"},"salutation":"geheim","birthday":"geheim","tags":"geheim","firstName":" \u0000geheim"}`), new(contact.Fields), nil)
 	f := fault.From(err)
 	if len(f.Fields) != 6 {
 		t.Fatal(said(err))
@@ -328,8 +330,9 @@ func TestCostlyBodies(t *testing.T) {
 		"a long text":            `{"firstName":"` + strings.Repeat(" ", 1_000_000) + `"}`,
 		// Names, also those that only look like paths, are not repeated for
 		// each element.
-		"a long name of many":  `{"` + strings.Repeat("k", 500_000) + `":[` + strings.Repeat("1,", 250_000) + `1],"b":1}`,
-		"a long name, dotted":  `{"` + strings.Repeat("k", 300_000) + `":[` + strings.Repeat("1,", 200_000) + `1],"` + strings.Repeat("k", 300_000) + `[7]":1}`,
+		"a long name of many": `{"` + strings.Repeat("k", 500_000) + `":[` + strings.Repeat("1,", 250_000) + `1],"b":1}`,
+		"a long name, dotted": `{"` + strings.Repeat("k", 300_000) + `":[` + strings.Repeat("1,", 200_000) + `1],"` +
+			strings.Repeat("k", 300_000) + `[7]":1}`,
 		"a name of many parts": `{"a":1,"` + strings.Repeat("a.", 500_000) + `":1}`,
 	} {
 		var before, after runtime.MemStats
@@ -439,7 +442,8 @@ func TestBrokenDocuments(t *testing.T) {
 func FuzzQueryRules(f *testing.F) {
 	r := currentRules(f)
 	for _, seed := range []string{
-		"", "limit=5", "limit=-0&limit=1", "q=M%C3%BCller", "q=%ff&%ff=q", "updatedSince=2026-11-01T00:00:00%2B01:00", "updatedSince=2026-11-01T00:00:00+01:00",
+		"", "limit=5", "limit=-0&limit=1", "q=M%C3%BCller", "q=%ff&%ff=q", "updatedSince=2026-11-01T00:00:00%2B01:00",
+		"updatedSince=2026-11-01T00:00:00+01:00",
 		"sort=-updatedAt&includeDeleted=true", "a=1&b=2", "&&=&;", "%", "%4", "+=+", "cursor=%00",
 	} {
 		f.Add(seed)
@@ -463,7 +467,8 @@ func FuzzQueryRules(f *testing.F) {
 					t.Fatalf("%q gives %s twice", query, p.Name)
 				}
 				seen[p.Name] = true
-				if s, is := p.Value.(string); is && (!utf8.ValidString(s) || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' })) {
+				if s, is := p.Value.(string); is && (!utf8.ValidString(s) ||
+					strings.ContainsFunc(s, func(c rune) bool { return c < ' ' })) {
 					t.Fatalf("%q gives %s as %q", query, p.Name, s)
 				}
 			}

@@ -31,8 +31,13 @@ var batchWords = map[string]text{
 		"Headers of this part. All others hold for the whole batch"},
 	"batch.Call.body": {"Body des Teils als JSON; null ist keiner", "Body of the part as JSON; null is none"},
 
-	"batch.Headers":               {"Die Header, die ein Teil eines Batch selbst haben kann", "The headers that a part of a batch may have of its own"},
-	"batch.Headers.If-Match":      {"ETag der Revision, auf der die Änderung beruht", "ETag of the revision that the change is based on"},
+	"batch.Headers": {
+		"Die Header, die ein Teil eines Batch selbst haben kann",
+		"The headers that a part of a batch may have of its own",
+	},
+	"batch.Headers.If-Match": {
+		"ETag der Revision, auf der die Änderung beruht", "ETag of the revision that the change is based on",
+	},
 	"batch.Headers.If-None-Match": {"ETag, den der Client schon hat", "ETag that the client has already"},
 	"batch.Headers.Idempotency-Key": {
 		"Schlüssel, mit dem der Teil gefahrlos wiederholt werden kann; Pflicht bei Teilen, die etwas anlegen",

@@ -81,9 +81,13 @@ var documentWords = map[string]text{
 		"Aufgabe, zu der das Dokument gehört; sie muss sichtbar sein",
 		"Task that the document belongs to; it must be visible"},
 
-	"upload.New":             {"Die Angaben, mit denen etwas Neues beginnt", "The members with which something new begins"},
-	"upload.New.fileName":    {"Name der Datei, ohne Pfad", "Name of the file, without a path"},
-	"upload.New.contentType": {"Medientyp der Datei; ihr Inhalt muss dazu passen", "Media type of the file; its content must match"},
+	"upload.New": {
+		"Die Angaben, mit denen etwas Neues beginnt", "The members with which something new begins",
+	},
+	"upload.New.fileName": {"Name der Datei, ohne Pfad", "Name of the file, without a path"},
+	"upload.New.contentType": {
+		"Medientyp der Datei; ihr Inhalt muss dazu passen", "Media type of the file; its content must match",
+	},
 	"upload.New.size": {
 		"Größe in Bytes; die Instanz nennt ihre Grenze, wenn sie überschritten ist",
 		"Size in bytes; the instance names its limit where it is exceeded"},
@@ -101,7 +105,10 @@ var documentWords = map[string]text{
 	"upload.Upload.url": {
 		"Adresse, an die die Datei gesendet wird; wer sie kennt, darf senden: behandeln Sie sie wie ein Geheimnis",
 		"Address that the file is sent to; whoever knows it may send: treat it like a secret"},
-	"upload.Upload.headers": {"Header, die genau so mitgesendet werden müssen", "Headers that must be set when sending, exactly like this"},
+	"upload.Upload.headers": {
+		"Header, die genau so mitgesendet werden müssen",
+		"Headers that must be set when sending, exactly like this",
+	},
 	"upload.Upload.expiresAt": {
 		"Bis wann die Datei gesendet und das Dokument angelegt sein muss",
 		"By when the file must be sent and the document created"},

@@ -15,7 +15,9 @@ var eventWords = map[string]text{
 		"nextCursor der vorigen Seite; gilt 24 Stunden und nur für dieselbe Liste",
 		"nextCursor of the previous page; valid for 24 hours and for the same list only"},
 	"event.ListInput.createdSince": {"Nur Ereignisse nach diesem Zeitpunkt", "Only events after this time"},
-	"event.ListInput.sort":         {"Reihenfolge: jüngstes oder ältestes Ereignis zuerst", "Order: the latest or the oldest event first"},
+	"event.ListInput.sort": {
+		"Reihenfolge: jüngstes oder ältestes Ereignis zuerst", "Order: the latest or the oldest event first",
+	},
 
 	"event.Page":         {"Eine Seite von Ereignissen", "A page of events"},
 	"event.Page.data":    {"Die Ereignisse der Seite", "The events of the page"},
@@ -24,7 +26,9 @@ var eventWords = map[string]text{
 		"Cursor der nächsten Seite; bei sort=createdAt auch auf der letzten gesetzt, um weiter zu folgen",
 		"Cursor of the next page; with sort=createdAt there on the last one too, to go on following"},
 
-	"event.Event":        {"Ein Ereignis: was sich geändert hat, ohne Inhalte", "An event: what has changed, without content"},
+	"event.Event": {
+		"Ein Ereignis: was sich geändert hat, ohne Inhalte", "An event: what has changed, without content",
+	},
 	"event.Event.object": {"Immer event", "Always event"},
 	"event.Event.id":     {"Kennung des Ereignisses", "Id of the event"},
 	"event.Event.type":   {"Ereignisart; neue kommen hinzu", "Type of event; new ones are added"},

@@ -23,10 +23,16 @@ var metaWords = map[string]text{
 	"api.Me.principalType": {"Person oder Dienstkonto", "Person or service account"},
 	"api.Me.principalId":   {"Kennung der Person oder des Dienstkontos", "Id of the person or service account"},
 	"api.Me.principalName": {"Name der Person oder des Dienstkontos", "Name of the person or service account"},
-	"api.Me.organization":  {"Organisation, an die die Zugangsdaten gebunden sind", "Organization that the credentials are bound to"},
-	"api.Me.key":           {"Der API-Schlüssel, nie sein Geheimnis; null bei OAuth", "The API key, never its secret; null with OAuth"},
-	"api.Me.grant":         {"Die OAuth-Freigabe; null bei API-Schlüsseln", "The OAuth grant; null with API keys"},
-	"api.Me.scopes":        {"Wirksame Rechte, sortiert", "Effective scopes, sorted"},
+	"api.Me.organization": {
+		"Organisation, an die die Zugangsdaten gebunden sind",
+		"Organization that the credentials are bound to",
+	},
+	"api.Me.key": {
+		"Der API-Schlüssel, nie sein Geheimnis; null bei OAuth",
+		"The API key, never its secret; null with OAuth",
+	},
+	"api.Me.grant":  {"Die OAuth-Freigabe; null bei API-Schlüsseln", "The OAuth grant; null with API keys"},
+	"api.Me.scopes": {"Wirksame Rechte, sortiert", "Effective scopes, sorted"},
 	"api.Me.openFamilies": {
 		"Familien, die mit diesen Zugangsdaten überhaupt aufgerufen werden können, sortiert",
 		"Families that can be called at all with these credentials, sorted"},
@@ -36,8 +42,10 @@ var metaWords = map[string]text{
 	"api.MeOrg.id":   {"Kennung der Organisation", "Id of the organization"},
 	"api.MeOrg.name": {"Name der Organisation", "Name of the organization"},
 
-	"api.MeKey":             {"Ein API-Schlüssel ohne sein Geheimnis", "An API key without its secret"},
-	"api.MeKey.kidShort":    {"Die ersten 8 Zeichen der Schlüsselkennung", "The first 8 characters of the key's identifier"},
+	"api.MeKey": {"Ein API-Schlüssel ohne sein Geheimnis", "An API key without its secret"},
+	"api.MeKey.kidShort": {
+		"Die ersten 8 Zeichen der Schlüsselkennung", "The first 8 characters of the key's identifier",
+	},
 	"api.MeKey.environment": {"Sandbox oder Echtbetrieb", "Sandbox or live"},
 	"api.MeKey.versionPin":  {"Version, an die der Schlüssel gebunden ist", "Version that the key is pinned to"},
 	"api.MeKey.expiresAt":   {"Ablauf des Schlüssels", "When the key expires"},
@@ -49,9 +57,12 @@ var metaWords = map[string]text{
 	"api.MeGrant.createdAt":  {"Zeitpunkt der Freigabe", "When it was granted"},
 	"api.MeGrant.expiresAt":  {"Ende der Freigabe", "When the grant ends"},
 
-	"api.RateLimit":          {"Stand der Limits", "Where the limits stand"},
-	"api.RateLimit.object":   {"Immer rate_limit", "Always rate_limit"},
-	"api.RateLimit.metered":  {"false: die Regeln gelten, aber nichts wird gezählt", "false: the policies are declared but nothing is counted"},
+	"api.RateLimit":        {"Stand der Limits", "Where the limits stand"},
+	"api.RateLimit.object": {"Immer rate_limit", "Always rate_limit"},
+	"api.RateLimit.metered": {
+		"false: die Regeln gelten, aber nichts wird gezählt",
+		"false: the policies are declared but nothing is counted",
+	},
 	"api.RateLimit.policies": {"Die geltenden Regeln", "The policies in force"},
 
 	"api.LimitPolicy": {"Ein Limit und was davon übrig ist", "A limit and what is left of it"},

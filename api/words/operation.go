@@ -21,8 +21,10 @@ var operationWords = map[string]text{
 	"operation.Operation.error": {
 		"Woran er gescheitert ist, als Problem-Dokument; sonst null. code ist UPLOAD_REJECTED, wenn die Datei nicht angenommen wird (ihr Typ ist nicht erlaubt, ihr Inhalt passt nicht dazu, oder die Prüfung auf Schadsoftware hat angeschlagen), sonst UPLOAD_CHECKSUM_MISMATCH, UPLOAD_INCOMPLETE, VALIDATION_FAILED, UPSTREAM oder INTERNAL; weitere können hinzukommen",
 		"What it failed of, as a problem document; else null. code is UPLOAD_REJECTED if the file is not accepted (its type is not allowed, its content does not match the type, or malware was found), else UPLOAD_CHECKSUM_MISMATCH, UPLOAD_INCOMPLETE, VALIDATION_FAILED, UPSTREAM or INTERNAL; more may be added"},
-	"operation.Operation.createdAt":  {"Wann er begonnen wurde", "When it was begun"},
-	"operation.Operation.startedAt":  {"Wann die Arbeit daran anfing; null, solange er wartet", "When work on it began; null while it waits"},
+	"operation.Operation.createdAt": {"Wann er begonnen wurde", "When it was begun"},
+	"operation.Operation.startedAt": {
+		"Wann die Arbeit daran anfing; null, solange er wartet", "When work on it began; null while it waits",
+	},
 	"operation.Operation.finishedAt": {"Wann er endete; null, solange er läuft", "When it ended; null while it goes on"},
 
 	"operation.Result":        {"Was ein Vorgang hervorgebracht hat", "What an operation has made"},

@@ -181,9 +181,15 @@ var partsWords = map[string]text{
 
 	"header.WWW-Authenticate": {"Wie sich ein Aufrufer ausweist (RFC 6750)", "How a caller proves who it is (RFC 6750)"},
 
-	"header.Retry-After": {"Nach wie vielen Sekunden sich ein neuer Versuch lohnt", "After how many seconds another try is worth it"},
+	"header.Retry-After": {
+		"Nach wie vielen Sekunden sich ein neuer Versuch lohnt",
+		"After how many seconds another try is worth it",
+	},
 
-	"header.ETag": {"Kennzeichen des Standes für If-Match und If-None-Match", "Tag of the state, for If-Match and If-None-Match"},
+	"header.ETag": {
+		"Kennzeichen des Standes für If-Match und If-None-Match",
+		"Tag of the state, for If-Match and If-None-Match",
+	},
 
 	"header.Idempotent-Replayed": {
 		"true: die gespeicherte Antwort eines früheren Aufrufs mit demselben Idempotency-Key; fehlt sonst",
@@ -197,7 +203,9 @@ var partsWords = map[string]text{
 		"Der Name der Datei, auch mit Umlauten und anderen Schriften (RFC 8187)",
 		"The name of the file, in any script (RFC 8187)"},
 
-	"header.Content-Security-Policy": {"Die Datei wird gespeichert und nie als Seite gezeigt", "The file is saved and never shown as a page"},
+	"header.Content-Security-Policy": {
+		"Die Datei wird gespeichert und nie als Seite gezeigt", "The file is saved and never shown as a page",
+	},
 
 	"header.Last-Modified": {"Wann die Datei kam", "When the file came"},
 
@@ -223,13 +231,19 @@ var partsWords = map[string]text{
 	"schema.Problem": {
 		"Fehlerantwort nach RFC 9457. Clients verzweigen nach code, nie nach Texten.",
 		"Error answer (RFC 9457). Clients branch on code, never on text."},
-	"schema.Problem.type":            {"Seite zu diesem code", "Page about this code"},
-	"schema.Problem.title":           {"Kurze Bezeichnung, je code immer dieselbe", "Short name, always the same for a code"},
-	"schema.Problem.status":          {"HTTP-Status", "HTTP status"},
-	"schema.Problem.detail":          {"Was hier vorliegt; fehlt bei 401", "What is the matter here; missing with 401"},
-	"schema.Problem.instance":        {"Pfad der Anfrage", "Path of the call"},
-	"schema.Problem.code":            {"Maschinenlesbarer Grund; weitere können hinzukommen", "Machine-readable reason; others may be added"},
-	"schema.Problem.requestId":       {"Kennung der Anfrage, wie im Header Request-Id", "Id of the call, as in the header Request-Id"},
+	"schema.Problem.type": {"Seite zu diesem code", "Page about this code"},
+	"schema.Problem.title": {
+		"Kurze Bezeichnung, je code immer dieselbe", "Short name, always the same for a code",
+	},
+	"schema.Problem.status":   {"HTTP-Status", "HTTP status"},
+	"schema.Problem.detail":   {"Was hier vorliegt; fehlt bei 401", "What is the matter here; missing with 401"},
+	"schema.Problem.instance": {"Pfad der Anfrage", "Path of the call"},
+	"schema.Problem.code": {
+		"Maschinenlesbarer Grund; weitere können hinzukommen", "Machine-readable reason; others may be added",
+	},
+	"schema.Problem.requestId": {
+		"Kennung der Anfrage, wie im Header Request-Id", "Id of the call, as in the header Request-Id",
+	},
 	"schema.Problem.errors":          {"Die Fehler im Einzelnen", "The single errors"},
 	"schema.Problem.retryAfterMs":    {"Wartezeit in Millisekunden", "How long to wait, in milliseconds"},
 	"schema.Problem.currentRevision": {"Bei 412: die aktuelle Revision", "With 412: the current revision"},

@@ -15,10 +15,14 @@ var recordWords = map[string]text{
 	"record.ListInput.q": {
 		"Volltextsuche, nach Relevanz geordnet; nicht zusammen mit updatedSince, sort oder includeDeleted; kostet 5 Punkte mehr",
 		"Full-text search, in order of relevance; not together with updatedSince, sort or includeDeleted; costs 5 points more"},
-	"record.ListInput.sort": {"Reihenfolge: jüngste oder älteste Änderung zuerst", "Order: the latest or the oldest change first"},
+	"record.ListInput.sort": {
+		"Reihenfolge: jüngste oder älteste Änderung zuerst", "Order: the latest or the oldest change first",
+	},
 
 	"record.Envelope.object": {"Art des Datensatzes", "Kind of record"},
-	"record.Envelope.id":     {"Kennung, undurchsichtig, mit Präfix der Art", "Identifier, opaque, with the prefix of its kind"},
+	"record.Envelope.id": {
+		"Kennung, undurchsichtig, mit Präfix der Art", "Identifier, opaque, with the prefix of its kind",
+	},
 	"record.Envelope.revision": {
 		"Revision, ab 1; der ETag ist r und diese Zahl in Anführungszeichen",
 		"Revision, from 1; the ETag is r and this number in double quotes"},
@@ -64,7 +68,9 @@ var recordWords = map[string]text{
 		"Volltextsuche; nicht zusammen mit updatedSince; kostet 5 Punkte mehr",
 		"Full-text search; not together with updatedSince; costs 5 points more"},
 
-	"record.Count":        {"Ergebnis einer Zählung", "Result of a count"},
-	"record.Count.count":  {"Anzahl der sichtbaren Datensätze, höchstens 10 000", "Number of visible records, at most 10,000"},
+	"record.Count": {"Ergebnis einer Zählung", "Result of a count"},
+	"record.Count.count": {
+		"Anzahl der sichtbaren Datensätze, höchstens 10 000", "Number of visible records, at most 10,000",
+	},
 	"record.Count.capped": {"true: es sind mindestens so viele", "true: there are at least as many"},
 }

@@ -47,12 +47,17 @@ var webhookWords = map[string]text{
 		"nextCursor der vorigen Seite; gilt 24 Stunden und nur für dieselbe Liste",
 		"nextCursor of the previous page; valid for 24 hours and for the same list only"},
 
-	"webhook.EndpointPage":            {"Eine Seite von Webhook-Endpunkten", "A page of webhook endpoints"},
-	"webhook.EndpointPage.data":       {"Die Endpunkte der Seite", "The endpoints of the page"},
-	"webhook.EndpointPage.hasMore":    {"true: es gibt weitere", "true: there are more"},
-	"webhook.EndpointPage.nextCursor": {"Cursor der nächsten Seite; null auf der letzten", "Cursor of the next page; null on the last one"},
+	"webhook.EndpointPage":         {"Eine Seite von Webhook-Endpunkten", "A page of webhook endpoints"},
+	"webhook.EndpointPage.data":    {"Die Endpunkte der Seite", "The endpoints of the page"},
+	"webhook.EndpointPage.hasMore": {"true: es gibt weitere", "true: there are more"},
+	"webhook.EndpointPage.nextCursor": {
+		"Cursor der nächsten Seite; null auf der letzten", "Cursor of the next page; null on the last one",
+	},
 
-	"webhook.Endpoint":        {"Ein Webhook-Endpunkt: wohin welche Ereignisse gesendet werden", "A webhook endpoint: where which events are sent"},
+	"webhook.Endpoint": {
+		"Ein Webhook-Endpunkt: wohin welche Ereignisse gesendet werden",
+		"A webhook endpoint: where which events are sent",
+	},
 	"webhook.Endpoint.object": {"Immer webhook_endpoint", "Always webhook_endpoint"},
 	"webhook.Endpoint.id":     {"Kennung des Endpunkts", "Id of the endpoint"},
 	"webhook.Endpoint.status": {
@@ -94,15 +99,19 @@ var webhookWords = map[string]text{
 		"Kennung des Ereignisses webhook.test; im Zustellprotokoll steht, was aus ihm wurde",
 		"Id of the webhook.test event; the delivery log says what became of it"},
 
-	"webhook.DeliveriesInput.limit": {"Wie viele Versuche eine Seite höchstens hat", "How many attempts a page has at most"},
+	"webhook.DeliveriesInput.limit": {
+		"Wie viele Versuche eine Seite höchstens hat", "How many attempts a page has at most",
+	},
 	"webhook.DeliveriesInput.cursor": {
 		"nextCursor der vorigen Seite; gilt 24 Stunden und nur für dieselbe Liste",
 		"nextCursor of the previous page; valid for 24 hours and for the same list only"},
 
-	"webhook.DeliveryPage":            {"Eine Seite des Zustellprotokolls", "A page of the delivery log"},
-	"webhook.DeliveryPage.data":       {"Die Versuche der Seite", "The attempts of the page"},
-	"webhook.DeliveryPage.hasMore":    {"true: es gibt weitere", "true: there are more"},
-	"webhook.DeliveryPage.nextCursor": {"Cursor der nächsten Seite; null auf der letzten", "Cursor of the next page; null on the last one"},
+	"webhook.DeliveryPage":         {"Eine Seite des Zustellprotokolls", "A page of the delivery log"},
+	"webhook.DeliveryPage.data":    {"Die Versuche der Seite", "The attempts of the page"},
+	"webhook.DeliveryPage.hasMore": {"true: es gibt weitere", "true: there are more"},
+	"webhook.DeliveryPage.nextCursor": {
+		"Cursor der nächsten Seite; null auf der letzten", "Cursor of the next page; null on the last one",
+	},
 
 	"webhook.Delivery":        {"Ein Zustellversuch", "An attempt at a delivery"},
 	"webhook.Delivery.object": {"Immer webhook_delivery", "Always webhook_delivery"},
@@ -115,7 +124,9 @@ var webhookWords = map[string]text{
 	"webhook.Delivery.status": {
 		"succeeded: der Empfänger hat 2xx geantwortet; failed: sonst",
 		"succeeded: the receiver answered 2xx; failed: else"},
-	"webhook.Delivery.responseStatus": {"HTTP-Status der Antwort; null, wenn keine kam", "HTTP status of the answer; null where none came"},
+	"webhook.Delivery.responseStatus": {
+		"HTTP-Status der Antwort; null, wenn keine kam", "HTTP status of the answer; null where none came",
+	},
 	"webhook.Delivery.responseTimeMs": {
 		"Millisekunden bis zur Antwort oder bis zum Scheitern",
 		"Milliseconds until the answer or the failure"},

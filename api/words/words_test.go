@@ -29,7 +29,8 @@ func TestTexts(t *testing.T) {
 				}
 			}
 			if other := english[words.german]; other != "" && other != words.english {
-				t.Errorf("%s: %s says %q in English, another key with the same German words says %q", f.name, key, words.english, other)
+				t.Errorf("%s: %s says %q in English, another key with the same German words says %q", f.name, key,
+					words.english, other)
 			}
 			english[words.german] = words.english
 			if file := File(key); file != "api/words/"+f.name {
