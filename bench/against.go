@@ -54,7 +54,10 @@ func (b *bench) compares() []compare {
 		return func(p *place) ([]string, error) { return []string{p.get(path)}, nil }
 	}
 	return []compare{
-		{name: "get", calls: 10_000, want: http.StatusOK, requests: func(p *place) ([]string, error) { return p.gets(), nil }},
+		{
+			name: "get", calls: 10_000, want: http.StatusOK,
+			requests: func(p *place) ([]string, error) { return p.gets(), nil },
+		},
 		{name: "list", calls: 3000, want: http.StatusOK, requests: path("/contacts?limit=25")},
 		{name: "sync", calls: 1000, want: http.StatusOK, requests: (*place).synced},
 		{name: "create", calls: 500, want: http.StatusCreated, requests: func(p *place) (list []string, err error) {
@@ -75,9 +78,10 @@ func (b *bench) compares() []compare {
 			}
 			return list, nil
 		}},
-		{name: "delivery", calls: 50, want: http.StatusCreated, each: hookEndpoints, deliveries: true, requests: func(p *place) ([]string, error) {
-			return []string{p.write("POST", "/companies", `{"name":"`+fresh+`"}`, "Idempotency-Key: "+fresh)}, nil
-		}},
+		{name: "delivery", calls: 50, want: http.StatusCreated, each: hookEndpoints, deliveries: true,
+			requests: func(p *place) ([]string, error) {
+				return []string{p.write("POST", "/companies", `{"name":"`+fresh+`"}`, "Idempotency-Key: "+fresh)}, nil
+			}},
 	}
 }
 
@@ -111,7 +115,9 @@ func (b *bench) onAgainst(ctx context.Context) (err error) {
 
 // newOffices starts each program on an office of its own, and a receiver for their
 // endpoints. end ends all of them and removes their data, also after an error.
-func (b *bench) newOffices(ctx context.Context, programs ...string) (places []*place, r *receiver, end func(), err error) {
+func (b *bench) newOffices(
+	ctx context.Context, programs ...string,
+) (places []*place, r *receiver, end func(), err error) {
 	var undo []func()
 	end = func() {
 		b.end() // the servers end before their databases
@@ -173,7 +179,9 @@ func (b *bench) again(ctx context.Context, p *place, r *receiver) (err error) {
 }
 
 // comparePairs measures the pairs of one run.
-func (b *bench) comparePairs(ctx context.Context, calls []compare, results []comparison, places []*place, r *receiver) error {
+func (b *bench) comparePairs(
+	ctx context.Context, calls []compare, results []comparison, places []*place, r *receiver,
+) error {
 	for i, c := range calls { // reads come first, before anything is written
 		results[i].name = c.name
 		measure := func(p *place) (cost, error) { return b.calls(ctx, c, p, r) }
@@ -211,7 +219,9 @@ func (b *bench) calls(ctx context.Context, c compare, p *place, to *receiver) (c
 	}
 	return p.cost(func() (int, error) {
 		var r result
-		err := b.load.ask(load{Address: p.address, Connections: againstConnections, Requests: requests, Want: c.want, Count: c.calls}, &r)
+		err := b.load.ask(load{
+			Address: p.address, Connections: againstConnections, Requests: requests, Want: c.want, Count: c.calls,
+		}, &r)
 		if err != nil {
 			return r.Sent * max(1, c.each), err
 		}
@@ -261,12 +271,17 @@ func (r *receiver) flags() []string {
 	for i := range hookEndpoints {
 		dial = append(dial, fmt.Sprintf("r%d.bench.test=%s", i, r.address))
 	}
-	return []string{"--webhook-development=true", "--webhook-allow-nets=127.0.0.1/32", "--webhook-ca=" + r.ca, "--webhook-dial=" + strings.Join(dial, ",")}
+	return []string{
+		"--webhook-development=true", "--webhook-allow-nets=127.0.0.1/32", "--webhook-ca=" + r.ca,
+		"--webhook-dial=" + strings.Join(dial, ","),
+	}
 }
 
 // startOffice starts a program on new data and creates an office there with
 // contacts and endpoints. remove removes everything but the server.
-func (b *bench) startOffice(ctx context.Context, program, dir string, r *receiver) (p *place, remove func(), err error) {
+func (b *bench) startOffice(
+	ctx context.Context, program, dir string, r *receiver,
+) (p *place, remove func(), err error) {
 	remove = func() {}
 	p = &place{office: &office{dir: dir, url: database(dir), records: b.records}}
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -288,7 +303,12 @@ func (b *bench) startOffice(ctx context.Context, program, dir string, r *receive
 	}
 	for i := range hookEndpoints {
 		var made struct{ ID string }
-		if err := p.call("POST", "/webhook_endpoints", map[string]any{"name": "bench", "url": fmt.Sprintf("https://r%d.bench.test/", i), "eventTypes": []string{"company.created"}}, &made); err != nil {
+		if err := p.call("POST", "/webhook_endpoints",
+			map[string]any{
+				"name":       "bench",
+				"url":        fmt.Sprintf("https://r%d.bench.test/", i),
+				"eventTypes": []string{"company.created"},
+			}, &made); err != nil {
 			return nil, remove, err
 		}
 	}
@@ -310,16 +330,19 @@ func (p *place) newKey(ctx context.Context, program string) (string, error) {
 		return json.Unmarshal(out, answer)
 	}
 	var organization, member struct{ ID string }
-	if err := command(&organization, "org", "create", "Kanzlei Beispiel", "--module", "on", "--secrecy", "declared", "--level", "on"); err != nil {
+	if err := command(&organization, "org", "create", "Kanzlei Beispiel", "--module", "on", "--secrecy", "declared",
+		"--level", "on"); err != nil {
 		return "", err
 	}
 	for _, role := range []string{"admin", "member"} {
-		if err := command(&member, "user", "create", "--org", organization.ID, "--name", "Anna Berg", "--email", role+"@example.com", "--role", role); err != nil {
+		if err := command(&member, "user", "create", "--org", organization.ID, "--name", "Anna Berg", "--email",
+			role+"@example.com", "--role", role); err != nil {
 			return "", err
 		}
 	}
 	var key struct{ Key string }
-	err := command(&key, "key", "create", "--org", organization.ID, "--principal", member.ID, "--env", "test", "--ip", "127.0.0.1/32",
+	err := command(&key, "key", "create", "--org", organization.ID, "--principal", member.ID, "--env", "test", "--ip",
+		"127.0.0.1/32",
 		"--scopes", "contacts:read,contacts:write,companies:read,companies:write,webhook_endpoints:read,webhook_endpoints:write")
 	return key.Key, err
 }
@@ -333,7 +356,10 @@ func (b *bench) fillByCalls(p *place) error {
 		batches = append(batches, p.batch(bodies))
 	}
 	var r result
-	err := b.load.ask(load{Address: p.address, Connections: 1, Requests: batches, Want: http.StatusOK, Count: int64(p.records / inBatch)}, &r)
+	err := b.load.ask(load{
+		Address: p.address, Connections: 1, Requests: batches, Want: http.StatusOK,
+		Count: int64(p.records / inBatch),
+	}, &r)
 	if err != nil {
 		return err
 	}

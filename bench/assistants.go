@@ -86,14 +86,20 @@ func (b *bench) costOf(ctx context.Context, q question, rest, assistant *place) 
 		return nil, err
 	}
 	memory /= calls
-	row := figure{What: q.method + ": memory of a call", Measured: fmt.Sprintf("%.1f KiB", memory/1024), Value: memory / maxMemory, Reached: true}
+	row := figure{
+		What: q.method + ": memory of a call", Measured: fmt.Sprintf("%.1f KiB", memory/1024),
+		Value: memory / maxMemory, Reached: true,
+	}
 	goal, limit := "", 0.0
 	if q.goals {
 		goal, limit = fmt.Sprintf("≤ %.0f %%", 100*maxGetRatio), maxGetRatio
 		row.Goal, row.Reached = fmt.Sprintf("≤ %d KiB", maxMemory>>10), memory <= maxMemory
 	}
 	const base = "GET /contacts/{id}"
-	return []figure{c.cpu.figure(q.method+": processor time", base, "µs", goal, limit), c.allocations.figure(q.method+": allocations", base, "", "", 0), row}, nil
+	return []figure{
+		c.cpu.figure(q.method+": processor time", base, "µs", goal, limit),
+		c.allocations.figure(q.method+": allocations", base, "", "", 0), row,
+	}, nil
 }
 
 // memoryOf returns the bytes that a server allocates during some work.

@@ -74,7 +74,8 @@ func (l *loop) run() (result, error) {
 			os.Remove(path + end)
 		}
 	}()
-	pool, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)")
+	pool, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+
+		"?_pragma=journal_mode(wal)&_pragma=synchronous(full)")
 	if err != nil {
 		return result{}, err
 	}

@@ -36,8 +36,14 @@ func (b *bench) tagAll(ctx context.Context, _ *office, _ clerk, v *visitor) ([]f
 	}
 	per := 10_000 / float64(b.records)
 	list := []figure{
-		{What: fmt.Sprintf("a tag for %d contacts, for each 10,000", b.records), Measured: fmt.Sprintf("%.1f s", took.Seconds()*per), Value: took.Seconds() * per, Reached: true},
-		{What: "taken back, for each 10,000", Measured: fmt.Sprintf("%.1f s", undone.Seconds()*per), Value: undone.Seconds() * per, Reached: true},
+		{
+			What:     fmt.Sprintf("a tag for %d contacts, for each 10,000", b.records),
+			Measured: fmt.Sprintf("%.1f s", took.Seconds()*per), Value: took.Seconds() * per, Reached: true,
+		},
+		{
+			What: "taken back, for each 10,000", Measured: fmt.Sprintf("%.1f s", undone.Seconds()*per),
+			Value: undone.Seconds() * per, Reached: true,
+		},
 	}
 	during, err := besides(quiet, busy, "during a change of a whole list")
 	if err != nil {

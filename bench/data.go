@@ -239,14 +239,16 @@ func (o *office) open(ctx context.Context) error {
 	return d.Read(ctx, func(tx db.Tx) error {
 		const shared = ` from contacts where organization = $1 and audience = '' and deleted = false`
 		var first, last int64
-		if err := tx.QueryRow(ctx, `select min(updated_at), max(updated_at)`+shared, f.actor.Org()).Scan(&first, &last); err != nil {
+		if err := tx.QueryRow(ctx, `select min(updated_at), max(updated_at)`+shared, f.actor.Org()).Scan(&first,
+			&last); err != nil {
 			return err
 		}
 		// Contacts at evenly spaced times come from the whole table.
 		for i := range int64(maxPicked) {
 			var id string
 			at := first + (last-first)/maxPicked*i
-			err := tx.QueryRow(ctx, `select id`+shared+` and updated_at >= $2 order by updated_at limit 1`, f.actor.Org(), at).Scan(&id)
+			err := tx.QueryRow(ctx, `select id`+shared+` and updated_at >= $2 order by updated_at limit 1`, f.actor.Org(),
+				at).Scan(&id)
 			if err != nil {
 				return err
 			}

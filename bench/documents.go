@@ -43,7 +43,8 @@ func (b *bench) onDocuments(ctx context.Context) (err error) {
 		name string
 		run  func(context.Context) ([]figure, error)
 	}
-	parts, err := choose([]part{{"transfer", b.onTransfers}, {"drain", b.onQueue}, {"find", b.onContent}}, func(p part) string { return p.name }, b.only)
+	parts, err := choose([]part{{"transfer", b.onTransfers}, {"drain", b.onQueue}, {"find", b.onContent}},
+		func(p part) string { return p.name }, b.only)
 	if err != nil {
 		return err
 	}
@@ -190,7 +191,10 @@ func contents(n int) <-chan []*search.Document {
 
 // store creates document i with the words of its content.
 func store(ctx context.Context, tx db.Tx, f founder, i int, words *search.Document) (name string, err error) {
-	call := &op.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), Services: &op.Services{Families: []op.Family{documents.Documents.Family}}}
+	call := &op.Call{
+		Actor: f.actor, Tx: tx, Now: clock.Now(clock.System),
+		Services: &op.Services{Families: []op.Family{documents.Documents.Family}},
+	}
 	fields := documents.Fields{
 		Name: fmt.Sprintf("Schriftsatz_%d.pdf", i), ContentType: "application/pdf", Size: 48_213,
 		SHA256: strings.Repeat("0", 64), UploadID: id.New(id.Upload),
@@ -346,7 +350,10 @@ func timed(longest *float64, do func() error) error {
 
 // atMost returns a row about milliseconds.
 func atMost(what string, ms, bound float64) figure {
-	return figure{What: what, Goal: fmt.Sprintf("< %.0f ms", bound), Measured: fmt.Sprintf("%.1f ms", ms), Value: ms / bound, Reached: ms < bound}
+	return figure{
+		What: what, Goal: fmt.Sprintf("< %.0f ms", bound), Measured: fmt.Sprintf("%.1f ms", ms),
+		Value: ms / bound, Reached: ms < bound,
+	}
 }
 
 // maxWords is the maximum number of words of a document that the index keeps.

@@ -49,7 +49,8 @@ func (b *bench) another(ctx context.Context, o *office) (string, error) {
 // eraseBeside erases an organization by the command line.
 func (b *bench) eraseBeside(ctx context.Context, o *office, v *visitor, closing string) ([]figure, error) {
 	run := func(args ...string) ([]byte, error) {
-		text, err := exec.CommandContext(ctx, b.program, append(args, "--json", "--data-dir", o.dir, "--database-url", o.url)...).Output()
+		text, err := exec.CommandContext(ctx, b.program,
+			append(args, "--json", "--data-dir", o.dir, "--database-url", o.url)...).Output()
 		if err != nil {
 			return nil, fmt.Errorf("kartei %v: %w", args, err)
 		}
@@ -76,7 +77,10 @@ func (b *bench) eraseBeside(ctx context.Context, o *office, v *visitor, closing 
 	if err != nil {
 		return nil, err
 	}
-	list := []figure{{What: fmt.Sprintf("erasing an organization of %d contacts and %d rows", b.records, erased.Rows), Measured: fmt.Sprintf("%.1f s", took.Seconds()), Value: took.Seconds(), Reached: true}}
+	list := []figure{{
+		What:     fmt.Sprintf("erasing an organization of %d contacts and %d rows", b.records, erased.Rows),
+		Measured: fmt.Sprintf("%.1f s", took.Seconds()), Value: took.Seconds(), Reached: true,
+	}}
 	during, err := besides(quiet, busy, "during an erasure")
 	return append(list, during...), err
 }

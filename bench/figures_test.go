@@ -94,8 +94,10 @@ func TestFigures(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(got.Calls)) {
 		is, was := got.Calls[name], want.Calls[name]
 		limit := countedCalled[slices.IndexFunc(countedCalled, func(c countedCall) bool { return c.name == name })].limit
-		t.Logf("%-40s %6.2f statements (%.2f), %7.1f allocations (%.1f), %6.2f pages (%.2f)", name, is.Statements, was.Statements, is.Allocations, was.Allocations, is.Pages, was.Pages)
-		if is.Statements > was.Statements*limit+beside || is.Allocations > was.Allocations*limit || is.Pages > was.Pages*limit+beside {
+		t.Logf("%-40s %6.2f statements (%.2f), %7.1f allocations (%.1f), %6.2f pages (%.2f)", name, is.Statements,
+			was.Statements, is.Allocations, was.Allocations, is.Pages, was.Pages)
+		if is.Statements > was.Statements*limit+beside || is.Allocations > was.Allocations*limit ||
+			is.Pages > was.Pages*limit+beside {
 			t.Errorf("%s costs more than figures.json says: %+v, not %+v", name, is, was)
 		}
 	}
@@ -142,12 +144,24 @@ var countedCalled = []countedCall{
 	{"tools/call contacts_get", countedCalls, func(s *countedServer, n int) *http.Request {
 		return s.asks("tools/call", `{"name":"contacts_get","arguments":{"id":"`+s.id(n)+`"}}`)
 	}, http.StatusOK, false, maxReadRatio},
-	{"tools/list", countedCalls, func(s *countedServer, _ int) *http.Request { return s.asks("tools/list", `{}`) }, http.StatusOK, false, maxReadRatio},
+	{
+		"tools/list", countedCalls,
+		func(s *countedServer, _ int) *http.Request { return s.asks("tools/list", `{}`) }, http.StatusOK,
+		false, maxReadRatio,
+	},
 	{"resources/read of a contact", countedCalls, func(s *countedServer, n int) *http.Request {
 		return s.asks("resources/read", `{"uri":"kartei://contacts/`+s.id(n)+`"}`)
 	}, http.StatusOK, false, maxReadRatio},
-	{"page of a contact", countedCalls, func(s *countedServer, n int) *http.Request { return s.page("/sandbox/contacts/" + s.id(n)) }, http.StatusOK, false, maxReadRatio},
-	{"page of contacts", countedCalls, func(s *countedServer, _ int) *http.Request { return s.page("/sandbox/contacts") }, http.StatusOK, false, maxReadRatio},
+	{
+		"page of a contact", countedCalls,
+		func(s *countedServer, n int) *http.Request { return s.page("/sandbox/contacts/" + s.id(n)) },
+		http.StatusOK, false, maxReadRatio,
+	},
+	{
+		"page of contacts", countedCalls,
+		func(s *countedServer, _ int) *http.Request { return s.page("/sandbox/contacts") }, http.StatusOK,
+		false, maxReadRatio,
+	},
 }
 
 // countedServer is a server in this process whose costs are counted.
@@ -248,12 +262,16 @@ func (s *countedServer) count(c countedCall) callCost {
 	}
 	last := s.sum()
 	each := func(total float64) float64 { return math.Round(100*total/float64(c.times)) / 100 }
-	return callCost{each(last.Statements - first.Statements), each(last.Allocations - first.Allocations), each(last.Pages - first.Pages)}
+	return callCost{
+		each(last.Statements - first.Statements), each(last.Allocations - first.Allocations),
+		each(last.Pages - first.Pages),
+	}
 }
 
 // merge brings the search index into the state in which it rests.
 func (s *countedServer) merge() {
-	if err := search.NewMerger(s.instance.DB, clock.System).Once(context.Background(), clock.Now(s.clock).Add(time.Hour)); err != nil {
+	if err := search.NewMerger(s.instance.DB, clock.System).Once(context.Background(),
+		clock.Now(s.clock).Add(time.Hour)); err != nil {
 		s.t.Fatal(err)
 	}
 }

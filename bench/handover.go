@@ -37,7 +37,10 @@ func (b *bench) depart(ctx context.Context, o *office, c clerk, v *visitor) ([]f
 		return nil, err
 	}
 	per := time.Since(began).Seconds() * 10_000 / float64(max(handed, 1))
-	list := []figure{{What: fmt.Sprintf("hand-overs of %d records, for each 10,000", handed), Measured: fmt.Sprintf("%.1f s", per), Value: per, Reached: true}}
+	list := []figure{{
+		What:     fmt.Sprintf("hand-overs of %d records, for each 10,000", handed),
+		Measured: fmt.Sprintf("%.1f s", per), Value: per, Reached: true,
+	}}
 	during, err := besides(quiet, busy, "during a hand-over")
 	return append(list, during...), err
 }
@@ -45,7 +48,8 @@ func (b *bench) depart(ctx context.Context, o *office, c clerk, v *visitor) ([]f
 // handOver hands over the records of a user by the command line, and returns how many.
 func (b *bench) handOver(ctx context.Context, o *office, from, to string) (handed int64, err error) {
 	run := func(out any, args ...string) error {
-		text, err := exec.CommandContext(ctx, b.program, append(args, "--json", "--data-dir", o.dir, "--database-url", o.url)...).Output()
+		text, err := exec.CommandContext(ctx, b.program,
+			append(args, "--json", "--data-dir", o.dir, "--database-url", o.url)...).Output()
 		if err != nil {
 			return fmt.Errorf("kartei %v: %w", args, err)
 		}

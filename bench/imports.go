@@ -36,7 +36,9 @@ func (b *bench) onImports(ctx context.Context) error { return b.atWork(ctx, nil,
 
 // atWork measures something at an office with --records contacts, where a clerk has signed
 // in. If first is not nil, it changes the office before its server starts.
-func (b *bench) atWork(ctx context.Context, first func(context.Context, *office) error, measure func(context.Context, *office, clerk, *visitor) ([]figure, error)) error {
+func (b *bench) atWork(
+	ctx context.Context, first func(context.Context, *office) error, measure func(context.Context, *office, clerk, *visitor) ([]figure, error),
+) error {
 	root := filepath.Join(b.data, "lookup")
 	kept := keptOffice
 	if b.postgres {
@@ -133,10 +135,18 @@ func (b *bench) moveIn(ctx context.Context, _ *office, _ clerk, v *visitor) ([]f
 	}
 	per := 10_000 / float64(b.imports)
 	list := []figure{
-		{What: fmt.Sprintf("an import of %d contacts, for each 10,000", b.imports), Goal: fmt.Sprintf("< %.0f s", importGoal.Seconds()),
-			Measured: fmt.Sprintf("%.1f s", took.Seconds()*per), Value: took.Seconds() * per, Reached: took.Seconds()*per < importGoal.Seconds()},
-		{What: "its dry run, for each 10,000", Measured: fmt.Sprintf("%.1f s", checked.Seconds()*per), Value: checked.Seconds() * per, Reached: true},
-		{What: "undoing it, for each 10,000", Measured: fmt.Sprintf("%.1f s", undone.Seconds()*per), Value: undone.Seconds() * per, Reached: true},
+		{What: fmt.Sprintf("an import of %d contacts, for each 10,000", b.imports),
+			Goal:     fmt.Sprintf("< %.0f s", importGoal.Seconds()),
+			Measured: fmt.Sprintf("%.1f s", took.Seconds()*per), Value: took.Seconds() * per,
+			Reached: took.Seconds()*per < importGoal.Seconds()},
+		{
+			What: "its dry run, for each 10,000", Measured: fmt.Sprintf("%.1f s", checked.Seconds()*per),
+			Value: checked.Seconds() * per, Reached: true,
+		},
+		{
+			What: "undoing it, for each 10,000", Measured: fmt.Sprintf("%.1f s", undone.Seconds()*per),
+			Value: undone.Seconds() * per, Reached: true,
+		},
 	}
 	during, err := besides(quiet, busy, "during an import")
 	if err != nil {
@@ -158,7 +168,8 @@ func besides(quiet, busy map[string]spans, when string) (list []figure, err erro
 		}
 		ratio := meanwhile.at(0.95) / before.at(0.95)
 		list = append(list, figure{What: call + " " + when + ", of that without", Goal: fmt.Sprintf("<= %d x", besideOthers),
-			Measured: fmt.Sprintf("%.2f x (%.1f of %.1f ms, 95 of 100)", ratio, meanwhile.at(0.95), before.at(0.95)), Value: ratio, Reached: ratio <= besideOthers})
+			Measured: fmt.Sprintf("%.2f x (%.1f of %.1f ms, 95 of 100)", ratio, meanwhile.at(0.95), before.at(0.95)),
+			Value:    ratio, Reached: ratio <= besideOthers})
 	}
 	return list, nil
 }
@@ -252,7 +263,8 @@ func (i *importer) upload(ctx context.Context, entries int) error {
 		if f.Address != nil {
 			city, code = cell(f.Address.City), cell(f.Address.PostalCode)
 		}
-		fmt.Fprintf(file, "%s;%s;Firma %s %d;%s;%s;%s;%s;%s;%s-%d\n", cell(f.LastName), cell(f.FirstName), mark, n/20, cell(f.Email), cell(f.Phone), cell(f.Mobile), code, city, mark, n)
+		fmt.Fprintf(file, "%s;%s;Firma %s %d;%s;%s;%s;%s;%s;%s-%d\n", cell(f.LastName), cell(f.FirstName), mark, n/20,
+			cell(f.Email), cell(f.Phone), cell(f.Mobile), code, city, mark, n)
 	}
 	if err := w.Close(); err != nil {
 		return err

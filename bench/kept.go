@@ -28,7 +28,8 @@ func startKept(root string) (*keptServer, error) {
 	if err := os.Chmod(root, 0o711); err != nil { // the user of PostgreSQL must pass through
 		return nil, err
 	}
-	s, err := dbtest.KeepServer(filepath.Join(root, "postgres"), "max_connections=100", "shared_buffers=2GB", "max_wal_size=4GB")
+	s, err := dbtest.KeepServer(filepath.Join(root, "postgres"), "max_connections=100", "shared_buffers=2GB",
+		"max_wal_size=4GB")
 	return &keptServer{s}, err
 }
 
@@ -75,7 +76,8 @@ func (k *keptServer) create(ctx context.Context, name string) error {
 	}
 	defer conn.Close(ctx)
 	var is bool
-	if err := conn.QueryRow(ctx, "select exists (select from pg_database where datname = $1)", name).Scan(&is); err != nil || is {
+	if err := conn.QueryRow(ctx, "select exists (select from pg_database where datname = $1)",
+		name).Scan(&is); err != nil || is {
 		return err
 	}
 	_, err = conn.Exec(ctx, "create database "+name)

@@ -47,7 +47,13 @@ func (p *onPostgres) onLimits(ctx context.Context) (err error) {
 		name    string
 		place   *place
 		clients int
-	}{{getFree, at[0], pgClients}, {getOne, at[1], pgClients}, {getOther, at[2], pgClients}, {oneFree, at[0], 1}, {oneOne, at[1], 1}} {
+	}{
+		{getFree, at[0], pgClients},
+		{getOne, at[1], pgClients},
+		{getOther, at[2], pgClients},
+		{oneFree, at[0], 1},
+		{oneOne, at[1], 1},
+	} {
 		p.add(s.name, s.place.target(), s.clients, p.getsOf(s.place))
 	}
 	for i := range p.runs {

@@ -120,7 +120,8 @@ func flags() options {
 	flag.IntVar(&o.records, "records", 1_000_000, "how many contacts the office has")
 	flag.Float64Var(&o.seconds, "seconds", 3, "how long each measurement takes")
 	flag.IntVar(&o.runs, "runs", 5, "how often each is repeated; the table shows medians")
-	flag.StringVar(&o.data, "data", filepath.Join(os.TempDir(), "kartei-bench"), "`folder` that keeps filled offices between runs (4 GB)")
+	flag.StringVar(&o.data, "data", filepath.Join(os.TempDir(), "kartei-bench"),
+		"`folder` that keeps filled offices between runs (4 GB)")
 	flag.StringVar(&o.program, "kartei", "", "the `program` that is measured; without it, it is built")
 	flag.StringVar(&o.json, "json", "", "write all figures into a `file`")
 	flag.StringVar(&o.profile, "profile", "", "write a CPU profile of the server under each load into a `folder`")
@@ -131,20 +132,29 @@ func flags() options {
 	flag.BoolVar(&o.citus, "citus", false, "with --organizations: on a Citus cluster of three servers, where the installed PostgreSQL has the extension")
 	flag.BoolVar(&o.postgres, "postgres", false, "measure on PostgreSQL, beside pgbench")
 	flag.BoolVar(&o.scale, "scale", false, "measure reads only, of an office with --records contacts against one with 100,000; with --postgres on PostgreSQL")
-	flag.IntVar(&o.organizations, "organizations", 0, "measure only calls that are spread over so many organizations; with --postgres on PostgreSQL")
+	flag.IntVar(&o.organizations, "organizations", 0,
+		"measure only calls that are spread over so many organizations; with --postgres on PostgreSQL")
 	flag.BoolVar(&o.limited, "limited", false, "measure on PostgreSQL what the limits of two replicas cost a read")
-	flag.IntVar(&o.documents, "documents", 0, "measure only documents: transfers, operations, and a search in the text of so many; --only takes transfer, drain, find")
+	flag.IntVar(&o.documents, "documents", 0,
+		"measure only documents: transfers, operations, and a search in the text of so many; --only takes transfer, drain, find")
 	flag.BoolVar(&o.traces, "traces", false, "measure only what traces cost a read, of an office with 100,000 contacts")
-	flag.BoolVar(&o.lookup, "lookup", false, "measure only finding over all families (lookup.find), of an office with --records contacts and a tenth of each other family")
+	flag.BoolVar(&o.lookup, "lookup", false,
+		"measure only finding over all families (lookup.find), of an office with --records contacts and a tenth of each other family")
 	flag.BoolVar(&o.pages, "pages", false, "measure only pages of the web application, of an office with --records contacts and a tenth of each other family; --only takes their names")
 	flag.IntVar(&o.imports, "imports", 0, "measure only an import of so many contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
-	flag.BoolVar(&o.handOver, "hand-over", false, "measure only a hand-over at an office with --records contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
+	flag.BoolVar(&o.handOver, "hand-over", false,
+		"measure only a hand-over at an office with --records contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
 	flag.BoolVar(&o.erase, "erase", false, "measure only the erasure of an organization with --records contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
-	flag.BoolVar(&o.wholeList, "whole-list", false, "measure only a change of all --records contacts and its undoing, and what others wait meanwhile; with --postgres on PostgreSQL")
-	flag.BoolVar(&o.tokens, "tokens", false, "measure only what access tokens cost, beside keys and the creation of contacts; with --postgres on PostgreSQL; --only takes a read, a refresh, a token, an introspection")
-	flag.BoolVar(&o.assistants, "assistants", false, "measure only what the tool costs that reads a contact, beside the same read over REST; with --postgres on PostgreSQL")
-	flag.StringVar(&o.other, "against", "", "measure only what the main calls cost, beside the same calls to another kartei `program`, in pairs; --only takes get, list, sync, create, patch, batch, delivery")
-	flag.IntVar(&o.webhooks, "webhooks", 0, "measure only deliveries of webhooks, with a backlog of so many; with --postgres on PostgreSQL")
+	flag.BoolVar(&o.wholeList, "whole-list", false,
+		"measure only a change of all --records contacts and its undoing, and what others wait meanwhile; with --postgres on PostgreSQL")
+	flag.BoolVar(&o.tokens, "tokens", false,
+		"measure only what access tokens cost, beside keys and the creation of contacts; with --postgres on PostgreSQL; --only takes a read, a refresh, a token, an introspection")
+	flag.BoolVar(&o.assistants, "assistants", false,
+		"measure only what the tool costs that reads a contact, beside the same read over REST; with --postgres on PostgreSQL")
+	flag.StringVar(&o.other, "against", "",
+		"measure only what the main calls cost, beside the same calls to another kartei `program`, in pairs; --only takes get, list, sync, create, patch, batch, delivery")
+	flag.IntVar(&o.webhooks, "webhooks", 0,
+		"measure only deliveries of webhooks, with a backlog of so many; with --postgres on PostgreSQL")
 	flag.Parse()
 	if o.traces {
 		o.records = small

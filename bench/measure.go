@@ -301,7 +301,8 @@ func (b *bench) measure(s series, n int) (r result, err error) {
 
 // get returns a GET in the form of an ordinary client.
 func (p *place) get(path string) string {
-	return "GET /v1" + path + " HTTP/1.1\r\nHost: " + p.address + "\r\nUser-Agent: kartei-bench\r\nAuthorization: Bearer " + p.key +
+	return "GET /v1" + path + " HTTP/1.1\r\nHost: " + p.address +
+		"\r\nUser-Agent: kartei-bench\r\nAuthorization: Bearer " + p.key +
 		"\r\nAccept: application/json\r\n\r\n"
 }
 
@@ -312,7 +313,8 @@ func (p *place) post(body string) string {
 // write returns a writing request in the form of an ordinary client, with extra
 // headers.
 func (p *place) write(method, path, body string, headers ...string) string {
-	return method + " /v1" + path + " HTTP/1.1\r\nHost: " + p.address + "\r\nUser-Agent: kartei-bench\r\nAuthorization: Bearer " + p.key +
+	return method + " /v1" + path + " HTTP/1.1\r\nHost: " + p.address +
+		"\r\nUser-Agent: kartei-bench\r\nAuthorization: Bearer " + p.key +
 		"\r\nAccept: application/json\r\nContent-Type: application/json\r\nSvc-Preview: true\r\n" +
 		strings.Join(append(headers, fmt.Sprintf("Content-Length: %d", len(body))), "\r\n") + "\r\n\r\n" + body
 }
@@ -324,7 +326,8 @@ func (p *place) batch(bodies []string) string {
 	calls := make([]string, len(bodies))
 	for i, body := range bodies {
 		own := fmt.Sprintf("%s-%d", fresh, i)
-		calls[i] = fmt.Sprintf(`{"method":"POST","path":"/contacts","headers":{"Idempotency-Key":"%s"},"body":%s}`, own, strings.ReplaceAll(body, fresh, own))
+		calls[i] = fmt.Sprintf(`{"method":"POST","path":"/contacts","headers":{"Idempotency-Key":"%s"},"body":%s}`, own,
+			strings.ReplaceAll(body, fresh, own))
 	}
 	body := `{"calls":[` + strings.Join(calls, ",") + `]}`
 	return p.write("POST", "/batch", body)

@@ -18,7 +18,8 @@ func choose[T any](list []T, name func(T) string, only string) ([]T, error) {
 		}
 	}
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("--only: no measurement begins with %q; the measurements are %s", only, strings.Join(names, ", "))
+		return nil, fmt.Errorf("--only: no measurement begins with %q; the measurements are %s", only,
+			strings.Join(names, ", "))
 	}
 	return chosen, nil
 }

@@ -10,7 +10,11 @@ import (
 // without measurements.
 func TestOnly(t *testing.T) {
 	list := []series{{name: getLarge}, {name: listLarge}, {name: listHundth}, {name: postLarge}}
-	for only, want := range map[string][]string{"": {getLarge, listLarge, listHundth, postLarge}, "list": {listLarge, listHundth}, "post": {postLarge}} {
+	for only, want := range map[string][]string{
+		"":     {getLarge, listLarge, listHundth, postLarge},
+		"list": {listLarge, listHundth},
+		"post": {postLarge},
+	} {
 		chosen, err := choose(list, series.called, only)
 		var names []string
 		for _, s := range chosen {
@@ -20,7 +24,8 @@ func TestOnly(t *testing.T) {
 			t.Errorf("%q: %q, %v", only, names, err)
 		}
 	}
-	if _, err := choose(list, series.called, "lst"); err == nil || !strings.Contains(err.Error(), `"lst"`) || !strings.Contains(err.Error(), `"list"`) {
+	if _, err := choose(list, series.called, "lst"); err == nil || !strings.Contains(err.Error(), `"lst"`) ||
+		!strings.Contains(err.Error(), `"list"`) {
 		t.Errorf("lst: %v", err)
 	}
 	b := bench{options: options{only: "lst"}, memory: []float64{1}}

@@ -98,7 +98,8 @@ func (b *bench) onOrganizations(ctx context.Context) (err error) {
 	var list []figure
 	for _, kind := range []string{"get", "list", "post"} {
 		if b.results[kind] != nil {
-			list = append(list, b.against(kind+" spread over "+number(float64(len(tenants)))+" organizations", kind, ofSmall(kind), "over "+number(pgOffices), 1/1.2))
+			list = append(list, b.against(kind+" spread over "+number(float64(len(tenants)))+" organizations", kind,
+				ofSmall(kind), "over "+number(pgOffices), 1/1.2))
 		}
 	}
 	grown := s.memory.take() - before
@@ -167,7 +168,8 @@ func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant,
 		list = append(list, tenant{&place{office: o}, made})
 		bar.Tell(int64(i+1), int64(b.organizations))
 	}
-	say("%.1f ms each: an organization, a user, a key, a contact", float64(time.Since(begun).Milliseconds())/float64(b.organizations))
+	say("%.1f ms each: an organization, a user, a key, a contact",
+		float64(time.Since(begun).Milliseconds())/float64(b.organizations))
 	return list, nil
 }
 

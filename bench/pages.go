@@ -85,26 +85,80 @@ type pageCall struct {
 // measuredPages are the pages of a clerk's day, and the pages of somebody who looks
 // after interfaces.
 var measuredPages = []measuredPage{
-	{"today", "GET /", "", 0, []pageCall{whoAmI, {task.List, asks("status", "open", "sort", "dueAt", "limit", "21", "assigneeId", me)}, {lookup.Recent, recent}, {record.Changes, sinceMidnight}, colleagues}},
-	{"contacts by name", "GET /contacts", "", 20, []pageCall{whoAmI, {contact.List, asks("limit", "50", "sort", "name")}, {contact.Count, asks()}, colleagues}},
-	{"contacts by change", "GET /contacts", "?sort=-updatedAt", 20, []pageCall{whoAmI, {contact.List, asks("limit", "50", "sort", "-updatedAt")}, {contact.Count, asks()}, colleagues}},
-	{"contact", "GET /contacts/{id}", "", 20, []pageCall{whoAmI, {contact.Get, one}, {contact.List, asks("limit", "50", "sort", "name")}, {contact.Count, asks()}, colleagues,
-		{record.History, about}, {task.List, asks("contactId", it, "sort", "dueAt", "limit", "10", "status", "open")},
-		{documents.List, asks("contactId", it, "sort", "name", "limit", "10")}}},
+	{
+		"today",
+		"GET /",
+		"",
+		0,
+		[]pageCall{
+			whoAmI,
+			{task.List, asks("status", "open", "sort", "dueAt", "limit", "21", "assigneeId", me)},
+			{lookup.Recent, recent},
+			{record.Changes, sinceMidnight},
+			colleagues,
+		},
+	},
+	{
+		"contacts by name",
+		"GET /contacts",
+		"",
+		20,
+		[]pageCall{whoAmI, {contact.List, asks("limit", "50", "sort", "name")}, {contact.Count, asks()}, colleagues},
+	},
+	{
+		"contacts by change",
+		"GET /contacts",
+		"?sort=-updatedAt",
+		20,
+		[]pageCall{whoAmI, {contact.List, asks("limit", "50", "sort", "-updatedAt")}, {contact.Count, asks()}, colleagues},
+	},
+	{"contact", "GET /contacts/{id}", "", 20,
+		[]pageCall{whoAmI, {contact.Get, one}, {contact.List, asks("limit", "50", "sort", "name")},
+			{contact.Count, asks()}, colleagues,
+			{record.History, about}, {task.List, asks("contactId", it, "sort", "dueAt", "limit", "10", "status", "open")},
+			{documents.List, asks("contactId", it, "sort", "name", "limit", "10")}}},
 	{"search while one types", "GET /search", "?part=hits&q=m%C3%BCll", 50, []pageCall{whoAmI, {lookup.Find, finds(5)}}},
 	{"search", "GET /search", "?q=m%C3%BCll", 0, []pageCall{whoAmI, {lookup.Find, finds(20)}}},
 	{"form", "GET /contacts/{id}/edit", "", 20, []pageCall{whoAmI, {contact.Get, one}, colleagues}},
 	{"save", "POST /contacts/{id}", "", 30, []pageCall{whoAmI, {contact.Update, nil}}},
-	{"companies", "GET /companies", "", 20, []pageCall{whoAmI, {company.List, asks("limit", "50", "sort", "name")}, {company.Count, asks()}, colleagues}},
-	{"tasks", "GET /tasks", "", 20, []pageCall{whoAmI, {task.List, asks("limit", "50", "sort", "dueAt", "status", "open", "assigneeId", me)},
+	{
+		"companies",
+		"GET /companies",
+		"",
+		20,
+		[]pageCall{whoAmI, {company.List, asks("limit", "50", "sort", "name")}, {company.Count, asks()}, colleagues},
+	},
+	{"tasks", "GET /tasks", "", 20, []pageCall{whoAmI,
+		{task.List, asks("limit", "50", "sort", "dueAt", "status", "open", "assigneeId", me)},
 		{task.Count, asks("status", "open", "assigneeId", me)}, {task.Count, asks("status", "open", "assigneeId", me)},
 		{task.Count, asks("status", "open")}, {task.Count, asks("status", "completed")}}},
-	{"documents", "GET /documents", "", 20, []pageCall{whoAmI, {documents.List, asks("limit", "50", "sort", "name")}, {documents.Count, asks()}, colleagues}},
+	{
+		"documents",
+		"GET /documents",
+		"",
+		20,
+		[]pageCall{whoAmI, {documents.List, asks("limit", "50", "sort", "name")}, {documents.Count, asks()}, colleagues},
+	},
 	{"new contact", "GET /contacts/new", "", 0, []pageCall{whoAmI, colleagues}},
-	{"company", "GET /companies/{id}", "", 20, []pageCall{whoAmI, {company.Get, one}, {company.List, asks("limit", "50", "sort", "name")}, {company.Count, asks()}, colleagues,
-		{record.History, about}, {contact.List, asks("companyId", it, "sort", "name", "limit", "10")},
-		{task.List, asks("companyId", it, "sort", "dueAt", "limit", "10", "status", "open")}, {documents.List, asks("companyId", it, "sort", "name", "limit", "10")}}},
-	{"task", "GET /tasks/{id}", "", 20, []pageCall{whoAmI, {task.Get, one}, colleagues, {record.History, about}, {documents.List, asks("taskId", it, "sort", "name", "limit", "10")}}},
+	{"company", "GET /companies/{id}", "", 20,
+		[]pageCall{whoAmI, {company.Get, one}, {company.List, asks("limit", "50", "sort", "name")},
+			{company.Count, asks()}, colleagues,
+			{record.History, about}, {contact.List, asks("companyId", it, "sort", "name", "limit", "10")},
+			{task.List, asks("companyId", it, "sort", "dueAt", "limit", "10", "status", "open")},
+			{documents.List, asks("companyId", it, "sort", "name", "limit", "10")}}},
+	{
+		"task",
+		"GET /tasks/{id}",
+		"",
+		20,
+		[]pageCall{
+			whoAmI,
+			{task.Get, one},
+			colleagues,
+			{record.History, about},
+			{documents.List, asks("taskId", it, "sort", "name", "limit", "10")},
+		},
+	},
 	{"a call comes in", "GET /call", "?number=0151+23456789", 50, []pageCall{whoAmI, {lookup.Find, callsFrom}}},
 	{"bell", "GET /bell", "", 0, []pageCall{whoAmI, {notify.ListBell, func(*visitor) api.Arguments { return api.Arguments{} }}}},
 	{"settings: API keys", "GET /settings/interfaces/keys", "", 20, []pageCall{whoAmI, {key.List, body("limit", 20)}}},
@@ -141,7 +195,9 @@ func recent(*visitor) api.Arguments { return api.Arguments{Body: map[string]any{
 
 func sinceMidnight(*visitor) api.Arguments {
 	y, m, d := time.Now().Date()
-	return api.Arguments{Body: map[string]any{"since": clock.FromTime(time.Date(y, m, d, 0, 0, 0, 0, time.Local)).String(), "limit": 60}}
+	return api.Arguments{
+		Body: map[string]any{"since": clock.FromTime(time.Date(y, m, d, 0, 0, 0, 0, time.Local)).String(), "limit": 60},
+	}
 }
 
 // asks returns the parameters of a list or a count.
@@ -279,7 +335,8 @@ func hired(ctx context.Context, o *office, n int) (c clerk, err error) {
 	return c, d.Read(ctx, func(tx db.Tx) (err error) {
 		for _, family := range []string{"companies", "tasks", "documents"} {
 			if err == nil {
-				c.ids[family], err = db.List(ctx, tx, func(row db.Row) (id string, err error) { err = row.Scan(&id); return id, err },
+				c.ids[family], err = db.List(ctx, tx,
+					func(row db.Row) (id string, err error) { err = row.Scan(&id); return id, err },
 					"select id from "+family+" where organization = $1 order by id limit 400", f.actor.Org())
 			}
 		}
@@ -328,9 +385,12 @@ func (f *founder) called(ctx context.Context, n int) error {
 	now, span := clock.Now(clock.System), 30*24*time.Hour
 	for i := have; i < n; i++ {
 		e := requestlog.Entry{
-			At: now.Add(-span + span*time.Duration(i)/time.Duration(n)), RequestID: id.New(id.Request), Organization: f.actor.Org(),
-			KeyID: f.actor.Credential().ID, KidShort: "bench", PrincipalID: f.actor.PrincipalID(), Operation: "contacts.get", Method: "GET",
-			Status: http.StatusOK, Duration: time.Duration(i%100) * time.Millisecond, Address: netip.MustParseAddr("127.0.0.1"), Version: api.Versions[0].Name, Door: "rest", Points: 1, Records: 1,
+			At: now.Add(-span + span*time.Duration(i)/time.Duration(n)), RequestID: id.New(id.Request),
+			Organization: f.actor.Org(),
+			KeyID:        f.actor.Credential().ID, KidShort: "bench", PrincipalID: f.actor.PrincipalID(),
+			Operation: "contacts.get", Method: "GET",
+			Status: http.StatusOK, Duration: time.Duration(i%100) * time.Millisecond,
+			Address: netip.MustParseAddr("127.0.0.1"), Version: api.Versions[0].Name, Door: "rest", Points: 1, Records: 1,
 		}
 		if i%50 == 0 {
 			e.Status, e.Code, e.Reason, e.Records = http.StatusUnauthorized, string(fault.Unauthenticated), "address", 0
@@ -346,7 +406,9 @@ func (f *founder) called(ctx context.Context, n int) error {
 }
 
 // visit measures the pages, and what a browser loads.
-func (b *bench) visit(ctx context.Context, o *office, c clerk, pages []measuredPage, taken map[string]spans) (cookie string, weights []figure, err error) {
+func (b *bench) visit(
+	ctx context.Context, o *office, c clerk, pages []measuredPage, taken map[string]spans,
+) (cookie string, weights []figure, err error) {
 	s, err := serve(ctx, b.program, o.dir, o.url, b.profile != "")
 	if err != nil {
 		return "", nil, err
@@ -396,7 +458,9 @@ func (b *bench) visit(ctx context.Context, o *office, c clerk, pages []measuredP
 }
 
 // call measures the operations of the pages.
-func (b *bench) call(ctx context.Context, o *office, token string, c clerk, pages []measuredPage, bare map[string]spans) error {
+func (b *bench) call(
+	ctx context.Context, o *office, token string, c clerk, pages []measuredPage, bare map[string]spans,
+) error {
 	store, f, err := found(ctx, o.url, db.Options{})
 	if err != nil {
 		return err
@@ -417,7 +481,10 @@ func (b *bench) call(ctx context.Context, o *office, token string, c clerk, page
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 			}
 		}))
-		caller := &visitor{base: answers.URL, client: &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: pageClients}}}
+		caller := &visitor{
+			base:   answers.URL,
+			client: &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: pageClients}},
+		}
 		some, err := side(ctx, pageClients, b.seconds, func(client, i int) (time.Duration, error) {
 			return caller.ask(ctx, d, p.record(c.ids, i*pageClients+client), p)
 		})
@@ -437,7 +504,9 @@ type spans []time.Duration
 const few = ", two browsers"
 
 // side runs a function by several clients at the same time, after a warm-up.
-func side(ctx context.Context, clients int, seconds float64, do func(client, i int) (time.Duration, error)) (all spans, err error) {
+func side(
+	ctx context.Context, clients int, seconds float64, do func(client, i int) (time.Duration, error),
+) (all spans, err error) {
 	begin := time.Now().Add(warmUp)
 	end := begin.Add(time.Duration(seconds * float64(time.Second)))
 	var mu sync.Mutex
@@ -478,7 +547,9 @@ var (
 
 // request sends a request as a browser does, and returns the answer and its body as it
 // went over the wire.
-func (v *visitor) request(ctx context.Context, method, path string, form url.Values, packed bool) (*http.Response, []byte, error) {
+func (v *visitor) request(
+	ctx context.Context, method, path string, form url.Values, packed bool,
+) (*http.Response, []byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, v.base+path, strings.NewReader(form.Encode()))
 	if err != nil {
 		return nil, nil, err
@@ -615,7 +686,9 @@ func (d *desk) caller(match []string) api.Caller {
 
 // operations makes the calls of a page one after the other, and writes their answers,
 // compressed.
-func (v *visitor) operations(ctx context.Context, w http.ResponseWriter, d *desk, p measuredPage, match []string) error {
+func (v *visitor) operations(
+	ctx context.Context, w http.ResponseWriter, d *desk, p measuredPage, match []string,
+) error {
 	w.Header().Set("Content-Encoding", "gzip")
 	packed := gzip.NewWriter(w)
 	for _, c := range p.calls {
@@ -665,9 +738,15 @@ func (v *visitor) weigh(ctx context.Context, contact string) ([]figure, error) {
 	}
 	next, err := sum([]string{"/sandbox/contacts/" + contact})
 	kb := func(what string, n, limit float64) figure {
-		return figure{What: what, Goal: fmt.Sprintf("≤ %.0f KB", limit), Measured: fmt.Sprintf("%.1f KB", n), Value: n / limit, Reached: n <= limit}
+		return figure{
+			What: what, Goal: fmt.Sprintf("≤ %.0f KB", limit), Measured: fmt.Sprintf("%.1f KB", n),
+			Value: n / limit, Reached: n <= limit,
+		}
 	}
-	return []figure{kb("bytes of the first visit, compressed", first, firstVisit), kb("bytes of the next page", next, nextVisit)}, err
+	return []figure{
+		kb("bytes of the first visit, compressed", first, firstVisit),
+		kb("bytes of the next page", next, nextVisit),
+	}, err
 }
 
 // pageFigures returns the rows about a page: against its operations, and its budget.
@@ -677,8 +756,10 @@ func pageFigures(p measuredPage, taken map[string]spans, bare spans) []figure {
 	slices.Sort(bare)
 	ratio := all.rate() / bare.rate()
 	list := []figure{{
-		What: p.name, Goal: fmt.Sprintf("≤ %d %%", maxCallRatio*100), Measured: fmt.Sprintf("%s/s (p95 %.2f ms)", number(all.rate()), all.at(0.95)),
-		Limit: fmt.Sprintf("%d operations: %s/s (p95 %.2f ms)", len(p.calls), number(bare.rate()), bare.at(0.95)), Value: 1 / ratio, Reached: 1/ratio <= maxCallRatio,
+		What: p.name, Goal: fmt.Sprintf("≤ %d %%", maxCallRatio*100),
+		Measured: fmt.Sprintf("%s/s (p95 %.2f ms)", number(all.rate()), all.at(0.95)),
+		Limit:    fmt.Sprintf("%d operations: %s/s (p95 %.2f ms)", len(p.calls), number(bare.rate()), bare.at(0.95)),
+		Value:    1 / ratio, Reached: 1/ratio <= maxCallRatio,
 	}}
 	if p.limit > 0 {
 		list = append(list, withinBudget(p.name+few, p.limit, taken[p.name+few]))
@@ -691,8 +772,9 @@ func withinBudget(name string, limit float64, taken spans) figure {
 	slices.Sort(taken)
 	p95 := taken.at(0.95)
 	return figure{
-		What: name + ", p95", Goal: fmt.Sprintf("< %.0f ms", limit), Measured: fmt.Sprintf("%.2f ms (p50 %.2f ms)", p95, taken.at(0.5)),
-		Value: p95 / limit, Reached: p95 < limit,
+		What: name + ", p95", Goal: fmt.Sprintf("< %.0f ms", limit),
+		Measured: fmt.Sprintf("%.2f ms (p50 %.2f ms)", p95, taken.at(0.5)),
+		Value:    p95 / limit, Reached: p95 < limit,
 	}
 }
 

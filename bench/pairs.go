@@ -51,7 +51,8 @@ func (c *comparison) pair(ctx context.Context, n int, without, with *place, meas
 	if without.database != 0 {
 		c.database.note(a.database, b.database)
 	}
-	say("%s, pair %d: %.2f and %.2f µs, %.2f and %.2f allocations", c.name, n+1, a.cpu, b.cpu, a.allocations, b.allocations)
+	say("%s, pair %d: %.2f and %.2f µs, %.2f and %.2f allocations", c.name, n+1, a.cpu, b.cpu, a.allocations,
+		b.allocations)
 	return nil
 }
 
@@ -69,8 +70,10 @@ func (c *costPairs) figure(what, base, unit, goal string, limit float64) figure 
 	from, to := confidence(sorted)
 	return figure{
 		What: what, Goal: goal, Value: r, Reached: limit == 0 || r <= limit,
-		Measured: strings.TrimSpace(fmt.Sprintf("%.2f %s", middle(c.with), unit)) + fmt.Sprintf("; %d pairs, half of them %.1f to %.1f %%, median surely %.1f to %.1f %%", len(c.ratio), 100*low, 100*high, 100*from, 100*to),
-		Limit:    strings.TrimSpace(fmt.Sprintf("%s: %.2f %s", base, middle(c.without), unit)),
+		Measured: strings.TrimSpace(fmt.Sprintf("%.2f %s", middle(c.with), unit)) +
+			fmt.Sprintf("; %d pairs, half of them %.1f to %.1f %%, median surely %.1f to %.1f %%", len(c.ratio), 100*low,
+				100*high, 100*from, 100*to),
+		Limit: strings.TrimSpace(fmt.Sprintf("%s: %.2f %s", base, middle(c.without), unit)),
 	}
 }
 
@@ -110,7 +113,10 @@ func (p *place) cost(work func() (calls int, err error)) (c cost, err error) {
 	}
 	last, err := p.allocations()
 	n := float64(max(1, calls))
-	return cost{cpu: (cpuAfter - cpu) / n, database: (databaseAfter - database) / n, allocations: (last - second - (second - first)) / n}, err
+	return cost{
+		cpu: (cpuAfter - cpu) / n, database: (databaseAfter - database) / n,
+		allocations: (last - second - (second - first)) / n,
+	}, err
 }
 
 // spent returns the processor time that a server and its PostgreSQL server, if

@@ -98,7 +98,8 @@ func (b *bench) onPostgres(ctx context.Context) (err error) {
 		b.against("POST /contacts, "+number(pgOffices)+" organizations", pgPostMany, pgWriteMany, "pgbench", 0.50),
 		b.against("POST /contacts, one organization", pgPostOne, pgWriteMany, "pgbench, many organizations", 0.25),
 	}
-	return b.write(os.Stdout, slices.DeleteFunc(figures, func(f figure) bool { return f.Value == 0 })) // not measured because of --only
+	// not measured because of --only
+	return b.write(os.Stdout, slices.DeleteFunc(figures, func(f figure) bool { return f.Value == 0 }))
 }
 
 type onPostgres struct {
@@ -182,7 +183,8 @@ func (p *onPostgres) record(ctx context.Context, directory *access.Directory, ca
 		return fmt.Errorf("a contact is read by %q instead of two statements", stated)
 	}
 	p.expects = stated[0]
-	p.selects = "select (" + p.expects + "), " + strings.TrimPrefix(stated[1], "select ") // the form in which db sends both
+	// the form in which db sends both
+	p.selects = "select (" + p.expects + "), " + strings.TrimPrefix(stated[1], "select ")
 	return nil
 }
 
@@ -212,13 +214,15 @@ func (p *onPostgres) copies(ctx context.Context) error {
 	}
 	defer conn.Close(ctx)
 	names, values, err := p.columns(ctx, conn, "contacts", map[string]string{
-		"id": fmt.Sprintf(numbered, "n"), "created_at": "created_at - 1000000000 + n", "updated_at": "updated_at - 1000000000 + n", "external_id": "null",
+		"id": fmt.Sprintf(numbered, "n"), "created_at": "created_at - 1000000000 + n",
+		"updated_at": "updated_at - 1000000000 + n", "external_id": "null",
 	}, func(name, _ string) string { return name })
 	if err != nil {
 		return err
 	}
 	_, err = conn.Exec(ctx, fmt.Sprintf(`insert into contacts (%s) select %s from (select c.*, row_number() over () as place from contacts c where audience = '') as c,
-		generate_series(1, %d) as n where place = 1 + n %% (select count(*) from contacts where audience = '')`, names, values, p.records))
+		generate_series(1, %d) as n where place = 1 + n %% (select count(*) from contacts where audience = '')`, names,
+		values, p.records))
 	if err != nil {
 		return err
 	}
@@ -228,7 +232,9 @@ func (p *onPostgres) copies(ctx context.Context) error {
 // columns returns the columns of a table and an expression for each. The
 // expression comes from own, or else from other, which gets the column and its
 // value in some row.
-func (p *onPostgres) columns(ctx context.Context, conn *pgx.Conn, table string, own map[string]string, other func(name, value string) string) (names, values string, err error) {
+func (p *onPostgres) columns(
+	ctx context.Context, conn *pgx.Conn, table string, own map[string]string, other func(name, value string) string,
+) (names, values string, err error) {
 	rows, err := conn.Query(ctx, `select column_name from information_schema.columns
 		where table_schema = 'public' and table_name = $1 and is_generated = 'NEVER' order by ordinal_position`, table)
 	if err != nil {
@@ -243,7 +249,8 @@ func (p *onPostgres) columns(ctx context.Context, conn *pgx.Conn, table string, 
 		value, is := own[name]
 		if !is {
 			var sample string
-			err := conn.QueryRow(ctx, fmt.Sprintf("select coalesce((select quote_nullable(%s) from %s limit 1), 'null')", name, table)).Scan(&sample)
+			err := conn.QueryRow(ctx, fmt.Sprintf("select coalesce((select quote_nullable(%s) from %s limit 1), 'null')",
+				name, table)).Scan(&sample)
 			if err != nil {
 				return "", "", err
 			}
@@ -274,7 +281,8 @@ func (p *onPostgres) scripts(ctx context.Context) error {
 			return errors.New("the numbers of the organizations have gaps")
 		}
 	}
-	if err := p.writeScript(ctx, conn, "many.sql", fmt.Sprintf("random(0, %d) * %d + %d", pgOffices-1, step, first)); err != nil {
+	if err := p.writeScript(ctx, conn, "many.sql",
+		fmt.Sprintf("random(0, %d) * %d + %d", pgOffices-1, step, first)); err != nil {
 		return err
 	}
 	return p.writeScript(ctx, conn, "one.sql", fmt.Sprint(first))
@@ -293,24 +301,32 @@ func (p *onPostgres) writeScript(ctx context.Context, conn *pgx.Conn, file, orga
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\\set org %s\n\\set r random(0, 999999999)\n\\startpipeline\nbegin;\n", organization)
-	fmt.Fprintf(&b, "select 1 / (case when (%s) = %d and pg_try_advisory_xact_lock(:r) then 1 else 0 end);\n", p.expects, known)
-	b.WriteString("update clocks set tick = case when " + now + " > tick then " + now + " else tick + 1 end where organization = :org;\n")
+	fmt.Fprintf(&b, "select 1 / (case when (%s) = %d and pg_try_advisory_xact_lock(:r) then 1 else 0 end);\n",
+		p.expects, known)
+	b.WriteString("update clocks set tick = case when " + now + " > tick then " + now +
+		" else tick + 1 end where organization = :org;\n")
 	for _, t := range []struct {
 		table string
 		own   map[string]string
 	}{
-		{"contacts", map[string]string{"id": "'con_' || " + fresh, "created_at": tick, "updated_at": tick, "external_id": fresh}},
+		{
+			"contacts",
+			map[string]string{"id": "'con_' || " + fresh, "created_at": tick, "updated_at": tick, "external_id": fresh},
+		},
 		{"events", map[string]string{"tick": tick, "id": "'evt_' || " + fresh, "record_id": "'con_' || " + fresh}},
 		{"search_documents", map[string]string{"created": tick, "id": "'con_' || " + fresh}},
 		{"idempotency", map[string]string{
-			"principal": "'" + p.member + "'", "key": "'fresh-' || " + fresh, "created_at": now, "fingerprint": "repeat('f', 64)", "status": "201",
-			"etag": "'r1'", "location": "'/contacts/con_' || " + fresh, "body": "(select content from contacts where organization = " +
+			"principal": "'" + p.member + "'", "key": "'fresh-' || " + fresh, "created_at": now,
+			"fingerprint": "repeat('f', 64)", "status": "201",
+			"etag": "'r1'", "location": "'/contacts/con_' || " + fresh,
+			"body": "(select content from contacts where organization = " +
 				fmt.Sprint(p.numbers[0]) + " and id = " + fmt.Sprintf(numbered, "1") + ")",
 			"record": "'con_' || " + fresh, "erased": "false",
 		}},
 	} {
 		t.own["organization"] = ":org"
-		names, values, err := p.columns(ctx, conn, t.table, t.own, func(_, value string) string { return variable.ReplaceAllString(value, ": $1") })
+		names, values, err := p.columns(ctx, conn, t.table, t.own,
+			func(_, value string) string { return variable.ReplaceAllString(value, ": $1") })
 		if err != nil {
 			return err
 		}

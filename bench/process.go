@@ -117,8 +117,11 @@ func serve(ctx context.Context, program, dir, database string, profile bool, fla
 }
 
 // serveIn is serve with extra environment variables.
-func serveIn(ctx context.Context, environment []string, program, dir, database string, profile bool, flags ...string) (*server, error) {
-	arguments := []string{"serve", "--data-dir", dir, "--database-url", database, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0",
+func serveIn(
+	ctx context.Context, environment []string, program, dir, database string, profile bool, flags ...string,
+) (*server, error) {
+	arguments := []string{"serve", "--data-dir", dir, "--database-url", database, "--listen", "127.0.0.1:0",
+		"--operator-listen", "127.0.0.1:0",
 		"--limits", strings.Join(highestLimits(), ","), "--log-format", "json"}
 	arguments = append(arguments, flags...)
 	if profile {

@@ -49,7 +49,8 @@ func (b *bench) report(out io.Writer) error { return b.write(out, b.figures()) }
 func (b *bench) write(out io.Writer, figures []figure) error {
 	d := document{
 		At: time.Now().UTC().Truncate(time.Second), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH,
-		CPUs: runtime.NumCPU(), CPU: processor(), Records: b.records, Organizations: b.organizations, Documents: b.documents, Webhooks: b.webhooks, Seconds: b.seconds, Runs: b.runs,
+		CPUs: runtime.NumCPU(), CPU: processor(), Records: b.records, Organizations: b.organizations,
+		Documents: b.documents, Webhooks: b.webhooks, Seconds: b.seconds, Runs: b.runs,
 		Figures: figures, Results: b.results, Memory: b.memory,
 	}
 	if b.json != "" {
@@ -116,8 +117,9 @@ func (b *bench) within(what, name string, limit float64) figure {
 	v := b.median(name, p99)
 	return figure{
 		What: what + ", p99", Goal: fmt.Sprintf("< %.0f ms", limit),
-		Measured: fmt.Sprintf("%.2f ms (p50 %.2f ms, %s/s)", v, b.median(name, func(r result) float64 { return r.P50 }), number(b.median(name, perSecond))),
-		Value:    v / limit, Reached: v > 0 && v < limit,
+		Measured: fmt.Sprintf("%.2f ms (p50 %.2f ms, %s/s)", v, b.median(name, func(r result) float64 { return r.P50 }),
+			number(b.median(name, perSecond))),
+		Value: v / limit, Reached: v > 0 && v < limit,
 	}
 }
 
@@ -155,8 +157,9 @@ func (b *bench) batches() figure {
 	r := inBatch * b.ratio(postBatch, postOne)
 	return figure{
 		What: fmt.Sprintf("creations in batches of %d, 1 client", inBatch), Goal: "≥ 300 %",
-		Measured: fmt.Sprintf("%s/s", number(b.median(postBatch, each))), Limit: fmt.Sprintf("one by one: %s/s", number(b.median(postOne, perSecond))),
-		Value: r, Reached: r >= 3,
+		Measured: fmt.Sprintf("%s/s", number(b.median(postBatch, each))),
+		Limit:    fmt.Sprintf("one by one: %s/s", number(b.median(postOne, perSecond))),
+		Value:    r, Reached: r >= 3,
 	}
 }
 
@@ -212,7 +215,8 @@ func (d *document) machine() string {
 		of = number(float64(d.Documents)) + " documents"
 	}
 	if d.Webhooks > 0 {
-		return fmt.Sprintf("%s deliveries, %d × %s, %s, %s, %s", number(float64(d.Webhooks)), d.CPUs, d.CPU, d.System, d.Go, d.At.Format(time.DateOnly))
+		return fmt.Sprintf("%s deliveries, %d × %s, %s, %s, %s", number(float64(d.Webhooks)), d.CPUs, d.CPU, d.System,
+			d.Go, d.At.Format(time.DateOnly))
 	}
 	return fmt.Sprintf("%s, median of %d runs of %g s, %d × %s, %s, %s, %s", of, d.Runs, d.Seconds,
 		d.CPUs, d.CPU, d.System, d.Go, d.At.Format(time.DateOnly))

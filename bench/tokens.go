@@ -161,9 +161,20 @@ func (a *application) admit(ctx context.Context, organization, principal string)
 		if err != nil {
 			return err
 		}
-		scopes := []string{"companies:read", "companies:write", "contacts:read", "contacts:write", "webhook_endpoints:read", "webhook_endpoints:write"}
-		public := grant.Client{Kind: grant.Registered, Name: "bench", RedirectURIs: []string{tokenCallback}, Method: grant.NoSecret}
-		service := grant.Client{Kind: grant.ByAdmin, Name: "bench", Method: grant.SecretForm, Organization: o.Number, Principal: principal, Scopes: scopes}
+		scopes := []string{
+			"companies:read", "companies:write", "contacts:read", "contacts:write", "webhook_endpoints:read",
+			"webhook_endpoints:write",
+		}
+		public := grant.Client{
+			Kind:         grant.Registered,
+			Name:         "bench",
+			RedirectURIs: []string{tokenCallback},
+			Method:       grant.NoSecret,
+		}
+		service := grant.Client{
+			Kind: grant.ByAdmin, Name: "bench", Method: grant.SecretForm, Organization: o.Number,
+			Principal: principal, Scopes: scopes,
+		}
 		if _, err := public.Store(ctx, tx, now); err != nil {
 			return err
 		}
@@ -174,8 +185,9 @@ func (a *application) admit(ctx context.Context, organization, principal string)
 			return err
 		}
 		begun, err := grant.Begin(ctx, tx, now, grant.NewGrant{
-			Client: &public, Organization: o.Number, Principal: principal, Scopes: scopes, Audience: access.V1, RedirectURI: tokenCallback,
-			Challenge: base64.RawURLEncoding.EncodeToString(sum[:]),
+			Client: &public, Organization: o.Number, Principal: principal, Scopes: scopes, Audience: access.V1,
+			RedirectURI: tokenCallback,
+			Challenge:   base64.RawURLEncoding.EncodeToString(sum[:]),
 		})
 		a.code, a.public, a.client = begun.Code, public.ClientID, service.ClientID
 		return err
@@ -188,7 +200,8 @@ func (a *application) post(ctx context.Context, endpoint string, form url.Values
 	RefreshToken string `json:"refresh_token"`
 	Active       bool
 }, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+a.address+"/oauth/"+endpoint, bytes.NewReader([]byte(form.Encode())))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+a.address+"/oauth/"+endpoint,
+		bytes.NewReader([]byte(form.Encode())))
 	if err != nil {
 		return answer, err
 	}
@@ -210,20 +223,29 @@ func (a *application) post(ctx context.Context, endpoint string, form url.Values
 
 func (a *application) exchange(ctx context.Context) error {
 	t, err := a.post(ctx, "token", url.Values{
-		"grant_type": {"authorization_code"}, "client_id": {a.public}, "code": {a.code}, "code_verifier": {a.verifier}, "redirect_uri": {tokenCallback},
+		"grant_type": {"authorization_code"}, "client_id": {a.public}, "code": {a.code}, "code_verifier": {a.verifier},
+		"redirect_uri": {tokenCallback},
 	})
 	a.access, a.refreshed = t.AccessToken, t.RefreshToken
 	return err
 }
 
 func (a *application) refresh(ctx context.Context) error {
-	t, err := a.post(ctx, "token", url.Values{"grant_type": {"refresh_token"}, "client_id": {a.public}, "refresh_token": {a.refreshed}})
+	t, err := a.post(ctx, "token", url.Values{
+		"grant_type":    {"refresh_token"},
+		"client_id":     {a.public},
+		"refresh_token": {a.refreshed},
+	})
 	a.refreshed = t.RefreshToken
 	return err
 }
 
 func (a *application) forService(ctx context.Context) error {
-	t, err := a.post(ctx, "token", url.Values{"grant_type": {"client_credentials"}, "client_id": {a.client}, "client_secret": {a.secret}})
+	t, err := a.post(ctx, "token", url.Values{
+		"grant_type":    {"client_credentials"},
+		"client_id":     {a.client},
+		"client_secret": {a.secret},
+	})
 	a.last = t.AccessToken
 	return err
 }
@@ -235,7 +257,11 @@ func (a *application) introspect(ctx context.Context) error {
 			return err
 		}
 	}
-	t, err := a.post(ctx, "introspect", url.Values{"token": {a.last}, "client_id": {a.client}, "client_secret": {a.secret}})
+	t, err := a.post(ctx, "introspect", url.Values{
+		"token":         {a.last},
+		"client_id":     {a.client},
+		"client_secret": {a.secret},
+	})
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,9 @@ func (b *bench) onTraces(ctx context.Context) (err error) {
 		return err
 	}
 	at := map[string]*place{}
-	for name, environment := range map[string][]string{"off": untraced, "off again": untraced, "1 %": hundredth, "100 %": each} {
+	for name, environment := range map[string][]string{
+		"off": untraced, "off again": untraced, "1 %": hundredth, "100 %": each,
+	} {
 		o, err := prepare(ctx, b.data, b.records)
 		if o != nil {
 			b.offices = append(b.offices, o)
@@ -83,7 +85,9 @@ func (b *bench) onTraces(ctx context.Context) (err error) {
 func (b *bench) reads(p *place) (cost, error) {
 	return p.cost(func() (int, error) {
 		var r result
-		err := b.load.ask(load{Address: p.address, Connections: 16, Time: b.time(), Requests: p.gets(), Want: http.StatusOK}, &r)
+		err := b.load.ask(load{
+			Address: p.address, Connections: 16, Time: b.time(), Requests: p.gets(), Want: http.StatusOK,
+		}, &r)
 		if err != nil {
 			return r.Sent, err
 		}

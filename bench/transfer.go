@@ -71,7 +71,8 @@ func copyOver(dir string, w http.ResponseWriter, r *http.Request) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if _, err := io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{io.TeeReader(r.Body, sum)}, buffer); err != nil {
+	if _, err := io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{io.TeeReader(r.Body, sum)},
+		buffer); err != nil {
 		return err
 	}
 	return f.Sync()
@@ -217,7 +218,8 @@ func (b *bench) onTransfers(ctx context.Context) ([]figure, error) {
 	// measurement. So only transfers are measured, and no reading of text.
 	const kind = "text/plain"
 	text := append(bytes.Repeat([]byte("Urteil "), 8), '\n')
-	document, err := p.document("Anlage.txt", kind, func() io.Reader { return &again{text: text, left: transferSize} }, transferSize)
+	document, err := p.document("Anlage.txt", kind, func() io.Reader { return &again{text: text, left: transferSize} },
+		transferSize)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +245,8 @@ func (b *bench) onTransfers(ctx context.Context) ([]figure, error) {
 				return nil, err
 			}
 		}
-		say("%d/%d up %d ms, copied %d ms; down %d ms, copied %d ms", i, b.runs, took[1].Milliseconds(), took[0].Milliseconds(), took[3].Milliseconds(), took[2].Milliseconds())
+		say("%d/%d up %d ms, copied %d ms; down %d ms, copied %d ms", i, b.runs, took[1].Milliseconds(),
+			took[0].Milliseconds(), took[3].Milliseconds(), took[2].Milliseconds())
 		if i == 0 {
 			continue
 		}
@@ -267,8 +270,10 @@ func (b *bench) onTransfers(ctx context.Context) ([]figure, error) {
 	return []figure{
 		row("upload of 100 MiB, encrypted", 0), row("download of 100 MiB, encrypted", 1),
 		{
-			What: fmt.Sprintf("memory (RssAnon) above idle with %d transfers of 100 MiB at once", concurrentTransfers), Goal: "< 64 MB",
-			Measured: fmt.Sprintf("%.0f MB", grown), Limit: fmt.Sprintf("idle: %.0f MB", idle), Value: grown / 64, Reached: grown < 64,
+			What:     fmt.Sprintf("memory (RssAnon) above idle with %d transfers of 100 MiB at once", concurrentTransfers),
+			Goal:     "< 64 MB",
+			Measured: fmt.Sprintf("%.0f MB", grown), Limit: fmt.Sprintf("idle: %.0f MB", idle), Value: grown / 64,
+			Reached: grown < 64,
 		},
 	}, b.leave(p)
 }
@@ -421,9 +426,12 @@ func (b *bench) onQueue(ctx context.Context) ([]figure, error) {
 	}
 	alone, beside := b.median(readsAlone, p99), b.median(readsBeside, p99)
 	return []figure{{
-		What: fmt.Sprintf("GET /contacts/{id}, 16 connections, p99 while %s operations are carried out", number(queued)), Goal: "≤ 200 %",
-		Measured: fmt.Sprintf("%.2f ms (%s/s; all done after %.0f s)", beside, number(b.median(readsBeside, perSecond)), middle(times)),
-		Limit:    fmt.Sprintf("alone: %.2f ms, %s/s", alone, number(b.median(readsAlone, perSecond))), Value: beside / alone, Reached: beside <= 2*alone,
+		What: fmt.Sprintf("GET /contacts/{id}, 16 connections, p99 while %s operations are carried out", number(queued)),
+		Goal: "≤ 200 %",
+		Measured: fmt.Sprintf("%.2f ms (%s/s; all done after %.0f s)", beside, number(b.median(readsBeside, perSecond)),
+			middle(times)),
+		Limit: fmt.Sprintf("alone: %.2f ms, %s/s", alone, number(b.median(readsAlone, perSecond))), Value: beside / alone,
+		Reached: beside <= 2*alone,
 	}}, b.leave(p)
 }
 

@@ -75,17 +75,20 @@ func (b *bench) onWebhooks(ctx context.Context) (err error) {
 	}
 	idle := middle(h.idle)
 	list := []figure{
-		b.against("deliveries a second, each with its row in the log", deliverHooks, postHooks, "a bare loop that signs and posts", 0.30),
+		b.against("deliveries a second, each with its row in the log", deliverHooks, postHooks,
+			"a bare loop that signs and posts", 0.30),
 		{
-			What: "first attempt after the commit, nothing else to do, median", Goal: "< 100 ms", Measured: fmt.Sprintf("%.1f ms", idle),
-			Value: idle / 100, Reached: idle < 100,
+			What: "first attempt after the commit, nothing else to do, median", Goal: "< 100 ms",
+			Measured: fmt.Sprintf("%.1f ms", idle),
+			Value:    idle / 100, Reached: idle < 100,
 		},
 	}
 	for _, n := range []int{1, 16} {
 		calm, busy := b.median(clients(calmGet, n), p99), b.median(clients(busyGet, n), p99)
 		list = append(list, figure{
-			What: fmt.Sprintf("GET /contacts/{id} while a backlog drains, connections: %d, p99", n), Goal: "< 200 %", Measured: fmt.Sprintf("%.2f ms", busy),
-			Limit: fmt.Sprintf("without: %.2f ms", calm), Value: busy / calm, Reached: busy < 2*calm,
+			What: fmt.Sprintf("GET /contacts/{id} while a backlog drains, connections: %d, p99", n), Goal: "< 200 %",
+			Measured: fmt.Sprintf("%.2f ms", busy),
+			Limit:    fmt.Sprintf("without: %.2f ms", calm), Value: busy / calm, Reached: busy < 2*calm,
 		})
 	}
 	return b.write(os.Stdout, list)
@@ -140,7 +143,9 @@ func (h *onWebhooks) prepare(ctx context.Context) (err error) {
 		if i == hookEndpoints {
 			types = []string{"company.created"}
 		}
-		if err := h.place().call("POST", "/webhook_endpoints", map[string]any{"name": "bench", "url": fmt.Sprintf("https://r%d.bench.test/", i), "eventTypes": types}, &made); err != nil {
+		if err := h.place().call("POST", "/webhook_endpoints",
+			map[string]any{"name": "bench", "url": fmt.Sprintf("https://r%d.bench.test/", i), "eventTypes": types},
+			&made); err != nil {
 			return err
 		}
 	}
@@ -160,7 +165,8 @@ func (h *onWebhooks) start(ctx context.Context) (err error) {
 		dial = append(dial, fmt.Sprintf("r%d.bench.test=%s", i, h.address))
 	}
 	h.server, err = serve(ctx, h.program, h.dir, h.url, h.profile != "",
-		"--webhook-development=true", "--webhook-allow-nets=127.0.0.1/32", "--webhook-ca="+h.ca(), "--webhook-dial="+strings.Join(dial, ","))
+		"--webhook-development=true", "--webhook-allow-nets=127.0.0.1/32", "--webhook-ca="+h.ca(),
+		"--webhook-dial="+strings.Join(dial, ","))
 	if err != nil {
 		return err
 	}
@@ -194,7 +200,8 @@ func (h *onWebhooks) firstAttempts(ctx context.Context) error {
 	}
 	for i := range hookEvents {
 		var made struct{ ID string }
-		if err := h.place().call("POST", "/companies", map[string]any{"name": fmt.Sprintf("Firma %d", i)}, &made); err != nil {
+		if err := h.place().call("POST", "/companies", map[string]any{"name": fmt.Sprintf("Firma %d", i)},
+			&made); err != nil {
 			return err
 		}
 		for seen := 0; seen == 0; {
@@ -240,7 +247,10 @@ func (h *onWebhooks) fill(ctx context.Context) error {
 		return err
 	}
 	defer d.Close()
-	call := &op.Call{Actor: f.actor, Now: clock.Now(clock.System), Services: &op.Services{Families: []op.Family{contact.Contacts.Family}}}
+	call := &op.Call{
+		Actor: f.actor, Now: clock.Now(clock.System),
+		Services: &op.Services{Families: []op.Family{contact.Contacts.Family}},
+	}
 	for from := 0; from < h.contacts(); from += 1000 {
 		err := d.Write(ctx, func(tx db.Tx) error {
 			call.Tx = tx
@@ -321,7 +331,8 @@ func (h *onWebhooks) drain(ctx context.Context) error {
 	if err := wait(func() bool { return total >= h.backlog() }); err != nil {
 		return err
 	}
-	say("%s deliveries in %s; memory (RssAnon) of the server at most %.0f MB", number(float64(total)), time.Since(begin).Round(time.Second), h.server.memory.take())
+	say("%s deliveries in %s; memory (RssAnon) of the server at most %.0f MB", number(float64(total)),
+		time.Since(begin).Round(time.Second), h.server.memory.take())
 	if err := h.stop(); err != nil { // which stores the last attempts
 		return err
 	}
@@ -362,7 +373,10 @@ func receiving(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}})
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+		Certificates: []tls.Certificate{certificate},
+		NextProtos:   []string{"http/1.1"},
+	})
 	if err != nil {
 		return err
 	}
@@ -442,7 +456,8 @@ func (p *postJob) run() (result, error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca)
 	transport := &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "r0.bench.test"}, MaxIdleConnsPerHost: hookClients, DisableCompression: true,
+		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "r0.bench.test"}, MaxIdleConnsPerHost: hookClients,
+		DisableCompression: true,
 	}
 	defer transport.CloseIdleConnections()
 	secret, err := webhook.NewSecret(rand.Reader)
