@@ -102,7 +102,8 @@ func (c *apiCmd) Run(ctx context.Context, g *Globals) error {
 	if built.Body, err = c.body(built.Body); err != nil {
 		return err
 	}
-	out := &apiOutput{Globals: g, include: c.Include || built.Method == http.MethodHead, file: c.Output, records: c.Paginate}
+	out := &apiOutput{Globals: g, include: c.Include ||
+		built.Method == http.MethodHead, file: c.Output, records: c.Paginate}
 	if c.Paginate {
 		err = client.Each(ctx, built.Request, out.record)
 	} else {
@@ -267,7 +268,8 @@ func (c *apiCmd) named(method, path string) (*apiRequest, string, error) {
 	}
 	bare, _, _ := strings.Cut(path, "?")
 	for i := range api.Operations {
-		if op := &api.Operations[i]; (op.Method == method || op.Method == http.MethodGet && method == http.MethodHead) && leadsTo(bare, op.Path) {
+		if op := &api.Operations[i]; (op.Method == method || op.Method == http.MethodGet && method == http.MethodHead) &&
+			leadsTo(bare, op.Path) {
 			return &apiRequest{remote.Request{Method: method}, op}, path, nil
 		}
 	}

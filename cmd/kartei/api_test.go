@@ -82,7 +82,10 @@ func TestAPICalls(t *testing.T) {
 			{[]string{"contacts.get", "-f", "id=" + id}, map[string]any{"id": id}},
 			{[]string{"/contacts/" + id}, map[string]any{"id": id}},
 			{[]string{"get", "/v1/contacts/{id}", "-f", "id=" + id}, map[string]any{"id": id}},
-			{[]string{"contacts.update", "-f", "id=" + id, "--revision", "1", "-F", "note=@" + note}, map[string]any{"note": "two\nlines"}},
+			{
+				[]string{"contacts.update", "-f", "id=" + id, "--revision", "1", "-F", "note=@" + note},
+				map[string]any{"note": "two\nlines"},
+			},
 			{[]string{"PATCH", "/contacts/" + id, "--if-match", `"r2"`, "-F", `tags=["x"]`, "-f", "firstName=true"},
 				map[string]any{"firstName": "true", "revision": 3.0}},
 			{[]string{"contacts.count", "-f", "q=koeln"}, map[string]any{"count": 1.0}},
@@ -105,7 +108,8 @@ func TestAPICalls(t *testing.T) {
 			t.Fatal(err)
 		}
 		first := c.object("POST", "/contacts", "--input", body, "--idempotency-key", "once")
-		if again := c.object("POST", "/contacts", "--input", body, "--idempotency-key", "once"); again["id"] != first["id"] || first["lastName"] != "Berg" {
+		if again := c.object("POST", "/contacts", "--input", body, "--idempotency-key",
+			"once"); again["id"] != first["id"] || first["lastName"] != "Berg" {
 			t.Errorf("a repeat with the same key made %v beside %v", again, first)
 		}
 	})
@@ -119,7 +123,9 @@ func TestAPIPaginate(t *testing.T) {
 		c := newCaller(t, o.Listen().URL, as.Key)
 		var want []string
 		for n := range 25 {
-			want = append(want, as.Do("POST", "/contacts", map[string]any{"lastName": fmt.Sprint("Berg", n), "note": "two\nlines"}).Want(201).Text("id"))
+			want = append(want, as.Do("POST", "/contacts", map[string]any{
+				"lastName": fmt.Sprint("Berg", n), "note": "two\nlines",
+			}).Want(201).Text("id"))
 		}
 		slices.Reverse(want)
 		for _, more := range [][]string{{"-f", "limit=7"}, {"-F", "limit=25"}, nil, {"-f", "q=berg", "-f", "limit=4"}} {
@@ -181,7 +187,8 @@ func TestAPISaves(t *testing.T) {
 	} {
 		liar := httptest.NewServer(answer)
 		defer liar.Close()
-		_, errs := newCaller(t, liar.URL, "kart_test_secret").do(exitNoAnswer, "documents.content", "-f", "id="+id, "-o", target)
+		_, errs := newCaller(t, liar.URL, "kart_test_secret").do(exitNoAnswer, "documents.content", "-f", "id="+id, "-o",
+			target)
 		if saved, err := os.ReadFile(target); err != nil || !bytes.Equal(saved, content) || errs == "" {
 			t.Errorf("%s: the file is another one now; %q", name, errs)
 		}
@@ -189,7 +196,8 @@ func TestAPISaves(t *testing.T) {
 			t.Errorf("%s: beside the file is left %v", name, left)
 		}
 	}
-	if out, _ := c.do(exitClientError, "documents.content", "-f", "id=doc_none", "-o", target); !strings.Contains(out, `"NOT_FOUND"`) {
+	if out, _ := c.do(exitClientError, "documents.content", "-f", "id=doc_none", "-o",
+		target); !strings.Contains(out, `"NOT_FOUND"`) {
 		t.Errorf("an error prints %q", out)
 	}
 }
@@ -213,7 +221,12 @@ func TestAPIErrors(t *testing.T) {
 			{reader, exitForbidden, []string{"contacts.create", "-f", "lastName=Berg"}, []string{"FORBIDDEN", "contacts:write"}},
 			{c, exitClientError, []string{"contacts.get", "-f", "id=con_none"}, []string{"NOT_FOUND", "req_"}},
 			{c, exitClientError, []string{"contacts.create", "-f", "email=no"}, []string{"VALIDATION_FAILED", "email: "}},
-			{c, exitClientError, []string{"contacts.create", "-f", "email=no", "--lang", "de"}, []string{"VALIDATION_FAILED", "E-Mail"}},
+			{
+				c,
+				exitClientError,
+				[]string{"contacts.create", "-f", "email=no", "--lang", "de"},
+				[]string{"VALIDATION_FAILED", "E-Mail"},
+			},
 			{c, exitClientError, []string{"PUT", "/contacts"}, []string{"METHOD_NOT_ALLOWED"}},
 			{c, exitClientError, []string{"GET", "/nothing"}, []string{"NOT_FOUND"}},
 			{c, exitClientError, []string{"contacts.list", "-f", "colour=red"}, []string{"UNKNOWN_PARAMETER"}},
@@ -250,14 +263,62 @@ func TestAPIOfAWrongServer(t *testing.T) {
 		out    string
 		want   string
 	}{
-		"quota":          {answer(429, "Retry-After:3600", `{"code":"QUOTA_EXHAUSTED","title":"No"}`), exitLimit, []string{"me.get"}, `{"code":"QUOTA_EXHAUSTED","title":"No"}`, "again in 1h0m0s"},
-		"1e9 s":          {answer(429, "Retry-After:1000000000", `{"code":"RATE_LIMITED","title":"No"}`), exitLimit, []string{"me.get"}, `{"code":"RATE_LIMITED","title":"No"}`, "RATE_LIMITED"},
-		"inside":         {answer(500, "", `{"code":"INTERNAL","title":"No"}`), exitServerError, []string{"contacts.create", "--idempotency-key", "k1"}, `{"code":"INTERNAL","title":"No"}`, "--idempotency-key k1"},
-		"no Kartei":      {answer(404, "", `<html>`), exitServerError, []string{"me.get"}, `<html>`, "not an instance of Kartei"},
-		"a proxy":        {answer(502, "", `no`), exitServerError, []string{"batch.run", "--idempotency-key", "k"}, `no`, "Read the record before"},
-		"no If-Match":    {answer(428, "", `{"code":"PRECONDITION_REQUIRED","title":"No"}`), exitClientError, []string{"contacts.update", "-f", "id=con_1"}, `{"code":"PRECONDITION_REQUIRED","title":"No"}`, "--revision N"},
-		"other If-Match": {answer(412, "", `{"code":"PRECONDITION_FAILED","title":"No"}`), exitClientError, []string{"contacts.update", "-f", "id=con_1", "--revision", "1"}, `{"code":"PRECONDITION_FAILED","title":"No"}`, "--revision N"},
-		"an escape":      {answer(400, "", `{"code":"X","title":"\u001b[2J"}`), exitClientError, []string{"me.get"}, `{"code":"X","title":"\u001b[2J"}`, "X: \ufffd[2J"},
+		"quota": {
+			answer(429, "Retry-After:3600", `{"code":"QUOTA_EXHAUSTED","title":"No"}`),
+			exitLimit,
+			[]string{"me.get"},
+			`{"code":"QUOTA_EXHAUSTED","title":"No"}`,
+			"again in 1h0m0s",
+		},
+		"1e9 s": {
+			answer(429, "Retry-After:1000000000", `{"code":"RATE_LIMITED","title":"No"}`),
+			exitLimit,
+			[]string{"me.get"},
+			`{"code":"RATE_LIMITED","title":"No"}`,
+			"RATE_LIMITED",
+		},
+		"inside": {
+			answer(500, "", `{"code":"INTERNAL","title":"No"}`),
+			exitServerError,
+			[]string{"contacts.create", "--idempotency-key", "k1"},
+			`{"code":"INTERNAL","title":"No"}`,
+			"--idempotency-key k1",
+		},
+		"no Kartei": {
+			answer(404, "", `<html>`),
+			exitServerError,
+			[]string{"me.get"},
+			`<html>`,
+			"not an instance of Kartei",
+		},
+		"a proxy": {
+			answer(502, "", `no`),
+			exitServerError,
+			[]string{"batch.run", "--idempotency-key", "k"},
+			`no`,
+			"Read the record before",
+		},
+		"no If-Match": {
+			answer(428, "", `{"code":"PRECONDITION_REQUIRED","title":"No"}`),
+			exitClientError,
+			[]string{"contacts.update", "-f", "id=con_1"},
+			`{"code":"PRECONDITION_REQUIRED","title":"No"}`,
+			"--revision N",
+		},
+		"other If-Match": {
+			answer(412, "", `{"code":"PRECONDITION_FAILED","title":"No"}`),
+			exitClientError,
+			[]string{"contacts.update", "-f", "id=con_1", "--revision", "1"},
+			`{"code":"PRECONDITION_FAILED","title":"No"}`,
+			"--revision N",
+		},
+		"an escape": {
+			answer(400, "", `{"code":"X","title":"\u001b[2J"}`),
+			exitClientError,
+			[]string{"me.get"},
+			`{"code":"X","title":"\u001b[2J"}`,
+			"X: \ufffd[2J",
+		},
 		"lost": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, exitNoAnswer,
 			[]string{"contacts.update", "-f", "id=con_1", "--revision", "1"}, "", "Read the record before"},
 		"a loop": {func(w http.ResponseWriter, _ *http.Request) {
@@ -320,7 +381,8 @@ func TestAPIStopsAtAFullDisk(t *testing.T) {
 	defer server.Close()
 	var errs bytes.Buffer
 	environ := map[string]string{"KARTEI_URL": server.URL, "KARTEI_KEY": "k"}
-	status := run(context.Background(), []string{"api", "/contacts", "--paginate"}, func(name string) (string, bool) { v, ok := environ[name]; return v, ok }, &full{}, &errs)
+	status := run(context.Background(), []string{"api", "/contacts", "--paginate"},
+		func(name string) (string, bool) { v, ok := environ[name]; return v, ok }, &full{}, &errs)
 	if status != 1 || !strings.Contains(errs.String(), errFull.Error()) || pages != 2 {
 		t.Errorf("status %d after %d pages, %q", status, pages, &errs)
 	}
@@ -340,7 +402,8 @@ func TestAPIInterrupted(t *testing.T) {
 	var out, errs bytes.Buffer
 	status := run(ctx, []string{"api", "contacts.create", "-f", "lastName=Berg", "--idempotency-key", "k1"},
 		func(name string) (string, bool) { v, ok := environ[name]; return v, ok }, &out, &errs)
-	if status != exitInterrupted || !strings.Contains(errs.String(), "--idempotency-key k1") || !strings.Contains(errs.String(), "interrupted") {
+	if status != exitInterrupted || !strings.Contains(errs.String(), "--idempotency-key k1") ||
+		!strings.Contains(errs.String(), "interrupted") {
 		t.Errorf("status %d, says %q", status, &errs)
 	}
 }

@@ -70,7 +70,8 @@ func (o *apiOutput) answer(r *http.Response) error {
 		return o.stream(o.Out, r)
 	}
 	if !isText(r.Header) {
-		return fmt.Errorf("the answer is a file of the type %s; save it with --output FILE", remote.Plain(r.Header.Get("Content-Type")))
+		return fmt.Errorf("the answer is a file of the type %s; save it with --output FILE",
+			remote.Plain(r.Header.Get("Content-Type")))
 	}
 	b, err := io.ReadAll(io.LimitReader(r.Body, maxPretty))
 	if err != nil {
@@ -102,7 +103,10 @@ func (o *apiOutput) stream(w io.Writer, r *http.Response) error {
 		return err
 	}
 	if want := digest(r); want != nil && !bytes.Equal(want, hash.Sum(nil)) {
-		return &remote.NoAnswerError{Err: errors.New("the file arrived damaged: its digest differs from the one that the instance sent"), Sent: true}
+		return &remote.NoAnswerError{
+			Err:  errors.New("the file arrived damaged: its digest differs from the one that the instance sent"),
+			Sent: true,
+		}
 	}
 	return nil
 }

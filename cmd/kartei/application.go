@@ -205,13 +205,14 @@ func (c *grantListCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	return printList(g, c.JSON, page, []string{"ID", "APPLICATION", "ENV", "FOR", "SCOPES", "LAST USED", "ENDS"}, func(i oauth.GrantInfo) []string {
-		used := "never"
-		if i.LastUsedAt != 0 {
-			used = minute(i.LastUsedAt)
-		}
-		return []string{i.ID, i.Client, i.Environment, i.PrincipalID, strings.Join(i.Scopes, " "), used, minute(i.ExpiresAt)}
-	})
+	return printList(g, c.JSON, page, []string{"ID", "APPLICATION", "ENV", "FOR", "SCOPES", "LAST USED", "ENDS"},
+		func(i oauth.GrantInfo) []string {
+			used := "never"
+			if i.LastUsedAt != 0 {
+				used = minute(i.LastUsedAt)
+			}
+			return []string{i.ID, i.Client, i.Environment, i.PrincipalID, strings.Join(i.Scopes, " "), used, minute(i.ExpiresAt)}
+		})
 }
 
 type grantEndCmd struct {

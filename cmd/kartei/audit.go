@@ -50,7 +50,8 @@ func (c *auditCmd) Run(ctx context.Context, g *Globals) error {
 		}
 		rows[i] = []string{minute(l.Time), who, l.Door, l.Address, l.Word, l.Target, l.ID, changes(l.Changes)}
 	}
-	if err := table(g, []string{"TIME", "WHO", "DOOR", "ADDRESS", "ACT", "TARGET", "ID", "CHANGES"}, rows); err != nil || !page.HasMore {
+	if err := table(g, []string{"TIME", "WHO", "DOOR", "ADDRESS", "ACT", "TARGET", "ID", "CHANGES"},
+		rows); err != nil || !page.HasMore {
 		return err
 	}
 	_, err = fmt.Fprintf(g.Err, "There are older lines: --before %s\n", page.Data[len(page.Data)-1].ID)

@@ -104,7 +104,8 @@ func (c *backupCmd) Run(ctx context.Context, g *Globals) error {
 			fmt.Fprintf(g.Out, "It is encrypted for %d recipients.\n", made.Encrypted)
 		}
 		if made.Copied != nil {
-			fmt.Fprintf(g.Out, "The files of documents are in %s: %d were copied (%d bytes), %d were there already.\n", made.Files, made.Copied.Copied, made.Copied.Bytes, made.Copied.Same)
+			fmt.Fprintf(g.Out, "The files of documents are in %s: %d were copied (%d bytes), %d were there already.\n",
+				made.Files, made.Copied.Copied, made.Copied.Bytes, made.Copied.Same)
 		}
 	}
 	return errors.Join(err, g.unreadable(made.Copied))
@@ -184,7 +185,9 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 		fmt.Fprintf(g.Err, "No server starts on this database yet: %v. Bring the key of the backup's server from its own copy, or name its file with --master-key-file. If it is lost, kartei master-key forget --help says what is lost with it.\n", err)
 	}
 	if c.JSON.JSON {
-		return errors.Join(g.print(map[string]any{"from": c.File, "aside": aside, "filesCopied": copied, "lostActs": lost}), g.unreadable(copied))
+		return errors.Join(g.print(map[string]any{
+			"from": c.File, "aside": aside, "filesCopied": copied, "lostActs": lost,
+		}), g.unreadable(copied))
 	}
 	fmt.Fprintf(g.Out, "The database was restored from %s. All sessions have ended: people sign in again. Connections of applications, links in mails, open invitations and recovery codes have ended, too.\n", c.File)
 	g.lostActs(lost, unknown)
@@ -194,7 +197,8 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	switch {
 	case copied != nil:
-		fmt.Fprintf(g.Out, "%d files of documents were copied (%d bytes), %d were there already.\n", copied.Copied, copied.Bytes, copied.Same)
+		fmt.Fprintf(g.Out, "%d files of documents were copied (%d bytes), %d were there already.\n", copied.Copied,
+			copied.Bytes, copied.Same)
 	case !c.WithoutFiles:
 		fmt.Fprintf(g.Out, "No files of documents were restored: there is no folder %s.files; --files names another one.\n", c.File)
 	}
@@ -255,7 +259,8 @@ func (c *restoreCmd) files(ctx context.Context, g *Globals) (*blob.CopyCounts, e
 		return nil, err
 	}
 	switch _, err := os.Stat(dir); {
-	case errors.Is(err, fs.ErrNotExist) && c.Files == "": // the backup has no files: --without-files, or a release before files
+	case errors.Is(err, fs.ErrNotExist) && c.Files == "":
+		// the backup has no files: --without-files, or a release before files
 		return nil, nil
 	case err != nil:
 		return nil, err

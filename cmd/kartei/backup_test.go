@@ -26,14 +26,16 @@ func TestBackupIntoNoFolder(t *testing.T) {
 		{"--files", filepath.Join(missing, "files"), filepath.Join(there, "k.db")},
 	} {
 		status, out, errs := s.try(append([]string{"backup"}, line...)...)
-		if status != 1 || out != "" || !strings.Contains(errs, "there is no folder "+missing) || !strings.Contains(errs, "mkdir -p "+missing) {
+		if status != 1 || out != "" || !strings.Contains(errs, "there is no folder "+missing) ||
+			!strings.Contains(errs, "mkdir -p "+missing) {
 			t.Errorf("backup %v: status %d, %q, %q", line, status, out, errs)
 		}
 		if left, err := os.ReadDir(there); err != nil || len(left) > 0 {
 			t.Errorf("backup %v leaves %v, %v", line, left, err)
 		}
 	}
-	if status, _, errs := s.try("backup", "--files", filepath.Join(there, "files"), filepath.Join(there, "k.db")); status != 0 {
+	if status, _, errs := s.try("backup", "--files", filepath.Join(there, "files"),
+		filepath.Join(there, "k.db")); status != 0 {
 		t.Errorf("into a folder: %s", errs)
 	}
 }
@@ -83,7 +85,8 @@ func TestRestoreSaysWhatIsMissing(t *testing.T) {
 	}
 
 	database := filepath.Join(s.dir, "kartei.db")
-	if status, _, errs := s.try("restore", file); status != 1 || errs != "kartei: restore: there is a database already: "+database+"; use --force to replace it\n" {
+	if status, _, errs := s.try("restore", file); status != 1 ||
+		errs != "kartei: restore: there is a database already: "+database+"; use --force to replace it\n" {
 		t.Errorf("over a database: status %d, %q", status, errs)
 	}
 	_, unlock, err := db.LockFile(database)
@@ -91,7 +94,8 @@ func TestRestoreSaysWhatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unlock()
-	if status, _, errs := s.try("restore", "--force", file); status != 1 || !strings.HasPrefix(errs, "kartei: restore: "+database+" is in use by process") {
+	if status, _, errs := s.try("restore", "--force", file); status != 1 ||
+		!strings.HasPrefix(errs, "kartei: restore: "+database+" is in use by process") {
 		t.Errorf("over a database in use: status %d, %q", status, errs)
 	}
 }
@@ -102,7 +106,8 @@ func TestRestoreNamesWhatIsLost(t *testing.T) {
 	s := newShell(t)
 	org := s.answer("org", "create", "Kanzlei")["id"].(string)
 	ida := s.answer("user", "create", "--org", org, "--name", "Ida", "--email", "ida@example.org")["id"].(string)
-	key := s.answer("key", "create", "--org", org, "--principal", ida, "--env", "test", "--scopes", "contacts:read")["id"].(string)
+	key := s.answer("key", "create", "--org", org, "--principal", ida, "--env", "test", "--scopes",
+		"contacts:read")["id"].(string)
 	file := filepath.Join(t.TempDir(), "copy")
 	if status, _, errs := s.try("backup", "--without-files", file); status != 0 {
 		t.Fatal(errs)
@@ -121,7 +126,10 @@ func TestRestoreNamesWhatIsLost(t *testing.T) {
 	s.answer("key", "revoke", key)
 	s.answer("user", "set", ida, "--role", "viewer")
 	out := restored(s, "--force")
-	for _, want := range []string{"These keys and rights were changed after the copy was made", "key.revoke  " + key, "person.set  " + ida, "role: member to viewer"} {
+	for _, want := range []string{
+		"These keys and rights were changed after the copy was made", "key.revoke  " + key,
+		"person.set  " + ida, "role: member to viewer",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the restore does not say %q: %q", want, out)
 		}

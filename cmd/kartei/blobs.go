@@ -33,7 +33,10 @@ func (k *blobKeys) open(ctx context.Context, store *config.Store) (*admin.Door, 
 
 // server returns the settings of a server that opens files.
 func (k *blobKeys) server() *config.Server {
-	return &config.Server{MasterKeyFile: k.MasterKeyFile, PreviousMasterKeyFiles: k.PreviousMasterKeyFiles, BlobEncryption: k.BlobEncryption}
+	return &config.Server{
+		MasterKeyFile: k.MasterKeyFile, PreviousMasterKeyFiles: k.PreviousMasterKeyFiles,
+		BlobEncryption: k.BlobEncryption,
+	}
 }
 
 type rotateBlobsCmd struct {
@@ -111,7 +114,8 @@ func (c *checkBlobsCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	defer done()
 	var out instance.CheckOutput
-	if err := acts.Call(ctx, "blobs.check", instance.CheckInput{Quick: c.Quick, Remove: c.Remove, Age: int64(c.Age / time.Second)}, &out); err != nil {
+	if err := acts.Call(ctx, "blobs.check",
+		instance.CheckInput{Quick: c.Quick, Remove: c.Remove, Age: int64(c.Age / time.Second)}, &out); err != nil {
 		return err
 	}
 	if c.JSON.JSON {
@@ -129,7 +133,8 @@ func (c *checkBlobsCmd) Run(ctx context.Context, g *Globals) error {
 }
 
 func (c *checkBlobsCmd) tell(g *Globals, out *instance.CheckOutput) error {
-	fmt.Fprintf(g.Out, "%d documents, %d stored files, %d bytes read, %d findings.\n", out.Wanted, out.Stored, out.Bytes, out.Found)
+	fmt.Fprintf(g.Out, "%d documents, %d stored files, %d bytes read, %d findings.\n", out.Wanted, out.Stored,
+		out.Bytes, out.Found)
 	if out.Found == 0 {
 		return nil
 	}

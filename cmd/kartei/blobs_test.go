@@ -48,7 +48,8 @@ func TestBlobs(t *testing.T) {
 	}
 
 	status, out, errs := kartei(nil, with("blobs", "rotate")...)
-	if status != 1 || !strings.Contains(out, "0 of 1 files") || !strings.Contains(errs, name) || !strings.Contains(errs, "another master key") {
+	if status != 1 || !strings.Contains(out, "0 of 1 files") || !strings.Contains(errs, name) ||
+		!strings.Contains(errs, "another master key") {
 		t.Errorf("without the old key: %d %s %s", status, out, errs)
 	}
 	environ := map[string]string{"KARTEI_PREVIOUS_MASTER_KEY_FILES": old}
@@ -67,20 +68,25 @@ func TestBlobs(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(dir, "files", name+".sealed"), before, before); err != nil {
 		t.Fatal(err)
 	}
-	if status, out, errs := kartei(nil, with("blobs", "check")...); status != 1 || !strings.Contains(out, "orphan   "+name) || !strings.Contains(out, "--remove-orphans") {
+	if status, out, errs := kartei(nil, with("blobs", "check")...); status != 1 ||
+		!strings.Contains(out, "orphan   "+name) || !strings.Contains(out, "--remove-orphans") {
 		t.Errorf("an orphan: %d %s %s", status, out, errs)
 	}
 	var found instance.CheckOutput
 	status, out, errs = kartei(nil, with("blobs", "check", "--remove-orphans", "--quick", "--json")...)
-	if err := json.Unmarshal([]byte(out), &found); err != nil || status != 0 || found.Found != 1 || !found.Findings[0].Removed {
+	if err := json.Unmarshal([]byte(out), &found); err != nil || status != 0 || found.Found != 1 ||
+		!found.Findings[0].Removed {
 		t.Errorf("%d %s %s", status, out, errs)
 	}
-	if status, out, errs := kartei(nil, with("blobs", "check")...); status != 0 || !strings.Contains(out, "0 stored files") {
+	if status, out, errs := kartei(nil, with("blobs", "check")...); status != 0 ||
+		!strings.Contains(out, "0 stored files") {
 		t.Errorf("at the end: %d %s %s", status, out, errs)
 	}
 
-	status, out, _ = kartei(map[string]string{"KARTEI_BLOB_URL": "s3://office?endpoint=https://s3.example.com"}, with("config")...)
-	if status != 0 || !strings.Contains(out, "s3://office?endpoint=https://s3.example.com") || !strings.Contains(out, "KARTEI_BLOB_URL") {
+	status, out, _ = kartei(map[string]string{"KARTEI_BLOB_URL": "s3://office?endpoint=https://s3.example.com"},
+		with("config")...)
+	if status != 0 || !strings.Contains(out, "s3://office?endpoint=https://s3.example.com") ||
+		!strings.Contains(out, "KARTEI_BLOB_URL") {
 		t.Errorf("%d %s", status, out)
 	}
 	status, out, errs = kartei(map[string]string{"KARTEI_BLOB_URL": "s3://key:geheim@office"}, with("config")...)

@@ -30,15 +30,18 @@ func TestContactCards(t *testing.T) {
 			}
 			return out
 		}
-		if out := run(0); strings.Count(out, "VERSION:4.0\r\n") != 2 || !strings.Contains(out, "ORG:Haas KG\r\n") || !strings.Contains(out, "BDAY:19840517\r\n") {
+		if out := run(0); strings.Count(out, "VERSION:4.0\r\n") != 2 || !strings.Contains(out, "ORG:Haas KG\r\n") ||
+			!strings.Contains(out, "BDAY:19840517\r\n") {
 			t.Error(out)
 		}
-		if out := run(0, "--vcard", "3.0"); strings.Count(out, "VERSION:3.0\r\n") != 2 || !strings.Contains(out, "BDAY:1984-05-17\r\n") {
+		if out := run(0, "--vcard", "3.0"); strings.Count(out, "VERSION:3.0\r\n") != 2 ||
+			!strings.Contains(out, "BDAY:1984-05-17\r\n") {
 			t.Error(out)
 		}
 		file := filepath.Join(t.TempDir(), "firmen.vcf")
 		run(0, "--companies", "-o", file)
-		if b, err := os.ReadFile(file); err != nil || strings.Count(string(b), "BEGIN:VCARD\r\n") != 1 || !strings.Contains(string(b), "X-KARTEI-LEGAL-FORM:KG") {
+		if b, err := os.ReadFile(file); err != nil || strings.Count(string(b), "BEGIN:VCARD\r\n") != 1 ||
+			!strings.Contains(string(b), "X-KARTEI-LEGAL-FORM:KG") {
 			t.Errorf("%s %v", b, err)
 		}
 		run(1, "-o", file) // it is there already

@@ -53,7 +53,9 @@ func (c *configCmd) Run(g *Globals) error {
 		return err
 	}
 	if c.JSON.JSON {
-		return g.print(map[string]any{"settings": list, "traces": traces, "database": config.DatabaseURL(g.Store.Database()).Redacted()})
+		return g.print(map[string]any{
+			"settings": list, "traces": traces, "database": config.DatabaseURL(g.Store.Database()).Redacted(),
+		})
 	}
 	w := tabwriter.NewWriter(g.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SETTING\tVALUE\tFROM")

@@ -48,16 +48,23 @@ func TestDataCommands(t *testing.T) {
 	if err := os.WriteFile(file, []byte("Nachname\nBerg\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"import", "start", file, "--org", org, "--for", person}, {"import", "list", "--org", org}, {"import", "run", "imp_x", "--org", org}} {
+	for _, args := range [][]string{
+		{"import", "start", file, "--org", org, "--for", person},
+		{"import", "list", "--org", org},
+		{"import", "run", "imp_x", "--org", org},
+	} {
 		if _, errs := run(1, args...); !strings.Contains(errs, "no server runs") {
 			t.Errorf("%q: %s", args, errs)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(data, "master.key"), bytes.Repeat([]byte("k"), masterkey.Size), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(data, "master.key"), bytes.Repeat([]byte("k"), masterkey.Size),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	for words, want := range map[string]string{"org export " + org: "people.jsonl", "user export " + person: "person.json"} {
+	for words, want := range map[string]string{
+		"org export " + org: "people.jsonl", "user export " + person: "person.json",
+	} {
 		target := filepath.Join(data, strings.Fields(words)[0]+".zip")
 		args := append(strings.Fields(words), "--output", target)
 		if _, errs := run(0, args...); !strings.Contains(errs, "not encrypted") {
@@ -89,9 +96,18 @@ func TestDataCommands(t *testing.T) {
 // The columns of a check come from the flags, then from the profile, then from what
 // was guessed.
 func TestImportMapping(t *testing.T) {
-	x := imports.Import{Columns: []imports.Column{{Heading: "Name", Target: "name"}, {Heading: "Tel", Target: "phone"}, {Heading: "Firma", Target: "company"}, {Heading: "X"}}}
+	x := imports.Import{Columns: []imports.Column{
+		{Heading: "Name", Target: "name"},
+		{Heading: "Tel", Target: "phone"},
+		{Heading: "Firma", Target: "company"},
+		{Heading: "X"},
+	}}
 	name := filepath.Join(t.TempDir(), "profile.json")
-	first := importCheckCmd{Columns: map[string]string{"Name": "lastName", "4": "note"}, Duplicates: imports.Fill, Tags: []string{"Umzug"}}
+	first := importCheckCmd{
+		Columns:    map[string]string{"Name": "lastName", "4": "note"},
+		Duplicates: imports.Fill,
+		Tags:       []string{"Umzug"},
+	}
 	in, err := first.mapping(&x)
 	if err != nil || strings.Join(in.Targets, " ") != "lastName phone company note" || in.Duplicates != imports.Fill {
 		t.Fatalf("%+v %v", in, err)
@@ -101,7 +117,8 @@ func TestImportMapping(t *testing.T) {
 	}
 	second := importCheckCmd{Profile: name, Columns: map[string]string{"Firma": ""}, Duplicates: imports.Skip}
 	in, err = second.mapping(&x)
-	if err != nil || strings.Join(in.Targets, " ") != "lastName phone  note" || in.Duplicates != imports.Skip || len(in.Tags) != 1 {
+	if err != nil || strings.Join(in.Targets, " ") != "lastName phone  note" || in.Duplicates != imports.Skip ||
+		len(in.Tags) != 1 {
 		t.Errorf("%+v %v", in, err)
 	}
 	if _, err := (&importCheckCmd{Columns: map[string]string{"Fax": "phone"}}).mapping(&x); err == nil {
@@ -111,8 +128,13 @@ func TestImportMapping(t *testing.T) {
 
 // Columns with the same heading are named by their numbers, in profiles too.
 func TestImportSameHeading(t *testing.T) {
-	x := imports.Import{Columns: []imports.Column{{Heading: "Telefon", Target: "phone"}, {Heading: "Telefon"}, {Heading: "Ort", Target: "address.city"}}}
-	if _, err := (&importCheckCmd{Columns: map[string]string{"Telefon": "mobile"}}).mapping(&x); err == nil || !strings.Contains(err.Error(), "several columns") {
+	x := imports.Import{Columns: []imports.Column{
+		{Heading: "Telefon", Target: "phone"},
+		{Heading: "Telefon"},
+		{Heading: "Ort", Target: "address.city"},
+	}}
+	if _, err := (&importCheckCmd{Columns: map[string]string{"Telefon": "mobile"}}).mapping(&x); err == nil ||
+		!strings.Contains(err.Error(), "several columns") {
 		t.Errorf("%v", err)
 	}
 	in, err := (&importCheckCmd{Columns: map[string]string{"2": "mobile"}}).mapping(&x)
@@ -181,7 +203,10 @@ func TestImportMonthFirst(t *testing.T) {
 // The refused entries keep their cells, also those without a heading: behind the reasons.
 func TestRefusedCells(t *testing.T) {
 	l := imports.Line{Cells: []string{"Haas", "Anna", "a@example.com"}, Problems: []imports.Problem{{Message: "zu viele"}}}
-	for columns, want := range map[int]string{3: "Haas|Anna|zu viele|a@example.com", 4: "Haas|Anna|a@example.com|zu viele", 5: "Haas|Anna|a@example.com||zu viele"} {
+	for columns, want := range map[int]string{
+		3: "Haas|Anna|zu viele|a@example.com", 4: "Haas|Anna|a@example.com|zu viele",
+		5: "Haas|Anna|a@example.com||zu viele",
+	} {
 		if got := strings.Join(reportRows(&l, columns, true)[0], "|"); got != want {
 			t.Errorf("%d columns: %s, want %s", columns, got, want)
 		}
@@ -215,7 +240,8 @@ func TestImportWithoutItsServer(t *testing.T) {
 		var g Globals
 		of := imports.Named{Organization: "org_a", ID: "imp_a"}
 		err := step(t.Context(), &g, &c.answers, JSON{}, imports.Run, of, of)
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "kartei import show imp_a --org org_a") || strings.Contains(err.Error(), "unknown") {
+		if err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), "kartei import show imp_a --org org_a") || strings.Contains(err.Error(), "unknown") {
 			t.Errorf("%v", err)
 		}
 	}

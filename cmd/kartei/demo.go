@@ -140,7 +140,9 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 	}
 	defer receiver.Close()
 	instance.TuneCollector()
-	i, err := instance.Start(ctx, instance.Config{Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Traces: traces, Logger: logger})
+	i, err := instance.Start(ctx, instance.Config{
+		Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Traces: traces, Logger: logger,
+	})
 	if err != nil {
 		return err
 	}
@@ -219,7 +221,9 @@ var inspectors = []config.Origin{"http://localhost:6274", "http://127.0.0.1:6274
 
 // office makes the sample office. If there is one already, it returns that
 // office's keys and endpoint.
-func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance, r *receiver) (_ demoLine, endpoint string, _ error) {
+func (c *demoCmd) office(
+	ctx context.Context, g *Globals, i *instance.Instance, r *receiver,
+) (_ demoLine, endpoint string, _ error) {
 	office, err := sample.Ensure(ctx, i.Operator())
 	if err != nil {
 		return demoLine{}, "", err
@@ -288,7 +292,8 @@ func fill(ctx context.Context, i *instance.Instance, office sample.Office) error
 		err := office.File(ctx, i.DB, clock.System, i.Files, organization)
 		if errors.Is(err, blob.ErrUnavailable) {
 			// As with serve, everything else works if the files cannot be reached.
-			slog.Warn("the demo has no documents, because their files cannot be stored; the next start creates them", "error", err)
+			slog.Warn("the demo has no documents, because their files cannot be stored; the next start creates them",
+				"error", err)
 			return nil
 		}
 		if err != nil {
@@ -310,7 +315,8 @@ func test(ctx context.Context, i *instance.Instance, key, endpoint string) error
 // good reports whether both keys are accepted.
 func good(ctx context.Context, i *instance.Instance, k demoKeys) bool {
 	for _, key := range []string{k.Full, k.Read} {
-		if _, err := i.Directory.Authenticate(ctx, key, access.V1, netip.MustParseAddr("127.0.0.1")); key == "" || err != nil {
+		if _, err := i.Directory.Authenticate(ctx, key, access.V1, netip.MustParseAddr("127.0.0.1")); key == "" ||
+			err != nil {
 			return false
 		}
 	}
@@ -389,6 +395,7 @@ A receiver of webhooks runs with the demo: each delivery with a verified
 signature is a line below. The first ones are a test and the documents that are still being made.
 Ctrl-C ends everything.
 
-`, sample.Name, sample.Size, l.BaseURL, l.WebURL, i.OperatorURL, data, l.Keys.Full, l.Keys.Read, "first-try-"+rand.Text()[:6], l.WebURL, l.Login.Email, l.Login.Password, sample.MemberEmail, l.MCPURL)
+`, sample.Name, sample.Size, l.BaseURL, l.WebURL, i.OperatorURL, data, l.Keys.Full, l.Keys.Read,
+		"first-try-"+rand.Text()[:6], l.WebURL, l.Login.Email, l.Login.Password, sample.MemberEmail, l.MCPURL)
 	return err
 }

@@ -26,12 +26,19 @@ func (c *userHoldingsCmd) Run(ctx context.Context, g *Globals) error {
 		return g.print(h)
 	}
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	rows := [][]string{{"keys", number(h.Keys)}, {"sessions", number(h.Sessions)}, {"applications", number(h.Applications)}, {"open tasks", number(h.OpenTasks)}}
+	rows := [][]string{
+		{"keys", number(h.Keys)},
+		{"sessions", number(h.Sessions)},
+		{"applications", number(h.Applications)},
+		{"open tasks", number(h.OpenTasks)},
+	}
 	for _, family := range slices.Sorted(maps.Keys(h.PrivateRecords)) {
 		rows = append(rows, []string{"private " + family, number(h.PrivateRecords[family])})
 	}
 	for _, e := range h.Endpoints {
-		rows = append(rows, []string{"webhook endpoint " + e.ID, fmt.Sprintf("%s, %s, %d waiting", e.URL, e.Status, e.Waiting)})
+		rows = append(rows, []string{
+			"webhook endpoint " + e.ID, fmt.Sprintf("%s, %s, %d waiting", e.URL, e.Status, e.Waiting),
+		})
 	}
 	return table(g, []string{"WHAT", "HOW MANY"}, rows)
 }
@@ -55,7 +62,9 @@ The work goes on in jobs while a server runs: kartei user hand-over-status FROM 
 
 // Run begins a hand-over.
 func (c *userHandOverCmd) Run(ctx context.Context, g *Globals) error {
-	out, running, err := actOf(ctx, g, offboarding.HandOver, offboarding.HandOverInput{ID: c.From, To: c.To, Private: c.Private, Disable: c.Disable})
+	out, running, err := actOf(ctx, g, offboarding.HandOver, offboarding.HandOverInput{
+		ID: c.From, To: c.To, Private: c.Private, Disable: c.Disable,
+	})
 	if err != nil {
 		return err
 	}
@@ -66,7 +75,8 @@ func (c *userHandOverCmd) Run(ctx context.Context, g *Globals) error {
 	if !running {
 		when = "as soon as a server runs"
 	}
-	fmt.Fprintf(g.Out, "The records of %s go to %s %s (%s, jobs of the kind %s).\n", out.From, out.To, when, out.ID, out.Job)
+	fmt.Fprintf(g.Out, "The records of %s go to %s %s (%s, jobs of the kind %s).\n", out.From, out.To, when, out.ID,
+		out.Job)
 	for _, family := range slices.Sorted(maps.Keys(out.PrivateRecords)) {
 		if n := out.PrivateRecords[family]; n > 0 {
 			stay := "stay; give --private to hand them over too"
@@ -114,11 +124,16 @@ func (c *userHandOverStatusCmd) Run(ctx context.Context, g *Globals) error {
 			}
 			for _, family := range slices.Sorted(maps.Keys(p.Families)) {
 				t := p.Families[family]
-				rows = append(rows, []string{h.ID, h.To, p.OrganizationID, finished, family, number(t.Handed.Owned), number(t.Handed.Private), number(t.Handed.Assigned), number(t.Stayed)})
+				rows = append(rows, []string{
+					h.ID, h.To, p.OrganizationID, finished, family, number(t.Handed.Owned), number(t.Handed.Private),
+					number(t.Handed.Assigned), number(t.Stayed),
+				})
 			}
 		}
 	}
-	return table(g, []string{"HAND-OVER", "TO", "ORGANIZATION", "FINISHED", "FAMILY", "OWNED", "PRIVATE", "ASSIGNED", "STAYED"}, rows)
+	return table(g, []string{
+		"HAND-OVER", "TO", "ORGANIZATION", "FINISHED", "FAMILY", "OWNED", "PRIVATE", "ASSIGNED", "STAYED",
+	}, rows)
 }
 
 type userEraseCmd struct {

@@ -41,7 +41,9 @@ func (g *Globals) Connect(ctx context.Context) (socket.Caller, func(), error) {
 	return g.connect(ctx, instance.OpenDoor)
 }
 
-func (g *Globals) connect(ctx context.Context, open func(context.Context, *config.Store) (*admin.Door, func(), error)) (socket.Caller, func(), error) {
+func (g *Globals) connect(
+	ctx context.Context, open func(context.Context, *config.Store) (*admin.Door, func(), error),
+) (socket.Caller, func(), error) {
 	caller, done, err := socket.Connect(ctx, socket.Config{
 		DataDir: string(g.DataDir),
 		Open:    func(ctx context.Context) (socket.Caller, func(), error) { return open(ctx, &g.Store) },

@@ -83,13 +83,16 @@ func (c *importStartCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	defer done()
-	made, err := admin.Call(ctx, caller, imports.Create, imports.CreateInput{Organization: c.Org, Principal: c.For, FileName: filepath.Base(c.Files[0]), Size: size})
+	made, err := admin.Call(ctx, caller, imports.Create, imports.CreateInput{
+		Organization: c.Org, Principal: c.For, FileName: filepath.Base(c.Files[0]), Size: size,
+	})
 	if err != nil {
 		return g.refused(err)
 	}
 	of := imports.Named{Organization: c.Org, Principal: c.For, ID: made.ID}
 	all := archive.NewBundle(imports.MaxPiece, func(number int64, content []byte) error {
-		if _, err := admin.Call(ctx, caller, imports.Append, imports.AppendInput{Named: of, Number: number, Content: content}); err != nil {
+		if _, err := admin.Call(ctx, caller, imports.Append,
+			imports.AppendInput{Named: of, Number: number, Content: content}); err != nil {
 			return g.refused(err)
 		}
 		return nil
@@ -138,7 +141,8 @@ type profile struct {
 
 // Help returns the text below the command's summary.
 func (*importCheckCmd) Help() string {
-	return "The members are " + strings.Join(imports.Targets(), ", ") + ".\nname is a whole name, which is divided; company is the name of a company, which is created if there is none;\nother becomes a line of the note, and *.label says what kind of value the column beside it has."
+	return "The members are " + strings.Join(imports.Targets(), ", ") +
+		".\nname is a whole name, which is divided; company is the name of a company, which is created if there is none;\nother becomes a line of the note, and *.label says what kind of value the column beside it has."
 }
 
 // Run maps the columns and begins the dry run.
@@ -196,7 +200,12 @@ func (c *importCheckCmd) mapping(x *imports.Import) (in imports.MapInput, err er
 	in.Options = imports.Options{Duplicates: cmp.Or(c.Duplicates, p.Duplicates), Tags: p.Tags}
 	// The server has guessed these from the file. A profile knows better, and flags go first.
 	in.MonthFirst, in.Companies = x.Options.MonthFirst, x.Options.Companies
-	for _, choice := range []struct{ to, of *bool }{{&in.MonthFirst, p.MonthFirst}, {&in.Companies, p.Companies}, {&in.MonthFirst, c.MonthFirst}, {&in.Companies, c.Companies}} {
+	for _, choice := range []struct{ to, of *bool }{
+		{&in.MonthFirst, p.MonthFirst},
+		{&in.Companies, p.Companies},
+		{&in.MonthFirst, c.MonthFirst},
+		{&in.Companies, c.Companies},
+	} {
 		if choice.of != nil {
 			*choice.to = *choice.of
 		}
@@ -229,7 +238,13 @@ func columnOf(x *imports.Import, name string) (int, error) {
 }
 
 func saveProfile(name string, x *imports.Import, in imports.MapInput) error {
-	p := profile{Columns: map[string]string{}, Duplicates: in.Duplicates, MonthFirst: &in.MonthFirst, Companies: &in.Companies, Tags: in.Tags}
+	p := profile{
+		Columns:    map[string]string{},
+		Duplicates: in.Duplicates,
+		MonthFirst: &in.MonthFirst,
+		Companies:  &in.Companies,
+		Tags:       in.Tags,
+	}
 	for i, column := range x.Columns {
 		name := column.Heading
 		if _, err := columnOf(x, name); err != nil {
@@ -288,7 +303,9 @@ func (c *importListCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	return printList(g, c.JSON, page, []string{"ID", "BEGUN", "FOR", "STATE", "ENTRIES", "FILE"}, func(x imports.Import) []string {
+	return printList(g, c.JSON, page, []string{
+		"ID", "BEGUN", "FOR", "STATE", "ENTRIES", "FILE",
+	}, func(x imports.Import) []string {
 		return []string{x.ID, minute(x.CreatedAt), x.PrincipalID, string(x.State), strconv.FormatInt(x.Lines, 10), x.FileName}
 	})
 }
@@ -358,7 +375,10 @@ func reportRows(l *imports.Line, columns int, refused bool) (rows [][]string) {
 	for _, p := range l.Problems {
 		note := strings.TrimPrefix(p.Field+": "+p.Message, ": ")
 		notes = append(notes, note)
-		rows = append(rows, []string{l.File, strconv.FormatInt(l.Line, 10), string(l.Outcome), l.RecordID, note, p.Heading, p.Value, string(p.Fate)})
+		rows = append(rows, []string{
+			l.File, strconv.FormatInt(l.Line, 10), string(l.Outcome), l.RecordID, note, p.Heading, p.Value,
+			string(p.Fate),
+		})
 	}
 	note := strings.Join(notes, "\n")
 	switch {
@@ -374,7 +394,9 @@ func reportRows(l *imports.Line, columns int, refused bool) (rows [][]string) {
 }
 
 // stepOf is step with a connection of its own.
-func (g *Globals) stepOf(ctx context.Context, j JSON, o op.Operation[imports.Named, imports.Import], of imports.Named) error {
+func (g *Globals) stepOf(
+	ctx context.Context, j JSON, o op.Operation[imports.Named, imports.Import], of imports.Named,
+) error {
 	caller, done, err := g.server(ctx)
 	if err != nil {
 		return err
@@ -392,7 +414,8 @@ func (g *Globals) server(ctx context.Context) (socket.Caller, func(), error) {
 	}
 	if _, alone := caller.(*admin.Door); alone {
 		done()
-		return nil, nil, fmt.Errorf("%s: no server runs on the data in %s, and this is work of a server", g.words, absolute(string(g.DataDir)))
+		return nil, nil, fmt.Errorf("%s: no server runs on the data in %s, and this is work of a server", g.words,
+			absolute(string(g.DataDir)))
 	}
 	return caller, done, nil
 }
@@ -411,7 +434,9 @@ func call[In, Out any](ctx context.Context, g *Globals, o op.Operation[In, Out],
 }
 
 // step calls an operation that a job goes on with, waits for the job, and shows the import.
-func step[In any](ctx context.Context, g *Globals, caller socket.Caller, j JSON, o op.Operation[In, imports.Import], of imports.Named, in In) error {
+func step[In any](
+	ctx context.Context, g *Globals, caller socket.Caller, j JSON, o op.Operation[In, imports.Import], of imports.Named, in In,
+) error {
 	x, err := admin.Call(ctx, caller, o, in)
 	if err != nil {
 		if errors.Is(err, socket.ErrNoAnswer) {
@@ -504,7 +529,10 @@ func (g *Globals) showImport(j JSON, x *imports.Import) error {
 	}
 	rows := make([][]string, len(x.Columns))
 	for i, c := range x.Columns {
-		rows[i] = []string{strconv.Itoa(i + 1), c.Heading, c.Target, strings.ReplaceAll(strings.Join(c.Samples, " | "), "\n", " ")}
+		rows[i] = []string{
+			strconv.Itoa(i + 1), c.Heading, c.Target,
+			strings.ReplaceAll(strings.Join(c.Samples, " | "), "\n", " "),
+		}
 	}
 	return table(g, []string{"COLUMN", "HEADING", "MEMBER", "SAMPLES"}, rows)
 }

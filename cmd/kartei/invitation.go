@@ -127,7 +127,8 @@ func (c *userResetCmd) Run(ctx context.Context, g *Globals) error {
 		return g.print(l)
 	}
 	fmt.Fprintln(g.Out, l.Link)
-	fmt.Fprintf(g.Err, "The link sets a new password of %s; it works once, and until %s. It was not sent.\n", c.ID, minute(l.ExpiresAt))
+	fmt.Fprintf(g.Err, "The link sets a new password of %s; it works once, and until %s. It was not sent.\n", c.ID,
+		minute(l.ExpiresAt))
 	return nil
 }
 
@@ -186,7 +187,8 @@ func (c *userUnlinkCmd) Run(ctx context.Context, g *Globals) error {
 	fmt.Fprintf(g.Err, "%s is no longer linked with single sign-on, and all sessions have ended.\n", c.ID)
 	if l.Token != "" {
 		fmt.Fprintln(g.Out, l.Link)
-		fmt.Fprintf(g.Err, "There is no other way to sign in. The link sets a password; it works once, and until %s.\n", minute(l.ExpiresAt))
+		fmt.Fprintf(g.Err, "There is no other way to sign in. The link sets a password; it works once, and until %s.\n",
+			minute(l.ExpiresAt))
 	}
 	return nil
 }

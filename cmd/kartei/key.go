@@ -165,7 +165,9 @@ func (g *Globals) tellEndpoints(ctx context.Context, id string) error {
 	var page access.List[webhook.Info]
 	k, err := act(ctx, g, key.Get, access.ByID{ID: id})
 	if err == nil {
-		page, err = act(ctx, g, webhook.ListInfos, webhook.FindInput{Organization: k.OrganizationID, Principal: k.PrincipalID, Limit: webhook.MaxEndpoints})
+		page, err = act(ctx, g, webhook.ListInfos, webhook.FindInput{
+			Organization: k.OrganizationID, Principal: k.PrincipalID, Limit: webhook.MaxEndpoints,
+		})
 	}
 	if err != nil {
 		return fmt.Errorf("the key was changed, but the webhook endpoints of its owner could not be read: %w", err)
@@ -196,7 +198,9 @@ func (c *keySetCmd) Run(ctx context.Context, g *Globals) error {
 	case c.Name == nil && c.IP == nil && c.ExpiresIn == nil && c.Pin == nil:
 		return nothingToSet("--name, --ip, --expires-in or --pin")
 	case empty(c.IP):
-		return usageError{errors.New("--ip: is empty, so nothing would change; give the addresses or networks from which the key may be used")}
+		return usageError{
+			errors.New("--ip: is empty, so nothing would change; give the addresses or networks from which the key may be used"),
+		}
 	case c.ExpiresIn != nil && *c.ExpiresIn == 0:
 		return usageError{errors.New("--expires-in: must be at least one second")}
 	case c.Pin != nil && *c.Pin == "":

@@ -34,7 +34,8 @@ func newShell(t *testing.T) shell {
 
 func (s shell) try(line ...string) (status int, out, errs string) {
 	var o, e bytes.Buffer
-	status = run(context.Background(), append([]string{"--data-dir", s.dir}, line...), func(string) (string, bool) { return "", false }, &o, &e)
+	status = run(context.Background(), append([]string{"--data-dir", s.dir}, line...),
+		func(string) (string, bool) { return "", false }, &o, &e)
 	return status, o.String(), e.String()
 }
 
@@ -60,7 +61,8 @@ func TestScripts(t *testing.T) {
 	org := s.answer("org", "create", "Kanzlei")["id"].(string)
 	for _, setting := range [][]string{
 		{"--module", "on"}, {"--module", "off"}, {"--level", "off"}, {"--level", "read"}, {"--level", "on"},
-		{"--secrecy", "undeclared"}, {"--secrecy", "declared"}, {"--state", "closed"}, {"--state", "deleting"}, {"--state", "open"},
+		{"--secrecy", "undeclared"}, {"--secrecy", "declared"}, {"--state", "closed"}, {"--state", "deleting"},
+		{"--state", "open"},
 		{"--name", "Büro"},
 	} {
 		name := strings.TrimPrefix(setting[0], "--")
@@ -68,14 +70,16 @@ func TestScripts(t *testing.T) {
 			t.Errorf("%v: %v", setting, got)
 		}
 	}
-	user := s.answer("user", "create", "--org", org, "--name", "Ida", "--email", "ida@example.org", "--rights", "tasks=none,documents=read")
-	if rights := user["rights"].(map[string]any); rights["tasks"] != "none" || rights["documents"] != "read" || user["role"] != "member" {
+	user := s.answer("user", "create", "--org", org, "--name", "Ida", "--email", "ida@example.org", "--rights",
+		"tasks=none,documents=read")
+	if rights := user["rights"].(map[string]any); rights["tasks"] != "none" || rights["documents"] != "read" ||
+		user["role"] != "member" {
 		t.Errorf("user: %v", user)
 	}
 	id := user["id"].(string)
 	robot := s.answer("service-account", "create", "--org", org, "--name", "Abgleich", "--role", "viewer")["id"].(string)
-	key := s.answer("key", "create", "--org", org, "--principal", id, "--env", "test", "--scopes", "contacts:read,contacts:write",
-		"--ip", "127.0.0.1/32", "--expires-in", "30d", "--pin", "2026-11-01")
+	key := s.answer("key", "create", "--org", org, "--principal", id, "--env", "test", "--scopes",
+		"contacts:read,contacts:write", "--ip", "127.0.0.1/32", "--expires-in", "30d", "--pin", "2026-11-01")
 	if len(key) != 4 || key["id"] == nil || key["key"] == nil || key["expiresAt"] == nil ||
 		!strings.HasPrefix(key["key"].(string), "kart_test_"+key["kidShort"].(string)) {
 		t.Errorf("key: %v", key)
@@ -86,7 +90,11 @@ func TestScripts(t *testing.T) {
 		member, want string
 	}{
 		{[]string{"org", "show", org}, "name", "Büro"},
-		{[]string{"user", "set", id, "--name", "Ida N.", "--email", "n@example.org", "--role", "admin"}, "email", "n@example.org"},
+		{
+			[]string{"user", "set", id, "--name", "Ida N.", "--email", "n@example.org", "--role", "admin"},
+			"email",
+			"n@example.org",
+		},
 		{[]string{"service-account", "set", robot, "--disable"}, "name", "Abgleich"},
 		{[]string{"key", "pause", keyID}, "status", "paused"},
 		{[]string{"key", "resume", keyID}, "status", "active"},
@@ -127,18 +135,29 @@ func TestRefusedCommands(t *testing.T) {
 		{[]string{"key", "create"}, 2, "missing flags: --env"},
 		{[]string{"org", "set", org}, 2, "nothing to change: give --name, --module"},
 		{[]string{"user", "set", "usr_x", "--disable", "--enable"}, 2, "--disable and --enable can't be used together"},
-		{[]string{"key", "create", "--org", org, "--principal", "usr_x", "--env", "test", "--scopes", "a:b", "--expires-in", "0s"}, 2, "--expires-in"},
+		{[]string{
+			"key", "create", "--org", org, "--principal", "usr_x", "--env", "test", "--scopes", "a:b",
+			"--expires-in", "0s",
+		}, 2, "--expires-in"},
 		{[]string{"key", "rotate", "key_x", "--expires-in", "a month"}, 2, "not a duration such as 30d"},
-		{[]string{"org", "list", "--config", "/no/such/file.toml"}, 2, "kartei: the configuration file: open /no/such/file.toml"},
+		{
+			[]string{"org", "list", "--config", "/no/such/file.toml"},
+			2,
+			"kartei: the configuration file: open /no/such/file.toml",
+		},
 		{[]string{"key", "pause", "aaaaaaaa"}, 1, "key pause: There is no key with this id"},
 		{[]string{"org", "set", org, "--level", "write"}, 1, "org set: --level: Allowed values: off, read, on"},
 		{[]string{"org", "show", "org_x"}, 1, "org show: There is no organization with this id"},
-		{[]string{"key", "create", "--org", org, "--principal", "usr_x", "--env", "live", "--scopes", "contacts:read,x", "--ip", "::1,nowhere"}, 1,
+		{[]string{
+			"key", "create", "--org", org, "--principal", "usr_x", "--env", "live", "--scopes",
+			"contacts:read,x", "--ip", "::1,nowhere",
+		}, 1,
 			"--principal: There is no such user or service account in this organization; --env: The API of this organization is off"},
 		{[]string{"user", "create", "--org", org, "--name", "Ida", "--email", "ida"}, 1, "user create: --email: "},
 	} {
 		status, out, errs := s.try(c.line...)
-		if status != c.status || out != "" || !strings.Contains(errs, c.want) || !strings.HasPrefix(errs, "kartei: ") || strings.Count(errs, "\n") != 1 {
+		if status != c.status || out != "" || !strings.Contains(errs, c.want) || !strings.HasPrefix(errs, "kartei: ") ||
+			strings.Count(errs, "\n") != 1 {
 			t.Errorf("%v: status %d, out %q, err %q, want %d and %q", c.line, status, out, errs, c.status, c.want)
 		}
 	}
@@ -156,7 +175,8 @@ func TestTables(t *testing.T) {
 	}
 	_, out, _ = s.try("key", "list")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if len(lines) != 2 || !strings.HasPrefix(lines[0], "ID ") || !strings.HasPrefix(lines[1], "key_") || !strings.Contains(lines[1], "contacts:read") {
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "ID ") || !strings.HasPrefix(lines[1], "key_") ||
+		!strings.Contains(lines[1], "contacts:read") {
 		t.Errorf("key list: %q", out)
 	}
 	_, out, errs := s.try("org", "list", "--limit", "1")
@@ -168,9 +188,17 @@ func TestTables(t *testing.T) {
 // A mistyped folder is an error. The command creates no database there.
 func TestNoData(t *testing.T) {
 	s := shell{t, filepath.Join(t.TempDir(), "wrong")}
-	for _, line := range [][]string{{"org", "create", "Kanzlei"}, {"org", "list"}, {"log"}, {"pause"}, {"backup", filepath.Join(t.TempDir(), "copy")}, {"migrate", "--status"}} {
+	for _, line := range [][]string{
+		{"org", "create", "Kanzlei"},
+		{"org", "list"},
+		{"log"},
+		{"pause"},
+		{"backup", filepath.Join(t.TempDir(), "copy")},
+		{"migrate", "--status"},
+	} {
 		status, out, errs := s.try(line...)
-		if status != 1 || out != "" || !strings.Contains(errs, "there is no Kartei data in "+s.dir+".") || !strings.Contains(errs, "migrate") {
+		if status != 1 || out != "" || !strings.Contains(errs, "there is no Kartei data in "+s.dir+".") ||
+			!strings.Contains(errs, "migrate") {
 			t.Errorf("%v: status %d, out %q, err %q", line, status, out, errs)
 		}
 		if _, err := os.Stat(s.dir); err == nil {
@@ -216,7 +244,8 @@ func TestUserReset(t *testing.T) {
 		t.Fatal(err, closed)
 	}
 	status, out, errs := s.try("user", "reset", user)
-	if status != 0 || strings.Count(out, "\n") != 1 || !strings.Contains(out, "/reset#") || !strings.Contains(errs, "works once") || !strings.Contains(errs, "not sent") {
+	if status != 0 || strings.Count(out, "\n") != 1 || !strings.Contains(out, "/reset#") ||
+		!strings.Contains(errs, "works once") || !strings.Contains(errs, "not sent") {
 		t.Errorf("status %d, out %q, err %q", status, out, errs)
 	}
 	status, answer, errs := s.try("user", "reset", user, "--json") // with the hint on standard error
@@ -224,10 +253,12 @@ func TestUserReset(t *testing.T) {
 	if err := json.Unmarshal([]byte(answer), &lifted); err != nil || status != 0 {
 		t.Fatalf("status %d, out %q, err %q", status, answer, errs)
 	}
-	if link, _ := lifted["link"].(string); !strings.HasSuffix(link, "/reset#"+lifted["token"].(string)) || strings.Contains(out, lifted["token"].(string)) || lifted["mailed"] != nil && lifted["mailed"] != false {
+	if link, _ := lifted["link"].(string); !strings.HasSuffix(link, "/reset#"+lifted["token"].(string)) ||
+		strings.Contains(out, lifted["token"].(string)) || lifted["mailed"] != nil && lifted["mailed"] != false {
 		t.Errorf("%v", lifted)
 	}
-	if status, lines, errs := s.try("audit", "--org", org); status != 0 || strings.Count(lines, "person.resetPassword") != 2 || strings.Contains(lines, lifted["token"].(string)) {
+	if status, lines, errs := s.try("audit", "--org", org); status != 0 ||
+		strings.Count(lines, "person.resetPassword") != 2 || strings.Contains(lines, lifted["token"].(string)) {
 		t.Errorf("status %d, out %q, err %q", status, lines, errs)
 	}
 }
@@ -241,9 +272,14 @@ func TestDataInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unlock()
-	for _, line := range [][]string{{"org", "list"}, {"pause"}, {"backup", "--without-files", filepath.Join(t.TempDir(), "copy")}} {
+	for _, line := range [][]string{
+		{"org", "list"},
+		{"pause"},
+		{"backup", "--without-files", filepath.Join(t.TempDir(), "copy")},
+	} {
 		status, out, errs := s.try(line...)
-		if status != 1 || out != "" || !strings.Contains(errs, "in use by process") || !strings.Contains(errs, "none answers on the socket in "+s.dir) {
+		if status != 1 || out != "" || !strings.Contains(errs, "in use by process") ||
+			!strings.Contains(errs, "none answers on the socket in "+s.dir) {
 			t.Errorf("%v: status %d, out %q, err %q", line, status, out, errs)
 		}
 	}
@@ -271,7 +307,8 @@ func TestOrgErase(t *testing.T) {
 	if done := s.answer("org", "erase", org, "--yes"); done["done"] != true || done["rows"].(float64) < 3 {
 		t.Errorf("erased: %v", done)
 	}
-	if status, _, errs := s.try("org", "show", org); status != 1 || !strings.Contains(errs, "no organization with this id") {
+	if status, _, errs := s.try("org", "show", org); status != 1 ||
+		!strings.Contains(errs, "no organization with this id") {
 		t.Errorf("afterwards: %d %s", status, errs)
 	}
 	if status, _, errs := s.try("org", "show", stays); status != 0 {

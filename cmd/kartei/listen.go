@@ -40,12 +40,15 @@ func (f *instanceFlags) client(g *Globals, patience time.Duration) (*remote.Clie
 		if patience > 0 {
 			until = fmt.Sprintf(" for %s at most", patience)
 		}
-		fmt.Fprintf(g.Err, "The instance: %v; trying again in %s, and after that%s.\n", why, wait.Round(100*time.Millisecond), until)
+		fmt.Fprintf(g.Err, "The instance: %v; trying again in %s, and after that%s.\n", why,
+			wait.Round(100*time.Millisecond), until)
 	})
 }
 
 // telling returns a client of the instance. It passes every wait to a function.
-func (f *instanceFlags) telling(g *Globals, patience time.Duration, waiting func(error, time.Duration)) (*remote.Client, error) {
+func (f *instanceFlags) telling(
+	g *Globals, patience time.Duration, waiting func(error, time.Duration),
+) (*remote.Client, error) {
 	environ := func(name string) string { v, _ := g.settings.sources.Environ(name); return v }
 	key := cmp.Or(f.Key, environ("KARTEI_KEY"))
 	if key == "" {
@@ -90,7 +93,9 @@ type listenPlace struct {
 func (c *listenCmd) Run(ctx context.Context, g *Globals) error {
 	for _, t := range c.Events {
 		if !slices.Contains(remote.Types(), t) {
-			return usageError{fmt.Errorf("--events: there is no event type %q; there are %s", t, strings.Join(remote.Types(), ", "))}
+			return usageError{
+				fmt.Errorf("--events: there is no event type %q; there are %s", t, strings.Join(remote.Types(), ", ")),
+			}
 		}
 	}
 	client, err := c.client(g, 0)
@@ -166,14 +171,17 @@ type listener struct {
 
 // open reads the position and the secret of the last run, or starts with new
 // ones.
-func (l *listener) open(ctx context.Context, c *listenCmd, client *remote.Client) (s webhook.Secret, resumed bool, err error) {
+func (l *listener) open(
+	ctx context.Context, c *listenCmd, client *remote.Client,
+) (s webhook.Secret, resumed bool, err error) {
 	b, err := os.ReadFile(l.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return nil, false, err
 	case json.Unmarshal(b, &l.place) != nil:
-		return nil, false, fmt.Errorf("%s was not written by kartei listen; remove it or name another file with --place", l.file)
+		return nil, false, fmt.Errorf("%s was not written by kartei listen; remove it or name another file with --place",
+			l.file)
 	default:
 		resumed = true
 	}
@@ -231,7 +239,10 @@ type listenLine struct {
 
 func (l *listener) begin(base string, me remote.Me, forward string, resumed bool) error {
 	if l.json {
-		return l.print(listenLine{"listener", base, me.Organization.ID, me.PrincipalID, forward, l.place.Secret, l.file, l.place.Since, resumed})
+		return l.print(listenLine{
+			"listener", base, me.Organization.ID, me.PrincipalID, forward, l.place.Secret, l.file, l.place.Since,
+			resumed,
+		})
 	}
 	from := "from now on"
 	if l.place.Since != 0 {
@@ -297,6 +308,7 @@ func (l *listener) tell(e remote.Event, status int, took time.Duration, err erro
 	case status < 200 || status > 299:
 		result += " (not tried again)"
 	}
-	_, err = fmt.Fprintf(l.Out, "%s  %-19s  %s  %s  %s  %d ms\n", now.Time().Local().Format(time.TimeOnly), e.Type, e.Data.ID, e.ID, result, took.Milliseconds())
+	_, err = fmt.Fprintf(l.Out, "%s  %-19s  %s  %s  %s  %d ms\n", now.Time().Local().Format(time.TimeOnly), e.Type,
+		e.Data.ID, e.ID, result, took.Milliseconds())
 	return err
 }

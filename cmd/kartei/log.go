@@ -34,7 +34,8 @@ func (c *logCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	out, err := act(ctx, g, requestlog.List, requestlog.QueryInput{
-		Request: c.Request, Organization: c.Org, Key: c.Key, Status: string(status), Operation: c.Operation, Reason: c.Reason, Since: c.Since.Micros, Until: c.Until.Micros, Limit: c.Limit,
+		Request: c.Request, Organization: c.Org, Key: c.Key, Status: string(status), Operation: c.Operation,
+		Reason: c.Reason, Since: c.Since.Micros, Until: c.Until.Micros, Limit: c.Limit,
 	})
 	if err != nil {
 		return err
@@ -57,10 +58,13 @@ func (c *logCmd) Run(ctx context.Context, g *Globals) error {
 	return err
 }
 
-var logHeader = []string{"TIME", "STATUS", "CODE", "REASON", "DOOR", "METHOD", "OPERATION", "KEY", "ADDRESS", "TOOK", "REQUEST"}
+var logHeader = []string{
+	"TIME", "STATUS", "CODE", "REASON", "DOOR", "METHOD", "OPERATION", "KEY", "ADDRESS", "TOOK", "REQUEST",
+}
 
 func logRow(l requestlog.Line) []string {
-	return []string{l.Time.String(), strconv.Itoa(l.Status), l.Code, l.Reason, l.Door, l.Method, l.Operation, l.KidShort, l.Address,
+	return []string{l.Time.String(), strconv.Itoa(l.Status), l.Code, l.Reason, l.Door, l.Method, l.Operation,
+		l.KidShort, l.Address,
 		(time.Duration(l.DurationMicros) * time.Microsecond).String(), l.RequestID}
 }
 

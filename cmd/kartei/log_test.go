@@ -11,7 +11,8 @@ import (
 
 func TestMoment(t *testing.T) {
 	var m moment
-	if err := m.UnmarshalText([]byte("2026-11-01T10:00:00+01:00")); err != nil || m.String() != "2026-11-01T09:00:00.000000Z" {
+	if err := m.UnmarshalText([]byte("2026-11-01T10:00:00+01:00")); err != nil ||
+		m.String() != "2026-11-01T09:00:00.000000Z" {
 		t.Errorf("%v, %v", m, err)
 	}
 	before := clock.Now(clock.System).Add(-24 * time.Hour)
@@ -19,7 +20,8 @@ func TestMoment(t *testing.T) {
 		t.Errorf("%v, %v", m, err)
 	}
 	parsed := m.Micros
-	if err := m.UnmarshalText([]byte(minute(parsed))); err != nil || m.Micros > parsed || m.Micros < parsed.Add(-time.Minute) {
+	if err := m.UnmarshalText([]byte(minute(parsed))); err != nil || m.Micros > parsed ||
+		m.Micros < parsed.Add(-time.Minute) {
 		t.Errorf("as tables print it: %v, %v", m, err)
 	}
 	for _, text := range []string{"", "yesterday", "-1h", "2026-11-01", "2026-11-01T09:00:00"} {
@@ -48,7 +50,10 @@ func TestLog(t *testing.T) {
 		out    string
 	}{
 		{"--json", 0, `{"data":[],"hasMore":false}` + "\n"},
-		{"--json --key key_a --status 4xx --since 1h --until 2030-01-01T00:00:00Z --limit 1000", 0, `{"data":[],"hasMore":false}` + "\n"},
+		{
+			"--json --key key_a --status 4xx --since 1h --until 2030-01-01T00:00:00Z --limit 1000", 0,
+			`{"data":[],"hasMore":false}` + "\n",
+		},
 		{"", 0, "TIME  STATUS  CODE  REASON  DOOR  METHOD  OPERATION  KEY  ADDRESS  TOOK  REQUEST\n"},
 		{"--limit 1001", 2, ""},
 		{"--limit 0", 2, ""},
@@ -58,7 +63,8 @@ func TestLog(t *testing.T) {
 	} {
 		var out, errs strings.Builder
 		args := append([]string{"log", "--data-dir", data}, strings.Fields(test.args)...)
-		if status := run(context.Background(), args, environ, &out, &errs); status != test.status || out.String() != test.out || (errs.Len() > 0) != (status != 0) {
+		if status := run(context.Background(), args, environ, &out, &errs); status != test.status ||
+			out.String() != test.out || (errs.Len() > 0) != (status != 0) {
 			t.Errorf("log %s: %d, %q, %q", test.args, status, out.String(), errs.String())
 		}
 	}

@@ -160,7 +160,8 @@ func cure(err error) string {
 // help prints a help text. Commands that work through the API of an instance
 // read no data, so theirs leaves out the flags that say where data is.
 func help(options kong.HelpOptions, parsed *kong.Context) error {
-	if command := parsed.Selected(); command != nil && slices.Contains([]string{"api", "listen", "trigger"}, command.Name) {
+	if command := parsed.Selected(); command != nil &&
+		slices.Contains([]string{"api", "listen", "trigger"}, command.Name) {
 		for _, flag := range parsed.Model.Flags {
 			flag.Hidden = flag.Name != "help" && flag.Name != "config"
 		}

@@ -27,7 +27,8 @@ import (
 // kartei runs a command line in this process.
 func kartei(environ map[string]string, args ...string) (status int, out, errs string) {
 	var o, e bytes.Buffer
-	status = run(context.Background(), args, func(name string) (string, bool) { v, ok := environ[name]; return v, ok }, &o, &e)
+	status = run(context.Background(), args, func(name string) (string, bool) { v, ok := environ[name]; return v, ok },
+		&o, &e)
 	return status, o.String(), e.String()
 }
 
@@ -45,20 +46,52 @@ func TestWrongCommandLines(t *testing.T) {
 		{nil, []string{"config", "--listen", "here"}, []string{"--listen", `"here"`, "HOST:PORT"}},
 		{nil, []string{"config", "--colour", "red"}, []string{"--colour"}},
 		{nil, []string{"config", "--tls-cert", "x.pem"}, []string{"--tls-cert", "--tls-key"}},
-		{nil, []string{"config", "--trusted-proxies", "10.0.0.300"}, []string{"--trusted-proxies", `"10.0.0.300" is not a network`, "such as 10.0.0.0/8"}},
-		{map[string]string{"KARTEI_MAX_CALLS": "-4"}, []string{"config"}, []string{"--max-calls: -4", "set by KARTEI_MAX_CALLS"}},
+		{
+			nil,
+			[]string{"config", "--trusted-proxies", "10.0.0.300"},
+			[]string{"--trusted-proxies", `"10.0.0.300" is not a network`, "such as 10.0.0.0/8"},
+		},
+		{
+			map[string]string{"KARTEI_MAX_CALLS": "-4"},
+			[]string{"config"},
+			[]string{"--max-calls: -4", "set by KARTEI_MAX_CALLS"},
+		},
 		{nil, []string{"config", "--limits", "key=0"}, []string{"--limits", "key"}},
 		{nil, []string{"config", "--config", file}, []string{file, "line 2", "colour", "listen"}},
 		{nil, []string{"config", "--config", file + ".none"}, []string{file + ".none"}},
-		{map[string]string{"KARTEI_METERED": "maybe"}, []string{"config"}, []string{"--metered", "KARTEI_METERED", "true and false"}},
-		{map[string]string{"KARTEI_DATABASE_URL": "mysql://a:geheim@b/c"}, []string{"config"}, []string{"--database-url", "KARTEI_DATABASE_URL", "sqlite:PATH"}},
+		{
+			map[string]string{"KARTEI_METERED": "maybe"},
+			[]string{"config"},
+			[]string{"--metered", "KARTEI_METERED", "true and false"},
+		},
+		{
+			map[string]string{"KARTEI_DATABASE_URL": "mysql://a:geheim@b/c"},
+			[]string{"config"},
+			[]string{"--database-url", "KARTEI_DATABASE_URL", "sqlite:PATH"},
+		},
 		{map[string]string{"KARTEI_CONFIG": file}, []string{"config"}, []string{"line 2"}},
 		{nil, []string{"listen", "--forward", "http://localhost:3000"}, []string{"--key", "KARTEI_KEY"}},
 		{nil, []string{"listen", "--key", "kart_test_geheim"}, []string{"--forward"}},
-		{nil, []string{"listen", "--key", "kart_test_geheim", "--forward", "localhost:3000"}, []string{"--forward", "http://localhost:3000/hook"}},
-		{nil, []string{"listen", "--key", "kart_test_geheim", "--forward", "http://localhost:3000", "--events", "contact.made"}, []string{"--events", "contact.made", "contact.created"}},
-		{nil, []string{"listen", "--key", "kart_test_geheim", "--forward", "http://localhost:3000", "--secret", "geheim"}, []string{"--secret", "whsec_"}},
-		{nil, []string{"trigger", "contact.created", "--key", "kart_test_geheim", "--url", "kartei.example.com"}, []string{"--url", "https://kartei.example.com"}},
+		{
+			nil,
+			[]string{"listen", "--key", "kart_test_geheim", "--forward", "localhost:3000"},
+			[]string{"--forward", "http://localhost:3000/hook"},
+		},
+		{
+			nil,
+			[]string{"listen", "--key", "kart_test_geheim", "--forward", "http://localhost:3000", "--events", "contact.made"},
+			[]string{"--events", "contact.made", "contact.created"},
+		},
+		{
+			nil,
+			[]string{"listen", "--key", "kart_test_geheim", "--forward", "http://localhost:3000", "--secret", "geheim"},
+			[]string{"--secret", "whsec_"},
+		},
+		{
+			nil,
+			[]string{"trigger", "contact.created", "--key", "kart_test_geheim", "--url", "kartei.example.com"},
+			[]string{"--url", "https://kartei.example.com"},
+		},
 		{nil, []string{"trigger", "contact.made", "--key", "kart_test_geheim"}, []string{"contact.made", "contact.created"}},
 		{nil, []string{"trigger", "contact.created", "--key", "kart_live_geheim"}, []string{"kart_test_"}},
 		{nil, []string{"key", "set", "key_1", "--ip", ""}, []string{"--ip", "nothing would change"}},
@@ -68,7 +101,11 @@ func TestWrongCommandLines(t *testing.T) {
 		{nil, []string{"key", "set", "key_1"}, []string{"--name, --ip"}},
 		{nil, []string{"webhook", "change", "whe_1", "--org", "org_1"}, []string{"--name, --url or --events"}},
 		{nil, []string{"webhook", "change", "whe_1", "--org", "org_1", "--events", ""}, []string{"--events"}},
-		{nil, []string{"webhook", "create", "--org", "org_1", "--principal", "svc_1", "--name", "a", "--url", "https://a.example"}, []string{"--events"}},
+		{
+			nil,
+			[]string{"webhook", "create", "--org", "org_1", "--principal", "svc_1", "--name", "a", "--url", "https://a.example"},
+			[]string{"--events"},
+		},
 		{nil, []string{"webhook", "list", "--status", "lost"}, []string{"--status", "failing"}},
 		{nil, []string{"webhook", "resend", "whe_1", "--org", "org_1"}, []string{"--event", "--failed", "--since"}},
 	} {
@@ -131,7 +168,8 @@ func TestBeginning(t *testing.T) {
 func TestWhatIsLacking(t *testing.T) {
 	s := newShell(t)
 	for flags, want := range map[string]string{
-		"": "--module on --secrecy declared --level on\n", "--module on": "--secrecy declared --level on\n", "--module on --secrecy declared --level read": "",
+		"": "--module on --secrecy declared --level on\n", "--module on": "--secrecy declared --level on\n",
+		"--module on --secrecy declared --level read": "",
 	} {
 		status, out, errs := s.try(append([]string{"org", "create", "Kanzlei"}, strings.Fields(flags)...)...)
 		if status != 0 || !strings.HasSuffix(errs, want) || want == "" && errs != "" {
@@ -139,7 +177,8 @@ func TestWhatIsLacking(t *testing.T) {
 		}
 	}
 	org := s.answer("org", "create", "Kanzlei")["id"].(string)
-	if _, _, errs := s.try("user", "create", "--org", org, "--name", "Ida", "--email", "ida@example.org"); !strings.Contains(errs, "kartei user invite --org "+org+" --email ida@example.org\n") {
+	if _, _, errs := s.try("user", "create", "--org", org, "--name", "Ida", "--email",
+		"ida@example.org"); !strings.Contains(errs, "kartei user invite --org "+org+" --email ida@example.org\n") {
 		t.Errorf("user create says %q", errs)
 	}
 	if _, out, _ := kartei(nil, "contact", "--help"); !strings.Contains(out, "kartei api contacts.list") {
@@ -265,7 +304,8 @@ func TestHintOfNextPage(t *testing.T) {
 
 func TestConfigSaysWhereValuesComeFrom(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kartei.toml")
-	if err := os.WriteFile(file, []byte("listen = ':1'\nguesses = 1\nidle_timeout = '1s'\nmetered = false\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("listen = ':1'\nguesses = 1\nidle_timeout = '1s'\nmetered = false\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	environ := map[string]string{
@@ -309,7 +349,10 @@ func TestHelpNamesTheEnvironment(t *testing.T) {
 	if status != 0 || errs != "" {
 		t.Fatalf("status %d, %s", status, errs)
 	}
-	for _, want := range []string{"KARTEI_LISTEN", "KARTEI_DATABASE_URL", "KARTEI_MASTER_KEY_FILE", "KARTEI_TRUSTED_PROXIES", "KARTEI_CONFIG"} {
+	for _, want := range []string{
+		"KARTEI_LISTEN", "KARTEI_DATABASE_URL", "KARTEI_MASTER_KEY_FILE", "KARTEI_TRUSTED_PROXIES",
+		"KARTEI_CONFIG",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the help does not name %s", want)
 		}
@@ -319,7 +362,8 @@ func TestHelpNamesTheEnvironment(t *testing.T) {
 // The help of commands for other machines has no flags for data on this one.
 func TestHelpOfClientCommands(t *testing.T) {
 	for command, is := range map[string]bool{"api": false, "listen": false, "trigger": false, "backup": true} {
-		if _, out, _ := kartei(nil, command, "--help"); strings.Contains(out, "--database-url") != is || !strings.Contains(out, "--help") {
+		if _, out, _ := kartei(nil, command, "--help"); strings.Contains(out, "--database-url") != is ||
+			!strings.Contains(out, "--help") {
 			t.Errorf("the help of %s is %q", command, out)
 		}
 	}

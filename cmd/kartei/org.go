@@ -117,7 +117,8 @@ type orgSetCmd struct {
 
 // Run changes an organization.
 func (c *orgSetCmd) Run(ctx context.Context, g *Globals) error {
-	if c.Name == nil && c.Module == nil && c.Level == nil && c.Secrecy == nil && c.Country == nil && c.Factor == nil && c.Pass == nil && c.Admin == nil && c.Apps == nil && c.State == nil {
+	if c.Name == nil && c.Module == nil && c.Level == nil && c.Secrecy == nil && c.Country == nil && c.Factor == nil &&
+		c.Pass == nil && c.Admin == nil && c.Apps == nil && c.State == nil {
 		return nothingToSet("--name, --module, --level, --secrecy, --country, --second-factor, --password-sign-in, --password-admin, --applications or --state")
 	}
 	o, err := act(ctx, g, oauth.SetOrganization, organization.Change{
@@ -148,7 +149,8 @@ be interrupted: the next run erases the rest, or the server within ten minutes.`
 // Run erases an organization in steps, and shows its progress.
 func (c *orgEraseCmd) Run(ctx context.Context, g *Globals) error {
 	if !c.Yes {
-		if err := g.confirm("organization", c.ID, "all records, files, people, keys and logs of "+c.ID+" and its sandbox"); err != nil {
+		if err := g.confirm("organization", c.ID,
+			"all records, files, people, keys and logs of "+c.ID+" and its sandbox"); err != nil {
 			return err
 		}
 	}
@@ -204,7 +206,10 @@ func (g *Globals) confirm(what, id, erased string) error {
 // heldPause is the pause between two tries to erase files that a backup copies.
 const heldPause = 5 * time.Second
 
-var orgHeader = []string{"ID", "NAME", "MODULE", "SECRECY", "LEVEL", "STATE", "COUNTRY", "SECOND FACTOR", "PASSWORDS", "APPLICATIONS", "ERASED ON", "SANDBOX"}
+var orgHeader = []string{
+	"ID", "NAME", "MODULE", "SECRECY", "LEVEL", "STATE", "COUNTRY", "SECOND FACTOR", "PASSWORDS",
+	"APPLICATIONS", "ERASED ON", "SANDBOX",
+}
 
 func orgRow(o access.OrganizationInfo) []string {
 	sandbox := o.SandboxID
@@ -215,7 +220,10 @@ func orgRow(o access.OrganizationInfo) []string {
 	if o.EraseAt != nil {
 		erased = o.EraseAt.Time().Format("2006-01-02 15:04 UTC")
 	}
-	return []string{o.ID, o.Name, o.Module, o.Secrecy, string(o.Level), string(o.State), o.Country, o.SecondFactor, o.Passwords, string(o.Applications), erased, sandbox}
+	return []string{
+		o.ID, o.Name, o.Module, o.Secrecy, string(o.Level), string(o.State), o.Country, o.SecondFactor,
+		o.Passwords, string(o.Applications), erased, sandbox,
+	}
 }
 
 // pageFlags select a part of a list.
@@ -230,11 +238,13 @@ func (p pageFlags) page(org string) access.Page {
 
 // flagNames maps the members of inputs to flags, for errors.
 var flagNames = map[string]string{
-	"organizationId": "--org", "principalId": "--principal", "url": "--url", "eventTypes": "--events", "environment": "--env", "networks": "--ip",
+	"organizationId": "--org", "principalId": "--principal", "url": "--url", "eventTypes": "--events",
+	"environment": "--env", "networks": "--ip",
 	"expiresIn": "--expires-in", "versionPin": "--pin", "scopes": "--scopes", "rights": "--rights",
 	"email": "--email", "role": "--role", "module": "--module", "level": "--level", "secrecy": "--secrecy",
 	"to": "--to", "mail": "--mail", "language": "--language",
-	"secondFactor": "--second-factor", "passwords": "--password-sign-in", "passwordAdmin": "--password-admin", "applications": "--applications", "clientId": "CLIENT",
+	"secondFactor": "--second-factor", "passwords": "--password-sign-in", "passwordAdmin": "--password-admin",
+	"applications": "--applications", "clientId": "CLIENT",
 	"state": "--state", "country": "--country", "limit": "--limit", "requestId": "REQUEST-ID",
 }
 
@@ -248,7 +258,9 @@ func act[In, Out any](ctx context.Context, g *Globals, o op.Operation[In, Out], 
 
 // actOf is like act. It also reports whether a server that runs on the data
 // executed the operation.
-func actOf[In, Out any](ctx context.Context, g *Globals, o op.Operation[In, Out], in In) (out Out, running bool, err error) {
+func actOf[In, Out any](
+	ctx context.Context, g *Globals, o op.Operation[In, Out], in In,
+) (out Out, running bool, err error) {
 	caller, done, err := g.Connect(ctx)
 	if err != nil {
 		return out, false, err

@@ -56,7 +56,10 @@ type receiver struct {
 // the server reaches it.
 func startReceiver(s *config.Server, tell func(line string)) (_ *receiver, err error) {
 	r := &receiver{tell: tell, waiting: make(chan struct{})}
-	r.server = &http.Server{Handler: r, ReadTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug)}
+	r.server = &http.Server{
+		Handler: r, ReadTimeout: 10 * time.Second,
+		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
+	}
 	defer func() {
 		if err != nil {
 			r.Close()
@@ -88,7 +91,9 @@ func startReceiver(s *config.Server, tell func(line string)) (_ *receiver, err e
 	}
 	at := netip.MustParseAddrPort(l.Addr().String())
 	s.WebhookCA = config.File(r.authority)
-	s.WebhookAllowNets = append(s.WebhookAllowNets, config.Network{Prefix: netip.PrefixFrom(at.Addr(), at.Addr().BitLen())})
+	s.WebhookAllowNets = append(s.WebhookAllowNets, config.Network{
+		Prefix: netip.PrefixFrom(at.Addr(), at.Addr().BitLen()),
+	})
 	s.WebhookDial = append(s.WebhookDial, egress.Mapping{Host: receiverHost, To: at})
 	over := tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}})
 	go func() { _ = r.server.Serve(over) }() // Close ends it
@@ -108,13 +113,15 @@ func (r *receiver) Close() {
 func throwAway(host string) (authority []byte, leaf tls.Certificate, err error) {
 	from := time.Now().Add(-time.Hour)
 	ca := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Kartei demo"}, NotBefore: from, NotAfter: from.AddDate(1, 0, 0),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign, PermittedDNSDomains: []string{host},
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Kartei demo"}, NotBefore: from,
+		NotAfter: from.AddDate(1, 0, 0),
+		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign, PermittedDNSDomains: []string{host},
 		PermittedDNSDomainsCritical: true,
 	}
 	server := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: host}, NotBefore: from, NotAfter: ca.NotAfter,
-		DNSNames: []string{host}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames: []string{host}, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -187,7 +194,9 @@ type demoReceiver struct {
 
 // endpoint creates the endpoint for the receiver in the sandbox, or finds the
 // one of the last start.
-func (r *receiver) endpoint(ctx context.Context, i *instance.Instance, key string, kept demoReceiver) (demoReceiver, error) {
+func (r *receiver) endpoint(
+	ctx context.Context, i *instance.Instance, key string, kept demoReceiver,
+) (demoReceiver, error) {
 	client, err := inside(i, key)
 	if err != nil {
 		return kept, err
@@ -203,7 +212,8 @@ func (r *receiver) endpoint(ctx context.Context, i *instance.Instance, key strin
 	}
 	// Each document of the sample office also emits operation.completed. One
 	// line for each document is enough.
-	types := slices.DeleteFunc(remote.Types(), func(t string) bool { return t == "webhook.test" || t == "operation.completed" })
+	types := slices.DeleteFunc(remote.Types(),
+		func(t string) bool { return t == "webhook.test" || t == "operation.completed" })
 	var made struct {
 		ID     string `json:"id"`
 		Secret string `json:"secret"`
@@ -219,7 +229,10 @@ func (r *receiver) endpoint(ctx context.Context, i *instance.Instance, key strin
 // inside returns a client of an instance in this process. Calls go to its
 // handler without a network.
 func inside(i *instance.Instance, key string) (*remote.Client, error) {
-	return remote.New(remote.Options{URL: "http://" + receiverHost, Key: key, Patience: 10 * time.Second, HTTP: &http.Client{Transport: handlerTransport{i.Handler}}})
+	return remote.New(remote.Options{
+		URL: "http://" + receiverHost, Key: key, Patience: 10 * time.Second,
+		HTTP: &http.Client{Transport: handlerTransport{i.Handler}},
+	})
 }
 
 // handlerTransport is an http.RoundTripper that calls a handler.
@@ -231,7 +244,9 @@ func (h handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.RemoteAddr, r.RequestURI = "127.0.0.1:0", r.URL.RequestURI()
 	w := &memoryResponse{header: http.Header{}, status: http.StatusOK}
 	h.ServeHTTP(w, r)
-	return &http.Response{StatusCode: w.status, Proto: r.Proto, Header: w.header, Body: io.NopCloser(&w.body), Request: r}, nil
+	return &http.Response{
+		StatusCode: w.status, Proto: r.Proto, Header: w.header, Body: io.NopCloser(&w.body), Request: r,
+	}, nil
 }
 
 // memoryResponse records an answer in memory.

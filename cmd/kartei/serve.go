@@ -43,7 +43,8 @@ func (c *serveCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	instance.TuneCollector()
 	i, err := instance.Start(ctx, instance.Config{
-		Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Traces: traces, Logger: logger, Wait: true, Reserve: true,
+		Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Traces: traces, Logger: logger, Wait: true,
+		Reserve: true,
 	})
 	if errors.Is(err, context.Canceled) {
 		logger.Info("stopped before it was ready")
@@ -58,7 +59,8 @@ func (c *serveCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	select {
 	case <-ctx.Done():
-		logger.Info("stopping: calls in flight may finish", "within", c.ShutdownTimeout.String(), "after", c.DrainTime.String())
+		logger.Info("stopping: calls in flight may finish", "within", c.ShutdownTimeout.String(), "after",
+			c.DrainTime.String())
 	case err = <-i.Failed():
 		logger.Error("stopping, because a part of the server failed", "error", err)
 	}
@@ -91,7 +93,8 @@ var beginning = []string{
 func (c *serveCmd) welcome(ctx context.Context, g *Globals, i *instance.Instance) error {
 	master := absolute(c.Server.MasterKey(&g.Store))
 	if i.MasterKeyCreated {
-		fmt.Fprintf(g.Err, "\nA master key was made in %s.\nKeep a copy of it apart from the backups of the database.\n", master)
+		fmt.Fprintf(g.Err, "\nA master key was made in %s.\nKeep a copy of it apart from the backups of the database.\n",
+			master)
 		if strings.HasPrefix(g.Store.Database(), "postgres") {
 			fmt.Fprintf(g.Err, "Every replica on this database needs the same file: name it with --master-key-file.\n")
 		}

@@ -80,13 +80,17 @@ func (c *usageCmd) table(g *Globals, subject string, s *usage.Series) error {
 	}
 	for _, p := range s.Points {
 		start := p.Start.Time().In(zone)
-		rows = append(rows, append([]string{start.Format(map[string]string{"day": time.DateOnly, "hour": "2006-01-02 15:04"}[c.By])}, cells(&p.Sum)...))
+		rows = append(rows, append([]string{
+			start.Format(map[string]string{"day": time.DateOnly, "hour": "2006-01-02 15:04"}[c.By]),
+		}, cells(&p.Sum)...))
 	}
 	return table(g, append([]string{map[string]string{"day": "DAY", "hour": "HOUR"}[c.By]}, header...), rows)
 }
 
 func sumCells(s *usage.Sum) (cells []string) {
-	for _, n := range []int64{s.Calls, s.Unauthenticated, s.Forbidden, s.Limited, s.Rejected, s.Failed, s.Points, s.Records} {
+	for _, n := range []int64{
+		s.Calls, s.Unauthenticated, s.Forbidden, s.Limited, s.Rejected, s.Failed, s.Points, s.Records,
+	} {
 		cells = append(cells, strconv.FormatInt(n, 10))
 	}
 	return append(cells, took(s.P50Micros), took(s.P95Micros))

@@ -24,20 +24,26 @@ func TestUsageCommand(t *testing.T) {
 	show := func(args string) (int, string, string) {
 		return kartei(nil, append([]string{"usage", "--data-dir", data}, strings.Fields(args)...)...)
 	}
-	if status, out, errs := show("--org " + created.ID); status != 0 || out != "KEY  NAME  CALLS  401  403  429  4XX  5XX  POINTS  RECORDS  P50  P95\n" {
+	if status, out, errs := show("--org " + created.ID); status != 0 ||
+		out != "KEY  NAME  CALLS  401  403  429  4XX  5XX  POINTS  RECORDS  P50  P95\n" {
 		t.Errorf("%d %q %q", status, out, errs)
 	}
-	if status, out, errs := show("--by day --zone Europe/Berlin --days 7 --org " + created.ID); status != 0 || strings.Count(out, "\n") != 8 || !strings.HasPrefix(out, "DAY ") {
+	if status, out, errs := show("--by day --zone Europe/Berlin --days 7 --org " + created.ID); status != 0 ||
+		strings.Count(out, "\n") != 8 || !strings.HasPrefix(out, "DAY ") {
 		t.Errorf("%d %q %q", status, out, errs)
 	}
 	if status, out, _ := show("--by hour --days 2 --org " + created.ID); status != 0 || strings.Count(out, "\n") != 49 {
 		t.Errorf("%d %q", status, out)
 	}
 	var u usage.Report
-	if status, out, errs := show("--json --org " + created.ID); status != 0 || json.Unmarshal([]byte(out), &u) != nil || len(u.Calls.Points) != 30 {
+	if status, out, errs := show("--json --org " + created.ID); status != 0 ||
+		json.Unmarshal([]byte(out), &u) != nil || len(u.Calls.Points) != 30 {
 		t.Errorf("%d %q %q", status, out, errs)
 	}
-	for args, want := range map[string]int{"": 2, "--org org_x": 1, "--key key_x": 1, "--days 92 --org " + created.ID: 1, "--by week --org " + created.ID: 2, "--zone Mars --org " + created.ID: 1} {
+	for args, want := range map[string]int{
+		"": 2, "--org org_x": 1, "--key key_x": 1, "--days 92 --org " + created.ID: 1,
+		"--by week --org " + created.ID: 2, "--zone Mars --org " + created.ID: 1,
+	} {
 		if status, _, errs := show(args); status != want || errs == "" {
 			t.Errorf("%s: %d, want %d: %q", args, status, want, errs)
 		}

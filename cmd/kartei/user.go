@@ -116,7 +116,9 @@ func setPrincipal(ctx context.Context, g *Globals, j JSON, o op.Operation[princi
 
 // showPrincipal calls an operation that answers with a user or service account,
 // and prints the answer.
-func showPrincipal[In any](ctx context.Context, g *Globals, j JSON, o op.Operation[In, access.PrincipalInfo], in In) error {
+func showPrincipal[In any](
+	ctx context.Context, g *Globals, j JSON, o op.Operation[In, access.PrincipalInfo], in In,
+) error {
 	p, err := act(ctx, g, o, in)
 	if err != nil {
 		return err
@@ -124,7 +126,9 @@ func showPrincipal[In any](ctx context.Context, g *Globals, j JSON, o op.Operati
 	return printOne(g, j, p, principalHeader, principalRow)
 }
 
-func listPrincipals(ctx context.Context, g *Globals, j JSON, o op.Operation[access.Page, access.List[access.PrincipalInfo]], in access.Page) error {
+func listPrincipals(
+	ctx context.Context, g *Globals, j JSON, o op.Operation[access.Page, access.List[access.PrincipalInfo]], in access.Page,
+) error {
 	page, err := act(ctx, g, o, in)
 	if err != nil {
 		return err

@@ -30,7 +30,10 @@ func (c *versionsCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	rows := make([][]string, len(out.Data))
 	for i, u := range out.Data {
-		rows[i] = []string{u.Version, u.KidShort, u.KeyID, u.OrganizationID, strconv.FormatInt(u.Calls, 10), minute(u.LastUsedAt)}
+		rows[i] = []string{
+			u.Version, u.KidShort, u.KeyID, u.OrganizationID, strconv.FormatInt(u.Calls, 10),
+			minute(u.LastUsedAt),
+		}
 	}
 	return table(g, []string{"VERSION", "KEY", "KEY ID", "ORGANIZATION", "CALLS", "LAST USED"}, rows)
 }

@@ -40,10 +40,14 @@ type webhookListCmd struct {
 
 // Run lists endpoints.
 func (c *webhookListCmd) Run(ctx context.Context, g *Globals) error {
-	if c.Status != "" && !slices.Contains([]webhook.Status{webhook.Active, webhook.Failing, webhook.Disabled}, webhook.Status(c.Status)) {
+	if c.Status != "" && !slices.Contains([]webhook.Status{webhook.Active, webhook.Failing, webhook.Disabled},
+		webhook.Status(c.Status)) {
 		return usageError{errors.New("--status: must be active, failing or disabled")}
 	}
-	page, err := act(ctx, g, webhook.ListInfos, webhook.FindInput{Organization: c.Org, Status: c.Status, Principal: c.Principal, Key: c.Key, After: c.After, Limit: c.Limit})
+	page, err := act(ctx, g, webhook.ListInfos, webhook.FindInput{
+		Organization: c.Org, Status: c.Status, Principal: c.Principal, Key: c.Key, After: c.After,
+		Limit: c.Limit,
+	})
 	if err != nil {
 		return err
 	}
@@ -86,7 +90,10 @@ resend. An endpoint that is not disabled stays as it is.`
 
 // Run enables an endpoint.
 func (c *webhookEnableCmd) Run(ctx context.Context, g *Globals) error {
-	e, err := act(ctx, g, webhook.Enable, webhook.EnableInput{One: webhook.One{Organization: c.Org, ID: c.ID}, Missed: c.Missed})
+	e, err := act(ctx, g, webhook.Enable, webhook.EnableInput{
+		One:    webhook.One{Organization: c.Org, ID: c.ID},
+		Missed: c.Missed,
+	})
 	if err != nil {
 		return err
 	}
@@ -112,7 +119,10 @@ func tally(out webhook.ResendOutput) string {
 	return fmt.Sprintf("%d events", out.Found.Events)
 }
 
-var endpointHeader = []string{"ID", "ORGANIZATION", "NAME", "URL", "STATUS", "WAITING", "BEHIND SINCE", "FAILURES", "LAST SUCCESS", "LAST FAILURE", "MISSED SINCE", "PRINCIPAL"}
+var endpointHeader = []string{
+	"ID", "ORGANIZATION", "NAME", "URL", "STATUS", "WAITING", "BEHIND SINCE", "FAILURES", "LAST SUCCESS",
+	"LAST FAILURE", "MISSED SINCE", "PRINCIPAL",
+}
 
 func endpointRow(e webhook.Info) []string {
 	status := string(e.Status)
@@ -134,7 +144,10 @@ func endpointRow(e webhook.Info) []string {
 	if e.BehindSince != 0 {
 		behind = minute(e.BehindSince)
 	}
-	return []string{e.ID, e.OrganizationID, e.Name, e.URL, status, strconv.FormatInt(e.Waiting, 10), behind, strconv.FormatInt(e.Failures, 10), success, failure, missed, e.PrincipalID}
+	return []string{
+		e.ID, e.OrganizationID, e.Name, e.URL, status, strconv.FormatInt(e.Waiting, 10), behind,
+		strconv.FormatInt(e.Failures, 10), success, failure, missed, e.PrincipalID,
+	}
 }
 
 type webhookCreateCmd struct {
@@ -154,7 +167,11 @@ The command needs a running server, which seals the secret and knows the network
 
 // Run creates an endpoint and shows its secret.
 func (c *webhookCreateCmd) Run(ctx context.Context, g *Globals) error {
-	in := webhook.NewInput{Organization: c.Org, Principal: c.Principal, Fields: webhook.Fields{Name: c.Name, URL: c.URL, EventTypes: c.Events}}
+	in := webhook.NewInput{
+		Organization: c.Org,
+		Principal:    c.Principal,
+		Fields:       webhook.Fields{Name: c.Name, URL: c.URL, EventTypes: c.Events},
+	}
 	made, err := call(ctx, g, webhook.CreateByPerson, in)
 	if err != nil {
 		return err
@@ -191,7 +208,12 @@ func (c *webhookChangeCmd) Run(ctx context.Context, g *Globals) error {
 	case empty(c.Events):
 		return usageError{errors.New("--events: is empty; an endpoint has at least one type of events")}
 	}
-	in := webhook.ChangeInput{One: webhook.One{Organization: c.Org, ID: c.ID}, Name: c.Name, URL: c.URL, EventTypes: c.Events}
+	in := webhook.ChangeInput{
+		One:        webhook.One{Organization: c.Org, ID: c.ID},
+		Name:       c.Name,
+		URL:        c.URL,
+		EventTypes: c.Events,
+	}
 	if _, err := call(ctx, g, webhook.ChangeByPerson, in); err != nil {
 		return err
 	}
@@ -238,7 +260,8 @@ func (c *webhookTestCmd) Run(ctx context.Context, g *Globals) error {
 	if !running {
 		when = "as soon as a server runs"
 	}
-	_, err = fmt.Fprintf(g.Out, "%s is sent to %s %s. kartei webhook event %[1]s --org %[4]s shows the result.\n", sent.EventID, c.ID, when, c.Org)
+	_, err = fmt.Fprintf(g.Out, "%s is sent to %s %s. kartei webhook event %[1]s --org %[4]s shows the result.\n",
+		sent.EventID, c.ID, when, c.Org)
 	return err
 }
 
@@ -271,7 +294,8 @@ func (c *webhookDeliveriesCmd) Run(ctx context.Context, g *Globals) error {
 	for i, a := range page.Data {
 		rows[i] = attemptRow(a)
 	}
-	if err := table(g, []string{"TIME", "EVENT", "TYPE", "ATTEMPT", "RESULT", "TOOK", "NEXT", "ID"}, rows); err != nil || !page.HasMore {
+	if err := table(g, []string{"TIME", "EVENT", "TYPE", "ATTEMPT", "RESULT", "TOOK", "NEXT", "ID"},
+		rows); err != nil || !page.HasMore {
 		return err
 	}
 	_, err = fmt.Fprintf(g.Err, "There are older attempts: --before %s\n", page.Data[len(page.Data)-1].ID)
@@ -287,7 +311,10 @@ func attemptRow(a webhook.Attempt) []string {
 	if a.NextAttemptAt != 0 {
 		next = a.NextAttemptAt.String()
 	}
-	return []string{a.AttemptedAt.String(), a.EventID, a.EventType, strconv.Itoa(a.Attempt), result, strconv.FormatInt(a.ResponseTimeMs, 10) + " ms", next, a.ID}
+	return []string{
+		a.AttemptedAt.String(), a.EventID, a.EventType, strconv.Itoa(a.Attempt), result,
+		strconv.FormatInt(a.ResponseTimeMs, 10) + " ms", next, a.ID,
+	}
 }
 
 type webhookEventCmd struct {
@@ -370,7 +397,8 @@ func (c *webhookResendCmd) outcome(out webhook.ResendOutput, running bool) strin
 	case !running:
 		return what + " as soon as a server runs."
 	case out.Going:
-		return what + " in the background: " + tally(out) + ". While that runs, kartei jobs shows webhooks.resend. kartei webhook deliveries shows the results."
+		return what + " in the background: " + tally(out) +
+			". While that runs, kartei jobs shows webhooks.resend. kartei webhook deliveries shows the results."
 	}
 	return what + " now. kartei webhook deliveries shows the result."
 }

@@ -17,7 +17,10 @@ func (s shell) serve() {
 	go func() {
 		defer close(ended)
 		defer errs.Close()
-		run(ctx, []string{"--data-dir", s.dir, "serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0", "--log-format", "json"},
+		run(ctx, []string{
+			"--data-dir", s.dir, "serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0",
+			"--log-format", "json",
+		},
 			func(string) (string, bool) { return "", false }, io.Discard, errs)
 	}()
 	s.Cleanup(func() {
@@ -42,25 +45,37 @@ func TestWebhookCommands(t *testing.T) {
 	org := s.answer("org", "create", "Kanzlei", "--secrecy", "declared", "--module", "on", "--level", "on")["id"].(string)
 	robot := s.answer("service-account", "create", "--org", org, "--name", "Abgleich", "--role", "member")["id"].(string)
 	viewer := s.answer("service-account", "create", "--org", org, "--name", "Leser", "--role", "viewer")["id"].(string)
-	narrow := s.answer("service-account", "create", "--org", org, "--name", "Schmal", "--role", "member", "--rights", "contacts=none")["id"].(string)
-	if status, _, errs := s.try("webhook", "create", "--org", org, "--principal", robot, "--name", "CRM", "--url", "https://crm.example.com/hook", "--events", "contact.created"); status != 1 || !strings.Contains(errs, "no server runs") {
+	narrow := s.answer("service-account", "create", "--org", org, "--name", "Schmal", "--role", "member", "--rights",
+		"contacts=none")["id"].(string)
+	if status, _, errs := s.try("webhook", "create", "--org", org, "--principal", robot, "--name", "CRM", "--url",
+		"https://crm.example.com/hook", "--events", "contact.created"); status != 1 ||
+		!strings.Contains(errs, "no server runs") {
 		t.Errorf("without a server: %d %q", status, errs)
 	}
 	s.serve()
 	create := func(principal, url, events string) []string {
-		return []string{"webhook", "create", "--org", org, "--principal", principal, "--name", "CRM", "--url", url, "--events", events}
+		return []string{
+			"webhook", "create", "--org", org, "--principal", principal, "--name", "CRM", "--url", url,
+			"--events", events,
+		}
 	}
 	for name, c := range map[string]struct {
 		line []string
 		want string
 	}{
-		"nobody":             {create("svc_00000000000000000000000000", "https://crm.example.com/hook", "contact.created"), "--principal"},
-		"no right":           {create(viewer, "https://crm.example.com/hook", "contact.created"), "webhook_endpoints:write"},
-		"no right to read":   {create(narrow, "https://crm.example.com/hook", "contact.created"), "contacts:read"},
-		"no TLS":             {create(robot, "http://crm.example.com/hook", "contact.created"), "--url"},
-		"a private address":  {create(robot, "https://10.0.0.1/hook", "contact.created"), "--url"},
-		"an unknown type":    {create(robot, "https://crm.example.com/hook", "contact.lost"), "contact.created"},
-		"an unknown office":  {[]string{"webhook", "rotate", "whe_00000000000000000000000000", "--org", "org_00000000000000000000000000"}, "organization"},
+		"nobody": {
+			create("svc_00000000000000000000000000", "https://crm.example.com/hook", "contact.created"),
+			"--principal",
+		},
+		"no right":          {create(viewer, "https://crm.example.com/hook", "contact.created"), "webhook_endpoints:write"},
+		"no right to read":  {create(narrow, "https://crm.example.com/hook", "contact.created"), "contacts:read"},
+		"no TLS":            {create(robot, "http://crm.example.com/hook", "contact.created"), "--url"},
+		"a private address": {create(robot, "https://10.0.0.1/hook", "contact.created"), "--url"},
+		"an unknown type":   {create(robot, "https://crm.example.com/hook", "contact.lost"), "contact.created"},
+		"an unknown office": {
+			[]string{"webhook", "rotate", "whe_00000000000000000000000000", "--org", "org_00000000000000000000000000"},
+			"organization",
+		},
 		"an unknown one":     {[]string{"webhook", "delete", "whe_00000000000000000000000000", "--org", org}, "endpoint"},
 		"a test of this one": {[]string{"webhook", "test", "whe_00000000000000000000000000", "--org", org}, "endpoint"},
 	} {
@@ -73,24 +88,30 @@ func TestWebhookCommands(t *testing.T) {
 	if !strings.HasPrefix(id, "whe_") || !strings.HasPrefix(secret, "whsec_") || made["previousSecretValidUntil"] != nil {
 		t.Errorf("%v", made)
 	}
-	changed := s.answer("webhook", "change", id, "--org", org, "--name", "Neu", "--url", "https://crm.example.com/other", "--events", "contact.created")
-	if changed["id"] != id || changed["name"] != "Neu" || changed["url"] != "https://crm.example.com/other" || changed["principalId"] != robot || len(changed["eventTypes"].([]any)) != 1 {
+	changed := s.answer("webhook", "change", id, "--org", org, "--name", "Neu", "--url",
+		"https://crm.example.com/other", "--events", "contact.created")
+	if changed["id"] != id || changed["name"] != "Neu" || changed["url"] != "https://crm.example.com/other" ||
+		changed["principalId"] != robot || len(changed["eventTypes"].([]any)) != 1 {
 		t.Errorf("%v", changed)
 	}
-	if same := s.answer("webhook", "change", id, "--org", org, "--name", "Neu"); same["revision"] != changed["revision"] || same["url"] != changed["url"] {
+	if same := s.answer("webhook", "change", id, "--org", org, "--name",
+		"Neu"); same["revision"] != changed["revision"] || same["url"] != changed["url"] {
 		t.Errorf("what changes nothing: %v", same)
 	}
 	rotated := s.answer("webhook", "rotate", id, "--org", org)
-	if again, _ := rotated["secret"].(string); rotated["id"] != id || !strings.HasPrefix(again, "whsec_") || again == secret || rotated["previousSecretValidUntil"] == nil {
+	if again, _ := rotated["secret"].(string); rotated["id"] != id || !strings.HasPrefix(again, "whsec_") ||
+		again == secret || rotated["previousSecretValidUntil"] == nil {
 		t.Errorf("%v", rotated)
 	}
-	if status, out, errs := s.try("webhook", "rotate", id, "--org", org); status != 0 || !strings.HasPrefix(out, "whsec_") || !strings.Contains(errs, id) {
+	if status, out, errs := s.try("webhook", "rotate", id, "--org", org); status != 0 ||
+		!strings.HasPrefix(out, "whsec_") || !strings.Contains(errs, id) {
 		t.Errorf("status %d, %q, %q", status, out, errs)
 	}
 	sent := s.answer("webhook", "test", id, "--org", org)
 	if event, _ := sent["eventId"].(string); sent["object"] != "webhook_test" || !strings.HasPrefix(event, "evt_") {
 		t.Errorf("%v", sent)
-	} else if waits := s.answer("webhook", "event", event, "--org", org)["data"].([]any); len(waits) != 1 || waits[0].(map[string]any)["endpointId"] != id {
+	} else if waits := s.answer("webhook", "event", event, "--org", org)["data"].([]any); len(waits) != 1 ||
+		waits[0].(map[string]any)["endpointId"] != id {
 		t.Errorf("the test event goes to %v", waits)
 	}
 	words := map[string]int{}

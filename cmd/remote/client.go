@@ -343,7 +343,9 @@ func (m Me) SeesRecords() bool {
 // Me returns the principal of the key.
 func (c *Client) Me(ctx context.Context) (m Me, err error) {
 	err = c.Call(ctx, http.MethodGet, "/me", nil, &m)
-	for _, s := range []*string{&m.PrincipalID, &m.PrincipalName, &m.Organization.ID, &m.Organization.Name, &m.Key.Environment} {
+	for _, s := range []*string{
+		&m.PrincipalID, &m.PrincipalName, &m.Organization.ID, &m.Organization.Name, &m.Key.Environment,
+	} {
 		*s = plain(*s)
 	}
 	return m, err

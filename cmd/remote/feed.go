@@ -93,7 +93,9 @@ func (c *Client) Newest(ctx context.Context) (Place, error) {
 // then called with the place after it. A program that starts there again gets
 // at most one event twice, the one in progress. Follow returns the first error
 // of either, or a permanent refusal.
-func (c *Client) Follow(ctx context.Context, p Place, handle func(context.Context, Event) error, save func(Place) error) error {
+func (c *Client) Follow(
+	ctx context.Context, p Place, handle func(context.Context, Event) error, save func(Place) error,
+) error {
 	for {
 		if p.Cursor == "" {
 			p.From = p.Since

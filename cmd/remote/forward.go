@@ -54,7 +54,8 @@ func NewReceiver(address string, secret webhook.Secret, c clock.Clock) (*Receive
 // is a failure.
 func (r *Receiver) Post(ctx context.Context, e Event) (status int, took time.Duration, err error) {
 	begin := r.clock.Now()
-	request, err := dispatch.NewRequest(ctx, dispatch.Message{URL: r.url, EventID: e.ID, Body: e.Body, Secrets: []webhook.Secret{r.secret}}, begin)
+	request, err := dispatch.NewRequest(ctx,
+		dispatch.Message{URL: r.url, EventID: e.ID, Body: e.Body, Secrets: []webhook.Secret{r.secret}}, begin)
 	if err != nil {
 		return 0, 0, err
 	}

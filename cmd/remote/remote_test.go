@@ -80,7 +80,8 @@ func TestFollow(t *testing.T) {
 		var want []string
 		make := func(n int) {
 			for range n {
-				want = append(want, as.Do("POST", "/contacts", map[string]any{"lastName": fmt.Sprint(len(want))}).Want(201).Text("id"))
+				want = append(want, as.Do("POST", "/contacts",
+					map[string]any{"lastName": fmt.Sprint(len(want))}).Want(201).Text("id"))
 			}
 		}
 		make(230)
@@ -142,7 +143,11 @@ func TestTrigger(t *testing.T) {
 				if _, err := c.Trigger(ctx, eventType); err == nil || !strings.Contains(err.Error(), "POST /v1/webhook_endpoints") {
 					t.Errorf("%s without an endpoint: %v", eventType, err)
 				}
-				as.Do("POST", "/webhook_endpoints", map[string]any{"name": "x", "url": "https://crm.example.com/", "eventTypes": []string{"contact.created"}}).Want(201)
+				as.Do("POST", "/webhook_endpoints", map[string]any{
+					"name":       "x",
+					"url":        "https://crm.example.com/",
+					"eventTypes": []string{"contact.created"},
+				}).Want(201)
 			}
 			made, err := c.Trigger(ctx, eventType)
 			if err != nil {
@@ -235,7 +240,8 @@ func TestWaiting(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			url, calls := scripted(t, c.first, me)
 			told := make(chan time.Duration, 9)
-			client, moved := client(t, url, "kart_test_x", func(o *remote.Options) { o.Waiting = func(_ error, d time.Duration) { told <- d } })
+			client, moved := client(t, url, "kart_test_x",
+				func(o *remote.Options) { o.Waiting = func(_ error, d time.Duration) { told <- d } })
 			done := make(chan error)
 			go func() {
 				_, err := client.Me(ctx)
@@ -398,7 +404,9 @@ func TestNothingForTheTerminal(t *testing.T) {
 	}
 	_, refused := c.Me(t.Context())
 	said := fmt.Sprint(e.ID, e.Type, e.Data, m, refused)
-	if strings.ContainsFunc(said, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e || r == 0x2066 }) || !strings.Contains(said, "evt_\uFFFD[2J") || !strings.Contains(said, "A\uFFFD[31m") {
+	if strings.ContainsFunc(said, func(r rune) bool {
+		return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e || r == 0x2066
+	}) || !strings.Contains(said, "evt_\uFFFD[2J") || !strings.Contains(said, "A\uFFFD[31m") {
 		t.Errorf("the terminal gets %q", said)
 	}
 }

@@ -123,7 +123,8 @@ func (r *Refusal) untouched() bool {
 
 // gateway reports whether a proxy in front of the instance refused the call.
 func (r *Refusal) gateway() bool {
-	return r.Status == http.StatusBadGateway || r.Status == http.StatusServiceUnavailable || r.Status == http.StatusGatewayTimeout
+	return r.Status == http.StatusBadGateway || r.Status == http.StatusServiceUnavailable ||
+		r.Status == http.StatusGatewayTimeout
 }
 
 // Wait returns how long the answer asks to wait.
@@ -132,7 +133,8 @@ func (r *Refusal) Wait() time.Duration { return r.retryAfter }
 // resend reports whether a call without an answer is sent again. A wrong
 // certificate or name stays wrong.
 func (r Request) resend(err error) bool {
-	if lookup := new(net.DNSError); errors.As(err, &lookup) && lookup.IsNotFound || errors.As(err, new(*tls.CertificateVerificationError)) {
+	if lookup := new(net.DNSError); errors.As(err, &lookup) && lookup.IsNotFound ||
+		errors.As(err, new(*tls.CertificateVerificationError)) {
 		return false
 	}
 	none := new(NoAnswerError)

@@ -62,7 +62,8 @@ func TestSendWaits(t *testing.T) {
 		answer  http.HandlerFunc
 		want    []time.Duration // of each wait without jitter
 	}{
-		"without a time": {remote.Request{Method: "PATCH"}, func(w http.ResponseWriter, _ *http.Request) { refuse(w, 429, "RATE_LIMITED", "") },
+		"without a time": {remote.Request{Method: "PATCH"},
+			func(w http.ResponseWriter, _ *http.Request) { refuse(w, 429, "RATE_LIMITED", "") },
 			[]time.Duration{second, 2 * second, 4 * second, 8 * second}},
 		"Retry-After": {remote.Request{Method: "GET"}, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "300")
@@ -74,7 +75,9 @@ func TestSendWaits(t *testing.T) {
 		}, []time.Duration{60 * second, 60 * second, 60 * second, 60 * second}},
 		"retryAfterMs": {remote.Request{Method: "GET"}, func(w http.ResponseWriter, _ *http.Request) {
 			refuse(w, 429, "RATE_LIMITED", `,"retryAfterMs":2500`)
-		}, []time.Duration{2500 * time.Millisecond, 2500 * time.Millisecond, 2500 * time.Millisecond, 2500 * time.Millisecond}},
+		}, []time.Duration{
+			2500 * time.Millisecond, 2500 * time.Millisecond, 2500 * time.Millisecond, 2500 * time.Millisecond,
+		}},
 		"1e9 s": {remote.Request{Method: "GET"}, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "1000000000")
 			refuse(w, 429, "RATE_LIMITED", "")
@@ -87,16 +90,35 @@ func TestSendWaits(t *testing.T) {
 			w.Header().Set("Retry-After", "1")
 			refuse(w, 429, "QUOTA_EXHAUSTED", "")
 		}, nil},
-		"a pause": {remote.Request{Method: "DELETE"}, func(w http.ResponseWriter, _ *http.Request) { refuse(w, 503, "API_PAUSED", "") },
+		"a pause": {remote.Request{Method: "DELETE"},
+			func(w http.ResponseWriter, _ *http.Request) { refuse(w, 503, "API_PAUSED", "") },
 			[]time.Duration{second, 2 * second, 4 * second, 8 * second}},
-		"a proxy, a read": {remote.Request{Method: "GET", Repeatable: true}, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadGateway) },
+		"a proxy, a read": {remote.Request{Method: "GET", Repeatable: true},
+			func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadGateway) },
 			[]time.Duration{second, 2 * second, 4 * second, 8 * second}},
-		"a proxy, a write": {remote.Request{Method: "DELETE"}, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadGateway) }, nil},
-		"no answer to a read": {remote.Request{Method: "GET", Repeatable: true}, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"a proxy, a write": {
+			remote.Request{Method: "DELETE"},
+			func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadGateway) },
+			nil,
+		},
+		"no answer to a read": {remote.Request{Method: "GET", Repeatable: true},
+			func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 			[]time.Duration{second, 2 * second, 4 * second, 8 * second}},
-		"no answer to a write": {remote.Request{Method: "PATCH"}, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, nil},
-		"a wrong call":         {remote.Request{Method: "GET", Repeatable: true}, func(w http.ResponseWriter, _ *http.Request) { refuse(w, 404, "NOT_FOUND", "") }, nil},
-		"an error inside":      {remote.Request{Method: "GET", Repeatable: true}, func(w http.ResponseWriter, _ *http.Request) { refuse(w, 500, "INTERNAL", "") }, nil},
+		"no answer to a write": {
+			remote.Request{Method: "PATCH"},
+			func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+			nil,
+		},
+		"a wrong call": {
+			remote.Request{Method: "GET", Repeatable: true},
+			func(w http.ResponseWriter, _ *http.Request) { refuse(w, 404, "NOT_FOUND", "") },
+			nil,
+		},
+		"an error inside": {
+			remote.Request{Method: "GET", Repeatable: true},
+			func(w http.ResponseWriter, _ *http.Request) { refuse(w, 500, "INTERNAL", "") },
+			nil,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, w, _ := sender(t, c.answer)
@@ -133,14 +155,21 @@ func TestSendRepeatsTheSame(t *testing.T) {
 	var seen []string
 	client, _, _ := sender(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		seen = append(seen, r.Method+" "+r.URL.String()+" "+r.Header.Get("Idempotency-Key")+" "+r.Header.Get("Authorization")+" "+string(body))
+		seen = append(seen, r.Method+" "+r.URL.String()+" "+r.Header.Get("Idempotency-Key")+" "+
+			r.Header.Get("Authorization")+" "+string(body))
 		if len(seen) < 3 {
 			refuse(w, 409, "IDEMPOTENCY_IN_PROGRESS", "")
 			return
 		}
 		fmt.Fprint(w, "{}")
 	})
-	response, err := client.Send(ctx, remote.Request{Method: "POST", Path: "/contacts?x=1", Header: http.Header{"Idempotency-Key": {"k"}}, Body: []byte("{}"), Repeatable: true})
+	response, err := client.Send(ctx, remote.Request{
+		Method:     "POST",
+		Path:       "/contacts?x=1",
+		Header:     http.Header{"Idempotency-Key": {"k"}},
+		Body:       []byte("{}"),
+		Repeatable: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +197,8 @@ func TestKeyIsSentToOneAddress(t *testing.T) {
 	}
 	response.Body.Close()
 	refused := new(remote.Refusal)
-	if _, err := client.Send(ctx, remote.Request{Method: "POST", Path: "/x", Body: []byte("{}")}); !errors.As(err, &refused) || refused.Status != 307 {
+	if _, err := client.Send(ctx, remote.Request{Method: "POST", Path: "/x", Body: []byte("{}")}); !errors.As(err,
+		&refused) || refused.Status != 307 {
 		t.Errorf("a write that is sent elsewhere: %v", err)
 	}
 	if err := client.Call(ctx, "GET", "/x", nil, nil); err != nil {
@@ -202,7 +232,8 @@ func TestSendWatches(t *testing.T) {
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	if none := new(remote.NoAnswerError); !errors.As(err, &none) || !strings.Contains(err.Error(), "no data arrived") || string(body) != "begin" {
+	if none := new(remote.NoAnswerError); !errors.As(err, &none) ||
+		!strings.Contains(err.Error(), "no data arrived") || string(body) != "begin" {
 		t.Errorf("read %q, %v; want the received bytes and a stalled answer", body, err)
 	}
 }
@@ -227,9 +258,12 @@ func TestEachOfABrokenList(t *testing.T) {
 		"a loop": {list(func(n int) string {
 			return fmt.Sprintf(`{"data":[{"n":%d}],"hasMore":true,"nextCursor":"c%d"}`, n, n%3)
 		}), 4, "already"},
-		"no records": {list(func(n int) string { return fmt.Sprintf(`{"data":[],"hasMore":true,"nextCursor":"c%d"}`, n) }), 0, "announces further pages"},
-		"no list":    {list(func(int) string { return `{"object":"contact"}` }), 0, "not a list"},
-		"no JSON":    {list(func(int) string { return `<html>` }), 0, "not a list"},
+		"no records": {
+			list(func(n int) string { return fmt.Sprintf(`{"data":[],"hasMore":true,"nextCursor":"c%d"}`, n) }),
+			0, "announces further pages",
+		},
+		"no list": {list(func(int) string { return `{"object":"contact"}` }), 0, "not a list"},
+		"no JSON": {list(func(int) string { return `<html>` }), 0, "not a list"},
 		"huge": {func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, `{"data":["`)
 			for range 40 {
@@ -241,8 +275,10 @@ func TestEachOfABrokenList(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			client, _, _ := sender(t, c.answer)
 			got := 0
-			err := client.Each(ctx, remote.Request{Method: "GET", Path: "/contacts"}, func(json.RawMessage) error { got++; return nil })
-			if broken := new(remote.BrokenListError); !errors.As(err, &broken) || !strings.Contains(err.Error(), c.want) || got != c.records {
+			err := client.Each(ctx, remote.Request{Method: "GET", Path: "/contacts"},
+				func(json.RawMessage) error { got++; return nil })
+			if broken := new(remote.BrokenListError); !errors.As(err, &broken) || !strings.Contains(err.Error(), c.want) ||
+				got != c.records {
 				t.Errorf("%d records, then %v; want %d, then %q", got, err, c.records, c.want)
 			}
 		})
@@ -268,10 +304,11 @@ func TestLastPageWithCursor(t *testing.T) {
 		}
 	})
 	var got []string
-	err := client.Each(ctx, remote.Request{Method: "GET", Path: "/events?sort=createdAt", Repeatable: true}, func(r json.RawMessage) error {
-		got = append(got, string(r))
-		return nil
-	})
+	err := client.Each(ctx, remote.Request{Method: "GET", Path: "/events?sort=createdAt", Repeatable: true},
+		func(r json.RawMessage) error {
+			got = append(got, string(r))
+			return nil
+		})
 	if err != nil || !slices.Equal(got, []string{"1", "2", "3"}) {
 		t.Errorf("got %v, %v", got, err)
 	}

@@ -228,7 +228,8 @@ func (c *Client) upload(ctx context.Context) (operationID, documentID string, er
 		}
 		wait := max(retryAfter(a.header, c.Clock.Now()), time.Second)
 		if c.Patience > 0 && c.Clock.Now().Add(wait).Sub(began) > c.Patience {
-			return "", "", fmt.Errorf("the operation %s has not ended after %s", o.ID, c.Clock.Now().Sub(began).Round(time.Second))
+			return "", "", fmt.Errorf("the operation %s has not ended after %s", o.ID,
+				c.Clock.Now().Sub(began).Round(time.Second))
 		}
 		if err = c.rest(ctx, wait); err == nil {
 			a, err = c.call(ctx, http.MethodGet, "/operations/"+o.ID, nil)
