@@ -43,7 +43,8 @@ func (d *Door) carry(ctx context.Context, name string, body []byte) (any, error)
 	if d.API == nil || o == nil || o.Published() {
 		return d.Acts.Carry(ctx, name, body)
 	}
-	response, err := api.Send(ctx, d.API, api.Caller{Door: api.Admin, Credential: api.Local()}, o, api.Arguments{Body: body})
+	response, err := api.Send(ctx, d.API, api.Caller{Door: api.Admin, Credential: api.Local()}, o,
+		api.Arguments{Body: body})
 	if err != nil {
 		return nil, err
 	}

@@ -77,10 +77,16 @@ func TestFaultsOfOperations(t *testing.T) {
 				{"people.create", principal.New{Organization: o.ID, Name: "Ida", Email: "ida"}, fault.ValidationFailed, "--email: The format is not valid. Expected: name@example.org"},
 				{"keys.list", map[string]string{"limits": "5"}, fault.InvalidRequest, "limits: "},
 				{"keys.list", map[string]string{"limit": "5"}, fault.InvalidRequest, "limit: "},
-				{"contacts.list", map[string]string{}, "", `admin: this release has no command "contacts.list"; use a server and a command of the same release`},
+				{
+					"contacts.list",
+					map[string]string{},
+					"",
+					`admin: this release has no command "contacts.list"; use a server and a command of the same release`,
+				},
 			} {
 				err := caller.Call(t.Context(), c.operation, c.in, nil)
-				if err == nil || c.code != "" && !fault.Is(err, c.code) || !strings.HasPrefix(socket.Sentence(err, map[string]string{"email": "--email"}), c.want) {
+				if err == nil || c.code != "" && !fault.Is(err, c.code) ||
+					!strings.HasPrefix(socket.Sentence(err, map[string]string{"email": "--email"}), c.want) {
 					t.Errorf("%s: %v", c.operation, err)
 				}
 			}
@@ -113,7 +119,8 @@ func TestOperations(t *testing.T) {
 	users := call(t, client, principal.ListUsers, access.Page{Organization: org.ID})
 	robots := call(t, client, principal.ListServiceAccounts, access.Page{Organization: org.ID})
 	ofOrg := call(t, client, keys.List, keys.FindInput{Page: access.Page{Organization: org.ID}})
-	if len(orgs.Data) != 4 || len(users.Data) != 1 || len(robots.Data) != 1 || len(ofOrg.Data) != 1 || users.Data[0].Rights["tasks"] != access.NoRight {
+	if len(orgs.Data) != 4 || len(users.Data) != 1 || len(robots.Data) != 1 || len(ofOrg.Data) != 1 ||
+		users.Data[0].Rights["tasks"] != access.NoRight {
 		t.Errorf("lists: %+v %+v %+v %+v", orgs, users, robots, ofOrg)
 	}
 	id := access.ByID{ID: key.ID}
@@ -202,7 +209,9 @@ func TestRefusedWritesSayWhy(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		full := &fullDB{DB: d}
 		o := apitest.New(t, full)
-		door := &admin.Door{API: o.API, Explain: instance.Explain(func() error { return errors.New("the disk of /data is full") }), Acts: socket.Acts{
+		door := &admin.Door{API: o.API, Explain: instance.Explain(func() error {
+			return errors.New("the disk of /data is full")
+		}), Acts: socket.Acts{
 			"pause": socket.Do(func(ctx context.Context, _ struct{}) (struct{}, error) {
 				return struct{}{}, full.Write(ctx, func(db.Tx) error { return nil })
 			}),
@@ -210,7 +219,8 @@ func TestRefusedWritesSayWhy(t *testing.T) {
 		for name, in := range map[string]any{"organizations.create": organization.New{Name: "Voll"}, "pause": struct{}{}} {
 			full.full = true
 			err := door.Call(t.Context(), name, in, nil)
-			if text := socket.Sentence(err, nil); !strings.Contains(text, "the disk of /data is full") || strings.Contains(text, "a little later") {
+			if text := socket.Sentence(err, nil); !strings.Contains(text, "the disk of /data is full") ||
+				strings.Contains(text, "a little later") {
 				t.Errorf("%s: %s", name, text)
 			}
 			if full.full = false; door.Call(t.Context(), name, in, nil) != nil {
@@ -218,7 +228,8 @@ func TestRefusedWritesSayWhy(t *testing.T) {
 			}
 		}
 		full.away = fmt.Errorf("%w: connection refused by db.internal", db.ErrUnavailable)
-		if err := door.Call(t.Context(), "organizations.list", access.Page{}, nil); !strings.Contains(socket.Sentence(err, nil), "connection refused by db.internal") {
+		if err := door.Call(t.Context(), "organizations.list", access.Page{},
+			nil); !strings.Contains(socket.Sentence(err, nil), "connection refused by db.internal") {
 			t.Errorf("database away: %v", err)
 		}
 	})

@@ -78,7 +78,8 @@ func (m *member) text() string {
 // outsideBody reports whether an argument stands in the path or the query, or for a header.
 func (t *tool) outsideBody(name string) bool {
 	return !t.op.HasBody() || slices.Contains(t.query, name) ||
-		name == "id" && t.op.Named() || name == "revision" && t.op.Preconditional() || name == "idempotencyKey" && t.op.Idempotent()
+		name == "id" && t.op.Named() || name == "revision" && t.op.Preconditional() ||
+		name == "idempotencyKey" && t.op.Idempotent()
 }
 
 // arguments turns a tool's arguments into its operation's arguments, and adds the headers
@@ -126,7 +127,8 @@ func (c *conversion) place(m *member) {
 	case m.name == "idempotencyKey" && c.op.Idempotent():
 		c.header["Idempotency-Key"] = []string{m.text()}
 	case m.name == "limit" && c.pages:
-		if n, err := strconv.ParseInt(m.text(), 10, 64); err == nil && n > maxLimit { // the path refuses what is no size at all
+		if n, err := strconv.ParseInt(m.text(), 10, 64); err == nil && n > maxLimit {
+			// the path refuses what is no size at all
 			c.tooMany = true
 		}
 		c.args.Query.Set("limit", m.text())
@@ -212,7 +214,9 @@ func (t *tool) call(ctx context.Context, x *exchange, list []member) *sdk.CallTo
 
 // send calls an operation. show returns what the result of a successful call says of its
 // answer: first a text in JSON, which is the structured content too.
-func (x *exchange) send(ctx context.Context, by api.Caller, o op.Any, args api.Arguments, show func(body []byte) []sdk.Content) *sdk.CallToolResult {
+func (x *exchange) send(
+	ctx context.Context, by api.Caller, o op.Any, args api.Arguments, show func(body []byte) []sdk.Content,
+) *sdk.CallToolResult {
 	body, err := x.ask(ctx, by, o, args)
 	var result *sdk.CallToolResult
 	switch f := fault.From(err); {
@@ -222,7 +226,9 @@ func (x *exchange) send(ctx context.Context, by api.Caller, o op.Any, args api.A
 	case x.response != nil:
 		result = failed(f, x.language, x.response.Body)
 	default: // the arguments are too large for a call
-		result = failed(f, x.language, f.AppendProblem(nil, fault.Problem{TypeBase: x.base, Instance: Path, Language: x.language}))
+		result = failed(f, x.language, f.AppendProblem(nil, fault.Problem{
+			TypeBase: x.base, Instance: Path, Language: x.language,
+		}))
 	}
 	result.Meta = metaOf(x.response)
 	return result
@@ -301,7 +307,9 @@ func failed(f *fault.Fault, in fault.Language, problem []byte) *sdk.CallToolResu
 	case f.DetailIn(in) != "":
 		text += f.DetailIn(in) + " "
 	}
-	return &sdk.CallToolResult{IsError: true, Content: append(textContent([]byte(text+f.Advice(in))), textContent(problem)...)}
+	return &sdk.CallToolResult{
+		IsError: true, Content: append(textContent([]byte(text+f.Advice(in))), textContent(problem)...),
+	}
 }
 
 // argumentOf returns the argument that stands for a header, and any other field as it is.

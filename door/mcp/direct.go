@@ -65,12 +65,15 @@ func plainRead(h http.Header, body []byte) (c plain, uri string, ok bool) {
 
 // read reads a request of a method, and returns its params. It is not ok if there are
 // other members than those names, or if the header belongs to another request.
-func (c *plain) read(h http.Header, body []byte, method string, names ...string) (params map[string]json.RawMessage, ok bool) {
+func (c *plain) read(
+	h http.Header, body []byte, method string, names ...string,
+) (params map[string]json.RawMessage, ok bool) {
 	if !acceptable(h) || !utf8.Valid(body) {
 		return nil, false
 	}
 	request, ok := uniqueMembers(body, "jsonrpc", "id", "method", "params")
-	if !ok || string(request["jsonrpc"]) != `"2.0"` || string(request["method"]) != `"`+method+`"` || !plainID(request["id"]) {
+	if !ok || string(request["jsonrpc"]) != `"2.0"` || string(request["method"]) != `"`+method+`"` ||
+		!plainID(request["id"]) {
 		return nil, false
 	}
 	if params, ok = uniqueMembers(request["params"], names...); !ok || string(request["params"]) == "null" {
@@ -96,7 +99,8 @@ func acceptable(h http.Header) bool {
 		kind, _, _ = strings.Cut(kind, ";")
 		taken = append(taken, strings.TrimSpace(kind))
 	}
-	return err == nil && kind == "application/json" && slices.Contains(taken, "application/json") && slices.Contains(taken, "text/event-stream")
+	return err == nil && kind == "application/json" && slices.Contains(taken, "application/json") &&
+		slices.Contains(taken, "text/event-stream")
 }
 
 // uniqueMembers returns the members of an object. It is not ok if there are others, or one

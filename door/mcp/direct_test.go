@@ -33,7 +33,12 @@ func FuzzPlain(f *testing.F) {
 		f.Add([]byte(body), newRevision)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, revision string) {
-		h := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"me_get"}}
+		h := http.Header{
+			"Content-Type": {"application/json"},
+			"Accept":       {"application/json, text/event-stream"},
+			"Mcp-Method":   {"tools/call"},
+			"Mcp-Name":     {"me_get"},
+		}
 		h.Set("MCP-Protocol-Version", revision)
 		c, ok := plainCall(h, body)
 		if !ok {
@@ -46,7 +51,8 @@ func FuzzPlain(f *testing.F) {
 			t.Fatalf("%s is no call: %v", body, err)
 		}
 		var params sdk.CallToolParamsRaw
-		if err := json.Unmarshal(call.Params, &params); err != nil || params.Name != c.name || string(params.Arguments) != string(c.arguments) {
+		if err := json.Unmarshal(call.Params, &params); err != nil || params.Name != c.name ||
+			string(params.Arguments) != string(c.arguments) {
 			t.Errorf("%s: %v: %q with %s, and not %q with %s", body, err, params.Name, params.Arguments, c.name, c.arguments)
 		}
 		var id any
@@ -147,19 +153,40 @@ func TestPlainCall(t *testing.T) {
 		header map[string]string
 		want   bool
 	}{
-		"of an old revision":         {call("1", params), nil, true},
-		"with a revision":            {call(`"x"`, params), map[string]string{"Mcp-Protocol-Version": "2025-11-25"}, true},
-		"of the new revision":        {call("1", revised), map[string]string{"Mcp-Protocol-Version": newRevision}, true},
-		"with a progress token":      {call("1", `{"name":"me_get","_meta":{"progressToken":1}}`), nil, true},
-		"unknown revision":           {call("1", params), map[string]string{"Mcp-Protocol-Version": "2024-01-01"}, false},
-		"new without meta":           {call("1", params), map[string]string{"Mcp-Protocol-Version": newRevision}, false},
-		"new without capabilities":   {call("1", `{"name":"me_get","_meta":{`+meta+`}}`), map[string]string{"Mcp-Protocol-Version": newRevision}, false},
-		"new with another client":    {call("1", `{"name":"me_get","_meta":{`+meta+`,"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":5}}`), map[string]string{"Mcp-Protocol-Version": newRevision}, false},
-		"new without its header":     {call("1", revised), nil, false},
-		"new with another name":      {call("1", revised), map[string]string{"Mcp-Protocol-Version": newRevision, "Mcp-Name": "contacts_get"}, false},
-		"new with another method":    {call("1", revised), map[string]string{"Mcp-Protocol-Version": newRevision, "Mcp-Method": "tools/list"}, false},
-		"another content type":       {call("1", params), map[string]string{"Content-Type": "text/plain"}, false},
-		"takes another JSON":         {call("1", params), map[string]string{"Accept": "application/jsonl, text/event-stream"}, false},
+		"of an old revision":    {call("1", params), nil, true},
+		"with a revision":       {call(`"x"`, params), map[string]string{"Mcp-Protocol-Version": "2025-11-25"}, true},
+		"of the new revision":   {call("1", revised), map[string]string{"Mcp-Protocol-Version": newRevision}, true},
+		"with a progress token": {call("1", `{"name":"me_get","_meta":{"progressToken":1}}`), nil, true},
+		"unknown revision":      {call("1", params), map[string]string{"Mcp-Protocol-Version": "2024-01-01"}, false},
+		"new without meta":      {call("1", params), map[string]string{"Mcp-Protocol-Version": newRevision}, false},
+		"new without capabilities": {
+			call("1", `{"name":"me_get","_meta":{`+meta+`}}`),
+			map[string]string{"Mcp-Protocol-Version": newRevision},
+			false,
+		},
+		"new with another client": {
+			call("1", `{"name":"me_get","_meta":{`+meta+
+				`,"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":5}}`),
+			map[string]string{"Mcp-Protocol-Version": newRevision},
+			false,
+		},
+		"new without its header": {call("1", revised), nil, false},
+		"new with another name": {
+			call("1", revised),
+			map[string]string{"Mcp-Protocol-Version": newRevision, "Mcp-Name": "contacts_get"},
+			false,
+		},
+		"new with another method": {
+			call("1", revised),
+			map[string]string{"Mcp-Protocol-Version": newRevision, "Mcp-Method": "tools/list"},
+			false,
+		},
+		"another content type": {call("1", params), map[string]string{"Content-Type": "text/plain"}, false},
+		"takes another JSON": {
+			call("1", params),
+			map[string]string{"Accept": "application/jsonl, text/event-stream"},
+			false,
+		},
 		"does not take streams":      {call("1", params), map[string]string{"Accept": "application/json"}, false},
 		"a notification":             {`{"jsonrpc":"2.0","method":"tools/call","params":` + params + `}`, nil, false},
 		"null as id":                 {call("null", params), nil, false},
@@ -173,7 +200,12 @@ func TestPlainCall(t *testing.T) {
 		"not UTF-8":                  {call("1", "{\"name\":\"me_get\xff\"}"), nil, false},
 		"no params":                  {`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, nil, false},
 	} {
-		h := http.Header{"Content-Type": {"application/json; charset=utf-8"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"me_get"}}
+		h := http.Header{
+			"Content-Type": {"application/json; charset=utf-8"},
+			"Accept":       {"application/json, text/event-stream"},
+			"Mcp-Method":   {"tools/call"},
+			"Mcp-Name":     {"me_get"},
+		}
 		for name, value := range test.header {
 			h.Set(name, value)
 		}

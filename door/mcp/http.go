@@ -55,7 +55,8 @@ func acceptingBoth(r *http.Request) *http.Request {
 
 // asEvent returns an answer of the protocol as the only event of a stream.
 func asEvent(answer []byte) []byte {
-	event := append([]byte("event: message\ndata: "), bytes.ReplaceAll(bytes.TrimSpace(answer), []byte("\n"), []byte("\ndata: "))...)
+	event := append([]byte("event: message\ndata: "),
+		bytes.ReplaceAll(bytes.TrimSpace(answer), []byte("\n"), []byte("\ndata: "))...)
 	return append(event, "\n\n"...)
 }
 
@@ -86,7 +87,8 @@ var methodNotAllowed = fault.Fault{Code: fault.MethodNotAllowed, Header: map[str
 
 // refusals are the faults of requests that the SDK refuses in plain text, by its status.
 var refusals = map[int]fault.Code{
-	http.StatusForbidden: fault.Forbidden, http.StatusNotFound: fault.NotFound, http.StatusMethodNotAllowed: fault.MethodNotAllowed,
+	http.StatusForbidden: fault.Forbidden, http.StatusNotFound: fault.NotFound,
+	http.StatusMethodNotAllowed:      fault.MethodNotAllowed,
 	http.StatusRequestEntityTooLarge: fault.PayloadTooLarge, http.StatusUnsupportedMediaType: fault.UnsupportedMediaType,
 	http.StatusInternalServerError: fault.Internal,
 }
@@ -103,7 +105,8 @@ func refusedBySDK(answer *answerBuffer) *fault.Fault {
 	}
 	why := strings.TrimSpace(answer.String())
 	return &fault.Fault{Code: code, Detail: &fault.Text{
-		DE: "Die Anfrage folgt nicht dem Protokoll. Auf Englisch: " + why, EN: "The request does not follow the protocol: " + why,
+		DE: "Die Anfrage folgt nicht dem Protokoll. Auf Englisch: " + why,
+		EN: "The request does not follow the protocol: " + why,
 	}}
 }
 
@@ -112,12 +115,17 @@ func refusal(code fault.Code, de, en string) *fault.Fault {
 }
 
 var (
-	foreign    = refusal(fault.Forbidden, "Dieser Host oder diese Herkunft (Origin) gehört nicht zur Instanz.", "This host or origin is not the instance's.")
-	compressed = refusal(fault.UnsupportedMediaType, "Senden Sie die Anfrage unkomprimiert.", "A request is sent uncompressed.")
-	tooLarge   = refusal(fault.PayloadTooLarge, "Die Anfrage hat mehr als 1 MiB.", "The request has more than 1 MiB.")
-	cutOff     = refusal(fault.InvalidRequest, "Die Anfrage ist nicht vollständig angekommen.", "The request did not arrive as a whole.")
+	foreign = refusal(fault.Forbidden, "Dieser Host oder diese Herkunft (Origin) gehört nicht zur Instanz.",
+		"This host or origin is not the instance's.")
+	compressed = refusal(fault.UnsupportedMediaType, "Senden Sie die Anfrage unkomprimiert.",
+		"A request is sent uncompressed.")
+	tooLarge = refusal(fault.PayloadTooLarge, "Die Anfrage hat mehr als 1 MiB.", "The request has more than 1 MiB.")
+	cutOff   = refusal(fault.InvalidRequest, "Die Anfrage ist nicht vollständig angekommen.",
+		"The request did not arrive as a whole.")
 	severalOne = refusal(fault.InvalidRequest, "Eine Anfrage ist genau ein JSON-Objekt.", "A request is one JSON object.")
-	unfitForm  = refusal(fault.NotAcceptable, "Der Header Accept lässt weder application/json noch text/event-stream zu.", "The header Accept allows neither application/json nor text/event-stream.")
+	unfitForm  = refusal(fault.NotAcceptable,
+		"Der Header Accept lässt weder application/json noch text/event-stream zu.",
+		"The header Accept allows neither application/json nor text/event-stream.")
 )
 
 // sameHost reports whether a request is for the host of the instance. An instance on this

@@ -71,7 +71,12 @@ type door struct {
 // Handler returns the handler of the door. It serves revision 2026-07-28 of the protocol,
 // which has no sessions, and 2025-11-25 in the same way.
 func Handler(o Options) (http.Handler, error) {
-	d := &door{Options: o, names: map[string]bool{textTool: true}, servers: map[string]*sdk.Server{}, sets: map[string]*toolset{}}
+	d := &door{
+		Options: o,
+		names:   map[string]bool{textTool: true},
+		servers: map[string]*sdk.Server{},
+		sets:    map[string]*toolset{},
+	}
 	base, err := url.Parse(o.BaseURL)
 	if err != nil {
 		return nil, err
@@ -82,10 +87,11 @@ func Handler(o Options) (http.Handler, error) {
 			d.names[name] = true
 		}
 	}
-	d.sdk = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server { return exchangeOf(r.Context()).server }, &sdk.StreamableHTTPOptions{
-		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
-		DisableLocalhostProtection: true, // the door compares the host itself, also behind a proxy on this machine
-	})
+	d.sdk = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server { return exchangeOf(r.Context()).server },
+		&sdk.StreamableHTTPOptions{
+			Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
+			DisableLocalhostProtection: true, // the door compares the host itself, also behind a proxy on this machine
+		})
 	return d, nil
 }
 
@@ -145,7 +151,11 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{api: d.API, base: d.BaseURL, language: fault.Preferred(r.Header["Accept-Language"]), by: api.Caller{
 		Door: api.MCP, Credential: api.Authorization(r.Header["Authorization"]), Address: d.Address(r), Trace: d.Trace(r),
 		// A client of the protocol cannot ask for the preview channel, so the door does.
-		Header: map[string][]string{"Svc-Preview": {"true"}, "Accept-Language": r.Header["Accept-Language"], "User-Agent": {r.UserAgent()}},
+		Header: map[string][]string{
+			"Svc-Preview":     {"true"},
+			"Accept-Language": r.Header["Accept-Language"],
+			"User-Agent":      {r.UserAgent()},
+		},
 	}}
 	d.serve(w, r, x)
 }
@@ -155,7 +165,8 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (d *door) callsKnownTool(body []byte) bool {
 	var request, params map[string]json.RawMessage
 	var method, name string
-	return json.Unmarshal(body, &request) == nil && json.Unmarshal(request["method"], &method) == nil && method == "tools/call" &&
+	return json.Unmarshal(body, &request) == nil && json.Unmarshal(request["method"], &method) == nil &&
+		method == "tools/call" &&
 		json.Unmarshal(request["params"], &params) == nil && json.Unmarshal(params["name"], &name) == nil && d.names[name]
 }
 
@@ -203,7 +214,8 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, x *exchange) {
 
 // readBody reads a request.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if slices.ContainsFunc(r.Header["Content-Encoding"], func(coding string) bool { return !strings.EqualFold(coding, "identity") }) {
+	if slices.ContainsFunc(r.Header["Content-Encoding"],
+		func(coding string) bool { return !strings.EqualFold(coding, "identity") }) {
 		return nil, compressed
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -333,8 +345,13 @@ func (d *door) server(of api.Tools, in fault.Language) (*sdk.Server, error) {
 	}
 	s := sdk.NewServer(implementation(d.Release), &sdk.ServerOptions{
 		Instructions: instructions.In(in), PageSize: 100,
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
-		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = cachedFor, "private" },
+		Capabilities: &sdk.ServerCapabilities{
+			Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{},
+			Prompts: &sdk.PromptCapabilities{},
+		},
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) {
+			c.TTLMs, c.CacheScope = cachedFor, "private"
+		},
 	})
 	addResources(s, in)
 	addPrompts(s, in)
@@ -393,7 +410,10 @@ func (d *door) toolset(version string, in fault.Language) (*toolset, error) {
 	return set, nil
 }
 
-var noObject = fault.Text{DE: "arguments muss ein JSON-Objekt mit höchstens 1000 Angaben sein.", EN: "arguments must be a JSON object with at most 1,000 members."}
+var noObject = fault.Text{
+	DE: "arguments muss ein JSON-Objekt mit höchstens 1000 Angaben sein.",
+	EN: "arguments must be a JSON object with at most 1,000 members.",
+}
 
 // instructions tell an assistant how to work here.
 var instructions = fault.Text{

@@ -43,8 +43,10 @@ func newSite(t *testing.T, d db.DB, with ...apitest.Option) *site {
 	s := &site{T: t, Office: apitest.New(t, d, with...)}
 	var err error
 	s.handler, err = mcp.Handler(mcp.Options{
-		API: s.API, Address: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }, Trace: serve.Trace(nil), BaseURL: apitest.BaseURL,
-		Origins: []string{"https://assistant.example"}, Release: "1.0.0", Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		API: s.API, Address: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") },
+		Trace: serve.Trace(nil), BaseURL: apitest.BaseURL,
+		Origins: []string{"https://assistant.example"}, Release: "1.0.0",
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +93,11 @@ func (s *site) connect(key string) (*assistant, error) {
 	s.T.Helper()
 	wire := &transport{site: s, key: key}
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(s.T.Context(), &sdk.StreamableClientTransport{Endpoint: apitest.BaseURL + "/mcp", HTTPClient: &http.Client{Transport: wire}, DisableStandaloneSSE: true, MaxRetries: -1}, nil)
+	session, err := client.Connect(s.T.Context(),
+		&sdk.StreamableClientTransport{
+			Endpoint: apitest.BaseURL + "/mcp", HTTPClient: &http.Client{Transport: wire},
+			DisableStandaloneSSE: true, MaxRetries: -1,
+		}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -195,24 +201,36 @@ func TestJourney(t *testing.T) {
 			t.Fatalf("%v", found)
 		}
 		contact := found[0].(map[string]any)
-		task := a.call("tasks_create", map[string]any{"title": "Rückruf", "dueAt": "2026-12-01T09:00:00Z", "contactId": contact["id"], "idempotencyKey": "einmal"}).ok()
-		again := a.call("tasks_create", map[string]any{"title": "Rückruf", "dueAt": "2026-12-01T09:00:00Z", "contactId": contact["id"], "idempotencyKey": "einmal"}).ok()
+		task := a.call("tasks_create", map[string]any{
+			"title": "Rückruf", "dueAt": "2026-12-01T09:00:00Z", "contactId": contact["id"],
+			"idempotencyKey": "einmal",
+		}).ok()
+		again := a.call("tasks_create", map[string]any{
+			"title": "Rückruf", "dueAt": "2026-12-01T09:00:00Z", "contactId": contact["id"],
+			"idempotencyKey": "einmal",
+		}).ok()
 		if task["id"] != again["id"] || task["contactId"] != contact["id"] {
 			t.Errorf("%v %v", task, again)
 		}
 		at := "/contacts/" + contact["id"].(string)
 		clerk.Do("PATCH", at, `{"jobTitle":"Richterin"}`, "If-Match", `"r1"`).Want(200)
 		change := map[string]any{"id": contact["id"], "revision": 1, "mobile": "+49 171 1234567"}
-		problem := a.call("contacts_update", change).refused("PRECONDITION_FAILED", "Lesen Sie ihn neu", "Die jetzige Revision ist 2.")
+		problem := a.call("contacts_update", change).refused("PRECONDITION_FAILED", "Lesen Sie ihn neu",
+			"Die jetzige Revision ist 2.")
 		change["revision"] = problem["currentRevision"]
-		if got := a.call("contacts_update", change).ok(); got["mobile"] != "+49 171 1234567" || got["jobTitle"] != "Richterin" {
+		if got := a.call("contacts_update", change).ok(); got["mobile"] != "+49 171 1234567" ||
+			got["jobTitle"] != "Richterin" {
 			t.Errorf("%v", got)
 		}
-		a.call("contacts_update", map[string]any{"id": contact["id"], "mobile": "1"}).refused("PRECONDITION_REQUIRED", "revision")
+		a.call("contacts_update", map[string]any{"id": contact["id"], "mobile": "1"}).refused("PRECONDITION_REQUIRED",
+			"revision")
 
 		reader := s.assistant(s.Key(clerk.Principal, "contacts:read"))
-		reader.call("contacts_delete", map[string]any{"id": contact["id"], "revision": 3}).refused("FORBIDDEN", "contacts:write")
-		if got := a.call("contacts_delete", map[string]any{"id": contact["id"], "revision": 3}).ok(); got["deleted"] != true || got["id"] != contact["id"] {
+		reader.call("contacts_delete", map[string]any{"id": contact["id"], "revision": 3}).refused("FORBIDDEN",
+			"contacts:write")
+		if got := a.call("contacts_delete", map[string]any{
+			"id": contact["id"], "revision": 3,
+		}).ok(); got["deleted"] != true || got["id"] != contact["id"] {
 			t.Errorf("%v", got)
 		}
 		a.call("contacts_get", map[string]any{"id": contact["id"]}).refused("NOT_FOUND", "q")
@@ -232,12 +250,15 @@ func TestArguments(t *testing.T) {
 	clerk := s.As(access.Member)
 	a := s.assistant(clerk.Key)
 	task := a.call("tasks_create", map[string]any{"title": "Anrufen", "idempotencyKey": nil}).ok()
-	if other := a.call("tasks_create", map[string]any{"title": "Mahnen", "idempotencyKey": nil}); other.ok()["id"] == task["id"] || other.Meta["kartei/replayed"] != nil {
+	if other := a.call("tasks_create", map[string]any{
+		"title": "Mahnen", "idempotencyKey": nil,
+	}); other.ok()["id"] == task["id"] || other.Meta["kartei/replayed"] != nil {
 		t.Errorf("a key that is null is one: %v", other.Meta)
 	}
 	for _, replayed := range []any{nil, true} {
 		got := a.call("tasks_create", map[string]any{"title": "Fragen", "idempotencyKey": "frage"})
-		if got.ok(); got.Meta["kartei/replayed"] != replayed || got.Meta["kartei/requestId"] != a.wire.last.Header.Get("Request-Id") {
+		if got.ok(); got.Meta["kartei/replayed"] != replayed ||
+			got.Meta["kartei/requestId"] != a.wire.last.Header.Get("Request-Id") {
 			t.Errorf("%v, want replayed %v", got.Meta, replayed)
 		}
 	}
@@ -262,7 +283,8 @@ func TestArguments(t *testing.T) {
 		code := answer.Text("code")
 		got := a.call(c.tool, c.arguments)
 		problem := got.refused(code)
-		if id := a.wire.last.Header.Get("Request-Id"); problem["requestId"] != id || got.Meta["kartei/requestId"] != id || problem["instance"] != mcp.Path {
+		if id := a.wire.last.Header.Get("Request-Id"); problem["requestId"] != id || got.Meta["kartei/requestId"] != id ||
+			problem["instance"] != mcp.Path {
 			t.Errorf("%s %v: %v %v, want %s", c.tool, c.arguments, problem, got.Meta, id)
 		}
 		for _, name := range []string{"type", "title", "status", "detail"} {
@@ -273,8 +295,11 @@ func TestArguments(t *testing.T) {
 	}
 	a.call("tasks_get", map[string]any{}).refused("VALIDATION_FAILED", "id: ")
 	a.call("contacts_list", map[string]any{"name": "Müller"}).refused("UNKNOWN_PARAMETER", "name: ", "updatedSince")
-	a.call("tasks_update", map[string]any{"id": task["id"], "title": "x", "revision": 7}).refused("PRECONDITION_FAILED", "Revision ist 1")
-	if sentence := a.call("tasks_delete", map[string]any{"id": task["id"]}).texts[0]; strings.Contains(sentence, "If-Match") || !strings.Contains(sentence, "revision") {
+	a.call("tasks_update", map[string]any{
+		"id": task["id"], "title": "x", "revision": 7,
+	}).refused("PRECONDITION_FAILED", "Revision ist 1")
+	if sentence := a.call("tasks_delete", map[string]any{"id": task["id"]}).texts[0]; strings.Contains(sentence,
+		"If-Match") || !strings.Contains(sentence, "revision") {
 		t.Errorf("%s", sentence)
 	}
 	a.call("contacts_list", map[string]any{"limit": 51})
@@ -282,9 +307,13 @@ func TestArguments(t *testing.T) {
 	if err != nil || found.Data[0].Operation != "contacts.list" || found.Data[0].Code != "INVALID_REQUEST" {
 		t.Errorf("a call that the door refuses is logged as %+v %v", found.Data, err)
 	}
-	a.call("tasks_create", map[string]any{"title": "x", "idempotencyKey": ""}).refused("INVALID_REQUEST", "idempotencyKey: ")
-	a.call("tasks_update", map[string]any{"id": task["id"], "title": "x", "revision": nil}).refused("PRECONDITION_REQUIRED", "revision")
-	a.call("tasks_update", map[string]any{"id": "tsk_0", "title": "x", "revision": "neu"}).refused("VALIDATION_FAILED", "revision: ")
+	a.call("tasks_create", map[string]any{"title": "x", "idempotencyKey": ""}).refused("INVALID_REQUEST",
+		"idempotencyKey: ")
+	a.call("tasks_update", map[string]any{
+		"id": task["id"], "title": "x", "revision": nil,
+	}).refused("PRECONDITION_REQUIRED", "revision")
+	a.call("tasks_update", map[string]any{"id": "tsk_0", "title": "x", "revision": "neu"}).refused("VALIDATION_FAILED",
+		"revision: ")
 }
 
 // TestList shows each caller the tools that it may call, and each with what a client needs
@@ -299,14 +328,17 @@ func TestList(t *testing.T) {
 				t.Fatal(err)
 			}
 			list = append(list, tool.Name)
-			if tool.Title == "" || tool.Description == "" || strings.Contains(tool.Description, "Kosten:") || tool.Annotations == nil || tool.Annotations.DestructiveHint == nil || tool.Annotations.OpenWorldHint == nil || len(tool.Name) > 64 {
+			if tool.Title == "" || tool.Description == "" || strings.Contains(tool.Description, "Kosten:") ||
+				tool.Annotations == nil || tool.Annotations.DestructiveHint == nil || tool.Annotations.OpenWorldHint == nil ||
+				len(tool.Name) > 64 {
 				t.Errorf("%+v", tool)
 			}
 			writes := regexp.MustCompile(`_(create|update|delete|complete|test|rotate_secret)$`).MatchString(tool.Name)
 			if tool.Annotations.ReadOnlyHint == writes {
 				t.Errorf("%s only reads: %t", tool.Name, tool.Annotations.ReadOnlyHint)
 			}
-			if *tool.Annotations.DestructiveHint != (strings.HasSuffix(tool.Name, "_delete") || tool.Name == "webhook_endpoints_rotate_secret") {
+			if *tool.Annotations.DestructiveHint != (strings.HasSuffix(tool.Name, "_delete") ||
+				tool.Name == "webhook_endpoints_rotate_secret") {
 				t.Errorf("%s: destructive is %v", tool.Name, *tool.Annotations.DestructiveHint)
 			}
 		}
@@ -406,16 +438,18 @@ func TestRefusals(t *testing.T) {
 		want int
 		got  *http.Response
 	}{
-		"a list":             {200, send("POST", list, "Authorization", authorization)},
-		"GET":                {405, send("GET", "", "Authorization", authorization)},
-		"DELETE":             {405, send("DELETE", "", "Authorization", authorization)},
-		"PUT":                {405, send("PUT", list, "Authorization", authorization)},
-		"an unknown method":  {405, send("BREW", list, "Authorization", authorization)},
-		"an old stream":      {405, send("GET", "", "Accept", "text/event-stream")},
-		"with a slash":       {200, send("POST", list, "Authorization", authorization, "Path", "/mcp/")},
-		"GET with a slash":   {405, send("GET", "", "Path", "/mcp/")},
-		"another path":       {404, send("POST", list, "Authorization", authorization, "Path", "/mcp/sse")},
-		"a page":             {406, send("POST", list, "Authorization", authorization, "Accept", "text/html, application/json;q=0")},
+		"a list":            {200, send("POST", list, "Authorization", authorization)},
+		"GET":               {405, send("GET", "", "Authorization", authorization)},
+		"DELETE":            {405, send("DELETE", "", "Authorization", authorization)},
+		"PUT":               {405, send("PUT", list, "Authorization", authorization)},
+		"an unknown method": {405, send("BREW", list, "Authorization", authorization)},
+		"an old stream":     {405, send("GET", "", "Accept", "text/event-stream")},
+		"with a slash":      {200, send("POST", list, "Authorization", authorization, "Path", "/mcp/")},
+		"GET with a slash":  {405, send("GET", "", "Path", "/mcp/")},
+		"another path":      {404, send("POST", list, "Authorization", authorization, "Path", "/mcp/sse")},
+		"a page": {
+			406, send("POST", list, "Authorization", authorization, "Accept", "text/html, application/json;q=0"),
+		},
 		"no JSON":            {415, send("POST", list, "Authorization", authorization, "Content-Type", "text/plain")},
 		"compressed":         {415, send("POST", list, "Authorization", authorization, "Content-Encoding", "gzip")},
 		"an unknown version": {400, send("POST", list, "Authorization", authorization, "MCP-Protocol-Version", "1999-01-01")},
@@ -423,16 +457,30 @@ func TestRefusals(t *testing.T) {
 		"no JSON within":     {400, send("POST", "{", "Authorization", authorization)},
 		"no key":             {401, send("POST", list)},
 		"a wrong key":        {401, send("POST", list, "Authorization", "Bearer kart_test_x")},
-		"no key and a tool":  {401, send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"me_get"}}`)},
-		"a wrong argument":   {401, send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"contacts_list","arguments":{"limit":51}}}`, "Authorization", "Bearer x")},
-		"an unknown tool":    {401, send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, "Authorization", "Bearer x")},
-		"another host":       {403, send("POST", list, "Authorization", authorization, "Host", "evil.example")},
-		"another origin":     {403, send("POST", list, "Authorization", authorization, "Origin", "https://evil.example")},
-		"its own origin":     {200, send("POST", list, "Authorization", authorization, "Origin", apitest.BaseURL)},
-		"a known origin":     {200, send("POST", list, "Authorization", authorization, "Origin", "https://assistant.example")},
-		"several in one":     {400, send("POST", "["+list+"]", "Authorization", authorization)},
-		"too much":           {413, send("POST", strings.Repeat(" ", 1<<20)+list, "Authorization", authorization)},
-		"a tool of no table": {200, send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"openapi_get"}}`, "Authorization", authorization)},
+		"no key and a tool": {
+			401, send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"me_get"}}`),
+		},
+		"a wrong argument": {
+			401,
+			send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"contacts_list","arguments":{"limit":51}}}`, "Authorization", "Bearer x"),
+		},
+		"an unknown tool": {
+			401,
+			send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, "Authorization", "Bearer x"),
+		},
+		"another host":   {403, send("POST", list, "Authorization", authorization, "Host", "evil.example")},
+		"another origin": {403, send("POST", list, "Authorization", authorization, "Origin", "https://evil.example")},
+		"its own origin": {200, send("POST", list, "Authorization", authorization, "Origin", apitest.BaseURL)},
+		"a known origin": {
+			200, send("POST", list, "Authorization", authorization, "Origin", "https://assistant.example"),
+		},
+		"several in one": {400, send("POST", "["+list+"]", "Authorization", authorization)},
+		"too much":       {413, send("POST", strings.Repeat(" ", 1<<20)+list, "Authorization", authorization)},
+		"a tool of no table": {
+			200,
+			send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"openapi_get"}}`, "Authorization",
+				authorization),
+		},
 	} {
 		body, _ := io.ReadAll(c.got.Body)
 		if c.got.StatusCode != c.want {
@@ -442,13 +490,15 @@ func TestRefusals(t *testing.T) {
 		if err := json.Unmarshal(body, &problem); err != nil && c.want >= 400 {
 			t.Errorf("%s: %v", what, err)
 		}
-		if c.want >= 400 && (problem.Instance != "/mcp" || sent(c.got, "Content-Type") != "application/problem+json" || sent(c.got, "Request-Id") == "") {
+		if c.want >= 400 && (problem.Instance != "/mcp" || sent(c.got, "Content-Type") != "application/problem+json" ||
+			sent(c.got, "Request-Id") == "") {
 			t.Errorf("%s: no problem document: %v %s", what, c.got.Header, body)
 		}
 		if allow := sent(c.got, "Allow"); c.want == 405 && allow != "POST, OPTIONS" {
 			t.Errorf("%s: Allow is %q", what, allow)
 		}
-		if challenge := sent(c.got, "WWW-Authenticate"); c.want == 401 && !strings.Contains(challenge, `resource_metadata="https://kartei.example/.well-known/oauth-protected-resource/mcp"`) {
+		if challenge := sent(c.got, "WWW-Authenticate"); c.want == 401 &&
+			!strings.Contains(challenge, `resource_metadata="https://kartei.example/.well-known/oauth-protected-resource/mcp"`) {
 			t.Errorf("%s: the challenge is %q", what, challenge)
 		}
 	}
@@ -468,10 +518,14 @@ func TestAccept(t *testing.T) {
 		"tools/call": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"me_get"}}`,
 	}
 	for accept, want := range map[string]string{
-		"application/json": "application/json", "text/event-stream": "text/event-stream", "application/json, text/event-stream": "application/json",
-		"*/*": "application/json", "": "application/json", "none": "application/json", "text/*": "text/event-stream", "application/*;q=0.1": "application/json",
-		"text/event-stream;q=1, application/json;q=0": "text/event-stream", "Application/JSON; charset=utf-8": "application/json",
-		"text/html, */*;q=0.8": "application/json", "text/event-stream, */*;q=0": "text/event-stream", ", application/json ,": "application/json",
+		"application/json": "application/json", "text/event-stream": "text/event-stream",
+		"application/json, text/event-stream": "application/json",
+		"*/*":                                 "application/json", "": "application/json", "none": "application/json",
+		"text/*": "text/event-stream", "application/*;q=0.1": "application/json",
+		"text/event-stream;q=1, application/json;q=0": "text/event-stream",
+		"Application/JSON; charset=utf-8":             "application/json",
+		"text/html, */*;q=0.8":                        "application/json",
+		"text/event-stream, */*;q=0":                  "text/event-stream", ", application/json ,": "application/json",
 	} {
 		for method, body := range bodies {
 			r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", strings.NewReader(body)).WithContext(t.Context())
@@ -490,12 +544,14 @@ func TestAccept(t *testing.T) {
 				ID     int             `json:"id"`
 				Result json.RawMessage `json:"result"`
 			}
-			if err := json.Unmarshal([]byte(message), &answer); w.Code != 200 || w.Header().Get("Content-Type") != want || event != (want == "text/event-stream") || err != nil || answer.ID != 1 || answer.Result == nil {
+			if err := json.Unmarshal([]byte(message), &answer); w.Code != 200 || w.Header().Get("Content-Type") != want ||
+				event != (want == "text/event-stream") || err != nil || answer.ID != 1 || answer.Result == nil {
 				t.Errorf("%s, Accept %q: %d %q %.200s", method, accept, w.Code, w.Header().Get("Content-Type"), w.Body)
 			}
 		}
 	}
-	r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)).WithContext(t.Context())
+	r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp",
+		strings.NewReader(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)).WithContext(t.Context())
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+key)
 	r.Header.Set("Accept", "text/event-stream")
@@ -517,7 +573,10 @@ func (u forbiddenBody) Read([]byte) (int, error) {
 // request says.
 func TestStrangers(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
-	for name, key := range map[string]string{"wrong": "kart_test_x", "of the API": s.token(s.As(access.Member).Principal, access.V1, "contacts:read")} {
+	for name, key := range map[string]string{
+		"wrong":      "kart_test_x",
+		"of the API": s.token(s.As(access.Member).Principal, access.V1, "contacts:read"),
+	} {
 		r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", forbiddenBody{t}).WithContext(t.Context())
 		r.Header.Set("Authorization", "Bearer "+key)
 		r.Header.Set("Content-Type", "application/json")
@@ -555,16 +614,47 @@ func TestHostileCalls(t *testing.T) {
 	many := `{"a":1` + strings.Repeat(`,"":1`, 2000) + `}`
 	long := strings.Repeat("x", 40<<10)
 	for name, c := range map[string]struct{ body, want, never string }{
-		"another case of method":   {`{"jsonrpc":"2.0","id":1,"method":"tools/list","Method":"tools/call","params":{"name":"me_get"}}`, "contacts_get", "tasks_list"},
-		"another case of params":   {`{"jsonrpc":"2.0","id":1,"method":"tools/list","Method":"tools/call","Params":{"name":"me_get"}}`, "contacts_get", "tasks_list"},
-		"many arguments":           {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"contacts_list","arguments":` + many + `}}`, "-32602", "data"},
-		"many members":             {`{"jsonrpc":"2.0","id":1,"method":"tools/call"` + strings.Repeat(`,"x":1`, 2000) + `,"params":{"name":"contacts_count","arguments":{}}}`, "count", "error"},
-		"a long argument":          {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"contacts_list","arguments":{"q":"` + long + `"}}}`, "PAYLOAD_TOO_LARGE", `"data"`},
-		"a long id":                {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"contacts_get","arguments":{"id":"` + long + `"}}}`, "PAYLOAD_TOO_LARGE", "Berg"},
-		"the name of an operation": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"contacts_get","arguments":{"id":"count"}}}`, "NOT_FOUND", "capped"},
-		"that name in a resource":  {`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"kartei://contacts/count"}}`, "not found", "capped"},
-		"a control character":      {`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"kartei://contacts/\u0007\u007f"}}`, "-32602", "result"},
-		"a resource of another":    {`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}`, "not found", "result"},
+		"another case of method": {
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list","Method":"tools/call","params":{"name":"me_get"}}`,
+			"contacts_get", "tasks_list",
+		},
+		"another case of params": {
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list","Method":"tools/call","Params":{"name":"me_get"}}`,
+			"contacts_get", "tasks_list",
+		},
+		"many arguments": {
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"contacts_list","arguments":` + many + `}}`,
+			"-32602", "data",
+		},
+		"many members": {
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call"` + strings.Repeat(`,"x":1`, 2000) +
+				`,"params":{"name":"contacts_count","arguments":{}}}`,
+			"count", "error",
+		},
+		"a long argument": {
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"contacts_list","arguments":{"q":"` + long + `"}}}`,
+			"PAYLOAD_TOO_LARGE", `"data"`,
+		},
+		"a long id": {
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"contacts_get","arguments":{"id":"` + long + `"}}}`,
+			"PAYLOAD_TOO_LARGE", "Berg",
+		},
+		"the name of an operation": {
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"contacts_get","arguments":{"id":"count"}}}`,
+			"NOT_FOUND", "capped",
+		},
+		"that name in a resource": {
+			`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"kartei://contacts/count"}}`,
+			"not found", "capped",
+		},
+		"a control character": {
+			`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"kartei://contacts/\u0007\u007f"}}`,
+			"-32602", "result",
+		},
+		"a resource of another": {
+			`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}`,
+			"not found", "result",
+		},
 	} {
 		if status, body := send(c.body); status != 200 || !strings.Contains(body, c.want) || strings.Contains(body, c.never) {
 			t.Errorf("%s: %d %.400s", name, status, body)
@@ -583,7 +673,12 @@ func TestHostileCalls(t *testing.T) {
 // token returns an access token for a resource, of an application that acts for somebody.
 func (s *site) token(principal, audience string, scopes ...string) string {
 	s.T.Helper()
-	c := grant.Client{Kind: grant.Registered, Name: "Assistent", RedirectURIs: []string{"https://app.example/cb"}, Method: grant.NoSecret}
+	c := grant.Client{
+		Kind:         grant.Registered,
+		Name:         "Assistent",
+		RedirectURIs: []string{"https://app.example/cb"},
+		Method:       grant.NoSecret,
+	}
 	return s.Connect(&c, principal, audience, scopes...).Access
 }
 
@@ -609,10 +704,15 @@ func TestTokens(t *testing.T) {
 		}
 		challenge := sent(a.wire.last, "WWW-Authenticate")
 		b := s.assistant(here) // the former client is done after such an answer
-		if _, err := b.CallTool(t.Context(), &sdk.CallToolParams{Name: "documents_text", Arguments: map[string]any{"id": "doc_0"}}); err == nil || !strings.Contains(sent(b.wire.last, "WWW-Authenticate"), `scope="contacts:read documents:read"`) {
+		if _, err := b.CallTool(t.Context(), &sdk.CallToolParams{
+			Name:      "documents_text",
+			Arguments: map[string]any{"id": "doc_0"},
+		}); err == nil || !strings.Contains(sent(b.wire.last, "WWW-Authenticate"), `scope="contacts:read documents:read"`) {
 			t.Errorf("a text without its scope: %v %q", err, sent(b.wire.last, "WWW-Authenticate"))
 		}
-		if a.wire.last.StatusCode != 403 || !strings.Contains(challenge, `error="insufficient_scope", scope="contacts:read tasks:read"`) || !strings.Contains(challenge, "oauth-protected-resource/mcp") {
+		if a.wire.last.StatusCode != 403 || !strings.Contains(challenge,
+			`error="insufficient_scope", scope="contacts:read tasks:read"`) ||
+			!strings.Contains(challenge, "oauth-protected-resource/mcp") {
 			t.Errorf("%d %q", a.wire.last.StatusCode, challenge)
 		}
 		found, err := s.Requests(requestlog.QueryInput{Organization: s.SandboxID, Limit: 50})
@@ -623,7 +723,8 @@ func TestTokens(t *testing.T) {
 		for _, l := range found.Data {
 			doors[l.Door+" "+l.Operation]++
 		}
-		if doors["mcp me.get"] != 1 || doors["mcp contacts.list"] != 1 || doors["mcp tools.list"] == 0 || doors["mcp tasks.list"] != 1 {
+		if doors["mcp me.get"] != 1 || doors["mcp contacts.list"] != 1 || doors["mcp tools.list"] == 0 ||
+			doors["mcp tasks.list"] != 1 {
 			t.Errorf("%v", doors)
 		}
 	})
@@ -639,7 +740,8 @@ func TestNewRevision(t *testing.T) {
 		body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + meta + params + `}}`
 		r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", strings.NewReader(body)).WithContext(t.Context())
 		for header, value := range map[string]string{
-			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer " + key,
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+			"Authorization":        "Bearer " + key,
 			"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": name, "Accept-Language": "en",
 		} {
 			if value != "" {
@@ -655,19 +757,26 @@ func TestNewRevision(t *testing.T) {
 		{"tools/list", "", "", `"ttlMs":60000`},
 		{"tools/list", "", "", `"title":"List contacts"`},
 		{"tools/call", "contacts_count", `,"name":"contacts_count","arguments":{}`, `"structuredContent":{`},
-		{"tools/call", "contacts_get", `,"name":"contacts_get","arguments":{"id":"con_0"}`, "Check the id, or look for the record"},
+		{
+			"tools/call", "contacts_get", `,"name":"contacts_get","arguments":{"id":"con_0"}`,
+			"Check the id, or look for the record",
+		},
 	} {
 		if status, body := send(c.method, c.name, c.params); status != 200 || !strings.Contains(body, c.want) {
 			t.Errorf("%s %s: %d %.600s", c.method, c.name, status, body)
 		}
 	}
-	if status, body := send("tools/call", "contacts_list", `,"name":"contacts_count","arguments":{}`); status != 400 || !strings.Contains(body, "-32020") {
+	if status, body := send("tools/call", "contacts_list", `,"name":"contacts_count","arguments":{}`); status != 400 ||
+		!strings.Contains(body, "-32020") {
 		t.Errorf("a header that names another tool: %d %s", status, body)
 	}
-	if status, body := send("tools/call", "nosuch", `,"name":"nosuch","arguments":{}`); status != 400 || !strings.Contains(body, "-32602") {
+	if status, body := send("tools/call", "nosuch", `,"name":"nosuch","arguments":{}`); status != 400 ||
+		!strings.Contains(body, "-32602") {
 		t.Errorf("an unknown tool: %d %s", status, body)
 	}
-	if _, body := send("tools/call", "contacts.list", `,"name":"contacts.list","arguments":{}`); !strings.Contains(body, "-32602") || !strings.Contains(body, "Use contacts_list.") {
+	if _, body := send("tools/call", "contacts.list",
+		`,"name":"contacts.list","arguments":{}`); !strings.Contains(body, "-32602") ||
+		!strings.Contains(body, "Use contacts_list.") {
 		t.Errorf("a tool by the name of its operation: %s", body)
 	}
 	if status, _ := send("ping", "", ""); status != 404 {
@@ -688,10 +797,12 @@ func TestDirect(t *testing.T) {
 		if revision == "2026-07-28" {
 			about = meta
 		}
-		body := `{"jsonrpc":"2.0","id":"q-7",` + extra + `"method":"tools/call","params":{` + about + `"name":"` + name + `","arguments":` + arguments + `}}`
+		body := `{"jsonrpc":"2.0","id":"q-7",` + extra + `"method":"tools/call","params":{` + about + `"name":"` + name +
+			`","arguments":` + arguments + `}}`
 		r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", strings.NewReader(body)).WithContext(t.Context())
 		for header, value := range map[string]string{
-			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer " + key,
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+			"Authorization":        "Bearer " + key,
 			"MCP-Protocol-Version": revision, "Mcp-Method": "tools/call", "Mcp-Name": name, "Accept-Language": "en",
 		} {
 			r.Header.Set(header, value)
@@ -739,7 +850,8 @@ func TestDirect(t *testing.T) {
 			status, header, body := send(c.key, revision, c.tool, c.arguments, "")
 			wantStatus, wantHeader, want := send(c.key, revision, c.tool, c.arguments, `"more":0,`)
 			if status != wantStatus || !reflect.DeepEqual(header, wantHeader) || body != want {
-				t.Errorf("%s (%s): %d %v\n%s\nthe SDK: %d %v\n%s", name, revision, status, header, body, wantStatus, wantHeader, want)
+				t.Errorf("%s (%s): %d %v\n%s\nthe SDK: %d %v\n%s", name, revision, status, header, body, wantStatus, wantHeader,
+					want)
 			}
 		}
 	}
@@ -755,7 +867,8 @@ func TestKeptLists(t *testing.T) {
 		body := `{"jsonrpc":"2.0","id":"q-7",` + extra + `"method":"tools/list"` + params + `}`
 		r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", strings.NewReader(body)).WithContext(t.Context())
 		for header, value := range map[string]string{
-			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer " + key,
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+			"Authorization":        "Bearer " + key,
 			"MCP-Protocol-Version": revision, "Mcp-Method": "tools/list", "Accept-Language": language,
 		} {
 			r.Header.Set(header, value)
@@ -774,15 +887,22 @@ func TestKeptLists(t *testing.T) {
 	known := map[string]string{} // whose list it is, by the list
 	for _, language := range []string{"de", "en"} {
 		for revision, forms := range map[string][]string{
-			"2025-03-26": {`,"params":{}`, ``}, "2025-11-25": {`,"params":{"_meta":{"progressToken":1}}`, `,"params":null`, `,"params":{"cursor":""}`}, "2026-07-28": {`,"params":` + meta},
+			"2025-03-26": {
+				`,"params":{}`, ``,
+			}, "2025-11-25": {`,"params":{"_meta":{"progressToken":1}}`, `,"params":null`, `,"params":{"cursor":""}`},
+			"2026-07-28": {`,"params":` + meta},
 		} {
-			for role, key := range map[string]string{"member": s.As(access.Member).Key, "viewer": s.As(access.Viewer).Key, "narrow": s.As(access.Member, "contacts:read").Key} {
+			for role, key := range map[string]string{
+				"member": s.As(access.Member).Key, "viewer": s.As(access.Viewer).Key,
+				"narrow": s.As(access.Member, "contacts:read").Key,
+			} {
 				of := role + " " + language + " " + revision
 				for n, params := range append(forms, forms...) {
 					wantStatus, wantHeader, want := send(key, language, revision, params, `"more":0,`)
 					status, header, body := send(key, language, revision, params, "")
 					if status != wantStatus || !reflect.DeepEqual(header, wantHeader) || body != want {
-						t.Errorf("%s %s, for the %d. time: %d %v\n%.300s\nthe SDK: %d %v\n%.300s", of, params, n+1, status, header, body, wantStatus, wantHeader, want)
+						t.Errorf("%s %s, for the %d. time: %d %v\n%.300s\nthe SDK: %d %v\n%.300s", of, params, n+1, status, header,
+							body, wantStatus, wantHeader, want)
 					}
 					if status != http.StatusOK {
 						t.Fatalf("%s: %d %s", of, status, body)
@@ -809,10 +929,12 @@ func TestPlainResources(t *testing.T) {
 		if revision == "2026-07-28" {
 			meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},`
 		}
-		body := `{"jsonrpc":"2.0","id":"q-7",` + extra + `"method":"resources/read","params":{` + meta + `"uri":"` + uri + `"}}`
+		body := `{"jsonrpc":"2.0","id":"q-7",` + extra + `"method":"resources/read","params":{` + meta + `"uri":"` + uri +
+			`"}}`
 		r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", strings.NewReader(body)).WithContext(t.Context())
 		for header, value := range map[string]string{
-			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer " + key,
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+			"Authorization":        "Bearer " + key,
 			"MCP-Protocol-Version": revision, "Mcp-Method": "resources/read", "Mcp-Name": uri,
 		} {
 			r.Header.Set(header, value)
@@ -837,7 +959,8 @@ func TestPlainResources(t *testing.T) {
 			status, header, body := send(c.key, revision, c.uri, "")
 			wantStatus, wantHeader, want := send(c.key, revision, c.uri, `"more":0,`)
 			if status != wantStatus || !reflect.DeepEqual(header, wantHeader) || body != want {
-				t.Errorf("%s (%s): %d %v\n%s\nthe SDK: %d %v\n%s", name, revision, status, header, body, wantStatus, wantHeader, want)
+				t.Errorf("%s (%s): %d %v\n%s\nthe SDK: %d %v\n%s", name, revision, status, header, body, wantStatus, wantHeader,
+					want)
 			}
 			if name == "a record" && !strings.Contains(body, "chter ") {
 				t.Errorf("%s: %s", name, body)
@@ -864,9 +987,12 @@ func TestCosts(t *testing.T) {
 		t.Helper()
 		s.Clock.Advance(10 * time.Minute) // refills all points
 		before := left()
-		r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,`+more+`"method":"`+method+`","params":`+params+`}`)).WithContext(t.Context())
+		r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp",
+			strings.NewReader(`{"jsonrpc":"2.0","id":1,`+more+`"method":"`+method+`","params":`+params+
+				`}`)).WithContext(t.Context())
 		for header, value := range map[string]string{
-			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer " + c.Key, "MCP-Protocol-Version": "2025-11-25",
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+			"Authorization": "Bearer " + c.Key, "MCP-Protocol-Version": "2025-11-25",
 		} {
 			r.Header.Set(header, value)
 		}
@@ -919,7 +1045,8 @@ func TestResources(t *testing.T) {
 		s := newSite(t, d)
 		clerk := s.As(access.Member)
 		contact := clerk.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
-		private := s.As(access.Admin).Do("POST", "/contacts", `{"lastName":"Geheim","visibility":"private"}`).Want(201).Text("id")
+		private := s.As(access.Admin).Do("POST", "/contacts",
+			`{"lastName":"Geheim","visibility":"private"}`).Want(201).Text("id")
 		letter := clerk.Document("vertrag.txt", "text/plain", []byte(strings.Repeat("Ein Absatz des Vertrags.\n\n", 1500)))
 		text := "kartei://documents/" + letter + "/text"
 		a := s.assistant(s.Key(clerk.Principal, "contacts:read", "documents:read"))
@@ -932,7 +1059,8 @@ func TestResources(t *testing.T) {
 		}
 		a.reads(text+"/4", "[Teil 4 von 4;")
 		list, err := a.ListResources(t.Context(), nil)
-		if err != nil || len(list.Resources) != 1 || list.Resources[0].URI != text || list.Resources[0].Name != "vertrag.txt" {
+		if err != nil || len(list.Resources) != 1 || list.Resources[0].URI != text ||
+			list.Resources[0].Name != "vertrag.txt" {
 			t.Errorf("%+v %v", list, err)
 		}
 		scan := clerk.Document("scan.png", "image/png", picture(t))
@@ -947,7 +1075,8 @@ func TestResources(t *testing.T) {
 		blind.call("documents_text", map[string]any{"id": letter}).refused("FORBIDDEN", "documents:read")
 
 		for _, address := range []string{
-			"kartei://contacts/" + private, "kartei://contacts/con_0", "kartei://tasks/" + contact, text + "/5", text + "/x", text + "/0", "kartei://nosuch/x", "file:///etc/passwd",
+			"kartei://contacts/" + private, "kartei://contacts/con_0", "kartei://tasks/" + contact, text + "/5", text + "/x",
+			text + "/0", "kartei://nosuch/x", "file:///etc/passwd",
 		} {
 			a.findsNothing(address)
 		}
@@ -1010,7 +1139,8 @@ func (a *assistant) links(document, want string) {
 func (a *assistant) readsTextByTool(letter, scan string) {
 	a.T.Helper()
 	part := a.call("documents_text", map[string]any{"id": letter, "part": 2}).ok()
-	if text, _ := part["text"].(string); part["id"] != letter || part["part"] != 2.0 || part["parts"] != 4.0 || !strings.HasPrefix(text, "Ein Absatz") || len(part) != 4 {
+	if text, _ := part["text"].(string); part["id"] != letter || part["part"] != 2.0 || part["parts"] != 4.0 ||
+		!strings.HasPrefix(text, "Ein Absatz") || len(part) != 4 {
 		a.T.Errorf("%.300v", part)
 	}
 	if part := a.call("documents_text", map[string]any{"id": scan, "part": nil}).ok(); part["text"] != "" {
@@ -1072,7 +1202,8 @@ func TestPrompts(t *testing.T) {
 			t.Fatalf("%+v %v", got, err)
 		}
 		text := got.Messages[0].Content.(*sdk.TextContent).Text
-		if len(arguments) > 0 != strings.Contains(text, "Berger & Söhne") || strings.Contains(text, "{}") || p.Title == "" || p.Description == "" {
+		if len(arguments) > 0 != strings.Contains(text, "Berger & Söhne") || strings.Contains(text, "{}") ||
+			p.Title == "" || p.Description == "" {
 			t.Errorf("%s: %s", p.Name, text)
 		}
 		for _, name := range regexp.MustCompile(`[a-z]+_(?:list|get|create)`).FindAllString(text, -1) {

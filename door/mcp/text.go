@@ -27,7 +27,9 @@ func newTextTool(in fault.Language) *tool {
 		}.In(in),
 		InputSchema:  json.RawMessage(`{"type":"object","properties":{"id":{"type":"string"},"part":{"type":"integer","minimum":1,"default":1}},"required":["id"]}`),
 		OutputSchema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"string"},"part":{"type":"integer"},"parts":{"type":"integer"},"text":{"type":"string"},"cut":{"type":"boolean"},"reason":{"type":"string"}}}`),
-		Annotations:  &sdk.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &inside, OpenWorldHint: &inside, IdempotentHint: true},
+		Annotations: &sdk.ToolAnnotations{
+			ReadOnlyHint: true, DestructiveHint: &inside, OpenWorldHint: &inside, IdempotentHint: true,
+		},
 	}}
 }
 
@@ -43,7 +45,10 @@ type documentText struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-var textArguments = fault.Text{DE: "Dieser Name ist hier nicht bekannt. Bekannte Namen: id, part.", EN: "This name is not known here. Known names: id, part."}
+var textArguments = fault.Text{
+	DE: "Dieser Name ist hier nicht bekannt. Bekannte Namen: id, part.",
+	EN: "This name is not known here. Known names: id, part.",
+}
 
 // callTextTool calls the tool that reads the text of a document.
 func (x *exchange) callTextTool(ctx context.Context, list []member) *sdk.CallToolResult {
@@ -57,7 +62,10 @@ func (x *exchange) callTextTool(ctx context.Context, list []member) *sdk.CallToo
 		case m.name == "part":
 			asked["part"] = m.value
 		case args.Malformed == nil:
-			args.Malformed = &fault.Fault{Code: fault.UnknownParameter, Fields: []fault.Field{{Name: m.name, Code: fault.UnknownField, Text: &textArguments}}}
+			args.Malformed = &fault.Fault{
+				Code:   fault.UnknownParameter,
+				Fields: []fault.Field{{Name: m.name, Code: fault.UnknownField, Text: &textArguments}},
+			}
 		}
 	}
 	if id, _ := asked["id"].(string); args.Malformed == nil && id == "" {

@@ -58,7 +58,8 @@ func toolsOf(version string, in fault.Language) ([]*tool, error) {
 		}
 		about, _, _ := strings.Cut(said.Description, "\n\nKosten: ")
 		t.shown = &sdk.Tool{
-			Name: name, Title: d.say(said.Summary), Description: d.say(about) + toolNotes[op.ID].In(in), InputSchema: input, Annotations: annotations(op),
+			Name: name, Title: d.say(said.Summary), Description: d.say(about) + toolNotes[op.ID].In(in), InputSchema: input,
+			Annotations: annotations(op),
 		}
 		if output := d.output(&said); output != nil {
 			t.shown.OutputSchema = output
@@ -81,9 +82,15 @@ var toolNotes = map[string]fault.Text{
 }
 
 var (
-	revisionText = fault.Text{DE: "Die Revision des Datensatzes, die Sie gelesen haben", EN: "The revision of the record that you have read"}
-	keyText      = fault.Text{DE: "Senden Sie denselben Schlüssel, wenn Sie einen Aufruf wiederholen, dessen Antwort ausgeblieben ist", EN: "Send the same key when you repeat a call whose answer you did not get"}
-	limitText    = fault.Text{DE: "Größe der Seite", EN: "Size of the page"}
+	revisionText = fault.Text{
+		DE: "Die Revision des Datensatzes, die Sie gelesen haben",
+		EN: "The revision of the record that you have read",
+	}
+	keyText = fault.Text{
+		DE: "Senden Sie denselben Schlüssel, wenn Sie einen Aufruf wiederholen, dessen Antwort ausgeblieben ist",
+		EN: "Send the same key when you repeat a call whose answer you did not get",
+	}
+	limitText = fault.Text{DE: "Größe der Seite", EN: "Size of the page"}
 )
 
 // inputSchema collects the schema of the arguments of a tool.
@@ -131,7 +138,8 @@ func (t *tool) addParameter(d *spec, p map[string]any, in *inputSchema) error {
 	if place == "header" {
 		switch name {
 		case "If-Match":
-			return in.add("revision", map[string]any{"type": "integer", "description": revisionText.In(d.language)}, t.op.Conditional())
+			return in.add("revision", map[string]any{"type": "integer", "description": revisionText.In(d.language)},
+				t.op.Conditional())
 		case "Idempotency-Key":
 			return in.add("idempotencyKey", map[string]any{"type": "string", "description": keyText.In(d.language)}, false)
 		}
@@ -146,7 +154,10 @@ func (t *tool) addParameter(d *spec, p map[string]any, in *inputSchema) error {
 	}
 	if place == "query" && name == "limit" {
 		t.pages = true
-		schema = map[string]any{"type": "integer", "minimum": 1, "maximum": maxLimit, "default": defaultLimit, "description": limitText.In(d.language)}
+		schema = map[string]any{
+			"type": "integer", "minimum": 1, "maximum": maxLimit, "default": defaultLimit,
+			"description": limitText.In(d.language),
+		}
 	}
 	return in.add(name, schema, place == "path")
 }
@@ -170,7 +181,8 @@ func (t *tool) addBody(d *spec, body map[string]any, in *inputSchema) error {
 // annotations say what an assistant asks its person about before it calls.
 func annotations(op *api.Operation) *sdk.ToolAnnotations {
 	destroys := op.Deletes() || op.ID == "webhookEndpoints.rotateSecret"
-	outside := slices.Contains([]string{"webhookEndpoints.create", "webhookEndpoints.update", "webhookEndpoints.test"}, op.ID)
+	outside := slices.Contains([]string{"webhookEndpoints.create", "webhookEndpoints.update", "webhookEndpoints.test"},
+		op.ID)
 	return &sdk.ToolAnnotations{
 		ReadOnlyHint: !op.Writes(), DestructiveHint: &destroys, OpenWorldHint: &outside,
 		IdempotentHint: op.Method == "GET" || op.Method == "PATCH" || op.Method == "DELETE" || op.ID == "tasks.complete",

@@ -157,14 +157,16 @@ func metadata(o *Options) map[string][]byte {
 		resources = append(resources, issuer+"/mcp")
 	}
 	server := map[string]any{
-		"issuer":                                         issuer,
-		"authorization_endpoint":                         issuer + authorizePath,
-		"token_endpoint":                                 issuer + tokenPath,
-		"revocation_endpoint":                            issuer + revokePath,
-		"introspection_endpoint":                         issuer + introspectPath,
-		"response_types_supported":                       []string{"code"},
-		"response_modes_supported":                       []string{"query"},
-		"grant_types_supported":                          []string{"authorization_code", "refresh_token", "client_credentials"},
+		"issuer":                   issuer,
+		"authorization_endpoint":   issuer + authorizePath,
+		"token_endpoint":           issuer + tokenPath,
+		"revocation_endpoint":      issuer + revokePath,
+		"introspection_endpoint":   issuer + introspectPath,
+		"response_types_supported": []string{"code"},
+		"response_modes_supported": []string{"query"},
+		"grant_types_supported": []string{
+			"authorization_code", "refresh_token", "client_credentials",
+		},
 		"token_endpoint_auth_methods_supported":          []string{"none", "client_secret_basic", "client_secret_post"},
 		"revocation_endpoint_auth_methods_supported":     []string{"none", "client_secret_basic", "client_secret_post"},
 		"introspection_endpoint_auth_methods_supported":  []string{"client_secret_basic", "client_secret_post"},
@@ -212,7 +214,8 @@ func (d *door) token(w http.ResponseWriter, r *http.Request) {
 	}
 	input := client.input()
 	for name, member := range map[string]string{
-		"grant_type": "grantType", "code": "code", "redirect_uri": "redirectUri", "code_verifier": "codeVerifier", "refresh_token": "refreshToken", "scope": "scope",
+		"grant_type": "grantType", "code": "code", "redirect_uri": "redirectUri", "code_verifier": "codeVerifier",
+		"refresh_token": "refreshToken", "scope": "scope",
 	} {
 		input[member] = form.Get(name)
 	}
@@ -264,7 +267,8 @@ func (d *door) register(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil || json.Unmarshal(body, &input) != nil {
-		refuse(w, http.StatusBadRequest, "invalid_client_metadata", "The request is no JSON object of at most 64 KiB, or a member has another type.")
+		refuse(w, http.StatusBadRequest, "invalid_client_metadata",
+			"The request is no JSON object of at most 64 KiB, or a member has another type.")
 		return
 	}
 	d.answer(w, r, clientAuth{}, http.StatusCreated, oauth.Register, input)
@@ -285,7 +289,8 @@ func (c *clientAuth) input() map[string]any {
 // once (RFC 6749, section 3.2), but for resource, of which the path refuses a second.
 func (d *door) form(w http.ResponseWriter, r *http.Request) (form url.Values, client clientAuth, ok bool) {
 	why := ""
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
+		kind != "application/x-www-form-urlencoded" {
 		why = "The request is sent as application/x-www-form-urlencoded."
 	} else if body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
 		why = "The request has more than 64 KiB, or did not arrive."
@@ -336,7 +341,12 @@ func clientOf(r *http.Request, form url.Values) (c clientAuth, why string) {
 
 // answer calls an operation, and translates its answer.
 func (d *door) answer(w http.ResponseWriter, r *http.Request, client clientAuth, status int, o op.Any, input any) {
-	by := api.Caller{Door: api.OAuth, Address: d.Address(r), Trace: d.Trace(r), Header: map[string][]string{"User-Agent": {r.UserAgent()}}}
+	by := api.Caller{
+		Door:    api.OAuth,
+		Address: d.Address(r),
+		Trace:   d.Trace(r),
+		Header:  map[string][]string{"User-Agent": {r.UserAgent()}},
+	}
 	response, err := api.Send(r.Context(), d.API, by, o, api.Arguments{Body: input})
 	if err != nil {
 		response = &api.Response{Status: http.StatusInternalServerError, Fault: fault.From(err)}
@@ -373,7 +383,8 @@ func errorOf(f *fault.Fault) (code string, known bool) {
 	switch {
 	case f.Reason != "" && (f.Code == fault.InvalidRequest || f.Code == fault.Unauthenticated):
 		return f.Reason, true
-	case f.Code.Status() >= http.StatusInternalServerError && f.Code != fault.Internal, f.Code == fault.RateLimited, f.Code == fault.Overloaded:
+	case f.Code.Status() >= http.StatusInternalServerError &&
+		f.Code != fault.Internal, f.Code == fault.RateLimited, f.Code == fault.Overloaded:
 		return "temporarily_unavailable", false
 	case f.Code.Status() < http.StatusInternalServerError:
 		return "invalid_request", false
@@ -392,5 +403,6 @@ func refuse(w http.ResponseWriter, status int, code, why string) {
 	}, why)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(encode(map[string]string{"error": code, "error_description": why})) // a client that went away needs no error
+	// a client that went away needs no error
+	_, _ = w.Write(encode(map[string]string{"error": code, "error_description": why}))
 }

@@ -50,9 +50,16 @@ type site struct {
 
 func newSite(t *testing.T, d db.DB) *site {
 	t.Helper()
-	s := &site{T: t, Office: apitest.New(t, d), address: "192.0.2.1", client: grant.Client{Kind: grant.Registered, Name: "App", RedirectURIs: []string{callback}, Method: grant.NoSecret}}
+	s := &site{
+		T:       t,
+		Office:  apitest.New(t, d),
+		address: "192.0.2.1",
+		client:  grant.Client{Kind: grant.Registered, Name: "App", RedirectURIs: []string{callback}, Method: grant.NoSecret},
+	}
 	s.handler = door.Handler(door.Options{
-		API: s.API, Address: func(*http.Request) netip.Addr { return netip.MustParseAddr(s.address) }, Trace: serve.Trace(nil), BaseURL: apitest.BaseURL, Origins: []string{"https://assistant.example"}, Register: true, Assistants: true,
+		API: s.API, Address: func(*http.Request) netip.Addr { return netip.MustParseAddr(s.address) },
+		Trace: serve.Trace(nil), BaseURL: apitest.BaseURL, Origins: []string{"https://assistant.example"}, Register: true,
+		Assistants: true,
 	}, http.NotFoundHandler())
 	s.write(func(tx db.Tx) error {
 		_, err := s.client.Store(t.Context(), tx, clock.Now(s.Clock))
@@ -60,7 +67,13 @@ func newSite(t *testing.T, d db.DB) *site {
 	})
 	account, err := s.Operator.CreateServiceAccount(t.Context(), principal.New{Organization: s.ID, Name: "Fax"})
 	if err == nil {
-		s.service, err = operator.Run(t.Context(), s.Operator, oauth.CreateClient, oauth.NewClient{Organization: s.ID, Name: "Fax", Principal: account.ID, Scopes: []string{"contacts:read", "contacts:write"}, Environment: access.Test})
+		s.service, err = operator.Run(t.Context(), s.Operator, oauth.CreateClient, oauth.NewClient{
+			Organization: s.ID,
+			Name:         "Fax",
+			Principal:    account.ID,
+			Scopes:       []string{"contacts:read", "contacts:write"},
+			Environment:  access.Test,
+		})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -87,8 +100,10 @@ func (s *site) code(more ...string) (code string) {
 		if err == nil {
 			var begun grant.Issuance
 			begun, err = grant.Begin(s.T.Context(), tx, clock.Now(s.Clock), grant.NewGrant{
-				Client: &s.client, Organization: o.Number, Principal: who, Scopes: append([]string{"contacts:read", "contacts:write"}, more...), Audience: access.V1,
-				RedirectURI: callback, Challenge: base64.RawURLEncoding.EncodeToString(sum[:]), Renewal: grant.RenewalOf(&s.client, false),
+				Client: &s.client, Organization: o.Number, Principal: who,
+				Scopes: append([]string{"contacts:read", "contacts:write"}, more...), Audience: access.V1,
+				RedirectURI: callback, Challenge: base64.RawURLEncoding.EncodeToString(sum[:]),
+				Renewal: grant.RenewalOf(&s.client, false),
 			})
 			code = begun.Code
 		}
@@ -149,7 +164,10 @@ func (s *site) want(got *reply, status int, code string) {
 }
 
 func (s *site) exchange(code string, more ...string) *reply {
-	return s.post("/oauth/token", append([]string{"grant_type", "authorization_code", "client_id", s.client.ClientID, "code", code, "redirect_uri", callback, "code_verifier", verifier}, more...)...)
+	return s.post("/oauth/token", append([]string{
+		"grant_type", "authorization_code", "client_id", s.client.ClientID, "code", code, "redirect_uri",
+		callback, "code_verifier", verifier,
+	}, more...)...)
 }
 
 // TestTokenEndpoint tries everything that RFC 6749 lets the endpoint refuse, and then what
@@ -164,48 +182,106 @@ func TestTokenEndpoint(t *testing.T) {
 			status int
 			code   string
 		}{
-			"no client":               {s.post("/oauth/token", "grant_type", "client_credentials"), 401, "invalid_client"},
-			"an unknown client":       {s.post("/oauth/token", "grant_type", "client_credentials", "client_id", "cli_00000000000000000000000000", "client_secret", s.service.ClientSecret), 401, "invalid_client"},
-			"a wrong secret":          {s.post("/oauth/token", "grant_type", "client_credentials", "client_id", s.service.ID, "client_secret", s.service.ClientSecret+"x"), 401, "invalid_client"},
-			"no secret":               {s.post("/oauth/token", "grant_type", "client_credentials", "client_id", s.service.ID), 401, "invalid_client"},
-			"a secret of a public":    {s.exchange("x", "client_secret", s.service.ClientSecret), 401, "invalid_client"},
-			"no grant type":           {s.post("/oauth/token", "client_id", s.client.ClientID), 400, "invalid_request"},
-			"another grant type":      {s.post("/oauth/token", "client_id", s.client.ClientID, "grant_type", "password"), 400, "unsupported_grant_type"},
-			"a public client":         {s.post("/oauth/token", "client_id", s.client.ClientID, "grant_type", "client_credentials"), 400, "unauthorized_client"},
-			"an unknown scope":        {s.send("POST", "/oauth/token", formType, form+"&scope=everything", "Authorization", basic), 400, "invalid_scope"},
-			"a scope too many":        {s.send("POST", "/oauth/token", formType, form+"&scope=tasks:read", "Authorization", basic), 400, "invalid_scope"},
-			"another resource":        {s.send("POST", "/oauth/token", formType, form+"&resource=https://evil.example/v1", "Authorization", basic), 400, "invalid_target"},
-			"a resource and fragment": {s.send("POST", "/oauth/token", formType, form+"&resource=https://kartei.example/v1%23x", "Authorization", basic), 400, "invalid_target"},
-			"two resources":           {s.send("POST", "/oauth/token", formType, form+"&resource=https://kartei.example/v1&resource=https://kartei.example/mcp", "Authorization", basic), 400, "invalid_target"},
-			"a parameter twice":       {s.send("POST", "/oauth/token", formType, form+"&"+form, "Authorization", basic), 400, "invalid_request"},
-			"two ways":                {s.send("POST", "/oauth/token", formType, form+"&client_secret=x", "Authorization", basic), 400, "invalid_request"},
-			"another scheme":          {s.send("POST", "/oauth/token", formType, form, "Authorization", "Bearer x"), 400, "invalid_request"},
-			"JSON":                    {s.send("POST", "/oauth/token", "application/json", `{}`), 400, "invalid_request"},
-			"a broken form":           {s.send("POST", "/oauth/token", formType, "grant_type=%zz"), 400, "invalid_request"},
-			"a large form":            {s.send("POST", "/oauth/token", formType, "code="+strings.Repeat("x", 70_000)), 400, "invalid_request"},
-			"GET":                     {s.send("GET", "/oauth/token?"+form, "", ""), 405, "invalid_request"},
-			"an invented code":        {s.exchange("kart_code_x"), 400, "invalid_grant"},
-			"an invented token":       {s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token", "x"), 400, "invalid_grant"},
+			"no client": {s.post("/oauth/token", "grant_type", "client_credentials"), 401, "invalid_client"},
+			"an unknown client": {
+				s.post("/oauth/token", "grant_type", "client_credentials", "client_id", "cli_00000000000000000000000000",
+					"client_secret", s.service.ClientSecret),
+				401, "invalid_client",
+			},
+			"a wrong secret": {
+				s.post("/oauth/token", "grant_type", "client_credentials", "client_id", s.service.ID, "client_secret",
+					s.service.ClientSecret+"x"),
+				401, "invalid_client",
+			},
+			"no secret": {
+				s.post("/oauth/token", "grant_type", "client_credentials", "client_id", s.service.ID), 401,
+				"invalid_client",
+			},
+			"a secret of a public": {s.exchange("x", "client_secret", s.service.ClientSecret), 401, "invalid_client"},
+			"no grant type":        {s.post("/oauth/token", "client_id", s.client.ClientID), 400, "invalid_request"},
+			"another grant type": {
+				s.post("/oauth/token", "client_id", s.client.ClientID, "grant_type", "password"), 400,
+				"unsupported_grant_type",
+			},
+			"a public client": {
+				s.post("/oauth/token", "client_id", s.client.ClientID, "grant_type", "client_credentials"), 400,
+				"unauthorized_client",
+			},
+			"an unknown scope": {
+				s.send("POST", "/oauth/token", formType, form+"&scope=everything", "Authorization", basic), 400,
+				"invalid_scope",
+			},
+			"a scope too many": {
+				s.send("POST", "/oauth/token", formType, form+"&scope=tasks:read", "Authorization", basic), 400,
+				"invalid_scope",
+			},
+			"another resource": {
+				s.send("POST", "/oauth/token", formType, form+"&resource=https://evil.example/v1", "Authorization", basic),
+				400, "invalid_target",
+			},
+			"a resource and fragment": {
+				s.send("POST", "/oauth/token", formType, form+"&resource=https://kartei.example/v1%23x", "Authorization", basic),
+				400, "invalid_target",
+			},
+			"two resources": {
+				s.send("POST", "/oauth/token", formType,
+					form+"&resource=https://kartei.example/v1&resource=https://kartei.example/mcp", "Authorization", basic),
+				400, "invalid_target",
+			},
+			"a parameter twice": {
+				s.send("POST", "/oauth/token", formType, form+"&"+form, "Authorization", basic), 400,
+				"invalid_request",
+			},
+			"two ways": {
+				s.send("POST", "/oauth/token", formType, form+"&client_secret=x", "Authorization", basic), 400,
+				"invalid_request",
+			},
+			"another scheme": {
+				s.send("POST", "/oauth/token", formType, form, "Authorization", "Bearer x"), 400, "invalid_request",
+			},
+			"JSON":          {s.send("POST", "/oauth/token", "application/json", `{}`), 400, "invalid_request"},
+			"a broken form": {s.send("POST", "/oauth/token", formType, "grant_type=%zz"), 400, "invalid_request"},
+			"a large form": {
+				s.send("POST", "/oauth/token", formType, "code="+strings.Repeat("x", 70_000)), 400,
+				"invalid_request",
+			},
+			"GET":              {s.send("GET", "/oauth/token?"+form, "", ""), 405, "invalid_request"},
+			"an invented code": {s.exchange("kart_code_x"), 400, "invalid_grant"},
+			"an invented token": {
+				s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token", "x"),
+				400, "invalid_grant",
+			},
 		} {
-			if c.got.status != c.status || c.got.text("error") != c.code || c.got.header.Get("Cache-Control") != "no-store" || c.got.header.Get("Access-Control-Allow-Origin") != "*" {
+			if c.got.status != c.status || c.got.text("error") != c.code ||
+				c.got.header.Get("Cache-Control") != "no-store" || c.got.header.Get("Access-Control-Allow-Origin") != "*" {
 				t.Errorf("%s: %d %s, want %d %s", name, c.got.status, c.got.body, c.status, c.code)
 			}
-			if why := c.got.text("error_description"); why == "" || strings.ContainsFunc(why, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+			if why := c.got.text("error_description"); why == "" ||
+				strings.ContainsFunc(why, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
 				t.Errorf("%s: the description is %q", name, why)
 			}
 		}
 		// Somebody who guesses learns nothing about which clients exist.
-		unknown, wrong := s.post("/oauth/token", "client_id", "cli_x", "client_secret", "x"), s.post("/oauth/token", "client_id", s.service.ID, "client_secret", "x")
+		unknown, wrong := s.post("/oauth/token", "client_id", "cli_x", "client_secret",
+			"x"), s.post("/oauth/token", "client_id", s.service.ID, "client_secret", "x")
 		if unknown.body != wrong.body || unknown.status != wrong.status {
 			t.Errorf("%s\n%s", unknown.body, wrong.body)
 		}
-		if got := s.send("POST", "/oauth/token", formType, form, "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(s.service.ID+":x"))); got.header.Get("WWW-Authenticate") != `Basic realm="Kartei"` {
+		if got := s.send("POST", "/oauth/token", formType, form, "Authorization",
+			"Basic "+base64.StdEncoding.EncodeToString([]byte(s.service.ID+
+				":x"))); got.header.Get("WWW-Authenticate") != `Basic realm="Kartei"` {
 			t.Errorf("%v", got.header)
 		}
 		// Libraries differ in how they encode the parts of the header (RFC 6749, section 2.3.1).
-		for _, pair := range []string{s.service.ID + ":" + s.service.ClientSecret, strings.ReplaceAll(s.service.ID+":"+s.service.ClientSecret, "_", "%5F")} {
-			got := s.send("POST", "/oauth/token", formType, form+"&resource=HTTPS://Kartei.Example/v1/", "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(pair)))
-			if got.status != 200 || got.text("token_type") != "Bearer" || got.text("scope") != "contacts:read contacts:write" || got.fields["expires_in"] != 3600.0 || got.fields["refresh_token"] != nil {
+		for _, pair := range []string{
+			s.service.ID + ":" + s.service.ClientSecret,
+			strings.ReplaceAll(s.service.ID+":"+s.service.ClientSecret, "_", "%5F"),
+		} {
+			got := s.send("POST", "/oauth/token", formType, form+"&resource=HTTPS://Kartei.Example/v1/", "Authorization",
+				"Basic "+base64.StdEncoding.EncodeToString([]byte(pair)))
+			if got.status != 200 || got.text("token_type") != "Bearer" ||
+				got.text("scope") != "contacts:read contacts:write" || got.fields["expires_in"] != 3600.0 ||
+				got.fields["refresh_token"] != nil {
 				t.Errorf("%d %s", got.status, got.body)
 			}
 		}
@@ -215,14 +291,18 @@ func TestTokenEndpoint(t *testing.T) {
 		}
 		c := &apitest.Client{Office: s.Office, Key: got.text("access_token")}
 		c.Do("GET", "/contacts", nil).Want(200)
-		if refused := c.Do("GET", "/tasks", nil).Want(403, "FORBIDDEN").Header.Get("WWW-Authenticate"); !strings.HasPrefix(refused, `Bearer error="insufficient_scope", scope="tasks:read", resource_metadata="https://kartei.example/.well-known/`) {
+		if refused := c.Do("GET", "/tasks", nil).Want(403,
+			"FORBIDDEN").Header.Get("WWW-Authenticate"); !strings.HasPrefix(refused,
+			`Bearer error="insufficient_scope", scope="tasks:read", resource_metadata="https://kartei.example/.well-known/`) {
 			t.Errorf("the challenge is %q", refused)
 		}
-		narrow := s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token", got.text("refresh_token"), "scope", "contacts:read")
+		narrow := s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token",
+			got.text("refresh_token"), "scope", "contacts:read")
 		if narrow.text("scope") != "contacts:read" {
 			t.Errorf("%s", narrow.body)
 		}
-		s.want(s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token", narrow.text("refresh_token"), "scope", "contacts:read tasks:read"), 400, "invalid_scope")
+		s.want(s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token",
+			narrow.text("refresh_token"), "scope", "contacts:read tasks:read"), 400, "invalid_scope")
 	})
 }
 
@@ -233,14 +313,18 @@ func TestExpiredGrant(t *testing.T) {
 		s := newSite(t, d)
 		connect := func(name string) (tokens *reply, endpoint string) {
 			tokens = s.exchange(s.code("webhook_endpoints:write"))
-			hook := (&apitest.Client{Office: s.Office, Key: tokens.text("access_token")}).Do("POST", "/webhook_endpoints", map[string]any{
-				"name": name, "url": "https://crm.example.com/" + name, "eventTypes": []string{"contact.created"},
-			}, "Idempotency-Key", apitest.Fresh(), "Svc-Preview", "true").Want(201)
+			hook := (&apitest.Client{Office: s.Office, Key: tokens.text("access_token")}).Do("POST", "/webhook_endpoints",
+				map[string]any{
+					"name": name, "url": "https://crm.example.com/" + name, "eventTypes": []string{"contact.created"},
+				}, "Idempotency-Key", apitest.Fresh(), "Svc-Preview", "true").Want(201)
 			return tokens, hook.Text("id")
 		}
 		_, resting := connect("resting")
 		used, going := connect("used")
-		expirer := &oauth.Expirer{DB: s.DB, Clock: s.Clock, Notices: s.Notices(), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+		expirer := &oauth.Expirer{
+			DB: s.DB, Clock: s.Clock, Notices: s.Notices(),
+			Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		}
 		status := func(endpoint string) (status string) {
 			t.Helper()
 			dbtest.Get(t, s.DB, []any{&status}, `select status from webhook_endpoints where id = $1`, endpoint)
@@ -256,13 +340,15 @@ func TestExpiredGrant(t *testing.T) {
 			}
 		}
 		s.Clock.Advance(20 * 24 * time.Hour)
-		s.want(s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token", used.text("refresh_token")), 200, "")
+		s.want(s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token",
+			used.text("refresh_token")), 200, "")
 		look("active", "active")
 		s.Clock.Advance(11 * 24 * time.Hour)
 		look("disabled", "active")
 		look("disabled", "active")
 		var notices int64
-		if dbtest.Get(t, s.DB, []any{&notices}, `select count(*) from notices where kind = 'webhook_disabled'`); notices != 1 {
+		if dbtest.Get(t, s.DB, []any{&notices},
+			`select count(*) from notices where kind = 'webhook_disabled'`); notices != 1 {
 			t.Errorf("%d notices", notices)
 		}
 	})
@@ -275,20 +361,25 @@ func TestRenewal(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		s := newSite(t, d)
 		tokens := s.exchange(s.code())
-		expirer := &oauth.Expirer{DB: s.DB, Clock: s.Clock, Notices: s.Notices(), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+		expirer := &oauth.Expirer{
+			DB: s.DB, Clock: s.Clock, Notices: s.Notices(),
+			Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		}
 		told := func() string {
 			t.Helper()
 			if err := expirer.Once(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			return strings.Join(dbtest.Texts(t, s.DB, `select kind from notices where kind like 'application_%' order by id`), " ")
+			return strings.Join(dbtest.Texts(t, s.DB,
+				`select kind from notices where kind like 'application_%' order by id`), " ")
 		}
 		// pass lets days pass, in which the application goes on working.
 		pass := func(days int) {
 			t.Helper()
 			for ; days > 0; days -= 20 {
 				s.Clock.Advance(time.Duration(min(days, 20)) * 24 * time.Hour)
-				tokens = s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token", tokens.text("refresh_token"))
+				tokens = s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token",
+					tokens.text("refresh_token"))
 			}
 		}
 		var grant, principal string
@@ -305,7 +396,11 @@ func TestRenewal(t *testing.T) {
 		}
 		renew := func(by string) int {
 			t.Helper()
-			r, err := api.Send(t.Context(), s.API, api.Caller{Door: api.Web, Credential: api.Cookie(s.Session(by), false), Address: netip.MustParseAddr("192.0.2.1")}, oauth.RenewGrant, api.Arguments{Body: access.ByID{ID: grant}})
+			r, err := api.Send(t.Context(), s.API,
+				api.Caller{
+					Door: api.Web, Credential: api.Cookie(s.Session(by), false),
+					Address: netip.MustParseAddr("192.0.2.1"),
+				}, oauth.RenewGrant, api.Arguments{Body: access.ByID{ID: grant}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -332,7 +427,8 @@ func TestRenewal(t *testing.T) {
 			t.Errorf("at the end the person is told %s", got)
 		}
 		c.Do("GET", "/contacts", nil).Want(401)
-		s.want(s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token", tokens.text("refresh_token")), 400, "invalid_grant")
+		s.want(s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token",
+			tokens.text("refresh_token")), 400, "invalid_grant")
 		if got := renew(principal); got != 404 {
 			t.Errorf("the renewal of a connection that has ended is answered %d", got)
 		}
@@ -350,16 +446,18 @@ func TestReuse(t *testing.T) {
 		}
 		second := again(first.text("refresh_token"))
 		third := again(second.text("refresh_token"))
-		hook := (&apitest.Client{Office: s.Office, Key: third.text("access_token")}).Do("POST", "/webhook_endpoints", map[string]any{
-			"name": "CRM", "url": "https://crm.example.com/hook", "eventTypes": []string{"contact.created"},
-		}, "Idempotency-Key", apitest.Fresh(), "Svc-Preview", "true").Want(201)
+		hook := (&apitest.Client{Office: s.Office, Key: third.text("access_token")}).Do("POST", "/webhook_endpoints",
+			map[string]any{
+				"name": "CRM", "url": "https://crm.example.com/hook", "eventTypes": []string{"contact.created"},
+			}, "Idempotency-Key", apitest.Fresh(), "Svc-Preview", "true").Want(201)
 		s.want(again(first.text("refresh_token")), 400, "invalid_grant")
 		for _, r := range []*reply{first, second, third} {
 			(&apitest.Client{Office: s.Office, Key: r.text("access_token")}).Do("GET", "/me", nil).Want(401, "UNAUTHENTICATED")
 		}
 		s.want(again(third.text("refresh_token")), 400, "invalid_grant")
 		page, err := operator.Run(t.Context(), s.Operator, auditlog.List, auditlog.Input{Limit: 10})
-		if err != nil || page.Data[0].Word != "grant.end" || page.Data[0].Door != "oauth" || page.Data[0].CredentialKind != "anonymous" {
+		if err != nil || page.Data[0].Word != "grant.end" || page.Data[0].Door != "oauth" ||
+			page.Data[0].CredentialKind != "anonymous" {
 			t.Errorf("%v %+v", err, page.Data[0])
 		}
 		var status string
@@ -370,7 +468,8 @@ func TestReuse(t *testing.T) {
 		}
 		var notices int64
 		err = s.DB.Read(t.Context(), func(tx db.Tx) error {
-			return tx.QueryRow(t.Context(), `select count(*) from notices where kind = $1`, string(oauth.TokenReused)).Scan(&notices)
+			return tx.QueryRow(t.Context(), `select count(*) from notices where kind = $1`,
+				string(oauth.TokenReused)).Scan(&notices)
 		})
 		if err != nil || notices == 0 {
 			t.Errorf("%d notices, %v", notices, err)
@@ -382,24 +481,33 @@ func TestReuse(t *testing.T) {
 func TestRevokeAndIntrospect(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		s := newSite(t, d)
-		mine := s.post("/oauth/token", "grant_type", "client_credentials", "client_id", s.service.ID, "client_secret", s.service.ClientSecret)
+		mine := s.post("/oauth/token", "grant_type", "client_credentials", "client_id", s.service.ID, "client_secret",
+			s.service.ClientSecret)
 		theirs := s.exchange(s.code())
 		inspect := func(token string) *reply {
-			return s.post("/oauth/introspect", "client_id", s.service.ID, "client_secret", s.service.ClientSecret, "token", token)
+			return s.post("/oauth/introspect", "client_id", s.service.ID, "client_secret", s.service.ClientSecret, "token",
+				token)
 		}
-		if got := inspect(mine.text("access_token")); got.fields["active"] != true || got.text("client_id") != s.service.ID || got.text("aud") != "https://kartei.example/v1" || got.text("iss") != "https://kartei.example" || got.text("scope") != "contacts:read contacts:write" {
+		if got := inspect(mine.text("access_token")); got.fields["active"] != true ||
+			got.text("client_id") != s.service.ID || got.text("aud") != "https://kartei.example/v1" ||
+			got.text("iss") != "https://kartei.example" || got.text("scope") != "contacts:read contacts:write" {
 			t.Errorf("%s", got.body)
 		}
-		for _, token := range []string{theirs.text("access_token"), theirs.text("refresh_token"), "x", s.As(access.Member).Key} {
+		for _, token := range []string{
+			theirs.text("access_token"), theirs.text("refresh_token"), "x", s.As(access.Member).Key,
+		} {
 			if got := inspect(token); got.body != `{"active":false}` {
 				t.Errorf("of another token: %s", got.body)
 			}
 		}
-		s.want(s.post("/oauth/introspect", "client_id", s.client.ClientID, "token", theirs.text("access_token")), 401, "invalid_client")
-		s.want(s.post("/oauth/introspect", "client_id", s.service.ID, "client_secret", s.service.ClientSecret), 400, "invalid_request")
+		s.want(s.post("/oauth/introspect", "client_id", s.client.ClientID, "token", theirs.text("access_token")), 401,
+			"invalid_client")
+		s.want(s.post("/oauth/introspect", "client_id", s.service.ID, "client_secret", s.service.ClientSecret), 400,
+			"invalid_request")
 		s.want(s.post("/oauth/revoke", "client_id", s.service.ID, "token", "x"), 401, "invalid_client")
 		for _, token := range []string{mine.text("access_token"), "x", ""} {
-			if got := s.post("/oauth/revoke", "client_id", s.client.ClientID, "token", token+"x"); got.status != 200 || got.body != "" {
+			if got := s.post("/oauth/revoke", "client_id", s.client.ClientID, "token", token+"x"); got.status != 200 ||
+				got.body != "" {
 				t.Errorf("%d %s", got.status, got.body)
 			}
 		}
@@ -408,10 +516,12 @@ func TestRevokeAndIntrospect(t *testing.T) {
 			(&apitest.Client{Office: s.Office, Key: r.text("access_token")}).Do("GET", "/me", nil).Want(status)
 		}
 		works(theirs, 200)
-		s.post("/oauth/revoke", "client_id", s.client.ClientID, "token", theirs.text("refresh_token"), "token_type_hint", "refresh_token")
+		s.post("/oauth/revoke", "client_id", s.client.ClientID, "token", theirs.text("refresh_token"), "token_type_hint",
+			"refresh_token")
 		works(theirs, 401)
 		works(mine, 200)
-		s.post("/oauth/revoke", "client_id", s.service.ID, "client_secret", s.service.ClientSecret, "token", mine.text("access_token"))
+		s.post("/oauth/revoke", "client_id", s.service.ID, "client_secret", s.service.ClientSecret, "token",
+			mine.text("access_token"))
 		works(mine, 401)
 	})
 }
@@ -422,7 +532,9 @@ func TestRegistration(t *testing.T) {
 		s := newSite(t, d)
 		register := func(body string) *reply { return s.send("POST", "/oauth/register", "application/json", body) }
 		got := register(`{"redirect_uris":["https://a.example/cb"],"client_name":"Fri\u202esten","jwks_uri":"https://evil.example","contacts":["x@example.com"]}`)
-		if got.status != 201 || got.text("client_name") != "Fristen" || got.text("token_endpoint_auth_method") != "client_secret_basic" || !strings.HasPrefix(got.text("client_secret"), "kart_csec_") || got.fields["client_secret_expires_at"] != 0.0 {
+		if got.status != 201 || got.text("client_name") != "Fristen" ||
+			got.text("token_endpoint_auth_method") != "client_secret_basic" ||
+			!strings.HasPrefix(got.text("client_secret"), "kart_csec_") || got.fields["client_secret_expires_at"] != 0.0 {
 			t.Errorf("%d %s", got.status, got.body)
 		}
 		for body, code := range map[string]string{
@@ -476,12 +588,14 @@ func TestPrograms(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	for body, addresses := range map[string][]any{
 		`{"redirect_uris":["cursor://anysphere.cursor-mcp/oauth/callback","https://www.cursor.com/agents/mcp/oauth/callback","http://localhost:8787/callback"],"client_name":"Cursor","token_endpoint_auth_method":"none","grant_types":["authorization_code","refresh_token"],"response_types":["code"]}`: {
-			"cursor://anysphere.cursor-mcp/oauth/callback", "https://www.cursor.com/agents/mcp/oauth/callback", "http://localhost:8787/callback",
+			"cursor://anysphere.cursor-mcp/oauth/callback", "https://www.cursor.com/agents/mcp/oauth/callback",
+			"http://localhost:8787/callback",
 		},
 		`{"redirect_uris":["com.example.app:/cb"]}`: {"com.example.app:/cb"},
 	} {
 		got := s.send("POST", "/oauth/register", "application/json", body)
-		if got.status != 201 || got.text("token_endpoint_auth_method") != "none" || got.fields["client_secret"] != nil || !slices.Equal(got.fields["redirect_uris"].([]any), addresses) {
+		if got.status != 201 || got.text("token_endpoint_auth_method") != "none" || got.fields["client_secret"] != nil ||
+			!slices.Equal(got.fields["redirect_uris"].([]any), addresses) {
 			t.Errorf("%d %s", got.status, got.body)
 		}
 	}
@@ -510,28 +624,40 @@ func TestRegistrationByPages(t *testing.T) {
 				t.Errorf("%s: its script reads the answer", what)
 			}
 		}
-		for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "text/plain; x=application/json"} {
+		for _, kind := range []string{
+			"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "",
+			"text/plain; x=application/json",
+		} {
 			s.want(s.send("POST", "/oauth/register", kind, body), 400, "invalid_client_metadata")
 		}
 	}
 	for _, origin := range []string{"https://evil.example", "null"} {
-		if got := s.send("OPTIONS", "/oauth/register", "", "", "Origin", origin, "Access-Control-Request-Method", "POST"); got.header.Get("Access-Control-Allow-Origin") != "" || got.header.Get("Access-Control-Allow-Headers") != "" {
+		if got := s.send("OPTIONS", "/oauth/register", "", "", "Origin", origin, "Access-Control-Request-Method",
+			"POST"); got.header.Get("Access-Control-Allow-Origin") != "" ||
+			got.header.Get("Access-Control-Allow-Headers") != "" {
 			t.Errorf("%s may ask: %v", origin, got.header)
 		}
 	}
 	// A browser keeps answers by their address, so each says that it depends on the origin.
 	asked := s.send("OPTIONS", "/oauth/register", "", "", "Origin", "https://assistant.example")
-	made := s.send("POST", "/oauth/register", "application/json", body, "Origin", "https://assistant.example", "Sec-Fetch-Site", "cross-site")
+	made := s.send("POST", "/oauth/register", "application/json", body, "Origin", "https://assistant.example",
+		"Sec-Fetch-Site", "cross-site")
 	for _, got := range []*reply{asked, made} {
-		if got.header.Get("Access-Control-Allow-Origin") != "https://assistant.example" || got.header.Get("Vary") != "Origin" {
+		if got.header.Get("Access-Control-Allow-Origin") != "https://assistant.example" ||
+			got.header.Get("Vary") != "Origin" {
 			t.Errorf("%d %v", got.status, got.header)
 		}
 	}
 	if made.status != 201 {
 		t.Errorf("a known origin: %d %s", made.status, made.body)
 	}
-	for what, headers := range map[string][]string{"a program": nil, "its own page": {"Origin", apitest.BaseURL, "Sec-Fetch-Site", "same-origin"}, "by hand": {"Sec-Fetch-Site", "none"}} {
-		if got := s.send("POST", "/oauth/register", "application/json", body, headers...); got.status != 201 || got.header.Get("Access-Control-Allow-Origin") != "" {
+	for what, headers := range map[string][]string{
+		"a program":    nil,
+		"its own page": {"Origin", apitest.BaseURL, "Sec-Fetch-Site", "same-origin"},
+		"by hand":      {"Sec-Fetch-Site", "none"},
+	} {
+		if got := s.send("POST", "/oauth/register", "application/json", body, headers...); got.status != 201 ||
+			got.header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s: %d %s", what, got.status, got.body)
 		}
 	}
@@ -556,7 +682,8 @@ func TestFlood(t *testing.T) {
 		}
 		known := count()
 		register := func() int {
-			return s.send("POST", "/oauth/register", "application/json", `{"redirect_uris":["https://a.example/cb"],"token_endpoint_auth_method":"none"}`).status
+			return s.send("POST", "/oauth/register", "application/json",
+				`{"redirect_uris":["https://a.example/cb"],"token_endpoint_auth_method":"none"}`).status
 		}
 		for i := range networks {
 			s.address = fmt.Sprintf("198.%d.%d.7", 18+i/250, i%250)
@@ -573,7 +700,8 @@ func TestFlood(t *testing.T) {
 			t.Errorf("%d are stored", n)
 		}
 		s.address = "192.0.2.1"
-		if got := s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token", tokens.text("refresh_token")); got.status != 200 {
+		if got := s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token",
+			tokens.text("refresh_token")); got.status != 200 {
 			t.Errorf("%d %s", got.status, got.body)
 		}
 		s.Clock.Advance(31 * 24 * time.Hour)
@@ -596,12 +724,15 @@ func TestGuesses(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	for range 200 {
 		if got := s.exchange("kart_code_x"); got.status == 429 {
-			s.want(s.post("/oauth/token", "client_id", s.service.ID, "client_secret", "x", "grant_type", "client_credentials"), 429, "temporarily_unavailable")
-			if got := s.post("/oauth/token", "client_id", s.service.ID, "client_secret", s.service.ClientSecret, "grant_type", "client_credentials"); got.status != 200 {
+			s.want(s.post("/oauth/token", "client_id", s.service.ID, "client_secret", "x", "grant_type",
+				"client_credentials"), 429, "temporarily_unavailable")
+			if got := s.post("/oauth/token", "client_id", s.service.ID, "client_secret", s.service.ClientSecret,
+				"grant_type", "client_credentials"); got.status != 200 {
 				t.Errorf("others of the network wait: %d %s", got.status, got.body)
 			}
 			if err := s.DB.Read(t.Context(), func(tx db.Tx) error {
-				left, err := signin.Blocked(t.Context(), tx, clock.Now(s.Clock), signin.Origin{Address: netip.MustParseAddr(s.address)}.NetworkLimits()...)
+				left, err := signin.Blocked(t.Context(), tx, clock.Now(s.Clock),
+					signin.Origin{Address: netip.MustParseAddr(s.address)}.NetworkLimits()...)
 				if left > 0 {
 					t.Errorf("nobody of the network can sign in for %s", left)
 				}
@@ -610,7 +741,8 @@ func TestGuesses(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.address = "198.51.100.7"
-			if got := s.post("/oauth/token", "client_id", s.service.ID, "client_secret", s.service.ClientSecret, "grant_type", "client_credentials"); got.status != 200 {
+			if got := s.post("/oauth/token", "client_id", s.service.ID, "client_secret", s.service.ClientSecret,
+				"grant_type", "client_credentials"); got.status != 200 {
 				t.Errorf("%d %s", got.status, got.body)
 			}
 			return
@@ -623,19 +755,23 @@ func TestGuesses(t *testing.T) {
 func TestMetadata(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	for path, member := range map[string]string{
-		"/.well-known/oauth-authorization-server": "issuer", "/.well-known/oauth-protected-resource": "resource", "/.well-known/oauth-protected-resource/v1": "resource", "/.well-known/oauth-protected-resource/mcp": "resource",
+		"/.well-known/oauth-authorization-server": "issuer", "/.well-known/oauth-protected-resource": "resource",
+		"/.well-known/oauth-protected-resource/v1": "resource", "/.well-known/oauth-protected-resource/mcp": "resource",
 	} {
 		got := s.send("GET", path, "", "")
-		if got.status != 200 || !strings.HasPrefix(got.text(member), apitest.BaseURL) || got.header.Get("Access-Control-Allow-Origin") != "*" || got.header.Get("Content-Type") != "application/json" {
+		if got.status != 200 || !strings.HasPrefix(got.text(member), apitest.BaseURL) ||
+			got.header.Get("Access-Control-Allow-Origin") != "*" || got.header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
-		if head := s.send("HEAD", path, "", ""); head.status != 200 || head.body != "" || head.header.Get("Content-Length") == "" {
+		if head := s.send("HEAD", path, "", ""); head.status != 200 || head.body != "" ||
+			head.header.Get("Content-Length") == "" {
 			t.Errorf("%s: %+v", path, head)
 		}
 		if other := s.send("POST", path, "", ""); other.status != 405 || other.header.Get("Allow") == "" {
 			t.Errorf("%s: %+v", path, other)
 		}
-		if options := s.send("OPTIONS", path, "", ""); options.status != 204 || options.header.Get("Access-Control-Allow-Headers") == "" {
+		if options := s.send("OPTIONS", path, "", ""); options.status != 204 ||
+			options.header.Get("Access-Control-Allow-Headers") == "" {
 			t.Errorf("%s: %+v", path, options)
 		}
 	}
@@ -647,7 +783,8 @@ func TestMetadata(t *testing.T) {
 			}
 		}
 	}
-	if got := s.send("GET", "/.well-known/oauth-protected-resource/mcp", "", ""); got.text("resource") != apitest.BaseURL+"/mcp" {
+	if got := s.send("GET", "/.well-known/oauth-protected-resource/mcp", "",
+		""); got.text("resource") != apitest.BaseURL+"/mcp" {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	if got := s.send("GET", "/.well-known/oauth-protected-resource/x", "", ""); got.status != 404 {

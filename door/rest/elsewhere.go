@@ -17,7 +17,8 @@ func Misplaced(a *api.API, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		answer(w, r, a.Refuse(&fault.Fault{Code: fault.NotFound, Detail: &belowPrefix}, r.URL.EscapedPath(), r.Header["Accept-Language"], w.Header()))
+		answer(w, r, a.Refuse(&fault.Fault{Code: fault.NotFound, Detail: &belowPrefix}, r.URL.EscapedPath(),
+			r.Header["Accept-Language"], w.Header()))
 	})
 }
 

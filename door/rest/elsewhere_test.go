@@ -16,7 +16,9 @@ import (
 func TestMisplaced(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	const page = "a page"
-	h := rest.Misplaced(o.API, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(page)) }))
+	h := rest.Misplaced(o.API, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(page))
+	}))
 	const key = "Bearer kart_test_x"
 	for _, test := range []struct {
 		method, path, authorization string
@@ -49,7 +51,8 @@ func TestMisplaced(t *testing.T) {
 		case test.misplaced && test.method == http.MethodHead && (w.Code != 404 || w.Body.Len() > 0):
 			t.Errorf("HEAD: %d %s", w.Code, w.Body)
 		case test.misplaced && test.method != http.MethodHead:
-			if p := a.Want(404, "NOT_FOUND").JSON(); !strings.Contains(p["detail"].(string), "/v1") || p["instance"] != test.path || a.Header.Get("Content-Type") != "application/problem+json" {
+			if p := a.Want(404, "NOT_FOUND").JSON(); !strings.Contains(p["detail"].(string), "/v1") ||
+				p["instance"] != test.path || a.Header.Get("Content-Type") != "application/problem+json" {
 				t.Errorf("%s %s: %v %v", test.method, test.path, p, a.Header)
 			}
 		}
@@ -59,7 +62,10 @@ func TestMisplaced(t *testing.T) {
 // A path that the API lacks says so. One of a record that is not there says nothing more.
 func TestNoPath(t *testing.T) {
 	s, c := open(t)
-	for path, says := range map[string]bool{"/contact": true, "/Contacts": true, "/contacts/": true, "": true, "/contacts/con_01m7q5p4xkeq58z2c7n4r6t9bd": false} {
+	for path, says := range map[string]bool{
+		"/contact": true, "/Contacts": true, "/contacts/": true, "": true,
+		"/contacts/con_01m7q5p4xkeq58z2c7n4r6t9bd": false,
+	} {
 		p := s.Send(c, apitest.Wire{Method: "GET", Path: path}).Want(404, "NOT_FOUND").JSON()
 		if got := strings.Contains(p["detail"].(string), "/docs"); got != says {
 			t.Errorf("%q: %v", path, p["detail"])

@@ -41,8 +41,10 @@ func TestRefusal(t *testing.T) {
 		"all of HTTP/2":    {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP/1.1"},
 		"no HTTP":          {"HALLO\r\n\r\n", "HTTP/1.1"},
 		"coding":           {"POST /v1/contacts HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", "Transfer-Encoding"},
-		"Expect":           {"POST /v1/contacts HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nContent-Length: 2\r\n\r\n{}", "Expect"},
-		"large head":       {"GET /v1/me HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 8<<10) + "\r\n\r\n", "zu groß"},
+		"Expect": {
+			"POST /v1/contacts HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nContent-Length: 2\r\n\r\n{}", "Expect",
+		},
+		"large head": {"GET /v1/me HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 8<<10) + "\r\n\r\n", "zu groß"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL(), "http://"))
@@ -61,16 +63,21 @@ func TestRefusal(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := &apitest.Answer{TB: t, Status: response.StatusCode, Header: response.Header, Body: body}
-			if p := a.Want(400, "INVALID_REQUEST").JSON(); p["requestId"] != a.Header.Get("Request-Id") || !strings.HasPrefix(fmt.Sprint(p["requestId"]), "req_") || p["instance"] != "/v1" ||
+			if p := a.Want(400, "INVALID_REQUEST").JSON(); p["requestId"] != a.Header.Get("Request-Id") ||
+				!strings.HasPrefix(fmt.Sprint(p["requestId"]), "req_") || p["instance"] != "/v1" ||
 				!strings.Contains(fmt.Sprint(p["detail"]), test.says) {
 				t.Errorf("%v", p)
 			}
-			for _, name := range []string{"RateLimit", "RateLimit-Policy", "Svc-Version", "Link", "Vary", "X-Content-Type-Options", "Cache-Control"} {
+			for _, name := range []string{
+				"RateLimit", "RateLimit-Policy", "Svc-Version", "Link", "Vary", "X-Content-Type-Options",
+				"Cache-Control",
+			} {
 				if strings.Join(a.Header.Values(name), "")+strings.Join(a.Header[name], "") == "" {
 					t.Errorf("no %s", name)
 				}
 			}
-			if a.Header.Get("Content-Type") != "application/problem+json" || a.Header.Get("Content-Language") != "de" || !response.Close || a.Header.Get("Date") == "" {
+			if a.Header.Get("Content-Type") != "application/problem+json" || a.Header.Get("Content-Language") != "de" ||
+				!response.Close || a.Header.Get("Date") == "" {
 				t.Errorf("%v", a.Header)
 			}
 			if rest, _ := io.ReadAll(r); len(rest) > 0 { // the end may be a reset, since part of the request was not read
@@ -96,7 +103,8 @@ func TestOptionsOfTheServer(t *testing.T) {
 	defer conn.Close()
 	fmt.Fprint(conn, "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil || response.StatusCode != 204 || !strings.HasPrefix(response.Header.Get("Request-Id"), "req_") || !strings.Contains(response.Header.Get("Allow"), "OPTIONS") {
+	if err != nil || response.StatusCode != 204 || !strings.HasPrefix(response.Header.Get("Request-Id"), "req_") ||
+		!strings.Contains(response.Header.Get("Allow"), "OPTIONS") {
 		t.Errorf("%v %+v", err, response)
 	}
 }
@@ -110,10 +118,19 @@ func TestHeaderNames(t *testing.T) {
 		wire apitest.Wire
 		want []string
 	}{
-		{apitest.Wire{Method: "GET", Path: "/contacts/" + made.Text("id")}, []string{"ETag: ", "RateLimit: ", "RateLimit-Policy: "}},
+		{
+			apitest.Wire{Method: "GET", Path: "/contacts/" + made.Text("id")},
+			[]string{"ETag: ", "RateLimit: ", "RateLimit-Policy: "},
+		},
 		{apitest.Wire{Method: "GET", Path: "/documents/" + file + "/content"}, []string{"ETag: ", "RateLimit: "}},
-		{apitest.Wire{Method: "GET", Path: "/documents/" + file + "/content", Lines: []string{"Range: bytes=0-1"}}, []string{"ETag: ", "Content-Range: "}},
-		{apitest.Wire{Method: "GET", Path: "/me", Lines: []string{"-Authorization"}}, []string{"WWW-Authenticate: ", "RateLimit: "}},
+		{
+			apitest.Wire{Method: "GET", Path: "/documents/" + file + "/content", Lines: []string{"Range: bytes=0-1"}},
+			[]string{"ETag: ", "Content-Range: "},
+		},
+		{
+			apitest.Wire{Method: "GET", Path: "/me", Lines: []string{"-Authorization"}},
+			[]string{"WWW-Authenticate: ", "RateLimit: "},
+		},
 	} {
 		conn := s.Dial()
 		fmt.Fprint(conn, c.Text(test.wire))

@@ -29,8 +29,10 @@ func open(t *testing.T) (*apitest.Server, *apitest.Client) {
 func TestOutside(t *testing.T) {
 	s, _ := open(t)
 	for _, line := range []string{
-		"GET / HTTP/1.1", "GET /v HTTP/1.1", "GET /v1 HTTP/1.1", "GET /v1x/contacts HTTP/1.1", "GET /v2/contacts HTTP/1.1", "GET /contacts HTTP/1.1",
-		"GET /%761/contacts HTTP/1.1", "GET //v1/contacts HTTP/1.1", "GET x:y HTTP/1.1", "GET v1:contacts HTTP/1.1", "GET * HTTP/1.1",
+		"GET / HTTP/1.1", "GET /v HTTP/1.1", "GET /v1 HTTP/1.1", "GET /v1x/contacts HTTP/1.1",
+		"GET /v2/contacts HTTP/1.1", "GET /contacts HTTP/1.1",
+		"GET /%761/contacts HTTP/1.1", "GET //v1/contacts HTTP/1.1", "GET x:y HTTP/1.1", "GET v1:contacts HTTP/1.1",
+		"GET * HTTP/1.1",
 		"GET http://localhost HTTP/1.1", "CONNECT localhost:80 HTTP/1.1", "CONNECT /v1 HTTP/1.1",
 	} {
 		conn := s.Dial()
@@ -104,11 +106,17 @@ func TestConnectionIsReused(t *testing.T) {
 		{apitest.Wire{Method: "GET", Path: "/nothing"}, 404},
 		{apitest.Wire{Method: "HEAD", Path: "/me"}, 200},
 		{apitest.Wire{Method: "HEAD", Path: "/nothing"}, 404},
-		{apitest.Wire{Method: "POST", Path: "/contacts", Body: body, Lines: []string{"Authorization: Bearer x"}}, 401}, // refused before the body is read
+		// refused before the body is read
+		{apitest.Wire{Method: "POST", Path: "/contacts", Body: body, Lines: []string{"Authorization: Bearer x"}}, 401},
 		{apitest.Wire{Method: "POST", Path: "/contacts", Body: body, Lines: []string{"-Svc-Preview"}}, 404},
 		{apitest.Wire{Method: "POST", Path: "/contacts", Body: body}, 422},
 		{apitest.Wire{Method: "POST", Path: "/contacts", Body: `{`}, 400},
-		{apitest.Wire{Method: "POST", Path: "/contacts", Body: "5\r\n{\"a\":\r\n2\r\n1}\r\n0\r\n\r\n", Lines: []string{"Transfer-Encoding: chunked"}}, 422},
+		{apitest.Wire{
+			Method: "POST",
+			Path:   "/contacts",
+			Body:   "5\r\n{\"a\":\r\n2\r\n1}\r\n0\r\n\r\n",
+			Lines:  []string{"Transfer-Encoding: chunked"},
+		}, 422},
 		{apitest.Wire{Method: "GET", Path: "/me", Body: `{}`}, 400},
 		{apitest.Wire{Method: "FOO", Path: "/me", Body: `{}`}, 405},
 		{apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"Berg"}`}, 201},
@@ -194,7 +202,9 @@ func TestContinue(t *testing.T) {
 		t.Helper()
 		conn := s.Dial()
 		body := `{"lastName":"Berg"}`
-		text := c.Text(apitest.Wire{Method: "POST", Path: "/contacts", Body: body, Lines: append(lines, "Expect: 100-continue")})
+		text := c.Text(apitest.Wire{
+			Method: "POST", Path: "/contacts", Body: body, Lines: append(lines, "Expect: 100-continue"),
+		})
 		io.WriteString(conn, strings.TrimSuffix(text, body))
 		return bufio.NewReader(conn), conn, body
 	}
@@ -239,7 +249,12 @@ func TestOverlappingBodies(t *testing.T) {
 			for call := range calls {
 				name := fmt.Sprintf("%d-%d-%s", worker, call, strings.Repeat("x", (worker*31+call*7)%150))
 				r, _ := http.NewRequest("POST", s.URL+"/v1/contacts", strings.NewReader(`{"lastName":"`+name+`"}`))
-				r.Header = http.Header{"Authorization": {"Bearer " + c.Key}, "Content-Type": {"application/json"}, "Svc-Preview": {"true"}, "Idempotency-Key": {name}}
+				r.Header = http.Header{
+					"Authorization":   {"Bearer " + c.Key},
+					"Content-Type":    {"application/json"},
+					"Svc-Preview":     {"true"},
+					"Idempotency-Key": {name},
+				}
 				var response *http.Response
 				if response, err = client.Do(r); err != nil {
 					break

@@ -93,7 +93,8 @@ func Send(w http.ResponseWriter, r *http.Request, f *api.File) {
 	// The API has already checked the other preconditions.
 	asked := &http.Request{Method: r.Method, Header: http.Header{}}
 	// A Range has no meaning for HEAD (RFC 9110, section 14.2).
-	if header := r.Header.Get("Range"); header != "" && r.Method == http.MethodGet && strings.Count(header, ",") < maxParts {
+	if header := r.Header.Get("Range"); header != "" && r.Method == http.MethodGet &&
+		strings.Count(header, ",") < maxParts {
 		asked.Header.Set("Range", parts(header, f.Size()))
 		if values := r.Header["If-Range"]; values != nil {
 			asked.Header["If-Range"] = values

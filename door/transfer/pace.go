@@ -88,7 +88,8 @@ func (b *IncomingBody) Broken() bool { return b.failed }
 
 // Answer gives the client its time to take the answer to a file.
 func Answer(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience)) // a connection without deadlines does not need one
+	// a connection without deadlines does not need one
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience))
 }
 
 var _ mover = (*api.File)(nil)

@@ -59,7 +59,10 @@ func Dial(dataDir string) (*Client, error) {
 		return nil, fmt.Errorf("admin: %w", err)
 	}
 	probe.Close()
-	return &Client{path, filepath.Join(dataDir, SecretName), &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 1, DisableCompression: true}}}, nil
+	return &Client{
+		path, filepath.Join(dataDir, SecretName),
+		&http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 1, DisableCompression: true}},
+	}, nil
 }
 
 // Call executes an act in the server. It waits as long as the act takes.
@@ -100,7 +103,9 @@ func (c *Client) ask(ctx context.Context, name string, body []byte) ([]byte, err
 }
 
 // send sends a request, and reports whether the server accepted its secret.
-func (c *Client) send(ctx context.Context, name string, body []byte, secret string) (answer []byte, known bool, err error) {
+func (c *Client) send(
+	ctx context.Context, name string, body []byte, secret string,
+) (answer []byte, known bool, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://kartei/acts/"+name, bytes.NewReader(body))
 	if err != nil {
 		return nil, false, fmt.Errorf("admin: %s: %w", name, err)

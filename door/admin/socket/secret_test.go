@@ -21,7 +21,9 @@ func secretOf(dir string) string { return filepath.Join(dir, socket.SecretName) 
 func TestRequestsNameTheSecret(t *testing.T) {
 	dir := folder(t)
 	carried := 0
-	serve(t, dir, socket.Acts{"count": socket.Do(func(context.Context, input) (output, error) { carried++; return output{}, nil })})
+	serve(t, dir, socket.Acts{
+		"count": socket.Do(func(context.Context, input) (output, error) { carried++; return output{}, nil }),
+	})
 	info := must(os.Stat(secretOf(dir)))
 	secret := string(must(os.ReadFile(secretOf(dir))))
 	if info.Mode() != 0o600 || len(secret) < 26 {
@@ -31,7 +33,8 @@ func TestRequestsNameTheSecret(t *testing.T) {
 		return net.Dial("unix", filepath.Join(dir, socket.SocketName))
 	}}}
 	defer client.CloseIdleConnections()
-	for _, header := range []string{"", "Bearer", "Bearer ", secret, "Basic " + secret, "Bearer " + secret[:25], "Bearer " + secret + "A",
+	for _, header := range []string{"", "Bearer", "Bearer ", secret, "Basic " + secret, "Bearer " + secret[:25],
+		"Bearer " + secret + "A",
 		"Bearer " + strings.ToLower(secret), "Bearer " + strings.Repeat("A", 26), "Bearer " + secret} {
 		for _, path := range []string{"/acts/count", "/acts/unknown", "/"} {
 			r := must(http.NewRequest("POST", "http://kartei"+path, strings.NewReader("{}")))
@@ -67,14 +70,16 @@ func TestCommandsWithoutTheSecret(t *testing.T) {
 		if err := os.WriteFile(secretOf(dir), []byte(wrong), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := call(); !errors.Is(err, socket.ErrRefused) || !strings.Contains(err.Error(), secretOf(dir)) || !strings.Contains(err.Error(), "restart the server") {
+		if err := call(); !errors.Is(err, socket.ErrRefused) || !strings.Contains(err.Error(), secretOf(dir)) ||
+			!strings.Contains(err.Error(), "restart the server") {
 			t.Errorf("with %.10q: %v", wrong, err)
 		}
 	}
 	if err := os.Remove(secretOf(dir)); err != nil {
 		t.Fatal(err)
 	}
-	if err := call(); !errors.Is(err, socket.ErrRefused) || !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "restart the server") {
+	if err := call(); !errors.Is(err, socket.ErrRefused) || !errors.Is(err, os.ErrNotExist) ||
+		!strings.Contains(err.Error(), "restart the server") {
 		t.Errorf("without a file: %v", err)
 	}
 	if err := os.WriteFile(secretOf(dir), right, 0o600); err != nil {

@@ -368,14 +368,17 @@ func must[T any](v T, err error) T {
 // executed, and what to do.
 func TestServerEndsBeforeItsAnswer(t *testing.T) {
 	dir := folder(t)
-	serve(t, dir, socket.Acts{"die": socket.Do(func(context.Context, input) (output, error) { panic(http.ErrAbortHandler) })})
+	serve(t, dir, socket.Acts{
+		"die": socket.Do(func(context.Context, input) (output, error) { panic(http.ErrAbortHandler) }),
+	})
 	client, err := socket.Dial(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
 	err = client.Call(ctx, "die", input{}, nil)
-	if !errors.Is(err, socket.ErrNoAnswer) || !strings.Contains(err.Error(), "kartei audit") || strings.Contains(err.Error(), "http://") {
+	if !errors.Is(err, socket.ErrNoAnswer) || !strings.Contains(err.Error(), "kartei audit") ||
+		strings.Contains(err.Error(), "http://") {
 		t.Errorf("%v", err)
 	}
 }
