@@ -93,7 +93,12 @@ func parseOrder(args []string) (o order, err error) {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return o, err
 	}
-	o = order{name: args[0], limits: Limits{Text: text, Memory: memory, Time: time.Duration(seconds) * time.Second}, cache: args[4], require: args[5] == required}
+	o = order{
+		name:    args[0],
+		limits:  Limits{Text: text, Memory: memory, Time: time.Duration(seconds) * time.Second},
+		cache:   args[4],
+		require: args[5] == required,
+	}
 	switch o.name {
 	case warming:
 		o.read = warm
@@ -194,7 +199,8 @@ func ended(state *os.ProcessState, errs []byte, limit time.Duration) int {
 	switch {
 	case state.Exited() && reasons[state.ExitCode()] != "" || state.ExitCode() == exitDone || state.ExitCode() == exitCut:
 		return state.ExitCode()
-	case bytes.Contains(errs, []byte("out of memory")), bytes.Contains(errs, []byte("cannot allocate memory")), hitRuntime(errs):
+	case bytes.Contains(errs, []byte("out of memory")), bytes.Contains(errs,
+		[]byte("cannot allocate memory")), hitRuntime(errs):
 		return exitMemory
 	}
 	return signalled(state, limit)

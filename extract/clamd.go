@@ -31,7 +31,8 @@ func (u ClamdURL) address() (network, address string, err error) {
 		return "unix", path, nil
 	}
 	parsed, err := url.Parse(string(u))
-	if err == nil && parsed.Scheme == "tcp" && parsed.Port() != "" && parsed.Path == "" && parsed.RawQuery == "" && parsed.User == nil {
+	if err == nil && parsed.Scheme == "tcp" && parsed.Port() != "" && parsed.Path == "" && parsed.RawQuery == "" &&
+		parsed.User == nil {
 		return "tcp", parsed.Host, nil
 	}
 	return "", "", fmt.Errorf("%q is not the address of a clamd; accepted are unix:/PATH and tcp://HOST:PORT", string(u))
@@ -183,7 +184,8 @@ func (c *session) readReply() (string, error) {
 		if answer == "" || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
 			return "", fmt.Errorf("%w: %w", ErrScannerAway, err)
 		}
-		return "", fmt.Errorf("extract: clamd stopped in its answer after %.80q: %w", answer, err) // the zero byte ends the answer
+		// the zero byte ends the answer
+		return "", fmt.Errorf("extract: clamd stopped in its answer after %.80q: %w", answer, err)
 	}
 	return strings.TrimSpace(strings.TrimSuffix(answer, "\x00")), nil
 }

@@ -45,7 +45,8 @@ func TestScan(t *testing.T) {
 		{"a virus in an archive", packed.String(), clamdtest.Found},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if found, err := s.Scan(t.Context(), iotest.HalfReader(strings.NewReader(c.content))); found != c.found || err != nil {
+			if found, err := s.Scan(t.Context(), iotest.HalfReader(strings.NewReader(c.content))); found != c.found ||
+				err != nil {
 				t.Errorf("%q, %v; want %q", found, err, c.found)
 			}
 		})
@@ -92,7 +93,8 @@ func testScanSize(t *testing.T, s *extract.Scanner) {
 		t.Errorf("as many bytes as it takes: %q, %v", found, err)
 	}
 	for _, size := range []int64{1<<20 + 1, 64 << 20} {
-		if found, err := s.Scan(t.Context(), io.LimitReader(zeros{}, size)); !errors.Is(err, extract.ErrScanSize) || found != "" {
+		if found, err := s.Scan(t.Context(), io.LimitReader(zeros{}, size)); !errors.Is(err, extract.ErrScanSize) ||
+			found != "" {
 			t.Errorf("%d bytes: %q, %v", size, found, err)
 		}
 	}
@@ -111,7 +113,8 @@ func TestScanWhileAway(t *testing.T) {
 	d := clamdtest.Start(t)
 	s := scanner(t, d.URL)
 	d.Stop()
-	if found, err := s.Scan(t.Context(), strings.NewReader("Guten Tag")); !errors.Is(err, extract.ErrScannerAway) || found != "" {
+	if found, err := s.Scan(t.Context(), strings.NewReader("Guten Tag")); !errors.Is(err, extract.ErrScannerAway) ||
+		found != "" {
 		t.Errorf("without clamd: %q, %v", found, err)
 	}
 	if err := s.Ping(t.Context()); err == nil {
@@ -149,7 +152,8 @@ func TestScanReportsReadErrors(t *testing.T) {
 // Another program may listen at the address. Only the answer of clamd makes a
 // file clean.
 func TestScanBelievesClamdOnly(t *testing.T) {
-	for _, answer := range []string{"", "\x00", "OK\x00", "stream: \x00", "stream: OK", "stream: OK and more\x00", "stream:  FOUND\x00", "stream: FOUND\x00",
+	for _, answer := range []string{"", "\x00", "OK\x00", "stream: \x00", "stream: OK", "stream: OK and more\x00",
+		"stream:  FOUND\x00", "stream: FOUND\x00",
 		"stream: Can't allocate memory ERROR\x00", "HTTP/1.1 200 OK\r\n\r\n\x00", strings.Repeat("x", 10_000) + "\x00"} {
 		s := scanner(t, answering(t, answer))
 		if found, err := s.Scan(t.Context(), strings.NewReader("Guten Tag")); err == nil || found != "" {
@@ -235,7 +239,8 @@ func TestScanIsCancelled(t *testing.T) {
 func TestClamdURL(t *testing.T) {
 	for text, good := range map[string]bool{
 		"unix:/run/clamav/clamd.ctl": true, "tcp://127.0.0.1:3310": true, "tcp://[::1]:3310": true, "tcp://clamav:3310": true,
-		"": false, "unix:": false, "unix:clamd.ctl": false, "tcp://clamav": false, "tcp://clamav:3310/x": false, "http://clamav:3310": false,
+		"": false, "unix:": false, "unix:clamd.ctl": false, "tcp://clamav": false, "tcp://clamav:3310/x": false,
+		"http://clamav:3310":     false,
 		"tcp://user@clamav:3310": false, "/run/clamav/clamd.ctl": false,
 	} {
 		var u extract.ClamdURL

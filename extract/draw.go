@@ -28,7 +28,8 @@ type drawFunc func(in *textio.Input, s Sheet) (*Page, error)
 // them, because they act. HEIC has no decoder in Go.
 var drawings = map[string]drawFunc{
 	"application/pdf": drawPDF,
-	"image/png":       drawImage, "image/jpeg": drawImage, "image/gif": drawImage, "image/webp": drawImage, "image/bmp": drawImage,
+	"image/png":       drawImage, "image/jpeg": drawImage, "image/gif": drawImage, "image/webp": drawImage,
+	"image/bmp":  drawImage,
 	"image/tiff": drawTIFF,
 }
 
@@ -59,7 +60,12 @@ func drawPDF(in *textio.Input, s Sheet) (*Page, error) {
 	if err != nil {
 		return nil, textio.ErrBroken
 	}
-	d := drawing{Pdfium: f.Pdfium, ref: requests.Page{ByReference: &opened.ref}, notes: opened.notes, page: &Page{Number: s.Number, Pages: f.pages}}
+	d := drawing{
+		Pdfium: f.Pdfium,
+		ref:    requests.Page{ByReference: &opened.ref},
+		notes:  opened.notes,
+		page:   &Page{Number: s.Number, Pages: f.pages},
+	}
 	if err := d.measure(float64(s.DPI)); err != nil {
 		return nil, textio.ErrBroken
 	}
@@ -116,7 +122,9 @@ func (d *drawing) measure(dpi float64) error {
 	// distant points.
 	const finer, far = 64, 1000
 	at := func(x, y float64) (p [2]float64, err error) {
-		r, err := d.FPDF_PageToDevice(&requests.FPDF_PageToDevice{Page: d.ref, SizeX: d.page.Width * finer, SizeY: d.page.Height * finer, PageX: x, PageY: y})
+		r, err := d.FPDF_PageToDevice(&requests.FPDF_PageToDevice{
+			Page: d.ref, SizeX: d.page.Width * finer, SizeY: d.page.Height * finer, PageX: x, PageY: y,
+		})
 		if err != nil {
 			return p, err
 		}
@@ -140,11 +148,14 @@ func (d *drawing) render() (*image.RGBA, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := d.FPDFBitmap_FillRect(&requests.FPDFBitmap_FillRect{Bitmap: bitmap.Bitmap, Width: w, Height: h, Color: white}); err != nil {
+	if _, err := d.FPDFBitmap_FillRect(&requests.FPDFBitmap_FillRect{
+		Bitmap: bitmap.Bitmap, Width: w, Height: h, Color: white,
+	}); err != nil {
 		return nil, err
 	}
 	if _, err := d.FPDF_RenderPageBitmap(&requests.FPDF_RenderPageBitmap{
-		Bitmap: bitmap.Bitmap, Page: d.ref, SizeX: w, SizeY: h, Flags: enums.FPDF_RENDER_FLAG_ANNOT | enums.FPDF_RENDER_FLAG_REVERSE_BYTE_ORDER,
+		Bitmap: bitmap.Bitmap, Page: d.ref, SizeX: w, SizeY: h,
+		Flags: enums.FPDF_RENDER_FLAG_ANNOT | enums.FPDF_RENDER_FLAG_REVERSE_BYTE_ORDER,
 	}); err != nil {
 		return nil, err
 	}
@@ -217,7 +228,10 @@ func (d *drawing) box(text references.FPDF_TEXTPAGE, i int) Box {
 	if err != nil {
 		return Box{}
 	}
-	return d.boxOf(structs.FPDF_FS_RECTF{Left: float32(b.Rect.Left), Top: float32(b.Rect.Top), Right: float32(b.Rect.Right), Bottom: float32(b.Rect.Bottom)})
+	return d.boxOf(structs.FPDF_FS_RECTF{
+		Left: float32(b.Rect.Left), Top: float32(b.Rect.Top), Right: float32(b.Rect.Right),
+		Bottom: float32(b.Rect.Bottom),
+	})
 }
 
 // boxOf returns a rectangle of the page in the picture.

@@ -37,7 +37,8 @@ var endings = map[string][]string{
 	"application/vnd.ms-powerpoint": {"ppt", "pps", "pot"},
 	"application/vnd.ms-outlook":    {"msg"},
 
-	"text/plain": {"txt", "text", "log", "md", "markdown", "csv", "tsv", "asc", "ini", "cfg", "conf", "yaml", "yml", "toml", "tex", "bib",
+	"text/plain": {"txt", "text", "log", "md", "markdown", "csv", "tsv", "asc", "ini", "cfg", "conf", "yaml", "yml",
+		"toml", "tex", "bib",
 		"rst", "vcf", "ics", "srt", "vtt", "ged", "json", "xml", "eml"},
 	"text/csv":                  {"csv", "txt"},
 	"text/tab-separated-values": {"tsv", "tab", "txt"},

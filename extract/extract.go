@@ -194,7 +194,9 @@ func (x *Extractor) Extract(ctx context.Context, organization int64, r io.Reader
 // Text.Reason. An error comes from ctx, from reading r or from starting a
 // process, and means nothing about the file. A Read of r that does not return
 // cannot be interrupted.
-func (x *Extractor) Within(ctx context.Context, limit time.Duration, organization int64, r io.Reader, contentType string) (Text, time.Duration, error) {
+func (x *Extractor) Within(
+	ctx context.Context, limit time.Duration, organization int64, r io.Reader, contentType string,
+) (Text, time.Duration, error) {
 	if !Reads(contentType) {
 		return Text{Reason: Unsupported}, 0, nil
 	}
@@ -394,7 +396,8 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, t task) (end, error) 
 		confinement = required
 	}
 	cmd := exec.CommandContext(limited, x.options.Program, command, t.name,
-		strconv.Itoa(l.Text), strconv.FormatInt(l.Memory, 10), strconv.Itoa(int(math.Ceil(t.limit.Seconds()))), t.cache, confinement, t.sheet)
+		strconv.Itoa(l.Text), strconv.FormatInt(l.Memory, 10), strconv.Itoa(int(math.Ceil(t.limit.Seconds()))), t.cache,
+		confinement, t.sheet)
 	cmd.Env = []string{}
 	cmd.Dir = root
 	cmd.Stdin = in

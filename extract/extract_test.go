@@ -41,68 +41,139 @@ func TestExtract(t *testing.T) {
 		p    = "<text:p>"
 		endP = "</text:p>"
 	)
-	shared := entry{"xl/sharedStrings.xml", `<sst><si><t>Name</t></si><si><r><t>Mül</t></r><r><t>ler</t></r></si><si><t>ミュラー</t><rPh><t>kana</t></rPh></si></sst>`}
-	sheet := entry{"xl/worksheets/sheet1.xml", `<worksheet><sheetData><row><c t="s"><v>0</v></c><c t="inlineStr"><is><t>Betrag</t></is></c></row>` +
-		`<row><c t="s"><v>1</v></c><c><f>1+2</f><v>3</v></c><c t="s"><v>99</v></c></row><row><c t="s"><v>2</v></c></row></sheetData></worksheet>`}
+	shared := entry{
+		"xl/sharedStrings.xml",
+		`<sst><si><t>Name</t></si><si><r><t>Mül</t></r><r><t>ler</t></r></si><si><t>ミュラー</t><rPh><t>kana</t></rPh></si></sst>`,
+	}
+	sheet := entry{"xl/worksheets/sheet1.xml",
+		`<worksheet><sheetData><row><c t="s"><v>0</v></c><c t="inlineStr"><is><t>Betrag</t></is></c></row>` +
+			`<row><c t="s"><v>1</v></c><c><f>1+2</f><v>3</v></c><c t="s"><v>99</v></c></row><row><c t="s"><v>2</v></c></row></sheetData></worksheet>`}
 	slide := func(n, text string) entry {
-		return entry{"ppt/slides/slide" + n + ".xml", "<p:sld xmlns:p='p' xmlns:a='a'><a:p><a:r><a:t>" + text + "</a:t></a:r></a:p></p:sld>"}
+		return entry{
+			"ppt/slides/slide" + n + ".xml",
+			"<p:sld xmlns:p='p' xmlns:a='a'><a:p><a:r><a:t>" + text + "</a:t></a:r></a:p></p:sld>",
+		}
 	}
 	for _, c := range []struct{ name, contentType, content, want string }{
 		{"UTF-8", "text/plain", "\ufeffGuten  Tag,\r\n\r\n\r\n\r\nFrau Mül\u00adler\x00 \n", "Guten Tag,\n\nFrau Müller"},
 		{"Windows-1252", "text/plain", "M\xfcller \x80 12,50", "Müller € 12,50"},
 		{"UTF-16", "text/plain", utf16Of("Guten Tag\r\nHallo"), "Guten Tag\nHallo"},
 		{"UTF-16 with the other order", "text/plain", "\xfe\xff\x00G\x00u\x00t", "Gut"},
-		{"UTF-8 that is cut where it is looked at", "text/plain", strings.Repeat("x", 64<<10-1) + "ü", strings.Repeat("x", 64<<10-1) + "ü"},
+		{
+			"UTF-8 that is cut where it is looked at", "text/plain", strings.Repeat("x", 64<<10-1) + "ü",
+			strings.Repeat("x", 64<<10-1) + "ü",
+		},
 		{"CSV", "text/csv", "Name;Betrag\nMüller;12,50\n", "Name;Betrag\nMüller;12,50"},
 		{"nothing", "text/plain", "", ""},
 
-		{"JSON", "application/json", `{"name":"M\u00fcller","tags":["a",{"b":"c"}],"n":12.5,"x":null,"y":true}`, "Müller\na\nc\n12.5"},
-		{"XML", "application/xml", `<?xml version="1.0" encoding="ISO-8859-1"?><r nr="7" xmlns:a="urn:a"><name>M` + "\xfc" + `ller &amp; Co</name><![CDATA[<b>]]></r>`, "7\nMüller & Co\n<b>"},
+		{
+			"JSON", "application/json",
+			`{"name":"M\u00fcller","tags":["a",{"b":"c"}],"n":12.5,"x":null,"y":true}`, "Müller\na\nc\n12.5",
+		},
+		{
+			"XML", "application/xml",
+			`<?xml version="1.0" encoding="ISO-8859-1"?><r nr="7" xmlns:a="urn:a"><name>M` + "\xfc" +
+				`ller &amp; Co</name><![CDATA[<b>]]></r>`,
+			"7\nMüller & Co\n<b>",
+		},
 		{"RTF", "application/rtf", `{\rtf1\ansi{\fonttbl{\f0 Arial;}}{\*\generator X;}\uc1 M\'fcller \u8364?\par Stra\'dfe\tab 1 \u-10179?\u-8704? \{a\}{\pict 00ff}}`,
 			"Müller €\nStraße\t1 😀 {a}"},
 		{"a page", "text/html", "<title>Vertrag</title><style>p{}</style><p>Guten <b>Tag</b>,<br>Frau&nbsp;M&uuml;ller<script>alert('x')</script><table><tr><td>a<td>b</table>",
 			"Vertrag\nGuten Tag,\nFrau Müller\na\tb"},
 
-		{"a page that names its encoding", "text/html", `<html><meta http-equiv=Content-Type content="text/html; charset=windows-1251"><p>` + "\xcf\xf0\xe8\xe2\xe5\xf2</p>", "Привет"},
+		{
+			"a page that names its encoding", "text/html",
+			`<html><meta http-equiv=Content-Type content="text/html; charset=windows-1251"><p>` + "\xcf\xf0\xe8\xe2\xe5\xf2</p>",
+			"Привет",
+		},
 		{"a page that names a wrong encoding", "text/html", "<meta charset=iso-8859-1><p>Müller", "Müller"},
 		{"a page in Japanese", "text/html", "<meta charset=iso-2022-jp><p>\x1b$B$3$s\x1b(B", "こん"},
-		{"a mail with a page that names its encoding", "message/rfc822", "Subject: x\nContent-Type: text/html\n\n<meta charset=koi8-r><p>\xf0\xd2\xc9\xd7\xc5\xd4", "x\n\nПривет"},
+		{
+			"a mail with a page that names its encoding", "message/rfc822",
+			"Subject: x\nContent-Type: text/html\n\n<meta charset=koi8-r><p>\xf0\xd2\xc9\xd7\xc5\xd4",
+			"x\n\nПривет",
+		},
 
 		{"Word", docx, string(word(t, w+"Miet</w:t></w:r><w:r><w:t>vertrag"+endW+
 			"<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t></w:r></w:p><w:p><w:del><w:delText>weg</w:delText></w:del></w:p>"+
-			"<mc:AlternateContent><mc:Choice>"+w+"Rahmen"+endW+"</mc:Choice><mc:Fallback>"+w+"Rahmen"+endW+"</mc:Fallback></mc:AlternateContent>",
+			"<mc:AlternateContent><mc:Choice>"+w+"Rahmen"+endW+"</mc:Choice><mc:Fallback>"+w+"Rahmen"+endW+
+			"</mc:Fallback></mc:AlternateContent>",
 			entry{"docProps/core.xml", "<c><dc:title>Titel</dc:title><dc:creator>Niemand</dc:creator></c>"},
-			entry{"word/footnotes.xml", "<x>" + w + "Fußnote" + endW + "</x>"})), "Titel\n\nMietvertrag\na\tb\nc\nRahmen\n\nFußnote"},
-		{"Word with hyphens that do not break, and a form's choice", docx, string(word(t, "<w:p><w:r><w:t>Müller</w:t><w:noBreakHyphen/><w:t>Lüdenscheidt</w:t><w:softHyphen/><w:t>er</w:t></w:r></w:p>"+
-			`<w:p><w:ddList><w:result w:val="1"/><w:default w:val="0"/><w:listEntry w:val="Miete"/><w:listEntry w:val="Pacht"/></w:ddList></w:p><w:p><w:ddList><w:listEntry w:val="ledig"/><w:listEntry w:val="verheiratet"/></w:ddList></w:p>`)),
+			entry{"word/footnotes.xml", "<x>" + w + "Fußnote" + endW + "</x>"})),
+			"Titel\n\nMietvertrag\na\tb\nc\nRahmen\n\nFußnote"},
+		{"Word with hyphens that do not break, and a form's choice", docx,
+			string(word(t, "<w:p><w:r><w:t>Müller</w:t><w:noBreakHyphen/><w:t>Lüdenscheidt</w:t><w:softHyphen/><w:t>er</w:t></w:r></w:p>"+
+				`<w:p><w:ddList><w:result w:val="1"/><w:default w:val="0"/><w:listEntry w:val="Miete"/><w:listEntry w:val="Pacht"/></w:ddList></w:p><w:p><w:ddList><w:listEntry w:val="ledig"/><w:listEntry w:val="verheiratet"/></w:ddList></w:p>`)),
 			"Müller-Lüdenscheidter\nPacht\nledig"},
 		{"Excel with a day and a postal code", xlsx, string(zipped(t, entry{"xl/workbook.xml", ""},
 			entry{"xl/styles.xml", `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="00000"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/></cellXfs></styleSheet>`},
-			entry{"xl/worksheets/sheet1.xml", `<sheetData><row><c s="1"><v>45429</v></c><c s="2"><v>1067</v></c><c><v>12.5</v></c></row></sheetData>`})), "2024-05-17\t01067\t12.5"},
-		{"Excel with comments", xlsx, string(zipped(t, entry{"xl/workbook.xml", ""}, entry{"xl/comments1.xml", "<comments><commentList><comment><text><r><t>Anmerkung</t></r></text></comment></commentList></comments>"})), "Anmerkung"},
-		{"Excel with a conversation", xlsx, string(zipped(t, entry{"xl/workbook.xml", ""}, entry{"xl/comments1.xml", "<comments><text><r><t>[Unterhaltung]</t></r></text></comments>"},
-			entry{"xl/threadedComments/threadedComment1.xml", "<ThreadedComments><threadedComment><text>Anmerkung</text></threadedComment></ThreadedComments>"})), "Anmerkung"},
-		{"PowerPoint with comments", pptx, string(zipped(t, slide("1", "eins"), entry{"ppt/comments/comment1.xml", "<p:cmLst><p:cm><p:text>Anmerkung</p:text></p:cm></p:cmLst>"})), "eins\n\nAnmerkung"},
-		{"Excel", xlsx, string(zipped(t, entry{"xl/workbook.xml", `<workbook><sheets><sheet name="Mieten"/></sheets></workbook>`}, shared, sheet)),
+			entry{
+				"xl/worksheets/sheet1.xml",
+				`<sheetData><row><c s="1"><v>45429</v></c><c s="2"><v>1067</v></c><c><v>12.5</v></c></row></sheetData>`,
+			})), "2024-05-17\t01067\t12.5"},
+		{
+			"Excel with comments", xlsx,
+			string(zipped(t, entry{
+				"xl/workbook.xml", "",
+			}, entry{
+				"xl/comments1.xml",
+				"<comments><commentList><comment><text><r><t>Anmerkung</t></r></text></comment></commentList></comments>",
+			})),
+			"Anmerkung",
+		},
+		{"Excel with a conversation", xlsx, string(zipped(t, entry{"xl/workbook.xml", ""},
+			entry{"xl/comments1.xml", "<comments><text><r><t>[Unterhaltung]</t></r></text></comments>"},
+			entry{
+				"xl/threadedComments/threadedComment1.xml",
+				"<ThreadedComments><threadedComment><text>Anmerkung</text></threadedComment></ThreadedComments>",
+			})), "Anmerkung"},
+		{
+			"PowerPoint with comments", pptx,
+			string(zipped(t, slide("1", "eins"), entry{
+				"ppt/comments/comment1.xml", "<p:cmLst><p:cm><p:text>Anmerkung</p:text></p:cm></p:cmLst>",
+			})),
+			"eins\n\nAnmerkung",
+		},
+		{"Excel", xlsx, string(zipped(t, entry{
+			"xl/workbook.xml", `<workbook><sheets><sheet name="Mieten"/></sheets></workbook>`,
+		}, shared, sheet)),
 			"Mieten\n\nName\tBetrag\nMüller\t3\nミュラー"},
-		{"PowerPoint", pptx, string(zipped(t, slide("10", "zehn"), slide("2", "zwei"), slide("1", "eins"))), "eins\n\nzwei\n\nzehn"},
-		{"a diagram and a chart in Word", docx, string(word(t, w+"Bericht"+endW, entry{"word/diagrams/data1.xml", "<d><a:p><a:t>Kreis</a:t></a:p></d>"},
-			entry{"word/charts/chart1.xml", "<c><a:p><a:r><a:t>Umsatz</a:t></a:r></a:p><c:v>12</c:v></c>"})), "Bericht\n\nKreis\n\nUmsatz"},
-		{"comments and a drawing in Excel", xlsx, string(zipped(t, entry{"xl/workbook.xml", `<workbook><sheets><sheet name="Mieten"/></sheets></workbook>`}, shared, sheet,
-			entry{"xl/comments1.xml", "<comments><authors><author>Niemand</author></authors><comment><text>\n<r><t>Bitte</t></r><r><t> prüfen</t></r></text></comment><comment><text><t>Ja</t></text></comment></comments>"},
-			entry{"xl/drawings/drawing1.xml", "<d><a:p><a:r><a:t>Feld</a:t></a:r></a:p></d>"})),
+		{
+			"PowerPoint", pptx, string(zipped(t, slide("10", "zehn"), slide("2", "zwei"), slide("1", "eins"))),
+			"eins\n\nzwei\n\nzehn",
+		},
+		{"a diagram and a chart in Word", docx,
+			string(word(t, w+"Bericht"+endW, entry{"word/diagrams/data1.xml", "<d><a:p><a:t>Kreis</a:t></a:p></d>"},
+				entry{"word/charts/chart1.xml", "<c><a:p><a:r><a:t>Umsatz</a:t></a:r></a:p><c:v>12</c:v></c>"})),
+			"Bericht\n\nKreis\n\nUmsatz"},
+		{"comments and a drawing in Excel", xlsx,
+			string(zipped(t, entry{"xl/workbook.xml", `<workbook><sheets><sheet name="Mieten"/></sheets></workbook>`},
+				shared, sheet,
+				entry{
+					"xl/comments1.xml",
+					"<comments><authors><author>Niemand</author></authors><comment><text>\n<r><t>Bitte</t></r><r><t> prüfen</t></r></text></comment><comment><text><t>Ja</t></text></comment></comments>",
+				},
+				entry{"xl/drawings/drawing1.xml", "<d><a:p><a:r><a:t>Feld</a:t></a:r></a:p></d>"})),
 			"Mieten\n\nName\tBetrag\nMüller\t3\nミュラー\n\nFeld\n\nBitte prüfen\nJa"},
-		{"comments and a diagram in PowerPoint", pptx, string(zipped(t, slide("1", "eins"), entry{"ppt/diagrams/data1.xml", "<d><a:p><a:t>Kreis</a:t></a:p></d>"},
-			entry{"ppt/comments/comment1.xml", "<p:cmLst><p:cm><p:text>Bitte kürzen</p:text></p:cm></p:cmLst>"},
-			entry{"ppt/comments/modernComment_1.xml", "<p188:cmLst><p188:cm><p188:txBody><a:p><a:r><a:t>Erledigt</a:t></a:r></a:p></p188:txBody></p188:cm></p188:cmLst>"})),
+		{"comments and a diagram in PowerPoint", pptx,
+			string(zipped(t, slide("1", "eins"), entry{"ppt/diagrams/data1.xml", "<d><a:p><a:t>Kreis</a:t></a:p></d>"},
+				entry{"ppt/comments/comment1.xml", "<p:cmLst><p:cm><p:text>Bitte kürzen</p:text></p:cm></p:cmLst>"},
+				entry{
+					"ppt/comments/modernComment_1.xml",
+					"<p188:cmLst><p188:cm><p188:txBody><a:p><a:r><a:t>Erledigt</a:t></a:r></a:p></p188:txBody></p188:cm></p188:cmLst>",
+				})),
 			"eins\n\nKreis\n\nBitte kürzen\n\nErledigt"},
 		{"OpenDocument text", odt, string(openDocument(t, "text",
-			"<text:tracked-changes>"+p+"gelöscht"+endP+"</text:tracked-changes><text:h>Kündi<text:span>gung</text:span></text:h>"+
-				p+"a<text:tab/>b<text:s/>c<text:line-break/>d<text:note>"+p+"Fußnote"+endP+"</text:note>"+endP, entry{"meta.xml", "<m><dc:title>Titel</dc:title></m>"})),
+			"<text:tracked-changes>"+p+"gelöscht"+endP+
+				"</text:tracked-changes><text:h>Kündi<text:span>gung</text:span></text:h>"+
+				p+"a<text:tab/>b<text:s/>c<text:line-break/>d<text:note>"+p+"Fußnote"+endP+"</text:note>"+endP,
+			entry{"meta.xml", "<m><dc:title>Titel</dc:title></m>"})),
 			"Titel\n\nKündigung\na\tb c\nd\nFußnote"},
-		{"OpenDocument sheet", ods, string(openDocument(t, "spreadsheet", `<table:table table:name="Mieten"><table:table-row><table:table-cell>`+p+"a"+endP+
-			"</table:table-cell><table:table-cell>"+p+"b"+endP+"</table:table-cell></table:table-row><table:table-row><table:table-cell>"+p+"c"+endP+
-			"</table:table-cell></table:table-row></table:table>")), "Mieten\na\tb\nc"},
+		{"OpenDocument sheet", ods, string(openDocument(t, "spreadsheet",
+			`<table:table table:name="Mieten"><table:table-row><table:table-cell>`+p+"a"+endP+
+				"</table:table-cell><table:table-cell>"+p+"b"+endP+
+				"</table:table-cell></table:table-row><table:table-row><table:table-cell>"+p+"c"+endP+
+				"</table:table-cell></table:table-row></table:table>")), "Mieten\na\tb\nc"},
 		{"ZIP without files", "application/zip", string(zipped(t)), ""},
 
 		{"PDF with an empty page", "application/pdf", string(pdfOf("eins", "", "drei")), "eins\f\fdrei"},
@@ -127,42 +198,94 @@ const multipart = "From: =?ISO-8859-1?Q?J=FCrgen_Wei=DF?= <weiss@example.com>\r\
 
 // alternatives returns a message in two forms.
 func alternatives(text, page string) string {
-	return "Subject: a\nContent-Type: multipart/alternative; boundary=x\n\n--x\n\n" + text + "\n--x\nContent-Type: text/html\n\n" + page + "\n--x--\n"
+	return "Subject: a\nContent-Type: multipart/alternative; boundary=x\n\n--x\n\n" + text +
+		"\n--x\nContent-Type: text/html\n\n" + page + "\n--x--\n"
 }
 
 func TestExtractMail(t *testing.T) {
 	for _, c := range []struct{ name, content, want string }{
-		{"one part", letter, "Termin\nAnna Berg anna.berg@example.com\nb@example.com\nMon, 02 Nov 2026 10:00:00 +0100\n\nGuten Tag"},
+		{
+			"one part", letter,
+			"Termin\nAnna Berg anna.berg@example.com\nb@example.com\nMon, 02 Nov 2026 10:00:00 +0100\n\nGuten Tag",
+		},
 		{"a picture and a signature", "Subject: a\nContent-Type: multipart/signed; boundary=x\n\n--x\n\nText\n--x\nContent-Type: image/png; name=logo.png\n\nx\n" +
 			"--x\nContent-Type: application/octet-stream\nContent-Disposition: attachment; filename=Foto.JPG\n\nx\n--x\nContent-Type: application/pgp-signature; name=s.asc\n\nx\n--x--\n", "a\n\nText\nlogo.png\nFoto.JPG\ns.asc"},
 		{"many parts", multipart, "Kündigung\nJürgen Weiß weiss@example.com\nAnna Berg anna@example.com\tb@example.com\n\n" +
 			"Schöne Grüße\nBescheid Müller.pdf\n\nAnlage\n\ninnerhalb\n\nspäter"},
 		{"no charset", "From: a@b.de\r\nSubject: M\xfcller\r\n\r\nM\xfcller", "Müller\na@b.de\n\nMüller"},
 		{"a mailbox", "From anna@example.com Sat Nov 28 10:00:00 2026\nSubject: eins\n\nErste\n\nFrom here on it is text\n\nFrom b@example.com Sat Nov 28 11:00:00 2026\nSubject: zwei\n" +
-			"Content-Type: text/plain\nContent-Transfer-Encoding: base64\n\nWndlaXRl\n", "eins\n\nErste\n\nFrom here on it is text\n\nzwei\n\nZweite"},
-		{"a line of a mailbox that was escaped", ">From anna Sat Nov 28 10:00:00 2026\nSubject: eins\n\nErste", "eins\n\nErste"},
-		{"a line without a colon", "Subject: eins\nnichts dergleichen\n weiter\nFrom: a@b.de\n\nText", "eins\na@b.de\n\nText"},
-		{"no empty line before the text", "Subject: eins\nFrom: a@b.de\nLiebe Frau Berg,\nguten Tag\n\nIhr B", "eins\na@b.de\n\nLiebe Frau Berg,\nguten Tag\nIhr B"},
+			"Content-Type: text/plain\nContent-Transfer-Encoding: base64\n\nWndlaXRl\n",
+			"eins\n\nErste\n\nFrom here on it is text\n\nzwei\n\nZweite"},
+		{
+			"a line of a mailbox that was escaped",
+			">From anna Sat Nov 28 10:00:00 2026\nSubject: eins\n\nErste", "eins\n\nErste",
+		},
+		{
+			"a line without a colon", "Subject: eins\nnichts dergleichen\n weiter\nFrom: a@b.de\n\nText",
+			"eins\na@b.de\n\nText",
+		},
+		{
+			"no empty line before the text", "Subject: eins\nFrom: a@b.de\nLiebe Frau Berg,\nguten Tag\n\nIhr B",
+			"eins\na@b.de\n\nLiebe Frau Berg,\nguten Tag\nIhr B",
+		},
 		{"UTF-16", utf16Of("Subject: eins\r\n\r\nText"), "eins\n\nText"},
 		{"ASCII that is UTF-8", "Subject: Grüße\nContent-Type: text/plain; charset=us-ascii\n\nGrüße", "Grüße\n\nGrüße"},
 		{"UTF-8 that is none", "Subject: a\nContent-Type: text/plain; charset=\"UTF-8\"\n\nGr\xfc\xdfe", "a\n\nGrüße"},
-		{"a charset that nobody knows", "Subject: =?x-unheard-of?Q?Gr=C3=BC=C3=9Fe?=\nContent-Type: text/plain; charset=x-unheard-of\n\nGr\xfc\xdfe", "Grüße\n\nGrüße"},
-		{"words cut within a character", "Subject: =?utf-8?B?R3LD?= =?utf-8?B?vMOfZQ==?= =?utf-8?Q?_aus_K=C3?=\n =?utf-8?Q?=B6ln?=, Tag\n\nx", "Grüße aus Köln, Tag\n\nx"},
-		{"words in an address that is none", "To: =?utf-8?Q?M=C3=BCller?= <<a, =?utf-8?Q?K=C3=B6nig?=\n\nx", "Müller <<a, König\n\nx"},
-		{"quoted-printable with mistakes", "Subject: a\nContent-Transfer-Encoding: Quoted-Printable\n\n1 = 1 =zz =\nGr=fc=DF= \t\r\ne=", "a\n\n1 = 1 =zz Grüße="},
-		{"base64 with mistakes", "Subject: a\nContent-Transfer-Encoding: base64\n\nR3LD\nvM Of!ZQ==R3LDvMOfZQ", "a\n\nGrüßeGrüße"},
+		{
+			"a charset that nobody knows",
+			"Subject: =?x-unheard-of?Q?Gr=C3=BC=C3=9Fe?=\nContent-Type: text/plain; charset=x-unheard-of\n\nGr\xfc\xdfe",
+			"Grüße\n\nGrüße",
+		},
+		{
+			"words cut within a character",
+			"Subject: =?utf-8?B?R3LD?= =?utf-8?B?vMOfZQ==?= =?utf-8?Q?_aus_K=C3?=\n =?utf-8?Q?=B6ln?=, Tag\n\nx",
+			"Grüße aus Köln, Tag\n\nx",
+		},
+		{
+			"words in an address that is none", "To: =?utf-8?Q?M=C3=BCller?= <<a, =?utf-8?Q?K=C3=B6nig?=\n\nx",
+			"Müller <<a, König\n\nx",
+		},
+		{
+			"quoted-printable with mistakes",
+			"Subject: a\nContent-Transfer-Encoding: Quoted-Printable\n\n1 = 1 =zz =\nGr=fc=DF= \t\r\ne=",
+			"a\n\n1 = 1 =zz Grüße=",
+		},
+		{
+			"base64 with mistakes",
+			"Subject: a\nContent-Transfer-Encoding: base64\n\nR3LD\nvM Of!ZQ==R3LDvMOfZQ", "a\n\nGrüßeGrüße",
+		},
 		{"an encoding that nobody knows", "Subject: a\nContent-Transfer-Encoding: x-own\n\nText", "a\n\nText"},
 		{"a boundary that does not occur", "Subject: a\nContent-Type: multipart/mixed; boundary=x\n\nText", "a\n\nText"},
 		{"no boundary", "Subject: a\nContent-Type: multipart/mixed\n\n--x\nText", "a\n\n--x\nText"},
-		{"no last boundary", "Subject: a\nContent-Type: multipart/mixed; boundary=\"x y\"\n\n--x y\n\nText\n--x y\nContent-Type: text/html\n\n<p>Seite", "a\n\nText\n\nSeite"},
-		{"a file name with blanks", "Subject: a\nContent-Type: application/pdf; name=Bescheid M\xfcller.pdf\n\nJVBERg==", "a\n\nBescheid Müller.pdf"},
-		{"a file name in pieces", "Subject: a\nContent-Disposition: attachment; filename*0*=utf-8''M%C3%BC; filename*1=ller; filename*2*=%2epdf\nContent-Type: application/pdf\n\nx", "a\n\nMüller.pdf"},
+		{
+			"no last boundary",
+			"Subject: a\nContent-Type: multipart/mixed; boundary=\"x y\"\n\n--x y\n\nText\n--x y\nContent-Type: text/html\n\n<p>Seite",
+			"a\n\nText\n\nSeite",
+		},
+		{
+			"a file name with blanks",
+			"Subject: a\nContent-Type: application/pdf; name=Bescheid M\xfcller.pdf\n\nJVBERg==",
+			"a\n\nBescheid Müller.pdf",
+		},
+		{
+			"a file name in pieces",
+			"Subject: a\nContent-Disposition: attachment; filename*0*=utf-8''M%C3%BC; filename*1=ller; filename*2*=%2epdf\nContent-Type: application/pdf\n\nx",
+			"a\n\nMüller.pdf",
+		},
 		{"a text with a name", "Subject: a\nContent-Type: text/plain; name=text.txt\n\nText", "a\n\ntext.txt\n\nText"},
 		{"a message with a name, encoded", "Subject: a\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: message/rfc822; name=\"b.eml\"\nContent-Disposition: attachment\n" +
 			"Content-Transfer-Encoding: base64\n\nU3ViamVjdDogYgoKaW5uZW4=\n--x--\n", "a\n\nb.eml\n\nb\n\ninnen"},
-		{"forms that are the same", alternatives("Guten *Tag*, Frau Berg", "<p>Guten <b>Tag</b>, Frau <i>Berg</i>"), "a\n\nGuten *Tag*, Frau Berg"},
+		{
+			"forms that are the same",
+			alternatives("Guten *Tag*, Frau Berg", "<p>Guten <b>Tag</b>, Frau <i>Berg</i>"),
+			"a\n\nGuten *Tag*, Frau Berg",
+		},
 		{"a form with more", alternatives("Guten Tag", "<p>Guten Tag, Frau Berg"), "a\n\nGuten Tag, Frau Berg"},
-		{"a form that only says that there is another", alternatives("Ihr Programm zeigt keine Seiten.", "<p>Rumpf"), "a\n\nIhr Programm zeigt keine Seiten.\n\nRumpf"},
+		{
+			"a form that only says that there is another",
+			alternatives("Ihr Programm zeigt keine Seiten.", "<p>Rumpf"),
+			"a\n\nIhr Programm zeigt keine Seiten.\n\nRumpf",
+		},
 		{"an empty form", alternatives(" ", "<p>Rumpf"), "a\n\nRumpf"},
 		{"broken addresses", "From: <<a\r\nSubject: x\r\n\r\ny", "x\n<<a\n\ny"},
 	} {
@@ -190,15 +313,37 @@ func TestExtractReasons(t *testing.T) {
 		{"nothing as PDF", "application/pdf", "", Text{Reason: Broken}},
 		{"Word that is cut", docx, string(word(t, "<w:p/>"))[:100], Text{Reason: Broken}},
 		{"Word without text", docx, string(zipped(t, entry{"a", ""})), Text{Reason: Broken}},
-		{"Word whose XML is cut", docx, string(zipped(t, entry{"word/document.xml", "<w:p><w:t>a</w:t></w:p><w:p"})), Text{Body: "a", Reason: Broken}},
+		{
+			"Word whose XML is cut",
+			docx,
+			string(zipped(t, entry{"word/document.xml", "<w:p><w:t>a</w:t></w:p><w:p"})),
+			Text{Body: "a", Reason: Broken},
+		},
 		{"Word under a password", docx, string(compoundOf("EncryptedPackage")), Text{Reason: Encrypted}},
 		{"OpenDocument under a password", odt, string(zipped(t, entry{"mimetype", odt}, entry{"META-INF/manifest.xml",
-			"<m:manifest xmlns:m='m'><m:file-entry><m:encryption-data/></m:file-entry></m:manifest>"}, entry{"content.xml", "\x00\x01"})), Text{Reason: Encrypted}},
-		{"a message that is encrypted", "message/rfc822", "Subject: a\nContent-Type: application/pkcs7-mime; smime-type=enveloped-data; name=smime.p7m\n\nx", Text{Body: "a\n\nsmime.p7m", Reason: Encrypted}},
-		{"a message that PGP encrypted", "message/rfc822", "Subject: a\nContent-Type: multipart/encrypted; boundary=x\n\n--x\nContent-Type: application/pgp-encrypted\n\nVersion: 1\n--x\n" +
-			"Content-Type: application/octet-stream\n\nx\n--x--\n", Text{Body: "a", Reason: Encrypted}},
-		{"ZIP", "application/zip", string(zipped(t, entry{"Akten/Bescheid.pdf", ""}, entry{"M\x81ller.txt", ""})), Text{Body: "Akten/Bescheid.pdf\nMüller.txt", Reason: Contained}},
-		{"PDF with pages that are pictures", "application/pdf", string(pdfOf("eins", scan, "drei")), Text{Body: "eins\f\fdrei", Reason: Scanned}},
+			"<m:manifest xmlns:m='m'><m:file-entry><m:encryption-data/></m:file-entry></m:manifest>"},
+			entry{"content.xml", "\x00\x01"})), Text{Reason: Encrypted}},
+		{
+			"a message that is encrypted",
+			"message/rfc822",
+			"Subject: a\nContent-Type: application/pkcs7-mime; smime-type=enveloped-data; name=smime.p7m\n\nx",
+			Text{Body: "a\n\nsmime.p7m", Reason: Encrypted},
+		},
+		{"a message that PGP encrypted", "message/rfc822",
+			"Subject: a\nContent-Type: multipart/encrypted; boundary=x\n\n--x\nContent-Type: application/pgp-encrypted\n\nVersion: 1\n--x\n" +
+				"Content-Type: application/octet-stream\n\nx\n--x--\n", Text{Body: "a", Reason: Encrypted}},
+		{
+			"ZIP",
+			"application/zip",
+			string(zipped(t, entry{"Akten/Bescheid.pdf", ""}, entry{"M\x81ller.txt", ""})),
+			Text{Body: "Akten/Bescheid.pdf\nMüller.txt", Reason: Contained},
+		},
+		{
+			"PDF with pages that are pictures",
+			"application/pdf",
+			string(pdfOf("eins", scan, "drei")),
+			Text{Body: "eins\f\fdrei", Reason: Scanned},
+		},
 		{"PDF whose pages all are pictures", "application/pdf", string(pdfOf(scan, scan)), Text{}},
 		{"JSON that breaks off", "application/json", `["a",`, Text{Body: "a", Reason: Broken}},
 	} {
@@ -223,7 +368,8 @@ func TestExtractCuts(t *testing.T) {
 		{"within a character", "abcü", "abc", 4, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := textOf(t, Limits{Text: c.limit}, c.content, "text/plain"); got.Body != c.want || got.Cut != c.cut || got.Reason != Complete {
+			if got := textOf(t, Limits{Text: c.limit}, c.content, "text/plain"); got.Body != c.want || got.Cut != c.cut ||
+				got.Reason != Complete {
 				t.Errorf("%+v, want %q, %t", got, c.want, c.cut)
 			}
 		})
@@ -232,7 +378,8 @@ func TestExtractCuts(t *testing.T) {
 	// never ends.
 	file := io.MultiReader(strings.NewReader("a "), repeat("b "))
 	text, err := extractor(t, Limits{Text: 1000}).Extract(t.Context(), 1, file, "text/plain")
-	if err != nil || !text.Cut || text.Reason != Complete || !strings.HasPrefix(text.Body, "a b b b") || len(text.Body) > 1000 {
+	if err != nil || !text.Cut || text.Reason != Complete || !strings.HasPrefix(text.Body, "a b b b") ||
+		len(text.Body) > 1000 {
 		t.Errorf("a file without end: %d bytes, %v, %v", len(text.Body), text.Reason, err)
 	}
 }
@@ -258,7 +405,8 @@ func (e *endless) Read(p []byte) (int, error) {
 // error.
 func TestExtractErrors(t *testing.T) {
 	x := extractor(t, Limits{})
-	if _, err := x.Extract(t.Context(), 1, io.MultiReader(strings.NewReader("a"), iotest.ErrReader(iotest.ErrTimeout)), "text/plain"); err != iotest.ErrTimeout {
+	if _, err := x.Extract(t.Context(), 1, io.MultiReader(strings.NewReader("a"), iotest.ErrReader(iotest.ErrTimeout)),
+		"text/plain"); err != iotest.ErrTimeout {
 		t.Errorf("a file that cannot be read: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -298,7 +446,8 @@ func TestExtractWaitsForSlot(t *testing.T) {
 	if text := <-done; text.Body != "erster" {
 		t.Errorf("the first: %+v", text)
 	}
-	if text, err := x.Extract(t.Context(), 1, strings.NewReader("zweiter"), "text/plain"); err != nil || text.Body != "zweiter" {
+	if text, err := x.Extract(t.Context(), 1, strings.NewReader("zweiter"), "text/plain"); err != nil ||
+		text.Body != "zweiter" {
 		t.Errorf("the second afterwards: %+v, %v", text, err)
 	}
 }
@@ -403,8 +552,10 @@ func TestAllowance(t *testing.T) {
 		size        int64
 		want        time.Duration
 	}{
-		{"application/pdf", 900, 5 * time.Second}, {"application/pdf", 0, 5 * time.Second}, {"application/pdf", 1 << 20, 10 * time.Second},
-		{"application/pdf", 3 << 19, 13 * time.Second}, {"application/pdf", 11 << 20, time.Minute}, {"application/pdf", 1 << 62, time.Minute},
+		{"application/pdf", 900, 5 * time.Second}, {"application/pdf", 0, 5 * time.Second},
+		{"application/pdf", 1 << 20, 10 * time.Second},
+		{"application/pdf", 3 << 19, 13 * time.Second}, {"application/pdf", 11 << 20, time.Minute},
+		{"application/pdf", 1 << 62, time.Minute},
 		{"image/png", 1 << 20, 0}, {"application/x-unknown", 1 << 20, 0},
 	} {
 		if got := x.Allowance(c.contentType, c.size); got != c.want {
@@ -422,7 +573,8 @@ func TestWithin(t *testing.T) {
 	if err != nil || text != (Text{Reason: OutOfTime}) || took < time.Second || took > 5*time.Second {
 		t.Errorf("%+v after %s, %v", text, took, err)
 	}
-	if _, took, err := extractor(t, Limits{}).Within(t.Context(), time.Minute, 1, strings.NewReader("x"), "text/plain"); err != nil || took <= 0 || took > 10*time.Second {
+	if _, took, err := extractor(t, Limits{}).Within(t.Context(), time.Minute, 1, strings.NewReader("x"),
+		"text/plain"); err != nil || took <= 0 || took > 10*time.Second {
 		t.Errorf("a short text took %s, %v", took, err)
 	}
 }

@@ -39,7 +39,8 @@ func seed(f *testing.F, endings ...string) {
 // Any bytes become few types, and never types of two families.
 func FuzzSniff(f *testing.F) {
 	seed(f)
-	for _, content := range []string{letter, pngStart, gifStart, jpegStart, exe, "", "<svg/>", `{"a":1}`, utf16Of("<html>"), string(compoundOf("WordDocument", "a", "b", "c", "d")),
+	for _, content := range []string{letter, pngStart, gifStart, jpegStart, exe, "", "<svg/>", `{"a":1}`,
+		utf16Of("<html>"), string(compoundOf("WordDocument", "a", "b", "c", "d")),
 		string(pdfOf("a")) + string(zipped(f, entry{"a", "a"}))} {
 		f.Add([]byte(content))
 	}
@@ -58,7 +59,8 @@ func FuzzSniff(f *testing.F) {
 			}
 			// Any of these types may be an encrypted office document, and all
 			// are archives.
-			return name == "application/zip" || bytes.HasPrefix(content, []byte(legacy.Signature)) && strings.HasPrefix(name, ooxml)
+			return name == "application/zip" || bytes.HasPrefix(content, []byte(legacy.Signature)) &&
+				strings.HasPrefix(name, ooxml)
 		})
 		if len(binary) > 1 || len(binary) == 1 && len(taken) > 2 {
 			t.Errorf("becomes all of %q", taken)
@@ -106,7 +108,8 @@ func FuzzReadOfficeParts(f *testing.F) {
 	f.Add(`<c t="s"><v>0</v></c><c t="inlineStr"><is><t>b</t></is></c>`)
 	f.Add(`<text:p>a<text:s/><text:note><text:p>b</text:p></text:note></text:p><text:tracked-changes/>`)
 	f.Fuzz(func(t *testing.T, part string) {
-		content := zipped(t, entry{"META-INF/manifest.xml", part}, entry{"word/document.xml", part}, entry{"xl/workbook.xml", part},
+		content := zipped(t, entry{"META-INF/manifest.xml", part}, entry{"word/document.xml", part},
+			entry{"xl/workbook.xml", part},
 			entry{"xl/sharedStrings.xml", part}, entry{"xl/worksheets/sheet1.xml", part}, entry{"ppt/slides/slide1.xml", part},
 			entry{"content.xml", part}, entry{"docProps/core.xml", part}, entry{"meta.xml", part})
 		for _, r := range []textio.ReadFunc{readWord, readSheets, readSlides, readODF} {

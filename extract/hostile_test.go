@@ -25,11 +25,26 @@ func TestFilesOfOtherPrograms(t *testing.T) {
 		words             []string
 		reason            Reason
 	}{
-		{"letter.docx", docx, []string{"Kündigung Mietvertrag", weiss, "Größenstraße 7", kaltmiete, "950,00 €", "„pauschal“", "Договор"}, Complete},
-		{"letter.odt", odt, []string{"Kündigung Mietvertrag", weiss, "Größenstraße 7", "Kaltmiete\t950,00 €", "Договор"}, Complete},
+		{
+			"letter.docx",
+			docx,
+			[]string{"Kündigung Mietvertrag", weiss, "Größenstraße 7", kaltmiete, "950,00 €", "„pauschal“", "Договор"},
+			Complete,
+		},
+		{
+			"letter.odt",
+			odt,
+			[]string{"Kündigung Mietvertrag", weiss, "Größenstraße 7", "Kaltmiete\t950,00 €", "Договор"},
+			Complete,
+		},
 		{"letter.rtf", "application/rtf", []string{weiss, "Größenstraße 7", "Kaltmiete\t950,00 €", "Договор"}, Complete},
 		{"letter.html", "text/html", []string{weiss, "Kaltmiete\t950,00 €"}, Complete},
-		{"libreoffice.pdf", "application/pdf", []string{weiss, "Größenstraße 7", kaltmiete, "„pauschal“", "Договор"}, Complete},
+		{
+			"libreoffice.pdf",
+			"application/pdf",
+			[]string{weiss, "Größenstraße 7", kaltmiete, "„pauschal“", "Договор"},
+			Complete,
+		},
 		{"chromium.pdf", "application/pdf", []string{weiss, "Größenstraße 7", kaltmiete, "Договор"}, Complete},
 		{"groff.pdf", "application/pdf", []string{"Kündigung", "offiziell", "Herrn Weiß"}, Complete},
 		{"ghostscript.pdf", "application/pdf", []string{"Kündigung", "offiziell", "Herrn Weiß"}, Complete},
@@ -38,20 +53,33 @@ func TestFilesOfOtherPrograms(t *testing.T) {
 		{"table.xlsx", xlsx, []string{"Name\tBetrag\nMüller\t12,50\nWeiß\t3"}, Complete},
 		{"table.ods", ods, []string{"Name\tBetrag\nMüller\t12,50\nWeiß\t3"}, Complete},
 		{"table.csv", "text/csv", []string{"Müller;12,50"}, Complete},
-		{"letter.msg", outlook, []string{"Kündigung Mietvertrag\nAnna Berg anna.berg@example.com\n" + weiss + " weiss@example.com\nKanzlei Größenstraße kanzlei@example.com\n" +
-			"Mon, 02 Nov 2026 09:00:00 +0000\n\nSehr geehrter", "950,00 € ist „pauschal“. Договор\nBescheid Müller.pdf"}, Contained},
+		{"letter.msg", outlook, []string{"Kündigung Mietvertrag\nAnna Berg anna.berg@example.com\n" + weiss +
+			" weiss@example.com\nKanzlei Größenstraße kanzlei@example.com\n" +
+			"Mon, 02 Nov 2026 09:00:00 +0000\n\nSehr geehrter", "950,00 € ist „pauschal“. Договор\nBescheid Müller.pdf"},
+			Contained},
 		{"page.msg", outlook, []string{weiss + " weiss@example.com", "Herr Weiß,\nKaltmiete\t950,00 €"}, Complete},
 		{"draft.msg", outlook, []string{weiss + " weiss@example.com", "Herr Weiß,\nKaltmiete\t950,00 €"}, Complete},
-		{"letter.doc", "application/msword", []string{"Kündigung Mietvertrag", weiss, "Größenstraße 7", "Kaltmiete\t950,00 €\nNebenkosten\t„pauschal“", "Договор"}, Complete},
+		{
+			"letter.doc",
+			"application/msword",
+			[]string{
+				"Kündigung Mietvertrag", weiss, "Größenstraße 7", "Kaltmiete\t950,00 €\nNebenkosten\t„pauschal“",
+				"Договор",
+			},
+			Complete,
+		},
 		{"notes.doc", "application/msword", []string{"Vermerk zum Räumungsstreit\nGrößenstraße 7\nRäumung\n\nSiehe das Urteil des Gerichts und\nden Bescheid.\n" +
 			"Kommentiert und дважды 😀.\nMiete\t950,00 €\nKaution\t1.900,00 €\nText im Absatz.\n\nRahmen am Rand\n\nFußnote zu § 543 BGB\n\n" +
 			"Endnote zum Bescheid\n\nBitte prüfen\n\nKanzlei Morgenstern\nFußzeile der Kanzlei"}, Complete},
 		{"table.xls", "application/vnd.ms-excel", []string{"Name\tBetrag\nMüller\t12,50\nWeiß\t3"}, Complete},
-		{"slides.ppt", "application/vnd.ms-powerpoint", []string{"Kündigung\nEigenbedarf\nGrößenstraße 7\nFreies Feld\n\nДоговор\nFrist “drei Monate”\nNoch ein Feld\n\n" +
-			"Anmerkung für den Redner\n\nZweite Anmerkung"}, Complete},
-		{"book.xls", "application/vnd.ms-excel", []string{"Mietenübersicht\nMieten\nДоговоры\n\nName\tBetrag\n" + weiss + "\t950\nДоговор\t12.5\nProzent\t0.07\n" +
-			"Summe\t962.5\n\nNummer 0 ä\t0\nNummer 1 äж\t1000003\n",
-			"Nummer 119 äж\t119000357\n" + strings.Repeat("договор ", 600) + "Ende\n" + strings.Repeat("Größe ", 800) + "Schluss"}, Complete},
+		{"slides.ppt", "application/vnd.ms-powerpoint",
+			[]string{"Kündigung\nEigenbedarf\nGrößenstraße 7\nFreies Feld\n\nДоговор\nFrist “drei Monate”\nNoch ein Feld\n\n" +
+				"Anmerkung für den Redner\n\nZweite Anmerkung"}, Complete},
+		{"book.xls", "application/vnd.ms-excel",
+			[]string{"Mietenübersicht\nMieten\nДоговоры\n\nName\tBetrag\n" + weiss + "\t950\nДоговор\t12.5\nProzent\t0.07\n" +
+				"Summe\t962.5\n\nNummer 0 ä\t0\nNummer 1 äж\t1000003\n",
+				"Nummer 119 äж\t119000357\n" + strings.Repeat("договор ", 600) + "Ende\n" + strings.Repeat("Größe ", 800) +
+					"Schluss"}, Complete},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -109,24 +137,52 @@ func TestBombs(t *testing.T) {
 		Limits
 		want Reason
 	}{
-		{"Word that unpacks to elements without text", docx, zippedOf(t, "word/document.xml", "<w:p/>", 64<<20), small, Inflated},
+		{
+			"Word that unpacks to elements without text", docx,
+			zippedOf(t, "word/document.xml", "<w:p/>", 64<<20), small, Inflated,
+		},
 		{"OpenDocument that unpacks to blanks", odt, zippedOf(t, "content.xml", " ", 64<<20), small, Inflated},
-		{"Excel whose shared texts have no end", xlsx, zippedOf(t, "xl/sharedStrings.xml", "<si><t>abc def ghi</t></si>", 48<<20), small, Inflated},
+		{
+			"Excel whose shared texts have no end", xlsx,
+			zippedOf(t, "xl/sharedStrings.xml", "<si><t>abc def ghi</t></si>", 48<<20), small, Inflated,
+		},
 		{"Excel whose sheets overlap", xlsx, bytes.NewReader(overlapping(t, 2000)), Limits{}, Inflated},
 		{"more entries than any document has", "application/zip", bytes.NewReader(manyEntries(t)), small, Inflated},
 		{"a PDF whose page unpacks to 200 MB", "application/pdf", bytes.NewReader(pdfBomb(t)), small, ""},
-		{"XML whose text has no end", "application/xml", io.MultiReader(strings.NewReader("<a>"), repeat("x")), Limits{Memory: 256 << 20, Time: time.Minute}, OutOfMemory},
+		{
+			"XML whose text has no end",
+			"application/xml",
+			io.MultiReader(strings.NewReader("<a>"), repeat("x")),
+			Limits{Memory: 256 << 20, Time: time.Minute},
+			OutOfMemory,
+		},
 		{"XML whose elements have no end", "application/xml", repeat("<a>"), Limits{Time: time.Second}, OutOfTime},
 		{"endlessly nested JSON", "application/json", repeat("["), small, Broken},
-		{"JSON whose text has no end", "application/json", io.MultiReader(strings.NewReader(`["`), repeat("x")), small, OutOfMemory},
+		{
+			"JSON whose text has no end", "application/json",
+			io.MultiReader(strings.NewReader(`["`), repeat("x")), small, OutOfMemory,
+		},
 		{"endlessly nested RTF", "application/rtf", repeat("{"), small, Inflated},
-		{"RTF with an endless picture", "application/rtf", io.MultiReader(strings.NewReader(`{\rtf1{\pict `), repeat("00")), Limits{Time: time.Second}, OutOfTime},
+		{
+			"RTF with an endless picture",
+			"application/rtf",
+			io.MultiReader(strings.NewReader(`{\rtf1{\pict `), repeat("00")),
+			Limits{Time: time.Second},
+			OutOfTime,
+		},
 		{"an endlessly nested page", "text/html", repeat("<div>"), Limits{Time: time.Second}, OutOfTime},
 		{"a page whose tag has no end", "text/html", io.MultiReader(strings.NewReader("<p "), repeat("a")), small, Broken},
 		{"endlessly nested emails", "message/rfc822", repeat("Content-Type: message/rfc822\r\n\r\n"), small, Inflated},
-		{"an email with endless parts", "message/rfc822", io.MultiReader(strings.NewReader("Content-Type: multipart/mixed; boundary=A\r\n\r\n"), repeat("--A\r\n\r\n\r\n")), small, Inflated},
+		{
+			"an email with endless parts", "message/rfc822",
+			io.MultiReader(strings.NewReader("Content-Type: multipart/mixed; boundary=A\r\n\r\n"), repeat("--A\r\n\r\n\r\n")),
+			small, Inflated,
+		},
 		{"an email with an endless head", "message/rfc822", repeat("A: b\r\n"), small, Broken},
-		{"e-mail whose line has no end", "message/rfc822", io.MultiReader(strings.NewReader("From: "), repeat("a")), small, Broken},
+		{
+			"e-mail whose line has no end", "message/rfc822",
+			io.MultiReader(strings.NewReader("From: "), repeat("a")), small, Broken,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -230,7 +286,8 @@ func TestNestedArchives(t *testing.T) {
 	if v := sniff(t, Allow(), inner, "application/zip"); v.Refusal != Allowed {
 		t.Errorf("%+v", v)
 	}
-	if text := textOf(t, Limits{}, string(inner), "application/zip"); text.Reason != Contained || !strings.HasPrefix(text.Body, "0.zip\n1.zip") {
+	if text := textOf(t, Limits{}, string(inner), "application/zip"); text.Reason != Contained ||
+		!strings.HasPrefix(text.Body, "0.zip\n1.zip") {
 		t.Errorf("%+v", text)
 	}
 }
@@ -245,14 +302,17 @@ func TestEntities(t *testing.T) {
 	for i := range 20 {
 		laughs += fmt.Sprintf(`<!ENTITY l%d "%s">`, i+1, strings.Repeat(fmt.Sprintf("&l%d;", i), 10))
 	}
-	external := `<?xml version="1.0"?><!DOCTYPE a [<!ENTITY l20 SYSTEM "file://` + secret + `"><!ENTITY % p SYSTEM "file://` + secret + `">%p;` +
+	external := `<?xml version="1.0"?><!DOCTYPE a [<!ENTITY l20 SYSTEM "file://` + secret +
+		`"><!ENTITY % p SYSTEM "file://` + secret + `">%p;` +
 		`<!ENTITY remote SYSTEM "http://127.0.0.1:1/">`
 	for name, head := range map[string]string{"a billion laughs": laughs + "]>", "external ones": external + "]>"} {
 		for _, c := range []struct{ contentType, content string }{
 			{"application/xml", head + "<a>vorher &l20; &remote; nachher</a>"},
 			{docx, string(zipped(t, entry{"word/document.xml", head + "<w:p><w:t>vorher &l20; &remote; nachher</w:t></w:p>"}))},
 			{odt, string(openDocument(t, "text", "", entry{"x", ""}))},
-			{odt, string(zipped(t, entry{"mimetype", odt}, entry{"content.xml", head + "<text:p>vorher &l20; &remote; nachher</text:p>"}))},
+			{odt, string(zipped(t, entry{
+				"mimetype", odt,
+			}, entry{"content.xml", head + "<text:p>vorher &l20; &remote; nachher</text:p>"}))},
 		} {
 			t.Run(name+" in "+c.contentType, func(t *testing.T) {
 				text := textOf(t, Limits{Time: 20 * time.Second}, c.content, c.contentType)
@@ -278,17 +338,38 @@ func TestBrokenPDFs(t *testing.T) {
 		says    string
 		reasons []Reason
 	}{
-		{"pages that lie within themselves", pdfObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 5/Kids[2 0 R 2 0 R 1 0 R]>>"), "", []Reason{Broken}},
-		{"a page that is its own content", pdfObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 1/Kids[3 0 R]>>",
+		{
+			"pages that lie within themselves",
+			pdfObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 5/Kids[2 0 R 2 0 R 1 0 R]>>"),
+			"",
+			[]Reason{Broken},
+		},
+		{"a page that is its own content", pdfObjects("", "<</Type/Catalog/Pages 2 0 R>>",
+			"<</Type/Pages/Count 1/Kids[3 0 R]>>",
 			"<</Type/Page/Parent 3 0 R/MediaBox[0 0 9 9]/Contents 3 0 R>>"), "", []Reason{Broken, Complete}},
-		{"a table of objects that follows itself", bytes.Replace(pdfOf("a"), []byte("/Root 1 0 R"), []byte("/Root 1 0 R/Prev 9"), 1), "", []Reason{Broken, Complete}},
+		{
+			"a table of objects that follows itself",
+			bytes.Replace(pdfOf("a"), []byte("/Root 1 0 R"), []byte("/Root 1 0 R/Prev 9"), 1),
+			"",
+			[]Reason{Broken, Complete},
+		},
 		{"a form that shows itself", pdfObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 1/Kids[3 0 R]>>",
 			"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Resources<</XObject<</A 4 0 R>>>>/Contents 5 0 R>>",
 			"<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</A 4 0 R>>>>/Length 4>>\nstream\n/A Do /A Do\nendstream",
 			"<</Length 5>>\nstream\n/A Do\nendstream"), "", []Reason{Broken, Complete, OutOfMemory, OutOfTime}},
-		{"a billion pages", pdfObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 1000000000/Kids[]>>"), "", []Reason{Broken, OutOfTime, OutOfMemory}},
+		{
+			"a billion pages",
+			pdfObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 1000000000/Kids[]>>"),
+			"",
+			[]Reason{Broken, OutOfTime, OutOfMemory},
+		},
 		{"10,000 pages", pdfOf(thousands...), "Seite 10000", []Reason{Complete}},
-		{"no table of objects", bytes.Replace(pdfOf("Hallo"), []byte("startxref"), []byte("startyref"), 1), "Hallo", []Reason{Complete}},
+		{
+			"no table of objects",
+			bytes.Replace(pdfOf("Hallo"), []byte("startxref"), []byte("startyref"), 1),
+			"Hallo",
+			[]Reason{Complete},
+		},
 		{"cut in the middle", pdfOf(thousands...)[:900_000], "", []Reason{Broken}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

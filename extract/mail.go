@@ -129,7 +129,8 @@ func (m *mailReader) entity(h mimeHeader, content []byte, depth int, standard st
 			return textio.CopyHTML(textio.DecodedPage(body), m.out)
 		}
 		return textio.CopyHTML(inPart(params, body), m.out)
-	case kind == "" || !strings.Contains(kind, "/") || strings.HasPrefix(kind, "text/") || strings.HasPrefix(kind, "multipart/") || strings.HasPrefix(kind, "message/"):
+	case kind == "" || !strings.Contains(kind, "/") || strings.HasPrefix(kind, "text/") ||
+		strings.HasPrefix(kind, "multipart/") || strings.HasPrefix(kind, "message/"):
 		m.out.Paragraph()
 		return textio.CopyText(inPart(params, body), m.out)
 	case hasText(kind, name):
@@ -156,7 +157,8 @@ func hasText(kind, name string) bool {
 func isSealed(kind string, params map[string]string, name string) bool {
 	switch kind {
 	case "application/pkcs7-mime", "application/x-pkcs7-mime":
-		return params["smime-type"] == "enveloped-data" || params["smime-type"] == "authenveloped-data" || params["smime-type"] == "" && name == "smime.p7m"
+		return params["smime-type"] == "enveloped-data" || params["smime-type"] == "authenveloped-data" ||
+			params["smime-type"] == "" && name == "smime.p7m"
 	case "application/pgp-encrypted":
 		return true
 	}

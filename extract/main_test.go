@@ -19,12 +19,15 @@ import (
 // misbehave.
 func TestMain(m *testing.M) {
 	for name, read := range map[string]textio.ReadFunc{
-		"test/memory": fillMemory, "test/loop": loop, "test/panic": panicking, "test/output": flood, "test/surroundings": tryForbidden,
-		"test/family": showProcess, "test/idle": idle,
+		"test/memory": fillMemory, "test/loop": loop, "test/panic": panicking, "test/output": flood,
+		"test/surroundings": tryForbidden,
+		"test/family":       showProcess, "test/idle": idle,
 	} {
 		kinds = append(kinds, kind{name: name, text: read})
 	}
-	for name, read := range map[string]textio.ReadFunc{"test/memory": fillMemory, "test/panic": panicking, "test/output": flood, "test/lies": lie} {
+	for name, read := range map[string]textio.ReadFunc{
+		"test/memory": fillMemory, "test/panic": panicking, "test/output": flood, "test/lies": lie,
+	} {
 		drawings[name] = func(in *textio.Input, _ Sheet) (*Page, error) {
 			return nil, read(in, textio.NewSink(io.Discard, 0))
 		}

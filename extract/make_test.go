@@ -40,7 +40,8 @@ func zipped(t testing.TB, entries ...entry) []byte {
 // the given type.
 func partList(main string) entry {
 	return entry{"[Content_Types].xml", `<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
-		`<Default Extension="xml" ContentType="application/xml"/><Override PartName="/main.xml" ContentType="` + main + `"/></Types>`}
+		`<Default Extension="xml" ContentType="application/xml"/><Override PartName="/main.xml" ContentType="` + main +
+		`"/></Types>`}
 }
 
 // word returns a text document with the given body.
@@ -56,7 +57,8 @@ func openDocument(t testing.TB, kind, content string, more ...entry) []byte {
 	return zipped(t, append([]entry{
 		{"mimetype", odf + kind},
 		{"META-INF/manifest.xml", `<manifest:manifest xmlns:manifest="urn:m"/>`},
-		{"content.xml", `<office:document-content xmlns:office="urn:o" xmlns:text="urn:t" xmlns:table="urn:b">` + content + `</office:document-content>`},
+		{"content.xml", `<office:document-content xmlns:office="urn:o" xmlns:text="urn:t" xmlns:table="urn:b">` +
+			content + `</office:document-content>`},
 	}, more...)...)
 }
 
@@ -66,13 +68,17 @@ const scan = ") Tj ET q 500 0 0 700 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID x EI Q 
 // pdfOf returns a PDF with one line on each page.
 func pdfOf(pages ...string) []byte {
 	var kids strings.Builder
-	objects := []string{"<</Type/Catalog/Pages 2 0 R>>", "", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"}
+	objects := []string{
+		"<</Type/Catalog/Pages 2 0 R>>", "",
+		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
+	}
 	for _, text := range pages {
 		n := len(objects) + 1
 		fmt.Fprintf(&kids, "%d 0 R ", n)
 		stream := "BT /F1 12 Tf 72 720 Td (" + text + ") Tj ET"
 		objects = append(objects,
-			fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>", n+1),
+			fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>",
+				n+1),
 			fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(stream), stream))
 	}
 	objects[1] = fmt.Sprintf("<</Type/Pages/Count %d/Kids[%s]>>", len(pages), kids.String())

@@ -296,7 +296,9 @@ func readWord(in *textio.Input, out *textio.Sink) error {
 		return textio.ErrBroken
 	}
 	files := []*zip.File{main}
-	for _, pattern := range []string{"word/footnotes.xml", "word/endnotes.xml", "word/comments.xml", "word/header*.xml", "word/footer*.xml"} {
+	for _, pattern := range []string{
+		"word/footnotes.xml", "word/endnotes.xml", "word/comments.xml", "word/header*.xml", "word/footer*.xml",
+	} {
 		files = append(files, a.parts(pattern)...)
 	}
 	return a.readAll(out, a.runs(out), append(files, a.drawn("word")...)...)
@@ -311,7 +313,8 @@ func readSlides(in *textio.Input, out *textio.Sink) error {
 	if err := a.properties("docProps/core.xml", out); err != nil {
 		return err
 	}
-	slides := slices.Concat(a.parts("ppt/slides/slide*.xml"), a.parts("ppt/notesslides/notesslide*.xml"), a.drawn("ppt"), a.parts("ppt/comments/*.xml"))
+	slides := slices.Concat(a.parts("ppt/slides/slide*.xml"), a.parts("ppt/notesslides/notesslide*.xml"),
+		a.drawn("ppt"), a.parts("ppt/comments/*.xml"))
 	return a.readAll(out, a.runs(out), slides...)
 }
 
@@ -340,7 +343,8 @@ func readSheets(in *textio.Input, out *textio.Sink) error {
 	if w.shared, err = a.sharedTexts(a.part("xl/sharedStrings.xml")); err != nil {
 		return err
 	}
-	if err = a.readAll(out, func(f *zip.File) error { return w.lines(f, out) }, a.parts("xl/worksheets/sheet*.xml")...); err != nil {
+	if err = a.readAll(out, func(f *zip.File) error { return w.lines(f, out) },
+		a.parts("xl/worksheets/sheet*.xml")...); err != nil {
 		return err
 	}
 	comments := a.parts("xl/threadedcomments/*.xml")

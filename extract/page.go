@@ -73,7 +73,10 @@ var pictureTypes = []string{"", "image/png", "image/jpeg"}
 
 // appendPage appends a page in the form in which a child writes it.
 func appendPage(b []byte, p *Page) ([]byte, error) {
-	h := head{Pages: uint32(p.Pages), Width: uint32(p.Width), Height: uint32(p.Height), Text: uint32(len(p.Text)), Image: uint32(len(p.Image))}
+	h := head{
+		Pages: uint32(p.Pages), Width: uint32(p.Width), Height: uint32(p.Height), Text: uint32(len(p.Text)),
+		Image: uint32(len(p.Image)),
+	}
 	for i, name := range pictureTypes {
 		if name == p.ContentType {
 			h.Type = uint32(i)
@@ -99,14 +102,18 @@ var errPage = errors.New("extract: the child wrote no page")
 func parsePage(b []byte, number int) (*Page, error) {
 	var h head
 	n, err := binary.Decode(b, binary.LittleEndian, &h)
-	if err != nil || h.Type >= uint32(len(pictureTypes)) || h.Pages > 1<<30 || h.Width > maxSide || h.Height > maxSide || h.Text > maxChars*utf8.UTFMax || h.Image > maxImage {
+	if err != nil || h.Type >= uint32(len(pictureTypes)) || h.Pages > 1<<30 || h.Width > maxSide ||
+		h.Height > maxSide || h.Text > maxChars*utf8.UTFMax || h.Image > maxImage {
 		return nil, errPage
 	}
 	b = b[n:]
 	if uint32(len(b)) < h.Text || !isTidy(b[:h.Text]) {
 		return nil, errPage
 	}
-	p := &Page{Number: number, Pages: int(h.Pages), Width: int(h.Width), Height: int(h.Height), ContentType: pictureTypes[h.Type], Text: string(b[:h.Text])}
+	p := &Page{
+		Number: number, Pages: int(h.Pages), Width: int(h.Width), Height: int(h.Height),
+		ContentType: pictureTypes[h.Type], Text: string(b[:h.Text]),
+	}
 	b = b[h.Text:]
 	p.Boxes = make([]Box, utf8.RuneCountInString(p.Text))
 	if len(b) != boxSize*len(p.Boxes)+int(h.Image) {
@@ -137,7 +144,8 @@ func (p *Page) check() error {
 		return nil
 	}
 	config, format, err := image.DecodeConfig(bytes.NewReader(p.Image))
-	if err != nil || p.Number > p.Pages || "image/"+format != p.ContentType || config.Width != p.Width || config.Height != p.Height || p.Width*p.Height > maxPixels {
+	if err != nil || p.Number > p.Pages || "image/"+format != p.ContentType || config.Width != p.Width ||
+		config.Height != p.Height || p.Width*p.Height > maxPixels {
 		return errPage
 	}
 	for _, b := range p.Boxes {

@@ -95,7 +95,9 @@ func openPDF(in *textio.Input) (*pdfFile, error) {
 
 // open opens the file once more.
 func (f *pdfFile) open() (*pdfCopy, error) {
-	opened, err := f.OpenDocument(&requests.OpenDocument{FileReader: io.NewSectionReader(f.whole, 0, f.whole.Size), FileReaderSize: f.whole.Size})
+	opened, err := f.OpenDocument(&requests.OpenDocument{
+		FileReader: io.NewSectionReader(f.whole, 0, f.whole.Size), FileReaderSize: f.whole.Size,
+	})
 	switch {
 	case errors.Is(err, failures.ErrPassword), errors.Is(err, failures.ErrSecurity):
 		return nil, textio.ErrEncrypted
@@ -189,7 +191,10 @@ func (f *pdfFile) chars(page references.FPDF_TEXTPAGE) (string, error) {
 
 // suspended are the words after a hyphen that stands for the rest of a word, as
 // in 'Haus- und Grundbesitz'.
-var suspended = map[string]bool{"und": true, "oder": true, "bzw": true, "sowie": true, "als": true, "bis": true, "noch": true, "and": true, "or": true}
+var suspended = map[string]bool{
+	"und": true, "oder": true, "bzw": true, "sowie": true, "als": true, "bis": true, "noch": true,
+	"and": true, "or": true,
+}
 
 // lineEnd returns a character of PDFium as text, with what follows it. PDFium
 // puts a mark in the place of a hyphen and the end of its line. The hyphen stays

@@ -114,7 +114,9 @@ func (f *pdfFile) load(c *pdfCopy, i int, stale map[int]bool) (*pdfPage, error) 
 			_, _ = f.FORM_OnAfterLoadPage(&requests.FORM_OnAfterLoadPage{Page: ref, FormHandle: c.form})
 		}
 	}
-	flat, err := f.FPDFPage_Flatten(&requests.FPDFPage_Flatten{Page: ref, Usage: requests.FPDFPage_FlattenUsageNormalDisplay})
+	flat, err := f.FPDFPage_Flatten(&requests.FPDFPage_Flatten{
+		Page: ref, Usage: requests.FPDFPage_FlattenUsageNormalDisplay,
+	})
 	if err != nil {
 		return page, f.readText(page)
 	}
@@ -173,7 +175,8 @@ func (f *pdfFile) pictured(ref references.FPDF_PAGE) bool {
 func (f *pdfFile) textAt(page references.FPDF_TEXTPAGE, r structs.FPDF_FS_RECTF) string {
 	const edge = 2 // points that letters reach beyond their field
 	text, err := f.FPDFText_GetBoundedText(&requests.FPDFText_GetBoundedText{TextPage: page,
-		Left: float64(r.Left) - edge, Top: float64(r.Top) + edge, Right: float64(r.Right) + edge, Bottom: float64(r.Bottom) - edge})
+		Left: float64(r.Left) - edge, Top: float64(r.Top) + edge, Right: float64(r.Right) + edge,
+		Bottom: float64(r.Bottom) - edge})
 	if err != nil {
 		return ""
 	}
@@ -187,16 +190,17 @@ func (f *pdfFile) enter(c *pdfCopy) {
 		return
 	}
 	c.formed = true
-	opened, err := f.FPDFDOC_InitFormFillEnvironment(&requests.FPDFDOC_InitFormFillEnvironment{Document: c.document, FormFillInfo: structs.FPDF_FORMFILLINFO{
-		FFI_Invalidate:         func(references.FPDF_PAGE, float64, float64, float64, float64) {},
-		FFI_SetCursor:          func(enums.FXCT) {},
-		FFI_SetTimer:           func(int, func(int)) int { return 0 },
-		FFI_KillTimer:          func(int) {},
-		FFI_GetLocalTime:       func() structs.FPDF_SYSTEMTIME { return structs.FPDF_SYSTEMTIME{} },
-		FFI_GetPage:            func(references.FPDF_DOCUMENT, int) *references.FPDF_PAGE { return nil },
-		FFI_GetRotation:        func(references.FPDF_PAGE) enums.FPDF_PAGE_ROTATION { return 0 },
-		FFI_ExecuteNamedAction: func(string) {},
-	}})
+	opened, err := f.FPDFDOC_InitFormFillEnvironment(&requests.FPDFDOC_InitFormFillEnvironment{Document: c.document,
+		FormFillInfo: structs.FPDF_FORMFILLINFO{
+			FFI_Invalidate:         func(references.FPDF_PAGE, float64, float64, float64, float64) {},
+			FFI_SetCursor:          func(enums.FXCT) {},
+			FFI_SetTimer:           func(int, func(int)) int { return 0 },
+			FFI_KillTimer:          func(int) {},
+			FFI_GetLocalTime:       func() structs.FPDF_SYSTEMTIME { return structs.FPDF_SYSTEMTIME{} },
+			FFI_GetPage:            func(references.FPDF_DOCUMENT, int) *references.FPDF_PAGE { return nil },
+			FFI_GetRotation:        func(references.FPDF_PAGE) enums.FPDF_PAGE_ROTATION { return 0 },
+			FFI_ExecuteNamedAction: func(string) {},
+		}})
 	if err == nil {
 		c.form = opened.FormHandle
 	}
@@ -205,7 +209,10 @@ func (f *pdfFile) enter(c *pdfCopy) {
 // leavePage frees a page that its form knows.
 func (f *pdfFile) leavePage(c *pdfCopy, page references.FPDF_PAGE) {
 	if c.form != "" {
-		_, _ = f.FORM_OnBeforeClosePage(&requests.FORM_OnBeforeClosePage{Page: requests.Page{ByReference: &page}, FormHandle: c.form})
+		_, _ = f.FORM_OnBeforeClosePage(&requests.FORM_OnBeforeClosePage{
+			Page:       requests.Page{ByReference: &page},
+			FormHandle: c.form,
+		})
 	}
 	f.closePage(page)
 }
@@ -229,7 +236,9 @@ func (f *pdfFile) notes(c *pdfCopy, page requests.Page, count int, stale map[int
 			list = append(list, n)
 		}
 		if stale[i] {
-			_, _ = f.FPDFAnnot_SetAP(&requests.FPDFAnnot_SetAP{Annotation: a.Annotation, AppearanceMode: enums.FPDF_ANNOT_APPEARANCEMODE_NORMAL})
+			_, _ = f.FPDFAnnot_SetAP(&requests.FPDFAnnot_SetAP{
+				Annotation: a.Annotation, AppearanceMode: enums.FPDF_ANNOT_APPEARANCEMODE_NORMAL,
+			})
 		}
 		_, _ = f.FPDFPage_CloseAnnot(&requests.FPDFPage_CloseAnnot{Annotation: a.Annotation})
 	}
@@ -248,7 +257,9 @@ func (f *pdfFile) noteOf(c *pdfCopy, a references.FPDF_ANNOTATION) (n note) {
 	case enums.FPDF_ANNOT_SUBTYPE_WIDGET:
 		n.text, n.field = f.valueOf(c, a), true
 	default:
-		if said, err := f.FPDFAnnot_GetStringValue(&requests.FPDFAnnot_GetStringValue{Annotation: a, Key: "Contents"}); err == nil {
+		if said, err := f.FPDFAnnot_GetStringValue(&requests.FPDFAnnot_GetStringValue{
+			Annotation: a, Key: "Contents",
+		}); err == nil {
 			n.text = said.Value
 		}
 	}
@@ -276,10 +287,13 @@ func (f *pdfFile) valueOf(c *pdfCopy, a references.FPDF_ANNOTATION) string {
 	default:
 		return ""
 	}
-	if flags, err := f.FPDFAnnot_GetFlags(&requests.FPDFAnnot_GetFlags{Annotation: a}); err != nil || flags.Flags&(enums.FPDF_ANNOT_FLAG_HIDDEN|enums.FPDF_ANNOT_FLAG_NOVIEW) != 0 {
+	if flags, err := f.FPDFAnnot_GetFlags(&requests.FPDFAnnot_GetFlags{Annotation: a}); err != nil ||
+		flags.Flags&(enums.FPDF_ANNOT_FLAG_HIDDEN|enums.FPDF_ANNOT_FLAG_NOVIEW) != 0 {
 		return ""
 	}
-	if flags, err := f.FPDFAnnot_GetFormFieldFlags(&requests.FPDFAnnot_GetFormFieldFlags{FormHandle: c.form, Annotation: a}); err != nil || flags.Flags&password != 0 {
+	if flags, err := f.FPDFAnnot_GetFormFieldFlags(&requests.FPDFAnnot_GetFormFieldFlags{
+		FormHandle: c.form, Annotation: a,
+	}); err != nil || flags.Flags&password != 0 {
 		return ""
 	}
 	if label := f.chosen(c, a); label != "" {
@@ -303,11 +317,15 @@ func (f *pdfFile) chosen(c *pdfCopy, a references.FPDF_ANNOTATION) string {
 	}
 	var labels []string
 	for i := range min(options.OptionCount, maxOptions) {
-		is, err := f.FPDFAnnot_IsOptionSelected(&requests.FPDFAnnot_IsOptionSelected{FormHandle: c.form, Annotation: a, Index: i})
+		is, err := f.FPDFAnnot_IsOptionSelected(&requests.FPDFAnnot_IsOptionSelected{
+			FormHandle: c.form, Annotation: a, Index: i,
+		})
 		if err != nil || !is.IsOptionSelected {
 			continue
 		}
-		if label, err := f.FPDFAnnot_GetOptionLabel(&requests.FPDFAnnot_GetOptionLabel{FormHandle: c.form, Annotation: a, Index: i}); err == nil {
+		if label, err := f.FPDFAnnot_GetOptionLabel(&requests.FPDFAnnot_GetOptionLabel{
+			FormHandle: c.form, Annotation: a, Index: i,
+		}); err == nil {
 			labels = append(labels, label.OptionLabel)
 		}
 	}

@@ -21,7 +21,11 @@ var practice = []practiceFile{
 	{"d01-newline-before.pdf", "application/pdf", []string{"Klageerwiderung"}},
 	{"d02-form-need-appearances.pdf", "application/pdf", []string{"Name des Mandanten:", "Ausgefuellt"}},
 	{"d04-comment.pdf", "application/pdf", []string{"Klageerwiderung", "Anmerkung Siebenschlaefer"}},
-	{"d05-hyphenated-name.pdf", "application/pdf", []string{"Rechtsanwaltskammer", "Hausratsversicherung", "Müller-Lüdenscheidt", "Vormundschaft"}},
+	{
+		"d05-hyphenated-name.pdf",
+		"application/pdf",
+		[]string{"Rechtsanwaltskammer", "Hausratsversicherung", "Müller-Lüdenscheidt", "Vormundschaft"},
+	},
 	{"e-alt-text-stub.eml", "message/rfc822", []string{"Betreffwort", "Ihr Programm", "Rumpfwort"}},
 	{"e-blank-first.eml", "message/rfc822", []string{"Betreffwort", "Anna Berg", "Rumpfwort"}},
 	{"e-bom.eml", "message/rfc822", []string{"Betreffwort", "Rumpfwort"}},
@@ -74,7 +78,8 @@ func formOf(form, field string) []byte {
 		"<</Type/Annot/Subtype/Widget/T(a)/DA(/F1 12 Tf 0 g)/Rect[100 700 300 720]/P 5 0 R"+field+">>",
 		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Annots[4 0 R]/Resources<</Font<</F1 3 0 R>>>>/Contents 6 0 R>>",
 		"<</Length 41>>\nstream\nBT /F1 12 Tf 100 750 Td (Formular) Tj ET \nendstream",
-		"<</Type/XObject/Subtype/Form/BBox[0 0 200 20]/Resources<</Font<</F1 3 0 R>>>>/Length "+strconv.Itoa(len(appearance))+">>\nstream\n"+appearance+"\nendstream")
+		"<</Type/XObject/Subtype/Form/BBox[0 0 200 20]/Resources<</Font<</F1 3 0 R>>>>/Length "+
+			strconv.Itoa(len(appearance))+">>\nstream\n"+appearance+"\nendstream")
 }
 
 // The value of a field is in the text and in the picture, at its place, whatever
@@ -89,7 +94,10 @@ func TestForms(t *testing.T) {
 		{"an appearance that fits", "", "/FT/Tx/F 4/V(Frueher)" + old, "Formular\nFrueher"},
 		{"no value", "", "/FT/Tx/F 4" + old, "Formular\nFrueher"},
 		{"several lines", "/NeedAppearances true", "/FT/Tx/F 4/Ff 4096/V(Eins\nZwei)", "Formular\nEins\nZwei"},
-		{"a list to choose from", "/NeedAppearances true", "/FT/Ch/F 4/Ff 131072/Opt[[(de)(Deutschland)][(fr)(Frankreich)]]/V(fr)", "Formular\nFrankreich"},
+		{
+			"a list to choose from", "/NeedAppearances true",
+			"/FT/Ch/F 4/Ff 131072/Opt[[(de)(Deutschland)][(fr)(Frankreich)]]/V(fr)", "Formular\nFrankreich",
+		},
 		{"a password", "/NeedAppearances true", "/FT/Tx/F 4/Ff 8192/V(geheim)", "Formular\n******"},
 		{"a hidden field", "/NeedAppearances true", "/FT/Tx/F 2/V(geheim)", "Formular"},
 		{"a tick", "/NeedAppearances true", "/FT/Btn/F 4/V/Ja/AS/Ja", "Formular"},
@@ -141,7 +149,8 @@ func TestComments(t *testing.T) {
 func TestHyphens(t *testing.T) {
 	for _, c := range []struct{ text, next, want string }{
 		{"Müller\ufffe", "Lüdenscheidt", "Müller-Lüdenscheidt"}, {"Haus\x02", "ratsversicherung", "Hausratsversicherung"},
-		{"Haus\ufffe", "und Grundbesitz", "Haus- und Grundbesitz"}, {"Haus\ufffe", "unden", "Hausunden"}, {"BGB\ufffe", "2", "BGB-2"}, {"Ende\ufffe", "", "Ende"},
+		{"Haus\ufffe", "und Grundbesitz", "Haus- und Grundbesitz"}, {"Haus\ufffe", "unden", "Hausunden"},
+		{"BGB\ufffe", "2", "BGB-2"}, {"Ende\ufffe", "", "Ende"},
 	} {
 		got, runes := "", []rune(c.text+c.next)
 		for i, r := range runes {

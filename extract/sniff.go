@@ -180,7 +180,8 @@ const (
 
 // signatures are what a reader of another format looks for, anywhere in a few
 // bytes before or after a file.
-var signatures = []string{"PK\x01\x02", "PK\x03\x04", "PK\x05\x06", "%pdf-", legacy.Signature, `{\rtf`, "<html", "<head", "<body", "<script", "<svg", "<!doctype",
+var signatures = []string{"PK\x01\x02", "PK\x03\x04", "PK\x05\x06", "%pdf-", legacy.Signature, `{\rtf`, "<html",
+	"<head", "<body", "<script", "<svg", "<!doctype",
 	"<iframe", "<?", "<%", "<!--"}
 
 // means reports whether a few bytes before or after a file are something
@@ -207,10 +208,12 @@ func isBinary(r rune) bool { return r < '\t' || r == '\v' || r > '\r' && r < ' '
 // HTML, SVG and JSON by their first bytes only, XML by its declaration, and
 // email by the usual spelling of its fields.
 func asText(found string, head []byte, declared *kind) string {
-	if declared.name == "message/rfc822" && (found == Unknown || found == "application/mbox") && startsMail(textio.Wide(head)) {
+	if declared.name == "message/rfc822" && (found == Unknown || found == "application/mbox") &&
+		startsMail(textio.Wide(head)) {
 		return "message/rfc822" // with bytes of a picture, or several
 	}
-	if !strings.HasPrefix(found, "text/") && found != "image/svg+xml" && found != "application/xhtml+xml" && found != "application/json" {
+	if !strings.HasPrefix(found, "text/") && found != "image/svg+xml" && found != "application/xhtml+xml" &&
+		found != "application/json" {
 		return found
 	}
 	decoded := textio.Wide(head)

@@ -93,15 +93,32 @@ func TestSniffAccepts(t *testing.T) {
 		{"ZIP", "application/x-zip-compressed", string(zipped(t, entry{"a.txt", "a"})), "application/zip"},
 		{"an empty ZIP", "application/zip", string(zipped(t)), ""},
 		{"a document as what it is packed in", "application/zip", string(word(t, "<w:p/>")), ""},
-		{"a ZIP with padding behind it", "application/zip", string(zipped(t, entry{"a.txt", "a"})) + "\r\n" + strings.Repeat("\x00", 5000), ""},
+		{
+			"a ZIP with padding behind it", "application/zip",
+			string(zipped(t, entry{"a.txt", "a"})) + "\r\n" + strings.Repeat("\x00", 5000), "",
+		},
 		{"a ZIP with a few bytes behind it", docx, string(word(t, "<w:p/>")) + "\x17\x03abc", ""},
-		{"a ZIP with a comment and a line feed", "application/zip", commented("", string(zipped(t, entry{"a.txt", "a"})), "Hallo") + "\n", ""},
-		{"OpenDocument whose type is not first", odt, string(zipped(t, entry{"content.xml", "<a/>"}, entry{"META-INF/manifest.xml", "<m/>"}, entry{"mimetype", "\ufeff" + odt + "\n"})), ""},
+		{
+			"a ZIP with a comment and a line feed", "application/zip",
+			commented("", string(zipped(t, entry{"a.txt", "a"})), "Hallo") + "\n", "",
+		},
+		{
+			"OpenDocument whose type is not first", odt,
+			string(zipped(t, entry{"content.xml", "<a/>"}, entry{"META-INF/manifest.xml", "<m/>"},
+				entry{"mimetype", "\ufeff" + odt + "\n"})),
+			"",
+		},
 		{"OpenDocument whose type is in its manifest", ods, string(zipped(t, entry{"content.xml", "<a/>"},
-			entry{"META-INF/manifest.xml", `<m:manifest xmlns:m="m"><m:file-entry m:full-path="/" m:media-type="` + ods + `"/></m:manifest>`})), ""},
+			entry{
+				"META-INF/manifest.xml",
+				`<m:manifest xmlns:m="m"><m:file-entry m:full-path="/" m:media-type="` + ods + `"/></m:manifest>`,
+			})), ""},
 		{"PDF behind a line feed", "application/pdf", "\r\n" + string(pdfOf("a")), ""},
 		{"PDF behind a mark", "application/pdf", "\ufeff" + string(pdfOf("a")), ""},
-		{"PDF behind an answer of HTTP", "application/pdf", "HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\n\r\n" + string(pdfOf("a")), ""},
+		{
+			"PDF behind an answer of HTTP", "application/pdf",
+			"HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\n\r\n" + string(pdfOf("a")), "",
+		},
 		{"PDF behind the head of MacBinary", "application/pdf", strings.Repeat("\x00\x07", 64) + string(pdfOf("a")), ""},
 		{"PDF with padding behind it", "application/pdf", string(pdfOf("a")) + strings.Repeat("\x00", 3000), ""},
 		{"RTF behind a mark and blanks", "application/rtf", "\ufeff \n" + `{\rtf1 a}`, ""},
@@ -131,8 +148,9 @@ func TestSniffRefuses(t *testing.T) {
 	archive := string(zipped(t, entry{"a.txt", "a"}))
 	noManifest := string(zipped(t, entry{"mimetype", odt}, entry{"content.xml", "<a/>"}))
 	macros := string(word(t, "", entry{"word/vbaProject.bin", "x"}))
-	two := zipped(t, entry{"[Content_Types].xml", `<Types><Override ContentType="` + ooxml + `wordprocessingml.document.main+xml"/>` +
-		`<Override ContentType="` + ooxml + `spreadsheetml.sheet.main+xml"/></Types>`})
+	two := zipped(t, entry{"[Content_Types].xml",
+		`<Types><Override ContentType="` + ooxml + `wordprocessingml.document.main+xml"/>` +
+			`<Override ContentType="` + ooxml + `spreadsheetml.sheet.main+xml"/></Types>`})
 	for _, c := range []struct {
 		name, declared, content string
 		want                    Refusal
@@ -153,7 +171,10 @@ func TestSniffRefuses(t *testing.T) {
 		{"a page as CSV", "text/csv", " \n<script>alert(1)</script>", NotAsSaid},
 		{"a page as XML", "application/xml", `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"/>`, NotAsSaid},
 		{"a drawing as text", "text/plain", `<svg xmlns="http://www.w3.org/2000/svg"/>`, NotAsSaid},
-		{"a drawing as XML", "application/xml", `<?xml version="1.0"?><!-- a --><s:svg xmlns:s="http://www.w3.org/2000/svg"/>`, NotAsSaid},
+		{
+			"a drawing as XML", "application/xml",
+			`<?xml version="1.0"?><!-- a --><s:svg xmlns:s="http://www.w3.org/2000/svg"/>`, NotAsSaid,
+		},
 		{"a drawing as a picture", "image/png", `<svg xmlns="http://www.w3.org/2000/svg"/>`, NotAsSaid},
 		{"a program as text", "text/plain", exe, NotAsSaid},
 		{"a program as PDF", "application/pdf", exe, NotAsSaid},
@@ -174,7 +195,10 @@ func TestSniffRefuses(t *testing.T) {
 		{"OpenDocument without its manifest", odt, noManifest, NotAsSaid},
 		{"Word with macros", docx, macros, NotAsSaid},
 		{"Word and Excel at once", docx, string(two), NotAsSaid},
-		{"Java as ZIP", "application/zip", string(zipped(t, entry{"META-INF/MANIFEST.MF", "Main-Class: A"}, entry{"A.class", ""})), NotAsSaid},
+		{
+			"Java as ZIP", "application/zip",
+			string(zipped(t, entry{"META-INF/MANIFEST.MF", "Main-Class: A"}, entry{"A.class", ""})), NotAsSaid,
+		},
 		{"Word 97 as Excel 97", "application/vnd.ms-excel", string(compoundOf("WordDocument")), NotAsSaid},
 		{"Word 97 and Excel 97 at once", "application/msword", string(compoundOf("WordDocument", "Workbook")), NotAsSaid},
 		{"a compound file of another kind", "application/msword", string(compoundOf("VisioDocument")), NotAsSaid},
@@ -189,12 +213,18 @@ func TestSniffRefuses(t *testing.T) {
 		{"PDF behind text", "text/plain", "Hallo\n" + string(pdfOf("a")), NotAsSaid},
 		{"PDF in a picture", "image/gif", gifStart + string(pdfOf("a")), NotAsSaid},
 		{"PDF with a ZIP", "application/pdf", string(pdfOf("a")) + archive, NotAsSaid},
-		{"PDF with a ZIP whose comment is the end of the PDF", "application/pdf", commented(string(pdfOf("a")), archive, "\n%%EOF\n"), NotAsSaid},
+		{
+			"PDF with a ZIP whose comment is the end of the PDF", "application/pdf",
+			commented(string(pdfOf("a")), archive, "\n%%EOF\n"), NotAsSaid,
+		},
 		{"GIF with a ZIP", "image/gif", gifStart + archive, NotAsSaid},
 		{"JPEG with a ZIP", "image/jpeg", jpegStart + archive, NotAsSaid},
 		{"text with a ZIP", "text/plain", "Hallo\n" + archive, NotAsSaid},
 		{"two archives", "application/zip", archive + string(zipped(t, entry{"b.txt", "b"})), NotAsSaid},
-		{"two archives as if they were one", "application/zip", moved(archive, string(zipped(t, entry{"b.txt", "b"}))), NotAsSaid},
+		{
+			"two archives as if they were one", "application/zip",
+			moved(archive, string(zipped(t, entry{"b.txt", "b"}))), NotAsSaid,
+		},
 		{"Word before another archive", docx, string(word(t, "")) + archive, NotAsSaid},
 		{"a program before an archive", "application/zip", exe + archive, NotAsSaid},
 		{"a ZIP that is cut", "application/zip", archive[:len(archive)-4], NotAsSaid},
@@ -203,7 +233,10 @@ func TestSniffRefuses(t *testing.T) {
 		{"a ZIP with a program behind it", "application/zip", archive + exe, NotAsSaid},
 		{"a ZIP with a picture behind it", "application/zip", archive + gifStart, NotAsSaid},
 		{"a ZIP with much behind it", "application/zip", archive + strings.Repeat("x", 1100), NotAsSaid},
-		{"Word and OpenDocument at once", docx, string(word(t, "", entry{"mimetype", odt}, entry{"META-INF/manifest.xml", "<m/>"})), NotAsSaid},
+		{
+			"Word and OpenDocument at once", docx,
+			string(word(t, "", entry{"mimetype", odt}, entry{"META-INF/manifest.xml", "<m/>"})), NotAsSaid,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if v := sniff(t, Allow(), []byte(c.content), c.declared); v.Refusal != c.want {
@@ -248,8 +281,10 @@ func TestAllow(t *testing.T) {
 	if name, allowed := types.Declared("APPLICATION/X-PDF"); name != "application/pdf" || !allowed {
 		t.Errorf("Declared: %q, %t", name, allowed)
 	}
-	macros := zipped(t, partList("application/vnd.ms-word.document.macroEnabled.main+xml"), entry{"word/vbaProject.bin", "x"})
-	if v := sniff(t, Allow("application/vnd.ms-word.document.macroEnabled.12"), macros, "application/vnd.ms-word.document.macroEnabled.12"); v.Refusal != Allowed {
+	macros := zipped(t, partList("application/vnd.ms-word.document.macroEnabled.main+xml"),
+		entry{"word/vbaProject.bin", "x"})
+	if v := sniff(t, Allow("application/vnd.ms-word.document.macroEnabled.12"), macros,
+		"application/vnd.ms-word.document.macroEnabled.12"); v.Refusal != Allowed {
 		t.Errorf("macros where they are allowed: %+v", v)
 	}
 }

@@ -25,7 +25,9 @@ import (
 )
 
 // systemReaders are test readers that use system calls.
-var systemReaders = map[string]textio.ReadFunc{"test/takenover": compromised, "test/foreign": foreign, "test/descriptors": descriptors}
+var systemReaders = map[string]textio.ReadFunc{
+	"test/takenover": compromised, "test/foreign": foreign, "test/descriptors": descriptors,
+}
 
 // compromised acts like a reader that an attacker controls. Each line of the file
 // names an attempt to escape, and its target.
@@ -86,7 +88,8 @@ func escape(way, where string) error {
 		return unix.PtraceSeize(pid)
 	case "memory":
 		buffer := make([]byte, 8)
-		_, err := unix.ProcessVMReadv(pid, []unix.Iovec{{Base: &buffer[0], Len: 8}}, []unix.RemoteIovec{{Base: 1 << 20, Len: 8}}, 0)
+		_, err := unix.ProcessVMReadv(pid, []unix.Iovec{{Base: &buffer[0], Len: 8}},
+			[]unix.RemoteIovec{{Base: 1 << 20, Len: 8}}, 0)
 		return err
 	case "files":
 		fd, err := unix.PidfdOpen(pid, 0)
@@ -135,7 +138,9 @@ func TestCompromisedReaderReachesNothing(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	var reached atomic.Int64
 	// The administration socket of a real server.
-	acts := socket.Acts{"key.create": socket.Do(func(context.Context, struct{}) (string, error) { reached.Add(1); return "", nil })}
+	acts := socket.Acts{
+		"key.create": socket.Do(func(context.Context, struct{}) (string, error) { reached.Add(1); return "", nil }),
+	}
 	l, err := socket.Listen(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -174,10 +179,14 @@ func TestCompromisedReaderReachesNothing(t *testing.T) {
 	}()
 	at, server := filepath.Join(dir, socket.SocketName), strconv.Itoa(os.Getpid())
 	ways := [][2]string{
-		{"unix", at}, {"inherited", at}, {"secret", filepath.Join(dir, socket.SecretName)}, {"chmod", filepath.Join(dir, socket.SecretName)},
-		{"abstract", listen("unix", "@kartei-test-"+server)}, {"tcp", listen("tcp", "127.0.0.1:0")}, {"udp", packets.LocalAddr().String()},
-		{"mptcp", ""}, {"netlink", ""}, {"socketpair", ""}, {"listen", ""}, {"thread", ""}, {"ring", ""}, {"orphan", ""}, {"fork", ""},
-		{"read", "/proc/" + server + "/environ"}, {"ptrace", server}, {"memory", server}, {"files", server}, {"kill", server}, {"limits", server},
+		{"unix", at}, {"inherited", at}, {"secret", filepath.Join(dir, socket.SecretName)},
+		{"chmod", filepath.Join(dir, socket.SecretName)},
+		{"abstract", listen("unix", "@kartei-test-"+server)}, {"tcp", listen("tcp", "127.0.0.1:0")},
+		{"udp", packets.LocalAddr().String()},
+		{"mptcp", ""}, {"netlink", ""}, {"socketpair", ""}, {"listen", ""}, {"thread", ""}, {"ring", ""}, {"orphan", ""},
+		{"fork", ""},
+		{"read", "/proc/" + server + "/environ"}, {"ptrace", server}, {"memory", server}, {"files", server},
+		{"kill", server}, {"limits", server},
 	}
 	var script strings.Builder
 	for _, w := range ways {
@@ -233,14 +242,16 @@ func TestUnconfined(t *testing.T) {
 					t.Fatal(err)
 				}
 				err = x.Confined(t.Context())
-				if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, ErrUnconfined) || !strings.Contains(err.Error(), c.want)) {
+				if (err == nil) != (c.want == "") ||
+					err != nil && (!errors.Is(err, ErrUnconfined) || !strings.Contains(err.Error(), c.want)) {
 					t.Errorf("%v, want %q", err, c.want)
 				}
 				want := Text{Body: "Guten Tag"}
 				if require && c.want != "" {
 					want = Text{Reason: Unconfined}
 				}
-				if text, err := x.Extract(t.Context(), 1, strings.NewReader("Guten Tag"), "text/plain"); err != nil || text != want {
+				if text, err := x.Extract(t.Context(), 1, strings.NewReader("Guten Tag"), "text/plain"); err != nil ||
+					text != want {
 					t.Errorf("require %t: %+v, %v; want %+v", require, text, err, want)
 				}
 			}

@@ -51,12 +51,36 @@ var kinds = []kind{
 	{ooxml + "wordprocessingml.template", nil, true, []string{ooxml + "wordprocessingml.template", encrypted}, readWord},
 	{ooxml + "spreadsheetml.sheet", nil, true, []string{ooxml + "spreadsheetml.sheet", encrypted}, readSheets},
 	{ooxml + "spreadsheetml.template", nil, true, []string{ooxml + "spreadsheetml.template", encrypted}, readSheets},
-	{ooxml + "presentationml.presentation", nil, true, []string{ooxml + "presentationml.presentation", encrypted}, readSlides},
+	{
+		ooxml + "presentationml.presentation",
+		nil,
+		true,
+		[]string{ooxml + "presentationml.presentation", encrypted},
+		readSlides,
+	},
 	{ooxml + "presentationml.template", nil, true, []string{ooxml + "presentationml.template", encrypted}, readSlides},
 	{ooxml + "presentationml.slideshow", nil, true, []string{ooxml + "presentationml.slideshow", encrypted}, readSlides},
-	{"application/vnd.ms-word.document.macroenabled.12", nil, false, []string{"application/vnd.ms-word.document.macroenabled.12", encrypted}, readWord},
-	{"application/vnd.ms-excel.sheet.macroenabled.12", nil, false, []string{"application/vnd.ms-excel.sheet.macroenabled.12", encrypted}, readSheets},
-	{"application/vnd.ms-powerpoint.presentation.macroenabled.12", nil, false, []string{"application/vnd.ms-powerpoint.presentation.macroenabled.12", encrypted}, readSlides},
+	{
+		"application/vnd.ms-word.document.macroenabled.12",
+		nil,
+		false,
+		[]string{"application/vnd.ms-word.document.macroenabled.12", encrypted},
+		readWord,
+	},
+	{
+		"application/vnd.ms-excel.sheet.macroenabled.12",
+		nil,
+		false,
+		[]string{"application/vnd.ms-excel.sheet.macroenabled.12", encrypted},
+		readSheets,
+	},
+	{
+		"application/vnd.ms-powerpoint.presentation.macroenabled.12",
+		nil,
+		false,
+		[]string{"application/vnd.ms-powerpoint.presentation.macroenabled.12", encrypted},
+		readSlides,
+	},
 
 	{odf + "text", nil, true, []string{odf + "text"}, readODF},
 	{odf + "text-template", nil, true, []string{odf + "text-template"}, readODF},
@@ -67,8 +91,20 @@ var kinds = []kind{
 	{odf + "graphics", nil, true, []string{odf + "graphics"}, readODF},
 
 	{"application/msword", []string{"application/vnd.ms-word"}, true, []string{"application/msword"}, legacy.Word},
-	{"application/vnd.ms-excel", []string{"application/msexcel"}, true, []string{"application/vnd.ms-excel"}, legacy.Excel},
-	{"application/vnd.ms-powerpoint", []string{"application/mspowerpoint"}, true, []string{"application/vnd.ms-powerpoint"}, legacy.PowerPoint},
+	{
+		"application/vnd.ms-excel",
+		[]string{"application/msexcel"},
+		true,
+		[]string{"application/vnd.ms-excel"},
+		legacy.Excel,
+	},
+	{
+		"application/vnd.ms-powerpoint",
+		[]string{"application/mspowerpoint"},
+		true,
+		[]string{"application/vnd.ms-powerpoint"},
+		legacy.PowerPoint,
+	},
 	{"application/vnd.ms-outlook", nil, true, []string{"application/vnd.ms-outlook"}, legacy.Outlook},
 
 	{"text/plain", nil, true, texts, readPlain},
@@ -78,7 +114,13 @@ var kinds = []kind{
 	{"text/html", []string{"application/xhtml+xml"}, false, []string{"text/html"}, readHTML},
 	{"application/rtf", []string{"text/rtf", "text/richtext"}, true, []string{"text/rtf"}, legacy.RTF},
 	{"application/xml", []string{"text/xml"}, true, []string{"text/xml"}, readXML},
-	{"application/json", []string{"text/json"}, true, []string{"application/json", "application/geo+json", "application/json; har"}, readJSON},
+	{
+		"application/json",
+		[]string{"text/json"},
+		true,
+		[]string{"application/json", "application/geo+json", "application/json; har"},
+		readJSON,
+	},
 	{"message/rfc822", nil, true, []string{"message/rfc822"}, readMail},
 
 	{"image/png", []string{"image/x-png"}, true, []string{"image/png", "image/vnd.mozilla.apng"}, nil},
@@ -90,7 +132,13 @@ var kinds = []kind{
 		[]string{"image/heic", "image/heif", "image/heic-sequence", "image/heif-sequence"}, nil},
 	{"image/bmp", []string{"image/x-ms-bmp", "image/x-bmp"}, true, []string{"image/bmp"}, nil},
 
-	{"application/zip", []string{"application/x-zip-compressed", "application/x-zip"}, true, []string{"application/zip", "package"}, readNames},
+	{
+		"application/zip",
+		[]string{"application/x-zip-compressed", "application/x-zip"},
+		true,
+		[]string{"application/zip", "package"},
+		readNames,
+	},
 }
 
 // insteadOf are the types that files of another type often are: their program opens them all.

@@ -186,7 +186,8 @@ func (a *archive) foreign() error {
 		switch name := strings.ToLower(f.Name); {
 		case name == "xl/workbook.bin", strings.HasSuffix(name, ".iwa"):
 			return errForeign
-		case name == "mimetype" && strings.HasPrefix(string(inflate(f, 128)), odf), name == "meta-inf/manifest.xml" && a.part("content.xml") != nil:
+		case name == "mimetype" && strings.HasPrefix(string(inflate(f, 128)), odf), name == "meta-inf/manifest.xml" &&
+			a.part("content.xml") != nil:
 			return errForeign
 		case name == "word/document.xml", name == "ppt/presentation.xml":
 			return errUnsupported
@@ -291,5 +292,6 @@ func nameOf(f *zip.File) string {
 // ofSystem reports whether a system made a file for itself.
 func ofSystem(name string) bool {
 	base := path.Base(name)
-	return strings.HasPrefix(name, "__MACOSX/") || strings.HasPrefix(base, "._") || base == ".DS_Store" || strings.EqualFold(base, "thumbs.db") || strings.EqualFold(base, "desktop.ini")
+	return strings.HasPrefix(name, "__MACOSX/") || strings.HasPrefix(base, "._") || base == ".DS_Store" ||
+		strings.EqualFold(base, "thumbs.db") || strings.EqualFold(base, "desktop.ini")
 }

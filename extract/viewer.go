@@ -65,7 +65,14 @@ const (
 // NewViewer returns a viewer that draws with the children of an extractor, in
 // slots of its own. Close ends it.
 func (x *Extractor) NewViewer() *Viewer {
-	v := &Viewer{reader: x, limit: drawTime, slots: newSlots(x.options.Parallel), kept: newShelf(), flights: map[string]*flight{}, waiting: map[int64]int{}}
+	v := &Viewer{
+		reader:  x,
+		limit:   drawTime,
+		slots:   newSlots(x.options.Parallel),
+		kept:    newShelf(),
+		flights: map[string]*flight{},
+		waiting: map[int64]int{},
+	}
 	v.ctx, v.stop = context.WithCancel(context.Background())
 	return v
 }
@@ -93,16 +100,17 @@ func (v *Viewer) Page(ctx context.Context, f File, s Sheet) (*Page, error) {
 	if v.kept.strikes(f.Name) >= strikes {
 		return &Page{Number: s.Number, Reason: OutOfTime}, nil
 	}
-	return look(v, ctx, f, fmt.Sprintf("%s "+sheetForm, f.Name, s.Number, s.DPI), func(ctx context.Context) (*Page, error) {
-		page, err := v.draw(ctx, f, s)
-		if err != nil {
-			return page, err
-		}
-		if page.Reason == OutOfTime || page.Reason == OutOfMemory || page.Reason == Crashed {
-			v.kept.strike(f.Name)
-		}
-		return page, nil
-	})
+	return look(v, ctx, f, fmt.Sprintf("%s "+sheetForm, f.Name, s.Number, s.DPI),
+		func(ctx context.Context) (*Page, error) {
+			page, err := v.draw(ctx, f, s)
+			if err != nil {
+				return page, err
+			}
+			if page.Reason == OutOfTime || page.Reason == OutOfMemory || page.Reason == Crashed {
+				v.kept.strike(f.Name)
+			}
+			return page, nil
+		})
 }
 
 // Text returns the text of a file, with a form feed between pages.
@@ -163,7 +171,10 @@ func (v *Viewer) warmed(ctx context.Context, t task) (task, error) {
 
 // draw draws a page in a child.
 func (v *Viewer) draw(ctx context.Context, f File, s Sheet) (page *Page, err error) {
-	t := task{name: find(f.ContentType).name, sheet: fmt.Sprintf(sheetForm, s.Number, s.DPI), limit: v.limit, wall: drawWall, output: maxOutput}
+	t := task{
+		name: find(f.ContentType).name, sheet: fmt.Sprintf(sheetForm, s.Number, s.DPI), limit: v.limit,
+		wall: drawWall, output: maxOutput,
+	}
 	err = v.with(ctx, f, t, func(t task, file io.Reader) error {
 		e, err := v.reader.runOn(ctx, file, t)
 		if err != nil {

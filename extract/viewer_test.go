@@ -37,9 +37,10 @@ func viewer(t testing.TB) *Viewer {
 
 // fileOf returns a file to look at.
 func fileOf(name, contentType string, content []byte) File {
-	return File{Organization: 1, Name: name, ContentType: contentType, Size: int64(len(content)), Open: func(context.Context) (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader(content)), nil
-	}}
+	return File{Organization: 1, Name: name, ContentType: contentType, Size: int64(len(content)),
+		Open: func(context.Context) (io.ReadCloser, error) {
+			return io.NopCloser(bytes.NewReader(content)), nil
+		}}
 }
 
 func testdata(t testing.TB, name string) []byte {
@@ -93,7 +94,8 @@ func said(p *Page) string {
 	if p == nil {
 		return "no page"
 	}
-	return fmt.Sprintf("page %d of %d, %d x %d, %d bytes of %q, %q; it says %.100q", p.Number, p.Pages, p.Width, p.Height, len(p.Image), p.ContentType, p.Reason, p.Text)
+	return fmt.Sprintf("page %d of %d, %d x %d, %d bytes of %q, %q; it says %.100q", p.Number, p.Pages, p.Width,
+		p.Height, len(p.Image), p.ContentType, p.Reason, p.Text)
 }
 
 // dark counts the dark pixels in a rectangle.
@@ -118,12 +120,16 @@ func rect(b Box) image.Rectangle {
 func TestLettersAreInTheirBoxes(t *testing.T) {
 	v := viewer(t)
 	rotated := func(degrees string) []byte {
-		return bytes.Replace(pdfOf("Kaltmiete 950"), []byte("/MediaBox[0 0 595 842]"), []byte("/MediaBox[0 0 595 842]/Rotate "+degrees), 1)
+		return bytes.Replace(pdfOf("Kaltmiete 950"), []byte("/MediaBox[0 0 595 842]"),
+			[]byte("/MediaBox[0 0 595 842]/Rotate "+degrees), 1)
 	}
 	for name, content := range map[string][]byte{
-		"chromium.pdf": testdata(t, "chromium.pdf"), "ghostscript.pdf": testdata(t, "ghostscript.pdf"), "restricted.pdf": testdata(t, "restricted.pdf"),
-		"upright.pdf": pdfOf("Kaltmiete 950"), "right.pdf": rotated("90"), "down.pdf": rotated("180"), "left.pdf": rotated("270"),
-		"cropped.pdf": bytes.Replace(pdfOf("Kaltmiete 950"), []byte("/MediaBox[0 0 595 842]"), []byte("/MediaBox[0 0 595 842]/CropBox[50 600 300 800]"), 1),
+		"chromium.pdf": testdata(t, "chromium.pdf"), "ghostscript.pdf": testdata(t, "ghostscript.pdf"),
+		"restricted.pdf": testdata(t, "restricted.pdf"),
+		"upright.pdf":    pdfOf("Kaltmiete 950"), "right.pdf": rotated("90"), "down.pdf": rotated("180"),
+		"left.pdf": rotated("270"),
+		"cropped.pdf": bytes.Replace(pdfOf("Kaltmiete 950"), []byte("/MediaBox[0 0 595 842]"),
+			[]byte("/MediaBox[0 0 595 842]/CropBox[50 600 300 800]"), 1),
 	} {
 		for _, dpi := range []int{96, 144} {
 			p, picture := pictureOf(t, v, fileOf(name, "application/pdf", content), Sheet{1, dpi})
@@ -159,7 +165,8 @@ func TestShelf(t *testing.T) {
 			s.get("first")
 		}
 		s.put("large", page(shelfPart))
-		if s.get("0") != nil || s.get("1") != nil || s.get("2") != nil || s.get("3") == nil || s.get("first") == nil || s.get("large") != nil || s.size > shelfSize {
+		if s.get("0") != nil || s.get("1") != nil || s.get("2") != nil || s.get("3") == nil || s.get("first") == nil ||
+			s.get("large") != nil || s.size > shelfSize {
 			t.Errorf("%d values of %d bytes are kept", len(s.items), s.size)
 		}
 		s.strike("bad")
@@ -207,7 +214,8 @@ func TestPatience(t *testing.T) {
 		synctest.Wait()
 		close(release)
 		synctest.Wait()
-		if p, err := draw(1, "slow"); err != nil || p.Pages != 7 || v.kept.get("other") == nil || len(v.flights) != 0 || len(v.waiting) != 0 {
+		if p, err := draw(1, "slow"); err != nil || p.Pages != 7 || v.kept.get("other") == nil || len(v.flights) != 0 ||
+			len(v.waiting) != 0 {
 			t.Errorf("%+v, %v; %d flights", p, err, len(v.flights))
 		}
 	})
@@ -264,7 +272,8 @@ func TestDrawingWaitsForTheCache(t *testing.T) {
 		})
 		start := time.Now()
 		ready, err := x.NewViewer().warmed(t.Context(), task{name: "application/pdf"})
-		if err != nil || ready.cache != folder || time.Since(start) < time.Second || time.Since(start) > time.Second+fillPause {
+		if err != nil || ready.cache != folder || time.Since(start) < time.Second ||
+			time.Since(start) > time.Second+fillPause {
 			t.Errorf("%+v, %v after %s", ready, err, time.Since(start))
 		}
 	})
@@ -278,10 +287,14 @@ func TestDrawingFails(t *testing.T) {
 		contentType, content string
 		want                 Reason
 	}{
-		{"application/pdf", "%PDF-1.7\n", Broken}, {"application/pdf", string(testdata(t, "encrypted.pdf")), Encrypted}, {"text/plain", "x", Unsupported},
-		{"image/svg+xml", "<svg/>", Unsupported}, {"text/html", "<p>", Unsupported}, {"image/heic", "x", Unsupported}, {"image/png", pngStart, Broken},
-		{"image/png", strings.Replace(pngStart, "\x00\x00\x00\x01\x00\x00\x00\x01", "\x00\x00\xff\xff\x00\x00\xff\xff", 1) + "\x00\x00\x00\x00", Broken},
-		{"image/tiff", "II*\x00\x08\x00\x00\x00", Broken}, {"image/tiff", "MM\x00*\x00\x00\x00\x00", Broken}, {"test/panic", "x", Crashed},
+		{"application/pdf", "%PDF-1.7\n", Broken}, {"application/pdf", string(testdata(t, "encrypted.pdf")), Encrypted},
+		{"text/plain", "x", Unsupported},
+		{"image/svg+xml", "<svg/>", Unsupported}, {"text/html", "<p>", Unsupported}, {"image/heic", "x", Unsupported},
+		{"image/png", pngStart, Broken},
+		{"image/png", strings.Replace(pngStart, "\x00\x00\x00\x01\x00\x00\x00\x01", "\x00\x00\xff\xff\x00\x00\xff\xff",
+			1) + "\x00\x00\x00\x00", Broken},
+		{"image/tiff", "II*\x00\x08\x00\x00\x00", Broken}, {"image/tiff", "MM\x00*\x00\x00\x00\x00", Broken},
+		{"test/panic", "x", Crashed},
 		{"test/lies", "x", Crashed}, {"test/output", "x", Crashed}, {"test/memory", "x", OutOfMemory},
 	} {
 		p, err := drawn(t, v, fileOf(c.contentType+c.content, c.contentType, []byte(c.content)), Sheet{1, 96})
@@ -334,10 +347,18 @@ func TestPictures(t *testing.T) {
 		width, height   int
 		red, blue, page image.Point
 	}{
-		"image/png":                  {coded(func(w io.Writer) error { return png.Encode(w, plain) }), 300, 200, red, blue, paper},
-		"image/gif":                  {coded(func(w io.Writer) error { return gif.Encode(w, opaque, nil) }), 300, 200, red, blue, paper},
-		"image/bmp":                  {coded(func(w io.Writer) error { return bmp.Encode(w, opaque) }), 300, 200, red, blue, paper},
-		"image/tiff":                 {coded(func(w io.Writer) error { return tiff.Encode(w, opaque, nil) }), 300, 200, red, blue, paper},
+		"image/png": {
+			coded(func(w io.Writer) error { return png.Encode(w, plain) }), 300, 200, red, blue, paper,
+		},
+		"image/gif": {
+			coded(func(w io.Writer) error { return gif.Encode(w, opaque, nil) }), 300, 200, red, blue, paper,
+		},
+		"image/bmp": {
+			coded(func(w io.Writer) error { return bmp.Encode(w, opaque) }), 300, 200, red, blue, paper,
+		},
+		"image/tiff": {
+			coded(func(w io.Writer) error { return tiff.Encode(w, opaque, nil) }), 300, 200, red, blue, paper,
+		},
 		"image/jpeg":                 {photo, 300, 200, red, blue, paper},
 		"image/jpeg; lies=on-a-side": {turned, 200, 300, image.Pt(170, 30), image.Pt(170, 270), image.Pt(20, 150)},
 	} {
@@ -345,7 +366,11 @@ func TestPictures(t *testing.T) {
 		if p.Width != c.width || p.Height != c.height || p.Pages != 1 || bytes.Contains(p.Image, []byte("Exif")) {
 			t.Errorf("%s: %d x %d", name, p.Width, p.Height)
 		}
-		for at, want := range map[image.Point]color.RGBA{c.red: {R: 255, A: 255}, c.blue: {B: 255, A: 255}, c.page: {255, 255, 255, 255}} {
+		for at, want := range map[image.Point]color.RGBA{
+			c.red:  {R: 255, A: 255},
+			c.blue: {B: 255, A: 255},
+			c.page: {255, 255, 255, 255},
+		} {
 			r, g, b, _ := picture.At(at.X, at.Y).RGBA()
 			if far(r, want.R) || far(g, want.G) || far(b, want.B) {
 				t.Errorf("%s: at %v is %d %d %d, want %v", name, at, r>>8, g>>8, b>>8, want)
@@ -353,7 +378,8 @@ func TestPictures(t *testing.T) {
 		}
 	}
 	for dpi, want := range map[int]int{96: 1632, 144: 2448} {
-		p, _ := pictureOf(t, v, fileOf("wide", "image/png", coded(func(w io.Writer) error { return png.Encode(w, wide) })), Sheet{1, dpi})
+		p, _ := pictureOf(t, v, fileOf("wide", "image/png",
+			coded(func(w io.Writer) error { return png.Encode(w, wide) })), Sheet{1, dpi})
 		if p.Width != want || p.Height != want/4 {
 			t.Errorf("a wide picture is %d x %d", p.Width, p.Height)
 		}
@@ -388,7 +414,8 @@ func TestPagesOfTIFF(t *testing.T) {
 	}
 	const size = 2 + 8*12 + 4 + 2
 	for name, last := range map[string]uint32{"two pages": 0, "two pages in a circle": 8} {
-		f := fileOf(name, "image/tiff", slices.Concat([]byte("II*\x00\x08\x00\x00\x00"), page(8, 8+size, 0), page(8+size, last, 255)))
+		f := fileOf(name, "image/tiff", slices.Concat([]byte("II*\x00\x08\x00\x00\x00"), page(8, 8+size, 0),
+			page(8+size, last, 255)))
 		for n, want := range []uint32{0, 0xffff} {
 			p, picture := pictureOf(t, v, f, Sheet{n + 1, 96})
 			if got, _, _, _ := picture.At(0, 0).RGBA(); p.Pages != 2 || got != want {
@@ -404,7 +431,12 @@ func TestPagesOfTIFF(t *testing.T) {
 // A page that would have too many pixels is drawn smaller.
 func TestLargePages(t *testing.T) {
 	v := viewer(t)
-	for box, want := range map[string][2]int{"0 0 1684 2384": {3368, 4768}, "0 0 14400 14400": {6320, 6320}, "0 0 14400 72": {15999, 80}, "0 0 1 1": {2, 2}} {
+	for box, want := range map[string][2]int{
+		"0 0 1684 2384":   {3368, 4768},
+		"0 0 14400 14400": {6320, 6320},
+		"0 0 14400 72":    {15999, 80},
+		"0 0 1 1":         {2, 2},
+	} {
 		content := bytes.Replace(pdfOf("Hallo"), []byte("0 0 595 842"), []byte(box), 1)
 		p, _ := pictureOf(t, v, fileOf(box, "application/pdf", content), Sheet{1, 144})
 		if abs(p.Width-want[0]) > 10 || abs(p.Height-want[1]) > 10 {
@@ -422,7 +454,15 @@ func FuzzParsePage(f *testing.F) {
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 3, 2))); err != nil {
 		f.Fatal(err)
 	}
-	good := Page{Pages: 1, Width: 3, Height: 2, ContentType: "image/png", Image: picture.Bytes(), Text: "aü\nb", Boxes: []Box{{0, 0, 1, 1}, {1, 0, 3, 2}, {}, {2, 1, 3, 2}}}
+	good := Page{
+		Pages:       1,
+		Width:       3,
+		Height:      2,
+		ContentType: "image/png",
+		Image:       picture.Bytes(),
+		Text:        "aü\nb",
+		Boxes:       []Box{{0, 0, 1, 1}, {1, 0, 3, 2}, {}, {2, 1, 3, 2}},
+	}
 	for _, p := range []*Page{&good, {Pages: 0}, {Pages: 1, Text: "\x00", Boxes: []Box{{}}}} {
 		b, err := appendPage(nil, p)
 		if err != nil {

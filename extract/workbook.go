@@ -52,7 +52,8 @@ type relation struct{ id, kind, target string }
 // relations returns the relations of a part. The name "" stands for the whole archive.
 func (a *archive) relations(of string) (list []relation) {
 	dir, base := path.Split(of)
-	_ = a.each(a.part(path.Join(dir, "_rels", base+".rels")), func(token xml.Token) error { // without them the usual names are tried
+	_ = a.each(a.part(path.Join(dir, "_rels", base+".rels")), func(token xml.Token) error {
+		// without them the usual names are tried
 		if t, is := token.(xml.StartElement); is && t.Name.Local == "Relationship" {
 			target := attribute(t, "Target")
 			if rooted, is := strings.CutPrefix(target, "/"); is {
@@ -123,7 +124,8 @@ func (w *workbook) sheets(main string) (list []sheetOf, err error) {
 			w.since1904 = since == "1" || since == "true"
 		case is && t.Name.Local == "sheet":
 			state := attribute(t, "state")
-			list = append(list, sheetOf{cutTo(attribute(t, "name"), maxName), attribute(t, "id"), state == "hidden" || state == "veryHidden"})
+			list = append(list, sheetOf{cutTo(attribute(t, "name"), maxName), attribute(t, "id"), state == "hidden" ||
+				state == "veryHidden"})
 		}
 		return nil
 	})

@@ -34,7 +34,8 @@ func inChild(t *testing.T, content []byte, contentType string) extract.Text {
 
 func TestHostileFilesInAChild(t *testing.T) {
 	reasons := map[error]extract.Reason{
-		nil: extract.Complete, textio.ErrBroken: extract.Broken, textio.ErrInflated: extract.Inflated, textio.ErrEncrypted: extract.Encrypted,
+		nil: extract.Complete, textio.ErrBroken: extract.Broken, textio.ErrInflated: extract.Inflated,
+		textio.ErrEncrypted: extract.Encrypted,
 	}
 	for contentType, files := range legacy.HostileFiles {
 		for _, f := range files() {

@@ -44,8 +44,10 @@ func inCodepage(page uint64, r io.Reader) (io.Reader, error) {
 
 // codepageNames are those whose names do not hold their numbers. A text in
 // UTF-8, 65001, is guessed, since it may be in another one.
-var codepageNames = map[uint64]string{866: "ibm866", 874: "windows-874", 932: "shift_jis", 936: "gbk", 949: "euc-kr", 950: "big5", 10000: "macintosh",
-	10007: "x-mac-cyrillic", 20866: "koi8-r", 20932: "euc-jp", 21866: "koi8-u", 50220: "iso-2022-jp", 51932: "euc-jp", 51949: "euc-kr", 54936: "gb18030"}
+var codepageNames = map[uint64]string{866: "ibm866", 874: "windows-874", 932: "shift_jis", 936: "gbk",
+	949: "euc-kr", 950: "big5", 10000: "macintosh",
+	10007: "x-mac-cyrillic", 20866: "koi8-r", 20932: "euc-jp", 21866: "koi8-u", 50220: "iso-2022-jp", 51932: "euc-jp",
+	51949: "euc-kr", 54936: "gb18030"}
 
 // utf8Page is the number of UTF-8.
 const utf8Page = 65001
@@ -71,9 +73,11 @@ func codepageOf(locale uint64) uint64 {
 
 // languagePages are the code pages of languages that are not written in
 // Windows-1252.
-var languagePages = map[uint64]uint64{0x05: 1250, 0x0e: 1250, 0x15: 1250, 0x18: 1250, 0x1a: 1250, 0x1b: 1250, 0x1c: 1250, 0x24: 1250,
+var languagePages = map[uint64]uint64{0x05: 1250, 0x0e: 1250, 0x15: 1250, 0x18: 1250, 0x1a: 1250, 0x1b: 1250,
+	0x1c: 1250, 0x24: 1250,
 	0x02: 1251, 0x19: 1251, 0x22: 1251, 0x23: 1251, 0x28: 1251, 0x2f: 1251, 0x3f: 1251, 0x40: 1251, 0x44: 1251, 0x50: 1251,
-	0x08: 1253, 0x1f: 1254, 0x2c: 1254, 0x43: 1254, 0x0d: 1255, 0x01: 1256, 0x20: 1256, 0x29: 1256, 0x25: 1257, 0x26: 1257, 0x27: 1257,
+	0x08: 1253, 0x1f: 1254, 0x2c: 1254, 0x43: 1254, 0x0d: 1255, 0x01: 1256, 0x20: 1256, 0x29: 1256, 0x25: 1257,
+	0x26: 1257, 0x27: 1257,
 	0x2a: 1258, 0x1e: 874, 0x11: 932, 0x12: 949, 0x04: 950}
 
 // utf16le returns UTF-16 without a mark of its byte order as UTF-8.

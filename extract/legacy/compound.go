@@ -72,7 +72,8 @@ func openCompound(in *textio.Input) (*compound, error) {
 	}
 	root := &c.entries[0]
 	c.mini = c.chained(root.start, min(root.size, file.Size), false)
-	c.small = c.numbers(c.chained(binary.LittleEndian.Uint32(head[60:]), c.mini.size/miniSector*4+4, false), c.mini.size/miniSector+1)
+	c.small = c.numbers(c.chained(binary.LittleEndian.Uint32(head[60:]), c.mini.size/miniSector*4+4, false),
+		c.mini.size/miniSector+1)
 	return c, nil
 }
 
@@ -155,8 +156,10 @@ func (c *compound) directory(start uint32, old bool) error {
 			break // it is cut; the rest may suffice
 		}
 		for b := part; len(b) > 0; b = b[128:] {
-			e := compoundEntry{name: strings.ToLower(entryName(b)), storage: b[66] == 1 || b[66] == 5, start: binary.LittleEndian.Uint32(b[116:]),
-				sibling: [2]uint32{binary.LittleEndian.Uint32(b[68:]), binary.LittleEndian.Uint32(b[72:])}, child: binary.LittleEndian.Uint32(b[76:])}
+			e := compoundEntry{name: strings.ToLower(entryName(b)), storage: b[66] == 1 ||
+				b[66] == 5, start: binary.LittleEndian.Uint32(b[116:]),
+				sibling: [2]uint32{binary.LittleEndian.Uint32(b[68:]), binary.LittleEndian.Uint32(b[72:])},
+				child:   binary.LittleEndian.Uint32(b[76:])}
 			e.size = int64(binary.LittleEndian.Uint64(b[120:]) & (1<<63 - 1))
 			if old {
 				e.size &= 0xffffffff // version 3 leaves the upper half undefined
@@ -185,7 +188,8 @@ func (c *compound) directory(start uint32, old bool) error {
 				storages = append(storages, int(i))
 			}
 		}
-		slices.SortStableFunc(parent.children, func(a, b int) int { return strings.Compare(c.entries[a].name, c.entries[b].name) })
+		slices.SortStableFunc(parent.children,
+			func(a, b int) int { return strings.Compare(c.entries[a].name, c.entries[b].name) })
 	}
 	return nil
 }
@@ -194,7 +198,8 @@ func (c *compound) directory(start uint32, old bool) error {
 // there is none.
 func (c *compound) find(storage int, name string) int {
 	children := c.entries[storage].children
-	i, found := slices.BinarySearchFunc(children, name, func(child int, name string) int { return strings.Compare(c.entries[child].name, name) })
+	i, found := slices.BinarySearchFunc(children, name,
+		func(child int, name string) int { return strings.Compare(c.entries[child].name, name) })
 	if !found {
 		return noEntry
 	}

@@ -54,7 +54,8 @@ func TestTruncatedCompoundFile(t *testing.T) {
 // No number in the tables and the directory makes a reader run forever or take
 // more memory than the file's size.
 func TestCorruptedCompoundFile(t *testing.T) {
-	content := filed(outlookItem("", 32, nil, entry{"0037001F", wide16("a")}, entry{"1000001F", wide16(strings.Repeat("b", 9000))})...)
+	content := filed(outlookItem("", 32, nil, entry{"0037001F", wide16("a")},
+		entry{"1000001F", wide16(strings.Repeat("b", 9000))})...)
 	fat := (int(binary.LittleEndian.Uint32(content[76:])) + 1) * 512
 	directory := (int(binary.LittleEndian.Uint32(content[48:])) + 1) * 512
 	for at := 24; at < fat+256; at += 4 {
@@ -73,7 +74,8 @@ func TestCorruptedCompoundFile(t *testing.T) {
 }
 
 func hostileCompounds() []HostileFile {
-	message := outlookItem("", 32, nil, entry{"0037001F", wide16("a")}, entry{"1000001F", wide16(strings.Repeat("b", 9000))})
+	message := outlookItem("", 32, nil, entry{"0037001F", wide16("a")},
+		entry{"1000001F", wide16(strings.Repeat("b", 9000))})
 	whole := filed(message...)
 	turn := func(at int, v uint32) []byte {
 		b := bytes.Clone(whole)
@@ -141,7 +143,8 @@ func linkedEntries(count, offset int) []byte {
 
 // Files of version 4 have larger sectors.
 func TestCompoundFileOfVersion4(t *testing.T) {
-	content := filedIn(4096, outlookItem("", 32, nil, entry{"0037001F", wide16("Betreff")}, entry{"1000001F", wide16(strings.Repeat("Wort ", 1000))})...)
+	content := filedIn(4096, outlookItem("", 32, nil, entry{"0037001F", wide16("Betreff")},
+		entry{"1000001F", wide16(strings.Repeat("Wort ", 1000))})...)
 	want := "Betreff\n\n" + strings.TrimSpace(strings.Repeat("Wort ", 1000))
 	if text, err := readtest.Text(t, Outlook, content, textLimit); text != want || err != nil {
 		t.Errorf("%.100q, %v", text, err)

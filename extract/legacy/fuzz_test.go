@@ -23,7 +23,9 @@ func FuzzRTF(f *testing.F) {
 
 // Messages are larger than other seeds, but their tables are at the beginning.
 func FuzzOutlook(f *testing.F) {
-	f.Add(filed(outlookItem("", 32, map[uint32]uint64{propMessageCodepage<<16 | typeNumber: 1251, propSubmitted<<16 | typeTime: 1},
+	f.Add(filed(outlookItem("", 32, map[uint32]uint64{
+		propMessageCodepage<<16 | typeNumber: 1251, propSubmitted<<16 | typeTime: 1,
+	},
 		entry{"0037001E", "a"}, entry{"1000001E", "b"})...))
 	f.Add(filed(outlookItem("", 32, nil, entry{"10090102", literal(`{\rtf1\fromhtml1{\*\htmltag4 <b>}c}`)})...))
 	f.Add(nested(2))
@@ -38,14 +40,16 @@ func FuzzWord(f *testing.F) {
 
 func FuzzExcel(f *testing.F) {
 	f.Add(book(sharedTexts("a", "b"), xlsCell(xlsSharedOf, 0, "\x01\x00\x00\x00")))
-	f.Add(book("", xlsCell(xlsManyRK, 1, "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00"), xlsCell(xlsFormula, 2, "\x00\x00\x00\x00\x00\x00\xff\xff")))
+	f.Add(book("", xlsCell(xlsManyRK, 1, "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00"),
+		xlsCell(xlsFormula, 2, "\x00\x00\x00\x00\x00\x00\xff\xff")))
 	readtest.Fuzz(f, Excel)
 }
 
 // The input is the records of a workbook, which are wrapped in a file
 // afterwards.
 func FuzzExcelRecords(f *testing.F) {
-	f.Add([]byte(xlsRecord(xlsShared, "\x00\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00a") + xlsRecord(xlsContinue, "\x01b\x00")))
+	f.Add([]byte(xlsRecord(xlsShared, "\x00\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00a") +
+		xlsRecord(xlsContinue, "\x01b\x00")))
 	f.Add([]byte(xlsRecord(xlsLabel, "\x00\x00\x00\x00\x00\x00\x01\x00\x0dx")))
 	readtest.Fuzz(f, func(in *textio.Input, out *textio.Sink) error {
 		x := workbook{r: &xlsReader{r: bufio.NewReader(in)}, out: out, depth: 1, kind: xlsWorksheet}
@@ -54,7 +58,8 @@ func FuzzExcelRecords(f *testing.F) {
 }
 
 func FuzzPowerPoint(f *testing.F) {
-	f.Add(slidesOf(pptPlain, pptRecordOf(0x0f, pptSlides, pptSlideOf(2)+pptTextOf("a")), 0, "", pptRecordOf(0x0f, 1006, pptTextOf("b"))))
+	f.Add(slidesOf(pptPlain, pptRecordOf(0x0f, pptSlides, pptSlideOf(2)+pptTextOf("a")), 0, "",
+		pptRecordOf(0x0f, 1006, pptTextOf("b"))))
 	readtest.Fuzz(f, PowerPoint)
 }
 

@@ -28,6 +28,6 @@ var HostileFiles = map[string]func() []HostileFile{
 // LargeFile returns a message of 96 MiB. Its tables need more sectors than the
 // header can name.
 func LargeFile() []byte {
-	return filed(outlookItem("", 32, nil, entry{"0037001F", wide16("Betreff")}, entry{"37010102", strings.Repeat("x", 96<<20)},
-		entry{"1000001F", wide16(strings.Repeat("Wort ", 2000))})...)
+	return filed(outlookItem("", 32, nil, entry{"0037001F", wide16("Betreff")},
+		entry{"37010102", strings.Repeat("x", 96<<20)}, entry{"1000001F", wide16(strings.Repeat("Wort ", 2000))})...)
 }

@@ -15,7 +15,10 @@ func filed(entries ...entry) []byte { return filedIn(512, entries...) }
 // filedIn is filed with sectors of a size, 512 or 4096 bytes. The program
 // extract-msg 0.57 reads its messages too, nested ones included.
 func filedIn(sector int, entries ...entry) []byte {
-	c := &compoundWriter{sector: sector, nodes: []filedNode{{name: "Root Entry", kind: 5, sibling: noSector, child: noSector}}}
+	c := &compoundWriter{
+		sector: sector,
+		nodes:  []filedNode{{name: "Root Entry", kind: 5, sibling: noSector, child: noSector}},
+	}
 	c.add(entries)
 	c.nodes[0].start, c.nodes[0].size = c.put(c.mini), uint32(len(c.mini))
 	var table []byte
@@ -151,7 +154,10 @@ func (c *compoundWriter) finish(directoryStart, tableStart uint32, tableSize int
 	if difats > 0 {
 		difat = uint32(first + fats)
 	}
-	for at, v := range map[int]uint32{44: uint32(fats), 48: directoryStart, 56: 4096, 60: tableStart, 64: uint32((tableSize + c.sector - 1) / c.sector), 68: difat, 72: uint32(difats)} {
+	for at, v := range map[int]uint32{
+		44: uint32(fats), 48: directoryStart, 56: 4096, 60: tableStart,
+		64: uint32((tableSize + c.sector - 1) / c.sector), 68: difat, 72: uint32(difats),
+	} {
 		le.PutUint32(head[at:], v)
 	}
 	return append(padded(names(head, 0, 109), c.sector), c.data...)

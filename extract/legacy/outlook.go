@@ -224,7 +224,9 @@ func (m *outlookReader) head(i *item) error {
 	m.out.Line()
 	m.out.Text(subject)
 	m.out.Line()
-	if err := m.person(i, []uint32{propSenderFor, propSender}, []uint32{propSenderForSMTP, propSenderSMTP, propSenderForAddress, propSenderAddress}); err != nil {
+	if err := m.person(i, []uint32{
+		propSenderFor, propSender,
+	}, []uint32{propSenderForSMTP, propSenderSMTP, propSenderForAddress, propSenderAddress}); err != nil {
 		return err
 	}
 	recipients := m.c.within(i.storage, "__recip_version1.0_#")
@@ -240,7 +242,8 @@ func (m *outlookReader) head(i *item) error {
 	m.out.Line()
 	for _, p := range []uint32{propSubmitted, propDelivered} {
 		if t, is := i.fixed[p<<16|typeTime]; is {
-			m.out.Text(time.Unix(int64(t/10_000_000)-11_644_473_600, 0).UTC().Format(time.RFC1123Z)) // FILETIME: units of 100 ns since 1601
+			// FILETIME: units of 100 ns since 1601
+			m.out.Text(time.Unix(int64(t/10_000_000)-11_644_473_600, 0).UTC().Format(time.RFC1123Z))
 			break
 		}
 	}
@@ -354,7 +357,8 @@ func (m *outlookReader) rtf(i *item) error {
 
 // attachment writes the name of an attached file, or an attached message.
 func (m *outlookReader) attachment(storage int, inherited codepages, depth int) error {
-	if inner := m.c.find(storage, fmt.Sprintf("__substg1.0_%04x%04x", propContent, typeStorage)); inner != noEntry && m.c.find(inner, propertyStream) != noEntry {
+	if inner := m.c.find(storage, fmt.Sprintf("__substg1.0_%04x%04x", propContent, typeStorage)); inner != noEntry &&
+		m.c.find(inner, propertyStream) != noEntry {
 		m.out.Paragraph()
 		return m.message(inner, 24, inherited, depth+1)
 	}

@@ -41,20 +41,28 @@ func TestOutlook(t *testing.T) {
 		if kind > 0 {
 			fixed[propRecipientKind<<16|typeNumber] = kind
 		}
-		return outlookItem(fmt.Sprintf("__recip_version1.0_#%08X/", n), 8, fixed, entry{"3001001F", wide16(name)}, entry{"3003001F", wide16(address)})
+		return outlookItem(fmt.Sprintf("__recip_version1.0_#%08X/", n), 8, fixed, entry{"3001001F", wide16(name)},
+			entry{"3003001F", wide16(address)})
 	}
-	whole := outlookItem("", 32, map[uint32]uint64{propSubmitted<<16 | typeTime: uint64(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC).Unix()+11_644_473_600) * 10_000_000},
-		entry{"0037001F", wide16("Kündigung\r\nMietvertrag")}, entry{"0042001F", wide16("Anna Berg")}, entry{"0065001F", wide16("/O=EXCHANGE/CN=ANNA")},
-		entry{"5D01001F", wide16("anna@example.com")}, entry{"1000001F", wide16("Договор 😀\r\n")}, entry{"10130102", "<p>&#x414;оговор 😀"})
+	whole := outlookItem("", 32, map[uint32]uint64{
+		propSubmitted<<16 | typeTime: uint64(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC).Unix()+11_644_473_600) * 10_000_000,
+	},
+		entry{"0037001F", wide16("Kündigung\r\nMietvertrag")}, entry{"0042001F", wide16("Anna Berg")},
+		entry{"0065001F", wide16("/O=EXCHANGE/CN=ANNA")},
+		entry{"5D01001F", wide16("anna@example.com")}, entry{"1000001F", wide16("Договор 😀\r\n")},
+		entry{"10130102", "<p>&#x414;оговор 😀"})
 	whole = append(whole, recipient(0, 2, "Kanzlei", "kanzlei@example.com")...)
 	whole = append(whole, recipient(1, 1, "Jürgen Weiß", "weiss@example.com")...)
 	whole = append(whole, recipient(2, 3, "Niemand", "bcc@example.com")...)
 	whole = append(whole, recipient(3, 0, "b@example.com", "b@example.com")...)
-	whole = append(whole, outlookItem("__attach_version1.0_#00000000/", 8, nil, entry{"3704001F", wide16("BESCHE~1.PDF")}, entry{"3707001F", wide16("Bescheid.pdf")})...)
+	whole = append(whole, outlookItem("__attach_version1.0_#00000000/", 8, nil,
+		entry{"3704001F", wide16("BESCHE~1.PDF")}, entry{"3707001F", wide16("Bescheid.pdf")})...)
 	inner := "__attach_version1.0_#00000001/__substg1.0_3701000D/"
 	whole = append(whole, outlookItem("__attach_version1.0_#00000001/", 8, nil, entry{"3001001F", wide16("Anlage")})...)
-	whole = append(whole, outlookItem(inner, 24, nil, entry{"0037001F", wide16("Anlage")}, entry{"10130102", "<b>inne</b>rhalb"})...)
-	whole = append(whole, outlookItem(inner+"__attach_version1.0_#00000000/", 8, nil, entry{"3704001F", wide16("innen.txt")})...)
+	whole = append(whole, outlookItem(inner, 24, nil, entry{"0037001F", wide16("Anlage")},
+		entry{"10130102", "<b>inne</b>rhalb"})...)
+	whole = append(whole, outlookItem(inner+"__attach_version1.0_#00000000/", 8, nil,
+		entry{"3704001F", wide16("innen.txt")})...)
 
 	text := func(fixed map[uint32]uint64, properties ...entry) []entry {
 		return outlookItem("", 32, fixed, properties...)
@@ -69,25 +77,61 @@ func TestOutlook(t *testing.T) {
 	}{
 		{"all that there is", whole, "Kündigung Mietvertrag\nAnna Berg anna@example.com\nJürgen Weiß weiss@example.com\tb@example.com\nKanzlei kanzlei@example.com\n" +
 			"Mon, 02 Nov 2026 09:00:00 +0000\n\nДоговор 😀\nBescheid.pdf\n\nAnlage\n\ninnerhalb\ninnen.txt"},
-		{"recipients as Outlook shows them", text(nil, entry{"0037001F", wide16("a")}, entry{"0E04001F", wide16("Anna; Berta")}, entry{"0E03001F", wide16("Carla")}), "a\nAnna; Berta\nCarla"},
-		{"Windows-1251", text(codepage(propMessageCodepage, 1251), entry{"1000001E", "\xc4\xee\xe3\xee\xe2\xee\xf0"}), "Договор"},
+		{
+			"recipients as Outlook shows them",
+			text(nil, entry{"0037001F", wide16("a")}, entry{"0E04001F", wide16("Anna; Berta")},
+				entry{"0E03001F", wide16("Carla")}),
+			"a\nAnna; Berta\nCarla",
+		},
+		{
+			"Windows-1251",
+			text(codepage(propMessageCodepage, 1251), entry{"1000001E", "\xc4\xee\xe3\xee\xe2\xee\xf0"}),
+			"Договор",
+		},
 		{"the code page of the Internet", text(codepage(propInternetCodepage, 28605), entry{"1000001E", "12 \xa4"}), "12 €"},
-		{"a locale, and another code page of the Internet", text(map[uint32]uint64{propMessageLocale<<16 | typeNumber: 1031, propInternetCodepage<<16 | typeNumber: 1251},
-			entry{"0037001E", "Subject \xf6\xe4\xfc"}, entry{"10130102", "<p>\xf6\xe4\xfc</p>"}), "Subject öäü\n\nцдь"},
-		{"a locale, and a body in UTF-8", text(map[uint32]uint64{propMessageLocale<<16 | typeNumber: 1031, propInternetCodepage<<16 | typeNumber: 65001},
+		{"a locale, and another code page of the Internet",
+			text(map[uint32]uint64{propMessageLocale<<16 | typeNumber: 1031, propInternetCodepage<<16 | typeNumber: 1251},
+				entry{"0037001E", "Subject \xf6\xe4\xfc"}, entry{"10130102", "<p>\xf6\xe4\xfc</p>"}), "Subject öäü\n\nцдь"},
+		{"a locale, and a body in UTF-8", text(map[uint32]uint64{
+			propMessageLocale<<16 | typeNumber: 1031, propInternetCodepage<<16 | typeNumber: 65001,
+		},
 			entry{"0037001E", "Subject \xf6\xe4\xfc"}, entry{"1000001E", "Körper"}), "Subject öäü\n\nKörper"},
-		{"a locale alone", text(map[uint32]uint64{propMessageLocale<<16 | typeNumber: 0x0415}, entry{"1000001E", "\xa3\xf3d\x9f"}), "Łódź"},
-		{"UTF-8 as the code page of a message that is not in it", text(map[uint32]uint64{propMessageCodepage<<16 | typeNumber: 65001, propMessageLocale<<16 | typeNumber: 1032},
-			entry{"1000001E", "\xcb\xfc\xe3\xef\xf2"}), "Λόγος"},
-		{"a text that only says that there is a page", text(nil, entry{"1000001F", wide16("Kein HTML?")}, entry{"1013001F", wide16("<p>Rumpfwort")}), "Kein HTML?\n\nRumpfwort"},
+		{
+			"a locale alone",
+			text(map[uint32]uint64{propMessageLocale<<16 | typeNumber: 0x0415}, entry{"1000001E", "\xa3\xf3d\x9f"}),
+			"Łódź",
+		},
+		{"UTF-8 as the code page of a message that is not in it",
+			text(map[uint32]uint64{propMessageCodepage<<16 | typeNumber: 65001, propMessageLocale<<16 | typeNumber: 1032},
+				entry{"1000001E", "\xcb\xfc\xe3\xef\xf2"}), "Λόγος"},
+		{
+			"a text that only says that there is a page",
+			text(nil, entry{"1000001F", wide16("Kein HTML?")}, entry{"1013001F", wide16("<p>Rumpfwort")}),
+			"Kein HTML?\n\nRumpfwort",
+		},
 		{"no code page", text(nil, entry{"1000001E", "M\xfcller"}), "Müller"},
-		{"a page in KOI8-R", text(codepage(propInternetCodepage, 20866), entry{"10130102", "<p>\xe4\xcf\xc7\xcf\xd7\xcf\xd2</p>"}), "Договор"},
+		{
+			"a page in KOI8-R",
+			text(codepage(propInternetCodepage, 20866), entry{"10130102", "<p>\xe4\xcf\xc7\xcf\xd7\xcf\xd2</p>"}),
+			"Договор",
+		},
 		{"a page as text", text(nil, entry{"1013001F", wide16("<p>Grüße")}), "Grüße"},
-		{"a body of blanks before a page", text(nil, entry{"1000001F", wide16(" \r\n\x00")}, entry{"10130102", "<p>Grüße"}), "Grüße"},
+		{
+			"a body of blanks before a page",
+			text(nil, entry{"1000001F", wide16(" \r\n\x00")}, entry{"10130102", "<p>Grüße"}), "Grüße",
+		},
 		{"RTF", text(nil, entry{"10090102", literal(`{\rtf1\ansi M\'fcller}`)}), "Müller"},
-		{"RTF that is stored", text(nil, entry{"10090102", "\x00\x00\x00\x00\x00\x00\x00\x00MELA\x00\x00\x00\x00" + `{\rtf1 Hallo}`}), "Hallo"},
+		{
+			"RTF that is stored",
+			text(nil, entry{"10090102", "\x00\x00\x00\x00\x00\x00\x00\x00MELA\x00\x00\x00\x00" + `{\rtf1 Hallo}`}),
+			"Hallo",
+		},
 		{"RTF with references", text(nil, entry{"10090102", rtfExample}), "hello world"},
-		{"RTF with something behind its end", text(nil, entry{"10090102", strings.TrimSuffix(literal(`{\rtf1 a`), "\x00") + "\x01\x0d\x70behind it"}), "a"},
+		{
+			"RTF with something behind its end",
+			text(nil, entry{"10090102", strings.TrimSuffix(literal(`{\rtf1 a`), "\x00") + "\x01\x0d\x70behind it"}),
+			"a",
+		},
 		{"a page within RTF", text(nil, entry{"10090102", literal(page)}), "Schöne\nGrüße €"},
 		{"nothing", text(nil), ""},
 	} {
@@ -136,9 +180,15 @@ func hostileOutlook() []HostileFile {
 		{"messages within messages", nested(maxDepth + 1), "", nil},
 		{"messages within messages that do not end", nested(maxDepth + 2), "", textio.ErrInflated},
 		{"more attachments than any message has", filed(many...), "", textio.ErrInflated},
-		{"RTF that unfolds into more than is read", filed(outlookItem("", 32, nil, entry{"10090102", string(bomb)})...), "", textio.ErrInflated},
+		{
+			"RTF that unfolds into more than is read",
+			filed(outlookItem("", 32, nil, entry{"10090102", string(bomb)})...), "", textio.ErrInflated,
+		},
 		{"properties that are cut", filed(entry{propertyStream, "abc"}), "", textio.ErrBroken},
-		{"RTF of another method", filed(outlookItem("", 32, nil, entry{"10090102", strings.Repeat("x", 20)})...), "", textio.ErrBroken},
+		{
+			"RTF of another method",
+			filed(outlookItem("", 32, nil, entry{"10090102", strings.Repeat("x", 20)})...), "", textio.ErrBroken,
+		},
 		{"no message", filed(entry{"WordDocument", ""}), "", textio.ErrBroken},
 	}
 }

@@ -59,7 +59,14 @@ func PowerPoint(in *textio.Input, out *textio.Sink) error {
 	if err := c.properties(out); err != nil {
 		return err
 	}
-	p := powerpoint97{s: s, out: out, places: map[uint32]int64{}, read: map[int64]bool{}, left: maxPPTRecords, bytes: textio.MaxUnpacked}
+	p := powerpoint97{
+		s:      s,
+		out:    out,
+		places: map[uint32]int64{},
+		read:   map[int64]bool{},
+		left:   maxPPTRecords,
+		bytes:  textio.MaxUnpacked,
+	}
 	document, err := p.table(int64(binary.LittleEndian.Uint32(head[16:])))
 	if err != nil {
 		return err
@@ -93,8 +100,9 @@ func (p *powerpoint97) record(at, end int64) (r pptRecord, err error) {
 		return r, textio.ErrBroken
 	}
 	version := binary.LittleEndian.Uint16(b[:])
-	r = pptRecord{kind: binary.LittleEndian.Uint16(b[2:]), instance: version >> 4, container: version&0xf == 0xf, from: at + 8,
-		to: at + 8 + int64(binary.LittleEndian.Uint32(b[4:]))}
+	r = pptRecord{kind: binary.LittleEndian.Uint16(b[2:]), instance: version >> 4, container: version&0xf == 0xf,
+		from: at + 8,
+		to:   at + 8 + int64(binary.LittleEndian.Uint32(b[4:]))}
 	if r.to > end {
 		return r, textio.ErrBroken
 	}

@@ -71,11 +71,24 @@ func TestPowerPoint(t *testing.T) {
 	}{
 		{"outlines, slides and notes", slidesOf(pptPlain, masters(pptSlideOf(2), pptTextOf("Vorlage"))+notes(pptSlideOf(5))+
 			slides(pptSlideOf(4), pptTextOf("Erste\rZeile\vzwei"), pptSlideOf(3), pptRecordOf(0, pptBytes, "M\xfcller")), 0, "",
-			slide(pptTextOf("Vorlage")), slide(pptTextOf("Feld der zweiten")), slide(deep, pptTextOf("*")), slide(pptTextOf("Anmerkung"))),
+			slide(pptTextOf("Vorlage")), slide(pptTextOf("Feld der zweiten")), slide(deep, pptTextOf("*")),
+			slide(pptTextOf("Anmerkung"))),
 			"Erste\nZeile\nzwei\ntief\n\nMüller\nFeld der zweiten\n\nAnmerkung"},
-		{"a slide twice", slidesOf(pptPlain, slides(pptSlideOf(2), pptSlideOf(2), pptSlideOf(9)), 0, "", slide(pptTextOf("einmal"))), "einmal"},
-		{"what was changed", slidesOf(pptPlain, slides(pptSlideOf(2)), 2, slide(pptTextOf("vorher")), slide(pptTextOf("nachher"))), "nachher"},
-		{"what was not changed", slidesOf(pptPlain, slides(pptSlideOf(2), pptSlideOf(3)), 3, slide(pptTextOf("wie vorher")), slide(pptTextOf("neu"))), "neu\n\nwie vorher"},
+		{
+			"a slide twice",
+			slidesOf(pptPlain, slides(pptSlideOf(2), pptSlideOf(2), pptSlideOf(9)), 0, "", slide(pptTextOf("einmal"))),
+			"einmal",
+		},
+		{
+			"what was changed",
+			slidesOf(pptPlain, slides(pptSlideOf(2)), 2, slide(pptTextOf("vorher")), slide(pptTextOf("nachher"))),
+			"nachher",
+		},
+		{
+			"what was not changed",
+			slidesOf(pptPlain, slides(pptSlideOf(2), pptSlideOf(3)), 3, slide(pptTextOf("wie vorher")), slide(pptTextOf("neu"))),
+			"neu\n\nwie vorher",
+		},
 		{"nothing", slidesOf(pptPlain, "", 0, ""), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -89,7 +102,8 @@ func TestPowerPoint(t *testing.T) {
 func hostilePowerPoint() []HostileFile {
 	slides := pptRecordOf(0x0f, pptSlides, pptSlideOf(2))
 	circle := "0123456789" + pptRecordOf(0, pptPersists, "")
-	circle += pptRecordOf(0, pptEdit, "\x00\x00\x00\x00\x00\x00\x00\x00\x12\x00\x00\x00\x0a\x00\x00\x00"+strings.Repeat("\x00", 12))
+	circle += pptRecordOf(0, pptEdit, "\x00\x00\x00\x00\x00\x00\x00\x00\x12\x00\x00\x00\x0a\x00\x00\x00"+
+		strings.Repeat("\x00", 12))
 	user := func(at byte) entry {
 		return entry{"Current User", strings.Repeat("\x00", 12) + "\x5f\xc0\x91\xe3" + string([]byte{at, 0, 0, 0})}
 	}
@@ -100,11 +114,26 @@ func hostilePowerPoint() []HostileFile {
 		{"another mark", slidesOf(1, slides, 0, "", pptTextOf("a")), "", textio.ErrBroken},
 		{"no user", filed(entry{"PowerPoint Document", sealed}), "", textio.ErrBroken},
 		{"edits that go in circles", filed(user(18), entry{"PowerPoint Document", circle}), "", textio.ErrBroken},
-		{"a slide that is longer than the file", slidesOf(pptPlain, slides, 0, "", "\x0f\x00\xee\x03\xff\xff\xff\xff"), "", textio.ErrBroken},
-		{"a text that is longer than its slide", slidesOf(pptPlain, slides, 0, "", pptRecordOf(0x0f, 1006, "\x00\x00\xa0\x0f\xff\x00\x00\x00")), "", textio.ErrBroken},
-		{"a text without end", slidesOf(pptPlain, slides, 0, "", pptRecordOf(0x0f, 1006, pptTextOf(strings.Repeat("a", maxPPTText)))), "", textio.ErrInflated},
+		{
+			"a slide that is longer than the file",
+			slidesOf(pptPlain, slides, 0, "", "\x0f\x00\xee\x03\xff\xff\xff\xff"), "", textio.ErrBroken,
+		},
+		{
+			"a text that is longer than its slide",
+			slidesOf(pptPlain, slides, 0, "", pptRecordOf(0x0f, 1006, "\x00\x00\xa0\x0f\xff\x00\x00\x00")), "",
+			textio.ErrBroken,
+		},
+		{
+			"a text without end",
+			slidesOf(pptPlain, slides, 0, "", pptRecordOf(0x0f, 1006, pptTextOf(strings.Repeat("a", maxPPTText)))),
+			"", textio.ErrInflated,
+		},
 		{"slides within each other", slidesWithin(), "", textio.ErrInflated},
-		{"300,000 short texts", slidesOf(pptPlain, slides, 0, "", pptRecordOf(0x0f, 1006, strings.Repeat(pptTextOf("abc"), 300_000))), "", nil},
+		{
+			"300,000 short texts",
+			slidesOf(pptPlain, slides, 0, "", pptRecordOf(0x0f, 1006, strings.Repeat(pptTextOf("abc"), 300_000))),
+			"", nil,
+		},
 	}
 }
 
@@ -133,5 +162,7 @@ func slidesWithin() []byte {
 	user := make([]byte, 20)
 	le.PutUint32(user[12:], pptPlain)
 	le.PutUint32(user[16:], uint32(len(stream)))
-	return filed(entry{"Current User", string(user)}, entry{"PowerPoint Document", stream + pptRecordOf(0, pptEdit, string(edit))})
+	return filed(entry{
+		"Current User", string(user),
+	}, entry{"PowerPoint Document", stream + pptRecordOf(0, pptEdit, string(edit))})
 }

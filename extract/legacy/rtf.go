@@ -81,7 +81,12 @@ const (
 // text is read, as from other Word files. If Outlook has embedded HTML, that is
 // read instead. Nothing is read behind the end of the outermost group.
 func RTF(in *textio.Input, out *textio.Sink) error {
-	p := rtfReader{r: bufio.NewReader(in), text: func(t string) { out.Text(t) }, rtfGroup: rtfGroup{skip: 1, font: noFont}, fonts: newRTFFonts()}
+	p := rtfReader{
+		r:        bufio.NewReader(in),
+		text:     func(t string) { out.Text(t) },
+		rtfGroup: rtfGroup{skip: 1, font: noFont},
+		fonts:    newRTFFonts(),
+	}
 	err := p.read(out)
 	p.writeAsides(out)
 	return err
@@ -280,7 +285,8 @@ func (p *rtfReader) word(first byte) error {
 }
 
 // rtfChars are the control words that stand for characters.
-var rtfChars = map[string]rune{"par": '\n', "line": '\n', "page": '\n', "sect": '\n', "row": '\n', "nestrow": '\n', "column": '\n', "softline": '\n',
+var rtfChars = map[string]rune{"par": '\n', "line": '\n', "page": '\n', "sect": '\n', "row": '\n', "nestrow": '\n',
+	"column": '\n', "softline": '\n',
 	"tab": '\t', "cell": '\t', "nestcell": '\t', "emspace": ' ', "enspace": ' ', "qmspace": ' ',
 	"emdash": '—', "endash": '–', "lquote": '‘', "rquote": '’', "ldblquote": '“', "rdblquote": '”', "bullet": '•'}
 

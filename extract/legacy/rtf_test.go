@@ -16,24 +16,47 @@ func TestRTF(t *testing.T) {
 		{"other words that begin so", `{\rtf1\footnotesize1\headerfoo2\pard Klage}`, "Klage"},
 		{"headers and footers", `{\rtf1{\header Kopf\par}{\headerl links}{\headerr rechts}{\headerf erste}{\footer Fuß}{\footerl l}{\footerr r}{\footerf e}Text\par}`,
 			"Text\n\nKopf\n\nlinks\n\nrechts\n\nerste\n\nFuÃŸ\n\nl\n\nr\n\ne"},
-		{"a text box", `{\rtf1{\shp{\*\shpinst\shpleft1{\sp{\sn shapeType}{\sv 202}}{\shptxt \pard Aktenzeichen\par}}{\shprslt{\*\do\dptxbx{\dptxbxtext Aktenzeichen}}}}Text}`, "Text\n\nAktenzeichen"},
+		{
+			"a text box",
+			`{\rtf1{\shp{\*\shpinst\shpleft1{\sp{\sn shapeType}{\sv 202}}{\shptxt \pard Aktenzeichen\par}}{\shprslt{\*\do\dptxbx{\dptxbxtext Aktenzeichen}}}}Text}`,
+			"Text\n\nAktenzeichen",
+		},
 		{"a text box of Word 95", `{\rtf1{\*\do\dobxpage{\dptxbxtext Aktenzeichen}}Text}`, "Text\n\nAktenzeichen"},
 		{"notes and comments", `{\rtf1 Haupt{\super\chftn{\footnote\pard Fußnote}}text{\*\atnid A}{\*\atnauthor Anna}{\*\annotation{\*\atndate 1}Bitte kürzen}.\par}`,
 			"Haupttext.\n\nFuÃŸnote\n\nBitte kÃ¼rzen"},
-		{"title and subject", `{\rtf1{\info{\title Titel}{\author Niemand}{\subject Betreff}{\keywords Wort}{\company Firma}{\doccomm Notiz}}Text}`, "Titel\nBetreff\nWort\nNotiz\nText"},
-		{"text in both forms", `{\rtf1{\info{\upr{\title ??}{\*\ud{\title \u381?al}}}{\author x}}{\upr{Weg}{\*\ud{Da}}}}`, "Žal\nDa"},
-		{"an object with its result", `{\rtf1{\object\objemb{\*\objclass Excel}{\*\objdata 00ff}{\result Tabelle}}}`, "Tabelle"},
+		{
+			"title and subject",
+			`{\rtf1{\info{\title Titel}{\author Niemand}{\subject Betreff}{\keywords Wort}{\company Firma}{\doccomm Notiz}}Text}`,
+			"Titel\nBetreff\nWort\nNotiz\nText",
+		},
+		{
+			"text in both forms",
+			`{\rtf1{\info{\upr{\title ??}{\*\ud{\title \u381?al}}}{\author x}}{\upr{Weg}{\*\ud{Da}}}}`,
+			"Žal\nDa",
+		},
+		{
+			"an object with its result",
+			`{\rtf1{\object\objemb{\*\objclass Excel}{\*\objdata 00ff}{\result Tabelle}}}`, "Tabelle",
+		},
 		{"a field", `{\rtf1{\field{\*\fldinst HYPERLINK "x"}{\fldrslt Verweis}}}`, "Verweis"},
 		{"deleted text", `{\rtf1 neu{\deleted alt}{\revised\deleted0 er}}`, "neuer"},
 		{"hidden text", `{\rtf1 sicht{\v bar}}`, "sichtbar"},
 		{"an entry of an index", `{\rtf1 Wort{\xe{\v Register}}}`, "Wort"},
 
 		{"the code page of the document", `{\rtf1\ansi\ansicpg1250 \'a3\'f3d\'9f}`, "Łódź"},
-		{"character set of the font", `{\rtf1\ansi\ansicpg1252` + fonts(`\fcharset204`) + `\f1 \'c4\'ee\'e3\'ee\'e2\'ee\'f0 {\f0 \'c4}\plain \'c4}`, "Договор ÄÄ"},
+		{
+			"character set of the font",
+			`{\rtf1\ansi\ansicpg1252` + fonts(`\fcharset204`) + `\f1 \'c4\'ee\'e3\'ee\'e2\'ee\'f0 {\f0 \'c4}\plain \'c4}`,
+			"Договор ÄÄ",
+		},
 		{"code page of the font", `{\rtf1` + fonts(`\cpg1253`) + `\f1 \'cb\'fc\'e3\'ef\'f2}`, "Λόγος"},
 		{"the standard font", `{\rtf1\deff1` + fonts(`\fcharset238`) + `\'b9}`, "ą"},
 		{"character set 0 in Russia", `{\rtf1\ansi\ansicpg1251` + fonts(`\fcharset0`) + `\f1 \'e4\'e0}`, "да"},
-		{"character set 0 beside that of Russia", `{\rtf1\ansi\ansicpg1251{\fonttbl{\f0\fcharset204 A;}{\f1\fcharset0 A;}}\f1 caf\'e9 \f0 \'e4\'e0}`, "café да"},
+		{
+			"character set 0 beside that of Russia",
+			`{\rtf1\ansi\ansicpg1251{\fonttbl{\f0\fcharset204 A;}{\f1\fcharset0 A;}}\f1 caf\'e9 \f0 \'e4\'e0}`,
+			"café да",
+		},
 		{"DOS", `{\rtf1\pc \'81}`, "ü"},
 		{"the Mac", `{\rtf1\mac \'9f}`, "ü"},
 		{"the IBM PC", `{\rtf1\pca \'81}`, "ü"},
@@ -68,7 +91,8 @@ func TestRTFAsides(t *testing.T) {
 	const notes = 3 * maxAsides / 1000
 	content := `{\rtf1 Anfang` + strings.Repeat(`{\footnote `+strings.Repeat("x", 999)+`}`, notes)
 	text, err := readtest.Text(t, RTF, []byte(content+`{\header Ende}\bin9`), 8<<20)
-	if n := strings.Count(text, "x"); n != 999*notes || !strings.HasPrefix(text, "Anfang") || !strings.HasSuffix(text, "\nEnde") || !errors.Is(err, textio.ErrBroken) {
+	if n := strings.Count(text, "x"); n != 999*notes || !strings.HasPrefix(text, "Anfang") ||
+		!strings.HasSuffix(text, "\nEnde") || !errors.Is(err, textio.ErrBroken) {
 		t.Errorf("%d of %d characters, %v", n, 999*notes, err)
 	}
 }

@@ -26,7 +26,13 @@ type rtfFonts struct {
 }
 
 func newRTFFonts() rtfFonts {
-	return rtfFonts{page: westernPage, standard: noFont, pages: map[int]int{}, now: noFont, decoders: map[int]*encoding.Decoder{}}
+	return rtfFonts{
+		page:     westernPage,
+		standard: noFont,
+		pages:    map[int]int{},
+		now:      noFont,
+		decoders: map[int]*encoding.Decoder{},
+	}
 }
 
 // maxFonts bounds the fonts that are known.
@@ -34,8 +40,10 @@ const maxFonts = 10_000
 
 // rtfCharsets are the code pages of the character sets of Windows. 0 is western
 // text, and 1 the standard one: see pageOf. 2 is the set of symbols.
-var rtfCharsets = map[int]int{77: 10000, 78: 932, 79: 949, 80: 936, 81: 950, 83: 1255, 84: 1256, 85: 1253, 86: 1254, 87: 874, 88: 1250, 89: 1251,
-	128: 932, 129: 949, 130: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 163: 1258, 177: 1255, 178: 1256, 186: 1257, 204: 1251, 222: 874,
+var rtfCharsets = map[int]int{77: 10000, 78: 932, 79: 949, 80: 936, 81: 950, 83: 1255, 84: 1256, 85: 1253, 86: 1254,
+	87: 874, 88: 1250, 89: 1251,
+	128: 932, 129: 949, 130: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 163: 1258, 177: 1255, 178: 1256, 186: 1257,
+	204: 1251, 222: 874,
 	238: 1250, 254: 437, 255: 850}
 
 // set acts on a control word about code pages and fonts.

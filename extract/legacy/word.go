@@ -186,8 +186,9 @@ func wordPieceTable(table *stream, place []byte) ([]wordPiece, error) {
 	list := make([]wordPiece, count)
 	for i := range list {
 		where := binary.LittleEndian.Uint32(pieces[8*i+2:])
-		p := wordPiece{start: int64(binary.LittleEndian.Uint32(starts[4*i:])), end: int64(binary.LittleEndian.Uint32(starts[4*i+4:])),
-			at: int64(where & 0x3fffffff), width: 2}
+		p := wordPiece{start: int64(binary.LittleEndian.Uint32(starts[4*i:])),
+			end: int64(binary.LittleEndian.Uint32(starts[4*i+4:])),
+			at:  int64(where & 0x3fffffff), width: 2}
 		if where&0x40000000 != 0 {
 			p.at, p.width = p.at/2, 1
 		}

@@ -98,7 +98,10 @@ func TestWord(t *testing.T) {
 		{"UTF-16 beyond the basic plane", wordOf(wordTable1, []int{count("Договор 😀")}, wide16("Договор 😀")), "Договор 😀"},
 		{"pieces in turn", wordOf(0, []int{9}, "abc", wide16("def"), "ghi"), "abcdefghi"},
 		{"a character in two pieces", wordOf(0, []int{4}, wide16("a😀")[:4], wide16("😀b")[2:]), "a😀b"},
-		{"parts", wordOf(0, []int{count(main), count(note), count(header), 0, count(comment)}, wide16(all)), "Haupttext\n\nFußnote\n\nKommentar\n\nKopf"},
+		{
+			"parts", wordOf(0, []int{count(main), count(note), count(header), 0, count(comment)}, wide16(all)),
+			"Haupttext\n\nFußnote\n\nKommentar\n\nKopf",
+		},
 		{"a part that ends within a piece", wordOf(0, []int{3, 1}, "abcd"), "abc\n\nd"},
 		{"a table", wordOf(0, []int{14}, "a\ab\a\ac\a\a\ad\a\ae\r"), "a\tb\nc\nd\ne"},
 		{"a field", wordOf(0, []int{26}, "a \x13PAGE \x14 7\x15 b \x13TOC\x15 c d e"), "a 7 b c d e"},
@@ -133,7 +136,10 @@ func hostileWord() []HostileFile {
 		{"Word 95 under a password", word95Of(wordEncrypted, 0x0407, []int{1}, "a"), "", textio.ErrEncrypted},
 		{"Word 95 whose text is elsewhere", word95Of(0, 0x0407, []int{60000}, "a"), "", textio.ErrBroken},
 		{"no table", filed(entry{"WordDocument", strings.Repeat("\xec\xa5\xc1\x00", 200)}), "", textio.ErrBroken},
-		{"a head that is cut", filed(entry{"WordDocument", "\xec\xa5\xc1\x00" + strings.Repeat("\x00", 40)}), "", textio.ErrBroken},
+		{
+			"a head that is cut", filed(entry{"WordDocument", "\xec\xa5\xc1\x00" + strings.Repeat("\x00", 40)}),
+			"", textio.ErrBroken,
+		},
 		{"a table of pieces elsewhere", turned(wordPieces, 5000), "", textio.ErrBroken},
 		{"a table of pieces without end", turned(wordPieces+4, 0xffffffff), "", textio.ErrInflated},
 		{"pieces that lie at the same place", overlappingPieces(), "", textio.ErrInflated},

@@ -45,7 +45,8 @@ func (c *Choice) Add(read func(*Sink) error) {
 	}
 	c.held += b.Len()
 	f := form{text: b.String(), words: map[string]bool{}}
-	for word := range strings.FieldsFuncSeq(strings.ToLower(f.text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(f.text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		f.words[word] = true
 	}
 	if len(f.words) > 0 {

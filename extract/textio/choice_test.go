@@ -15,14 +15,20 @@ func TestChoice(t *testing.T) {
 		forms []string
 		want  []string
 	}{
-		"no form":                 {nil, nil},
-		"one form":                {[]string{"Klage"}, []string{"Klage"}},
-		"the same form twice":     {[]string{"Klage, bitte", "klage bitte!"}, []string{"Klage, bitte"}},
-		"a stub and the page":     {[]string{"Ihr Programm zeigt kein HTML", "Klageerwiderung"}, []string{"Ihr Programm zeigt kein HTML", "Klageerwiderung"}},
-		"a part of the other":     {[]string{"Klage", "Klage und Anlagen"}, []string{"Klage und Anlagen"}},
-		"a part of the one":       {[]string{"Klage und Anlagen", "Anlagen"}, []string{"Klage und Anlagen"}},
-		"only marks":              {[]string{" … ", "Klage"}, []string{"Klage"}},
-		"the middle one has more": {[]string{"Klage", "Klage und Anlagen", "Anlagen und Klage"}, []string{"Klage und Anlagen"}},
+		"no form":             {nil, nil},
+		"one form":            {[]string{"Klage"}, []string{"Klage"}},
+		"the same form twice": {[]string{"Klage, bitte", "klage bitte!"}, []string{"Klage, bitte"}},
+		"a stub and the page": {
+			[]string{"Ihr Programm zeigt kein HTML", "Klageerwiderung"},
+			[]string{"Ihr Programm zeigt kein HTML", "Klageerwiderung"},
+		},
+		"a part of the other": {[]string{"Klage", "Klage und Anlagen"}, []string{"Klage und Anlagen"}},
+		"a part of the one":   {[]string{"Klage und Anlagen", "Anlagen"}, []string{"Klage und Anlagen"}},
+		"only marks":          {[]string{" … ", "Klage"}, []string{"Klage"}},
+		"the middle one has more": {
+			[]string{"Klage", "Klage und Anlagen", "Anlagen und Klage"},
+			[]string{"Klage und Anlagen"},
+		},
 	} {
 		b := new(bytes.Buffer)
 		s := textio.NewSink(b, 1<<20)

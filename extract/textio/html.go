@@ -8,11 +8,16 @@ import (
 )
 
 // hidden are the elements whose content is not shown.
-var hidden = map[string]bool{"script": true, "style": true, "template": true, "noscript": true, "svg": true, "math": true, "head": false}
+var hidden = map[string]bool{
+	"script": true, "style": true, "template": true, "noscript": true, "svg": true, "math": true,
+	"head": false,
+}
 
 // inline are the elements that do not begin a line.
-var inline = map[string]bool{"a": true, "abbr": true, "b": true, "bdi": true, "bdo": true, "cite": true, "code": true, "data": true, "dfn": true,
-	"em": true, "font": true, "i": true, "kbd": true, "mark": true, "o:p": true, "q": true, "s": true, "samp": true, "small": true, "span": true,
+var inline = map[string]bool{"a": true, "abbr": true, "b": true, "bdi": true, "bdo": true, "cite": true,
+	"code": true, "data": true, "dfn": true,
+	"em": true, "font": true, "i": true, "kbd": true, "mark": true, "o:p": true, "q": true, "s": true, "samp": true,
+	"small": true, "span": true,
 	"strong": true, "sub": true, "sup": true, "time": true, "tt": true, "u": true, "var": true, "wbr": true, "img": true}
 
 // CopyHTML writes the text of an HTML page in UTF-8 to a sink. It keeps no tree,
