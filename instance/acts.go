@@ -80,7 +80,9 @@ func acts(d db.DB, c clock.Clock, pause func(bool)) socket.Acts {
 
 // pauseAct stores the pause, so that it survives a restart and reaches other
 // replicas. Then it applies the pause here.
-func pauseAct(d db.DB, c clock.Clock, pause func(bool), paused bool) func(context.Context, Nothing) (PauseState, error) {
+func pauseAct(
+	d db.DB, c clock.Clock, pause func(bool), paused bool,
+) func(context.Context, Nothing) (PauseState, error) {
 	a := act{name: "resume", word: "instance.resume", target: "api"}
 	if paused {
 		a.name, a.word = "pause", "instance.pause"
@@ -161,7 +163,8 @@ func OpenDoor(ctx context.Context, store *config.Store) (*admin.Door, func(), er
 		closeAll()
 		return nil, nil, err
 	}
-	return &admin.Door{API: a, Acts: acts(d, clock.System, func(bool) {}), Explain: Explain(d.Writes().Refused)}, closeAll, nil
+	return &admin.Door{API: a, Acts: acts(d, clock.System, func(bool) {}), Explain: Explain(d.Writes().Refused)},
+		closeAll, nil
 }
 
 // offline returns an API on data without a server, for the operator's calls. Without
@@ -230,7 +233,9 @@ func CheckData(store *config.Store) error {
 
 // openData opens an existing database and prepares it. It returns the database,
 // and a function that closes it.
-func openData(ctx context.Context, store *config.Store, prepare func(context.Context, db.DB) error) (db.DB, func(), error) {
+func openData(
+	ctx context.Context, store *config.Store, prepare func(context.Context, db.DB) error,
+) (db.DB, func(), error) {
 	if err := CheckData(store); err != nil {
 		return nil, nil, err
 	}

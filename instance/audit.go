@@ -61,7 +61,8 @@ func (a act) beginAnyway(ctx context.Context, d db.DB, c clock.Clock, changes ..
 	if err == nil {
 		return
 	}
-	slog.Warn("an administrative act is not in the audit log", "act", a.name, "word", a.word, "target", a.target, "reason", err)
+	slog.Warn("an administrative act is not in the audit log", "act", a.name, "word", a.word, "target", a.target,
+		"reason", err)
 }
 
 // errOtherRelease is the reason for a missing line.

@@ -22,7 +22,8 @@ func acted(t *testing.T, i *Instance) (words []string, lines []audit.Line) {
 	}
 	slices.Reverse(page.Data)
 	for _, l := range page.Data {
-		if words = append(words, l.Word); l.OrganizationID != "" || l.CredentialKind != audit.OperatorKind || l.Door == "" || l.Target == "" || l.Operation == "" || l.Time == 0 {
+		if words = append(words, l.Word); l.OrganizationID != "" || l.CredentialKind != audit.OperatorKind ||
+			l.Door == "" || l.Target == "" || l.Operation == "" || l.Time == 0 {
 			t.Errorf("%+v", l)
 		}
 	}
@@ -41,20 +42,26 @@ func TestActsOfTheProcessAreAudited(t *testing.T) {
 			act string
 			in  any
 		}{
-			{"address", Nothing{}}, {"pause", Nothing{}}, {"pause", Nothing{}}, {"resume", Nothing{}}, {"blobs.check", CheckInput{Quick: true}},
-			{"blobs.check", CheckInput{Remove: true}}, {"blobs.rotate", Nothing{}}, {"backup", BackupInput{File: file, Files: file + ".files"}},
+			{"address", Nothing{}}, {"pause", Nothing{}}, {"pause", Nothing{}}, {"resume", Nothing{}},
+			{"blobs.check", CheckInput{Quick: true}},
+			{"blobs.check", CheckInput{Remove: true}}, {"blobs.rotate", Nothing{}},
+			{"backup", BackupInput{File: file, Files: file + ".files"}},
 			{"blobs.forget-place", Nothing{}},
 		} {
 			if err := i.door().Call(t.Context(), call.act, call.in, nil); err != nil {
 				t.Fatalf("%s: %v", call.act, err)
 			}
 		}
-		want := []string{"instance.pause", "instance.pause", "instance.resume", "files.removeOrphans", "files.rotate", "instance.backup", "files.forgetPlace"}
+		want := []string{
+			"instance.pause", "instance.pause", "instance.resume", "files.removeOrphans", "files.rotate",
+			"instance.backup", "files.forgetPlace",
+		}
 		words, lines := acted(t, i)
 		if !slices.Equal(words, want) {
 			t.Fatalf("%v, want %v", words, want)
 		}
-		if l := lines[0]; len(l.Changes) != 1 || l.Changes[0] != (audit.Change{Member: "paused", From: false, To: true}) || len(lines[1].Changes) != 0 {
+		if l := lines[0]; len(l.Changes) != 1 ||
+			l.Changes[0] != (audit.Change{Member: "paused", From: false, To: true}) || len(lines[1].Changes) != 0 {
 			t.Errorf("%+v", lines[:2])
 		}
 		if l := lines[5]; l.Target != file || len(l.Changes) != 1 || l.Changes[0].To != file+".files" || l.Door != "admin" {
@@ -90,7 +97,8 @@ func TestActsWithoutAnAuditLog(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := i.door().Call(t.Context(), "backup", BackupInput{File: filepath.Join(t.TempDir(), "copy")}, nil); err != nil {
+	if err := i.door().Call(t.Context(), "backup", BackupInput{File: filepath.Join(t.TempDir(), "copy")},
+		nil); err != nil {
 		t.Error(err)
 	}
 	for _, act := range []string{"pause", "blobs.rotate", "blobs.forget-place", "master-key.forget"} {

@@ -67,7 +67,9 @@ func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput,
 	if len(in.Recipients) > 0 && i.config.Server.BlobEncryption == config.Encryption(blob.Never) {
 		return BackupOutput{}, errPlainFiles
 	}
-	to, err := blob.NewLocal(in.Files, blob.LocalOptions{Keys: i.keys, Plain: i.config.Server.BlobEncryption == config.Encryption(blob.Never)})
+	to, err := blob.NewLocal(in.Files, blob.LocalOptions{
+		Keys: i.keys, Plain: i.config.Server.BlobEncryption == config.Encryption(blob.Never),
+	})
 	if err != nil {
 		return BackupOutput{}, err
 	}
@@ -122,7 +124,8 @@ func (i *Instance) backupDatabase(ctx context.Context, in BackupInput) (BackupOu
 		return BackupOutput{}, errors.New("an encrypted backup needs a recipient, and none was named")
 	}
 	act{name: "backup", word: "instance.backup", target: in.File}.beginAnyway(ctx, i.DB, i.clock,
-		audit.Change{Member: "files", From: "", To: in.Files}, audit.Change{Member: "recipients", From: 0, To: len(recipients)})
+		audit.Change{Member: "files", From: "", To: in.Files},
+		audit.Change{Member: "recipients", From: 0, To: len(recipients)})
 	if err := move.BackupFor(ctx, i.DB, in.File, recipients); err != nil {
 		return BackupOutput{}, err
 	}
@@ -195,7 +198,8 @@ func OpenBackup(ctx context.Context, store *config.Store, s *config.Server) (_ *
 		closeData()
 		return nil, nil, err
 	}
-	return &admin.Door{Acts: socket.Acts{"backup": socket.Do(i.backupAct)}, Explain: Explain(i.DB.Writes().Refused)}, func() { closeData(); closeBlobs() }, nil
+	return &admin.Door{Acts: socket.Acts{"backup": socket.Do(i.backupAct)}, Explain: Explain(i.DB.Writes().Refused)},
+		func() { closeData(); closeBlobs() }, nil
 }
 
 // errNoKey is the error if the master key for the files is missing.

@@ -64,7 +64,8 @@ func TestBackupDuringDeletion(t *testing.T) {
 			again := begin(t, restoredCopy(t, in, filepath.Join(string(c.Store.DataDir), "master.key")))
 			defer end(t, again)
 			var found CheckOutput
-			if err := again.door().Call(t.Context(), "blobs.check", CheckInput{}, &found); err != nil || found.Wanted != 1 || found.Found != 0 {
+			if err := again.door().Call(t.Context(), "blobs.check", CheckInput{}, &found); err != nil || found.Wanted != 1 ||
+				found.Found != 0 {
 				t.Errorf("%+v, %v", found, err)
 			}
 			if info, err := blob.Read(t.Context(), again.Blobs, name); err != nil || info.Size != int64(len(text)) {
@@ -92,7 +93,11 @@ func deleteDocument(t *testing.T, i *Instance) {
 	t.Helper()
 	writeRows(t, i, func(tx db.Tx) error {
 		tx.Queue(`update documents set deleted = true where organization = 1 and id = 'doc_a'`)
-		return job.Enqueue(t.Context(), tx, 1, clock.Now(clock.System), job.Spec{Kind: document.EraseKind, Key: "doc_a", Payload: map[string]string{"document": "doc_a"}})
+		return job.Enqueue(t.Context(), tx, 1, clock.Now(clock.System), job.Spec{
+			Kind:    document.EraseKind,
+			Key:     "doc_a",
+			Payload: map[string]string{"document": "doc_a"},
+		})
 	})
 }
 

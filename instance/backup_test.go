@@ -75,7 +75,8 @@ func putFile(t *testing.T, i *Instance, name, text string) blob.Info {
 func backUp(t *testing.T, i *Instance, target, file string) *blob.CopyCounts {
 	t.Helper()
 	var out BackupOutput
-	err := i.door().Call(t.Context(), "backup", BackupInput{File: filepath.Join(target, file), Files: copiedFiles(target)}, &out)
+	err := i.door().Call(t.Context(), "backup",
+		BackupInput{File: filepath.Join(target, file), Files: copiedFiles(target)}, &out)
 	if err != nil || out.Bytes == 0 || out.Copied == nil {
 		t.Fatalf("%+v, %v", out, err)
 	}
@@ -152,7 +153,8 @@ func restoredFrom(t *testing.T, target, keyFile string) Config {
 		t.Fatal(err)
 	}
 	end(t, begin(t, c)) // without documents, the instance would take these files for another database's
-	if copied, err := RestoreFiles(t.Context(), &c.Store, &c.Server, copiedFiles(target)); err != nil || copied.Copied != 3 {
+	if copied, err := RestoreFiles(t.Context(), &c.Store, &c.Server, copiedFiles(target)); err != nil ||
+		copied.Copied != 3 {
 		t.Errorf("restored: %+v, %v", copied, err)
 	}
 	return c

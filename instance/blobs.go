@@ -123,7 +123,9 @@ const maxErrors = 20
 // rotateBlobs encrypts the secrets of webhook endpoints, stored answers and all
 // files of a store with the current master key. It may be interrupted at any
 // time: the next run continues.
-func rotateBlobs(d db.DB, s blob.Store, keys masterkey.Ring, c clock.Clock) func(context.Context, Nothing) (RotateOutput, error) {
+func rotateBlobs(
+	d db.DB, s blob.Store, keys masterkey.Ring, c clock.Clock,
+) func(context.Context, Nothing) (RotateOutput, error) {
 	return func(ctx context.Context, _ Nothing) (out RotateOutput, err error) {
 		out.Errors = []string{}
 		if err := (act{name: "blobs.rotate", word: "files.rotate", target: placeSetting}).begin(ctx, d, c); err != nil {

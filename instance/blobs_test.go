@@ -27,7 +27,8 @@ func TestRotateBlobs(t *testing.T) {
 	const name, text = "files/1/doc_a", "Sehr geehrte Frau Morgenstern"
 	put := func(i *Instance, name string) {
 		t.Helper()
-		if _, err := i.Blobs.Put(context.Background(), name, strings.NewReader(text), blob.Expectation{Size: int64(len(text))}); err != nil {
+		if _, err := i.Blobs.Put(context.Background(), name, strings.NewReader(text),
+			blob.Expectation{Size: int64(len(text))}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -41,7 +42,8 @@ func TestRotateBlobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	end(t, first)
-	if b, err := os.ReadFile(filepath.Join(dir, "files", name+".sealed")); err != nil || bytes.Contains(b, []byte("Morgenstern")) {
+	if b, err := os.ReadFile(filepath.Join(dir, "files", name+".sealed")); err != nil ||
+		bytes.Contains(b, []byte("Morgenstern")) {
 		t.Errorf("not encrypted: %v", err)
 	}
 
@@ -52,9 +54,13 @@ func TestRotateBlobs(t *testing.T) {
 	}
 	renewed.Server.PreviousMasterKeyFiles = []config.File{config.File(filepath.Join(dir, "master.key"))}
 	second := begin(t, renewed)
-	for i, want := range []RotateOutput{{Looked: 2, Changed: 2, Factors: 1, Errors: []string{}}, {Looked: 2, Errors: []string{}}} {
+	for i, want := range []RotateOutput{
+		{Looked: 2, Changed: 2, Factors: 1, Errors: []string{}},
+		{Looked: 2, Errors: []string{}},
+	} {
 		var out RotateOutput
-		if err := second.door().Call(context.Background(), "blobs.rotate", Nothing{}, &out); err != nil || out.Looked != want.Looked || out.Changed != want.Changed || out.Factors != want.Factors || out.Failed != 0 {
+		if err := second.door().Call(context.Background(), "blobs.rotate", Nothing{}, &out); err != nil ||
+			out.Looked != want.Looked || out.Changed != want.Changed || out.Factors != want.Factors || out.Failed != 0 {
 			t.Errorf("time %d: %+v, %v", i, out, err)
 		}
 	}
@@ -68,7 +74,8 @@ func TestRotateBlobs(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if secret, _, err := third.keys.Vault(signin.SecretsPurpose).Open(sealed, "acc_a"); err != nil || string(secret) != "geheim" {
+	if secret, _, err := third.keys.Vault(signin.SecretsPurpose).Open(sealed, "acc_a"); err != nil ||
+		string(secret) != "geheim" {
 		t.Errorf("%q %v", secret, err)
 	}
 	r, err := third.Blobs.Open(context.Background(), name)
@@ -89,7 +96,8 @@ func TestRotateBlobs(t *testing.T) {
 	}
 	defer done()
 	var out RotateOutput
-	if err := acts.Call(context.Background(), "blobs.rotate", Nothing{}, &out); err != nil || out.Failed != 2 || out.Unreadable != 1 || len(out.Errors) != 3 || !strings.Contains(out.Errors[1], "another master key") {
+	if err := acts.Call(context.Background(), "blobs.rotate", Nothing{}, &out); err != nil || out.Failed != 2 ||
+		out.Unreadable != 1 || len(out.Errors) != 3 || !strings.Contains(out.Errors[1], "another master key") {
 		t.Errorf("with the old key: %+v, %v", out, err)
 	}
 }
@@ -104,7 +112,12 @@ func TestSweepBlobs(t *testing.T) {
 	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	i := &Instance{config: configOf(dir), clock: clock.NewFake(now.Add(50 * time.Minute)), logger: configOf(dir).Logger, keys: masterkey.Ring{Current: masterkey.New()}}
+	i := &Instance{
+		config: configOf(dir),
+		clock:  clock.NewFake(now.Add(50 * time.Minute)),
+		logger: configOf(dir).Logger,
+		keys:   masterkey.Ring{Current: masterkey.New()},
+	}
 	if err := i.openBlobs(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +144,13 @@ func TestSweepFolder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dir := t.TempDir()
 		left := filepath.Join(dir, "files", "unfinished", "left")
-		i := &Instance{config: configOf(dir), clock: clock.NewFake(time.Now().Add(time.Minute)), logger: configOf(dir).Logger, keys: masterkey.Ring{Current: masterkey.New()}, DB: d}
+		i := &Instance{
+			config: configOf(dir),
+			clock:  clock.NewFake(time.Now().Add(time.Minute)),
+			logger: configOf(dir).Logger,
+			keys:   masterkey.Ring{Current: masterkey.New()},
+			DB:     d,
+		}
 		if err := i.openBlobs(t.Context()); err != nil {
 			t.Fatal(err)
 		}

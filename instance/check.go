@@ -41,7 +41,8 @@ func checkBlobs(d db.DB, s blob.Store, c clock.Clock) func(context.Context, Chec
 	return func(ctx context.Context, in CheckInput) (CheckOutput, error) {
 		out := CheckOutput{Findings: []blob.Finding{}}
 		check := blob.Check{
-			Store: s, Rows: files{d}, Quick: in.Quick, Remove: in.Remove, Before: c.Now().Add(-time.Duration(in.Age) * time.Second),
+			Store: s, Rows: files{d}, Quick: in.Quick, Remove: in.Remove,
+			Before: c.Now().Add(-time.Duration(in.Age) * time.Second),
 			Found: func(f blob.Finding) {
 				if !f.Removed {
 					out.Left++
@@ -124,7 +125,9 @@ func (f files) Pending(ctx context.Context, name string) (bool, error) {
 
 // ask looks for the bytes of a document with the function document, and for
 // the bytes of a session with upload.HasStaged.
-func (f files) ask(ctx context.Context, name string, document func(context.Context, db.Tx, int64, string) (bool, error)) (yes bool, err error) {
+func (f files) ask(
+	ctx context.Context, name string, document func(context.Context, db.Tx, int64, string) (bool, error),
+) (yes bool, err error) {
 	parts := strings.Split(name, "/")
 	if len(parts) != 3 {
 		return false, fmt.Errorf("instance: %q is not the name of a file", name)

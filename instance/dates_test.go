@@ -35,7 +35,8 @@ func TestDatesAhead(t *testing.T) {
 	changedAt(30 * time.Second) // by a replica whose clock differs a little
 	shows(t, i, now, "kartei_changes_dated_by_clock 1\n", `"name":"clock","ok":true`)
 	changedAt(month)
-	shows(t, i, now, "kartei_changes_dated_by_clock 0\n", `"name":"clock","ok":false`, "the newest change is dated 2026-12-02T")
+	shows(t, i, now, "kartei_changes_dated_by_clock 0\n", `"name":"clock","ok":false`,
+		"the newest change is dated 2026-12-02T")
 	end(t, i)
 
 	i = begin(t, c)

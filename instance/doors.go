@@ -25,7 +25,8 @@ import (
 func (i *Instance) doors() (http.Handler, error) {
 	environment := string(i.config.Server.Environment)
 	pages, err := web.Handler(web.Options{
-		BaseURL: i.BaseURL, Versions: versions(&i.config.Server), Announcements: announcements(api.VersionsIn(environment)), Styleguide: environment == "rc",
+		BaseURL: i.BaseURL, Versions: versions(&i.config.Server),
+		Announcements: announcements(api.VersionsIn(environment)), Styleguide: environment == "rc",
 	})
 	if err != nil {
 		return nil, err
@@ -42,9 +43,14 @@ func (i *Instance) doors() (http.Handler, error) {
 	for n, o := range i.config.Server.MCPOrigins {
 		origins[n] = string(o)
 	}
-	application := oauth.Handler(oauth.Options{API: i.API, Address: address, Trace: trace, BaseURL: i.BaseURL, Origins: origins, Register: i.config.Server.Registration, Documents: i.documents != nil, Assistants: i.config.Server.MCP}, pagesOfPeople)
+	application := oauth.Handler(oauth.Options{
+		API: i.API, Address: address, Trace: trace, BaseURL: i.BaseURL, Origins: origins,
+		Register: i.config.Server.Registration, Documents: i.documents != nil,
+		Assistants: i.config.Server.MCP,
+	}, pagesOfPeople)
 	assistants, err := mcp.Handler(mcp.Options{
-		API: i.API, Address: address, Trace: trace, BaseURL: i.BaseURL, Origins: origins, Release: i.config.Version, Logger: i.logger,
+		API: i.API, Address: address, Trace: trace, BaseURL: i.BaseURL, Origins: origins, Release: i.config.Version,
+		Logger: i.logger,
 	})
 	if err != nil {
 		return nil, err

@@ -41,13 +41,19 @@ var organizationRows = []struct{ table, key string }{
 	{"clocks", ""},
 	{"webhook_endpoints", "id"}, {"webhook_deliveries", "endpoint, event_id"}, {"webhook_attempts", "id"},
 	{"uploads", "id"}, {"operations", "id"}, {"idempotency", "principal, key"},
-	{"documents", "id"}, {"document_words", "id"}, {"contacts", "id"}, {"companies", "id"}, {"tasks", "id"}, {"tags", "family, reader, tag, tick"}, {"sorted_tags", "family, reader, tag, sort_key"}, {"reminders", "task_id"},
+	{"documents", "id"}, {"document_words", "id"}, {"contacts", "id"}, {"companies", "id"}, {"tasks", "id"},
+	{"tags", "family, reader, tag, tick"}, {"sorted_tags", "family, reader, tag, sort_key"}, {"reminders", "task_id"},
 	{"record_changes", "record_id, revision"},
 	{"search_moves", "family, created, number"}, {"search_documents", "family, created"},
 	{"search_blocks", "family, segment, audience, rank, word, position"}, {"search_segments", "family, segment"},
-	{"visibility_losses", "record_id, principal"}, {"events", "tick"}, {"notices", "principal, id"}, {"recents", "principal"},
-	{"limits", "subject"}, {"reading_time", "at"}, {"request_log", "at, request_id"}, {"usage_hours", "hour, kind, subject, writer"}, {"jobs", "id"}, {"job_turns", ""},
-	{"audit_lines", "id"}, {"handovers", "id"}, {"import_pieces", "import_id, number"}, {"import_lines", "import_id, number"}, {"imports", "id"}, {"bulk_lines", "act_id, record_id"}, {"bulk_acts", "id"}, {"invitations", "id"}, {"sessions", "id"}, {"api_keys", "kid"}, {"oauth_approvals", "id"}, {"oauth_tokens", "kid"}, {"oauth_grants", "id"}, {"oauth_clients", "id"}, {"principals", "id"},
+	{"visibility_losses", "record_id, principal"}, {"events", "tick"}, {"notices", "principal, id"},
+	{"recents", "principal"},
+	{"limits", "subject"}, {"reading_time", "at"}, {"request_log", "at, request_id"},
+	{"usage_hours", "hour, kind, subject, writer"}, {"jobs", "id"}, {"job_turns", ""},
+	{"audit_lines", "id"}, {"handovers", "id"}, {"import_pieces", "import_id, number"},
+	{"import_lines", "import_id, number"}, {"imports", "id"}, {"bulk_lines", "act_id, record_id"}, {"bulk_acts", "id"},
+	{"invitations", "id"}, {"sessions", "id"}, {"api_keys", "kid"}, {"oauth_approvals", "id"}, {"oauth_tokens", "kid"},
+	{"oauth_grants", "id"}, {"oauth_clients", "id"}, {"principals", "id"},
 }
 
 // eraser erases organizations in steps. An interrupted run leaves fewer rows,
@@ -98,7 +104,10 @@ func (e *eraser) act(ctx context.Context, in access.ByID) (out EraseOutput, err 
 
 // handlers returns the job that erases the organizations whose date has come.
 func (e *eraser) handlers() []job.Handler {
-	return []job.Handler{{Kind: "organizations.erase", Every: eraseEvery, Run: func(ctx context.Context, _ *job.Job) error { return e.due(ctx) }}}
+	return []job.Handler{{
+		Kind: "organizations.erase", Every: eraseEvery,
+		Run: func(ctx context.Context, _ *job.Job) error { return e.due(ctx) },
+	}}
 }
 
 // due erases the organizations whose date has come, and the remains of erased
@@ -132,7 +141,8 @@ func (e *eraser) dueOne(ctx context.Context, o access.Erasable) error {
 	})
 	switch erased := []any{"organization", o.ID, "rows", sum.Rows, "files", sum.Files}; {
 	case !done:
-		e.logger.Info("the erasure of an organization will continue later", append(erased, "reason", cmp.Or(err, ctx.Err()))...)
+		e.logger.Info("the erasure of an organization will continue later",
+			append(erased, "reason", cmp.Or(err, ctx.Err()))...)
 	case o.ErasedAt == 0 || sum.Rows+sum.Files > 0:
 		e.logger.Info("an organization was erased", erased...)
 	}
@@ -178,7 +188,9 @@ func (e *eraser) allRows(ctx context.Context, number int64, more func(EraseOutpu
 }
 
 // allOf erases the rows of a table in steps.
-func (e *eraser) allOf(ctx context.Context, number int64, table, key string, more func(EraseOutput) bool) (done bool, err error) {
+func (e *eraser) allOf(
+	ctx context.Context, number int64, table, key string, more func(EraseOutput) bool,
+) (done bool, err error) {
 	portion := job.Portion{Most: erasePiece, Least: eraseLeast}
 	for {
 		limit := erasePiece
@@ -213,7 +225,9 @@ func (e *eraser) allFiles(ctx context.Context, number int64, more func(EraseOutp
 }
 
 // rows erases up to limit rows of a table.
-func (e *eraser) rows(ctx context.Context, portion *job.Portion, limit int, number int64, table, key string) (n int64, err error) {
+func (e *eraser) rows(
+	ctx context.Context, portion *job.Portion, limit int, number int64, table, key string,
+) (n int64, err error) {
 	statement := "delete from " + table + " where organization = $1"
 	args := []any{number}
 	if key != "" {

@@ -38,7 +38,10 @@ type erasable struct {
 func newErasable(t *testing.T, d db.DB) *erasable {
 	t.Helper()
 	now := clock.NewFake(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC))
-	store, err := blob.NewLocal(t.TempDir(), blob.LocalOptions{Keys: masterkey.Ring{Current: masterkey.New()}, BaseURL: "https://kartei.example"})
+	store, err := blob.NewLocal(t.TempDir(), blob.LocalOptions{
+		Keys:    masterkey.Ring{Current: masterkey.New()},
+		BaseURL: "https://kartei.example",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +89,8 @@ func (e *erasable) fill(t schema.Table, number int64) {
 	special := map[string]any{
 		"organization": number, "kind": "user", "role": "admin", "environment": "test", "rights": "{}",
 		"principal_id": fmt.Sprintf("principals-id-%d", number), "account_id": fmt.Sprintf("account-%d", number),
-		"audience": "v1", "client_id": fmt.Sprintf("oauth_clients-id-%d", number), "grant_id": fmt.Sprintf("oauth_grants-id-%d", number),
+		"audience": "v1", "client_id": fmt.Sprintf("oauth_clients-id-%d", number),
+		"grant_id": fmt.Sprintf("oauth_grants-id-%d", number),
 	}
 	switch t.Name {
 	case "oauth_clients":
@@ -199,7 +203,8 @@ func TestEveryTableIsErased(t *testing.T) {
 				t.Errorf("the rows of %s are not erased with their organization: add it to organizationRows in instance/erase.go", table.Name)
 				continue
 			}
-			key := strings.Join(slices.DeleteFunc(slices.Clone(table.Key), func(c string) bool { return c == "organization" }), ", ")
+			key := strings.Join(slices.DeleteFunc(slices.Clone(table.Key),
+				func(c string) bool { return c == "organization" }), ", ")
 			if organizationRows[i].key != key {
 				t.Errorf("the key of %s is (%s), not (%s)", table.Name, key, organizationRows[i].key)
 			}
@@ -230,7 +235,8 @@ func TestEveryTableIsErased(t *testing.T) {
 			t.Errorf("of another organization there were %v and are %v", before, after)
 		}
 		err = d.Read(t.Context(), func(tx db.Tx) error {
-			names, err := db.Values[string](t.Context(), tx, "select name from organizations where number in ($1, $2)", e.gone.Number, e.gone.Number+1)
+			names, err := db.Values[string](t.Context(), tx, "select name from organizations where number in ($1, $2)",
+				e.gone.Number, e.gone.Number+1)
 			if len(names) != 2 || names[0]+names[1] != "" {
 				t.Errorf("the names that are left: %q", names)
 			}
@@ -246,7 +252,8 @@ func TestEveryTableIsErased(t *testing.T) {
 			t.Errorf("a new one has the number %d", o.Number)
 		}
 		// Rows of a call in flight are erased by the next run.
-		e.fill(e.tables[slices.IndexFunc(e.tables, func(t schema.Table) bool { return t.Name == "request_log" })], e.gone.Number)
+		e.fill(e.tables[slices.IndexFunc(e.tables, func(t schema.Table) bool { return t.Name == "request_log" })],
+			e.gone.Number)
 		e.look()
 		if left := e.left(e.gone); len(left) > 0 {
 			t.Errorf("left behind: %v", left)

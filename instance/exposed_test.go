@@ -43,7 +43,14 @@ func TestExposed(t *testing.T) {
 		{"behind a proxy", 0o700, proxy, public, local, nil},
 		{"TLS", 0o700, config.Server{TLSCert: "cert.pem"}, public, local, nil},
 		{"the operator's listener", 0o700, config.Server{}, local, every, []string{"--operator-listen"}},
-		{"everything", 0o777, config.Server{}, public, public, []string{"chmod 700", "--trusted-proxies", "--operator-listen"}},
+		{
+			"everything",
+			0o777,
+			config.Server{},
+			public,
+			public,
+			[]string{"chmod 700", "--trusted-proxies", "--operator-listen"},
+		},
 	} {
 		dir := filepath.Join(t.TempDir(), "data")
 		if err := errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, c.mode)); err != nil {
@@ -72,7 +79,8 @@ func TestFolderOfAnotherUser(t *testing.T) {
 	if err := errors.Join(os.Mkdir(dir, 0o700), os.Chown(dir, nobody, -1)); err != nil {
 		t.Fatal(err)
 	}
-	if words := exposed(&config.Server{}, dir, nil, nil); len(words) != 1 || !strings.Contains(words[0], "another user (65534) owns") || !strings.Contains(words[0], "chown -R 0") {
+	if words := exposed(&config.Server{}, dir, nil, nil); len(words) != 1 ||
+		!strings.Contains(words[0], "another user (65534) owns") || !strings.Contains(words[0], "chown -R 0") {
 		t.Errorf("%q", words)
 	}
 }
@@ -106,7 +114,8 @@ func TestStartWithOpenPermissions(t *testing.T) {
 	}
 	c.Server.PreviousMasterKeyFiles = []config.File{config.File(key)}
 	c.Server.MasterKeyFile = config.File(filepath.Join(t.TempDir(), "new.key"))
-	if i, err := Start(context.Background(), c); !errors.Is(err, masterkey.ErrOpen) || !strings.Contains(err.Error(), "--previous-master-key-files") {
+	if i, err := Start(context.Background(), c); !errors.Is(err, masterkey.ErrOpen) ||
+		!strings.Contains(err.Error(), "--previous-master-key-files") {
 		t.Errorf("a start with a key before: %v", err)
 		i.Close(context.Background())
 	}

@@ -19,14 +19,16 @@ func (i *Instance) takeFiles() (err error) {
 	i.types = extract.Allow(s.UploadTypes...)
 	texts := s.Texts(&i.config.Store)
 	texts.Cold = func(why error) {
-		i.logger.Warn("the PDF reader was not stored in the folder cache: until it is, each PDF takes some seconds more", "error", why)
+		i.logger.Warn("the PDF reader was not stored in the folder cache: until it is, each PDF takes some seconds more",
+			"error", why)
 	}
 	if i.extractor, err = extract.New(texts); err != nil {
 		return err
 	}
 	i.reader.ping = i.extractor.Confined
 	i.Files = upload.Files{
-		Store: i.Blobs, MaxSize: int64(s.MaxFileSize), MaxStaged: int64(s.MaxStaged), Declared: i.types.Declared, Types: i.types.Names(),
+		Store: i.Blobs, MaxSize: int64(s.MaxFileSize), MaxStaged: int64(s.MaxStaged), Declared: i.types.Declared,
+		Types: i.types.Names(),
 	}
 	i.viewer = i.extractor.NewViewer()
 	i.files.ping = i.pingFiles
@@ -39,7 +41,8 @@ func (i *Instance) takeFiles() (err error) {
 func (i *Instance) newMaker() (m *document.Maker, err error) {
 	s := &i.config.Server
 	m = &document.Maker{
-		Clock: i.clock, Store: i.Blobs, Types: i.types, RefuseUnscanned: s.ClamdAway == "refuse", Families: api.Families, Logger: i.logger,
+		Clock: i.clock, Store: i.Blobs, Types: i.types, RefuseUnscanned: s.ClamdAway == "refuse", Families: api.Families,
+		Logger:    i.logger,
 		Extractor: i.extractor,
 		Ended:     i.metrics.Operations(), Budget: time.Duration(s.TextBudget),
 	}

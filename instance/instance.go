@@ -152,7 +152,8 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 		}
 	}()
 	steps := []func(context.Context) error{
-		i.prepare, i.patient("the database", i.open), i.listen, i.patient("the folder of the files", i.openBlobs), i.wire, i.patient("the database", i.migrate),
+		i.prepare, i.patient("the database", i.open), i.listen, i.patient("the folder of the files", i.openBlobs), i.wire,
+		i.patient("the database", i.migrate),
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -236,7 +237,8 @@ func (i *Instance) listen(context.Context) error {
 			return fmt.Errorf("--listen: %w", err)
 		}
 		if cert := bounds.Certificate; cert != nil {
-			i.metrics.Gauge("kartei_certificate_expiration_timestamp_seconds", "End of the certificate that the server shows to clients, in seconds since 1970.",
+			i.metrics.Gauge("kartei_certificate_expiration_timestamp_seconds",
+				"End of the certificate that the server shows to clients, in seconds since 1970.",
 				func() float64 { return float64(cert.NotAfter().Unix()) })
 		}
 		if i.BaseURL == "" {
@@ -277,7 +279,13 @@ func (i *Instance) wire(ctx context.Context) error {
 	if err := i.takeProvider(); err != nil {
 		return err
 	}
-	i.API, err = i.newAPI(api.Options{DB: i.DB, Access: i.Directory, Log: i.Log, Limiter: countedLimiter{i.limits, i.metrics}, Transfers: i.metrics.Transfers(api.Up, api.Down)})
+	i.API, err = i.newAPI(api.Options{
+		DB:        i.DB,
+		Access:    i.Directory,
+		Log:       i.Log,
+		Limiter:   countedLimiter{i.limits, i.metrics},
+		Transfers: i.metrics.Transfers(api.Up, api.Down),
+	})
 	if err != nil {
 		return err
 	}
@@ -309,7 +317,9 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 		upload.Service.Is(i.Files), document.Viewer.Is(i.viewer), organization.Retention.Is(time.Duration(i.config.Store.OrganizationRetention)),
 		notify.Service.Is(i.notices), notify.Mails.Is(i.config.Server.SMTPURL != ""),
 		imports.Secrets.Is(i.keys.Vault(imports.SecretsPurpose)), signin.Service.Is(desk),
-		oauth.Service.Is(oauth.Options{Register: i.config.Server.Registration, Documents: i.documents, Assistants: i.config.Server.MCP}),
+		oauth.Service.Is(oauth.Options{
+			Register: i.config.Server.Registration, Documents: i.documents, Assistants: i.config.Server.MCP,
+		}),
 	}
 	o.MaxTransfers, o.MaxTransfersEach = i.config.Server.MaxTransfers, i.config.Server.MaxTransfersEach
 	o.Observe = i.observe()
@@ -397,7 +407,8 @@ func (i *Instance) run(ctx context.Context) error {
 // server, or into files.
 func (i *Instance) center() (*notify.Center, error) {
 	s := &i.config.Server
-	o := notify.Options{DB: i.DB, Clock: i.clock, Logger: i.logger, From: string(s.MailFrom), PauseExhausted: s.PauseExhausted, Forms: api.NoticeForms(), BaseURL: i.BaseURL,
+	o := notify.Options{DB: i.DB, Clock: i.clock, Logger: i.logger, From: string(s.MailFrom),
+		PauseExhausted: s.PauseExhausted, Forms: api.NoticeForms(), BaseURL: i.BaseURL,
 		Vault: i.keys.Vault(notify.MessagePurpose)}
 	base, err := url.Parse(i.BaseURL)
 	if err != nil {

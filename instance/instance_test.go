@@ -68,7 +68,10 @@ func get(t *testing.T, url string) (int, string) {
 
 func TestStartServeClose(t *testing.T) {
 	i := begin(t, configOf(t.TempDir()))
-	for path, want := range map[string]int{"/v1/me": 401, "/v1": 404, "/v1x": 404, "/": 200, "/docs": 200, "/problems/NOT_FOUND": 200, "/metrics": 404} {
+	for path, want := range map[string]int{
+		"/v1/me": 401, "/v1": 404, "/v1x": 404, "/": 200, "/docs": 200, "/problems/NOT_FOUND": 200,
+		"/metrics": 404,
+	} {
 		if status, body := get(t, i.BaseURL+path); status != want {
 			t.Errorf("%s: %d, want %d: %.200s", path, status, want, body)
 		}
@@ -208,8 +211,10 @@ func TestFailedStartReleasesEverything(t *testing.T) {
 		"--listen: " + listens:          func(c *Config) { c.Server.Listen = config.Address(taken.Addr().String()) },
 		"--operator-listen: " + listens: func(c *Config) { c.Server.OperatorListen = config.Address(taken.Addr().String()) },
 		"certificate":                   func(c *Config) { c.Server.TLSCert, c.Server.TLSKey = "none", "none" },
-		"masterkey":                     func(c *Config) { c.Server.MasterKeyFile = config.File(filepath.Join(dir, "no", "such", "file")) },
-		"sqlite":                        func(c *Config) { c.Store.DatabaseURL = "mysql://x" },
+		"masterkey": func(c *Config) {
+			c.Server.MasterKeyFile = config.File(filepath.Join(dir, "no", "such", "file"))
+		},
+		"sqlite": func(c *Config) { c.Store.DatabaseURL = "mysql://x" },
 	} {
 		c := configOf(dir)
 		spoil(&c)
@@ -228,7 +233,8 @@ func TestBackupAct(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "copy.db")
 	var made BackupOutput
-	if err := i.door().Call(context.Background(), "backup", BackupInput{File: file}, &made); err != nil || made.Bytes == 0 || made.File != file {
+	if err := i.door().Call(context.Background(), "backup", BackupInput{File: file}, &made); err != nil ||
+		made.Bytes == 0 || made.File != file {
 		t.Fatalf("%+v, %v", made, err)
 	}
 	if err := i.door().Call(context.Background(), "backup", BackupInput{File: file}, nil); err == nil {

@@ -35,5 +35,7 @@ func (i *Instance) runner() (*job.Runner, error) {
 		i.notices.Handlers(), usage.Folder{DB: i.DB, Clock: i.clock}.Handlers(),
 		(&task.Reminder{DB: i.DB, Clock: i.clock, Notices: i.notices}).Handlers(),
 		(&oauth.Expirer{DB: i.DB, Clock: i.clock, Notices: i.notices, Logger: i.logger}).Handlers())
-	return job.NewRunner(i.DB, i.clock, handlers, job.Options{Logger: i.logger, Observe: i.metrics.Jobs(), Tracer: i.tracer}), nil
+	return job.NewRunner(i.DB, i.clock, handlers, job.Options{
+		Logger: i.logger, Observe: i.metrics.Jobs(), Tracer: i.tracer,
+	}), nil
 }

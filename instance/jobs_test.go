@@ -32,7 +32,8 @@ func TestJobs(t *testing.T) {
 	for organization, id := range map[int64]string{0: "job_0", 1: "job_1"} {
 		if err := i.DB.Write(t.Context(), func(tx db.Tx) error {
 			tx.Queue(`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
-				values ($1, $2, 'retention.tidy', 'k', 'null', 'failed', 1, 5, $3, 'no room', $3, $3)`, organization, id, clock.Now(clock.System))
+				values ($1, $2, 'retention.tidy', 'k', 'null', 'failed', 1, 5, $3, 'no room', $3, $3)`, organization, id,
+				clock.Now(clock.System))
 			return nil
 		}); err != nil {
 			t.Fatal(err)
@@ -68,7 +69,8 @@ func TestJobs(t *testing.T) {
 	if line := `kartei_jobs{kind="retention.tidy",state="failed"} 2`; !strings.Contains(metrics, line+"\n") {
 		t.Errorf("the metrics have no line %s", line)
 	}
-	if err := call("jobs.retry", access.ByID{ID: "job_x"}, nil); err == nil || !strings.Contains(socket.Sentence(err, nil), "no failed job job_x") {
+	if err := call("jobs.retry", access.ByID{ID: "job_x"}, nil); err == nil ||
+		!strings.Contains(socket.Sentence(err, nil), "no failed job job_x") {
 		t.Errorf("of one that there is not: %v", err)
 	}
 	if err := call("jobs.retry", access.ByID{ID: "job_1"}, nil); err != nil {
@@ -77,7 +79,8 @@ func TestJobs(t *testing.T) {
 	await(t, func() bool { // the runner is woken, finishes it, and it is gone
 		var n int
 		if err := i.DB.Read(t.Context(), func(tx db.Tx) error {
-			return tx.QueryRow(t.Context(), `select count(*) from jobs where organization = $1 and id = 'job_1'`, int64(1)).Scan(&n)
+			return tx.QueryRow(t.Context(), `select count(*) from jobs where organization = $1 and id = 'job_1'`,
+				int64(1)).Scan(&n)
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -45,14 +45,16 @@ func TestQuotaAlertSurvivesRestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		key, err := operator.New(i.DB, i.clock, i.Directory).CreateKey(ctx, key.New{
-			Organization: org.ID, Principal: user.ID, Environment: "test", Scopes: []string{"contacts:write"}, Networks: []string{"192.0.2.0/24"},
+			Organization: org.ID, Principal: user.ID, Environment: "test", Scopes: []string{"contacts:write"},
+			Networks: []string{"192.0.2.0/24"},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		call := func(method, path, body string) *httptest.ResponseRecorder {
 			r := httptest.NewRequest(method, "/v1"+path, strings.NewReader(body))
-			r.Header = http.Header{"Authorization": {"Bearer " + key.Key}, "Svc-Preview": {"true"}, "If-Match": {"*"}, "Content-Type": {"application/json"},
+			r.Header = http.Header{"Authorization": {"Bearer " + key.Key}, "Svc-Preview": {"true"}, "If-Match": {"*"},
+				"Content-Type":    {"application/json"},
 				"Idempotency-Key": {fmt.Sprint(time.Now().UnixNano())}}
 			w := httptest.NewRecorder()
 			i.Handler.ServeHTTP(w, r)
@@ -74,7 +76,8 @@ func TestQuotaAlertSurvivesRestart(t *testing.T) {
 				}
 				return slices.ContainsFunc(bell.Data, func(e notify.Entry) bool { return e.Kind == kind && e.MailedAt != 0 })
 			})
-			if files, _ := filepath.Glob(filepath.Join(string(c.Store.DataDir), "mail", "ntc_*.eml")); len(files) != len(bell.Data) {
+			if files, _ := filepath.Glob(filepath.Join(string(c.Store.DataDir), "mail",
+				"ntc_*.eml")); len(files) != len(bell.Data) {
 				t.Errorf("%d files for %d entries", len(files), len(bell.Data))
 			}
 		}
@@ -130,7 +133,13 @@ func TestOperatorSeesLock(t *testing.T) {
 		}
 		var keys [2]key.WithSecret
 		for n := range keys {
-			if keys[n], err = operator.New(i.DB, i.clock, i.Directory).CreateKey(ctx, key.New{Organization: org.ID, Principal: user.ID, Environment: "test", Scopes: []string{"contacts:read"}}); err != nil {
+			if keys[n], err = operator.New(i.DB, i.clock,
+				i.Directory).CreateKey(ctx, key.New{
+				Organization: org.ID,
+				Principal:    user.ID,
+				Environment:  "test",
+				Scopes:       []string{"contacts:read"},
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -150,7 +159,8 @@ func TestOperatorSeesLock(t *testing.T) {
 		if err := acts.Call(ctx, "keys.get", access.ByID{ID: keys[0].ID}, &shown); err != nil {
 			t.Fatal(err)
 		}
-		if until := shown.LockedUntil.Time(); until.Before(before.Add(59*time.Minute)) || until.After(time.Now().Add(61*time.Minute)) {
+		if until := shown.LockedUntil.Time(); until.Before(before.Add(59*time.Minute)) ||
+			until.After(time.Now().Add(61*time.Minute)) {
 			t.Errorf("locked until %s", until)
 		}
 		var list access.List[key.Info]

@@ -31,7 +31,8 @@ func TestAnotherMasterKeyIsRefused(t *testing.T) {
 		first, other := t.TempDir(), t.TempDir()
 		end(t, begin(t, with(first)))
 		_, err := Start(context.Background(), with(other))
-		if !errors.Is(err, ErrOtherMasterKey) || !strings.Contains(err.Error(), "--master-key-file") || !strings.Contains(err.Error(), "master-key forget") {
+		if !errors.Is(err, ErrOtherMasterKey) || !strings.Contains(err.Error(), "--master-key-file") ||
+			!strings.Contains(err.Error(), "master-key forget") {
 			t.Fatalf("with a key of its own: %v", err)
 		}
 		if _, err := os.Stat(filepath.Join(other, "master.key")); !os.IsNotExist(err) {
@@ -131,7 +132,9 @@ func TestMasterKeyIsChanged(t *testing.T) {
 		check := func(k *masterkey.Key, previous ...*masterkey.Key) error {
 			return CheckMasterKey(t.Context(), d, clock.System, masterkey.Ring{Current: k, Previous: previous})
 		}
-		for i, err := range []error{check(before), check(before, after), check(after, masterkey.New(), before), check(after)} {
+		for i, err := range []error{
+			check(before), check(before, after), check(after, masterkey.New(), before), check(after),
+		} {
 			if err != nil {
 				t.Errorf("step %d: %v", i, err)
 			}

@@ -28,25 +28,32 @@ func (i *Instance) observe() func(api.Observation) {
 // measure registers the metrics that parts of the instance provide.
 func (i *Instance) measure() {
 	i.readiness.Warn("writes", func(context.Context) error { return i.DB.Writes().Refused() })
-	i.show(&i.files, "files", "kartei_files_reachable", "1 while the folder or the bucket of the files of documents is there, else 0.")
-	i.show(&i.dates, "clock", "kartei_changes_dated_by_clock", "1 while no change is dated more than a minute later than this machine's clock, else 0.")
+	i.show(&i.files, "files", "kartei_files_reachable",
+		"1 while the folder or the bucket of the files of documents is there, else 0.")
+	i.show(&i.dates, "clock", "kartei_changes_dated_by_clock",
+		"1 while no change is dated more than a minute later than this machine's clock, else 0.")
 	if i.scanner.ping != nil {
 		i.show(&i.scanner, "scanner", "kartei_scanner_reachable", "1 while the scan for malware answers, else 0.")
 	}
-	i.show(&i.reader, "reader", "kartei_reader_confined", "1 while the process that reads texts is confined by Landlock and seccomp, else 0.")
+	i.show(&i.reader, "reader", "kartei_reader_confined",
+		"1 while the process that reads texts is confined by Landlock and seccomp, else 0.")
 	i.metrics.Counter("kartei_text_processor_seconds_total", "Processor time that reading the texts of documents took.",
 		func() float64 { return i.maker.Spent().Seconds() })
-	i.metrics.Counter("kartei_text_waits_total", "Documents that waited because their organization had used up its reading time for the hour, counted each time.",
+	i.metrics.Counter("kartei_text_waits_total",
+		"Documents that waited because their organization had used up its reading time for the hour, counted each time.",
 		func() float64 { return float64(i.maker.Waits()) })
 	i.metrics.Counter("kartei_request_log_dropped_total", "Entries of the request log that were not written.",
 		func() float64 { return float64(i.Log.Dropped()) })
-	i.metrics.Counter("kartei_request_log_thinned_total", "Entries of refused, uncharged calls that were left out because too many came.",
+	i.metrics.Counter("kartei_request_log_thinned_total",
+		"Entries of refused, uncharged calls that were left out because too many came.",
 		func() float64 { return float64(i.Log.Thinned()) })
-	i.metrics.Counter("kartei_usage_lost_total", "Calls and deliveries that are in no count of usage, because the database took no writes for hours.",
+	i.metrics.Counter("kartei_usage_lost_total",
+		"Calls and deliveries that are in no count of usage, because the database took no writes for hours.",
 		func() float64 { return float64(i.Log.Usage().Lost()) })
 	i.metrics.Gauge("kartei_request_log_waiting", "Entries of the request log that wait to be written.",
 		func() float64 { return float64(i.Log.Waits()) })
-	i.metrics.Counter("kartei_limit_incidents_total", "Calls charged in this process's memory alone because the database could not be reached.",
+	i.metrics.Counter("kartei_limit_incidents_total",
+		"Calls charged in this process's memory alone because the database could not be reached.",
 		func() float64 { return float64(i.limits.Incidents()) })
 	i.metrics.Gauge("kartei_db_writable", "1 while the database accepts writes, 0 from a refused write until the next stored one.",
 		func() float64 {
@@ -55,11 +62,13 @@ func (i *Instance) measure() {
 			}
 			return 1
 		})
-	i.metrics.Counter("kartei_db_refused_writes_total", "Writes that were not stored because the database was full, read-only, broken or away.",
+	i.metrics.Counter("kartei_db_refused_writes_total",
+		"Writes that were not stored because the database was full, read-only, broken or away.",
 		func() float64 { return float64(i.DB.Writes().Total()) })
 	i.metrics.Counter("kartei_db_statements_total", "Statements that this process sent to the database.",
 		func() float64 { return float64(i.statements.Load()) })
-	i.metrics.Counter("kartei_db_log_pages_total", "Pages that commits added to SQLite's write-ahead log; 0 on PostgreSQL.",
+	i.metrics.Counter("kartei_db_log_pages_total",
+		"Pages that commits added to SQLite's write-ahead log; 0 on PostgreSQL.",
 		func() float64 { return float64(i.logPages.Load()) })
 	i.metrics.Gauge("kartei_transfers_in_flight", "Files in transit between clients and this process.",
 		func() float64 { return float64(i.API.Transfers()) })
@@ -67,7 +76,8 @@ func (i *Instance) measure() {
 	i.measureJobs()
 	i.measureWebhooks()
 	moving := lately(i, func(ctx context.Context) (int64, error) { return search.Moving(ctx, i.DB) })
-	i.metrics.Gauge("kartei_search_records_moving", "Long records whose words in the search index wait to be moved after a change of visibility or a deletion, of all replicas.",
+	i.metrics.Gauge("kartei_search_records_moving",
+		"Long records whose words in the search index wait to be moved after a change of visibility or a deletion, of all replicas.",
 		func() float64 { return float64(moving()) })
 	i.metrics.Counter("kartei_last_uses_dropped_total", "Marks of a key's last use that were not written.",
 		func() float64 { return float64(i.Directory.UsesDropped()) })
@@ -136,13 +146,14 @@ func (i *Instance) measureJobs() {
 		})
 		return counts, err
 	})
-	i.metrics.Gauges("kartei_jobs", "Jobs by kind and state (waiting, running, failed), of all replicas.", []string{"kind", "state"},
-		func(set func(value float64, labels ...string)) {
+	i.metrics.Gauges("kartei_jobs", "Jobs by kind and state (waiting, running, failed), of all replicas.",
+		[]string{"kind", "state"}, func(set func(value float64, labels ...string)) {
 			for _, c := range look() {
 				set(float64(c.Count), c.Kind, c.State)
 			}
 		})
-	i.metrics.Gauges("kartei_operation_age_seconds", "Time since the call of the oldest operation that has not ended, by type, of all replicas.", []string{"type"},
+	i.metrics.Gauges("kartei_operation_age_seconds",
+		"Time since the call of the oldest operation that has not ended, by type, of all replicas.", []string{"type"},
 		func(set func(value float64, labels ...string)) {
 			oldest := clock.Now(i.clock)
 			for _, c := range look() {
@@ -152,7 +163,8 @@ func (i *Instance) measureJobs() {
 			}
 			set(clock.Now(i.clock).Sub(oldest).Seconds(), document.MakeKind)
 		})
-	i.metrics.Gauges("kartei_jobs_overdue_seconds", "Time since the first waiting job of a kind was due; 0 if there is none.", []string{"kind"},
+	i.metrics.Gauges("kartei_jobs_overdue_seconds",
+		"Time since the first waiting job of a kind was due; 0 if there is none.", []string{"kind"},
 		func(set func(value float64, labels ...string)) {
 			for _, c := range look() {
 				if c.State == "waiting" {

@@ -45,7 +45,8 @@ func (i *Instance) checkPlace(ctx context.Context) error {
 			hint = "Is its disk mounted? Name the folder with --blob-url file:PATH, or the bucket"
 		}
 		return fmt.Errorf("%w than %s. %s; replicas share one. If the files were moved here, "+
-			"stop all servers and run 'kartei blobs forget-place' once: the next server to start decides", errOtherPlace, i.config.Store.Blobs(), hint)
+			"stop all servers and run 'kartei blobs forget-place' once: the next server to start decides", errOtherPlace,
+			i.config.Store.Blobs(), hint)
 	}
 	return nil
 }
@@ -85,7 +86,9 @@ func (i *Instance) pingFiles(ctx context.Context) error {
 
 // placed makes an act check first whether the files belong to this database.
 // Files of another one would all look like orphans.
-func placed[In, Out any](i *Instance, act func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
+func placed[In, Out any](
+	i *Instance, act func(context.Context, In) (Out, error),
+) func(context.Context, In) (Out, error) {
 	return func(ctx context.Context, in In) (out Out, err error) {
 		if err := i.checkPlace(ctx); err != nil {
 			return out, err

@@ -72,7 +72,8 @@ func TestAnotherPlaceIsRefused(t *testing.T) {
 		end(t, begin(t, with(first.location)))
 		wantOther := func(err error) {
 			t.Helper()
-			if !errors.Is(err, errOtherPlace) || !strings.Contains(err.Error(), "--blob-url") || !strings.Contains(err.Error(), "blobs forget-place") {
+			if !errors.Is(err, errOtherPlace) || !strings.Contains(err.Error(), "--blob-url") ||
+				!strings.Contains(err.Error(), "blobs forget-place") {
 				t.Errorf("in another place: %v", err)
 			}
 		}
@@ -133,7 +134,8 @@ func TestPlaceOfAnotherDatabase(t *testing.T) {
 		if err := os.WriteFile(file, []byte("Guten Tag\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Start(context.Background(), c); !errors.Is(err, errForeignFiles) || !strings.Contains(err.Error(), "--blob-url") {
+		if _, err := Start(context.Background(), c); !errors.Is(err, errForeignFiles) ||
+			!strings.Contains(err.Error(), "--blob-url") {
 			t.Fatalf("%v", err)
 		}
 		if _, err := os.Stat(files.mark()); !errors.Is(err, os.ErrNotExist) {
@@ -148,7 +150,8 @@ func TestPlaceOfAnotherDatabase(t *testing.T) {
 		// last file. The folder with that file belongs to it too.
 		if err := i.DB.Write(t.Context(), func(tx db.Tx) error {
 			tx.Queue(`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
-				values (1, 'job_1', $1, $2, 'null', 'waiting', 0, 0, $3, '', 1, 0)`, document.EraseKind, filepath.Base(file), clock.Now(clock.System).Add(time.Hour))
+				values (1, 'job_1', $1, $2, 'null', 'waiting', 0, 0, $3, '', 1, 0)`, document.EraseKind, filepath.Base(file),
+				clock.Now(clock.System).Add(time.Hour))
 			return nil
 		}); err != nil {
 			t.Fatal(err)

@@ -27,7 +27,9 @@ const (
 )
 
 // aboutAccess are the first words of acts that change keys and rights.
-var aboutAccess = []string{"account", "client", "grant", "invitation", "key", "organization", "person", "serviceAccount"}
+var aboutAccess = []string{
+	"account", "client", "grant", "invitation", "key", "organization", "person", "serviceAccount",
+}
 
 // Acts returns the newest acts about keys and rights, the newest first. A restore
 // calls it before it replaces a database, and Lost afterwards. If there is no
@@ -131,7 +133,9 @@ var endings = []move.Change{
 // Restore replaces the database of a store with a copy, see move.Restore. Whatever
 // gives access for a while has ended in it from its first moment, even if this
 // process is killed or the disk is full.
-func Restore(ctx context.Context, store *config.Store, from string, force bool, identities move.Identities) (aside string, err error) {
+func Restore(
+	ctx context.Context, store *config.Store, from string, force bool, identities move.Identities,
+) (aside string, err error) {
 	// Neither engine takes parameters here; the time is a number of this process.
 	now := strconv.FormatInt(int64(clock.Now(clock.System)), 10)
 	changes := slices.Clone(endings)

@@ -36,7 +36,12 @@ func TestRestoredEndsSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := o.CreateKey(ctx, key.New{Organization: org.ID, Principal: ida.ID, Environment: access.Test, Scopes: []string{"contacts:read"}})
+	key, err := o.CreateKey(ctx, key.New{
+		Organization: org.ID,
+		Principal:    ida.ID,
+		Environment:  access.Test,
+		Scopes:       []string{"contacts:read"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +53,9 @@ func TestRestoredEndsSessions(t *testing.T) {
 			err = account.Join(ctx, tx, ida.ID, name)
 		}
 		if err == nil {
-			token, _, err = access.BeginSession(ctx, tx, clock.Now(i.clock), access.NewSession{Account: name, Organization: org.Number, Principal: ida.ID})
+			token, _, err = access.BeginSession(ctx, tx, clock.Now(i.clock), access.NewSession{
+				Account: name, Organization: org.Number, Principal: ida.ID,
+			})
 		}
 		if err == nil {
 			device, err = signin.Remember(ctx, tx, clock.Now(i.clock), name, "", netip.Addr{})
@@ -59,7 +66,8 @@ func TestRestoredEndsSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	works := func(i *Instance) error {
-		_, err := apitest.Ask[account.Session](ctx, i.API, api.Caller{Door: api.Web, Credential: api.Cookie(token, false)}, "session.get", api.Arguments{})
+		_, err := apitest.Ask[account.Session](ctx, i.API,
+			api.Caller{Door: api.Web, Credential: api.Cookie(token, false)}, "session.get", api.Arguments{})
 		return err
 	}
 	if err := works(i); err != nil {
@@ -130,7 +138,9 @@ func TestRestoredEndsSessions(t *testing.T) {
 	}
 	for _, table := range onceOnly {
 		var left int64
-		if err := again.DB.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, `select count(*) from `+table).Scan(&left) }); err != nil || left > 0 {
+		if err := again.DB.Read(ctx, func(tx db.Tx) error {
+			return tx.QueryRow(ctx, `select count(*) from `+table).Scan(&left)
+		}); err != nil || left > 0 {
 			t.Errorf("%d rows of %s serve again, %v", left, table, err)
 		}
 	}

@@ -30,6 +30,7 @@ func (i *Instance) measureTraces() {
 	}
 	i.metrics.Counter("kartei_trace_spans_sent_total", "Spans that the collector of traces has accepted.",
 		func() float64 { sent, _ := i.tracer.Sent(); return float64(sent) })
-	i.metrics.Counter("kartei_trace_spans_lost_total", "Spans that the collector of traces did not accept, or that were dropped because it did not answer.",
+	i.metrics.Counter("kartei_trace_spans_lost_total",
+		"Spans that the collector of traces did not accept, or that were dropped because it did not answer.",
 		func() float64 { _, lost := i.tracer.Sent(); return float64(lost) })
 }

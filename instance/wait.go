@@ -71,7 +71,9 @@ func (i *Instance) answerPending() (err error) {
 	if err != nil {
 		return err
 	}
-	if i.API, err = i.newAPI(api.Options{Limiter: limit.Open(limits, i.clock, limit.Options{Logger: i.logger})}); err != nil {
+	if i.API, err = i.newAPI(api.Options{
+		Limiter: limit.Open(limits, i.clock, limit.Options{Logger: i.logger}),
+	}); err != nil {
 		return err
 	}
 	pages, err := i.doors()

@@ -53,16 +53,18 @@ func (i *Instance) measureWebhooks() {
 		}
 		return max(0, clock.Now(i.clock).Sub(since).Seconds())
 	}
-	i.metrics.Gauge("kartei_webhook_deliveries_waiting", "Webhook deliveries that wait for an attempt or are under way, of all replicas.",
+	i.metrics.Gauge("kartei_webhook_deliveries_waiting",
+		"Webhook deliveries that wait for an attempt or are under way, of all replicas.",
 		func() float64 { return float64(look().Waiting) })
-	i.metrics.Gauge("kartei_webhook_deliveries_oldest_seconds", "Age of the oldest waiting webhook delivery; 0 if there is none.",
-		func() float64 { return age(look().Oldest) })
+	i.metrics.Gauge("kartei_webhook_deliveries_oldest_seconds",
+		"Age of the oldest waiting webhook delivery; 0 if there is none.", func() float64 { return age(look().Oldest) })
 	i.metrics.Gauge("kartei_webhook_endpoints_behind", "Webhook endpoints with changes that have no deliveries yet.",
 		func() float64 { return float64(look().Behind) })
-	i.metrics.Gauge("kartei_webhook_behind_seconds", "Age of the oldest change that has no delivery yet for some endpoint; 0 if there is none.",
+	i.metrics.Gauge("kartei_webhook_behind_seconds",
+		"Age of the oldest change that has no delivery yet for some endpoint; 0 if there is none.",
 		func() float64 { return age(look().First) })
-	i.metrics.Gauges("kartei_webhook_endpoints", "Webhook endpoints by status (active, failing, disabled).", []string{"status"},
-		func(set func(value float64, labels ...string)) {
+	i.metrics.Gauges("kartei_webhook_endpoints", "Webhook endpoints by status (active, failing, disabled).",
+		[]string{"status"}, func(set func(value float64, labels ...string)) {
 			for status, n := range look().Endpoints {
 				set(float64(n), string(status))
 			}

@@ -45,7 +45,8 @@ func (i *Instance) tryWrites(ctx context.Context) {
 func Explain(refused func() error) func(error) error {
 	return func(err error) error {
 		f, is := errors.AsType[*fault.Fault](err)
-		if !errors.Is(err, db.ErrUnavailable) || errors.Is(err, db.ErrUnknownOutcome) || is && f.Code != fault.InstancePending {
+		if !errors.Is(err, db.ErrUnavailable) || errors.Is(err, db.ErrUnknownOutcome) ||
+			is && f.Code != fault.InstancePending {
 			return err
 		}
 		var reason error
@@ -60,7 +61,8 @@ func Explain(refused func() error) func(error) error {
 		case reason != nil:
 			return pending(fault.Text{DE: "Nichts wurde gespeichert: ", EN: "Nothing was stored: "}, reason, err)
 		}
-		return pending(fault.Text{DE: "Die Datenbank ist nicht erreichbar: ", EN: "The database is not available: "}, f.Cause, err)
+		return pending(fault.Text{DE: "Die Datenbank ist nicht erreichbar: ", EN: "The database is not available: "},
+			f.Cause, err)
 	}
 }
 

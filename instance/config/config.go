@@ -144,7 +144,8 @@ func (s *Server) Check() error {
 	case s.TextTime > 0 && time.Duration(s.TextTime) < time.Second:
 		return fmt.Errorf("--text-time: %s is too small; accepted is 1s or more", s.TextTime)
 	case s.TextBudget < s.TextTime:
-		return fmt.Errorf("--text-budget (%s) is smaller than --text-time (%s): a large file would never be read", s.TextBudget, s.TextTime)
+		return fmt.Errorf("--text-budget (%s) is smaller than --text-time (%s): a large file would never be read",
+			s.TextBudget, s.TextTime)
 	case s.Guesses < 1:
 		return fmt.Errorf("--guesses: %d is too small; accepted is 1 or more", s.Guesses)
 	case s.MaxConnections < 1:
@@ -237,7 +238,10 @@ func (s *Server) Development() string {
 // Egress returns the rules for connections to targets that users name.
 func (s *Server) Egress() (egress.Options, error) {
 	roots, err := authorities("--webhook-ca", s.WebhookCA)
-	return egress.Options{Allow: Prefixes(s.WebhookAllowNets), Deny: Prefixes(s.WebhookDenyNets), Dial: s.WebhookDial, Roots: roots}, err
+	return egress.Options{
+		Allow: Prefixes(s.WebhookAllowNets), Deny: Prefixes(s.WebhookDenyNets), Dial: s.WebhookDial,
+		Roots: roots,
+	}, err
 }
 
 // maxTextSize limits the stored text of a file, in bytes. The text is one row
@@ -248,7 +252,8 @@ const maxTextSize = 16 << 20
 // the folder cache of the data folder.
 func (s *Server) Texts(store *Store) extract.Options {
 	return extract.Options{
-		Limits: extract.Limits{Text: s.TextSize, Time: time.Duration(s.TextTime)}, Cache: filepath.Join(string(store.DataDir), "cache"), Require: s.ReaderConfinement == Require,
+		Limits: extract.Limits{Text: s.TextSize, Time: time.Duration(s.TextTime)},
+		Cache:  filepath.Join(string(store.DataDir), "cache"), Require: s.ReaderConfinement == Require,
 	}
 }
 
@@ -256,7 +261,8 @@ func (s *Server) Texts(store *Store) extract.Options {
 func (s *Server) Limits() (limit.Config, error) {
 	policies, err := limit.With(s.Limit...)
 	return limit.Config{
-		Metered: s.Metered, Policies: policies, Share: int64(s.KeyShare), AlertAt: int64(s.AlertAt), Exhausted: s.PauseExhausted,
+		Metered: s.Metered, Policies: policies, Share: int64(s.KeyShare), AlertAt: int64(s.AlertAt),
+		Exhausted: s.PauseExhausted,
 		LockAfter: int64(s.LockAfter), LockWindow: time.Duration(s.LockWindow), LockTime: time.Duration(s.LockTime),
 	}, err
 }

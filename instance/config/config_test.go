@@ -32,7 +32,9 @@ func TestFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"listen": ":9", "metered": "false", "max-connections": "7", "limit": "key=1,writes=2/3"} {
+	for name, want := range map[string]string{
+		"listen": ":9", "metered": "false", "max-connections": "7", "limit": "key=1,writes=2/3",
+	} {
 		value, source, found := s.Look(name)
 		if !found || value != want || !strings.HasSuffix(source, "kartei.toml") {
 			t.Errorf("%s: %q from %q, %v; want %q", name, value, source, found, want)
@@ -104,10 +106,16 @@ func TestParse(t *testing.T) {
 		{text: "http://u:geheim@mail.example.com", want: SMTPURL(""), bad: "accepted are smtp://"},
 		{text: "kartei@example.com", want: Email("kartei@example.com")},
 		{text: "Kartei <kartei@example.com>", want: Email(""), bad: "not an email address"},
-		{text: "10.0.0.0/8, 2001:db8::/32", want: []Network{{netip.MustParsePrefix("10.0.0.0/8")}, {netip.MustParsePrefix("2001:db8::/32")}}},
+		{
+			text: "10.0.0.0/8, 2001:db8::/32",
+			want: []Network{{netip.MustParsePrefix("10.0.0.0/8")}, {netip.MustParsePrefix("2001:db8::/32")}},
+		},
 		{text: "10.0.0.0", want: []Network(nil), bad: "such as 10.0.0.0/8"},
 		{text: "10.0.0.300", want: []Network(nil), bad: `"10.0.0.300" is not a network; accepted is`},
-		{text: "key=3/6,writes=9", want: []limit.Override{{Name: "key", Quota: 3, Capacity: 6}, {Name: "writes", Quota: 9, Capacity: 9}}},
+		{
+			text: "key=3/6,writes=9",
+			want: []limit.Override{{Name: "key", Quota: 3, Capacity: 6}, {Name: "writes", Quota: 9, Capacity: 9}},
+		},
 		{text: "application/pdf, text/XML", want: []extract.Name{"application/pdf", "application/xml"}},
 		{text: "video/mp4", want: []extract.Name(nil), bad: "accepted are application/pdf"},
 		{text: "unix:/run/clamav/clamd.ctl", want: extract.ClamdURL("unix:/run/clamav/clamd.ctl")},
@@ -116,7 +124,8 @@ func TestParse(t *testing.T) {
 		{text: "ignore", want: ClamdAway(""), bad: "wait, refuse"},
 		{text: "Hook.test=127.0.0.1:8443,b=::1,c=[::1]:8443", want: []egress.Mapping{
 			{Host: "hook.test", To: netip.MustParseAddrPort("127.0.0.1:8443")},
-			{Host: "b", To: netip.AddrPortFrom(netip.IPv6Loopback(), 0)}, {Host: "c", To: netip.MustParseAddrPort("[::1]:8443")}}},
+			{Host: "b", To: netip.AddrPortFrom(netip.IPv6Loopback(), 0)},
+			{Host: "c", To: netip.MustParseAddrPort("[::1]:8443")}}},
 		{text: "hook.test=localhost:8443", want: []egress.Mapping(nil), bad: "HOST=ADDRESS:PORT"},
 		{text: "127.0.0.1:8443", want: []egress.Mapping(nil), bad: "HOST=ADDRESS:PORT"},
 		{text: "true", want: true},
@@ -151,7 +160,11 @@ func TestRedacted(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	good := Server{Guesses: 1, LockAfter: 1, KeyShare: 1, AlertAt: 1, MaxCalls: 1, MaxTransfers: 1, MaxTransfersEach: 1, MaxConnections: 1, MaxConnectionsPerAddress: 1, MaxHeaderBytes: 1 << 20, BodyTimeout: 1, WriteTimeout: 1}
+	good := Server{
+		Guesses: 1, LockAfter: 1, KeyShare: 1, AlertAt: 1, MaxCalls: 1, MaxTransfers: 1, MaxTransfersEach: 1,
+		MaxConnections: 1, MaxConnectionsPerAddress: 1, MaxHeaderBytes: 1 << 20, BodyTimeout: 1,
+		WriteTimeout: 1,
+	}
 	if err := good.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -170,12 +183,14 @@ func TestCheck(t *testing.T) {
 		"--max-connections:":            func(s *Server) { s.MaxConnections = 0 },
 		"--max-connections-per-address": func(s *Server) { s.MaxConnectionsPerAddress = 0 },
 		"--max-header-bytes":            func(s *Server) { s.MaxHeaderBytes = 10 },
-		"--webhook-allow-nets":          func(s *Server) { s.WebhookAllowNets = []Network{{netip.MustParsePrefix("127.0.0.0/8")}} },
-		"--webhook-ca is for":           func(s *Server) { s.WebhookCA = "x" },
-		"--webhook-dial":                func(s *Server) { s.WebhookDial = []egress.Mapping{{Host: "a"}} },
-		"--webhook-ca: open":            func(s *Server) { s.WebhookDevelopment, s.WebhookCA = true, "none" },
-		"--webhook-ca: config_test.go":  func(s *Server) { s.WebhookDevelopment, s.WebhookCA = true, "config_test.go" },
-		"--limits":                      func(s *Server) { s.Limit = []limit.Override{{Name: "none", Quota: 1, Capacity: 1}} },
+		"--webhook-allow-nets": func(s *Server) {
+			s.WebhookAllowNets = []Network{{netip.MustParsePrefix("127.0.0.0/8")}}
+		},
+		"--webhook-ca is for":          func(s *Server) { s.WebhookCA = "x" },
+		"--webhook-dial":               func(s *Server) { s.WebhookDial = []egress.Mapping{{Host: "a"}} },
+		"--webhook-ca: open":           func(s *Server) { s.WebhookDevelopment, s.WebhookCA = true, "none" },
+		"--webhook-ca: config_test.go": func(s *Server) { s.WebhookDevelopment, s.WebhookCA = true, "config_test.go" },
+		"--limits":                     func(s *Server) { s.Limit = []limit.Override{{Name: "none", Quota: 1, Capacity: 1}} },
 	} {
 		s := good
 		spoil(&s)
@@ -188,7 +203,10 @@ func TestCheck(t *testing.T) {
 // TestOIDCSettings refuses halves of single sign-on, and issuers that anybody could
 // impersonate.
 func TestOIDCSettings(t *testing.T) {
-	whole := Server{OIDCIssuer: "https://login.example.com", OIDCClientID: "kartei", OIDCClientSecret: "geheim", OIDCName: "Login", BaseURL: "https://kartei.example.com"}
+	whole := Server{
+		OIDCIssuer: "https://login.example.com", OIDCClientID: "kartei", OIDCClientSecret: "geheim",
+		OIDCName: "Login", BaseURL: "https://kartei.example.com",
+	}
 	if err := whole.checkOIDC(); err != nil {
 		t.Error(err)
 	}
@@ -213,8 +231,10 @@ func TestOIDCSettings(t *testing.T) {
 	for text, taken := range map[string]bool{
 		"https://login.example.com": true, "https://login.example.com:8443/realms/office/": true, "https://10.0.0.7/": true,
 		"http://localhost:9000": true, "http://127.0.0.1": true, "http://[::1]:80/x": true,
-		"http://login.example.com": false, "http://10.0.0.7": false, "http://localhost.example.com": false, "login.example.com": false, "https://": false,
-		"https://a:b@login.example.com": false, "https://login.example.com?x": false, "https://login.example.com/?": false, "https://login.example.com#x": false,
+		"http://login.example.com": false, "http://10.0.0.7": false, "http://localhost.example.com": false,
+		"login.example.com": false, "https://": false,
+		"https://a:b@login.example.com": false, "https://login.example.com?x": false,
+		"https://login.example.com/?": false, "https://login.example.com#x": false,
 		"ftp://login.example.com": false, "": false,
 	} {
 		var i Issuer
@@ -222,7 +242,8 @@ func TestOIDCSettings(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if text := fmt.Sprintf("%v %+v", whole.OIDCClientSecret, whole); strings.Contains(text, "geheim") || !strings.HasPrefix(text, "[set]") || Secret("").String() != "" {
+	if text := fmt.Sprintf("%v %+v", whole.OIDCClientSecret, whole); strings.Contains(text, "geheim") ||
+		!strings.HasPrefix(text, "[set]") || Secret("").String() != "" {
 		t.Errorf("a secret is shown: %s", text)
 	}
 }
@@ -230,7 +251,11 @@ func TestOIDCSettings(t *testing.T) {
 // TestDevelopmentSettings checks that settings for development are accepted
 // only with --webhook-development, or for a release candidate.
 func TestDevelopmentSettings(t *testing.T) {
-	s := Server{Guesses: 1, LockAfter: 1, KeyShare: 1, AlertAt: 1, MaxCalls: 1, MaxTransfers: 1, MaxTransfersEach: 1, MaxConnections: 1, MaxConnectionsPerAddress: 1, MaxHeaderBytes: 1 << 20, BodyTimeout: 1, WriteTimeout: 1}
+	s := Server{
+		Guesses: 1, LockAfter: 1, KeyShare: 1, AlertAt: 1, MaxCalls: 1, MaxTransfers: 1, MaxTransfersEach: 1,
+		MaxConnections: 1, MaxConnectionsPerAddress: 1, MaxHeaderBytes: 1 << 20, BodyTimeout: 1,
+		WriteTimeout: 1,
+	}
 	s.WebhookDial = []egress.Mapping{{Host: "a", To: netip.MustParseAddrPort("127.0.0.1:1")}}
 	for _, c := range []struct {
 		environment Environment
@@ -247,7 +272,8 @@ func TestDevelopmentSettings(t *testing.T) {
 func TestHosts(t *testing.T) {
 	for text, want := range map[string]Host{
 		"app.example.com": "app.example.com", "App.EXAMPLE.com": "app.example.com", "localhost": "localhost",
-		"": "", "https://app.example.com": "", "app.example.com:443": "", "app.example.com/": "", "*.example.com": "", "a b": "", "a,b": "", "u@app.example.com": "", "a?b": "", "a#b": "",
+		"": "", "https://app.example.com": "", "app.example.com:443": "", "app.example.com/": "", "*.example.com": "",
+		"a b": "", "a,b": "", "u@app.example.com": "", "a?b": "", "a#b": "",
 	} {
 		var h Host
 		if err := h.UnmarshalText([]byte(text)); h != want || (err == nil) != (want != "") {
@@ -259,8 +285,10 @@ func TestHosts(t *testing.T) {
 // TestOrigins takes origins, and nothing more.
 func TestOrigins(t *testing.T) {
 	for text, taken := range map[string]bool{
-		"https://inspector.example.com": true, "http://localhost:6274": true, "https://inspector.example.com/": false, "https://Inspector.example.com": false,
-		"inspector.example.com": false, "*": false, "null": false, "": false, "https://a:b@c.example": false, "https://c.example?x": false,
+		"https://inspector.example.com": true, "http://localhost:6274": true, "https://inspector.example.com/": false,
+		"https://Inspector.example.com": false,
+		"inspector.example.com":         false, "*": false, "null": false, "": false, "https://a:b@c.example": false,
+		"https://c.example?x": false,
 	} {
 		var o Origin
 		if err := o.UnmarshalText([]byte(text)); (err == nil) != taken {

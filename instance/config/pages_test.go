@@ -62,7 +62,8 @@ func settingsTables(t *testing.T) string {
 	}
 	var b strings.Builder
 	for _, page := range pages {
-		fmt.Fprintf(&b, "\n## [%s](%s)\n\n| Flag | Value | Default | What |\n|---|---|---|---|\n%s", title(t, page), page, strings.Join(rows[page], ""))
+		fmt.Fprintf(&b, "\n## [%s](%s)\n\n| Flag | Value | Default | What |\n|---|---|---|---|\n%s", title(t, page), page,
+			strings.Join(rows[page], ""))
 	}
 	return b.String()
 }
@@ -84,7 +85,8 @@ func row(setting reflect.StructField) string {
 	if _, is := tag.Lookup("negatable"); is {
 		name, value, none = "[no-]"+name, "true|false", "`false`"
 	}
-	return fmt.Sprintf("| `--%s` | %s | %s | %s |\n", name, cell(value, "none"), cell(tag.Get("default"), none), tag.Get("help"))
+	return fmt.Sprintf("| `--%s` | %s | %s | %s |\n", name, cell(value, "none"), cell(tag.Get("default"), none),
+		tag.Get("help"))
 }
 
 // title returns the heading of a page.

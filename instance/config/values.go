@@ -211,7 +211,8 @@ type Issuer string
 // machine: whoever changes its answers signs in as anybody.
 func (i *Issuer) UnmarshalText(b []byte) error {
 	u, err := url.Parse(string(b))
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || strings.Contains(string(b), "#") {
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery ||
+		strings.Contains(string(b), "#") {
 		return fmt.Errorf("%q is not the address of an OpenID provider; accepted is one without user, ? and #, such as https://login.example.com", b)
 	}
 	if u.Scheme != "https" && (u.Scheme != "http" || !loopback.Host(u.Hostname())) {
@@ -249,7 +250,8 @@ type Host string
 // UnmarshalText refuses what is more than a name, or less.
 func (h *Host) UnmarshalText(b []byte) error {
 	name := strings.ToLower(string(b))
-	if u, err := url.Parse("https://" + name); err != nil || name == "" || u.Hostname() != name || u.Host != name || strings.ContainsAny(name, " *,") {
+	if u, err := url.Parse("https://" + name); err != nil || name == "" || u.Hostname() != name || u.Host != name ||
+		strings.ContainsAny(name, " *,") {
 		return fmt.Errorf("%q is not the name of a host; accepted is one without scheme, port and path, such as app.example.com", b)
 	}
 	*h = Host(name)
@@ -262,7 +264,8 @@ type Origin string
 // UnmarshalText refuses what is more than an origin, or less.
 func (o *Origin) UnmarshalText(b []byte) error {
 	u, err := url.Parse(string(b))
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Scheme+"://"+u.Host != string(b) || strings.ToLower(string(b)) != string(b) {
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Scheme+"://"+u.Host != string(b) ||
+		strings.ToLower(string(b)) != string(b) {
 		return fmt.Errorf("%q is not an origin; accepted is one in lower case without a path, such as https://inspector.example.com", b)
 	}
 	*o = Origin(b)

@@ -25,8 +25,20 @@ var firms = []firm{
 	{"colonia-druck", "Colonia Druck und Medien", "GmbH", "Amtsgericht Köln HRB", []string{"Mandant", "Handel"}},
 	{"fuchs-logistik", "Fuchs Logistik", "GmbH", "Amtsgericht Bonn HRB", []string{"Mandant", "Verkehr"}},
 	{"weingut-haas", "Weingut Haas", "GbR", "", []string{"Mandant", "Landwirtschaft"}},
-	{"nordlicht-software", "Nordlicht Software", "UG (haftungsbeschränkt)", "Amtsgericht Hamburg HRB", []string{"Mandant", "IT"}},
-	{"praxis-am-ring", "Gemeinschaftspraxis am Ring", "Partnerschaft", "Amtsgericht Essen PR", []string{"Mandant", "Gesundheit"}},
+	{
+		"nordlicht-software",
+		"Nordlicht Software",
+		"UG (haftungsbeschränkt)",
+		"Amtsgericht Hamburg HRB",
+		[]string{"Mandant", "IT"},
+	},
+	{
+		"praxis-am-ring",
+		"Gemeinschaftspraxis am Ring",
+		"Partnerschaft",
+		"Amtsgericht Essen PR",
+		[]string{"Mandant", "Gesundheit"},
+	},
 	{"metallbau-kroeger", "Metallbau Kröger", "GmbH", "Amtsgericht Köln HRB", []string{"Mandant", "Handwerk"}},
 	{"kaffeekontor-ehrenfeld", "Kaffeekontor Ehrenfeld", "GmbH", "Amtsgericht Köln HRB", []string{"Mandant", "Handel"}},
 	{"blumen-lorenz", "Blumen Lorenz", "e. K.", "Amtsgericht Köln HRA", []string{"Mandant", "Handel"}},
@@ -42,8 +54,10 @@ var firms = []firm{
 
 // trades are trades for further firms; a family name completes each.
 var trades = []struct{ trade, tag string }{
-	{"Autohaus", "Handel"}, {"Dachdeckerei", "Handwerk"}, {"Elektro", "Handwerk"}, {"Fahrschule", "Verkehr"}, {"Gartenbau", "Landwirtschaft"},
-	{"Hausverwaltung", "Immobilien"}, {"Malerbetrieb", "Handwerk"}, {"Optik", "Handel"}, {"Pflegedienst", "Gesundheit"}, {"Spedition", "Verkehr"},
+	{"Autohaus", "Handel"}, {"Dachdeckerei", "Handwerk"}, {"Elektro", "Handwerk"}, {"Fahrschule", "Verkehr"},
+	{"Gartenbau", "Landwirtschaft"},
+	{"Hausverwaltung", "Immobilien"}, {"Malerbetrieb", "Handwerk"}, {"Optik", "Handel"},
+	{"Pflegedienst", "Gesundheit"}, {"Spedition", "Verkehr"},
 }
 
 var companyNotes = []string{
@@ -69,7 +83,10 @@ func Companies(owners []string) []company.Fields {
 	for i := range firms {
 		t := trades[i%len(trades)]
 		name := fmt.Sprintf("%s %s", t.trade, secondNames[(7*i)%len(secondNames)])
-		c := company.Fields{Name: name + " GmbH", LegalForm: text("GmbH"), Email: text("info@" + strings.ReplaceAll(plain(name), " ", "-") + ".example")}
+		c := company.Fields{
+			Name: name + " GmbH", LegalForm: text("GmbH"),
+			Email: text("info@" + strings.ReplaceAll(plain(name), " ", "-") + ".example"),
+		}
 		c.Tags = []string{"Mandant", t.tag}
 		list = append(list, d.firm(c, "Amtsgericht Köln HRB", owners))
 	}

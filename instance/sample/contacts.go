@@ -121,7 +121,8 @@ func (d *draw) title(f *contact.Fields, p *part, woman bool) string {
 		return pick(d, []string{"Dr. med.", "Dr. med.", "Prof. Dr. med."})
 	case strings.HasPrefix(job, "Architekt") || strings.HasPrefix(job, "Bauingenieur"):
 		return pick(d, []string{"Dipl.-Ing.", "Dipl.-Ing.", "Dr.-Ing."})
-	case strings.Contains(job, "meister") || strings.HasPrefix(job, "Student") || strings.HasPrefix(job, "Gerichtsvollzieher"):
+	case strings.Contains(job, "meister") || strings.HasPrefix(job, "Student") ||
+		strings.HasPrefix(job, "Gerichtsvollzieher"):
 		return ""
 	case slices.Contains(p.tags, "Unternehmen") && d.percent(50):
 		if woman {
@@ -316,7 +317,9 @@ func (d *draw) foreigner(i int) contact.Fields {
 	p := &parts[i%2]
 	var f contact.Fields
 	f.Salutation, f.FirstName, f.LastName, f.Language = text(a.salutation), text(a.first), text(a.last), text(a.language)
-	f.Address = &record.Address{Street: text(a.street), PostalCode: text(a.code), City: text(a.city), Country: text(a.country)}
+	f.Address = &record.Address{
+		Street: text(a.street), PostalCode: text(a.code), City: text(a.city), Country: text(a.country),
+	}
 	f.Email = text(plain(a.first) + "." + plain(a.last) + "@example.com")
 	d.describe(&f, p, a.salutation == "ms")
 	f.JobTitle = nil

@@ -165,7 +165,8 @@ func TestCompaniesAndTasks(t *testing.T) {
 	if len(list) < 80 || done < 20 || done > len(list)/2 || private == 0 {
 		t.Errorf("%d tasks, %d done, %d private", len(list), done, private)
 	}
-	if len(hours) != 3 || hours["09:00"] < 10 || hours["12:00"] < 10 || hours["17:00"] < 10 { // summer time ends among them
+	if len(hours) != 3 || hours["09:00"] < 10 || hours["12:00"] < 10 || hours["17:00"] < 10 {
+		// summer time ends among them
 		t.Errorf("tasks are due at %v", hours)
 	}
 }

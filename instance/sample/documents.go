@@ -58,7 +58,8 @@ func (o *Office) File(ctx context.Context, d db.DB, c clock.Clock, files upload.
 	}
 	for i := range all {
 		m := &all[i]
-		m.staged, err = files.Store.Put(ctx, upload.Staged(number, m.UploadID), bytes.NewReader(m.file), blob.Expectation{Size: m.upload.Size, SHA256: *m.upload.SHA256})
+		m.staged, err = files.Store.Put(ctx, upload.Staged(number, m.UploadID), bytes.NewReader(m.file),
+			blob.Expectation{Size: m.upload.Size, SHA256: *m.upload.SHA256})
 		if err != nil {
 			return err
 		}
@@ -93,7 +94,8 @@ func writePapers(ctx context.Context, call *op.Call) (all []filedPaper, err erro
 	if !errors.Is(err, db.ErrNoRows) {
 		return nil, err
 	}
-	tasks, err := db.Values[string](ctx, call.Tx, `select id from tasks where organization = $1 and deleted = false order by updated_at limit 500`, call.Actor.Org())
+	tasks, err := db.Values[string](ctx, call.Tx,
+		`select id from tasks where organization = $1 and deleted = false order by updated_at limit 500`, call.Actor.Org())
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +149,13 @@ func (p *paper) fill(ctx context.Context, call *op.Call, id string, t *task.Fiel
 	kind, file := p.write(&m)
 	sum := sha256.Sum256(file)
 	hash := hex.EncodeToString(sum[:])
-	w := filedPaper{file: file, upload: upload.New{FileName: fmt.Sprintf(p.name, value(m.client.LastName)), ContentType: kind, Size: int64(len(file)), SHA256: &hash}}
+	w := filedPaper{
+		file: file,
+		upload: upload.New{
+			FileName: fmt.Sprintf(p.name, value(m.client.LastName)), ContentType: kind, Size: int64(len(file)),
+			SHA256: &hash,
+		},
+	}
 	w.ContactID, w.CompanyID, w.TaskID = t.ContactID, t.CompanyID, &id
 	w.OwnerID, w.Tags = t.OwnerID, t.Tags
 	return w, nil

@@ -45,15 +45,22 @@ func TestDocuments(t *testing.T) {
 func testPapers(t *testing.T, extractor *extract.Extractor) {
 	// These are words that occur in a single paper each.
 	words := map[string]string{
-		"Nebenkostenabrechnung": "Einwendungsfrist", "Klageschrift": "Betriebsrat", "Einspruch": "Handwerkerleistungen", "Nachlassverzeichnis": "Münzsammlung",
-		"Unterhaltsberechnung": "Düsseldorfer", "Schadensmeldung": "Kotflügel", "Lohnjournal": "Kurzarbeitergeld", "Unterlagen": "Rückstellungen",
-		"Mietvertrag": "Indexklausel", "Vollmacht": "Willenserklärungen", "Gesprächsnotiz": "Kostenrisiko", "Kostenrechnung": "Geschäftsgebühr", "Terminbestätigung": "Personalausweis",
+		"Nebenkostenabrechnung": "Einwendungsfrist", "Klageschrift": "Betriebsrat", "Einspruch": "Handwerkerleistungen",
+		"Nachlassverzeichnis":  "Münzsammlung",
+		"Unterhaltsberechnung": "Düsseldorfer", "Schadensmeldung": "Kotflügel", "Lohnjournal": "Kurzarbeitergeld",
+		"Unterlagen":  "Rückstellungen",
+		"Mietvertrag": "Indexklausel", "Vollmacht": "Willenserklärungen", "Gesprächsnotiz": "Kostenrisiko",
+		"Kostenrechnung": "Geschäftsgebühr", "Terminbestätigung": "Personalausweis",
 	}
-	m := &matter{task: &task.Fields{}, client: &contact.Fields{FirstName: text("Jörg"), LastName: text("Süß")}, day: time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)}
+	m := &matter{
+		task: &task.Fields{}, client: &contact.Fields{FirstName: text("Jörg"), LastName: text("Süß")},
+		day: time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC),
+	}
 	for _, p := range papers {
 		first, _, _ := strings.Cut(p.name, " ")
 		kind, file := p.write(m)
-		if v, err := extract.Allow().Sniff(bytes.NewReader(file), int64(len(file)), kind); err != nil || v.Refusal != "" || v.Type != kind {
+		if v, err := extract.Allow().Sniff(bytes.NewReader(file), int64(len(file)), kind); err != nil ||
+			v.Refusal != "" || v.Type != kind {
 			t.Errorf("%s: %+v, %v", first, v, err)
 		}
 		got, err := extractor.Extract(context.Background(), 1, bytes.NewReader(file), kind)
@@ -75,7 +82,10 @@ func testFile(t *testing.T, extractor *extract.Extractor) {
 			t.Fatal(err)
 		}
 		both := []string{o.OrganizationID, o.SandboxID}
-		store, err := blob.NewLocal(t.TempDir(), blob.LocalOptions{Keys: masterkey.Ring{Current: masterkey.New()}, BaseURL: "https://kartei.example"})
+		store, err := blob.NewLocal(t.TempDir(), blob.LocalOptions{
+			Keys:    masterkey.Ring{Current: masterkey.New()},
+			BaseURL: "https://kartei.example",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +116,8 @@ func testFile(t *testing.T, extractor *extract.Extractor) {
 			t.Errorf("%d operations of %d papers in each organization succeeded", n, len(papers))
 		}
 		for _, organization := range both {
-			n := count(`select count(*) from contacts c join organizations o on o.number = c.organization where o.id = '` + organization + `'`)
+			n := count(`select count(*) from contacts c join organizations o on o.number = c.organization where o.id = '` +
+				organization + `'`)
 			if n != Size {
 				t.Errorf("%s has %d contacts", organization, n)
 			}
@@ -121,9 +132,14 @@ func testFile(t *testing.T, extractor *extract.Extractor) {
 func work(t *testing.T, d db.DB, store blob.Store, extractor *extract.Extractor) {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
-	m := &document.Maker{Clock: clock.System, Store: store, Types: extract.Allow(), Extractor: extractor, Families: families, Logger: logger}
+	m := &document.Maker{
+		Clock: clock.System, Store: store, Types: extract.Allow(), Extractor: extractor, Families: families,
+		Logger: logger,
+	}
 	ends := make(chan string, 100)
-	r := job.NewRunner(d, clock.System, m.Handlers(), job.Options{Logger: logger, Observe: func(_, outcome string, _ time.Duration) { ends <- outcome }})
+	r := job.NewRunner(d, clock.System, m.Handlers(), job.Options{
+		Logger: logger, Observe: func(_, outcome string, _ time.Duration) { ends <- outcome },
+	})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

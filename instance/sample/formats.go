@@ -82,7 +82,11 @@ func wordProcessed(paragraphs ...string) (string, []byte) {
 	document := xml.Header + `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>` + body.String() + `</w:body></w:document>`
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	for _, part := range [][2]string{{"[Content_Types].xml", contentTypes}, {"_rels/.rels", relationships}, {"word/document.xml", document}} {
+	for _, part := range [][2]string{
+		{"[Content_Types].xml", contentTypes},
+		{"_rels/.rels", relationships},
+		{"word/document.xml", document},
+	} {
 		w, err := z.Create(part[0])
 		must(err)
 		_, err = io.WriteString(w, part[1])
@@ -99,7 +103,8 @@ func mailed(m *matter, from, subject, text string) (string, []byte) {
 		to = m.email()
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "From: %s\r\nTo: %s\r\nSubject: %s\r\nDate: %s\r\nMIME-Version: 1.0\r\n", &mail.Address{Address: from}, &mail.Address{Address: to},
+	fmt.Fprintf(&b, "From: %s\r\nTo: %s\r\nSubject: %s\r\nDate: %s\r\nMIME-Version: 1.0\r\n",
+		&mail.Address{Address: from}, &mail.Address{Address: to},
 		mime.QEncoding.Encode("utf-8", subject), m.day.Format(time.RFC1123Z))
 	b.WriteString("Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n")
 	w := quotedprintable.NewWriter(&b)

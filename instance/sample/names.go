@@ -55,7 +55,10 @@ var lastNames = []string{
 }
 
 // secondNames follow a hyphen in a double name.
-var secondNames = []string{"Brandt", "Köhler", "Weiß", "Lehmann", "Sander", "Öztürk", "Hansen", "Roth", "Groß", "Falkenberg", "Nowak", "Engel"}
+var secondNames = []string{
+	"Brandt", "Köhler", "Weiß", "Lehmann", "Sander", "Öztürk", "Hansen", "Roth", "Groß", "Falkenberg",
+	"Nowak", "Engel",
+}
 
 // town is a place with its postal codes. phone begins the telephone numbers
 // that the Federal Network Agency has set aside for film and print; three
@@ -68,11 +71,47 @@ type town struct {
 }
 
 var towns = []town{
-	{"Köln", "Nordrhein-Westfalen", []string{"50667", "50668", "50670", "50672", "50674", "50676", "50677", "50733", "50823", "50931", "50935", "50968", "51063", "51105"}, "+49 221 4710", 40},
-	{"Berlin", "Berlin", []string{"10115", "10119", "10245", "10405", "10585", "10623", "10777", "10827", "10961", "12043", "12159", "13187", "14165"}, "+49 30 23125", 9},
-	{"Hamburg", "Hamburg", []string{"20095", "20144", "20253", "20354", "20459", "22085", "22301", "22587", "22765"}, "+49 40 66969", 8},
-	{"München", "Bayern", []string{"80331", "80333", "80469", "80538", "80636", "80799", "80992", "81369", "81541", "81675"}, "+49 89 99998", 7},
-	{"Frankfurt am Main", "Hessen", []string{"60311", "60313", "60316", "60318", "60322", "60385", "60486", "60594", "60596"}, "+49 69 90009", 6},
+	{
+		"Köln",
+		"Nordrhein-Westfalen",
+		[]string{
+			"50667", "50668", "50670", "50672", "50674", "50676", "50677", "50733", "50823", "50931", "50935",
+			"50968", "51063", "51105",
+		},
+		"+49 221 4710",
+		40,
+	},
+	{
+		"Berlin",
+		"Berlin",
+		[]string{
+			"10115", "10119", "10245", "10405", "10585", "10623", "10777", "10827", "10961", "12043", "12159",
+			"13187", "14165",
+		},
+		"+49 30 23125",
+		9,
+	},
+	{
+		"Hamburg",
+		"Hamburg",
+		[]string{"20095", "20144", "20253", "20354", "20459", "22085", "22301", "22587", "22765"},
+		"+49 40 66969",
+		8,
+	},
+	{
+		"München",
+		"Bayern",
+		[]string{"80331", "80333", "80469", "80538", "80636", "80799", "80992", "81369", "81541", "81675"},
+		"+49 89 99998",
+		7,
+	},
+	{
+		"Frankfurt am Main",
+		"Hessen",
+		[]string{"60311", "60313", "60316", "60318", "60322", "60385", "60486", "60594", "60596"},
+		"+49 69 90009",
+		6,
+	},
 	{"Bonn", "Nordrhein-Westfalen", []string{"53111", "53113", "53115", "53123", "53127", "53173", "53225"}, "", 7},
 	{"Leverkusen", "Nordrhein-Westfalen", []string{"51371", "51373", "51375", "51379"}, "", 4},
 	{"Bergisch Gladbach", "Nordrhein-Westfalen", []string{"51427", "51429", "51465", "51467", "51469"}, "", 4},
@@ -98,21 +137,25 @@ var towns = []town{
 // mobiles are mobile numbers that are set aside in the same way. %02d is
 // replaced.
 var mobiles = []string{
-	"+49 171 39200%02d", "+49 171 39200%02d", "+49 171 39200%02d", "+49 176 040690%02d", "+49 176 040690%02d", "+49 176 040690%02d",
+	"+49 171 39200%02d", "+49 171 39200%02d", "+49 171 39200%02d", "+49 176 040690%02d", "+49 176 040690%02d",
+	"+49 176 040690%02d",
 	"+49 152 28817386", "+49 152 28895456", "+49 152 54599371", "+49 172 9925904", "+49 172 9968532", "+49 172 9973185",
 	"+49 172 9980752", "+49 174 9091317", "+49 174 9464308",
 }
 
 var streets = []string{
-	"Hauptstraße", "Bahnhofstraße", "Lindenstraße", "Gartenstraße", "Schulstraße", "Goethestraße", "Schillerstraße", "Mozartstraße",
-	"Bergstraße", "Kirchweg", "Am Mühlenbach", "Rosenweg", "Ahornallee", "Kastanienallee", "Moltkestraße", "Bismarckstraße",
+	"Hauptstraße", "Bahnhofstraße", "Lindenstraße", "Gartenstraße", "Schulstraße", "Goethestraße", "Schillerstraße",
+	"Mozartstraße",
+	"Bergstraße", "Kirchweg", "Am Mühlenbach", "Rosenweg", "Ahornallee", "Kastanienallee", "Moltkestraße",
+	"Bismarckstraße",
 	"An der Alten Post", "Im Wiesengrund", "Marktplatz", "Kaiser-Friedrich-Ring", "Gerberstraße", "Weißer Weg",
 	"Konrad-Adenauer-Straße", "Sophienstraße", "Ulmenweg", "Zum Sportplatz", "Theodor-Heuss-Straße",
 }
 
 // cologne has streets of its own.
 var cologne = []string{
-	"Venloer Straße", "Aachener Straße", "Luxemburger Straße", "Dürener Straße", "Große Budengasse", "Burgmauer", "Berrenrather Straße",
+	"Venloer Straße", "Aachener Straße", "Luxemburger Straße", "Dürener Straße", "Große Budengasse", "Burgmauer",
+	"Berrenrather Straße",
 	"Neusser Straße", "Subbelrather Straße", "Severinstraße", "Zülpicher Straße", "Bonner Straße", "Weißer Straße",
 }
 

@@ -135,7 +135,9 @@ func (o *Office) NewKeys(ctx context.Context, op Operator, lifetime time.Duratio
 }
 
 // families are the families of the office's records.
-var families = []op.Family{contact.Contacts.Family, company.Companies.Family, task.Tasks.Family, document.Documents.Family}
+var families = []op.Family{
+	contact.Contacts.Family, company.Companies.Family, task.Tasks.Family, document.Documents.Family,
+}
 
 // Fill creates companies, n contacts and their tasks in an organization, the
 // live one or the sandbox, if it has no contact. It creates all of them or none,
@@ -157,7 +159,9 @@ func (o *Office) Fill(ctx context.Context, d db.DB, c clock.Clock, organization 
 }
 
 // write calls f in one transaction as the administrator in an organization.
-func (o *Office) write(ctx context.Context, d db.DB, c clock.Clock, s op.Services, organization string, f func(*op.Call) error) error {
+func (o *Office) write(
+	ctx context.Context, d db.DB, c clock.Clock, s op.Services, organization string, f func(*op.Call) error,
+) error {
 	return d.Write(ctx, func(tx db.Tx) error {
 		in, err := access.OrganizationIn(ctx, tx, organization)
 		if err != nil {

@@ -101,7 +101,8 @@ func dismissalClaim(m *matter) (string, []byte) {
 		"Klage der Partei "+m.party()+", "+m.address()+",",
 		"Prozessbevollmächtigte: "+Name,
 		"wegen Kündigungsschutz",
-		"Es wird beantragt festzustellen, dass das Arbeitsverhältnis durch die Kündigung vom "+m.day.AddDate(0, 0, -12).Format("02.01.2006")+" nicht aufgelöst worden ist.",
+		"Es wird beantragt festzustellen, dass das Arbeitsverhältnis durch die Kündigung vom "+
+			m.day.AddDate(0, 0, -12).Format("02.01.2006")+" nicht aufgelöst worden ist.",
 		"Begründung: Die Kündigung ist sozial ungerechtfertigt (§ 1 KSchG). Der Betriebsrat wurde nicht ordnungsgemäß angehört. Eine Abmahnung ist nicht vorausgegangen.",
 		"Köln, den "+m.date(),
 	)
@@ -209,7 +210,8 @@ func invoice(m *matter) (string, []byte) {
 }
 
 func callNote(m *matter) (string, []byte) {
-	return "text/plain", []byte("Gesprächsnotiz vom " + m.date() + "\n\nMit " + m.name() + ` telefoniert. Die Gegenseite bietet einen Vergleich
+	return "text/plain", []byte("Gesprächsnotiz vom " + m.date() + "\n\nMit " + m.name() +
+		` telefoniert. Die Gegenseite bietet einen Vergleich
 an: Zahlung in drei Raten gegen Rücknahme der Klage. Mandantschaft möchte bis
 Freitag überlegen. Wiedervorlage notiert, Kostenrisiko wurde erläutert.
 `)

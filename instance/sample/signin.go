@@ -14,7 +14,8 @@ import (
 func (o *Office) SignIn(ctx context.Context, d db.DB, c clock.Clock, password string, anew bool) error {
 	missing := func(tx db.Tx) (list []int, err error) {
 		for i, user := range o.Users {
-			has, err := db.Values[string](ctx, tx, `select account_id from principals where id = $1 and account_id is not null`, user)
+			has, err := db.Values[string](ctx, tx,
+				`select account_id from principals where id = $1 and account_id is not null`, user)
 			if err != nil {
 				return nil, err
 			}

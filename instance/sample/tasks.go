@@ -12,12 +12,14 @@ import (
 
 // chores are the tasks for a client of a field; fields are tags of words.go.
 var chores = map[string][]string{
-	"Erbrecht":        {"Nachlassverzeichnis anfordern", "Erbscheinsantrag vorbereiten", "Pflichtteil berechnen"},
-	"Familienrecht":   {"Unterhaltsberechnung prüfen", "Scheidungsantrag entwerfen", "Umgangsregelung besprechen"},
-	"Mietrecht":       {"Nebenkostenabrechnung prüfen", "Kündigung entwerfen", "Mängelanzeige schreiben"},
-	"Arbeitsrecht":    {"Kündigungsschutzklage einreichen", "Arbeitszeugnis prüfen", "Aufhebungsvertrag verhandeln"},
-	"Verkehrsrecht":   {"Akteneinsicht beantragen", "Schaden bei der Versicherung melden"},
-	"Einkommensteuer": {"Steuererklärung fertigstellen", "Belege nachfordern", "Steuerbescheid prüfen", "Einspruch einlegen"},
+	"Erbrecht":      {"Nachlassverzeichnis anfordern", "Erbscheinsantrag vorbereiten", "Pflichtteil berechnen"},
+	"Familienrecht": {"Unterhaltsberechnung prüfen", "Scheidungsantrag entwerfen", "Umgangsregelung besprechen"},
+	"Mietrecht":     {"Nebenkostenabrechnung prüfen", "Kündigung entwerfen", "Mängelanzeige schreiben"},
+	"Arbeitsrecht":  {"Kündigungsschutzklage einreichen", "Arbeitszeugnis prüfen", "Aufhebungsvertrag verhandeln"},
+	"Verkehrsrecht": {"Akteneinsicht beantragen", "Schaden bei der Versicherung melden"},
+	"Einkommensteuer": {
+		"Steuererklärung fertigstellen", "Belege nachfordern", "Steuerbescheid prüfen", "Einspruch einlegen",
+	},
 	"Lohnbuchhaltung": {"Lohnabrechnung erstellen", "Meldung zur Sozialversicherung prüfen"},
 	"Jahresabschluss": {"Jahresabschluss vorbereiten", "Inventurliste anfordern", "Bilanz besprechen"},
 	"Umsatzsteuer":    {"Umsatzsteuer-Voranmeldung abgeben", "Belege für den Monat einfordern"},
@@ -25,7 +27,10 @@ var chores = map[string][]string{
 }
 
 // commonTasks are tasks for anybody.
-var commonTasks = []string{"Rückruf", "Termin vereinbaren", "Rechnung stellen", "Vollmacht einholen", "Unterlagen ablegen", "Wiedervorlage"}
+var commonTasks = []string{
+	"Rückruf", "Termin vereinbaren", "Rechnung stellen", "Vollmacht einholen", "Unterlagen ablegen",
+	"Wiedervorlage",
+}
 
 var taskNotes = []string{
 	"Frist im Kalender eingetragen.",
@@ -78,7 +83,8 @@ func tasks(people []contact.Fields, owners []string, now clock.Micros) []errand 
 				days -= 40
 			}
 			day := now.Time().In(berlin)
-			due := clock.FromTime(time.Date(day.Year(), day.Month(), day.Day()+days, deadlines[i%len(deadlines)], 0, 0, 0, berlin))
+			due := clock.FromTime(time.Date(day.Year(), day.Month(), day.Day()+days, deadlines[i%len(deadlines)], 0, 0, 0,
+				berlin))
 			e.DueAt = &due
 		}
 		if d.percent(25) {

@@ -24,12 +24,18 @@ type part struct {
 var parts = []part{
 	{
 		weight: 62, tags: []string{"Mandant"}, number: true, guests: true,
-		areas: []string{"Erbrecht", "Familienrecht", "Mietrecht", "Arbeitsrecht", "Verkehrsrecht", "Einkommensteuer", "Immobilien", "Vorsorge"},
+		areas: []string{
+			"Erbrecht", "Familienrecht", "Mietrecht", "Arbeitsrecht", "Verkehrsrecht", "Einkommensteuer",
+			"Immobilien", "Vorsorge",
+		},
 		jobs: [][2]string{
 			{"Lehrerin", "Lehrer"}, {"Ärztin", "Arzt"}, {"Architektin", "Architekt"}, {"Tischlermeisterin", "Tischlermeister"},
-			{"Pflegedienstleiterin", "Pflegedienstleiter"}, {"Softwareentwicklerin", "Softwareentwickler"}, {"Rentnerin", "Rentner"},
-			{"Bäckermeisterin", "Bäckermeister"}, {"Apothekerin", "Apotheker"}, {"Erzieherin", "Erzieher"}, {"Bauingenieurin", "Bauingenieur"},
-			{"Journalistin", "Journalist"}, {"Studentin", "Student"}, {"Polizeibeamtin", "Polizeibeamter"}, {"Landwirtin", "Landwirt"},
+			{"Pflegedienstleiterin", "Pflegedienstleiter"}, {"Softwareentwicklerin", "Softwareentwickler"},
+			{"Rentnerin", "Rentner"},
+			{"Bäckermeisterin", "Bäckermeister"}, {"Apothekerin", "Apotheker"}, {"Erzieherin", "Erzieher"},
+			{"Bauingenieurin", "Bauingenieur"},
+			{"Journalistin", "Journalist"}, {"Studentin", "Student"}, {"Polizeibeamtin", "Polizeibeamter"},
+			{"Landwirtin", "Landwirt"},
 			{"", ""}, {"", ""}, {"", ""},
 		},
 		notes: []string{
@@ -55,10 +61,15 @@ var parts = []part{
 	},
 	{
 		weight: 22, tags: []string{"Mandant", "Unternehmen"}, number: true, guests: true,
-		areas: []string{"Lohnbuchhaltung", "Jahresabschluss", "Gesellschaftsrecht", "Umsatzsteuer", "Vertragsrecht", "Betriebsprüfung"},
+		areas: []string{
+			"Lohnbuchhaltung", "Jahresabschluss", "Gesellschaftsrecht", "Umsatzsteuer", "Vertragsrecht",
+			"Betriebsprüfung",
+		},
 		jobs: [][2]string{
-			{"Geschäftsführerin", "Geschäftsführer"}, {"Prokuristin", "Prokurist"}, {"Leiterin Rechnungswesen", "Leiter Rechnungswesen"},
-			{"Inhaberin", "Inhaber"}, {"Personalleiterin", "Personalleiter"}, {"Gesellschafterin", "Gesellschafter"}, {"Kaufmännische Leiterin", "Kaufmännischer Leiter"},
+			{"Geschäftsführerin", "Geschäftsführer"}, {"Prokuristin", "Prokurist"},
+			{"Leiterin Rechnungswesen", "Leiter Rechnungswesen"},
+			{"Inhaberin", "Inhaber"}, {"Personalleiterin", "Personalleiter"}, {"Gesellschafterin", "Gesellschafter"},
+			{"Kaufmännische Leiterin", "Kaufmännischer Leiter"},
 		},
 		notes: []string{
 			"Belege kommen monatlich bis zum 5. als PDF.",
@@ -72,7 +83,11 @@ var parts = []part{
 			"Möchte Auswertungen quartalsweise besprechen.",
 			"Umsatzsteuer: Verfahrensdokumentation zur Kasse nachreichen lassen.",
 		},
-		work: []string{"schreinerei-brandt", "rheinbau", "baeckerei-suess", "domplatz-immobilien", "colonia-druck", "fuchs-logistik", "weingut-haas", "nordlicht-software", "praxis-am-ring", "metallbau-kroeger", "kaffeekontor-ehrenfeld", "blumen-lorenz"},
+		work: []string{
+			"schreinerei-brandt", "rheinbau", "baeckerei-suess", "domplatz-immobilien", "colonia-druck",
+			"fuchs-logistik", "weingut-haas", "nordlicht-software", "praxis-am-ring", "metallbau-kroeger",
+			"kaffeekontor-ehrenfeld", "blumen-lorenz",
+		},
 	},
 	{
 		weight: 7, tags: []string{"Interessent"},
@@ -88,7 +103,10 @@ var parts = []part{
 	{
 		weight: 6, tags: []string{"Gegenseite"},
 		areas: []string{"Mietrecht", "Familienrecht", "Arbeitsrecht"},
-		jobs:  [][2]string{{"Rechtsanwältin", "Rechtsanwalt"}, {"Fachanwältin für Arbeitsrecht", "Fachanwalt für Arbeitsrecht"}},
+		jobs: [][2]string{
+			{"Rechtsanwältin", "Rechtsanwalt"},
+			{"Fachanwältin für Arbeitsrecht", "Fachanwalt für Arbeitsrecht"},
+		},
 		notes: []string{
 			"Vertritt die Gegenseite. Schriftverkehr nur über das besondere elektronische Anwaltspostfach.",
 			"Vergleichsbereit; zuletzt im Termin gesprochen.",
@@ -110,7 +128,10 @@ var parts = []part{
 	},
 	{
 		weight: 3, tags: []string{"Behörde"},
-		jobs: [][2]string{{"Sachbearbeiterin im Finanzamt", "Sachbearbeiter im Finanzamt"}, {"Betriebsprüferin", "Betriebsprüfer"}},
+		jobs: [][2]string{
+			{"Sachbearbeiterin im Finanzamt", "Sachbearbeiter im Finanzamt"},
+			{"Betriebsprüferin", "Betriebsprüfer"},
+		},
 		notes: []string{
 			"Zuständig für die Buchstaben K bis M.",
 			"Steuernummer bitte immer im Betreff nennen.",
@@ -121,8 +142,10 @@ var parts = []part{
 	{
 		weight: 6, tags: []string{"Dienstleister"}, guests: true,
 		jobs: [][2]string{
-			{"Sachverständige für Immobilienbewertung", "Sachverständiger für Immobilienbewertung"}, {"Dolmetscherin für Polnisch", "Dolmetscher für Polnisch"},
-			{"IT-Betreuerin", "IT-Betreuer"}, {"Gerichtsvollzieherin", "Gerichtsvollzieher"}, {"Kundenberaterin", "Kundenberater"}, {"Hausmeisterin", "Hausmeister"},
+			{"Sachverständige für Immobilienbewertung", "Sachverständiger für Immobilienbewertung"},
+			{"Dolmetscherin für Polnisch", "Dolmetscher für Polnisch"},
+			{"IT-Betreuerin", "IT-Betreuer"}, {"Gerichtsvollzieherin", "Gerichtsvollzieher"},
+			{"Kundenberaterin", "Kundenberater"}, {"Hausmeisterin", "Hausmeister"},
 		},
 		notes: []string{
 			"Stundensatz 2026 vereinbart, Rechnung jeweils zum Monatsende.",
