@@ -122,9 +122,14 @@ func (c *Calls) malformed(sent op.RuleScope) (wrong []fault.Field) {
 	return wrong
 }
 
-var behindVersion = fault.Text{DE: "der Pfad hinter /v1, zum Beispiel /contacts", EN: "the path after /v1, for example /contacts"}
+var behindVersion = fault.Text{
+	DE: "der Pfad hinter /v1, zum Beispiel /contacts", EN: "the path after /v1, for example /contacts",
+}
 
-var escaped = fault.Text{DE: "ein Pfad, in dem hinter % zwei Hexadezimalziffern stehen", EN: "a path with two hexadecimal digits after each %"}
+var escaped = fault.Text{
+	DE: "ein Pfad, in dem hinter % zwei Hexadezimalziffern stehen",
+	EN: "a path with two hexadecimal digits after each %",
+}
 
 // outside returns the calls that a batch may not contain.
 func (c *Calls) outside(s *op.Services, sent op.RuleScope) (wrong []fault.Field) {
@@ -140,7 +145,9 @@ func (c *Calls) outside(s *op.Services, sent op.RuleScope) (wrong []fault.Field)
 	return wrong
 }
 
-var outOfBatch = fault.Text{DE: "Diese Operation ist im Batch nicht erlaubt.", EN: "This operation is not allowed in a batch."}
+var outOfBatch = fault.Text{
+	DE: "Diese Operation ist im Batch nicht erlaubt.", EN: "This operation is not allowed in a batch.",
+}
 
 func member(i int, name string) string { return fmt.Sprintf("calls[%d].%s", i, name) }
 

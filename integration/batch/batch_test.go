@@ -15,7 +15,10 @@ var partPath = regexp.MustCompile(`^/[^\x00-\x20\x7f#]*$`)
 // FuzzTarget checks that a path leads to the same operation in a batch as in a
 // request of its own.
 func FuzzTarget(f *testing.F) {
-	for _, seed := range []string{"/me", "/contacts?q=a%20b", "/contacts/%2e%2e/batch", "//x", "/%", "/%zz", "/ä?ö=ü", "/a?b?c", "/?%zz", "/;a", "/x%2F", `/\`, "/:80", "/[::1]", "/http://a@b/", "/\u0085", "/\xff"} {
+	for _, seed := range []string{
+		"/me", "/contacts?q=a%20b", "/contacts/%2e%2e/batch", "//x", "/%", "/%zz", "/ä?ö=ü", "/a?b?c",
+		"/?%zz", "/;a", "/x%2F", `/\`, "/:80", "/[::1]", "/http://a@b/", "/\u0085", "/\xff",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
@@ -37,7 +40,8 @@ func FuzzTarget(f *testing.F) {
 // whatever the calls returned.
 func TestAnswer(t *testing.T) {
 	header := map[string][]string{
-		"ETag": {`"r1"`}, "RateLimit": {`"key";r=1;t=2`}, "WWW-Authenticate": {"Bearer"}, "Svc-Version": {"2026-11-01"}, "Location": {"/v1/contacts/con_x"},
+		"ETag": {`"r1"`}, "RateLimit": {`"key";r=1;t=2`}, "WWW-Authenticate": {"Bearer"}, "Svc-Version": {"2026-11-01"},
+		"Location": {"/v1/contacts/con_x"},
 	}
 	r := Results{[]Result{ResultOf("a\"\n", 200, header, []byte(`{"id":"x"}`)), ResultOf("1", 204, nil, nil)}}
 	var got struct {
@@ -51,7 +55,8 @@ func TestAnswer(t *testing.T) {
 	if err := json.Unmarshal(r.AppendJSON(nil), &got); err != nil {
 		t.Fatal(err)
 	}
-	if first := got.Results[0]; first.ID != "a\"\n" || first.Body["id"] != "x" || len(first.Headers) != 4 || first.Headers["ETag"] != `"r1"` ||
+	if first := got.Results[0]; first.ID != "a\"\n" || first.Body["id"] != "x" || len(first.Headers) != 4 ||
+		first.Headers["ETag"] != `"r1"` ||
 		first.Headers["RateLimit"] != `"key";r=1;t=2` || first.Headers["WWW-Authenticate"] != "Bearer" {
 		t.Errorf("%+v", first)
 	}

@@ -67,7 +67,8 @@ func TestAlertsComeOnce(t *testing.T) {
 		bell, err := o.Bell(o.Notices(), notify.BellInput{Organization: o.Info.ID})
 		must(t, err)
 		for _, e := range bell.Data {
-			if !strings.Contains(e.Title, " whe_") || strings.Contains(e.Title, "CRM") { // the subject must not hold names that people chose
+			if !strings.Contains(e.Title, " whe_") || strings.Contains(e.Title, "CRM") {
+				// the subject must not hold names that people chose
 				t.Errorf("the title is %s", e.Title)
 			}
 			text := e.Title + "\n" + e.Text
@@ -100,10 +101,12 @@ func TestEmailsHaveNoNames(t *testing.T) {
 		service, err := o.Operator.CreateServiceAccount(ctx, principal.New{Organization: o.Info.ID, Name: words})
 		must(t, err)
 		mine, theirs := o.Endpoint(), o.EndpointOf(service.ID)
-		o.Exec(`update webhook_endpoints set name = $2, url = 'https://boese.example/anmelden' where organization = $1`, o.Organization, words)
+		o.Exec(`update webhook_endpoints set name = $2, url = 'https://boese.example/anmelden' where organization = $1`,
+			o.Organization, words)
 		dir := filepath.Join(t.TempDir(), "mail")
 		resting := clock.NewFake(o.Clock.Now()) // with its own clock the test sees when it is idle
-		center := notify.New(notify.Options{DB: d, Clock: resting, Forms: webhook.Forms, Sender: notify.Files(dir), From: "kartei@example.com", Host: "kartei.example",
+		center := notify.New(notify.Options{DB: d, Clock: resting, Forms: webhook.Forms, Sender: notify.Files(dir),
+			From: "kartei@example.com", Host: "kartei.example",
 			BaseURL: "https://kartei.example"})
 		disp, _ := o.dispatcher()
 		o.answer = func(Message) Outcome { return Outcome{Status: 500, Code: webhook.HTTPStatus} }
@@ -119,7 +122,9 @@ func TestEmailsHaveNoNames(t *testing.T) {
 		running, cancel := context.WithCancel(ctx)
 		var ground sync.WaitGroup
 		ended := make(chan string, 10)
-		runner := job.NewRunner(d, resting, center.Handlers(), job.Options{Observe: func(_, outcome string, _ time.Duration) { ended <- outcome }})
+		runner := job.NewRunner(d, resting, center.Handlers(), job.Options{
+			Observe: func(_, outcome string, _ time.Duration) { ended <- outcome },
+		})
 		ground.Go(func() { runner.Run(running) })
 		for range 4 { // two kinds for each of two people
 			if outcome := <-ended; outcome != job.Finished {
@@ -149,7 +154,9 @@ func TestEmailsHaveNoNames(t *testing.T) {
 					t.Errorf("%s is in:\n%s", word, all)
 				}
 			}
-			if !strings.Contains(heading, mine) && !strings.Contains(heading, theirs) || !strings.Contains(all, o.Info.ID) || !strings.Contains(all, "\nhttps://kartei.example/settings/interfaces/webhooks/whe_") || strings.Contains(all, "%!") {
+			if !strings.Contains(heading, mine) && !strings.Contains(heading, theirs) || !strings.Contains(all, o.Info.ID) ||
+				!strings.Contains(all, "\nhttps://kartei.example/settings/interfaces/webhooks/whe_") ||
+				strings.Contains(all, "%!") {
 				t.Errorf("%s", all)
 			}
 		}
@@ -209,10 +216,14 @@ func TestInstructionsOfTheNotice(t *testing.T) {
 
 			bell, err := o.Bell(o.Notices(), notify.BellInput{Organization: o.Info.ID})
 			must(t, err)
-			if e := bell.Data[0]; !strings.Contains(e.Text, "kartei webhook enable "+name+" --org "+o.Info.ID+" --missed") || e.Page != "/settings/interfaces/webhooks/"+name || e.PageName == "" {
+			if e := bell.Data[0]; !strings.Contains(e.Text, "kartei webhook enable "+name+" --org "+o.Info.ID+" --missed") ||
+				e.Page != "/settings/interfaces/webhooks/"+name || e.PageName == "" {
 				t.Errorf("the notice says %+v", e)
 			}
-			enabled, err := desk.EnableWith(ctx, webhook.EnableInput{One: webhook.One{Organization: o.Info.ID, ID: name}, Missed: true})
+			enabled, err := desk.EnableWith(ctx, webhook.EnableInput{
+				One:    webhook.One{Organization: o.Info.ID, ID: name},
+				Missed: true,
+			})
 			must(t, err)
 			if enabled.Sends == nil {
 				t.Fatal("nothing is sent again")
@@ -222,7 +233,8 @@ func TestInstructionsOfTheNotice(t *testing.T) {
 				wait(1) // what was never tried
 			}
 			o.idle(disp)
-			if got := slices.Compact(slices.Sorted(slices.Values(o.received()))); !slices.Equal(got, slices.Sorted(slices.Values(ids))) {
+			if got := slices.Compact(slices.Sorted(slices.Values(o.received()))); !slices.Equal(got,
+				slices.Sorted(slices.Values(ids))) {
 				t.Errorf("behind the cursor %v: received %v of %v", behind, got, ids)
 			}
 		})

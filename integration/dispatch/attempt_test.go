@@ -106,7 +106,12 @@ func newBench(t *testing.T, address net.Addr, ca *authority) *bench {
 }
 
 func (b *bench) message() Message {
-	return Message{URL: "https://" + hook + "/kartei", EventID: "evt_1", Body: []byte(`{"object":"event","id":"evt_1"}`), Secrets: []webhook.Secret{b.key, b.old}}
+	return Message{
+		URL:     "https://" + hook + "/kartei",
+		EventID: "evt_1",
+		Body:    []byte(`{"object":"event","id":"evt_1"}`),
+		Secrets: []webhook.Secret{b.key, b.old},
+	}
 }
 
 func (b *bench) attempt(t *testing.T) Outcome {
@@ -167,7 +172,11 @@ func TestDelivery(t *testing.T) {
 				w.WriteHeader(http.StatusNoContent)
 			}))
 			ca := newAuthority(t)
-			server.TLS = &tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, hook)}, MinVersion: version, MaxVersion: version}
+			server.TLS = &tls.Config{
+				Certificates: []tls.Certificate{ca.issue(t, 0, hook)},
+				MinVersion:   version,
+				MaxVersion:   version,
+			}
 			server.EnableHTTP2 = true // the client must not ask for it
 			var connections atomic.Int32
 			server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
@@ -190,7 +199,8 @@ func TestDelivery(t *testing.T) {
 			if n := connections.Load(); n == attempts {
 				t.Errorf("%d attempts took %d connections", attempts, n)
 			}
-			if got.ProtoMajor != 1 || got.Method != "POST" || got.Host != hook || got.URL.Path != "/kartei" || !bytes.Equal(body, m.Body) {
+			if got.ProtoMajor != 1 || got.Method != "POST" || got.Host != hook || got.URL.Path != "/kartei" ||
+				!bytes.Equal(body, m.Body) {
 				t.Errorf("%s %s %s%s %q", got.Proto, got.Method, got.Host, got.URL, body)
 			}
 			for name, want := range map[string]string{
@@ -225,22 +235,55 @@ func TestAnswers(t *testing.T) {
 		answer string
 		want   Outcome
 	}{
-		"200":                        {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", Outcome{Status: 200}},
-		"299, until the end":         {"HTTP/1.1 299 Yes\r\n\r\nok", Outcome{Status: 299}},
-		"HTTP/1.0":                   {"HTTP/1.0 202 Accepted\r\n\r\n", Outcome{Status: 202}},
-		"closed after the head":      {"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n", Outcome{Status: 200}},
-		"a broken chunk":             {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", Outcome{Status: 200}},
-		"a wrong encoding":           {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", Outcome{Status: 200}},
-		"hints before":               {"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 200}},
-		"300":                        {"HTTP/1.1 300 Multiple Choices\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 300, Code: webhook.HTTPStatus}},
-		"a redirect inwards":         {"HTTP/1.1 307 Temporary Redirect\r\nLocation: https://127.0.0.1/\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 307, Code: webhook.HTTPStatus}},
-		"a redirect to itself":       {"HTTP/1.1 302 Found\r\nLocation: /kartei\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 302, Code: webhook.HTTPStatus}},
-		"a redirect without a place": {"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 302, Code: webhook.HTTPStatus}},
-		"a redirect to nonsense":     {"HTTP/1.1 301 Moved\r\nLocation: https://[::1\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 301, Code: webhook.HTTPStatus}},
-		"401":                        {"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 401, Code: webhook.HTTPStatus}},
-		"410":                        {"HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 410, Code: webhook.HTTPStatus}},
-		"500":                        {"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n", Outcome{Status: 500, Code: webhook.HTTPStatus}},
-		"a protocol of its own":      {"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", Outcome{Status: 101, Code: webhook.HTTPStatus}},
+		"200":                   {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", Outcome{Status: 200}},
+		"299, until the end":    {"HTTP/1.1 299 Yes\r\n\r\nok", Outcome{Status: 299}},
+		"HTTP/1.0":              {"HTTP/1.0 202 Accepted\r\n\r\n", Outcome{Status: 202}},
+		"closed after the head": {"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n", Outcome{Status: 200}},
+		"a broken chunk":        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", Outcome{Status: 200}},
+		"a wrong encoding": {
+			"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
+			Outcome{Status: 200},
+		},
+		"hints before": {
+			"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+			Outcome{Status: 200},
+		},
+		"300": {
+			"HTTP/1.1 300 Multiple Choices\r\nContent-Length: 0\r\n\r\n",
+			Outcome{Status: 300, Code: webhook.HTTPStatus},
+		},
+		"a redirect inwards": {
+			"HTTP/1.1 307 Temporary Redirect\r\nLocation: https://127.0.0.1/\r\nContent-Length: 0\r\n\r\n",
+			Outcome{Status: 307, Code: webhook.HTTPStatus},
+		},
+		"a redirect to itself": {
+			"HTTP/1.1 302 Found\r\nLocation: /kartei\r\nContent-Length: 0\r\n\r\n",
+			Outcome{Status: 302, Code: webhook.HTTPStatus},
+		},
+		"a redirect without a place": {
+			"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n",
+			Outcome{Status: 302, Code: webhook.HTTPStatus},
+		},
+		"a redirect to nonsense": {
+			"HTTP/1.1 301 Moved\r\nLocation: https://[::1\r\nContent-Length: 0\r\n\r\n",
+			Outcome{Status: 301, Code: webhook.HTTPStatus},
+		},
+		"401": {
+			"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n",
+			Outcome{Status: 401, Code: webhook.HTTPStatus},
+		},
+		"410": {
+			"HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n",
+			Outcome{Status: 410, Code: webhook.HTTPStatus},
+		},
+		"500": {
+			"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n",
+			Outcome{Status: 500, Code: webhook.HTTPStatus},
+		},
+		"a protocol of its own": {
+			"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
+			Outcome{Status: 101, Code: webhook.HTTPStatus},
+		},
 		"nothing":                    {"", Outcome{Code: webhook.ProtocolError}},
 		"half a head":                {"HTTP/1.1 200 OK\r\nContent-Le", Outcome{Code: webhook.ProtocolError}},
 		"not HTTP":                   {"220 mail.example.com ESMTP\r\n", Outcome{Code: webhook.ProtocolError}},
@@ -248,12 +291,24 @@ func TestAnswers(t *testing.T) {
 		"a status below 100":         {"HTTP/1.1 099 OK\r\n\r\n", Outcome{Code: webhook.ProtocolError}},
 		"a status that there is not": {"HTTP/1.1 -20 OK\r\n\r\n", Outcome{Code: webhook.ProtocolError}},
 		"a head that is malformed":   {"HTTP/1.1 200 OK\r\n: a\r\nb\r\n\r\n", Outcome{Code: webhook.ProtocolError}},
-		"two lengths":                {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nok", Outcome{Code: webhook.ProtocolError}},
-		"a length below 0":           {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", Outcome{Code: webhook.ProtocolError}},
-		"a head of 100 KB":           {"HTTP/1.1 200 OK\r\n" + endless + "\r\n", Outcome{Code: webhook.ProtocolError}},
-		"a line of 100 KB":           {"HTTP/1.1 200 OK\r\nX-A: " + strings.Repeat("a", 100<<10) + "\r\n\r\n", Outcome{Code: webhook.ProtocolError}},
-		"a status line of 100 KB":    {"HTTP/1.1 200 " + strings.Repeat("a", 100<<10) + "\r\n\r\n", Outcome{Code: webhook.ProtocolError}},
-		"a flood of 1xx":             {strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n", 10_000), Outcome{Code: webhook.ProtocolError}},
+		"two lengths": {
+			"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nok",
+			Outcome{Code: webhook.ProtocolError},
+		},
+		"a length below 0": {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", Outcome{Code: webhook.ProtocolError}},
+		"a head of 100 KB": {"HTTP/1.1 200 OK\r\n" + endless + "\r\n", Outcome{Code: webhook.ProtocolError}},
+		"a line of 100 KB": {
+			"HTTP/1.1 200 OK\r\nX-A: " + strings.Repeat("a", 100<<10) + "\r\n\r\n",
+			Outcome{Code: webhook.ProtocolError},
+		},
+		"a status line of 100 KB": {
+			"HTTP/1.1 200 " + strings.Repeat("a", 100<<10) + "\r\n\r\n",
+			Outcome{Code: webhook.ProtocolError},
+		},
+		"a flood of 1xx": {
+			strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n", 10_000),
+			Outcome{Code: webhook.ProtocolError},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var connections atomic.Int32
@@ -430,18 +485,58 @@ func TestTLS(t *testing.T) {
 		config *tls.Config
 		want   Outcome
 	}{
-		"TLS 1.2":               {&tls.Config{Certificates: []tls.Certificate{good}, MaxVersion: tls.VersionTLS12}, Outcome{Status: 200}},
-		"TLS 1.3":               {&tls.Config{Certificates: []tls.Certificate{good}, MinVersion: tls.VersionTLS13}, Outcome{Status: 200}},
-		"TLS 1.1":               {&tls.Config{Certificates: []tls.Certificate{good}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, Outcome{Code: webhook.TLSError}},
-		"TLS 1.0":               {&tls.Config{Certificates: []tls.Certificate{good}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS10}, Outcome{Code: webhook.TLSError}},
-		"another name":          {&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, "other.example.com")}}, Outcome{Code: webhook.TLSError}},
-		"a name above":          {&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, "example.com", "*.hook.example.com")}}, Outcome{Code: webhook.TLSError}},
-		"any name":              {&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, "*.example.com")}}, Outcome{Status: 200}},
-		"expired":               {&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 2*time.Hour, hook)}}, Outcome{Code: webhook.TLSError}},
-		"a stranger's":          {&tls.Config{Certificates: []tls.Certificate{stranger.issue(t, 0, hook)}}, Outcome{Code: webhook.TLSError}},
-		"wants a certificate":   {&tls.Config{Certificates: []tls.Certificate{good}, ClientAuth: tls.RequireAnyClientCert}, Outcome{Code: webhook.TLSError}},
-		"wants one, by TLS 1.2": {&tls.Config{Certificates: []tls.Certificate{good}, ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}, Outcome{Code: webhook.TLSError}},
-		"another protocol":      {&tls.Config{Certificates: []tls.Certificate{good}, NextProtos: []string{"smtp"}}, Outcome{Code: webhook.TLSError}},
+		"TLS 1.2": {
+			&tls.Config{Certificates: []tls.Certificate{good}, MaxVersion: tls.VersionTLS12},
+			Outcome{Status: 200},
+		},
+		"TLS 1.3": {
+			&tls.Config{Certificates: []tls.Certificate{good}, MinVersion: tls.VersionTLS13},
+			Outcome{Status: 200},
+		},
+		"TLS 1.1": {
+			&tls.Config{Certificates: []tls.Certificate{good}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11},
+			Outcome{Code: webhook.TLSError},
+		},
+		"TLS 1.0": {
+			&tls.Config{Certificates: []tls.Certificate{good}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS10},
+			Outcome{Code: webhook.TLSError},
+		},
+		"another name": {
+			&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, "other.example.com")}},
+			Outcome{Code: webhook.TLSError},
+		},
+		"a name above": {
+			&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, "example.com", "*.hook.example.com")}},
+			Outcome{Code: webhook.TLSError},
+		},
+		"any name": {
+			&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 0, "*.example.com")}},
+			Outcome{Status: 200},
+		},
+		"expired": {
+			&tls.Config{Certificates: []tls.Certificate{ca.issue(t, 2*time.Hour, hook)}},
+			Outcome{Code: webhook.TLSError},
+		},
+		"a stranger's": {
+			&tls.Config{Certificates: []tls.Certificate{stranger.issue(t, 0, hook)}},
+			Outcome{Code: webhook.TLSError},
+		},
+		"wants a certificate": {
+			&tls.Config{Certificates: []tls.Certificate{good}, ClientAuth: tls.RequireAnyClientCert},
+			Outcome{Code: webhook.TLSError},
+		},
+		"wants one, by TLS 1.2": {
+			&tls.Config{
+				Certificates: []tls.Certificate{good},
+				ClientAuth:   tls.RequireAnyClientCert,
+				MaxVersion:   tls.VersionTLS12,
+			},
+			Outcome{Code: webhook.TLSError},
+		},
+		"another protocol": {
+			&tls.Config{Certificates: []tls.Certificate{good}, NextProtos: []string{"smtp"}},
+			Outcome{Code: webhook.TLSError},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, serveTLS(t, c.config, answer), ca)
@@ -482,7 +577,9 @@ func TestUnreachable(t *testing.T) {
 		t.Errorf("no DNS: %+v", o)
 	}
 	m := b.message()
-	for _, u := range []string{"https://127.0.0.1/", "https://[::1]/", "https://10.0.0.1/", "http://1.1.1.1/", "https://1.1.1.1:22/"} {
+	for _, u := range []string{
+		"https://127.0.0.1/", "https://[::1]/", "https://10.0.0.1/", "http://1.1.1.1/", "https://1.1.1.1:22/",
+	} {
 		m.URL = u
 		if o := b.Attempt(t.Context(), m); o != (Outcome{Code: webhook.BlockedAddress}) {
 			t.Errorf("%s: %+v", u, o)

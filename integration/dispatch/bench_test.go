@@ -63,7 +63,12 @@ func benchmarkDeliver(b *testing.B, d db.DB) {
 		for range endpoints * maxWindow {
 			ground.Go(func() {
 				for left.Add(-1) >= 0 {
-					if o := sender.Attempt(ctx, Message{URL: "https://example.com/hook", EventID: "evt_1", Body: body, Secrets: []webhook.Secret{secret}}); !o.Succeeded() {
+					if o := sender.Attempt(ctx, Message{
+						URL:     "https://example.com/hook",
+						EventID: "evt_1",
+						Body:    body,
+						Secrets: []webhook.Secret{secret},
+					}); !o.Succeeded() {
 						b.Error(o)
 					}
 				}

@@ -50,7 +50,11 @@ var changesBetween = []struct {
 	{"record deleted", func(o *office, _, _ string) {
 		o.Exec(`update contacts set deleted = true, content = '' where organization = $1`, o.Organization)
 	}, nil, goesOn},
-	{"record gone", func(o *office, _, _ string) { o.Exec(`delete from contacts where organization = $1`, o.Organization) }, nil, ends},
+	{
+		"record gone",
+		func(o *office, _, _ string) { o.Exec(`delete from contacts where organization = $1`, o.Organization) },
+		nil, ends,
+	},
 	{"principal disabled", func(o *office, _, _ string) {
 		o.SetOwner(principal.Change{Disabled: endpointtest.As(true)})
 	}, nil, ends},
@@ -117,7 +121,13 @@ func TestBetweenEventAndDelivery(t *testing.T) {
 func (o *office) changesBetween(attempts int, change func(o *office, endpoint, event string)) {
 	o.Helper()
 	endpoint := o.Endpoint()
-	_, err := o.Operator.CreateKey(ctx, key.New{Organization: o.Info.ID, Principal: o.Owner, Environment: "live", Name: "CRM", Scopes: []string{"contacts:read"}})
+	_, err := o.Operator.CreateKey(ctx, key.New{
+		Organization: o.Info.ID,
+		Principal:    o.Owner,
+		Environment:  "live",
+		Name:         "CRM",
+		Scopes:       []string{"contacts:read"},
+	})
 	must(o, err)
 	if attempts == 0 {
 		change(o, endpoint, o.Event())

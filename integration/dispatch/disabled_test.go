@@ -19,7 +19,8 @@ func TestTestOfADisabledEndpoint(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
 		name := o.Endpoint()
-		o.Exec(`update webhook_endpoints set status = 'disabled', disabled_reason = 'no_success' where organization = $1`, o.Organization)
+		o.Exec(`update webhook_endpoints set status = 'disabled', disabled_reason = 'no_success' where organization = $1`,
+			o.Organization)
 		disp, _ := o.dispatcher()
 		for _, status := range []int{200, 500} {
 			o.answer = func(Message) Outcome {
@@ -73,7 +74,8 @@ func TestGoneOfAFailingEndpoint(t *testing.T) {
 		}
 		r := o.Read(name)
 		if r.LastSuccessAt == nil || *r.LastSuccessAt != success || r.LastFailureAt == nil || *r.LastFailureAt != now {
-			t.Errorf("the last success was at %v, not %d, the last failure at %v, not %d", r.LastSuccessAt, success, r.LastFailureAt, now)
+			t.Errorf("the last success was at %v, not %d, the last failure at %v, not %d", r.LastSuccessAt, success,
+				r.LastFailureAt, now)
 		}
 	})
 }

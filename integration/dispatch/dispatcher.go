@@ -173,10 +173,12 @@ func New(o Options) *Dispatcher {
 		o.Waited = func(time.Duration) {}
 	}
 	return &Dispatcher{
-		Options: o, states: webhook.StateStore{Clock: o.Clock, Logger: o.Logger, Notices: o.Notices}, db: o.DB, clock: o.Clock, log: o.Logger,
+		Options: o, states: webhook.StateStore{Clock: o.Clock, Logger: o.Logger, Notices: o.Notices}, db: o.DB,
+		clock: o.Clock, log: o.Logger,
 		inbox: make(chan func(), 256), signal: make(chan struct{}, 1),
 		notified: map[int64]bool{}, changed: map[int64]bool{},
-		queues: map[webhook.Address]*endpointQueue{}, tenants: map[int64]*tenant{}, known: map[int64]knownEndpoints{}, unknown: map[int64]bool{},
+		queues: map[webhook.Address]*endpointQueue{}, tenants: map[int64]*tenant{}, known: map[int64]knownEndpoints{},
+		unknown:          map[int64]bool{},
 		unreadableLogged: map[string]clock.Micros{},
 	}
 }
@@ -402,7 +404,8 @@ func (d *Dispatcher) attemptEnded(t *try) {
 // count adds an attempt to the counts of its hour, once, however often it is recorded.
 func (d *Dispatcher) count(t *try) {
 	if !t.outcome.Interrupted {
-		d.Usage.Count(&usage.Call{Organization: t.queue.Organization, Kind: usage.Deliveries, Subject: t.queue.ID, At: t.began,
+		d.Usage.Count(&usage.Call{Organization: t.queue.Organization, Kind: usage.Deliveries, Subject: t.queue.ID,
+			At:     t.began,
 			Status: t.outcome.Status, Took: t.outcome.Took})
 	}
 }
@@ -441,7 +444,8 @@ func (d *Dispatcher) reportHeld() {
 		d.log.Warn("deliveries could not be given back, because the database takes no writes; they are made when their leases have ended, and some may come twice", "deliveries", d.held, "reason", reason)
 		return
 	}
-	d.log.Warn("deliveries were not given back in time; other processes make them when their leases have ended", "deliveries", d.held, "attempts", d.running)
+	d.log.Warn("deliveries were not given back in time; other processes make them when their leases have ended",
+		"deliveries", d.held, "attempts", d.running)
 }
 
 // discard empties the inbox for workers that finish late.
@@ -500,7 +504,8 @@ func (d *Dispatcher) heldBack() (n int) {
 
 // answerIdle wakes the callers of Idle.
 func (d *Dispatcher) answerIdle() {
-	if len(d.waiters) == 0 || d.sweepForced || d.sweeping || d.lookingUp || d.polling+d.recording+d.running > 0 || d.held > d.heldBack() ||
+	if len(d.waiters) == 0 || d.sweepForced || d.sweeping || d.lookingUp || d.polling+d.recording+d.running > 0 ||
+		d.held > d.heldBack() ||
 		d.polls.len()+d.runnable.len()+d.pace.waiting.len()+len(d.unknown)+len(d.inbox) > 0 {
 		return
 	}

@@ -70,8 +70,10 @@ func (o *office) received() (ids []string) {
 // options returns the options of a dispatcher on a database.
 func (o *office) options(d db.DB) Options {
 	return Options{
-		DB: d, Clock: cmp.Or[clock.Clock](o.dispatcherClock, o.Clock), Vault: o.Vault, Families: endpointtest.Families, Send: o.send,
-		Notices: o.Notices(), Logger: slog.New(slog.NewTextHandler(o.Output(), nil)), Rand: func(n int64) int64 { return n / 2 },
+		DB: d, Clock: cmp.Or[clock.Clock](o.dispatcherClock, o.Clock), Vault: o.Vault, Families: endpointtest.Families,
+		Send:    o.send,
+		Notices: o.Notices(), Logger: slog.New(slog.NewTextHandler(o.Output(), nil)),
+		Rand: func(n int64) int64 { return n / 2 },
 	}
 }
 
@@ -155,7 +157,8 @@ func (o *office) progress() string {
 			var attempts int
 			var due clock.Micros
 			err = r.Scan(&endpoint, &event, &attempts, &due)
-			return fmt.Sprintf("%s at %s, %d attempts, due in %d s", event, endpoint, attempts, due.Sub(clock.Now(o.Clock))/time.Second), err
+			return fmt.Sprintf("%s at %s, %d attempts, due in %d s", event, endpoint, attempts,
+				due.Sub(clock.Now(o.Clock))/time.Second), err
 		}, `select endpoint, event_id, attempts, due_at from webhook_deliveries where organization = $1 order by due_at limit 20`, o.Organization)
 		return err
 	}))

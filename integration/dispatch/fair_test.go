@@ -219,7 +219,8 @@ func TestStopWithoutWrites(t *testing.T) {
 		}
 		var log bytes.Buffer
 		(&Dispatcher{db: d, log: slog.New(slog.NewTextHandler(&log, nil)), held: 3}).reportHeld()
-		if strings.Contains(log.String(), "in time") == refused || strings.Contains(log.String(), "takes no writes") != refused || !strings.Contains(log.String(), "deliveries=3") {
+		if strings.Contains(log.String(), "in time") == refused ||
+			strings.Contains(log.String(), "takes no writes") != refused || !strings.Contains(log.String(), "deliveries=3") {
 			t.Errorf("refused %v: %s", refused, &log)
 		}
 	}

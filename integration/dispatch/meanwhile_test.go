@@ -94,9 +94,18 @@ func TestChangedWhileReady(t *testing.T) {
 		url    string // where an attempt goes; empty means none
 		secret byte
 	}{
-		"URL":     {`update webhook_endpoints set url = 'https://other.example.com', revision = revision + 1 where organization = $1`, "https://other.example.com", 0},
-		"secret":  {`update webhook_endpoints set secret = $2, revision = revision + 1 where organization = $1`, "https://crm.example.com", 7},
-		"types":   {`update webhook_endpoints set event_types = '["contact.updated"]', revision = revision + 1 where organization = $1`, "", 0},
+		"URL": {
+			`update webhook_endpoints set url = 'https://other.example.com', revision = revision + 1 where organization = $1`,
+			"https://other.example.com", 0,
+		},
+		"secret": {
+			`update webhook_endpoints set secret = $2, revision = revision + 1 where organization = $1`,
+			"https://crm.example.com", 7,
+		},
+		"types": {
+			`update webhook_endpoints set event_types = '["contact.updated"]', revision = revision + 1 where organization = $1`,
+			"", 0,
+		},
 		"deleted": {`delete from webhook_endpoints where organization = $1`, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {

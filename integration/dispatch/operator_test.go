@@ -36,7 +36,8 @@ func TestDisabledByTheOperator(t *testing.T) {
 		o.Clock.Advance(time.Minute)
 		more := o.Event()
 		o.idle(disp)
-		if got := o.received(); !slices.Equal(slices.Sorted(slices.Values(got)), []string{waiting, more}) { // at the second endpoint only
+		if got := o.received(); !slices.Equal(slices.Sorted(slices.Values(got)), []string{waiting, more}) {
+			// at the second endpoint only
 			t.Errorf("received %v of %v", got, []string{waiting, more})
 		}
 		if n := o.Count("webhook_deliveries", "true"); n != 0 {

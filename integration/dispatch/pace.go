@@ -37,7 +37,8 @@ type pace struct {
 // yields adds a queue to the pace if its next delivery must yield to calls, and
 // reports whether it did.
 func (d *Dispatcher) yields(q *endpointQueue, now clock.Micros) bool {
-	if len(q.ready) == 0 || q.running >= q.size || now.Sub(q.ready[0].event.CreatedAt) < backlogAge || d.ending || !d.Calls() {
+	if len(q.ready) == 0 || q.running >= q.size || now.Sub(q.ready[0].event.CreatedAt) < backlogAge || d.ending ||
+		!d.Calls() {
 		return false
 	}
 	p := &d.pace

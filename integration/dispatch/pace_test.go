@@ -24,7 +24,8 @@ func TestBacklogGivesWay(t *testing.T) {
 		for range n {
 			now := clock.Now(fake)
 			q.ready = append(q.ready, &delivery{
-				queue: q, event: event.Event{CreatedAt: now.Add(-age)}, target: &target{}, checkedAt: now.Add(time.Hour), leaseEnd: now.Add(time.Hour),
+				queue: q, event: event.Event{CreatedAt: now.Add(-age)}, target: &target{}, checkedAt: now.Add(time.Hour),
+				leaseEnd: now.Add(time.Hour),
 			})
 		}
 		disp.held += n

@@ -233,7 +233,8 @@ func (p *poll) noteExpiring(ctx context.Context) error {
 		return err
 	}
 	if noted > 0 {
-		p.log.Warn("events expired before they were sent to a webhook endpoint, because they are 30 days old", "endpoint", p.queue.ID, "since", p.endpoint.Cursor)
+		p.log.Warn("events expired before they were sent to a webhook endpoint, because they are 30 days old", "endpoint",
+			p.queue.ID, "since", p.endpoint.Cursor)
 	}
 	return nil
 }
@@ -264,7 +265,8 @@ func (p *poll) elapse(ctx context.Context) error {
 			return err
 		}
 		tried := 0
-		if err := tx.QueryRow(ctx, countTried, p.queue.Organization, p.queue.ID, p.now, p.now+webhook.Lease).Scan(&tried); err != nil {
+		if err := tx.QueryRow(ctx, countTried, p.queue.Organization, p.queue.ID, p.now,
+			p.now+webhook.Lease).Scan(&tried); err != nil {
 			return err
 		}
 		if tried == 0 {
@@ -358,8 +360,15 @@ func (p *poll) take(ctx context.Context, statement string, n int) error {
 		}
 		defer rows.Close()
 		for rows.Next() {
-			item := &delivery{queue: p.queue, event: event.Event{Object: "event"}, leaseEnd: until, checkedAt: p.now, target: p.target}
-			if err := rows.Scan(&item.event.ID, &item.event.CreatedAt, &item.event.Type, &item.event.Data.Object, &item.event.Data.ID, &item.attempts, &item.claim, &item.event.Trace); err != nil {
+			item := &delivery{
+				queue:     p.queue,
+				event:     event.Event{Object: "event"},
+				leaseEnd:  until,
+				checkedAt: p.now,
+				target:    p.target,
+			}
+			if err := rows.Scan(&item.event.ID, &item.event.CreatedAt, &item.event.Type, &item.event.Data.Object,
+				&item.event.Data.ID, &item.attempts, &item.claim, &item.event.Trace); err != nil {
 				return err
 			}
 			list = append(list, item)
@@ -490,7 +499,10 @@ func (p *poll) fanOut(ctx context.Context, n int) error {
 	until, list := p.now+webhook.Lease, make([]*delivery, len(events))
 	ids := make([]string, len(events))
 	for i, e := range events {
-		list[i] = &delivery{queue: p.queue, event: e, claim: firstClaim, leaseEnd: until, checkedAt: p.now, first: true, target: p.target}
+		list[i] = &delivery{
+			queue: p.queue, event: e, claim: firstClaim, leaseEnd: until, checkedAt: p.now, first: true,
+			target: p.target,
+		}
 		ids[i] = e.ID
 	}
 	err := p.db.Write(ctx, func(tx db.Tx) error {
@@ -498,12 +510,14 @@ func (p *poll) fanOut(ctx context.Context, n int) error {
 		if len(events) > 0 {
 			due = until
 		}
-		moved, err := tx.Exec(ctx, moveCursor, p.queue.Organization, p.queue.ID, p.endpoint.Cursor, cursor, due, p.endpoint.Revision)
+		moved, err := tx.Exec(ctx, moveCursor, p.queue.Organization, p.queue.ID, p.endpoint.Cursor, cursor, due,
+			p.endpoint.Revision)
 		if err != nil || moved == 0 {
 			return orOvertaken(err)
 		}
 		if len(events) > 0 {
-			tx.Queue(fmt.Sprintf(fanOutEvents, tx.Dialect().In("$5")), p.queue.Organization, p.queue.ID, from, cursor, db.Texts(ids), until, firstClaim, p.now)
+			tx.Queue(fmt.Sprintf(fanOutEvents, tx.Dialect().In("$5")), p.queue.Organization, p.queue.ID, from, cursor,
+				db.Texts(ids), until, firstClaim, p.now)
 		}
 		return nil
 	})
@@ -521,7 +535,9 @@ func (p *poll) fanOut(ctx context.Context, n int) error {
 const firstClaim = int64(1)
 
 // readBehind reads events after a tick.
-func (p *poll) readBehind(ctx context.Context, from clock.Micros, n int) (events []event.Event, cursor clock.Micros, more bool, err error) {
+func (p *poll) readBehind(
+	ctx context.Context, from clock.Micros, n int,
+) (events []event.Event, cursor clock.Micros, more bool, err error) {
 	err = p.db.Read(ctx, func(tx db.Tx) (err error) {
 		events, cursor, more, err = p.endpoint.ReadEvents(ctx, tx, p.visible, from, p.tick, n)
 		return err
@@ -546,7 +562,10 @@ func earliest(a, b clock.Micros) clock.Micros {
 
 // startPoll polls an endpoint in a goroutine.
 func (d *Dispatcher) startPoll(q *endpointQueue) {
-	p := &poll{Dispatcher: d, queue: q, room: d.room(q), newFirst: q.newFirst, changes: q.tenant.changes, idleCalls: d.idleCalls, expectDue: q.moreDue, saveCursor: q.saveCursor, scannedTo: q.scannedTo}
+	p := &poll{
+		Dispatcher: d, queue: q, room: d.room(q), newFirst: q.newFirst, changes: q.tenant.changes,
+		idleCalls: d.idleCalls, expectDue: q.moreDue, saveCursor: q.saveCursor, scannedTo: q.scannedTo,
+	}
 	if d.ending || p.room == 0 && !q.recheck {
 		return
 	}

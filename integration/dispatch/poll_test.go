@@ -87,12 +87,18 @@ func TestFailedPollKeepsItsClaims(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, d db.DB) {
 				o := open(t, d)
-				disp := New(Options{DB: refusingDB{d, test.refused}, Clock: o.Clock, Vault: o.Vault, Families: endpointtest.Families})
+				disp := New(Options{
+					DB:       refusingDB{d, test.refused},
+					Clock:    o.Clock,
+					Vault:    o.Vault,
+					Families: endpointtest.Families,
+				})
 				q := disp.queueOf(o.At(o.Endpoint()))
 				due := o.Event()
 				o.Exec(`update webhook_endpoints set due_at = $2, cursor = (select tick from clocks where organization = $1) where organization = $1`, o.Organization, clock.Now(o.Clock))
 				o.Exec(`insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at)
-					select organization, $2, id, tick, type, object, record_id, 1, $3, 2, $3 from events where organization = $1`, o.Organization, q.ID, clock.Now(o.Clock))
+					select organization, $2, id, tick, type, object, record_id, 1, $3, 2, $3 from events where organization = $1`,
+					o.Organization, q.ID, clock.Now(o.Clock))
 				drawn := o.Event()
 				held := []*delivery{{queue: q, leaseEnd: clock.Now(o.Clock) + webhook.Lease}}
 				disp.polling, disp.held = 1, 1
@@ -103,10 +109,12 @@ func TestFailedPollKeepsItsClaims(t *testing.T) {
 				if test.newFirst {
 					want = drawn
 				}
-				if !errors.Is(err, test.error) || disp.held != 2 || len(q.ready) != 2 || q.ready[0] != held[0] || q.ready[1].event.ID != want {
+				if !errors.Is(err, test.error) || disp.held != 2 || len(q.ready) != 2 || q.ready[0] != held[0] ||
+					q.ready[1].event.ID != want {
 					t.Fatalf("%v: %d are held, %d can begin", err, disp.held, len(q.ready))
 				}
-				if n := o.Count("webhook_deliveries", "claim % 2 = 1 and event_id = '"+want+"'"); n != 1 || q.ready[1].checkedAt == 0 == test.asked {
+				if n := o.Count("webhook_deliveries", "claim % 2 = 1 and event_id = '"+want+"'"); n != 1 ||
+					q.ready[1].checkedAt == 0 == test.asked {
 					t.Errorf("%d claimed, asked at %d", n, q.ready[1].checkedAt)
 				}
 			})
@@ -120,7 +128,10 @@ func TestEndpointDeletedDuringPoll(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
 		var log strings.Builder
-		disp := New(Options{DB: d, Clock: o.Clock, Vault: o.Vault, Families: endpointtest.Families, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		disp := New(Options{
+			DB: d, Clock: o.Clock, Vault: o.Vault, Families: endpointtest.Families,
+			Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		})
 		q := disp.queueOf(o.At(o.Endpoint()))
 		o.Event()
 		disp.polling = 1
@@ -129,7 +140,8 @@ func TestEndpointDeletedDuringPoll(t *testing.T) {
 		o.Exec(`delete from webhook_endpoints where organization = $1`, o.Organization)
 		err := p.dropUnsent(ctx, p.taken)
 		disp.pollEnded(p, nil, err)
-		if !errors.Is(err, db.ErrNoRows) || log.Len() > 0 || disp.held != 0 || len(q.ready) != 0 || disp.queues[q.Address] != nil {
+		if !errors.Is(err, db.ErrNoRows) || log.Len() > 0 || disp.held != 0 || len(q.ready) != 0 ||
+			disp.queues[q.Address] != nil {
 			t.Errorf("%v: %d are held, logged %q", err, disp.held, log.String())
 		}
 	})

@@ -76,7 +76,9 @@ const maxHeld = 16
 // next attempt of each delivery, and the states of the endpoints. drained are
 // the queues without any other work. If record fails, ends holds what it
 // stored. An endpoint that is locked for too long therefore delays no other.
-func (d *Dispatcher) record(ctx context.Context, organization int64, tries []*try, drained map[*endpointQueue]bool) (ends map[*endpointQueue]endState, err error) {
+func (d *Dispatcher) record(
+	ctx context.Context, organization int64, tries []*try, drained map[*endpointQueue]bool,
+) (ends map[*endpointQueue]endState, err error) {
 	lanes := map[*endpointQueue][]*try{}
 	for _, t := range tries {
 		lanes[t.queue] = append(lanes[t.queue], t)
@@ -111,7 +113,9 @@ func batchLen(order []*endpointQueue, lanes map[*endpointQueue][]*try) int {
 }
 
 // recordQueues records the tries of some queues in one transaction.
-func (d *Dispatcher) recordQueues(ctx context.Context, order []*endpointQueue, lanes map[*endpointQueue][]*try, drained map[*endpointQueue]bool) (ends map[*endpointQueue]endState, err error) {
+func (d *Dispatcher) recordQueues(
+	ctx context.Context, order []*endpointQueue, lanes map[*endpointQueue][]*try, drained map[*endpointQueue]bool,
+) (ends map[*endpointQueue]endState, err error) {
 	err = d.db.Write(ctx, func(tx db.Tx) error {
 		ends = map[*endpointQueue]endState{}
 		holdAll(tx, order, lanes)
@@ -147,7 +151,9 @@ func succeeded(tries []*try) bool {
 	return !slices.ContainsFunc(tries, func(t *try) bool { return !t.attempted() || !t.outcome.Succeeded() })
 }
 
-func (d *Dispatcher) recordQueue(ctx context.Context, tx db.Tx, q *endpointQueue, tries []*try, drained bool) (endState, error) {
+func (d *Dispatcher) recordQueue(
+	ctx context.Context, tx db.Tx, q *endpointQueue, tries []*try, drained bool,
+) (endState, error) {
 	if succeeded(tries) {
 		d.recordSuccesses(tx, q, tries, drained)
 		return endState{}, nil
@@ -247,7 +253,10 @@ func (d *Dispatcher) recordTries(tx db.Tx, q *endpointQueue, tries []*try, statu
 			}
 		}
 		ids = append(ids, t.event.ID)
-		rows = append(rows, []any{t.event.ID, t.claim, t.id, result, t.outcome.Status, t.outcome.Took.Milliseconds(), t.outcome.Code, int64(t.began), int64(next)})
+		rows = append(rows, []any{
+			t.event.ID, t.claim, t.id, result, t.outcome.Status, t.outcome.Took.Milliseconds(), t.outcome.Code,
+			int64(t.began), int64(next),
+		})
 		if next > 0 {
 			again = append(again, t)
 		} else {
@@ -256,10 +265,12 @@ func (d *Dispatcher) recordTries(tx db.Tx, q *endpointQueue, tries []*try, statu
 	}
 	dialect := tx.Dialect()
 	if len(rows) > 0 {
-		tx.Queue(fmt.Sprintf(insertAttempts, fmt.Sprintf(dialect.Rows, "$4"), dialect.In("$3")), q.Organization, q.ID, db.Texts(ids), db.Tuples(rows))
+		tx.Queue(fmt.Sprintf(insertAttempts, fmt.Sprintf(dialect.Rows, "$4"), dialect.In("$3")), q.Organization, q.ID,
+			db.Texts(ids), db.Tuples(rows))
 	}
 	if len(ended) > 0 {
-		tx.Queue(fmt.Sprintf(endDeliveries, dialect.In("$3"), dialect.In("$4")), q.Organization, q.ID, db.Texts(ended), db.Texts(endedIDs))
+		tx.Queue(fmt.Sprintf(endDeliveries, dialect.In("$3"), dialect.In("$4")), q.Organization, q.ID, db.Texts(ended),
+			db.Texts(endedIDs))
 	}
 	for _, t := range again {
 		tx.Queue(tryAgain, q.Organization, q.ID, t.event.ID, t.claim, t.next)

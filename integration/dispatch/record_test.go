@@ -65,14 +65,16 @@ func TestOneEndBeginsOneQueue(t *testing.T) {
 	}
 	// The organization has as many attempts running as it may.
 	busy := add("busy", now, 0)
-	busy.size, busy.running, busy.tenant.running, disp.running = maxPerTenant+1, maxPerTenant+1, maxPerTenant+1, maxPerTenant+1
+	busy.size, busy.running, busy.tenant.running, disp.running = maxPerTenant+
+		1, maxPerTenant+1, maxPerTenant+1, maxPerTenant+1
 	busy.tenant.endpoints, disp.held = 1, maxPerTenant+1
 	var parked []*endpointQueue
 	for _, name := range []string{"empty", "old", "1", "2", "3"} {
 		q := add(name, now, 1)
 		// Each has its first attempt running.
 		q.size, q.running = 2, 1
-		q.tenant.running, q.tenant.endpoints, disp.running, disp.held = q.tenant.running+1, q.tenant.endpoints+1, disp.running+1, disp.held+1
+		q.tenant.running, q.tenant.endpoints, disp.running, disp.held = q.tenant.running+
+			1, q.tenant.endpoints+1, disp.running+1, disp.held+1
 		if disp.beginNext(q, now) || q.tenant.parked.len() != len(parked)+1 {
 			t.Fatalf("%s does not wait", name)
 		}
@@ -114,7 +116,8 @@ func TestBeginsWhatCanBeRecorded(t *testing.T) {
 		(<-disp.inbox)()
 	}
 	if office.parked.len() != 9 || len(office.unrecorded) != 21 {
-		t.Errorf("before anything is recorded %d wait and %d are unrecorded, want 9 and 21", office.parked.len(), len(office.unrecorded))
+		t.Errorf("before anything is recorded %d wait and %d are unrecorded, want 9 and 21", office.parked.len(),
+			len(office.unrecorded))
 	}
 	tries := office.unrecorded
 	office.unrecorded = nil
@@ -130,7 +133,12 @@ func TestBeginsWhatCanBeRecorded(t *testing.T) {
 func TestAttemptsAreCounted(t *testing.T) {
 	disp := New(Options{Clock: clock.NewFake(endpointtest.Begin), Usage: usage.NewCounter()})
 	q := disp.queueOf(webhook.Address{Organization: 1, ID: "whe_a"})
-	for _, outcome := range []Outcome{{Status: 204, Took: time.Millisecond}, {Status: 500, Code: webhook.HTTPStatus}, {Code: webhook.ProtocolError}, {Interrupted: true}} {
+	for _, outcome := range []Outcome{
+		{Status: 204, Took: time.Millisecond},
+		{Status: 500, Code: webhook.HTTPStatus},
+		{Code: webhook.ProtocolError},
+		{Interrupted: true},
+	} {
 		made := disp.newTry(&delivery{queue: q, event: event.Event{ID: id.New(id.Event)}, claim: firstClaim})
 		made.outcome = outcome
 		q.running, q.tenant.running, disp.running, q.tenant.endpoints = 1, 1, 1, 1

@@ -35,7 +35,8 @@ func TestEnableAndResend(t *testing.T) {
 		}
 		info, err := desk.Enable(ctx, webhook.One{Organization: o.Info.ID, ID: name})
 		must(t, err)
-		if info.Status != webhook.Active || info.DisabledReason != nil || info.Failures != 0 || info.FailedSince != 0 || info.Revision != 3 {
+		if info.Status != webhook.Active || info.DisabledReason != nil || info.Failures != 0 || info.FailedSince != 0 ||
+			info.Revision != 3 {
 			t.Errorf("enabled: %+v", info)
 		}
 		o.idle(disp)
@@ -59,7 +60,10 @@ func TestEnableAndResend(t *testing.T) {
 		later := o.Event()
 		o.idle(disp)
 		o.received()
-		_, err = desk.Resend(ctx, webhook.ResendInput{Organization: o.Info.ID, ID: name, Since: clock.FromTime(endpointtest.Begin) - 1, Until: clock.Now(o.Clock) - clock.Second})
+		_, err = desk.Resend(ctx, webhook.ResendInput{
+			Organization: o.Info.ID, ID: name, Since: clock.FromTime(endpointtest.Begin) - 1,
+			Until: clock.Now(o.Clock) - clock.Second,
+		})
 		must(t, err)
 		wait(1)
 		o.idle(disp)
@@ -75,7 +79,9 @@ func TestEnableAndResend(t *testing.T) {
 				t.Errorf("%+v: %v", in, err)
 			}
 		}
-		if _, err := desk.Show(ctx, webhook.One{Organization: o.Info.ID, ID: "whe_01jb2z5k3xf0q8r9s7t6v5w4y3"}); !fault.Is(err, fault.NotFound) {
+		if _, err := desk.Show(ctx, webhook.One{
+			Organization: o.Info.ID, ID: "whe_01jb2z5k3xf0q8r9s7t6v5w4y3",
+		}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("an unknown endpoint: %v", err)
 		}
 	})
@@ -90,7 +96,9 @@ func TestResendInPieces(t *testing.T) {
 		desk, wait := o.Desk()
 		ids := o.Events(450) // 200 in a piece
 		o.CaughtUp()
-		_, err := desk.Resend(ctx, webhook.ResendInput{Organization: o.Info.ID, ID: name, Since: clock.FromTime(endpointtest.Begin) - 1})
+		_, err := desk.Resend(ctx, webhook.ResendInput{
+			Organization: o.Info.ID, ID: name, Since: clock.FromTime(endpointtest.Begin) - 1,
+		})
 		must(t, err)
 		wait(3)
 		disp, _ := o.dispatcher()
@@ -105,7 +113,8 @@ func TestResendInPieces(t *testing.T) {
 		}
 		list, err := desk.Find(ctx, webhook.FindInput{Organization: o.Info.ID})
 		must(t, err)
-		if len(list.Data) != 1 || list.Data[0].ID != name || list.Data[0].Waiting != 0 || list.Data[0].PrincipalID != o.Owner {
+		if len(list.Data) != 1 || list.Data[0].ID != name || list.Data[0].Waiting != 0 ||
+			list.Data[0].PrincipalID != o.Owner {
 			t.Errorf("the list: %+v", list)
 		}
 		all, err := desk.Find(ctx, webhook.FindInput{Status: "active"})
@@ -118,7 +127,8 @@ func TestResendInPieces(t *testing.T) {
 				t.Errorf("%+v: %+v, %v", in, list, err)
 			}
 		}
-		o.Exec(`update webhook_endpoints set cursor = $2 where organization = $1`, o.Organization, clock.FromTime(endpointtest.Begin)-1)
+		o.Exec(`update webhook_endpoints set cursor = $2 where organization = $1`, o.Organization,
+			clock.FromTime(endpointtest.Begin)-1)
 		info, err := desk.Show(ctx, webhook.One{Organization: o.Info.ID, ID: name})
 		must(t, err)
 		if info.BehindSince < clock.FromTime(endpointtest.Begin) || info.BehindSince > clock.Now(o.Clock) {
@@ -146,7 +156,8 @@ func TestLastAttemptOfAResend(t *testing.T) {
 		must(t, err)
 		_, err = disp.record(ctx, o.Organization, []*try{last}, nil)
 		must(t, err)
-		if n := o.Count("webhook_deliveries", fmt.Sprint("attempts = 1 and claim = 2 and due_at = ", int64(last.began+30*clock.Second))); n != 1 || last.next == 0 {
+		if n := o.Count("webhook_deliveries", fmt.Sprint("attempts = 1 and claim = 2 and due_at = ",
+			int64(last.began+30*clock.Second))); n != 1 || last.next == 0 {
 			t.Errorf("the delivery does not go on: %v", o.Attempts(at.ID))
 		}
 	})
@@ -244,7 +255,9 @@ func TestResendOfFewInMany(t *testing.T) {
 		o.EventsOf("contact.updated", "", 1000)
 		want := append(first, o.Events(1)...)
 		o.CaughtUp()
-		_, err := desk.Resend(ctx, webhook.ResendInput{Organization: o.Info.ID, ID: name, Since: clock.FromTime(endpointtest.Begin) - 1})
+		_, err := desk.Resend(ctx, webhook.ResendInput{
+			Organization: o.Info.ID, ID: name, Since: clock.FromTime(endpointtest.Begin) - 1,
+		})
 		must(t, err)
 		wait(2) // of 1002 events
 		disp, _ := o.dispatcher()

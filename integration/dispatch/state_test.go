@@ -27,11 +27,19 @@ type silence struct {
 func TestDueAttemptComesBeforeStatus(t *testing.T) {
 	for _, s := range []silence{
 		{"failing", 21 * time.Hour, 25 * time.Hour, nil, []string{"owner failing"}, "failing"},
-		{"disabled", 69 * time.Hour, 73 * time.Hour, []string{"owner failing"}, []string{"owner failing", "owner disabled no_success"}, "disabled no_success"},
+		{
+			"disabled",
+			69 * time.Hour,
+			73 * time.Hour,
+			[]string{"owner failing"},
+			[]string{"owner failing", "owner disabled no_success"},
+			"disabled no_success",
+		},
 	} {
 		for _, gate := range []bool{false, true} {
 			for _, succeeds := range []bool{true, false} {
-				name := s.name + map[bool]string{false: ", down", true: ", gate closed"}[gate] + map[bool]string{false: ", fails", true: ", succeeds"}[succeeds]
+				name := s.name + map[bool]string{false: ", down", true: ", gate closed"}[gate] +
+					map[bool]string{false: ", fails", true: ", succeeds"}[succeeds]
 				t.Run(name, func(t *testing.T) {
 					dbtest.Each(t, func(t *testing.T, d db.DB) { s.check(t, open(t, d), gate, succeeds) })
 				})
@@ -148,7 +156,8 @@ func TestSilenceCounts(t *testing.T) {
 		o.Set(organization.Change{Module: endpointtest.As("on")})
 		o.Clock.Advance(10 * time.Second)
 		o.idle(disp)
-		if got, told := o.State(name), o.Told(); got != "disabled no_success" || len(o.received()) == 0 || !slices.Equal(told, []string{"owner failing", "owner disabled no_success"}) {
+		if got, told := o.State(name), o.Told(); got != "disabled no_success" || len(o.received()) == 0 ||
+			!slices.Equal(told, []string{"owner failing", "owner disabled no_success"}) {
 			t.Errorf("%s after the failure that followed the silence, told %v", got, told)
 		}
 	})
@@ -172,7 +181,8 @@ func TestDroppedDeliveryCounts(t *testing.T) {
 		}
 		o.Event()
 		o.idle(disp)
-		if got, told := o.State(name), o.Told(); got != "disabled no_success" || !slices.Equal(told, []string{"owner disabled no_success"}) {
+		if got, told := o.State(name), o.Told(); got != "disabled no_success" ||
+			!slices.Equal(told, []string{"owner disabled no_success"}) {
 			t.Errorf("%s after 73 hours, told %v", got, told)
 		}
 	})

@@ -210,7 +210,8 @@ func (d *Dispatcher) sweepEnded(s *sweepResult, err error) {
 // dropIdle drops queues that have been idle for a while.
 func (d *Dispatcher) dropIdle(now clock.Micros) {
 	for _, q := range d.queues {
-		idle := q.running+q.unrecorded+len(q.ready) == 0 && q.notBefore <= now && !q.polling && !q.pollWanted && !q.inPolls && !q.inRunnable
+		idle := q.running+q.unrecorded+len(q.ready) == 0 && q.notBefore <= now && !q.polling && !q.pollWanted &&
+			!q.inPolls && !q.inRunnable
 		if idle && now.Sub(q.lastUsed) > idleFor {
 			d.drop(q)
 		}

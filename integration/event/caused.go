@@ -48,12 +48,14 @@ const (
 // those that the caller may read. An operation that the call began is followed by the
 // event of what it made.
 func Cause(ctx context.Context, c *op.Call, of Call) ([]CallEvent, error) {
-	caused, err := db.List(ctx, c.Tx, scanCaused, changedBy(c), c.Actor.Org(), c.Actor.PrincipalID(), of.RequestID, of.At.Add(-early), of.At.Add(of.Took+late))
+	caused, err := db.List(ctx, c.Tx, scanCaused, changedBy(c), c.Actor.Org(), c.Actor.PrincipalID(), of.RequestID,
+		of.At.Add(-early), of.At.Add(of.Took+late))
 	if err != nil {
 		return nil, err
 	}
 	for _, statement := range []string{operationsBy(c), madeBy(c)} {
-		more, err := db.List(ctx, c.Tx, scanCaused, statement, c.Actor.Org(), c.Actor.PrincipalID(), of.RequestID, bound(of.At.Add(-early)), bound(of.At.Add(of.Took+late)))
+		more, err := db.List(ctx, c.Tx, scanCaused, statement, c.Actor.Org(), c.Actor.PrincipalID(), of.RequestID,
+			bound(of.At.Add(-early)), bound(of.At.Add(of.Took+late)))
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +95,8 @@ func changedBy(c *op.Call) string {
 			select * from events where organization = $1 and tick >= $4 and tick <= $5 order by tick limit %d) as e
 		left join record_changes as h on h.organization = $1 and h.record_id = e.record_id and h.changed_at = e.tick
 		where (h.request_id = $3 or h.request_id is null and case e.object %s else false end) and %s
-		order by e.tick limit %d`, columns, searched, strings.Join(created, " "), Visible(c.Actor, c.Services.Families), maxCaused)
+		order by e.tick limit %d`, columns, searched, strings.Join(created, " "), Visible(c.Actor, c.Services.Families),
+		maxCaused)
 }
 
 // operationsOf are the operations that a call began. Their ids tell when.
@@ -103,7 +106,8 @@ const operationsOf = `select * from operations where organization = $1 and id >=
 func operationsBy(c *op.Call) string {
 	return fmt.Sprintf(`select %s, 0, '' from (%s) as o
 		join events as e on e.organization = $1 and e.tick >= o.finished_at and e.tick <= o.finished_at + %d and e.record_id = o.id
-		where %s order by e.tick limit %d`, columns, operationsOf, late.Microseconds(), Visible(c.Actor, c.Services.Families), maxCaused)
+		where %s order by e.tick limit %d`, columns, operationsOf, late.Microseconds(),
+		Visible(c.Actor, c.Services.Families), maxCaused)
 }
 
 // madeBy finds the events of the records that operations made.

@@ -82,7 +82,8 @@ func Append(c *op.Call, e Event) string {
 var List = op.New("events.list", op.Read, list, op.Costs(1), op.InBatch)
 
 func list(ctx context.Context, c *op.Call, in ListInput) (Page, error) {
-	scope := fmt.Sprintf("%d|%s|events|%s|%d|%s", c.Actor.Org(), c.Actor.PrincipalID(), in.Sort, in.CreatedSince, c.Version)
+	scope := fmt.Sprintf("%d|%s|events|%s|%d|%s", c.Actor.Org(), c.Actor.PrincipalID(), in.Sort, in.CreatedSince,
+		c.Version)
 	var from clock.Micros
 	if in.Cursor != "" {
 		if err := c.Services.Cursors.Open(scope, in.Cursor, c.Now, &from); err != nil {
@@ -107,7 +108,9 @@ func list(ctx context.Context, c *op.Call, in ListInput) (Page, error) {
 
 // read returns up to in.Limit events after from, the tick at which the next
 // page continues, and whether there is one.
-func read(ctx context.Context, c *op.Call, in ListInput, from clock.Micros, ascending bool) (events []Event, last clock.Micros, more bool, err error) {
+func read(
+	ctx context.Context, c *op.Call, in ListInput, from clock.Micros, ascending bool,
+) (events []Event, last clock.Micros, more bool, err error) {
 	after, before := max(in.CreatedSince, c.Now-Retention), clock.Micros(math.MaxInt64)
 	switch {
 	case ascending:
@@ -161,7 +164,8 @@ func Find(ctx context.Context, c *op.Call, in op.ByID) (Event, error) {
 	}
 	e, err := scan(c.Tx.QueryRow(ctx, `select `+columns+` from (
 		select tick, id, type, object, record_id from events where organization = $1 and tick = $5 and id = $3 and tick > $4
-		union all select 0, '', '', 'contact', $3 limit 1) as e where `+Visible(c.Actor, c.Services.Families), c.Actor.Org(), c.Actor.PrincipalID(), in.ID, c.Now-Retention, TickOf(in.ID)))
+		union all select 0, '', '', 'contact', $3 limit 1) as e where `+Visible(c.Actor, c.Services.Families),
+		c.Actor.Org(), c.Actor.PrincipalID(), in.ID, c.Now-Retention, TickOf(in.ID)))
 	if errors.Is(err, db.ErrNoRows) {
 		return Event{}, fault.New(fault.NotFound)
 	}

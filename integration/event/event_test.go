@@ -128,7 +128,8 @@ func TestFeed(t *testing.T) {
 		data := c.Do("GET", "/events?sort=createdAt", nil).Want(200).Data()
 		for i, e := range data {
 			subject := e["data"].(map[string]any)
-			if e["createdAt"] != times[i] || e["object"] != "event" || subject["object"] != "contact" || len(e) != 5 || len(subject) != 2 {
+			if e["createdAt"] != times[i] || e["object"] != "event" || subject["object"] != "contact" || len(e) != 5 ||
+				len(subject) != 2 {
 				t.Errorf("event %v of the change at %s", e, times[i])
 			}
 			single := c.Do("GET", "/events/"+e["id"].(string), nil).Want(200)
@@ -199,13 +200,15 @@ func TestRights(t *testing.T) {
 			client       *apitest.Client
 			open, secret bool
 		}{
-			"owner":          {c, true, true},
-			"admin":          {o.As(access.Admin), true, true},
-			"colleague":      {o.As(access.Member), true, false},
-			"viewer":         {o.As(access.Viewer), true, false},
-			"only writes":    {&apitest.Client{Office: o, Key: o.Key(c.Principal, "contacts:write")}, false, false},
-			"only companies": {&apitest.Client{Office: o, Key: o.Key(c.Principal, "companies:read", "tasks:read")}, false, false},
-			"stranger":       {&apitest.Client{Office: o, Key: o.Key(stranger)}, false, false},
+			"owner":       {c, true, true},
+			"admin":       {o.As(access.Admin), true, true},
+			"colleague":   {o.As(access.Member), true, false},
+			"viewer":      {o.As(access.Viewer), true, false},
+			"only writes": {&apitest.Client{Office: o, Key: o.Key(c.Principal, "contacts:write")}, false, false},
+			"only companies": {
+				&apitest.Client{Office: o, Key: o.Key(c.Principal, "companies:read", "tasks:read")}, false, false,
+			},
+			"stranger": {&apitest.Client{Office: o, Key: o.Key(stranger)}, false, false},
 		} {
 			var want []string
 			if test.secret {
@@ -246,7 +249,10 @@ func TestRetention(t *testing.T) {
 		}
 		c.Do("GET", "/events/"+old, nil).Want(200)
 		o.Clock.Advance(time.Microsecond)
-		for _, query := range []string{"", "&createdSince=2026-01-01T00:00:00Z", "&sort=createdAt", "&sort=createdAt&createdSince=2026-01-01T00:00:00Z"} {
+		for _, query := range []string{
+			"", "&createdSince=2026-01-01T00:00:00Z", "&sort=createdAt",
+			"&sort=createdAt&createdSince=2026-01-01T00:00:00Z",
+		} {
 			if got, _ := follow(t, c, "/events?limit=1"+query); !slices.Equal(got, want[1:]) {
 				t.Errorf("after 30 days%s: %q", query, got)
 			}
@@ -302,7 +308,8 @@ func insert(t testing.TB, o *apitest.Office, record string, n int) {
 	ctx := t.Context()
 	err := o.DB.Write(ctx, func(tx db.Tx) error {
 		var organization int64
-		if err := tx.QueryRow(ctx, `select organization from contacts where id = $1`, record).Scan(&organization); err != nil {
+		if err := tx.QueryRow(ctx, `select organization from contacts where id = $1`,
+			record).Scan(&organization); err != nil {
 			return err
 		}
 		for range n {

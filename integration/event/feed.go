@@ -67,14 +67,17 @@ func readFeed(ctx context.Context, c *op.Call, in FeedInput) (Feed, error) {
 			return out, nil
 		}
 		after, before = max(after, TickOf(in.ID)-1), min(before, TickOf(in.ID)+1)
-		found, err := db.List(ctx, c.Tx, scanTold, toldQuery(c, `select * from events where organization = $1 and tick > $3 and tick < $4 and id = $6`), c.Actor.Org(), c.Actor.PrincipalID(), after, before, 1, in.ID)
+		found, err := db.List(ctx, c.Tx, scanTold,
+			toldQuery(c, `select * from events where organization = $1 and tick > $3 and tick < $4 and id = $6`),
+			c.Actor.Org(), c.Actor.PrincipalID(), after, before, 1, in.ID)
 		out.Data = append(out.Data, found...)
 		return out, err
 	}
 	query := toldQuery(c, fmt.Sprintf(`select * from events where organization = $1 and tick > $3 and tick < $4 order by tick desc limit %d`, scanned))
 	for range maxScans {
 		wanted := limit - len(out.Data)
-		found, err := db.List(ctx, c.Tx, scanTold, query, c.Actor.Org(), c.Actor.PrincipalID(), after, before, wanted+1, in.Object)
+		found, err := db.List(ctx, c.Tx, scanTold, query, c.Actor.Org(), c.Actor.PrincipalID(), after, before, wanted+1,
+			in.Object)
 		if err != nil {
 			return out, err
 		}
@@ -84,7 +87,8 @@ func readFeed(ctx context.Context, c *op.Call, in FeedInput) (Feed, error) {
 			return out, nil
 		}
 		out.Data = append(out.Data, found...)
-		bounds, err := db.List(ctx, c.Tx, func(row db.Row) (t clock.Micros, err error) { return t, row.Scan(&t) }, boundQuery(false), c.Actor.Org(), after, before, scanned-1)
+		bounds, err := db.List(ctx, c.Tx, func(row db.Row) (t clock.Micros, err error) { return t, row.Scan(&t) },
+			boundQuery(false), c.Actor.Org(), after, before, scanned-1)
 		if err != nil || len(bounds) == 0 {
 			return out, err
 		}
@@ -96,10 +100,15 @@ func readFeed(ctx context.Context, c *op.Call, in FeedInput) (Feed, error) {
 // toldQuery returns a query for the visible events among some. $6 narrows them: to a
 // kind of record, or to the one that the query for some names.
 func toldQuery(c *op.Call, some string) string {
-	by, request := []string{`when 'operation' then (select o.principal from operations as o where o.organization = $1 and o.id = e.record_id)`},
-		[]string{`when 'operation' then (select o.request from operations as o where o.organization = $1 and o.id = e.record_id)`}
+	by, request := []string{
+		`when 'operation' then (select o.principal from operations as o where o.organization = $1 and o.id = e.record_id)`,
+	},
+		[]string{
+			`when 'operation' then (select o.request from operations as o where o.organization = $1 and o.id = e.record_id)`,
+		}
 	for _, f := range c.Services.Families {
-		created := `when '` + f.Object + `' then (select n.%s from ` + f.Plural + ` as n where n.organization = $1 and n.id = e.record_id and n.created_at = e.tick)`
+		created := `when '` + f.Object + `' then (select n.%s from ` + f.Plural +
+			` as n where n.organization = $1 and n.id = e.record_id and n.created_at = e.tick)`
 		by, request = append(by, fmt.Sprintf(created, "created_by")), append(request, fmt.Sprintf(created, "created_request"))
 	}
 	return fmt.Sprintf(`select %s, coalesce(h.principal, case e.object %s end, ''), coalesce(h.request_id, case e.object %s end, ''), coalesce(h.members, '')

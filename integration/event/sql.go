@@ -24,7 +24,8 @@ func scan(s interface{ Scan(...any) error }) (Event, error) {
 func Visible(a *access.Actor, kinds []op.Family) string {
 	var families []string
 	families = append(families, `when 'operation' then exists (select 1 from operations as o
-		where o.organization = $1 and o.id = e.record_id and o.principal = $2)`, `when 'webhook_endpoint' then exists (select 1 from webhook_endpoints as w
+		where o.organization = $1 and o.id = e.record_id and o.principal = $2)`,
+		`when 'webhook_endpoint' then exists (select 1 from webhook_endpoints as w
 		where w.organization = $1 and w.id = e.record_id and w.principal = $2)`)
 	for _, f := range kinds {
 		if !a.May(f.ReadScope()) {

@@ -91,7 +91,9 @@ func Approvals(ctx context.Context, tx db.Tx, live int64, principal, after strin
 
 // AskFor notes that a person asks for a client, and reports whether they had not done so
 // before.
-func AskFor(ctx context.Context, tx db.Tx, now clock.Micros, live int64, c *Client, principal string) (a Approval, first bool, err error) {
+func AskFor(
+	ctx context.Context, tx db.Tx, now clock.Micros, live int64, c *Client, principal string,
+) (a Approval, first bool, err error) {
 	a, err = OpenApproval(ctx, tx, now, live, c, principal)
 	if err != nil || a.ApprovedAt != 0 || slices.Contains(a.AskedBy, principal) || len(a.AskedBy) >= maxAskers {
 		return a, false, err
@@ -103,20 +105,28 @@ func AskFor(ctx context.Context, tx db.Tx, now clock.Micros, live int64, c *Clie
 
 // OpenApproval returns the approval of a client for a person, and stores an open question
 // if there is none.
-func OpenApproval(ctx context.Context, tx db.Tx, now clock.Micros, live int64, c *Client, principal string) (Approval, error) {
+func OpenApproval(
+	ctx context.Context, tx db.Tx, now clock.Micros, live int64, c *Client, principal string,
+) (Approval, error) {
 	a, err := ApprovalOf(ctx, tx, live, c, principal)
 	if !errors.Is(err, db.ErrNoRows) {
 		return a, err
 	}
-	a = Approval{ID: id.New(id.Approval), Organization: live, Client: c.ID, Principal: c.approvedFor(principal), DocumentHash: c.DocumentHash, AskedAt: now}
-	if _, err = tx.Exec(ctx, insertApproval, live, a.ID, a.Client, a.Principal, a.DocumentHash, now); errors.Is(err, db.ErrDuplicate) {
+	a = Approval{
+		ID: id.New(id.Approval), Organization: live, Client: c.ID, Principal: c.approvedFor(principal),
+		DocumentHash: c.DocumentHash, AskedAt: now,
+	}
+	if _, err = tx.Exec(ctx, insertApproval, live, a.ID, a.Client, a.Principal, a.DocumentHash,
+		now); errors.Is(err, db.ErrDuplicate) {
 		err = db.ErrConflict // another call stored it
 	}
 	return a, err
 }
 
 // ApproveClient approves a client for a person, as it describes itself at present.
-func ApproveClient(ctx context.Context, tx db.Tx, now clock.Micros, live int64, c *Client, principal, by string) (Approval, error) {
+func ApproveClient(
+	ctx context.Context, tx db.Tx, now clock.Micros, live int64, c *Client, principal, by string,
+) (Approval, error) {
 	a, err := OpenApproval(ctx, tx, now, live, c, principal)
 	if err != nil {
 		return a, err
@@ -171,7 +181,9 @@ func (s *Admission) Open() bool {
 }
 
 // StandingOf returns whether a person may connect a client in an organization.
-func StandingOf(ctx context.Context, tx db.Tx, o *access.OrganizationInfo, c *Client, principal string) (s Admission, err error) {
+func StandingOf(
+	ctx context.Context, tx db.Tx, o *access.OrganizationInfo, c *Client, principal string,
+) (s Admission, err error) {
 	s = Admission{Setting: o.Applications, Live: o.Live}
 	s.Approved, err = Approved(ctx, tx, o.Live, c, principal)
 	return s, err
@@ -179,7 +191,8 @@ func StandingOf(ctx context.Context, tx db.Tx, o *access.OrganizationInfo, c *Cl
 
 func scanApproval(row db.Row) (a Approval, err error) {
 	var askers string
-	if err = row.Scan(&a.Organization, &a.ID, &a.Client, &a.Principal, &a.DocumentHash, &askers, &a.AskedAt, &a.ApprovedAt, &a.ApprovedBy); err != nil {
+	if err = row.Scan(&a.Organization, &a.ID, &a.Client, &a.Principal, &a.DocumentHash, &askers, &a.AskedAt,
+		&a.ApprovedAt, &a.ApprovedBy); err != nil {
 		return a, err
 	}
 	err = json.Unmarshal([]byte(askers), &a.AskedBy)

@@ -117,12 +117,13 @@ func ClientByID(ctx context.Context, tx db.Tx, name string) (Client, error) {
 
 func scanClient(row db.Row) (c Client, err error) {
 	var uris, scopes string
-	err = row.Scan(&c.ID, &c.Kind, &c.ClientID, &c.Name, &uris, &c.Method, &c.secretHash, &c.Organization, &c.Principal, &scopes,
-		&c.Disabled, &c.CreatedAt, &c.LastUsedAt, &c.FreshUntil, &c.DocumentHash)
+	err = row.Scan(&c.ID, &c.Kind, &c.ClientID, &c.Name, &uris, &c.Method, &c.secretHash, &c.Organization,
+		&c.Principal, &scopes, &c.Disabled, &c.CreatedAt, &c.LastUsedAt, &c.FreshUntil, &c.DocumentHash)
 	if err != nil {
 		return c, err
 	}
-	if err := errors.Join(json.Unmarshal([]byte(uris), &c.RedirectURIs), json.Unmarshal([]byte(scopes), &c.Scopes)); err != nil {
+	if err := errors.Join(json.Unmarshal([]byte(uris), &c.RedirectURIs),
+		json.Unmarshal([]byte(scopes), &c.Scopes)); err != nil {
 		return c, fmt.Errorf("grant: client %s: %w", c.ID, err)
 	}
 	return c, nil
@@ -147,8 +148,10 @@ func (c *Client) Store(ctx context.Context, tx db.Tx, now clock.Micros) (secret 
 			return "", err
 		}
 	}
-	err = tx.QueryRow(ctx, insertClient, c.ID, string(c.Kind), c.ClientID, c.Name, list(c.RedirectURIs), c.Method, c.secretHash,
-		orNull(c.Organization), orNull(c.Principal), list(c.Scopes), now, c.FreshUntil, c.DocumentHash).Scan(&c.ID, &c.Disabled)
+	err = tx.QueryRow(ctx, insertClient, c.ID, string(c.Kind), c.ClientID, c.Name, list(c.RedirectURIs), c.Method,
+		c.secretHash,
+		orNull(c.Organization), orNull(c.Principal), list(c.Scopes), now, c.FreshUntil, c.DocumentHash).Scan(&c.ID,
+		&c.Disabled)
 	return secret, err
 }
 
@@ -235,7 +238,8 @@ func ValidRedirect(address string, public bool) bool {
 		return false
 	case strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }):
 		return false
-	case strings.Contains(u.Path, "/.."), strings.Contains(u.EscapedPath(), "%2e"), strings.Contains(u.EscapedPath(), "%2E"):
+	case strings.Contains(u.Path, "/.."), strings.Contains(u.EscapedPath(),
+		"%2e"), strings.Contains(u.EscapedPath(), "%2E"):
 		return false
 	case u.Scheme == "https":
 		return plainHost(u)
@@ -276,7 +280,8 @@ const blanks = "\u115f\u1160\u2800\u3164\uffa0"
 // characters that disguise others, and cut to MaxName characters.
 func CleanName(name string) string {
 	name = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || strings.ContainsRune(blanks, r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) || r == utf8.RuneError {
+		if unicode.IsControl(r) || strings.ContainsRune(blanks, r) || unicode.Is(unicode.Cf, r) ||
+			unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) || r == utf8.RuneError {
 			return -1
 		}
 		return r

@@ -61,7 +61,8 @@ func validDocument(clientID string) bool {
 	switch {
 	case err != nil, len(clientID) > maxURI, u.Scheme != "https", u.User != nil, !plainHost(u), strings.Contains(clientID, "#"):
 		return false
-	case u.Port() != "" && u.Port() != strconv.Itoa(egress.Port), strings.HasSuffix(u.Host, ":"), u.Path == "", u.Path == "/":
+	case u.Port() != "" && u.Port() != strconv.Itoa(egress.Port), strings.HasSuffix(u.Host,
+		":"), u.Path == "", u.Path == "/":
 		return false
 	case strings.ContainsFunc(clientID, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }):
 		return false
@@ -99,9 +100,12 @@ func (d *Documents) Check(clientID string) error {
 	u, err := url.Parse(clientID)
 	switch {
 	case err != nil || !validDocument(clientID):
-		return unfit("Die Adresse, mit der die Anwendung sich nennt, ist nicht zulässig.", "The address by which the application calls itself is not permitted.")
-	case strings.EqualFold(u.Hostname(), d.own), len(d.hosts) > 0 && !slices.Contains(d.hosts, strings.ToLower(u.Hostname())):
-		return unfit("Anwendungen dieses Anbieters sind hier nicht zugelassen.", "Applications of this host are not admitted here.")
+		return unfit("Die Adresse, mit der die Anwendung sich nennt, ist nicht zulässig.",
+			"The address by which the application calls itself is not permitted.")
+	case strings.EqualFold(u.Hostname(), d.own), len(d.hosts) > 0 &&
+		!slices.Contains(d.hosts, strings.ToLower(u.Hostname())):
+		return unfit("Anwendungen dieses Anbieters sind hier nicht zugelassen.",
+			"Applications of this host are not admitted here.")
 	}
 	return nil
 }
@@ -198,15 +202,21 @@ func parseDocument(clientID string, body []byte) (c Client, err error) {
 	addresses := slices.DeleteFunc(document.RedirectURIs, func(a string) bool { return !ValidRedirect(a, true) })
 	switch {
 	case document.ClientID != clientID:
-		return c, unfit("Die Beschreibung gehört zu einer anderen Anwendung.", "The description is that of another application.")
+		return c, unfit("Die Beschreibung gehört zu einer anderen Anwendung.",
+			"The description is that of another application.")
 	case document.Method != "" && document.Method != NoSecret && !slices.Contains(document.Methods, NoSecret):
-		return c, unfit("Die Anwendung will sich auf eine Weise ausweisen, die hier nicht möglich ist.", "The application wants to prove itself in a way that is not possible here.")
+		return c, unfit("Die Anwendung will sich auf eine Weise ausweisen, die hier nicht möglich ist.",
+			"The application wants to prove itself in a way that is not possible here.")
 	case Impersonates(document.Name):
 		return c, unfit("Die Anwendung gibt sich als Kartei aus.", "The application calls itself Kartei.")
 	case len(addresses) == 0:
-		return c, unfit("Die Beschreibung nennt keine Adresse, zu der Sie zurückkehren könnten.", "The description has no address that you could return to.")
+		return c, unfit("Die Beschreibung nennt keine Adresse, zu der Sie zurückkehren könnten.",
+			"The description has no address that you could return to.")
 	}
-	return Client{Kind: ByDocument, ClientID: clientID, Name: CleanName(document.Name), RedirectURIs: addresses, Method: NoSecret}, nil
+	return Client{
+		Kind: ByDocument, ClientID: clientID, Name: CleanName(document.Name), RedirectURIs: addresses,
+		Method: NoSecret,
+	}, nil
 }
 
 // useOf returns how long a document is used, by its header Cache-Control (RFC 9111,

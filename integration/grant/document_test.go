@@ -58,7 +58,11 @@ func (p *publisher) options() egress.Options {
 	to := netip.MustParseAddrPort(p.Listener.Addr().String())
 	roots := x509.NewCertPool()
 	roots.AddCert(p.Certificate())
-	return egress.Options{Allow: []netip.Prefix{netip.PrefixFrom(to.Addr(), 32)}, Roots: roots, Dial: []egress.Mapping{{Host: "example.com", To: to}}}
+	return egress.Options{
+		Allow: []netip.Prefix{netip.PrefixFrom(to.Addr(), 32)},
+		Roots: roots,
+		Dial:  []egress.Mapping{{Host: "example.com", To: to}},
+	}
 }
 
 func says(header, body string) http.HandlerFunc {
@@ -79,11 +83,16 @@ func described(more string) string {
 func TestDocumentNames(t *testing.T) {
 	d := grant.NewDocuments(egress.New(egress.Options{}), nil, "https://kartei.example:8443")
 	for name, good := range map[string]bool{
-		documentID: true, "https://example.com:443/a/b": true, "https://example.com/a?b=c": true, "https://EXAMPLE.com/a": true,
-		"https://example.com": false, "https://example.com/": false, "http://example.com/a": false, "https://example.com:8443/a": false, "https://example.com:/a": false,
-		"https://u@example.com/a": false, "https://u:p@example.com/a": false, "https://example.com/a#b": false, "https://example.com/a#": false,
-		"https://example.com/a/../b": false, "https://example.com/./b": false, "https://example.com/%2e%2e/b": false, "https://example.com/a\\b": false,
-		"https://exаmple.com/a": false, "https://example.com/a b": false, "https:///a": false, "https:example.com/a": false, "https://example.com/" + strings.Repeat("a", 1000): false,
+		documentID: true, "https://example.com:443/a/b": true, "https://example.com/a?b=c": true,
+		"https://EXAMPLE.com/a": true,
+		"https://example.com":   false, "https://example.com/": false, "http://example.com/a": false,
+		"https://example.com:8443/a": false, "https://example.com:/a": false,
+		"https://u@example.com/a": false, "https://u:p@example.com/a": false, "https://example.com/a#b": false,
+		"https://example.com/a#":     false,
+		"https://example.com/a/../b": false, "https://example.com/./b": false, "https://example.com/%2e%2e/b": false,
+		"https://example.com/a\\b": false,
+		"https://exаmple.com/a":    false, "https://example.com/a b": false, "https:///a": false,
+		"https:example.com/a": false, "https://example.com/" + strings.Repeat("a", 1000): false,
 		"https://kartei.example/a": false, "https://KARTEI.example/oauth/token": false,
 	} {
 		if err := d.Check(name); (err == nil) != good {
@@ -91,7 +100,8 @@ func TestDocumentNames(t *testing.T) {
 		}
 	}
 	some := grant.NewDocuments(egress.New(egress.Options{}), []string{"example.com"}, "https://kartei.example")
-	if some.Check("https://Example.com/a") != nil || some.Check("https://a.example.com/a") == nil || some.Check("https://example.com.evil.test/a") == nil {
+	if some.Check("https://Example.com/a") != nil || some.Check("https://a.example.com/a") == nil ||
+		some.Check("https://example.com.evil.test/a") == nil {
 		t.Error("the list of hosts is not kept")
 	}
 }
@@ -102,18 +112,22 @@ func TestDocument(t *testing.T) {
 	d := grant.NewDocuments(egress.New(p.options()), nil, "https://kartei.example")
 	t.Cleanup(d.Close)
 	for control, use := range map[string]time.Duration{
-		"": 5 * time.Minute, "max-age=3600": time.Hour, "public, Max-Age=7200, immutable": 2 * time.Hour, "max-age=1": 5 * time.Minute, "max-age=99999999999": 24 * time.Hour,
-		"max-age=9999999999999999999": 5 * time.Minute, "max-age=-1": 5 * time.Minute, "max-age=3600, no-store": 5 * time.Minute, "max-age=x": 5 * time.Minute,
+		"": 5 * time.Minute, "max-age=3600": time.Hour, "public, Max-Age=7200, immutable": 2 * time.Hour,
+		"max-age=1": 5 * time.Minute, "max-age=99999999999": 24 * time.Hour,
+		"max-age=9999999999999999999": 5 * time.Minute, "max-age=-1": 5 * time.Minute,
+		"max-age=3600, no-store": 5 * time.Minute, "max-age=x": 5 * time.Minute,
 	} {
 		p.answer = says(control, described(""))
 		c, got, err := d.Read(t.Context(), documentID)
 		if err != nil || got != use {
 			t.Fatalf("%s: %v %v", control, got, err)
 		}
-		if c.Kind != grant.ByDocument || c.ClientID != documentID || c.Name != "Fristenkalender" || !c.Public() || !slices.Equal(c.RedirectURIs, []string{"https://app.example/cb", "vscode://x", "http://localhost/callback"}) {
+		if c.Kind != grant.ByDocument || c.ClientID != documentID || c.Name != "Fristenkalender" || !c.Public() ||
+			!slices.Equal(c.RedirectURIs, []string{"https://app.example/cb", "vscode://x", "http://localhost/callback"}) {
 			t.Errorf("%+v", c)
 		}
-		if !c.Redirects("http://localhost:53076/callback") || c.Redirects("vscode://y") || c.Redirects("http://127.0.0.1/callback") {
+		if !c.Redirects("http://localhost:53076/callback") || c.Redirects("vscode://y") ||
+			c.Redirects("http://127.0.0.1/callback") {
 			t.Error("people are sent elsewhere than the document says")
 		}
 	}
@@ -125,25 +139,37 @@ func TestDocument(t *testing.T) {
 		"a redirect": {unread, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, documentID+"?again", http.StatusFound)
 		}},
-		"nothing":         {unread, http.NotFound},
-		"no content":      {unread, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }},
-		"an end":          {unread, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
-		"a page":          {unread, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>"+described("")) }},
-		"too much":        {unread, says("", described(`,"x":"`+strings.Repeat("x", 5<<10)+`"`))},
-		"a cut one":       {malformed, says("", described("")[1:])},
-		"a list":          {malformed, says("", `["`+documentID+`"]`)},
-		"another case":    {another, says("", strings.Replace(described(""), "client.json", "Client.json", 1))},
-		"another path":    {another, says("", strings.Replace(described(""), "client.json", "client.json/", 1))},
-		"no name":         {another, says("", `{"redirect_uris":["https://app.example/cb"]}`)},
-		"a secret":        {"prove itself", says("", described(`,"token_endpoint_auth_method":"client_secret_basic"`))},
-		"a key":           {"prove itself", says("", described(`,"token_endpoint_auth_method":"private_key_jwt","token_endpoint_auth_methods_supported":["private_key_jwt"]`))},
-		"other addresses": {noAddress, says("", `{"client_id":"`+documentID+`","redirect_uris":["ms-settings://x","javascript:alert(1)"]}`)},
-		"our name":        {"calls itself Kartei", says("", strings.Replace(described(""), `Fristen\u202ekalender`, `K\u0430rtei.`, 1))},
-		"no addresses":    {noAddress, says("", `{"client_id":"`+documentID+`"}`)},
+		"nothing":    {unread, http.NotFound},
+		"no content": {unread, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }},
+		"an end":     {unread, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
+		"a page": {
+			unread, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>"+described("")) },
+		},
+		"too much":     {unread, says("", described(`,"x":"`+strings.Repeat("x", 5<<10)+`"`))},
+		"a cut one":    {malformed, says("", described("")[1:])},
+		"a list":       {malformed, says("", `["`+documentID+`"]`)},
+		"another case": {another, says("", strings.Replace(described(""), "client.json", "Client.json", 1))},
+		"another path": {another, says("", strings.Replace(described(""), "client.json", "client.json/", 1))},
+		"no name":      {another, says("", `{"redirect_uris":["https://app.example/cb"]}`)},
+		"a secret":     {"prove itself", says("", described(`,"token_endpoint_auth_method":"client_secret_basic"`))},
+		"a key": {
+			"prove itself",
+			says("", described(`,"token_endpoint_auth_method":"private_key_jwt","token_endpoint_auth_methods_supported":["private_key_jwt"]`)),
+		},
+		"other addresses": {
+			noAddress,
+			says("", `{"client_id":"`+documentID+`","redirect_uris":["ms-settings://x","javascript:alert(1)"]}`),
+		},
+		"our name": {
+			"calls itself Kartei",
+			says("", strings.Replace(described(""), `Fristen\u202ekalender`, `K\u0430rtei.`, 1)),
+		},
+		"no addresses": {noAddress, says("", `{"client_id":"`+documentID+`"}`)},
 	} {
 		p.answer = c.answer
 		_, _, err := d.Read(t.Context(), documentID)
-		if why := (*grant.DocumentError)(nil); !errors.As(err, &why) || !strings.Contains(why.Why.EN, c.want) || why.Why.DE == "" {
+		if why := (*grant.DocumentError)(nil); !errors.As(err, &why) || !strings.Contains(why.Why.EN, c.want) ||
+			why.Why.DE == "" {
 			t.Errorf("%s: %v, want %q", what, err, c.want)
 		}
 	}

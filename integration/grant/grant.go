@@ -193,10 +193,12 @@ type Issuance struct {
 // access.Changed must come before.
 func Begin(ctx context.Context, tx db.Tx, now clock.Micros, n NewGrant) (out Issuance, err error) {
 	g := Grant{
-		ID: id.New(id.Grant), Client: n.Client.ID, Organization: n.Organization, Principal: n.Principal, Scopes: sorted(n.Scopes),
+		ID: id.New(id.Grant), Client: n.Client.ID, Organization: n.Organization, Principal: n.Principal,
+		Scopes:   sorted(n.Scopes),
 		Audience: n.Audience, CreatedAt: now, ExpiresAt: now.Add(CodeLifetime), Renewal: n.Renewal,
 	}
-	if _, err := tx.Exec(ctx, updateClientUse, g.Client, now); err != nil { // grants of a client are made one after the other
+	if _, err := tx.Exec(ctx, updateClientUse, g.Client, now); err != nil {
+		// grants of a client are made one after the other
 		return out, err
 	}
 	live, err := db.List(ctx, tx, scanGrant, selectLive, g.Principal, g.Client, now)
@@ -213,19 +215,23 @@ func Begin(ctx context.Context, tx db.Tx, now clock.Micros, n NewGrant) (out Iss
 		return out, err
 	}
 	made := access.NewSecret(access.CodeForm)
-	_, err = tx.Exec(ctx, insertToken, made.Kid, code, g.Organization, g.ID, made.Hash, list(g.Scopes), now, now.Add(CodeLifetime), n.RedirectURI, n.Challenge)
+	_, err = tx.Exec(ctx, insertToken, made.Kid, code, g.Organization, g.ID, made.Hash, list(g.Scopes), now,
+		now.Add(CodeLifetime), n.RedirectURI, n.Challenge)
 	return Issuance{g, made.Text, replaced}, err
 }
 
 func (g *Grant) insert(ctx context.Context, tx db.Tx) error {
-	_, err := tx.Exec(ctx, insertGrant, g.ID, g.Client, g.Organization, g.Principal, list(g.Scopes), g.Audience, g.CreatedAt, g.ExpiresAt, clock.Micros(0).Add(g.Renewal))
+	_, err := tx.Exec(ctx, insertGrant, g.ID, g.Client, g.Organization, g.Principal, list(g.Scopes), g.Audience,
+		g.CreatedAt, g.ExpiresAt, clock.Micros(0).Add(g.Renewal))
 	return err
 }
 
 // Exchange issues the tokens of a code. The second use of a code, by its own client and
 // with the right verifier, ends the grant: somebody else has the code, too (RFC 9700,
 // section 4.5).
-func Exchange(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text, redirectURI, verifier, audience string) (Tokens, error) {
+func Exchange(
+	ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text, redirectURI, verifier, audience string,
+) (Tokens, error) {
 	shown, ok := access.ParseSecret(access.CodeForm, text)
 	if !ok {
 		return Tokens{}, dead()
@@ -275,7 +281,9 @@ func Exchange(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text, 
 // replica and without a change, as long as Grace lasts and nobody has used the successor.
 // Any other use of a used token ends the grant: somebody else has it, too (RFC 9700,
 // section 4.14).
-func Refresh(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text string, scopes []string, audience string) (Tokens, error) {
+func Refresh(
+	ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text string, scopes []string, audience string,
+) (Tokens, error) {
 	shown, ok := access.ParseSecret(access.RefreshTokenForm, text)
 	if !ok {
 		return Tokens{}, dead()
@@ -329,7 +337,9 @@ func (t *token) use(ctx context.Context, tx db.Tx, now clock.Micros) (seed strin
 
 // repeats reports whether a further use of a refresh token gets the same answer again,
 // and with which seed.
-func (t *token) repeats(ctx context.Context, tx db.Tx, now clock.Micros, shown access.PresentedSecret) (seed string, again bool, err error) {
+func (t *token) repeats(
+	ctx context.Context, tx db.Tx, now clock.Micros, shown access.PresentedSecret,
+) (seed string, again bool, err error) {
 	used, err := tokenBy(ctx, tx, refresh, t.kid) // another call may have used it meanwhile
 	if err != nil {
 		return "", false, err
@@ -347,25 +357,35 @@ func successor(key []byte, seed string) access.Secret {
 }
 
 // issue stores the successors of a code or a refresh token, unless they are stored.
-func (g *Grant) issue(ctx context.Context, tx db.Tx, now clock.Micros, key []byte, seed string, scopes []string) (Tokens, error) {
+func (g *Grant) issue(
+	ctx context.Context, tx db.Tx, now clock.Micros, key []byte, seed string, scopes []string,
+) (Tokens, error) {
 	next := successor(key, seed)
 	if err := g.store(ctx, tx, refresh, next, g.Scopes, now, min(now.Add(SilentFor), g.ExpiresAt)); err != nil {
 		return Tokens{}, err
 	}
-	return g.issueAccess(ctx, tx, now, access.DeriveSecret(access.AccessTokenForm, key, "access "+seed+" "+strings.Join(scopes, " ")), next.Text, scopes)
+	return g.issueAccess(ctx, tx, now, access.DeriveSecret(access.AccessTokenForm, key,
+		"access "+seed+" "+strings.Join(scopes, " ")), next.Text, scopes)
 }
 
 // issueAccess stores an access token, unless it is stored. ExpiresIn is the rest of the
 // stored token's lifetime.
-func (g *Grant) issueAccess(ctx context.Context, tx db.Tx, now clock.Micros, made access.Secret, next string, scopes []string) (Tokens, error) {
+func (g *Grant) issueAccess(
+	ctx context.Context, tx db.Tx, now clock.Micros, made access.Secret, next string, scopes []string,
+) (Tokens, error) {
 	if err := g.store(ctx, tx, accessToken, made, scopes, now, min(now.Add(AccessLifetime), g.ExpiresAt)); err != nil {
 		return Tokens{}, err
 	}
 	stored, err := tokenBy(ctx, tx, accessToken, made.Kid)
-	return Tokens{Access: made.Text, ExpiresIn: max(0, stored.expiresAt.Sub(now)), Refresh: next, Scopes: scopes, Grant: *g}, err
+	return Tokens{
+		Access: made.Text, ExpiresIn: max(0, stored.expiresAt.Sub(now)), Refresh: next, Scopes: scopes,
+		Grant: *g,
+	}, err
 }
 
-func (g *Grant) store(ctx context.Context, tx db.Tx, kind string, s access.Secret, scopes []string, now, until clock.Micros) error {
+func (g *Grant) store(
+	ctx context.Context, tx db.Tx, kind string, s access.Secret, scopes []string, now, until clock.Micros,
+) error {
 	_, err := tx.Exec(ctx, insertToken, s.Kid, kind, g.Organization, g.ID, s.Hash, list(scopes), now, until, "", "")
 	return err
 }
@@ -374,16 +394,20 @@ func (g *Grant) store(ctx context.Context, tx db.Tx, kind string, s access.Secre
 // (RFC 6749, section 4.4). All tokens of a client and a resource rest on one grant, which
 // limits and the request log name. Libraries ask for all scopes of the metadata, so the
 // token has those that the client has, and only none at all is refused.
-func ForService(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, scopes []string, audience string) (Tokens, error) {
+func ForService(
+	ctx context.Context, tx db.Tx, now clock.Micros, c *Client, scopes []string, audience string,
+) (Tokens, error) {
 	switch {
 	case c.Disabled:
 		return Tokens{}, dead()
 	case c.Kind != ByAdmin || c.Principal == "":
-		return Tokens{}, refuse(UnauthorizedClient, "Only a client that an admin made for a service account may ask for this.")
+		return Tokens{}, refuse(UnauthorizedClient,
+			"Only a client that an admin made for a service account may ask for this.")
 	case len(scopes) == 0:
 		scopes = c.Scopes
 	}
-	if scopes = slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return !slices.Contains(c.Scopes, s) }); len(scopes) == 0 {
+	if scopes = slices.DeleteFunc(slices.Clone(scopes),
+		func(s string) bool { return !slices.Contains(c.Scopes, s) }); len(scopes) == 0 {
 		return Tokens{}, refuse(InvalidScope, "The client may have none of these scopes.")
 	}
 	if _, err := tx.Exec(ctx, updateClientUse, c.ID, now); err != nil { // two calls make one grant
@@ -526,10 +550,12 @@ func Inspect(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text st
 	if refused := (*Refusal)(nil); errors.As(err, &refused) {
 		return s, false, nil
 	}
-	if err != nil || g.Client != c.ID || c.Disabled || g.Paused || g.EndedAt != 0 || t.usedAt != 0 || now >= t.expiresAt || now >= g.ExpiresAt {
+	if err != nil || g.Client != c.ID || c.Disabled || g.Paused || g.EndedAt != 0 || t.usedAt != 0 ||
+		now >= t.expiresAt || now >= g.ExpiresAt {
 		return s, false, err
 	}
-	return State{Grant: g, Scopes: t.scopes, Refresh: kind == refresh, CreatedAt: t.createdAt, ExpiresAt: t.expiresAt}, true, nil
+	return State{Grant: g, Scopes: t.scopes, Refresh: kind == refresh, CreatedAt: t.createdAt, ExpiresAt: t.expiresAt},
+		true, nil
 }
 
 // State is a token that is valid at present.
@@ -589,7 +615,8 @@ func GrantByID(ctx context.Context, tx db.Tx, name string) (Grant, error) {
 func scanGrant(row db.Row) (g Grant, err error) {
 	var scopes string
 	var renewal clock.Micros
-	err = row.Scan(&g.ID, &g.Client, &g.Organization, &g.Principal, &scopes, &g.Audience, &g.CreatedAt, &g.ExpiresAt, &g.EndedAt, &g.Paused, &g.LastUsedAt, &renewal)
+	err = row.Scan(&g.ID, &g.Client, &g.Organization, &g.Principal, &scopes, &g.Audience, &g.CreatedAt, &g.ExpiresAt,
+		&g.EndedAt, &g.Paused, &g.LastUsedAt, &renewal)
 	g.Renewal = renewal.Sub(0)
 	if err != nil {
 		return g, err
@@ -600,8 +627,8 @@ func scanGrant(row db.Row) (g Grant, err error) {
 
 func tokenBy(ctx context.Context, tx db.Tx, kind, kid string) (t token, err error) {
 	var scopes string
-	err = tx.QueryRow(ctx, selectTokens, kid, kind).Scan(&t.kid, &t.kind, &t.grant, &t.hash, &scopes, &t.createdAt, &t.expiresAt,
-		&t.usedAt, &t.seed, &t.redirectURI, &t.challenge, &t.failures)
+	err = tx.QueryRow(ctx, selectTokens, kid, kind).Scan(&t.kid, &t.kind, &t.grant, &t.hash, &scopes, &t.createdAt,
+		&t.expiresAt, &t.usedAt, &t.seed, &t.redirectURI, &t.challenge, &t.failures)
 	if err != nil {
 		return t, err
 	}

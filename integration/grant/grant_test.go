@@ -24,10 +24,14 @@ func TestToken(t *testing.T) {
 		a, err := o.dir.Authenticate(o.ctx, tokens.Access, access.V1, loopback)
 		o.must(err)
 		c := a.Credential()
-		if c.ID != tokens.Grant.ID || c.Kind != access.Token || c.Environment != access.Live || c.Grant == nil || c.Grant.ClientID != o.client.ClientID || c.Grant.ClientName != "Fristenkalender" {
+		if c.ID != tokens.Grant.ID || c.Kind != access.Token || c.Environment != access.Live || c.Grant == nil ||
+			c.Grant.ClientID != o.client.ClientID || c.Grant.ClientName != "Fristenkalender" {
 			t.Errorf("%+v %+v", c, c.Grant)
 		}
-		if want := (access.Duties{Gate: true, Version: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true}); c.Duties != want {
+		if want := (access.Duties{
+			Gate: true, Version: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true,
+			RequestLog: true,
+		}); c.Duties != want {
 			t.Errorf("an application owes other things than a key: %+v", c.Duties)
 		}
 		if _, reason := o.scopes(tokens.Access, access.MCP); reason != access.WrongAudience {
@@ -92,9 +96,11 @@ func TestCode(t *testing.T) {
 		other := o.newClient("Anderer")
 		_, code := o.begin(read)
 		for name, try := range map[string]func() (grant.Tokens, error){
-			"another client":    func() (grant.Tokens, error) { return o.exchangeAs(&other, code, callback, verifier) },
-			"another address":   func() (grant.Tokens, error) { return o.exchangeAs(&o.client, code, callback+"/", verifier) },
-			"another verifier":  func() (grant.Tokens, error) { return o.exchangeAs(&o.client, code, callback, verifier[1:]+"x") },
+			"another client":  func() (grant.Tokens, error) { return o.exchangeAs(&other, code, callback, verifier) },
+			"another address": func() (grant.Tokens, error) { return o.exchangeAs(&o.client, code, callback+"/", verifier) },
+			"another verifier": func() (grant.Tokens, error) {
+				return o.exchangeAs(&o.client, code, callback, verifier[1:]+"x")
+			},
 			"no verifier":       func() (grant.Tokens, error) { return o.exchangeAs(&o.client, code, callback, "") },
 			"an unknown code":   func() (grant.Tokens, error) { return o.exchange(access.NewSecret(access.CodeForm).Text) },
 			"no code":           func() (grant.Tokens, error) { return o.exchange("") },
@@ -162,20 +168,30 @@ func TestForService(t *testing.T) {
 		o := newOffice(t, d)
 		service, err := o.op.CreateServiceAccount(o.ctx, principal.New{Organization: o.org.ID, Name: "Fax", Role: access.Member})
 		o.must(err)
-		c := grant.Client{Kind: grant.ByAdmin, Name: "Fax", Method: grant.SecretHeader, Organization: o.org.Number, Principal: service.ID, Scopes: []string{read, write}}
+		c := grant.Client{
+			Kind:         grant.ByAdmin,
+			Name:         "Fax",
+			Method:       grant.SecretHeader,
+			Organization: o.org.Number,
+			Principal:    service.ID,
+			Scopes:       []string{read, write},
+		}
 		var secret string
 		o.must(d.Write(o.ctx, func(tx db.Tx) (err error) {
 			secret, err = c.Store(o.ctx, tx, o.now())
 			return err
 		}))
 		ask := func(c *grant.Client, audience string, scopes ...string) (grant.Tokens, error) {
-			return o.issued(func(tx db.Tx) (grant.Tokens, error) { return grant.ForService(o.ctx, tx, o.now(), c, scopes, audience) })
+			return o.issued(func(tx db.Tx) (grant.Tokens, error) {
+				return grant.ForService(o.ctx, tx, o.now(), c, scopes, audience)
+			})
 		}
 		first, err := ask(&c, access.V1)
 		o.must(err)
 		second, err := ask(&c, access.V1, read)
 		o.must(err)
-		if first.Grant.ID != second.Grant.ID || first.Refresh != "" || !c.Proves(secret) || c.Proves(secret[:len(secret)-1]) || (&grant.Client{}).Proves("") {
+		if first.Grant.ID != second.Grant.ID || first.Refresh != "" || !c.Proves(secret) ||
+			c.Proves(secret[:len(secret)-1]) || (&grant.Client{}).Proves("") {
 			t.Errorf("%+v %+v", first, second)
 		}
 		o.works(first.Access, read, write)
@@ -227,7 +243,8 @@ func TestRevoke(t *testing.T) {
 		}
 		o.works(tokens.Access, read)
 		for _, text := range []string{tokens.Access, tokens.Refresh} {
-			if s, ok := inspect(&o.client, text); !ok || s.Grant.ID != tokens.Grant.ID || !slices.Equal(s.Scopes, []string{read}) || s.Refresh != (text == tokens.Refresh) {
+			if s, ok := inspect(&o.client, text); !ok || s.Grant.ID != tokens.Grant.ID ||
+				!slices.Equal(s.Scopes, []string{read}) || s.Refresh != (text == tokens.Refresh) {
 				t.Errorf("%+v %t", s, ok)
 			}
 		}
@@ -252,17 +269,27 @@ func TestRevoke(t *testing.T) {
 
 // TestRedirects compares addresses: byte for byte, but for the port of this machine.
 func TestRedirects(t *testing.T) {
-	c := grant.Client{RedirectURIs: []string{callback, "http://127.0.0.1/cb", "http://localhost/callback", "http://[::1]:7000/cb", "com.example.app:/x"}}
-	for _, address := range []string{callback, "http://127.0.0.1:53076/cb", "http://127.0.0.1/cb", "http://localhost:53076/callback", "http://[::1]:53076/cb", "com.example.app:/x"} {
+	c := grant.Client{RedirectURIs: []string{
+		callback, "http://127.0.0.1/cb", "http://localhost/callback", "http://[::1]:7000/cb",
+		"com.example.app:/x",
+	}}
+	for _, address := range []string{
+		callback, "http://127.0.0.1:53076/cb", "http://127.0.0.1/cb", "http://localhost:53076/callback",
+		"http://[::1]:53076/cb", "com.example.app:/x",
+	} {
 		if !c.Redirects(address) {
 			t.Errorf("%s is refused", address)
 		}
 	}
 	for _, address := range []string{
-		"", callback + "/", callback + "?x=1", callback + "#x", "https://app.example/callback/../other", "https://app.example:443/callback",
-		"https://APP.example/callback", "https://evil.example/callback", "https://app.example.evil.example/callback", "https://app.example@evil.example/callback",
-		"http://127.0.0.1@evil.example/cb", "http://127.0.0.1:1@evil.example/cb", "http://localhost.evil.example/callback", "http://127.0.0.2/cb",
-		"http://127.0.0.1:53076/other", "http://127.0.0.1:53076/cb#x", "https://127.0.0.1/cb", "http://localhost:53076/cb", "http://127.1/cb", "http://2130706433/cb",
+		"", callback + "/", callback + "?x=1", callback + "#x", "https://app.example/callback/../other",
+		"https://app.example:443/callback",
+		"https://APP.example/callback", "https://evil.example/callback", "https://app.example.evil.example/callback",
+		"https://app.example@evil.example/callback",
+		"http://127.0.0.1@evil.example/cb", "http://127.0.0.1:1@evil.example/cb",
+		"http://localhost.evil.example/callback", "http://127.0.0.2/cb",
+		"http://127.0.0.1:53076/other", "http://127.0.0.1:53076/cb#x", "https://127.0.0.1/cb",
+		"http://localhost:53076/cb", "http://127.1/cb", "http://2130706433/cb",
 		"javascript:alert(1)", "com.example.app:/y", "http://127.0.0.1:x/cb", "http://[::ffff:127.0.0.1]/cb",
 	} {
 		if c.Redirects(address) {
@@ -272,7 +299,8 @@ func TestRedirects(t *testing.T) {
 	for address, want := range map[string]bool{
 		callback: true, "http://127.0.0.1/cb": true, "http://localhost:7000/cb": true, "http://[::1]/cb": true,
 		"http://app.example/cb": false, "https:///cb": false, "https://*.example/cb": false,
-		"https://a.example/cb#x": false, "https://u@a.example/cb": false, "https://a.example/a/../b": false, "https://a.example/%2e%2e/b": false, "https://a.example/\\b": false,
+		"https://a.example/cb#x": false, "https://u@a.example/cb": false, "https://a.example/a/../b": false,
+		"https://a.example/%2e%2e/b": false, "https://a.example/\\b": false,
 		"https://a.example/ b": false, "": false, "/cb": false, "//a.example/cb": false,
 	} {
 		for _, public := range []bool{true, false} {
@@ -287,16 +315,20 @@ func TestRedirects(t *testing.T) {
 // may have, and those that browsers and systems open themselves.
 func TestSchemes(t *testing.T) {
 	for _, address := range []string{
-		"cursor://anysphere.cursor-mcp/oauth/callback", "com.example.app:/x", "myapp:/x", "vscode://vscode.github-authentication/did-authenticate", "raycast://oauth?package_name=Kartei",
+		"cursor://anysphere.cursor-mcp/oauth/callback", "com.example.app:/x", "myapp:/x",
+		"vscode://vscode.github-authentication/did-authenticate", "raycast://oauth?package_name=Kartei",
 		"claude:///callback", "Cursor://anysphere.cursor-mcp/oauth/callback", "x-windsurf://cb",
 	} {
 		if !grant.ValidRedirect(address, true) || grant.ValidRedirect(address, false) {
-			t.Errorf("%s: %t for a client without a secret, %t for another one", address, grant.ValidRedirect(address, true), grant.ValidRedirect(address, false))
+			t.Errorf("%s: %t for a client without a secret, %t for another one", address, grant.ValidRedirect(address, true),
+				grant.ValidRedirect(address, false))
 		}
 	}
 	for _, scheme := range []string{
-		"javascript", "JavaScript", "data", "file", "FILE", "vbscript", "blob", "about", "filesystem", "view-source", "ws", "wss", "ftp", "mailto", "tel", "sms", "intent", "content",
-		"ms-msdt", "ms-settings", "search-ms", "ms-officecmd", "chrome", "chrome-extension", "moz-extension", "edge", "resource", "jar", "ssh", "telnet", "smb", "ldap", "urn", "web+kartei",
+		"javascript", "JavaScript", "data", "file", "FILE", "vbscript", "blob", "about", "filesystem", "view-source",
+		"ws", "wss", "ftp", "mailto", "tel", "sms", "intent", "content",
+		"ms-msdt", "ms-settings", "search-ms", "ms-officecmd", "chrome", "chrome-extension", "moz-extension", "edge",
+		"resource", "jar", "ssh", "telnet", "smb", "ldap", "urn", "web+kartei",
 		"itms-services", "x-apple.systempreferences", "shell", "c", "http", "livescript", "mhtml", "ext+x",
 	} {
 		for _, rest := range []string{":alert(1)", "://evil.example/cb", ":///cb", ":/cb", ":"} {
@@ -305,12 +337,18 @@ func TestSchemes(t *testing.T) {
 			}
 		}
 	}
-	for address, want := range map[string]string{"cursor://a/b": "cursor", "com.example.app:/x": "com.example.app", "https://a.example/cb": "", "http://localhost/cb": "", "": ""} {
+	for address, want := range map[string]string{
+		"cursor://a/b": "cursor", "com.example.app:/x": "com.example.app", "https://a.example/cb": "",
+		"http://localhost/cb": "", "": "",
+	} {
 		if got := grant.Scheme(address); got != want {
 			t.Errorf("%s has the scheme %q", address, got)
 		}
 	}
-	for _, address := range []string{"cursor:", "cursor://", "cursor://u@a/b", "cursor://a/b#c", "cursor://a/../b", "cursor://a/b c", "cursor:a", "1cursor://a", "cur\tsor://a/b", "cursor://a/\u202eb"} {
+	for _, address := range []string{
+		"cursor:", "cursor://", "cursor://u@a/b", "cursor://a/b#c", "cursor://a/../b", "cursor://a/b c",
+		"cursor:a", "1cursor://a", "cur\tsor://a/b", "cursor://a/\u202eb",
+	} {
 		if grant.ValidRedirect(address, true) {
 			t.Errorf("%s is accepted", address)
 		}
@@ -321,26 +359,33 @@ func TestSchemes(t *testing.T) {
 func TestImpersonates(t *testing.T) {
 	const office = "Kanzlei Morgenstern & Partner mbB"
 	for _, name := range []string{
-		"Kartei", "KARTEI", "Kartei.", "Kartei!", "Ｋａｒｔｅｉ", "Каrtei", "Kаrtеi", "ΚΑRΤΕΙ", "K\u200bartei \u3164", "Kar\u00adtei", "Karte1", "Kartel", "K a r t e i", "Kar-tei", "Kartei™", "»Kartei«",
-		"Kartei Support", "Kartei (offiziell)", "kartei.de", "https://www.kartei.app", "KarteiApp", "Kartei 2", "𝐊𝐚𝐫𝐭𝐞𝐢", "Kärtei", "🅺🅰🆁🆃🅴🅸",
-		"Kartei Konto", "Kartei IT", "Kartei Cloud", "Kartei Server", "Kartei Update", "Kartei Administration", "Kartei Konto bestätigen", "kartei.com/login", "K@rtei", "K4rtei", "K4rt3i Login",
+		"Kartei", "KARTEI", "Kartei.", "Kartei!", "Ｋａｒｔｅｉ", "Каrtei", "Kаrtеi", "ΚΑRΤΕΙ", "K\u200bartei \u3164",
+		"Kar\u00adtei", "Karte1", "Kartel", "K a r t e i", "Kar-tei", "Kartei™", "»Kartei«",
+		"Kartei Support", "Kartei (offiziell)", "kartei.de", "https://www.kartei.app", "KarteiApp", "Kartei 2", "𝐊𝐚𝐫𝐭𝐞𝐢",
+		"Kärtei", "🅺🅰🆁🆃🅴🅸",
+		"Kartei Konto", "Kartei IT", "Kartei Cloud", "Kartei Server", "Kartei Update", "Kartei Administration",
+		"Kartei Konto bestätigen", "kartei.com/login", "K@rtei", "K4rtei", "K4rt3i Login",
 		"Kanzlei Morgenstern IT", "Kanzlei Morgenstern EDV", "Kanzlei Morgenstern Intern", "IT der Kanzlei Morgenstern",
-		office, "Kanzlei Morgenstern", "KANZLEI MORGENSTERN", "Kanzlei  Morgenstern.", "Kаnzlei Mоrgenstern", "Kanzlei-Morgenstern", "Kanzlei Morgenstern mbB", "Kanzlei Morgenstem & Partner mbB",
-		"Kanzlei Morgenstern Support", "Kartei (Kanzlei Morgenstern & Partner)", "kanzlei morgenstern & partner mbb", "Ｋanzlei\u2060 Morgenstern",
+		office, "Kanzlei Morgenstern", "KANZLEI MORGENSTERN", "Kanzlei  Morgenstern.", "Kаnzlei Mоrgenstern",
+		"Kanzlei-Morgenstern", "Kanzlei Morgenstern mbB", "Kanzlei Morgenstem & Partner mbB",
+		"Kanzlei Morgenstern Support", "Kartei (Kanzlei Morgenstern & Partner)", "kanzlei morgenstern & partner mbb",
+		"Ｋanzlei\u2060 Morgenstern",
 	} {
 		if !grant.Impersonates(name, office) {
 			t.Errorf("%q is accepted", name)
 		}
 	}
 	for _, name := range []string{
-		"", "Cursor", "Claude", "Outlook Kalender", "Karteikarten", "Kartei-Abgleich für Outlook", "Kalender für Kartei", "Kanzlei", "Morgenstern", "Kanzlei Abendstern", "Kantine", "MCP Inspector", "…", "Support",
+		"", "Cursor", "Claude", "Outlook Kalender", "Karteikarten", "Kartei-Abgleich für Outlook", "Kalender für Kartei",
+		"Kanzlei", "Morgenstern", "Kanzlei Abendstern", "Kantine", "MCP Inspector", "…", "Support",
 		"Fristenkalender für die Kanzlei Morgenstern",
 	} {
 		if grant.Impersonates(name, office, "") {
 			t.Errorf("%q is refused", name)
 		}
 	}
-	if !grant.Impersonates("gmbh", "GmbH") || grant.Impersonates("Kartoffel", "") || !grant.Impersonates("MÜLLER GMBH", "Müller") || !grant.Impersonates("名前", "名前") {
+	if !grant.Impersonates("gmbh", "GmbH") || grant.Impersonates("Kartoffel", "") ||
+		!grant.Impersonates("MÜLLER GMBH", "Müller") || !grant.Impersonates("名前", "名前") {
 		t.Error("an office with an odd name")
 	}
 }
@@ -348,7 +393,8 @@ func TestImpersonates(t *testing.T) {
 // TestCleanName removes what makes a name look like another one.
 func TestCleanName(t *testing.T) {
 	for name, want := range map[string]string{
-		"Fristenkalender": "Fristenkalender", "  A \n B\t": "A B", "Kar\u202etei": "Kartei", "K\u200bartei": "Kartei", "\u2066x\u2069": "x", "\x00": "",
+		"Fristenkalender": "Fristenkalender", "  A \n B\t": "A B", "Kar\u202etei": "Kartei", "K\u200bartei": "Kartei",
+		"\u2066x\u2069": "x", "\x00": "",
 		"ü" + fmt.Sprintf("%0120d", 0): "ü" + fmt.Sprintf("%099d", 0),
 	} {
 		if got := grant.CleanName(name); got != want {

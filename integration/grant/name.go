@@ -22,7 +22,8 @@ var (
 )
 
 // typed are signs and digits that people type in place of letters.
-var typed = strings.NewReplacer("@", "a", "4", "a", "3", "e", "1", "i", "!", "i", "0", "o", "$", "s", "5", "s", "7", "t")
+var typed = strings.NewReplacer("@", "a", "4", "a", "3", "e", "1", "i", "!", "i", "0", "o", "$", "s", "5", "s", "7",
+	"t")
 
 // forms returns the forms of words.
 func forms(words string) (list []string) {
@@ -84,7 +85,8 @@ func claimed(text string) bool {
 // out.
 func core(name string) string {
 	words := strings.Fields(name)
-	for len(words) > 1 && (confusable.Form(words[len(words)-1]) == "" || slices.Contains(legalForms, confusable.Form(words[len(words)-1]))) {
+	for len(words) > 1 && (confusable.Form(words[len(words)-1]) == "" ||
+		slices.Contains(legalForms, confusable.Form(words[len(words)-1]))) {
 		words = words[:len(words)-1]
 	}
 	return confusable.Form(strings.Join(words, " "))

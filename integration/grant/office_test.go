@@ -44,7 +44,10 @@ type office struct {
 func newOffice(t *testing.T, d db.DB) *office {
 	t.Helper()
 	c := clock.NewFake(time.Date(2026, 11, 1, 9, 30, 0, 0, time.UTC))
-	o := &office{T: t, ctx: t.Context(), db: d, clock: c, dir: access.NewDirectory(d, c, access.Options{Failures: 1_000_000})}
+	o := &office{
+		T: t, ctx: t.Context(), db: d, clock: c,
+		dir: access.NewDirectory(d, c, access.Options{Failures: 1_000_000}),
+	}
 	o.op = operator.New(d, c, o.dir)
 	var err error
 	o.org, err = o.op.CreateOrganization(o.ctx, organization.New{Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On})
@@ -66,7 +69,12 @@ func (o *office) now() clock.Micros { return clock.Now(o.clock) }
 
 func (o *office) newClient(name string) grant.Client {
 	o.Helper()
-	c := grant.Client{Kind: grant.Registered, Name: name, RedirectURIs: []string{callback, "http://127.0.0.1/cb"}, Method: grant.NoSecret}
+	c := grant.Client{
+		Kind:         grant.Registered,
+		Name:         name,
+		RedirectURIs: []string{callback, "http://127.0.0.1/cb"},
+		Method:       grant.NoSecret,
+	}
 	o.must(o.db.Write(o.ctx, func(tx db.Tx) error {
 		_, err := c.Store(o.ctx, tx, o.now())
 		return err

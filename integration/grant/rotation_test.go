@@ -152,7 +152,8 @@ func TestGrace(t *testing.T) {
 		next, err := o.refresh(tokens.Refresh)
 		o.must(err)
 		o.clock.Advance(grant.Grace)
-		if again, err := o.refresh(tokens.Refresh); err != nil || again.Refresh != next.Refresh || again.ExpiresIn != grant.AccessLifetime-grant.Grace {
+		if again, err := o.refresh(tokens.Refresh); err != nil || again.Refresh != next.Refresh ||
+			again.ExpiresIn != grant.AccessLifetime-grant.Grace {
 			t.Errorf("%+v %v", again, err)
 		}
 		o.clock.Advance(time.Microsecond)

@@ -19,7 +19,10 @@ var (
 		shell search search-ms cmd powershell wscript cscript hcp its vnd.ms.radio ldapi jdbc
 		applescript terminal x-man-page help macappstore itunes webcal calshow feed prefs shortcuts
 		web ext pwa isolated-app chromium browser devtools opera vivaldi brave firefox safari`)
-	takenPrefixes = []string{"ms-", "x-apple", "itms", "chrome", "edge", "microsoft-edge", "moz-", "safari-", "com.apple.", "web+", "ext+", "x-help", "view-source"}
+	takenPrefixes = []string{
+		"ms-", "x-apple", "itms", "chrome", "edge", "microsoft-edge", "moz-", "safari-", "com.apple.", "web+",
+		"ext+", "x-help", "view-source",
+	}
 )
 
 // privateScheme reports whether a program on the computer of a person may have taken the

@@ -119,7 +119,8 @@ type Rotation struct {
 
 // Create creates a key. Its secret is shown only in this answer. A person makes keys of
 // their own, an admin also keys of service accounts, and the operator any key.
-var Create = op.New("keys.create", op.Administer, create, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("key.create"))
+var Create = op.New("keys.create", op.Administer, create, op.By(op.Self|op.Operator), op.Fresh, op.Gives,
+	op.Audited("key.create"))
 
 func create(ctx context.Context, c *op.Call, in New) (WithSecret, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
@@ -344,7 +345,8 @@ func pause(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
 }
 
 // Resume ends a pause. It does not revive an expired key.
-var Resume = op.New("keys.resume", op.Administer, resume, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("key.resume"))
+var Resume = op.New("keys.resume", op.Administer, resume, op.By(op.Self|op.Operator), op.Fresh, op.Gives,
+	op.Audited("key.resume"))
 
 func resume(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
 	k, err := change(ctx, c, in.ID, func(k *Info) { k.paused = false })
@@ -418,7 +420,8 @@ var othersKey = fault.Text{
 // stay, so that request log and limits continue. The old secret is invalid at
 // once. Without a lifetime the expiry stays; an expired key needs a lifetime. A
 // paused key stays paused.
-var Rotate = op.New("keys.rotate", op.Administer, rotate, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("key.rotate"))
+var Rotate = op.New("keys.rotate", op.Administer, rotate, op.By(op.Self|op.Operator), op.Fresh, op.Gives,
+	op.Audited("key.rotate"))
 
 func rotate(ctx context.Context, c *op.Call, in Rotation) (WithSecret, error) {
 	k, err := findToChange(ctx, c, in.ID)
@@ -439,7 +442,8 @@ func rotate(ctx context.Context, c *op.Call, in Rotation) (WithSecret, error) {
 	}
 	note(c, before, k)
 	secret := access.NewSecret(k.Environment)
-	if _, err := c.Tx.Exec(ctx, updateSecret, k.ID, secret.Kid, secret.Hash, int64(k.ExpiresAt), c.Actor.PrincipalID()); err != nil {
+	if _, err := c.Tx.Exec(ctx, updateSecret, k.ID, secret.Kid, secret.Hash, int64(k.ExpiresAt),
+		c.Actor.PrincipalID()); err != nil {
 		return WithSecret{}, err
 	}
 	if err := replay.EraseSecrets(ctx, c.Tx, k.organization, k.ID); err != nil {
@@ -497,7 +501,8 @@ func (k *Info) of(c *op.Call) bool {
 
 // WithIDs returns the keys with some ids, wherever they are.
 func WithIDs(ctx context.Context, c *op.Call, ids []string) ([]Info, error) {
-	return db.List(ctx, c.Tx, func(row db.Row) (Info, error) { return scan(row, c.Now) }, keyColumns+` where k.id `+c.Tx.Dialect().In("$1"), db.Texts(ids))
+	return db.List(ctx, c.Tx, func(row db.Row) (Info, error) { return scan(row, c.Now) },
+		keyColumns+` where k.id `+c.Tx.Dialect().In("$1"), db.Texts(ids))
 }
 
 // Number returns the number of the organization in which the key works.
@@ -507,11 +512,13 @@ func scan(row db.Row, now clock.Micros) (Info, error) {
 	var k Info
 	var kid, scopes, networks string
 	err := row.Scan(&k.ID, &kid, &k.Name, &k.OrganizationID, &k.PrincipalID, &k.Environment, &scopes, &networks,
-		&k.VersionPin, &k.ExpiresAt, &k.paused, &k.RevokedAt, &k.CreatedAt, &k.LastUsedAt, &k.MadeBy, &k.organization, &k.live)
+		&k.VersionPin, &k.ExpiresAt, &k.paused, &k.RevokedAt, &k.CreatedAt, &k.LastUsedAt, &k.MadeBy, &k.organization,
+		&k.live)
 	if err != nil {
 		return k, err
 	}
-	if err := errors.Join(json.Unmarshal([]byte(scopes), &k.Scopes), json.Unmarshal([]byte(networks), &k.Networks)); err != nil {
+	if err := errors.Join(json.Unmarshal([]byte(scopes), &k.Scopes),
+		json.Unmarshal([]byte(networks), &k.Networks)); err != nil {
 		return k, fmt.Errorf("key: %s: %w", k.ID, err)
 	}
 	if k.Networks == nil {

@@ -80,7 +80,9 @@ func widens(before, after Info) bool {
 		return false
 	}
 	within := func(net netip.Prefix) bool {
-		return slices.ContainsFunc(before.Networks, func(old netip.Prefix) bool { return old.Bits() <= net.Bits() && old.Contains(net.Addr()) })
+		return slices.ContainsFunc(before.Networks,
+			func(old netip.Prefix) bool { return old.Bits() <= net.Bits() && old.Contains(net.Addr()) })
 	}
-	return len(after.Networks) == 0 || slices.ContainsFunc(after.Networks, func(net netip.Prefix) bool { return !within(net) })
+	return len(after.Networks) == 0 || slices.ContainsFunc(after.Networks,
+		func(net netip.Prefix) bool { return !within(net) })
 }

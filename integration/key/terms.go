@@ -88,5 +88,8 @@ type PolicyBalance struct {
 
 // LeftOf returns what is left of a limit.
 func LeftOf(s *limit.Status) PolicyBalance {
-	return PolicyBalance{s.Name, s.Level, string(s.Unit), s.Quota, s.Capacity, int64(s.Window.Seconds()), s.Remaining, s.ResetSeconds()}
+	return PolicyBalance{
+		s.Name, s.Level, string(s.Unit), s.Quota, s.Capacity, int64(s.Window.Seconds()), s.Remaining,
+		s.ResetSeconds(),
+	}
 }

@@ -65,7 +65,11 @@ type subject struct {
 }
 
 func subjects(c *Charge) [levels]subject {
-	return [levels]subject{{c.Organization, byOrganization, ""}, {c.Organization, byPrincipal, c.Principal}, {c.Organization, c.last(), c.Key}}
+	return [levels]subject{
+		{c.Organization, byOrganization, ""},
+		{c.Organization, byPrincipal, c.Principal},
+		{c.Organization, c.last(), c.Key},
+	}
 }
 
 // account is the state of all policies for one subject.

@@ -24,11 +24,13 @@ func TestHeadersAreStructuredFields(t *testing.T) {
 			t.Fatalf("%s | %s", rateLimit, policy)
 		}
 		first := d.Statuses[0]
-		if limits[0].Value != first.Name || param(limits[0], "r") != first.Remaining || param(limits[0], "t") != first.ResetSeconds() {
+		if limits[0].Value != first.Name || param(limits[0], "r") != first.Remaining ||
+			param(limits[0], "t") != first.ResetSeconds() {
 			t.Errorf("%s for %+v", rateLimit, first)
 		}
 		for i, s := range d.Statuses {
-			if policies[i].Value != s.Name || param(policies[i], "q") != s.Quota || param(policies[i], "w") != int64(s.Window/time.Second) {
+			if policies[i].Value != s.Name || param(policies[i], "q") != s.Quota ||
+				param(policies[i], "w") != int64(s.Window/time.Second) {
 				t.Errorf("%s for %+v", policy, s)
 			}
 		}

@@ -90,7 +90,10 @@ func Open(config Config, c clock.Clock, opts Options) *Ledger {
 	if opts.Logger == nil {
 		opts.Logger = slog.Default()
 	}
-	l := &Ledger{table: t, clock: c, opts: opts, memory: newMemory(t), fallback: newMemory(t), start: c.Now(), incarnation: rand.Text()}
+	l := &Ledger{
+		table: t, clock: c, opts: opts, memory: newMemory(t), fallback: newMemory(t), start: c.Now(),
+		incarnation: rand.Text(),
+	}
 	l.base = l.start.UnixMicro()
 	if opts.DB != nil {
 		l.stored = l.readStored

@@ -47,7 +47,10 @@ func launch(t testing.TB, d db.DB, c clock.Clock, s settings) *process {
 	if s.replica == "" {
 		s.replica = "one"
 	}
-	l := limit.Open(s.config, c, limit.Options{DB: d, Replica: s.replica, Alert: s.alert, Lease: lease, Patience: s.patience, Logger: slog.New(slog.DiscardHandler)})
+	l := limit.Open(s.config, c, limit.Options{
+		DB: d, Replica: s.replica, Alert: s.alert, Lease: lease, Patience: s.patience,
+		Logger: slog.New(slog.DiscardHandler),
+	})
 	if err := l.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +277,14 @@ func TestModelOverReplicas(t *testing.T) {
 	replicas := launchReplicas(t, dbtest.Postgres(t), 2, c, limit.Config{})
 	alone := limit.New(limit.Config{Metered: true}, c)
 	random := seed.Rand(t)
-	charges := []limit.Charge{get, remove, {Organization: 7, Principal: "usr_a", Key: "key_a", Points: 7, Reads: true}, {Organization: 7, Principal: "usr_a", Key: "key_b", Points: 5, Write: true}, shows, erases}
+	charges := []limit.Charge{
+		get,
+		remove,
+		{Organization: 7, Principal: "usr_a", Key: "key_a", Points: 7, Reads: true},
+		{Organization: 7, Principal: "usr_a", Key: "key_b", Points: 5, Write: true},
+		shows,
+		erases,
+	}
 	for n := range 600 {
 		charge := charges[random.IntN(len(charges))]
 		want, err := alone.Take(context.Background(), charge)
@@ -290,7 +300,8 @@ func TestModelOverReplicas(t *testing.T) {
 		alone.Done(charge, &want, records)
 		r.Done(charge, &got, records)
 		r.Status(context.Background(), charge) // waits until the replica has reported the call
-		if !slices.Equal(got.Violated, want.Violated) || !slices.Equal(got.Statuses, want.Statuses) || got.RetryAfter != want.RetryAfter || got.Quota != want.Quota {
+		if !slices.Equal(got.Violated, want.Violated) || !slices.Equal(got.Statuses, want.Statuses) ||
+			got.RetryAfter != want.RetryAfter || got.Quota != want.Quota {
 			t.Fatalf("call %d, %+v:\n%+v, want\n%+v", n, charge, got, want)
 		}
 		c.Advance(time.Duration(random.IntN(4)*random.IntN(2_000)) * time.Millisecond)
@@ -311,7 +322,9 @@ func TestJoinAndLeave(t *testing.T) {
 	}
 	first.call(get, 100)
 	second := launch(t, dbtest.Again(t, d), c, settings{replica: "b"})
-	for name, want := range map[string]int64{"deletes": 1, "concurrency": 5, "outflow": 9900, "key": 600 - 92, "organization": 3000 - 92} {
+	for name, want := range map[string]int64{
+		"deletes": 1, "concurrency": 5, "outflow": 9900, "key": 600 - 92, "organization": 3000 - 92,
+	} {
 		if left := second.left(remove, name); left != want {
 			t.Errorf("the second knows of %d left of %s, want %d", left, name, want)
 		}
@@ -358,7 +371,10 @@ func restart(t testing.TB, d db.DB, get, remove limit.Charge) {
 	p.end()
 	c.Advance(time.Second)
 	p = launch(t, d, c, settings{})
-	for name, want := range map[string]int64{"key": 600 - 71 + 5, "writes": 53, "deletes": 3, "deletes-day": 293, "outflow": 9900, "principal": 1200 - 71, "organization": 3000 - 71} {
+	for name, want := range map[string]int64{
+		"key": 600 - 71 + 5, "writes": 53, "deletes": 3, "deletes-day": 293, "outflow": 9900,
+		"principal": 1200 - 71, "organization": 3000 - 71,
+	} {
 		if left := p.left(remove, name); left != want {
 			t.Errorf("%s: %d left, want %d", name, left, want)
 		}
@@ -371,7 +387,9 @@ func restart(t testing.TB, d db.DB, get, remove limit.Charge) {
 func TestKill(t *testing.T) {
 	d := dbtest.SQLite(t)
 	c := clock.NewFake(begin)
-	l := limit.Open(limit.Config{Metered: true}, c, limit.Options{DB: d, Replica: "one", Logger: slog.New(slog.DiscardHandler)})
+	l := limit.Open(limit.Config{
+		Metered: true,
+	}, c, limit.Options{DB: d, Replica: "one", Logger: slog.New(slog.DiscardHandler)})
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	go l.Run(ctx) // never ends during the test, so its last save does not come
@@ -436,13 +454,15 @@ func TestAlertOnceAWindow(t *testing.T) {
 			alerts <- a
 			return nil
 		}}
-		s.config.Policies, _ = limit.With(limit.Override{Name: "deletes", Quota: 1000, Capacity: 1000}, limit.Override{Name: "deletes-day", Quota: 10, Capacity: 10})
+		s.config.Policies, _ = limit.With(limit.Override{Name: "deletes", Quota: 1000, Capacity: 1000},
+			limit.Override{Name: "deletes-day", Quota: 10, Capacity: 10})
 		p := launch(t, d, c, s)
 		for range 8 {
 			p.call(remove)
 		}
 		a := <-alerts
-		if a.Policy != "deletes-day" || a.Used != 8 || a.Quota != 10 || a.Key != "key_a" || a.Principal != "usr_a" || a.Organization != 7 {
+		if a.Policy != "deletes-day" || a.Used != 8 || a.Quota != 10 || a.Key != "key_a" || a.Principal != "usr_a" ||
+			a.Organization != 7 {
 			t.Errorf("%+v", a)
 		}
 		p.call(remove)

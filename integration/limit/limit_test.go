@@ -87,7 +87,10 @@ func TestPoliciesOfCharges(t *testing.T) {
 			{Charge{}, []string{"key", "concurrency", "principal", "organization"}},
 			{Charge{Reads: true}, []string{"key", "concurrency", "principal", "organization", "outflow"}},
 			{Charge{Write: true}, []string{"key", "writes", "concurrency", "principal", "organization"}},
-			{Charge{Write: true, Delete: true}, []string{"key", "writes", "concurrency", "principal", "organization", "deletes", "deletes-day"}},
+			{
+				Charge{Write: true, Delete: true},
+				[]string{"key", "writes", "concurrency", "principal", "organization", "deletes", "deletes-day"},
+			},
 		} {
 			var got []string
 			for _, s := range take(t, l, test.charge).Statuses {
@@ -185,7 +188,8 @@ func TestAllOrNothing(t *testing.T) {
 	}
 	before := rest()
 	d := take(t, l, del) // all six concurrent calls are running
-	if !slices.Equal(d.Violated, []string{"concurrency"}) || d.Statuses[0].Name != "concurrency" || d.RetryAfter != time.Second {
+	if !slices.Equal(d.Violated, []string{"concurrency"}) || d.Statuses[0].Name != "concurrency" ||
+		d.RetryAfter != time.Second {
 		t.Errorf("%v, %+v, %v", d.Violated, d.Statuses[0], d.RetryAfter)
 	}
 	if after := rest(); !slices.Equal(before, after) {
@@ -355,7 +359,8 @@ func TestShareOfOneKey(t *testing.T) {
 		}
 	}
 	d := call("key_a")
-	if !slices.Equal(d.Violated, []string{"organization"}) || d.Statuses[0].Name != "organization" || d.Statuses[0].Remaining != 0 || d.RetryAfter != time.Minute {
+	if !slices.Equal(d.Violated, []string{"organization"}) || d.Statuses[0].Name != "organization" ||
+		d.Statuses[0].Remaining != 0 || d.RetryAfter != time.Minute {
 		t.Errorf("%+v", d)
 	}
 	for i := range 150 {
@@ -572,7 +577,10 @@ func BenchmarkTake(b *testing.B) {
 				i := int(next.Add(1)) * 97
 				for pb.Next() {
 					i++
-					charge := Charge{Organization: int64(i % keys % 50), Principal: names[i%keys], Key: names[i%keys], Points: 1, Reads: true, Into: into, At: test.at}
+					charge := Charge{
+						Organization: int64(i % keys % 50), Principal: names[i%keys], Key: names[i%keys], Points: 1,
+						Reads: true, Into: into, At: test.at,
+					}
 					d, err := l.Take(context.Background(), charge)
 					if err != nil || d.Violated != nil {
 						b.Fatal(err, d.Violated)

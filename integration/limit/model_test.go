@@ -334,8 +334,10 @@ type runningCall struct {
 func TestModel(t *testing.T) {
 	// The policies are the contract's, and small ones that collide more often.
 	small, err := With(Override{"key", 40, 60}, Override{"writes", 8, 8}, Override{"principal", 90, 90},
-		Override{"organization", 120, 120}, Override{"deletes", 3, 3}, Override{"deletes-day", 9, 9}, Override{"outflow", 600, 600},
-		Override{"session-writes", 12, 12}, Override{"session-deletes", 3, 3}, Override{"session-deletes-day", 9, 9}, Override{"session-outflow", 700, 700})
+		Override{"organization", 120, 120}, Override{"deletes", 3, 3}, Override{"deletes-day", 9, 9},
+		Override{"outflow", 600, 600},
+		Override{"session-writes", 12, 12}, Override{"session-deletes", 3, 3}, Override{"session-deletes-day", 9, 9},
+		Override{"session-outflow", 700, 700})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,13 +362,18 @@ func compare(t *rapid.T, policies []Policy) {
 		policies: policies, now: c.Now, buckets: map[string]*refBucket{}, windows: map[string]*refWindow{},
 		running: map[string]int64{}, locked: map[string]time.Time{},
 	}}
-	t.Repeat(map[string]func(*rapid.T){"call": m.call, "hang": m.hang, "end": m.endOne, "wait": m.wait, "status": m.status, "store": m.store})
+	t.Repeat(map[string]func(*rapid.T){
+		"call": m.call, "hang": m.hang, "end": m.endOne, "wait": m.wait, "status": m.status, "store": m.store,
+	})
 }
 
 // charge draws what a call costs.
 func (m *comparison) charge(t *rapid.T) Charge {
 	key := rapid.SampledFrom([]string{"key_a", "key_b", "key_c", Sessions("usr_a")}).Draw(t, "key")
-	ch := Charge{Organization: 1, Principal: map[string]string{"key_c": "svc_c"}[key], Key: key, Session: key == Sessions("usr_a")}
+	ch := Charge{
+		Organization: 1, Principal: map[string]string{"key_c": "svc_c"}[key], Key: key,
+		Session: key == Sessions("usr_a"),
+	}
 	if ch.Principal == "" {
 		ch.Principal = "usr_a"
 	}
@@ -441,7 +448,8 @@ func (m *comparison) endOne(t *rapid.T) {
 }
 
 func (m *comparison) wait(t *rapid.T) {
-	unit := rapid.SampledFrom([]time.Duration{time.Microsecond, time.Millisecond, time.Second, time.Minute}).Draw(t, "unit")
+	unit := rapid.SampledFrom([]time.Duration{time.Microsecond, time.Millisecond, time.Second, time.Minute}).Draw(t,
+		"unit")
 	m.clock.Advance(time.Duration(rapid.IntRange(0, 3000).Draw(t, "units")) * unit)
 }
 
@@ -454,7 +462,8 @@ func (m *comparison) status(t *rapid.T) {
 		return
 	}
 	all, err := m.limiter.Status(context.Background(), ch)
-	policies := slices.DeleteFunc(slices.Clone(m.office.policies), func(p Policy) bool { return ch.Session != (p.Level == "session") })
+	policies := slices.DeleteFunc(slices.Clone(m.office.policies),
+		func(p Policy) bool { return ch.Session != (p.Level == "session") })
 	if err != nil || len(all) != len(policies) {
 		t.Fatal(all, err)
 	}
@@ -472,7 +481,8 @@ func (m *comparison) store(t *rapid.T) {
 	l := m.limiter
 	for i := range l.memory.shards {
 		for s, a := range l.memory.shards[i].accounts {
-			back, err := l.table.decode(s.level, l.table.encode(s.level, a), l.now(time.Time{}), "me", func(string) bool { return false })
+			back, err := l.table.decode(s.level, l.table.encode(s.level, a), l.now(time.Time{}), "me",
+				func(string) bool { return false })
 			if err != nil {
 				t.Fatal(err)
 			}

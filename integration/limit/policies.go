@@ -108,7 +108,9 @@ func (p *Policy) long() bool { return p.Window >= time.Hour }
 func (c Config) Check() error {
 	var errs []error
 	for _, p := range c.Policies {
-		if !slices.ContainsFunc(Policies(), func(d Policy) bool { return d.Name == p.Name && d.Level == p.Level && d.Unit == p.Unit }) {
+		if !slices.ContainsFunc(Policies(), func(d Policy) bool {
+			return d.Name == p.Name && d.Level == p.Level && d.Unit == p.Unit
+		}) {
 			errs = append(errs, fmt.Errorf("limit: %q is not a policy of the contract", p.Name))
 			continue
 		}

@@ -14,8 +14,14 @@ import (
 
 // The calls of a person: by a session, and by a key of the same principal.
 var (
-	shows  = limit.Charge{Organization: 7, Principal: "usr_a", Key: limit.Sessions("usr_a"), Session: true, Points: 7, Reads: true}
-	erases = limit.Charge{Organization: 7, Principal: "usr_a", Key: limit.Sessions("usr_a"), Session: true, Points: 10, Write: true, Delete: true}
+	shows = limit.Charge{
+		Organization: 7, Principal: "usr_a", Key: limit.Sessions("usr_a"), Session: true, Points: 7,
+		Reads: true,
+	}
+	erases = limit.Charge{
+		Organization: 7, Principal: "usr_a", Key: limit.Sessions("usr_a"), Session: true, Points: 10,
+		Write: true, Delete: true,
+	}
 )
 
 // TestSessions checks that sessions and keys of one principal take nothing from
@@ -44,19 +50,26 @@ func TestSessions(t *testing.T) {
 		p.call(remove)
 		p.end()
 		p = launch(t, d, c, settings{})
-		for name, want := range map[string]int64{"session-writes": 90, "session-deletes": 0, "session-deletes-day": 470, "session-outflow": 10_000, "session-concurrency": 12} {
+		for name, want := range map[string]int64{
+			"session-writes": 90, "session-deletes": 0, "session-deletes-day": 470, "session-outflow": 10_000,
+			"session-concurrency": 12,
+		} {
 			if left := p.left(shows, name); left != want {
 				t.Errorf("%s: %d left, want %d", name, left, want)
 			}
 		}
-		for name, want := range map[string]int64{"key": 600 - 11, "writes": 59, "deletes": 9, "deletes-day": 299, "outflow": 9900, "principal": 1200 - 11, "organization": 3000 - 11} {
+		for name, want := range map[string]int64{
+			"key": 600 - 11, "writes": 59, "deletes": 9, "deletes-day": 299, "outflow": 9900,
+			"principal": 1200 - 11, "organization": 3000 - 11,
+		} {
 			if left := p.left(get, name); left != want {
 				t.Errorf("%s: %d left, want %d", name, left, want)
 			}
 		}
 		for _, who := range []limit.Charge{shows, get} {
 			all, err := p.Status(context.Background(), who)
-			if err != nil || slices.ContainsFunc(all, func(s limit.Status) bool { return (s.Level == "session") != who.Session }) {
+			if err != nil || slices.ContainsFunc(all,
+				func(s limit.Status) bool { return (s.Level == "session") != who.Session }) {
 				t.Errorf("policies of another kind of caller: %+v %v", all, err)
 			}
 		}
@@ -114,7 +127,8 @@ func TestSessionAlert(t *testing.T) {
 		}
 		p.end()
 		a := <-alerts
-		if a.Policy != "session-deletes-day" || a.Used != 8 || !a.Session || a.Principal != "usr_a" || a.Exhausted || len(alerts) != 0 {
+		if a.Policy != "session-deletes-day" || a.Used != 8 || !a.Session || a.Principal != "usr_a" || a.Exhausted ||
+			len(alerts) != 0 {
 			t.Errorf("%+v, and %d more", a, len(alerts))
 		}
 	})

@@ -31,7 +31,9 @@ func silent(t *testing.T, d db.DB, replica string) *process {
 // silentAt is silent with a clock of the test.
 func silentAt(t *testing.T, d db.DB, replica string, c clock.Clock) *process {
 	t.Helper()
-	l := limit.Open(limit.Config{Metered: true, LockAfter: 1 << 40}, c, limit.Options{DB: d, Replica: replica, Lease: lease, Logger: slog.New(slog.DiscardHandler)})
+	l := limit.Open(limit.Config{
+		Metered: true, LockAfter: 1 << 40,
+	}, c, limit.Options{DB: d, Replica: replica, Lease: lease, Logger: slog.New(slog.DiscardHandler)})
 	if err := l.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +105,10 @@ func TestLeasesComeBackWithoutNotifications(t *testing.T) {
 	var replicas []*process
 	for i := range 3 {
 		d := dbtest.Open(t, url+mark+"default_query_exec_mode=exec", db.Options{Readers: 2, Writers: 2})
-		replicas = append(replicas, launch(t, d, clock.System, settings{replica: fmt.Sprint(i), config: limit.Config{LockAfter: 1 << 40}}))
+		replicas = append(replicas, launch(t, d, clock.System, settings{
+			replica: fmt.Sprint(i),
+			config:  limit.Config{LockAfter: 1 << 40},
+		}))
 		if replicas[i].call(write) == nil {
 			passed++
 		}
@@ -131,7 +136,8 @@ func TestKilledWithLeases(t *testing.T) {
 	c := clock.NewFake(begin)
 	other := launch(t, dbtest.Again(t, d), c, settings{replica: "b", config: limit.Config{LockAfter: 1 << 40}})
 	err := d.Write(context.Background(), func(tx db.Tx) error { // it has been silent for longer than its lease
-		_, err := tx.Exec(context.Background(), `update limit_replicas set renewed_at = renewed_at - $1 where id = 'a'`, (lease + time.Second).Microseconds())
+		_, err := tx.Exec(context.Background(), `update limit_replicas set renewed_at = renewed_at - $1 where id = 'a'`,
+			(lease + time.Second).Microseconds())
 		return err
 	})
 	if err != nil {
@@ -212,7 +218,8 @@ func TestReplicasWhoseClocksDiffer(t *testing.T) {
 	var replicas []*process
 	for i, by := range []time.Duration{-7 * time.Minute, 0, 7 * time.Minute} {
 		l := limit.Open(limit.Config{Metered: true, LockAfter: 1 << 40}, shiftedClock(by), limit.Options{
-			DB: dbtest.Again(t, d), Replica: fmt.Sprint(i), ServerTime: true, Lease: lease, Logger: slog.New(slog.DiscardHandler),
+			DB: dbtest.Again(t, d), Replica: fmt.Sprint(i), ServerTime: true, Lease: lease,
+			Logger: slog.New(slog.DiscardHandler),
 		})
 		if err := l.Start(context.Background()); err != nil {
 			t.Fatal(err)
@@ -241,7 +248,8 @@ func TestReplicasWhoseClocksDiffer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := all[1]; s.Name != "writes" || s.Remaining != 0 || s.Reset > time.Minute+time.Second || s.Reset < 5*time.Second {
+		if s := all[1]; s.Name != "writes" || s.Remaining != 0 || s.Reset > time.Minute+time.Second ||
+			s.Reset < 5*time.Second {
 			t.Errorf("replica %d: %+v", i, s)
 		}
 	}
@@ -252,7 +260,8 @@ func TestReplicasWhoseClocksDiffer(t *testing.T) {
 func TestReportedLate(t *testing.T) {
 	d := dbtest.Postgres(t)
 	early := launchReplicas(t, d, 1, clock.NewFake(begin), limit.Config{})[0]
-	later := launch(t, dbtest.Again(t, d), clock.NewFake(begin.Add(time.Second)), settings{replica: "later", config: limit.Config{LockAfter: 1 << 40}})
+	later := launch(t, dbtest.Again(t, d), clock.NewFake(begin.Add(time.Second)),
+		settings{replica: "later", config: limit.Config{LockAfter: 1 << 40}})
 	for range 6 { // the last five from its lease
 		early.call(get)
 	}
@@ -288,15 +297,19 @@ func TestRecordsOfOthersLeases(t *testing.T) {
 func TestDecisionsOverReplicas(t *testing.T) {
 	// Small numbers collide often. All entries are kept whole, so both sides
 	// expire them alike.
-	all := []limit.Override{{Name: "key", Quota: 40, Capacity: 60}, {Name: "writes", Quota: 8, Capacity: 8}, {Name: "principal", Quota: 90, Capacity: 90},
-		{Name: "organization", Quota: 120, Capacity: 120}, {Name: "deletes", Quota: 3, Capacity: 3}, {Name: "outflow", Quota: 290, Capacity: 290}}
+	all := []limit.Override{{Name: "key", Quota: 40, Capacity: 60}, {Name: "writes", Quota: 8, Capacity: 8},
+		{Name: "principal", Quota: 90, Capacity: 90},
+		{Name: "organization", Quota: 120, Capacity: 120}, {Name: "deletes", Quota: 3, Capacity: 3},
+		{Name: "outflow", Quota: 290, Capacity: 290}}
 	wide := func(name string) limit.Override { return limit.Override{Name: name, Quota: 300, Capacity: 300} }
 	t.Run("all", func(t *testing.T) { decide(t, limit.Config{LockAfter: 20}, 2, 3, all...) })
 	t.Run("calls that hang", func(t *testing.T) {
-		decide(t, limit.Config{LockAfter: 1 << 40}, 12, 3, limit.Override{Name: "concurrency", Quota: 4, Capacity: 4}, wide("principal"), wide("organization"))
+		decide(t, limit.Config{LockAfter: 1 << 40}, 12, 3, limit.Override{Name: "concurrency", Quota: 4, Capacity: 4},
+			wide("principal"), wide("organization"))
 	})
 	t.Run("lock", func(t *testing.T) {
-		decide(t, limit.Config{LockAfter: 4, LockTime: 20 * time.Second}, 1, 1, wide("principal"), wide("organization"), limit.Override{Name: "deletes", Quota: 2, Capacity: 2})
+		decide(t, limit.Config{LockAfter: 4, LockTime: 20 * time.Second}, 1, 1, wide("principal"), wide("organization"),
+			limit.Override{Name: "deletes", Quota: 2, Capacity: 2})
 	})
 }
 
@@ -322,7 +335,10 @@ func decide(t *testing.T, config limit.Config, hang, deletes int, numbers ...lim
 	const calls = 800
 	refused := 0
 	for n := range calls {
-		charge := limit.Charge{Organization: 7, Principal: "usr_a", Key: fmt.Sprint("key_", random.IntN(3)), Points: int64(1 + random.IntN(5))}
+		charge := limit.Charge{
+			Organization: 7, Principal: "usr_a", Key: fmt.Sprint("key_", random.IntN(3)),
+			Points: int64(1 + random.IntN(5)),
+		}
 		charge.Write = random.IntN(3) == 0
 		charge.Reads = !charge.Write
 		charge.Delete = charge.Write && random.IntN(deletes) == 0
@@ -333,7 +349,8 @@ func decide(t *testing.T, config limit.Config, hang, deletes int, numbers ...lim
 		if h.got, err = h.replica.Take(context.Background(), charge); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(h.got.Violated, h.want.Violated) || h.got.RetryAfter != h.want.RetryAfter || h.got.Quota != h.want.Quota {
+		if !slices.Equal(h.got.Violated, h.want.Violated) || h.got.RetryAfter != h.want.RetryAfter ||
+			h.got.Quota != h.want.Quota {
 			t.Fatalf("call %d, %+v:\n%+v, want\n%+v", n, charge, h.got, h.want)
 		}
 		if h.want.Violated != nil {
@@ -454,7 +471,8 @@ func TestReportedTogether(t *testing.T) {
 	for left := organizations; left > 0; {
 		p.Report()
 		if err := d.Read(t.Context(), func(tx db.Tx) error {
-			return tx.QueryRow(t.Context(), `select count(*) from limits where subject = 'key_a' and state like $1`, fmt.Sprintf(`%%"reported":%d%%`, begin.UnixMicro())).Scan(&left)
+			return tx.QueryRow(t.Context(), `select count(*) from limits where subject = 'key_a' and state like $1`,
+				fmt.Sprintf(`%%"reported":%d%%`, begin.UnixMicro())).Scan(&left)
 		}); err != nil {
 			t.Fatal(err)
 		}

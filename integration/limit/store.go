@@ -45,7 +45,9 @@ func (l *Ledger) readStored(ctx context.Context, who *[levels]subject, into *acc
 }
 
 // readAccounts reads the stored accounts among the named subjects.
-func (l *Ledger) readAccounts(ctx context.Context, tx db.Tx, organization int64, names []string, lock string) (map[string]*account, error) {
+func (l *Ledger) readAccounts(
+	ctx context.Context, tx db.Tx, organization int64, names []string, lock string,
+) (map[string]*account, error) {
 	query := fmt.Sprintf(selectAccounts, tx.Dialect().In("$2")) + lock
 	rows, err := tx.Query(ctx, query, organization, db.Texts(names))
 	if err != nil {
@@ -112,7 +114,8 @@ func (l *Ledger) Run(ctx context.Context) {
 		case <-l.memory.urgent:
 		case <-l.clock.After(saveEvery):
 		}
-		if err := l.save(ctx, false); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // which db.Writes logs
+		if err := l.save(ctx, false); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) {
+			// which db.Writes logs
 			l.opts.Logger.Warn("limits not saved", "error", err)
 		}
 	}
@@ -223,7 +226,8 @@ func (l *Ledger) alert(ctx context.Context, tx db.Tx, alerts []Alert) error {
 // Locks are stored within a second.
 func LockedUntil(ctx context.Context, tx db.Tx, organization int64, key string) (clock.Micros, error) {
 	var text string
-	err := tx.QueryRow(ctx, `select state from limits where organization = $1 and subject = $2`, organization, key).Scan(&text)
+	err := tx.QueryRow(ctx, `select state from limits where organization = $1 and subject = $2`, organization,
+		key).Scan(&text)
 	if errors.Is(err, db.ErrNoRows) {
 		return 0, nil
 	}

@@ -321,7 +321,9 @@ func (t *table) took(key *account, r *rule, counter *counter, c *Charge, amount 
 }
 
 func (t *table) alert(key *account, r *rule, c *Charge, used int64, exhausted bool) {
-	key.alerts = append(key.alerts, Alert{c.Organization, c.Principal, c.Key, c.Session, r.Name, used, r.Quota, key.at, exhausted})
+	key.alerts = append(key.alerts, Alert{
+		c.Organization, c.Principal, c.Key, c.Session, r.Name, used, r.Quota, key.at, exhausted,
+	})
 	key.dirty, key.unsaved = true, key.unsaved+urgent
 }
 

@@ -49,7 +49,14 @@ type localState struct {
 
 // prepare returns a transaction for everything that waits.
 func (l *Ledger) prepare(o *tenant) *transaction {
-	j := &transaction{tenant: o, seq: l.tenants.sent.Add(1), full: o.full, requests: append(o.waiting, o.disputed...), usages: o.unreported, own: map[string]*localState{}}
+	j := &transaction{
+		tenant:   o,
+		seq:      l.tenants.sent.Add(1),
+		full:     o.full,
+		requests: append(o.waiting, o.disputed...),
+		usages:   o.unreported,
+		own:      map[string]*localState{},
+	}
 	o.waiting, o.disputed, o.due, o.full = nil, nil, false, false
 	o.unreported, o.spareUsages = o.spareUsages, nil
 	now := l.now(time.Time{})
@@ -246,7 +253,9 @@ func (l *Ledger) createTogether(tx db.Tx, round []*transaction) {
 // holder of the organization's lock may make them. Another transaction may have made
 // some while this one waited for the lock. An organization without an account of its
 // own is taken out of found.
-func (l *Ledger) completeTogether(ctx context.Context, tx db.Tx, round []*transaction, found map[int64]map[string]*account) error {
+func (l *Ledger) completeTogether(
+	ctx context.Context, tx db.Tx, round []*transaction, found map[int64]map[string]*account,
+) error {
 	var incomplete []*transaction
 	for _, j := range round {
 		switch accounts := found[j.organization]; {
@@ -279,7 +288,9 @@ func (l *Ledger) completeTogether(ctx context.Context, tx db.Tx, round []*transa
 // lockTogether returns the stored accounts of transactions by organization, locked
 // until the transaction ends. Those of an organization come in the order of
 // lockAccounts: its own first.
-func (l *Ledger) lockTogether(ctx context.Context, tx db.Tx, round []*transaction) (map[int64]map[string]*account, error) {
+func (l *Ledger) lockTogether(
+	ctx context.Context, tx db.Tx, round []*transaction,
+) (map[int64]map[string]*account, error) {
 	var wanted [][]any
 	for _, j := range round {
 		for _, name := range j.names {
@@ -420,7 +431,8 @@ func (l *Ledger) try(r *request, j *transaction) {
 	switch {
 	case waited > l.opts.callWait():
 		known = final
-	case r.recall > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(org.holdings)), func(h holding) bool { return h.Recalled < r.recall }):
+	case r.recall > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(org.holdings)),
+		func(h holding) bool { return h.Recalled < r.recall }):
 		known = reported
 	}
 	if r.statusOnly {
@@ -450,7 +462,8 @@ func (l *Ledger) encode(j *transaction) (rows []row, raised []Alert) {
 	kept := j.kept
 	for _, name := range slices.Backward(j.names) { // the organization's account comes last
 		a, local := j.found[name], j.own[name]
-		h := l.table.grant(levelOfName(name), a, holding{Seq: j.seq, Reported: j.at, Running: a.running, Slots: a.running, Reading: a.reading}, grants && !local.idle)
+		h := l.table.grant(levelOfName(name), a,
+			holding{Seq: j.seq, Reported: j.at, Running: a.running, Slots: a.running, Reading: a.reading}, grants && !local.idle)
 		local.granted = local.granted[:0]
 		i := 0
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {
@@ -591,7 +604,9 @@ const forUpdate = ` order by subject for update`
 
 // lockAccounts returns the named accounts, locked until the transaction ends. The
 // holder of the organization's lock may create those that are missing.
-func (l *Ledger) lockAccounts(ctx context.Context, tx db.Tx, organization int64, names []string) (map[string]*account, error) {
+func (l *Ledger) lockAccounts(
+	ctx context.Context, tx db.Tx, organization int64, names []string,
+) (map[string]*account, error) {
 	found, err := l.readAccounts(ctx, tx, organization, names, forUpdate)
 	if err != nil || len(found) == len(names) {
 		return found, err

@@ -30,7 +30,9 @@ const requestsOfHour = 10
 
 // admit refuses an application that the caller may not connect, and reports whether its
 // description is verified. An admin who lets an application act approves it.
-func admit(ctx context.Context, c *op.Call, o *access.OrganizationInfo, client *grant.Client) (verified bool, err error) {
+func admit(
+	ctx context.Context, c *op.Call, o *access.OrganizationInfo, client *grant.Client,
+) (verified bool, err error) {
 	s, err := grant.StandingOf(ctx, c.Tx, o, client, c.Actor.PrincipalID())
 	switch {
 	case err != nil:
@@ -71,7 +73,9 @@ func askAdmins(ctx context.Context, c *op.Call, live int64, client *grant.Client
 	if err != nil || !first {
 		return err
 	}
-	limit := signin.Limit{Subject: "approval|" + c.Actor.PrincipalID(), Window: time.Hour, Most: requestsOfHour, Keeps: true}
+	limit := signin.Limit{
+		Subject: "approval|" + c.Actor.PrincipalID(), Window: time.Hour, Most: requestsOfHour, Keeps: true,
+	}
 	err = signin.Attempt(ctx, c.Tx, c.Now, limit)
 	if left := signin.Waits(err); left > 0 {
 		return &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: &tooManyDocuments}
@@ -134,8 +138,9 @@ func listApprovals(ctx context.Context, c *op.Call, in access.Page) (page access
 func approvalInfo(ctx context.Context, tx db.Tx, a *grant.Approval) (ApprovalInfo, error) {
 	client, err := grant.ClientByID(ctx, tx, a.Client)
 	info := ApprovalInfo{
-		ID: a.ID, ClientID: client.ClientID, Client: client.Name, ClientKind: client.Kind, Hosts: []string{}, PrincipalID: a.Principal,
-		AskedBy: append([]string{}, a.AskedBy...), AskedAt: a.AskedAt, ApprovedAt: a.ApprovedAt, ApprovedBy: a.ApprovedBy,
+		ID: a.ID, ClientID: client.ClientID, Client: client.Name, ClientKind: client.Kind, Hosts: []string{},
+		PrincipalID: a.Principal,
+		AskedBy:     append([]string{}, a.AskedBy...), AskedAt: a.AskedAt, ApprovedAt: a.ApprovedAt, ApprovedBy: a.ApprovedBy,
 	}
 	for _, address := range client.RedirectURIs {
 		host := grant.Host(address)
@@ -171,7 +176,8 @@ func findApplication(ctx context.Context, c *op.Call, in ApproveInput) (client g
 }
 
 // Approve lets people connect an application.
-var Approve = op.NewPrefetched("clients.approve", op.Administer, findApplication, approve, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("client.approve"))
+var Approve = op.NewPrefetched("clients.approve", op.Administer, findApplication, approve,
+	op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("client.approve"))
 
 func approve(ctx context.Context, c *op.Call, in ApproveInput, client grant.Client) (info ApprovalInfo, err error) {
 	o, err := c.FindOrganization(ctx, in.Organization)
@@ -213,7 +219,9 @@ func (a *approval) audit(c *op.Call, clientID string) {
 }
 
 // find returns what is approved.
-func (in *ApproveInput) find(ctx context.Context, c *op.Call, o *access.OrganizationInfo, client *grant.Client) (a approval, err error) {
+func (in *ApproveInput) find(
+	ctx context.Context, c *op.Call, o *access.OrganizationInfo, client *grant.Client,
+) (a approval, err error) {
 	switch {
 	case in.ID != "":
 		return approvalByID(ctx, c, o, in.ID)
@@ -272,7 +280,8 @@ type DisapproveInput struct {
 
 // Disapprove takes an approval back, and ends the connections that rest on it. It also
 // refuses a request that waits.
-var Disapprove = op.New("clients.disapprove", op.Administer, disapprove, op.By(op.Admin|op.Operator), op.Always, op.Audited("client.disapprove"))
+var Disapprove = op.New("clients.disapprove", op.Administer, disapprove, op.By(op.Admin|op.Operator), op.Always,
+	op.Audited("client.disapprove"))
 
 func disapprove(ctx context.Context, c *op.Call, in DisapproveInput) (op.Nothing, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
@@ -310,7 +319,8 @@ func disapprove(ctx context.Context, c *op.Call, in DisapproveInput) (op.Nothing
 // SetOrganization is organization.Set. If an organization admits no applications any
 // more, the webhook endpoints that they made are disabled: the grants only rest, but nobody
 // asks a grant before an event is sent.
-var SetOrganization = op.New("organizations.set", op.Administer, setOrganization, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("organization.set"))
+var SetOrganization = op.New("organizations.set", op.Administer, setOrganization, op.By(op.Admin|op.Operator),
+	op.Fresh, op.Gives, op.Audited("organization.set"))
 
 func setOrganization(ctx context.Context, c *op.Call, in organization.Change) (access.OrganizationInfo, error) {
 	o, err := organization.Set(ctx, c, in)
@@ -330,7 +340,8 @@ func setOrganization(ctx context.Context, c *op.Call, in organization.Change) (a
 
 // RenewGrant lets an application act for its caller for as long again. Only the person
 // themselves renews: an admin can end a grant, and does not answer for somebody else.
-var RenewGrant = op.New("grants.renew", op.Administer, renewGrant, op.By(op.Self), op.Fresh, op.Gives, op.Audited("grant.renew"))
+var RenewGrant = op.New("grants.renew", op.Administer, renewGrant, op.By(op.Self), op.Fresh, op.Gives,
+	op.Audited("grant.renew"))
 
 func renewGrant(ctx context.Context, c *op.Call, in access.ByID) (out GrantInfo, err error) {
 	missing := &fault.Fault{Code: fault.NotFound, Detail: &noGrant}
@@ -341,7 +352,8 @@ func renewGrant(ctx context.Context, c *op.Call, in access.ByID) (out GrantInfo,
 		return out, err
 	}
 	out, err = scanGrant(c.Tx.QueryRow(ctx, selectGrant, in.ID))
-	if errors.Is(err, db.ErrNoRows) || err == nil && (!out.of(c) || out.PrincipalID != c.Actor.PrincipalID() || c.Now >= out.ExpiresAt) {
+	if errors.Is(err, db.ErrNoRows) || err == nil &&
+		(!out.of(c) || out.PrincipalID != c.Actor.PrincipalID() || c.Now >= out.ExpiresAt) {
 		return out, missing
 	}
 	if err != nil {
@@ -385,7 +397,8 @@ func scopeText(scopes []string) fault.Text {
 
 var (
 	scopeFamilies = map[string]fault.Text{
-		"contacts": {DE: "Kontakte", EN: "contacts"}, "companies": {DE: "Firmen", EN: "companies"}, "tasks": {DE: "Aufgaben", EN: "tasks"},
+		"contacts": {DE: "Kontakte", EN: "contacts"}, "companies": {DE: "Firmen", EN: "companies"},
+		"tasks":     {DE: "Aufgaben", EN: "tasks"},
 		"documents": {DE: "Dokumente", EN: "documents"}, "webhook_endpoints": {DE: "Webhooks", EN: "webhooks"},
 	}
 	scopeRights = map[string]fault.Text{"read": {DE: "lesen", EN: "read"}, "write": {DE: "ändern", EN: "change"}}

@@ -88,7 +88,8 @@ type consentRequest struct {
 
 // by reports whether a caller is the one who was asked, where they were asked.
 func (a *consentRequest) by(caller *access.Actor) bool {
-	return a.Session == caller.Credential().ID && a.Principal == caller.PrincipalID() && a.Organization == caller.Organization().ID
+	return a.Session == caller.Credential().ID && a.Principal == caller.PrincipalID() &&
+		a.Organization == caller.Organization().ID
 }
 
 // maxState bounds the state of an application, in bytes.
@@ -155,7 +156,8 @@ func ask(ctx context.Context, c *op.Call, in AskInput, client grant.Client) (out
 	case in.ChallengeMethod != "S256" || !grant.ValidChallenge(in.Challenge):
 		code, why = grant.InvalidRequest, "A code_challenge with the method S256 is needed."
 	case !known:
-		code, why = grant.InvalidTarget, "The resource must be one of this server, such as "+ResourceOf(c.Services.BaseURL, access.V1)+", and only one."
+		code, why = grant.InvalidTarget, "The resource must be one of this server, such as "+
+			ResourceOf(c.Services.BaseURL, access.V1)+", and only one."
 	case len(scopes) == 0:
 		code, why = grant.InvalidScope, "There are no such scopes, or the person has none of them."
 	}
@@ -186,7 +188,8 @@ func ask(ctx context.Context, c *op.Call, in AskInput, client grant.Client) (out
 	}
 	out.Renewal = grant.RenewalOf(&client, out.Verified) > 0
 	out.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Consent, "", consentRequest{
-		c.Actor.Credential().ID, c.Actor.PrincipalID(), out.Organization.ID, client.ID, in.RedirectURI, in.State, in.Challenge, audience, scopes, client.DocumentHash,
+		c.Actor.Credential().ID, c.Actor.PrincipalID(), out.Organization.ID, client.ID, in.RedirectURI, in.State,
+		in.Challenge, audience, scopes, client.DocumentHash,
 	})
 	return out, err
 }
@@ -240,14 +243,16 @@ func (Destination) Secret() {}
 
 // Answer lets an application act for the caller, or not. Letting it needs a recent sign-in,
 // whatever it may do; a refusal never waits.
-var Answer = op.New("oauth.answer", op.Administer, answer, op.By(op.Member), op.Gives, op.Unstored, op.Audited("grant.create"))
+var Answer = op.New("oauth.answer", op.Administer, answer, op.By(op.Member), op.Gives, op.Unstored,
+	op.Audited("grant.create"))
 
 func answer(ctx context.Context, c *op.Call, in AnswerInput) (out Destination, err error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return out, err
 	}
 	var a consentRequest
-	if _, err = signin.Take(ctx, c.Tx, c.Now, signin.Consent, in.Ticket, &a); signin.Missing(err) || err == nil && !a.by(c.Actor) {
+	if _, err = signin.Take(ctx, c.Tx, c.Now, signin.Consent, in.Ticket, &a); signin.Missing(err) ||
+		err == nil && !a.by(c.Actor) {
 		return out, &fault.Fault{Code: fault.NotFound, Detail: &askedTooLong}
 	}
 	if err != nil {
@@ -258,7 +263,8 @@ func answer(ctx context.Context, c *op.Call, in AnswerInput) (out Destination, e
 		out.Redirect = back(c, a.RedirectURI, a.State, "error", "access_denied")
 		return out, nil
 	}
-	scopes := slices.DeleteFunc(slices.Clone(a.Scopes), func(s string) bool { return !slices.Contains(in.Scopes, s) || !c.Actor.May(s) })
+	scopes := slices.DeleteFunc(slices.Clone(a.Scopes),
+		func(s string) bool { return !slices.Contains(in.Scopes, s) || !c.Actor.May(s) })
 	if len(scopes) == 0 {
 		return out, fault.Invalid(fault.Field{Name: "scopes", Code: fault.Required, Text: &nothingLeft})
 	}

@@ -22,7 +22,9 @@ const (
 
 // byDocument returns the client that the document at an address describes. What was read
 // lately is taken from the database, on each replica.
-func byDocument(ctx context.Context, c *op.Call, documents *grant.Documents, clientID string) (client grant.Client, err error) {
+func byDocument(
+	ctx context.Context, c *op.Call, documents *grant.Documents, clientID string,
+) (client grant.Client, err error) {
 	if err := documents.Check(clientID); err != nil {
 		return client, undescribed(c, clientID, err)
 	}
@@ -76,6 +78,7 @@ func undescribed(c *op.Call, clientID string, err error) error {
 	if !is {
 		return err
 	}
-	c.Services.Logger.Info("the document of an application was not accepted", slog.String("host", grant.Host(clientID)), slog.Any("error", err))
+	c.Services.Logger.Info("the document of an application was not accepted",
+		slog.String("host", grant.Host(clientID)), slog.Any("error", err))
 	return &fault.Fault{Code: fault.InvalidRequest, Detail: &why.Why}
 }

@@ -48,7 +48,10 @@ type Expirer struct {
 
 // Handlers returns the job that looks for such grants.
 func (e *Expirer) Handlers() []job.Handler {
-	return []job.Handler{{Kind: "grants.expire", Every: expiryInterval, Run: func(ctx context.Context, _ *job.Job) error { return e.Once(ctx) }}}
+	return []job.Handler{{
+		Kind: "grants.expire", Every: expiryInterval,
+		Run: func(ctx context.Context, _ *job.Job) error { return e.Once(ctx) },
+	}}
 }
 
 // Once tells of all grants that end soon, and ends those whose time is over by now, each
@@ -99,7 +102,10 @@ func (e *Expirer) end(ctx context.Context, tx db.Tx, now clock.Micros, g grant.G
 	if ended, err := grant.End(ctx, tx, now, g.ID); err != nil || !ended {
 		return err
 	}
-	c := &op.Call{Tx: tx, Now: now, Door: "job", Services: op.Services{Logger: e.Logger}.With(notify.Service.Is(e.Notices))}
+	c := &op.Call{
+		Tx: tx, Now: now, Door: "job",
+		Services: op.Services{Logger: e.Logger}.With(notify.Service.Is(e.Notices)),
+	}
 	if _, err := disableEndpoints(ctx, c, g); err != nil {
 		return err
 	}

@@ -86,13 +86,15 @@ func listGrants(ctx context.Context, c *op.Call, in FindGrants) (page access.Lis
 	case in.Principal != "" && in.Principal != principal:
 		return access.List[GrantInfo]{Data: []GrantInfo{}}, nil
 	}
-	found, err := db.List(ctx, c.Tx, scanGrant, selectGrants, int64(limit)+1, o.Live, c.Now, principal, in.After, grant.CodeLifetime.Microseconds())
+	found, err := db.List(ctx, c.Tx, scanGrant, selectGrants, int64(limit)+1, o.Live, c.Now, principal, in.After,
+		grant.CodeLifetime.Microseconds())
 	return access.PageOf(found, limit), err
 }
 
 func scanGrant(row db.Row) (g GrantInfo, err error) {
 	var scopes string
-	err = row.Scan(&g.ID, &g.OrganizationID, &g.Environment, &g.PrincipalID, &g.ClientID, &g.Client, &g.ClientKind, &scopes, &g.Audience, &g.Paused, &g.CreatedAt,
+	err = row.Scan(&g.ID, &g.OrganizationID, &g.Environment, &g.PrincipalID, &g.ClientID, &g.Client, &g.ClientKind,
+		&scopes, &g.Audience, &g.Paused, &g.CreatedAt,
 		&g.ExpiresAt, &g.LastUsedAt, &g.Renewal, &g.organization, &g.live, &g.Unapproved)
 	if err != nil {
 		return g, err
@@ -103,7 +105,8 @@ func scanGrant(row db.Row) (g GrantInfo, err error) {
 
 // EndGrant ends a grant for ever: the next call of the application is refused. The webhook
 // endpoints that it made are disabled.
-var EndGrant = op.New("grants.end", op.Administer, endGrant, op.By(op.Self|op.Operator), op.Always, op.Audited("grant.end"))
+var EndGrant = op.New("grants.end", op.Administer, endGrant, op.By(op.Self|op.Operator), op.Always,
+	op.Audited("grant.end"))
 
 func endGrant(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
 	missing := &fault.Fault{Code: fault.NotFound, Detail: &noGrant}
@@ -179,7 +182,8 @@ func (CreatedClient) Secret() {}
 
 // CreateClient makes a client that gets tokens for a service account (RFC 6749, section
 // 4.4).
-var CreateClient = op.New("clients.create", op.Administer, createClient, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("client.create"))
+var CreateClient = op.New("clients.create", op.Administer, createClient, op.By(op.Admin|op.Operator), op.Fresh,
+	op.Gives, op.Audited("client.create"))
 
 func createClient(ctx context.Context, c *op.Call, in NewClient) (out CreatedClient, err error) {
 	o, err := c.FindOrganization(ctx, in.Organization)
@@ -209,13 +213,20 @@ func gainOf(word op.GainWord, client *grant.Client) op.Gain {
 // draft applies the rules for clients of admins, and collects the errors.
 func (in *NewClient) draft(ctx context.Context, c *op.Call, o *access.OrganizationInfo) (grant.Client, error) {
 	var fields []fault.Field
-	client := grant.Client{Kind: grant.ByAdmin, Name: grant.CleanName(in.Name), Method: grant.SecretHeader, Organization: o.Number, Principal: in.Principal}
+	client := grant.Client{
+		Kind: grant.ByAdmin, Name: grant.CleanName(in.Name), Method: grant.SecretHeader,
+		Organization: o.Number, Principal: in.Principal,
+	}
 	if client.Name == "" {
 		fields = append(fields, fault.Field{Name: "name", Code: fault.Required})
 	}
 	switch {
 	case in.Environment != "" && in.Environment != access.Live && in.Environment != access.Test:
-		fields = append(fields, fault.Field{Name: "environment", Code: fault.NotInEnum, Limit: []string{access.Test, access.Live}})
+		fields = append(fields, fault.Field{
+			Name:  "environment",
+			Code:  fault.NotInEnum,
+			Limit: []string{access.Test, access.Live},
+		})
 	case in.Environment == access.Test && o.SandboxID != "":
 		sandbox, err := access.OrganizationIn(ctx, c.Tx, o.SandboxID)
 		if err != nil {
@@ -313,13 +324,15 @@ func clientInfo(ctx context.Context, c *op.Call, name string) (info ClientInfo, 
 		environment = access.Test
 	}
 	return ClientInfo{
-		client.ID, organization, environment, client.Name, client.Principal, client.Scopes, client.Disabled, client.CreatedAt, client.LastUsedAt, client,
+		client.ID, organization, environment, client.Name, client.Principal, client.Scopes, client.Disabled,
+		client.CreatedAt, client.LastUsedAt, client,
 	}, nil
 }
 
 // RotateClient gives a client a new secret. The former one is refused at once; tokens that
 // were issued with it live on for their hour.
-var RotateClient = op.New("clients.rotate", op.Administer, rotateClient, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("client.rotate"))
+var RotateClient = op.New("clients.rotate", op.Administer, rotateClient, op.By(op.Admin|op.Operator), op.Fresh,
+	op.Gives, op.Audited("client.rotate"))
 
 func rotateClient(ctx context.Context, c *op.Call, in access.ByID) (out CreatedClient, err error) {
 	info, err := clientInfo(ctx, c, in.ID)
@@ -346,7 +359,8 @@ type ClientChange struct {
 
 // SetClient switches a client off or on. Its tokens are refused from the next call on.
 // Switching it on needs a recent sign-in.
-var SetClient = op.New("clients.set", op.Administer, setClient, op.By(op.Admin|op.Operator), op.Gives, op.Audited("client.set"))
+var SetClient = op.New("clients.set", op.Administer, setClient, op.By(op.Admin|op.Operator), op.Gives,
+	op.Audited("client.set"))
 
 func setClient(ctx context.Context, c *op.Call, in ClientChange) (ClientInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {

@@ -168,7 +168,8 @@ func connectedWords(f GrantFacts, n names) notify.Words {
 	if f.Renewed {
 		w.Title = fault.Text{DE: app.DE + " bleibt verbunden", EN: app.EN + " stays connected"}
 		w.Text = fault.Text{
-			DE: fmt.Sprintf("Die Verbindung von %s%s wurde bis zum %s verlängert. Erlaubt ist: %s.", n.person, inDE, until.DE, scopes.DE),
+			DE: fmt.Sprintf("Die Verbindung von %s%s wurde bis zum %s verlängert. Erlaubt ist: %s.", n.person, inDE,
+				until.DE, scopes.DE),
 			EN: fmt.Sprintf("The connection of %s%s was renewed until %s. It permits: %s.", n.person, inEN, until.EN, scopes.EN),
 		}
 	}
@@ -180,7 +181,10 @@ func connectedWords(f GrantFacts, n names) notify.Words {
 func endsWords(f GrantFacts, n names) notify.Words {
 	app, until := n.app(), day(f.ExpiresAt)
 	return notify.Words{
-		Title: fault.Text{DE: app.DE + " ist nur noch bis zum " + until.DE + " verbunden", EN: app.EN + " is connected until " + until.EN + " only"},
+		Title: fault.Text{
+			DE: app.DE + " ist nur noch bis zum " + until.DE + " verbunden",
+			EN: app.EN + " is connected until " + until.EN + " only",
+		},
 		Text: fault.Text{
 			DE: "Niemand hat geprüft, wer hinter dieser Anwendung steht. Ihre Verbindung endet deshalb nach 90 Tagen, wenn Sie sie nicht verlängern. Brauchen Sie sie nicht mehr, dann müssen Sie nichts tun.",
 			EN: "Nobody has checked who is behind this application. So its connection ends after 90 days unless you renew it. If you do not need it any more, you need not do anything.",
@@ -243,10 +247,16 @@ var Forms = map[notify.Kind]notify.Form{
 	EndsSoon:   ofGrant(endsWords, fault.Text{DE: "Verbindung verlängern", EN: "Renew the connection"}),
 	NotRenewed: ofGrant(endedWords, viewConnected),
 	AskedFor: ofApproval(askedWords, func(f ApprovalFacts) notify.Page {
-		return notify.Page{Path: applicationsPath + "/approvals/" + f.Approval, Name: fault.Text{DE: "Ansehen und freigeben", EN: "View and approve"}}
+		return notify.Page{
+			Path: applicationsPath + "/approvals/" + f.Approval,
+			Name: fault.Text{DE: "Ansehen und freigeben", EN: "View and approve"},
+		}
 	}, toAdmins),
 	Approved: ofApproval(approvedWords, func(ApprovalFacts) notify.Page {
-		return notify.Page{Path: applicationsPath, Name: fault.Text{DE: "Freigegebene Anwendungen ansehen", EN: "View the approved applications"}}
+		return notify.Page{
+			Path: applicationsPath,
+			Name: fault.Text{DE: "Freigegebene Anwendungen ansehen", EN: "View the approved applications"},
+		}
 	}, toAsker),
 	TokenReused: {
 		Words: func(ctx context.Context, tx db.Tx, data []byte) (notify.Words, error) {
@@ -289,7 +299,9 @@ func tellReuse(ctx context.Context, c *op.Call, g *grant.Grant) error {
 
 // tellConnected tells the principal of a grant and the admins that it is new, or was renewed.
 func tellConnected(ctx context.Context, c *op.Call, g *grant.Grant, renewed bool) error {
-	return tellBoth(ctx, c, g, Connected, GrantFacts{Grant: g.ID, PrincipalID: g.Principal, Scopes: g.Scopes, ExpiresAt: g.ExpiresAt, Renewed: renewed})
+	return tellBoth(ctx, c, g, Connected, GrantFacts{
+		Grant: g.ID, PrincipalID: g.Principal, Scopes: g.Scopes, ExpiresAt: g.ExpiresAt, Renewed: renewed,
+	})
 }
 
 // tellBoth tells the principal of a grant and the admins.
@@ -314,7 +326,9 @@ func tellPerson(ctx context.Context, tx db.Tx, center *notify.Center, g *grant.G
 	if err != nil || !slices.Contains(users, g.Principal) {
 		return err
 	}
-	return center.Post(ctx, tx, live, []string{g.Principal}, kind, GrantFacts{Grant: g.ID, PrincipalID: g.Principal, ExpiresAt: g.ExpiresAt})
+	return center.Post(ctx, tx, live, []string{
+		g.Principal,
+	}, kind, GrantFacts{Grant: g.ID, PrincipalID: g.Principal, ExpiresAt: g.ExpiresAt})
 }
 
 // tellAsked tells the admins of an organization that somebody asks for an application.
@@ -349,7 +363,8 @@ func tellApproved(ctx context.Context, c *op.Call, a *grant.Approval) error {
 		if user == c.Actor.PrincipalID() || !slices.Contains(users, user) {
 			continue
 		}
-		if err := center.Post(ctx, c.Tx, live, []string{user}, Approved, ApprovalFacts{Approval: a.ID, Client: a.Client}); err != nil {
+		if err := center.Post(ctx, c.Tx, live, []string{user}, Approved,
+			ApprovalFacts{Approval: a.ID, Client: a.Client}); err != nil {
 			return err
 		}
 	}

@@ -91,7 +91,8 @@ func prove(ctx context.Context, c *op.Call, by ClientAuth) (p proof, err error) 
 	if err != nil {
 		return p, err
 	}
-	if known, proven := p.client.ID != "", p.client.Proves(by.Secret); known && (proven || p.client.Public() && by.Secret == "") {
+	if known, proven := p.client.ID != "", p.client.Proves(by.Secret); known &&
+		(proven || p.client.Public() && by.Secret == "") {
 		return p, nil
 	}
 	if err := guessed(ctx, c); err != nil {

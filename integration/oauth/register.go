@@ -57,8 +57,14 @@ func checkRegistration(ctx context.Context, c *op.Call, _ Registration) (checked
 	if !Service.In(c).Register {
 		return checked, fault.New(fault.NotFound)
 	}
-	host := signin.Limit{Subject: "register|" + access.Network(c.Address).String(), Window: time.Hour, Most: registrationsOfHour, Keeps: true}
-	site := signin.Limit{Subject: "register|site|" + access.Site(c.Address).String(), Window: time.Hour, Most: registrationsOfSite, Keeps: true}
+	host := signin.Limit{
+		Subject: "register|" + access.Network(c.Address).String(), Window: time.Hour,
+		Most: registrationsOfHour, Keeps: true,
+	}
+	site := signin.Limit{
+		Subject: "register|site|" + access.Site(c.Address).String(), Window: time.Hour,
+		Most: registrationsOfSite, Keeps: true,
+	}
 	return checked, throttled(signin.Service.In(c).Attempt(ctx, c.Now, host, site))
 }
 
@@ -96,7 +102,8 @@ func (r *Registration) check() error {
 	switch {
 	case len(r.RedirectURIs) == 0 || len(r.RedirectURIs) > grant.MaxRedirects:
 		return refused(invalidRedirect, "One to ten redirect_uris are needed.")
-	case slices.ContainsFunc(r.RedirectURIs, func(a string) bool { return !grant.ValidRedirect(a, r.Method == grant.NoSecret) }):
+	case slices.ContainsFunc(r.RedirectURIs,
+		func(a string) bool { return !grant.ValidRedirect(a, r.Method == grant.NoSecret) }):
 		return refused(invalidRedirect, "A redirect_uri has https, or http on this computer, or, for a client without a secret, a scheme of the program. It has no fragment.")
 	case grant.Impersonates(r.Name):
 		return refused(invalidMetadata, "The client_name is that of this product, or looks like it.")

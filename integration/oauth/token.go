@@ -66,7 +66,8 @@ func checkClient(ctx context.Context, c *op.Call, in TokenInput) (proof, error) 
 }
 
 // Token issues tokens.
-var Token = op.NewPrefetched("oauth.token", op.Administer, checkClient, token, op.By(op.Client), op.Unstored, op.Audited("grant.end"))
+var Token = op.NewPrefetched("oauth.token", op.Administer, checkClient, token, op.By(op.Client), op.Unstored,
+	op.Audited("grant.end"))
 
 func token(ctx context.Context, c *op.Call, in TokenInput, by proof) (TokenOutput, error) {
 	audience, known := audienceOf(c, in.Resources)
@@ -92,7 +93,8 @@ func token(ctx context.Context, c *op.Call, in TokenInput, by proof) (TokenOutpu
 	case byRefresh:
 		tokens, err = grant.Refresh(ctx, c.Tx, c.Now, &by.client, in.RefreshToken, scopes, asked)
 	case byClient:
-		if tokens, err = grant.ForService(ctx, c.Tx, c.Now, &by.client, scopes, audience); err == nil && by.client.LastUsedAt <= by.client.CreatedAt {
+		if tokens, err = grant.ForService(ctx, c.Tx, c.Now, &by.client, scopes, audience); err == nil &&
+			by.client.LastUsedAt <= by.client.CreatedAt {
 			err = replay.EraseSecrets(ctx, c.Tx, by.client.Organization, by.client.ID) // whoever uses the secret has it
 		}
 	case "":
@@ -105,8 +107,9 @@ func token(ctx context.Context, c *op.Call, in TokenInput, by proof) (TokenOutpu
 	}
 	c.Audit.Omit()
 	return TokenOutput{
-		AccessToken: tokens.Access, TokenType: "Bearer", ExpiresIn: int64(tokens.ExpiresIn / time.Second), RefreshToken: tokens.Refresh,
-		Scope: strings.Join(tokens.Scopes, " "),
+		AccessToken: tokens.Access, TokenType: "Bearer", ExpiresIn: int64(tokens.ExpiresIn / time.Second),
+		RefreshToken: tokens.Refresh,
+		Scope:        strings.Join(tokens.Scopes, " "),
 	}, err
 }
 
@@ -117,7 +120,8 @@ func notIssued(ctx context.Context, c *op.Call, r *grant.Refusal) (TokenOutput, 
 	if r.Code != grant.InvalidGrant {
 		return TokenOutput{}, asFault(r)
 	}
-	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.ClientLimits(c.Address)...)); err != nil && r.Ended == nil {
+	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.ClientLimits(c.Address)...)); err != nil &&
+		r.Ended == nil {
 		return TokenOutput{}, err
 	}
 	if r.Ended == nil {
@@ -165,7 +169,8 @@ func checkConfidential(ctx context.Context, c *op.Call, in TokenQuestion) (proof
 
 // Revoke revokes a token of the client (RFC 7009). A token that it does not have changes
 // nothing, and the answer is the same.
-var Revoke = op.NewPrefetched("oauth.revoke", op.Administer, checkAsker, revoke, op.By(op.Client), op.Audited("grant.end"))
+var Revoke = op.NewPrefetched("oauth.revoke", op.Administer, checkAsker, revoke, op.By(op.Client),
+	op.Audited("grant.end"))
 
 func revoke(ctx context.Context, c *op.Call, in TokenQuestion, by proof) (op.Nothing, error) {
 	g, err := grant.Revoke(ctx, c.Tx, c.Now, &by.client, in.Token)
@@ -221,8 +226,10 @@ func introspect(ctx context.Context, c *op.Call, in TokenQuestion, by proof) (In
 	}
 	base := c.Services.BaseURL
 	return Introspection{
-		Active: true, Scope: strings.Join(s.Scopes, " "), ClientID: by.client.ClientID, TokenType: kind, Subject: s.Grant.Principal,
-		Audience: ResourceOf(base, s.Grant.Audience), Issuer: base, IssuedAt: seconds(s.CreatedAt), ExpiresAt: seconds(s.ExpiresAt),
+		Active: true, Scope: strings.Join(s.Scopes, " "), ClientID: by.client.ClientID, TokenType: kind,
+		Subject:  s.Grant.Principal,
+		Audience: ResourceOf(base, s.Grant.Audience), Issuer: base, IssuedAt: seconds(s.CreatedAt),
+		ExpiresAt: seconds(s.ExpiresAt),
 	}, nil
 }
 

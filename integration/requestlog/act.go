@@ -74,9 +74,16 @@ type Line struct {
 // whose calls are looked for; without one, all keys are.
 func (in *QueryInput) Find(ctx context.Context, tx db.Tx, ids map[int64]string, keys ...string) (QueryOutput, error) {
 	out := QueryOutput{Data: []Line{}}
-	f := Filter{Door: in.Door, Operation: in.Operation, Reason: in.Reason, Since: in.Since, Until: in.Until, Before: in.Before, Limit: in.Limit}
+	f := Filter{
+		Door: in.Door, Operation: in.Operation, Reason: in.Reason, Since: in.Since, Until: in.Until,
+		Before: in.Before, Limit: in.Limit,
+	}
 	if in.Limit < 0 || in.Limit > MaxLimit {
-		return out, fault.BadRequest(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: MaxLimit}})
+		return out, fault.BadRequest(fault.Field{
+			Name:  "limit",
+			Code:  fault.OutOfRange,
+			Limit: fault.Range{Min: 1, Max: MaxLimit},
+		})
 	}
 	if in.Status != "" && f.Statuses.UnmarshalText([]byte(in.Status)) != nil {
 		return out, fault.BadRequest(fault.Field{Name: "status", Code: fault.InvalidFormat})

@@ -243,7 +243,8 @@ func (l *Log) store(rows []Entry, args []any, counts *usage.Sums) []any {
 		if errors.Is(err, db.ErrUnavailable) { // db.Writes logs the error
 			return args
 		}
-		slog.Error("request log: entries were dropped, because the database did not store them", "count", len(rows), "error", err)
+		slog.Error("request log: entries were dropped, because the database did not store them", "count", len(rows),
+			"error", err)
 	}
 	return args
 }

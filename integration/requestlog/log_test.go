@@ -76,7 +76,11 @@ func query(t *testing.T, l *requestlog.Log, f requestlog.Filter) []requestlog.En
 func TestAddedEntriesAreFound(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		l := open(t, d, clock.NewFake(start))
-		want := []requestlog.Entry{call(1, 0, 200), call(1, 1, 401), {RequestID: "req_a", Method: "BREW", Organization: 1, At: noon + 2000}}
+		want := []requestlog.Entry{
+			call(1, 0, 200),
+			call(1, 1, 401),
+			{RequestID: "req_a", Method: "BREW", Organization: 1, At: noon + 2000},
+		}
 		want[1].Address = netip.MustParseAddr("2001:db8::7")
 		for _, e := range want {
 			l.Add(e)
@@ -109,7 +113,9 @@ func TestFilters(t *testing.T) {
 					for _, since := range []clock.Micros{0, noon + 40_000} {
 						for _, until := range []clock.Micros{0, noon + 90_000} {
 							for _, limit := range []int{0, 7} {
-								f := requestlog.Filter{Organization: organization, Key: key, Statuses: s, Since: since, Until: until, Limit: limit}
+								f := requestlog.Filter{
+									Organization: organization, Key: key, Statuses: s, Since: since, Until: until, Limit: limit,
+								}
 								if got, want := query(t, l, f), filter(all, f); !slices.Equal(got, want) {
 									t.Fatalf("%+v: %d entries, want %d", f, len(got), len(want))
 								}
@@ -195,7 +201,8 @@ func TestKeyByID(t *testing.T) {
 		l.Add(mine)
 		l.Add(other)
 		flush(t, l)
-		if got := query(t, l, requestlog.Filter{Organization: 1, Key: "key_mine"}); !slices.Equal(got, []requestlog.Entry{mine}) {
+		if got := query(t, l, requestlog.Filter{Organization: 1, Key: "key_mine"}); !slices.Equal(got,
+			[]requestlog.Entry{mine}) {
 			t.Errorf("%+v", got)
 		}
 		if got := query(t, l, requestlog.Filter{Organization: 1, Key: "key_none"}); len(got) != 0 {
@@ -336,7 +343,8 @@ func TestFind(t *testing.T) {
 		one := call(1, 3, 200)
 		one.At = clock.FromTime(id.Time(one.RequestID)) + 5
 		l.Add(one)
-		if got := ask(requestlog.QueryInput{Request: one.RequestID, Until: one.At + 1}); !slices.Equal(got, []string{"org_one"}) {
+		if got := ask(requestlog.QueryInput{Request: one.RequestID, Until: one.At + 1}); !slices.Equal(got,
+			[]string{"org_one"}) {
 			t.Errorf("by request: %q", got)
 		}
 		if got := ask(requestlog.QueryInput{Request: id.New(id.Request)}); got != nil {
@@ -348,11 +356,13 @@ func TestFind(t *testing.T) {
 		if got := ask(requestlog.QueryInput{Request: one.RequestID}); !slices.Equal(got, []string{"org_two", "org_one"}) {
 			t.Errorf("by a batch: %q", got)
 		}
-		if out, err := find(l, d, requestlog.QueryInput{Request: part.RequestID}); err != nil || len(out.Data) != 1 || out.Data[0].Batch != one.RequestID {
+		if out, err := find(l, d, requestlog.QueryInput{Request: part.RequestID}); err != nil || len(out.Data) != 1 ||
+			out.Data[0].Batch != one.RequestID {
 			t.Errorf("by a part: %+v, %v", out.Data, err)
 		}
 		for limit, more := range map[int]bool{1: true, 2: true, 5: false, 6: false} {
-			if out, err := find(l, d, requestlog.QueryInput{Limit: limit}); err != nil || out.HasMore != more || len(out.Data) != min(limit, 5) {
+			if out, err := find(l, d, requestlog.QueryInput{Limit: limit}); err != nil || out.HasMore != more ||
+				len(out.Data) != min(limit, 5) {
 				t.Errorf("limit %d: %d lines, more is %t, %v", limit, len(out.Data), out.HasMore, err)
 			}
 		}
@@ -476,8 +486,14 @@ func TestPlans(t *testing.T) {
 		{requestlog.Filter{Organization: 1, Key: "0123abcd"}, "request_log_key"},
 		{requestlog.Filter{Organization: 1, Key: "key_a", Since: 1}, "request_log_key"},
 		{requestlog.Filter{Organization: 1, Statuses: requestlog.Statuses{From: 401, To: 401}}, "request_log_refused"},
-		{requestlog.Filter{Organization: 1, Statuses: requestlog.Statuses{From: 400, To: 499}, Since: 1}, "request_log_refused"},
-		{requestlog.Filter{Organization: 1, Key: "key_a", Statuses: requestlog.Statuses{From: 401, To: 401}}, "request_log_key_refused (organization=? AND kid_short=? AND refused=?)"},
+		{
+			requestlog.Filter{Organization: 1, Statuses: requestlog.Statuses{From: 400, To: 499}, Since: 1},
+			"request_log_refused",
+		},
+		{
+			requestlog.Filter{Organization: 1, Key: "key_a", Statuses: requestlog.Statuses{From: 401, To: 401}},
+			"request_log_key_refused (organization=? AND kid_short=? AND refused=?)",
+		},
 	} {
 		plan := requestlog.Plan(t, d, test.filter)
 		if !strings.Contains(plan, test.want) || strings.Contains(plan, "TEMP B-TREE") || strings.Contains(plan, "SCAN") {

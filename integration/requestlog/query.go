@@ -93,7 +93,9 @@ type queryResult struct {
 
 // queryEach is Query over several organizations and keys. Each pair of them is a range
 // of the index.
-func queryEach(ctx context.Context, tx db.Tx, f Filter, organizations []int64, keys []string) (all queryResult, err error) {
+func queryEach(
+	ctx context.Context, tx db.Tx, f Filter, organizations []int64, keys []string,
+) (all queryResult, err error) {
 	limit := f.limit()
 	for _, f.Organization = range organizations {
 		for _, f.Key = range keys {

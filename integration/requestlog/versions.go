@@ -49,7 +49,8 @@ func (in *VersionsInput) Find(ctx context.Context, tx db.Tx, ids map[int64]strin
 		out.Data = slices.DeleteFunc(out.Data, func(u VersionUse) bool { return u.Version != in.Version })
 	}
 	slices.SortFunc(out.Data, func(a, b VersionUse) int {
-		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(b.LastUsedAt, a.LastUsedAt), cmp.Compare(a.KeyID, b.KeyID))
+		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(b.LastUsedAt, a.LastUsedAt),
+			cmp.Compare(a.KeyID, b.KeyID))
 	})
 	return out, nil
 }

@@ -17,7 +17,10 @@ func BenchmarkCount(b *testing.B) {
 	c := usage.NewCounter()
 	i := 0
 	for b.Loop() {
-		c.Count(&usage.Call{Organization: 1, Kind: usage.Calls, Subject: keys[i%50], At: noon, Status: 200, Took: 812 * time.Microsecond})
+		c.Count(&usage.Call{
+			Organization: 1, Kind: usage.Calls, Subject: keys[i%50], At: noon, Status: 200,
+			Took: 812 * time.Microsecond,
+		})
 		i++
 	}
 }

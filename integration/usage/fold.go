@@ -27,7 +27,9 @@ type Folder struct {
 
 // Handlers returns the job.
 func (f Folder) Handlers() []job.Handler {
-	return []job.Handler{{Kind: "usage.fold", Every: foldEvery, Run: func(ctx context.Context, _ *job.Job) error { return f.Fold(ctx) }}}
+	return []job.Handler{
+		{Kind: "usage.fold", Every: foldEvery, Run: func(ctx context.Context, _ *job.Job) error { return f.Fold(ctx) }},
+	}
 }
 
 // Fold folds the hours that are over for a day, of all organizations. A failure for one

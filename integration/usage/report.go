@@ -194,7 +194,8 @@ func (in *Input) span() (days int, zone *time.Location, err error) {
 	input.OneOf(&f, "by", cmp.Or(in.By, "day"), "day", "hour")
 	zone, err = time.LoadLocation(cmp.Or(in.Zone, "UTC"))
 	if err != nil || in.Zone == "Local" {
-		f.Say("zone", fault.InvalidFormat, "Eine Zeitzone heißt zum Beispiel Europe/Berlin.", "A time zone is called Europe/Berlin, for example.")
+		f.Say("zone", fault.InvalidFormat, "Eine Zeitzone heißt zum Beispiel Europe/Berlin.",
+			"A time zone is called Europe/Berlin, for example.")
 	}
 	return days, zone, f.Err()
 }
@@ -268,7 +269,9 @@ func sightOf(ctx context.Context, c *op.Call, in Input) (s sight, err error) {
 }
 
 // series reads counts over time and by subject.
-func (s *sight) series(ctx context.Context, tx db.Tx, kind Kind, subjects []string, starts []clock.Micros, until clock.Micros) (out Series, err error) {
+func (s *sight) series(
+	ctx context.Context, tx db.Tx, kind Kind, subjects []string, starts []clock.Micros, until clock.Micros,
+) (out Series, err error) {
 	out = Series{Points: make([]Point, len(starts)), Subjects: []Entry{}}
 	for i, start := range starts {
 		out.Points[i].Start = start

@@ -28,8 +28,9 @@ var upsert = insertHours + ` values (` + places(keyed+wide) + `)` + replacing
 // insertHours begins an insert of all columns, and replacing ends one whose rows may
 // exist.
 var (
-	insertHours = `insert into usage_hours (organization, hour, kind, subject, writer, ` + strings.Join(columns, ", ") + `)`
-	replacing   = func() string {
+	insertHours = `insert into usage_hours (organization, hour, kind, subject, writer, ` +
+		strings.Join(columns, ", ") + `)`
+	replacing = func() string {
 		sets := make([]string, len(columns))
 		for i, name := range columns {
 			sets[i] = name + " = excluded." + name
@@ -70,7 +71,8 @@ var sums = func() string {
 var (
 	unfolded  = ` from usage_hours where organization = $1 and hour >= $2 and hour < $3 and writer <> ''`
 	foldHours = insertHours + ` select organization, hour, kind, subject, '', ` + sums + ` from usage_hours
-		where organization = $1 and hour >= $2 and hour < $3 and (hour, kind, subject) in (select hour, kind, subject` + unfolded + `)
+		where organization = $1 and hour >= $2 and hour < $3 and (hour, kind, subject) in (select hour, kind, subject` +
+		unfolded + `)
 		group by organization, hour, kind, subject` + replacing
 	dropFolded  = `delete` + unfolded
 	anyUnfolded = `select count(*) from (select 1` + unfolded + ` limit 1) as found`

@@ -52,7 +52,9 @@ const wide = 8 + buckets
 
 // fields returns the counts in the order of their columns.
 func (c *Counts) fields() [wide]*int64 {
-	f := [wide]*int64{&c.Calls, &c.Unauthenticated, &c.Forbidden, &c.Limited, &c.Rejected, &c.Failed, &c.Points, &c.Records}
+	f := [wide]*int64{
+		&c.Calls, &c.Unauthenticated, &c.Forbidden, &c.Limited, &c.Rejected, &c.Failed, &c.Points, &c.Records,
+	}
 	for i := range c.Took {
 		f[wide-buckets+i] = &c.Took[i]
 	}

@@ -27,7 +27,10 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 
 // call is a call of a key at a time.
 func call(key string, at clock.Micros, status int) *usage.Call {
-	return &usage.Call{Organization: 1, Kind: usage.Calls, Subject: key, At: at, Status: status, Took: 3 * time.Millisecond, Points: 2, Records: 5}
+	return &usage.Call{
+		Organization: 1, Kind: usage.Calls, Subject: key, At: at, Status: status, Took: 3 * time.Millisecond,
+		Points: 2, Records: 5,
+	}
 }
 
 // write writes what is pending, and fails the test if the database does.
@@ -51,7 +54,9 @@ func queue(d db.DB, p *usage.Sums) error {
 func read(t *testing.T, d db.DB, keys ...string) (hours []usage.Hour) {
 	t.Helper()
 	err := d.Read(ctx, func(tx db.Tx) (err error) {
-		hours, err = (&usage.Range{Organization: 1, Kind: usage.Calls, From: 0, Until: noon + 1000*clock.Day, Subjects: keys}).Hours(ctx, tx)
+		hours, err = (&usage.Range{
+			Organization: 1, Kind: usage.Calls, From: 0, Until: noon + 1000*clock.Day, Subjects: keys,
+		}).Hours(ctx, tx)
 		return err
 	})
 	if err != nil {
@@ -77,7 +82,10 @@ func TestCounts(t *testing.T) {
 		c.Count(&usage.Call{Organization: 1, Kind: usage.Deliveries, Subject: "whe_a", At: noon, Status: 0})
 		c.Count(&usage.Call{Organization: 2, Kind: usage.Calls, Subject: "key_c", At: noon, Status: 200})
 		write(t, c, d, noon)
-		want := usage.Counts{Calls: 12, Unauthenticated: 1, Forbidden: 2, Limited: 1, Rejected: 3, Failed: 2, Points: 24, Records: 60}
+		want := usage.Counts{
+			Calls: 12, Unauthenticated: 1, Forbidden: 2, Limited: 1, Rejected: 3, Failed: 2, Points: 24,
+			Records: 60,
+		}
 		want.Took[4] = 12 // 3 ms
 		if got := read(t, d, "key_a"); !reflect.DeepEqual(got, []usage.Hour{{Start: noon, Counts: want}}) {
 			t.Errorf("counted %+v, want %+v", got, want)
@@ -87,9 +95,12 @@ func TestCounts(t *testing.T) {
 		}
 		var subjects []usage.Subject
 		if err := d.Read(ctx, func(tx db.Tx) (err error) {
-			subjects, err = (&usage.Range{Organization: 1, Kind: usage.Deliveries, From: noon, Until: noon + clock.Hour}).BySubject(ctx, tx, 10)
+			subjects, err = (&usage.Range{
+				Organization: 1, Kind: usage.Deliveries, From: noon, Until: noon + clock.Hour,
+			}).BySubject(ctx, tx, 10)
 			return err
-		}); err != nil || len(subjects) != 1 || subjects[0].ID != "whe_a" || subjects[0].Failed != 1 || subjects[0].LimitedAt != 0 {
+		}); err != nil || len(subjects) != 1 || subjects[0].ID != "whe_a" || subjects[0].Failed != 1 ||
+			subjects[0].LimitedAt != 0 {
 			t.Errorf("deliveries: %+v, %v", subjects, err)
 		}
 	})
@@ -166,7 +177,12 @@ func TestProcessesAddUp(t *testing.T) {
 			values (1, 'org_1', 'One', true, true, 'on', 'open', 1)`)
 		var processes []*process
 		for range 3 {
-			processes = append(processes, &process{c: usage.NewCounter(), d: d, random: seed.Rand(t), want: map[clock.Micros]int64{}})
+			processes = append(processes, &process{
+				c:      usage.NewCounter(),
+				d:      d,
+				random: seed.Rand(t),
+				want:   map[clock.Micros]int64{},
+			})
 		}
 		now, random := noon, seed.Rand(t)
 		for round := range 50 {

@@ -29,7 +29,8 @@ func TestEnableTells(t *testing.T) {
 		desk, _ := o.Desk()
 		told := make(chan string, 10)
 		defer d.SubscribeLocal(webhook.Topic, func(word string) { told <- word })()
-		o.Exec(`update webhook_endpoints set status = 'disabled', disabled_reason = 'gone' where organization = $1`, o.Organization)
+		o.Exec(`update webhook_endpoints set status = 'disabled', disabled_reason = 'gone' where organization = $1`,
+			o.Organization)
 		_, err := desk.Enable(t.Context(), webhook.One{Organization: o.Info.ID, ID: name})
 		endpointtest.Must(t, err)
 		select {
@@ -51,7 +52,8 @@ func TestResendToADeletedEndpoint(t *testing.T) {
 		r := o.Read(name)
 		o.Exec(`delete from webhook_endpoints where organization = $1`, o.Organization)
 		endpointtest.Must(t, d.Write(t.Context(), func(tx db.Tx) error {
-			sent, err := webhook.Send(t.Context(), tx, &r, clock.Now(o.Clock), []event.Event{{ID: id.New(id.Event), Type: "contact.created"}})
+			sent, err := webhook.Send(t.Context(), tx, &r, clock.Now(o.Clock),
+				[]event.Event{{ID: id.New(id.Event), Type: "contact.created"}})
 			if sent {
 				t.Error("it says that it was sent")
 			}

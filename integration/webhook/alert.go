@@ -33,8 +33,14 @@ type AlertFacts struct {
 
 // Forms holds the forms of notices about endpoints.
 var Forms = map[notify.Kind]notify.Form{
-	IsFailing:   {Words: alertWords(failingWords), Mail: alertMail(failingWords), Page: alertPage, Farewell: alertFarewell},
-	WasDisabled: {Words: alertWords(disabledWords), Mail: alertMail(disabledWords), Page: alertPage, Farewell: alertFarewell},
+	IsFailing: {
+		Words: alertWords(failingWords), Mail: alertMail(failingWords), Page: alertPage,
+		Farewell: alertFarewell,
+	},
+	WasDisabled: {
+		Words: alertWords(disabledWords), Mail: alertMail(disabledWords), Page: alertPage,
+		Farewell: alertFarewell,
+	},
 }
 
 // alertPage is the page of the endpoint, with its log of deliveries. There it is enabled
@@ -42,7 +48,10 @@ var Forms = map[notify.Kind]notify.Form{
 func alertPage(_ string, data []byte) (notify.Page, error) {
 	var f AlertFacts
 	err := json.Unmarshal(data, &f)
-	return notify.Page{Path: "/settings/interfaces/webhooks/" + f.Endpoint, Name: fault.Text{DE: "Endpunkt ansehen", EN: "View the endpoint"}}, err
+	return notify.Page{
+		Path: "/settings/interfaces/webhooks/" + f.Endpoint,
+		Name: fault.Text{DE: "Endpunkt ansehen", EN: "View the endpoint"},
+	}, err
 }
 
 // alert notifies the owner of a held endpoint that it fails or was disabled.
@@ -103,7 +112,10 @@ type names struct {
 
 // title names the endpoint in a title.
 func (n names) title(f AlertFacts) fault.Text {
-	return fault.Text{DE: "Webhook-Endpunkt " + f.Endpoint + " von " + n.organization, EN: "Webhook endpoint " + f.Endpoint + " of " + n.organization}
+	return fault.Text{
+		DE: "Webhook-Endpunkt " + f.Endpoint + " von " + n.organization,
+		EN: "Webhook endpoint " + f.Endpoint + " of " + n.organization,
+	}
 }
 
 // called reads the present names.
@@ -154,7 +166,10 @@ func disabledWords(f AlertFacts, n names) notify.Words {
 			DE: fmt.Sprintf("Der API-Schlüssel oder die Anwendung, womit der Webhook-Endpunkt %s angelegt wurde, hat keinen Zugriff mehr, oder jemand hat den Endpunkt unter „Zugänge“ beendet. Deshalb wurde er am %s (UTC) abgeschaltet.", n.de, minute(f.At)),
 			EN: fmt.Sprintf("The API key or the application that created the webhook endpoint %s has no access any more, or somebody ended the endpoint under “Access”. So it was disabled, at %s (UTC).", n.en, minute(f.At)),
 		}
-		title = fault.Text{DE: "sein Schlüssel oder seine Anwendung hat keinen Zugriff mehr", EN: "its key or application has no access any more"}
+		title = fault.Text{
+			DE: "sein Schlüssel oder seine Anwendung hat keinen Zugriff mehr",
+			EN: "its key or application has no access any more",
+		}
 	case Gone:
 		why = fault.Text{
 			DE: fmt.Sprintf("Der Empfänger des Webhook-Endpunkts %s hat am %s (UTC) mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.", n.de, minute(f.At)),

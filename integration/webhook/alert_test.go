@@ -17,7 +17,10 @@ func TestAlertWords(t *testing.T) {
 		}
 		return m
 	}
-	f := AlertFacts{Organization: "org_1", Endpoint: "whe_1", Since: at("2026-11-02T09:00:00.000000Z"), At: at("2026-11-05T09:30:00.000000Z")}
+	f := AlertFacts{
+		Organization: "org_1", Endpoint: "whe_1", Since: at("2026-11-02T09:00:00.000000Z"),
+		At: at("2026-11-05T09:30:00.000000Z"),
+	}
 	gone, silent, revoked := f, f, f
 	gone.Reason, silent.Reason, revoked.Reason = Gone, NoSuccess, KeyRevoked
 	n := names{organization: "Kanzlei", de: "„CRM“ von Kanzlei", en: "“CRM” of Kanzlei"}
@@ -30,13 +33,27 @@ func TestAlertWords(t *testing.T) {
 		{failingWords(f, n),
 			"Webhook-Endpunkt whe_1 von Kanzlei: seit 24 Stunden keine Zustellung",
 			"Webhook endpoint whe_1 of Kanzlei: no delivery for 24 hours",
-			[]string{"Seit dem 2026-11-02 09:00 (UTC) ist keine Zustellung an den Webhook-Endpunkt „CRM“ von Kanzlei mehr", "gelingt bis zum 2026-11-05 09:00 (UTC) keiner, wird der Endpunkt abgeschaltet", "steht im Zustellprotokoll des Endpunkts"},
-			[]string{"No delivery to the webhook endpoint “CRM” of Kanzlei has succeeded since 2026-11-02 09:00 (UTC)", "if none succeeds by 2026-11-05 09:00 (UTC), the endpoint will be disabled", "The delivery log of the endpoint shows why"}},
+			[]string{
+				"Seit dem 2026-11-02 09:00 (UTC) ist keine Zustellung an den Webhook-Endpunkt „CRM“ von Kanzlei mehr",
+				"gelingt bis zum 2026-11-05 09:00 (UTC) keiner, wird der Endpunkt abgeschaltet",
+				"steht im Zustellprotokoll des Endpunkts",
+			},
+			[]string{
+				"No delivery to the webhook endpoint “CRM” of Kanzlei has succeeded since 2026-11-02 09:00 (UTC)",
+				"if none succeeds by 2026-11-05 09:00 (UTC), the endpoint will be disabled",
+				"The delivery log of the endpoint shows why",
+			}},
 		{disabledWords(silent, n),
 			"Webhook-Endpunkt whe_1 von Kanzlei wurde abgeschaltet: 72 Stunden ohne Erfolg",
 			"Webhook endpoint whe_1 of Kanzlei was disabled: 72 hours without success",
-			[]string{"Seit dem 2026-11-02 09:00 (UTC) ist keine Zustellung an den Webhook-Endpunkt „CRM“ von Kanzlei mehr", "Nach 72 Stunden, am 2026-11-05 09:30 (UTC), wurde er deshalb abgeschaltet.", commands},
-			[]string{"No delivery to the webhook endpoint “CRM” of Kanzlei has succeeded since 2026-11-02 09:00 (UTC)", "disabled after 72 hours, at 2026-11-05 09:30 (UTC)", commands}},
+			[]string{
+				"Seit dem 2026-11-02 09:00 (UTC) ist keine Zustellung an den Webhook-Endpunkt „CRM“ von Kanzlei mehr",
+				"Nach 72 Stunden, am 2026-11-05 09:30 (UTC), wurde er deshalb abgeschaltet.", commands,
+			},
+			[]string{
+				"No delivery to the webhook endpoint “CRM” of Kanzlei has succeeded since 2026-11-02 09:00 (UTC)",
+				"disabled after 72 hours, at 2026-11-05 09:30 (UTC)", commands,
+			}},
 		{disabledWords(gone, n),
 			"Webhook-Endpunkt whe_1 von Kanzlei wurde abgeschaltet: der Empfänger antwortet 410 Gone",
 			"Webhook endpoint whe_1 of Kanzlei was disabled: the receiver answers 410 Gone",

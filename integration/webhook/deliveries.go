@@ -71,8 +71,8 @@ func deliveriesOf(ctx context.Context, c *op.Call, in EventInput) (out EventDeli
 	q = in.tried(c, o.Number)
 	tried, err := db.List(ctx, c.Tx, func(row db.Row) (d EventDelivery, err error) {
 		var a Attempt
-		err = row.Scan(&d.EndpointID, &d.Name, &d.PrincipalID, &d.Status, &a.ID, &a.EventID, &a.EventType, &a.Attempt, &a.Status, &a.ResponseStatus,
-			&a.ResponseTimeMs, &a.ErrorCode, &a.AttemptedAt, &a.NextAttemptAt)
+		err = row.Scan(&d.EndpointID, &d.Name, &d.PrincipalID, &d.Status, &a.ID, &a.EventID, &a.EventType, &a.Attempt,
+			&a.Status, &a.ResponseStatus, &a.ResponseTimeMs, &a.ErrorCode, &a.AttemptedAt, &a.NextAttemptAt)
 		d.Attempts = []Attempt{a}
 		return d, err
 	}, q.Query, q.Args...)

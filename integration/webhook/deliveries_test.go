@@ -23,16 +23,19 @@ func TestDeliveriesOfAnEvent(t *testing.T) {
 		o.Logged(first, "evt_other", webhook.Failed, 1)
 		o.Exec(`insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at)
 			values ($1, $2, $3, 1, 'contact.created', 'contact', 'con_1', 2, 77, 0, 1)`, o.Organization, second, sent)
-		got, err := operator.Run(t.Context(), o.Operator, webhook.DeliveriesOf, webhook.EventInput{Organization: o.Info.ID, ID: sent})
+		got, err := operator.Run(t.Context(), o.Operator, webhook.DeliveriesOf,
+			webhook.EventInput{Organization: o.Info.ID, ID: sent})
 		endpointtest.Must(t, err)
 		if len(got.Data) != 2 {
 			t.Fatalf("%+v", got.Data)
 		}
 		a, b := got.Data[0], got.Data[1]
-		if a.EndpointID != first || a.DueAt != 0 || len(a.Attempts) != 1 || a.Attempts[0].Status != "succeeded" || a.Attempts[0].EventID != sent {
+		if a.EndpointID != first || a.DueAt != 0 || len(a.Attempts) != 1 || a.Attempts[0].Status != "succeeded" ||
+			a.Attempts[0].EventID != sent {
 			t.Errorf("the first endpoint: %+v", a)
 		}
-		if b.EndpointID != second || b.DueAt != 77 || len(b.Attempts) != 2 || b.Attempts[0].ID < b.Attempts[1].ID || b.PrincipalID != o.Owner || b.Name != "CRM" {
+		if b.EndpointID != second || b.DueAt != 77 || len(b.Attempts) != 2 || b.Attempts[0].ID < b.Attempts[1].ID ||
+			b.PrincipalID != o.Owner || b.Name != "CRM" {
 			t.Errorf("the second endpoint: %+v", b)
 		}
 	})
@@ -49,7 +52,8 @@ func TestRecentAttempts(t *testing.T) {
 		o.Logged(name, "evt_a", webhook.Succeeded, 1)
 		o.Clock.Advance(time.Minute)
 		o.Logged(name, "evt_b", webhook.Succeeded, webhook.MaxCounted+3)
-		o.Exec(`update webhook_attempts set response_ms = 40 where organization = $1 and endpoint = '`+name+`'`, o.Organization)
+		o.Exec(`update webhook_attempts set response_ms = 40 where organization = $1 and endpoint = '`+name+`'`,
+			o.Organization)
 		show := func() *webhook.Recent {
 			i, err := o.StillDesk().Show(t.Context(), webhook.One{Organization: o.Info.ID, ID: name})
 			endpointtest.Must(t, err)
@@ -60,7 +64,8 @@ func TestRecentAttempts(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		nine, ten := got.Hours[22], got.Hours[23]
-		if nine.At.Time() != endpointtest.Begin || nine.Succeeded != 1 || nine.Failed != 2 || ten.Succeeded != webhook.MaxCounted || ten.Failed != 0 {
+		if nine.At.Time() != endpointtest.Begin || nine.Succeeded != 1 || nine.Failed != 2 ||
+			ten.Succeeded != webhook.MaxCounted || ten.Failed != 0 {
 			t.Errorf("nine: %+v, ten: %+v", nine, ten)
 		}
 		o.Clock.Advance(23 * time.Hour) // the hour of ten is the first one now
@@ -113,10 +118,13 @@ func TestEnableWithWhatWasMissed(t *testing.T) {
 		if n := o.Count("webhook_deliveries", "true"); n != 4 {
 			t.Errorf("%d deliveries", n)
 		}
-		if again, err := desk.EnableWith(t.Context(), webhook.EnableInput{One: one, Missed: true}); err != nil || again.Sends != nil {
+		if again, err := desk.EnableWith(t.Context(), webhook.EnableInput{One: one, Missed: true}); err != nil ||
+			again.Sends != nil {
 			t.Errorf("an endpoint that is enabled: %+v %v", again, err)
 		}
-		found, err := desk.Resend(t.Context(), webhook.ResendInput{Organization: o.Info.ID, ID: name, Since: clock.FromTime(endpointtest.Begin) - 1})
+		found, err := desk.Resend(t.Context(), webhook.ResendInput{
+			Organization: o.Info.ID, ID: name, Since: clock.FromTime(endpointtest.Begin) - 1,
+		})
 		if endpointtest.Must(t, err); found.Found.Events != 5 {
 			t.Errorf("a range: %+v", found)
 		}

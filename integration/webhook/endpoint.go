@@ -193,15 +193,17 @@ var Service = op.Need[Options]("webhook endpoints")
 
 // The operations on webhook endpoints.
 var (
-	Create = op.New("webhookEndpoints.create", op.Create, create, op.Scoped, op.Costs(5), op.Gives, op.Audited("webhook.create"),
-		op.Fails(fault.WebhookURLInvalid, fault.WebhookEndpointLimit))
-	Get          = op.New("webhookEndpoints.get", op.Get, get, op.Scoped, op.Costs(1))
-	List         = op.New("webhookEndpoints.list", op.Read, listEndpoints, op.Scoped, op.Costs(2))
-	Update       = op.New("webhookEndpoints.update", op.Update, update, op.Scoped, op.Costs(5), op.Gives, op.Audited("webhook.change"), op.Fails(fault.WebhookURLInvalid))
+	Create = op.New("webhookEndpoints.create", op.Create, create, op.Scoped, op.Costs(5), op.Gives,
+		op.Audited("webhook.create"), op.Fails(fault.WebhookURLInvalid, fault.WebhookEndpointLimit))
+	Get    = op.New("webhookEndpoints.get", op.Get, get, op.Scoped, op.Costs(1))
+	List   = op.New("webhookEndpoints.list", op.Read, listEndpoints, op.Scoped, op.Costs(2))
+	Update = op.New("webhookEndpoints.update", op.Update, update, op.Scoped, op.Costs(5), op.Gives,
+		op.Audited("webhook.change"), op.Fails(fault.WebhookURLInvalid))
 	Delete       = op.New("webhookEndpoints.delete", op.Delete, remove, op.Scoped, op.Costs(10))
-	RotateSecret = op.New("webhookEndpoints.rotateSecret", op.Change, rotate, op.Scoped, op.Costs(5), op.Gives, op.Audited("webhook.rotate"))
-	SendTest     = op.New("webhookEndpoints.test", op.Change, sendTest, op.Scoped, op.Costs(5), op.Emits("webhook.test"))
-	Deliveries   = op.New("webhookEndpoints.deliveries", op.Get, deliveries, op.Scoped, op.Costs(2))
+	RotateSecret = op.New("webhookEndpoints.rotateSecret", op.Change, rotate, op.Scoped, op.Costs(5), op.Gives,
+		op.Audited("webhook.rotate"))
+	SendTest   = op.New("webhookEndpoints.test", op.Change, sendTest, op.Scoped, op.Costs(5), op.Emits("webhook.test"))
+	Deliveries = op.New("webhookEndpoints.deliveries", op.Get, deliveries, op.Scoped, op.Costs(2))
 )
 
 // create creates an endpoint of the caller. It receives the events that follow.
@@ -315,7 +317,8 @@ func (p EndpointPage) Records() int { return len(p.Data) }
 
 // listEndpoints returns a page of the caller's endpoints, newest first.
 func listEndpoints(ctx context.Context, c *op.Call, in ListInput) (EndpointPage, error) {
-	rows, next, err := list(ctx, c, "webhook_endpoints", in, scan, func(r Row) string { return r.ID }, listOwn, c.Actor.Org(), c.Actor.PrincipalID())
+	rows, next, err := list(ctx, c, "webhook_endpoints", in, scan, func(r Row) string { return r.ID }, listOwn,
+		c.Actor.Org(), c.Actor.PrincipalID())
 	if err != nil {
 		return EndpointPage{}, err
 	}
@@ -564,7 +567,8 @@ func sendTest(ctx context.Context, c *op.Call, in op.ByID) (TestOutput, error) {
 	}
 	e := event.Event{Type: event.Test, CreatedAt: tick, Data: event.Subject{Object: r.Object, ID: r.ID}}
 	e.ID = event.Append(c, e)
-	c.Tx.Queue(drawDelivery, r.Organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, c.Now, 0, c.Now, c.Span.Stored())
+	c.Tx.Queue(drawDelivery, r.Organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, c.Now, 0,
+		c.Now, c.Span.Stored())
 	tell(c)
 	return TestOutput{"webhook_test", e.ID}, nil
 }

@@ -72,18 +72,24 @@ func row(o *apitest.Office, at, columns string, dest ...any) {
 func TestLife(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
-		made := c.Do("POST", endpoints, body(map[string]any{"name": " Büro\u0308  CRM ", "eventTypes": []string{"task.created", "contact.created", "task.created"}})).Want(201)
+		made := c.Do("POST", endpoints, body(map[string]any{
+			"name":       " Büro\u0308  CRM ",
+			"eventTypes": []string{"task.created", "contact.created", "task.created"},
+		})).Want(201)
 		name := made.Text("id")
 		at := endpoints + "/" + name
 		want(t, made, map[string]any{
-			"object": "webhook_endpoint", "name": "Bürö  CRM", "url": "https://crm.example.com/hook", "eventTypes": "[task.created contact.created]",
-			"status": "active", "disabledReason": nil, "lastSuccessAt": nil, "lastFailureAt": nil, "previousSecretValidUntil": nil, "revision": 1,
+			"object": "webhook_endpoint", "name": "Bürö  CRM", "url": "https://crm.example.com/hook",
+			"eventTypes": "[task.created contact.created]",
+			"status":     "active", "disabledReason": nil, "lastSuccessAt": nil, "lastFailureAt": nil,
+			"previousSecretValidUntil": nil, "revision": 1,
 		})
 		if !id.Valid(id.WebhookEndpoint, name) || made.Text("createdAt") != made.Text("updatedAt") {
 			t.Errorf("%s", made.Body)
 		}
 		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(made.Text("secret"), "whsec_"))
-		if err != nil || len(key) != 32 || !strings.HasPrefix(made.Text("secret"), "whsec_") || made.Header.Get("Cache-Control") != "no-store" {
+		if err != nil || len(key) != 32 || !strings.HasPrefix(made.Text("secret"), "whsec_") ||
+			made.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("secret %q, %v", made.Text("secret"), made.Header)
 		}
 		read := c.Do("GET", at, nil).Want(200)
@@ -96,13 +102,19 @@ func TestLife(t *testing.T) {
 		c.Do("GET", at, nil, "If-None-Match", `"r1"`).Want(304)
 
 		o.Clock.Advance(time.Minute)
-		for _, same := range []string{`{}`, `{"name":" Bürö  CRM"}`, `{"eventTypes":["task.created","contact.created","contact.created"]}`, `{"url":" https://crm.example.com/hook "}`} {
+		for _, same := range []string{
+			`{}`, `{"name":" Bürö  CRM"}`, `{"eventTypes":["task.created","contact.created","contact.created"]}`,
+			`{"url":" https://crm.example.com/hook "}`,
+		} {
 			if a := c.Do("PATCH", at, same, "If-Match", `"r1"`).Want(200); string(a.Body) != string(read.Body) {
 				t.Errorf("%s changed %s", same, a.Body)
 			}
 		}
 		changed := c.Do("PATCH", at, `{"name":"Neu","url":"https://müller.example/h?a=b","eventTypes":["operation.completed"]}`, "If-Match", `"r1"`).Want(200)
-		want(t, changed, map[string]any{"name": "Neu", "url": "https://xn--mller-kva.example/h?a=b", "eventTypes": "[operation.completed]", "revision": 2, "createdAt": made.Text("createdAt")})
+		want(t, changed, map[string]any{
+			"name": "Neu", "url": "https://xn--mller-kva.example/h?a=b", "eventTypes": "[operation.completed]",
+			"revision": 2, "createdAt": made.Text("createdAt"),
+		})
 		if changed.Text("updatedAt") <= made.Text("updatedAt") || strings.Contains(string(changed.Body), "whsec_") {
 			t.Errorf("%s", changed.Body)
 		}
@@ -141,7 +153,10 @@ func TestWrong(t *testing.T) {
 			{map[string]any{"name": "CRM\u202egnp.exe"}, []string{"name INVALID_FORMAT"}},
 			{map[string]any{"name": "a\u2066b"}, []string{"name INVALID_FORMAT"}},
 			{map[string]any{"name": "a\u200fb"}, []string{"name INVALID_FORMAT"}},
-			{map[string]any{"name": "a\u200fb", "url": "http://crm.example.com/"}, []string{"name INVALID_FORMAT", "url INVALID_FORMAT"}},
+			{
+				map[string]any{"name": "a\u200fb", "url": "http://crm.example.com/"},
+				[]string{"name INVALID_FORMAT", "url INVALID_FORMAT"},
+			},
 			{map[string]any{"name": "a\u200fb", "eventTypes": "x"}, []string{"eventTypes INVALID_TYPE", "name INVALID_FORMAT"}},
 			{map[string]any{"name": strings.Repeat("x", 201)}, []string{"name TOO_LONG"}},
 			{map[string]any{"url": nil}, []string{"url INVALID_TYPE"}},
@@ -150,29 +165,43 @@ func TestWrong(t *testing.T) {
 			{map[string]any{"eventTypes": []string{}}, []string{"eventTypes TOO_SHORT"}},
 			{map[string]any{"eventTypes": "contact.created"}, []string{"eventTypes INVALID_TYPE"}},
 			{map[string]any{"eventTypes": []string{"contact.created", event.Test}}, []string{"eventTypes[1] NOT_IN_ENUM"}},
-			{map[string]any{"eventTypes": []string{"contact.merged", "*"}}, []string{"eventTypes[0] NOT_IN_ENUM", "eventTypes[1] NOT_IN_ENUM"}},
+			{
+				map[string]any{"eventTypes": []string{"contact.merged", "*"}},
+				[]string{"eventTypes[0] NOT_IN_ENUM", "eventTypes[1] NOT_IN_ENUM"},
+			},
 			{map[string]any{"status": "active"}, []string{"status READ_ONLY"}},
 			{map[string]any{"name": "", "eventTypes": []string{"x"}}, []string{"eventTypes[0] NOT_IN_ENUM", "name TOO_SHORT"}},
 		} {
-			for _, a := range []*apitest.Answer{c.Do("POST", endpoints, body(test.members)), c.Do("PATCH", at, test.members, "If-Match", "*")} {
+			for _, a := range []*apitest.Answer{
+				c.Do("POST", endpoints, body(test.members)), c.Do("PATCH", at, test.members, "If-Match", "*"),
+			} {
 				if got := a.Want(422, "VALIDATION_FAILED").Fields(); !slices.Equal(slices.Sorted(slices.Values(got)), test.fields) {
 					t.Errorf("%v: %q, want %q", test.members, got, test.fields)
 				}
 			}
 		}
 		for _, url := range []string{
-			"http://crm.example.com/", "ftp://crm.example.com/", "crm.example.com", "https://crm.example.com:8443/", "https://crm.example.com:80/",
-			"https://u@crm.example.com/", "https://u:p@crm.example.com/", "https://crm.example.com/#a", "https://crm.example.com/#", "https://",
-			"https://127.0.0.1/", "https://10.1.2.3/", "https://[::1]/", "https://[fe80::1%25eth0]/", "https://169.254.169.254/latest", "https://2130706433/", "https://0x7f.1/",
+			"http://crm.example.com/", "ftp://crm.example.com/", "crm.example.com", "https://crm.example.com:8443/",
+			"https://crm.example.com:80/",
+			"https://u@crm.example.com/", "https://u:p@crm.example.com/", "https://crm.example.com/#a",
+			"https://crm.example.com/#", "https://",
+			"https://127.0.0.1/", "https://10.1.2.3/", "https://[::1]/", "https://[fe80::1%25eth0]/",
+			"https://169.254.169.254/latest", "https://2130706433/", "https://0x7f.1/",
 			"https://[::ffff:10.0.0.1]/", "https://crm.example.com\\@10.0.0.1/",
 		} {
-			for _, a := range []*apitest.Answer{c.Do("POST", endpoints, body(map[string]any{"url": url})), c.Do("PATCH", at, map[string]any{"url": url}, "If-Match", "*")} {
+			for _, a := range []*apitest.Answer{
+				c.Do("POST", endpoints, body(map[string]any{"url": url})),
+				c.Do("PATCH", at, map[string]any{"url": url}, "If-Match", "*"),
+			} {
 				if got := a.Want(422, "WEBHOOK_URL_INVALID").Fields(); !slices.Equal(got, []string{"url INVALID_FORMAT"}) {
 					t.Errorf("%s: %q", url, got)
 				}
 			}
 		}
-		for _, url := range []string{"https://crm.example.com:443/", "HTTPS://crm.example.com", "https://93.184.215.14/a?b=c", "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/"} {
+		for _, url := range []string{
+			"https://crm.example.com:443/", "HTTPS://crm.example.com", "https://93.184.215.14/a?b=c",
+			"https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/",
+		} {
 			if got := c.Do("PATCH", at, map[string]any{"url": url}, "If-Match", "*").Want(200).Text("url"); got != url {
 				t.Errorf("%s became %s", url, got)
 			}
@@ -180,9 +209,13 @@ func TestWrong(t *testing.T) {
 		if n := len(c.Do("GET", endpoints, nil).Want(200).Data()); n != 1 {
 			t.Errorf("%d endpoints are there", n)
 		}
-		german := c.Do("POST", endpoints, body(map[string]any{"url": "http://crm.example.com"}), "Accept-Language", "de").Want(422)
-		english := c.Do("POST", endpoints, body(map[string]any{"url": "http://crm.example.com"}), "Accept-Language", "en").Want(422)
-		if message := func(a *apitest.Answer) any { return a.JSON()["errors"].([]any)[0].(map[string]any)["message"] }; message(german) == message(english) {
+		german := c.Do("POST", endpoints, body(map[string]any{"url": "http://crm.example.com"}), "Accept-Language",
+			"de").Want(422)
+		english := c.Do("POST", endpoints, body(map[string]any{"url": "http://crm.example.com"}), "Accept-Language",
+			"en").Want(422)
+		if message := func(a *apitest.Answer) any {
+			return a.JSON()["errors"].([]any)[0].(map[string]any)["message"]
+		}; message(german) == message(english) {
 			t.Errorf("%v in both languages", message(german))
 		}
 	})
@@ -289,7 +322,9 @@ func signing(o *apitest.Office, at string) (list []string) {
 // log.
 func sealedOnly(o *apitest.Office, secrets []string) {
 	o.Helper()
-	for _, query := range []string{"select secret || previous_secret from webhook_endpoints", "select body from idempotency"} {
+	for _, query := range []string{
+		"select secret || previous_secret from webhook_endpoints", "select body from idempotency",
+	} {
 		err := o.DB.Read(o.Context(), func(tx db.Tx) error {
 			texts, err := db.Values[string](o.Context(), tx, query)
 			for _, s := range secrets {
@@ -318,7 +353,8 @@ func TestRotate(t *testing.T) {
 		rotate := func(headers ...string) *apitest.Answer {
 			t.Helper()
 			a := c.Do("POST", at+"/rotate_secret", nil, headers...).Want(200)
-			if a.Header.Get("Cache-Control") != "no-store" || slices.Contains(secrets, a.Text("secret")) || !strings.HasPrefix(a.Text("secret"), "whsec_") {
+			if a.Header.Get("Cache-Control") != "no-store" || slices.Contains(secrets, a.Text("secret")) ||
+				!strings.HasPrefix(a.Text("secret"), "whsec_") {
 				t.Errorf("%v %s", a.Header, a.Body)
 			}
 			secrets = append(secrets, a.Text("secret"))
@@ -351,7 +387,9 @@ func TestRotate(t *testing.T) {
 		check("twice within a day", secrets[3], secrets[2])
 		// A replay reveals the same secret and rotates nothing.
 		replay := c.Do("POST", at+"/rotate_secret", nil, "Idempotency-Key", "once").Want(200)
-		if a := c.Do("POST", at+"/rotate_secret", nil, "Idempotency-Key", "once").Want(200); string(a.Body) != string(replay.Body) || a.Header.Get("Idempotent-Replayed") != "true" || a.Header.Get("Cache-Control") != "no-store" {
+		if a := c.Do("POST", at+"/rotate_secret", nil, "Idempotency-Key",
+			"once").Want(200); string(a.Body) != string(replay.Body) || a.Header.Get("Idempotent-Replayed") != "true" ||
+			a.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%v %s", a.Header, a.Body)
 		}
 		secrets = append(secrets, replay.Text("secret"))
@@ -375,21 +413,27 @@ func TestSecretOnce(t *testing.T) {
 		c := o.As(access.Member)
 		made := c.Do("POST", endpoints, body(nil), "Idempotency-Key", "once").Want(201)
 		again := c.Do("POST", endpoints, body(nil), "Idempotency-Key", "once").Want(201)
-		if string(again.Body) != string(made.Body) || again.Header.Get("Idempotent-Replayed") != "true" || again.Header.Get("Cache-Control") != "no-store" {
+		if string(again.Body) != string(made.Body) || again.Header.Get("Idempotent-Replayed") != "true" ||
+			again.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%v %s", again.Header, again.Body)
 		}
 		at := endpoints + "/" + made.Text("id")
 		for _, a := range []*apitest.Answer{
-			c.Do("GET", at, nil), c.Do("GET", endpoints, nil), c.Do("PATCH", at, `{"name":"x"}`, "If-Match", "*"), c.Do("POST", at+"/test", nil),
+			c.Do("GET", at, nil), c.Do("GET", endpoints, nil), c.Do("PATCH", at, `{"name":"x"}`, "If-Match", "*"),
+			c.Do("POST", at+"/test", nil),
 			c.Do("GET", at+"/deliveries", nil), c.Do("GET", "/events", nil),
 		} {
-			if strings.Contains(string(a.Body), "whsec_") || a.Status != 200 || a.Header.Get("Cache-Control") != "private, no-cache" {
+			if strings.Contains(string(a.Body), "whsec_") || a.Status != 200 ||
+				a.Header.Get("Cache-Control") != "private, no-cache" {
 				t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
 			}
 		}
 		// A key without the read scope may rotate, and its response reveals the
 		// secret.
-		writer := &apitest.Client{Office: o, Principal: c.Principal, Key: o.Key(c.Principal, "webhook_endpoints:write", "contacts:read")}
+		writer := &apitest.Client{
+			Office: o, Principal: c.Principal,
+			Key: o.Key(c.Principal, "webhook_endpoints:write", "contacts:read"),
+		}
 		if a := writer.Do("POST", at+"/rotate_secret", nil).Want(200); !strings.HasPrefix(a.Text("secret"), "whsec_") {
 			t.Errorf("%s", a.Body)
 		}
@@ -411,7 +455,11 @@ func TestTest(t *testing.T) {
 			t.Errorf("the replay wrote %s, not %s", again, name)
 		}
 		e := c.Do("GET", "/events/"+name, nil).Want(200)
-		want(t, e, map[string]any{"object": "event", "type": "webhook.test", "data": map[string]any{"object": "webhook_endpoint", "id": strings.TrimPrefix(at, endpoints+"/")}})
+		want(t, e, map[string]any{
+			"object": "event",
+			"type":   "webhook.test",
+			"data":   map[string]any{"object": "webhook_endpoint", "id": strings.TrimPrefix(at, endpoints+"/")},
+		})
 		if got := c.Do("GET", "/events", nil).Want(200).Data(); len(got) != 1 || got[0]["id"] != name {
 			t.Errorf("the feed: %v", got)
 		}
@@ -420,9 +468,11 @@ func TestTest(t *testing.T) {
 			t.Errorf("an admin's feed: %v", got)
 		}
 		err := o.DB.Read(t.Context(), func(tx db.Tx) error {
-			deliveries, err := db.Values[string](t.Context(), tx, `select endpoint || ' ' || event_id || ' ' || type || ' ' || object || ' ' || record_id || ' ' || attempts || ' ' || due_at from webhook_deliveries`)
+			deliveries, err := db.Values[string](t.Context(), tx,
+				`select endpoint || ' ' || event_id || ' ' || type || ' ' || object || ' ' || record_id || ' ' || attempts || ' ' || due_at from webhook_deliveries`)
 			e := strings.TrimPrefix(at, endpoints+"/")
-			if want := fmt.Sprint(e, " ", name, " webhook.test webhook_endpoint ", e, " 0 ", int64(clock.Now(o.Clock))); err == nil && !slices.Equal(deliveries, []string{want}) {
+			if want := fmt.Sprint(e, " ", name, " webhook.test webhook_endpoint ", e, " 0 ",
+				int64(clock.Now(o.Clock))); err == nil && !slices.Equal(deliveries, []string{want}) {
 				t.Errorf("deliveries %q, want %q", deliveries, want)
 			}
 			return err
@@ -463,7 +513,8 @@ func attempt(o *apitest.Office, at string, n int, status int, code string, next 
 	err := o.DB.Write(o.Context(), func(tx db.Tx) error {
 		var organization int64
 		e := strings.TrimPrefix(at, endpoints+"/")
-		if err := tx.QueryRow(o.Context(), `select organization from webhook_endpoints where id = $1`, e).Scan(&organization); err != nil {
+		if err := tx.QueryRow(o.Context(), `select organization from webhook_endpoints where id = $1`,
+			e).Scan(&organization); err != nil {
 			return err
 		}
 		tx.Queue(`insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at)
@@ -482,7 +533,8 @@ func TestLog(t *testing.T) {
 		c := o.As(access.Member)
 		at, _ := create(c, nil)
 		other, _ := create(c, nil)
-		if a := c.Do("GET", at+"/deliveries", nil).Want(200); !strings.HasPrefix(string(a.Body), `{"data":[],"hasMore":false,"nextCursor":null`) {
+		if a := c.Do("GET", at+"/deliveries", nil).Want(200); !strings.HasPrefix(string(a.Body),
+			`{"data":[],"hasMore":false,"nextCursor":null`) {
 			t.Errorf("%s", a.Body)
 		}
 		attempt(o, at, 1, 0, "TIMEOUT", time.Minute)
@@ -496,9 +548,18 @@ func TestLog(t *testing.T) {
 			t.Fatalf("%v", list)
 		}
 		for i, members := range []map[string]any{
-			{"attempt": 3, "status": "succeeded", "responseStatus": 204, "errorCode": nil, "attemptedAt": "2026-11-02T10:01:00.000000Z", "nextAttemptAt": nil},
-			{"attempt": 2, "status": "failed", "responseStatus": 503, "errorCode": "HTTP_STATUS", "nextAttemptAt": "2026-11-02T10:01:00.000000Z"},
-			{"attempt": 1, "status": "failed", "responseStatus": nil, "errorCode": "TIMEOUT", "responseTimeMs": 7, "object": "webhook_delivery", "eventType": "contact.created"},
+			{
+				"attempt": 3, "status": "succeeded", "responseStatus": 204, "errorCode": nil,
+				"attemptedAt": "2026-11-02T10:01:00.000000Z", "nextAttemptAt": nil,
+			},
+			{
+				"attempt": 2, "status": "failed", "responseStatus": 503, "errorCode": "HTTP_STATUS",
+				"nextAttemptAt": "2026-11-02T10:01:00.000000Z",
+			},
+			{
+				"attempt": 1, "status": "failed", "responseStatus": nil, "errorCode": "TIMEOUT",
+				"responseTimeMs": 7, "object": "webhook_delivery", "eventType": "contact.created",
+			},
 		} {
 			for name, v := range members {
 				if fmt.Sprint(list[i][name]) != fmt.Sprint(v) {
@@ -508,7 +569,8 @@ func TestLog(t *testing.T) {
 		}
 		first := c.Do("GET", at+"/deliveries?limit=2", nil).Want(200)
 		next := c.Do("GET", at+"/deliveries?limit=2&cursor="+first.Text("nextCursor"), nil).Want(200)
-		if got := append(first.Data(), next.Data()...); fmt.Sprint(got) != fmt.Sprint(list) || next.JSON()["hasMore"] != false {
+		if got := append(first.Data(), next.Data()...); fmt.Sprint(got) != fmt.Sprint(list) ||
+			next.JSON()["hasMore"] != false {
 			t.Errorf("in pages: %v", got)
 		}
 		c.Do("GET", other+"/deliveries?cursor="+first.Text("nextCursor"), nil).Want(400, "CURSOR_MISMATCH")
@@ -630,13 +692,22 @@ func TestOwner(t *testing.T) {
 		away, _ := o.Organization("Kanzlei Abendroth")
 		stranger := o.User(access.Admin, away)
 		for who, other := range map[string]*apitest.Client{
-			"admin": o.As(access.Admin), "member": o.As(access.Member), "stranger": {Office: o, Principal: stranger, Key: o.Key(stranger)},
+			"admin": o.As(access.Admin), "member": o.As(access.Member),
+			"stranger": {Office: o, Principal: stranger, Key: o.Key(stranger)},
 		} {
 			for _, call := range []struct {
 				method, path string
 				body         any
-			}{{"GET", "", nil}, {"PATCH", "", `{"name":"Meins"}`}, {"DELETE", "", nil}, {"POST", "/test", nil}, {"POST", "/rotate_secret", nil}, {"GET", "/deliveries", nil}} {
-				if a := other.Do(call.method, at+call.path, call.body, "If-Match", `"r1"`); a.Status != 404 || a.Text("code") != "NOT_FOUND" {
+			}{
+				{"GET", "", nil},
+				{"PATCH", "", `{"name":"Meins"}`},
+				{"DELETE", "", nil},
+				{"POST", "/test", nil},
+				{"POST", "/rotate_secret", nil},
+				{"GET", "/deliveries", nil},
+			} {
+				if a := other.Do(call.method, at+call.path, call.body, "If-Match", `"r1"`); a.Status != 404 ||
+					a.Text("code") != "NOT_FOUND" {
 					t.Errorf("%s: %s %s: %d", who, call.method, call.path, a.Status)
 				}
 			}

@@ -74,8 +74,8 @@ func deliveries(ctx context.Context, c *op.Call, in DeliveriesInput) (DeliveryPa
 	if err != nil {
 		return DeliveryPage{}, err
 	}
-	data, next, err := list(ctx, c, r.ID+"/deliveries", ListInput{in.Limit, in.Cursor}, scanAttempt, func(d Delivery) string { return d.ID },
-		listAttempts, r.Organization, r.ID, c.Now-LogAge)
+	data, next, err := list(ctx, c, r.ID+"/deliveries", ListInput{in.Limit, in.Cursor}, scanAttempt,
+		func(d Delivery) string { return d.ID }, listAttempts, r.Organization, r.ID, c.Now-LogAge)
 	if err != nil {
 		return DeliveryPage{}, err
 	}

@@ -61,7 +61,8 @@ func TestSealedAnewWhileRotated(t *testing.T) {
 		endpointtest.Must(t, d.Write(t.Context(), func(tx db.Tx) error {
 			c := o.Call(tx)
 			m := &endpointtest.Meanwhile{Do: func() {
-				_, err := tx.Exec(t.Context(), `update webhook_endpoints set secret = 'anew' where organization = $1`, o.Organization)
+				_, err := tx.Exec(t.Context(), `update webhook_endpoints set secret = 'anew' where organization = $1`,
+					o.Organization)
 				endpointtest.Must(t, err)
 			}}
 			c.Tx = m.Within(tx, 1)
@@ -98,7 +99,8 @@ func TestRotatedWhileSealedAnew(t *testing.T) {
 		endpointtest.Must(t, err)
 		var secret, previous string
 		endpointtest.Must(t, d.Read(t.Context(), func(tx db.Tx) error {
-			return tx.QueryRow(t.Context(), `select secret, previous_secret from webhook_endpoints where organization = $1`, o.Organization).Scan(&secret, &previous)
+			return tx.QueryRow(t.Context(), `select secret, previous_secret from webhook_endpoints where organization = $1`,
+				o.Organization).Scan(&secret, &previous)
 		}))
 		for _, sealed := range []string{secret, previous} {
 			if _, _, err := only.Open(sealed, place); err != nil {
@@ -116,7 +118,8 @@ func TestTestWithoutAModule(t *testing.T) {
 		name := o.Endpoint()
 		o.Set(organization.Change{Module: endpointtest.As("off")})
 		endpointtest.Must(t, d.Write(t.Context(), func(tx db.Tx) error {
-			if _, err := optest.Run(t.Context(), o.Call(tx), webhook.SendTest, op.ByID{ID: name}); !fault.Is(err, fault.APIModuleDisabled) {
+			if _, err := optest.Run(t.Context(), o.Call(tx), webhook.SendTest,
+				op.ByID{ID: name}); !fault.Is(err, fault.APIModuleDisabled) {
 				t.Errorf("%v", err)
 			}
 			return nil

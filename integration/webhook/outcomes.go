@@ -57,7 +57,11 @@ func outcomesOf(ctx context.Context, c *op.Call, in OutcomesInput) (Outcomes, er
 	out := Outcomes{Data: []Outcome{}}
 	if len(in.IDs) == 0 || len(in.IDs) > MaxOutcomes {
 		limit := strconv.Itoa(MaxOutcomes)
-		return out, fault.BadRequest(fault.Field{Name: "ids", Code: fault.InvalidFormat, Limit: fault.Text{DE: "1 bis " + limit + " Kennungen", EN: "1 to " + limit + " ids"}})
+		return out, fault.BadRequest(fault.Field{
+			Name:  "ids",
+			Code:  fault.InvalidFormat,
+			Limit: fault.Text{DE: "1 bis " + limit + " Kennungen", EN: "1 to " + limit + " ids"},
+		})
 	}
 	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {

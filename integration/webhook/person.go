@@ -58,7 +58,8 @@ type NewInput struct {
 
 // CreateByPerson creates an endpoint of the person, or of the principal that the operator
 // names.
-var CreateByPerson = op.New("webhooks.create", op.Administer, createByPerson, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("webhook.create"))
+var CreateByPerson = op.New("webhooks.create", op.Administer, createByPerson, op.By(op.Self|op.Operator), op.Fresh,
+	op.Gives, op.Audited("webhook.create"))
 
 func createByPerson(ctx context.Context, c *op.Call, in NewInput) (SecretAnswer, error) {
 	as, err := in.owner(ctx, c)
@@ -143,7 +144,8 @@ func managed(ctx context.Context, c *op.Call, in *One) (r Row, as *op.Call, err 
 }
 
 // ChangeByPerson changes an endpoint.
-var ChangeByPerson = op.New("webhooks.change", op.Administer, changeByPerson, op.By(op.Self|op.Operator), op.Gives, op.Audited("webhook.change"))
+var ChangeByPerson = op.New("webhooks.change", op.Administer, changeByPerson, op.By(op.Self|op.Operator), op.Gives,
+	op.Audited("webhook.change"))
 
 func changeByPerson(ctx context.Context, c *op.Call, in ChangeInput) (Endpoint, error) {
 	r, as, err := managed(ctx, c, &in.One)
@@ -176,7 +178,8 @@ func within(types, others []string) bool {
 }
 
 // RotateByPerson gives an endpoint a new secret.
-var RotateByPerson = op.New("webhooks.rotate", op.Administer, rotateByPerson, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("webhook.rotate"))
+var RotateByPerson = op.New("webhooks.rotate", op.Administer, rotateByPerson, op.By(op.Self|op.Operator), op.Fresh,
+	op.Gives, op.Audited("webhook.rotate"))
 
 func rotateByPerson(ctx context.Context, c *op.Call, in One) (SecretAnswer, error) {
 	r, as, err := managed(ctx, c, &in)
@@ -188,7 +191,8 @@ func rotateByPerson(ctx context.Context, c *op.Call, in One) (SecretAnswer, erro
 }
 
 // DeleteByPerson removes an endpoint.
-var DeleteByPerson = op.New("webhooks.delete", op.Administer, deleteByPerson, op.By(op.Self|op.Operator), op.Audited("webhook.delete"))
+var DeleteByPerson = op.New("webhooks.delete", op.Administer, deleteByPerson, op.By(op.Self|op.Operator),
+	op.Audited("webhook.delete"))
 
 func deleteByPerson(ctx context.Context, c *op.Call, in One) (op.Nothing, error) {
 	r, _, err := managed(ctx, c, &in)
@@ -203,7 +207,8 @@ func deleteByPerson(ctx context.Context, c *op.Call, in One) (op.Nothing, error)
 }
 
 // TestByOperator sends a test event to an endpoint, as its owner does by the API.
-var TestByOperator = op.New("webhooks.test", op.Administer, testByOperator, op.By(op.Operator), op.Audited("webhook.test"))
+var TestByOperator = op.New("webhooks.test", op.Administer, testByOperator, op.By(op.Operator),
+	op.Audited("webhook.test"))
 
 func testByOperator(ctx context.Context, c *op.Call, in One) (TestOutput, error) {
 	r, as, err := managed(ctx, c, &in)

@@ -13,7 +13,8 @@ import (
 
 // Each query for a part of the log uses an index for this part.
 func TestPlans(t *testing.T) {
-	operator, _, err := (&access.Directory{}).Resolve(t.Context(), access.Presentation{Scheme: access.Local}, netip.Addr{}, true)
+	operator, _, err := (&access.Directory{}).Resolve(t.Context(), access.Presentation{Scheme: access.Local},
+		netip.Addr{}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,10 @@ func TestPlans(t *testing.T) {
 		"event that waits":     {(&EventInput{ID: "evt_a"}).pending(operators, 1), "(organization=? AND endpoint=? AND event_id=?)"},
 		"endpoints":            {find(FindInput{}), "(organization=?)"},
 		"endpoints, next page": {find(FindInput{After: "whe_a"}), "(organization=? AND id>?)"},
-		"endpoints of one":     {find(FindInput{Principal: "usr_a", After: "whe_a"}), "USING INDEX webhook_endpoints_principal (organization=? AND principal=? AND id>?)"},
+		"endpoints of one": {
+			find(FindInput{Principal: "usr_a", After: "whe_a"}),
+			"USING INDEX webhook_endpoints_principal (organization=? AND principal=? AND id>?)",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := dbtest.SQLite(t).Read(t.Context(), func(tx db.Tx) error {

@@ -90,7 +90,8 @@ func (r *Row) recent(ctx context.Context, tx db.Tx, now clock.Micros) (*Recent, 
 		return nil, err
 	}
 	rows.Close()
-	times, err := db.List(ctx, tx, func(row db.Row) (ms int64, err error) { return ms, row.Scan(&ms) }, selectTimes, r.Organization, r.ID, ids[0], timed)
+	times, err := db.List(ctx, tx, func(row db.Row) (ms int64, err error) { return ms, row.Scan(&ms) }, selectTimes,
+		r.Organization, r.ID, ids[0], timed)
 	if len(times) > 0 {
 		slices.Sort(times)
 		out.P95Ms = times[(len(times)*95-1)/100]

@@ -21,7 +21,9 @@ const (
 // endpoints that it changed. A secret that no key opens stays as it is, with an
 // error in unreadable. Previous secrets that sign no more are erased. Reseal
 // may be interrupted at any time: the next run continues the work.
-func Reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros) (changed int, unreadable []error, err error) {
+func Reseal(
+	ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros,
+) (changed int, unreadable []error, err error) {
 	var organizations []int64
 	err = d.Read(ctx, func(tx db.Tx) (err error) {
 		organizations, err = db.Organizations(ctx, tx)

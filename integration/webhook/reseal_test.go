@@ -28,7 +28,8 @@ func TestReseal(t *testing.T) {
 		next := masterkey.New()
 		both := masterkey.Ring{Current: next, Previous: apitest.Keys.All()}.Vault(webhook.SecretsPurpose)
 		for run, want := range []int{2, 0} {
-			if n, locked, err := webhook.Reseal(t.Context(), o.DB, both, clock.Now(o.Clock)); n != want || len(locked) > 0 || err != nil {
+			if n, locked, err := webhook.Reseal(t.Context(), o.DB, both, clock.Now(o.Clock)); n != want || len(locked) > 0 ||
+				err != nil {
 				t.Errorf("run %d: %d, %v", run, n, err)
 			}
 		}
@@ -38,7 +39,8 @@ func TestReseal(t *testing.T) {
 		row(o, old, "previous_secret", &gone)
 		var where string
 		err := o.DB.Read(t.Context(), func(tx db.Tx) error {
-			return tx.QueryRow(t.Context(), `select organization || '|' || id from webhook_endpoints where id = $1`, strings.TrimPrefix(at, endpoints+"/")).Scan(&where)
+			return tx.QueryRow(t.Context(), `select organization || '|' || id from webhook_endpoints where id = $1`,
+				strings.TrimPrefix(at, endpoints+"/")).Scan(&where)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -53,8 +55,10 @@ func TestReseal(t *testing.T) {
 		}
 		// Without the earlier key no secret is lost silently: each endpoint is
 		// named.
-		n, locked, err := webhook.Reseal(t.Context(), o.DB, masterkey.Ring{Current: masterkey.New()}.Vault(webhook.SecretsPurpose), clock.Now(o.Clock))
-		if n != 0 || len(locked) != 2 || err != nil || !strings.Contains(errors.Join(locked...).Error(), strings.TrimPrefix(at, endpoints+"/")) {
+		n, locked, err := webhook.Reseal(t.Context(), o.DB,
+			masterkey.Ring{Current: masterkey.New()}.Vault(webhook.SecretsPurpose), clock.Now(o.Clock))
+		if n != 0 || len(locked) != 2 || err != nil ||
+			!strings.Contains(errors.Join(locked...).Error(), strings.TrimPrefix(at, endpoints+"/")) {
 			t.Errorf("%d, %v, %v", n, locked, err)
 		}
 		// A rotation heals an endpoint whose master key is lost. The unreadable

@@ -157,7 +157,9 @@ func (d *Resender) resend(ctx context.Context, j *job.Job) error {
 
 // next returns the events of the piece and the position of the next one, nil
 // after the last.
-func (r resendStep) next(ctx context.Context, d db.DB, from resendFrom, sees string) (events []event.Event, next *resendFrom, err error) {
+func (r resendStep) next(
+	ctx context.Context, d db.DB, from resendFrom, sees string,
+) (events []event.Event, next *resendFrom, err error) {
 	err = d.Read(ctx, func(tx db.Tx) error {
 		next = &resendFrom{}
 		*next = from
@@ -169,7 +171,9 @@ func (r resendStep) next(ctx context.Context, d db.DB, from resendFrom, sees str
 	return events, next, err
 }
 
-func (r resendStep) nextFailed(ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom) error {
+func (r resendStep) nextFailed(
+	ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom,
+) error {
 	failed, after, err := r.failed(ctx, tx, from.After)
 	if err != nil {
 		return err
@@ -183,7 +187,8 @@ func (r resendStep) nextFailed(ctx context.Context, tx db.Tx, from resendFrom, s
 	}
 	in := r.dialect.In
 	*events, err = readEvents(ctx, tx, `select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from events as e where e.organization = $1 and $2 = $2
-		and e.tick > $3 and e.tick `+r.dialect.InNumbers("$6")+` and e.id `+in("$5")+` and e.type `+in("$4")+` and (`+sees+`)`,
+		and e.tick > $3 and e.tick `+r.dialect.InNumbers("$6")+` and e.id `+in("$5")+` and e.type `+in("$4")+` and (`+
+		sees+`)`,
 		r.Organization, r.Principal, r.now-event.Retention, db.Texts(r.EventTypes), db.Texts(failed), db.Numbers(ticks))
 	return err
 }
@@ -214,9 +219,12 @@ func (r resendStep) failed(ctx context.Context, tx db.Tx, from string) (list []s
 
 // nextRange reads the next events of a range of time. The fan-out sends those
 // after the endpoint's cursor.
-func (r resendStep) nextRange(ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom) (err error) {
+func (r resendStep) nextRange(
+	ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom,
+) (err error) {
 	var more bool
-	*events, (*next).Since, more, err = r.ReadEvents(ctx, tx, sees, max(from.Since, r.now-event.Retention), min(from.Until, r.Cursor), resendPiece)
+	*events, (*next).Since, more, err = r.ReadEvents(ctx, tx, sees, max(from.Since, r.now-event.Retention),
+		min(from.Until, r.Cursor), resendPiece)
 	if !more {
 		*next = nil
 	}

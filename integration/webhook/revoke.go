@@ -36,7 +36,8 @@ var keepOrDisable = fault.Text{DE: "Möglich sind keep und disable.", EN: "It mu
 
 // RevokeKey revokes a key for ever. It disables the webhook endpoints that the
 // key made if the input says so, and returns them.
-var RevokeKey = op.New("keys.revoke", op.Administer, revokeKey, op.By(op.Self|op.Operator), op.Always, op.Audited("key.revoke"))
+var RevokeKey = op.New("keys.revoke", op.Administer, revokeKey, op.By(op.Self|op.Operator), op.Always,
+	op.Audited("key.revoke"))
 
 func revokeKey(ctx context.Context, c *op.Call, in RevokeInput) (out RevokedKey, err error) {
 	if in.Endpoints != "" && in.Endpoints != KeepEndpoints && in.Endpoints != DisableEndpoints {

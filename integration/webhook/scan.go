@@ -18,7 +18,9 @@ const Nothing = "false"
 // Visibility returns an SQL condition on events with the alias e: those that a
 // principal may receive at present. $1 is the organization, $2 the principal.
 // rests is true if the gate of the organization is closed.
-func Visibility(ctx context.Context, tx db.Tx, organization int64, principal string, families []op.Family) (sees string, rests bool, err error) {
+func Visibility(
+	ctx context.Context, tx db.Tx, organization int64, principal string, families []op.Family,
+) (sees string, rests bool, err error) {
 	actor, err := access.ActorFor(ctx, tx, organization, principal)
 	switch {
 	case errors.Is(err, db.ErrNoRows):
@@ -45,7 +47,9 @@ const (
 // It returns up to n events that the endpoint asks for and that visible, the
 // condition of Visibility, permits. last is the tick up to which it scanned;
 // more reports whether there may be more.
-func (r *Row) ReadEvents(ctx context.Context, tx db.Tx, visible string, after, through clock.Micros, n int) (events []event.Event, last clock.Micros, more bool, err error) {
+func (r *Row) ReadEvents(
+	ctx context.Context, tx db.Tx, visible string, after, through clock.Micros, n int,
+) (events []event.Event, last clock.Micros, more bool, err error) {
 	query := fmt.Sprintf(`select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from (
 		select * from events where organization = $1 and tick > $3 and tick <= $4 order by tick limit %d) as e
 		where $2 = $2 and e.type %s and (%s) order by e.tick limit $6`, scanned, tx.Dialect().In("$5"), visible)

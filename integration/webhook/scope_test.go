@@ -18,7 +18,10 @@ func TestEventTypesTakeTheirScopes(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		full := o.As(access.Member)
 		with := func(scopes ...string) *apitest.Client {
-			return &apitest.Client{Office: o, Principal: full.Principal, Key: o.Key(full.Principal, append(scopes, "webhook_endpoints:read", "webhook_endpoints:write")...)}
+			return &apitest.Client{
+				Office: o, Principal: full.Principal,
+				Key: o.Key(full.Principal, append(scopes, "webhook_endpoints:read", "webhook_endpoints:write")...),
+			}
 		}
 		bare, contacts := with(), with("contacts:read")
 		refused := func(c *apitest.Client, method, path string, body any, de, en string) {
@@ -37,29 +40,38 @@ func TestEventTypesTakeTheirScopes(t *testing.T) {
 				bare.Do("POST", endpoints, in).Want(201)
 				continue
 			}
-			scope := map[string]string{"contact": "contacts", "company": "companies", "task": "tasks", "document": "documents"}[family] + ":read"
+			scope := map[string]string{
+				"contact": "contacts", "company": "companies", "task": "tasks", "document": "documents",
+			}[family] + ":read"
 			if got := event.ReadScope(name, api.Families); got != scope {
 				t.Errorf("%s takes the scope %q", name, got)
 			}
-			refused(bare, "POST", endpoints, in, "Diesem Aufruf fehlt der Scope "+scope+".", "This call lacks the scope "+scope+".")
+			refused(bare, "POST", endpoints, in, "Diesem Aufruf fehlt der Scope "+scope+".",
+				"This call lacks the scope "+scope+".")
 		}
 		several := []string{"task.created", "contact.created", "task.deleted", "company.updated", "operation.completed"}
 		refused(contacts, "POST", endpoints, body(map[string]any{"eventTypes": several}),
-			"Diesem Aufruf fehlen die Scopes tasks:read, companies:read.", "This call lacks the scopes tasks:read, companies:read.")
+			"Diesem Aufruf fehlen die Scopes tasks:read, companies:read.",
+			"This call lacks the scopes tasks:read, companies:read.")
 		if n := len(full.Do("GET", endpoints, nil).Want(200).Data()); n != 1 {
 			t.Errorf("%d endpoints were made", n)
 		}
 
 		at, _ := create(full, map[string]any{"eventTypes": []string{"contact.created", "task.created"}})
 		before := full.Do("GET", at, nil).Want(200)
-		for _, patch := range []string{`{"url":"https://thief.example.com/"}`, `{"name":"Neu"}`, `{}`, `{"eventTypes":["task.created"]}`, `{"eventTypes":["contact.created","task.deleted"]}`} {
-			refused(contacts, "PATCH", at, patch, "Diesem Aufruf fehlt der Scope tasks:read.", "This call lacks the scope tasks:read.")
+		for _, patch := range []string{
+			`{"url":"https://thief.example.com/"}`, `{"name":"Neu"}`, `{}`, `{"eventTypes":["task.created"]}`,
+			`{"eventTypes":["contact.created","task.deleted"]}`,
+		} {
+			refused(contacts, "PATCH", at, patch, "Diesem Aufruf fehlt der Scope tasks:read.",
+				"This call lacks the scope tasks:read.")
 		}
 		if after := full.Do("GET", at, nil).Want(200); string(after.Body) != string(before.Body) {
 			t.Errorf("a refused call changed %s", after.Body)
 		}
 		// Only the event types after the change count.
-		contacts.Do("PATCH", at, `{"eventTypes":["contact.created"],"url":"https://new.example.com/"}`, "If-Match", "*").Want(200)
+		contacts.Do("PATCH", at, `{"eventTypes":["contact.created"],"url":"https://new.example.com/"}`, "If-Match",
+			"*").Want(200)
 		contacts.Do("PATCH", at, `{"name":"Neu"}`, "If-Match", "*").Want(200)
 		contacts.Do("DELETE", at, nil, "If-Match", "*").Want(204)
 	})

@@ -51,7 +51,8 @@ type UnreadableSecret struct {
 }
 
 func (e *UnreadableSecret) Error() string {
-	return "webhook: the secret of " + e.Endpoint + " was sealed under an unknown master key; rotate_secret makes a new secret: " + e.err.Error()
+	return "webhook: the secret of " + e.Endpoint +
+		" was sealed under an unknown master key; rotate_secret makes a new secret: " + e.err.Error()
 }
 
 func (e *UnreadableSecret) Unwrap() error { return e.err }

@@ -46,8 +46,13 @@ func TestSecretsStayOutOfLogs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{string(encoded), log.String(), fmt.Sprint(s), fmt.Sprintf("%v %+v %#v %s %q %x %d", s, s, s, s, s, s, s), fmt.Sprintf("%v", struct{ Secrets []Secret }{[]Secret{s}})} {
-		if strings.Contains(text, s.Reveal()[6:]) || strings.Contains(text, fmt.Sprintf("%x", []byte(s))) || strings.Contains(text, fmt.Sprint([]byte(s))) {
+	for _, text := range []string{
+		string(encoded), log.String(), fmt.Sprint(s),
+		fmt.Sprintf("%v %+v %#v %s %q %x %d", s, s, s, s, s, s, s),
+		fmt.Sprintf("%v", struct{ Secrets []Secret }{[]Secret{s}}),
+	} {
+		if strings.Contains(text, s.Reveal()[6:]) || strings.Contains(text, fmt.Sprintf("%x", []byte(s))) ||
+			strings.Contains(text, fmt.Sprint([]byte(s))) {
 			t.Error("a secret can be read in", text)
 		}
 	}

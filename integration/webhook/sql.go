@@ -28,7 +28,8 @@ const (
 	// The next change erases a previous secret that signs no more.
 	updateEndpoint = `update webhook_endpoints set name = $5, url = $6, event_types = $7, key_id = $8,
 		previous_secret = case when previous_until <= $4 then '' else previous_secret end, ` + nextRevision
-	rotateSecret   = `update webhook_endpoints set secret = $5, previous_secret = $6, previous_until = $7, ` + nextRevision + ` and secret = $8`
+	rotateSecret = `update webhook_endpoints set secret = $5, previous_secret = $6, previous_until = $7, ` +
+		nextRevision + ` and secret = $8`
 	deleteEndpoint = `delete from webhook_endpoints where organization = $1 and id = $2 and revision = $3`
 	// noteDue records a delivery that is due at $3.
 	noteDue = `update webhook_endpoints set due_at = case when due_at = 0 or due_at > $3 then $3 else due_at end
@@ -52,8 +53,10 @@ func scan(s db.Row) (r Row, err error) {
 	var reason Reason
 	var success, failure clock.Micros
 	r.Object = "webhook_endpoint"
-	err = s.Scan(&r.Organization, &r.ID, &r.Principal, &r.Name, &r.URL, &types, &r.Status, &reason, &r.secret, &r.previous, &r.previousUntil,
-		&r.Revision, &r.CreatedAt, &r.UpdatedAt, &r.Cursor, &r.DueAt, &r.FailedSince, &r.Failures, &success, &failure, &r.MissedSince, &r.Key)
+	err = s.Scan(&r.Organization, &r.ID, &r.Principal, &r.Name, &r.URL, &types, &r.Status, &reason, &r.secret,
+		&r.previous, &r.previousUntil,
+		&r.Revision, &r.CreatedAt, &r.UpdatedAt, &r.Cursor, &r.DueAt, &r.FailedSince, &r.Failures, &success, &failure,
+		&r.MissedSince, &r.Key)
 	if err != nil {
 		return Row{}, err
 	}
@@ -67,8 +70,10 @@ func scan(s db.Row) (r Row, err error) {
 
 // values returns the values of columns.
 func (r *Row) values() []any {
-	return []any{r.Organization, r.ID, r.Principal, r.Name, r.URL, db.Texts(r.EventTypes), string(r.Status), string(orZero(r.DisabledReason)),
-		r.secret, r.previous, r.previousUntil, r.Revision, r.CreatedAt, r.UpdatedAt, r.Cursor, r.DueAt, r.FailedSince, r.Failures,
+	return []any{r.Organization, r.ID, r.Principal, r.Name, r.URL, db.Texts(r.EventTypes), string(r.Status),
+		string(orZero(r.DisabledReason)),
+		r.secret, r.previous, r.previousUntil, r.Revision, r.CreatedAt, r.UpdatedAt, r.Cursor, r.DueAt, r.FailedSince,
+		r.Failures,
 		orZero(r.LastSuccessAt), orZero(r.LastFailureAt), r.MissedSince, r.Key}
 }
 
@@ -87,7 +92,8 @@ func scanAttempt(s db.Row) (d Delivery, err error) {
 	var code Code
 	var next clock.Micros
 	d.Object = "webhook_delivery"
-	err = s.Scan(&d.ID, &d.EventID, &d.EventType, &d.Attempt, &d.Status, &status, &d.ResponseTimeMs, &code, &d.AttemptedAt, &next)
+	err = s.Scan(&d.ID, &d.EventID, &d.EventType, &d.Attempt, &d.Status, &status, &d.ResponseTimeMs, &code,
+		&d.AttemptedAt, &next)
 	d.ResponseStatus, d.ErrorCode, d.NextAttemptAt = orNil(status), orNil(code), orNil(next)
 	return d, err
 }

@@ -103,7 +103,10 @@ func (h *Health) deadline(now clock.Micros) clock.Micros {
 
 // Health returns the state of an endpoint that was read.
 func (r *Row) Health() Health {
-	h := Health{Status: r.Status, FailedSince: r.FailedSince, Failures: r.Failures, LastSuccess: orZero(r.LastSuccessAt), LastFailure: orZero(r.LastFailureAt)}
+	h := Health{
+		Status: r.Status, FailedSince: r.FailedSince, Failures: r.Failures,
+		LastSuccess: orZero(r.LastSuccessAt), LastFailure: orZero(r.LastFailureAt),
+	}
 	if r.DisabledReason != nil {
 		h.Reason = *r.DisabledReason
 	}
@@ -134,7 +137,8 @@ const (
 	// purge ends the pending deliveries of a disabled endpoint. The holder of a
 	// claimed one ends it.
 	purge = `delete from webhook_deliveries where organization = $1 and endpoint = $2 and event_id in (select event_id from webhook_deliveries
-		where organization = $1 and endpoint = $2 and type <> '` + event.Test + `' and (claim % 2 = 0 or due_at <= $3) limit $4)`
+		where organization = $1 and endpoint = $2 and type <> '` + event.Test +
+		`' and (claim % 2 = 0 or due_at <= $3) limit $4)`
 	// findDue must follow a statement that locks the endpoint.
 	findDue = `update webhook_endpoints set due_at = coalesce((select due_at from webhook_deliveries
 			where organization = $1 and endpoint = $2 order by due_at limit 1), 0) where organization = $1 and id = $2`
@@ -180,8 +184,8 @@ type LockedEndpoint struct {
 // db.ErrNoRows if the endpoint was deleted.
 func (k *StateStore) Hold(ctx context.Context, tx db.Tx, at Address) (*LockedEndpoint, error) {
 	h := &LockedEndpoint{Address: at}
-	err := tx.QueryRow(ctx, holdEndpoint, at.Organization, at.ID).Scan(&h.principal, &h.Status, &h.Reason, &h.FailedSince, &h.Failures,
-		&h.LastSuccess, &h.LastFailure, &h.cursor, &h.missedSince)
+	err := tx.QueryRow(ctx, holdEndpoint, at.Organization, at.ID).Scan(&h.principal, &h.Status, &h.Reason,
+		&h.FailedSince, &h.Failures, &h.LastSuccess, &h.LastFailure, &h.cursor, &h.missedSince)
 	h.before = h.Health
 	return h, err
 }

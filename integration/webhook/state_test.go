@@ -16,7 +16,8 @@ func TestPauseBetweenFailures(t *testing.T) {
 		second clock.Micros
 		want   Status
 	}{
-		{failingAfter - 1, Active}, {failingAfter, Failing}, {quietAfter, Failing}, {quietAfter + 1, Failing}, {disabledAfter - 1, Failing},
+		{failingAfter - 1, Active}, {failingAfter, Failing}, {quietAfter, Failing}, {quietAfter + 1, Failing},
+		{disabledAfter - 1, Failing},
 		{disabledAfter, Disabled}, {73 * hour, Disabled}, {30 * 24 * hour, Disabled},
 	} {
 		h := Health{Status: Active}
@@ -49,7 +50,8 @@ func TestPauseBetweenFailures(t *testing.T) {
 // The states follow the contract ('States and transitions') over random
 // histories.
 func TestStatesAreTheContracts(t *testing.T) {
-	steps := []clock.Micros{1, clock.Minute, clock.Hour, 6 * clock.Hour, 12 * clock.Hour, failingAfter - 1, failingAfter, 26 * clock.Hour,
+	steps := []clock.Micros{1, clock.Minute, clock.Hour, 6 * clock.Hour, 12 * clock.Hour, failingAfter - 1,
+		failingAfter, 26 * clock.Hour,
 		quietAfter, quietAfter + 1, disabledAfter, 7 * clock.Day}
 	seen := map[string]int{}
 	number := seed.Of(t)
@@ -79,7 +81,8 @@ func TestStatesAreTheContracts(t *testing.T) {
 				h.Elapse(now)
 			}
 			bad := func(sentence string) {
-				t.Fatalf("history %d, step %d, %s: %s: %+v became %+v, %v after the first failure", history, step, what, sentence, was, h, now.Sub(first))
+				t.Fatalf("history %d, step %d, %s: %s: %+v became %+v, %v after the first failure", history, step, what,
+					sentence, was, h, now.Sub(first))
 			}
 			seen[string(was.Status)+" "+what+" "+string(h.Status)+" "+string(h.Reason)]++
 			switch {
@@ -107,7 +110,8 @@ func TestStatesAreTheContracts(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"failing failure failing ", "failing success active ", "failing failure disabled no_success",
+	for _, want := range []string{"failing failure failing ", "failing success active ",
+		"failing failure disabled no_success",
 		"active gone disabled gone", "active time failing ", "failing time disabled no_success"} {
 		if seen[want] < 10 {
 			t.Errorf("%q happened %d times: the histories show too little", want, seen[want])

@@ -45,7 +45,8 @@ func CheckURL(raw string, guard *egress.Guard) (string, error) {
 	}
 	host, ok := checkHost(u.Hostname(), strings.HasPrefix(u.Host, "["), guard)
 	if !ok {
-		return "", badURL("ein öffentlicher Rechnername oder eine öffentliche IP-Adresse", "a public host name or a public IP address")
+		return "", badURL("ein öffentlicher Rechnername oder eine öffentliche IP-Adresse",
+			"a public host name or a public IP address")
 	}
 	begin := len("https://")
 	end := begin + strings.IndexAny(raw[begin:]+"/", "/?")

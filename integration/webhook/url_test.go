@@ -48,19 +48,35 @@ func TestURLs(t *testing.T) {
 }
 
 var badURLs = []string{
-	"", "hook", "/hook", "//hooks.example.com/", "https:", "https:/", "https://", "https:///hook", "https:hooks.example.com", "https:/hooks.example.com/",
-	"http://hooks.example.com/", "ftp://hooks.example.com/", "javascript://hooks.example.com/%0a", "file:///etc/passwd", "wss://hooks.example.com/",
-	"https://hooks.example.com:80/", "https://hooks.example.com:8443/", "https://hooks.example.com:/", "https://hooks.example.com:0443/", "https://hooks.example.com:65979/",
-	"https://user@hooks.example.com/", "https://user:pass@hooks.example.com/", "https://@hooks.example.com/", "https://:@hooks.example.com/",
+	"", "hook", "/hook", "//hooks.example.com/", "https:", "https:/", "https://", "https:///hook",
+	"https:hooks.example.com", "https:/hooks.example.com/",
+	"http://hooks.example.com/", "ftp://hooks.example.com/", "javascript://hooks.example.com/%0a",
+	"file:///etc/passwd", "wss://hooks.example.com/",
+	"https://hooks.example.com:80/", "https://hooks.example.com:8443/", "https://hooks.example.com:/",
+	"https://hooks.example.com:0443/", "https://hooks.example.com:65979/",
+	"https://user@hooks.example.com/", "https://user:pass@hooks.example.com/", "https://@hooks.example.com/",
+	"https://:@hooks.example.com/",
 	"https://hooks.example.com/#", "https://hooks.example.com/#a", "https://hooks.example.com#a",
-	" https://hooks.example.com/", "https://hooks.example.com/ ", "https://hooks.example.com/a b", "https://hooks.example.com/\n", "https://hooks.example.com\\@10.0.0.1/", "https://hooks.example.com/\x00", "https://hooks.example.com/\x7f",
-	"https://127.0.0.1/", "https://10.0.0.1/", "https://169.254.169.254/latest/meta-data/", "https://0.0.0.0/", "https://100.64.0.1/", "https://192.0.2.1/", "https://224.0.0.1/", "https://255.255.255.255/",
-	"https://[::1]/", "https://[::]/", "https://[fe80::1]/", "https://[fe80::1%25eth0]/", "https://[fd00::1]/", "https://[::ffff:127.0.0.1]/", "https://[::ffff:a00:1]/", "https://[64:ff9b::10.0.0.1]/", "https://[2002:7f00:1::]/", "https://[2001::1]/", "https://[2a00:1450:4001:80b::200e%25eth0]/", "https://[ff02::1]/",
-	"https://127.1/", "https://127.0.1/", "https://2130706433/", "https://0x7f000001/", "https://0x7f.0.0.1/", "https://0X7F.1/", "https://0177.0.0.1/", "https://017700000001/", "https://8.8.8.8./", "https://8.8.8.08/", "https://8.8.8/", "https://1.2.3.4.5/", "https://256.1.1.1/", "https://0x/", "https://a.0x/", "https://foo.1/",
-	"https://１２７.０.０.１/", "https://①②⑦.⓪.⓪.①/", "https://127。0。0。1/", "https://127%2e0%2e0%2e1/", "https://%31%32%37.0.0.1/", "https://0x7f。1/",
-	"https://localhost/hook", "https://intranet/hook", "https://INTRANET:443/", "https://a.localhost/", "https://nas.local/", "https://nas.LOCAL/", "https://db.internal/", "https://ｌｏｃａｌｈｏｓｔ/",
-	"https://hooks..example/", "https://.example/", "https://hooks.example./", "https://-a.example/", "https://a-.example/", "https://a_b.example/", "https://a*.example/", "https://" + strings.Repeat("a", 64) + ".example/", "https://" + strings.Repeat("a.", 126) + "example/",
-	"https://xn--a.example/\x80", "https://xn--0.example/", "https://ex\u00admple.example:8443/", "https://\u202e.example/", "https://a\u0000b.example/",
+	" https://hooks.example.com/", "https://hooks.example.com/ ", "https://hooks.example.com/a b",
+	"https://hooks.example.com/\n", "https://hooks.example.com\\@10.0.0.1/", "https://hooks.example.com/\x00",
+	"https://hooks.example.com/\x7f",
+	"https://127.0.0.1/", "https://10.0.0.1/", "https://169.254.169.254/latest/meta-data/", "https://0.0.0.0/",
+	"https://100.64.0.1/", "https://192.0.2.1/", "https://224.0.0.1/", "https://255.255.255.255/",
+	"https://[::1]/", "https://[::]/", "https://[fe80::1]/", "https://[fe80::1%25eth0]/", "https://[fd00::1]/",
+	"https://[::ffff:127.0.0.1]/", "https://[::ffff:a00:1]/", "https://[64:ff9b::10.0.0.1]/",
+	"https://[2002:7f00:1::]/", "https://[2001::1]/", "https://[2a00:1450:4001:80b::200e%25eth0]/", "https://[ff02::1]/",
+	"https://127.1/", "https://127.0.1/", "https://2130706433/", "https://0x7f000001/", "https://0x7f.0.0.1/",
+	"https://0X7F.1/", "https://0177.0.0.1/", "https://017700000001/", "https://8.8.8.8./", "https://8.8.8.08/",
+	"https://8.8.8/", "https://1.2.3.4.5/", "https://256.1.1.1/", "https://0x/", "https://a.0x/", "https://foo.1/",
+	"https://１２７.０.０.１/", "https://①②⑦.⓪.⓪.①/", "https://127。0。0。1/", "https://127%2e0%2e0%2e1/",
+	"https://%31%32%37.0.0.1/", "https://0x7f。1/",
+	"https://localhost/hook", "https://intranet/hook", "https://INTRANET:443/", "https://a.localhost/",
+	"https://nas.local/", "https://nas.LOCAL/", "https://db.internal/", "https://ｌｏｃａｌｈｏｓｔ/",
+	"https://hooks..example/", "https://.example/", "https://hooks.example./", "https://-a.example/",
+	"https://a-.example/", "https://a_b.example/", "https://a*.example/",
+	"https://" + strings.Repeat("a", 64) + ".example/", "https://" + strings.Repeat("a.", 126) + "example/",
+	"https://xn--a.example/\x80", "https://xn--0.example/", "https://ex\u00admple.example:8443/",
+	"https://\u202e.example/", "https://a\u0000b.example/",
 	"https://e.example/" + strings.Repeat("a", 2031), "https://müller.example/" + strings.Repeat("ä", 2000),
 }
 
@@ -79,8 +95,14 @@ func TestURLsRefused(t *testing.T) {
 
 // If an operator permits a network, a URL may contain its addresses.
 func TestURLsOfAllowedNetworks(t *testing.T) {
-	g := egress.New(egress.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Deny: []netip.Prefix{netip.MustParsePrefix("8.8.8.0/24")}})
-	for raw, want := range map[string]bool{"https://127.0.0.1/": true, "https://[::ffff:127.0.0.1]/": true, "https://10.0.0.1/": false, "https://8.8.8.8/": false, "https://127.1/": false} {
+	g := egress.New(egress.Options{
+		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Deny:  []netip.Prefix{netip.MustParsePrefix("8.8.8.0/24")},
+	})
+	for raw, want := range map[string]bool{
+		"https://127.0.0.1/": true, "https://[::ffff:127.0.0.1]/": true, "https://10.0.0.1/": false,
+		"https://8.8.8.8/": false, "https://127.1/": false,
+	} {
 		if _, err := CheckURL(raw, g); (err == nil) != want {
 			t.Errorf("%s: %v", raw, err)
 		}
@@ -89,8 +111,16 @@ func TestURLsOfAllowedNetworks(t *testing.T) {
 
 // If an operator maps a name to an address, the name need not be public.
 func TestURLsOfMappedNames(t *testing.T) {
-	g := egress.New(egress.Options{Dial: []egress.Mapping{{Host: "hook", To: netip.MustParseAddrPort("127.0.0.1:8443")}, {Host: "crm.local", To: netip.MustParseAddrPort("127.0.0.1:8443")}}})
-	for raw, want := range map[string]bool{"https://hook/": true, "https://Hook/": true, "https://CRM.local/a": true, "https://other/": false, "https://nas.local/": false} {
+	g := egress.New(egress.Options{
+		Dial: []egress.Mapping{
+			{Host: "hook", To: netip.MustParseAddrPort("127.0.0.1:8443")},
+			{Host: "crm.local", To: netip.MustParseAddrPort("127.0.0.1:8443")},
+		},
+	})
+	for raw, want := range map[string]bool{
+		"https://hook/": true, "https://Hook/": true, "https://CRM.local/a": true, "https://other/": false,
+		"https://nas.local/": false,
+	} {
 		if _, err := CheckURL(raw, g); (err == nil) != want {
 			t.Errorf("%s: %v", raw, err)
 		}
@@ -117,7 +147,8 @@ func FuzzCheckURL(f *testing.F) {
 			t.Fatal(err)
 		}
 		u, err := url.Parse(stored)
-		if err != nil || u.Scheme != "https" || u.User != nil || u.Fragment != "" || request.URL.Host != u.Host || len(stored) > 4*maxURL {
+		if err != nil || u.Scheme != "https" || u.User != nil || u.Fragment != "" || request.URL.Host != u.Host ||
+			len(stored) > 4*maxURL {
 			t.Fatalf("%q: %+v, %v", stored, u, err)
 		}
 		host, port, _ := strings.Cut(strings.TrimPrefix(u.Host, "["+u.Hostname()+"]"), ":")
