@@ -36,7 +36,9 @@ type Writer struct {
 // NewWriter returns a writer of an archive.
 func NewWriter(w io.Writer, modified time.Time) *Writer {
 	z := zip.NewWriter(w)
-	z.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) { return flate.NewWriter(out, flate.BestSpeed) })
+	z.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
+		return flate.NewWriter(out, flate.BestSpeed)
+	})
 	return &Writer{Modified: modified, zip: z}
 }
 
@@ -68,7 +70,8 @@ const maxName = 120
 // SafeName returns a name that is a file within its folder on every system.
 func SafeName(name string) string {
 	name = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || strings.ContainsRune(`<>:"/\|?*`, r) || unicode.Is(unicode.Bidi_Control, r) || r == utf8.RuneError {
+		if unicode.IsControl(r) || strings.ContainsRune(`<>:"/\|?*`, r) || unicode.Is(unicode.Bidi_Control, r) ||
+			r == utf8.RuneError {
 			return '_'
 		}
 		return r

@@ -12,7 +12,12 @@ import (
 func TestArchive(t *testing.T) {
 	var out bytes.Buffer
 	w := NewWriter(&out, time.Date(2026, 11, 26, 9, 30, 0, 0, time.UTC))
-	for _, p := range []Part{{"a.txt", []byte("Grüße "), false}, {"a.txt", []byte("aus Köln"), false}, {"leer", nil, false}, {"Ordner/ü.pdf", []byte(strings.Repeat("x", 100)), true}} {
+	for _, p := range []Part{
+		{"a.txt", []byte("Grüße "), false},
+		{"a.txt", []byte("aus Köln"), false},
+		{"leer", nil, false},
+		{"Ordner/ü.pdf", []byte(strings.Repeat("x", 100)), true},
+	} {
 		if err := w.Add(p); err != nil {
 			t.Fatal(err)
 		}
@@ -49,8 +54,10 @@ func TestArchive(t *testing.T) {
 
 func TestSafeName(t *testing.T) {
 	for name, want := range map[string]string{
-		"Klage.pdf": "Klage.pdf", "../../etc/passwd": "_.._etc_passwd", `a\b:c.txt`: "a_b_c.txt", "con.txt": "_con.txt", "CON": "_CON", "console.txt": "console.txt",
-		"": "_", " . ": "_", "a\u202efdp.exe": "a_fdp.exe", "x\x00y": "x_y", strings.Repeat("ä", 200) + ".docx": strings.Repeat("ä", 115) + ".docx",
+		"Klage.pdf": "Klage.pdf", "../../etc/passwd": "_.._etc_passwd", `a\b:c.txt`: "a_b_c.txt", "con.txt": "_con.txt",
+		"CON": "_CON", "console.txt": "console.txt",
+		"": "_", " . ": "_", "a\u202efdp.exe": "a_fdp.exe", "x\x00y": "x_y",
+		strings.Repeat("ä", 200) + ".docx": strings.Repeat("ä", 115) + ".docx",
 	} {
 		if got := SafeName(name); got != want {
 			t.Errorf("%q becomes %q, want %q", name, got, want)

@@ -13,7 +13,8 @@ import (
 func TestBundle(t *testing.T) {
 	const piece = 100
 	for _, files := range [][]string{
-		{""}, {"a"}, {strings.Repeat("a", 40)}, {strings.Repeat("ab", 35)}, {strings.Repeat("abc", 33)}, {strings.Repeat("a", 100)}, {strings.Repeat("abcdefg", 60)},
+		{""}, {"a"}, {strings.Repeat("a", 40)}, {strings.Repeat("ab", 35)}, {strings.Repeat("abc", 33)},
+		{strings.Repeat("a", 100)}, {strings.Repeat("abcdefg", 60)},
 		{"a", "b"}, {strings.Repeat("a", 300), "", strings.Repeat("b", 250)},
 	} {
 		sent := map[int64]string{}

@@ -69,8 +69,10 @@ var drawn = func() map[rune]string {
 // Nobody is shown it.
 func Form(text string) string {
 	var form strings.Builder
-	behind := false                                                           // whether a letter or a digit stands right before
-	for _, r := range norm.NFKD.String(strings.ToValidUTF8(text, "\uFFFD")) { // package norm goes wrong right behind a byte of no character
+	// whether a letter or a digit stands right before
+	behind := false
+	for _, r := range norm.NFKD.String(strings.ToValidUTF8(text, "\uFFFD")) {
+		// package norm goes wrong right behind a byte of no character
 		if unknown(r) {
 			continue
 		}

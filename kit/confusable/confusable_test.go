@@ -69,12 +69,35 @@ func TestForm(t *testing.T) {
 		like  string
 		texts []string
 	}{
-		{"case and signs", "Kartei", []string{"KARTEI", "kartei", "Kartei.", "»Kartei«", "Kartei®", "K a r t e i", "Kar-tei", "Kartei ✅", "  Kartei\t"}},
-		{"full width and other forms of Latin", "Kartei", []string{"Ｋａｒｔｅｉ", "𝐊𝐚𝐫𝐭𝐞𝐢", "𝓚𝓪𝓻𝓽𝓮𝓲", "Ⓚⓐⓡⓣⓔⓘ", "🅺🅰🆁🆃🅴🅸", "🅚🅐🅡🅣🅔🅘", "🇰🇦🇷🇹🇪🇮", "ᴋᴀʀᴛᴇɪ", "ᵏᵃʳᵗᵉⁱ"}},
-		{"other scripts", "Kartei", []string{"Кartei", "Kаrtei", "Kaгtei", "Kaгtеі", "ΚΑRΤΕΙ", "каrтеі", "Kαrτει", "Ꮶartei", "Karteι"}},
-		{"marks and what is not seen", "Kartei", []string{"K\u200ba\u00adrtei", "Ka\u2060rtei\ufe0f", "Kärtéi", "K\u0336a\u0336r\u0336t\u0336e\u0336i\u0336", "Kar\u115ftei", "\u202eKartei", "Kartei\U000e0041"}},
+		{
+			"case and signs",
+			"Kartei",
+			[]string{"KARTEI", "kartei", "Kartei.", "»Kartei«", "Kartei®", "K a r t e i", "Kar-tei", "Kartei ✅", "  Kartei\t"},
+		},
+		{
+			"full width and other forms of Latin",
+			"Kartei",
+			[]string{"Ｋａｒｔｅｉ", "𝐊𝐚𝐫𝐭𝐞𝐢", "𝓚𝓪𝓻𝓽𝓮𝓲", "Ⓚⓐⓡⓣⓔⓘ", "🅺🅰🆁🆃🅴🅸", "🅚🅐🅡🅣🅔🅘", "🇰🇦🇷🇹🇪🇮", "ᴋᴀʀᴛᴇɪ", "ᵏᵃʳᵗᵉⁱ"},
+		},
+		{
+			"other scripts",
+			"Kartei",
+			[]string{"Кartei", "Kаrtei", "Kaгtei", "Kaгtеі", "ΚΑRΤΕΙ", "каrтеі", "Kαrτει", "Ꮶartei", "Karteι"},
+		},
+		{
+			"marks and what is not seen",
+			"Kartei",
+			[]string{
+				"K\u200ba\u00adrtei", "Ka\u2060rtei\ufe0f", "Kärtéi", "K\u0336a\u0336r\u0336t\u0336e\u0336i\u0336",
+				"Kar\u115ftei", "\u202eKartei", "Kartei\U000e0041",
+			},
+		},
 		{"i, l, 1 and a line", "Kartei", []string{"Kartel", "Karte1", "KarteI", "Karte|", "Karteı", "Karteꓲ", "KarteӀ"}},
-		{"several letters for one", "Kammer Wolf", []string{"Karnmer VVolf", "Karnrner Wolf", "ΚАММЕR WОLF", "Kаmmer\u00a0W0lf"}},
+		{
+			"several letters for one",
+			"Kammer Wolf",
+			[]string{"Karnmer VVolf", "Karnrner Wolf", "ΚАММЕR WОLF", "Kаmmer\u00a0W0lf"},
+		},
 		{"umlauts", "Kanzlei Müller", []string{"Kanzlei Muller", "Kanzlei Mu\u0308ller", "Kanzlei Мüller"}},
 		{"no Latin", "Картотека", []string{"КАРТОТЕКА", "Kapтотека"}},
 	} {

@@ -210,8 +210,10 @@ func TestNotations(t *testing.T) {
 		g := New(Options{Resolver: resolver})
 		g.ports = []uint16{inside.port()}
 		for _, host := range []string{
-			"127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.0.0.1", "0x7f.1", "0177.0.0.1", "017700000001", "0177.1",
-			"127.0.0.1.", "0", "0.0.0.0", "00.0.0.0", "::", "::1", "::ffff:127.0.0.1", "::ffff:7f00:1", "::127.0.0.1", "64:ff9b::127.0.0.1",
+			"127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.0.0.1", "0x7f.1", "0177.0.0.1",
+			"017700000001", "0177.1",
+			"127.0.0.1.", "0", "0.0.0.0", "00.0.0.0", "::", "::1", "::ffff:127.0.0.1", "::ffff:7f00:1", "::127.0.0.1",
+			"64:ff9b::127.0.0.1",
 			"0:0:0:0:0:0:0:1", "::1%lo", "localhost", "LOCALHOST",
 		} {
 			if resolver == nil && strings.HasSuffix(host, ".") {
@@ -304,7 +306,8 @@ func TestTransport(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer.Body.Close()
-		if answer.StatusCode != http.StatusTemporaryRedirect || answer.ProtoMajor != 1 || answer.TLS.Version != tls.VersionTLS13 {
+		if answer.StatusCode != http.StatusTemporaryRedirect || answer.ProtoMajor != 1 ||
+			answer.TLS.Version != tls.VersionTLS13 {
 			t.Errorf("%s over %s and TLS %x", answer.Status, answer.Proto, answer.TLS.Version)
 		}
 		if r := seen.Load(); r.Header.Get("Accept-Encoding") != "" || r.Header.Get("Cookie") != "" {
@@ -325,7 +328,9 @@ func TestTrusted(t *testing.T) {
 	name := newNameserver(t, map[string][][]netip.Addr{
 		"login.internal": {{netip.MustParseAddr("127.0.0.1")}}, "outside.internal": {{netip.MustParseAddr("192.0.2.1")}},
 	})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "ok")
+	}))
 	t.Cleanup(server.Close)
 	port := server.Listener.Addr().(*net.TCPAddr).Port
 	at := func(scheme, host string, port int) string {

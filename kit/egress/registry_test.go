@@ -165,7 +165,8 @@ func TestPublicAddresses(t *testing.T) {
 	g := New(Options{})
 	for _, text := range []string{
 		"1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
-		"172.15.255.255", "172.32.0.0", "192.0.1.0", "192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0", "223.255.255.255",
+		"172.15.255.255", "172.32.0.0", "192.0.1.0", "192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0",
+		"223.255.255.255",
 		"2000::", "2001:200::", "2001:4860:4860::8888", "2606:4700:4700::1111", "2a00:1450:4001:80b::200e", "2c0f:ffff::1",
 		"2a00:1450:1:2:100:5efe:7f00:1", "2a00:1450:1:2:0:5eff:7f00:1",
 	} {
@@ -187,11 +188,18 @@ func TestPublicAddresses(t *testing.T) {
 
 func TestAllowedAndDeniedNetworks(t *testing.T) {
 	g := New(Options{
-		Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00:1::/32"), netip.MustParsePrefix("fe80::/10"), netip.MustParsePrefix("8.8.0.0/16")},
-		Deny:  []netip.Prefix{netip.MustParsePrefix("8.8.8.0/24"), netip.MustParsePrefix("10.1.2.0/24"), netip.MustParsePrefix("2a00:1450::/32")},
+		Allow: []netip.Prefix{
+			netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00:1::/32"),
+			netip.MustParsePrefix("fe80::/10"), netip.MustParsePrefix("8.8.0.0/16"),
+		},
+		Deny: []netip.Prefix{
+			netip.MustParsePrefix("8.8.8.0/24"), netip.MustParsePrefix("10.1.2.0/24"),
+			netip.MustParsePrefix("2a00:1450::/32"),
+		},
 	})
 	for text, want := range map[string]bool{
-		"10.1.0.1": true, "10.1.2.1": false, "10.2.0.1": false, "::ffff:10.1.0.1": true, "::ffff:10.1.2.1": false, "64:ff9b::10.1.0.1": true, "64:ff9b::10.1.2.1": false,
+		"10.1.0.1": true, "10.1.2.1": false, "10.2.0.1": false, "::ffff:10.1.0.1": true, "::ffff:10.1.2.1": false,
+		"64:ff9b::10.1.0.1": true, "64:ff9b::10.1.2.1": false,
 		"fd00:1::1": true, "fd00:2::1": false, "fe80::1%eth0": true,
 		"8.8.8.8": false, "8.8.7.7": true, "64:ff9b::8.8.8.8": false, "1.1.1.1": true,
 		"2a00:1450::1": false, "2a00:1450::1%eth0": false, "2a00:1451::1": true,
@@ -213,12 +221,16 @@ func TestDenyAll(t *testing.T) {
 		Deny:  []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")},
 		Dial:  []Mapping{{Host: "mapped.test", To: to}},
 	})
-	for _, text := range []string{"1.1.1.1", "127.0.0.1", "::ffff:1.1.1.1", "64:ff9b::1.1.1.1", "2a00:1450::1", "2a00:1450::1%eth0", "fd00:1::1"} {
+	for _, text := range []string{
+		"1.1.1.1", "127.0.0.1", "::ffff:1.1.1.1", "64:ff9b::1.1.1.1", "2a00:1450::1", "2a00:1450::1%eth0",
+		"fd00:1::1",
+	} {
 		if err := g.Permit(netip.MustParseAddr(text)); !errors.Is(err, ErrBlocked) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if _, err := g.DialContext(t.Context(), "tcp", "mapped.test:443"); !errors.Is(err, ErrBlocked) || receiver.came.Load() != 0 {
+	if _, err := g.DialContext(t.Context(), "tcp", "mapped.test:443"); !errors.Is(err, ErrBlocked) ||
+		receiver.came.Load() != 0 {
 		t.Errorf("a mapped host: %v, %d came", err, receiver.came.Load())
 	}
 }

@@ -47,5 +47,6 @@ func disguises(r rune) bool {
 // character is unknown, and a combining character alone is no name.
 func visible(r rune) bool {
 	return !unicode.IsSpace(r) && r != 0x2800 &&
-		!unicode.In(r, unicode.Cf, unicode.Co, unicode.Mn, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, unicode.Zs, unicode.Zl, unicode.Zp)
+		!unicode.In(r, unicode.Cf, unicode.Co, unicode.Mn, unicode.Variation_Selector,
+			unicode.Other_Default_Ignorable_Code_Point, unicode.Zs, unicode.Zl, unicode.Zp)
 }

@@ -24,40 +24,82 @@ type FieldEntry struct {
 var fieldCatalog = []FieldEntry{
 	{Required,
 		Text{"Diese Angabe ist erforderlich.", "This value is required."},
-		Text{"Ein Feld, ein Parameter oder ein Header, den diese Operation braucht, fehlt.", "A field, parameter or header that the operation needs is missing."}},
+		Text{
+			"Ein Feld, ein Parameter oder ein Header, den diese Operation braucht, fehlt.",
+			"A field, parameter or header that the operation needs is missing.",
+		}},
 	{InvalidFormat,
 		Text{"Das Format dieser Angabe stimmt nicht.", "The format of this value is not valid."},
-		Text{"Der Wert hat den richtigen Typ, aber nicht die verlangte Form, etwa bei einer E-Mail-Adresse oder einem Datum.", "The value has the right type but not the required form, for example of an email address or a date."}},
+		Text{
+			"Der Wert hat den richtigen Typ, aber nicht die verlangte Form, etwa bei einer E-Mail-Adresse oder einem Datum.",
+			"The value has the right type but not the required form, for example of an email address or a date.",
+		}},
 	{InvalidType,
 		Text{"Der Typ dieser Angabe stimmt nicht.", "The type of this value is not valid."},
-		Text{"Der Wert hat einen anderen JSON-Typ als verlangt, etwa eine Zahl statt einer Zeichenkette.", "The value has another JSON type than required, for example a number instead of a string."}},
+		Text{
+			"Der Wert hat einen anderen JSON-Typ als verlangt, etwa eine Zahl statt einer Zeichenkette.",
+			"The value has another JSON type than required, for example a number instead of a string.",
+		}},
 	{TooShort,
 		Text{"Diese Angabe ist zu kurz.", "This value is too short."},
-		Text{"Der Wert hat zu wenige Zeichen oder die Liste zu wenige Einträge.", "The value has too few characters, or the list too few entries."}},
+		Text{
+			"Der Wert hat zu wenige Zeichen oder die Liste zu wenige Einträge.",
+			"The value has too few characters, or the list too few entries.",
+		}},
 	{TooLong,
 		Text{"Diese Angabe ist zu lang.", "This value is too long."},
-		Text{"Der Wert hat zu viele Zeichen oder die Liste zu viele Einträge.", "The value has too many characters, or the list too many entries."}},
+		Text{
+			"Der Wert hat zu viele Zeichen oder die Liste zu viele Einträge.",
+			"The value has too many characters, or the list too many entries.",
+		}},
 	{OutOfRange,
 		Text{"Der Wert liegt außerhalb des erlaubten Bereichs.", "The value is outside the allowed range."},
-		Text{"Eine Zahl oder ein Zeitpunkt ist kleiner oder größer als erlaubt.", "A number or a time is lower or higher than allowed."}},
+		Text{
+			"Eine Zahl oder ein Zeitpunkt ist kleiner oder größer als erlaubt.",
+			"A number or a time is lower or higher than allowed.",
+		}},
 	{NotInEnum,
 		Text{"Dieser Wert ist hier nicht vorgesehen.", "This value is not one of the allowed values."},
-		Text{"Für diese Angabe gibt es eine feste Auswahl, und der Wert gehört nicht dazu.", "There is a fixed set of values, and this is not one of them."}},
+		Text{
+			"Für diese Angabe gibt es eine feste Auswahl, und der Wert gehört nicht dazu.",
+			"There is a fixed set of values, and this is not one of them.",
+		}},
 	{UnknownField,
 		Text{"Dieser Name ist hier nicht bekannt.", "This name is not known here."},
-		Text{"Der Name kommt in der Beschreibung der Operation nicht vor; oft ist es ein Tippfehler.", "The name does not occur in the description of the operation; often it is a typo."}},
+		Text{
+			"Der Name kommt in der Beschreibung der Operation nicht vor; oft ist es ein Tippfehler.",
+			"The name does not occur in the description of the operation; often it is a typo.",
+		}},
 	{ReadOnly,
 		Text{"Diese Angabe lässt sich nur lesen, nicht setzen.", "This value can be read but not set."},
-		Text{"Das Feld pflegt der Server, oder der Wert entsteht nur durch eine andere Operation.", "The server maintains the field, or another operation is needed to set the value."}},
+		Text{
+			"Das Feld pflegt der Server, oder der Wert entsteht nur durch eine andere Operation.",
+			"The server maintains the field, or another operation is needed to set the value.",
+		}},
 	{ForbiddenCombination,
 		Text{"Diese Angabe ist in dieser Kombination nicht erlaubt.", "This value is not allowed in this combination."},
-		Text{"Jede Angabe für sich ist gültig, zusammen schließen sie sich aus oder setzen einander voraus.", "Each value is valid by itself, but together they exclude or presuppose one another."}},
+		Text{
+			"Jede Angabe für sich ist gültig, zusammen schließen sie sich aus oder setzen einander voraus.",
+			"Each value is valid by itself, but together they exclude or presuppose one another.",
+		}},
 	{FieldNotFound,
-		Text{"Einen solchen Datensatz gibt es nicht, oder er ist für Sie nicht sichtbar.", "There is no such record, or it is not visible to you."},
-		Text{"Der Wert verweist auf einen Datensatz, der unbekannt, gelöscht, unsichtbar oder von anderer Art ist.", "The value refers to a record that is unknown, deleted, invisible or of another kind."}},
+		Text{
+			"Einen solchen Datensatz gibt es nicht, oder er ist für Sie nicht sichtbar.",
+			"There is no such record, or it is not visible to you.",
+		},
+		Text{
+			"Der Wert verweist auf einen Datensatz, der unbekannt, gelöscht, unsichtbar oder von anderer Art ist.",
+			"The value refers to a record that is unknown, deleted, invisible or of another kind.",
+		}},
 	{Duplicate,
-		Text{"Dieser Wert ist schon vergeben oder kommt mehrfach vor.", "This value is already in use or occurs more than once."},
-		Text{"Der Wert darf nur einmal vorkommen: in der Organisation (etwa externalId), in der Liste oder in der Anfrage.", "The value may occur only once: in the organization (externalId, for example), in the list or in the request."}},
+		Text{
+			"Dieser Wert ist schon vergeben oder kommt mehrfach vor.",
+			"This value is already in use or occurs more than once.",
+		},
+		Text{
+			"Der Wert darf nur einmal vorkommen: in der Organisation (etwa externalId), in der Liste oder in der Anfrage.",
+			"The value may occur only once: in the organization (externalId, for example), in the list or in the request.",
+		}},
 }
 
 var fieldByCode = func() map[FieldCode]*FieldEntry {
@@ -120,7 +162,10 @@ func (f Field) limited(l Language) string {
 	}
 	switch f.Code {
 	case FieldNotFound:
-		return Text{"Das ist keine Kennung eines solchen Datensatzes. Erwartet wird: ", "This is not the id of such a record. Expected: "}.In(l) + words + "."
+		return Text{
+			"Das ist keine Kennung eines solchen Datensatzes. Erwartet wird: ",
+			"This is not the id of such a record. Expected: ",
+		}.In(l) + words + "."
 	case InvalidFormat:
 		return Text{"Das Format stimmt nicht. Erwartet wird: ", "The format is not valid. Expected: "}.In(l) + words + "."
 	case InvalidType:
@@ -163,16 +208,21 @@ func (f Field) rangeOf(l Language) string {
 	switch limit := f.Limit.(type) {
 	case Range:
 		if limit.Max == largest {
-			return Text{"Der Wert muss mindestens ", "The value must be at least "}.In(l) + number(limit.Min, l) + Text{" betragen.", "."}.In(l)
+			return Text{"Der Wert muss mindestens ", "The value must be at least "}.In(l) + number(limit.Min, l) +
+				Text{" betragen.", "."}.In(l)
 		}
 		return Text{"Der Wert muss zwischen ", "The value must be between "}.In(l) +
 			number(limit.Min, l) + Text{" und ", " and "}.In(l) + number(limit.Max, l) +
 			Text{" liegen.", "."}.In(l)
 	case int, int64:
 		highest, _ := integer(limit)
-		return Text{"Der Wert darf höchstens ", "The value may be at most "}.In(l) + number(highest, l) + Text{" betragen.", "."}.In(l)
+		return Text{"Der Wert darf höchstens ", "The value may be at most "}.In(l) + number(highest, l) +
+			Text{" betragen.", "."}.In(l)
 	case string, Text, *Text, []string:
-		return Text{"Der Wert liegt außerhalb des erlaubten Bereichs. Erlaubt: ", "The value is outside the allowed range. Allowed: "}.In(l) +
+		return Text{
+			"Der Wert liegt außerhalb des erlaubten Bereichs. Erlaubt: ",
+			"The value is outside the allowed range. Allowed: ",
+		}.In(l) +
 			limitWords(limit, l) + "."
 	}
 	return ""

@@ -10,7 +10,8 @@ import (
 func TestNearest(t *testing.T) {
 	names := []string{"firstName", "lastName", "email", "jobTitle", "tags", "phone"}
 	for unknown, want := range map[string]string{
-		"last_name": "lastName", "LASTNAME": "lastName", "last-name": "lastName", "lastNam": "lastName", "lastNmae": "lastName", "emial": "", "e_mail": "email", "Email": "email",
+		"last_name": "lastName", "LASTNAME": "lastName", "last-name": "lastName", "lastNam": "lastName",
+		"lastNmae": "lastName", "emial": "", "e_mail": "email", "Email": "email",
 		"mail": "email", "tag": "", "x": "", "surname": "", "": "", "phones": "phone", "jobtitel": "jobTitle",
 	} {
 		if got := fault.Nearest(unknown, names); got != want {

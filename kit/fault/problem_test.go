@@ -65,7 +65,9 @@ func TestProblemMembersInOrder(t *testing.T) {
 		},
 		Reason: "secret reason", Cause: nil,
 	}
-	got := string(f.AppendProblem([]byte("prefix "), fault.Problem{TypeBase: base, Instance: "/v1/contacts/con_1", RequestID: "req_1", Language: fault.English}))
+	got := string(f.AppendProblem([]byte("prefix "), fault.Problem{
+		TypeBase: base, Instance: "/v1/contacts/con_1", RequestID: "req_1", Language: fault.English,
+	}))
 	want := `prefix {"type":"https://kartei.example/problems/VALIDATION_FAILED","title":"Validation failed","status":422,"detail":"No.",` +
 		`"instance":"/v1/contacts/con_1","code":"VALIDATION_FAILED","requestId":"req_1",` +
 		`"errors":[{"field":"tags[3]","code":"TOO_LONG","message":"At most 50 characters are allowed."},` +
@@ -108,12 +110,17 @@ func TestWait(t *testing.T) {
 // instance is a URI reference without query and fragment. No other member
 // changes.
 func FuzzProblemInstance(f *testing.F) {
-	for _, s := range []string{"/v1/contacts", "", "/v1/%2e%2e/%", "/v1/\"\\\x00\xff", "//host/x", "/ä?b#c", "/%zz%4", "</script>", "a:b"} {
+	for _, s := range []string{
+		"/v1/contacts", "", "/v1/%2e%2e/%", "/v1/\"\\\x00\xff", "//host/x", "/ä?b#c", "/%zz%4", "</script>",
+		"a:b",
+	} {
 		f.Add(s, "email")
 	}
 	f.Fuzz(func(t *testing.T, path, field string) {
 		problem := fault.Invalid(fault.Field{Name: field, Code: fault.UnknownField})
-		document := problem.AppendProblem(nil, fault.Problem{TypeBase: base, Instance: path, RequestID: "req_1", Language: fault.German})
+		document := problem.AppendProblem(nil, fault.Problem{
+			TypeBase: base, Instance: path, RequestID: "req_1", Language: fault.German,
+		})
 		m := decode(t, document)
 		instance := m["instance"].(string)
 		if strings.ContainsAny(instance, "?#\"\\<> ") {
@@ -132,7 +139,10 @@ func FuzzProblemInstance(f *testing.F) {
 
 func BenchmarkAppendProblem(b *testing.B) {
 	f := fault.New(fault.NotFound)
-	p := fault.Problem{TypeBase: base, Instance: "/v1/contacts/con_01m7q5p4xkeq58z2c7n4r6t9bd", RequestID: "req_01m7q5p4xjf0r8yq3v6w2t9m7c", Language: fault.German}
+	p := fault.Problem{
+		TypeBase: base, Instance: "/v1/contacts/con_01m7q5p4xkeq58z2c7n4r6t9bd",
+		RequestID: "req_01m7q5p4xjf0r8yq3v6w2t9m7c", Language: fault.German,
+	}
 	buf := make([]byte, 0, 1024)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -96,7 +96,8 @@ func joins(r rune) bool {
 // a digit of a key cap, the selector behind them.
 func isSymbol(r rune) bool {
 	return unicode.In(r, unicode.So, unicode.Sk) || r == 0xfe0f || r == 0x203c || r == 0x2049 ||
-		r == '#' || r == '*' || r >= '0' && r <= '9' || r >= 0x2190 && r <= 0x21ff || r >= 0x25a0 && r <= 0x25ff || r >= 0x2934 && r <= 0x2935
+		r == '#' || r == '*' || r >= '0' && r <= '9' || r >= 0x2190 && r <= 0x21ff || r >= 0x25a0 && r <= 0x25ff ||
+		r >= 0x2934 && r <= 0x2935
 }
 
 func isJamo(r rune) bool { return r >= 0x1100 && r <= 0x11ff }

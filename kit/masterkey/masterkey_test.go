@@ -75,7 +75,8 @@ func TestLoadRefuses(t *testing.T) {
 func TestDerive(t *testing.T) {
 	k := New()
 	a, b := k.Derive("cursors"), k.Derive("stored answers")
-	if len(a) != 32 || bytes.Equal(a, b) || !bytes.Equal(a, k.Derive("cursors")) || bytes.Equal(a, New().Derive("cursors")) {
+	if len(a) != 32 || bytes.Equal(a, b) || !bytes.Equal(a, k.Derive("cursors")) ||
+		bytes.Equal(a, New().Derive("cursors")) {
 		t.Fatal("derived keys must depend on the purpose and on the master key, and on nothing else")
 	}
 	shown := fmt.Sprintf("%v %+v %#v %s", k, k, k, k)

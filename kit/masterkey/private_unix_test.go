@@ -23,7 +23,8 @@ func TestLoadRefusesOpenKey(t *testing.T) {
 	for _, owner := range owners {
 		for mode, ofRoot := range map[fs.FileMode]bool{
 			0o600: true, 0o400: true, 0o700: true, 0o640: true, 0o440: true,
-			0o644: false, 0o604: false, 0o660: false, 0o620: false, 0o610: false, 0o601: false, 0o602: false, 0o666: false, 0o777: false,
+			0o644: false, 0o604: false, 0o660: false, 0o620: false, 0o610: false, 0o601: false, 0o602: false, 0o666: false,
+			0o777: false,
 		} {
 			want := ofRoot && (owner == 0 || mode&0o077 == 0)
 			t.Run(fmt.Sprintf("%04o of %d", mode, owner), func(t *testing.T) {
@@ -42,7 +43,8 @@ func TestLoadRefusesOpenKey(t *testing.T) {
 					if _, created, again := LoadOrCreate(path); created || (again == nil) != want {
 						t.Errorf("LoadOrCreate: created %t, %v", created, again)
 					}
-					if err != nil && (!strings.Contains(err.Error(), fmt.Sprintf("%04o", mode)) || !strings.Contains(err.Error(), "chmod 600") || !strings.Contains(err.Error(), path)) {
+					if err != nil && (!strings.Contains(err.Error(), fmt.Sprintf("%04o", mode)) ||
+						!strings.Contains(err.Error(), "chmod 600") || !strings.Contains(err.Error(), path)) {
 						t.Errorf("it does not say which and what to do: %v", err)
 					}
 				}

@@ -267,7 +267,8 @@ func parse(run, country string) (Number, bool) {
 // says where its area code begins, and has as many digits as others. A zero behind the
 // country code is one that the caller of another country leaves out, or a slip.
 func mayBe(n *phonenumbers.PhoneNumber, run, country string) bool {
-	return explicit(n, run, country) && !n.GetItalianLeadingZero() && len(phonenumbers.GetNationalSignificantNumber(n)) >= leastNational &&
+	return explicit(n, run, country) && !n.GetItalianLeadingZero() &&
+		len(phonenumbers.GetNationalSignificantNumber(n)) >= leastNational &&
 		phonenumbers.IsPossibleNumberWithReason(n) == phonenumbers.IS_POSSIBLE
 }
 
@@ -288,7 +289,8 @@ func explicit(n *phonenumbers.PhoneNumber, run, country string) bool {
 // with a zero, one without it has none, although it may look like another number.
 func lacksArea(n *phonenumbers.PhoneNumber, run, country string) bool {
 	trunk := phonenumbers.GetNddPrefixForRegion(country, true)
-	return n.GetCountryCodeSource() == phonenumbers.PhoneNumber_FROM_DEFAULT_COUNTRY && strings.HasPrefix(trunk, "0") && !strings.HasPrefix(digits(run), trunk) &&
+	return n.GetCountryCodeSource() == phonenumbers.PhoneNumber_FROM_DEFAULT_COUNTRY &&
+		strings.HasPrefix(trunk, "0") && !strings.HasPrefix(digits(run), trunk) &&
 		!wholeOnly[country]
 }
 

@@ -76,7 +76,8 @@ func (b *Bar) Tell(done, total int64) {
 func (b *Bar) draw(at mark) {
 	at.done = min(at.done, b.total) // what is counted may have grown meanwhile
 	full := int(width * at.done / b.total)
-	line := fmt.Sprintf("[%s%s] %3d %%%s", strings.Repeat("#", full), strings.Repeat(".", width-full), 100*at.done/b.total, b.estimate(at))
+	line := fmt.Sprintf("[%s%s] %3d %%%s", strings.Repeat("#", full), strings.Repeat(".", width-full),
+		100*at.done/b.total, b.estimate(at))
 	if b.terminal {
 		fmt.Fprint(b.out, "\r"+line+"\x1b[K") // clears the rest of a longer line
 	} else {

@@ -34,7 +34,8 @@ func TestEstimateIgnoresEarlierProgress(t *testing.T) {
 // TestEstimateFollowsRecentRate checks that the estimate of a command that gets
 // slower follows the recent rate.
 func TestEstimateFollowsRecentRate(t *testing.T) {
-	got := run(false, 10_000, after(0, 0), after(30*time.Second, 3000), after(60*time.Second, 3300), after(90*time.Second, 3600))
+	got := run(false, 10_000, after(0, 0), after(30*time.Second, 3000), after(60*time.Second, 3300),
+		after(90*time.Second, 3600))
 	lines := strings.Split(strings.TrimSpace(got), "\n")
 	if last := lines[len(lines)-1]; !strings.HasSuffix(last, "36 %, 10/s, about 10m40s left") {
 		t.Errorf("the last line is %q", last)

@@ -73,7 +73,8 @@ func (c *Certificate) tellEnd() {
 	if end.After(now) {
 		c.logger.Warn("certificate: it ends soon and must be renewed", "notAfter", end.UTC().Format(time.RFC3339))
 	} else {
-		c.logger.Error("certificate: it has ended, and clients refuse the connection until it is renewed", "notAfter", end.UTC().Format(time.RFC3339))
+		c.logger.Error("certificate: it has ended, and clients refuse the connection until it is renewed", "notAfter",
+			end.UTC().Format(time.RFC3339))
 	}
 }
 

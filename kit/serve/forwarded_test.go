@@ -11,7 +11,10 @@ import (
 // its own element as in RFC 7239. The result is the address that the proxy saw,
 // or none, but never one from the client's text.
 func FuzzForwarded(f *testing.F) {
-	for _, s := range []string{"", `for=203.0.113.7`, `for=203.0.113.7;host="a`, `a,for=203.0.113.7`, `a",for=203.0.113.7;x="`, `for="203.0.113.7\`, "for=10.0.0.1,", `;;=,"`} {
+	for _, s := range []string{
+		"", `for=203.0.113.7`, `for=203.0.113.7;host="a`, `a,for=203.0.113.7`, `a",for=203.0.113.7;x="`,
+		`for="203.0.113.7\`, "for=10.0.0.1,", `;;=,"`,
+	} {
 		f.Add(s)
 	}
 	const seen = "198.51.100.1"

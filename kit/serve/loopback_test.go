@@ -54,7 +54,8 @@ func TestLocalhost(t *testing.T) {
 		}
 		defer got.Body.Close()
 		from, _ := io.ReadAll(got.Body)
-		if ip := net.ParseIP(host); ip != nil && !hostAddress(string(from)).IsLoopback() || ip != nil && (ip.To4() != nil) != hostAddress(string(from)).Is4() {
+		if ip := net.ParseIP(host); ip != nil && !hostAddress(string(from)).IsLoopback() ||
+			ip != nil && (ip.To4() != nil) != hostAddress(string(from)).Is4() {
 			t.Errorf("a call to %s came from %s", host, from)
 		}
 	}
@@ -84,7 +85,8 @@ func TestLocalhostTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, port, _ := net.SplitHostPort(other.Addr().String())
-		if s, err := Listen("localhost:"+port, limits); err == nil || !strings.Contains(err.Error(), "another program listens on localhost:"+port) {
+		if s, err := Listen("localhost:"+port, limits); err == nil ||
+			!strings.Contains(err.Error(), "another program listens on localhost:"+port) {
 			t.Errorf("with %s taken: %v, %v", ip, s, err)
 		}
 		other.Close()

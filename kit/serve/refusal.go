@@ -25,7 +25,8 @@ const refusalHead = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: 
 // bytes.
 func refusedWith(answer []byte) int {
 	const version = "HTTP/1.1 "
-	if len(answer) < len(version)+3 || answer[len(version)] != '4' && answer[len(version)] != '5' || string(answer[:len(version)]) != version {
+	if len(answer) < len(version)+3 || answer[len(version)] != '4' && answer[len(version)] != '5' ||
+		string(answer[:len(version)]) != version {
 		return 0
 	}
 	status, err := strconv.Atoi(string(answer[len(version) : len(version)+3]))

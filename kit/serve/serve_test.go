@@ -339,7 +339,9 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	if b, _ := io.ReadAll(r.Body); string(b) != "HTTP/2.0" {
 		t.Fatalf("protocol %s", b)
 	}
-	if _, err := tls.Dial("tcp", s.bound.Addr().String(), &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11}); err == nil {
+	if _, err := tls.Dial("tcp", s.bound.Addr().String(), &tls.Config{
+		InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11,
+	}); err == nil {
 		t.Fatal("TLS 1.1 was accepted")
 	}
 }
@@ -372,8 +374,11 @@ func TestCertificateEnds(t *testing.T) {
 		if _, err := cert.get(nil); err != nil {
 			t.Fatal(err)
 		}
-		if soon, ended := strings.Count(log.String(), "level=WARN msg=\"certificate: it ends soon"), strings.Count(log.String(), "level=ERROR msg=\"certificate: it has ended"); soon != step.soon || ended != step.ended {
-			t.Errorf("%s before the end: told %d times that it ends, and %d times that it has ended\n%s", end.Sub(now.Now()), soon, ended, &log)
+		if soon, ended := strings.Count(log.String(),
+			"level=WARN msg=\"certificate: it ends soon"), strings.Count(log.String(),
+			"level=ERROR msg=\"certificate: it has ended"); soon != step.soon || ended != step.ended {
+			t.Errorf("%s before the end: told %d times that it ends, and %d times that it has ended\n%s", end.Sub(now.Now()),
+				soon, ended, &log)
 		}
 	}
 	log.Reset()
@@ -398,7 +403,9 @@ func TestCertificateMustFit(t *testing.T) {
 }
 
 func TestURL(t *testing.T) {
-	for address, want := range map[string]string{"127.0.0.1:0": "http://127.0.0.1:", "[::1]:0": "http://[::1]:", ":0": "http://localhost:"} {
+	for address, want := range map[string]string{
+		"127.0.0.1:0": "http://127.0.0.1:", "[::1]:0": "http://[::1]:", ":0": "http://localhost:",
+	} {
 		s, err := Listen(address, limits)
 		if err != nil {
 			t.Logf("%s: %v", address, err) // a machine without IPv6
@@ -416,7 +423,8 @@ func TestLogNamesNoClient(t *testing.T) {
 	l := errorLog(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	l.Print("http: TLS handshake error from 192.0.2.7:4711: read tcp 10.0.0.1:443->192.0.2.7:4711: EOF")
 	l.Print("http: TLS handshake error from [2001:db8::7]:4711: EOF")
-	if s := log.String(); strings.Contains(s, "192.0.2.7") || strings.Contains(s, "2001:db8") || !strings.Contains(s, "EOF") {
+	if s := log.String(); strings.Contains(s, "192.0.2.7") || strings.Contains(s, "2001:db8") ||
+		!strings.Contains(s, "EOF") {
 		t.Error(s)
 	}
 }
@@ -430,7 +438,9 @@ func TestStrictTransport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}}
+	client := &http.Client{
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true},
+	}
 	defer client.CloseIdleConnections()
 	for _, c := range []struct {
 		secure bool

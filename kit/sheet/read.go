@@ -160,7 +160,8 @@ const narrow = 3
 // tookRows reports whether a cell in quotes is the beginning of a row and the rows behind it:
 // each of its lines has the separators of a whole row.
 func (r *Reader) tookRows(begin, next int) bool {
-	if r.width == 0 || !bytes.Contains(r.ahead[begin:next], []byte("\n")) || bytes.Contains(r.ahead[:begin], []byte("\n")) {
+	if r.width == 0 || !bytes.Contains(r.ahead[begin:next], []byte("\n")) ||
+		bytes.Contains(r.ahead[:begin], []byte("\n")) {
 		return false
 	}
 	for line := range bytes.SplitSeq(r.ahead[:r.lineEnd(next)], []byte("\n")) {

@@ -31,31 +31,68 @@ func all(t testing.TB, text string) (rows [][]string, lines []int) {
 
 func TestReader(t *testing.T) {
 	for text, want := range map[string][][]string{
-		"Nachname;Vorname\r\nBerg;Anna\r\n":                         {{"Nachname", "Vorname"}, {"Berg", "Anna"}},
-		"sep=,\nName,Ort\nBerg,Köln\n":                              {{"Name", "Ort"}, {"Berg", "Köln"}},
-		"SEP=;\r\nName;Ort, Land\r\nBerg;Köln, DE\r\n":              {{"Name", "Ort, Land"}, {"Berg", "Köln, DE"}},
-		"\ufeffa\tb\n1\t2\n\t\n \t \n3\t4":                          {{"a", "b"}, {"1", "2"}, {"3", "4"}},
-		"a,b\n\"Weg 1\nHinterhaus\",\"Zum \"\"Löwen\"\"\"\n":        {{"a", "b"}, {"Weg 1\nHinterhaus", `Zum "Löwen"`}},
-		"a;b\nZum \"Löwen\";x\n":                                    {{"a", "b"}, {`Zum "Löwen"`, "x"}},
-		"Nur eine Spalte\nBerg\n":                                   {{"Nur eine Spalte"}, {"Berg"}},
-		"a;b\n'+49 221 98;x\x00y\n":                                 {{"a", "b"}, {"+49 221 98", "xy"}},
-		"a;b\n\"nie geschlossen;" + strings.Repeat("x", 70000):      {{"a", "b"}, {`"nie geschlossen`, strings.Repeat("x", sheet.MaxCell)}},
+		"Nachname;Vorname\r\nBerg;Anna\r\n":                  {{"Nachname", "Vorname"}, {"Berg", "Anna"}},
+		"sep=,\nName,Ort\nBerg,Köln\n":                       {{"Name", "Ort"}, {"Berg", "Köln"}},
+		"SEP=;\r\nName;Ort, Land\r\nBerg;Köln, DE\r\n":       {{"Name", "Ort, Land"}, {"Berg", "Köln, DE"}},
+		"\ufeffa\tb\n1\t2\n\t\n \t \n3\t4":                   {{"a", "b"}, {"1", "2"}, {"3", "4"}},
+		"a,b\n\"Weg 1\nHinterhaus\",\"Zum \"\"Löwen\"\"\"\n": {{"a", "b"}, {"Weg 1\nHinterhaus", `Zum "Löwen"`}},
+		"a;b\nZum \"Löwen\";x\n":                             {{"a", "b"}, {`Zum "Löwen"`, "x"}},
+		"Nur eine Spalte\nBerg\n":                            {{"Nur eine Spalte"}, {"Berg"}},
+		"a;b\n'+49 221 98;x\x00y\n":                          {{"a", "b"}, {"+49 221 98", "xy"}},
+		"a;b\n\"nie geschlossen;" + strings.Repeat("x",
+			70000): {{"a", "b"}, {`"nie geschlossen`, strings.Repeat("x", sheet.MaxCell)}},
 		"a;b\n" + strings.Repeat(";", sheet.MaxCells-1) + "\n1;2\n": {{"a", "b"}, {"1", "2"}},
 		"a;b\n" + strings.Repeat(";x", sheet.MaxCells) + "\n1;2\n":  {{"a", "b"}, {"!"}, {"1", "2"}},
 		"a;b\n" + strings.Repeat("x;", 1<<20) + "\n1;2\n":           {{"a", "b"}, {"!"}, {"1", "2"}},
 		// A quote that is not before a separator is text, and one that is never closed takes
 		// nothing of the rows behind it.
-		"a;b\nAlpha;A\nBeta;\"offen\nBerg;Anna\nHaas;Ida\n": {{"a", "b"}, {"Alpha", "A"}, {"Beta", `"offen`}, {"Berg", "Anna"}, {"Haas", "Ida"}},
-		"a;b\nBeta;\"offen\n\"Berg\";\"Anna\"\n":            {{"a", "b"}, {"Beta", `"offen`}, {"Berg", "Anna"}},
+		"a;b\nAlpha;A\nBeta;\"offen\nBerg;Anna\nHaas;Ida\n": {
+			{"a", "b"},
+			{"Alpha", "A"},
+			{"Beta", `"offen`},
+			{"Berg", "Anna"},
+			{"Haas", "Ida"},
+		},
+		"a;b\nBeta;\"offen\n\"Berg\";\"Anna\"\n": {{"a", "b"}, {"Beta", `"offen`}, {"Berg", "Anna"}},
 		// A quote of a later row does not close it, if each line is a row.
-		"a;b;c\n\"offen;1;\nBerg;Anna;5\"\nHaas;Ida;\n":                    {{"a", "b", "c"}, {`"offen`, "1", ""}, {"Berg", "Anna", `5"`}, {"Haas", "Ida", ""}},
-		"a;b;c\nBeta;1;\"offen\nZu\";2;x\n":                                {{"a", "b", "c"}, {"Beta", "1", `"offen`}, {`Zu"`, "2", "x"}},
-		"a;b;c\nBeta;1;\"zwei\nZeilen; so\"\n":                             {{"a", "b", "c"}, {"Beta", "1", "zwei\nZeilen; so"}},
-		"a;b;c\nBeta;\"zwei;\nZeilen\";1\n":                                {{"a", "b", "c"}, {"Beta", "zwei;\nZeilen", "1"}},
-		"a;b\n\"Zum Hirschen\" GmbH;1\nx;2\n":                              {{"a", "b"}, {`"Zum Hirschen" GmbH`, "1"}, {"x", "2"}},
-		"a;b\n\"Zum Hirschen\" GmbH;\"Köln\"\nx;\"2\"\n":                   {{"a", "b"}, {`"Zum Hirschen" GmbH`, "Köln"}, {"x", "2"}},
-		"a;b\n\"Zum \"Hirschen\"\"; 1\n \"x\" ;\"2;\n3\"\n":                {{"a", "b"}, {`Zum "Hirschen"`, "1"}, {"x", "2;\n3"}},
-		"Liste\nStand: heute\n\nName,Ort\nBerg,Köln\nHaas,\"Bonn, Süd\"\n": {{"Liste"}, {"Stand: heute"}, {"Name", "Ort"}, {"Berg", "Köln"}, {"Haas", "Bonn, Süd"}},
+		"a;b;c\n\"offen;1;\nBerg;Anna;5\"\nHaas;Ida;\n": {
+			{"a", "b", "c"},
+			{`"offen`, "1", ""},
+			{"Berg", "Anna", `5"`},
+			{"Haas", "Ida", ""},
+		},
+		"a;b;c\nBeta;1;\"offen\nZu\";2;x\n": {
+			{"a", "b", "c"},
+			{"Beta", "1", `"offen`},
+			{`Zu"`, "2", "x"},
+		},
+		"a;b;c\nBeta;1;\"zwei\nZeilen; so\"\n": {
+			{"a", "b", "c"},
+			{"Beta", "1", "zwei\nZeilen; so"},
+		},
+		"a;b;c\nBeta;\"zwei;\nZeilen\";1\n": {{"a", "b", "c"}, {"Beta", "zwei;\nZeilen", "1"}},
+		"a;b\n\"Zum Hirschen\" GmbH;1\nx;2\n": {
+			{"a", "b"},
+			{`"Zum Hirschen" GmbH`, "1"},
+			{"x", "2"},
+		},
+		"a;b\n\"Zum Hirschen\" GmbH;\"Köln\"\nx;\"2\"\n": {
+			{"a", "b"},
+			{`"Zum Hirschen" GmbH`, "Köln"},
+			{"x", "2"},
+		},
+		"a;b\n\"Zum \"Hirschen\"\"; 1\n \"x\" ;\"2;\n3\"\n": {
+			{"a", "b"},
+			{`Zum "Hirschen"`, "1"},
+			{"x", "2;\n3"},
+		},
+		"Liste\nStand: heute\n\nName,Ort\nBerg,Köln\nHaas,\"Bonn, Süd\"\n": {
+			{"Liste"},
+			{"Stand: heute"},
+			{"Name", "Ort"},
+			{"Berg", "Köln"},
+			{"Haas", "Bonn, Süd"},
+		},
 		"a;b\n\"offen;x":                    {{"a", "b"}, {`"offen`, "x"}},
 		"a;b\n\"offen \"\"":                 {{"a", "b"}, {`"offen ""`}},
 		"a;b\n1;\"zu\"":                     {{"a", "b"}, {"1", "zu"}},
@@ -77,7 +114,8 @@ func TestReader(t *testing.T) {
 // TestReaderText makes a text of each cell by itself: two programs wrote the table, each in its
 // own encoding. What a cell has beyond the bound is cut before.
 func TestReaderText(t *testing.T) {
-	r := sheet.NewReader(strings.NewReader("Name;Ort\nW\xf6rner;K\u00f6ln\n\"M\xfcller\n\"\"Sohn\"\"\";"+strings.Repeat("x", sheet.MaxCell+9)+"\n"), ';')
+	r := sheet.NewReader(strings.NewReader("Name;Ort\nW\xf6rner;K\u00f6ln\n\"M\xfcller\n\"\"Sohn\"\"\";"+
+		strings.Repeat("x", sheet.MaxCell+9)+"\n"), ';')
 	longest := 0
 	r.Text = func(cell []byte) string {
 		longest = max(longest, len(cell))
@@ -94,7 +132,9 @@ func TestReaderText(t *testing.T) {
 		}
 		got = append(got, cells...)
 	}
-	if want := []string{"Name", "Ort", "Wörner", "Köln", "Müller\n\"Sohn\"", strings.Repeat("x", sheet.MaxCell)}; !slices.Equal(got, want) {
+	if want := []string{
+		"Name", "Ort", "Wörner", "Köln", "Müller\n\"Sohn\"", strings.Repeat("x", sheet.MaxCell),
+	}; !slices.Equal(got, want) {
 		t.Errorf("%.80q", got)
 	}
 	if longest != sheet.MaxCell {

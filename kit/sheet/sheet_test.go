@@ -74,7 +74,9 @@ func TestGuard(t *testing.T) {
 	for _, text := range []string{"=1+1", "+49 221", "-", "@x", "\t=1", " =1", "＝1", "'t Hooft", "'=1", "Müller", ""} {
 		got = append(got, sheet.Guard(text))
 	}
-	if want := []string{"'=1+1", "'+49 221", "'-", "'@x", "'\t'=1", "' =1", "'＝1", "'t Hooft", "''=1", "Müller", ""}; !slices.Equal(got, want) {
+	if want := []string{
+		"'=1+1", "'+49 221", "'-", "'@x", "'\t'=1", "' =1", "'＝1", "'t Hooft", "''=1", "Müller", "",
+	}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }

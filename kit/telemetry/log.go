@@ -38,12 +38,17 @@ const removed = "[removed]"
 // and without '_' and '-'.
 var forbidden = map[string]bool{
 	"name": true, "firstname": true, "lastname": true, "displayname": true, "principalname": true,
-	"email": true, "phone": true, "mobile": true, "birthday": true, "note": true, "salutation": true, "title": true, "jobtitle": true,
-	"street": true, "postalcode": true, "city": true, "description": true, "website": true, "legalform": true, "vatid": true, "registernumber": true, "tags": true, "sha256": true,
-	"ip": true, "remoteaddr": true, "remoteaddress": true, "clientaddress": true, "clientip": true, "xforwardedfor": true, "forwarded": true,
-	"path": true, "url": true, "uri": true, "query": true, "rawquery": true, "body": true, "header": true, "headers": true, "q": true,
-	"secret": true, "password": true, "token": true, "apikey": true, "authorization": true, "cookie": true, "setcookie": true,
-	"cursor": true, "idempotencykey": true, "masterkey": true, "dsn": true, "databaseurl": true,
+	"email": true, "phone": true, "mobile": true, "birthday": true, "note": true, "salutation": true, "title": true,
+	"jobtitle": true,
+	"street":   true, "postalcode": true, "city": true, "description": true, "website": true, "legalform": true,
+	"vatid": true, "registernumber": true, "tags": true, "sha256": true,
+	"ip": true, "remoteaddr": true, "remoteaddress": true, "clientaddress": true, "clientip": true,
+	"xforwardedfor": true, "forwarded": true,
+	"path": true, "url": true, "uri": true, "query": true, "rawquery": true, "body": true, "header": true,
+	"headers": true, "q": true,
+	"secret": true, "password": true, "token": true, "apikey": true, "authorization": true, "cookie": true,
+	"setcookie": true,
+	"cursor":    true, "idempotencykey": true, "masterkey": true, "dsn": true, "databaseurl": true,
 }
 
 // suspicious matches our own keys and secrets, credentials of other schemes,

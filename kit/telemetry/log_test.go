@@ -29,7 +29,8 @@ func TestLogsHoldNoPersonalData(t *testing.T) {
 		log.Info("sign in", "password", secrets[4], "PassWord", secrets[4], "api_key", secrets[4], "Set-Cookie", secrets[4])
 		log.Info("request", "Authorization", "Bearer "+secrets[4], "text", "Authorization: Bearer "+secrets[4])
 		log.Info("contact", "last_name", secrets[5], "lastName", secrets[5], "displayName", secrets[5])
-		log.Info("request", "remote_addr", secrets[6], "clientIP", netip.MustParseAddr(secrets[6]), "path", "/v1/contacts?q="+secrets[5])
+		log.Info("request", "remote_addr", secrets[6], "clientIP", netip.MustParseAddr(secrets[6]), "path",
+			"/v1/contacts?q="+secrets[5])
 		log.Info("list", "values", []string{secrets[3], secrets[0]}, "map", map[string]string{"a": secrets[3]})
 		log.With("email", secrets[3]).WithGroup("g").Info("with", "x", secrets[3])
 		log.Info("any", "value", struct{ Mail string }{secrets[3]})
@@ -67,8 +68,10 @@ func TestLogsKeepWhatHelps(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(out.String(), removed) || line["address"] != "127.0.0.1:8080" || line["status"] != 429.0 || line["took"] != 2e6 ||
-		line["error"] != "open /var/lib/kartei/kartei.db: no such file" || line["key_id"] != "key_01jabcdefghjkmnpqrstvwxyz0" {
+	if strings.Contains(out.String(), removed) || line["address"] != "127.0.0.1:8080" || line["status"] != 429.0 ||
+		line["took"] != 2e6 ||
+		line["error"] != "open /var/lib/kartei/kartei.db: no such file" ||
+		line["key_id"] != "key_01jabcdefghjkmnpqrstvwxyz0" {
 		t.Error(out.String())
 	}
 }

@@ -29,7 +29,8 @@ func TestMetrics(t *testing.T) {
 	m.Counter("kartei_request_log_dropped_total", "Entries that were not written.", func() float64 { return 3 })
 	m.GroupSizes().Observe(5)
 	m.Rejected("key")
-	m.Gauges("kartei_jobs", "Jobs.", []string{"kind", "state"}, func(set func(float64, ...string)) { set(4, "a", "waiting"); set(1, "a", "failed") })
+	m.Gauges("kartei_jobs", "Jobs.", []string{"kind", "state"},
+		func(set func(float64, ...string)) { set(4, "a", "waiting"); set(1, "a", "failed") })
 	m.Jobs()("a", "finished", 2*time.Second)
 	m.Operations()("documents.create", "UPLOAD_REJECTED", 3*time.Second)
 	transfers := m.Transfers("up", "down")
@@ -74,7 +75,9 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("missing %s", line)
 		}
 	}
-	for _, start := range []string{`kartei_build_info{commit="abcdef",go="go`, "go_goroutines ", "process_resident_memory_bytes "} {
+	for _, start := range []string{
+		`kartei_build_info{commit="abcdef",go="go`, "go_goroutines ", "process_resident_memory_bytes ",
+	} {
 		if !strings.Contains(body, "\n"+start) {
 			t.Errorf("missing %s", start)
 		}
@@ -107,17 +110,21 @@ func TestHealth(t *testing.T) {
 			}
 		}
 	}
-	ready(503, Result{"running", true, ""}, Result{"migrations", false, "3 of 4 migrations are done"}, Result{"database", true, ""})
+	ready(503, Result{"running", true, ""}, Result{"migrations", false, "3 of 4 migrations are done"},
+		Result{"database", true, ""})
 	migrations = nil
 	ready(200, Result{"running", true, ""}, Result{"migrations", true, ""}, Result{"database", true, ""})
 	var writes error
 	r.Warn("writes", func(context.Context) error { return writes })
-	ready(200, Result{"running", true, ""}, Result{"migrations", true, ""}, Result{"database", true, ""}, Result{"writes", true, ""})
+	ready(200, Result{"running", true, ""}, Result{"migrations", true, ""}, Result{"database", true, ""},
+		Result{"writes", true, ""})
 	writes = errors.New("the disk is full")
-	ready(200, Result{"running", true, ""}, Result{"migrations", true, ""}, Result{"database", true, ""}, Result{"writes", false, "the disk is full"})
+	ready(200, Result{"running", true, ""}, Result{"migrations", true, ""}, Result{"database", true, ""},
+		Result{"writes", false, "the disk is full"})
 	database = errors.New("no connection")
 	r.Stop()
-	ready(503, Result{"running", false, "the instance is shutting down"}, Result{"migrations", true, ""}, Result{"database", false, "no connection"}, Result{"writes", false, "the disk is full"})
+	ready(503, Result{"running", false, "the instance is shutting down"}, Result{"migrations", true, ""},
+		Result{"database", false, "no connection"}, Result{"writes", false, "the disk is full"})
 	if code, body := get(t, h, "/healthz"); code != 200 || body != "{\"alive\":true}\n" {
 		t.Errorf("%d %s", code, body)
 	}

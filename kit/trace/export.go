@@ -43,7 +43,8 @@ func New(ctx context.Context, s Settings, version string, now func() time.Time, 
 		return nil, fmt.Errorf("traces: %w", err)
 	}
 	e := &exporter{SpanExporter: client, now: now, log: log}
-	provider := sdk.NewTracerProvider(sdk.WithSampler(sdk.AlwaysSample()), sdk.WithIDGenerator(generator{}), sdk.WithBatcher(e), sdk.WithResource(s.resource(version)))
+	provider := sdk.NewTracerProvider(sdk.WithSampler(sdk.AlwaysSample()), sdk.WithIDGenerator(generator{}),
+		sdk.WithBatcher(e), sdk.WithResource(s.resource(version)))
 	return &Tracer{tracer: provider.Tracer("kartei"), sampler: sampler, exporter: e, stop: provider.Shutdown}, nil
 }
 
@@ -117,7 +118,8 @@ func (e *exporter) tell(err error) {
 		e.log.Info("spans are sent again", "lost", e.lost.Load())
 	case err != nil && (!e.failing || now.Sub(e.told) >= sayAgain):
 		e.failing, e.told = true, now
-		e.log.Warn("spans cannot be sent to the collector; the service itself is not affected", "error", reason(err), "lost", e.lost.Load())
+		e.log.Warn("spans cannot be sent to the collector; the service itself is not affected", "error", reason(err),
+			"lost", e.lost.Load())
 	}
 }
 

@@ -109,7 +109,8 @@ func FromEnvironment(look func(name string) (string, bool)) (s Settings, err err
 // check refuses values that New could not use.
 func (s *Settings) check() error {
 	u, err := url.Parse(s.Endpoint)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" { // the URL may hold a password, so it is not repeated
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		// the URL may hold a password, so it is not repeated
 		return fmt.Errorf("%s: accepted is a URL that begins with http:// or https://", endpointVariable)
 	}
 	_, err = s.sampler()

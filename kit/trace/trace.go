@@ -77,7 +77,9 @@ func (t *Tracer) Begin(name string, kind Kind, parent string) *Span {
 	if parent != "" {
 		ctx = otel.ContextWithRemoteSpanContext(ctx, parse(parent))
 	}
-	parameters := sdk.SamplingParameters{ParentContext: ctx, TraceID: otel.SpanContextFromContext(ctx).TraceID(), Name: name, Kind: kind}
+	parameters := sdk.SamplingParameters{
+		ParentContext: ctx, TraceID: otel.SpanContextFromContext(ctx).TraceID(), Name: name, Kind: kind,
+	}
 	if !parameters.TraceID.IsValid() {
 		parameters.TraceID = newTraceID()
 	}

@@ -64,11 +64,17 @@ func TestFromEnvironment(t *testing.T) {
 		{"OTEL_SERVICE_NAME=x OTEL_TRACES_SAMPLER=always_on", "", ""},
 		{"OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318", "http://c:4318/v1/traces", "parentbased_always_on"},
 		{"OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318/", "http://c:4318/v1/traces", "parentbased_always_on"},
-		{"OTEL_EXPORTER_OTLP_ENDPOINT=http://c OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://d/x", "https://d/x", "parentbased_always_on"},
+		{
+			"OTEL_EXPORTER_OTLP_ENDPOINT=http://c OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://d/x", "https://d/x",
+			"parentbased_always_on",
+		},
 		{"OTEL_TRACES_EXPORTER=otlp", "http://localhost:4318/v1/traces", "parentbased_always_on"},
 		{"OTEL_TRACES_EXPORTER=none OTEL_EXPORTER_OTLP_ENDPOINT=http://c", "", ""},
 		{"OTEL_SDK_DISABLED=TRUE OTEL_EXPORTER_OTLP_ENDPOINT=http://c", "", ""},
-		{"OTEL_EXPORTER_OTLP_ENDPOINT=http://c OTEL_TRACES_SAMPLER=traceidratio OTEL_TRACES_SAMPLER_ARG=0.01", "http://c/v1/traces", "traceidratio 0.01"},
+		{
+			"OTEL_EXPORTER_OTLP_ENDPOINT=http://c OTEL_TRACES_SAMPLER=traceidratio OTEL_TRACES_SAMPLER_ARG=0.01",
+			"http://c/v1/traces", "traceidratio 0.01",
+		},
 	} {
 		s, err := FromEnvironment(look(strings.Fields(test.set)...))
 		if err != nil || s.Endpoint != test.endpoint || test.sampling != "" && s.Sampling() != test.sampling {
@@ -129,7 +135,10 @@ func TestExportFailureIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	now := time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 	collector := &failingCollector{err: errors.New("connection refused")}
-	e := &exporter{SpanExporter: collector, now: func() time.Time { return now }, log: slog.New(slog.NewTextHandler(&log, nil))}
+	e := &exporter{
+		SpanExporter: collector, now: func() time.Time { return now },
+		log: slog.New(slog.NewTextHandler(&log, nil)),
+	}
 	send := func(n int) {
 		for range n {
 			if err := e.ExportSpans(t.Context(), make([]sdk.ReadOnlySpan, 3)); err != nil {
@@ -161,7 +170,9 @@ func TestExportFailureIsLoggedOnce(t *testing.T) {
 // id for which the sampler decided.
 func TestUnsampledCallAllocatesNothing(t *testing.T) {
 	of := func(sampler, arg string) *Tracer {
-		tracer, err := New(t.Context(), Settings{Endpoint: "http://127.0.0.1:1/v1/traces", Sampler: sampler, SamplerArg: arg}, "test", time.Now, slog.New(slog.DiscardHandler))
+		tracer, err := New(t.Context(), Settings{
+			Endpoint: "http://127.0.0.1:1/v1/traces", Sampler: sampler, SamplerArg: arg,
+		}, "test", time.Now, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +208,9 @@ func TestUnsampledCallAllocatesNothing(t *testing.T) {
 			continue
 		}
 		n++
-		if id, _ := otel.TraceIDFromHex(s.ID()); sdk.TraceIDRatioBased(0.5).ShouldSample(sdk.SamplingParameters{ParentContext: t.Context(), TraceID: id}).Decision != sdk.RecordAndSample {
+		if id, _ := otel.TraceIDFromHex(s.ID()); sdk.TraceIDRatioBased(0.5).ShouldSample(sdk.SamplingParameters{
+			ParentContext: t.Context(), TraceID: id,
+		}).Decision != sdk.RecordAndSample {
 			t.Fatal("the trace has another id than the sampler saw")
 		}
 		if again := half.Continue("job", Consumer, s.Parent()); again.ID() != s.ID() {

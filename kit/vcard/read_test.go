@@ -54,9 +54,11 @@ func TestReader(t *testing.T) {
 		"BEGIN:VCARD\nNOTE;QUOTED-PRINTABLE:a=3Db\nPHOTO;ENCODING=b:AAAA\n AAAA\nEND:VCARD\n":                                                     "1 NOTE/quoted-printable=a=b PHOTO=",
 		"x\n\nBEGIN:VCARD\nAGENT:\nBEGIN:VCARD\nFN:x\nEND:VCARD\nFN:y\nEND:VCARD\nBEGIN:VCARD\nFN:z\nEND:VCARD":                                   "3 AGENT=x FN=y;10 FN=z",
 		"BEGIN:VCARD\nFN:x\n": "1 ! FN=x",
-		"BEGIN:VCARD\nFN:x\nBEGIN:VCARD\nFN:y\nEND:VCARD\nBEGIN:VCARD\nBEGIN:VCARD\nFN:z\nEND:VCARD\n":                                           "1 ! FN=x;3 FN=y;6 !;7 FN=z",
-		"BEGIN:VCARD\nAGENT:\n\nBEGIN:VCARD\nAGENT:\nBEGIN:VCARD\nEND:VCARD\nEND:VCARD\nFN:y\nEND:VCARD\n":                                       "1 AGENT= FN=y",
-		"BEGIN:VCARD\nNOTE:" + strings.Repeat("x", 70000) + "\nPHOTO;ENCODING=b:" + strings.Repeat("\n xxxxxxxxxx", 7000) + "\nFN;:y\nEND:VCARD": "1 NOTE=" + strings.Repeat("x", 64<<10-5) + " PHOTO= FN=y",
+		"BEGIN:VCARD\nFN:x\nBEGIN:VCARD\nFN:y\nEND:VCARD\nBEGIN:VCARD\nBEGIN:VCARD\nFN:z\nEND:VCARD\n":     "1 ! FN=x;3 FN=y;6 !;7 FN=z",
+		"BEGIN:VCARD\nAGENT:\n\nBEGIN:VCARD\nAGENT:\nBEGIN:VCARD\nEND:VCARD\nEND:VCARD\nFN:y\nEND:VCARD\n": "1 AGENT= FN=y",
+		"BEGIN:VCARD\nNOTE:" + strings.Repeat("x", 70000) + "\nPHOTO;ENCODING=b:" +
+			strings.Repeat("\n xxxxxxxxxx", 7000) +
+			"\nFN;:y\nEND:VCARD": "1 NOTE=" + strings.Repeat("x", 64<<10-5) + " PHOTO= FN=y",
 		// Some programs fold within a character, fold besides a soft line break, write the lines
 		// of a note as they are, or forget what ends a value.
 		"BEGIN:VCARD\nNOTE:M\xc3\n \xbcller\nN;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:Gr=C3=BC=\n =C3=9Fe\nEND:VCARD": "1 NOTE=Müller N=Grüße",
@@ -64,7 +66,8 @@ func TestReader(t *testing.T) {
 		"BEGIN:VCARD\nADR:;;a\nb;c\nTITLE:x\ny\nPHOTO;ENCODING=b:AA\nBB\nEND:VCARD":                                    "1 ADR=||a\nb|c TITLE=x =y PHOTO=",
 		"BEGIN:VCARD\nNOTE;QUOTED-PRINTABLE:x=zz=\nEND:VCARD\nBEGIN:VCARD\nFN;X=\"a:y\nEND:VCARD":                      "1 NOTE/quoted-printable=x=zz;4 FN=y",
 		"BEGIN:VCARD\nTEL;VALUE=uri;X-KARTEI-TYPED=\"0221 1 ^'a^'^n;x:\":tel:+492211\nEND:VCARD":                       "1 TEL=tel:+492211(0221 1 \"a\"\n;x:)",
-		"BEGIN:VCARD\n" + strings.Repeat("FN:x\n", 600) + "END:VCARD\nBEGIN:VCARD\nFN;X=\"a:b;c\":y\nEND:VCARD":        "1 !" + strings.Repeat(" FN=x", 500) + ";603 FN=y",
+		"BEGIN:VCARD\n" + strings.Repeat("FN:x\n", 600) +
+			"END:VCARD\nBEGIN:VCARD\nFN;X=\"a:b;c\":y\nEND:VCARD": "1 !" + strings.Repeat(" FN=x", 500) + ";603 FN=y",
 		"Nachname;Vorname\n": "",
 	} {
 		if got := strings.Join(cards(t, file), ";"); got != want {
@@ -74,7 +77,10 @@ func TestReader(t *testing.T) {
 }
 
 func FuzzReader(f *testing.F) {
-	for _, file := range []string{"BEGIN:VCARD\nN;QUOTED-PRINTABLE:a=\n=FC;b\nEND:VCARD\n", "BEGIN:VCARD\r\nNOTE:a\\\r\n b\r\nEND:VCARD", "BEGIN:VCARD\nPHOTO;ENCODING=b:AA==\nEND:VCARD"} {
+	for _, file := range []string{
+		"BEGIN:VCARD\nN;QUOTED-PRINTABLE:a=\n=FC;b\nEND:VCARD\n",
+		"BEGIN:VCARD\r\nNOTE:a\\\r\n b\r\nEND:VCARD", "BEGIN:VCARD\nPHOTO;ENCODING=b:AA==\nEND:VCARD",
+	} {
 		f.Add(file)
 	}
 	f.Fuzz(func(t *testing.T, file string) {

@@ -59,7 +59,8 @@ func (c *Card) Day(name, day string) {
 func (c *Card) URI(name, address string) {
 	switch {
 	case c.old: // version 3.0 has numbers as text
-		c.Add(strings.Replace(name, ";VALUE=uri", "", 1), strings.Replace(strings.TrimPrefix(address, "tel:"), ";ext=", " ext. ", 1))
+		c.Add(strings.Replace(name, ";VALUE=uri", "", 1),
+			strings.Replace(strings.TrimPrefix(address, "tel:"), ";ext=", " ext. ", 1))
 	case address != "":
 		c.line(name + ":" + address)
 	}

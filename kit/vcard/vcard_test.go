@@ -38,7 +38,8 @@ func TestRead(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, file)
 		}
-		if read.Value("FN") != name || read.Value("NOTE") != note || read.Value("VERSION") != "4.0" || read.Get("TEL").Params.Get("TYPE") != "cell" {
+		if read.Value("FN") != name || read.Value("NOTE") != note || read.Value("VERSION") != "4.0" ||
+			read.Get("TEL").Params.Get("TYPE") != "cell" {
 			t.Fatalf("%q, %q became %v", name, note, read)
 		}
 		if n := read.Name(); (family != "" || given != "") && (n.FamilyName != family || n.GivenName != given) {
