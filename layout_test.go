@@ -101,7 +101,10 @@ var doors = []string{"door/", "web", "web/"}
 
 // doorsKnow are the packages that a door may import besides other doors. A door translates calls
 // of operations, which the nouns declare; the path decides about them.
-var doorsKnow = []string{"api", "api/", "access", "record", "record/", "people/", "integration/", "transfer/", "kit/", "docs", ".", "docs/examples"}
+var doorsKnow = []string{
+	"api", "api/", "access", "record", "record/", "people/", "integration/", "transfer/", "kit/", "docs",
+	".", "docs/examples",
+}
 
 // doorKeepers are the packages that may import a door.
 var doorKeepers = []string{"instance", "cmd/"}
@@ -131,7 +134,8 @@ func read(t *testing.T) map[string]*source {
 			return err
 		}
 		if d.IsDir() {
-			if base := d.Name(); name != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules" || base == "bin") {
+			if base := d.Name(); name != "." && (strings.HasPrefix(base, ".") || base == "testdata" ||
+				base == "node_modules" || base == "bin") {
 				return fs.SkipDir
 			}
 			if _, err := os.Stat(filepath.Join(name, "go.mod")); err == nil && name != "." {
@@ -304,7 +308,8 @@ func TestPasswordsAreCostly(t *testing.T) {
 		source, err := os.ReadFile(name)
 		if strings.Contains(string(source), "NewTestHasher") {
 			found++
-			if name = filepath.ToSlash(name); name != "people/signin/password.go" && !strings.HasPrefix(name, "test/") && !strings.HasSuffix(name, "_test.go") {
+			if name = filepath.ToSlash(name); name != "people/signin/password.go" && !strings.HasPrefix(name, "test/") &&
+				!strings.HasSuffix(name, "_test.go") {
 				t.Errorf("%s makes hashes that protect nothing: NewTestHasher is for tests", name)
 			}
 		}
@@ -334,8 +339,10 @@ func TestStatementsAreLookedAt(t *testing.T) {
 		}
 		source, err := os.ReadFile(name)
 		dir := path.Dir(filepath.ToSlash(name))
-		uses[dir] = uses[dir] || strings.Contains(string(source), `"kartei/test/dbtest"`) || strings.Contains(string(source), `"kartei/test/apitest"`)
-		main[dir] = main[dir] || strings.Contains(string(source), "dbtest.Main(") || dir == "test/dbtest" && strings.Contains(string(source), " Main(")
+		uses[dir] = uses[dir] || strings.Contains(string(source), `"kartei/test/dbtest"`) ||
+			strings.Contains(string(source), `"kartei/test/apitest"`)
+		main[dir] = main[dir] || strings.Contains(string(source), "dbtest.Main(") ||
+			dir == "test/dbtest" && strings.Contains(string(source), " Main(")
 		return err
 	})
 	if err != nil {
@@ -355,7 +362,8 @@ var roundabout = regexp.MustCompile(`(?i)\b(?:that|those) of\b`)
 func TestCommentsArePlain(t *testing.T) {
 	lines, found := 0, []string{}
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_templ.go") || name == "layout_test.go" {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_templ.go") ||
+			name == "layout_test.go" {
 			return err
 		}
 		source, err := os.ReadFile(name)
