@@ -163,7 +163,8 @@ type Person struct {
 }
 
 func scanPerson(row db.Row) (p Person, err error) {
-	err = row.Scan(&p.ID, &p.Name, &p.Role, &p.Language, &p.OrganizationID, &p.OrganizationName, &p.home, &p.out, &p.noPassword)
+	err = row.Scan(&p.ID, &p.Name, &p.Role, &p.Language, &p.OrganizationID, &p.OrganizationName, &p.home, &p.out,
+		&p.noPassword)
 	return p, err
 }
 
@@ -210,7 +211,9 @@ func tellBell(ctx context.Context, c *op.Call, account string, f ChangeFacts) er
 	}
 	for _, p := range persons {
 		if !f.What.givesNothing() {
-			if err := c.Gives(ctx, op.Gain{Word: op.SignInChanged, ID: p.ID, Organization: p.home, Principal: p.ID, Told: true}); err != nil {
+			if err := c.Gives(ctx, op.Gain{
+				Word: op.SignInChanged, ID: p.ID, Organization: p.home, Principal: p.ID, Told: true,
+			}); err != nil {
 				return err
 			}
 		}

@@ -71,7 +71,8 @@ const (
 )
 
 func scanActs(row db.Row) (a Acts, err error) {
-	return a, row.Scan(&a.ID, &a.Name, &a.KidShort, &a.Environment, &a.OrganizationName, &a.Paused, &a.CreatedAt, &a.LastUsedAt, &a.organization, &a.home, &a.person)
+	return a, row.Scan(&a.ID, &a.Name, &a.KidShort, &a.Environment, &a.OrganizationName, &a.Paused, &a.CreatedAt,
+		&a.LastUsedAt, &a.organization, &a.home, &a.person)
 }
 
 // ListActing returns all that acts for the account of the caller.
@@ -147,7 +148,8 @@ type EndResult struct {
 // EndActing takes access away that an account has given. That never waits: it asks for nothing.
 // Passkeys and links with single sign-on are among the ways to sign in. Without a recent
 // sign-in they stay, so that a stranger cannot lock the owner out.
-var EndActing = op.New("access.end", op.Administer, endActing, op.By(op.Member), op.Always, op.Setup, op.Audited("access.end"))
+var EndActing = op.New("access.end", op.Administer, endActing, op.By(op.Member), op.Always, op.Setup,
+	op.Audited("access.end"))
 
 func endActing(ctx context.Context, c *op.Call, in End) (out EndResult, err error) {
 	s, err := ownSession(ctx, c)
@@ -191,7 +193,11 @@ var noActing = fault.Text{
 
 // only keeps what has an id.
 func (a *Agents) only(name string) (one Agents) {
-	for _, pair := range []struct{ from, to *[]Acts }{{&a.Keys, &one.Keys}, {&a.Grants, &one.Grants}, {&a.Endpoints, &one.Endpoints}} {
+	for _, pair := range []struct{ from, to *[]Acts }{
+		{&a.Keys, &one.Keys},
+		{&a.Grants, &one.Grants},
+		{&a.Endpoints, &one.Endpoints},
+	} {
 		for _, e := range *pair.from {
 			if e.ID == name {
 				*pair.to = append(*pair.to, e)
@@ -244,7 +250,9 @@ func (a *Agents) noteOne(c *op.Call) {
 // describes what ended in the caller's.
 func (a *Agents) noteAll(c *op.Call, s *own) error {
 	acts, persons := map[int64]*audit.Act{s.home: c.Audit}, map[int64]string{s.home: c.Actor.PrincipalID()}
-	for member, list := range map[string][]Acts{"endedKeys": a.Keys, "endedGrants": a.Grants, "disabledEndpoints": a.Endpoints} {
+	for member, list := range map[string][]Acts{
+		"endedKeys": a.Keys, "endedGrants": a.Grants, "disabledEndpoints": a.Endpoints,
+	} {
 		ids := map[int64][]string{}
 		for _, e := range list {
 			ids[e.home] = append(ids[e.home], e.ID)
@@ -257,7 +265,10 @@ func (a *Agents) noteAll(c *op.Call, s *own) error {
 		}
 	}
 	credential := c.Actor.Credential()
-	l := audit.Line{Time: c.Now, CredentialKind: string(credential.Kind), CredentialID: credential.ID, Door: c.Door, Operation: "access.end", Word: "access.end", RequestID: c.RequestID}
+	l := audit.Line{
+		Time: c.Now, CredentialKind: string(credential.Kind), CredentialID: credential.ID, Door: c.Door,
+		Operation: "access.end", Word: "access.end", RequestID: c.RequestID,
+	}
 	if c.Address.IsValid() {
 		l.Address = c.Address.Unmap().String()
 	}

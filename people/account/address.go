@@ -29,7 +29,8 @@ type addressTicket struct {
 // ChangeEmail begins a change of the sign-in address. Both addresses get a link, and
 // the change takes place when both have confirmed it. The answer is the same for an
 // address that has an account already; then no link works.
-var ChangeEmail = op.New("account.changeEmail", op.Administer, changeEmail, op.By(op.Member), op.Fresh, op.Gives, op.Audited("account.changeEmail"))
+var ChangeEmail = op.New("account.changeEmail", op.Administer, changeEmail, op.By(op.Member), op.Fresh, op.Gives,
+	op.Audited("account.changeEmail"))
 
 func changeEmail(ctx context.Context, c *op.Call, in NewAddress) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
@@ -124,7 +125,8 @@ func checkLink(ctx context.Context, c *op.Call, in Link) (nothing struct{}, err 
 
 // ConfirmEmail confirms a change of the sign-in address by a link. The second one
 // makes the change.
-var ConfirmEmail = op.NewPrefetched("account.confirmEmail", op.Administer, checkLink, confirmEmail, op.By(op.Anyone), op.Gives, op.Audited("account.confirmEmail"))
+var ConfirmEmail = op.NewPrefetched("account.confirmEmail", op.Administer, checkLink, confirmEmail,
+	op.By(op.Anyone), op.Gives, op.Audited("account.confirmEmail"))
 
 func confirmEmail(ctx context.Context, c *op.Call, in Link, _ struct{}) (ConfirmResult, error) {
 	var m addressTicket

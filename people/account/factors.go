@@ -68,7 +68,8 @@ func getFactors(ctx context.Context, c *op.Call, _ op.None) (Factors, error) {
 	}
 	a := &s.account
 	f := Factors{
-		Email: a.email, HasPassword: a.password != "", PasswordChangedAt: a.passwordChanged, TOTP: a.totp != "", TOTPSince: a.totpSince,
+		Email: a.email, HasPassword: a.password != "", PasswordChangedAt: a.passwordChanged, TOTP: a.totp != "",
+		TOTPSince:        a.totpSince,
 		PasskeysPossible: desk(c).Passkeys != nil,
 	}
 	if p := desk(c).Provider; p != nil {
@@ -160,7 +161,8 @@ func byLink(token string) string { return "link|" + access.HashToken(token) }
 
 // SetPassword sets the password of the caller's account, and ends its other
 // sessions.
-var SetPassword = op.NewPrefetched("factors.password", op.Administer, hashPassword, setPassword, op.By(op.Member), op.Always, op.Setup, op.Fresh, op.Gives, op.Audited("account.password"))
+var SetPassword = op.NewPrefetched("factors.password", op.Administer, hashPassword, setPassword, op.By(op.Member),
+	op.Always, op.Setup, op.Fresh, op.Gives, op.Audited("account.password"))
 
 func setPassword(ctx context.Context, c *op.Call, _ NewPassword, p passwordChange) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
@@ -168,7 +170,8 @@ func setPassword(ctx context.Context, c *op.Call, _ NewPassword, p passwordChang
 		return op.Nothing{}, err
 	}
 	if p.proven != nil {
-		if err = signin.Cleared(ctx, c.Tx, p.proven.bounds.All()...); err == nil && s.account.password != p.proven.account.password {
+		if err = signin.Cleared(ctx, c.Tx, p.proven.bounds.All()...); err == nil &&
+			s.account.password != p.proven.account.password {
 			err = inSession(wrongPassword()) // it was changed meanwhile
 		}
 	}
@@ -211,7 +214,8 @@ type GeneratorFor struct {
 
 // BeginTOTP makes the secret of a generator of codes. The old one goes on until the
 // new one is confirmed.
-var BeginTOTP = op.New("factors.totpBegin", op.Administer, beginTOTP, op.By(op.Member), op.Always, op.Setup, op.Fresh, op.Audited("account.totp"))
+var BeginTOTP = op.New("factors.totpBegin", op.Administer, beginTOTP, op.By(op.Member), op.Always, op.Setup,
+	op.Fresh, op.Audited("account.totp"))
 
 func beginTOTP(ctx context.Context, c *op.Call, in GeneratorFor) (g Generator, err error) {
 	s, err := ownSession(ctx, c)
@@ -230,7 +234,8 @@ func beginTOTP(ctx context.Context, c *op.Call, in GeneratorFor) (g Generator, e
 		g.Ticket = in.Ticket
 		return g, nil
 	}
-	g.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Generator, s.account.id, generatorTicket{desk(c).Secrets.Seal(secret, s.account.id)})
+	g.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Generator, s.account.id,
+		generatorTicket{desk(c).Secrets.Seal(secret, s.account.id)})
 	return g, err
 }
 
@@ -267,7 +272,8 @@ func limitCodes(ctx context.Context, c *op.Call, _ Confirmation) (nothing struct
 
 // ConfirmTOTP takes a generator into use, if it makes the right codes. With the first
 // second factor come recovery codes.
-var ConfirmTOTP = op.NewPrefetched("factors.totpConfirm", op.Administer, limitCodes, confirmTOTP, op.By(op.Member), op.Always, op.Setup, op.Fresh, op.Gives, op.Audited("account.totp"))
+var ConfirmTOTP = op.NewPrefetched("factors.totpConfirm", op.Administer, limitCodes, confirmTOTP, op.By(op.Member),
+	op.Always, op.Setup, op.Fresh, op.Gives, op.Audited("account.totp"))
 
 func confirmTOTP(ctx context.Context, c *op.Call, in Confirmation, _ struct{}) (r RecoveryCodes, err error) {
 	s, err := ownSession(ctx, c)
@@ -328,7 +334,8 @@ func newCodes(ctx context.Context, c *op.Call, account string) ([]string, error)
 }
 
 // RenewRecoveryCodes replaces the recovery codes of the caller's account.
-var RenewRecoveryCodes = op.New("factors.recoveryCodes", op.Administer, renewRecoveryCodes, op.By(op.Member), op.Always, op.Setup, op.Fresh, op.Gives, op.Audited("account.recoveryCodes"))
+var RenewRecoveryCodes = op.New("factors.recoveryCodes", op.Administer, renewRecoveryCodes, op.By(op.Member),
+	op.Always, op.Setup, op.Fresh, op.Gives, op.Audited("account.recoveryCodes"))
 
 func renewRecoveryCodes(ctx context.Context, c *op.Call, _ op.None) (r RecoveryCodes, err error) {
 	s, err := ownSession(ctx, c)
@@ -355,7 +362,8 @@ var noFactor = fault.Text{
 
 // RemoveTOTP removes the generator of codes. Recovery codes go with the last second
 // factor.
-var RemoveTOTP = op.New("factors.totpRemove", op.Administer, removeTOTP, op.By(op.Member), op.Setup, op.Fresh, op.Gives, op.Audited("account.totp"))
+var RemoveTOTP = op.New("factors.totpRemove", op.Administer, removeTOTP, op.By(op.Member), op.Setup, op.Fresh,
+	op.Gives, op.Audited("account.totp"))
 
 func removeTOTP(ctx context.Context, c *op.Call, _ op.None) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
@@ -391,7 +399,8 @@ func dropCodes(ctx context.Context, c *op.Call, account string) error {
 }
 
 // BeginPasskey begins the making of a passkey.
-var BeginPasskey = op.New("factors.passkeyOptions", op.Administer, beginPasskey, op.By(op.Member), op.Always, op.Setup, op.Fresh, op.Audited("account.passkey"))
+var BeginPasskey = op.New("factors.passkeyOptions", op.Administer, beginPasskey, op.By(op.Member), op.Always,
+	op.Setup, op.Fresh, op.Audited("account.passkey"))
 
 func beginPasskey(ctx context.Context, c *op.Call, _ op.None) (q PasskeyQuestion, err error) {
 	s, err := ownSession(ctx, c)
@@ -453,7 +462,8 @@ type AddedPasskey struct {
 func (AddedPasskey) Secret() {}
 
 // AddPasskey stores a passkey.
-var AddPasskey = op.New("factors.passkeyAdd", op.Administer, addPasskey, op.By(op.Member), op.Always, op.Setup, op.Fresh, op.Gives, op.Audited("account.passkey"))
+var AddPasskey = op.New("factors.passkeyAdd", op.Administer, addPasskey, op.By(op.Member), op.Always, op.Setup,
+	op.Fresh, op.Gives, op.Audited("account.passkey"))
 
 func addPasskey(ctx context.Context, c *op.Call, in NewPasskey) (p AddedPasskey, err error) {
 	s, err := ownSession(ctx, c)
@@ -491,7 +501,9 @@ type registeredPasskey struct {
 
 // registered checks the answer of the browser. The account of a new owner is the one
 // for which the passkey was made.
-func registered(ctx context.Context, c *op.Call, kind signin.Kind, owner *signin.Owner, in NewPasskey) (p registeredPasskey, err error) {
+func registered(
+	ctx context.Context, c *op.Call, kind signin.Kind, owner *signin.Owner, in NewPasskey,
+) (p registeredPasskey, err error) {
 	if desk(c).Passkeys == nil {
 		return p, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
 	}
@@ -539,7 +551,8 @@ type ByID struct {
 }
 
 // RemovePasskey removes a passkey. The last way to sign in stays.
-var RemovePasskey = op.New("factors.passkeyRemove", op.Administer, removePasskey, op.By(op.Member), op.Setup, op.Fresh, op.Gives, op.Audited("account.passkey"))
+var RemovePasskey = op.New("factors.passkeyRemove", op.Administer, removePasskey, op.By(op.Member), op.Setup,
+	op.Fresh, op.Gives, op.Audited("account.passkey"))
 
 func removePasskey(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)

@@ -75,7 +75,8 @@ func checkAcceptance(ctx context.Context, c *op.Call, in Acceptance) (p acceptan
 		err = hasAccount()
 	default:
 		var right passwordProof
-		if right, err = checkPassword(ctx, c, "invitations.accept", "", i.Email, in.Password); fault.Is(err, fault.Unauthenticated) {
+		if right, err = checkPassword(ctx, c, "invitations.accept", "", i.Email,
+			in.Password); fault.Is(err, fault.Unauthenticated) {
 			err = hasAccount()
 		}
 		p.proven = &right
@@ -96,7 +97,8 @@ var itsPassword = fault.Text{
 
 // Accept accepts an invitation. It creates the person, with an account if the address
 // has none, and signs them in. A present account keeps its password and its factors.
-var Accept = op.NewPrefetched("invitations.accept", op.Administer, checkAcceptance, accept, op.By(op.Anyone|op.Operator), op.Unstored, op.Audited("invitation.accept"))
+var Accept = op.NewPrefetched("invitations.accept", op.Administer, checkAcceptance, accept,
+	op.By(op.Anyone|op.Operator), op.Unstored, op.Audited("invitation.accept"))
 
 func accept(ctx context.Context, c *op.Call, in Acceptance, p acceptanceCheck) (AcceptResult, error) {
 	person, account, err := joinInvited(ctx, c, invitation.Acceptance{Token: in.Token, Name: in.Name}, func(email string) (string, error) {

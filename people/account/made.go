@@ -32,7 +32,8 @@ type Creation struct {
 
 const (
 	madeColumns = ` from principals p join organizations h on h.number = p.organization `
-	madeKeys    = `select 'key', k.id, k.name, k.principal_id, w.name, k.environment, h.name, k.created_at, h.number` + madeColumns + `
+	madeKeys    = `select 'key', k.id, k.name, k.principal_id, w.name, k.environment, h.name, k.created_at, h.number` +
+		madeColumns + `
 		join api_keys k on k.made_by = p.id join principals w on w.id = k.principal_id
 		where p.account_id = $1 and coalesce(w.account_id, '') <> $1 and k.revoked_at = 0 and k.expires_at > $2 order by k.id limit $3`
 	madeInvitations = `select 'invitation', i.id, i.email, '', '', '', h.name, i.created_at, h.number` + madeColumns + `
@@ -45,7 +46,8 @@ const (
 	madeClients = `select 'client', c.id, c.name, w.id, w.name, case when o.sandbox_of is null then 'live' else 'test' end, h.name, c.created_at, h.number
 		from oauth_clients c join organizations o on o.number = c.organization join organizations h on h.number = coalesce(o.sandbox_of, o.number)
 		join principals w on w.id = c.principal_id where h.number = $1 and c.disabled = false and coalesce(w.account_id, '') <> $2 and c.id `
-	madePersons = `select p.id, h.number, h.id, h.name, coalesce(s.number, 0), coalesce(s.id, '')` + madeColumns + ` left join organizations s on s.sandbox_of = h.number where p.account_id = $1 and p.erased_at = 0`
+	madePersons = `select p.id, h.number, h.id, h.name, coalesce(s.number, 0), coalesce(s.id, '')` + madeColumns +
+		` left join organizations s on s.sandbox_of = h.number where p.account_id = $1 and p.erased_at = 0`
 
 	// maxLines bounds the acts of a person that are looked through, for each word.
 	maxLines = 500
@@ -88,7 +90,8 @@ func madeBy(ctx context.Context, c *op.Call, account string) ([]Creation, error)
 	}
 	scan := func(row db.Row) (m Creation, err error) {
 		var home int64
-		err = row.Scan(&m.Kind, &m.ID, &m.Name, &m.Owner, &m.OwnerName, &m.Environment, &m.OrganizationName, &m.CreatedAt, &home)
+		err = row.Scan(&m.Kind, &m.ID, &m.Name, &m.Owner, &m.OwnerName, &m.Environment, &m.OrganizationName, &m.CreatedAt,
+			&home)
 		m.Here = here(home)
 		return m, err
 	}
@@ -112,7 +115,8 @@ func madeBy(ctx context.Context, c *op.Call, account string) ([]Creation, error)
 		if err != nil {
 			return nil, err
 		}
-		clients, err := db.List(ctx, c.Tx, scan, madeClients+c.Tx.Dialect().In("$3")+` order by 2`, p.home, account, db.Texts(ids))
+		clients, err := db.List(ctx, c.Tx, scan, madeClients+c.Tx.Dialect().In("$3")+` order by 2`, p.home, account,
+			db.Texts(ids))
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +142,9 @@ func (p *place) handedOut(ctx context.Context, c *op.Call) ([]string, error) {
 
 // endpoints returns the endpoints among ids that belong to somebody else. The person's own are
 // among the endpoints of the account.
-func (p *place) endpoints(ctx context.Context, c *op.Call, ids []string, scan func(db.Row) (Creation, error)) (made []Creation, err error) {
+func (p *place) endpoints(
+	ctx context.Context, c *op.Call, ids []string, scan func(db.Row) (Creation, error),
+) (made []Creation, err error) {
 	for _, number := range slices.Sorted(maps.Keys(p.ids)) {
 		list, err := db.List(ctx, c.Tx, scan, madeEndpoints+c.Tx.Dialect().In("$2")+` order by id`, number, db.Texts(ids))
 		if err != nil {

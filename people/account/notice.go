@@ -64,10 +64,11 @@ var changes = map[change]notify.Words{
 		DE: "In Ihrem Konto wurden neue Wiederherstellungscodes erzeugt. Die alten gelten nicht mehr.",
 		EN: "New recovery codes were made in your account. The old ones are no longer valid.",
 	}},
-	codeUsed: {Title: fault.Text{DE: "Ein Wiederherstellungscode wurde verwendet", EN: "A recovery code was used"}, Text: fault.Text{
-		DE: "Bei einer Anmeldung in Ihrem Konto wurde ein Wiederherstellungscode verwendet. Er gilt nun nicht mehr.",
-		EN: "A recovery code was used to sign in to your account. It is no longer valid.",
-	}},
+	codeUsed: {Title: fault.Text{DE: "Ein Wiederherstellungscode wurde verwendet", EN: "A recovery code was used"},
+		Text: fault.Text{
+			DE: "Bei einer Anmeldung in Ihrem Konto wurde ein Wiederherstellungscode verwendet. Er gilt nun nicht mehr.",
+			EN: "A recovery code was used to sign in to your account. It is no longer valid.",
+		}},
 	passkeyAdded: {Title: factorTitle, Text: fault.Text{
 		DE: "In Ihrem Konto wurde ein Passkey eingerichtet.", EN: "A passkey was added to your account.",
 	}},
@@ -78,7 +79,8 @@ var changes = map[change]notify.Words{
 		DE: "Ihr Konto wurde mit Single Sign-on verbunden.", EN: "Your account was linked with single sign-on.",
 	}},
 	ssoUnlinked: {Title: factorTitle, Text: fault.Text{
-		DE: "Ihr Konto ist nicht mehr mit Single Sign-on verbunden.", EN: "Your account is no longer linked with single sign-on.",
+		DE: "Ihr Konto ist nicht mehr mit Single Sign-on verbunden.",
+		EN: "Your account is no longer linked with single sign-on.",
 	}},
 	factorsGone: {Title: factorTitle, Text: fault.Text{
 		DE: "Die zweiten Faktoren Ihres Kontos wurden entfernt: App für Einmalcodes, Passkeys und Wiederherstellungscodes. Richten Sie bei der nächsten Anmeldung neue ein.",
@@ -100,10 +102,11 @@ var changes = map[change]notify.Words{
 		DE: "Passkeys und Verbindungen mit Single Sign-on Ihres Kontos wurden entfernt. Alle anderen Sitzungen sind beendet.",
 		EN: "The passkeys of your account and its links with single sign-on were removed. All other sessions have ended.",
 	}},
-	newDevice: {Title: fault.Text{DE: "Anmeldung mit einem unbekannten Gerät", EN: "Sign-in from an unknown device"}, Text: fault.Text{
-		DE: "In Ihrem Konto hat sich jemand mit einem Browser angemeldet, den das Konto noch nicht kannte.",
-		EN: "Somebody signed in to your account with a browser that the account did not know.",
-	}},
+	newDevice: {Title: fault.Text{DE: "Anmeldung mit einem unbekannten Gerät", EN: "Sign-in from an unknown device"},
+		Text: fault.Text{
+			DE: "In Ihrem Konto hat sich jemand mit einem Browser angemeldet, den das Konto noch nicht kannte.",
+			EN: "Somebody signed in to your account with a browser that the account did not know.",
+		}},
 }
 
 var fromWhere = fault.Text{DE: " Die Anmeldung kam von der Adresse %s.", EN: " The sign-in came from the address %s."}

@@ -163,7 +163,9 @@ func (in *ProfileChange) apply(p *Profile) error {
 	choose("language", &p.Language, in.Language, access.German, access.English)
 	choose("theme", &p.Theme, in.Theme, "system", "light", "dark")
 	choose("density", &p.Density, in.Density, "comfortable", "compact")
-	for to, value := range map[**bool]*bool{&p.SingleKeys: in.SingleKeys, &p.Recent: in.Recent, &p.Reminders: in.Reminders} {
+	for to, value := range map[**bool]*bool{
+		&p.SingleKeys: in.SingleKeys, &p.Recent: in.Recent, &p.Reminders: in.Reminders,
+	} {
 		if value != nil {
 			*to = value
 		}

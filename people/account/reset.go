@@ -66,7 +66,8 @@ var noMails = fault.Text{
 
 // Forgot mails a link that sets a password. The answer and its time do not tell
 // whether the address has an account.
-var Forgot = op.NewPrefetched("signin.forgot", op.Administer, limitForgot, forgot, op.By(op.Anyone), op.Unstored, op.Audited("account.forgot"))
+var Forgot = op.NewPrefetched("signin.forgot", op.Administer, limitForgot, forgot, op.By(op.Anyone), op.Unstored,
+	op.Audited("account.forgot"))
 
 func forgot(ctx context.Context, c *op.Call, in ForgotInput, send bool) (op.Nothing, error) {
 	c.Audit.Omit()
@@ -171,7 +172,8 @@ func checkReset(ctx context.Context, c *op.Call, in NewByLink) (l checkedLink, e
 
 // Reset sets a password by a link, or lifts the second factors, and ends all sessions
 // of the account. The person then signs in.
-var Reset = op.NewPrefetched("signin.reset", op.Administer, checkReset, reset, op.By(op.Anyone), op.Gives, op.Unstored, op.Audited("account.reset"))
+var Reset = op.NewPrefetched("signin.reset", op.Administer, checkReset, reset, op.By(op.Anyone), op.Gives,
+	op.Unstored, op.Audited("account.reset"))
 
 func reset(ctx context.Context, c *op.Call, in NewByLink, l checkedLink) (op.Nothing, error) {
 	var came way
@@ -281,7 +283,8 @@ func (FactorReset) Secret() {}
 // mail with a link, which the person confirms with the password: the account may
 // belong to other organizations too, whose admins did not agree. The operator lifts
 // them at once, ends the sessions, and gets a link that sets a password.
-var ResetFactors = op.New("people.resetFactors", op.Administer, resetFactors, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("person.resetFactors"))
+var ResetFactors = op.New("people.resetFactors", op.Administer, resetFactors, op.By(op.Admin|op.Operator), op.Fresh,
+	op.Gives, op.Audited("person.resetFactors"))
 
 func resetFactors(ctx context.Context, c *op.Call, in access.ByID) (l FactorReset, err error) {
 	p, err := principal.Find(ctx, c, access.UserPrincipal, in.ID)
@@ -333,7 +336,8 @@ func (l *FactorReset) issue(ctx context.Context, c *op.Call, account string) (er
 
 // ResetPassword returns a link that sets a new password of a person, for the operator of
 // an instance that sends no emails. Nothing else changes until the link is followed.
-var ResetPassword = op.New("people.resetPassword", op.Administer, resetPassword, op.By(op.Operator), op.Gives, op.Audited("person.resetPassword"))
+var ResetPassword = op.New("people.resetPassword", op.Administer, resetPassword, op.By(op.Operator), op.Gives,
+	op.Audited("person.resetPassword"))
 
 func resetPassword(ctx context.Context, c *op.Call, in access.ByID) (l FactorReset, err error) {
 	p, err := principal.Find(ctx, c, access.UserPrincipal, in.ID)
@@ -364,7 +368,8 @@ func mailFactors(ctx context.Context, c *op.Call, account string) error {
 	if err != nil {
 		return err
 	}
-	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.MailLimit("factors", access.FoldEmail(a.email)))); err != nil {
+	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now,
+		signin.MailLimit("factors", access.FoldEmail(a.email)))); err != nil {
 		return err
 	}
 	in, err := languageOf(ctx, c.Tx, account)

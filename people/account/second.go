@@ -58,7 +58,9 @@ type codeProof struct {
 
 // checkCode checks one of the codes of an account. session is the one in which a person
 // confirms it, and empty at a sign-in.
-func checkCode(ctx context.Context, c *op.Call, operation, session, account string, in codes) (proof codeProof, err error) {
+func checkCode(
+	ctx context.Context, c *op.Call, operation, session, account string, in codes,
+) (proof codeProof, err error) {
 	proof.account = account
 	field := "code"
 	switch {
@@ -154,7 +156,8 @@ func (p *codeProof) use(ctx context.Context, c *op.Call) error {
 }
 
 // SignInBySecond begins a session after the second factor.
-var SignInBySecond = op.NewPrefetched("signin.second", op.Administer, checkSecond, signInBySecond, op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
+var SignInBySecond = op.NewPrefetched("signin.second", op.Administer, checkSecond, signInBySecond, op.By(op.Anyone),
+	op.Unstored, op.Audited("session.begin"))
 
 func signInBySecond(ctx context.Context, c *op.Call, in SecondInput, proof codeProof) (SignedIn, error) {
 	if err := lock(ctx, c.Tx, proof.account); err != nil {
@@ -296,7 +299,8 @@ func (u *usedPasskey) take(ctx context.Context, c *op.Call) error {
 }
 
 // SignInByPasskey begins a session with a passkey, which counts as both factors.
-var SignInByPasskey = op.NewPrefetched("signin.passkey", op.Administer, tryPasskey, signInByPasskey, op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
+var SignInByPasskey = op.NewPrefetched("signin.passkey", op.Administer, tryPasskey, signInByPasskey,
+	op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
 
 func signInByPasskey(ctx context.Context, c *op.Call, in PasskeyInput, used usedPasskey) (SignedIn, error) {
 	if err := lock(ctx, c.Tx, used.account); err != nil {
@@ -364,7 +368,8 @@ func checkFresh(ctx context.Context, c *op.Call, in Fresh) (p freshProof, err er
 	if f.any() && in.Code == "" && in.RecoveryCode == "" {
 		return p, fault.Invalid(fault.Field{Name: "code", Code: fault.Required})
 	}
-	if p.password, err = checkPassword(ctx, c, "session.refresh", s.id, s.account.email, in.Password); err != nil || !f.any() {
+	if p.password, err = checkPassword(ctx, c, "session.refresh", s.id, s.account.email, in.Password); err != nil ||
+		!f.any() {
 		return p, inSession(err)
 	}
 	code, err := checkCode(ctx, c, "session.refresh", s.id, s.account.id, in.codes)
@@ -383,7 +388,8 @@ func inSession(err error) error {
 var wrongOne = fault.Text{DE: "Das stimmt nicht.", EN: "This is wrong."}
 
 // Refresh makes the sign-in of the session recent, and gives it a new token.
-var Refresh = op.NewPrefetched("session.refresh", op.Administer, checkFresh, refresh, op.By(op.Member), op.Always, op.Unstored, op.Audited("session.refresh"))
+var Refresh = op.NewPrefetched("session.refresh", op.Administer, checkFresh, refresh, op.By(op.Member), op.Always,
+	op.Unstored, op.Audited("session.refresh"))
 
 func refresh(ctx context.Context, c *op.Call, in Fresh, p freshProof) (Renewal, error) {
 	s, err := ownSession(ctx, c)

@@ -56,7 +56,8 @@ type Session struct {
 const (
 	selectOwnSession = `select s.id, s.organization, s.expires_at, s.idle, s.method, s.device, p.preferences,
 		(select count(*) from (select 1 from notices n where n.organization = s.organization and n.principal = s.principal_id and n.read_at = 0 limit 100) unread),
-		exists(select 1 from api_keys k where k.principal_id = s.principal_id and k.revoked_at = 0), ` + accountMembers + ` from sessions s
+		exists(select 1 from api_keys k where k.principal_id = s.principal_id and k.revoked_at = 0), ` + accountMembers +
+		` from sessions s
 		join principals p on p.id = s.principal_id join accounts a on a.id = s.account_id where s.id = $1 and s.principal_id = $2`
 
 	sessionColumns = `select s.id, s.organization, o.name, s.created_at, s.last_seen_at, s.expires_at, s.idle, s.address, s.agent
@@ -85,7 +86,8 @@ type own struct {
 func ownSession(ctx context.Context, c *op.Call) (s own, err error) {
 	a := &s.account
 	err = c.Tx.QueryRow(ctx, selectOwnSession, c.Actor.Credential().ID, c.Actor.PrincipalID()).Scan(
-		&s.id, &s.home, &s.endsAt, &s.idle, &s.method, &s.device, &s.preferences, &s.bell, &s.hasKey, &a.id, &a.email, &a.password, &a.totp, &a.totpStep, &a.totpSince, &a.passwordChanged)
+		&s.id, &s.home, &s.endsAt, &s.idle, &s.method, &s.device, &s.preferences, &s.bell, &s.hasKey, &a.id, &a.email,
+		&a.password, &a.totp, &a.totpStep, &a.totpSince, &a.passwordChanged)
 	if errors.Is(err, db.ErrNoRows) {
 		err = fault.New(fault.NotFound)
 	}
@@ -135,7 +137,8 @@ type SwitchInput struct {
 
 // Switch goes on as another person of the account, in a session with a new token.
 // The sign-in is as recent as it was.
-var Switch = op.New("session.switch", op.Administer, switchOrganization, op.By(op.Member), op.Always, op.Unstored, op.Audited("session.switch"))
+var Switch = op.New("session.switch", op.Administer, switchOrganization, op.By(op.Member), op.Always, op.Unstored,
+	op.Audited("session.switch"))
 
 func switchOrganization(ctx context.Context, c *op.Call, in SwitchInput) (SignedIn, error) {
 	s, err := ownSession(ctx, c)
@@ -200,7 +203,8 @@ func listSessions(ctx context.Context, c *op.Call, _ op.None) (access.List[Brows
 	all, err := db.List(ctx, c.Tx, func(row db.Row) (b Browser, err error) {
 		var home int64
 		var idle clock.Micros
-		err = row.Scan(&b.ID, &home, &b.OrganizationName, &b.CreatedAt, &b.LastSeenAt, &b.ExpiresAt, &idle, &b.Address, &b.Agent)
+		err = row.Scan(&b.ID, &home, &b.OrganizationName, &b.CreatedAt, &b.LastSeenAt, &b.ExpiresAt, &idle, &b.Address,
+			&b.Agent)
 		b.Current, b.ExpiresAt = b.ID == s.id, min(b.ExpiresAt, b.LastSeenAt+idle)
 		b.Trusted = (&own{idle: idle}).trusted()
 		return b, err
@@ -215,7 +219,8 @@ type EndInput struct {
 }
 
 // EndSessions ends sessions of the caller's account.
-var EndSessions = op.New("sessions.end", op.Administer, endSessions, op.By(op.Member), op.Always, op.Audited("session.end"))
+var EndSessions = op.New("sessions.end", op.Administer, endSessions, op.By(op.Member), op.Always,
+	op.Audited("session.end"))
 
 func endSessions(ctx context.Context, c *op.Call, in EndInput) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)

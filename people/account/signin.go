@@ -109,7 +109,9 @@ func bothGiven(in PasswordInput) error {
 // checkPassword checks the password of an address. proof is what a person has already who
 // confirms it, and empty at a sign-in. A place for the hash is reserved before the attempt
 // is counted, so a refused one writes nothing.
-func checkPassword(ctx context.Context, c *op.Call, operation, proof, email, password string) (p passwordProof, err error) {
+func checkPassword(
+	ctx context.Context, c *op.Call, operation, proof, email, password string,
+) (p passwordProof, err error) {
 	var from signin.Origin
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		if p.account, err = byEmail(ctx, tx, email); err != nil {
@@ -188,7 +190,9 @@ func noteRefusal(ctx context.Context, c *op.Call, operation, account string, ser
 		return err
 	}
 	if account == "" { // as much is stored, so that the time does not tell
-		return signin.Attempt(ctx, c.Tx, c.Now, signin.Limit{Subject: "nobody|" + series.Subject, Window: time.Minute, Keeps: true})
+		return signin.Attempt(ctx, c.Tx, c.Now, signin.Limit{
+			Subject: "nobody|" + series.Subject, Window: time.Minute, Keeps: true,
+		})
 	}
 	persons, err := personsOf(ctx, c.Tx, account)
 	if err != nil {
@@ -198,7 +202,10 @@ func noteRefusal(ctx context.Context, c *op.Call, operation, account string, ser
 		act := new(audit.Act)
 		act.About(p.home, p.ID)
 		act.Changed("attempts", nil, n)
-		l := audit.Line{Time: c.Now, CredentialKind: string(access.Anonymous), Door: c.Door, Operation: operation, Word: refusedWord, RequestID: c.RequestID}
+		l := audit.Line{
+			Time: c.Now, CredentialKind: string(access.Anonymous), Door: c.Door, Operation: operation,
+			Word: refusedWord, RequestID: c.RequestID,
+		}
 		if by := c.Actor; by.PrincipalID() == p.ID { // confirms a sign-in; other organizations learn nothing of it
 			l.PrincipalID, l.CredentialKind, l.CredentialID = p.ID, string(by.Credential().Kind), by.Credential().ID
 		}
@@ -214,7 +221,8 @@ func noteRefusal(ctx context.Context, c *op.Call, operation, account string, ser
 
 // SignInByPassword begins a session with a password that tryPassword found right,
 // or asks for the second factor.
-var SignInByPassword = op.NewPrefetched("signin.password", op.Administer, tryPassword, signInByPassword, op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
+var SignInByPassword = op.NewPrefetched("signin.password", op.Administer, tryPassword, signInByPassword,
+	op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
 
 func signInByPassword(ctx context.Context, c *op.Call, in PasswordInput, p passwordProof) (SignedIn, error) {
 	return passed(ctx, c, p, signInState{Trusted: in.Trusted, Method: access.ByPassword, At: c.Now})
@@ -296,7 +304,8 @@ func begin(ctx context.Context, c *op.Call, account string, p Person, b signInSt
 		return SignedIn{}, err
 	}
 	token, name, err := access.BeginSession(ctx, c.Tx, c.Now, access.NewSession{
-		Account: account, Organization: p.home, Principal: p.ID, Trusted: b.Trusted, Method: b.Method, Address: address, Agent: c.Agent, Device: device.Hash, ProvenAt: b.At,
+		Account: account, Organization: p.home, Principal: p.ID, Trusted: b.Trusted, Method: b.Method, Address: address,
+		Agent: c.Agent, Device: device.Hash, ProvenAt: b.At,
 	})
 	c.Audit.About(p.home, name)
 	c.Audit.By(p.ID)
@@ -317,7 +326,8 @@ func signedInBefore(ctx context.Context, c *op.Call, account string) (bool, erro
 		return true, err
 	}
 	var former int64
-	err = c.Tx.QueryRow(ctx, countFormer, account, c.Now.Add(-signin.DeviceLifetime), c.Now.Add(-24*time.Hour)).Scan(&former)
+	err = c.Tx.QueryRow(ctx, countFormer, account, c.Now.Add(-signin.DeviceLifetime),
+		c.Now.Add(-24*time.Hour)).Scan(&former)
 	return former > 0, err
 }
 
@@ -351,7 +361,8 @@ func checkChoice(ctx context.Context, c *op.Call, in Choice) (checked struct{}, 
 }
 
 // Choose begins the session of one of the persons of an account.
-var Choose = op.NewPrefetched("signin.choose", op.Administer, checkChoice, choose, op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
+var Choose = op.NewPrefetched("signin.choose", op.Administer, checkChoice, choose, op.By(op.Anyone), op.Unstored,
+	op.Audited("session.begin"))
 
 func choose(ctx context.Context, c *op.Call, in Choice, _ struct{}) (SignedIn, error) {
 	var b signInState

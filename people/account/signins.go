@@ -60,7 +60,10 @@ func listSignIns(ctx context.Context, c *op.Call, _ op.None) (access.List[Entry]
 			return access.List[Entry]{}, err
 		}
 		for _, l := range lines { // a refusal has a line for each person
-			all[l.RequestID] = Entry{At: l.Time, Refused: l.Word == refusedWord, OrganizationName: p.OrganizationName, Address: l.Address, Agent: agents[l.Target]}
+			all[l.RequestID] = Entry{
+				At: l.Time, Refused: l.Word == refusedWord, OrganizationName: p.OrganizationName,
+				Address: l.Address, Agent: agents[l.Target],
+			}
 		}
 	}
 	list := make([]Entry, 0, len(all))
@@ -78,7 +81,9 @@ func linesOf(ctx context.Context, c *op.Call, p Person) ([]audit.Line, error) {
 	if err != nil {
 		return nil, err
 	}
-	refused, err := audit.Query(ctx, c.Tx, of, audit.Filter{Target: p.ID, Word: refusedWord, Since: since, Limit: maxSignIns})
+	refused, err := audit.Query(ctx, c.Tx, of, audit.Filter{
+		Target: p.ID, Word: refusedWord, Since: since, Limit: maxSignIns,
+	})
 	return append(begun, refused...), err
 }
 

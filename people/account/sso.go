@@ -118,7 +118,8 @@ func beginSSO(_ context.Context, c *op.Call, in SSOTo, q question) (Redirect, er
 }
 
 // BeginSSOInvited begins the acceptance of an invitation. It writes nothing.
-var BeginSSOInvited = op.NewPrefetched("signin.ssoInvited", op.Read, prefetchProvider[SSOInvitation], beginSSOInvited, op.By(op.Anyone))
+var BeginSSOInvited = op.NewPrefetched("signin.ssoInvited", op.Read, prefetchProvider[SSOInvitation],
+	beginSSOInvited, op.By(op.Anyone))
 
 func beginSSOInvited(ctx context.Context, c *op.Call, in SSOInvitation, q question) (Redirect, error) {
 	if _, err := invitation.Open(ctx, c, in.Token); err != nil {
@@ -133,7 +134,8 @@ func beginSSOInvited(ctx context.Context, c *op.Call, in SSOInvitation, q questi
 }
 
 // BeginSSOLink begins the link of the caller's account.
-var BeginSSOLink = op.NewPrefetched("factors.ssoBegin", op.Administer, prefetchProvider[op.None], beginSSOLink, op.By(op.Member), op.Setup, op.Fresh, op.Audited("account.sso"))
+var BeginSSOLink = op.NewPrefetched("factors.ssoBegin", op.Administer, prefetchProvider[op.None], beginSSOLink,
+	op.By(op.Member), op.Setup, op.Fresh, op.Audited("account.sso"))
 
 func beginSSOLink(ctx context.Context, c *op.Call, _ op.None, q question) (Redirect, error) {
 	s, err := ownSession(ctx, c)
@@ -148,7 +150,8 @@ func beginSSOLink(ctx context.Context, c *op.Call, _ op.None, q question) (Redir
 }
 
 // BeginSSOFresh begins the confirmation of the caller's sign-in. It writes nothing.
-var BeginSSOFresh = op.NewPrefetched("session.ssoBegin", op.Read, askProviderFresh[SSOTo], beginSSOFresh, op.By(op.Member), op.Always)
+var BeginSSOFresh = op.NewPrefetched("session.ssoBegin", op.Read, askProviderFresh[SSOTo], beginSSOFresh,
+	op.By(op.Member), op.Always)
 
 func beginSSOFresh(ctx context.Context, c *op.Call, in SSOTo, q question) (Redirect, error) {
 	s, err := ownSession(ctx, c)
@@ -234,7 +237,9 @@ func prove(ctx context.Context, c *op.Call, kind signin.Kind, in ReturnInput) (a
 	if err := countReturn(ctx, c); err != nil {
 		return a, err
 	}
-	if err := desk(c).DB.Write(ctx, func(tx db.Tx) error { return signin.UseWay(ctx, tx, c.Now, kind, a.way) }); err != nil {
+	if err := desk(c).DB.Write(ctx, func(tx db.Tx) error {
+		return signin.UseWay(ctx, tx, c.Now, kind, a.way)
+	}); err != nil {
 		return a, unknown(err)
 	}
 	if in.Error != "" {
@@ -272,7 +277,8 @@ func providerFault(c *op.Call, err error) error {
 		return throttled(signin.ErrBusy)
 	}
 	why := err.Error()
-	c.Services.Logger.Warn("single sign-on failed", slog.String("request", c.RequestID), slog.String("reason", why[:min(len(why), maxLogged)]))
+	c.Services.Logger.Warn("single sign-on failed", slog.String("request", c.RequestID),
+		slog.String("reason", why[:min(len(why), maxLogged)]))
 	switch {
 	case errors.Is(err, sso.ErrAway):
 		return &fault.Fault{Code: fault.Upstream, Detail: &providerAway, Cause: err}
@@ -286,7 +292,8 @@ func providerFault(c *op.Call, err error) error {
 
 // SignInBySSO begins the session of the account that is linked with an identity. The
 // provider answers for all factors.
-var SignInBySSO = op.NewPrefetched("signin.sso", op.Administer, proveSignIn, signInBySSO, op.By(op.Anyone), op.Unstored, op.Audited("session.begin"))
+var SignInBySSO = op.NewPrefetched("signin.sso", op.Administer, proveSignIn, signInBySSO, op.By(op.Anyone),
+	op.Unstored, op.Audited("session.begin"))
 
 func signInBySSO(ctx context.Context, c *op.Call, _ ReturnInput, a provenIdentity) (SignedIn, error) {
 	account, err := a.holder(ctx, c.Tx)
@@ -351,7 +358,8 @@ func (a *provenIdentity) link(ctx context.Context, c *op.Call, account string, u
 // invited address. A new account is linked. One that has the identity already is the
 // person's, too. Any other account of the address asks for its password: equal
 // addresses link nothing.
-var AcceptBySSO = op.NewPrefetched("signin.ssoAccept", op.Administer, proveInvited, acceptBySSO, op.By(op.Anyone), op.Unstored, op.Audited("invitation.accept"))
+var AcceptBySSO = op.NewPrefetched("signin.ssoAccept", op.Administer, proveInvited, acceptBySSO, op.By(op.Anyone),
+	op.Unstored, op.Audited("invitation.accept"))
 
 func acceptBySSO(ctx context.Context, c *op.Call, _ ReturnInput, a provenIdentity) (AcceptResult, error) {
 	i, err := invitation.Open(ctx, c, a.way.Invitation)
@@ -401,7 +409,8 @@ func (a *provenIdentity) accountOf(ctx context.Context, c *op.Call, email string
 
 // LinkSSO links the account of the caller with an identity. The way must have begun as
 // the same account: nobody links an identity of their own with somebody else's account.
-var LinkSSO = op.NewPrefetched("factors.ssoLink", op.Administer, proveLink, linkSSO, op.By(op.Member), op.Setup, op.Fresh, op.Gives, op.Audited("account.sso"))
+var LinkSSO = op.NewPrefetched("factors.ssoLink", op.Administer, proveLink, linkSSO, op.By(op.Member), op.Setup,
+	op.Fresh, op.Gives, op.Audited("account.sso"))
 
 func linkSSO(ctx context.Context, c *op.Call, _ ReturnInput, a provenIdentity) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
@@ -427,7 +436,8 @@ func linkSSO(ctx context.Context, c *op.Call, _ ReturnInput, a provenIdentity) (
 }
 
 // UnlinkSSO removes a link. The last way to sign in stays.
-var UnlinkSSO = op.New("factors.ssoUnlink", op.Administer, unlinkSSO, op.By(op.Member), op.Setup, op.Fresh, op.Gives, op.Audited("account.sso"))
+var UnlinkSSO = op.New("factors.ssoUnlink", op.Administer, unlinkSSO, op.By(op.Member), op.Setup, op.Fresh,
+	op.Gives, op.Audited("account.sso"))
 
 func unlinkSSO(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error) {
 	s, err := ownSession(ctx, c)
@@ -478,7 +488,9 @@ func (s *own) withoutLink(ctx context.Context, c *op.Call) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(persons, func(p Person) bool { return p.ID == c.Actor.PrincipalID() && p.admits(c, access.ByPassword) == nil }) {
+	if slices.ContainsFunc(persons, func(p Person) bool {
+		return p.ID == c.Actor.PrincipalID() && p.admits(c, access.ByPassword) == nil
+	}) {
 		return access.KeepSession(ctx, c.Tx, s.id, access.ByPassword)
 	}
 	_, err = access.EndSession(ctx, c.Tx, c.Now, s.account.id, s.id)
@@ -514,7 +526,8 @@ type RefreshedSSO struct {
 
 // RefreshBySSO makes the sign-in of the session recent, from the time at which the person
 // signed in at the provider.
-var RefreshBySSO = op.NewPrefetched("session.ssoRefresh", op.Administer, proveFresh, refreshBySSO, op.By(op.Member), op.Always, op.Unstored, op.Audited("session.refresh"))
+var RefreshBySSO = op.NewPrefetched("session.ssoRefresh", op.Administer, proveFresh, refreshBySSO, op.By(op.Member),
+	op.Always, op.Unstored, op.Audited("session.refresh"))
 
 func refreshBySSO(ctx context.Context, c *op.Call, _ ReturnInput, a provenIdentity) (r RefreshedSSO, err error) {
 	s, err := ownSession(ctx, c)
@@ -583,7 +596,9 @@ func unlink(ctx context.Context, c *op.Call, in access.ByID) (l FactorReset, err
 }
 
 var (
-	noProvider   = fault.Text{DE: "Auf dieser Instanz gibt es kein Single Sign-on.", EN: "This instance has no single sign-on."}
+	noProvider = fault.Text{
+		DE: "Auf dieser Instanz gibt es kein Single Sign-on.", EN: "This instance has no single sign-on.",
+	}
 	providerAway = fault.Text{
 		DE: "Single Sign-on ist gerade nicht möglich: Der Anbieter antwortet nicht. Versuchen Sie es in ein paar Minuten noch einmal, oder melden Sie sich mit Kennwort oder Passkey an.",
 		EN: "Single sign-on is not possible at present: the provider does not answer. Try again in some minutes, or sign in with a password or a passkey.",
@@ -632,8 +647,11 @@ var (
 		DE: "Ihr Konto ist schon verbunden. Trennen Sie es zuerst, um es neu zu verbinden.",
 		EN: "Your account is linked already. Unlink it first, to link it anew.",
 	}
-	notLinkedHere = fault.Text{DE: "Ihr Konto ist nicht mit Single Sign-on verbunden.", EN: "Your account is not linked with single sign-on."}
-	lastLink      = fault.Text{
+	notLinkedHere = fault.Text{
+		DE: "Ihr Konto ist nicht mit Single Sign-on verbunden.",
+		EN: "Your account is not linked with single sign-on.",
+	}
+	lastLink = fault.Text{
 		DE: "Ohne diese Verbindung könnten Sie sich nicht mehr anmelden. Fügen Sie zuerst einen Passkey hinzu, oder setzen Sie ein Kennwort, wenn Ihre Organisation die Anmeldung damit erlaubt.",
 		EN: "Without this link you could not sign in any more. Add a passkey first, or set a password if your organization allows sign-in by it.",
 	}
@@ -641,5 +659,8 @@ var (
 		DE: "Beim Anbieter hat sich jemand anders angemeldet als die Person, mit der Ihr Konto verbunden ist.",
 		EN: "Somebody else signed in at the provider than the person with whom your account is linked.",
 	}
-	nothingLinked = fault.Text{DE: "Das Konto dieser Person ist nicht mit Single Sign-on verbunden.", EN: "The account of this person is not linked with single sign-on."}
+	nothingLinked = fault.Text{
+		DE: "Das Konto dieser Person ist nicht mit Single Sign-on verbunden.",
+		EN: "The account of this person is not linked with single sign-on.",
+	}
 )

@@ -21,13 +21,18 @@ func TestQuery(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		random := seed.Rand(t)
 		pick := func(of ...string) string { return of[random.IntN(len(of))] }
-		who, words, targets := []string{"", "usr_a", "usr_b"}, []string{"key.create", "key.pause", "keyring.open", "person.set"}, []string{"", "key_a", "usr_b"}
+		who, words, targets := []string{
+			"", "usr_a", "usr_b",
+		}, []string{"key.create", "key.pause", "keyring.open", "person.set"}, []string{"", "key_a", "usr_b"}
 		organizations := map[int64]string{0: "", 77: "org_a"}
 		if err := d.Write(t.Context(), func(tx db.Tx) error {
 			for range 300 {
 				var a audit.Act
 				a.About(int64(random.IntN(2))*77, pick(targets...))
-				l := audit.Line{Time: clock.Micros(random.IntN(20)), PrincipalID: pick(who...), Word: pick(words...), CredentialKind: "session"}
+				l := audit.Line{
+					Time: clock.Micros(random.IntN(20)), PrincipalID: pick(who...), Word: pick(words...),
+					CredentialKind: "session",
+				}
 				if l.PrincipalID == "" {
 					l.CredentialKind = audit.OperatorKind
 				}
@@ -55,8 +60,10 @@ func TestQuery(t *testing.T) {
 		}
 		for range 60 {
 			f := audit.Filter{
-				Who: pick("", "", "usr_a", audit.OperatorKind), Word: pick("", "", "key", "key.pause", "nothing"), Target: pick("", "", "key_a"),
-				Since: clock.Micros(random.IntN(12)), Until: clock.Micros(random.IntN(2) * (8 + random.IntN(12))), Limit: 1 + random.IntN(40),
+				Who: pick("", "", "usr_a", audit.OperatorKind), Word: pick("", "", "key", "key.pause", "nothing"),
+				Target: pick("", "", "key_a"),
+				Since:  clock.Micros(random.IntN(12)), Until: clock.Micros(random.IntN(2) * (8 + random.IntN(12))),
+				Limit: 1 + random.IntN(40),
 			}
 			var got []audit.Line
 			for page := ask(f); len(page) > 0; page = ask(f) {
@@ -85,7 +92,8 @@ func kept(all []audit.Line, f audit.Filter) (list []audit.Line) {
 // Values of personal data are gone from a line, and the others stay.
 func TestHide(t *testing.T) {
 	hidden, err := audit.Hide(`[{"member":"email","from":"a@example.com","to":"b@example.com"},{"member":"role","from":"member","to":"admin"}]`, "email")
-	if err != nil || strings.Contains(hidden, "example.com") || !strings.Contains(hidden, `"admin"`) || !strings.Contains(hidden, `"email"`) {
+	if err != nil || strings.Contains(hidden, "example.com") || !strings.Contains(hidden, `"admin"`) ||
+		!strings.Contains(hidden, `"email"`) {
 		t.Errorf("%s %v", hidden, err)
 	}
 	if _, err := audit.Hide(`{`, "email"); err == nil {

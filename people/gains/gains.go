@@ -69,7 +69,8 @@ func Tell(ctx context.Context, c *op.Call, g op.Gain) error {
 		users = append(users, by)
 	}
 	f := Facts{
-		Word: g.Word, ID: g.ID, Organization: o.ID, Principal: g.Principal, By: by, Kind: string(credential.Kind), At: c.Now, To: g.To,
+		Word: g.Word, ID: g.ID, Organization: o.ID, Principal: g.Principal, By: by, Kind: string(credential.Kind),
+		At: c.Now, To: g.To,
 	}
 	if g.Word == op.RecordsGiven {
 		f.Count = 1
@@ -99,20 +100,22 @@ func (f Facts) post(ctx context.Context, tx db.Tx, center *notify.Center, live i
 	if f.Word != op.RecordsGiven {
 		return center.Post(ctx, tx, live, []string{user}, AccessGiven, f)
 	}
-	found, err := center.Amend(ctx, tx, live, user, AccessGiven, f.At.Add(-access.SignInFresh), func(facts []byte) (any, error) {
-		var was Facts
-		if err := json.Unmarshal(facts, &was); err != nil {
-			return nil, err
-		}
-		if was.Word != f.Word || was.By != f.By || was.To != f.To || was.Organization != f.Organization || id.Valid(id.BulkAct, was.ID) {
-			return nil, nil
-		}
-		if was.Principal != f.Principal {
-			was.Principal = "" // the admins are told of all owners
-		}
-		was.ID, was.Count = "", was.Count+f.Count
-		return was, nil
-	})
+	found, err := center.Amend(ctx, tx, live, user, AccessGiven, f.At.Add(-access.SignInFresh),
+		func(facts []byte) (any, error) {
+			var was Facts
+			if err := json.Unmarshal(facts, &was); err != nil {
+				return nil, err
+			}
+			if was.Word != f.Word || was.By != f.By || was.To != f.To || was.Organization != f.Organization ||
+				id.Valid(id.BulkAct, was.ID) {
+				return nil, nil
+			}
+			if was.Principal != f.Principal {
+				was.Principal = "" // the admins are told of all owners
+			}
+			was.ID, was.Count = "", was.Count+f.Count
+			return was, nil
+		})
 	if err != nil || found {
 		return err
 	}

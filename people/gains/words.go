@@ -75,7 +75,8 @@ func (f *Facts) names(ctx context.Context, tx db.Tx) (n names, err error) {
 		label, err = access.LabelIn(ctx, tx, f.ID)
 		called = label.Name
 	case id.Valid(id.WebhookEndpoint, f.ID):
-		err = tx.QueryRow(ctx, `select name from webhook_endpoints where organization = $1 and id = $2`, o.Number, f.ID).Scan(&called)
+		err = tx.QueryRow(ctx, `select name from webhook_endpoints where organization = $1 and id = $2`, o.Number,
+			f.ID).Scan(&called)
 	case id.Valid(id.Client, f.ID):
 		var client grant.Client
 		client, err = grant.ClientByID(ctx, tx, f.ID)
@@ -107,51 +108,90 @@ var words = map[op.GainWord]sentences{
 	},
 	op.KeyRotated: {
 		fault.Text{DE: "API-Schlüssel KEY hat ein neues Geheimnis", EN: "API key KEY has a new secret"},
-		fault.Text{DE: "bekam der API-Schlüssel „THING“ von ORG ein neues Geheimnis. Das alte gilt nicht mehr.", EN: "the API key “THING” of ORG got a new secret. The old one is no longer valid."},
+		fault.Text{
+			DE: "bekam der API-Schlüssel „THING“ von ORG ein neues Geheimnis. Das alte gilt nicht mehr.",
+			EN: "the API key “THING” of ORG got a new secret. The old one is no longer valid.",
+		},
 	},
 	op.KeyWidened: {
-		fault.Text{DE: "API-Schlüssel KEY gilt länger oder von mehr Adressen", EN: "API key KEY works for longer or from more addresses"},
-		fault.Text{DE: "wurde der API-Schlüssel „THING“ von ORG geändert. Er gilt nun länger oder von mehr Adressen aus.", EN: "the API key “THING” of ORG was changed. It now works for longer, or from more addresses."},
+		fault.Text{
+			DE: "API-Schlüssel KEY gilt länger oder von mehr Adressen",
+			EN: "API key KEY works for longer or from more addresses",
+		},
+		fault.Text{
+			DE: "wurde der API-Schlüssel „THING“ von ORG geändert. Er gilt nun länger oder von mehr Adressen aus.",
+			EN: "the API key “THING” of ORG was changed. It now works for longer, or from more addresses.",
+		},
 	},
 	op.KeyResumed: {
 		fault.Text{DE: "API-Schlüssel KEY ist wieder freigegeben", EN: "API key KEY is resumed"},
-		fault.Text{DE: "wurde der angehaltene API-Schlüssel „THING“ von ORG wieder freigegeben.", EN: "the paused API key “THING” of ORG was resumed."},
+		fault.Text{
+			DE: "wurde der angehaltene API-Schlüssel „THING“ von ORG wieder freigegeben.",
+			EN: "the paused API key “THING” of ORG was resumed.",
+		},
 	},
 	op.ClientMade: {
 		fault.Text{DE: "Neue Anwendung eines Dienstkontos", EN: "New application of a service account"},
-		fault.Text{DE: "wurde in ORG die Anwendung „THING“ für ein Dienstkonto angelegt.", EN: "the application “THING” of a service account was created in ORG."},
+		fault.Text{
+			DE: "wurde in ORG die Anwendung „THING“ für ein Dienstkonto angelegt.",
+			EN: "the application “THING” of a service account was created in ORG.",
+		},
 	},
 	op.NewSecret: {
 		fault.Text{DE: "Eine Anwendung hat ein neues Geheimnis", EN: "An application has a new secret"},
-		fault.Text{DE: "bekam die Anwendung „THING“ von ORG ein neues Geheimnis. Das alte gilt nicht mehr.", EN: "the application “THING” of ORG got a new secret. The old one is no longer valid."},
+		fault.Text{
+			DE: "bekam die Anwendung „THING“ von ORG ein neues Geheimnis. Das alte gilt nicht mehr.",
+			EN: "the application “THING” of ORG got a new secret. The old one is no longer valid.",
+		},
 	},
 	op.ClientKnown: {
 		fault.Text{DE: "Eine Anwendung ist freigegeben", EN: "An application is approved"},
-		fault.Text{DE: "wurde die Anwendung „THING“ für ORG freigegeben. Personen können sie nun verbinden.", EN: "the application “THING” was approved for ORG. People can connect it now."},
+		fault.Text{
+			DE: "wurde die Anwendung „THING“ für ORG freigegeben. Personen können sie nun verbinden.",
+			EN: "the application “THING” was approved for ORG. People can connect it now.",
+		},
 	},
 	op.ClientOn: {
 		fault.Text{DE: "Eine Anwendung ist wieder eingeschaltet", EN: "An application is enabled again"},
-		fault.Text{DE: "wurde die Anwendung „THING“ von ORG eingeschaltet.", EN: "the application “THING” of ORG was enabled."},
+		fault.Text{
+			DE: "wurde die Anwendung „THING“ von ORG eingeschaltet.",
+			EN: "the application “THING” of ORG was enabled.",
+		},
 	},
 	op.HookCreated: {
 		fault.Text{DE: "Neuer Webhook-Endpunkt", EN: "New webhook endpoint"},
-		fault.Text{DE: "wurde der Webhook-Endpunkt „THING“ von ORG angelegt. Ereignisse gehen nun an seine Adresse.", EN: "the webhook endpoint “THING” of ORG was created. Events now go to its address."},
+		fault.Text{
+			DE: "wurde der Webhook-Endpunkt „THING“ von ORG angelegt. Ereignisse gehen nun an seine Adresse.",
+			EN: "the webhook endpoint “THING” of ORG was created. Events now go to its address.",
+		},
 	},
 	op.HookChanged: {
 		fault.Text{DE: "Ein Webhook-Endpunkt wurde geändert", EN: "A webhook endpoint was changed"},
-		fault.Text{DE: "wurde der Webhook-Endpunkt „THING“ von ORG geändert. Ereignisse gehen nun an eine andere Adresse, oder es sind mehr.", EN: "the webhook endpoint “THING” of ORG was changed. Events now go to another address, or more of them."},
+		fault.Text{
+			DE: "wurde der Webhook-Endpunkt „THING“ von ORG geändert. Ereignisse gehen nun an eine andere Adresse, oder es sind mehr.",
+			EN: "the webhook endpoint “THING” of ORG was changed. Events now go to another address, or more of them.",
+		},
 	},
 	op.HookRotated: {
 		fault.Text{DE: "Ein Webhook-Endpunkt hat ein neues Geheimnis", EN: "A webhook endpoint has a new secret"},
-		fault.Text{DE: "bekam der Webhook-Endpunkt „THING“ von ORG ein neues Geheimnis.", EN: "the webhook endpoint “THING” of ORG got a new secret."},
+		fault.Text{
+			DE: "bekam der Webhook-Endpunkt „THING“ von ORG ein neues Geheimnis.",
+			EN: "the webhook endpoint “THING” of ORG got a new secret.",
+		},
 	},
 	op.HookEnabled: {
 		fault.Text{DE: "Ein Webhook-Endpunkt ist wieder eingeschaltet", EN: "A webhook endpoint is enabled again"},
-		fault.Text{DE: "wurde der Webhook-Endpunkt „THING“ von ORG wieder eingeschaltet.", EN: "the webhook endpoint “THING” of ORG was enabled again."},
+		fault.Text{
+			DE: "wurde der Webhook-Endpunkt „THING“ von ORG wieder eingeschaltet.",
+			EN: "the webhook endpoint “THING” of ORG was enabled again.",
+		},
 	},
 	op.HookResent: {
 		fault.Text{DE: "Ereignisse wurden noch einmal gesendet", EN: "Events were sent again"},
-		fault.Text{DE: "wurden dem Webhook-Endpunkt „THING“ von ORG Ereignisse noch einmal gesendet.", EN: "events were sent to the webhook endpoint “THING” of ORG again."},
+		fault.Text{
+			DE: "wurden dem Webhook-Endpunkt „THING“ von ORG Ereignisse noch einmal gesendet.",
+			EN: "events were sent to the webhook endpoint “THING” of ORG again.",
+		},
 	},
 	op.PersonCreated: {
 		fault.Text{DE: "Neue Person", EN: "New person"},
@@ -159,59 +199,104 @@ var words = map[op.GainWord]sentences{
 	},
 	op.PasswordLink: {
 		fault.Text{DE: "Link für ein neues Kennwort ausgegeben", EN: "A link for a new password was handed out"},
-		fault.Text{DE: "wurde ein Link ausgegeben, mit dem sich das Kennwort von „THING“ neu setzen lässt.", EN: "a link that sets a new password of “THING” was handed out."},
+		fault.Text{
+			DE: "wurde ein Link ausgegeben, mit dem sich das Kennwort von „THING“ neu setzen lässt.",
+			EN: "a link that sets a new password of “THING” was handed out.",
+		},
 	},
 	op.PersonInvited: {
 		fault.Text{DE: "Jemand wurde eingeladen", EN: "Somebody was invited"},
-		fault.Text{DE: "wurde jemand zu ORG eingeladen. Die Einladung steht unter Personen.", EN: "somebody was invited to ORG. The invitation is listed under people."},
+		fault.Text{
+			DE: "wurde jemand zu ORG eingeladen. Die Einladung steht unter Personen.",
+			EN: "somebody was invited to ORG. The invitation is listed under people.",
+		},
 	},
 	op.PersonWidened: {
 		fault.Text{DE: "Eine Person darf mehr als bisher", EN: "A person may do more than before"},
-		fault.Text{DE: "bekam „THING“ in ORG mehr Rechte oder eine andere Rolle, oder die Sperre wurde aufgehoben.", EN: "“THING” got more rights or another role in ORG, or was enabled."},
+		fault.Text{
+			DE: "bekam „THING“ in ORG mehr Rechte oder eine andere Rolle, oder die Sperre wurde aufgehoben.",
+			EN: "“THING” got more rights or another role in ORG, or was enabled.",
+		},
 	},
 	op.AccountCreated: {
 		fault.Text{DE: "Neues Dienstkonto", EN: "New service account"},
-		fault.Text{DE: "wurde in ORG das Dienstkonto „THING“ angelegt.", EN: "the service account “THING” was created in ORG."},
+		fault.Text{
+			DE: "wurde in ORG das Dienstkonto „THING“ angelegt.",
+			EN: "the service account “THING” was created in ORG.",
+		},
 	},
 	op.AccountWidened: {
 		fault.Text{DE: "Ein Dienstkonto darf mehr als bisher", EN: "A service account may do more than before"},
-		fault.Text{DE: "bekam das Dienstkonto „THING“ in ORG mehr Rechte oder eine andere Rolle, oder die Sperre wurde aufgehoben.", EN: "the service account “THING” got more rights or another role in ORG, or was enabled."},
+		fault.Text{
+			DE: "bekam das Dienstkonto „THING“ in ORG mehr Rechte oder eine andere Rolle, oder die Sperre wurde aufgehoben.",
+			EN: "the service account “THING” got more rights or another role in ORG, or was enabled.",
+		},
 	},
 	op.Opened: {
 		fault.Text{DE: "Ihre Organisation wurde weiter geöffnet", EN: "Your organization was opened further"},
-		fault.Text{DE: "wurden Einstellungen von ORG geändert, die mehr zulassen: die API, das Modul, die Anwendungen, der zweite Faktor, die Anmeldung mit Kennwort oder der Zustand.", EN: "settings of ORG were changed that let in more: the API, the module, the applications, the second factor, the sign-in by password, or the state."},
+		fault.Text{
+			DE: "wurden Einstellungen von ORG geändert, die mehr zulassen: die API, das Modul, die Anwendungen, der zweite Faktor, die Anmeldung mit Kennwort oder der Zustand.",
+			EN: "settings of ORG were changed that let in more: the API, the module, the applications, the second factor, the sign-in by password, or the state.",
+		},
 	},
 	op.HandedOver: {
 		fault.Text{DE: "Datensätze wurden übergeben", EN: "Records were handed over"},
-		fault.Text{DE: "wurden die Datensätze von „THING“ in ORG an jemand anderen übergeben.", EN: "the records of “THING” in ORG were handed over to somebody else."},
+		fault.Text{
+			DE: "wurden die Datensätze von „THING“ in ORG an jemand anderen übergeben.",
+			EN: "the records of “THING” in ORG were handed over to somebody else.",
+		},
 	},
 	op.RecordsGiven: {
-		fault.Text{DE: "Datensätze haben einen anderen Eigentümer oder sind für alle sichtbar", EN: "Records have another owner or are visible to all"},
-		fault.Text{DE: "wurde in ORG der Eigentümer oder die Sichtbarkeit von Datensätzen geändert.", EN: "the owner or the visibility of records of ORG was changed."},
+		fault.Text{
+			DE: "Datensätze haben einen anderen Eigentümer oder sind für alle sichtbar",
+			EN: "Records have another owner or are visible to all",
+		},
+		fault.Text{
+			DE: "wurde in ORG der Eigentümer oder die Sichtbarkeit von Datensätzen geändert.",
+			EN: "the owner or the visibility of records of ORG was changed.",
+		},
 	},
 	op.ListGiven: {
 		fault.Text{DE: "Eine ganze Liste wird übergeben", EN: "A whole list is being handed over"},
-		fault.Text{DE: "begann jemand, alle Einträge einer Liste von ORG zu übergeben oder für alle sichtbar zu machen, auch private von anderen.", EN: "somebody began to hand over all entries of a list of ORG, or to show them to all, also private ones of others."},
+		fault.Text{
+			DE: "begann jemand, alle Einträge einer Liste von ORG zu übergeben oder für alle sichtbar zu machen, auch private von anderen.",
+			EN: "somebody began to hand over all entries of a list of ORG, or to show them to all, also private ones of others.",
+		},
 	},
 	op.AddressChanged: {
 		fault.Text{DE: "Eine E-Mail-Adresse wurde geändert", EN: "An email address was changed"},
-		fault.Text{DE: "wurde die Adresse geändert, an die „THING“ E-Mails von ORG bekommt.", EN: "the address was changed to which “THING” gets emails of ORG."},
+		fault.Text{
+			DE: "wurde die Adresse geändert, an die „THING“ E-Mails von ORG bekommt.",
+			EN: "the address was changed to which “THING” gets emails of ORG.",
+		},
 	},
 	op.ListExported: {
 		fault.Text{DE: "Viele Einträge wurden exportiert", EN: "Many entries were exported"},
-		fault.Text{DE: "wurden Einträge von ORG als Datei exportiert. An diesem Tag waren es mehr als 200.", EN: "entries of ORG were exported as a file. There were more than 200 on that day."},
+		fault.Text{
+			DE: "wurden Einträge von ORG als Datei exportiert. An diesem Tag waren es mehr als 200.",
+			EN: "entries of ORG were exported as a file. There were more than 200 on that day.",
+		},
 	},
 	op.PersonExported: {
 		fault.Text{DE: "Auskunft über eine Person", EN: "Personal data was exported"},
-		fault.Text{DE: "wurde exportiert, was in ORG über „THING“ gespeichert ist.", EN: "what is stored in ORG about “THING” was exported."},
+		fault.Text{
+			DE: "wurde exportiert, was in ORG über „THING“ gespeichert ist.",
+			EN: "what is stored in ORG about “THING” was exported.",
+		},
 	},
 	op.AllExported: {
 		fault.Text{DE: "Die ganze Organisation wurde exportiert", EN: "The whole organization was exported"},
-		fault.Text{DE: "wurde alles exportiert, was zu ORG gespeichert ist.", EN: "everything that is stored of ORG was exported."},
+		fault.Text{
+			DE: "wurde alles exportiert, was zu ORG gespeichert ist.",
+			EN: "everything that is stored of ORG was exported.",
+		},
 	},
 	op.AuditExported: {
 		fault.Text{DE: "Das Protokoll wurde exportiert", EN: "The audit log was exported"},
-		fault.Text{DE: "wurde das Protokoll von ORG als Datei exportiert.", EN: "the audit log of ORG was exported as a file."},
+		fault.Text{
+			DE: "wurde das Protokoll von ORG als Datei exportiert.",
+			EN: "the audit log of ORG was exported as a file.",
+		},
 	},
 }
 
@@ -254,7 +339,10 @@ func (f *Facts) who(n names) fault.Text {
 	case f.Kind == string(access.Operator):
 		return fault.Text{DE: "Das hat der Betreiber der Instanz getan.", EN: "The operator of the instance did that."}
 	case f.Kind == string(access.Key):
-		return fault.Text{DE: "Das hat ein Programm mit dem API-Schlüssel " + f.Short + " getan.", EN: "A program with the API key " + f.Short + " did that."}
+		return fault.Text{
+			DE: "Das hat ein Programm mit dem API-Schlüssel " + f.Short + " getan.",
+			EN: "A program with the API key " + f.Short + " did that.",
+		}
 	case f.Kind == string(access.Token):
 		return fault.Text{DE: "Das hat eine verbundene Anwendung getan.", EN: "A connected application did that."}
 	case f.Own:
@@ -262,7 +350,10 @@ func (f *Facts) who(n names) fault.Text {
 	case n.by != "":
 		return fault.Text{DE: "Das hat " + n.by + " getan.", EN: n.by + " did that."}
 	}
-	return fault.Text{DE: "Das hat jemand anders aus Ihrer Organisation getan. Wer, steht unter „Mitteilungen“.", EN: "Somebody else of your organization did that. The notifications say who."}
+	return fault.Text{
+		DE: "Das hat jemand anders aus Ihrer Organisation getan. Wer, steht unter „Mitteilungen“.",
+		EN: "Somebody else of your organization did that. The notifications say who.",
+	}
 }
 
 // givenPages are the places of the pages of what is given away, by the beginning of its id.

@@ -114,7 +114,8 @@ func (c *Center) mail(ctx context.Context, j *job.Job) error {
 	if l.count == 0 {
 		return c.finish(ctx, j, l, 0)
 	}
-	log := c.Logger.With(slog.String("notice", l.id), slog.String("kind", string(l.Kind)), slog.Int64("notices", l.count), slog.Int("try", j.Attempt))
+	log := c.Logger.With(slog.String("notice", l.id), slog.String("kind", string(l.Kind)),
+		slog.Int64("notices", l.count), slog.Int("try", j.Attempt))
 	switch err := c.attempt(ctx, l); {
 	case err == nil:
 		log.Info("email sent")
@@ -136,7 +137,8 @@ func (c *Center) take(ctx context.Context, j *job.Job, l *letter) error {
 	err := j.Update(ctx, func(tx db.Tx) error {
 		wait, l.facts, l.at = 0, nil, clock.Now(c.Clock)
 		var fresh int64
-		if err := tx.QueryRow(ctx, selectMailing, l.organization, l.Principal, l.Kind).Scan(&l.id, &l.count, &fresh); err != nil || l.count == 0 {
+		if err := tx.QueryRow(ctx, selectMailing, l.organization, l.Principal, l.Kind).Scan(&l.id, &l.count,
+			&fresh); err != nil || l.count == 0 {
 			return err
 		}
 		if fresh > 0 {
@@ -162,7 +164,8 @@ func (c *Center) take(ctx context.Context, j *job.Job, l *letter) error {
 
 // opens returns when the user may get the next email of a kind.
 func (c *Center) opens(ctx context.Context, tx db.Tx, l *letter) (clock.Micros, error) {
-	last, err := db.Values[clock.Micros](ctx, tx, selectLastMails, l.organization, l.Principal, l.Kind, l.at.Add(-window), windowEmails)
+	last, err := db.Values[clock.Micros](ctx, tx, selectLastMails, l.organization, l.Principal, l.Kind,
+		l.at.Add(-window), windowEmails)
 	if err != nil || len(last) < windowEmails {
 		return 0, err
 	}
@@ -281,7 +284,8 @@ func (c *Center) compose(l *letter, user access.PrincipalInfo, form Form) (*mail
 	if rest := l.count - int64(len(l.facts)); rest > 0 {
 		text += fmt.Sprintf("\n- "+unnamed.In(in), rest)
 	}
-	return c.envelope(user.Email, in, l.messageID(), heading, text+"\n\n-- \n"+form.Farewell.In(in)+"\n"+c.BaseURL+form.FarewellPath)
+	return c.envelope(user.Email, in, l.messageID(), heading,
+		text+"\n\n-- \n"+form.Farewell.In(in)+"\n"+c.BaseURL+form.FarewellPath)
 }
 
 // envelope assembles an email.

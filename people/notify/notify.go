@@ -67,12 +67,14 @@ const (
 	mailing = of + ` and mailing`
 	// selectMailing counts the notices of the next email, and those for which
 	// no email was begun.
-	selectMailing = `select coalesce(min(id), ''), count(*), count(case when mail_at = 0 then 1 end) from notices` + mailing
-	countFresh    = `select count(*) from notices` + mailing + ` and mail_at = 0`
+	selectMailing = `select coalesce(min(id), ''), count(*), count(case when mail_at = 0 then 1 end) from notices` +
+		mailing
+	countFresh = `select count(*) from notices` + mailing + ` and mail_at = 0`
 	// selectLastMails reads when the last emails were begun, latest first.
-	selectLastMails = `select distinct mail_at from notices` + of + ` and mail_at > 0 and mail_at > $4 order by mail_at desc limit $5`
-	beginMail       = `update notices set mail_at = $4` + mailing + ` and mail_at = 0`
-	selectFacts     = `select data from notices` + mailing + ` order by id limit $4`
+	selectLastMails = `select distinct mail_at from notices` + of +
+		` and mail_at > 0 and mail_at > $4 order by mail_at desc limit $5`
+	beginMail   = `update notices set mail_at = $4` + mailing + ` and mail_at = 0`
+	selectFacts = `select data from notices` + mailing + ` order by id limit $4`
 	// endMail ends an email that was begun. It was sent at $4, or not at all if
 	// that is zero.
 	endMail = `update notices set mailing = false, mailed_at = $4, mail_at = case when cast($4 as bigint) > 0 then $4 else mail_at end` + mailing + ` and mail_at > 0`
@@ -136,13 +138,18 @@ func (c *Center) Alert(ctx context.Context, tx db.Tx, a limit.Alert) error {
 		return err
 	}
 	if a.Session {
-		return c.Post(ctx, tx, live, users, SessionQuotaLow, QuotaFacts{PrincipalID: a.Principal, Policy: a.Policy, Used: a.Used, Quota: a.Quota, At: clock.Micros(a.At)})
+		return c.Post(ctx, tx, live, users, SessionQuotaLow, QuotaFacts{
+			PrincipalID: a.Principal, Policy: a.Policy, Used: a.Used, Quota: a.Quota, At: clock.Micros(a.At),
+		})
 	}
 	label, err := access.LabelIn(ctx, tx, a.Key)
 	if err != nil {
 		return err
 	}
-	return c.Post(ctx, tx, live, users, kind, QuotaFacts{Key: a.Key, KidShort: label.KidShort, Policy: a.Policy, Used: a.Used, Quota: a.Quota, At: clock.Micros(a.At)})
+	return c.Post(ctx, tx, live, users, kind, QuotaFacts{
+		Key: a.Key, KidShort: label.KidShort, Policy: a.Policy, Used: a.Used, Quota: a.Quota,
+		At: clock.Micros(a.At),
+	})
 }
 
 // Post adds a notice to the bells of users and enqueues its emails, which are
@@ -177,7 +184,9 @@ func (c *Center) Tell(ctx context.Context, tx db.Tx, live int64, user string, ki
 // Amend changes the facts of the newest notice of a kind that a user has got since a time and has
 // not read, and reports whether there was one. amended returns the new facts, or nil for a notice
 // that stays. So one notice tells of an act that many calls make.
-func (c *Center) Amend(ctx context.Context, tx db.Tx, live int64, user string, kind Kind, since clock.Micros, amended func(facts []byte) (any, error)) (bool, error) {
+func (c *Center) Amend(
+	ctx context.Context, tx db.Tx, live int64, user string, kind Kind, since clock.Micros, amended func(facts []byte) (any, error),
+) (bool, error) {
 	type candidate struct{ id, facts string }
 	list, err := db.List(ctx, tx, func(row db.Row) (u candidate, err error) { return u, row.Scan(&u.id, &u.facts) },
 		selectUnread, live, user, string(kind), since, maxAmended)
@@ -265,7 +274,9 @@ func (c *Center) Bell(ctx context.Context, tx db.Tx, live int64, in BellInput) (
 
 // MarkRead marks entries of a user as read: the one with an id, or all if the
 // id is empty. It returns how many were unread.
-func (c *Center) MarkRead(ctx context.Context, tx db.Tx, live int64, user, entry string, now clock.Micros) (int64, error) {
+func (c *Center) MarkRead(
+	ctx context.Context, tx db.Tx, live int64, user, entry string, now clock.Micros,
+) (int64, error) {
 	if entry == "" {
 		return tx.Exec(ctx, markAllRead, live, user, int64(now))
 	}

@@ -110,7 +110,13 @@ func open(t testing.TB, d db.DB) *office {
 	service, err := o.operator.CreateServiceAccount(ctx, principal.New{Organization: o.id, Name: "Abgleich"})
 	must(t, err)
 	o.service = service.ID
-	key, err := o.operator.CreateKey(ctx, keys.New{Organization: o.id, Principal: o.owner, Environment: "test", Name: "Abgleich Köln", Scopes: []string{"contacts:read"}})
+	key, err := o.operator.CreateKey(ctx, keys.New{
+		Organization: o.id,
+		Principal:    o.owner,
+		Environment:  "test",
+		Name:         "Abgleich Köln",
+		Scopes:       []string{"contacts:read"},
+	})
 	must(t, err)
 	o.key, o.kid = key.ID, key.KidShort
 	must(t, d.Read(ctx, func(tx db.Tx) error {
@@ -130,7 +136,8 @@ func must(t testing.TB, err error) {
 func (o *office) center(s notify.Sender) *notify.Center {
 	return notify.New(notify.Options{
 		DB: o.db, Clock: o.clock, Logger: slog.New(slog.NewTextHandler(o.logged, nil)), Sender: s,
-		From: "kartei@example.com", Host: "kartei.example", BaseURL: "https://kartei.example", PauseExhausted: true, Vault: o.vault,
+		From: "kartei@example.com", Host: "kartei.example", BaseURL: "https://kartei.example", PauseExhausted: true,
+		Vault: o.vault,
 	})
 }
 
@@ -147,12 +154,13 @@ func (o *office) run(c *notify.Center) (stop func()) {
 func (o *office) start(d db.DB, c *notify.Center) (stop func()) {
 	o.Helper()
 	running, cancel := context.WithCancel(ctx)
-	r := job.NewRunner(d, o.clock, c.Handlers(), job.Options{Logger: slog.New(slog.NewTextHandler(o.logged, nil)), Observe: func(string, string, time.Duration) {
-		select {
-		case o.ended <- struct{}{}:
-		default:
-		}
-	}})
+	r := job.NewRunner(d, o.clock, c.Handlers(),
+		job.Options{Logger: slog.New(slog.NewTextHandler(o.logged, nil)), Observe: func(string, string, time.Duration) {
+			select {
+			case o.ended <- struct{}{}:
+			default:
+			}
+		}})
 	var ground sync.WaitGroup
 	ground.Go(func() { r.Run(running) })
 	stop = sync.OnceFunc(func() { cancel(); ground.Wait() })
@@ -199,7 +207,10 @@ func (o *office) alert(c *notify.Center, a limit.Alert) {
 }
 
 func (o *office) low() limit.Alert {
-	return limit.Alert{Organization: o.sandbox, Principal: o.owner, Key: o.key, Policy: "deletes-day", Used: 240, Quota: 300, At: begin.UnixMicro()}
+	return limit.Alert{
+		Organization: o.sandbox, Principal: o.owner, Key: o.key, Policy: "deletes-day", Used: 240, Quota: 300,
+		At: begin.UnixMicro(),
+	}
 }
 
 // read reads the bells by a center.
@@ -342,12 +353,14 @@ func TestOwnerAndAdminsAreTold(t *testing.T) {
 			if got := subject(t, m); !strings.Contains(got, want.subject) || !strings.HasPrefix(got, "Kartei: ") {
 				t.Errorf("to %s: subject %q", want.to, got)
 			}
-			if !strings.HasPrefix(all[i].body, want.text) || !strings.Contains(all[i].body, "240") || !strings.HasSuffix(all[i].body, "\nhttps://kartei.example\n") ||
+			if !strings.HasPrefix(all[i].body, want.text) || !strings.Contains(all[i].body, "240") ||
+				!strings.HasSuffix(all[i].body, "\nhttps://kartei.example\n") ||
 				!strings.Contains(all[i].body, "2026-11-02 09:15") {
 				t.Errorf("to %s: body %q", want.to, all[i].body)
 			}
 			if m.Header.Get("Content-Language") != want.language || m.Header.Get("Auto-Submitted") != "auto-generated" ||
-				!strings.HasPrefix(m.Header.Get("Message-Id"), "<ntc_") || !strings.HasSuffix(m.Header.Get("Message-Id"), "@kartei.example>") {
+				!strings.HasPrefix(m.Header.Get("Message-Id"), "<ntc_") ||
+				!strings.HasSuffix(m.Header.Get("Message-Id"), "@kartei.example>") {
 				t.Errorf("to %s: header %v", want.to, m.Header)
 			}
 			if date, err := m.Header.Date(); err != nil || !date.Equal(begin) {
@@ -362,18 +375,22 @@ func TestOwnerAndAdminsAreTold(t *testing.T) {
 			t.Fatalf("%d entries", len(bell))
 		}
 		for _, e := range bell {
-			if of := map[bool]string{false: "(„Abgleich Köln“) von ", true: "(“Abgleich Köln”) of "}[e.PrincipalID == o.admin]; !strings.Contains(e.Text, of+"Kanzlei Morgenstern (Sandbox) ") {
+			if of := map[bool]string{
+				false: "(„Abgleich Köln“) von ", true: "(“Abgleich Köln”) of ",
+			}[e.PrincipalID == o.admin]; !strings.Contains(e.Text, of+"Kanzlei Morgenstern (Sandbox) ") {
 				t.Errorf("the bell says %s", e.Text)
 			}
 			english := e.PrincipalID == o.admin
 			if !english && e.PrincipalID != o.owner {
 				t.Errorf("told %s", e.PrincipalID)
 			}
-			if e.Kind != notify.QuotaLow || e.MailedAt == 0 || e.ReadAt != 0 || !strings.Contains(string(e.Facts), `"used":240`) || strings.Contains(e.Title, "used") != english {
+			if e.Kind != notify.QuotaLow || e.MailedAt == 0 || e.ReadAt != 0 ||
+				!strings.Contains(string(e.Facts), `"used":240`) || strings.Contains(e.Title, "used") != english {
 				t.Errorf("%+v", e)
 			}
 		}
-		if log := o.logged.String(); strings.Count(log, "email sent") != 2 || strings.Contains(log, "example.com") || strings.Contains(log, "geheim") || strings.Contains(log, "Anna") {
+		if log := o.logged.String(); strings.Count(log, "email sent") != 2 || strings.Contains(log, "example.com") ||
+			strings.Contains(log, "geheim") || strings.Contains(log, "Anna") {
 			t.Errorf("log %s", log)
 		}
 	})
@@ -384,7 +401,10 @@ func TestOwnerAndAdminsAreTold(t *testing.T) {
 func TestSessionQuota(t *testing.T) {
 	o, s := open(t, dbtest.SQLite(t)), listen(t)
 	c := o.center(s.sender(t, ""))
-	o.alert(c, limit.Alert{Organization: o.sandbox, Principal: o.owner, Key: limit.Sessions(o.owner), Session: true, Policy: "session-outflow", Used: 24_000, Quota: 30_000, At: begin.UnixMicro()})
+	o.alert(c, limit.Alert{
+		Organization: o.sandbox, Principal: o.owner, Key: limit.Sessions(o.owner), Session: true,
+		Policy: "session-outflow", Used: 24_000, Quota: 30_000, At: begin.UnixMicro(),
+	})
 	o.run(c)
 	all, bell := s.all(), o.bell(c)
 	if len(all) != 2 || len(bell) != 2 {
@@ -401,7 +421,8 @@ func TestSessionQuota(t *testing.T) {
 		}
 	}
 	for _, text := range texts {
-		if !strings.Contains(text, "80") || !strings.Contains(text, "24000") || strings.Contains(text, "kartei key") || strings.Contains(text, "QUOTA_EXHAUSTED") ||
+		if !strings.Contains(text, "80") || !strings.Contains(text, "24000") || strings.Contains(text, "kartei key") ||
+			strings.Contains(text, "QUOTA_EXHAUSTED") ||
 			strings.Contains(text, "session-") || strings.Contains(text, "session:") {
 			t.Errorf("the text is %s", text)
 		}
@@ -434,7 +455,8 @@ func TestEveryKindInBothLanguages(t *testing.T) {
 	titles := map[string]bool{}
 	for _, e := range o.bell(c) {
 		titles[e.Title+e.Text] = true
-		if strings.Contains(e.Title+e.Text, "%!") || e.Title == "" || strings.Contains(e.Text, " has ") && e.PrincipalID == o.owner {
+		if strings.Contains(e.Title+e.Text, "%!") || e.Title == "" ||
+			strings.Contains(e.Text, " has ") && e.PrincipalID == o.owner {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -447,7 +469,11 @@ func TestEveryKindInBothLanguages(t *testing.T) {
 // attempts grow. The log never names the recipient.
 func TestRetried(t *testing.T) {
 	o, s := open(t, dbtest.SQLite(t)), listen(t)
-	s.refuse, s.with = 4, &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "anna.berg@example.com: later"}
+	s.refuse, s.with = 4, &smtp.SMTPError{
+		Code:         451,
+		EnhancedCode: smtp.EnhancedCode{4, 3, 0},
+		Message:      "anna.berg@example.com: later",
+	}
 	c := o.center(s.sender(t, ""))
 	o.alert(c, o.low())
 	o.run(c) // both refused
@@ -555,7 +581,8 @@ func TestBundled(t *testing.T) {
 			t.Errorf("body %s", last.body)
 		}
 		page, err := o.read(first, notify.BellInput{Organization: o.id, Limit: 1000})
-		if err != nil || len(page.Data) != 26 || slices.ContainsFunc(page.Data, func(e notify.Entry) bool { return e.MailedAt == 0 }) {
+		if err != nil || len(page.Data) != 26 ||
+			slices.ContainsFunc(page.Data, func(e notify.Entry) bool { return e.MailedAt == 0 }) {
 			t.Errorf("the bell has %d entries, %v", len(page.Data), err)
 		}
 		moment(time.Hour)
@@ -600,7 +627,8 @@ func TestBundleSurvives(t *testing.T) {
 		if len(all) != 1 || !strings.Contains(all[0].body, "since then: 3.") {
 			t.Errorf("received %+v, want one email about four notices: %s", all, o.logged)
 		}
-		if bell := o.bell(c); len(bell) != 4 || slices.ContainsFunc(bell, func(e notify.Entry) bool { return e.MailedAt == 0 }) {
+		if bell := o.bell(c); len(bell) != 4 ||
+			slices.ContainsFunc(bell, func(e notify.Entry) bool { return e.MailedAt == 0 }) {
 			t.Errorf("%+v", bell)
 		}
 		if n := o.count("jobs", "true"); n != 0 {
@@ -817,7 +845,11 @@ func TestCrash(t *testing.T) {
 func TestRetriedByTheOperator(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, s := open(t, d), listen(t)
-		s.refuse, s.with = 13, &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "anna.berg@example.com unknown"}
+		s.refuse, s.with = 13, &smtp.SMTPError{
+			Code:         550,
+			EnhancedCode: smtp.EnhancedCode{5, 1, 1},
+			Message:      "anna.berg@example.com unknown",
+		}
 		c := o.center(s.sender(t, ""))
 		a := o.low()
 		a.Principal = o.service
@@ -831,7 +863,8 @@ func TestRetriedByTheOperator(t *testing.T) {
 			failed, err = job.FailedJobs(ctx, tx, 10)
 			return err
 		}))
-		if len(failed) != 1 || failed[0].Kind != notify.MailKind || !strings.Contains(failed[0].Error, "550 5.1.1") || strings.Contains(failed[0].Error, "example.com") {
+		if len(failed) != 1 || failed[0].Kind != notify.MailKind || !strings.Contains(failed[0].Error, "550 5.1.1") ||
+			strings.Contains(failed[0].Error, "example.com") {
 			t.Fatalf("%+v", failed)
 		}
 		must(t, d.Write(ctx, func(tx db.Tx) error {
@@ -861,9 +894,15 @@ func TestMessage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, d db.DB) {
 				o, s := open(t, d), listen(t)
-				s.refuse, s.with = test.refuse, &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "later"}
+				s.refuse, s.with = test.refuse, &smtp.SMTPError{
+					Code:         451,
+					EnhancedCode: smtp.EnhancedCode{4, 3, 0},
+					Message:      "later",
+				}
 				c := o.center(s.sender(t, ""))
-				m := notify.Message{To: "neu@example.com", Language: "de", Title: "Einladung", Text: "Hier geht es weiter:\n" + link}
+				m := notify.Message{
+					To: "neu@example.com", Language: "de", Title: "Einladung", Text: "Hier geht es weiter:\n" + link,
+				}
 				if test.until > 0 {
 					m.Until = clock.Now(o.clock).Add(test.until)
 				}
@@ -880,7 +919,8 @@ func TestMessage(t *testing.T) {
 					t.Fatalf("%d received: %s", len(all), o.logged)
 				}
 				for _, r := range all {
-					if r.to != "neu@example.com" || !strings.Contains(r.body, link) || !strings.HasPrefix(r.message.Header.Get("Message-Id"), "<job_") || subject(t, r.message) != "Kartei: Einladung" {
+					if r.to != "neu@example.com" || !strings.Contains(r.body, link) ||
+						!strings.HasPrefix(r.message.Header.Get("Message-Id"), "<job_") || subject(t, r.message) != "Kartei: Einladung" {
 						t.Errorf("%+v", r)
 					}
 				}
@@ -912,7 +952,9 @@ func TestFiles(t *testing.T) {
 		m, err := mail.ReadMessage(f)
 		must(t, err)
 		body, err := readBody(m)
-		if id := strings.TrimSuffix(filepath.Base(name), ".eml"); err != nil || m.Header.Get("Message-Id") != "<"+id+"@kartei.example>" || !strings.Contains(body, o.kid) || strings.Contains(body, "Kanzlei") {
+		if id := strings.TrimSuffix(filepath.Base(name), ".eml"); err != nil ||
+			m.Header.Get("Message-Id") != "<"+id+"@kartei.example>" || !strings.Contains(body, o.kid) ||
+			strings.Contains(body, "Kanzlei") {
 			t.Errorf("%s: %v: %s", name, m.Header, body)
 		}
 		f.Close()
@@ -932,7 +974,8 @@ func TestPausedWhenExhausted(t *testing.T) {
 			t.Errorf("%+v, %v", key, err)
 		}
 		bell := o.bell(c)
-		if len(bell) != 2 || bell[0].Kind != notify.KeyPaused || !strings.Contains(bell[0].Title+bell[1].Title, "angehalten") {
+		if len(bell) != 2 || bell[0].Kind != notify.KeyPaused ||
+			!strings.Contains(bell[0].Title+bell[1].Title, "angehalten") {
 			t.Errorf("%+v", bell)
 		}
 	})
@@ -966,7 +1009,8 @@ func TestWithoutEncryption(t *testing.T) {
 	_, port, _ := net.SplitHostPort(s.address)
 	host, err := os.Hostname()
 	must(t, err)
-	if addresses, err := net.LookupHost(host); err != nil || len(addresses) == 0 || !strings.HasPrefix(addresses[0], "127.") {
+	if addresses, err := net.LookupHost(host); err != nil || len(addresses) == 0 ||
+		!strings.HasPrefix(addresses[0], "127.") {
 		t.Skip("the machine's name does not lead to loopback")
 	}
 	sender, err := notify.NewSMTP("smtp://kartei:geheim@" + host + ":" + port)

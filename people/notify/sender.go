@@ -68,7 +68,8 @@ type SMTP struct {
 func NewSMTP(address string) (*SMTP, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
-		return nil, fmt.Errorf("notify: the SMTP address is not valid; it must be smtp://HOST:PORT or smtps://HOST:PORT, with USER:PASSWORD@ if required") // it may hold a password
+		// it may hold a password
+		return nil, fmt.Errorf("notify: the SMTP address is not valid; it must be smtp://HOST:PORT or smtps://HOST:PORT, with USER:PASSWORD@ if required")
 	}
 	s := &SMTP{host: u.Hostname()}
 	port, policy := 587, mail.TLSMandatory
@@ -86,14 +87,16 @@ func NewSMTP(address string) (*SMTP, error) {
 			return nil, fmt.Errorf("notify: the SMTP port is not valid; it must be a number from 1 to 65535")
 		}
 	}
-	s.options = append(s.options, mail.WithPort(port), mail.WithTLSPolicy(policy), mail.WithTimeout(smtpTime), mail.WithoutNoop())
+	s.options = append(s.options, mail.WithPort(port), mail.WithTLSPolicy(policy), mail.WithTimeout(smtpTime),
+		mail.WithoutNoop())
 	if u.User != nil {
 		password, _ := u.User.Password()
 		auth := mail.SMTPAuthAutoDiscover
 		if policy != mail.TLSMandatory { // TLS is switched off, or the host is this machine
 			auth = mail.SMTPAuthPlainNoEnc
 		}
-		s.options = append(s.options, mail.WithSMTPAuth(auth), mail.WithUsername(u.User.Username()), mail.WithPassword(password))
+		s.options = append(s.options, mail.WithSMTPAuth(auth), mail.WithUsername(u.User.Username()),
+			mail.WithPassword(password))
 	}
 	_, err = mail.NewClient(s.host, s.options...)
 	if err != nil {

@@ -51,9 +51,15 @@ func keyPage(_ string, data []byte) (Page, error) {
 	var f QuotaFacts
 	err := json.Unmarshal(data, &f)
 	if id.Valid(id.Grant, f.Key) {
-		return Page{Path: "/settings/interfaces/applications", Name: fault.Text{DE: "Verbundene Anwendungen ansehen", EN: "View the connected applications"}}, err
+		return Page{
+			Path: "/settings/interfaces/applications",
+			Name: fault.Text{DE: "Verbundene Anwendungen ansehen", EN: "View the connected applications"},
+		}, err
 	}
-	return Page{Path: "/settings/interfaces/keys/" + f.Key, Name: fault.Text{DE: "Schlüssel ansehen", EN: "View the key"}}, err
+	return Page{
+		Path: "/settings/interfaces/keys/" + f.Key,
+		Name: fault.Text{DE: "Schlüssel ansehen", EN: "View the key"},
+	}, err
 }
 
 // sessionPage is the page on which people end their own sessions, or on which an admin
@@ -62,9 +68,15 @@ func sessionPage(recipient string, data []byte) (Page, error) {
 	var f QuotaFacts
 	err := json.Unmarshal(data, &f)
 	if f.PrincipalID == recipient {
-		return Page{Path: "/settings/security", Name: fault.Text{DE: "Eigene Sitzungen ansehen", EN: "View your sessions"}}, err
+		return Page{
+			Path: "/settings/security",
+			Name: fault.Text{DE: "Eigene Sitzungen ansehen", EN: "View your sessions"},
+		}, err
 	}
-	return Page{Path: "/settings/people/" + f.PrincipalID, Name: fault.Text{DE: "Person ansehen", EN: "View the person"}}, err
+	return Page{
+		Path: "/settings/people/" + f.PrincipalID,
+		Name: fault.Text{DE: "Person ansehen", EN: "View the person"},
+	}, err
 }
 
 // quotaWords returns Form.Words for a kind of notice about a quota.
@@ -87,7 +99,9 @@ func quotaMail(kind Kind) func([]byte) (Words, error) {
 		if err := json.Unmarshal(data, &f); err != nil {
 			return Words{}, err
 		}
-		return wordsFor(kind, f, access.Label{KidShort: cmp.Or(f.KidShort, f.Key), Application: id.Valid(id.Grant, f.Key)}), nil
+		return wordsFor(kind, f, access.Label{
+			KidShort: cmp.Or(f.KidShort, f.Key), Application: id.Valid(id.Grant, f.Key),
+		}), nil
 	}
 }
 
@@ -119,9 +133,11 @@ func sessionLow(f QuotaFacts, person string) Words {
 		},
 		fault.Text{
 			DE: fmt.Sprintf("%s hat in der Webanwendung bis %s (UTC) %s: %d von %d. Ist das Kontingent aufgebraucht, bittet die Anwendung zu warten, bis ältere nicht mehr mitzählen. Alles andere funktioniert weiter, auch Programme mit API-Schlüsseln.\n\n"+
-				"Falls Sie das nicht erwarten, beenden Sie die Anmeldungen dieser Person, und lassen Sie ihr Kennwort ändern.", person, when, did.DE, f.Used, f.Quota),
+				"Falls Sie das nicht erwarten, beenden Sie die Anmeldungen dieser Person, und lassen Sie ihr Kennwort ändern.",
+				person, when, did.DE, f.Used, f.Quota),
 			EN: fmt.Sprintf("%s has %s in the web application by %s (UTC): %d of %d. Once the quota is used up, the application asks to wait until older ones no longer count. Everything else goes on, programs with API keys too.\n\n"+
-				"If you do not expect this, end the sessions of this person and have the password changed.", person, did.EN, when, f.Used, f.Quota),
+				"If you do not expect this, end the sessions of this person and have the password changed.", person, did.EN,
+				when, f.Used, f.Quota),
 		},
 	}
 }
@@ -144,8 +160,11 @@ func language(user access.PrincipalInfo) fault.Language {
 
 // units say what a policy counts, and in what time.
 var units = map[string]fault.Text{
-	"deletes-day": {DE: "Löschungen, die ihm innerhalb von 24 Stunden zustehen", EN: "deletions that it is allowed in 24 hours"},
-	"outflow":     {DE: "Datensätzen, die er innerhalb einer Stunde abrufen darf", EN: "records that it may read in an hour"},
+	"deletes-day": {
+		DE: "Löschungen, die ihm innerhalb von 24 Stunden zustehen",
+		EN: "deletions that it is allowed in 24 hours",
+	},
+	"outflow": {DE: "Datensätzen, die er innerhalb einer Stunde abrufen darf", EN: "records that it may read in an hour"},
 }
 
 var quotas = map[string]fault.Text{
@@ -188,7 +207,8 @@ func wordsFor(kind Kind, f QuotaFacts, k access.Label) Words {
 				DE: fmt.Sprintf("%s hat am %s (UTC) alle %d %s, verbraucht. Er wurde deshalb angehalten und wird bis auf Weiteres abgewiesen.\n\n"+
 					"Prüfen Sie, ob diese Löschungen gewollt waren. Wenn ja, kann eine Administratorin oder ein Administrator den Schlüssel wieder freigeben. Wenn nein, widerrufen Sie ihn.", keyDE, when, f.Quota, unit.DE),
 				EN: fmt.Sprintf("%s used all %d %s, at %s (UTC). It was therefore paused and is refused until further notice.\n\n"+
-					"Check whether these deletions were intended. If so, an admin can resume the key. If not, revoke it.", keyEN, f.Quota, unit.EN, when),
+					"Check whether these deletions were intended. If so, an admin can resume the key. If not, revoke it.", keyEN,
+					f.Quota, unit.EN, when),
 			},
 		}
 	}
@@ -199,7 +219,8 @@ func wordsFor(kind Kind, f QuotaFacts, k access.Label) Words {
 		},
 		fault.Text{
 			DE: fmt.Sprintf("%s hat bis %s (UTC) %d von %d %s, verbraucht. Ist das Kontingent aufgebraucht, werden solche Aufrufe mit QUOTA_EXHAUSTED abgewiesen, bis ältere Aufrufe nicht mehr mitzählen. Alle anderen Aufrufe funktionieren weiter.\n\n"+
-				"Falls Sie das nicht erwarten, halten Sie den Schlüssel an, oder widerrufen Sie ihn.", keyDE, when, f.Used, f.Quota, unit.DE),
+				"Falls Sie das nicht erwarten, halten Sie den Schlüssel an, oder widerrufen Sie ihn.", keyDE, when, f.Used,
+				f.Quota, unit.DE),
 			EN: fmt.Sprintf("%s had used %d of the %d %s by %s (UTC). Once the quota is used up, such calls are refused with QUOTA_EXHAUSTED until older calls no longer count. All other calls go on.\n\n"+
 				"If you do not expect this, pause the key or revoke it.", keyEN, f.Used, f.Quota, unit.EN, when),
 		},
@@ -234,7 +255,8 @@ func wordsForApplication(kind Kind, f QuotaFacts, k access.Label) Words {
 				DE: fmt.Sprintf("%s hat am %s (UTC) alle %d erlaubten %s verbraucht. Sie wurde deshalb angehalten und wird bis auf Weiteres abgewiesen.\n\n"+
 					"Prüfen Sie, ob diese Löschungen gewollt waren. Wenn ja, verbinden Sie die Anwendung neu. Wenn nein, trennen Sie sie.", appDE, when, f.Quota, did.DE),
 				EN: fmt.Sprintf("%s used all %d permitted %s at %s (UTC). It was therefore paused and is refused until further notice.\n\n"+
-					"Check whether these deletions were intended. If so, connect the application again. If not, disconnect it.", appEN, f.Quota, did.EN, when),
+					"Check whether these deletions were intended. If so, connect the application again. If not, disconnect it.",
+					appEN, f.Quota, did.EN, when),
 			},
 		}
 	}
@@ -254,10 +276,16 @@ func wordsForApplication(kind Kind, f QuotaFacts, k access.Label) Words {
 
 // greeting and farewell enclose the text of an email.
 var (
-	greeting        = fault.Text{DE: "Guten Tag,", EN: "Hello,"}
-	andMore         = fault.Text{DE: " (und %d weitere)", EN: " (and %d more)"}
-	further         = fault.Text{DE: "Weitere Mitteilungen dieser Art seitdem: %d. Alle stehen auch unter „Mitteilungen“: %s", EN: "Further notices of this kind since then: %d. All of them are also under Notifications: %s"}
-	unnamed         = fault.Text{DE: "und %d weitere, die hier nicht einzeln aufgeführt sind", EN: "and %d more that are not listed here"}
+	greeting = fault.Text{DE: "Guten Tag,", EN: "Hello,"}
+	andMore  = fault.Text{DE: " (und %d weitere)", EN: " (and %d more)"}
+	further  = fault.Text{
+		DE: "Weitere Mitteilungen dieser Art seitdem: %d. Alle stehen auch unter „Mitteilungen“: %s",
+		EN: "Further notices of this kind since then: %d. All of them are also under Notifications: %s",
+	}
+	unnamed = fault.Text{
+		DE: "und %d weitere, die hier nicht einzeln aufgeführt sind",
+		EN: "and %d more that are not listed here",
+	}
 	sessionFarewell = fault.Text{
 		DE: "Sie erhalten diese Nachricht von Kartei, weil es um Ihre Anmeldung geht oder weil Sie die Organisation verwalten. Zum selben Kontingent erhalten Sie höchstens eine Nachricht je Zeitfenster.",
 		EN: "Kartei sent this message because it is about your session or because you administer the organization. You get at most one message in each window of a quota.",

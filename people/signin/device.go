@@ -64,7 +64,9 @@ func FindDevice(ctx context.Context, tx db.Tx, now clock.Micros, account, tokens
 	return hash, err
 }
 
-func findDevice(ctx context.Context, tx db.Tx, now clock.Micros, account string, tokens []string) (token, hash string, err error) {
+func findDevice(
+	ctx context.Context, tx db.Tx, now clock.Micros, account string, tokens []string,
+) (token, hash string, err error) {
 	for _, token := range tokens {
 		var n int64
 		hash := access.HashToken(token)
@@ -96,7 +98,9 @@ func (o Origin) network() string { return access.Network(o.Address).String() }
 // address that has none. Only Device and Own depend on the account: the first needs the
 // secret of the browser, and the second serves those who know the password. So nobody
 // learns from a bound which address has an account.
-func FindOrigin(ctx context.Context, tx db.Tx, now clock.Micros, account, tokens string, from netip.Addr) (o Origin, err error) {
+func FindOrigin(
+	ctx context.Context, tx db.Tx, now clock.Micros, account, tokens string, from netip.Addr,
+) (o Origin, err error) {
 	o.Address = from
 	if o.Device, err = FindDevice(ctx, tx, now, account, tokens); err != nil {
 		return o, err
@@ -132,7 +136,9 @@ func split(tokens string) []string {
 // Remember makes the browser and the network of a sign-in known to the account. An account
 // takes over no token that it did not give itself: somebody else might have put it into the
 // browser.
-func Remember(ctx context.Context, tx db.Tx, now clock.Micros, account, tokens string, from netip.Addr) (d Device, err error) {
+func Remember(
+	ctx context.Context, tx db.Tx, now clock.Micros, account, tokens string, from netip.Addr,
+) (d Device, err error) {
 	list := split(tokens)
 	token, hash, err := findDevice(ctx, tx, now, account, list)
 	if err != nil {

@@ -122,7 +122,8 @@ func (p *Passkeys) Used(o *Owner, kept *CeremonyData, response []byte) (StoredPa
 	if err != nil {
 		return StoredPasskey{}, err
 	}
-	_, c, err := p.relying.ValidatePasskeyLogin(func([]byte, []byte) (webauthn.User, error) { return o, nil }, *kept, parsed)
+	_, c, err := p.relying.ValidatePasskeyLogin(func([]byte, []byte) (webauthn.User, error) { return o, nil }, *kept,
+		parsed)
 	if err != nil {
 		return StoredPasskey{}, err
 	}

@@ -225,7 +225,8 @@ func (t *Turn) processor(ctx context.Context) (done func(), err error) {
 var phc = base64.RawStdEncoding
 
 func encode(p params, salt, key []byte) string {
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.memory, p.time, p.threads, phc.EncodeToString(salt), phc.EncodeToString(key))
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.memory, p.time, p.threads,
+		phc.EncodeToString(salt), phc.EncodeToString(key))
 }
 
 func decode(stored string) (p params, salt, key []byte, err error) {

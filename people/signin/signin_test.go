@@ -15,7 +15,10 @@ import (
 // TestTOTP has the vectors of RFC 6238, appendix B, for SHA-1, with six digits.
 func TestTOTP(t *testing.T) {
 	secret := []byte("12345678901234567890")
-	for at, want := range map[int64]string{59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037", 20000000000: "353130"} {
+	for at, want := range map[int64]string{
+		59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037",
+		20000000000: "353130",
+	} {
 		now := time.Unix(at, 0)
 		if got := TOTP(secret, now); got != want {
 			t.Errorf("%d: %s, want %s", at, got, want)
@@ -50,7 +53,9 @@ func TestHasher(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer turn.End()
-	for password, want := range map[string]bool{"Grüße aus Köln": true, "Gru\u0308ße aus Ko\u0308ln": true, "grüße aus Köln": false, "": false} {
+	for password, want := range map[string]bool{
+		"Grüße aus Köln": true, "Gru\u0308ße aus Ko\u0308ln": true, "grüße aus Köln": false, "": false,
+	} {
 		if same, outdated, err := turn.Verify(ctx, stored, password); same != want || outdated || err != nil {
 			t.Errorf("%q: %t %t %v", password, same, outdated, err)
 		}
@@ -62,7 +67,10 @@ func TestHasher(t *testing.T) {
 	if same, outdated, err := turn.Verify(ctx, stored, "Grüße aus Köln"); !same || !outdated || err != nil {
 		t.Errorf("other costs: %t %t %v", same, outdated, err)
 	}
-	for _, broken := range []string{"x", "$argon2id$v=19$m=99999999,t=2,p=1$AAAA$AAAA", strings.Replace(stored, "argon2id", "argon2i", 1), stored + "A"} {
+	for _, broken := range []string{
+		"x", "$argon2id$v=19$m=99999999,t=2,p=1$AAAA$AAAA", strings.Replace(stored, "argon2id", "argon2i", 1),
+		stored + "A",
+	} {
 		if same, _, err := turn.Verify(ctx, broken, "x"); same || err == nil {
 			t.Errorf("%s: %t %v", broken, same, err)
 		}
@@ -154,7 +162,8 @@ func TestStrangersLeaveAProcessor(t *testing.T) {
 
 func TestGuessable(t *testing.T) {
 	for password, want := range map[string]bool{
-		"aaaaaaaaaaaaaa": true, "abcabcabcabc": true, "Passwort2026!!": true, "123456789012": true, "qwertzuiop123": true, "ida.berg@kanzlei.example": true, "Kanzlei-Sommer-2026": true,
+		"aaaaaaaaaaaaaa": true, "abcabcabcabc": true, "Passwort2026!!": true, "123456789012": true, "qwertzuiop123": true,
+		"ida.berg@kanzlei.example": true, "Kanzlei-Sommer-2026": true,
 		"vier Woerter aus dem Sack": false, "correct horse battery staple": false, "Xk7#pq!mZ02ab": false,
 	} {
 		if got := Guessable(password, "ida.berg@kanzlei.example"); got != want {
@@ -165,7 +174,8 @@ func TestGuessable(t *testing.T) {
 
 func TestRecoveryCodes(t *testing.T) {
 	for _, code := range NewRecoveryCodes() {
-		if len(code) != 19 || HashRecoveryCode(code) != HashRecoveryCode(" "+strings.ToUpper(strings.ReplaceAll(code, "-", " "))) {
+		if len(code) != 19 || HashRecoveryCode(code) != HashRecoveryCode(" "+
+			strings.ToUpper(strings.ReplaceAll(code, "-", " "))) {
 			t.Error(code)
 		}
 	}

@@ -105,7 +105,10 @@ func ofHost(subject string) Limit {
 }
 
 func ofSite(kind string, from netip.Addr) Limit {
-	return Limit{Subject: kind + "site|" + access.Site(from).String(), Window: time.Minute, Most: attemptsOfSite, Keeps: true}
+	return Limit{
+		Subject: kind + "site|" + access.Site(from).String(), Window: time.Minute, Most: attemptsOfSite,
+		Keeps: true,
+	}
 }
 
 // ClientLimits bound the guesses of a network at the endpoints for applications. They are
@@ -141,7 +144,10 @@ func MailLimit(kind, subject string) Limit {
 func (o Origin) ResetLimits(email string) []Limit {
 	to := Limit{Window: ResetLifetime, Most: mailsOfAddress, Keeps: true}
 	host := Limit{Subject: "mail|reset|" + o.network(), Window: time.Hour, Most: mailsOfHost, Keeps: true}
-	site := Limit{Subject: "mail|reset|site|" + access.Site(o.Address).String(), Window: time.Hour, Most: mailsOfSite, Keeps: true}
+	site := Limit{
+		Subject: "mail|reset|site|" + access.Site(o.Address).String(), Window: time.Hour, Most: mailsOfSite,
+		Keeps: true,
+	}
 	folded := access.FoldEmail(email)
 	switch {
 	case o.mark() != "":
@@ -204,11 +210,13 @@ func (d *Desk) Attempt(ctx context.Context, now clock.Micros, limits ...Limit) e
 // each. With too many it is a *WaitError, and the transaction must be rolled back.
 func Attempt(ctx context.Context, tx db.Tx, now clock.Micros, limits ...Limit) error {
 	limits = slices.Clone(limits)
-	slices.SortFunc(limits, func(a, b Limit) int { return strings.Compare(a.key(), b.key()) }) // rows are locked in one order
+	// rows are locked in one order
+	slices.SortFunc(limits, func(a, b Limit) int { return strings.Compare(a.key(), b.key()) })
 	for _, l := range limits {
 		var count int64
 		var since, next clock.Micros
-		err := tx.QueryRow(ctx, countAttempt, l.key(), now, now.Add(l.Window+longestPause), now.Add(-l.Window), l.Sliding).Scan(&count, &since, &next)
+		err := tx.QueryRow(ctx, countAttempt, l.key(), now, now.Add(l.Window+longestPause), now.Add(-l.Window),
+			l.Sliding).Scan(&count, &since, &next)
 		if err != nil {
 			return err
 		}

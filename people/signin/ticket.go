@@ -61,7 +61,9 @@ const (
 
 // Issue stores a ticket with data, and returns its token. A ticket without an account
 // serves nobody, or whom its data name.
-func Issue(ctx context.Context, tx db.Tx, now clock.Micros, lifetime time.Duration, kind Kind, account string, data any) (string, error) {
+func Issue(
+	ctx context.Context, tx db.Tx, now clock.Micros, lifetime time.Duration, kind Kind, account string, data any,
+) (string, error) {
 	text, err := json.Marshal(data)
 	if err != nil {
 		return "", err
@@ -80,7 +82,9 @@ func Issue(ctx context.Context, tx db.Tx, now clock.Micros, lifetime time.Durati
 
 // Read returns the account of a ticket, and decodes its data. An unknown or expired
 // ticket is db.ErrNoRows.
-func Read(ctx context.Context, tx db.Tx, now clock.Micros, kind Kind, token string, data any) (account string, err error) {
+func Read(
+	ctx context.Context, tx db.Tx, now clock.Micros, kind Kind, token string, data any,
+) (account string, err error) {
 	var text string
 	err = tx.QueryRow(ctx, selectTicket, access.HashToken(token), string(kind), now).Scan(&account, &text)
 	if err != nil {
@@ -93,7 +97,9 @@ func Read(ctx context.Context, tx db.Tx, now clock.Micros, kind Kind, token stri
 }
 
 // Take is Read, and ends the ticket. Of two calls at the same time one takes it.
-func Take(ctx context.Context, tx db.Tx, now clock.Micros, kind Kind, token string, data any) (account string, err error) {
+func Take(
+	ctx context.Context, tx db.Tx, now clock.Micros, kind Kind, token string, data any,
+) (account string, err error) {
 	account, err = Read(ctx, tx, now, kind, token, data)
 	if err != nil {
 		return "", err

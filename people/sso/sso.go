@@ -142,7 +142,8 @@ func (p *Provider) remembered(ctx context.Context) (*metadata, *metadataFetch, e
 	now := p.options.Clock.Now()
 	within := func(t time.Time, d time.Duration) bool { return now.Sub(t).Abs() < d }
 	switch {
-	case p.known != nil && (p.fetch != nil || within(p.known.at, knownFor) || p.failed != nil && within(p.failedAt, awayFor)):
+	case p.known != nil && (p.fetch != nil || within(p.known.at, knownFor) ||
+		p.failed != nil && within(p.failedAt, awayFor)):
 		return p.known, nil, nil
 	case p.failed != nil && within(p.failedAt, awayFor):
 		return nil, nil, p.failed
@@ -189,7 +190,9 @@ func (p *Provider) ask(ctx context.Context) (*metadata, error) {
 		return nil, err
 	}
 	endpoint := provider.Endpoint()
-	for name, address := range map[string]string{"authorization_endpoint": endpoint.AuthURL, "token_endpoint": endpoint.TokenURL, "jwks_uri": says.JWKS} {
+	for name, address := range map[string]string{
+		"authorization_endpoint": endpoint.AuthURL, "token_endpoint": endpoint.TokenURL, "jwks_uri": says.JWKS,
+	} {
 		if !p.secure(address) {
 			return nil, fmt.Errorf("%s is %q, which is no https address", name, address)
 		}
@@ -235,7 +238,10 @@ func (p *Provider) Ask(ctx context.Context, fresh bool, token func() string) (st
 	if err != nil {
 		return "", AuthRequest{}, err
 	}
-	a := AuthRequest{State: token(), Nonce: token(), Verifier: oauth2.GenerateVerifier(), Fresh: fresh, At: clock.Now(p.options.Clock)}
+	a := AuthRequest{
+		State: token(), Nonce: token(), Verifier: oauth2.GenerateVerifier(), Fresh: fresh,
+		At: clock.Now(p.options.Clock),
+	}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)}
 	if fresh {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
@@ -363,7 +369,8 @@ func (p *Provider) verify(ctx context.Context, k *metadata, a AuthRequest, text 
 		return Identity{}, fmt.Errorf("%w: the subject is empty, too long, or no text", ErrProof)
 	}
 	is := Identity{
-		Issuer: p.options.Issuer, Subject: token.Subject, Email: clean(c.Email, 254), Verified: bool(c.Verified), Name: clean(c.Name, 200),
+		Issuer: p.options.Issuer, Subject: token.Subject, Email: clean(c.Email, 254), Verified: bool(c.Verified),
+		Name:     clean(c.Name, 200),
 		AuthTime: c.AuthTime.within(clock.Now(p.options.Clock)),
 	}
 	switch {

@@ -39,7 +39,8 @@ func TestProvider(t *testing.T) {
 		}
 		u, _ := url.Parse(address)
 		q := u.Query()
-		if q.Get("code_challenge_method") != "S256" || q.Get("nonce") != asked.Nonce || q.Get("state") != asked.State || strings.Contains(address, asked.Verifier) {
+		if q.Get("code_challenge_method") != "S256" || q.Get("nonce") != asked.Nonce || q.Get("state") != asked.State ||
+			strings.Contains(address, asked.Verifier) {
 			t.Errorf("%s", address)
 		}
 		if (q.Get("prompt") == "login" && q.Get("max_age") == "0") != fresh {
@@ -55,7 +56,9 @@ func TestProvider(t *testing.T) {
 			t.Errorf("signed in at %d, between %d and %d", is.AuthTime, asked.At, now)
 		}
 		is.AuthTime = 0
-		if err != nil || is != (sso.Identity{Issuer: p.Issuer, Subject: sub, Email: "ida@kanzlei.example", Verified: true, Name: "Ida Anbieter"}) {
+		if err != nil || is != (sso.Identity{
+			Issuer: p.Issuer, Subject: sub, Email: "ida@kanzlei.example", Verified: true, Name: "Ida Anbieter",
+		}) {
 			t.Fatalf("%+v %v", is, err)
 		}
 		if _, err := client.Prove(t.Context(), asked, answer, false); !errors.Is(err, sso.ErrProof) {
@@ -88,7 +91,8 @@ func TestProviderRefuses(t *testing.T) {
 	}
 	wrong := p.Client(callback, func(o *sso.Options) { o.ClientSecret = "falsch" })
 	asked, answer = way(wrong)
-	if _, err := wrong.Prove(t.Context(), asked, answer, false); !errors.Is(err, sso.ErrProof) || strings.Contains(err.Error(), answer.Code) {
+	if _, err := wrong.Prove(t.Context(), asked, answer, false); !errors.Is(err, sso.ErrProof) ||
+		strings.Contains(err.Error(), answer.Code) {
 		t.Errorf("a wrong secret: %v", err)
 	}
 	if answer.State = asked.State + "x"; asked.Answers(answer) || (sso.AuthRequest{}).Answers(sso.Answer{}) {
@@ -134,9 +138,11 @@ func TestForgedTokens(t *testing.T) {
 		fresh  bool
 		want   error
 	}{
-		"a good one":                     {},
-		"a good one, fresh":              {fresh: true},
-		"a good one of two audiences":    {claims: func(c map[string]any) { c["aud"], c["azp"] = []string{ssotest.ClientID, "x"}, ssotest.ClientID }},
+		"a good one":        {},
+		"a good one, fresh": {fresh: true},
+		"a good one of two audiences": {
+			claims: func(c map[string]any) { c["aud"], c["azp"] = []string{ssotest.ClientID, "x"}, ssotest.ClientID },
+		},
 		"an old sign-in that may be old": {claims: set("auth_time", ago(time.Hour))},
 		"another nonce":                  {claims: set("nonce", "x"), want: sso.ErrProof},
 		"no nonce":                       {claims: unset("nonce"), want: sso.ErrProof},
@@ -161,7 +167,10 @@ func TestForgedTokens(t *testing.T) {
 			return func(c []byte) string { return ssotest.Signed(jose.RS256, foreign, c) }
 		}, want: sso.ErrProof},
 		"alg none": {sign: func(*ssotest.Forger) func([]byte) string { return none(`{"alg":"none"}`) }, want: sso.ErrProof},
-		"alg None": {sign: func(*ssotest.Forger) func([]byte) string { return none(`{"alg":"None","kid":"1"}`) }, want: sso.ErrProof},
+		"alg None": {
+			sign: func(*ssotest.Forger) func([]byte) string { return none(`{"alg":"None","kid":"1"}`) },
+			want: sso.ErrProof,
+		},
 		"HS256 by the client's secret": {sign: func(*ssotest.Forger) func([]byte) string {
 			return func(c []byte) string { return ssotest.Signed(jose.HS256, []byte(strings.Repeat(ssotest.Secret, 2)), c) }
 		}, want: sso.ErrProof},
@@ -176,7 +185,10 @@ func TestForgedTokens(t *testing.T) {
 				return strings.Join(parts, ".")
 			}
 		}, want: sso.ErrProof},
-		"no token": {sign: func(*ssotest.Forger) func([]byte) string { return func([]byte) string { return "" } }, want: sso.ErrProof},
+		"no token": {
+			sign: func(*ssotest.Forger) func([]byte) string { return func([]byte) string { return "" } },
+			want: sso.ErrProof,
+		},
 	} {
 		f := ssotest.Forge(t)
 		f.Claims = c.claims
@@ -207,14 +219,24 @@ func TestAddress(t *testing.T) {
 		verified bool
 		want     error
 	}{
-		"verified":               {map[string]any{}, "", true, nil},
-		"verified as a text":     {map[string]any{"email_verified": "true"}, "", true, nil},
-		"not verified":           {map[string]any{"email_verified": false}, "", false, nil},
-		"nothing about it":       {map[string]any{"email_verified": nil}, "", false, nil},
-		"a number":               {map[string]any{"email_verified": 1}, "", false, nil},
-		"elsewhere":              {map[string]any{"email": nil, "email_verified": nil}, `{"sub":"ida","email":"ida@kanzlei.example","email_verified":true}`, true, nil},
-		"elsewhere, unverified":  {map[string]any{"email": nil}, `{"sub":"ida","email":"ida@kanzlei.example"}`, false, nil},
-		"somebody else's":        {map[string]any{"email": nil}, `{"sub":"jan","email":"ida@kanzlei.example","email_verified":true}`, false, sso.ErrProof},
+		"verified":           {map[string]any{}, "", true, nil},
+		"verified as a text": {map[string]any{"email_verified": "true"}, "", true, nil},
+		"not verified":       {map[string]any{"email_verified": false}, "", false, nil},
+		"nothing about it":   {map[string]any{"email_verified": nil}, "", false, nil},
+		"a number":           {map[string]any{"email_verified": 1}, "", false, nil},
+		"elsewhere": {
+			map[string]any{"email": nil, "email_verified": nil},
+			`{"sub":"ida","email":"ida@kanzlei.example","email_verified":true}`,
+			true,
+			nil,
+		},
+		"elsewhere, unverified": {map[string]any{"email": nil}, `{"sub":"ida","email":"ida@kanzlei.example"}`, false, nil},
+		"somebody else's": {
+			map[string]any{"email": nil},
+			`{"sub":"jan","email":"ida@kanzlei.example","email_verified":true}`,
+			false,
+			sso.ErrProof,
+		},
 		"elsewhere, and no JSON": {map[string]any{"email": nil}, `<p>`, false, sso.ErrAway},
 	} {
 		f := ssotest.Forge(t)
@@ -225,7 +247,8 @@ func TestAddress(t *testing.T) {
 		}
 		f.Answer["userinfo"] = answer(c.userinfo)
 		is, err := forged(t, f, false)
-		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || is.Verified != c.verified || err == nil && is.Email != "ida@kanzlei.example" {
+		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || is.Verified != c.verified ||
+			err == nil && is.Email != "ida@kanzlei.example" {
 			t.Errorf("%s: %+v %v, want %t %v", name, is, err, c.verified, c.want)
 		}
 	}
@@ -428,7 +451,9 @@ func TestKnownProviderHangs(t *testing.T) {
 
 // TestSecretPlace sends the secret as the provider takes it.
 func TestSecretPlace(t *testing.T) {
-	for methods, inForm := range map[string]bool{"": false, "client_secret_basic client_secret_post": false, "client_secret_post": true} {
+	for methods, inForm := range map[string]bool{
+		"": false, "client_secret_basic client_secret_post": false, "client_secret_post": true,
+	} {
 		f := ssotest.Forge(t)
 		f.Document = func(d map[string]any) {
 			if methods != "" {
@@ -438,7 +463,8 @@ func TestSecretPlace(t *testing.T) {
 		if _, err := forged(t, f, false); err != nil {
 			t.Fatal(err)
 		}
-		if form := f.Form(); (form.Get("client_secret") == ssotest.Secret) != inForm || form.Get("code_verifier") == "" || f.Asked("token") != 1 {
+		if form := f.Form(); (form.Get("client_secret") == ssotest.Secret) != inForm || form.Get("code_verifier") == "" ||
+			f.Asked("token") != 1 {
 			t.Errorf("%q: %v, asked %d times", methods, form, f.Asked("token"))
 		}
 	}
