@@ -83,7 +83,8 @@ func tree(t *testing.T) string {
 		}
 		line := fmt.Sprintf("%-15s %s\n", label, lines[name])
 		if len(line) > treeWidth+1 {
-			t.Errorf("the line of %s has %d characters, and may have %d: shorten the package's sentence", name, len(line)-1, treeWidth)
+			t.Errorf("the line of %s has %d characters, and may have %d: shorten the package's sentence", name, len(line)-1,
+				treeWidth)
 		}
 		b.WriteString(line)
 	}
@@ -102,7 +103,8 @@ func everyFolderHasALine(t *testing.T, lines map[string]string) {
 		if !e.IsDir() || e.Name() == "bin" || e.Name() == "screenshots" || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(lines)), func(name string) bool { return name == e.Name() || strings.HasPrefix(name, e.Name()+"/") }) {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(lines)),
+			func(name string) bool { return name == e.Name() || strings.HasPrefix(name, e.Name()+"/") }) {
 			t.Errorf("%s/ holds no package: give it a line in groups", e.Name())
 		}
 	}
