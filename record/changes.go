@@ -92,8 +92,10 @@ type lastChange struct {
 func changesOf(ctx context.Context, c *op.Call, f op.Family, since clock.Micros) ([]lastChange, error) {
 	var all []lastChange
 	for _, whose := range audiencesOf(c.Actor) {
-		statement := strings.NewReplacer("{table}", f.Plural, "{whose}", whose.condition, "{visible}", op.Visible("r", c.Actor, "$5")).Replace(selectChanged)
-		found, err := db.List(ctx, c.Tx, scanLastChange, statement, c.Actor.Org(), since, maxChanged+1, whose.value, c.Actor.PrincipalID())
+		statement := strings.NewReplacer("{table}", f.Plural, "{whose}", whose.condition, "{visible}",
+			op.Visible("r", c.Actor, "$5")).Replace(selectChanged)
+		found, err := db.List(ctx, c.Tx, scanLastChange, statement, c.Actor.Org(), since, maxChanged+1, whose.value,
+			c.Actor.PrincipalID())
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +114,9 @@ func grouped(object string, lines []lastChange) (groups []ChangeGroup) {
 		}
 		i := slices.IndexFunc(groups, func(g ChangeGroup) bool { return g.Act == act && g.Principal == l.principal })
 		if i < 0 {
-			i, groups = len(groups), append(groups, ChangeGroup{Object: object, Act: act, Principal: l.principal, ChangedAt: l.at})
+			i, groups = len(groups), append(groups, ChangeGroup{
+				Object: object, Act: act, Principal: l.principal, ChangedAt: l.at,
+			})
 		}
 		g := &groups[i]
 		g.Count++

@@ -84,7 +84,9 @@ func (k *Collection[T, F, P]) WithWords(by Further) *Collection[T, F, P] {
 // filters of its lists, made by FilterBy.
 func NewCollection[T, F any, P fields[F]](f op.Family, by ...reflect.Type) *Collection[T, F, P] {
 	members := reflect.TypeFor[F]()
-	k := &Collection[T, F, P]{Family: f, texts: textsIn(members), members: membersOf(members), references: referencesOf(members)}
+	k := &Collection[T, F, P]{
+		Family: f, texts: textsIn(members), members: membersOf(members), references: referencesOf(members),
+	}
 	k.words = sync.OnceValue(wordsOf[F, P])
 	for _, filters := range by {
 		k.filters = append(k.filters, filtersOf(filters, members)...)
@@ -175,7 +177,9 @@ func (k *Collection[T, F, P]) Get(ctx context.Context, c *op.Call, in op.ByID) (
 
 // Members returns the members of a record and the time of its creation, or
 // NOT_FOUND if the actor sees none of that id.
-func (k *Collection[T, F, P]) Members(ctx context.Context, c *op.Call, name string) (f P, created clock.Micros, err error) {
+func (k *Collection[T, F, P]) Members(
+	ctx context.Context, c *op.Call, name string,
+) (f P, created clock.Micros, err error) {
 	r, err := k.find(ctx, c, name)
 	if err != nil {
 		return nil, 0, err
@@ -215,18 +219,26 @@ func (k *Collection[T, F, P]) prepareAndCheck(ctx context.Context, c *op.Call, f
 // Insert inserts a record of checked members. If further is not nil, the record is
 // found by its words too. A used external id fails the commit with
 // db.ErrDuplicate.
-func (k *Collection[T, F, P]) Insert(ctx context.Context, c *op.Call, name string, f P, further *search.Document) (Creation[T], error) {
+func (k *Collection[T, F, P]) Insert(
+	ctx context.Context, c *op.Call, name string, f P, further *search.Document,
+) (Creation[T], error) {
 	s := f.Shared()
 	content, err := json.Marshal(f)
 	if err != nil {
 		return Creation[T]{}, err
 	}
-	r := &row{id: name, revision: 1, ownerID: s.OwnerID, audience: s.audience(), schemaHash: k.schemaHash(), content: content}
+	r := &row{
+		id: name, revision: 1, ownerID: s.OwnerID, audience: s.audience(), schemaHash: k.schemaHash(),
+		content: content,
+	}
 	if r.created, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
 		return Creation[T]{}, err
 	}
 	r.updated = r.created
-	c.Tx.Queue(k.sql.insert, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, r.schemaHash, string(r.content), author(c), c.Door, c.RequestID, c.Credential}, r.id, f)...)
+	c.Tx.Queue(k.sql.insert, k.appendColumns([]any{
+		c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID,
+		r.schemaHash, string(r.content), author(c), c.Door, c.RequestID, c.Credential,
+	}, r.id, f)...)
 	k.tell(c, r)
 	k.tag(c, k.tagRows(r, f))
 	if k.onStore != nil {
@@ -263,13 +275,18 @@ func (k *Collection[T, F, P]) Update(ctx context.Context, c *op.Call, in UpdateI
 // Act changes the record in a way of the family's own, with an event of its own.
 // It honours If-Match. If nothing changes, there is no new revision and no event.
 // If act returns a fault, the whole operation is rolled back.
-func (k *Collection[T, F, P]) Act(ctx context.Context, c *op.Call, name, verb string, act func(P) error) (Answer[T], error) {
-	return k.change(ctx, c, name, verb, c.IfMatch.Check, func(_, after P) ([]fault.Field, error) { return nil, act(after) })
+func (k *Collection[T, F, P]) Act(
+	ctx context.Context, c *op.Call, name, verb string, act func(P) error,
+) (Answer[T], error) {
+	return k.change(ctx, c, name, verb, c.IfMatch.Check,
+		func(_, after P) ([]fault.Field, error) { return nil, act(after) })
 }
 
 // change writes the next revision of a record if anything differs. alter makes
 // the change and returns the violations of its result.
-func (k *Collection[T, F, P]) change(ctx context.Context, c *op.Call, name, verb string, precondition func(revision int64) error, alter func(before, after P) ([]fault.Field, error)) (Answer[T], error) {
+func (k *Collection[T, F, P]) change(
+	ctx context.Context, c *op.Call, name, verb string, precondition func(revision int64) error, alter func(before, after P) ([]fault.Field, error),
+) (Answer[T], error) {
 	r, err := k.find(ctx, c, name)
 	if err != nil {
 		return Answer[T]{}, err
@@ -301,7 +318,9 @@ func (k *Collection[T, F, P]) change(ctx context.Context, c *op.Call, name, verb
 	if next.updated, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
 		return Answer[T]{}, err
 	}
-	values := k.appendColumns([]any{next.ownerID, next.audience, after.Shared().ExternalID, next.schemaHash, string(stored)}, r.id, after)
+	values := k.appendColumns([]any{
+		next.ownerID, next.audience, after.Shared().ExternalID, next.schemaHash, string(stored),
+	}, r.id, after)
 	if err := k.replace(ctx, c, r, next.updated, k.sql.update, values...); err != nil {
 		return Answer[T]{}, err
 	}
@@ -321,7 +340,9 @@ func (k *Collection[T, F, P]) change(ctx context.Context, c *op.Call, name, verb
 
 // altered returns the members of r before and after a change. The change begins
 // with what the actor sees, so a hidden reference counts as null.
-func (k *Collection[T, F, P]) altered(r *row, alter func(before, after P) error) (before, after P, same bool, err error) {
+func (k *Collection[T, F, P]) altered(
+	r *row, alter func(before, after P) error,
+) (before, after P, same bool, err error) {
 	shown := k.withoutHidden(r)
 	if before, err = k.decode(shown); err != nil {
 		return nil, nil, false, err
@@ -340,7 +361,10 @@ func (k *Collection[T, F, P]) altered(r *row, alter func(before, after P) error)
 // the database. That content also has the references that the actor does not see
 // and the members that this release does not know.
 func (k *Collection[T, F, P]) next(r *row, after P) (next *row, stored []byte, err error) {
-	next = &row{id: r.id, revision: r.revision + 1, created: r.created, ownerID: after.Shared().OwnerID, audience: after.Shared().audience()}
+	next = &row{
+		id: r.id, revision: r.revision + 1, created: r.created, ownerID: after.Shared().OwnerID,
+		audience: after.Shared().audience(),
+	}
 	if r.hidden != 0 {
 		if next.hidden, err = k.keepHidden(r, after); err != nil {
 			return nil, nil, err
@@ -424,7 +448,9 @@ func (k *Collection[T, F, P]) Delete(ctx context.Context, c *op.Call, in op.ByID
 // arguments after the tick. If there is a newer revision, it fails with
 // db.ErrConflict and the whole operation runs again. Only this change has the
 // tick, so a row of that tick shows that the statement changed it.
-func (k *Collection[T, F, P]) replace(ctx context.Context, c *op.Call, r *row, tick clock.Micros, statement string, more ...any) error {
+func (k *Collection[T, F, P]) replace(
+	ctx context.Context, c *op.Call, r *row, tick clock.Micros, statement string, more ...any,
+) error {
 	args := append([]any{c.Actor.Org(), r.id, r.revision, tick}, more...)
 	return c.Tx.ExecOne(ctx, db.Statement{Query: statement, Args: args},
 		db.Statement{Query: k.sql.changed, Args: []any{c.Actor.Org(), r.id, tick}})
@@ -437,7 +463,9 @@ func (k *Collection[T, F, P]) replace(ctx context.Context, c *op.Call, r *row, t
 // before is nil for a new record; unchanged members are not checked again. If
 // the change stores the members, an external id is assumed to be free, because
 // its unique index tells otherwise.
-func (k *Collection[T, F, P]) check(ctx context.Context, c *op.Call, f, before P, wrong []fault.Field, stores bool) error {
+func (k *Collection[T, F, P]) check(
+	ctx context.Context, c *op.Call, f, before P, wrong []fault.Field, stores bool,
+) error {
 	s := f.Shared()
 	var old CommonFields
 	if before != nil {

@@ -76,12 +76,14 @@ func (s *statements) tagged(d *db.Dialect, l listVariant, columns string, n sele
 	}
 	for i, p := range parts(l, s.table+".") {
 		records := ` cross join ` + s.table + d.Along(s.table+n.tagsLeadTo(p))
-		joined := ` and ` + s.table + `.organization = $1 and ` + s.table + `.deleted = false and ` + s.table + `.` + n.key() + ` = g.` + key + ` and ` + p.audience
+		joined := ` and ` + s.table + `.organization = $1 and ` + s.table + `.deleted = false and ` + s.table + `.` +
+			n.key() + ` = g.` + key + ` and ` + p.audience
 		if columns == counted && len(n.filters) == 1 { // the tags are enough
 			records, joined = ``, ``
 		}
 		list = append(list, `select `+columns+` from `+tags+` as g`+records+`
-			where g.organization = $1 and g.family = '`+s.table+`' and `+readers[i]+` and g.`+key+` > $3 and g.`+key+` < $4`+joined+n.where(s.table))
+			where g.organization = $1 and g.family = '`+s.table+`' and `+readers[i]+` and g.`+key+` > $3 and g.`+key+` < $4`+
+			joined+n.where(s.table))
 	}
 	return list
 }

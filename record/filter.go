@@ -193,7 +193,8 @@ func (n selection) leads(i int) bool {
 // columns that every family has.
 func columnsOf(filters []filter, references []reference) (list []column) {
 	add := func(c column) {
-		if c.name != externalID && c.name != ownerID && !slices.ContainsFunc(list, func(o column) bool { return o.name == c.name }) {
+		if c.name != externalID && c.name != ownerID &&
+			!slices.ContainsFunc(list, func(o column) bool { return o.name == c.name }) {
 			list = append(list, c)
 		}
 	}

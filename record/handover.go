@@ -91,36 +91,48 @@ func handoverStatementsFor(table string, references []reference) handoverStateme
 }
 
 // Window implements Holder.
-func (k *Collection[T, F, P]) Window(ctx context.Context, tx db.Tx, organization int64, after string, n int) (end string, err error) {
+func (k *Collection[T, F, P]) Window(
+	ctx context.Context, tx db.Tx, organization int64, after string, n int,
+) (end string, err error) {
 	err = tx.QueryRow(ctx, k.handover.window, organization, after, n).Scan(&end)
 	return end, err
 }
 
 // HeldIn implements Holder.
-func (k *Collection[T, F, P]) HeldIn(ctx context.Context, tx db.Tx, organization int64, principal, after, end string) ([]string, error) {
+func (k *Collection[T, F, P]) HeldIn(
+	ctx context.Context, tx db.Tx, organization int64, principal, after, end string,
+) ([]string, error) {
 	return db.Values[string](ctx, tx, k.handover.held, organization, after, end, principal)
 }
 
 // CountIn implements Holder.
-func (k *Collection[T, F, P]) CountIn(ctx context.Context, tx db.Tx, organization int64, principal, after, end string) (h Holdings, err error) {
+func (k *Collection[T, F, P]) CountIn(
+	ctx context.Context, tx db.Tx, organization int64, principal, after, end string,
+) (h Holdings, err error) {
 	err = tx.QueryRow(ctx, k.handover.count, organization, after, end, principal).Scan(&h.Owned, &h.Private, &h.Assigned)
 	return h, err
 }
 
 // CountSince implements Holder.
-func (k *Collection[T, F, P]) CountSince(ctx context.Context, tx db.Tx, organization int64, principal string, tick clock.Micros) (h Holdings, err error) {
+func (k *Collection[T, F, P]) CountSince(
+	ctx context.Context, tx db.Tx, organization int64, principal string, tick clock.Micros,
+) (h Holdings, err error) {
 	err = tx.QueryRow(ctx, k.handover.since, organization, tick, "", principal).Scan(&h.Owned, &h.Private, &h.Assigned)
 	return h, err
 }
 
 // CountPrivate implements Holder.
-func (k *Collection[T, F, P]) CountPrivate(ctx context.Context, tx db.Tx, organization int64, principal string, limit int64) (n int64, err error) {
+func (k *Collection[T, F, P]) CountPrivate(
+	ctx context.Context, tx db.Tx, organization int64, principal string, limit int64,
+) (n int64, err error) {
 	err = tx.QueryRow(ctx, k.handover.private, organization, principal, limit).Scan(&n)
 	return n, err
 }
 
 // HandOver implements Holder. The actor of the call must see all records.
-func (k *Collection[T, F, P]) HandOver(ctx context.Context, c *op.Call, name string, h Handover) (handed, stayed Holdings, err error) {
+func (k *Collection[T, F, P]) HandOver(
+	ctx context.Context, c *op.Call, name string, h Handover,
+) (handed, stayed Holdings, err error) {
 	_, err = k.change(ctx, c, name, "updated", anyRevision, func(_, after P) ([]fault.Field, error) {
 		handed, stayed = k.give(after, h)
 		return nil, nil

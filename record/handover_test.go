@@ -21,10 +21,13 @@ func TestHandoverPlans(t *testing.T) {
 		statement string
 		want      []string
 	}{
-		"window":  {s.window, []string{"(organization=? AND id>?)"}},
-		"held":    {s.held, []string{"(organization=? AND id>? AND id<?)"}},
-		"count":   {s.count, []string{"(organization=? AND id>? AND id<?)"}},
-		"since":   {s.since, []string{"tasks_live_audience (organization=? AND audience=? AND updated_at>?)", "tasks_live_private (organization=? AND updated_at>?)"}},
+		"window": {s.window, []string{"(organization=? AND id>?)"}},
+		"held":   {s.held, []string{"(organization=? AND id>? AND id<?)"}},
+		"count":  {s.count, []string{"(organization=? AND id>? AND id<?)"}},
+		"since": {s.since, []string{
+			"tasks_live_audience (organization=? AND audience=? AND updated_at>?)",
+			"tasks_live_private (organization=? AND updated_at>?)",
+		}},
 		"private": {s.private, []string{"tasks_live_audience (organization=? AND audience=?)"}},
 	} {
 		t.Run(name, func(t *testing.T) {

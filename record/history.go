@@ -160,7 +160,8 @@ func nameKeys(ctx context.Context, c *op.Call, lines []Change) error {
 		k.KidShort = kid[:min(len(kid), access.KidShortLength)]
 		keys[name] = k
 		return none, err
-	}, `select id, name, kid, environment, made_by from api_keys where organization = $1 and id `+c.Tx.Dialect().In("$2"), c.Actor.Org(), db.Texts(ids))
+	}, `select id, name, kid, environment, made_by from api_keys where organization = $1 and id `+
+		c.Tx.Dialect().In("$2"), c.Actor.Org(), db.Texts(ids))
 	for i := range lines {
 		lines[i].Key = keys[lines[i].Credential]
 	}
@@ -173,7 +174,8 @@ func creation(ctx context.Context, c *op.Call, f op.Family, name string) (line C
 	line = Change{Revision: 1, Act: "created", Members: []string{}}
 	var deleted bool
 	err = c.Tx.QueryRow(ctx, `select created_at, deleted, created_by, created_door, created_request, created_credential from `+f.Plural+` as r
-		where r.organization = $1 and r.id = $2 and `+op.Visible("r", c.Actor, "$3"), c.Actor.Org(), name, c.Actor.PrincipalID()).
+		where r.organization = $1 and r.id = $2 and `+op.Visible("r", c.Actor, "$3"), c.Actor.Org(), name,
+		c.Actor.PrincipalID()).
 		Scan(&line.ChangedAt, &deleted, &line.Principal, &line.Door, &line.RequestID, &line.Credential)
 	if errors.Is(err, db.ErrNoRows) {
 		err = fault.New(fault.NotFound)
@@ -183,7 +185,8 @@ func creation(ctx context.Context, c *op.Call, f op.Family, name string) (line C
 
 func scanChange(row db.Row) (line Change, err error) {
 	var members string
-	err = row.Scan(&line.Revision, &line.ChangedAt, &line.Act, &members, &line.Principal, &line.Door, &line.RequestID, &line.Credential)
+	err = row.Scan(&line.Revision, &line.ChangedAt, &line.Act, &members, &line.Principal, &line.Door, &line.RequestID,
+		&line.Credential)
 	line.Members = strings.Fields(members)
 	return line, err
 }
@@ -200,7 +203,8 @@ func author(c *op.Call) string {
 // after the statement of the change: if another change was first, that
 // statement says so.
 func (k *Collection[T, F, P]) note(c *op.Call, r *row, act string, members []string) {
-	c.Tx.Queue(insertChange, c.Actor.Org(), r.id, r.revision, r.updated, act, strings.Join(members, " "), author(c), c.Door, c.RequestID, c.Credential)
+	c.Tx.Queue(insertChange, c.Actor.Org(), r.id, r.revision, r.updated, act, strings.Join(members, " "), author(c),
+		c.Door, c.RequestID, c.Credential)
 	if outdated := r.revision - kept; outdated > 1 {
 		c.Tx.Queue(trimChanges, c.Actor.Org(), r.id, outdated)
 	}

@@ -79,8 +79,10 @@ func TestHistory(t *testing.T) {
 		} {
 			got := page.Data[i]
 			at := strings.Trim(string(got.ChangedAt.AppendJSON(nil)), `"`)
-			if got.Revision != int64(3-i) || got.Act != want.act || got.Principal != want.principal || got.Door != apitest.Door() ||
-				at != want.answer.Text("updatedAt") || got.RequestID != want.answer.Header.Get("Request-Id") || !slices.Equal(got.Members, want.members) {
+			if got.Revision != int64(3-i) || got.Act != want.act || got.Principal != want.principal ||
+				got.Door != apitest.Door() ||
+				at != want.answer.Text("updatedAt") || got.RequestID != want.answer.Header.Get("Request-Id") ||
+				!slices.Equal(got.Members, want.members) {
 				t.Errorf("%+v, want %+v %s", got, want, want.answer.Body)
 			}
 		}
@@ -91,10 +93,12 @@ func TestHistory(t *testing.T) {
 		if err != nil || !first.HasMore || !reflect.DeepEqual(first.Data, page.Data[:2]) {
 			t.Errorf("the first page: %+v, %v", first, err)
 		}
-		if rest, err := historyOf(t, ben, records.HistoryInput{ID: name, Limit: 2, Before: 2}); err != nil || rest.HasMore || !reflect.DeepEqual(rest.Data, page.Data[2:]) {
+		if rest, err := historyOf(t, ben, records.HistoryInput{ID: name, Limit: 2, Before: 2}); err != nil ||
+			rest.HasMore || !reflect.DeepEqual(rest.Data, page.Data[2:]) {
 			t.Errorf("the second page: %+v, %v", rest, err)
 		}
-		if rest, err := historyOf(t, ben, records.HistoryInput{ID: name, Before: 1}); err != nil || rest.HasMore || len(rest.Data) != 0 {
+		if rest, err := historyOf(t, ben, records.HistoryInput{ID: name, Before: 1}); err != nil || rest.HasMore ||
+			len(rest.Data) != 0 {
 			t.Errorf("behind the last page: %+v, %v", rest, err)
 		}
 	})
@@ -109,7 +113,9 @@ func TestHistoryOfActs(t *testing.T) {
 			c.Do("POST", "/tasks/"+name+"/complete", nil).Want(200)
 		}
 		c.Do("PATCH", "/tasks/"+name, `{"priority":"high","dueAt":"2026-11-30T17:00:00Z"}`, "If-Match", "*").Want(200)
-		if got, want := lines(t, c, name), []string{"3 updated priority dueAt", "2 completed status", "1 created"}; !slices.Equal(got, want) {
+		if got, want := lines(t, c, name), []string{
+			"3 updated priority dueAt", "2 completed status", "1 created",
+		}; !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	})
@@ -125,11 +131,15 @@ func TestHistoryIsSeenWithTheRecord(t *testing.T) {
 		stranger := &apitest.Client{Office: o, Key: o.Key(o.User(access.Admin, foreign))}
 		private := owner.Do("POST", "/contacts", `{"lastName":"Berg","visibility":"private"}`).Want(201).Text("id")
 		for who, sees := range map[*apitest.Client]bool{owner: true, admin: true, other: false, stranger: false} {
-			if _, err := historyOf(t, who, records.HistoryInput{ID: private}); fault.Is(err, fault.NotFound) == sees || sees && err != nil {
+			if _, err := historyOf(t, who, records.HistoryInput{ID: private}); fault.Is(err, fault.NotFound) == sees ||
+				sees && err != nil {
 				t.Errorf("%s: %v", who.Principal, err)
 			}
 		}
-		for _, name := range []string{"", "con_", "con_01jb2z5k3xf0q8r9s7t6v5w4y3", "usr_01jb2z5k3xf0q8r9s7t6v5w4y3", "tsk" + strings.TrimPrefix(private, "con")} {
+		for _, name := range []string{
+			"", "con_", "con_01jb2z5k3xf0q8r9s7t6v5w4y3", "usr_01jb2z5k3xf0q8r9s7t6v5w4y3",
+			"tsk" + strings.TrimPrefix(private, "con"),
+		} {
 			if _, err := historyOf(t, admin, records.HistoryInput{ID: name}); !fault.Is(err, fault.NotFound) {
 				t.Errorf("%q: %v", name, err)
 			}
@@ -139,7 +149,8 @@ func TestHistoryIsSeenWithTheRecord(t *testing.T) {
 			t.Errorf("without the right to read contacts: %v", err)
 		}
 		for _, limit := range []int{-1, 1001} {
-			if _, err := historyOf(t, owner, records.HistoryInput{ID: private, Limit: limit}); !fault.Is(err, fault.ValidationFailed) {
+			if _, err := historyOf(t, owner, records.HistoryInput{ID: private, Limit: limit}); !fault.Is(err,
+				fault.ValidationFailed) {
 				t.Errorf("a page of %d: %v", limit, err)
 			}
 		}
@@ -157,15 +168,18 @@ func TestHistoryIsErasedWithTheRecord(t *testing.T) {
 			owner.Do("PATCH", "/contacts/"+name, `{"lastName":"Tal"}`, "If-Match", "*").Want(200)
 			deletion := owner.Do("DELETE", "/contacts/"+name, nil, "If-Match", "*").Want(204).Header.Get("Request-Id")
 			page, err := historyOf(t, owner, records.HistoryInput{ID: name})
-			if err != nil || len(page.Data) != 1 || page.Data[0].Act != "deleted" || page.Data[0].Revision != 3 || page.Data[0].RequestID != deletion || page.Data[0].Principal != owner.Principal {
+			if err != nil || len(page.Data) != 1 || page.Data[0].Act != "deleted" || page.Data[0].Revision != 3 ||
+				page.Data[0].RequestID != deletion || page.Data[0].Principal != owner.Principal {
 				t.Errorf("%+v, %v", page, err)
 			}
-			if page, err := historyOf(t, other, records.HistoryInput{ID: name}); (err == nil && len(page.Data) == 1) != seen || !seen && !fault.Is(err, fault.NotFound) {
+			if page, err := historyOf(t, other, records.HistoryInput{ID: name}); (err == nil &&
+				len(page.Data) == 1) != seen || !seen && !fault.Is(err, fault.NotFound) {
 				t.Errorf("%s, another member: %+v, %v", visibility, page, err)
 			}
 			var left, named int64
 			if err := d.Read(t.Context(), func(tx db.Tx) error {
-				if err := tx.QueryRow(t.Context(), `select count(*) from record_changes where record_id = $1`, name).Scan(&left); err != nil {
+				if err := tx.QueryRow(t.Context(), `select count(*) from record_changes where record_id = $1`,
+					name).Scan(&left); err != nil {
 					return err
 				}
 				return tx.QueryRow(t.Context(), `select count(*) from contacts where id = $1 and created_by || created_door || created_request || created_credential <> ''`, name).Scan(&named)
@@ -250,7 +264,8 @@ func TestHistoryIsBounded(t *testing.T) {
 		if err != nil || len(page.Data) != 201 {
 			t.Fatalf("%d lines, %v", len(page.Data), err)
 		}
-		if newest, oldest, first := page.Data[0].Revision, page.Data[199].Revision, page.Data[200]; newest != changes+1 || oldest != newest-199 || first.Revision != 1 || first.Act != "created" {
+		if newest, oldest, first := page.Data[0].Revision, page.Data[199].Revision, page.Data[200]; newest != changes+1 ||
+			oldest != newest-199 || first.Revision != 1 || first.Act != "created" {
 			t.Errorf("from %d to %d, and %+v", newest, oldest, first)
 		}
 	})
@@ -289,10 +304,18 @@ func TestHistoryNamesCredentials(t *testing.T) {
 		name := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
 		key := &apitest.Client{Office: o, Principal: c.Principal, Key: o.Key(c.Principal)}
 		admin := o.User(access.Admin)
-		dbtest.Run(t, d, `update api_keys set made_by = $1, name = 'CRM' where principal_id = $2 and kid like $3`, admin, c.Principal, strings.Split(key.Key, "_")[2]+"%")
+		dbtest.Run(t, d, `update api_keys set made_by = $1, name = 'CRM' where principal_id = $2 and kid like $3`, admin,
+			c.Principal, strings.Split(key.Key, "_")[2]+"%")
 		key.Do("PATCH", "/contacts/"+name, `{"lastName":"Tal"}`, "If-Match", "*").Want(200)
-		client := grant.Client{Kind: grant.Registered, Name: "Kalender", RedirectURIs: []string{"https://crm.example/cb"}, Method: grant.NoSecret}
-		token := &apitest.Client{Office: o, Key: o.Connect(&client, c.Principal, access.V1, "contacts:read", "contacts:write").Access}
+		client := grant.Client{
+			Kind:         grant.Registered,
+			Name:         "Kalender",
+			RedirectURIs: []string{"https://crm.example/cb"},
+			Method:       grant.NoSecret,
+		}
+		token := &apitest.Client{
+			Office: o, Key: o.Connect(&client, c.Principal, access.V1, "contacts:read", "contacts:write").Access,
+		}
 		token.Do("PATCH", "/contacts/"+name, `{"lastName":"See"}`, "If-Match", "*").Want(200)
 		c.BySession(c.Request("PATCH", "/contacts/"+name, `{"lastName":"Bach"}`, "If-Match", "*")).Want(200)
 		page, err := historyOf(t, &apitest.Client{Office: o, Key: other}, records.HistoryInput{ID: name})
@@ -305,10 +328,12 @@ func TestHistoryNamesCredentials(t *testing.T) {
 		if line := page.Data[1]; !id.Valid(id.Grant, line.Credential) || line.Key != nil {
 			t.Errorf("by an application: %+v", line)
 		}
-		if line := page.Data[2]; line.Key == nil || line.Key.Name != "CRM" || line.Key.MadeBy != admin || line.Key.Environment != "test" || len(line.Key.KidShort) != 8 || !strings.Contains(key.Key, line.Key.KidShort) {
+		if line := page.Data[2]; line.Key == nil || line.Key.Name != "CRM" || line.Key.MadeBy != admin ||
+			line.Key.Environment != "test" || len(line.Key.KidShort) != 8 || !strings.Contains(key.Key, line.Key.KidShort) {
 			t.Errorf("by a key: %+v, %+v", line, line.Key)
 		}
-		if line := page.Data[3]; line.Act != "created" || !id.Valid(id.Key, line.Credential) || line.Key == nil || !strings.Contains(c.Key, line.Key.KidShort) {
+		if line := page.Data[3]; line.Act != "created" || !id.Valid(id.Key, line.Credential) || line.Key == nil ||
+			!strings.Contains(c.Key, line.Key.KidShort) {
 			t.Errorf("the creation: %+v, %+v", line, line.Key)
 		}
 	})

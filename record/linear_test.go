@@ -28,7 +28,9 @@ func eachAndReplicas(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d)) })
 	for n := 2; n <= 3; n++ {
-		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) { f(t, apitest.New(t, dbtest.Postgres(t), apitest.Replicas(n))) })
+		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) {
+			f(t, apitest.New(t, dbtest.Postgres(t), apitest.Replicas(n)))
+		})
 	}
 }
 
@@ -49,7 +51,10 @@ func TestRevisionsAreLinearizable(t *testing.T) {
 			seen := make([]int64, len(ids)) // the last revision that this client saw
 			for n := range calls {
 				i := random.IntN(len(ids))
-				in := act{contact: ids[i], method: "PATCH", revision: max(1, seen[i]-int64(random.IntN(4)/3)), value: fmt.Sprintf("%d-%d", client, n)}
+				in := act{
+					contact: ids[i], method: "PATCH", revision: max(1, seen[i]-int64(random.IntN(4)/3)),
+					value: fmt.Sprintf("%d-%d", client, n),
+				}
 				switch n := random.IntN(40); {
 				case n < 12:
 					in.method = "GET"
@@ -176,7 +181,8 @@ func TestIdempotencyIsLinearizable(t *testing.T) {
 func overlaps(history []porcupine.Operation, i int) bool {
 	one := history[i]
 	for j, other := range history {
-		if j != i && other.Input.(creation).key == one.Input.(creation).key && other.Call < one.Return && one.Call < other.Return {
+		if j != i && other.Input.(creation).key == one.Input.(creation).key && other.Call < one.Return &&
+			one.Call < other.Return {
 			return true
 		}
 	}
@@ -265,7 +271,8 @@ func check(t *testing.T, model porcupine.Model, history []porcupine.Operation) {
 		if result := porcupine.CheckOperationsTimeout(alone, part, time.Minute); result != porcupine.Ok {
 			var lines []string
 			for _, op := range part {
-				lines = append(lines, fmt.Sprintf("%9d %9d client %d: %s", op.Call, op.Return, op.ClientId, model.DescribeOperation(op.Input, op.Output)))
+				lines = append(lines, fmt.Sprintf("%9d %9d client %d: %s", op.Call, op.Return, op.ClientId,
+					model.DescribeOperation(op.Input, op.Output)))
 			}
 			t.Errorf("no order explains these calls (%s):\n%s", result, strings.Join(lines, "\n"))
 		}

@@ -83,7 +83,8 @@ func (k *Collection[T, F, P]) placeOf(ctx context.Context, c *op.Call, name stri
 	if n.order != nil {
 		key = &at.Key
 	}
-	err := c.Tx.QueryRow(ctx, `select r.`+n.key()+` from `+k.Plural+` as r where r.organization = $1 and `+op.Visible("r", c.Actor, "$2")+` and r.id = $3 and r.deleted = false and r.`+n.key()+` is not null`,
+	err := c.Tx.QueryRow(ctx, `select r.`+n.key()+` from `+k.Plural+` as r where r.organization = $1 and `+
+		op.Visible("r", c.Actor, "$2")+` and r.id = $3 and r.deleted = false and r.`+n.key()+` is not null`,
 		c.Actor.Org(), c.Actor.PrincipalID(), name).Scan(key)
 	if errors.Is(err, db.ErrNoRows) {
 		return at, fault.New(fault.CursorMismatch)
@@ -95,7 +96,9 @@ func (k *Collection[T, F, P]) placeOf(ctx context.Context, c *op.Call, name stri
 // follows. Sync, from the oldest change on, always returns a position, since later
 // changes will follow. A client can keep it instead of a time, whose microseconds
 // its language may drop.
-func (k *Collection[T, F, P]) inOrder(ctx context.Context, c *op.Call, in ListInput, from position, n selection) ([]row, *position, bool, error) {
+func (k *Collection[T, F, P]) inOrder(
+	ctx context.Context, c *op.Call, in ListInput, from position, n selection,
+) ([]row, *position, bool, error) {
 	ascending := in.Sort != "" && in.Sort[0] != '-'
 	l := listVariant{all: c.Actor.SeesAll(), ascending: ascending != in.Back, deleted: in.IncludeDeleted}
 	after, before := bounds(&in, from, n.order != nil, ascending)
@@ -110,7 +113,8 @@ func (k *Collection[T, F, P]) inOrder(ctx context.Context, c *op.Call, in ListIn
 	if !n.plain() {
 		statement = k.sql.page(c.Tx.Dialect(), l, n)
 	}
-	rows, err := k.query(ctx, c, in.Limit+1, n.order != nil, statement, append([]any{c.Actor.Org(), c.Actor.PrincipalID(), after, before, in.Limit + 1}, n.values...)...)
+	rows, err := k.query(ctx, c, in.Limit+1, n.order != nil, statement,
+		append([]any{c.Actor.Org(), c.Actor.PrincipalID(), after, before, in.Limit + 1}, n.values...)...)
 	if err != nil {
 		return nil, nil, false, err
 	}
@@ -174,7 +178,9 @@ func justBelow(key string) string {
 // byRelevance reads hits from the index, and their records if they are still
 // visible. A page may have fewer records than its limit although there are more: a
 // search reads a bounded number of candidates for each call (see package search).
-func (k *Collection[T, F, P]) byRelevance(ctx context.Context, c *op.Call, in ListInput, from position) ([]row, *position, error) {
+func (k *Collection[T, F, P]) byRelevance(
+	ctx context.Context, c *op.Call, in ListInput, from position,
+) ([]row, *position, error) {
 	meant, err := search.Meant(ctx, c.Tx, k.searchScope(c), in.Q)
 	if err != nil {
 		return nil, nil, err
@@ -190,7 +196,8 @@ func (k *Collection[T, F, P]) byRelevance(ctx context.Context, c *op.Call, in Li
 	}
 	found := make([]*row, len(hits.IDs))
 	if len(hits.IDs) > 0 {
-		read, err := k.query(ctx, c, len(hits.IDs), false, k.byIDs(c), c.Actor.Org(), c.Actor.PrincipalID(), db.Texts(hits.IDs))
+		read, err := k.query(ctx, c, len(hits.IDs), false, k.byIDs(c), c.Actor.Org(), c.Actor.PrincipalID(),
+			db.Texts(hits.IDs))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -211,12 +218,15 @@ func (k *Collection[T, F, P]) byRelevance(ctx context.Context, c *op.Call, in Li
 
 // byIDs returns the statement that reads listed records.
 func (k *Collection[T, F, P]) byIDs(c *op.Call) string {
-	return `select ` + shown + `, ` + hidden(k.references, c.Actor.SeesAll(), "$2") + ` from ` + k.Plural + ` as r where r.organization = $1 and ` + op.Visible("r", c.Actor, "$2") +
+	return `select ` + shown + `, ` + hidden(k.references, c.Actor.SeesAll(), "$2") + ` from ` + k.Plural +
+		` as r where r.organization = $1 and ` + op.Visible("r", c.Actor, "$2") +
 		` and r.deleted = false and r.id ` + c.Tx.Dialect().In("$3")
 }
 
 // query reads rows. With keyed the last column is their key.
-func (k *Collection[T, F, P]) query(ctx context.Context, c *op.Call, size int, keyed bool, query string, args ...any) ([]row, error) {
+func (k *Collection[T, F, P]) query(
+	ctx context.Context, c *op.Call, size int, keyed bool, query string, args ...any,
+) ([]row, error) {
 	rows, err := c.Tx.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -297,7 +307,8 @@ func (k *Collection[T, F, P]) Count(ctx context.Context, c *op.Call, in CountInp
 	}
 	var n int64
 	err := c.Tx.QueryRow(ctx, statement,
-		append([]any{c.Actor.Org(), c.Actor.PrincipalID(), in.UpdatedSince, clock.Micros(math.MaxInt64), CountCap}, narrow.values...)...).Scan(&n)
+		append([]any{c.Actor.Org(), c.Actor.PrincipalID(), in.UpdatedSince, clock.Micros(math.MaxInt64), CountCap},
+			narrow.values...)...).Scan(&n)
 	return Count{Count: n, Capped: n >= CountCap}, err
 }
 

@@ -56,7 +56,9 @@ func scanMatched(row db.Row) (m Match, err error) {
 
 // MatchIn implements Matcher. The filters are compared on the rows: the windows of a
 // walk read each row once, whatever it is narrowed by.
-func (k *Collection[T, F, P]) MatchIn(ctx context.Context, c *op.Call, filters any, after, end string, until clock.Micros) ([]Match, error) {
+func (k *Collection[T, F, P]) MatchIn(
+	ctx context.Context, c *op.Call, filters any, after, end string, until clock.Micros,
+) ([]Match, error) {
 	n := k.selectionOf([]any{filters})
 	if nothing, err := k.matchesNothing(ctx, c, n); nothing || err != nil {
 		return nil, err
@@ -70,7 +72,9 @@ func (k *Collection[T, F, P]) MatchIn(ctx context.Context, c *op.Call, filters a
 }
 
 // MatchHits implements Matcher.
-func (k *Collection[T, F, P]) MatchHits(ctx context.Context, c *op.Call, q string, from *search.Position, until clock.Micros) ([]Match, *search.Position, error) {
+func (k *Collection[T, F, P]) MatchHits(
+	ctx context.Context, c *op.Call, q string, from *search.Position, until clock.Micros,
+) ([]Match, *search.Position, error) {
 	meant, err := search.Meant(ctx, c.Tx, k.searchScope(c), q)
 	if err != nil {
 		return nil, nil, err
@@ -92,13 +96,16 @@ func (k *Collection[T, F, P]) MatchHits(ctx context.Context, c *op.Call, q strin
 }
 
 // Share implements Matcher.
-func (k *Collection[T, F, P]) Share(ctx context.Context, c *op.Call, name string, alter func(*CommonFields) error) (revision int64, changed bool, err error) {
+func (k *Collection[T, F, P]) Share(
+	ctx context.Context, c *op.Call, name string, alter func(*CommonFields) error,
+) (revision int64, changed bool, err error) {
 	var was int64
-	answer, err := k.change(ctx, c, name, "updated", func(revision int64) error { was = revision; return nil }, func(before, after P) ([]fault.Field, error) {
-		if err := alter(after.Shared()); err != nil {
-			return nil, err
-		}
-		return k.Prepare(c.Services, after, before), nil
-	})
+	answer, err := k.change(ctx, c, name, "updated", func(revision int64) error { was = revision; return nil },
+		func(before, after P) ([]fault.Field, error) {
+			if err := alter(after.Shared()); err != nil {
+				return nil, err
+			}
+			return k.Prepare(c.Services, after, before), nil
+		})
 	return answer.revision, answer.revision != was, err
 }

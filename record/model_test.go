@@ -113,7 +113,10 @@ func newModel(rt *rapid.T, o *apitest.Office) *model {
 	m := &model{office: o, keys: map[string]memory{}, lost: map[sight]clock.Micros{}}
 	for i, role := range []access.Role{access.Member, access.Member, access.Admin} {
 		user := o.User(role, live)
-		m.people = append(m.people, &person{fmt.Sprint(role, i), &apitest.Client{Office: o, Principal: user, Key: o.Key(user)}, role == access.Admin})
+		m.people = append(m.people, &person{
+			fmt.Sprint(role, i), &apitest.Client{Office: o, Principal: user, Key: o.Key(user)},
+			role == access.Admin,
+		})
 	}
 	return m
 }
@@ -161,7 +164,8 @@ func (c *contact) members() string {
 	if c.external != "" {
 		external = `"` + c.external + `"`
 	}
-	return fmt.Sprintf(`{"lastName":%q,"externalId":%s,"ownerId":%q,"visibility":%q}`, c.name, external, c.owner, visibility)
+	return fmt.Sprintf(`{"lastName":%q,"externalId":%s,"ownerId":%q,"visibility":%q}`, c.name, external, c.owner,
+		visibility)
 }
 
 // draw gives c random members.
@@ -238,7 +242,9 @@ func (m *model) post(rt *rapid.T, who *person, body, key string, c *contact) {
 
 // erased reports whether the contact of an answer is deleted.
 func (m *model) erased(sent []byte) bool {
-	return slices.ContainsFunc(m.contacts, func(c *contact) bool { return c.deleted && strings.Contains(string(sent), c.id) })
+	return slices.ContainsFunc(m.contacts, func(c *contact) bool {
+		return c.deleted && strings.Contains(string(sent), c.id)
+	})
 }
 
 func want(rt *rapid.T, a *apitest.Answer, status int, code string) {
@@ -258,7 +264,8 @@ func (m *model) holds(rt *rapid.T, got map[string]any, c *contact) {
 		return
 	}
 	external, _ := got["externalId"].(string)
-	if got["id"] != c.id || got["lastName"] != c.name || got["displayName"] != c.name || external != c.external || got["ownerId"] != c.owner ||
+	if got["id"] != c.id || got["lastName"] != c.name || got["displayName"] != c.name || external != c.external ||
+		got["ownerId"] != c.owner ||
 		got["visibility"] == "private" != c.private || got["revision"] != float64(c.revision) ||
 		got["createdAt"] != c.created.String() || got["updatedAt"] != c.updated.String() {
 		rt.Fatalf("answered %v, the model has %+v", got, c)
@@ -282,7 +289,8 @@ func (m *model) read(rt *rapid.T) {
 // match draws an If-Match and returns the expected status: 0, 428 or 412.
 func match(rt *rapid.T, c *contact) (header string, status int) {
 	now, stale := fmt.Sprintf(`"r%d"`, c.revision), fmt.Sprintf(`"r%d"`, c.revision-1)
-	switch rapid.SampledFrom([]string{"now", "now", "star", "list", "stale", "future", "weak", "none"}).Draw(rt, "If-Match") {
+	switch rapid.SampledFrom([]string{"now", "now", "star", "list", "stale", "future", "weak", "none"}).Draw(rt,
+		"If-Match") {
 	case "now":
 		return now, 0
 	case "star":
@@ -370,7 +378,9 @@ func (m *model) patch(rt *rapid.T, who *person, c *contact, next contact, header
 // same sends a patch that changes nothing.
 func (m *model) same(rt *rapid.T) {
 	who, c := m.who(rt), m.any(rt)
-	body := rapid.SampledFrom([]string{`{}`, c.members(), `{"note":null}`, `{"lastName":" ` + c.name + `  "}`}).Draw(rt, "patch")
+	body := rapid.SampledFrom([]string{
+		`{}`, c.members(), `{"note":null}`, `{"lastName":" ` + c.name + `  "}`,
+	}).Draw(rt, "patch")
 	header, status := match(rt, c)
 	a := who.Do("PATCH", "/contacts/"+c.id, body, "If-Match", header)
 	if refused(rt, who, c, a, status) {
@@ -473,7 +483,9 @@ func (m *model) found(who *person, q string) map[string]bool {
 
 func (m *model) search(rt *rapid.T) {
 	who := m.who(rt)
-	q := rapid.SampledFrom([]string{"alpha", "AL", "bert", "berta", "berta alp", "alpenhof bert", "caesar", "dora"}).Draw(rt, "q")
+	q := rapid.SampledFrom([]string{
+		"alpha", "AL", "bert", "berta", "berta alp", "alpenhof bert", "caesar", "dora",
+	}).Draw(rt, "q")
 	expected := m.found(who, q)
 	hits := pages(rt, who, "/contacts?limit=3&q="+url.QueryEscape(q))
 	for _, hit := range hits {
@@ -517,7 +529,9 @@ func (m *model) time(rt *rapid.T) {
 func (m *model) all(rt *rapid.T) {
 	for _, who := range m.people {
 		m.compare(rt, "everything of "+who.name, pages(rt, who, "/contacts?sort=updatedAt&limit=7"), m.visible(who, 0, false))
-		m.compare(rt, "every change for "+who.name, pages(rt, who, "/contacts?sort=updatedAt&limit=4&includeDeleted=true&updatedSince=2026-01-01T00:00:00Z"), m.visible(who, 0, true))
+		m.compare(rt, "every change for "+who.name,
+			pages(rt, who, "/contacts?sort=updatedAt&limit=4&includeDeleted=true&updatedSince=2026-01-01T00:00:00Z"),
+			m.visible(who, 0, true))
 		m.counts(rt, who, "", len(m.visible(who, 0, false)))
 		var expected []entry
 		for _, e := range m.events {

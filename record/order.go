@@ -71,7 +71,10 @@ func (k *Collection[T, F, P]) ordered(in *ListInput, n *selection) error {
 		i := slices.IndexFunc(n.filters, func(x *filter) bool { return x.parameter == only })
 		if i < 0 || n.values[i] != k.order.value {
 			text := fmt.Sprintf("sort=%s: %s=%s", k.order.parameter, only, k.order.value)
-			wrong = append(wrong, fault.Field{Name: only, Code: fault.ForbiddenCombination, Text: &fault.Text{DE: "Nötig mit " + text + ".", EN: "Required with " + text + "."}})
+			wrong = append(wrong, fault.Field{
+				Name: only, Code: fault.ForbiddenCombination,
+				Text: &fault.Text{DE: "Nötig mit " + text + ".", EN: "Required with " + text + "."},
+			})
 		} else { // what the column says already
 			n.filters, n.values = slices.Delete(n.filters, i, i+1), slices.Delete(n.values, i, i+1)
 		}
@@ -107,7 +110,8 @@ const keyBytes = 400
 // collated returns the key of one name: words and numbers with spaces between.
 func collated(name string) string {
 	var b strings.Builder
-	words := strings.FieldsFunc(folded(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) })
+	words := strings.FieldsFunc(folded(name),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) })
 	for i, word := range words {
 		if i > 0 {
 			b.WriteByte(' ')

@@ -11,11 +11,22 @@ import (
 // Names in the order of their keys, and names with the same key.
 func TestNameKey(t *testing.T) {
 	one := func(name string) string { return NameKey(&name) }
-	ordered := []string{"0 Anfang", "§ 5", "Äpfel", "Afrika", "Anlage 2", "Anlage 02b", "Anlage 10", "Anlage 1234567890", "Anlage 1234567891", "Anlage A", "Anlagen", "Bär", "Bar"}
-	if got := slices.SortedStableFunc(slices.Values(ordered), func(a, b string) int { return strings.Compare(one(a), one(b)) }); !slices.Equal(got, ordered) {
+	ordered := []string{
+		"0 Anfang", "§ 5", "Äpfel", "Afrika", "Anlage 2", "Anlage 02b", "Anlage 10", "Anlage 1234567890",
+		"Anlage 1234567891", "Anlage A", "Anlagen", "Bär", "Bar",
+	}
+	if got := slices.SortedStableFunc(slices.Values(ordered),
+		func(a, b string) int { return strings.Compare(one(a), one(b)) }); !slices.Equal(got, ordered) {
 		t.Errorf("%q", got)
 	}
-	for _, same := range [][2]string{{"Müller", "MUELLER"}, {"Groß-Meier", "gross  meier"}, {"Émile", "emile"}, {"Ångström", "angstroem"}, {"a\u0308", "ae"}, {"Anlage 007", "Anlage 7"}} {
+	for _, same := range [][2]string{
+		{"Müller", "MUELLER"},
+		{"Groß-Meier", "gross  meier"},
+		{"Émile", "emile"},
+		{"Ångström", "angstroem"},
+		{"a\u0308", "ae"},
+		{"Anlage 007", "Anlage 7"},
+	} {
 		if one(same[0]) != one(same[1]) {
 			t.Errorf("%q: %q, %q: %q", same[0], one(same[0]), same[1], one(same[1]))
 		}

@@ -62,7 +62,8 @@ func hidden(references []reference, all bool, me string) string {
 			continue
 		}
 		sum = append(sum, fmt.Sprintf(`case when r.%s is null or exists (select 1 from %s as x
-			where x.organization = $1 and x.id = r.%s and x.deleted = false%s) then 0 else %d end`, r.name, r.family, r.name, audience, 1<<i))
+			where x.organization = $1 and x.id = r.%s and x.deleted = false%s) then 0 else %d end`, r.name, r.family, r.name,
+			audience, 1<<i))
 	}
 	return strings.Join(sum, " + ")
 }
@@ -106,7 +107,9 @@ func (k *Collection[T, F, P]) keepHidden(r *row, after P) (still int64, err erro
 // checkReferences returns a violation for each reference to a record that the actor
 // does not see. before is nil for a new record; unchanged references are not checked
 // again.
-func (k *Collection[T, F, P]) checkReferences(ctx context.Context, c *op.Call, f, before P) (wrong []fault.Field, err error) {
+func (k *Collection[T, F, P]) checkReferences(
+	ctx context.Context, c *op.Call, f, before P,
+) (wrong []fault.Field, err error) {
 	for _, r := range k.references {
 		name := textAt(reflect.ValueOf(f).Elem(), r.member)
 		if name == "" || before != nil && name == textAt(reflect.ValueOf(before).Elem(), r.member) {
@@ -159,7 +162,8 @@ var (
 // visible to the actor. Scopes are not checked.
 func Seen(ctx context.Context, c *op.Call, family, name string) (bool, error) {
 	var one int64
-	err := c.Tx.QueryRow(ctx, `select 1 from `+family+` as r where r.organization = $1 and r.id = $2 and r.deleted = false and `+
+	err := c.Tx.QueryRow(ctx, `select 1 from `+family+
+		` as r where r.organization = $1 and r.id = $2 and r.deleted = false and `+
 		op.Visible("r", c.Actor, "$3"), c.Actor.Org(), name, c.Actor.PrincipalID()).Scan(&one)
 	if errors.Is(err, db.ErrNoRows) {
 		return false, nil
@@ -172,7 +176,8 @@ func Seen(ctx context.Context, c *op.Call, family, name string) (bool, error) {
 // no lock.
 func Hold(tx db.Tx, organization int64, family, name string) {
 	if share := tx.Dialect().Share; share != "" {
-		tx.Queue(`select 1 / count(*) from (select 1 from `+family+` where organization = $1 and id = $2 and deleted = false`+share+`) as living`, organization, name)
+		tx.Queue(`select 1 / count(*) from (select 1 from `+family+
+			` where organization = $1 and id = $2 and deleted = false`+share+`) as living`, organization, name)
 	}
 }
 

@@ -29,7 +29,8 @@ func (f *laterFields) Words() *search.Document {
 	return d
 }
 
-var laterContacts = records.NewCollection[contacts.Contact, laterFields](contacts.Contacts.Family, records.FilterBy[contacts.Filters]())
+var laterContacts = records.NewCollection[contacts.Contact, laterFields](contacts.Contacts.Family,
+	records.FilterBy[contacts.Filters]())
 
 type appender interface{ AppendJSON([]byte) []byte }
 
@@ -83,7 +84,8 @@ func TestTwoReleases(t *testing.T) {
 			if _, has := shown["addedLater"]; has {
 				t.Errorf("this release shows %v", shown)
 			}
-			if got := read(id); got["addedLater"] != added || got["birthday"] != shown["birthday"] || got["revision"] != shown["revision"] || len(got) != len(shown)+1 {
+			if got := read(id); got["addedLater"] != added || got["birthday"] != shown["birthday"] ||
+				got["revision"] != shown["revision"] || len(got) != len(shown)+1 {
 				t.Errorf("the release to come shows\n%v, this one\n%v", got, shown)
 			}
 		}

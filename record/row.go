@@ -53,7 +53,8 @@ func (s *CommonFields) audience() string {
 // removes members that this release does not know.
 func (k *Collection[T, F, P]) scan(r *row, s interface{ Scan(...any) error }, more ...any) error {
 	var room [10]any
-	err := s.Scan(append(append(room[:0], &r.id, &r.revision, &r.created, &r.updated, &r.deleted, &r.schemaHash, &r.content, &r.hidden), more...)...)
+	err := s.Scan(append(append(room[:0], &r.id, &r.revision, &r.created, &r.updated, &r.deleted, &r.schemaHash,
+		&r.content, &r.hidden), more...)...)
 	if err != nil || r.schemaHash>>wordsBits == k.members || r.deleted {
 		return err
 	}
@@ -80,7 +81,8 @@ func (k *Collection[T, F, P]) find(ctx context.Context, c *op.Call, name string)
 		return nil, fault.New(fault.NotFound)
 	}
 	r := new(row)
-	err := k.scan(r, c.Tx.QueryRow(ctx, k.sql.get[c.Actor.SeesAll()], c.Actor.Org(), name, c.Actor.PrincipalID()), &r.ownerID, &r.audience)
+	err := k.scan(r, c.Tx.QueryRow(ctx, k.sql.get[c.Actor.SeesAll()], c.Actor.Org(), name, c.Actor.PrincipalID()),
+		&r.ownerID, &r.audience)
 	if errors.Is(err, db.ErrNoRows) {
 		return nil, fault.New(fault.NotFound)
 	}

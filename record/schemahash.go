@@ -46,7 +46,10 @@ func membersOf(t reflect.Type) int64 {
 }
 
 // probes are texts of every form in which package search finds words.
-var probes = []string{"Grüße", "+49 221 4710815", "0221.4710815/probe@firma.example", "https://probe.example/pfad", "probe@firma.example"}
+var probes = []string{
+	"Grüße", "+49 221 4710815", "0221.4710815/probe@firma.example", "https://probe.example/pfad",
+	"probe@firma.example",
+}
 
 // wordsOf returns a hash of 32 bits for the words that a family is found by. It
 // covers records with one member set, for each member and each probe, and a record
@@ -115,7 +118,8 @@ func set(m reflect.Value, s string) {
 // release knows none of its members, stays.
 func mergeUnknown(newer, shown, content []byte) (merged []byte, more bool, err error) {
 	var had, saw, has map[string]jsontext.Value
-	if err := errors.Join(json.Unmarshal(newer, &had), json.Unmarshal(shown, &saw), json.Unmarshal(content, &has)); err != nil {
+	if err := errors.Join(json.Unmarshal(newer, &had), json.Unmarshal(shown, &saw),
+		json.Unmarshal(content, &has)); err != nil {
 		return nil, false, err
 	}
 	for name, old := range had {

@@ -33,9 +33,21 @@ func eachKept(t *testing.T, f func(*testing.T, *storedRecord)) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := apitest.New(t, d).As(access.Member)
 		for _, k := range []*storedRecord{
-			{family: "contacts", object: "contact", body: map[string]any{"lastName": "Berg", "note": "Salzfass", "address": address}},
-			{family: "companies", object: "company", body: map[string]any{"name": "Berg", "note": "Salzfass", "address": address}},
-			{family: "tasks", object: "task", body: map[string]any{"title": "Berg", "description": "Salzfass", "tags": []string{"eilt"}}},
+			{
+				family: "contacts",
+				object: "contact",
+				body:   map[string]any{"lastName": "Berg", "note": "Salzfass", "address": address},
+			},
+			{
+				family: "companies",
+				object: "company",
+				body:   map[string]any{"name": "Berg", "note": "Salzfass", "address": address},
+			},
+			{
+				family: "tasks",
+				object: "task",
+				body:   map[string]any{"title": "Berg", "description": "Salzfass", "tags": []string{"eilt"}},
+			},
 		} {
 			t.Run(k.family, func(t *testing.T) {
 				k.Client = &apitest.Client{Office: c.Office, Principal: c.Principal, Key: c.Key}
@@ -52,7 +64,8 @@ func (k *storedRecord) row() (content map[string]any, shape int64) {
 	k.Helper()
 	err := k.DB.Write(context.Background(), func(tx db.Tx) error {
 		var text []byte
-		if err := tx.QueryRow(context.Background(), "select content, schema_hash from "+k.family+" where id = $1", k.id).Scan(&text, &shape); err != nil {
+		if err := tx.QueryRow(context.Background(), "select content, schema_hash from "+k.family+" where id = $1",
+			k.id).Scan(&text, &shape); err != nil {
 			return err
 		}
 		return json.Unmarshal(text, &content)
@@ -93,7 +106,8 @@ func (k *storedRecord) indexed(words string) {
 	ctx := context.Background()
 	err := k.DB.Write(ctx, func(tx db.Tx) error {
 		s := search.Subject{Family: k.object, ID: k.id, Owner: k.Principal}
-		if err := tx.QueryRow(ctx, "select organization, created_at from "+k.family+" where id = $1", k.id).Scan(&s.Organization, &s.Created); err != nil {
+		if err := tx.QueryRow(ctx, "select organization, created_at from "+k.family+" where id = $1",
+			k.id).Scan(&s.Organization, &s.Created); err != nil {
 			return err
 		}
 		if _, err := db.Tick(ctx, tx, s.Organization, clock.Now(k.Clock)); err != nil {
@@ -124,7 +138,9 @@ func (k *storedRecord) patch(body string, revision int) map[string]any {
 func (k *storedRecord) shows(want map[string]any) {
 	k.Helper()
 	reads := map[string]map[string]any{"read": k.Do("GET", k.path(), nil).Want(200).JSON()}
-	for name, query := range map[string]string{"list": "", "sync": "?updatedSince=2026-01-01T00:00:00Z&includeDeleted=true", "search": "?q=Berg"} {
+	for name, query := range map[string]string{
+		"list": "", "sync": "?updatedSince=2026-01-01T00:00:00Z&includeDeleted=true", "search": "?q=Berg",
+	} {
 		data := k.Do("GET", "/"+k.family+query, nil).Want(200).Data()
 		if len(data) != 1 {
 			k.Fatalf("%s: %d records", name, len(data))
@@ -226,7 +242,10 @@ func TestNewerRow(t *testing.T) {
 		}
 
 		// The words of this release's members are the same.
-		k.patch(map[string]string{"contacts": `{"birthday":"2001-02-03"}`, "companies": `{"address":{"street":"Am Hof 1"}}`, "tasks": `{"priority":"high"}`}[k.family], 2)
+		k.patch(map[string]string{
+			"contacts": `{"birthday":"2001-02-03"}`, "companies": `{"address":{"street":"Am Hof 1"}}`,
+			"tasks": `{"priority":"high"}`,
+		}[k.family], 2)
 		if k.found("Bergi") != 1 {
 			t.Error("a change of something else lost the word of a member that is unknown")
 		}
@@ -241,7 +260,8 @@ func TestNewerRow(t *testing.T) {
 				t.Errorf("%s is kept as %v and shown as %v", name, now[name], value)
 			}
 		}
-		if fmt.Sprint(now["addedLater"], now["alsoLater"]) != fmt.Sprint(content["addedLater"], content["alsoLater"]) || len(now) != len(content) {
+		if fmt.Sprint(now["addedLater"], now["alsoLater"]) != fmt.Sprint(content["addedLater"], content["alsoLater"]) ||
+			len(now) != len(content) {
 			t.Errorf("kept %v", now)
 		}
 		if k.found("neu") != 1 {

@@ -70,7 +70,8 @@ func statementsFor(table string, columns []column, references []reference) state
 		list:  map[*db.Dialect]map[listVariant]string{},
 		count: map[listVariant]string{},
 	}
-	fill := strings.NewReplacer("{table}", table, "{shown}", shown, "{names}", names.String(), "{places}", places.String(), "{sets}", sets.String(), "{clears}", clears.String()).Replace
+	fill := strings.NewReplacer("{table}", table, "{shown}", shown, "{names}", names.String(), "{places}",
+		places.String(), "{sets}", sets.String(), "{clears}", clears.String()).Replace
 	s.insert, s.update, s.erase, s.changed, s.external = fill(s.insert), fill(s.update), fill(s.erase), fill(s.changed), fill(s.external)
 	for all, q := range s.get {
 		s.get[all] = fill(q)
@@ -112,7 +113,8 @@ func (s *statements) page(d *db.Dialect, l listVariant, n selection) string {
 	for i := range arms {
 		arms[i] = d.Arm(arms[i], order, `$5`)
 	}
-	return `select ` + shown + `, ` + hidden(s.references, l.all, "$2") + last + ` from (` + strings.Join(arms, ` union all `) + `) as r order by ` + order + ` limit $5`
+	return `select ` + shown + `, ` + hidden(s.references, l.all, "$2") + last + ` from (` +
+		strings.Join(arms, ` union all `) + `) as r order by ` + order + ` limit $5`
 }
 
 // audiences are the records that everyone sees and private ones: the actor's, or all for an
@@ -138,7 +140,8 @@ func (s *statements) streams(d *db.Dialect, l listVariant, columns string, n sel
 		}
 		for _, p := range audiences(l) {
 			list = append(list, `select `+columns+` from `+s.table+n.along(d, s.table, p)+`
-				where organization = $1 and `+p.audience+` and deleted = `+deleted+` and `+n.key()+` > $3 and `+n.key()+` < $4`+n.where(s.table))
+				where organization = $1 and `+p.audience+` and deleted = `+deleted+` and `+n.key()+` > $3 and `+n.key()+` < $4`+
+				n.where(s.table))
 		}
 	}
 	if l.deleted && !l.all {

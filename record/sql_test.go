@@ -49,7 +49,11 @@ func TestListsGoAlongIndexes(t *testing.T) {
 			counting := []string{"CO-ROUTINE", "SCAN"} // of what was found
 			company, email := &filter{column: column{name: "company_id"}}, &filter{column: column{name: "email"}, few: true}
 			external := &filter{column: column{name: "external_id"}}
-			tag, owner := &filter{parameter: "tag", column: column{name: "tag"}, tags: true}, &filter{column: column{name: ownerID}}
+			tag, owner := &filter{
+				parameter: "tag",
+				column:    column{name: "tag"},
+				tags:      true,
+			}, &filter{column: column{name: ownerID}}
 			name := &order{parameter: "name", column: "sort_name"}
 			for _, n := range []struct {
 				but []string
@@ -202,7 +206,8 @@ func TestPairOfFilters(t *testing.T) {
 		s := statementsFor("tasks", nil, nil)
 		for parameter, value := range map[string]string{"assigneeId": "usr_2", "companyId": "cmp_2"} {
 			n := selection{filters: []*filter{
-				{parameter: parameter, column: column{name: columnName(parameter)}, with: "status"}, {parameter: "status", column: column{name: "status"}},
+				{parameter: parameter, column: column{name: columnName(parameter)}, with: "status"},
+				{parameter: "status", column: column{name: "status"}},
 			}, values: []any{value, "open"}}
 			for _, all := range []bool{false, true} {
 				l := listVariant{all: all}
@@ -244,11 +249,13 @@ func insertSome(t *testing.T, d db.DB) {
 				audience = fmt.Sprint("usr_", i%7)
 			}
 			tx.Queue(`insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, company_id, email, sort_name)
-				values ($1, $2, 1, $3, $3, $4, 'usr_1', $5, $6, 1, '{}', $7, $8, $9)`, 1+i%2, fmt.Sprint("con_", i), i+1, i%10 == 1, audience,
+				values ($1, $2, 1, $3, $3, $4, 'usr_1', $5, $6, 1, '{}', $7, $8, $9)`, 1+i%2, fmt.Sprint("con_", i), i+1,
+				i%10 == 1, audience,
 				fmt.Sprint("x", i), fmt.Sprint("cmp_", i%50), fmt.Sprint("a", i/3), fmt.Sprint("name ", i*7919%20_000))
 			if i%10 != 1 && i%3 == 0 {
 				for _, reader := range search.Audiences(audience) {
-					tx.Queue(`insert into tags (organization, family, reader, tag, tick) values ($1, 'contacts', $2, $3, $4)`, 1+i%2, reader, []string{"mandant", "erbrecht"}[i/3%2], i+1)
+					tx.Queue(`insert into tags (organization, family, reader, tag, tick) values ($1, 'contacts', $2, $3, $4)`,
+						1+i%2, reader, []string{"mandant", "erbrecht"}[i/3%2], i+1)
 					tx.Queue(`insert into sorted_tags (organization, family, reader, tag, sort_key) values ($1, 'contacts', $2, $3, $4)`,
 						1+i%2, reader, []string{"mandant", "erbrecht"}[i/3%2], fmt.Sprint("name ", i*7919%20_000))
 				}

@@ -36,9 +36,15 @@ func TestStatements(t *testing.T) {
 		d := dbtest.Open(t, address, db.Options{Readers: 2, Writers: 2, Stated: heard.note})
 		office := apitest.New(t, d, apitest.Replicas(1), apitest.Versions(served...))
 		for _, family := range []func(*story){theContacts, theCompanies, theTasks, theDocuments} {
-			s := &story{listener: &heard, member: office.As(access.Member), admin: office.As(access.Admin), known: map[string]bool{}}
+			s := &story{
+				listener: &heard,
+				member:   office.As(access.Member),
+				admin:    office.As(access.Admin),
+				known:    map[string]bool{},
+			}
 			family(s)
-			sent := "-- Written by TestStatements (make docs): what calls on " + s.family + " send to " + d.Dialect().Name + ".\n\n" + s.text.String()
+			sent := "-- Written by TestStatements (make docs): what calls on " + s.family + " send to " + d.Dialect().Name +
+				".\n\n" + s.text.String()
 			file := filepath.Join("testdata", "statements", s.family+"."+d.Dialect().Name+".sql")
 			want, err := os.ReadFile(file)
 			switch {
@@ -48,7 +54,8 @@ func TestStatements(t *testing.T) {
 					t.Fatal(err)
 				}
 			default:
-				t.Errorf("%s is not what is sent now%s; write it with: make docs, and read the difference", file, firstDifference(string(want), sent))
+				t.Errorf("%s is not what is sent now%s; write it with: make docs, and read the difference", file,
+					firstDifference(string(want), sent))
 			}
 		}
 	})
@@ -153,7 +160,9 @@ func (s *story) both(path, shown string) {
 }
 
 // walks shows what exports read of a contact.
-func (s *story) walks(walk func(context.Context, *op.Call, records.Walk) ([]records.WalkRecord, error), contact string) {
+func (s *story) walks(
+	walk func(context.Context, *op.Call, records.Walk) ([]records.WalkRecord, error), contact string,
+) {
 	for i, c := range []*apitest.Client{s.member, s.admin} {
 		s.tell("walk of the "+s.family+" of a contact, by "+[]string{"a member", "an admin"}[i], func() {
 			c.Inside(func(ctx context.Context, c *op.Call) error {
@@ -178,7 +187,10 @@ func (s *story) rest(id, change string, values map[string]string, filters ...str
 	base := "/" + s.family
 	record, shown := base+"/"+id, base+"/{id}"
 	s.both(record, shown)
-	for _, query := range []string{"", "?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z", "?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true", "?q=anna"} {
+	for _, query := range []string{
+		"", "?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z",
+		"?sort=updatedAt&updatedSince=2026-01-01T00:00:00Z&includeDeleted=true", "?q=anna",
+	} {
 		s.both(base+query, base+query)
 	}
 	s.narrowed(base, values, filters)
@@ -216,26 +228,42 @@ func (s *story) others() map[string]string {
 
 func theContacts(s *story) {
 	v := s.others()
-	id := s.create("contacts", map[string]any{"lastName": "Berg", "tags": []string{"Mandant"}, "email": v["email"], "companyId": v["companyId"], "externalId": v["externalId"]})
+	id := s.create("contacts", map[string]any{
+		"lastName":   "Berg",
+		"tags":       []string{"Mandant"},
+		"email":      v["email"],
+		"companyId":  v["companyId"],
+		"externalId": v["externalId"],
+	})
 	s.rest(id, `{"lastName":"Tal"}`, v, "externalId", "email", "companyId", "email companyId")
-	other := s.member.Do("POST", "/contacts", map[string]any{"lastName": "Berg", "tags": []string{"Mandant"}}).Want(201).Text("id")
+	other := s.member.Do("POST", "/contacts", map[string]any{
+		"lastName": "Berg",
+		"tags":     []string{"Mandant"},
+	}).Want(201).Text("id")
 	s.tell(`PATCH /contacts/{id} {"tags":["Erbrecht"]}`, func() {
 		s.member.Do("PATCH", "/contacts/"+other, `{"tags":["Erbrecht"]}`, "If-Match", "*").Want(200)
 	})
-	s.pages("?tag=mandant", "?tag=mandant&ownerId={me}", "?companyId={company}&tag=mandant", "?ownerId={me}", "/count?tag=mandant", "/count?ownerId={me}",
-		"?sort=name", "?sort=-name&companyId={company}", "?sort=name&ownerId={me}", "?sort=name&tag=mandant", "?sort=name&back=true")
+	s.pages("?tag=mandant", "?tag=mandant&ownerId={me}", "?companyId={company}&tag=mandant", "?ownerId={me}",
+		"/count?tag=mandant", "/count?ownerId={me}",
+		"?sort=name", "?sort=-name&companyId={company}", "?sort=name&ownerId={me}", "?sort=name&tag=mandant",
+		"?sort=name&back=true")
 }
 
 func theCompanies(s *story) {
 	v := s.others()
-	s.rest(s.create("companies", map[string]any{"name": "Hof", "externalId": v["externalId"]}), `{"name":"Feld"}`, v, "externalId")
+	s.rest(s.create("companies", map[string]any{"name": "Hof", "externalId": v["externalId"]}), `{"name":"Feld"}`, v,
+		"externalId")
 }
 
 func theTasks(s *story) {
 	v := s.others()
-	id := s.create("tasks", map[string]any{"title": "Akte", "companyId": v["companyId"], "contactId": v["contactId"], "assigneeId": v["assigneeId"]})
+	id := s.create("tasks", map[string]any{
+		"title": "Akte", "companyId": v["companyId"], "contactId": v["contactId"],
+		"assigneeId": v["assigneeId"],
+	})
 	s.tell("POST /tasks/{id}/complete", func() { s.member.Do("POST", "/tasks/"+id+"/complete", nil).Want(200) })
-	s.rest(id, `{"title":"Brief"}`, v, "contactId", "companyId", "assigneeId", "status", "companyId status", "assigneeId status")
+	s.rest(id, `{"title":"Brief"}`, v, "contactId", "companyId", "assigneeId", "status", "companyId status",
+		"assigneeId status")
 	s.pages("?sort=dueAt&status=open", "?sort=dueAt&status=open&assigneeId={me}")
 	s.walks(task.Tasks.Walk, v["contactId"])
 }
@@ -245,7 +273,9 @@ func theDocuments(s *story) {
 	s.family = "documents"
 	var id string
 	s.tell("POST /documents, and the job that makes one", func() {
-		id = s.member.Document("brief.txt", "text/plain", []byte("anna"), map[string]any{"companyId": v["companyId"], "contactId": v["contactId"], "taskId": v["taskId"]})
+		id = s.member.Document("brief.txt", "text/plain", []byte("anna"), map[string]any{
+			"companyId": v["companyId"], "contactId": v["contactId"], "taskId": v["taskId"],
+		})
 	})
 	s.rest(id, `{"name":"akte.txt"}`, v, "contactId", "taskId", "companyId")
 	s.walks(document.Documents.Walk, v["contactId"])
@@ -256,7 +286,10 @@ func theDocuments(s *story) {
 func formatted(query string) string {
 	query = strings.Join(strings.Fields(query), " ")
 	query = strings.NewReplacer("( ", "(", " )", ")").Replace(query)
-	clauses := []string{"from ", "where ", "and ", "order by ", "limit ", "union all ", "values ", "set ", "on conflict ", "returning ", "select ", "group by "}
+	clauses := []string{
+		"from ", "where ", "and ", "order by ", "limit ", "union all ", "values ", "set ", "on conflict ",
+		"returning ", "select ", "group by ",
+	}
 	var b strings.Builder
 	depth := []bool{true} // whether each open parenthesis contains a select
 	indent := func() string { return "\n" + strings.Repeat("\t", selects(depth)-1) }
@@ -277,7 +310,8 @@ func formatted(query string) string {
 				b.WriteString(indent())
 			}
 			b.WriteByte(c)
-		case c == ' ' && depth[len(depth)-1] && !strings.HasSuffix(b.String(), "delete") && slices.ContainsFunc(clauses, func(clause string) bool { return strings.HasPrefix(query[i+1:], clause) }):
+		case c == ' ' && depth[len(depth)-1] && !strings.HasSuffix(b.String(), "delete") &&
+			slices.ContainsFunc(clauses, func(clause string) bool { return strings.HasPrefix(query[i+1:], clause) }):
 			b.WriteString(indent())
 			if strings.HasPrefix(query[i+1:], "and ") {
 				b.WriteByte('\t')

@@ -29,7 +29,8 @@ var byTick, bySortKey = tagStatementsFor("tags", "tick", "bigint"), tagStatement
 func tagStatementsFor(table, order, kind string) map[*db.Dialect]tagStatements {
 	all := map[*db.Dialect]tagStatements{}
 	for _, d := range db.Dialects() {
-		fill := strings.NewReplacer("{table}", table, "{order}", order, "{kind}", kind, "{list}", fmt.Sprintf(d.TextList, "$4"), "{in}", d.In("$4")).Replace
+		fill := strings.NewReplacer("{table}", table, "{order}", order, "{kind}", kind, "{list}",
+			fmt.Sprintf(d.TextList, "$4"), "{in}", d.In("$4")).Replace
 		all[d] = tagStatements{
 			insert: fill(`insert into {table} (organization, family, reader, tag, {order})
 				select cast($1 as bigint), cast($2 as text), cast($3 as text), value, cast($5 as {kind}) from {list}`),
@@ -143,7 +144,8 @@ func (k *Collection[T, F, P]) UsedTags(ctx context.Context, c *op.Call, prefix s
 	seen, err := k.Look(ctx, c, Unique(spelled))
 	for i, tag := range tags {
 		for _, s := range seen {
-			if at := slices.IndexFunc(s.Members.Shared().Tags, func(t string) bool { return folded(t) == tag }); at >= 0 && s.ID == spelled[i] {
+			if at := slices.IndexFunc(s.Members.Shared().Tags, func(t string) bool { return folded(t) == tag }); at >= 0 &&
+				s.ID == spelled[i] {
 				tags[i] = s.Members.Shared().Tags[at]
 			}
 		}

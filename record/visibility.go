@@ -43,13 +43,17 @@ func giveAway(ctx context.Context, c *op.Call, id string, before, after *CommonF
 	c.Audit.About(c.Actor.Org(), id)
 	c.Audit.Changed("ownerId", before.OwnerID, after.OwnerID)
 	c.Audit.Changed("visibility", string(before.Visibility), string(after.Visibility))
-	return c.Gives(ctx, op.Gain{Word: op.RecordsGiven, ID: id, Organization: c.Actor.Org(), Principal: before.OwnerID, Admins: true, To: to})
+	return c.Gives(ctx, op.Gain{
+		Word: op.RecordsGiven, ID: id, Organization: c.Actor.Org(), Principal: before.OwnerID, Admins: true,
+		To: to,
+	})
 }
 
 // PrivateOfOthers reports whether anybody but a principal has private records of a family.
 func PrivateOfOthers(ctx context.Context, tx db.Tx, f op.Family, organization int64, principal string) (bool, error) {
 	var n int64
-	err := tx.QueryRow(ctx, `select count(*) from (select 1 from `+f.Plural+` where organization = $1 and deleted = false and audience > '' and audience <> $2 limit 1) others`,
+	err := tx.QueryRow(ctx, `select count(*) from (select 1 from `+f.Plural+
+		` where organization = $1 and deleted = false and audience > '' and audience <> $2 limit 1) others`,
 		organization, principal).Scan(&n)
 	return n > 0, err
 }

@@ -61,7 +61,9 @@ func (k *Collection[T, F, P]) Walk(ctx context.Context, c *op.Call, w Walk) ([]W
 
 // Histories returns the changes of records of a family, in the order of the names and
 // each from its creation on. It checks no right: its caller has seen the records.
-func Histories(ctx context.Context, tx db.Tx, organization int64, f op.Family, names []string) (map[string][]Change, error) {
+func Histories(
+	ctx context.Context, tx db.Tx, organization int64, f op.Family, names []string,
+) (map[string][]Change, error) {
 	all := map[string][]Change{}
 	read := func(query string, scan func(row db.Row) (string, Change, error)) error {
 		_, err := db.List(ctx, tx, func(row db.Row) (none struct{}, err error) {
@@ -72,11 +74,12 @@ func Histories(ctx context.Context, tx db.Tx, organization int64, f op.Family, n
 		return err
 	}
 	err := read(`select id, created_at, created_by, created_door, created_request, created_credential from `+f.Plural+`
-		where organization = $1 and deleted = false and id `+tx.Dialect().In("$2"), func(row db.Row) (name string, line Change, err error) {
-		line = Change{Revision: 1, Act: "created", Members: []string{}}
-		err = row.Scan(&name, &line.ChangedAt, &line.Principal, &line.Door, &line.RequestID, &line.Credential)
-		return name, line, err
-	})
+		where organization = $1 and deleted = false and id `+tx.Dialect().In("$2"),
+		func(row db.Row) (name string, line Change, err error) {
+			line = Change{Revision: 1, Act: "created", Members: []string{}}
+			err = row.Scan(&name, &line.ChangedAt, &line.Principal, &line.Door, &line.RequestID, &line.Credential)
+			return name, line, err
+		})
 	if err != nil {
 		return all, err
 	}
@@ -87,7 +90,8 @@ func Histories(ctx context.Context, tx db.Tx, organization int64, f op.Family, n
 
 func scanNamedChange(row db.Row) (name string, line Change, err error) {
 	var members string
-	err = row.Scan(&name, &line.Revision, &line.ChangedAt, &line.Act, &members, &line.Principal, &line.Door, &line.RequestID, &line.Credential)
+	err = row.Scan(&name, &line.Revision, &line.ChangedAt, &line.Act, &members, &line.Principal, &line.Door,
+		&line.RequestID, &line.Credential)
 	line.Members = strings.Fields(members)
 	return name, line, err
 }

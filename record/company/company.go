@@ -71,8 +71,10 @@ var (
 	Create = op.New("companies.create", op.Create, create, op.Scoped, op.Costs(5), op.InBatch, op.Emits("company.created"))
 	Count  = op.New("companies.count", op.Read, count, op.Scoped, op.Costs(2), op.InBatch)
 	Get    = op.New("companies.get", op.Get, Companies.Get, op.Scoped, op.Costs(1), op.InBatch)
-	Update = op.New("companies.update", op.Update, Companies.Update, op.Scoped, op.Costs(5), op.InBatch, op.Emits("company.updated"), op.Gives, op.Audited("records.give"))
-	Delete = op.New("companies.delete", op.Delete, Companies.Delete, op.Scoped, op.Costs(10), op.InBatch, op.Emits("company.deleted"))
+	Update = op.New("companies.update", op.Update, Companies.Update, op.Scoped, op.Costs(5), op.InBatch,
+		op.Emits("company.updated"), op.Gives, op.Audited("records.give"))
+	Delete = op.New("companies.delete", op.Delete, Companies.Delete, op.Scoped, op.Costs(10), op.InBatch,
+		op.Emits("company.deleted"))
 )
 
 // list returns a page of the visible companies, or of those that match a search.

@@ -22,9 +22,12 @@ func TestLife(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
 		made := c.Do("POST", "/companies", map[string]any{
-			"name": "Brauhaus Müller GmbH", "legalForm": "GmbH", "email": "kontakt@brauhaus.example", "phone": "+49 221 4710 123",
-			"website": "https://www.brauhaus.example/bier?sorte=alt#heute", "vatId": "DE123456789", "registerNumber": "Amtsgericht Köln HRB 12345",
-			"address": map[string]any{"city": "Köln"}, "note": "Mandant\nseit 2019", "tags": []string{"Mandant"}, "externalId": "crm-1",
+			"name": "Brauhaus Müller GmbH", "legalForm": "GmbH", "email": "kontakt@brauhaus.example",
+			"phone":   "+49 221 4710 123",
+			"website": "https://www.brauhaus.example/bier?sorte=alt#heute", "vatId": "DE123456789",
+			"registerNumber": "Amtsgericht Köln HRB 12345",
+			"address":        map[string]any{"city": "Köln"}, "note": "Mandant\nseit 2019", "tags": []string{"Mandant"},
+			"externalId": "crm-1",
 		}).Want(201)
 		id, record := made.Text("id"), made.JSON()
 		for name, want := range map[string]any{
@@ -35,12 +38,17 @@ func TestLife(t *testing.T) {
 				t.Errorf("%s is %v, want %v", name, record[name], want)
 			}
 		}
-		for _, q := range []string{"brauh", "mueller", "kontakt@brauhaus.example", "DE123456789", "HRB 12345", "0221 4710", "www.brauhaus.example", "köln", "mandant", "seit 2019"} {
-			if got := c.Do("GET", "/companies?q="+strings.ReplaceAll(strings.ReplaceAll(q, " ", "%20"), "ö", "%C3%B6"), nil).Want(200).Data(); len(got) != 1 {
+		for _, q := range []string{
+			"brauh", "mueller", "kontakt@brauhaus.example", "DE123456789", "HRB 12345", "0221 4710",
+			"www.brauhaus.example", "köln", "mandant", "seit 2019",
+		} {
+			if got := c.Do("GET", "/companies?q="+strings.ReplaceAll(strings.ReplaceAll(q, " ", "%20"), "ö", "%C3%B6"),
+				nil).Want(200).Data(); len(got) != 1 {
 				t.Errorf("%q finds %d", q, len(got))
 			}
 		}
-		cleared := c.Do("PATCH", "/companies/"+id, `{"address":{"city":null},"website":null,"name":"Brauhaus"}`, "If-Match", `"r1"`).Want(200).JSON()
+		cleared := c.Do("PATCH", "/companies/"+id, `{"address":{"city":null},"website":null,"name":"Brauhaus"}`,
+			"If-Match", `"r1"`).Want(200).JSON()
 		if cleared["address"] != nil || cleared["website"] != nil || cleared["name"] != "Brauhaus" {
 			t.Errorf("patched to %v", cleared)
 		}
@@ -68,17 +76,22 @@ func TestRules(t *testing.T) {
 			fmt.Sprintf(`{"name":"a","website":"https://a.de/%s"}`, strings.Repeat("a", 2048)): "website TOO_LONG",
 		}
 		for _, website := range []string{
-			"brauhaus.example", "ftp://brauhaus.example", "javascript:alert(1)", "https://", "https:///x", "https://user:secret@brauhaus.example",
+			"brauhaus.example", "ftp://brauhaus.example", "javascript:alert(1)", "https://", "https:///x",
+			"https://user:secret@brauhaus.example",
 			"https://brau haus.example", "https://brauhaus.example/%zz", "HTTP//x", "https://-x.example",
 		} {
 			cases[fmt.Sprintf(`{"name":"a","website":%q}`, website)] = "website INVALID_FORMAT"
 		}
 		for body, wrong := range cases {
-			if got := c.Do("POST", "/companies", body).Want(422, "VALIDATION_FAILED").Fields(); !slices.Equal(got, []string{wrong}) {
+			if got := c.Do("POST", "/companies", body).Want(422,
+				"VALIDATION_FAILED").Fields(); !slices.Equal(got, []string{wrong}) {
 				t.Errorf("%.80s: %v, want %s", body, got, wrong)
 			}
 		}
-		for _, website := range []string{"http://brauhaus.example", "https://brauhaus.example:8443", "https://xn--brahaus-o2a.example/?a=%20b", "http://127.0.0.1/#x"} {
+		for _, website := range []string{
+			"http://brauhaus.example", "https://brauhaus.example:8443",
+			"https://xn--brahaus-o2a.example/?a=%20b", "http://127.0.0.1/#x",
+		} {
 			c.Do("POST", "/companies", map[string]any{"name": "a", "website": website}).Want(201)
 		}
 	})

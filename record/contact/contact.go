@@ -83,8 +83,10 @@ var (
 	Create = op.New("contacts.create", op.Create, create, op.Scoped, op.Costs(5), op.InBatch, op.Emits("contact.created"))
 	Count  = op.New("contacts.count", op.Read, count, op.Scoped, op.Costs(2), op.InBatch)
 	Get    = op.New("contacts.get", op.Get, Contacts.Get, op.Scoped, op.Costs(1), op.InBatch)
-	Update = op.New("contacts.update", op.Update, Contacts.Update, op.Scoped, op.Costs(5), op.InBatch, op.Emits("contact.updated"), op.Gives, op.Audited("records.give"))
-	Delete = op.New("contacts.delete", op.Delete, Contacts.Delete, op.Scoped, op.Costs(10), op.InBatch, op.Emits("contact.deleted"))
+	Update = op.New("contacts.update", op.Update, Contacts.Update, op.Scoped, op.Costs(5), op.InBatch,
+		op.Emits("contact.updated"), op.Gives, op.Audited("records.give"))
+	Delete = op.New("contacts.delete", op.Delete, Contacts.Delete, op.Scoped, op.Costs(10), op.InBatch,
+		op.Emits("contact.deleted"))
 )
 
 // list returns a page of the visible contacts, or of those that match a search.

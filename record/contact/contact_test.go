@@ -24,8 +24,11 @@ func full(owner string) map[string]any {
 	return map[string]any{
 		"salutation": "ms", "title": "Dr.", "firstName": "Anna", "lastName": "Müller", "email": "anna.mueller@example.com",
 		"phone": "+49 221 4710 123", "mobile": "0171 3920011", "jobTitle": "Notarin", "companyId": nil,
-		"address":  map[string]any{"street": "Lindenstraße 7", "postalCode": "50667", "city": "Köln", "region": "NRW", "country": "DE"},
-		"language": "de-de", "birthday": "1984-02-29", "note": "Erste Zeile\r\nZweite Zeile", "tags": []string{"Erbrecht", " Erbrecht ", "Mandantin"},
+		"address": map[string]any{
+			"street": "Lindenstraße 7", "postalCode": "50667", "city": "Köln", "region": "NRW", "country": "DE",
+		},
+		"language": "de-de", "birthday": "1984-02-29", "note": "Erste Zeile\r\nZweite Zeile",
+		"tags":       []string{"Erbrecht", " Erbrecht ", "Mandantin"},
 		"externalId": "crm-1", "ownerId": owner, "visibility": "organization",
 	}
 }
@@ -65,12 +68,14 @@ func TestLife(t *testing.T) {
 		if string(same.Body) != string(made.Body) {
 			t.Errorf("a patch that changes nothing answered\n%s", same.Body)
 		}
-		changed := c.Do("PATCH", "/contacts/"+id, `{"lastName":"Berg","address":{"city":"Bonn","street":null},"tags":null,"note":null}`,
+		changed := c.Do("PATCH", "/contacts/"+id,
+			`{"lastName":"Berg","address":{"city":"Bonn","street":null},"tags":null,"note":null}`,
 			"If-Match", `"r0", "r1"`, "Content-Type", "application/merge-patch+json").Want(200)
 		record = changed.JSON()
 		address := record["address"].(map[string]any)
 		if record["displayName"] != "Anna Berg" || record["revision"] != 2.0 || record["note"] != nil ||
-			address["city"] != "Bonn" || address["street"] != nil || address["postalCode"] != "50667" || len(record["tags"].([]any)) != 0 {
+			address["city"] != "Bonn" || address["street"] != nil || address["postalCode"] != "50667" ||
+			len(record["tags"].([]any)) != 0 {
 			t.Errorf("patched to %s", changed.Body)
 		}
 

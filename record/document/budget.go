@@ -70,7 +70,8 @@ func (w *work) room(ctx context.Context, tx db.Tx) (need time.Duration, err erro
 
 // wait returns the time until the budget suffices; zero if it does.
 func (w *work) wait(ctx context.Context, tx db.Tx, now clock.Micros, need time.Duration) (time.Duration, error) {
-	rows, err := tx.Query(ctx, `select at, spent from reading_time where organization = $1 and at > $2 order by at`, w.job.Organization, now.Add(-window))
+	rows, err := tx.Query(ctx, `select at, spent from reading_time where organization = $1 and at > $2 order by at`,
+		w.job.Organization, now.Add(-window))
 	if err != nil {
 		return 0, err
 	}
@@ -112,7 +113,8 @@ func (w *work) logWait(now, until clock.Micros) {
 		return
 	}
 	w.loggedUntil.Store(w.job.Organization, until)
-	w.Logger.Warn("documents wait: their organization has used up its reading time for this hour", "organization", w.job.Organization, "budget", w.Budget.String())
+	w.Logger.Warn("documents wait: their organization has used up its reading time for this hour", "organization",
+		w.job.Organization, "budget", w.Budget.String())
 }
 
 // reserve reserves the longest time that the file may take, and stores the
@@ -133,7 +135,8 @@ func (w *work) reserve(ctx context.Context, percent int64) error {
 		w.reservation.at, w.reservation.reserved = at, need
 		tx.Queue(`delete from reading_time where organization = $1 and at <= $2`, w.job.Organization, now.Add(-window))
 		tx.Queue(`insert into reading_time (organization, at, spent) values ($1, $2, $3)
-			on conflict (organization, at) do update set spent = reading_time.spent + excluded.spent`, w.job.Organization, at, need.Microseconds())
+			on conflict (organization, at) do update set spent = reading_time.spent + excluded.spent`, w.job.Organization,
+			at, need.Microseconds())
 		return nil
 	})
 }
@@ -141,7 +144,8 @@ func (w *work) reserve(ctx context.Context, percent int64) error {
 // releaseBudget returns the unused part of a reservation, once.
 func (w *work) releaseBudget(tx db.Tx) {
 	if r := w.reservation; r.at > 0 {
-		tx.Queue(`update reading_time set spent = spent + $3 where organization = $1 and at = $2`, w.job.Organization, r.at, (r.took - r.reserved).Microseconds())
+		tx.Queue(`update reading_time set spent = spent + $3 where organization = $1 and at = $2`, w.job.Organization,
+			r.at, (r.took - r.reserved).Microseconds())
 	}
 }
 

@@ -49,8 +49,11 @@ func TestReadingBudget(t *testing.T) {
 		if took <= 0 || took >= budget {
 			t.Fatalf("the first file took %s", took)
 		}
-		c.Document("bild.png", "image/png", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89")) // a picture has no text
-		second := c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload("zwei.txt", "text/plain", []byte("Räumung"))}).Want(202)
+		// a picture has no text
+		c.Document("bild.png", "image/png", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89"))
+		second := c.Do("POST", "/documents", map[string]any{
+			"uploadId": c.Upload("zwei.txt", "text/plain", []byte("Räumung")),
+		}).Want(202)
 		waiting := func() {
 			t.Helper()
 			o.Rest()
@@ -90,14 +93,17 @@ func TestBudgetWaitIsBounded(t *testing.T) {
 		c.Document("eins.txt", "text/plain", []byte("Kündigung"))
 		// Other files of the office use the budget all day.
 		err := d.Write(context.Background(), func(tx db.Tx) error {
-			_, err := tx.Exec(context.Background(), `insert into reading_time (organization, at, spent) select organization, at + $1, $2 from reading_time`,
+			_, err := tx.Exec(context.Background(),
+				`insert into reading_time (organization, at, spent) select organization, at + $1, $2 from reading_time`,
 				int64(10*time.Hour/time.Microsecond), budget.Microseconds())
 			return err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		second := c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload("zwei.txt", "text/plain", []byte("Räumung"))}).Want(202)
+		second := c.Do("POST", "/documents", map[string]any{
+			"uploadId": c.Upload("zwei.txt", "text/plain", []byte("Räumung")),
+		}).Want(202)
 		o.Rest()
 		o.Clock.Advance(5 * time.Hour)
 		o.Rest()
@@ -126,7 +132,8 @@ func TestBudgetIsPerOrganization(t *testing.T) {
 		c := o.As(access.Member)
 		now := clock.Now(o.Clock)
 		err := d.Write(context.Background(), func(tx db.Tx) error {
-			_, err := tx.Exec(context.Background(), `insert into reading_time (organization, at, spent) values (9999, $1, $2)`, now, budget.Microseconds())
+			_, err := tx.Exec(context.Background(),
+				`insert into reading_time (organization, at, spent) values (9999, $1, $2)`, now, budget.Microseconds())
 			return err
 		})
 		if err != nil {
@@ -143,7 +150,9 @@ func TestConcurrentReadingKeepsBudget(t *testing.T) {
 		c := o.As(access.Member)
 		var list []*apitest.Answer
 		for i := range 4 {
-			list = append(list, c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload(fmt.Sprintf("%d.txt", i), "text/plain", []byte("Räumung"))}).Want(202))
+			list = append(list, c.Do("POST", "/documents", map[string]any{
+				"uploadId": c.Upload(fmt.Sprintf("%d.txt", i), "text/plain", []byte("Räumung")),
+			}).Want(202))
 		}
 		o.Rest()
 		made := 0

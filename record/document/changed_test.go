@@ -44,13 +44,16 @@ func TestChangedInStore(t *testing.T) {
 			c := o.As(access.Member)
 			file, other := []byte("Guten Tag\n"), []byte("Gute Nacht")
 			send := func() string {
-				s := c.Do("POST", "/uploads", session("a.txt", file, map[string]any{"sha256": strings.ToUpper(sum(file))})).Want(201)
+				s := c.Do("POST", "/uploads", session("a.txt", file, map[string]any{
+					"sha256": strings.ToUpper(sum(file)),
+				})).Want(201)
 				c.Put(s, file).Want(204)
 				return s.Text("id")
 			}
 			good, bad := send(), send()
 			at := slices.IndexFunc(o.Stored(), func(name string) bool { return strings.HasSuffix(name, bad) })
-			if _, err := o.Store.Put(t.Context(), o.Stored()[at], bytes.NewReader(other), blob.Expectation{Size: int64(len(other))}); err != nil {
+			if _, err := o.Store.Put(t.Context(), o.Stored()[at], bytes.NewReader(other),
+				blob.Expectation{Size: int64(len(other))}); err != nil {
 				t.Fatal(err)
 			}
 			a := c.Do("POST", "/documents", map[string]any{"uploadId": bad})
@@ -98,7 +101,8 @@ func TestUnreadableStagedBytes(t *testing.T) {
 				t.Errorf("%s: the log does not have the error: %s", what, o.Logged)
 			}
 			c.Put(session, file).Want(204)
-			want(t, c.Await(c.Do("POST", "/documents", map[string]any{"uploadId": upload}).Want(202)), map[string]any{"status": "succeeded"})
+			want(t, c.Await(c.Do("POST", "/documents", map[string]any{"uploadId": upload}).Want(202)),
+				map[string]any{"status": "succeeded"})
 		}
 	})
 }
@@ -126,7 +130,9 @@ func TestScannerComesBeforeReading(t *testing.T) {
 			w.Maker.Store, w.Maker.Scanner = attemptCounter{openCounter{hashlessStore{w.Maker.Store}, opens}, tries}, scanner
 		}))
 		c := o.As(access.Member)
-		c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))}).Want(202)
+		c.Do("POST", "/documents", map[string]any{
+			"uploadId": c.Upload("a.txt", "text/plain", []byte("Guten Tag\n")),
+		}).Want(202)
 		for range 3 {
 			o.Rest()
 			o.Clock.Advance(31 * time.Second)

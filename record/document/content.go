@@ -18,8 +18,9 @@ func download(ctx context.Context, c *op.Call, in op.ByID) (op.File, error) {
 	}
 	store, name := upload.Service.In(c).Store, Kept(c.Actor.Org(), in.ID)
 	return op.File{
-		Name: extract.FileName(f.Name, f.ContentType), ContentType: f.ContentType, Size: f.Size, SHA256: f.SHA256, Created: created,
-		Open: func(ctx context.Context) (op.Content, error) { return store.Open(ctx, name) },
+		Name: extract.FileName(f.Name, f.ContentType), ContentType: f.ContentType, Size: f.Size, SHA256: f.SHA256,
+		Created: created,
+		Open:    func(ctx context.Context) (op.Content, error) { return store.Open(ctx, name) },
 	}, nil
 }
 

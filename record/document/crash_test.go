@@ -167,8 +167,10 @@ func (f *faults) rested(o *apitest.Office) {
 		var open int64
 		var due, lease clock.Micros
 		err := o.DB.Read(context.Background(), func(tx db.Tx) error {
-			return tx.QueryRow(context.Background(), `select count(*), coalesce(min(case when state = 'waiting' then due_at end), 0), coalesce(max(case when state = 'running' then due_at end), 0)
-				from jobs where kind <> 'uploads.expire' or state = 'running' or due_at <= $1`, clock.Now(o.Clock)).Scan(&open, &due, &lease)
+			return tx.QueryRow(context.Background(),
+				`select count(*), coalesce(min(case when state = 'waiting' then due_at end), 0), coalesce(max(case when state = 'running' then due_at end), 0)
+				from jobs where kind <> 'uploads.expire' or state = 'running' or due_at <= $1`, clock.Now(o.Clock)).Scan(&open,
+				&due, &lease)
 		})
 		switch next := max(0, due.Sub(clock.Now(o.Clock)), lease.Sub(clock.Now(o.Clock))); {
 		case err != nil:
@@ -360,7 +362,8 @@ func (m *officeModel) whole(t *rapid.T) {
 	s := &modelSession{file: fmt.Appendf(nil, "Datei %d\n", m.files)}
 	s.answer = m.client.Do("POST", "/uploads", session("a.txt", s.file)).Want(201)
 	m.client.Put(s.answer, s.file).Want(204)
-	m.operations[m.client.Do("POST", "/documents", map[string]any{"uploadId": s.answer.Text("id")}).Want(202).Text("id")] = string(s.file)
+	m.operations[m.client.Do("POST", "/documents",
+		map[string]any{"uploadId": s.answer.Text("id")}).Want(202).Text("id")] = string(s.file)
 	m.settle(t)
 }
 

@@ -93,7 +93,8 @@ var Documents = record.NewCollection[Document, Fields](op.Family{
 	Object: "document",
 	Prefix: id.Document,
 	Plural: "documents",
-}, record.FilterBy[Filters]()).Classify("kind", KindOf).SortBy(record.Order[Fields]{Parameter: "name", Key: func(f *Fields) (string, bool) {
+}, record.FilterBy[Filters]()).Classify("kind",
+	KindOf).SortBy(record.Order[Fields]{Parameter: "name", Key: func(f *Fields) (string, bool) {
 	return record.NameKey(&f.Name), true
 }}).WithWords(contentWords).OnDelete(eraseRest).WithoutUpdateEvent()
 
@@ -103,13 +104,17 @@ var Viewer = op.Need[*extract.Viewer]("pages of documents")
 // The operations on documents.
 var (
 	List   = op.New("documents.list", op.Read, list, op.Scoped, op.Costs(2), op.InBatch)
-	Create = op.NewPrefetched("documents.create", op.Create, prefetch, Store, op.Scoped, op.Costs(10), op.InBatch, op.Emits("document.created", "operation.completed"),
+	Create = op.NewPrefetched("documents.create", op.Create, prefetch, Store, op.Scoped, op.Costs(10), op.InBatch,
+		op.Emits("document.created", "operation.completed"),
 		op.Fails(fault.UploadIncomplete, fault.UploadChecksumMismatch, fault.Upstream))
-	Count   = op.New("documents.count", op.Read, count, op.Scoped, op.Costs(2), op.InBatch)
-	Get     = op.New("documents.get", op.Get, Documents.Get, op.Scoped, op.Costs(1), op.InBatch)
-	Update  = op.New("documents.update", op.Update, Documents.Update, op.Scoped, op.Costs(5), op.InBatch, op.Gives, op.Audited("records.give"))
-	Delete  = op.New("documents.delete", op.Delete, Documents.Delete, op.Scoped, op.Costs(10), op.InBatch, op.Emits("document.deleted"))
-	Content = op.New("documents.content", op.Get, download, op.Scoped, op.Costs(1), op.Fails(fault.RangeNotSatisfiable, fault.Upstream))
+	Count  = op.New("documents.count", op.Read, count, op.Scoped, op.Costs(2), op.InBatch)
+	Get    = op.New("documents.get", op.Get, Documents.Get, op.Scoped, op.Costs(1), op.InBatch)
+	Update = op.New("documents.update", op.Update, Documents.Update, op.Scoped, op.Costs(5), op.InBatch, op.Gives,
+		op.Audited("records.give"))
+	Delete = op.New("documents.delete", op.Delete, Documents.Delete, op.Scoped, op.Costs(10), op.InBatch,
+		op.Emits("document.deleted"))
+	Content = op.New("documents.content", op.Get, download, op.Scoped, op.Costs(1),
+		op.Fails(fault.RangeNotSatisfiable, fault.Upstream))
 )
 
 // list returns a page of the visible documents, or of those that match a search.
@@ -135,7 +140,8 @@ func prefetch(ctx context.Context, c *op.Call, in CreateInput) (staged blob.Info
 	case errors.Is(err, blob.ErrNotExist):
 		return blob.Info{}, nil
 	case upload.Unreadable(err):
-		c.Services.Logger.Error("the file of an upload is unreadable", "organization", c.Actor.Org(), "upload", in.Fields.UploadID, "error", err)
+		c.Services.Logger.Error("the file of an upload is unreadable", "organization", c.Actor.Org(), "upload",
+			in.Fields.UploadID, "error", err)
 		return blob.Info{}, nil
 	case err != nil:
 		return blob.Info{}, upload.Away(err)
@@ -150,7 +156,9 @@ func Store(ctx context.Context, c *op.Call, in CreateInput, staged blob.Info) (o
 	if err != nil {
 		return operation.AcceptedOperation{}, err
 	}
-	o, err := operation.Begin(c, "documents.create", makeInput{Document: id.New(id.Document), Fields: *f, Door: c.Door, Credential: c.Credential})
+	o, err := operation.Begin(c, "documents.create", makeInput{
+		Document: id.New(id.Document), Fields: *f, Door: c.Door, Credential: c.Credential,
+	})
 	if err != nil {
 		return operation.AcceptedOperation{}, err
 	}
@@ -192,7 +200,8 @@ func accept(ctx context.Context, c *op.Call, n *New, staged blob.Info) (*Fields,
 		return nil, fault.Invalid(wrong...)
 	}
 	switch {
-	case staged.Size == s.Size && (s.SHA256 == "" || staged.SHA256 == "" || staged.SHA256 == s.SHA256): // a hash that the store does not know is computed later
+	case staged.Size == s.Size && (s.SHA256 == "" || staged.SHA256 == "" || staged.SHA256 == s.SHA256):
+		// a hash that the store does not know is computed later
 		return f, nil
 	case s.Refused != "" && staged.Size == 0:
 		return nil, fault.New(s.Refused)
@@ -211,8 +220,10 @@ var noUpload = fault.Text{
 // response.
 func consumed(operation string) *fault.Text {
 	return &fault.Text{
-		DE: "Dieser Upload ist schon verwendet; das Ergebnis steht unter GET /v1/operations/" + operation + ". Für ein weiteres Dokument beginnen Sie einen neuen mit POST /v1/uploads.",
-		EN: "This upload has already been used; GET /v1/operations/" + operation + " shows the result. For another document, begin a new upload with POST /v1/uploads.",
+		DE: "Dieser Upload ist schon verwendet; das Ergebnis steht unter GET /v1/operations/" + operation +
+			". Für ein weiteres Dokument beginnen Sie einen neuen mit POST /v1/uploads.",
+		EN: "This upload has already been used; GET /v1/operations/" + operation +
+			" shows the result. For another document, begin a new upload with POST /v1/uploads.",
 	}
 }
 
@@ -265,7 +276,9 @@ func (f *Fields) Words() *search.Document {
 // WithContent returns the ids of the named documents whose content fits. Each other
 // document gives an empty text. fits gets the words of the content as search.Document
 // writes them. The caller sees the documents.
-func WithContent(ctx context.Context, c *op.Call, names []string, fits func(words string) bool) (list []string, err error) {
+func WithContent(
+	ctx context.Context, c *op.Call, names []string, fits func(words string) bool,
+) (list []string, err error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -278,13 +291,15 @@ func WithContent(ctx context.Context, c *op.Call, names []string, fits func(word
 			name = ""
 		}
 		return name, nil
-	}, `select id, words from document_words where organization = $1 and id `+c.Tx.Dialect().In("$2"), c.Actor.Org(), db.Texts(names))
+	}, `select id, words from document_words where organization = $1 and id `+c.Tx.Dialect().In("$2"), c.Actor.Org(),
+		db.Texts(names))
 }
 
 // contentWords reads the words of a document's content.
 func contentWords(ctx context.Context, tx db.Tx, organization int64, name string) (*search.Document, error) {
 	var words string
-	err := tx.QueryRow(ctx, `select words from document_words where organization = $1 and id = $2`, organization, name).Scan(&words)
+	err := tx.QueryRow(ctx, `select words from document_words where organization = $1 and id = $2`, organization,
+		name).Scan(&words)
 	if errors.Is(err, db.ErrNoRows) {
 		return new(search.Document), nil
 	}

@@ -66,12 +66,21 @@ func TestLife(t *testing.T) {
 		contact := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
 		file := []byte("Klage wegen Mietminderung\n")
 		upload := c.Upload("Klage_Müller.txt", "text/plain", file)
-		accepted := c.Do("POST", "/documents", map[string]any{"uploadId": upload, "contactId": contact, "tags": []string{"Frist"}, "externalId": "d-1"}).Want(202)
-		if got := accepted.Header.Get("Location"); got != "/v1/operations/"+accepted.Text("id") || accepted.Header.Get("Retry-After") == "" {
+		accepted := c.Do("POST", "/documents", map[string]any{
+			"uploadId":   upload,
+			"contactId":  contact,
+			"tags":       []string{"Frist"},
+			"externalId": "d-1",
+		}).Want(202)
+		if got := accepted.Header.Get("Location"); got != "/v1/operations/"+accepted.Text("id") ||
+			accepted.Header.Get("Retry-After") == "" {
 			t.Errorf("Location %q, Retry-After %q", got, accepted.Header.Get("Retry-After"))
 		}
 		ended := c.Await(accepted)
-		want(t, ended, map[string]any{"object": "operation", "type": "documents.create", "status": "succeeded", "progress": 100.0, "error": nil})
+		want(t, ended, map[string]any{
+			"object": "operation", "type": "documents.create", "status": "succeeded", "progress": 100.0,
+			"error": nil,
+		})
 		if ended.Header.Get("Retry-After") != "" {
 			t.Error("an operation that has ended asks to be polled")
 		}
@@ -79,13 +88,16 @@ func TestLife(t *testing.T) {
 		at := "/documents/" + id
 		got := c.Do("GET", at, nil).Want(200)
 		want(t, got, map[string]any{
-			"object": "document", "id": id, "name": "Klage_Müller.txt", "contentType": "text/plain", "size": float64(len(file)), "sha256": sum(file),
-			"contactId": contact, "companyId": nil, "taskId": nil, "uploadId": upload, "externalId": "d-1", "visibility": "organization", "revision": 1.0,
+			"object": "document", "id": id, "name": "Klage_Müller.txt", "contentType": "text/plain",
+			"size": float64(len(file)), "sha256": sum(file),
+			"contactId": contact, "companyId": nil, "taskId": nil, "uploadId": upload, "externalId": "d-1",
+			"visibility": "organization", "revision": 1.0,
 			"textStatus": "complete", "textReason": nil,
 		})
 
 		content := download(c, id).Want(200)
-		if !bytes.Equal(content.Body, file) || content.Header.Get("ETag") != `"`+sum(file)+`"` || content.Header.Get("Content-Type") != "text/plain" {
+		if !bytes.Equal(content.Body, file) || content.Header.Get("ETag") != `"`+sum(file)+`"` ||
+			content.Header.Get("Content-Type") != "text/plain" {
 			t.Errorf("%q %v", content.Body, content.Header)
 		}
 		if got := content.Header.Get("Content-Disposition"); got != `attachment; filename="Klage_M_ller.txt"; filename*=UTF-8''Klage_M%C3%BCller.txt` {
@@ -108,7 +120,9 @@ func TestLife(t *testing.T) {
 			history, err := optest.Run(ctx, call, record.History, record.HistoryInput{ID: id})
 			if err == nil && (len(history.Data) != 2 || !slices.Equal(history.Data[0].Members, []string{"name"})) {
 				t.Errorf("%+v", history)
-			} else if made := history.Data[1]; made.Principal != c.Principal || made.Door != apitest.Door() || made.RequestID != accepted.Header.Get("Request-Id") || (made.Credential == "") != (apitest.Door() == string(api.Web)) {
+			} else if made := history.Data[1]; made.Principal != c.Principal || made.Door != apitest.Door() ||
+				made.RequestID != accepted.Header.Get("Request-Id") ||
+				(made.Credential == "") != (apitest.Door() == string(api.Web)) {
 				t.Errorf("%+v", made)
 			}
 			return err
@@ -121,7 +135,9 @@ func TestLife(t *testing.T) {
 		c.Do("GET", at, nil).Want(404, "NOT_FOUND")
 		download(c, id).Want(404)
 		want(t, c.Do("GET", "/tasks/"+task, nil).Want(200), map[string]any{"documentId": nil})
-		if got := types(c); !slices.Equal(got, []string{"contact.created", "document.created", "operation.completed", "task.created", "document.deleted"}) {
+		if got := types(c); !slices.Equal(got, []string{
+			"contact.created", "document.created", "operation.completed", "task.created", "document.deleted",
+		}) {
 			t.Errorf("events %v", got)
 		}
 	})

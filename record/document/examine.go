@@ -41,12 +41,21 @@ func notAsSaid(types extract.Types, declared, found string) *fault.Text {
 			EN: "The file is several things at once, for example a picture with an archive behind it. Such files are not accepted.",
 		}
 	}
-	t := fault.Text{DE: "Der Inhalt der Datei ist nicht vom Typ " + declared, EN: "The content of the file is not of the type " + declared}
-	next := fault.Text{DE: "Beginnen Sie mit dem passenden Typ einen neuen Upload.", EN: "Begin a new upload with the type that fits."}
+	t := fault.Text{
+		DE: "Der Inhalt der Datei ist nicht vom Typ " + declared,
+		EN: "The content of the file is not of the type " + declared,
+	}
+	next := fault.Text{
+		DE: "Beginnen Sie mit dem passenden Typ einen neuen Upload.",
+		EN: "Begin a new upload with the type that fits.",
+	}
 	if name, _, _ := strings.Cut(found, ";"); strings.Contains(name, "/") && name != extract.Unknown && name != declared {
 		t.DE, t.EN = t.DE+", sondern sieht aus wie "+name, t.EN+" but looks like "+name
 		if _, taken := types.Declared(name); !taken {
-			next = fault.Text{DE: "Dateien dieses Typs werden hier nicht angenommen.", EN: "Files of that type are not accepted here."}
+			next = fault.Text{
+				DE: "Dateien dieses Typs werden hier nicht angenommen.",
+				EN: "Files of that type are not accepted here.",
+			}
 		}
 	}
 	return &fault.Text{DE: t.DE + ". " + next.DE, EN: t.EN + ". " + next.EN}
@@ -110,7 +119,8 @@ func (w *work) words(ctx context.Context, file blob.Reader) (*search.Document, e
 		return nil, orLater(err)
 	}
 	if text.Reason != extract.Complete && text.Reason != extract.Unsupported {
-		w.Logger.Info("text of a document not read completely", "organization", w.job.Organization, "document", w.Document, "reason", text.Reason)
+		w.Logger.Info("text of a document not read completely", "organization", w.job.Organization, "document",
+			w.Document, "reason", text.Reason)
 	}
 	w.Fields.TextStatus, w.Fields.TextReason = textOf(w.Fields.ContentType, text)
 	d := new(search.Document)

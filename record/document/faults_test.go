@@ -28,18 +28,30 @@ func session(name string, file []byte, members ...map[string]any) map[string]any
 // header for saving files has it too. Names that are dangerous are refused.
 func TestNames(t *testing.T) {
 	taken := []string{
-		"Klage.pdf", "Über Öl & Äpfel.pdf", "契約書.pdf", "عقد.pdf", "Договір.docx", "สัญญา.pdf", "חוזה.pdf", "אב 12 cd.pdf", "📎 Anlage 👩‍⚖️.pdf", "e\u0301.txt",
-		".htaccess", "...pdf", "a..b", "..pdf", "-rf", "~", "$HOME", "`id`", "$(id)", "a;b", "a,b", "a=b", "a:b", "a*b?", "<script>.txt", "a|b", "a&b", "a#b", "a+b", "a@b", "a^b",
-		`"quoted".txt`, `'quoted'.txt`, "100%.txt", "%2e%2e%2fetc", "%00.txt", "UTF-8''x", "=?UTF-8?Q?x?=", "a  b", "a\u00a0b", "a\ufeffb", "a\u200db",
+		"Klage.pdf", "Über Öl & Äpfel.pdf", "契約書.pdf", "عقد.pdf", "Договір.docx", "สัญญา.pdf", "חוזה.pdf", "אב 12 cd.pdf",
+		"📎 Anlage 👩‍⚖️.pdf", "e\u0301.txt",
+		".htaccess", "...pdf", "a..b", "..pdf", "-rf", "~", "$HOME", "`id`", "$(id)", "a;b", "a,b", "a=b", "a:b", "a*b?",
+		"<script>.txt", "a|b", "a&b", "a#b", "a+b", "a@b", "a^b",
+		`"quoted".txt`, `'quoted'.txt`, "100%.txt", "%2e%2e%2fetc", "%00.txt", "UTF-8''x", "=?UTF-8?Q?x?=", "a  b",
+		"a\u00a0b", "a\ufeffb", "a\u200db",
 		"name.", "CONTRACT.txt", "COM10.txt", "COM.txt", "console", "NULL", "LPT",
 		strings.Repeat("a", 200), strings.Repeat("漢", 200), strings.Repeat("😀", 200), strings.Repeat("é", 196) + ".pdf",
 	}
-	devices := []string{"CON", "con.txt", "PRN.pdf", "aux", "NUL.tar.gz", "nul .txt", "COM1", "lpt9.txt", "COM0", "COM¹.txt", "LPT³", "CONIN$", "conout$.txt"}
+	devices := []string{
+		"CON", "con.txt", "PRN.pdf", "aux", "NUL.tar.gz", "nul .txt", "COM1", "lpt9.txt", "COM0", "COM¹.txt",
+		"LPT³", "CONIN$", "conout$.txt",
+	}
 	refused := map[string]string{
-		"": "TOO_SHORT", " ": "INVALID_FORMAT", "\u00a0\u3000": "INVALID_FORMAT", strings.Repeat("a", 201): "TOO_LONG", strings.Repeat("a", 255): "TOO_LONG", strings.Repeat("漢", 201): "TOO_LONG",
-		"a/b": "INVALID_FORMAT", `a\b`: "INVALID_FORMAT", "/etc/passwd": "INVALID_FORMAT", `C:\x`: "INVALID_FORMAT", "../x": "INVALID_FORMAT", ".": "INVALID_FORMAT", "..": "INVALID_FORMAT", " .. ": "INVALID_FORMAT",
-		"a\x00b": "INVALID_FORMAT", "a\rb": "INVALID_FORMAT", "a\nb": "INVALID_FORMAT", "a\r\nSet-Cookie: x": "INVALID_FORMAT", "a\tb": "INVALID_FORMAT", "a\x1bb": "INVALID_FORMAT", "a\x7fb": "INVALID_FORMAT", "a\u0085b": "INVALID_FORMAT", "a\u2028b": "INVALID_FORMAT",
-		"Rechnung\u202efdp.exe": "INVALID_FORMAT", "a\u202ab": "INVALID_FORMAT", "a\u2066b": "INVALID_FORMAT", "a\u2069b": "INVALID_FORMAT", "a\u200fb": "INVALID_FORMAT", "a\u200eb": "INVALID_FORMAT", "a\u061cb": "INVALID_FORMAT",
+		"": "TOO_SHORT", " ": "INVALID_FORMAT", "\u00a0\u3000": "INVALID_FORMAT", strings.Repeat("a", 201): "TOO_LONG",
+		strings.Repeat("a", 255): "TOO_LONG", strings.Repeat("漢", 201): "TOO_LONG",
+		"a/b": "INVALID_FORMAT", `a\b`: "INVALID_FORMAT", "/etc/passwd": "INVALID_FORMAT", `C:\x`: "INVALID_FORMAT",
+		"../x": "INVALID_FORMAT", ".": "INVALID_FORMAT", "..": "INVALID_FORMAT", " .. ": "INVALID_FORMAT",
+		"a\x00b": "INVALID_FORMAT", "a\rb": "INVALID_FORMAT", "a\nb": "INVALID_FORMAT",
+		"a\r\nSet-Cookie: x": "INVALID_FORMAT", "a\tb": "INVALID_FORMAT", "a\x1bb": "INVALID_FORMAT",
+		"a\x7fb": "INVALID_FORMAT", "a\u0085b": "INVALID_FORMAT", "a\u2028b": "INVALID_FORMAT",
+		"Rechnung\u202efdp.exe": "INVALID_FORMAT", "a\u202ab": "INVALID_FORMAT", "a\u2066b": "INVALID_FORMAT",
+		"a\u2069b": "INVALID_FORMAT", "a\u200fb": "INVALID_FORMAT", "a\u200eb": "INVALID_FORMAT",
+		"a\u061cb": "INVALID_FORMAT",
 	}
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -53,7 +65,8 @@ func TestNames(t *testing.T) {
 				t.Errorf("%q: %s gives %q, %v", name, header, parameters, err)
 			}
 			plain, _, _ := strings.Cut(header, "; filename*=")
-			if _, parameters, err = mime.ParseMediaType(plain); err != nil || len([]rune(parameters["filename"])) != len([]rune(saved)) || strings.ContainsAny(parameters["filename"], `/\"%`) {
+			if _, parameters, err = mime.ParseMediaType(plain); err != nil ||
+				len([]rune(parameters["filename"])) != len([]rune(saved)) || strings.ContainsAny(parameters["filename"], `/\"%`) {
 				t.Errorf("%q: for old programs %s, %v", name, plain, err)
 			}
 			for _, b := range []byte(header) {
@@ -74,15 +87,18 @@ func TestNames(t *testing.T) {
 			shown(name, saved)
 		}
 		for name, code := range refused {
-			if got := c.Do("POST", "/uploads", session(name, file)).Want(422, "VALIDATION_FAILED").Fields(); !slices.Equal(got, []string{"fileName " + code}) {
+			if got := c.Do("POST", "/uploads", session(name, file)).Want(422,
+				"VALIDATION_FAILED").Fields(); !slices.Equal(got, []string{"fileName " + code}) {
 				t.Errorf("%q as fileName: %q", name, got)
 			}
-			got := c.Do("PATCH", "/documents/"+id, map[string]any{"name": name}, "If-Match", "*").Want(422, "VALIDATION_FAILED").Fields()
+			got := c.Do("PATCH", "/documents/"+id, map[string]any{"name": name}, "If-Match", "*").Want(422,
+				"VALIDATION_FAILED").Fields()
 			if !slices.Equal(got, []string{"name " + code}) {
 				t.Errorf("%q as name: %q", name, got)
 			}
 			upload := c.Upload("a.txt", "text/plain", file)
-			got = c.Do("POST", "/documents", map[string]any{"uploadId": upload, "name": name}).Want(422, "VALIDATION_FAILED").Fields()
+			got = c.Do("POST", "/documents", map[string]any{"uploadId": upload, "name": name}).Want(422,
+				"VALIDATION_FAILED").Fields()
 			if !slices.Equal(got, []string{"name " + code}) {
 				t.Errorf("%q as name of a new one: %q", name, got)
 			}
@@ -103,11 +119,20 @@ func TestNames(t *testing.T) {
 // lies are files of another type than declared, and what English problems say of
 // them.
 var lies = []struct{ name, declared, content, said string }{
-	{"Rechnung.pdf", "application/pdf", "MZ\x90\x00\x03\x00\x00\x00\x04\x00\x00\x00\xff\xff\x00\x00", "portable-executable"},
-	{"Brief.txt", "text/plain", "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x3e\x00", "looks like application/x-executable"},
+	{
+		"Rechnung.pdf", "application/pdf", "MZ\x90\x00\x03\x00\x00\x00\x04\x00\x00\x00\xff\xff\x00\x00",
+		"portable-executable",
+	},
+	{
+		"Brief.txt", "text/plain", "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x3e\x00",
+		"looks like application/x-executable",
+	},
 	{"Bild.png", "image/png", "<html><script>alert(1)</script></html>", "looks like text/html"},
 	{"Bild.png", "image/png", smallPDF, "looks like application/pdf"},
-	{"Brief.txt", "text/plain", "<!DOCTYPE html><html><script>alert(1)</script></html>", "looks like text/html. Files of that type are not accepted here."},
+	{
+		"Brief.txt", "text/plain", "<!DOCTYPE html><html><script>alert(1)</script></html>",
+		"looks like text/html. Files of that type are not accepted here.",
+	},
 	{"Text.pdf", "application/pdf", "Ein Text\n", "looks like text/plain. Begin a new upload with the type that fits."},
 	{"Archiv.pdf", "application/pdf", smallPDF + "PK\x05\x06" + strings.Repeat("\x00", 18), "several things at once"},
 	{"Null.pdf", "application/pdf", strings.Repeat("\x00", 5000), "not of the type application/pdf. Begin"},
@@ -124,7 +149,8 @@ func TestRejected(t *testing.T) {
 		_, sandbox := o.Organization("Kanzlei Abendroth")
 		user := o.User(access.Admin, sandbox)
 		others := map[string]*apitest.Client{
-			"a colleague": o.As(access.Member), "an admin": o.As(access.Admin), "another organization": {Office: o, Principal: user, Key: o.Key(user)},
+			"a colleague": o.As(access.Member), "an admin": o.As(access.Admin),
+			"another organization": {Office: o, Principal: user, Key: o.Key(user)},
 		}
 		for _, lie := range lies {
 			file := lie.name + " as " + lie.declared
@@ -160,11 +186,13 @@ func saysWhy(t *testing.T, c *apitest.Client, file string, accepted *apitest.Ans
 	german := c.Do("GET", at, nil).Want(200).JSON()["error"].(map[string]any)
 	english := c.Do("GET", at, nil, "Accept-Language", "en").Want(200).JSON()["error"].(map[string]any)
 	for _, problem := range []map[string]any{german, english} {
-		if problem["code"] != "UPLOAD_REJECTED" || problem["status"] != 422.0 || problem["instance"] != "/v1"+at || problem["requestId"] != accepted.Header.Get("Request-Id") {
+		if problem["code"] != "UPLOAD_REJECTED" || problem["status"] != 422.0 || problem["instance"] != "/v1"+at ||
+			problem["requestId"] != accepted.Header.Get("Request-Id") {
 			t.Errorf("%s: %v", file, problem)
 		}
 	}
-	if !strings.Contains(german["detail"].(string), "Datei") || !strings.Contains(english["detail"].(string), "file") || german["title"] == english["title"] {
+	if !strings.Contains(german["detail"].(string), "Datei") ||
+		!strings.Contains(english["detail"].(string), "file") || german["title"] == english["title"] {
 		t.Errorf("%s: %v and %v", file, german, english)
 	}
 	if got := english["detail"].(string); !strings.Contains(got, said) {
@@ -176,7 +204,9 @@ func saysWhy(t *testing.T, c *apitest.Client, file string, accepted *apitest.Ans
 func isUnknownTo(t *testing.T, others map[string]*apitest.Client, c *apitest.Client, file, at string) {
 	t.Helper()
 	for who, other := range others {
-		if got := other.Do("GET", at, nil).Want(404, "NOT_FOUND").Text("detail"); got != c.Do("GET", "/operations/opr_00000000000000000000000000", nil).Want(404).Text("detail") {
+		if got := other.Do("GET", at, nil).Want(404,
+			"NOT_FOUND").Text("detail"); got != c.Do("GET", "/operations/opr_00000000000000000000000000",
+			nil).Want(404).Text("detail") {
 			t.Errorf("%s: %s is told %s", file, who, got)
 		}
 	}
@@ -187,7 +217,8 @@ func isUnknownTo(t *testing.T, others map[string]*apitest.Client, c *apitest.Cli
 func endsAreEventsOf(t *testing.T, c *apitest.Client, others map[string]*apitest.Client, n int) {
 	t.Helper()
 	events := c.Do("GET", "/events?limit=100&sort=createdAt", nil).Want(200).Data()
-	if len(events) != n || slices.ContainsFunc(events, func(e map[string]any) bool { return e["type"] != "operation.completed" }) {
+	if len(events) != n || slices.ContainsFunc(events,
+		func(e map[string]any) bool { return e["type"] != "operation.completed" }) {
 		t.Errorf("events %v", events)
 	}
 	for _, e := range events {
@@ -206,8 +237,10 @@ func endsAreEventsOf(t *testing.T, c *apitest.Client, others map[string]*apitest
 func refusesTypes(t *testing.T, c *apitest.Client, types ...string) {
 	t.Helper()
 	for _, declared := range types {
-		got := c.Do("POST", "/uploads", map[string]any{"fileName": "a", "contentType": declared, "size": 1}).Want(422, "VALIDATION_FAILED")
-		if !slices.Equal(got.Fields(), []string{"contentType NOT_IN_ENUM"}) || !bytes.Contains(got.Body, []byte("Erlaubt sind nur: application/pdf, ")) {
+		got := c.Do("POST", "/uploads", map[string]any{"fileName": "a", "contentType": declared, "size": 1}).Want(422,
+			"VALIDATION_FAILED")
+		if !slices.Equal(got.Fields(), []string{"contentType NOT_IN_ENUM"}) ||
+			!bytes.Contains(got.Body, []byte("Erlaubt sind nur: application/pdf, ")) {
 			t.Errorf("%s: %s", declared, got.Body)
 		}
 	}
@@ -218,7 +251,9 @@ func refusesTypes(t *testing.T, c *apitest.Client, types ...string) {
 func refusesTakenID(t *testing.T, c *apitest.Client) {
 	t.Helper()
 	c.Document("a.txt", "text/plain", []byte("a\n"), map[string]any{"externalId": "d-1"})
-	again := c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload("b.txt", "text/plain", []byte("b\n")), "externalId": "d-1"})
+	again := c.Do("POST", "/documents", map[string]any{
+		"uploadId": c.Upload("b.txt", "text/plain", []byte("b\n")), "externalId": "d-1",
+	})
 	if got := again.Want(422, "VALIDATION_FAILED").Fields(); !slices.Equal(got, []string{"externalId DUPLICATE"}) {
 		t.Errorf("%q", got)
 	}
@@ -247,7 +282,12 @@ func TestPrivateContent(t *testing.T) {
 		}
 		for who, other := range map[string]*apitest.Client{"a colleague": colleague, "another organization": stranger} {
 			unknown := strip(download(other, "doc_00000000000000000000000000").Want(404, "NOT_FOUND"))
-			for _, headers := range [][]string{nil, {"Range", "bytes=0-1"}, {"If-None-Match", `"` + sum(file) + `"`}, {"If-None-Match", "*"}} {
+			for _, headers := range [][]string{
+				nil,
+				{"Range", "bytes=0-1"},
+				{"If-None-Match", `"` + sum(file) + `"`},
+				{"If-None-Match", "*"},
+			} {
 				a := download(other, id, headers...).Want(404, "NOT_FOUND")
 				if got := strip(a); got != unknown || a.Header.Get("Etag") != "" || a.Header.Get("Content-Disposition") != "" {
 					t.Errorf("%s is told %s %v, of an unknown one %s", who, got, a.Header, unknown)

@@ -22,7 +22,9 @@ const (
 // Files returns the bytes that an organization's documents must have, for
 // identifiers after the given one, and the last identifier. An empty page is
 // the last.
-func Files(ctx context.Context, tx db.Tx, organization int64, after string) (list []blob.Reference, last string, err error) {
+func Files(
+	ctx context.Context, tx db.Tx, organization int64, after string,
+) (list []blob.Reference, last string, err error) {
 	rows, err := tx.Query(ctx, `select id, content from documents
 		where organization = $1 and deleted = false and id > $2 order by id limit $3`, organization, after, filesPage)
 	if err != nil {
@@ -45,7 +47,8 @@ func Files(ctx context.Context, tx db.Tx, organization int64, after string) (lis
 
 // HasFile reports whether a document has bytes.
 func HasFile(ctx context.Context, tx db.Tx, organization int64, document string) (has bool, err error) {
-	return exists(ctx, tx, `select count(*) from documents where organization = $1 and id = $2 and deleted = false`, organization, document)
+	return exists(ctx, tx, `select count(*) from documents where organization = $1 and id = $2 and deleted = false`,
+		organization, document)
 }
 
 // FilePending reports whether an operation is making a document of the bytes,

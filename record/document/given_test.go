@@ -29,7 +29,8 @@ func members(t reflect.Type) []string {
 // Every member that can be changed can also be set when a document is created.
 func TestMembersAtCreation(t *testing.T) {
 	want := slices.Sorted(slices.Values(members(reflect.TypeFor[document.Fields]())))
-	got := slices.DeleteFunc(members(reflect.TypeFor[document.New]()), func(name string) bool { return name == "uploadId" })
+	got := slices.DeleteFunc(members(reflect.TypeFor[document.New]()),
+		func(name string) bool { return name == "uploadId" })
 	if slices.Sort(got); !slices.Equal(got, want) {
 		t.Errorf("a document can be made with %q, and changed in %q", got, want)
 	}
@@ -37,13 +38,16 @@ func TestMembersAtCreation(t *testing.T) {
 		c := apitest.New(t, d).As(access.Member)
 		made := func(path, body string) any { return c.Do("POST", path, body).Want(201).Text("id") }
 		given := map[string]any{
-			"name": "Klage.txt", "contactId": made("/contacts", `{"lastName":"Berg"}`), "companyId": made("/companies", `{"name":"Berg"}`),
-			"taskId": made("/tasks", `{"title":"Klage"}`), "tags": []any{"eilt"}, "externalId": "A-1", "ownerId": c.Principal, "visibility": "private",
+			"name": "Klage.txt", "contactId": made("/contacts", `{"lastName":"Berg"}`),
+			"companyId": made("/companies", `{"name":"Berg"}`),
+			"taskId":    made("/tasks", `{"title":"Klage"}`), "tags": []any{"eilt"}, "externalId": "A-1",
+			"ownerId": c.Principal, "visibility": "private",
 		}
 		if names := slices.Sorted(maps.Keys(given)); !slices.Equal(names, want) {
 			t.Fatalf("this test gives %q, want %q", names, want)
 		}
-		answer := c.Do("GET", "/documents/"+c.Document("a.txt", "text/plain", []byte("Guten Tag\n"), given), nil).Want(200).JSON()
+		answer := c.Do("GET", "/documents/"+c.Document("a.txt", "text/plain", []byte("Guten Tag\n"), given),
+			nil).Want(200).JSON()
 		for name, value := range given {
 			if !reflect.DeepEqual(answer[name], value) {
 				t.Errorf("%s is %v, given was %v", name, answer[name], value)

@@ -35,7 +35,8 @@ func (s vanishingStore) Open(ctx context.Context, name string) (blob.Reader, err
 func TestDeletedDuringDownload(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		before := new(atomic.Pointer[func()])
-		o := apitest.New(t, d, apitest.Replicas(1), apitest.Stored(func(s blob.Store) blob.Store { return vanishingStore{s, before} }))
+		o := apitest.New(t, d, apitest.Replicas(1),
+			apitest.Stored(func(s blob.Store) blob.Store { return vanishingStore{s, before} }))
 		c := o.As(access.Member)
 		id := c.Document("a.txt", "text/plain", []byte("Guten Tag\n"))
 		remove := func() { c.Do("DELETE", "/documents/"+id, nil, "If-Match", "*").Want(204) }
@@ -47,7 +48,8 @@ func TestDeletedDuringDownload(t *testing.T) {
 		id = c.Document("b.txt", "text/plain", []byte("Guten Abend\n"))
 		nothing := func() {}
 		before.Store(&nothing)
-		if answer := download(c, id).Want(500, "INTERNAL"); !strings.Contains(string(answer.Body), "fehlt im Speicher des Servers") {
+		if answer := download(c, id).Want(500,
+			"INTERNAL"); !strings.Contains(string(answer.Body), "fehlt im Speicher des Servers") {
 			t.Errorf("the file is missing: %s", answer.Body)
 		}
 	})

@@ -60,7 +60,10 @@ func joined(boxes []extract.Box) []Rect {
 }
 
 func around(a, b extract.Box) extract.Box {
-	return extract.Box{Left: min(a.Left, b.Left), Top: min(a.Top, b.Top), Right: max(a.Right, b.Right), Bottom: max(a.Bottom, b.Bottom)}
+	return extract.Box{
+		Left: min(a.Left, b.Left), Top: min(a.Top, b.Top), Right: max(a.Right, b.Right),
+		Bottom: max(a.Bottom, b.Bottom),
+	}
 }
 
 func area(b extract.Box) int { return int(b.Right-b.Left) * int(b.Bottom-b.Top) }

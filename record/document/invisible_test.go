@@ -18,7 +18,9 @@ func TestInvisibleInDocuments(t *testing.T) {
 		}
 		c := o.As(access.Member)
 		id := c.Document("vertrag.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", file)
-		for _, word := range []string{"Donaudampf", "Kaufvertrag", "Auflage", "Klageschrift", "Preisliste", "Kauf\u200bvertrag"} {
+		for _, word := range []string{
+			"Donaudampf", "Kaufvertrag", "Auflage", "Klageschrift", "Preisliste", "Kauf\u200bvertrag",
+		} {
 			found := c.Do("GET", "/documents?q="+word, nil).Want(200).Data()
 			if len(found) != 1 || found[0]["id"] != id {
 				t.Errorf("%q finds %v", word, found)

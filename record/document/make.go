@@ -65,7 +65,11 @@ func Kept(organization int64, document string) string {
 
 // erase enqueues the deletion of a document's bytes with the transaction.
 func erase(ctx context.Context, tx db.Tx, organization int64, now clock.Micros, document string) error {
-	return job.Enqueue(ctx, tx, organization, now, job.Spec{Kind: EraseKind, Key: document, Payload: erasePayload{document}})
+	return job.Enqueue(ctx, tx, organization, now, job.Spec{
+		Kind:    EraseKind,
+		Key:     document,
+		Payload: erasePayload{document},
+	})
 }
 
 // Scanner looks for malware.
@@ -293,7 +297,8 @@ func (w *work) succeed(ctx context.Context, words *search.Document) error {
 			return err
 		}
 		w.releaseBudget(tx)
-		tx.Queue(`insert into document_words (organization, id, words) values ($1, $2, $3)`, w.job.Organization, w.Document, words.String())
+		tx.Queue(`insert into document_words (organization, id, words) values ($1, $2, $3)`, w.job.Organization,
+			w.Document, words.String())
 		replay.Name(tx, w.job.Organization, w.operation.ID, w.Document)
 		return operation.Succeed(ctx, c, w.operation.ID, operation.Result{Object: Documents.Object, ID: w.Document})
 	})
@@ -327,7 +332,10 @@ func (w *work) call(ctx context.Context, tx db.Tx) (*op.Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &op.Call{Actor: actor, Tx: tx, Now: clock.Now(w.Clock), RequestID: w.operation.Request, Door: w.Door, Credential: w.Credential, Span: trace.Of(ctx), Services: &op.Services{Families: w.Families}}, nil
+	return &op.Call{
+		Actor: actor, Tx: tx, Now: clock.Now(w.Clock), RequestID: w.operation.Request, Door: w.Door,
+		Credential: w.Credential, Span: trace.Of(ctx), Services: &op.Services{Families: w.Families},
+	}, nil
 }
 
 // scannerBackoff is the pause of a job while the scanner is away.

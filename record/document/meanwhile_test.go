@@ -90,7 +90,8 @@ func contactIsDeletedMeanwhile(t *testing.T, h gatedStore, c *apitest.Client) {
 	t.Helper()
 	contact := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
 	accepted := h.accept(t, c, map[string]any{"contactId": contact})
-	want(t, c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200), map[string]any{"status": "running", "progress": 10.0, "finishedAt": nil})
+	want(t, c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200),
+		map[string]any{"status": "running", "progress": 10.0, "finishedAt": nil})
 	c.Do("DELETE", "/contacts/"+contact, nil, "If-Match", "*").Want(204)
 	h.free <- struct{}{}
 	want(t, c.Do("GET", "/documents/"+made(t, c.Await(accepted)), nil).Want(200), map[string]any{"contactId": nil})
@@ -100,7 +101,8 @@ func contactIsDeletedMeanwhile(t *testing.T, h gatedStore, c *apitest.Client) {
 // to finish has it.
 func idIsTakenMeanwhile(t *testing.T, h gatedStore, c *apitest.Client) {
 	t.Helper()
-	first, second := h.accept(t, c, map[string]any{"externalId": "d-1"}), h.accept(t, c, map[string]any{"externalId": "d-1"})
+	first, second := h.accept(t, c, map[string]any{"externalId": "d-1"}), h.accept(t, c,
+		map[string]any{"externalId": "d-1"})
 	h.free <- struct{}{}
 	h.free <- struct{}{}
 	ends := []*apitest.Answer{c.Await(first), c.Await(second)}
@@ -108,7 +110,8 @@ func idIsTakenMeanwhile(t *testing.T, h gatedStore, c *apitest.Client) {
 	made(t, ends[0])
 	problem, _ := ends[1].JSON()["error"].(map[string]any)
 	fields, _ := problem["errors"].([]any)
-	if problem["code"] != "VALIDATION_FAILED" || len(fields) != 1 || fields[0].(map[string]any)["field"] != "externalId" || fields[0].(map[string]any)["code"] != "DUPLICATE" {
+	if problem["code"] != "VALIDATION_FAILED" || len(fields) != 1 ||
+		fields[0].(map[string]any)["field"] != "externalId" || fields[0].(map[string]any)["code"] != "DUPLICATE" {
 		t.Errorf("%s", ends[1].Body)
 	}
 }
@@ -128,7 +131,8 @@ func personIsDisabledMeanwhile(t *testing.T, h gatedStore, c *apitest.Client) {
 	c.Rest()
 	c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(401)
 	disable(false)
-	want(t, c.Do("GET", "/documents/"+made(t, c.Await(accepted)), nil).Want(200), map[string]any{"ownerId": c.Principal, "visibility": "private"})
+	want(t, c.Do("GET", "/documents/"+made(t, c.Await(accepted)), nil).Want(200),
+		map[string]any{"ownerId": c.Principal, "visibility": "private"})
 }
 
 // switchedMeanwhile switches an organization off while an operation runs to its end,
@@ -188,7 +192,8 @@ func TestMalware(t *testing.T) {
 				daemon.Start(t)
 			} else {
 				o.Rest() // put off
-				want(t, c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200), map[string]any{"status": "running", "result": nil, "error": nil})
+				want(t, c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200),
+					map[string]any{"status": "running", "result": nil, "error": nil})
 				daemon.Start(t)
 				o.Clock.Advance(31 * time.Second)
 				want(t, c.Await(accepted), map[string]any{"status": "succeeded"})

@@ -106,7 +106,11 @@ func getPage(ctx context.Context, c *op.Call, in PageInput, drawn *extract.Page)
 		return Page{}, err
 	}
 	if drawn.Reason == extract.Complete && drawn.Number > drawn.Pages {
-		return Page{}, fault.Invalid(fault.Field{Name: "page", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: int64(drawn.Pages)}})
+		return Page{}, fault.Invalid(fault.Field{
+			Name:  "page",
+			Code:  fault.OutOfRange,
+			Limit: fault.Range{Min: 1, Max: int64(drawn.Pages)},
+		})
 	}
 	p := Page{
 		Page: drawn.Number, Pages: drawn.Pages, Width: drawn.Width, Height: drawn.Height, ContentType: drawn.ContentType,
@@ -128,7 +132,10 @@ func visibleFile(ctx context.Context, c *op.Call, name string) (f extract.File, 
 		if err != nil {
 			return err
 		}
-		f = extract.File{Organization: c.Actor.Org(), Name: Kept(c.Actor.Org(), name), ContentType: fields.ContentType, Size: fields.Size}
+		f = extract.File{
+			Organization: c.Actor.Org(), Name: Kept(c.Actor.Org(), name), ContentType: fields.ContentType,
+			Size: fields.Size,
+		}
 		return nil
 	})
 	f.Open = func(ctx context.Context) (io.ReadCloser, error) { return store.Open(ctx, f.Name) }

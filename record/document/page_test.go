@@ -49,14 +49,17 @@ func look[Out any](t testing.TB, o *apitest.Office, principal, row string, in an
 }
 
 // lookOnce is look for a busy answer.
-func lookOnce[Out any](t testing.TB, o *apitest.Office, principal, row string, in any) (out Out, response *api.Response) {
+func lookOnce[Out any](
+	t testing.TB, o *apitest.Office, principal, row string, in any,
+) (out Out, response *api.Response) {
 	t.Helper()
 	body, err := json.Marshal(in)
 	if err != nil {
 		t.Fatal(err)
 	}
 	response = o.API.Do(t.Context(), &api.Request{
-		Operation: api.ByID(row), Door: api.Web, Credential: api.Cookie(o.Session(principal), true), Address: netip.MustParseAddr("192.0.2.7"),
+		Operation: api.ByID(row), Door: api.Web, Credential: api.Cookie(o.Session(principal), true),
+		Address: netip.MustParseAddr("192.0.2.7"),
 		HasBody: true, Body: func() ([]byte, error) { return body, nil },
 	}, nil)
 	if response.Fault == nil {
@@ -125,7 +128,8 @@ func TestPage(t *testing.T) {
 		id := c.Document("Vertrag.pdf", "application/pdf", pdf(
 			`(Frau M\374ller, Kaltmiete 950) ' (Mueller und Muellerei, Tel. +49 221 98765) '`, `(Zweite Seite) '`))
 		got, _ := look[page](t, o, c.Principal, "documents.page", map[string]any{"id": id, "q": "mueller"})
-		if got.Page != 1 || got.Pages != 2 || got.Width != 794 || got.Height != 1123 || got.ContentType != "image/png" || !strings.HasPrefix(got.Text, "Frau Müller, Kaltmiete") {
+		if got.Page != 1 || got.Pages != 2 || got.Width != 794 || got.Height != 1123 || got.ContentType != "image/png" ||
+			!strings.HasPrefix(got.Text, "Frau Müller, Kaltmiete") {
 			t.Fatalf("%+v", got)
 		}
 		config, format, err := image.DecodeConfig(bytes.NewReader(got.Image))
@@ -137,13 +141,16 @@ func TestPage(t *testing.T) {
 		}
 		// The first word stands at 72 + 'Frau ' points from the left, in the line
 		// at 696 points, in a font of 12 points.
-		if b := got.Hits[0].Boxes; len(b) != 1 || b[0].X < 130 || b[0].X > 142 || b[0].Width < 45 || b[0].Width > 55 || b[0].Y < 175 || b[0].Y+b[0].Height > 202 || b[0].Height < 12 {
+		if b := got.Hits[0].Boxes; len(b) != 1 || b[0].X < 130 || b[0].X > 142 || b[0].Width < 45 || b[0].Width > 55 ||
+			b[0].Y < 175 || b[0].Y+b[0].Height > 202 || b[0].Height < 12 {
 			t.Errorf("Müller is at %+v", b)
 		}
 		if b := got.Hits[1].Boxes; len(b) != 1 || b[0].X > 98 || b[0].Y < got.Hits[0].Boxes[0].Y+28 {
 			t.Errorf("Mueller is at %+v", b)
 		}
-		second, _ := look[page](t, o, c.Principal, "documents.page", map[string]any{"id": id, "page": 2, "dpi": 144, "withoutImage": true})
+		second, _ := look[page](t, o, c.Principal, "documents.page", map[string]any{
+			"id": id, "page": 2, "dpi": 144, "withoutImage": true,
+		})
 		if second.Text != "Zweite Seite" || second.Width != 1190 || second.Image != nil || len(second.Hits) != 0 {
 			t.Errorf("%+v", second)
 		}
@@ -160,21 +167,29 @@ func TestLookingNeedsTheRight(t *testing.T) {
 		shared := c.Document("alle.txt", "text/plain", []byte("Kaltmiete"))
 		foreign, _ := o.Organization("Andere")
 		for _, row := range []string{"documents.page", "documents.text"} {
-			for who, principal := range map[string]string{"owner": c.Principal, "colleague": o.User(access.Member), "admin": o.User(access.Admin), "stranger": o.User(access.Admin, foreign)} {
+			for who, principal := range map[string]string{
+				"owner": c.Principal, "colleague": o.User(access.Member), "admin": o.User(access.Admin),
+				"stranger": o.User(access.Admin, foreign),
+			} {
 				for id, sees := range map[string]bool{private: who == "owner" || who == "admin", shared: who != "stranger"} {
-					if _, got := look[page](t, o, principal, row, map[string]any{"id": id}); (got.Status == 200) != sees || !sees && got.Status != 404 {
+					if _, got := look[page](t, o, principal, row, map[string]any{"id": id}); (got.Status == 200) != sees ||
+						!sees && got.Status != 404 {
 						t.Errorf("%s as %s of %s: %d %s", row, who, id, got.Status, got.Body)
 					}
 				}
 			}
-			for _, in := range []map[string]any{{"id": shared, "page": -1, "part": -1}, {"id": shared, "page": 1 << 40, "part": 2}} {
+			for _, in := range []map[string]any{
+				{"id": shared, "page": -1, "part": -1},
+				{"id": shared, "page": 1 << 40, "part": 2},
+			} {
 				delete(in, map[string]string{"documents.page": "part", "documents.text": "page"}[row])
 				if _, got := look[page](t, o, c.Principal, row, in); got.Status != 422 {
 					t.Errorf("%s %v: %d %s", row, in, got.Status, got.Body)
 				}
 			}
 		}
-		if _, got := look[page](t, o, c.Principal, "documents.page", map[string]any{"id": shared, "dpi": 300}); got.Status != 422 || !strings.Contains(string(got.Body), `"dpi"`) {
+		if _, got := look[page](t, o, c.Principal, "documents.page",
+			map[string]any{"id": shared, "dpi": 300}); got.Status != 422 || !strings.Contains(string(got.Body), `"dpi"`) {
 			t.Errorf("%d %s", got.Status, got.Body)
 		}
 		without := o.User(access.Member)
@@ -207,13 +222,17 @@ type text struct {
 func TestText(t *testing.T) {
 	o := looking(t, dbtest.SQLite(t))
 	c := o.As(access.Member)
-	long := strings.Repeat("Ein Absatz ohne Belang, der eine Zeile lang ist.\n\n", 1000) + "Frau Müller zahlt die Kaltmiete.\n"
-	letter, paper := c.Document("a.txt", "text/plain", []byte(long)), c.Document("b.pdf", "application/pdf", pdf("(Eins) '", "", `(Frau M\374ller) ' (Mueller) '`))
+	long := strings.Repeat("Ein Absatz ohne Belang, der eine Zeile lang ist.\n\n", 1000) +
+		"Frau Müller zahlt die Kaltmiete.\n"
+	letter, paper := c.Document("a.txt", "text/plain",
+		[]byte(long)), c.Document("b.pdf", "application/pdf", pdf("(Eins) '", "", `(Frau M\374ller) ' (Mueller) '`))
 	got, _ := look[text](t, o, c.Principal, "documents.text", map[string]any{"id": letter, "q": "mueller kaltm"})
-	if got.Part != got.Parts || got.Parts < 4 || got.Paged || len(got.Found) != 1 || got.Found[0].Part != got.Part || got.Found[0].Hits != 2 {
+	if got.Part != got.Parts || got.Parts < 4 || got.Paged || len(got.Found) != 1 || got.Found[0].Part != got.Part ||
+		got.Found[0].Hits != 2 {
 		t.Errorf("%d of %d, %+v", got.Part, got.Parts, got.Found)
 	}
-	if len(got.Marks) != 2 || got.Text[got.Marks[0][0]:got.Marks[0][1]] != "Müller" || !strings.HasPrefix(got.Text[got.Marks[1][0]:], "Kaltm") {
+	if len(got.Marks) != 2 || got.Text[got.Marks[0][0]:got.Marks[0][1]] != "Müller" ||
+		!strings.HasPrefix(got.Text[got.Marks[1][0]:], "Kaltm") {
 		t.Errorf("%v in %q", got.Marks, got.Text)
 	}
 	all := ""
@@ -225,7 +244,8 @@ func TestText(t *testing.T) {
 		t.Errorf("the parts are not the whole: %d and %d bytes", len(all), len(long))
 	}
 	got, _ = look[text](t, o, c.Principal, "documents.text", map[string]any{"id": paper, "q": "Müller"})
-	if !got.Paged || got.Part != 3 || got.Parts != 3 || got.Text != "Frau Müller\nMueller" || len(got.Marks) != 2 || fmt.Sprint(got.Found) != "[{3 2}]" {
+	if !got.Paged || got.Part != 3 || got.Parts != 3 || got.Text != "Frau Müller\nMueller" || len(got.Marks) != 2 ||
+		fmt.Sprint(got.Found) != "[{3 2}]" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -304,10 +324,12 @@ func TestFiftyPeople(t *testing.T) {
 func TestMarksOnPages(t *testing.T) {
 	o := looking(t, dbtest.SQLite(t))
 	c := o.As(access.Member)
-	id := c.Document("a.pdf", "application/pdf", pdf(`(Tel. +49 \(221\) 98765-0) ' (Anruf unter 0221) ' (98765-0 erbeten, a.berg@example.com) '`))
+	id := c.Document("a.pdf", "application/pdf",
+		pdf(`(Tel. +49 \(221\) 98765-0) ' (Anruf unter 0221) ' (98765-0 erbeten, a.berg@example.com) '`))
 	for q, want := range map[string]string{
-		"0221 98": "[+49 (221) 98 0221\n98]", "022198765": "[+49 (221) 98765 0221\n98765]", "berg": "[berg]", "a.berg@example.com": "[a.berg@example.com]",
-		"nichts": "[]", "": "[]", "erbeten tel": "[Tel erbeten]",
+		"0221 98": "[+49 (221) 98 0221\n98]", "022198765": "[+49 (221) 98765 0221\n98765]", "berg": "[berg]",
+		"a.berg@example.com": "[a.berg@example.com]",
+		"nichts":             "[]", "": "[]", "erbeten tel": "[Tel erbeten]",
 	} {
 		got, _ := look[page](t, o, c.Principal, "documents.page", map[string]any{"id": id, "q": q})
 		if words := fmt.Sprint(got.marked()); words != want {

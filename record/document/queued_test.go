@@ -35,7 +35,8 @@ func TestFillingCacheBlocksNoQueue(t *testing.T) {
 		// The program that fills the cache waits for the test. It returns no
 		// text.
 		program := filepath.Join(dir, "reader")
-		if err := os.WriteFile(program, []byte("#!/bin/sh\n[ \"$2\" = warm ] && { echo > "+begun+"; read x < "+free+"; mkdir "+cache+"; echo > "+cache+"/pdf; }\ncat > /dev/null\nexit 0\n"), 0o700); err != nil {
+		if err := os.WriteFile(program, []byte("#!/bin/sh\n[ \"$2\" = warm ] && { echo > "+begun+"; read x < "+free+
+			"; mkdir "+cache+"; echo > "+cache+"/pdf; }\ncat > /dev/null\nexit 0\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		extractor, err := extract.New(extract.Options{Program: program, Cache: cache, Parallel: 2})
@@ -48,14 +49,17 @@ func TestFillingCacheBlocksNoQueue(t *testing.T) {
 		c := o.As(access.Member)
 		var pdfs []*apitest.Answer
 		for i := range 3 {
-			pdfs = append(pdfs, c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload(strconv.Itoa(i)+".pdf", "application/pdf", pdf)}).Want(202))
+			pdfs = append(pdfs, c.Do("POST", "/documents", map[string]any{
+				"uploadId": c.Upload(strconv.Itoa(i)+".pdf", "application/pdf", pdf),
+			}).Want(202))
 		}
 		if _, err := os.ReadFile(begun); err != nil { // now one of them fills the cache
 			t.Fatal(err)
 		}
 		c.Document("a.txt", "text/plain", []byte("Guten Tag\n"))
 		for _, accepted := range pdfs {
-			if got := c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200).Text("status"); got == "succeeded" || got == "failed" {
+			if got := c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200).Text("status"); got == "succeeded" ||
+				got == "failed" {
 				t.Errorf("a PDF %s without its reader", got)
 			}
 		}

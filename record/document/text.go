@@ -51,7 +51,11 @@ func (DocumentText) Records() int { return 1 }
 // moment, so it happens before the transaction.
 func readText(ctx context.Context, c *op.Call, in TextInput) (*extract.Text, error) {
 	if in.Part < 0 || in.Part > maxPages {
-		return nil, fault.Invalid(fault.Field{Name: "part", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: maxPages}})
+		return nil, fault.Invalid(fault.Field{
+			Name:  "part",
+			Code:  fault.OutOfRange,
+			Limit: fault.Range{Min: 1, Max: maxPages},
+		})
 	}
 	f, err := visibleFile(ctx, c, in.ID)
 	if err != nil {
@@ -65,14 +69,22 @@ func readText(ctx context.Context, c *op.Call, in TextInput) (*extract.Text, err
 var GetText = op.NewPrefetched("documents.text", op.Read, readText, getText, op.By(op.Member))
 
 // GetTextForTool is GetText for assistants.
-var GetTextForTool = op.NewPrefetched("tools.text", op.Read, readText, getText, op.By(op.Program), op.Costs(1), op.Needs("documents:read"))
+var GetTextForTool = op.NewPrefetched("tools.text", op.Read, readText, getText, op.By(op.Program), op.Costs(1),
+	op.Needs("documents:read"))
 
 func getText(ctx context.Context, c *op.Call, in TextInput, text *extract.Text) (DocumentText, error) {
 	f, err := seen(ctx, c, in.ID)
 	if err != nil {
 		return DocumentText{}, err
 	}
-	t := DocumentText{Part: max(in.Part, 1), Paged: f.ContentType == "application/pdf", Marks: []search.Span{}, Found: []PartHits{}, Cut: text.Cut, Reason: text.Reason}
+	t := DocumentText{
+		Part:   max(in.Part, 1),
+		Paged:  f.ContentType == "application/pdf",
+		Marks:  []search.Span{},
+		Found:  []PartHits{},
+		Cut:    text.Cut,
+		Reason: text.Reason,
+	}
 	parts := divide(text.Body, t.Paged)
 	t.Parts = len(parts)
 	q := search.Parse(in.Query)
@@ -89,7 +101,11 @@ func getText(ctx context.Context, c *op.Call, in TextInput, text *extract.Text) 
 		t.Part = t.Found[0].Part
 	}
 	if t.Part > t.Parts {
-		return DocumentText{}, fault.Invalid(fault.Field{Name: "part", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: int64(t.Parts)}})
+		return DocumentText{}, fault.Invalid(fault.Field{
+			Name:  "part",
+			Code:  fault.OutOfRange,
+			Limit: fault.Range{Min: 1, Max: int64(t.Parts)},
+		})
 	}
 	t.Text = parts[t.Part-1]
 	if !q.Empty() {

@@ -29,7 +29,8 @@ const (
 	Contained   TextReason = "contained"   // files inside of the file are not read, such as attachments
 )
 
-var textReasons = map[extract.Reason]TextReason{extract.Encrypted: Encrypted, extract.Broken: Damaged, extract.Inflated: TooComplex,
+var textReasons = map[extract.Reason]TextReason{extract.Encrypted: Encrypted, extract.Broken: Damaged,
+	extract.Inflated:  TooComplex,
 	extract.OutOfTime: TooComplex, extract.OutOfMemory: TooComplex, extract.Crashed: TooComplex, extract.Unsupported: Unsupported,
 	overdrawn: Overdrawn, extract.Unconfined: Unavailable, extract.Scanned: Scanned, extract.Contained: Contained}
 

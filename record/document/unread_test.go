@@ -75,7 +75,8 @@ func failed(t *testing.T, c *apitest.Client, accepted *apitest.Answer, code, wor
 	t.Helper()
 	ended := c.Await(accepted)
 	problem, _ := ended.JSON()["error"].(map[string]any)
-	if detail, _ := problem["detail"].(string); ended.Text("status") != "failed" || problem["code"] != code || !strings.Contains(detail, words) {
+	if detail, _ := problem["detail"].(string); ended.Text("status") != "failed" || problem["code"] != code ||
+		!strings.Contains(detail, words) {
 		t.Errorf("%s; want %s, %q", ended.Body, code, words)
 	}
 }
@@ -117,7 +118,9 @@ func TestUnreadable(t *testing.T) {
 						w.Maker.Store, w.Options.Rand = attemptCounter{s, tries}, onceEach
 					}))
 					m := o.As(access.Member)
-					failed(t, m, m.Do("POST", "/documents", map[string]any{"uploadId": m.Upload("a.txt", "text/plain", clean)}).Want(202), "INTERNAL", c.words)
+					failed(t, m, m.Do("POST", "/documents", map[string]any{
+						"uploadId": m.Upload("a.txt", "text/plain", clean),
+					}).Want(202), "INTERNAL", c.words)
 					if n := int(tries.Load()); n != c.tries {
 						t.Errorf("%d tries, want %d", n, c.tries)
 					}
@@ -193,7 +196,9 @@ func TestScannerAnswers(t *testing.T) {
 						w.Maker.Store, w.Options.Rand = attemptCounter{w.Maker.Store, tries}, onceEach
 					}))
 					m := o.As(access.Member)
-					accepted := m.Do("POST", "/documents", map[string]any{"uploadId": m.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))}).Want(202)
+					accepted := m.Do("POST", "/documents", map[string]any{
+						"uploadId": m.Upload("a.txt", "text/plain", []byte("Guten Tag\n")),
+					}).Want(202)
 					want := 1
 					switch {
 					case c.away && refuse:
@@ -251,7 +256,9 @@ func TestStopInScan(t *testing.T) {
 				w.Maker.Scanner, w.Maker.RefuseUnscanned = s, refuse
 			}))
 			c := o.As(access.Member)
-			accepted := c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))}).Want(202)
+			accepted := c.Do("POST", "/documents", map[string]any{
+				"uploadId": c.Upload("a.txt", "text/plain", []byte("Guten Tag\n")),
+			}).Want(202)
 			<-s.came
 			o.Restart()
 			want(t, c.Await(accepted), map[string]any{"status": "succeeded"})

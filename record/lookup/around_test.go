@@ -12,8 +12,12 @@ import (
 // short, and it has the same marks as the text.
 func FuzzAround(f *testing.F) {
 	for _, s := range [][2]string{
-		{"Heizung", strings.Repeat("Langer Vorspann. ", 20) + "Die Heizung wird angestellt. " + strings.Repeat("Und so weiter. ", 20)},
-		{"ß", strings.Repeat("ß", 500)}, {"b", strings.Repeat("a", 300) + " b"}, {"a", "a"}, {"渋谷", strings.Repeat("東京都渋谷区", 60)},
+		{
+			"Heizung",
+			strings.Repeat("Langer Vorspann. ", 20) + "Die Heizung wird angestellt. " + strings.Repeat("Und so weiter. ", 20),
+		},
+		{"ß", strings.Repeat("ß", 500)}, {"b", strings.Repeat("a", 300) + " b"}, {"a", "a"},
+		{"渋谷", strings.Repeat("東京都渋谷区", 60)},
 		{"x", "x\n" + strings.Repeat("y", 300) + " x"},
 	} {
 		f.Add(s[0], s[1])

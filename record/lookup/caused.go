@@ -31,7 +31,10 @@ func listCaused(ctx context.Context, c *op.Call, in CausedInput, none struct{}) 
 	}
 	for _, line := range found.Data {
 		if line.RequestID == in.Request && line.OrganizationID == c.Actor.Organization().ID {
-			out.Data, err = event.Cause(ctx, c, event.Call{RequestID: line.RequestID, At: line.Time, Took: time.Duration(line.DurationMicros) * time.Microsecond})
+			out.Data, err = event.Cause(ctx, c, event.Call{
+				RequestID: line.RequestID, At: line.Time,
+				Took: time.Duration(line.DurationMicros) * time.Microsecond,
+			})
 			return out, err
 		}
 	}

@@ -49,11 +49,16 @@ type Export struct {
 
 // BeginExport decides whether a list may leave as a file, and notes it in the audit
 // log. The records are read page by page afterwards, with the rights of the lists.
-var BeginExport = op.New("exports.begin", op.Administer, beginExport, op.By(op.Member), op.Reads, op.Gives, op.Audited("records.export"))
+var BeginExport = op.New("exports.begin", op.Administer, beginExport, op.By(op.Member), op.Reads, op.Gives,
+	op.Audited("records.export"))
 
 func beginExport(ctx context.Context, c *op.Call, in ExportInput) (out Export, err error) {
 	if in.Family != contact.Contacts.Plural && in.Family != company.Companies.Plural {
-		return out, fault.Invalid(fault.Field{Name: "family", Code: fault.NotInEnum, Limit: []string{contact.Contacts.Plural, company.Companies.Plural}})
+		return out, fault.Invalid(fault.Field{
+			Name:  "family",
+			Code:  fault.NotInEnum,
+			Limit: []string{contact.Contacts.Plural, company.Companies.Plural},
+		})
 	}
 	if !slices.Contains(formats, in.Format) {
 		return out, fault.Invalid(fault.Field{Name: "format", Code: fault.NotInEnum, Limit: formats})
@@ -82,7 +87,9 @@ var exportWords = []string{"records.export", "records.exportContact"}
 // CheckSize refuses an export with too many records. If a person takes out many records within
 // a day, the export gives access, and needs a recent sign-in. What is exported has the id that
 // about names.
-func CheckSize(ctx context.Context, c *op.Call, organization int64, about string, records int64, tooMany *fault.Text) error {
+func CheckSize(
+	ctx context.Context, c *op.Call, organization int64, about string, records int64, tooMany *fault.Text,
+) error {
 	by := c.Actor.Credential()
 	if records > maxExported {
 		return &fault.Fault{Code: fault.PayloadTooLarge, Detail: tooMany}
@@ -97,7 +104,9 @@ func CheckSize(ctx context.Context, c *op.Call, organization int64, about string
 	if c.Now >= by.FreshUntil {
 		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NotFresh), Detail: &confirmFirst}
 	}
-	return c.Gives(ctx, op.Gain{Word: op.ListExported, ID: about, Organization: organization, Principal: c.Actor.PrincipalID()})
+	return c.Gives(ctx, op.Gain{
+		Word: op.ListExported, ID: about, Organization: organization, Principal: c.Actor.PrincipalID(),
+	})
 }
 
 // exported returns how many records the caller took out within the last 24 hours, by the audit

@@ -43,12 +43,21 @@ func TestExportFilters(t *testing.T) {
 				}
 				as.Do("POST", "/"+family, record).Want(201)
 				var out lookup.Export
-				if d.ask("exports.begin", lookup.ExportInput{Family: family, Format: "csv", Filters: map[string]string{name: value}}, &out); out.Count != 1 {
+				if d.ask("exports.begin", lookup.ExportInput{
+					Family:  family,
+					Format:  "csv",
+					Filters: map[string]string{name: value},
+				}, &out); out.Count != 1 {
 					t.Errorf("%s by %s: an export has %d records, want the only one", family, name, out.Count)
 				}
 			}
 			for _, chosen := range []int64{0, 1} {
-				if got := d.ask("exports.begin", lookup.ExportInput{Family: family, Format: "csv", Chosen: chosen, Filters: map[string]string{"none": "x"}}, nil); got.Status != 400 {
+				if got := d.ask("exports.begin", lookup.ExportInput{
+					Family:  family,
+					Format:  "csv",
+					Chosen:  chosen,
+					Filters: map[string]string{"none": "x"},
+				}, nil); got.Status != 400 {
 					t.Errorf("%s by a filter that it has not: %d %s", family, got.Status, got.Body)
 				}
 			}

@@ -312,7 +312,9 @@ func (f *finder) finish(ctx context.Context, out *FindOutput) error {
 		return err
 	}
 	marker := search.MarkerOf(f.readings...)
-	slices.SortStableFunc(f.groups, func(a, b group) int { return cmp.Compare(min(1, a.drafts[0].weight()), min(1, b.drafts[0].weight())) })
+	slices.SortStableFunc(f.groups, func(a, b group) int {
+		return cmp.Compare(min(1, a.drafts[0].weight()), min(1, b.drafts[0].weight()))
+	})
 	for _, g := range f.groups {
 		for _, d := range g.drafts {
 			g.Hits = append(g.Hits, d.finish(marker, titles))

@@ -161,7 +161,9 @@ func (d *draft) isExact(q string, readings []search.Query) bool {
 // isAtEnd reports whether a text is the end of one of the record's telephone numbers, and
 // not all of it behind the area code.
 func (d *draft) isAtEnd(q string) bool {
-	return search.IsNumber(q) && d.identified(func(m member) bool { return m.kind == phone && search.IsEndOf(q, m.text) }) &&
+	return search.IsNumber(q) && d.identified(func(m member) bool {
+		return m.kind == phone && search.IsEndOf(q, m.text)
+	}) &&
 		!d.identified(func(m member) bool { return m.kind == phone && phones.IsLocal(q, m.text, d.country) })
 }
 

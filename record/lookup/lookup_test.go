@@ -51,7 +51,8 @@ func (d desk) ask(row string, in, out any) *api.Response {
 		d.o.Fatal(err)
 	}
 	got := d.o.API.Do(d.o.Context(), &api.Request{
-		Operation: api.ByID(row), Door: api.Web, Credential: api.Cookie(d.cookie, !d.live), Address: netip.MustParseAddr("192.0.2.7"),
+		Operation: api.ByID(row), Door: api.Web, Credential: api.Cookie(d.cookie, !d.live),
+		Address: netip.MustParseAddr("192.0.2.7"),
 		HasBody: true, Body: func() ([]byte, error) { return body, nil },
 	}, nil)
 	if out != nil && got.Status != 200 {
@@ -107,9 +108,11 @@ func TestFind(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		me := sit(o, access.Member)
 		firm := me.make("companies", map[string]any{"name": "Rheinbau GmbH", "phone": "0221 987650"})
-		brigitte := me.make("contacts", map[string]any{"firstName": "Brigitte", "lastName": "Müller", "mobile": "+49 221 9876543", "companyId": firm,
+		brigitte := me.make("contacts", map[string]any{"firstName": "Brigitte", "lastName": "Müller",
+			"mobile": "+49 221 9876543", "companyId": firm,
 			"email": "brigitte.mueller@example.net", "address": map[string]any{"postalCode": "52066", "city": "Aachen"},
-			"note": strings.Repeat("Langer Vorspann ohne Belang. ", 9) + "Erreichbar nur vormittags, dann aber sicher. " + strings.Repeat("Und so weiter. ", 30)})
+			"note": strings.Repeat("Langer Vorspann ohne Belang. ", 9) + "Erreichbar nur vormittags, dann aber sicher. " +
+				strings.Repeat("Und so weiter. ", 30)})
 		me.make("contacts", map[string]any{"firstName": "Jonas", "lastName": "Mulder", "externalId": "M-10944"})
 		me.make("tasks", map[string]any{"title": "Rückruf Müller", "contactId": brigitte, "companyId": firm})
 		me.Document("Mietvertrag.txt", "text/plain", []byte("Die Heizung wird am 1. Oktober angestellt."))
@@ -122,12 +125,18 @@ func TestFind(t *testing.T) {
 				"Brigitte [Müller]; companyId=Rheinbau GmbH; mobile=+49 221 9876543; email=brigitte.[mueller]@example.net; address=52066 Aachen",
 				"Rückruf [Müller]; status=open; priority=normal; contactId=Brigitte Müller; companyId=Rheinbau GmbH"}},
 			{"k:muell", []string{"Brigitte [Müll]er; companyId=Rheinbau GmbH; mobile=+49 221 9876543; email=brigitte.[muell]er@example.net; address=52066 Aachen"}},
-			{"T: rueckruf", []string{"[Rückruf] Müller; status=open; priority=normal; contactId=Brigitte Müller; companyId=Rheinbau GmbH"}},
+			{
+				"T: rueckruf",
+				[]string{"[Rückruf] Müller; status=open; priority=normal; contactId=Brigitte Müller; companyId=Rheinbau GmbH"},
+			},
 			{"m-10944", []string{"Jonas Mulder; externalId=[M]-[10944]"}},
 			{"vormittags", []string{"Brigitte Müller; companyId=Rheinbau GmbH; mobile=+49 221 9876543; email=brigitte.mueller@example.net; address=52066 Aachen; " +
-				"note=… Vorspann ohne Belang. Erreichbar nur [vormittags], dann aber sicher. " + strings.Repeat("Und so weiter. ", 6) + "Und so …"}},
+				"note=… Vorspann ohne Belang. Erreichbar nur [vormittags], dann aber sicher. " +
+				strings.Repeat("Und so weiter. ", 6) + "Und so …"}},
 			{"heizung", []string{"Mietvertrag.txt; contentType=text/plain; size=42"}},
-			{"aachen mueller", []string{"Brigitte [Müller]; companyId=Rheinbau GmbH; mobile=+49 221 9876543; email=brigitte.[mueller]@example.net; address=52066 [Aachen]"}},
+			{"aachen mueller", []string{
+				"Brigitte [Müller]; companyId=Rheinbau GmbH; mobile=+49 221 9876543; email=brigitte.[mueller]@example.net; address=52066 [Aachen]",
+			}},
 			{"gibtesnicht", nil}, {"", nil}, {"  ", nil}, {"k:", nil}, {"!?", nil},
 		} {
 			var got []string
@@ -144,10 +153,12 @@ func TestFind(t *testing.T) {
 			t.Errorf("a word of the content: %+v", h)
 		}
 		me.Document("Heizung.txt", "text/plain", []byte("Angebot einer Heizung."))
-		if g := me.find("heizung").Groups[0]; len(g.Hits) != 2 || !g.Hits[0].InText || !g.Hits[0].Named || !g.Hits[1].InText || g.Hits[1].Named {
+		if g := me.find("heizung").Groups[0]; len(g.Hits) != 2 || !g.Hits[0].InText || !g.Hits[0].Named ||
+			!g.Hits[1].InText || g.Hits[1].Named {
 			t.Errorf("a word of a name and its content, and of another content: %+v", g.Hits)
 		}
-		if h := me.find("mietvertrag").Groups[0].Hits[0]; h.InText || !h.Named || show(h) != "[Mietvertrag].txt; contentType=text/plain; size=42" {
+		if h := me.find("mietvertrag").Groups[0].Hits[0]; h.InText || !h.Named ||
+			show(h) != "[Mietvertrag].txt; contentType=text/plain; size=42" {
 			t.Errorf("a word of the name: %+v", h)
 		}
 	})
@@ -160,7 +171,10 @@ func TestFindNumbers(t *testing.T) {
 		exact := me.make("contacts", map[string]any{"lastName": "Genau", "phone": "+49 (0)221/98765-43"})
 		me.make("contacts", map[string]any{"lastName": "Länger", "phone": "0221 9876543-12"})
 		me.make("companies", map[string]any{"name": "221 98765 Umzüge", "note": "alt: 0221 9876543"})
-		for _, q := range []string{"+49 221 9876543", "00492219876543", "0221/98765-43", "0221 98 76 543", "221 9876543", "492219876543", " 492219876543", "(0221) 9876543"} {
+		for _, q := range []string{
+			"+49 221 9876543", "00492219876543", "0221/98765-43", "0221 98 76 543", "221 9876543",
+			"492219876543", " 492219876543", "(0221) 9876543",
+		} {
 			got := me.find(q)
 			if got.Best != exact || len(got.Groups) == 0 || !got.Groups[0].Hits[0].Exact {
 				t.Errorf("%q: %+v", q, got)
@@ -180,7 +194,8 @@ func TestFindNumbers(t *testing.T) {
 				t.Errorf("%q: %d exact hits", q, n)
 			}
 		}
-		if got := me.find("0221 98"); len(got.Groups) != 2 || show(got.Groups[0].Hits[0]) != "Genau; phone=[+49 (0)221/98]765-43" || got.Groups[0].Hits[0].Exact {
+		if got := me.find("0221 98"); len(got.Groups) != 2 ||
+			show(got.Groups[0].Hits[0]) != "Genau; phone=[+49 (0)221/98]765-43" || got.Groups[0].Hits[0].Exact {
 			t.Errorf("the beginning of a number: %+v", got)
 		}
 		if got := me.find("0221 9876599"); len(got.Groups) != 0 {
@@ -192,7 +207,8 @@ func TestFindNumbers(t *testing.T) {
 // TestFindSeesWhatListsShow compares the hits of each role with its lists.
 func TestFindSeesWhatListsShow(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
-		owner, other, admin, viewer := sit(o, access.Member), sit(o, access.Member), sit(o, access.Admin), sit(o, access.Viewer)
+		owner, other, admin, viewer := sit(o, access.Member), sit(o,
+			access.Member), sit(o, access.Admin), sit(o, access.Viewer)
 		secret := owner.make("contacts", map[string]any{"lastName": "Verborgen", "visibility": "private"})
 		open := owner.make("contacts", map[string]any{"lastName": "Verborgen-Offen"})
 		owner.make("tasks", map[string]any{"title": "Verborgen prüfen", "contactId": secret})
@@ -244,7 +260,9 @@ func TestFindOrder(t *testing.T) {
 		me, other := sit(o, access.Member), sit(o, access.Member)
 		var ids []string
 		for _, name := range []string{"A", "B", "C", "D", "E", "F", "G", "H"} {
-			ids = append(ids, me.make("contacts", map[string]any{"firstName": name, "lastName": "Berg", "email": strings.ToLower(name) + "@berg.example"}))
+			ids = append(ids, me.make("contacts", map[string]any{
+				"firstName": name, "lastName": "Berg", "email": strings.ToLower(name) + "@berg.example",
+			}))
 		}
 		if got := strings.Join(hits(me.find("berg")), " "); got != "H Berg G Berg F Berg E Berg D Berg" {
 			t.Errorf("the newest first: %s", got)
@@ -267,12 +285,14 @@ func TestFindOrder(t *testing.T) {
 			t.Errorf("what others opened: %s", got)
 		}
 		me.make("contacts", map[string]any{"lastName": "Zweit", "email": "b@berg.example.com"})
-		if got := me.find("B@Berg.example"); got.Best != ids[1] || !got.Groups[0].Hits[0].Exact || got.Groups[0].Hits[1].Exact {
+		if got := me.find("B@Berg.example"); got.Best != ids[1] || !got.Groups[0].Hits[0].Exact ||
+			got.Groups[0].Hits[1].Exact {
 			t.Errorf("an address: %+v", got)
 		}
 		var out lookup.FindOutput
 		me.ask("lookup.find", lookup.FindInput{Q: "berg", Limit: 50, Counts: true}, &out)
-		if g := out.Groups[0]; len(g.Hits) != 9 || g.Count == nil || g.Count.Count != 9 || g.Count.Capped || out.Records() != 9 || me.find("berg").Records() != 1 {
+		if g := out.Groups[0]; len(g.Hits) != 9 || g.Count == nil || g.Count.Count != 9 || g.Count.Capped ||
+			out.Records() != 9 || me.find("berg").Records() != 1 {
 			t.Errorf("counts: %+v", out)
 		}
 	})
@@ -297,7 +317,8 @@ func TestFindRefuses(t *testing.T) {
 func (d desk) refused() string {
 	d.o.Helper()
 	made, err := d.o.Operator.CreateKey(d.o.Context(), key.New{
-		Organization: d.o.ID, Principal: d.Principal, Environment: access.Test, Scopes: []string{"contacts:read"}, Networks: []string{"198.51.100.7"},
+		Organization: d.o.ID, Principal: d.Principal, Environment: access.Test, Scopes: []string{"contacts:read"},
+		Networks: []string{"198.51.100.7"},
 	})
 	if err != nil {
 		d.o.Fatal(err)
@@ -313,7 +334,11 @@ func TestFindThings(t *testing.T) {
 		request := me.Do("GET", "/contacts", nil).Want(200).Header.Get("Request-Id")
 		refused := me.refused()
 		contact := me.make("contacts", map[string]any{"lastName": "Berg"})
-		endpoint := me.Do("POST", "/webhook_endpoints", map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Text("id")
+		endpoint := me.Do("POST", "/webhook_endpoints", map[string]any{
+			"name":       "Buchhaltung",
+			"url":        "https://example.com/hook",
+			"eventTypes": []string{"contact.created"},
+		}).Want(201).Text("id")
 		event := me.Do("GET", "/events?limit=1", nil).Want(200).Data()[0]["id"].(string)
 		me.Document("Brief.txt", "text/plain", []byte("Guten Tag"))
 		// The ids tell the time of another clock than the office's.
@@ -331,7 +356,8 @@ func TestFindThings(t *testing.T) {
 				return err
 			}
 			// Assistants are refused before their tool is known.
-			if err := tx.QueryRow(t.Context(), `select operation from request_log where request_id = $1`, refused).Scan(&asked); err != nil {
+			if err := tx.QueryRow(t.Context(), `select operation from request_log where request_id = $1`,
+				refused).Scan(&asked); err != nil {
 				return err
 			}
 			return tx.QueryRow(t.Context(), `select id from api_keys where principal_id = $1`, me.Principal).Scan(&key)
@@ -359,12 +385,15 @@ func TestFindThings(t *testing.T) {
 		} {
 			for i, who := range []desk{me, other, admin} {
 				got, want := who.find(c.q), []bool{c.mine, c.others, c.boss}[i]
-				if (got.Thing != nil) != want || want && (got.Thing.Object != c.object || got.Thing.Title != c.title && c.object != "key" || got.Best != got.Thing.ID) || len(got.Groups) > 0 {
+				if (got.Thing != nil) != want || want &&
+					(got.Thing.Object != c.object || got.Thing.Title != c.title && c.object != "key" ||
+						got.Best != got.Thing.ID) || len(got.Groups) > 0 {
 					t.Errorf("%s by %d: %+v %+v", c.q, i, got, got.Thing)
 				}
 			}
 		}
-		if got := me.find("https://kartei.example/contacts/" + contact + "?tab=1"); got.Best != contact || got.Thing != nil || !got.Groups[0].Hits[0].Exact {
+		if got := me.find("https://kartei.example/contacts/" + contact + "?tab=1"); got.Best != contact ||
+			got.Thing != nil || !got.Groups[0].Hits[0].Exact {
 			t.Errorf("an address: %+v", got)
 		}
 	})
@@ -454,10 +483,12 @@ func TestFindOffices(t *testing.T) {
 		person := me.make("contacts", map[string]any{"lastName": "Berg", "phone": "0221 98765-44"})
 		me.make("companies", map[string]any{"name": "Andere", "phone": "0221 98765-99", "note": "Zentrale 0221 98765-0"})
 		for q, want := range map[string]string{
-			"+49 221 98765 12": office, "492219876512": office, "022198765123": office, "0221 55667788": plain, "0221 98765-44": person,
+			"+49 221 98765 12": office, "492219876512": office, "022198765123": office, "0221 55667788": plain,
+			"0221 98765-44": person,
 		} {
 			got := me.find(q)
-			if got.Best != want || len(got.Groups) != 1 || len(got.Groups[0].Hits) != 1 || got.Groups[0].Hits[0].Near == (want == person) {
+			if got.Best != want || len(got.Groups) != 1 || len(got.Groups[0].Hits) != 1 ||
+				got.Groups[0].Hits[0].Near == (want == person) {
 				t.Errorf("%s: %+v", q, got)
 			}
 		}
@@ -475,9 +506,17 @@ func TestFindOffices(t *testing.T) {
 func TestSimilar(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		me, other := sit(o, access.Member), sit(o, access.Member)
-		firm := me.make("companies", map[string]any{"name": "Rheinbau GmbH & Co. KG", "phone": "0221 98765-0", "email": "post@rheinbau.example"})
-		brigitte := me.make("contacts", map[string]any{"firstName": "Brigitte", "lastName": "Müller", "email": "bm@example.net", "mobile": "0176 04069063", "companyId": firm})
-		me.make("contacts", map[string]any{"firstName": "Jonas", "lastName": "Berg", "email": "jonas@example.net", "note": "Kollege von Brigitte Müller, bm@example.net, 0176 04069063"})
+		firm := me.make("companies", map[string]any{
+			"name": "Rheinbau GmbH & Co. KG", "phone": "0221 98765-0", "email": "post@rheinbau.example",
+		})
+		brigitte := me.make("contacts", map[string]any{
+			"firstName": "Brigitte", "lastName": "Müller", "email": "bm@example.net", "mobile": "0176 04069063",
+			"companyId": firm,
+		})
+		me.make("contacts", map[string]any{
+			"firstName": "Jonas", "lastName": "Berg", "email": "jonas@example.net",
+			"note": "Kollege von Brigitte Müller, bm@example.net, 0176 04069063",
+		})
 		me.make("contacts", map[string]any{"firstName": "Privat", "lastName": "Müller", "visibility": "private"})
 		for _, c := range []struct {
 			who  desk
@@ -492,9 +531,26 @@ func TestSimilar(t *testing.T) {
 			{me, lookup.SimilarInput{Family: "contacts", FirstName: "Birgit", LastName: "Müller"}, ""},
 			{me, lookup.SimilarInput{Family: "contacts", Email: "BM@example.net"}, "Brigitte Müller email"},
 			{me, lookup.SimilarInput{Family: "contacts", Email: "bm@example"}, ""},
-			{me, lookup.SimilarInput{Family: "contacts", Numbers: []string{"", "+49 (0)176 040 690 63"}}, "Brigitte Müller number"},
-			{me, lookup.SimilarInput{Family: "contacts", LastName: "Müller", Email: "bm@example.net", Numbers: []string{"491760406906 3"}}, "Brigitte [Müller] email number name, Privat [Müller] name"},
-			{me, lookup.SimilarInput{Family: "contacts", ID: brigitte, LastName: "Müller", Email: "bm@example.net"}, "Privat [Müller] name"},
+			{
+				me,
+				lookup.SimilarInput{Family: "contacts", Numbers: []string{"", "+49 (0)176 040 690 63"}},
+				"Brigitte Müller number",
+			},
+			{
+				me,
+				lookup.SimilarInput{
+					Family:   "contacts",
+					LastName: "Müller",
+					Email:    "bm@example.net",
+					Numbers:  []string{"491760406906 3"},
+				},
+				"Brigitte [Müller] email number name, Privat [Müller] name",
+			},
+			{
+				me,
+				lookup.SimilarInput{Family: "contacts", ID: brigitte, LastName: "Müller", Email: "bm@example.net"},
+				"Privat [Müller] name",
+			},
 			{me, lookup.SimilarInput{Family: "companies", Name: "Rheinbau AG"}, "[Rheinbau] GmbH & Co. KG name"},
 			{me, lookup.SimilarInput{Family: "companies", Name: "GmbH"}, "Rheinbau [GmbH] & Co. KG name"},
 			{me, lookup.SimilarInput{Family: "companies", Numbers: []string{"0221/987650"}}, "Rheinbau GmbH & Co. KG number"},
@@ -514,7 +570,12 @@ func TestSimilar(t *testing.T) {
 				t.Errorf("%+v: %q, want %q", c.in, strings.Join(got, ", "), c.want)
 			}
 		}
-		for _, in := range []lookup.SimilarInput{{}, {Family: "tasks"}, {Family: "contacts", Email: strings.Repeat("a", 255)}, {Family: "contacts", Numbers: make([]string, 6)}} {
+		for _, in := range []lookup.SimilarInput{
+			{},
+			{Family: "tasks"},
+			{Family: "contacts", Email: strings.Repeat("a", 255)},
+			{Family: "contacts", Numbers: make([]string, 6)},
+		} {
 			if got := me.ask("lookup.similar", in, nil); got.Status != 422 {
 				t.Errorf("%+v: %d %s", in, got.Status, got.Body)
 			}
@@ -538,7 +599,10 @@ func TestFindEqualsLists(t *testing.T) {
 		writers, reader := []desk{sit(o, access.Member), sit(o, access.Member)}, sit(o, access.Member)
 		for range 40 {
 			w := writers[r.IntN(2)]
-			members := map[string]any{"visibility": []string{"organization", "organization", "private"}[r.IntN(3)], "tags": []string{draw(2)}}
+			members := map[string]any{
+				"visibility": []string{"organization", "organization", "private"}[r.IntN(3)],
+				"tags":       []string{draw(2)},
+			}
 			switch r.IntN(3) {
 			case 0:
 				members["lastName"], members["phone"], members["note"] = draw(2), draw(2), draw(4)
@@ -610,7 +674,8 @@ func TestFindIsOneOfOutflow(t *testing.T) {
 func TestOpenedIsNoWrite(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Metered(limit.Override{Name: "session-writes", Quota: 2, Capacity: 2}))
 	me := sit(o, access.Member)
-	first, second := me.make("contacts", map[string]any{"lastName": "Eins"}), me.make("contacts", map[string]any{"lastName": "Zwei"})
+	first, second := me.make("contacts", map[string]any{"lastName": "Eins"}), me.make("contacts",
+		map[string]any{"lastName": "Zwei"})
 	for range 3 {
 		for _, id := range []string{first, second} {
 			if got := me.ask("lookup.opened", lookup.OpenedInput{ID: id}, nil); got.Status != 204 {

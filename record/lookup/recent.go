@@ -103,7 +103,11 @@ var Recent = op.New("lookup.recent", op.Read, recent, op.By(op.Member))
 
 func recent(ctx context.Context, c *op.Call, in RecentInput) (Recents, error) {
 	if in.Limit < 0 || in.Limit > maxRecent {
-		return Recents{}, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: maxRecent}})
+		return Recents{}, fault.Invalid(fault.Field{
+			Name:  "limit",
+			Code:  fault.OutOfRange,
+			Limit: fault.Range{Min: 1, Max: maxRecent},
+		})
 	}
 	o, err := readOpenings(ctx, c.Tx, c.Actor.Org(), c.Actor.PrincipalID())
 	if err != nil {

@@ -108,7 +108,12 @@ func (in *SimilarInput) check() error {
 	if in.Family != "contacts" && in.Family != "companies" {
 		wrong = append(wrong, fault.Field{Name: "family", Code: fault.NotInEnum, Limit: []string{"contacts", "companies"}})
 	}
-	for _, x := range []struct{ name, text string }{{"firstName", in.FirstName}, {"lastName", in.LastName}, {"name", in.Name}, {"email", in.Email}} {
+	for _, x := range []struct{ name, text string }{
+		{"firstName", in.FirstName},
+		{"lastName", in.LastName},
+		{"name", in.Name},
+		{"email", in.Email},
+	} {
 		if utf8.RuneCountInString(x.text) > 254 {
 			wrong = append(wrong, fault.Field{Name: x.name, Code: fault.TooLong, Limit: 254})
 		}
@@ -140,7 +145,9 @@ func (in *SimilarInput) questions() (list []question) {
 	for _, number := range in.Numbers {
 		for _, q := range search.Numbers(number) {
 			list = append(list, question{q, ByNumber, func(d *draft) bool {
-				return d.identified(func(m member) bool { return m.kind == phone && search.IsNumberOf(number, []search.Query{q}, m.text) })
+				return d.identified(func(m member) bool {
+					return m.kind == phone && search.IsNumberOf(number, []search.Query{q}, m.text)
+				})
 			}})
 		}
 	}

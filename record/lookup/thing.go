@@ -42,7 +42,8 @@ func idIn(text string) string {
 		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
 	})
 	for _, w := range words {
-		if prefix, _, is := strings.Cut(w, "_"); is && (things[prefix+"_"] != nil || familyOfID(w) != nil) && id.Valid(prefix+"_", w) {
+		if prefix, _, is := strings.Cut(w, "_"); is && (things[prefix+"_"] != nil || familyOfID(w) != nil) &&
+			id.Valid(prefix+"_", w) {
 			return w
 		}
 	}
@@ -116,7 +117,10 @@ func findRequest(ctx context.Context, c *op.Call, name string) (Thing, error) {
 	found, err := requestlog.Read(ctx, c, requestlog.QueryInput{Request: name}, struct{}{})
 	for _, l := range found.Data {
 		if l.RequestID == name {
-			return Thing{Object: "request", Title: l.Operation + " " + strconv.Itoa(l.Status), OrganizationID: l.OrganizationID}, err
+			return Thing{
+				Object: "request", Title: l.Operation + " " + strconv.Itoa(l.Status),
+				OrganizationID: l.OrganizationID,
+			}, err
 		}
 	}
 	return Thing{}, err

@@ -21,7 +21,10 @@ func TestTitles(t *testing.T) {
 		hidden := create("/contacts", `{"lastName":"Geheim","visibility":"private"}`)
 		var got lookup.TitlesOf
 		other.ask("lookup.titles", lookup.TitlesInput{IDs: []string{hidden, haas, berg, id.New(id.Contact), "x"}}, &got)
-		if want := []lookup.TitleEntry{{ID: berg, Title: "Anna Berg"}, {ID: haas, Title: "Weingut Haas"}}; !slices.Equal(got.Data, want) {
+		if want := []lookup.TitleEntry{
+			{ID: berg, Title: "Anna Berg"},
+			{ID: haas, Title: "Weingut Haas"},
+		}; !slices.Equal(got.Data, want) {
 			t.Errorf("got %+v, want %+v", got.Data, want)
 		}
 		if got := me.ask("lookup.titles", lookup.TitlesInput{IDs: make([]string, 201)}, nil); got.Status != 422 {

@@ -23,7 +23,10 @@ type failureField struct {
 func encode(f *fault.Fault) (string, error) {
 	kept := failure{Code: f.Code, Detail: f.Detail}
 	for _, field := range f.Fields {
-		kept.Fields = append(kept.Fields, failureField{field.Name, field.Code, &fault.Text{DE: field.Message(fault.German), EN: field.Message(fault.English)}})
+		kept.Fields = append(kept.Fields, failureField{
+			field.Name, field.Code,
+			&fault.Text{DE: field.Message(fault.German), EN: field.Message(fault.English)},
+		})
 	}
 	b, err := json.Marshal(kept)
 	return string(b), err

@@ -13,12 +13,18 @@ import (
 func TestFailureIsKept(t *testing.T) {
 	for _, f := range []*fault.Fault{
 		fault.New(fault.UploadRejected),
-		{Code: fault.UploadRejected, Detail: &fault.Text{DE: "Die Datei enthält „Schadsoftware“.", EN: `The file holds "malware".`}},
+		{
+			Code:   fault.UploadRejected,
+			Detail: &fault.Text{DE: "Die Datei enthält „Schadsoftware“.", EN: `The file holds "malware".`},
+		},
 		{Code: fault.Upstream, Cause: fault.New(fault.Internal), Reason: "who asked"},
 		fault.Invalid(
 			fault.Field{Name: "contactId", Code: fault.FieldNotFound},
 			fault.Field{Name: "tags[3]", Code: fault.TooLong, Limit: 50},
-			fault.Field{Name: "externalId", Code: fault.Duplicate, Text: &fault.Text{DE: "Den hat schon ein anderer.", EN: "Another has it."}},
+			fault.Field{
+				Name: "externalId", Code: fault.Duplicate,
+				Text: &fault.Text{DE: "Den hat schon ein anderer.", EN: "Another has it."},
+			},
 		),
 	} {
 		text, err := encode(f)
@@ -30,7 +36,10 @@ func TestFailureIsKept(t *testing.T) {
 			t.Fatalf("%s: %v", text, err)
 		}
 		for _, l := range []fault.Language{fault.German, fault.English} {
-			of := fault.Problem{TypeBase: "https://kartei.example", Instance: "/v1/operations/opr_x", RequestID: "req_x", Language: l}
+			of := fault.Problem{
+				TypeBase: "https://kartei.example", Instance: "/v1/operations/opr_x", RequestID: "req_x",
+				Language: l,
+			}
 			if was, is := f.AppendProblem(nil, of), kept.AppendProblem(nil, of); !bytes.Equal(was, is) {
 				t.Errorf("%s becomes\n%s", was, is)
 			}
@@ -44,7 +53,8 @@ func TestFailureIsKept(t *testing.T) {
 			t.Errorf("%q is %+v", text, f)
 		}
 	}
-	if f, err := parse(`{"code":"LATER","more":1,"fields":[{"name":"a","code":"NEW"}]}`); err != nil || f.Code != "LATER" || !slices.Equal(f.Fields, []fault.Field{{Name: "a", Code: "NEW"}}) {
+	if f, err := parse(`{"code":"LATER","more":1,"fields":[{"name":"a","code":"NEW"}]}`); err != nil ||
+		f.Code != "LATER" || !slices.Equal(f.Fields, []fault.Field{{Name: "a", Code: "NEW"}}) {
 		t.Errorf("of a newer release: %+v, %v", f, err)
 	}
 }

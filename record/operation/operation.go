@@ -80,7 +80,10 @@ func Begin(c *op.Call, kind string, input any) (AcceptedOperation, error) {
 	if err != nil {
 		return AcceptedOperation{}, err
 	}
-	o := Operation{Object: "operation", ID: id.At(id.Operation, c.Now.Time()), Type: kind, Status: Queued, CreatedAt: c.Now, Error: null}
+	o := Operation{
+		Object: "operation", ID: id.At(id.Operation, c.Now.Time()), Type: kind, Status: Queued,
+		CreatedAt: c.Now, Error: null,
+	}
 	c.Tx.Queue(`insert into operations (organization, id, principal, type, status, progress, input, result_object, result_id, error, request, created_at, started_at, finished_at)
 		values ($1, $2, $3, $4, $5, 0, $6, '', '', '', $7, $8, 0, 0)`,
 		c.Actor.Org(), o.ID, c.Actor.PrincipalID(), o.Type, string(o.Status), string(encoded), c.RequestID, c.Now)
@@ -97,7 +100,8 @@ func Find(ctx context.Context, c *op.Call, in op.ByID) (Operation, error) {
 	if !id.Valid(id.Operation, in.ID) {
 		return Operation{}, fault.New(fault.NotFound)
 	}
-	o, _, err := scan(c, c.Tx.QueryRow(ctx, columns+` where organization = $1 and id = $2 and principal = $3`, c.Actor.Org(), in.ID, c.Actor.PrincipalID()))
+	o, _, err := scan(c, c.Tx.QueryRow(ctx, columns+` where organization = $1 and id = $2 and principal = $3`,
+		c.Actor.Org(), in.ID, c.Actor.PrincipalID()))
 	if errors.Is(err, db.ErrNoRows) {
 		return Operation{}, fault.New(fault.NotFound)
 	}
@@ -111,7 +115,8 @@ func scan(c *op.Call, row db.Row) (o Operation, input string, err error) {
 	o.Object, o.Error = "operation", null
 	var object, name, failure, request string
 	var started, finished clock.Micros
-	if err := row.Scan(&o.ID, &o.Type, &o.Status, &o.Progress, &object, &name, &failure, &request, &o.CreatedAt, &started, &finished, &input); err != nil {
+	if err := row.Scan(&o.ID, &o.Type, &o.Status, &o.Progress, &object, &name, &failure, &request, &o.CreatedAt,
+		&started, &finished, &input); err != nil {
 		return Operation{}, "", err
 	}
 	if object != "" {
@@ -148,7 +153,9 @@ const underway = columns + ` where organization = $1 and principal = $2 and type
 
 // ListUnderway returns operations of the caller, the newest first: those that have not
 // ended, and those that have failed since a time.
-func ListUnderway(ctx context.Context, c *op.Call, kind string, failedSince clock.Micros, limit int) (list []Underway, err error) {
+func ListUnderway(
+	ctx context.Context, c *op.Call, kind string, failedSince clock.Micros, limit int,
+) (list []Underway, err error) {
 	rows, err := c.Tx.Query(ctx, underway, c.Actor.Org(), c.Actor.PrincipalID(), kind, failedSince, limit)
 	if err != nil {
 		return nil, err
@@ -220,7 +227,12 @@ func end(ctx context.Context, c *op.Call, name string, status Status, made Resul
 	}
 	c.Tx.Queue(`update operations set status = $3, progress = 100, input = $8, result_object = $4, result_id = $5, error = $6, finished_at = $7,
 		started_at = case when started_at > 0 then started_at else $7 end
-		where organization = $1 and id = $2 and finished_at = 0`, c.Actor.Org(), name, string(status), made.Object, made.ID, failure, c.Now, rest)
-	event.Append(c, event.Event{Type: "operation.completed", CreatedAt: tick, Data: event.Subject{Object: "operation", ID: name}})
+		where organization = $1 and id = $2 and finished_at = 0`, c.Actor.Org(), name, string(status), made.Object,
+		made.ID, failure, c.Now, rest)
+	event.Append(c, event.Event{
+		Type:      "operation.completed",
+		CreatedAt: tick,
+		Data:      event.Subject{Object: "operation", ID: name},
+	})
 	return nil
 }

@@ -33,14 +33,18 @@ func as(t *testing.T, c *apitest.Client, do func(*op.Call) error) {
 	t.Helper()
 	err := c.DB.Write(t.Context(), func(tx db.Tx) error {
 		var organization int64
-		if err := tx.QueryRow(t.Context(), `select number from organizations where id = $1`, c.SandboxID).Scan(&organization); err != nil {
+		if err := tx.QueryRow(t.Context(), `select number from organizations where id = $1`,
+			c.SandboxID).Scan(&organization); err != nil {
 			return err
 		}
 		actor, err := access.ActorFor(t.Context(), tx, organization, c.Principal)
 		if err != nil {
 			return err
 		}
-		return do(&op.Call{Actor: actor, Tx: tx, Now: clock.Now(c.Clock), Services: &op.Services{Families: api.Families}, RequestID: request})
+		return do(&op.Call{
+			Actor: actor, Tx: tx, Now: clock.Now(c.Clock), Services: &op.Services{Families: api.Families},
+			RequestID: request,
+		})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +65,8 @@ func begin(t *testing.T, c *apitest.Client) (name string) {
 func shown(c *apitest.Client, name string) string {
 	a := c.Do("GET", "/operations/"+name, nil).Want(200)
 	o := a.JSON()
-	return fmt.Sprint(o["status"], " ", o["progress"], " started ", o["startedAt"] != nil, " finished ", o["finishedAt"] != nil, " wait ", a.Header.Get("Retry-After"))
+	return fmt.Sprint(o["status"], " ", o["progress"], " started ", o["startedAt"] != nil, " finished ",
+		o["finishedAt"] != nil, " wait ", a.Header.Get("Retry-After"))
 }
 
 // Progress never goes back, even if another attempt begins anew. An ended
@@ -99,7 +104,8 @@ func TestProgress(t *testing.T) {
 			return nil
 		})
 		a := c.Do("GET", "/operations/"+name, nil).Want(200)
-		if got, want := shown(c, name), "succeeded 100 started true finished true wait "; got != want || a.JSON()["error"] != nil {
+		if got, want := shown(c, name), "succeeded 100 started true finished true wait "; got != want ||
+			a.JSON()["error"] != nil {
 			t.Errorf("%s, want %s: %s", got, want, a.Body)
 		}
 	})
@@ -122,10 +128,12 @@ func TestFailure(t *testing.T) {
 			t.Errorf("%+v %v", w, input)
 		}
 		as(t, c, func(call *op.Call) error {
-			return operation.Fail(t.Context(), call, name, &fault.Fault{Code: fault.UploadRejected, Detail: &fault.Text{DE: "Schadsoftware", EN: "Malware"}}, "")
+			return operation.Fail(t.Context(), call, name,
+				&fault.Fault{Code: fault.UploadRejected, Detail: &fault.Text{DE: "Schadsoftware", EN: "Malware"}}, "")
 		})
 		for language, want := range map[string]string{"de": "Schadsoftware", "en": "Malware"} {
-			problem := c.Do("GET", "/operations/"+name, nil, "Accept-Language", language).Want(200).JSON()["error"].(map[string]any)
+			problem := c.Do("GET", "/operations/"+name, nil, "Accept-Language",
+				language).Want(200).JSON()["error"].(map[string]any)
 			if problem["detail"] != want || problem["code"] != "UPLOAD_REJECTED" || problem["requestId"] != request {
 				t.Errorf("%s: %v", language, problem)
 			}

@@ -67,7 +67,10 @@ func openBig(b *testing.B) (db.DB, int) {
 }
 
 func benchSubject(i int) Subject {
-	return Subject{Organization: 1, Family: "contact", ID: fmt.Sprintf("con_%026d", i), Created: clock.Micros(1_767_225_600_000_000 + int64(i)*7919), Owner: "usr_1", Private: i%50 == 3}
+	return Subject{
+		Organization: 1, Family: "contact", ID: fmt.Sprintf("con_%026d", i),
+		Created: clock.Micros(1_767_225_600_000_000 + int64(i)*7919), Owner: "usr_1", Private: i%50 == 3,
+	}
 }
 
 // fill puts the contacts from..to in groups, like 64 concurrent writers, and
@@ -119,8 +122,11 @@ func fill(b *testing.B, d db.DB, path string, from, to int) {
 		close(done)
 		took := time.Since(start)
 		n := int64(end - from)
-		fmt.Printf("%d contacts: %.0f puts/s, %.1f us of processor in Put, %.1f in all, %.1f KiB of log a put\n", end, float64(n)/took.Seconds(),
-			float64(inside.Load())/float64(n)/1000, float64((processor(unix.CLOCK_PROCESS_CPUTIME_ID)-used).Microseconds())/float64(n), float64(pages.Load())*4/float64(max(1, samples.Load())))
+		fmt.Printf("%d contacts: %.0f puts/s, %.1f us of processor in Put, %.1f in all, %.1f KiB of log a put\n", end,
+			float64(n)/took.Seconds(),
+			float64(inside.Load())/float64(n)/1000,
+			float64((processor(unix.CLOCK_PROCESS_CPUTIME_ID)-used).Microseconds())/float64(n),
+			float64(pages.Load())*4/float64(max(1, samples.Load())))
 		from = end
 	}
 }

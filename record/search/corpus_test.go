@@ -63,7 +63,8 @@ func newCorpus() *corpus {
 		Buchhalterin Sekretärin Assistenz Einkauf Vertrieb Personalleiterin Architekt Ingenieurin Ärztin`)
 	domains := []string{"gmx.de", "web.de", "t-online.de", "gmail.com", "outlook.de", "posteo.de"}
 	for i, b := range last {
-		domains = append(domains, fmt.Sprintf("%s-%s.de", strings.ToLower(fold(b)), []string{"gmbh", "kanzlei", "bau", "partner"}[i%4]))
+		domains = append(domains, fmt.Sprintf("%s-%s.de", strings.ToLower(fold(b)),
+			[]string{"gmbh", "kanzlei", "bau", "partner"}[i%4]))
 	}
 	return &corpus{newZipf(first), newZipf(last), newZipf(cities), newZipf(jobs), newZipf(domains)}
 }

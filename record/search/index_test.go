@@ -42,12 +42,20 @@ type record struct {
 
 // small packs two records and merges two segments, in blocks of a few postings
 // and in many steps.
-var small = layout{pending: 2, volume: 1 << 20, share: 1, least: 1, limit: 1000, atOnce: 1000, fanout: 2, haste: 100, block: 30}
+var small = layout{
+	pending: 2, volume: 1 << 20, share: 1, least: 1, limit: 1000, atOnce: 1000, fanout: 2, haste: 100,
+	block: 30,
+}
 
 func drawLayout(t *rapid.T) layout {
 	n := rapid.IntRange(1, 4)
 	share := rapid.IntRange(1, 20).Draw(t, "share")
-	return layout{pending: n.Draw(t, "pending"), volume: 50 * n.Draw(t, "volume"), share: share, least: n.Draw(t, "least"), limit: share * n.Draw(t, "most"), atOnce: rapid.IntRange(1, 10).Draw(t, "atOnce"), fanout: 1 + n.Draw(t, "fanout"), haste: 50 * n.Draw(t, "haste"), block: 20 * n.Draw(t, "block")}
+	return layout{
+		pending: n.Draw(t, "pending"), volume: 50 * n.Draw(t, "volume"), share: share,
+		least: n.Draw(t, "least"), limit: share * n.Draw(t, "most"),
+		atOnce: rapid.IntRange(1, 10).Draw(t, "atOnce"), fanout: 1 + n.Draw(t, "fanout"),
+		haste: 50 * n.Draw(t, "haste"), block: 20 * n.Draw(t, "block"),
+	}
 }
 
 func newWorld(d db.DB) *world {
@@ -64,7 +72,10 @@ func (w *world) write(t testing.TB, f func(tx db.Tx) error) {
 func (w *world) put(t testing.TB, owner string, private bool, doc *Document) *record {
 	t.Helper()
 	w.created++
-	subject := Subject{Organization: w.organization, Family: "contact", ID: fmt.Sprintf("con_%d", w.created), Created: w.created, Owner: owner, Private: private}
+	subject := Subject{
+		Organization: w.organization, Family: "contact", ID: fmt.Sprintf("con_%d", w.created),
+		Created: w.created, Owner: owner, Private: private,
+	}
 	r := &record{subject: subject, doc: doc}
 	w.write(t, func(tx db.Tx) error { return w.layout.put(w.ctx, tx, r.subject, doc) })
 	w.records = append(w.records, r)
@@ -128,7 +139,8 @@ func (w *world) checkRows(t testing.TB) {
 	var documents, postings []string
 	for _, r := range w.records {
 		list := r.doc.postings()
-		documents = append(documents, fmt.Sprintf("%d %s %s %s", r.subject.Created, r.subject.audience(), r.subject.ID, join(list)))
+		documents = append(documents, fmt.Sprintf("%d %s %s %s", r.subject.Created, r.subject.audience(), r.subject.ID,
+			join(list)))
 		for _, audience := range Audiences(r.subject.audience()) {
 			for _, p := range list {
 				if int64(r.subject.Created) <= end {
@@ -137,7 +149,8 @@ func (w *world) checkRows(t testing.TB) {
 			}
 		}
 	}
-	same(t, "documents", documents, w.rows(t, `select cast(created as text) || ' ' || audience || ' ' || id || ' ' || words from search_documents where organization = $1`))
+	same(t, "documents", documents, w.rows(t,
+		`select cast(created as text) || ' ' || audience || ' ' || id || ' ' || words from search_documents where organization = $1`))
 	var stored []string
 	before, ending := "", packed.Entry{}
 	for _, block := range w.rows(t, `select cast(segment as text) || '/' || audience || '/' || cast(rank as text) || '/' || word || '/' || cast(position as text) || '/' || postings
@@ -147,7 +160,8 @@ func (w *world) checkRows(t testing.TB) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if last := list[len(list)-1]; part[3] != last.Word || part[4] != fmt.Sprint(last.Position) || !slices.IsSortedFunc(list, packed.Entry.Compare) {
+		if last := list[len(list)-1]; part[3] != last.Word || part[4] != fmt.Sprint(last.Position) ||
+			!slices.IsSortedFunc(list, packed.Entry.Compare) {
 			t.Fatalf("block %s holds %v", block, list)
 		}
 		if run := strings.Join(part[:3], "/"); run == before && list[0].Compare(ending) <= 0 {
@@ -279,7 +293,10 @@ func drawQuery(t *rapid.T) Query {
 
 func drawBounds(t *rapid.T) bounds {
 	n := rapid.IntRange(1, 8)
-	b := bounds{few: n.Draw(t, "few"), rare: n.Draw(t, "rare"), walk: n.Draw(t, "walk"), count: n.Draw(t, "count"), step: n.Draw(t, "step"), bytes: 40 * n.Draw(t, "bytes")}
+	b := bounds{
+		few: n.Draw(t, "few"), rare: n.Draw(t, "rare"), walk: n.Draw(t, "walk"), count: n.Draw(t, "count"),
+		step: n.Draw(t, "step"), bytes: 40 * n.Draw(t, "bytes"),
+	}
 	b.rare += b.few
 	return b
 }
@@ -373,7 +390,8 @@ func (w *world) searchEach(t testing.TB, rt *rapid.T) {
 			queries = append(queries, q)
 		}
 	}
-	s := ScopeFor(w.organization, "contact", rapid.SampledFrom(principals).Draw(rt, "principal"), rapid.Bool().Draw(rt, "admin"))
+	s := ScopeFor(w.organization, "contact", rapid.SampledFrom(principals).Draw(rt, "principal"),
+		rapid.Bool().Draw(rt, "admin"))
 	limit := rapid.IntRange(1, 6).Draw(rt, "limit")
 	err := w.d.Read(w.ctx, func(tx db.Tx) error {
 		all, err := Open(w.ctx, tx, s)
@@ -550,7 +568,8 @@ func TestScope(t *testing.T) {
 		}
 		a.replace(t, mine, "usr_2", true, mine.doc)
 		for principal, want := range map[string]int{"usr_1": 1, "usr_2": 2} {
-			if got := a.pages(t, defaultBounds, ScopeFor(a.organization, "contact", principal, false), Parse("anna"), 10, func() {}); len(got) != want {
+			if got := a.pages(t, defaultBounds, ScopeFor(a.organization, "contact", principal, false), Parse("anna"), 10,
+				func() {}); len(got) != want {
 				t.Errorf("after the owner changed %s finds %v", principal, got)
 			}
 		}
@@ -562,7 +581,10 @@ func TestScope(t *testing.T) {
 func TestLargeRecordsArePackedByVolume(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
-		w.layout = layout{pending: 100, volume: 10_000, atOnce: 10_000, share: 500, least: 25, limit: 1000, fanout: 4, haste: 150, block: 780}
+		w.layout = layout{
+			pending: 100, volume: 10_000, atOnce: 10_000, share: 500, least: 25, limit: 1000, fanout: 4,
+			haste: 150, block: 780,
+		}
 		for i := range 40 {
 			w.put(t, "usr_1", false, text("Anna Berg", "", page([]int{1500, 0, 700, 0, 0}[i%5])))
 			var waiting int
@@ -689,8 +711,13 @@ func TestSearchWhileSegmentsAreMerged(t *testing.T) {
 					return
 				default:
 				}
-				s := Subject{Organization: w.organization, Family: "contact", ID: fmt.Sprint("late", i), Created: clock.Micros(2_000_000 + i)}
-				if err := d.Write(w.ctx, func(tx db.Tx) error { return w.layout.put(w.ctx, tx, s, text("Karl", "", "")) }); err != nil {
+				s := Subject{
+					Organization: w.organization, Family: "contact", ID: fmt.Sprint("late", i),
+					Created: clock.Micros(2_000_000 + i),
+				}
+				if err := d.Write(w.ctx, func(tx db.Tx) error {
+					return w.layout.put(w.ctx, tx, s, text("Karl", "", ""))
+				}); err != nil {
 					ended <- err
 					return
 				}

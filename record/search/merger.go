@@ -63,7 +63,8 @@ func (m *Merger) Run(ctx context.Context) {
 	defer ground.Wait()
 	defer m.db.SubscribeLocal(dueTopic, func(word string) {
 		ground.Go(func() {
-			if err := m.mergeDue(ctx, word); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // which db.Writes logs
+			if err := m.mergeDue(ctx, word); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) {
+				// which db.Writes logs
 				slog.Error("search: packing failed", "error", err)
 			}
 		})

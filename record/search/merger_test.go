@@ -79,7 +79,10 @@ func TestMergerPacksAfterAPut(t *testing.T) {
 		unpacked(1)
 		w.write(t, func(tx db.Tx) error { // two are enough for a segment, which their own transactions do not write
 			for i := range 2 {
-				s := Subject{Organization: w.organization, Family: "contact", ID: fmt.Sprint("con_", i), Created: w.created + 1 + clock.Micros(i)}
+				s := Subject{
+					Organization: w.organization, Family: "contact", ID: fmt.Sprint("con_", i),
+					Created: w.created + 1 + clock.Micros(i),
+				}
 				r := &record{subject: s, doc: text("Karl Tal", "", "")}
 				if err := w.layout.put(w.ctx, tx, s, r.doc); err != nil {
 					return err

@@ -268,11 +268,13 @@ func TestMoverServesAll(t *testing.T) {
 		other.replace(t, third, "usr_1", true, third.doc)
 		m := w.mover()
 		m.db = &again{DB: d, times: 250, fails: other.organization, leave: func(tx db.Tx) error {
-			tx.Queue(insertMove+` on conflict do nothing`, w.organization, "contact", int64(old.subject.Created), 1000, "usr_1", "0anna")
+			tx.Queue(insertMove+` on conflict do nothing`, w.organization, "contact", int64(old.subject.Created), 1000,
+				"usr_1", "0anna")
 			return nil
 		}, ended: func() {
 			for r, w := range map[*record]*world{newer: w, third: other} {
-				if left := w.rows(t, fmt.Sprintf(`select words from search_moves where organization = $1 and created = %d`, r.subject.Created)); len(left) > 0 {
+				if left := w.rows(t, fmt.Sprintf(`select words from search_moves where organization = $1 and created = %d`,
+					r.subject.Created)); len(left) > 0 {
 					t.Errorf("%d moves of %s are left", len(left), r.subject.ID)
 				}
 			}

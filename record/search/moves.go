@@ -49,7 +49,8 @@ func (s segments) move(m move, row document) error {
 	m.words = m.words[:s.atOnce]
 	number := 0
 	for words := range left {
-		s.tx.Queue(insertMove, s.organization, s.family, int64(m.created), number, strings.Join(m.audiences, " "), join(words))
+		s.tx.Queue(insertMove, s.organization, s.family, int64(m.created), number, strings.Join(m.audiences, " "),
+			join(words))
 		number++
 	}
 	s.tx.NotifyLocal(movesTopic, "")
@@ -86,7 +87,10 @@ func (s segments) carryOut(m move, row document) error {
 		has := holds(row.words, p)
 		for _, audience := range m.audiences {
 			stays := has && slices.Contains(under, audience)
-			list = append(list, change{postingKey{audience, p.rank, packed.Entry{Word: p.word, Position: -int64(m.created)}}, !stays})
+			list = append(list, change{
+				postingKey{audience, p.rank, packed.Entry{Word: p.word, Position: -int64(m.created)}},
+				!stays,
+			})
 		}
 	}
 	return s.change(m.created, list)

@@ -14,7 +14,11 @@ import (
 // places returns the postings of a number of records with difficult words. Many
 // begin alike, some are prefixes of others, and one contains a zero byte.
 func places(r *rand.Rand, records int) (list []postingKey) {
-	words := []string{"a", "a\x00", "ab", "anna", "anna-lena", "annabell", "annabella", "berg", "bergmann", "bergmanns", "@anna@kanzlei.example", "ü", "übersee", "abschlusspruefer", "abschlusspruefe", "abschlusspruef", "abschlusspruef\x00", "abschlussprue", "\xff\xff\xff\xff\xff\xff\xff\xff"}
+	words := []string{
+		"a", "a\x00", "ab", "anna", "anna-lena", "annabell", "annabella", "berg", "bergmann", "bergmanns",
+		"@anna@kanzlei.example", "ü", "übersee", "abschlusspruefer", "abschlusspruefe", "abschlusspruef",
+		"abschlusspruef\x00", "abschlussprue", "\xff\xff\xff\xff\xff\xff\xff\xff",
+	}
 	for i := range records {
 		seen := map[string]bool{}
 		for range 15 {

@@ -126,7 +126,8 @@ type cursor struct {
 
 // selectFirst reads the first block at or after an entry, for each segment, both
 // audiences and each rank.
-var selectFirst = `select s.segment, ` + firstBlocks(func(rank int) string { return fmt.Sprintf("($%d, $%d)", 5+2*rank, 6+2*rank) }) + `
+var selectFirst = `select s.segment, ` +
+	firstBlocks(func(rank int) string { return fmt.Sprintf("($%d, $%d)", 5+2*rank, 6+2*rank) }) + `
 	from search_segments s where s.organization = $1 and s.family = $2 order by s.until desc, s.level desc`
 
 // selectFirstOf is selectFirst for the first entries of several words.
@@ -206,7 +207,8 @@ func (x *index) postingsOf(words []string) (map[term]*postings, error) {
 // beginAll adds the runs of all segments to the posting lists of some words.
 func (x *index) beginAll(words []string, all map[term]*postings) error {
 	rows, err := x.tx.Query(x.ctx, fmt.Sprintf(selectFirstOf, fmt.Sprintf(x.tx.Dialect().TextList, "$6")),
-		x.scope.Organization, x.scope.Family, x.scope.Audiences[0], x.scope.Audiences[1], packed.First("").Position, db.Texts(words))
+		x.scope.Organization, x.scope.Family, x.scope.Audiences[0], x.scope.Audiences[1], packed.First("").Position,
+		db.Texts(words))
 	if err != nil {
 		return err
 	}

@@ -142,7 +142,8 @@ func (q Query) matches(words string) bool {
 // the same; a number without one may be of any country.
 func IsNumberOf(text string, readings []Query, phone string) bool {
 	national, _ := firstNumber(fold(phone))
-	if len(national) < leastReading || !slices.ContainsFunc(readings, func(q Query) bool { return len(q.words) == 1 && q.words[0].text == national }) {
+	if len(national) < leastReading || !slices.ContainsFunc(readings,
+		func(q Query) bool { return len(q.words) == 1 && q.words[0].text == national }) {
 		return false
 	}
 	here, there := countryOf(text), countryOf(phone)
@@ -155,7 +156,8 @@ func IsEndOf(text, phone string) bool {
 	text = strings.TrimSpace(fold(text))
 	digits := digitsOf(text)
 	national, _ := firstNumber(fold(phone))
-	return len(digits) >= leastLocal && text[0] != '+' && text[0] != '0' && len(national) > len(digits) && strings.HasSuffix(national, digits)
+	return len(digits) >= leastLocal && text[0] != '+' && text[0] != '0' && len(national) > len(digits) &&
+		strings.HasSuffix(national, digits)
 }
 
 // Whole returns the query of a text whose last word is complete too.

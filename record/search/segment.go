@@ -62,7 +62,10 @@ type layout struct {
 // merge. With seven levels a merge step moves at most 21,000 postings. A block with
 // its key fits into a quarter of a page of 4 KiB: SQLite stores longer rows on
 // overflow pages.
-var defaultLayout = layout{pending: 128, volume: 128 << 10, share: 800, least: 25, limit: 2000, atOnce: 250, fanout: 4, haste: 150, block: 780}
+var defaultLayout = layout{
+	pending: 128, volume: 128 << 10, share: 800, least: 25, limit: 2000, atOnce: 250, fanout: 4,
+	haste: 150, block: 780,
+}
 
 // maxPacked bounds the records that are packed at once. Only after a migration
 // more are unpacked.

@@ -40,12 +40,16 @@ func TestFinds(t *testing.T) {
 	for _, q := range []string{
 		"müller", "mueller", "muller", "MÜLLER", "Jörg Müller", "müller jörg", "Joerg Mueller", "jorg mull",
 		"Müller-Lüdenscheidt", "lued", "Lüdenscheidt Müller", "müller ", " müller", "müller, jörg",
-		"joerg.mueller@kanzlei-morgenstern.de", "jörg.müller@kanzlei-morgenstern.de", "<joerg.mueller@kanzlei-morgenstern.de>",
-		"joerg.mueller@", "joerg.mueller@kanz", "@kanzlei-morgenstern.de", "kanzlei-morgenstern.de", "kanzlei", "morgenstern.de",
+		"joerg.mueller@kanzlei-morgenstern.de", "jörg.müller@kanzlei-morgenstern.de",
+		"<joerg.mueller@kanzlei-morgenstern.de>",
+		"joerg.mueller@", "joerg.mueller@kanz", "@kanzlei-morgenstern.de", "kanzlei-morgenstern.de", "kanzlei",
+		"morgenstern.de",
 		"JOERG.MUELLER@KANZLEI-MORGENSTERN.DE müller", "joerg.mueller",
-		"+49 müller", "30", "+49 30 1234567", "+49301234567", "0049 30 1234567", "0049301234567", "030 1234567", "030/1234567", "(030) 1234567",
+		"+49 müller", "30", "+49 30 1234567", "+49301234567", "0049 30 1234567", "0049301234567", "030 1234567",
+		"030/1234567", "(030) 1234567",
 		"030-123 45 67", "0301234567", "+49 (0)30 1234567", "030 12", "+49 3", "030", "03", "301234567", "+493",
-		"030 123 Müller", "Müller 030 1234567", "030.1234567", "030.123.45.67", "+49.30.1234567", "0049.30.123 45 67", "+49 (0)30.1234567",
+		"030 123 Müller", "Müller 030 1234567", "030.1234567", "030.123.45.67", "+49.30.1234567", "0049.30.123 45 67",
+		"+49 (0)30.1234567",
 		"rechtsanwaeltin", "Rechtsanwältin Berlin", "strassenrecht", "straßen",
 		"10115", "101", "10115 berlin", "berlin 10115",
 		"31.12.2019", "2019", "012/345/67890", "012/345", "67890", "eva@beispiel.de", "eva", "beispiel",
@@ -272,7 +276,8 @@ func TestBounds(t *testing.T) {
 	}
 	var note strings.Builder
 	for i := 0; note.Len() < 10_000; i++ {
-		note.WriteString(strings.ToLower(string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676%26)) + " "))
+		note.WriteString(strings.ToLower(string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676%26)) +
+			" "))
 	}
 	d = Document{}
 	d.Add(Note, note.String()[:10_000])
@@ -299,7 +304,10 @@ func TestBestRankOfAWordCounts(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"Jörg Müller", "a@b@c", "+49 (0)30 12 34", "00", "+", "田中a中", "0 0 0 0", "0 12/7@9", "030.12", "+49.30.12", "\u0301 \u3099", "a@", "\xff@\xff", "ー"} {
+	for _, s := range []string{
+		"Jörg Müller", "a@b@c", "+49 (0)30 12 34", "00", "+", "田中a中", "0 0 0 0", "0 12/7@9", "030.12",
+		"+49.30.12", "\u0301 \u3099", "a@", "\xff@\xff", "ー",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -28,10 +28,22 @@ type DueFacts struct {
 // Forms holds the forms of notices about tasks.
 var Forms = map[notify.Kind]notify.Form{IsDue: {
 	Words: func(context.Context, db.Tx, []byte) (notify.Words, error) {
-		return notify.Words{Title: taskDue, Text: fault.Text{DE: "Eine Aufgabe ist fällig, die Ihnen zugewiesen ist.", EN: "A task that is assigned to you is due."}}, nil
+		return notify.Words{
+			Title: taskDue,
+			Text: fault.Text{
+				DE: "Eine Aufgabe ist fällig, die Ihnen zugewiesen ist.",
+				EN: "A task that is assigned to you is due.",
+			},
+		}, nil
 	},
 	Mail: func([]byte) (notify.Words, error) {
-		return notify.Words{Title: taskDue, Text: fault.Text{DE: "eine Aufgabe ist fällig, die Ihnen zugewiesen ist.", EN: "a task that is assigned to you is due."}}, nil
+		return notify.Words{
+			Title: taskDue,
+			Text: fault.Text{
+				DE: "eine Aufgabe ist fällig, die Ihnen zugewiesen ist.",
+				EN: "a task that is assigned to you is due.",
+			},
+		}, nil
 	},
 	Page: func(_ string, data []byte) (notify.Page, error) {
 		var f DueFacts
@@ -89,7 +101,8 @@ func expectReminder(c *op.Call, id string, before, after *Fields) {
 	if after.Status != Open || after.DueAt == nil || after.AssigneeID == nil || c.Actor.Organization().Sandbox {
 		return
 	}
-	if before != nil && before.Status == Open && before.DueAt != nil && *before.DueAt == *after.DueAt && before.AssigneeID != nil {
+	if before != nil && before.Status == Open && before.DueAt != nil && *before.DueAt == *after.DueAt &&
+		before.AssigneeID != nil {
 		return
 	}
 	if after.DueAt.Add(latest) <= c.Now {
@@ -117,7 +130,9 @@ type Reminder struct {
 
 // Handlers returns the job that looks for due tasks.
 func (r *Reminder) Handlers() []job.Handler {
-	return []job.Handler{{Kind: "tasks.remind", Every: remindEvery, Run: func(ctx context.Context, _ *job.Job) error { return r.Once(ctx) }}}
+	return []job.Handler{
+		{Kind: "tasks.remind", Every: remindEvery, Run: func(ctx context.Context, _ *job.Job) error { return r.Once(ctx) }},
+	}
 }
 
 // dueRow is a row of the index of due dates.
@@ -144,7 +159,8 @@ func (r *Reminder) Once(ctx context.Context) error {
 			return err
 		}
 		for _, e := range list {
-			if look := r.DB.WriteIn(ctx, e.organization, func(tx db.Tx) error { return r.look(ctx, tx, e, now) }); !errors.Is(look, errReplaced) {
+			if look := r.DB.WriteIn(ctx, e.organization,
+				func(tx db.Tx) error { return r.look(ctx, tx, e, now) }); !errors.Is(look, errReplaced) {
 				err = errors.Join(err, look)
 			}
 		}
@@ -186,7 +202,8 @@ func (r *Reminder) look(ctx context.Context, tx db.Tx, e dueRow, now clock.Micro
 	if at := wants.moment(e.due); at > now {
 		return end(moveReminder, at)
 	}
-	if err := r.Notices.Tell(ctx, tx, p.Home, p.ID, IsDue, DueFacts{Task: e.task, DueAt: e.due}, wants.Reminders); err != nil {
+	if err := r.Notices.Tell(ctx, tx, p.Home, p.ID, IsDue, DueFacts{Task: e.task, DueAt: e.due},
+		wants.Reminders); err != nil {
 		return err
 	}
 	return end(markReminded)

@@ -34,7 +34,12 @@ func deskOf(o *apitest.Office, role access.Role) *desk {
 // ask calls a row as the person, and returns the answer's members.
 func (d *desk) ask(row, id string, body map[string]any) map[string]any {
 	d.Helper()
-	by := api.Caller{Door: api.Web, Credential: api.Cookie(d.Session(d.person), false), Address: netip.MustParseAddr("192.0.2.1"), Header: map[string][]string{}}
+	by := api.Caller{
+		Door:       api.Web,
+		Credential: api.Cookie(d.Session(d.person), false),
+		Address:    netip.MustParseAddr("192.0.2.1"),
+		Header:     map[string][]string{},
+	}
 	if id != "" && row != "tasks.create" {
 		got, err := api.Send(d.Context(), d.API, by, api.ByID("tasks.get"), api.Arguments{ID: id})
 		if err != nil || got.Fault != nil {
@@ -71,7 +76,10 @@ func (d *desk) task(due string, assignee string, more ...any) string {
 
 // reminder returns what reminds people of an office.
 func reminder(o *apitest.Office, d db.DB) *task.Reminder {
-	return &task.Reminder{DB: d, Clock: o.Clock, Notices: notify.New(notify.Options{DB: d, Clock: o.Clock, Forms: api.NoticeForms()})}
+	return &task.Reminder{
+		DB: d, Clock: o.Clock,
+		Notices: notify.New(notify.Options{DB: d, Clock: o.Clock, Forms: api.NoticeForms()}),
+	}
 }
 
 // texts returns the texts that a query finds.
@@ -125,7 +133,8 @@ func TestRemind(t *testing.T) {
 		o := apitest.New(t, d)
 		ida, jan := deskOf(o, access.Member), deskOf(o, access.Member)
 		err := d.Write(t.Context(), func(tx db.Tx) error {
-			_, err := tx.Exec(t.Context(), `update principals set preferences = $2 where id = $1`, jan.person, `{"zone":"America/New_York","reminders":true}`)
+			_, err := tx.Exec(t.Context(), `update principals set preferences = $2 where id = $1`, jan.person,
+				`{"zone":"America/New_York","reminders":true}`)
 			return err
 		})
 		if err != nil {
@@ -165,7 +174,10 @@ func TestRemindAnew(t *testing.T) {
 		o := apitest.New(t, d)
 		ida, jan := deskOf(o, access.Member), deskOf(o, access.Member)
 		const first, second = "2026-11-03T10:00:00Z", "2026-11-05T10:00:00Z"
-		moved, done, deleted, given, secret, bare := ida.task(first, ida.person), ida.task(first, ida.person), ida.task(first, ida.person), ida.task(first, ida.person), ida.task(first, jan.person, "visibility", "private"), ida.task(first, ida.person)
+		moved, done, deleted, given, secret, bare := ida.task(first,
+			ida.person), ida.task(first, ida.person), ida.task(first,
+			ida.person), ida.task(first, ida.person), ida.task(first, jan.person, "visibility",
+			"private"), ida.task(first, ida.person)
 		back := ida.task(first, ida.person)
 		ida.ask("tasks.complete", done, nil)
 		ida.ask("tasks.delete", deleted, nil)
@@ -193,7 +205,8 @@ func TestRemindAnew(t *testing.T) {
 				t.Errorf("somebody was told of %s", id)
 			}
 		}
-		if left := texts(t, d, `select task_id from reminders where look_at is not null or task_id = '`+deleted+`'`); len(left) > 0 {
+		if left := texts(t, d, `select task_id from reminders where look_at is not null or task_id = '`+deleted+
+			`'`); len(left) > 0 {
 			t.Errorf("%q are still looked at", left)
 		}
 	})
@@ -248,7 +261,9 @@ func TestRemindAfterDeath(t *testing.T) {
 
 // The email says that a task is due and where it is. It has nothing of its content.
 func TestReminderMail(t *testing.T) {
-	facts, err := json.Marshal(task.DueFacts{Task: "tsk_01jb2z5k3xf0q8r9s7t6v5w4y3", DueAt: clock.FromTime(time.Unix(0, 0))})
+	facts, err := json.Marshal(task.DueFacts{
+		Task: "tsk_01jb2z5k3xf0q8r9s7t6v5w4y3", DueAt: clock.FromTime(time.Unix(0, 0)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,21 +81,24 @@ var Tasks = record.NewCollection[Task, Fields](op.Family{
 	Object: "task",
 	Prefix: id.Task,
 	Plural: "tasks",
-}, record.FilterBy[Filters]()).SortBy(record.Order[Fields]{Parameter: "dueAt", Only: "status", Value: string(Open), Key: func(f *Fields) (string, bool) {
-	return record.TimeKey(f.DueAt) + urgency[f.Priority], f.Status == Open
-}}).OnStore(expectReminder).OnDelete(forgetReminder)
+}, record.FilterBy[Filters]()).SortBy(record.Order[Fields]{Parameter: "dueAt", Only: "status", Value: string(Open),
+	Key: func(f *Fields) (string, bool) {
+		return record.TimeKey(f.DueAt) + urgency[f.Priority], f.Status == Open
+	}}).OnStore(expectReminder).OnDelete(forgetReminder)
 
 // urgency orders tasks that are due at the same time.
 var urgency = map[Priority]string{"high": "0", Normal: "1", "low": "2"}
 
 // The operations on tasks.
 var (
-	List     = op.New("tasks.list", op.Read, list, op.Scoped, op.Costs(2), op.InBatch)
-	Create   = op.New("tasks.create", op.Create, create, op.Scoped, op.Costs(5), op.InBatch, op.Emits("task.created"))
-	Count    = op.New("tasks.count", op.Read, count, op.Scoped, op.Costs(2), op.InBatch)
-	Get      = op.New("tasks.get", op.Get, Tasks.Get, op.Scoped, op.Costs(1), op.InBatch)
-	Update   = op.New("tasks.update", op.Update, Tasks.Update, op.Scoped, op.Costs(5), op.InBatch, op.Emits("task.updated"), op.Gives, op.Audited("records.give"))
-	Delete   = op.New("tasks.delete", op.Delete, Tasks.Delete, op.Scoped, op.Costs(10), op.InBatch, op.Emits("task.deleted"))
+	List   = op.New("tasks.list", op.Read, list, op.Scoped, op.Costs(2), op.InBatch)
+	Create = op.New("tasks.create", op.Create, create, op.Scoped, op.Costs(5), op.InBatch, op.Emits("task.created"))
+	Count  = op.New("tasks.count", op.Read, count, op.Scoped, op.Costs(2), op.InBatch)
+	Get    = op.New("tasks.get", op.Get, Tasks.Get, op.Scoped, op.Costs(1), op.InBatch)
+	Update = op.New("tasks.update", op.Update, Tasks.Update, op.Scoped, op.Costs(5), op.InBatch,
+		op.Emits("task.updated"), op.Gives, op.Audited("records.give"))
+	Delete = op.New("tasks.delete", op.Delete, Tasks.Delete, op.Scoped, op.Costs(10), op.InBatch,
+		op.Emits("task.deleted"))
 	Complete = op.New("tasks.complete", op.Change, Finish, op.Scoped, op.Costs(5), op.InBatch, op.Emits("task.completed"))
 )
 

@@ -45,8 +45,10 @@ func TestLife(t *testing.T) {
 		company := c.Do("POST", "/companies", `{"name":"Brauhaus GmbH"}`).Want(201).Text("id")
 		contact := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
 		made := c.Do("POST", "/tasks", map[string]any{
-			"title": " Klage  entwerfen ", "description": "Erste\r\nZweite", "priority": "high", "dueAt": "2026-12-01T09:00:00+01:00",
-			"assigneeId": c.Principal, "contactId": contact, "companyId": company, "documentId": nil, "tags": []string{"Frist"}, "externalId": "t-1",
+			"title": " Klage  entwerfen ", "description": "Erste\r\nZweite", "priority": "high",
+			"dueAt":      "2026-12-01T09:00:00+01:00",
+			"assigneeId": c.Principal, "contactId": contact, "companyId": company, "documentId": nil,
+			"tags": []string{"Frist"}, "externalId": "t-1",
 		}).Want(201)
 		id := made.Text("id")
 		want(t, made, map[string]any{
@@ -61,7 +63,9 @@ func TestLife(t *testing.T) {
 		want(t, plain, map[string]any{"status": "open", "priority": "normal", "dueAt": nil, "assigneeId": nil})
 
 		c.Do("PATCH", "/tasks/"+id, `{"dueAt":null,"assigneeId":null,"priority":"low"}`, "If-Match", `"r1"`).Want(200)
-		want(t, c.Do("GET", "/tasks/"+id, nil).Want(200), map[string]any{"dueAt": nil, "assigneeId": nil, "priority": "low", "revision": 2.0})
+		want(t, c.Do("GET", "/tasks/"+id, nil).Want(200), map[string]any{
+			"dueAt": nil, "assigneeId": nil, "priority": "low", "revision": 2.0,
+		})
 		c.Do("DELETE", "/tasks/"+id, nil, "If-Match", `"r2"`).Want(204)
 		c.Do("GET", "/tasks/"+id, nil).Want(404, "NOT_FOUND")
 		if got := types(c, id); !slices.Equal(got, []string{"task.created", "task.updated", "task.deleted"}) {
@@ -97,7 +101,8 @@ func TestComplete(t *testing.T) {
 		if again := c.Do("POST", at+"/complete", nil).Want(200); string(again.Body) != string(done.Body) {
 			t.Errorf("completed again it is %s", again.Body)
 		}
-		if same := c.Do("PATCH", at, `{"status":"completed"}`, "If-Match", "*").Want(200); string(same.Body) != string(done.Body) {
+		if same := c.Do("PATCH", at, `{"status":"completed"}`, "If-Match",
+			"*").Want(200); string(same.Body) != string(done.Body) {
 			t.Errorf("a patch that changes nothing answered %s", same.Body)
 		}
 		c.Do("PATCH", at, `{"completedAt":null}`, "If-Match", "*").Want(422, "VALIDATION_FAILED")
@@ -105,7 +110,9 @@ func TestComplete(t *testing.T) {
 		opened := c.Do("PATCH", at, `{"status":"open"}`, "If-Match", `"r2"`).Want(200)
 		want(t, opened, map[string]any{"status": "open", "completedAt": nil, "completedBy": nil, "revision": 3.0})
 		c.Do("POST", at+"/complete", nil).Want(200)
-		if got := types(c, id); !slices.Equal(got, []string{"task.created", "task.completed", "task.updated", "task.completed"}) {
+		if got := types(c, id); !slices.Equal(got, []string{
+			"task.created", "task.completed", "task.updated", "task.completed",
+		}) {
 			t.Errorf("events %v", got)
 		}
 		c.Do("POST", at+"/complete", `{"x":1}`).Want(400, "INVALID_REQUEST")
@@ -130,18 +137,24 @@ func TestReferences(t *testing.T) {
 		} {
 			for _, name := range names {
 				a := c.Do("POST", "/tasks", map[string]any{"title": "x", field: name}).Want(422, "VALIDATION_FAILED")
-				if got := a.Fields(); !slices.Equal(got, []string{field + " NOT_FOUND"}) && !slices.Equal(got, []string{field + " INVALID_FORMAT"}) {
+				if got := a.Fields(); !slices.Equal(got, []string{field + " NOT_FOUND"}) &&
+					!slices.Equal(got, []string{field + " INVALID_FORMAT"}) {
 					t.Errorf("%s %s: %v", field, name, got)
 				}
 			}
 		}
-		id := c.Do("POST", "/tasks", map[string]any{"title": "Vertrag prüfen", "contactId": contact, "companyId": company}).Want(201).Text("id")
+		id := c.Do("POST", "/tasks", map[string]any{
+			"title": "Vertrag prüfen", "contactId": contact, "companyId": company,
+		}).Want(201).Text("id")
 		// Every operation shows the same task to the same reader.
 		see := func(c *apitest.Client, contact, company any) {
 			t.Helper()
 			members := map[string]any{"contactId": contact, "companyId": company}
 			want(t, c.Do("GET", "/tasks/"+id, nil).Want(200), members)
-			for _, list := range []string{"/tasks", "/tasks?q=vertrag", "/tasks?sort=updatedAt&updatedSince=2020-01-01T00:00:00Z&includeDeleted=true"} {
+			for _, list := range []string{
+				"/tasks", "/tasks?q=vertrag",
+				"/tasks?sort=updatedAt&updatedSince=2020-01-01T00:00:00Z&includeDeleted=true",
+			} {
 				data := c.Do("GET", list, nil).Want(200).Data()
 				if len(data) != 1 || data[0]["contactId"] != contact || data[0]["companyId"] != company {
 					t.Errorf("%s: %v", list, data)
@@ -181,26 +194,33 @@ func TestHiddenReferencesTellNothing(t *testing.T) {
 		owner, other := o.As(access.Member), o.As(access.Member)
 		company := owner.Do("POST", "/companies", `{"name":"Brauhaus GmbH"}`).Want(201).Text("id")
 		contact := owner.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
-		path := "/tasks/" + owner.Do("POST", "/tasks", map[string]any{"title": "a", "companyId": company, "contactId": contact}).Want(201).Text("id")
+		path := "/tasks/" + owner.Do("POST", "/tasks", map[string]any{
+			"title": "a", "companyId": company, "contactId": contact,
+		}).Want(201).Text("id")
 		without := "/tasks/" + owner.Do("POST", "/tasks", `{"title":"b"}`).Want(201).Text("id")
 		owner.Do("PATCH", "/companies/"+company, `{"visibility":"private"}`, "If-Match", "*").Want(200)
 		for _, at := range []string{path, without} {
-			refused := other.Do("PATCH", at, map[string]any{"companyId": company}, "If-Match", "*").Want(422, "VALIDATION_FAILED")
+			refused := other.Do("PATCH", at, map[string]any{"companyId": company}, "If-Match", "*").Want(422,
+				"VALIDATION_FAILED")
 			if got := refused.Fields(); !slices.Equal(got, []string{"companyId NOT_FOUND"}) {
 				t.Errorf("%s: %v", at, got)
 			}
-			want(t, other.Do("PATCH", at, `{"companyId":null}`, "If-Match", "*").Want(200), map[string]any{"companyId": nil, "revision": 1.0})
+			want(t, other.Do("PATCH", at, `{"companyId":null}`, "If-Match", "*").Want(200),
+				map[string]any{"companyId": nil, "revision": 1.0})
 		}
 		// A client that sends back a changed record leaves the hidden reference
 		// alone.
 		form := map[string]any{"title": "Neu", "companyId": nil, "contactId": contact}
-		want(t, other.Do("PATCH", path, form, "If-Match", "*").Want(200), map[string]any{"title": "Neu", "companyId": nil, "contactId": contact})
+		want(t, other.Do("PATCH", path, form, "If-Match", "*").Want(200),
+			map[string]any{"title": "Neu", "companyId": nil, "contactId": contact})
 		want(t, owner.Do("GET", path, nil).Want(200), map[string]any{"title": "Neu", "companyId": company, "revision": 2.0})
 		// Setting another company works, and so does clearing by a caller who
 		// sees it.
 		second := owner.Do("POST", "/companies", `{"name":"Zweite GmbH"}`).Want(201).Text("id")
-		want(t, other.Do("PATCH", path, map[string]any{"companyId": second}, "If-Match", "*").Want(200), map[string]any{"companyId": second})
-		want(t, owner.Do("PATCH", path, `{"companyId":null}`, "If-Match", "*").Want(200), map[string]any{"companyId": nil, "revision": 4.0})
+		want(t, other.Do("PATCH", path, map[string]any{"companyId": second}, "If-Match", "*").Want(200),
+			map[string]any{"companyId": second})
+		want(t, owner.Do("PATCH", path, `{"companyId":null}`, "If-Match", "*").Want(200),
+			map[string]any{"companyId": nil, "revision": 4.0})
 	})
 }
 
@@ -215,7 +235,8 @@ func TestReplayAfterVisibilityLoss(t *testing.T) {
 		}
 		first := complete().Want(200)
 		owner.Do("PATCH", path, `{"title":"Geheim"}`, "If-Match", "*").Want(200)
-		if again := complete().Want(200); string(again.Body) != string(first.Body) || again.Header.Get("Idempotent-Replayed") != "true" {
+		if again := complete().Want(200); string(again.Body) != string(first.Body) ||
+			again.Header.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("the replay is %s", again.Body)
 		}
 		owner.Do("PATCH", path, `{"visibility":"private"}`, "If-Match", "*").Want(200)

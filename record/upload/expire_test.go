@@ -157,7 +157,8 @@ func (s *sessions) hasBytes(session *apitest.Answer, want bool) {
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	if _, err = s.Store.Stat(s.T.Context(), granted.Name); (err == nil) != want || err != nil && !errors.Is(err, blob.ErrNotExist) {
+	if _, err = s.Store.Stat(s.T.Context(), granted.Name); (err == nil) != want ||
+		err != nil && !errors.Is(err, blob.ErrNotExist) {
 		s.T.Errorf("bytes are there: %t, want %t, %v", err == nil, want, err)
 	}
 }

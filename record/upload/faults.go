@@ -78,8 +78,10 @@ func another(size, announced int64, sent fault.Text) *fault.Text {
 	}
 	n := fault.Bytes(size)
 	return &fault.Text{
-		DE: "Der Upload wurde für " + n.DE + " begonnen, gesendet: " + sent.DE + ". Senden Sie die ganze Datei noch einmal; ist sie wirklich so groß, beginnen Sie einen neuen Upload.",
-		EN: "The upload was begun for " + n.EN + "; sent were " + sent.EN + ". Send the whole file again; if that is its size, begin a new upload.",
+		DE: "Der Upload wurde für " + n.DE + " begonnen, gesendet: " + sent.DE +
+			". Senden Sie die ganze Datei noch einmal; ist sie wirklich so groß, beginnen Sie einen neuen Upload.",
+		EN: "The upload was begun for " + n.EN + "; sent were " + sent.EN +
+			". Send the whole file again; if that is its size, begin a new upload.",
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 // removed some hours after the end of the session.
 func HasStaged(ctx context.Context, tx db.Tx, organization int64, upload string) (has bool, err error) {
 	var n int64
-	err = tx.QueryRow(ctx, `select count(*) from uploads where organization = $1 and id = $2`, organization, upload).Scan(&n)
+	err = tx.QueryRow(ctx, `select count(*) from uploads where organization = $1 and id = $2`, organization,
+		upload).Scan(&n)
 	return n > 0, err
 }

@@ -21,7 +21,8 @@ func TestSessionsEndAlongAnIndex(t *testing.T) {
 				args = []any{1, 0, 1, clearAfter}
 			}
 			plan, err := dbtest.SQLitePlan(t.Context(), tx, statement, args...)
-			if err != nil || !strings.Contains(plan, index) || strings.Contains(plan, "TEMP B-TREE") || strings.Contains(plan, "SCAN") {
+			if err != nil || !strings.Contains(plan, index) || strings.Contains(plan, "TEMP B-TREE") ||
+				strings.Contains(plan, "SCAN") {
 				t.Errorf("%s: not along %s but %s, %v", statement, index, plan, err)
 			}
 		}

@@ -54,9 +54,16 @@ var commonPuts = []rawRequest{
 
 // oddPuts are what few clients send, or none.
 var oddPuts = []rawRequest{
-	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}PUT {path} HTTP/1.1\r\n" + typed + "Content-Length: {length}\r\n\r\n{other}"},
+	{
+		"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n",
+		"{file}PUT {path} HTTP/1.1\r\n" + typed + "Content-Length: {length}\r\n\r\n{other}",
+	},
 	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nExpect: 100-continue\r\n", "{file}"},
-	{"PUT {path} HTTP/1.1", "Host: localhost\r\nContent-Type: TEXT/plain ; charset=x\r\nContent-Encoding: Identity\r\nContent-Length: {length}\r\n", "{file}"},
+	{
+		"PUT {path} HTTP/1.1",
+		"Host: localhost\r\nContent-Type: TEXT/plain ; charset=x\r\nContent-Encoding: Identity\r\nContent-Length: {length}\r\n",
+		"{file}",
+	},
 	{"PUT {path} HTTP/1.0", typed + "Content-Length: {length}\r\n", "{file}"},
 	{"PUT http://localhost{path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
 	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", ""},
@@ -69,16 +76,26 @@ var oddPuts = []rawRequest{
 	{"PUT {path} HTTP/1.1", typed + "Content-Length: 9223372036854775807\r\n", "{file}"},
 	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nContent-Length: {length}\r\n", "{file}"},
 	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nContent-Length: 1\r\n", "{file}"},
-	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nTransfer-Encoding: chunked\r\n", "{hex}\r\n{file}\r\n0\r\n\r\n"},
+	{
+		"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nTransfer-Encoding: chunked\r\n",
+		"{hex}\r\n{file}\r\n0\r\n\r\n",
+	},
 	{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: gzip, chunked\r\n", "{hex}\r\n{file}\r\n0\r\n\r\n"},
-	{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\nTrailer: Digest\r\n", "{hex};x=y\r\n{file}\r\n0\r\nDigest: x\r\n\r\n"},
+	{
+		"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\nTrailer: Digest\r\n",
+		"{hex};x=y\r\n{file}\r\n0\r\nDigest: x\r\n\r\n",
+	},
 	{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\n", "{hex}\r\n{file}\r\n0\r\n"},
 	{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\n", "{hex}\r\n{file}\r\n"},
 	{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\n", "{hex}\r\n{file}1\r\nx\r\n0\r\n\r\n"},
 	{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\n", "ffffffffffffffff\r\n{file}"},
 	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nContent-Range: bytes 0-1/2\r\n", "{file}"},
 	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nContent-Encoding: gzip\r\n", "{file}"},
-	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nContent-MD5: x\r\nRepr-Digest: sha-256=:AA==:\r\nX-Amz-Checksum-Sha256: x\r\nIf-Match: *\r\nAuthorization: x\r\n", "{file}"},
+	{
+		"PUT {path} HTTP/1.1",
+		typed + "Content-Length: {length}\r\nContent-MD5: x\r\nRepr-Digest: sha-256=:AA==:\r\nX-Amz-Checksum-Sha256: x\r\nIf-Match: *\r\nAuthorization: x\r\n",
+		"{file}",
+	},
 	{"PUT {path} HTTP/1.1", "Host: localhost\r\nContent-Type: application/pdf\r\nContent-Length: {length}\r\n", "{file}"},
 	{"PUT {path} HTTP/1.1", "Content-Type: text/plain\r\nContent-Length: {length}\r\n", "{file}"},
 	{"PUT {path}= HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
@@ -134,12 +151,15 @@ func FuzzPut(f *testing.F) {
 		var there []byte
 		if kind&already > 0 {
 			there = bytes.Repeat([]byte("-"), len(to.file))
-			if _, err := o.Store.Put(t.Context(), to.staged, bytes.NewReader(there), blob.Expectation{Size: blob.AnySize}); err != nil {
+			if _, err := o.Store.Put(t.Context(), to.staged, bytes.NewReader(there),
+				blob.Expectation{Size: blob.AnySize}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		sent := strings.NewReplacer("{path}", to.path, "{late}", late.path, "{used}", usedUp.path, "{file}", string(to.file), "{other}", string(other),
-			"{length}", fmt.Sprint(len(to.file)), "{hex}", fmt.Sprintf("%x", len(to.file))).Replace(line + "\r\n" + head + "\r\n" + body)
+		sent := strings.NewReplacer("{path}", to.path, "{late}", late.path, "{used}", usedUp.path, "{file}",
+			string(to.file), "{other}", string(other),
+			"{length}", fmt.Sprint(len(to.file)), "{hex}",
+			fmt.Sprintf("%x", len(to.file))).Replace(line + "\r\n" + head + "\r\n" + body)
 
 		if len(sent) > 1<<20 {
 			t.Skip() // more requests of the same kind
@@ -153,7 +173,8 @@ func FuzzPut(f *testing.F) {
 				there = asked[i].body
 			case a.StatusCode == http.StatusNoContent:
 				t.Errorf("answer %d to %.300q is %d", i, sent, a.StatusCode)
-			case ours && good && i == 0, ours && a.StatusCode >= 500: // later requests may fail, because the client stops sending
+			case ours && good && i == 0, ours && a.StatusCode >= 500:
+				// later requests may fail, because the client stops sending
 				t.Errorf("answer %d to %.300q is %d", i, sent, a.StatusCode)
 			}
 		}
@@ -161,7 +182,8 @@ func FuzzPut(f *testing.F) {
 			t.Errorf("after %.300q %d bytes are there, of %d", sent, len(now), len(there))
 		}
 		now := slices.DeleteFunc(o.Stored(), func(name string) bool { return name == to.staged })
-		if unfinished, err := os.ReadDir(filepath.Join(o.Folder, "unfinished")); err != nil || len(unfinished) > 0 || !slices.Equal(now, others) {
+		if unfinished, err := os.ReadDir(filepath.Join(o.Folder, "unfinished")); err != nil || len(unfinished) > 0 ||
+			!slices.Equal(now, others) {
 			t.Errorf("after %.300q: %q, %q, %v", sent, now, unfinished, err)
 		}
 		if text := o.Logged.Take() + complaints.Take(); text != "" {
@@ -231,7 +253,8 @@ func (r *request) good(to fuzzSession, hashed bool) bool {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	coding := r.Header.Get("Content-Encoding")
 	return err == nil && r.Method == "PUT" && r.URL.Path == address.Path &&
-		strings.EqualFold(strings.TrimSpace(kind), "text/plain") && (coding == "" || strings.EqualFold(coding, "identity")) && r.Header["Content-Range"] == nil &&
+		strings.EqualFold(strings.TrimSpace(kind), "text/plain") &&
+		(coding == "" || strings.EqualFold(coding, "identity")) && r.Header["Content-Range"] == nil &&
 		r.whole && len(r.body) == len(to.file) && (!hashed || bytes.Equal(r.body, to.file))
 }
 

@@ -45,7 +45,8 @@ func TestOthersWriteWhileTheStoreIsAsked(t *testing.T) {
 		if got := document(c, session); got != "202" || asked != 1 {
 			t.Errorf("%s, asked %d times", got, asked)
 		}
-		c.Do("POST", "/uploads", map[string]any{"fileName": "a/b", "contentType": "text/plain", "size": 1}).Want(422, "VALIDATION_FAILED")
+		c.Do("POST", "/uploads", map[string]any{"fileName": "a/b", "contentType": "text/plain", "size": 1}).Want(422,
+			"VALIDATION_FAILED")
 		if asked != 1 {
 			t.Error("the store was asked for a session that is not to be")
 		}
@@ -68,11 +69,12 @@ func TestPanicEndsTheTransfer(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	c := o.As(access.Member)
 	session := open(c, 1)
-	c.Handler = rest.UploadHandler(&api.Uploads{API: o.API, Receiver: panickingReceiver{&upload.Receiver{Clock: o.Clock, Addresses: o.Store}, func() {
-		if n := o.API.Transfers(); n != 1 {
-			t.Errorf("%d transfers", n)
-		}
-	}}})
+	c.Handler = rest.UploadHandler(&api.Uploads{API: o.API,
+		Receiver: panickingReceiver{&upload.Receiver{Clock: o.Clock, Addresses: o.Store}, func() {
+			if n := o.API.Transfers(); n != 1 {
+				t.Errorf("%d transfers", n)
+			}
+		}}})
 	func() {
 		defer func() {
 			if recover() == nil {

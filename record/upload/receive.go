@@ -53,11 +53,16 @@ func (r *Receiver) Open(token, method string, header map[string][]string) (blob.
 		return blob.Upload{}, &fault.Fault{Code: fault.MethodNotAllowed, Header: map[string]string{"Allow": http.MethodPut}}
 	case bareType(header["Content-Type"]) != granted.ContentType:
 		return blob.Upload{}, &fault.Fault{Code: fault.UnsupportedMediaType, Detail: &fault.Text{
-			DE: "Der Upload wurde für den Medientyp " + granted.ContentType + " begonnen. Senden Sie genau die Header, die er nennt.",
+			DE: "Der Upload wurde für den Medientyp " + granted.ContentType +
+				" begonnen. Senden Sie genau die Header, die er nennt.",
 			EN: "The upload was begun for the media type " + granted.ContentType + ". Send exactly the headers that it names.",
 		}}
 	case header["Content-Range"] != nil:
-		return blob.Upload{}, &fault.Fault{Code: fault.InvalidRequest, Detail: &noPart, Fields: []fault.Field{{Name: "Content-Range", Code: fault.UnknownField}}}
+		return blob.Upload{}, &fault.Fault{
+			Code:   fault.InvalidRequest,
+			Detail: &noPart,
+			Fields: []fault.Field{{Name: "Content-Range", Code: fault.UnknownField}},
+		}
 	}
 	if coding := first(header["Content-Encoding"]); coding != "" && !strings.EqualFold(coding, "identity") {
 		return blob.Upload{}, &fault.Fault{Code: fault.UnsupportedMediaType, Detail: &coded}
@@ -91,7 +96,9 @@ func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Rea
 // Take is Receive for a caller with a credential of their own, which may differ
 // from the one that began the session: a person may have signed in anew. An empty
 // credential stands for the one of the session.
-func (r *Receiver) Take(ctx context.Context, granted blob.Upload, credential string, body io.Reader, announced int64) error {
+func (r *Receiver) Take(
+	ctx context.Context, granted blob.Upload, credential string, body io.Reader, announced int64,
+) error {
 	number, name := granted.Organization(), path.Base(granted.Name)
 	if s, err := r.state(ctx, number, name, credential); err != nil || s != Pending {
 		return errors.Join(err, s.fault())
@@ -190,7 +197,8 @@ func (r *Receiver) note(ctx context.Context, organization int64, name string, re
 	}
 	known := ""
 	err := r.DB.Read(ctx, func(tx db.Tx) error {
-		return tx.QueryRow(ctx, `select refused from uploads where organization = $1 and id = $2`, organization, name).Scan(&known)
+		return tx.QueryRow(ctx, `select refused from uploads where organization = $1 and id = $2`, organization,
+			name).Scan(&known)
 	})
 	switch {
 	case errors.Is(err, db.ErrNoRows): // the session has ended
@@ -199,7 +207,8 @@ func (r *Receiver) note(ctx context.Context, organization int64, name string, re
 		return err
 	}
 	return r.DB.WriteIn(ctx, organization, func(tx db.Tx) error {
-		tx.Queue(`update uploads set refused = $3 where organization = $1 and id = $2 and refused <> $3`, organization, name, code)
+		tx.Queue(`update uploads set refused = $3 where organization = $1 and id = $2 and refused <> $3`, organization,
+			name, code)
 		return nil
 	})
 }

@@ -92,12 +92,16 @@ func TestSizes(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
 		for _, size := range []int{0, -1, apitest.MaxFile + 1} {
-			a := c.Do("POST", "/uploads", map[string]any{"fileName": "a.txt", "contentType": "text/plain", "size": size}).Want(422, "VALIDATION_FAILED")
+			a := c.Do("POST", "/uploads", map[string]any{
+				"fileName": "a.txt", "contentType": "text/plain", "size": size,
+			}).Want(422, "VALIDATION_FAILED")
 			if got := a.Fields(); len(got) != 1 || got[0] != "size OUT_OF_RANGE" {
 				t.Errorf("%d bytes: %q", size, got)
 			}
 		}
-		short := c.Do("POST", "/uploads", map[string]any{"fileName": "a.txt", "contentType": "text/plain", "size": 0, "sha256": "abc"}).Want(422)
+		short := c.Do("POST", "/uploads", map[string]any{
+			"fileName": "a.txt", "contentType": "text/plain", "size": 0, "sha256": "abc",
+		}).Want(422)
 		for _, said := range []string{"Der Wert muss mindestens 1 betragen.", "Mindestens 64 Zeichen sind nötig."} {
 			if !bytes.Contains(short.Body, []byte(said)) {
 				t.Errorf("%s does not say %q", short.Body, said)
@@ -146,23 +150,88 @@ func TestRefusedPuts(t *testing.T) {
 			then   string // of POST /documents
 			said   string // in the detail
 		}{
-			{"nothing", strings.NewReader(""), 0, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "für 34 Bytes begonnen, gesendet: 0 Bytes"},
-			{"one byte", bytes.NewReader(file[:1]), 1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "gesendet: 1 Byte."},
-			{"all but one", bytes.NewReader(file[:n-1]), n - 1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "gesendet: 33 Bytes"},
-			{"all but one, not announced", bytes.NewReader(file[:n-1]), -1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "gesendet: weniger"},
-			{"one more", bytes.NewReader(append(file, 'x')), n + 1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "gesendet: 35 Bytes"},
-			{"one more, not announced", bytes.NewReader(append(file, 'x')), -1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "gesendet: mehr"},
+			{
+				"nothing", strings.NewReader(""), 0, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE",
+				"für 34 Bytes begonnen, gesendet: 0 Bytes",
+			},
+			{
+				"one byte", bytes.NewReader(file[:1]), 1, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE",
+				"gesendet: 1 Byte.",
+			},
+			{
+				"all but one", bytes.NewReader(file[:n-1]), n - 1, nil, "409 UPLOAD_INCOMPLETE",
+				"409 UPLOAD_INCOMPLETE", "gesendet: 33 Bytes",
+			},
+			{
+				"all but one, not announced", bytes.NewReader(file[:n-1]), -1, nil, "409 UPLOAD_INCOMPLETE",
+				"409 UPLOAD_INCOMPLETE", "gesendet: weniger",
+			},
+			{
+				"one more", bytes.NewReader(append(file, 'x')), n + 1, nil, "422 UPLOAD_CHECKSUM_MISMATCH",
+				"422 UPLOAD_CHECKSUM_MISMATCH", "gesendet: 35 Bytes",
+			},
+			{
+				"one more, not announced", bytes.NewReader(append(file, 'x')), -1, nil,
+				"422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "gesendet: mehr",
+			},
 			{"endless", endless{}, -1, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "gesendet: mehr"},
-			{"other bytes", bytes.NewReader(other), n, nil, "422 UPLOAD_CHECKSUM_MISMATCH", "422 UPLOAD_CHECKSUM_MISMATCH", "anderen SHA-256-Wert"},
-			{"another type", bytes.NewReader(file), n, []string{"Content-Type", "application/pdf"}, "415 UNSUPPORTED_MEDIA_TYPE", "409 UPLOAD_INCOMPLETE", "text/plain"},
-			{"a part", bytes.NewReader(file), n, []string{"Content-Range", "bytes 0-33/34"}, "400 INVALID_REQUEST", "409 UPLOAD_INCOMPLETE", "ohne Content-Range"},
-			{"compressed", bytes.NewReader(file), n, []string{"Content-Encoding", "gzip"}, "415 UNSUPPORTED_MEDIA_TYPE", "409 UPLOAD_INCOMPLETE", "unkomprimiert"},
-			{"no type", bytes.NewReader(file), n, []string{"Content-Type", ""}, "415 UNSUPPORTED_MEDIA_TYPE", "409 UPLOAD_INCOMPLETE", "text/plain"},
+			{
+				"other bytes", bytes.NewReader(other), n, nil, "422 UPLOAD_CHECKSUM_MISMATCH",
+				"422 UPLOAD_CHECKSUM_MISMATCH", "anderen SHA-256-Wert",
+			},
+			{
+				"another type",
+				bytes.NewReader(file),
+				n,
+				[]string{"Content-Type", "application/pdf"},
+				"415 UNSUPPORTED_MEDIA_TYPE",
+				"409 UPLOAD_INCOMPLETE",
+				"text/plain",
+			},
+			{
+				"a part",
+				bytes.NewReader(file),
+				n,
+				[]string{"Content-Range", "bytes 0-33/34"},
+				"400 INVALID_REQUEST",
+				"409 UPLOAD_INCOMPLETE",
+				"ohne Content-Range",
+			},
+			{
+				"compressed",
+				bytes.NewReader(file),
+				n,
+				[]string{"Content-Encoding", "gzip"},
+				"415 UNSUPPORTED_MEDIA_TYPE",
+				"409 UPLOAD_INCOMPLETE",
+				"unkomprimiert",
+			},
+			{
+				"no type",
+				bytes.NewReader(file),
+				n,
+				[]string{"Content-Type", ""},
+				"415 UNSUPPORTED_MEDIA_TYPE",
+				"409 UPLOAD_INCOMPLETE",
+				"text/plain",
+			},
 			{"cut at once", broken(nil), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "fehlen noch Daten"},
-			{"cut after one byte", broken(file[:1]), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "fehlen noch Daten"},
-			{"cut in the middle", broken(file[:n/2]), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "fehlen noch Daten"},
-			{"cut before the last byte", broken(file[:n-1]), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "fehlen noch Daten"},
-			{"cut after the last byte", broken(file), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE", "fehlen noch Daten"},
+			{
+				"cut after one byte", broken(file[:1]), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE",
+				"fehlen noch Daten",
+			},
+			{
+				"cut in the middle", broken(file[:n/2]), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE",
+				"fehlen noch Daten",
+			},
+			{
+				"cut before the last byte", broken(file[:n-1]), n, nil, "409 UPLOAD_INCOMPLETE",
+				"409 UPLOAD_INCOMPLETE", "fehlen noch Daten",
+			},
+			{
+				"cut after the last byte", broken(file), n, nil, "409 UPLOAD_INCOMPLETE", "409 UPLOAD_INCOMPLETE",
+				"fehlen noch Daten",
+			},
 		} {
 			s := open(c, len(file), map[string]any{"sha256": strings.ToUpper(sum(file))})
 			a := put(c, target(s), test.body, test.length, test.header...)
@@ -172,7 +241,8 @@ func TestRefusedPuts(t *testing.T) {
 			if said := test.said; !strings.Contains(a.Text("detail"), said) {
 				t.Errorf("%s: %q", test.name, a.Text("detail"))
 			}
-			if a.Text("instance") != "/uploads" || a.Header.Get("Content-Type") != "application/problem+json" || a.Header.Get("Cache-Control") != "no-store" {
+			if a.Text("instance") != "/uploads" || a.Header.Get("Content-Type") != "application/problem+json" ||
+				a.Header.Get("Cache-Control") != "no-store" {
 				t.Errorf("%s: %v %s", test.name, a.Header, a.Body)
 			}
 			if got := document(c, s); got != test.then {
@@ -184,7 +254,8 @@ func TestRefusedPuts(t *testing.T) {
 			// The file may be sent again, in chunks of unknown length too, and
 			// with a parameter of its type. A refused file does not replace a
 			// good one.
-			taken := put(c, target(s), bytes.NewReader(file), -1, "Content-Type", "Text/Plain; charset=utf-8", "Content-Encoding", "identity").Want(204)
+			taken := put(c, target(s), bytes.NewReader(file), -1, "Content-Type", "Text/Plain; charset=utf-8",
+				"Content-Encoding", "identity").Want(204)
 			if !id.Valid(id.Request, taken.Header.Get("Request-Id")) || taken.Header.Get("Cache-Control") != "no-store" {
 				t.Errorf("%s: %v", test.name, taken.Header)
 			}
@@ -232,7 +303,10 @@ func TestAddresses(t *testing.T) {
 				}
 			}
 		}
-		for _, changed := range []string{"/uploads/", path[:len(path)-1], path + "A", path + "=", path + "/", path[:len(path)/2], "/uploads/" + strings.Repeat("A", 5000)} {
+		for _, changed := range []string{
+			"/uploads/", path[:len(path)-1], path + "A", path + "=", path + "/", path[:len(path)/2],
+			"/uploads/" + strings.Repeat("A", 5000),
+		} {
 			if a := send(changed); a.Status != 404 {
 				t.Errorf("%s: %d", changed, a.Status)
 			}
@@ -300,7 +374,8 @@ func TestSentTwiceAtOnce(t *testing.T) {
 		id := ended.JSON()["result"].(map[string]any)["id"].(string)
 		d := c.Do("GET", "/documents/"+id, nil).Want(200)
 		content := c.Do("GET", "/documents/"+id+"/content", nil).Want(200)
-		if sum(content.Body) != d.Text("sha256") || !bytes.Equal(content.Body, files[0]) && !bytes.Equal(content.Body, files[1]) {
+		if sum(content.Body) != d.Text("sha256") ||
+			!bytes.Equal(content.Body, files[0]) && !bytes.Equal(content.Body, files[1]) {
 			t.Errorf("%d bytes, %s", len(content.Body), d.Body)
 		}
 		if left := o.Stored(); len(left) != 1 {
@@ -327,7 +402,8 @@ func TestCutOnTheWire(t *testing.T) {
 						body = fmt.Sprintf("%x\r\n%s\r\n", cut, body)
 					}
 				}
-				fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n%s\r\n\r\n%s", target(s), length, body)
+				fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n%s\r\n\r\n%s", target(s),
+					length, body)
 				conn.(*net.TCPConn).CloseWrite()
 				answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 				if err != nil {
@@ -367,7 +443,8 @@ func TestReplay(t *testing.T) {
 		body := `{"fileName":"a.txt","contentType":"text/plain","size":10}`
 		first := c.Do("POST", "/uploads", body, "Idempotency-Key", "one").Want(201)
 		again := c.Do("POST", "/uploads", body, "Idempotency-Key", "one").Want(201)
-		if !bytes.Equal(first.Body, again.Body) || again.Header.Get("Idempotent-Replayed") != "true" || first.Header.Get("Location") != again.Header.Get("Location") {
+		if !bytes.Equal(first.Body, again.Body) || again.Header.Get("Idempotent-Replayed") != "true" ||
+			first.Header.Get("Location") != again.Header.Get("Location") {
 			t.Errorf("%s\n%s", first.Body, again.Body)
 		}
 		for _, a := range []*apitest.Answer{first, again} {
@@ -375,7 +452,8 @@ func TestReplay(t *testing.T) {
 				t.Errorf("Cache-Control %q", got)
 			}
 		}
-		c.Do("POST", "/uploads", `{"fileName":"b.txt","contentType":"text/plain","size":10}`, "Idempotency-Key", "one").Want(422, "IDEMPOTENCY_PAYLOAD_MISMATCH")
+		c.Do("POST", "/uploads", `{"fileName":"b.txt","contentType":"text/plain","size":10}`, "Idempotency-Key",
+			"one").Want(422, "IDEMPOTENCY_PAYLOAD_MISMATCH")
 		token := strings.TrimPrefix(target(first), "/uploads/")
 		err := o.DB.Read(t.Context(), func(tx db.Tx) error {
 			for _, table := range []string{"idempotency", "uploads", "jobs"} {
@@ -390,7 +468,8 @@ func TestReplay(t *testing.T) {
 					if err := rows.Scan(&kept); err != nil {
 						return err
 					}
-					if strings.Contains(kept, token[:20]) || strings.Contains(kept, "/uploads/") || table == "jobs" && strings.Contains(kept, "a.txt") {
+					if strings.Contains(kept, token[:20]) || strings.Contains(kept, "/uploads/") ||
+						table == "jobs" && strings.Contains(kept, "a.txt") {
 						t.Errorf("%s holds %s", table, kept)
 					}
 				}
@@ -502,10 +581,12 @@ func TestStoreInTrouble(t *testing.T) {
 		// A client that lost that response gets it again, even if the store
 		// fails. Other content with the same key is refused.
 		store.set(fmt.Errorf("test: %w", blob.ErrUnavailable))
-		if again := begin().Want(202); again.Text("id") != accepted.Text("id") || again.Header.Get("Idempotent-Replayed") != "true" {
+		if again := begin().Want(202); again.Text("id") != accepted.Text("id") ||
+			again.Header.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("%v %s", again.Header, again.Body)
 		}
-		c.Do("POST", "/documents", map[string]any{"uploadId": s.Text("id"), "name": "b.txt"}, "Idempotency-Key", "lost").Want(422, "IDEMPOTENCY_PAYLOAD_MISMATCH")
+		c.Do("POST", "/documents", map[string]any{"uploadId": s.Text("id"), "name": "b.txt"}, "Idempotency-Key",
+			"lost").Want(422, "IDEMPOTENCY_PAYLOAD_MISMATCH")
 		if !strings.Contains(o.Logged.String(), "does not answer") {
 			t.Errorf("the operator is not told: %s", o.Logged)
 		}
@@ -527,7 +608,10 @@ func TestAcknowledgedStays(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			r := &upload.Receiver{DB: d, Clock: o.Clock, Store: &reportingStore{o.Store, func() { cancel(); then() }}, Access: o.Directory}
+			r := &upload.Receiver{
+				DB: d, Clock: o.Clock, Store: &reportingStore{o.Store, func() { cancel(); then() }},
+				Access: o.Directory,
+			}
 			return r.Receive(ctx, granted, bytes.NewReader(file), -1)
 		}
 		asked, left := open(c, len(file)), open(c, len(file))
@@ -594,7 +678,8 @@ func TestDeletedDocumentLeavesNothing(t *testing.T) {
 		c.Do("DELETE", document, nil, "If-Match", "*").Want(204)
 		var name, hash string
 		err := o.DB.Read(t.Context(), func(tx db.Tx) error {
-			return tx.QueryRow(t.Context(), `select file_name, sha256 from uploads where id = $1`, s.Text("id")).Scan(&name, &hash)
+			return tx.QueryRow(t.Context(), `select file_name, sha256 from uploads where id = $1`, s.Text("id")).Scan(&name,
+				&hash)
 		})
 		if err != nil || name != "" || hash != "" {
 			t.Errorf("%q %q, %v", name, hash, err)
@@ -651,7 +736,8 @@ func TestFileAfterItsSession(t *testing.T) {
 		}
 		o.Clock.Advance(24*time.Hour + time.Second)
 		await("uploads.expire later")
-		if _, err := o.Store.Put(t.Context(), granted.Name, bytes.NewReader(file), blob.Expectation{Size: granted.Size}); err != nil {
+		if _, err := o.Store.Put(t.Context(), granted.Name, bytes.NewReader(file),
+			blob.Expectation{Size: granted.Size}); err != nil {
 			t.Fatal(err)
 		}
 		known(true)
@@ -748,7 +834,15 @@ func TestRepeatedRefusalWritesNothing(t *testing.T) {
 			body   string
 			status int
 			writes int64
-		}{{"ab", 409, 1}, {"ab", 409, 0}, {"a", 409, 0}, {"abcd", 422, 1}, {"abcde", 422, 0}, {"abc", 204, 1}, {"abc", 204, 0}} {
+		}{
+			{"ab", 409, 1},
+			{"ab", 409, 0},
+			{"a", 409, 0},
+			{"abcd", 422, 1},
+			{"abcde", 422, 0},
+			{"abc", 204, 1},
+			{"abc", 204, 0},
+		} {
 			before := w.n.Load()
 			put(c, target(s), strings.NewReader(step.body), int64(len(step.body))).Want(step.status)
 			if n := w.n.Load() - before; n != step.writes {

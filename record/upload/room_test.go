@@ -30,7 +30,8 @@ func TestRoom(t *testing.T) {
 		for range files / 2 {
 			open(colleague, len(file))
 		}
-		if a := colleague.Do("POST", "/uploads", body, "Accept-Language", "en").Want(429, "QUOTA_EXHAUSTED"); !strings.Contains(a.Text("detail"), "your half") {
+		if a := colleague.Do("POST", "/uploads", body, "Accept-Language", "en").Want(429,
+			"QUOTA_EXHAUSTED"); !strings.Contains(a.Text("detail"), "your half") {
 			t.Errorf("%s", a.Body)
 		}
 		for range files/2 - 1 {

@@ -111,7 +111,10 @@ func Open(ctx context.Context, c *op.Call, in CreateInput) (NewSession, error) {
 		return NewSession{}, fault.Invalid(wrong...)
 	}
 	o := NewSession{
-		Upload:   Upload{Object: "upload", ID: id.New(id.Upload), Status: Pending, CreatedAt: c.Now, ExpiresAt: c.Now + Lifetime},
+		Upload: Upload{
+			Object: "upload", ID: id.New(id.Upload), Status: Pending, CreatedAt: c.Now,
+			ExpiresAt: c.Now + Lifetime,
+		},
 		fileName: f.FileName, contentType: kind,
 	}
 	if f.SHA256 != nil {
@@ -128,7 +131,8 @@ func Open(ctx context.Context, c *op.Call, in CreateInput) (NewSession, error) {
 }
 
 // Create is Store as an operation.
-var Create = op.NewPrefetched("uploads.create", op.Create, Open, Store, op.Needs("documents:write"), op.Costs(5), op.Fails(fault.Upstream, fault.QuotaExhausted))
+var Create = op.NewPrefetched("uploads.create", op.Create, Open, Store, op.Needs("documents:write"), op.Costs(5),
+	op.Fails(fault.Upstream, fault.QuotaExhausted))
 
 // Store opens a session.
 func Store(ctx context.Context, c *op.Call, in CreateInput, o NewSession) (Creation, error) {
@@ -137,7 +141,8 @@ func Store(ctx context.Context, c *op.Call, in CreateInput, o NewSession) (Creat
 	}
 	c.Tx.Queue(`insert into uploads (organization, id, principal, key_id, file_name, content_type, size, sha256, created_at, expires_at, refused, operation)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', '')`,
-		c.Actor.Org(), o.ID, c.Actor.PrincipalID(), c.Actor.Credential().ID, o.fileName, o.contentType, in.Fields.Size, o.sha256, o.CreatedAt, o.ExpiresAt)
+		c.Actor.Org(), o.ID, c.Actor.PrincipalID(), c.Actor.Credential().ID, o.fileName, o.contentType, in.Fields.Size,
+		o.sha256, o.CreatedAt, o.ExpiresAt)
 	err := job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, expiry(o.ExpiresAt))
 	return Creation{o.Upload}, err
 }
@@ -154,7 +159,8 @@ const maxOpen = 10_000
 // exceed the limit by the bytes that they announce.
 func room(ctx context.Context, c *op.Call, size int64) error {
 	taken, first, err := announced(ctx, c, selectAnnounced)
-	if err == nil && !taken.fits(size, Service.In(c)) { // what nobody can send any more counts only until somebody needs the room
+	if err == nil && !taken.fits(size, Service.In(c)) {
+		// what nobody can send any more counts only until somebody needs the room
 		taken, first, err = announced(ctx, c, selectAnnouncedBy)
 	}
 	if err != nil || taken.fits(size, Service.In(c)) {
@@ -193,7 +199,8 @@ const (
 
 // announced returns what was announced, and when the first of it ends.
 func announced(ctx context.Context, c *op.Call, query string) (s share, first clock.Micros, err error) {
-	err = c.Tx.QueryRow(ctx, query, c.Actor.Org(), c.Now, maxOpen, c.Actor.PrincipalID()).Scan(&s.open, &s.all, &s.own, &first)
+	err = c.Tx.QueryRow(ctx, query, c.Actor.Org(), c.Now, maxOpen, c.Actor.PrincipalID()).Scan(&s.open, &s.all, &s.own,
+		&first)
 	return s, first, err
 }
 
@@ -230,12 +237,16 @@ func check(f *New, files Files, sent op.RuleScope) (kind string, wrong []fault.F
 		wrong = append(wrong, fault.Field{Name: "contentType", Code: fault.NotInEnum, Limit: files.Types})
 	}
 	if f.Size > files.MaxSize && sent.Fit("size") {
-		wrong = append(wrong, fault.Field{Name: "size", Code: fault.OutOfRange, Limit: files.MaxSize, Text: tooLarge(files.MaxSize)})
+		wrong = append(wrong, fault.Field{
+			Name: "size", Code: fault.OutOfRange, Limit: files.MaxSize, Text: tooLarge(files.MaxSize),
+		})
 	}
 	return kind, wrong
 }
 
-var mediaType = fault.Text{DE: "ein Medientyp, zum Beispiel application/pdf", EN: "a media type, for example application/pdf"}
+var mediaType = fault.Text{
+	DE: "ein Medientyp, zum Beispiel application/pdf", EN: "a media type, for example application/pdf",
+}
 
 func tooLarge(limit int64) *fault.Text {
 	n := fault.Bytes(limit)
@@ -269,7 +280,8 @@ func Find(ctx context.Context, c *op.Call, name string) (s Session, found bool, 
 		return s, false, nil
 	}
 	err = c.Tx.QueryRow(ctx, `select file_name, content_type, size, sha256, expires_at, refused, operation from uploads
-		where organization = $1 and id = $2 and principal = $3 and expires_at > $4 and ended = false`, c.Actor.Org(), name, c.Actor.PrincipalID(), c.Now).
+		where organization = $1 and id = $2 and principal = $3 and expires_at > $4 and ended = false`, c.Actor.Org(),
+		name, c.Actor.PrincipalID(), c.Now).
 		Scan(&s.FileName, &s.ContentType, &s.Size, &s.SHA256, &s.ExpiresAt, &s.Refused, &s.Operation)
 	if errors.Is(err, db.ErrNoRows) {
 		return s, false, nil

@@ -77,7 +77,9 @@ func TestWithdrawn(t *testing.T) {
 					apitest.BySession.Except(t, "gate", "this switch is for programs")
 				}
 				c, key := withOwnKey(t, o)
-				session := c.Do("POST", "/uploads", map[string]any{"fileName": "a.txt", "contentType": "text/plain", "size": len(file)}).Want(201)
+				session := c.Do("POST", "/uploads", map[string]any{
+					"fileName": "a.txt", "contentType": "text/plain", "size": len(file),
+				}).Want(201)
 				before := len(o.Stored())
 				if err := change(c, key, true); err != nil {
 					t.Fatal(err)
@@ -124,7 +126,12 @@ func TestCredentialOpensUpload(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		badge := access.Proof{Credential: access.Credential{ID: "bdg_a"}, Organization: actor.Org(), Principal: c.Principal, Scopes: access.AllScopes()}
+		badge := access.Proof{
+			Credential:   access.Credential{ID: "bdg_a"},
+			Organization: actor.Org(),
+			Principal:    c.Principal,
+			Scopes:       access.AllScopes(),
+		}
 		o.Directory.Accept("badge", access.Finder{
 			Kind: "badge", Prefix: "bdg_", Duties: &access.Duties{},
 			ByText: func(context.Context, db.Tx, string) (access.Proof, error) { return badge, nil },
@@ -134,7 +141,8 @@ func TestCredentialOpensUpload(t *testing.T) {
 		body := fmt.Appendf(nil, `{"fileName":"a.txt","contentType":"text/plain","size":%d}`, len(file))
 		opened := o.API.Do(t.Context(), &api.Request{
 			Method: "POST", Path: "/uploads", Door: api.Web, Credential: api.Credential{Scheme: "badge", Text: "a"},
-			Header: map[string][]string{"Content-Type": {"application/json"}}, HasBody: true, Body: func() ([]byte, error) { return body, nil },
+			Header: map[string][]string{"Content-Type": {"application/json"}}, HasBody: true,
+			Body: func() ([]byte, error) { return body, nil },
 		}, nil)
 		session := &apitest.Answer{TB: t, Status: opened.Status, Body: opened.Body}
 		badge.Refused = access.Revoked

@@ -59,7 +59,10 @@ func TestBlocks(t *testing.T) {
 }
 
 func FuzzDamagedBlock(f *testing.F) {
-	for _, block := range []string{"", "-d1z2\nanna 0 1k\nberg 1k", "0\nanna", "0\nanna x 0", "-\n", "zzzzzzzzzzzzzz\na 0", "0\n\n", "0\na 0 A"} {
+	for _, block := range []string{
+		"", "-d1z2\nanna 0 1k\nberg 1k", "0\nanna", "0\nanna x 0", "-\n", "zzzzzzzzzzzzzz\na 0", "0\n\n",
+		"0\na 0 A",
+	} {
 		f.Add(block)
 	}
 	f.Fuzz(func(t *testing.T, block string) {
