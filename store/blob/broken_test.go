@@ -127,7 +127,8 @@ func TestCheckGoesOn(t *testing.T) {
 	}
 	s.next(1<<30, "doc_bad")
 	found, done, err := check()
-	if err != nil || done.Wanted != 3 || done.Stored != 3 || done.Bytes != 2000 || len(found) != 1 || found[0].State != Unread || found[0].Name != "files/1/doc_bad" || found[0].Reason == "" {
+	if err != nil || done.Wanted != 3 || done.Stored != 3 || done.Bytes != 2000 || len(found) != 1 ||
+		found[0].State != Unread || found[0].Name != "files/1/doc_bad" || found[0].Reason == "" {
 		t.Errorf("%+v, %+v, %v", found, done, err)
 	}
 	s.next(1<<30, "doc_")

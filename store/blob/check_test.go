@@ -49,7 +49,9 @@ func TestCheck(t *testing.T) {
 	data := storeEveryFault(t, dir, l)
 
 	later := time.Now().Add(time.Minute)
-	wrong := []string{"damaged changed", "damaged cut", "damaged hash", "damaged other", "locked foreign", "missing missing"}
+	wrong := []string{
+		"damaged changed", "damaged cut", "damaged hash", "damaged other", "locked foreign", "missing missing",
+	}
 	done, found := findings(t, Check{Store: l, Rows: data, Before: later})
 	if diff := cmp.Diff(append(slices.Clone(wrong), "orphan orphan", "orphan uploads/1/upl_orphan"), found); diff != "" {
 		t.Error(diff)
@@ -64,11 +66,13 @@ func TestCheck(t *testing.T) {
 	// A quick check does not find a changed byte in the middle, and spares
 	// young files, which may yet get a row.
 	done, found = findings(t, Check{Store: l, Rows: data, Quick: true, Before: time.Now().Add(-time.Hour)})
-	if diff := cmp.Diff([]string{"damaged cut", "damaged hash", "damaged other", "locked foreign", "missing missing"}, found); diff != "" || done.Bytes != 0 {
+	if diff := cmp.Diff([]string{"damaged cut", "damaged hash", "damaged other", "locked foreign", "missing missing"},
+		found); diff != "" || done.Bytes != 0 {
 		t.Errorf("%+v %s", done, diff)
 	}
 	_, found = findings(t, Check{Store: l, Rows: data, Before: later, Remove: true})
-	if diff := cmp.Diff(append(slices.Clone(wrong), "orphan orphan removed", "orphan uploads/1/upl_orphan removed"), found); diff != "" {
+	if diff := cmp.Diff(append(slices.Clone(wrong), "orphan orphan removed", "orphan uploads/1/upl_orphan removed"),
+		found); diff != "" {
 		t.Error(diff)
 	}
 	_, found = findings(t, Check{Store: l, Rows: data, Before: later})
@@ -90,7 +94,8 @@ func storeEveryFault(t *testing.T, dir string, l Store) *rows {
 	other := bytes.Clone(b)
 	other[7]++
 	for name, stored := range map[string][]byte{
-		"files/1/doc_good": b, "files/1/doc_cut": b, "files/1/doc_changed": b, "files/1/doc_other": b[1:], "files/1/doc_hash": other,
+		"files/1/doc_good": b, "files/1/doc_cut": b, "files/1/doc_changed": b, "files/1/doc_other": b[1:],
+		"files/1/doc_hash":    other,
 		"files/1/doc_pending": b, "files/1/doc_orphan": b, "uploads/1/upl_orphan": b,
 	} {
 		put(t, l, name, stored)
@@ -152,7 +157,8 @@ func TestCopyTellsWhatIsMissing(t *testing.T) {
 	data := &rows{wanted: []Reference{{"files/7/doc_a", 9, ""}, {"files/7/doc_b", 9, ""}, {"files/7/doc_c", 9, ""},
 		{"files/7/doc_d", -1, ""}}} // deleted meanwhile
 	c, err := Copy(ctx, from, to, data)
-	if err != nil || c.Copied != 1 || c.Unreadable != 0 || c.Missing != 1 || len(c.Errors) != 1 || !strings.Contains(c.Errors[0], "files/7/doc_c") {
+	if err != nil || c.Copied != 1 || c.Unreadable != 0 || c.Missing != 1 || len(c.Errors) != 1 ||
+		!strings.Contains(c.Errors[0], "files/7/doc_c") {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if c, err := Copy(ctx, from, to, nil); err != nil || c.Same != 1 || c.Missing != 0 {

@@ -73,7 +73,10 @@ func TestFullDisk(t *testing.T) {
 		if err := l.Keep(ctx, "uploads/7/upl_1", "files/7/doc_2"); err != nil {
 			t.Errorf("plain %v: kept: %v", plain, err)
 		}
-		renewed := newLocal(t, disk, LocalOptions{Plain: plain, Keys: masterkey.Ring{Current: key, Previous: []*masterkey.Key{before}}})
+		renewed := newLocal(t, disk, LocalOptions{
+			Plain: plain,
+			Keys:  masterkey.Ring{Current: key, Previous: []*masterkey.Key{before}},
+		})
 		if changed, err := renewed.Rotate(ctx, "files/7/doc_2"); changed == plain || err != nil {
 			t.Errorf("plain %v: rotated %v, %v", plain, changed, err)
 		}
@@ -106,7 +109,9 @@ func TestReadOnlyDisk(t *testing.T) {
 	}
 	remount(unix.MS_RDONLY)
 	_, failed := l.Put(ctx, "uploads/7/upl_2", bytes.NewReader(b), Expectation{Size: AnySize})
-	for what, err := range map[string]error{"Put": failed, "Keep": l.Keep(ctx, staged, "files/7/doc_2"), "Delete": l.Delete(ctx, kept)} {
+	for what, err := range map[string]error{
+		"Put": failed, "Keep": l.Keep(ctx, staged, "files/7/doc_2"), "Delete": l.Delete(ctx, kept),
+	} {
 		if !errors.Is(err, ErrUnavailable) {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -106,7 +106,8 @@ func (k keys) open(slot []byte, name string) (*slotContent, error) {
 		if key.id != id {
 			continue
 		}
-		secret, err := key.aead.Open(nil, slot[slotHead-chacha20poly1305.NonceSizeX:slotHead], slot[slotHead:], []byte(slotMagic+name))
+		secret, err := key.aead.Open(nil, slot[slotHead-chacha20poly1305.NonceSizeX:slotHead], slot[slotHead:],
+			[]byte(slotMagic+name))
 		if err != nil {
 			return nil, fmt.Errorf("%w: its key cannot be opened for this name", ErrDamaged)
 		}

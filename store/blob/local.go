@@ -569,7 +569,9 @@ func (l *Local) list(ctx context.Context, dir, prefix string, yield func(Info, e
 }
 
 // listed yields one entry of a folder.
-func (l *Local) listed(ctx context.Context, file string, entry fs.DirEntry, prefix string, yield func(Info, error) bool) error {
+func (l *Local) listed(
+	ctx context.Context, file string, entry fs.DirEntry, prefix string, yield func(Info, error) bool,
+) error {
 	if entry.IsDir() {
 		return l.list(ctx, file, prefix, yield)
 	}

@@ -166,7 +166,8 @@ func TestRotate(t *testing.T) {
 	sound := files(t, dir)[kept+sealedSuffix]
 	for what, envelope := range map[string][]byte{
 		"both slots": append(bytes.Clone(sealedFiles[kept+sealedSuffix][:slotSize]), sound[slotSize:envelopeSize]...),
-		"torn":       append(bytes.Clone(sealedFiles[kept+sealedSuffix][:slotSize]), append(bytes.Clone(sound[slotSize:slotSize+100]), make([]byte, slotSize-100)...)...),
+		"torn": append(bytes.Clone(sealedFiles[kept+sealedSuffix][:slotSize]),
+			append(bytes.Clone(sound[slotSize:slotSize+100]), make([]byte, slotSize-100)...)...),
 	} {
 		if err := os.WriteFile(path, append(envelope, sound[envelopeSize:]...), 0o600); err != nil {
 			t.Fatal(err)
@@ -244,7 +245,8 @@ func TestPutWhileDeleted(t *testing.T) {
 			}
 		}()
 		for range 100 {
-			if info, err := s.Put(ctx, staged, strings.NewReader("Guten Tag"), Expectation{Size: 9}); err != nil || info.Modified.IsZero() {
+			if info, err := s.Put(ctx, staged, strings.NewReader("Guten Tag"), Expectation{Size: 9}); err != nil ||
+				info.Modified.IsZero() {
 				t.Errorf("%+v, %v", info, err)
 				break
 			}
@@ -283,7 +285,8 @@ func TestFailedCallsLeaveNothing(t *testing.T) {
 	for _, o := range []LocalOptions{{}, {Plain: true}} {
 		dir := t.TempDir()
 		l := newLocal(t, dir, o)
-		if _, err := l.Put(ctx, staged, bytes.NewReader(content(200_000)), Expectation{Size: 200_001}); !errors.Is(err, ErrTooShort) {
+		if _, err := l.Put(ctx, staged, bytes.NewReader(content(200_000)),
+			Expectation{Size: 200_001}); !errors.Is(err, ErrTooShort) {
 			t.Fatal(err)
 		}
 		if found := files(t, dir); len(found) != 0 {
@@ -297,7 +300,8 @@ func TestToken(t *testing.T) {
 	l := newLocal(t, t.TempDir(), LocalOptions{Keys: masterkey.Ring{Current: before}})
 	u := Upload{staged, 4711, "text/plain; charset=utf-8", sum(nil), time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)}
 	target, err := l.Target(ctx, u)
-	if err != nil || target.Method != "PUT" || len(target.Headers) != 1 || target.Headers["Content-Type"] != u.ContentType {
+	if err != nil || target.Method != "PUT" || len(target.Headers) != 1 ||
+		target.Headers["Content-Type"] != u.ContentType {
 		t.Fatalf("%+v, %v", target, err)
 	}
 	token, ok := strings.CutPrefix(target.URL, "https://kartei.example.com/uploads/")
@@ -324,7 +328,10 @@ func TestToken(t *testing.T) {
 			t.Fatalf("cut to %d: %v", i, err)
 		}
 	}
-	for _, bad := range []string{token + "A", token + "=", " " + token, token + "\n", token[:9] + "\r\n" + token[9:], strings.Repeat("A", 5000), "ä"} {
+	for _, bad := range []string{
+		token + "A", token + "=", " " + token, token + "\n", token[:9] + "\r\n" + token[9:],
+		strings.Repeat("A", 5000), "ä",
+	} {
 		if _, err := l.Verify(bad, early); !errors.Is(err, ErrToken) {
 			t.Errorf("%.20q: %v", bad, err)
 		}
@@ -333,7 +340,9 @@ func TestToken(t *testing.T) {
 	if _, err := other.Verify(token, early); !errors.Is(err, ErrToken) {
 		t.Error("another instance:", err)
 	}
-	rotated := newLocal(t, t.TempDir(), LocalOptions{Keys: masterkey.Ring{Current: after, Previous: []*masterkey.Key{before}}})
+	rotated := newLocal(t, t.TempDir(), LocalOptions{
+		Keys: masterkey.Ring{Current: after, Previous: []*masterkey.Key{before}},
+	})
 	if got, err := rotated.Verify(token, early); err != nil || got != u {
 		t.Errorf("after a change of the key: %+v, %v", got, err)
 	}
@@ -435,7 +444,10 @@ func TestSwapping(t *testing.T) {
 	dir := t.TempDir()
 	l := newLocal(t, dir, LocalOptions{})
 	b := content(100_000)
-	for _, other := range []string{"files/7/doc_other", "files/8/doc_01h455vb4pex5vsknk084sn02q", "uploads/7/doc_01h455vb4pex5vsknk084sn02q"} {
+	for _, other := range []string{
+		"files/7/doc_other", "files/8/doc_01h455vb4pex5vsknk084sn02q",
+		"uploads/7/doc_01h455vb4pex5vsknk084sn02q",
+	} {
 		put(t, l, kept, content(10))
 		put(t, l, other, b)
 		if err := os.Rename(filepath.Join(dir, other+sealedSuffix), filepath.Join(dir, kept+sealedSuffix)); err != nil {

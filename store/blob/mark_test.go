@@ -45,7 +45,8 @@ func TestMark(t *testing.T) {
 			}
 			all.Wait()
 			for _, make := range []bool{false, true} {
-				if again, err := open().Mark(ctx, make); len(again) != markLength || slices.ContainsFunc(marks, func(m string) bool { return m != again }) || err != nil {
+				if again, err := open().Mark(ctx, make); len(again) != markLength ||
+					slices.ContainsFunc(marks, func(m string) bool { return m != again }) || err != nil {
 					t.Errorf("%q and %q, %v", marks, again, err)
 				}
 			}
@@ -87,7 +88,8 @@ func TestMarkBegun(t *testing.T) {
 // An invalid mark in a bucket is an error. An object is never half written.
 func TestMarkDamaged(t *testing.T) {
 	s := newBucket(t, Never)
-	if _, err := s.core.Client.PutObject(ctx, s.bucket, s.prefix+markFile, strings.NewReader("ab"), 2, minio.PutObjectOptions{}); err != nil {
+	if _, err := s.core.Client.PutObject(ctx, s.bucket, s.prefix+markFile, strings.NewReader("ab"), 2,
+		minio.PutObjectOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if mark, err := s.Mark(ctx, true); !errors.Is(err, ErrDamaged) {
@@ -114,7 +116,8 @@ func TestPing(t *testing.T) {
 	if _, err := l.Open(ctx, "files/7/doc_1"); !errors.Is(err, ErrUnavailable) {
 		t.Error("a file of a folder that is gone:", err)
 	}
-	if _, err := l.Put(ctx, "files/7/doc_2", strings.NewReader("a"), Expectation{Size: 1}); !errors.Is(err, ErrUnavailable) {
+	if _, err := l.Put(ctx, "files/7/doc_2", strings.NewReader("a"),
+		Expectation{Size: 1}); !errors.Is(err, ErrUnavailable) {
 		t.Error("a new file in a folder that is gone:", err)
 	}
 	newLocal(t, dir, LocalOptions{})

@@ -430,7 +430,9 @@ func (s *S3) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		for o := range s.core.Client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: s.prefix + prefix, Recursive: true}) {
+		for o := range s.core.Client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{
+			Prefix: s.prefix + prefix, Recursive: true,
+		}) {
 			if o.Err != nil {
 				yield(Info{}, s.explain(ctx, o.Err, prefix))
 				return
@@ -524,7 +526,8 @@ func (s *S3) rotateKey(ctx context.Context, o object, name string) (changed bool
 	}
 	options := minio.PutObjectOptions{ContentType: "application/octet-stream", DisableMultipart: true}
 	options.SetMatchETag(o.ETag) // a deleted object must not return
-	body := io.MultiReader(bytes.NewReader(s.keys.seal(e, name)), bytes.NewReader(make([]byte, slotSize)), &onward{r, envelopeSize})
+	body := io.MultiReader(bytes.NewReader(s.keys.seal(e, name)), bytes.NewReader(make([]byte, slotSize)),
+		&onward{r, envelopeSize})
 	_, err = s.core.Client.PutObject(ctx, s.bucket, o.Key, body, o.Size, options)
 	return true, s.explain(ctx, err, name)
 }

@@ -106,16 +106,22 @@ func TestPresigned(t *testing.T) {
 		change func(*http.Request)
 		status int
 	}{
-		"another body":     {target, other, nil, 400},
-		"longer":           {target, append(bytes.Clone(b), 1), nil, 403},
-		"shorter":          {target, b[1:], nil, 403},
-		"another type":     {target, b, func(r *http.Request) { r.Header.Set("Content-Type", "text/html") }, 403},
-		"no type":          {target, b, func(r *http.Request) { r.Header.Del("Content-Type") }, 403},
-		"another checksum": {target, other, func(r *http.Request) { r.Header.Set(checksumHeader, "AAAA"+r.Header.Get(checksumHeader)[4:]) }, 403},
-		"no checksum":      {target, other, func(r *http.Request) { r.Header.Del(checksumHeader) }, 403},
-		"another name":     {target, b, func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "upl_", "upl_x", 1) }, 403},
-		"longer, no hash":  {unhashed, append(bytes.Clone(b), 1), nil, 403},
-		"to be read":       {target, nil, func(r *http.Request) { r.Method = "GET" }, 403},
+		"another body": {target, other, nil, 400},
+		"longer":       {target, append(bytes.Clone(b), 1), nil, 403},
+		"shorter":      {target, b[1:], nil, 403},
+		"another type": {target, b, func(r *http.Request) { r.Header.Set("Content-Type", "text/html") }, 403},
+		"no type":      {target, b, func(r *http.Request) { r.Header.Del("Content-Type") }, 403},
+		"another checksum": {
+			target, other,
+			func(r *http.Request) { r.Header.Set(checksumHeader, "AAAA"+r.Header.Get(checksumHeader)[4:]) }, 403,
+		},
+		"no checksum": {target, other, func(r *http.Request) { r.Header.Del(checksumHeader) }, 403},
+		"another name": {
+			target, b, func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "upl_", "upl_x", 1) },
+			403,
+		},
+		"longer, no hash": {unhashed, append(bytes.Clone(b), 1), nil, 403},
+		"to be read":      {target, nil, func(r *http.Request) { r.Method = "GET" }, 403},
 	} {
 		if status, text := send(t, c.target, c.body, c.change); status != c.status {
 			t.Errorf("%s: %d %s", what, status, text)
@@ -151,7 +157,8 @@ func TestKeepEncrypts(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := files(t, filepath.Join(s3test.Shared(t).Dir, s.bucket, "kartei"))
-	if len(found) != 1 || int64(len(found[kept+sealedSuffix])) != storedSize(int64(len(b))) || bytes.Contains(found[kept+sealedSuffix], []byte("Morgenstern")) {
+	if len(found) != 1 || int64(len(found[kept+sealedSuffix])) != storedSize(int64(len(b))) ||
+		bytes.Contains(found[kept+sealedSuffix], []byte("Morgenstern")) {
 		t.Errorf("there are %d objects", len(found))
 	}
 	if info, err := s.Stat(ctx, kept); err != nil || info.SHA256 != sum(b) {
@@ -168,7 +175,10 @@ func TestRotateBucket(t *testing.T) {
 	location := s3test.Shared(t).Location(plain.bucket)
 	old := openBucket(t, location, Options{Encryption: Always, Keys: masterkey.Ring{Current: before}})
 	put(t, old, kept, b)
-	both := openBucket(t, location, Options{Encryption: Always, Keys: masterkey.Ring{Current: after, Previous: []*masterkey.Key{before}}})
+	both := openBucket(t, location, Options{
+		Encryption: Always,
+		Keys:       masterkey.Ring{Current: after, Previous: []*masterkey.Key{before}},
+	})
 	for name, want := range map[string]bool{kept: true, "files/1/doc_plain": true, staged: false} {
 		for i, want := range []bool{want, false} {
 			if changed, err := both.Rotate(ctx, name); changed != want || err != nil {
@@ -196,7 +206,10 @@ func TestRotateDoesNotBringBack(t *testing.T) {
 	old := newBucket(t, Always)
 	old.keys, _ = newKeys(masterkey.Ring{Current: before})
 	put(t, old, kept, content(100_000))
-	s := openBucket(t, s3test.Shared(t).Location(old.bucket), Options{Encryption: Always, Keys: masterkey.Ring{Current: key, Previous: []*masterkey.Key{before}}})
+	s := openBucket(t, s3test.Shared(t).Location(old.bucket), Options{
+		Encryption: Always,
+		Keys:       masterkey.Ring{Current: key, Previous: []*masterkey.Key{before}},
+	})
 	o, err := s.look(ctx, kept)
 	if err != nil {
 		t.Fatal(err)
@@ -254,7 +267,10 @@ func TestSweepBucket(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			s := newBucket(t, Never)
 			s.prefix = prefix
-			keys := []string{s.key(staged), s.key(kept), s.key(kept) + sealedSuffix, s.key("elsewhere/backup.tar"), s.key("files/of-others.sealed"), "backup"}
+			keys := []string{
+				s.key(staged), s.key(kept), s.key(kept) + sealedSuffix, s.key("elsewhere/backup.tar"),
+				s.key("files/of-others.sealed"), "backup",
+			}
 			for _, key := range keys {
 				if _, err := s.core.NewMultipartUpload(ctx, s.bucket, key, minio.PutObjectOptions{}); err != nil {
 					t.Fatal(err)
@@ -396,19 +412,25 @@ func TestParseLocation(t *testing.T) {
 	t.Setenv("AWS_REGION", "")
 	t.Setenv("AWS_DEFAULT_REGION", "")
 	for text, want := range map[string]Location{
-		"file:/srv/files":                      {Dir: "/srv/files"},
-		"file:files":                           {Dir: "files"},
-		"s3://office":                          {Bucket: "office", Host: "s3.amazonaws.com", Region: "us-east-1"},
-		"s3://office/a/b/?region=eu-central-1": {Bucket: "office", Prefix: "a/b/", Host: "s3.amazonaws.com", Region: "eu-central-1"},
-		"s3://office?endpoint=http://127.0.0.1:9000&path-style=true": {Bucket: "office", Host: "127.0.0.1:9000", Insecure: true, PathStyle: true, Region: "us-east-1"},
+		"file:/srv/files": {Dir: "/srv/files"},
+		"file:files":      {Dir: "files"},
+		"s3://office":     {Bucket: "office", Host: "s3.amazonaws.com", Region: "us-east-1"},
+		"s3://office/a/b/?region=eu-central-1": {
+			Bucket: "office", Prefix: "a/b/", Host: "s3.amazonaws.com", Region: "eu-central-1",
+		},
+		"s3://office?endpoint=http://127.0.0.1:9000&path-style=true": {
+			Bucket: "office", Host: "127.0.0.1:9000", Insecure: true, PathStyle: true, Region: "us-east-1",
+		},
 	} {
 		if got, err := ParseLocation(text); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{
-		"", "file:", "files", "http://geheim", "s3:", "s3://", "s3://user:geheim@office", "s3://office?secret=geheim", "s3://office?endpoint=geheim",
-		"s3://office?endpoint=ftp://geheim", "s3://office?endpoint=http://geheim/path", "s3://office?path-style=geheim", "s3://office?region=a&region=geheim", "s3://office?region=",
+		"", "file:", "files", "http://geheim", "s3:", "s3://", "s3://user:geheim@office", "s3://office?secret=geheim",
+		"s3://office?endpoint=geheim",
+		"s3://office?endpoint=ftp://geheim", "s3://office?endpoint=http://geheim/path", "s3://office?path-style=geheim",
+		"s3://office?region=a&region=geheim", "s3://office?region=",
 		"s3://office#geheim", "s3://office?a;geheim", "s3://office?endpoint=https://u:geheim@x", "geheim://\x00",
 	} {
 		if l, err := ParseLocation(text); err == nil || strings.Contains(err.Error(), "geheim") {
@@ -425,7 +447,9 @@ func TestPresignedByTheClock(t *testing.T) {
 	if err != nil || !strings.Contains(target.URL, "X-Amz-Expires=3600&") {
 		t.Errorf("%+v, %v", target, err)
 	}
-	if _, err := s.Target(ctx, Upload{Name: staged, Size: 1, ContentType: "text/plain", Expires: now.Add(-time.Second)}); !errors.Is(err, ErrExpired) {
+	if _, err := s.Target(ctx, Upload{
+		Name: staged, Size: 1, ContentType: "text/plain", Expires: now.Add(-time.Second),
+	}); !errors.Is(err, ErrExpired) {
 		t.Error(err)
 	}
 }

@@ -152,7 +152,8 @@ func TestPutAndRead(t *testing.T) {
 		for _, size := range sizes {
 			b := content(size)
 			info := put(t, s, staged, b)
-			if info.Name != staged || info.Size != int64(size) || info.SHA256 != sum(b) || time.Since(info.Modified).Abs() > time.Hour {
+			if info.Name != staged || info.Size != int64(size) || info.SHA256 != sum(b) ||
+				time.Since(info.Modified).Abs() > time.Hour {
 				t.Fatalf("%d bytes: Put tells %+v", size, info)
 			}
 			found, err := s.Stat(ctx, staged)
@@ -195,8 +196,10 @@ func TestMissingNames(t *testing.T) {
 func TestNamesAreNoPaths(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		for _, name := range []string{
-			"", "files", "files/7", "files/7/", "/files/7/doc_a", "files/7/../8/doc_a", "files/../../etc/passwd", "files/7/doc_a/b",
-			"files/7/doc_a.sealed", "files/7/.hidden", "files/7/DOC", "other/7/doc_a", "files/x/doc_a", "unfinished/7/a", "files/7/doc a",
+			"", "files", "files/7", "files/7/", "/files/7/doc_a", "files/7/../8/doc_a", "files/../../etc/passwd",
+			"files/7/doc_a/b",
+			"files/7/doc_a.sealed", "files/7/.hidden", "files/7/DOC", "other/7/doc_a", "files/x/doc_a", "unfinished/7/a",
+			"files/7/doc a",
 			"files/7/doc_a\n", "files/7/dóc", "files/7/a\x00b", "files\\7\\a", "files/7/" + strings.Repeat("a", 101),
 		} {
 			_, failed := s.Put(ctx, name, strings.NewReader("x"), Expectation{Size: 1})
@@ -229,16 +232,44 @@ func TestPutRefuses(t *testing.T) {
 		want Expectation
 		is   error
 	}{
-		"one byte less":      {func() io.Reader { return bytes.NewReader(b[:len(b)-1]) }, Expectation{int64(len(b)), sum(b)}, ErrTooShort},
-		"nothing":            {func() io.Reader { return strings.NewReader("") }, Expectation{int64(len(b)), ""}, ErrTooShort},
-		"one byte more":      {func() io.Reader { return io.MultiReader(bytes.NewReader(b), strings.NewReader("x")) }, Expectation{int64(len(b)), sum(b)}, ErrTooLong},
-		"more than nothing":  {func() io.Reader { return strings.NewReader("x") }, Expectation{0, ""}, ErrTooLong},
-		"endless":            {func() io.Reader { return endless{} }, Expectation{int64(len(b)), ""}, ErrTooLong},
-		"one bit":            {func() io.Reader { return bytes.NewReader(other) }, Expectation{int64(len(b)), sum(b)}, ErrChecksum},
-		"any size":           {func() io.Reader { return bytes.NewReader(other) }, Expectation{AnySize, sum(b)}, ErrChecksum},
-		"cut at the start":   {func() io.Reader { return iotest.ErrReader(errBroken) }, Expectation{int64(len(b)), sum(b)}, errBroken},
-		"cut in the middle":  {func() io.Reader { return io.MultiReader(bytes.NewReader(b[:100_000]), iotest.ErrReader(errBroken)) }, Expectation{int64(len(b)), sum(b)}, errBroken},
-		"cut after the last": {func() io.Reader { return io.MultiReader(bytes.NewReader(b), iotest.ErrReader(errBroken)) }, Expectation{int64(len(b)), sum(b)}, errBroken},
+		"one byte less": {
+			func() io.Reader { return bytes.NewReader(b[:len(b)-1]) },
+			Expectation{int64(len(b)), sum(b)},
+			ErrTooShort,
+		},
+		"nothing": {
+			func() io.Reader { return strings.NewReader("") },
+			Expectation{int64(len(b)), ""},
+			ErrTooShort,
+		},
+		"one byte more": {
+			func() io.Reader { return io.MultiReader(bytes.NewReader(b), strings.NewReader("x")) },
+			Expectation{int64(len(b)), sum(b)},
+			ErrTooLong,
+		},
+		"more than nothing": {func() io.Reader { return strings.NewReader("x") }, Expectation{0, ""}, ErrTooLong},
+		"endless":           {func() io.Reader { return endless{} }, Expectation{int64(len(b)), ""}, ErrTooLong},
+		"one bit": {
+			func() io.Reader { return bytes.NewReader(other) },
+			Expectation{int64(len(b)), sum(b)},
+			ErrChecksum,
+		},
+		"any size": {func() io.Reader { return bytes.NewReader(other) }, Expectation{AnySize, sum(b)}, ErrChecksum},
+		"cut at the start": {
+			func() io.Reader { return iotest.ErrReader(errBroken) },
+			Expectation{int64(len(b)), sum(b)},
+			errBroken,
+		},
+		"cut in the middle": {
+			func() io.Reader { return io.MultiReader(bytes.NewReader(b[:100_000]), iotest.ErrReader(errBroken)) },
+			Expectation{int64(len(b)), sum(b)},
+			errBroken,
+		},
+		"cut after the last": {
+			func() io.Reader { return io.MultiReader(bytes.NewReader(b), iotest.ErrReader(errBroken)) },
+			Expectation{int64(len(b)), sum(b)},
+			errBroken,
+		},
 	}
 	each(t, func(t *testing.T, s Store) {
 		for name, c := range cases {
@@ -253,7 +284,8 @@ func TestPutRefuses(t *testing.T) {
 		}
 		before := content(5000)
 		put(t, s, staged, before)
-		if _, err := s.Put(ctx, staged, bytes.NewReader(other), Expectation{int64(len(b)), sum(b)}); !errors.Is(err, ErrChecksum) {
+		if _, err := s.Put(ctx, staged, bytes.NewReader(other),
+			Expectation{int64(len(b)), sum(b)}); !errors.Is(err, ErrChecksum) {
 			t.Error(err)
 		}
 		if !bytes.Equal(get(t, s, staged), before) {
@@ -357,7 +389,8 @@ func TestKeep(t *testing.T) {
 				t.Fatal(i, "other bytes")
 			}
 		}
-		if info, err := s.Stat(ctx, kept); err != nil || info.Size != int64(len(b)) || info.SHA256 != "" && info.SHA256 != sum(b) {
+		if info, err := s.Stat(ctx, kept); err != nil || info.Size != int64(len(b)) ||
+			info.SHA256 != "" && info.SHA256 != sum(b) {
 			t.Errorf("%+v, %v", info, err)
 		}
 		// Bytes that are sent again do not replace kept bytes.
@@ -408,8 +441,11 @@ func TestList(t *testing.T) {
 				}
 			}
 		}
-		for _, prefix := range []string{"", "uploads/", "files/", "files/1/", "files/1", "files/2/doc_3", "fi", "files/9/", "else/"} {
-			want := slices.DeleteFunc(slices.Sorted(slices.Values(all)), func(name string) bool { return !strings.HasPrefix(name, prefix) })
+		for _, prefix := range []string{
+			"", "uploads/", "files/", "files/1/", "files/1", "files/2/doc_3", "fi", "files/9/", "else/",
+		} {
+			want := slices.DeleteFunc(slices.Sorted(slices.Values(all)),
+				func(name string) bool { return !strings.HasPrefix(name, prefix) })
 			if got := list(t, s, prefix); !slices.Equal(got, want) {
 				t.Errorf("%q: there is %v, want %v", prefix, got, want)
 			}
@@ -489,7 +525,8 @@ func TestReadAnywhere(t *testing.T) {
 					if len(p) == 0 { // for which io.ReaderAt leaves io.EOF open
 						expected = err
 					}
-					if n != m || !bytes.Equal(p[:n], q[:m]) || (err == nil) != (expected == nil) || (err == io.EOF) != (expected == io.EOF) {
+					if n != m || !bytes.Equal(p[:n], q[:m]) || (err == nil) != (expected == nil) ||
+						(err == io.EOF) != (expected == io.EOF) {
 						t.Fatalf("ReadAt %d from %d of %d: %d %v, want %d %v", len(p), offset, size, n, err, m, expected)
 					}
 				case 1:

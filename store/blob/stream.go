@@ -296,7 +296,9 @@ func (o *plainReader) load(segment int64) (err error) {
 }
 
 // open reads and opens a segment in place. The returned text is never nil.
-func (o *plainReader) open(read func([]byte, int64) (int, error), into *[segmentSize]byte, segment int64) ([]byte, error) {
+func (o *plainReader) open(
+	read func([]byte, int64) (int, error), into *[segmentSize]byte, segment int64,
+) ([]byte, error) {
 	start, end := o.layout.plain(segment)
 	offset, size := segment*segmentSize, int(end-start)+tagSize
 	if segment == 0 {

@@ -73,8 +73,10 @@ func people(b *testing.B, d db.DB, n int) {
 func personID(i int) string { return fmt.Sprintf("con_%026d", i) }
 
 func person(i int) []any {
-	return []any{1, personID(i), "Friederike", "Morgenstern", fmt.Sprintf("friederike.%d@example.de", i), "+49 30 1234567", "Berlin",
-		"Ruft lieber an, als dass sie schreibt; nachmittags am besten zu erreichen.", 1, int64(1_700_000_000_000_000 + i), int64(1_700_000_000_000_000 + i), false}
+	return []any{1, personID(i), "Friederike", "Morgenstern", fmt.Sprintf("friederike.%d@example.de", i),
+		"+49 30 1234567", "Berlin",
+		"Ruft lieber an, als dass sie schreibt; nachmittags am besten zu erreichen.", 1, int64(1_700_000_000_000_000 + i),
+		int64(1_700_000_000_000_000 + i), false}
 }
 
 type human struct {
@@ -84,7 +86,10 @@ type human struct {
 }
 
 func (h *human) dest() []any {
-	return []any{&h.id, &h.first, &h.last, &h.email, &h.phone, &h.city, &h.note, &h.revision, &h.created, &h.updated, &h.deleted}
+	return []any{
+		&h.id, &h.first, &h.last, &h.email, &h.phone, &h.city, &h.note, &h.revision, &h.created, &h.updated,
+		&h.deleted,
+	}
 }
 
 func benchEach(b *testing.B, f func(b *testing.B, d db.DB)) {
@@ -239,7 +244,8 @@ func BenchmarkLayers(b *testing.B) {
 		}
 	})
 	b.Run("database-sql", func(b *testing.B) {
-		pool, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?_pragma=mmap_size(2147418112)&_pragma=query_only(1)")
+		pool, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+
+			"?_pragma=mmap_size(2147418112)&_pragma=query_only(1)")
 		if err != nil {
 			b.Fatal(err)
 		}

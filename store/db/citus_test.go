@@ -19,7 +19,9 @@ func TestWorkerLostAtCommit(t *testing.T) {
 	d := dbtest.Open(t, url, db.Options{Writers: 2})
 	dbtest.Run(t, d, "insert into clocks (organization, tick) values (1, 0)")
 	var shard, node string
-	dbtest.Get(t, d, []any{&shard, &node}, "select shard_name, nodename from citus_shards where shardid = get_shard_id_for_distribution_column('events', 1)")
+	dbtest.Get(t, d, []any{
+		&shard, &node,
+	}, "select shard_name, nodename from citus_shards where shardid = get_shard_id_for_distribution_column('events', 1)")
 	for _, worker := range dbtest.CitusWorkers(t, url) {
 		if !strings.Contains(worker, node) {
 			continue
@@ -33,7 +35,8 @@ func TestWorkerLostAtCommit(t *testing.T) {
 			"set citus.enable_ddl_propagation = off",
 			"set citus.enable_manual_changes_to_shards = on",
 			"create function die() returns trigger language plpgsql as 'begin perform pg_terminate_backend(pg_backend_pid()); return null; end'",
-			"create constraint trigger late after insert on " + shard + " deferrable initially deferred for each row execute function die()",
+			"create constraint trigger late after insert on " + shard +
+				" deferrable initially deferred for each row execute function die()",
 		} {
 			if _, err := conn.Exec(ctx, statement); err != nil {
 				t.Fatal(err)
@@ -53,7 +56,8 @@ func TestWorkerLostAtCommit(t *testing.T) {
 					return err
 				}
 			}
-			tx.Queue("insert into events (organization, tick, id, type, object, record_id) values (1, $1, $2, '', '', '')", tick, fmt.Sprint(tick))
+			tx.Queue("insert into events (organization, tick, id, type, object, record_id) values (1, $1, $2, '', '', '')",
+				tick, fmt.Sprint(tick))
 			return nil
 		})
 		if !errors.Is(err, db.ErrUnknownOutcome) || calls != 1 {

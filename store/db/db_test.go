@@ -119,7 +119,8 @@ func TestScanTakesEveryKindOfPointer(t *testing.T) {
 		)
 		dbtest.Get(t, d, []any{&name, &raw, &ok, &size, &plain, &part, &far, &when},
 			"select name, name, ok, size, size, size, size, size from things")
-		if name != "x" || string(raw) != "x" || !ok || size != 300 || plain != 300 || part != 300 || *far != 300 || when != 300 {
+		if name != "x" || string(raw) != "x" || !ok || size != 300 || plain != 300 || part != 300 || *far != 300 ||
+			when != 300 {
 			t.Error(name, raw, ok, size, plain, part, far, when)
 		}
 		dbtest.Run(t, d, "update things set name = null")
@@ -236,7 +237,8 @@ func TestTextThatPostgresCannotStoreIsRefused(t *testing.T) {
 func TestParametersAreNumbered(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		var s string
-		dbtest.Get(t, d, []any{&s}, "select cast($2 as text) || cast($1 as text) || cast($2 as text) || cast($3 as text)", "x", "y", "z")
+		dbtest.Get(t, d, []any{&s}, "select cast($2 as text) || cast($1 as text) || cast($2 as text) || cast($3 as text)",
+			"x", "y", "z")
 		if s != "yxyz" {
 			t.Error(s)
 		}
@@ -277,7 +279,8 @@ func TestRowValuesPage(t *testing.T) {
 		for i := range 6 {
 			dbtest.Run(t, d, "insert into things (n, name, size) values ($1, $2, $3)", i, fmt.Sprint("n", i), i/2)
 		}
-		got := dbtest.Texts(t, d, "select name from things where (size, n) < ($1, $2) order by size desc, n desc limit 2", 2, 5)
+		got := dbtest.Texts(t, d, "select name from things where (size, n) < ($1, $2) order by size desc, n desc limit 2",
+			2, 5)
 		if strings.Join(got, " ") != "n4 n3" {
 			t.Error(got)
 		}
@@ -329,7 +332,9 @@ func TestTextList(t *testing.T) {
 		for i, name := range []string{"a", "b", `c"ö`} {
 			dbtest.Run(t, d, "insert into things (n, name) values ($1, $2)", i, name)
 		}
-		for _, in := range []string{"in (select value from " + fmt.Sprintf(d.Dialect().TextList, "$2") + ")", d.Dialect().In("$2")} {
+		for _, in := range []string{
+			"in (select value from " + fmt.Sprintf(d.Dialect().TextList, "$2") + ")", d.Dialect().In("$2"),
+		} {
 			query := "select name from things where n >= $1 and name " + in + " order by n"
 			if got := dbtest.Texts(t, d, query, 0, db.Texts([]string{`c"ö`, "a", "none"})); strings.Join(got, " ") != `a c"ö` {
 				t.Error(in, got)
@@ -341,7 +346,8 @@ func TestTextList(t *testing.T) {
 			}
 		}
 		rows := fmt.Sprintf(d.Dialect().Rows, "$2")
-		query := "select r.value ->> 1 from " + rows + " as r cross join things where things.n >= $1 and things.n = cast(r.value ->> 0 as bigint) order by n"
+		query := "select r.value ->> 1 from " + rows +
+			" as r cross join things where things.n >= $1 and things.n = cast(r.value ->> 0 as bigint) order by n"
 		if got := dbtest.Texts(t, d, query, 1, `[[2,"x"],[0,"z"],[1,"\"ü"]]`); strings.Join(got, " ") != `"ü x` {
 			t.Error(got)
 		}
@@ -777,7 +783,9 @@ func TestUnreachableServerIsUnavailable(t *testing.T) {
 func TestExpect(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		write := func(ctx context.Context, f func(db.Tx) error) error { return d.WriteIn(ctx, 1, f) }
-		for name, run := range map[string]func(context.Context, func(db.Tx) error) error{"read": d.Read, "write": d.Write, "write in": write} {
+		for name, run := range map[string]func(context.Context, func(db.Tx) error) error{
+			"read": d.Read, "write": d.Write, "write in": write,
+		} {
 			for _, want := range []int64{7, 8} {
 				answered, wants := 0, map[bool]error{true: db.ErrStale}[want == 8]
 				expect := func(tx db.Tx) error { return tx.Expect(ctx, "select 3 + 4", want) }
@@ -844,11 +852,13 @@ func TestAwayMeansTemporary(t *testing.T) {
 		"another's certificate":       {fmt.Errorf("%w: %w", db.ErrUnavailable, &tls.CertificateVerificationError{}), false},
 		"nobody listens":              {fmt.Errorf("%w: dial", db.ErrUnavailable), true},
 		"SQLite's disk is full":       {fmt.Errorf("%w: %w", db.ErrUnavailable, &sqlite.Error{Code: sqlite.Full}), true},
-		"it cannot be opened":         {fmt.Errorf("%w: %w", db.ErrUnavailable, &sqlite.Error{Code: sqlite.CannotOpen}), false},
-		"no room for the lock":        {&fs.PathError{Op: "write", Err: syscall.ENOSPC}, true},
-		"another process has it":      {&db.InUse{}, false},
-		"a newer program's":           {&schema.NewerError{}, false},
-		"nothing":                     {nil, false},
+		"it cannot be opened": {
+			fmt.Errorf("%w: %w", db.ErrUnavailable, &sqlite.Error{Code: sqlite.CannotOpen}), false,
+		},
+		"no room for the lock":   {&fs.PathError{Op: "write", Err: syscall.ENOSPC}, true},
+		"another process has it": {&db.InUse{}, false},
+		"a newer program's":      {&schema.NewerError{}, false},
+		"nothing":                {nil, false},
 	} {
 		if got := db.Away(c.err); got != c.away {
 			t.Errorf("%s: %t", name, got)

@@ -94,7 +94,8 @@ var postgresDialect = &Dialect{
 		return "= any (array(select value from json_array_elements_text(cast(" + placeholder + " as text)::json)))"
 	},
 	InNumbers: func(placeholder string) string {
-		return "= any (array(select cast(value as bigint) from json_array_elements_text(cast(" + placeholder + " as text)::json)))"
+		return "= any (array(select cast(value as bigint) from json_array_elements_text(cast(" + placeholder +
+			" as text)::json)))"
 	},
 	Rows: "jsonb_array_elements(cast(%s as text)::jsonb)",
 	Arm: func(query, order, limit string) string {

@@ -30,7 +30,8 @@ const promised = time.Minute
 func TestErasedIsInNoFile(t *testing.T) {
 	url, now := dbtest.SQLiteURL(t), clock.NewFake(time.Unix(0, 0))
 	d := dbtest.Open(t, url, db.Options{NoSync: true, Clock: now})
-	carryOut(t, d, "create table people (organization bigint, id text primary key, email text, note text)", "create index people_email on people (email)")
+	carryOut(t, d, "create table people (organization bigint, id text primary key, email text, note text)",
+		"create index people_email on people (email)")
 	random := seed.Rand(t)
 	mark := func(limit int) string { return "Geheimwort" + strings.Repeat("x", random.IntN(limit)) }
 	change := func(query string, args ...any) {

@@ -19,7 +19,8 @@ func (e *InUse) Error() string {
 	if holder == "" {
 		holder = "another process"
 	}
-	return fmt.Sprintf("%s is in use by %s; an SQLite database serves one process at a time, so stop that one first", e.Path, holder)
+	return fmt.Sprintf("%s is in use by %s; an SQLite database serves one process at a time, so stop that one first",
+		e.Path, holder)
 }
 
 // AloneName is the application_name of commands that need exclusive use of the

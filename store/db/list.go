@@ -3,7 +3,9 @@ package db
 import "context"
 
 // List returns what scan makes of each row of a query, in their order.
-func List[T any](ctx context.Context, tx Tx, scan func(Row) (T, error), query string, args ...any) (list []T, err error) {
+func List[T any](
+	ctx context.Context, tx Tx, scan func(Row) (T, error), query string, args ...any,
+) (list []T, err error) {
 	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err

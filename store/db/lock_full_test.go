@@ -21,7 +21,9 @@ func TestLockOnFullDisk(t *testing.T) {
 	for _, note := range []bool{true, false} {
 		t.Run(fmt.Sprint("with a note ", note), func(t *testing.T) {
 			if note {
-				if err := os.WriteFile(path+".lock", []byte("process 1 (a former one with a name that is longer than its successor) since 2026-11-01T00:00:00Z\n"), 0o600); err != nil {
+				if err := os.WriteFile(path+".lock",
+					[]byte("process 1 (a former one with a name that is longer than its successor) since 2026-11-01T00:00:00Z\n"),
+					0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -38,7 +40,8 @@ func TestLockOnFullDisk(t *testing.T) {
 			if !errors.As(err, &inUse) {
 				t.Fatalf("the lock is not held: %v", err)
 			}
-			if note != strings.HasPrefix(inUse.Holder, fmt.Sprintf("process %d (", os.Getpid())) || strings.Contains(inUse.Holder, "former") {
+			if note != strings.HasPrefix(inUse.Holder, fmt.Sprintf("process %d (", os.Getpid())) ||
+				strings.Contains(inUse.Holder, "former") {
 				t.Errorf("the holder is %q", inUse.Holder)
 			}
 			for _, name := range []string{ballast, path + ".lock"} {

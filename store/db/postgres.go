@@ -143,7 +143,8 @@ func (d *pgDB) check(ctx context.Context) error {
 	conn, err := d.acquire(ctx, d.readers)
 	if err != nil {
 		if strings.Contains(err.Error(), "unsupported startup parameter") {
-			err = fmt.Errorf("db: a pooler without session settings is in front of the database: "+ // the operator must fix it, so it is not Away
+			// the operator must fix it, so it is not Away
+			err = fmt.Errorf("db: a pooler without session settings is in front of the database: "+
 				"add default_query_exec_mode=exec to the URL: %v", err)
 		}
 		return err
@@ -256,7 +257,9 @@ func whyRefused(err error) string {
 }
 
 // write runs f until it is committed or fails permanently.
-func (d *pgDB) write(ctx context.Context, span *trace.Span, organization int64, speculative bool, f func(Tx) error) error {
+func (d *pgDB) write(
+	ctx context.Context, span *trace.Span, organization int64, speculative bool, f func(Tx) error,
+) error {
 	if speculative {
 		if again, err := d.attempt(ctx, span, organization, true, 0, f); !again {
 			return err
@@ -282,7 +285,9 @@ func (d *pgDB) tries(ctx context.Context, f func(try int) (again bool, err error
 
 // attempt runs f in one transaction, and reports whether another attempt may
 // have a different result.
-func (d *pgDB) attempt(ctx context.Context, span *trace.Span, organization int64, speculative bool, try int, f func(Tx) error) (again bool, err error) {
+func (d *pgDB) attempt(
+	ctx context.Context, span *trace.Span, organization int64, speculative bool, try int, f func(Tx) error,
+) (again bool, err error) {
 	tx, end, err := d.begin(ctx, organization, speculative, try)
 	if err != nil {
 		return false, err
@@ -300,12 +305,15 @@ func (d *pgDB) attempt(ctx context.Context, span *trace.Span, organization int64
 }
 
 // begin returns a transaction on its own connection.
-func (d *pgDB) begin(ctx context.Context, organization int64, speculative bool, try int) (tx *pgTx, end func(), err error) {
+func (d *pgDB) begin(
+	ctx context.Context, organization int64, speculative bool, try int,
+) (tx *pgTx, end func(), err error) {
 	conn, err := d.acquire(ctx, d.writers)
 	if err != nil {
 		return nil, nil, err
 	}
-	tx = &pgTx{conn: conn.Conn(), fresh: fresh(conn.Conn()), ctx: context.Background(), stated: d.opts.Stated, write: true, took: d.writes.took, bus: &d.bus, pooled: d.pooled,
+	tx = &pgTx{conn: conn.Conn(), fresh: fresh(conn.Conn()), ctx: context.Background(), stated: d.opts.Stated,
+		write: true, took: d.writes.took, bus: &d.bus, pooled: d.pooled,
 		speculative: speculative, organization: organization, tick: d.queues.lastTick(organization)}
 	return tx, func() {
 		tx.end()

@@ -12,13 +12,16 @@ import (
 // unless the URL explicitly says otherwise.
 func TestPostgresAddress(t *testing.T) {
 	home := t.TempDir()
-	for _, name := range []string{"PGSSLMODE", "PGSSLROOTCERT", "PGHOST", "PGSERVICE", "PGSERVICEFILE", "PGREQUIREAUTH", "PGPORT"} {
+	for _, name := range []string{
+		"PGSSLMODE", "PGSSLROOTCERT", "PGHOST", "PGSERVICE", "PGSERVICEFILE", "PGREQUIREAUTH", "PGPORT",
+	} {
 		t.Setenv(name, "")
 		os.Unsetenv(name)
 	}
 	t.Setenv("HOME", home)
 	services := filepath.Join(home, "services")
-	if err := os.WriteFile(services, []byte("[away]\nhost=db.example\n[required]\nhost=db.example\nsslmode=require\n"), 0o600); err != nil {
+	if err := os.WriteFile(services, []byte("[away]\nhost=db.example\n[required]\nhost=db.example\nsslmode=require\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
@@ -66,11 +69,13 @@ func TestPostgresAddress(t *testing.T) {
 			plain := false
 			for _, way := range a.ways() {
 				plain = plain || way.TLSConfig == nil
-				if test.verified && (way.TLSConfig == nil || way.TLSConfig.InsecureSkipVerify || way.TLSConfig.ServerName == "" && net.ParseIP(way.Host) == nil) {
+				if test.verified && (way.TLSConfig == nil || way.TLSConfig.InsecureSkipVerify ||
+					way.TLSConfig.ServerName == "" && net.ParseIP(way.Host) == nil) {
 					t.Errorf("%s is not verified: %+v", way.Host, way.TLSConfig)
 				}
 			}
-			if a.verified != test.verified || plain != test.plain || (a.config.ConnConfig.RequireAuth == noClearText) != test.refused {
+			if a.verified != test.verified || plain != test.plain ||
+				(a.config.ConnConfig.RequireAuth == noClearText) != test.refused {
 				t.Errorf("verified %t, plain %t, require_auth %q", a.verified, plain, a.config.ConnConfig.RequireAuth)
 			}
 			if told := a.config.ConnString(); a.verified != strings.HasSuffix(told, "sslmode=verify-full&sslrootcert=system") {

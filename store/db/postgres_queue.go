@@ -116,7 +116,9 @@ func (d *pgDB) inQueue(ctx context.Context, span *trace.Span, organization int64
 }
 
 // writeIn runs one change alone.
-func (d *pgDB) writeIn(ctx context.Context, span *trace.Span, organization int64, speculative bool, f func(Tx) error) error {
+func (d *pgDB) writeIn(
+	ctx context.Context, span *trace.Span, organization int64, speculative bool, f func(Tx) error,
+) error {
 	err := d.write(ctx, span, organization, speculative, f)
 	if err != nil {
 		return err

@@ -128,7 +128,9 @@ func TestQueueBehindAnotherReplica(t *testing.T) {
 		t.Fatal(err)
 	}
 	var wrong int
-	dbtest.Get(t, d, []any{&wrong}, "select count(*) from changes where n between 1 and 3 and size <= 1000000 or n = 4 and size <= 2000000")
+	dbtest.Get(t, d, []any{
+		&wrong,
+	}, "select count(*) from changes where n between 1 and 3 and size <= 1000000 or n = 4 and size <= 2000000")
 	if wrong > 0 {
 		t.Errorf("%d ticks are not after the other replica's", wrong)
 	}
@@ -159,10 +161,13 @@ func TestQueuedChangesFailAlone(t *testing.T) {
 		}, "stop"},
 		"duplicate":        {change(0, 1), "db: duplicate"},
 		"broken statement": {func(tx db.Tx) error { tx.Queue("insert into nowhere (n) values (1)"); return nil }, "nowhere"},
-		"text with NUL":    {func(tx db.Tx) error { tx.Queue("insert into changes (n, name) values (50, $1)", "\x00"); return nil }, "NUL"},
-		"lock taken":       {lock, "stop"},
-		"panic":            {func(tx db.Tx) error { change(50, 1)(tx); panic("broken") }, "panic: broken"},
-		"goexit":           {func(tx db.Tx) error { change(50, 1)(tx); runtime.Goexit(); return nil }, "its goroutine ended"},
+		"text with NUL": {
+			func(tx db.Tx) error { tx.Queue("insert into changes (n, name) values (50, $1)", "\x00"); return nil },
+			"NUL",
+		},
+		"lock taken": {lock, "stop"},
+		"panic":      {func(tx db.Tx) error { change(50, 1)(tx); panic("broken") }, "panic: broken"},
+		"goexit":     {func(tx db.Tx) error { change(50, 1)(tx); runtime.Goexit(); return nil }, "its goroutine ended"},
 		"conflict at first": {func(tx db.Tx) error {
 			if conflicts++; conflicts < 3 {
 				change(50, 1)(tx)
@@ -327,7 +332,8 @@ func TestRoundTrips(t *testing.T) {
 // notices, however many there were.
 func TestLostIdleConnectionsAreNotNoticed(t *testing.T) {
 	url := dbtest.PostgresURL(t)
-	d, killer := dbtest.Open(t, url, db.Options{Readers: 8, Writers: 8}), dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
+	d, killer := dbtest.Open(t, url, db.Options{Readers: 8, Writers: 8}), dbtest.Open(t, url,
+		db.Options{Readers: 1, Writers: 1})
 	changes(t, d)
 	all := func(f func(i int) error) {
 		t.Helper()

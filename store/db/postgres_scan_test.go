@@ -41,7 +41,8 @@ func TestScanPlain(t *testing.T) {
 	if !scanPlain(fields, values, []any{&big, &middle, &small, &at, &name, &content, &yes}) {
 		t.Fatal("not read")
 	}
-	if big != -1<<62 || middle != -7 || small != -300 || at != 1_767_225_600_000_000 || name != "Müller" || content == nil || len(content) != 0 || !yes {
+	if big != -1<<62 || middle != -7 || small != -300 || at != 1_767_225_600_000_000 || name != "Müller" ||
+		content == nil || len(content) != 0 || !yes {
 		t.Errorf("%d %d %d %d %q %v %t", big, middle, small, at, name, content, yes)
 	}
 	values[4][0] = 'm'

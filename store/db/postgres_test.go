@@ -178,7 +178,9 @@ func TestReadOnlySessionsAreClosed(t *testing.T) {
 	defer admin.Close(ctx)
 	alter := func(words string) {
 		t.Helper()
-		for _, statement := range []string{"set default_transaction_read_only = off", "alter database " + admin.Config().Database + words} {
+		for _, statement := range []string{
+			"set default_transaction_read_only = off", "alter database " + admin.Config().Database + words,
+		} {
 			if _, err := admin.Exec(ctx, statement); err != nil {
 				t.Fatal(err)
 			}
@@ -510,7 +512,8 @@ func TestHangingServerIsGivenUp(t *testing.T) {
 	address, stall := dbtest.Stalled(t, dbtest.PostgresURL(t))
 	lines := &logBuffer{}
 	d := dbtest.Open(t, address, db.Options{
-		Transaction: time.Hour, Answer: 200 * time.Millisecond, Wait: 200 * time.Millisecond, Readers: 2, Writers: 2, Logger: slog.New(slog.NewTextHandler(lines, nil)),
+		Transaction: time.Hour, Answer: 200 * time.Millisecond, Wait: 200 * time.Millisecond, Readers: 2, Writers: 2,
+		Logger: slog.New(slog.NewTextHandler(lines, nil)),
 	})
 	one := func(tx db.Tx) error { return tx.QueryRow(t.Context(), "select 1").Scan(new(int)) }
 	calls := map[string]func() error{
@@ -539,7 +542,8 @@ func TestHangingServerIsGivenUp(t *testing.T) {
 			}
 		}
 	}
-	if d.Writes().Refused() == nil || !strings.Contains(lines.String(), "writes are refused") || !strings.Contains(lines.String(), "does not answer") {
+	if d.Writes().Refused() == nil || !strings.Contains(lines.String(), "writes are refused") ||
+		!strings.Contains(lines.String(), "does not answer") {
 		t.Errorf("the operator is not told: %v\n%s", d.Writes().Refused(), lines.String())
 	}
 	stall(false)

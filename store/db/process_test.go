@@ -139,7 +139,8 @@ func TestSecondProcessIsRefused(t *testing.T) {
 	if !errors.As(err, &inUse) {
 		t.Fatalf("got %v", err)
 	}
-	if !strings.Contains(err.Error(), fmt.Sprintf("process %d (", cmd.Process.Pid)) || !strings.Contains(err.Error(), "since 20") {
+	if !strings.Contains(err.Error(), fmt.Sprintf("process %d (", cmd.Process.Pid)) ||
+		!strings.Contains(err.Error(), "since 20") {
 		t.Errorf("error does not say who: %v", err)
 	}
 	// A link to the file is the same database.

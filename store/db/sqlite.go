@@ -107,7 +107,9 @@ func openSQLite(ctx context.Context, path string, opts Options) (_ DB, err error
 		conn.Close()
 		return nil, err
 	}
-	d.write = newLiteWriter(conn, checkpoints, &reserve{path: path + ".reserve", size: opts.Reserve, clock: opts.Clock}, opts, d.writes.took, &d.bus, d.interruptLong)
+	d.write = newLiteWriter(conn, checkpoints,
+		&reserve{path: path + ".reserve", size: opts.Reserve, clock: opts.Clock}, opts, d.writes.took, &d.bus,
+		d.interruptLong)
 	if err := d.watch.begin(); err != nil {
 		return nil, err
 	}
@@ -194,7 +196,8 @@ func (d *liteDB) interruptLong() {
 		case r.noted != r.uses:
 			r.noted, r.since = r.uses, now
 		case now.Sub(r.since) >= longestRead:
-			d.opts.Logger.Warn("a long read was interrupted, because the write-ahead log could not be emptied", "after", now.Sub(r.since).String())
+			d.opts.Logger.Warn("a long read was interrupted, because the write-ahead log could not be emptied", "after",
+				now.Sub(r.since).String())
 			r.Interrupt()
 		}
 	}

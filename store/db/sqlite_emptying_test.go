@@ -18,7 +18,12 @@ func TestEmptyingTellsItsCause(t *testing.T) {
 		err    error
 		full   bool // a write found no room on the disk
 		reader bool
-	}{{errLogInUse, false, true}, {errLogInUse, true, false}, {errors.New("the disk is broken"), false, false}, {ErrClosed, false, false}} {
+	}{
+		{errLogInUse, false, true},
+		{errLogInUse, true, false},
+		{errors.New("the disk is broken"), false, false},
+		{ErrClosed, false, false},
+	} {
 		var log bytes.Buffer
 		now := clock.NewFake(time.Unix(1_800_000_000, 0))
 		w := &liteWriter{clock: now, log: slog.New(slog.NewTextHandler(&log, nil))}
@@ -43,7 +48,8 @@ func TestEmptyingTellsItsCause(t *testing.T) {
 			want = 0
 		}
 		said := log.String()
-		if strings.Count(said, "cannot be emptied") != want || strings.Contains(said, "a backup") != c.reader || want == 1 && !c.reader && !strings.Contains(said, cause) {
+		if strings.Count(said, "cannot be emptied") != want || strings.Contains(said, "a backup") != c.reader ||
+			want == 1 && !c.reader && !strings.Contains(said, cause) {
 			t.Errorf("%v: the log says %q", c.err, said)
 		}
 	}

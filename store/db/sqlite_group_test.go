@@ -52,7 +52,9 @@ func TestGroupMembersLearnNothingBeforeTheCommit(t *testing.T) {
 			select {
 			case <-told: // correct if the group took too long and was split before this one
 				var n int
-				if err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, "select n from things").Scan(&n) }); err != nil {
+				if err := d.Read(ctx, func(tx db.Tx) error {
+					return tx.QueryRow(ctx, "select n from things").Scan(&n)
+				}); err != nil {
 					return fmt.Errorf("the second was told before the first was stored: %w", err)
 				}
 			default:
@@ -120,19 +122,26 @@ func TestFailureInGroupUndoesItselfAlone(t *testing.T) {
 		"a write fails":   {[]func(db.Tx) error{insert(1, nil), insert(2, failed), insert(3, nil)}, []int{1, 3}},
 		"the first fails": {[]func(db.Tx) error{insert(1, failed), insert(2, nil), insert(3, nil)}, []int{2, 3}},
 		"the last fails":  {[]func(db.Tx) error{insert(1, nil), insert(2, nil), insert(3, failed)}, []int{1, 2}},
-		"several fail":    {[]func(db.Tx) error{insert(1, nil), insert(2, failed), read(failed), insert(3, failed), read(nil), insert(4, nil)}, []int{1, 4}},
-		"all fail":        {[]func(db.Tx) error{insert(1, failed), insert(2, failed), read(failed)}, nil},
+		"several fail": {
+			[]func(db.Tx) error{insert(1, nil), insert(2, failed), read(failed), insert(3, failed), read(nil), insert(4, nil)},
+			[]int{1, 4},
+		},
+		"all fail": {[]func(db.Tx) error{insert(1, failed), insert(2, failed), read(failed)}, nil},
 		"a table is made before it fails": {[]func(db.Tx) error{insert(1, nil), func(tx db.Tx) error {
 			_, err := tx.Exec(ctx, "create table others (n bigint)")
 			return errors.Join(err, failed)
 		}, insert(2, nil), func(tx db.Tx) error {
 			var n int
-			if err := tx.QueryRow(ctx, "select count(*) from sqlite_schema where name = 'others'").Scan(&n); err != nil || n != 0 {
+			if err := tx.QueryRow(ctx, "select count(*) from sqlite_schema where name = 'others'").Scan(&n); err != nil ||
+				n != 0 {
 				return fmt.Errorf("the table is there: %d, %w", n, err)
 			}
 			return nil
 		}}, []int{1, 2}},
-		"it fails the second time only": {[]func(db.Tx) error{insert(1, nil), second(insert(2, nil), insert(2, failed)), insert(3, failed), insert(4, nil)}, []int{1, 4}},
+		"it fails the second time only": {
+			[]func(db.Tx) error{insert(1, nil), second(insert(2, nil), insert(2, failed)), insert(3, failed), insert(4, nil)},
+			[]int{1, 4},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := dbtest.SQLite(t)

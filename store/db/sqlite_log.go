@@ -136,7 +136,8 @@ func (e *truncation) again(w *liteWriter, err error) time.Duration {
 		e.told = true
 		switch {
 		case w.reclaim.Load(), isFull(err):
-			w.log.Warn("the write-ahead log cannot be emptied and may contain erased data, because the disk is full", "since", late.String())
+			w.log.Warn("the write-ahead log cannot be emptied and may contain erased data, because the disk is full",
+				"since", late.String())
 		case errors.Is(err, errLogInUse):
 			w.log.Warn("the write-ahead log cannot be emptied and may contain erased data, because a backup or another program reads the database", "since", late.String())
 		default:

@@ -200,7 +200,8 @@ func TestForeignFilesAreRefused(t *testing.T) {
 	if err := os.WriteFile(text, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Open(ctx, "sqlite:"+text, db.Options{}); err == nil || !strings.Contains(err.Error(), "not an SQLite database") {
+	if _, err := db.Open(ctx, "sqlite:"+text, db.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "not an SQLite database") {
 		t.Errorf("text file: %v", err)
 	}
 	other := dbtest.SQLiteURL(t)

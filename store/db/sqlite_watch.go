@@ -115,7 +115,8 @@ func (w *fileWatch) checkLock() error {
 	}
 	lock, err := lockFile(w.path)
 	if err != nil {
-		return wrap(ErrRefused, fmt.Errorf("the lock file was deleted while the server ran: %s", strings.TrimPrefix(err.Error(), "db: ")))
+		return wrap(ErrRefused, fmt.Errorf("the lock file was deleted while the server ran: %s",
+			strings.TrimPrefix(err.Error(), "db: ")))
 	}
 	w.lock.release()
 	w.lock = lock

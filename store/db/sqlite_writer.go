@@ -76,7 +76,9 @@ type liteWriter struct {
 	interruptLong func()
 }
 
-func newLiteWriter(conn, checkpoints *sqlite.Conn, reserve *reserve, opts Options, took func(), bus *bus, interruptLong func()) *liteWriter {
+func newLiteWriter(
+	conn, checkpoints *sqlite.Conn, reserve *reserve, opts Options, took func(), bus *bus, interruptLong func(),
+) *liteWriter {
 	w := &liteWriter{
 		conn:          conn,
 		log:           opts.Logger,

@@ -58,7 +58,8 @@ func TestTicksBecomeVisibleInOrder(t *testing.T) {
 					err := d.Write(ctx, func(tx db.Tx) error {
 						// Work before the tick lets writers overtake one
 						// another.
-						if err := tx.QueryRow(ctx, "select count(*) from events where organization = 1 and record_id = $1", writer).Scan(new(int)); err != nil {
+						if err := tx.QueryRow(ctx, "select count(*) from events where organization = 1 and record_id = $1",
+							writer).Scan(new(int)); err != nil {
 							return err
 						}
 						tick, err := db.Tick(ctx, tx, 1, clock.Micros(time.Now().UnixMicro()))
@@ -84,7 +85,8 @@ func TestTicksBecomeVisibleInOrder(t *testing.T) {
 		seen := 0
 		follow := func() {
 			err := d.Read(ctx, func(tx db.Tx) error {
-				ticks, err := db.Values[clock.Micros](ctx, tx, "select tick from events where organization = 1 and tick > $1 order by tick limit 7", last)
+				ticks, err := db.Values[clock.Micros](ctx, tx,
+					"select tick from events where organization = 1 and tick > $1 order by tick limit 7", last)
 				if len(ticks) > 0 {
 					last = ticks[len(ticks)-1]
 					seen += len(ticks)

@@ -102,7 +102,8 @@ func (w *Writes) refuse(err error, n int) {
 		w.log.Error("writes are refused", "reason", w.reason(err))
 	case now.Sub(w.told) >= sayAgain:
 		w.told = now
-		w.log.Error("writes are still refused", "reason", w.reason(err), "writes", w.count, "since", now.Sub(w.since).Round(time.Second))
+		w.log.Error("writes are still refused", "reason", w.reason(err), "writes", w.count, "since",
+			now.Sub(w.since).Round(time.Second))
 	}
 }
 

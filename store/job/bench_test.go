@@ -29,8 +29,12 @@ func BenchmarkDrain(b *testing.B) {
 						return nil
 					}))
 					done := make(chan struct{}, jobs)
-					r := job.NewRunner(d, clock.System, []job.Handler{{Kind: "a", Run: func(context.Context, *job.Job) error { return nil }}},
-						job.Options{Logger: slog.New(slog.DiscardHandler), Observe: func(string, string, time.Duration) { done <- struct{}{} }})
+					r := job.NewRunner(d, clock.System,
+						[]job.Handler{{Kind: "a", Run: func(context.Context, *job.Job) error { return nil }}},
+						job.Options{
+							Logger:  slog.New(slog.DiscardHandler),
+							Observe: func(string, string, time.Duration) { done <- struct{}{} },
+						})
 					running, stop := context.WithCancel(ctx)
 					ended := make(chan struct{})
 					began := time.Now()

@@ -186,7 +186,9 @@ func (j *Job) Update(ctx context.Context, f func(tx db.Tx) error) error {
 
 // fenced runs a statement on the job and f in one transaction, if the claim is
 // still valid. The organization's turn comes no later than due.
-func (j *Job) fenced(ctx context.Context, due clock.Micros, f func(tx db.Tx) error, statement string, args ...any) error {
+func (j *Job) fenced(
+	ctx context.Context, due clock.Micros, f func(tx db.Tx) error, statement string, args ...any,
+) error {
 	args = append([]any{j.Organization, j.ID, j.claim}, args...)
 	return j.db.WriteIn(ctx, j.Organization, func(tx db.Tx) error {
 		if j.first != nil {

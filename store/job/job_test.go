@@ -175,7 +175,8 @@ func TestRunsAfterItsCommit(t *testing.T) {
 		j := <-ran // the clock stands still, so nothing was polled
 		var in struct{ ID string }
 		must(t, j.Decode(&in))
-		if j.Organization != 7 || j.Kind != "a" || j.Key != "k" || j.Attempt != 1 || in.ID != "con_1" || j.CreatedAt != clock.FromTime(start) || !strings.HasPrefix(j.ID, "job_") {
+		if j.Organization != 7 || j.Kind != "a" || j.Key != "k" || j.Attempt != 1 || in.ID != "con_1" ||
+			j.CreatedAt != clock.FromTime(start) || !strings.HasPrefix(j.ID, "job_") {
 			t.Errorf("%+v", j)
 		}
 		y.want("a", job.Finished)
@@ -186,7 +187,14 @@ func TestRunsAfterItsCommit(t *testing.T) {
 func TestUnique(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
-		for _, s := range []job.Spec{{Kind: "a", Key: "k"}, {Kind: "a", Key: "k"}, {Kind: "b", Key: "k"}, {Kind: "a", Key: "l"}, {Kind: "a"}, {Kind: "a"}} {
+		for _, s := range []job.Spec{
+			{Kind: "a", Key: "k"},
+			{Kind: "a", Key: "k"},
+			{Kind: "b", Key: "k"},
+			{Kind: "a", Key: "l"},
+			{Kind: "a"},
+			{Kind: "a"},
+		} {
 			y.add(1, s)
 		}
 		y.add(2, job.Spec{Kind: "a", Key: "k"})
@@ -197,7 +205,10 @@ func TestUnique(t *testing.T) {
 		o := y.options()
 		o.Workers = 10
 		o.PerOrganization = 10
-		y.run(d, o, job.Handler{Kind: "c", Attempts: 1, Run: func(context.Context, *job.Job) error { running <- struct{}{}; return <-fail }})
+		y.run(d, o, job.Handler{
+			Kind: "c", Attempts: 1,
+			Run: func(context.Context, *job.Job) error { running <- struct{}{}; return <-fail },
+		})
 		y.add(3, job.Spec{Kind: "c", Key: "k"})
 		<-running
 		y.add(3, job.Spec{Kind: "c", Key: "k"}) // dropped, because one runs
@@ -236,7 +247,9 @@ func TestGivenUp(t *testing.T) {
 				if cause != broken {
 					t.Errorf("cause is %v", cause)
 				}
-				return job.Enqueue(ctx, tx, j.Organization, clock.Now(y.clock), job.Spec{Kind: "epitaph", Due: clock.FromTime(start.AddDate(1, 0, 0))})
+				return job.Enqueue(ctx, tx, j.Organization, clock.Now(y.clock), job.Spec{
+					Kind: "epitaph", Due: clock.FromTime(start.AddDate(1, 0, 0)),
+				})
 			},
 		})
 		y.add(1, job.Spec{Kind: "a"})
@@ -248,12 +261,14 @@ func TestGivenUp(t *testing.T) {
 			}
 		}
 		y.expect(1, "failed3 mail to <[removed]> refused; waiting0")
-		if len(tries) != 3 || tries[0] != 0 || tries[1] != 2*time.Second-time.Microsecond || tries[2] != 6*time.Second-2*time.Microsecond {
+		if len(tries) != 3 || tries[0] != 0 || tries[1] != 2*time.Second-time.Microsecond ||
+			tries[2] != 6*time.Second-2*time.Microsecond {
 			t.Errorf("tries after %v", tries)
 		}
 		list, err := read(d, func(tx db.Tx) ([]job.FailedJob, error) { return job.FailedJobs(ctx, tx, 10) })
 		must(t, err)
-		if len(list) != 1 || list[0].Organization != 1 || list[0].Kind != "a" || list[0].Attempts != 3 || list[0].FailedAt < clock.FromTime(start.Add(tries[2])) {
+		if len(list) != 1 || list[0].Organization != 1 || list[0].Kind != "a" || list[0].Attempts != 3 ||
+			list[0].FailedAt < clock.FromTime(start.Add(tries[2])) {
 			t.Fatalf("%+v", list)
 		}
 		if err := y.retry(d, "job_none"); !fault.Is(err, fault.NotFound) {
@@ -305,7 +320,10 @@ func TestPermanentLaterAndPanic(t *testing.T) {
 			job.Handler{Kind: "permanent", Attempts: 5, Run: func(context.Context, *job.Job) error {
 				return fmt.Errorf("wrapped: %w", job.Permanent(errors.New("no use")))
 			}},
-			job.Handler{Kind: "decode", Attempts: 5, Run: func(_ context.Context, j *job.Job) error { var n int; return j.Decode(&n) }},
+			job.Handler{
+				Kind: "decode", Attempts: 5,
+				Run: func(_ context.Context, j *job.Job) error { var n int; return j.Decode(&n) },
+			},
 			job.Handler{Kind: "later", Attempts: 2, Run: func(_ context.Context, j *job.Job) error {
 				if j.Attempt != 1 {
 					t.Errorf("attempt %d", j.Attempt)
@@ -356,7 +374,9 @@ func TestSchedule(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
 		at := make(chan time.Duration, 10)
-		y.run(d, y.options(), job.Handler{Kind: "a", Run: func(context.Context, *job.Job) error { at <- y.clock.Now().Sub(start); return nil }})
+		y.run(d, y.options(), job.Handler{
+			Kind: "a", Run: func(context.Context, *job.Job) error { at <- y.clock.Now().Sub(start); return nil },
+		})
 		y.add(1, job.Spec{Kind: "a", Due: clock.FromTime(start.Add(10 * time.Hour))})
 		y.add(1, job.Spec{Kind: "a", Due: clock.FromTime(start.Add(time.Hour))})
 		y.add(2, job.Spec{Kind: "a", Due: clock.FromTime(start.Add(-time.Hour))}) // like a job without Due
@@ -533,25 +553,27 @@ func TestLost(t *testing.T) {
 		hung, wakes := make(chan *job.Job), make(chan struct{})
 		var lost error
 		dead := &dyingDB{DB: d}
-		stop := y.run(dead, y.options(), job.Handler{Kind: "a", Attempts: 2, Lease: time.Minute, Run: func(ctx context.Context, j *job.Job) error {
-			hung <- j
-			<-wakes
-			lost = j.Finish(context.WithoutCancel(ctx), func(tx db.Tx) error {
-				t.Error("the effects of one who lost the job")
-				return nil
-			})
-			return lost
-		}})
+		stop := y.run(dead, y.options(), job.Handler{Kind: "a", Attempts: 2, Lease: time.Minute,
+			Run: func(ctx context.Context, j *job.Job) error {
+				hung <- j
+				<-wakes
+				lost = j.Finish(context.WithoutCancel(ctx), func(tx db.Tx) error {
+					t.Error("the effects of one who lost the job")
+					return nil
+				})
+				return lost
+			}})
 		y.add(1, job.Spec{Kind: "a"})
 		j := <-hung
 		dead.stop.Store(true)
 		finishing := make(chan int, 1)
-		y.run(again(t, d), y.options(), job.Handler{Kind: "a", Attempts: 2, Lease: time.Minute, Run: func(ctx context.Context, j *job.Job) error {
-			finishing <- j.Attempt
-			return j.Finish(ctx, func(tx db.Tx) error {
-				return job.Enqueue(ctx, tx, 1, clock.Now(y.clock), job.Spec{Kind: "done", Due: 1 << 60})
-			})
-		}})
+		y.run(again(t, d), y.options(), job.Handler{Kind: "a", Attempts: 2, Lease: time.Minute,
+			Run: func(ctx context.Context, j *job.Job) error {
+				finishing <- j.Attempt
+				return j.Finish(ctx, func(tx db.Tx) error {
+					return job.Enqueue(ctx, tx, 1, clock.Now(y.clock), job.Spec{Kind: "done", Due: 1 << 60})
+				})
+			}})
 		attempt := 0
 		for attempt == 0 {
 			select {
@@ -626,17 +648,19 @@ func TestLeaseIsRenewed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
 		begun := make(chan struct{}, 1)
-		h := job.Handler{Kind: "a", Attempts: 1, Lease: time.Minute, Limit: 10 * time.Minute, Run: func(ctx context.Context, j *job.Job) error {
-			begun <- struct{}{}
-			<-ctx.Done()
-			return ctx.Err()
-		}}
+		h := job.Handler{Kind: "a", Attempts: 1, Lease: time.Minute, Limit: 10 * time.Minute,
+			Run: func(ctx context.Context, j *job.Job) error {
+				begun <- struct{}{}
+				<-ctx.Done()
+				return ctx.Err()
+			}}
 		y.run(d, y.options(), h)
 		y.add(1, job.Spec{Kind: "a"})
 		<-begun
 		y.run(again(t, d), y.options(), h)
 		for len(y.ends) == 0 {
-			if clock.Micros(y.number(`select due_at from jobs`)).Sub(clock.Now(y.clock)) > 20*time.Second { // otherwise a renewal is in progress
+			if clock.Micros(y.number(`select due_at from jobs`)).Sub(clock.Now(y.clock)) > 20*time.Second {
+				// otherwise a renewal is in progress
 				y.clock.Advance(5 * time.Second)
 			}
 		}
@@ -667,7 +691,9 @@ func TestStop(t *testing.T) {
 		stop()
 		y.want("a", job.Returned)
 		y.expect(1, "waiting0")
-		stop = y.run(d, y.options(), job.Handler{Kind: "a", Attempts: 1, Run: func(context.Context, *job.Job) error { return nil }})
+		stop = y.run(d, y.options(), job.Handler{
+			Kind: "a", Attempts: 1, Run: func(context.Context, *job.Job) error { return nil },
+		})
 		y.want("a", job.Finished) // at once
 		stop()
 	})
@@ -712,11 +738,16 @@ func TestCounts(t *testing.T) {
 			y.add(i, job.Spec{Kind: "b", Due: clock.FromTime(start.Add(time.Duration(3-i) * time.Hour))})
 		}
 		y.add(1, job.Spec{Kind: "a"})
-		y.run(d, y.options(), job.Handler{Kind: "a", Attempts: 1, Run: func(context.Context, *job.Job) error { return errors.New("no") }})
+		y.run(d, y.options(), job.Handler{
+			Kind: "a", Attempts: 1, Run: func(context.Context, *job.Job) error { return errors.New("no") },
+		})
 		y.want("a", job.Failed)
 		got, err := read(d, func(tx db.Tx) ([]job.Count, error) { return job.Counts(ctx, tx) })
 		must(t, err)
-		want := []job.Count{{"a", "failed", 1, clock.FromTime(start), clock.FromTime(start), "no"}, {"b", "waiting", 3, clock.FromTime(start.Add(time.Hour)), clock.FromTime(start), ""}}
+		want := []job.Count{
+			{"a", "failed", 1, clock.FromTime(start), clock.FromTime(start), "no"},
+			{"b", "waiting", 3, clock.FromTime(start.Add(time.Hour)), clock.FromTime(start), ""},
+		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%+v", got)
 		}
@@ -844,7 +875,9 @@ func TestPutBack(t *testing.T) {
 				if calls++; calls == 1 {
 					return errors.New("not now")
 				}
-				return job.Enqueue(ctx, tx, j.Organization, clock.Now(y.clock), job.Spec{Kind: "a", Key: j.Key, Soon: true, Attempts: 9, Rest: time.Minute})
+				return job.Enqueue(ctx, tx, j.Organization, clock.Now(y.clock), job.Spec{
+					Kind: "a", Key: j.Key, Soon: true, Attempts: 9, Rest: time.Minute,
+				})
 			},
 		})
 		y.add(1, job.Spec{Kind: "a", Key: "k"})
@@ -920,7 +953,8 @@ func TestPortionWrite(t *testing.T) {
 			what      string
 			got, want int
 		}{
-			{"statements of 40 ms", next(d, 40*time.Millisecond, 0), 5}, {"a commit of 40 ms", next(slow, 0, 0), 5}, {"no time", next(d, 0, 0), 20},
+			{"statements of 40 ms", next(d, 40*time.Millisecond, 0), 5}, {"a commit of 40 ms", next(slow, 0, 0), 5},
+			{"no time", next(d, 0, 0), 20},
 			{"a commit of 40 ms, of at least 50", next(slow, 0, 50), 50}, {"no time, of at least 50", next(d, 0, 50), 200},
 		} {
 			if c.got != c.want {

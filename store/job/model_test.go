@@ -82,7 +82,8 @@ func (p *plain) Enqueue(*rapid.T) {
 	p.next++
 	s := Spec{Kind: modelKind, Key: key, Payload: name, Due: due, Soon: rapid.Bool().Draw(p.T, "soon")}
 	if s.Soon {
-		s.Attempts, s.Rest = rapid.IntRange(0, 2).Draw(p.T, "attempts"), time.Duration(rapid.IntRange(0, 120).Draw(p.T, "rest"))*time.Second
+		s.Attempts, s.Rest = rapid.IntRange(0, 2).Draw(p.T,
+			"attempts"), time.Duration(rapid.IntRange(0, 120).Draw(p.T, "rest"))*time.Second
 	}
 	p.must(p.db.WriteIn(context.Background(), organization, func(tx db.Tx) error {
 		return Enqueue(context.Background(), tx, organization, p.now(), s)
@@ -107,7 +108,8 @@ func (p *plain) Advance(*rapid.T) {
 func (p *plain) Claim(*rapid.T) {
 	organization := p.base + rapid.Int64Range(0, organizations-1).Draw(p.T, "organization")
 	limit := rapid.IntRange(1, 3).Draw(p.T, "most")
-	jobs, err := p.runners[rapid.IntRange(0, len(p.runners)-1).Draw(p.T, "runner")].claim(context.Background(), organization, p.now(), limit)
+	jobs, err := p.runners[rapid.IntRange(0, len(p.runners)-1).Draw(p.T, "runner")].claim(context.Background(),
+		organization, p.now(), limit)
 	p.must(err)
 	var due []*row
 	for _, r := range p.rows {
@@ -152,12 +154,13 @@ func (p *plain) end(does func(r *Runner, h *Handler, j *Job) error, then func(r 
 	j.ended = false // a claim may be used twice, as by a process that was thought dead
 	r := p.rows[p.name(j)]
 	mine := r != nil && r.state == "running" && r.claim == j.claim
-	h := &Handler{Kind: modelKind, Attempts: modelAttempts, GaveUp: func(_ context.Context, tx db.Tx, _ *Job, _ error) error {
-		if !mine {
-			p.Error("an effect of one who lost the job")
-		}
-		return nil
-	}}
+	h := &Handler{Kind: modelKind, Attempts: modelAttempts,
+		GaveUp: func(_ context.Context, tx db.Tx, _ *Job, _ error) error {
+			if !mine {
+				p.Error("an effect of one who lost the job")
+			}
+			return nil
+		}}
 	err := does(p.runners[0], h, j)
 	switch {
 	case mine && err != nil:
@@ -213,7 +216,8 @@ func (p *plain) Check(*rapid.T) {
 	turns := map[int64]clock.Micros{}
 	p.must(p.db.Read(context.Background(), func(tx db.Tx) error {
 		clear(stored)
-		rows, err := tx.Query(context.Background(), `select organization, payload, key, state, error, claim, attempt, due_at, started_at from jobs where organization >= $1`, p.base)
+		rows, err := tx.Query(context.Background(),
+			`select organization, payload, key, state, error, claim, attempt, due_at, started_at from jobs where organization >= $1`, p.base)
 		if err != nil {
 			return err
 		}
@@ -221,7 +225,8 @@ func (p *plain) Check(*rapid.T) {
 		for rows.Next() {
 			var r row
 			j := Job{}
-			if err := rows.Scan(&r.organization, &j.Payload, &r.key, &r.state, &r.err, &r.claim, &r.attempt, &r.due, &r.started); err != nil {
+			if err := rows.Scan(&r.organization, &j.Payload, &r.key, &r.state, &r.err, &r.claim, &r.attempt, &r.due,
+				&r.started); err != nil {
 				return err
 			}
 			stored[p.name(&j)] = r
@@ -229,7 +234,8 @@ func (p *plain) Check(*rapid.T) {
 		rows.Close()
 		for n := range int64(organizations) {
 			turn := clock.Micros(math.MaxInt64)
-			err := tx.QueryRow(context.Background(), `select due_at from job_turns where organization = $1`, p.base+n).Scan(&turn)
+			err := tx.QueryRow(context.Background(), `select due_at from job_turns where organization = $1`,
+				p.base+n).Scan(&turn)
 			if err != nil && !errors.Is(err, db.ErrNoRows) {
 				return err
 			}

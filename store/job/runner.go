@@ -302,7 +302,8 @@ func (r *Runner) claim(ctx context.Context, organization int64, now clock.Micros
 		defer rows.Close()
 		for rows.Next() {
 			j := &Job{Organization: organization, db: r.db, clock: r.clock, lease: r.lease, until: now.Add(r.lease)}
-			if err := rows.Scan(&j.ID, &j.Kind, &j.Key, &j.Payload, &j.claim, &j.Attempt, &j.err, &j.CreatedAt, &j.trace); err != nil {
+			if err := rows.Scan(&j.ID, &j.Kind, &j.Key, &j.Payload, &j.claim, &j.Attempt, &j.err, &j.CreatedAt,
+				&j.trace); err != nil {
 				return err
 			}
 			jobs = append(jobs, j)
@@ -314,7 +315,9 @@ func (r *Runner) claim(ctx context.Context, organization int64, now clock.Micros
 		tx.Queue(setTurn, organization, now, never)
 		return nil
 	})
-	slices.SortFunc(jobs, func(a, b *Job) int { return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(jobs, func(a, b *Job) int {
+		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
 	return jobs, err
 }
 
@@ -454,7 +457,9 @@ func (r *Runner) renew(ctx context.Context, j *Job, lease, limit time.Duration, 
 }
 
 // settle stores the outcome of a claim.
-func (r *Runner) settle(ctx context.Context, h *Handler, j *Job, err error, stopping bool, log *slog.Logger) (outcome string, failure error) {
+func (r *Runner) settle(
+	ctx context.Context, h *Handler, j *Job, err error, stopping bool, log *slog.Logger,
+) (outcome string, failure error) {
 	var wait later
 	given := h.Attempts > 0 && j.Attempt >= h.Attempts
 	switch {
@@ -539,7 +544,9 @@ func (r *Runner) giveUp(ctx context.Context, h *Handler, j *Job, cause error) er
 }
 
 // put ends the claim of a job that stays in the queue.
-func (r *Runner) put(ctx context.Context, j *Job, state string, attempt int, after time.Duration, reason string, f func(db.Tx) error) error {
+func (r *Runner) put(
+	ctx context.Context, j *Job, state string, attempt int, after time.Duration, reason string, f func(db.Tx) error,
+) error {
 	due := clock.Now(r.clock).Add(after)
 	comes := due
 	if state == "failed" {

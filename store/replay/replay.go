@@ -194,7 +194,8 @@ func (v Vault) resealPage(ctx context.Context, d db.DB, after Key) (changed int,
 			continue
 		}
 		err = d.WriteIn(ctx, row.Organization, func(tx db.Tx) error {
-			_, err := tx.Exec(ctx, reseal, row.Organization, row.Principal, row.Name, row.body, sealedMark+v.Seal(body, row.String()))
+			_, err := tx.Exec(ctx, reseal, row.Organization, row.Principal, row.Name, row.body,
+				sealedMark+v.Seal(body, row.String()))
 			return err
 		})
 		if err != nil {

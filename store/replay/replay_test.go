@@ -36,7 +36,9 @@ func TestReseal(t *testing.T) {
 		write(func(tx db.Tx) {
 			tx.Queue(`insert into organizations (number, id, name, module_on, secrecy_declared, level, state, created_at) values (7, 'org_a', 'A', true, true, 'on', 'open', 0)`)
 			for _, name := range []string{"kept", "erased"} {
-				before.Store(tx, key(name), now, &replay.Answer{Record: "con_" + name, Status: 201, Body: []byte(`{"lastName":"Geheim"}`)})
+				before.Store(tx, key(name), now, &replay.Answer{
+					Record: "con_" + name, Status: 201, Body: []byte(`{"lastName":"Geheim"}`),
+				})
 			}
 			tx.Queue(`insert into idempotency (organization, principal, key, created_at, fingerprint, status, etag, location, body) values (7, 'usr_a', 'clear', $1, '', 201, '', '', '{"lastName":"Geheim"}')`, now)
 		})
@@ -53,7 +55,8 @@ func TestReseal(t *testing.T) {
 					t.Errorf("%s: %+v, %v", name, a, err)
 				}
 			}
-			if a, err := after.Find(t.Context(), tx, key("erased"), now); err != nil || !a.Erased || a.Body != nil || a.Record != "con_erased" {
+			if a, err := after.Find(t.Context(), tx, key("erased"), now); err != nil || !a.Erased || a.Body != nil ||
+				a.Record != "con_erased" {
 				t.Errorf("erased: %+v, %v", a, err)
 			}
 			if _, err := after.Find(t.Context(), tx, key("kept"), now.Add(replay.Lifetime)); err != db.ErrNoRows {

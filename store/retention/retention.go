@@ -153,7 +153,9 @@ func (k *Keeper) Tidy(ctx context.Context, organization int64) error {
 
 // apply deletes the rows older than before in pieces. The next job deletes rows
 // that become too old meanwhile.
-func (k *Keeper) apply(ctx context.Context, rule Rule, organization int64, before clock.Micros) (deleted int64, err error) {
+func (k *Keeper) apply(
+	ctx context.Context, rule Rule, organization int64, before clock.Micros,
+) (deleted int64, err error) {
 	if due, err := k.anyDue(ctx, rule, organization, before); err != nil || !due {
 		return 0, err
 	}

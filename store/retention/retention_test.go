@@ -46,29 +46,46 @@ var tables = map[string]struct {
 		values ($1, $3, $2, '', '', '', 'me.get', 'GET', 200, '', 1, '', '')`, 30 * 24 * time.Hour, true},
 	"usage_hours": {`insert into usage_hours (organization, subject, hour, kind, writer, calls, unauthenticated, forbidden, limited, rejected, failed, points, records,
 			took_0, took_1, took_2, took_3, took_4, took_5, took_6, took_7, took_8, took_9, took_10, took_11, took_12, took_13, took_14, took_15, took_16, took_17, took_18)
-		values ($1, $2, $3, 'call', '', 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)`, 92 * 24 * time.Hour, false},
-	"limits":      {`insert into limits (organization, subject, state, updated_at) values ($1, $2, '{}', $3)`, 48 * time.Hour, false},
-	"notices":     {`insert into notices (organization, principal, id, created_at, kind, data, read_at, mailing, mail_at, mailed_at) values ($1, 'usr_a', $2, $3, '', '{}', 0, false, 0, 0)`, notify.Age, false},
-	"events":      {`insert into events (organization, tick, id, type, object, record_id) values ($1, $3, $2, 'contact.created', 'contact', 'con_a')`, 30 * 24 * time.Hour, false},
-	"idempotency": {`insert into idempotency (organization, principal, key, created_at, fingerprint, status, etag, location, body) values ($1, 'usr_a', $2, $3, '', 201, '', '', '{}')`, 24 * time.Hour, false},
+		values ($1, $2, $3, 'call', '', 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)`,
+		92 * 24 * time.Hour, false},
+	"limits": {
+		`insert into limits (organization, subject, state, updated_at) values ($1, $2, '{}', $3)`,
+		48 * time.Hour, false,
+	},
+	"notices": {
+		`insert into notices (organization, principal, id, created_at, kind, data, read_at, mailing, mail_at, mailed_at) values ($1, 'usr_a', $2, $3, '', '{}', 0, false, 0, 0)`,
+		notify.Age, false,
+	},
+	"events": {
+		`insert into events (organization, tick, id, type, object, record_id) values ($1, $3, $2, 'contact.created', 'contact', 'con_a')`,
+		30 * 24 * time.Hour, false,
+	},
+	"idempotency": {
+		`insert into idempotency (organization, principal, key, created_at, fingerprint, status, etag, location, body) values ($1, 'usr_a', $2, $3, '', 201, '', '', '{}')`,
+		24 * time.Hour, false,
+	},
 	"operations": {`insert into operations (organization, id, principal, type, status, progress, input, result_object, result_id, error, request, created_at, started_at, finished_at)
-		values ($1, $2, 'usr_a', 'documents.create', 'succeeded', 100, '', 'document', 'doc_a', '', '', 1, 1, $3)`, 31 * 24 * time.Hour, false},
+		values ($1, $2, 'usr_a', 'documents.create', 'succeeded', 100, '', 'document', 'doc_a', '', '', 1, 1, $3)`,
+		31 * 24 * time.Hour, false},
 	"webhook_attempts": {`insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at)
 		values ($1, $2, 'whe_a', 'evt_a', 'contact.created', 1, 'succeeded', 204, 1, '', $3, 0)`, 30 * 24 * time.Hour, false},
 	"audit_lines": {`insert into audit_lines (organization, id, at, principal, kind, credential, door, address, operation, word, target, changes, request_id)
-		values ($1, $2, $3, '', 'operator', '', 'admin', '', 'keys.pause', 'key.pause', 'key_a', '[]', 'req_a')`, 400 * 24 * time.Hour, true},
+		values ($1, $2, $3, '', 'operator', '', 'admin', '', 'keys.pause', 'key.pause', 'key_a', '[]', 'req_a')`,
+		400 * 24 * time.Hour, true},
 	"invitations": {`insert into invitations (organization, id, expires_at, token_hash, email, email_folded, language, role, rights, invited_by, created_at)
 		values ($1, $2 || cast(cast($1 as bigint) as text), $3, $2 || cast(cast($1 as bigint) as text), 'a', $2, 'de', 'member', '{}', '', 1)`, 0, false},
 	"handovers": {`insert into handovers (organization, id, from_principal, to_principal, private, progress, requested_by, kind, request_id, created_at, finished_at)
 		values ($1, $2, 'usr_a', 'usr_b', false, '{}', '', 'operator', 'req_a', 1, $3)`, 90 * 24 * time.Hour, false},
 	"imports": {`insert into imports (organization, id, principal, state, sealed_key, content, progress, requested_by, kind, door, request_id, created_at, expires_at, forgotten_at)
-		values ($1, $2, 'usr_a', 'done', '', '', '{}', 'usr_a', 'session', 'web', 'req_a', 1, 1, $3)`, 90 * 24 * time.Hour, false},
+		values ($1, $2, 'usr_a', 'done', '', '', '{}', 'usr_a', 'session', 'web', 'req_a', 1, 1, $3)`,
+		90 * 24 * time.Hour, false},
 	"sessions": {`insert into sessions (organization, id, token_hash, account_id, principal_id, created_at, last_seen_at, expires_at, idle, fresh_until, address, agent, method)
 		values ($1, $2 || cast(cast($1 as bigint) as text), $2 || cast(cast($1 as bigint) as text), 'acc_a', 'usr_a', 1, 1, $3, 1, 1, '', '', 'password')`, 0, false},
 	"oauth_tokens": {`insert into oauth_tokens (kid, kind, organization, grant_id, secret_hash, scopes, created_at, expires_at)
 		values ($2 || cast(cast($1 as bigint) as text), 'access', $1, 'gra_a', '', '[]', 1, $3)`, 7 * 24 * time.Hour, false},
 	"oauth_grants": {`insert into oauth_grants (id, client_id, organization, principal_id, scopes, audience, created_at, expires_at)
-		values ($2 || cast(cast($1 as bigint) as text), 'cli_a', $1, 'usr_a', '[]', 'v1', 1, $3)`, 30 * 24 * time.Hour, false},
+		values ($2 || cast(cast($1 as bigint) as text), 'cli_a', $1, 'usr_a', '[]', 'v1', 1, $3)`, 30 * 24 * time.Hour,
+		false},
 	"oauth_approvals": {`insert into oauth_approvals (organization, id, client_id, asked_at)
 		values ($1, $2, $2, $3)`, 30 * 24 * time.Hour, false},
 	"jobs": {`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
@@ -229,8 +246,11 @@ func TestFailureOfOneRule(t *testing.T) {
 	d := dbtest.SQLite(t)
 	seed(t, d, 1)
 	fill(t, d, "events", 1, 1, 3)
-	broken := retention.Rule{Name: "broken", Due: "select 1 from no_such_table where organization = $1 and at < $2", Delete: ""}
-	err := retention.New(d, hasty{clock.NewFake(start)}, append([]retention.Rule{broken}, instance.Retention...)).Tidy(ctx, 1)
+	broken := retention.Rule{
+		Name: "broken", Due: "select 1 from no_such_table where organization = $1 and at < $2", Delete: "",
+	}
+	err := retention.New(d, hasty{clock.NewFake(start)},
+		append([]retention.Rule{broken}, instance.Retention...)).Tidy(ctx, 1)
 	if err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("error is %v", err)
 	}
@@ -239,7 +259,8 @@ func TestFailureOfOneRule(t *testing.T) {
 	}
 	refused := errors.New("refused")
 	fill(t, d, "events", 1, 1, 3)
-	if err := retention.New(&watchedDB{DB: d, fail: refused}, clock.NewFake(start), instance.Retention).Tidy(ctx, 1); !errors.Is(err, refused) {
+	if err := retention.New(&watchedDB{DB: d, fail: refused}, clock.NewFake(start), instance.Retention).Tidy(ctx,
+		1); !errors.Is(err, refused) {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -307,7 +328,8 @@ func TestJobs(t *testing.T) {
 				}); err != nil {
 					t.Fatal(err)
 				}
-				if wait := clock.Micros(next).Sub(clock.Now(c)); wait > 0 && wait < 2*time.Hour && begun.Load() <= told.Load() && len(ends) == 0 {
+				if wait := clock.Micros(next).Sub(clock.Now(c)); wait > 0 && wait < 2*time.Hour &&
+					begun.Load() <= told.Load() && len(ends) == 0 {
 					c.Advance(wait)
 				}
 			}
@@ -328,7 +350,8 @@ func TestTidyStopsBetweenPieces(t *testing.T) {
 	running, stop := context.WithCancel(ctx)
 	w := &watchedDB{DB: d}
 	c := stoppingClock{clock.NewFake(start), stop}
-	_ = retention.New(w, c, instance.Retention).Tidy(running, 1) // its clock stands still, so only the end of ctx makes it return
+	// its clock stands still, so only the end of ctx makes it return
+	_ = retention.New(w, c, instance.Retention).Tidy(running, 1)
 	if n := count(t, d, "events", 1); n != retention.Piece*2 || w.writes != 1 {
 		t.Errorf("%d events are left after %d writes", n, w.writes)
 	}

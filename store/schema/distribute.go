@@ -56,7 +56,8 @@ func Distribute(ctx context.Context, d db.DB, dry bool, tell func(statement stri
 	case err != nil:
 		return Distribution{}, err
 	case !have.Current():
-		return Distribution{}, fmt.Errorf("%w: it is at version %d of %d: run kartei migrate first", ErrNotDistributable, have.Version, have.Latest)
+		return Distribution{}, fmt.Errorf("%w: it is at version %d of %d: run kartei migrate first", ErrNotDistributable,
+			have.Version, have.Latest)
 	case !dry:
 		if err := db.InUseBy(ctx, d); err != nil {
 			return Distribution{}, err
@@ -283,7 +284,8 @@ func (c *cluster) spreading(tables []Table) ([]string, error) {
 		if anchor == "" {
 			anchor, with = t.Name, "none"
 		}
-		list = append(list, fmt.Sprintf("select create_distributed_table(%s, 'organization', colocate_with => %s)", literal(t.Name), literal(with)))
+		list = append(list, fmt.Sprintf("select create_distributed_table(%s, 'organization', colocate_with => %s)",
+			literal(t.Name), literal(with)))
 	}
 	return list, nil
 }

@@ -92,10 +92,12 @@ func TestDistributeRefuses(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	if _, err := schema.Distribute(ctx, apart(t, served), false, nil); err == nil || !strings.Contains(err.Error(), "in use by a Kartei server") {
+	if _, err := schema.Distribute(ctx, apart(t, served), false, nil); err == nil ||
+		!strings.Contains(err.Error(), "in use by a Kartei server") {
 		t.Errorf("while a server runs: %v", err)
 	}
-	if how, err := schema.Distribute(ctx, apart(t, served), true, nil); err != nil || !strings.Contains(how.Before, "create extension") {
+	if how, err := schema.Distribute(ctx, apart(t, served), true, nil); err != nil ||
+		!strings.Contains(how.Before, "create extension") {
 		t.Errorf("looking only: %v, before %q", err, how.Before)
 	}
 }
@@ -154,7 +156,8 @@ func TestDistribute(t *testing.T) {
 		t.Errorf("the contacts are on %v", servers)
 	}
 	for _, dry := range []bool{true, false} {
-		if again, err := schema.Distribute(ctx, d, dry, nil); err != nil || len(again.Statements) != 0 || again.Spread != how.Spread || again.Whole != how.Whole {
+		if again, err := schema.Distribute(ctx, d, dry, nil); err != nil || len(again.Statements) != 0 ||
+			again.Spread != how.Spread || again.Whole != how.Whole {
 			t.Errorf("a second time: %+v, %v", again, err)
 		}
 	}
@@ -288,8 +291,12 @@ func TestMigrateDistributed(t *testing.T) {
 	var aliases, contacts, indexes, spread int
 	dbtest.Get(t, d, []any{&aliases}, "select count(*) from aliases")
 	dbtest.Get(t, d, []any{&contacts}, "select count(*) from contacts where alias is not null or deleted = true")
-	dbtest.Get(t, d, []any{&spread}, "select count(distinct colocationid) + 10 * count(*) from pg_dist_partition where logicalrelid in ('aliases'::regclass, 'contacts'::regclass)")
-	dbtest.Get(t, d, []any{&indexes}, "select count(*) from pg_indexes where indexname in ('aliases_name', 'contacts_alias')")
+	dbtest.Get(t, d, []any{
+		&spread,
+	}, "select count(distinct colocationid) + 10 * count(*) from pg_dist_partition where logicalrelid in ('aliases'::regclass, 'contacts'::regclass)")
+	dbtest.Get(t, d, []any{
+		&indexes,
+	}, "select count(*) from pg_indexes where indexname in ('aliases_name', 'contacts_alias')")
 	if aliases != 100 || contacts != 100 || indexes != 2 || spread != 21 {
 		t.Errorf("%d aliases, %d contacts, %d indexes, spread %d", aliases, contacts, indexes, spread)
 	}

@@ -87,10 +87,12 @@ func TestNewerDatabaseIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		var newer *schema.NewerError
-		if _, err := schema.MigrateFiles(ctx, d, files(old)); !errors.As(err, &newer) || newer.Version != 2 || newer.Latest != 1 {
+		if _, err := schema.MigrateFiles(ctx, d, files(old)); !errors.As(err, &newer) || newer.Version != 2 ||
+			newer.Latest != 1 {
 			t.Errorf("Migrate: %v", err)
 		}
-		if _, err := schema.StatusFiles(ctx, d, files(old)); !errors.As(err, &newer) || !strings.Contains(err.Error(), "newer program") {
+		if _, err := schema.StatusFiles(ctx, d, files(old)); !errors.As(err, &newer) ||
+			!strings.Contains(err.Error(), "newer program") {
 			t.Errorf("Status: %v", err)
 		}
 	})
@@ -140,7 +142,9 @@ func TestMigrateDuringCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		set["9000_more.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nalter table things add column more bigint not null default 4;")}
+		set["9000_more.sql"] = &fstest.MapFile{
+			Data: []byte("-- +goose Up\nalter table things add column more bigint not null default 4;"),
+		}
 		if _, err := schema.MigrateFiles(ctx, d, set); err != nil {
 			t.Fatal(err)
 		}

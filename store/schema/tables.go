@@ -107,7 +107,8 @@ func Tables(ctx context.Context, d db.DB) ([]Table, error) {
 			return err
 		}
 		last := ""
-		if err := eachText(ctx, tx, say.uniques, 3, of(func(t *Table, v []string) { group(&t.Uniques, &last, v) })); err != nil {
+		if err := eachText(ctx, tx, say.uniques, 3,
+			of(func(t *Table, v []string) { group(&t.Uniques, &last, v) })); err != nil {
 			return err
 		}
 		last = ""

@@ -113,7 +113,8 @@ func TestRestoreMakesChanges(t *testing.T) {
 		source := dbtest.Open(t, url, db.Options{NoSync: true})
 		table(t, source)
 		dbtest.Run(t, source, "insert into things (n, name) values (1, 'old')")
-		file, changed := filepath.Join(t.TempDir(), "backup"), move.Change{Table: "things", Statement: "update things set name = 'changed' where n = 1"}
+		file, changed := filepath.Join(t.TempDir(),
+			"backup"), move.Change{Table: "things", Statement: "update things set name = 'changed' where n = 1"}
 		if err := move.Backup(ctx, source, file); err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +198,8 @@ func TestBackupToAFullDisk(t *testing.T) {
 	d := dbtest.SQLite(t)
 	table(t, d)
 	for n := range 300 {
-		if err := dbtest.Exec(d, "insert into things (n, note) values ($1, $2)", n, strings.Repeat("x", 100_000)); err != nil {
+		if err := dbtest.Exec(d, "insert into things (n, note) values ($1, $2)", n,
+			strings.Repeat("x", 100_000)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -205,7 +207,8 @@ func TestBackupToAFullDisk(t *testing.T) {
 	for _, size := range []string{"1m", "20m"} {
 		resize(size)
 		err := move.Backup(t.Context(), d, filepath.Join(dir, "copy.db"))
-		if !errors.Is(err, db.ErrUnavailable) || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "full") {
+		if !errors.Is(err, db.ErrUnavailable) || !strings.Contains(err.Error(), dir) ||
+			!strings.Contains(err.Error(), "full") {
 			t.Errorf("with %s: %v", size, err)
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -219,7 +222,8 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	d := dbtest.SQLite(t)
 	table(t, d)
 	for i := range 500 {
-		dbtest.Run(t, d, "insert into things (n, name, note) values ($1, $2, $3)", i, fmt.Sprint("name", i), strings.Repeat("x", 500))
+		dbtest.Run(t, d, "insert into things (n, name, note) values ($1, $2, $3)", i, fmt.Sprint("name", i),
+			strings.Repeat("x", 500))
 	}
 	good := filepath.Join(dir, "good")
 	if err := move.Backup(ctx, d, good); err != nil {
@@ -271,18 +275,21 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, target := range []string{good, link} {
-		if _, err := move.Restore(ctx, good, "sqlite:"+target, true); err == nil || !strings.Contains(err.Error(), "the database itself") {
+		if _, err := move.Restore(ctx, good, "sqlite:"+target, true); err == nil ||
+			!strings.Contains(err.Error(), "the database itself") {
 			t.Errorf("over itself: %v", err)
 		}
 	}
 	// A restore to the wrong engine names the engine of the file.
 	archive := write("archive", append([]byte("PGDMP"), content[:4096]...))
 	_, err = move.Restore(ctx, archive, "sqlite:"+filepath.Join(t.TempDir(), "kartei.db"), false)
-	if err == nil || !strings.Contains(err.Error(), archive+" is an archive of pg_dump") || !strings.Contains(err.Error(), "--database-url postgres://") {
+	if err == nil || !strings.Contains(err.Error(), archive+" is an archive of pg_dump") ||
+		!strings.Contains(err.Error(), "--database-url postgres://") {
 		t.Errorf("an archive of PostgreSQL into SQLite: %v", err)
 	}
 	_, err = move.Restore(ctx, good, "postgres://nobody@127.0.0.1:1/none", false)
-	if err == nil || !strings.Contains(err.Error(), good+" is a copy of an SQLite database") || !strings.Contains(err.Error(), "kartei copy") {
+	if err == nil || !strings.Contains(err.Error(), good+" is a copy of an SQLite database") ||
+		!strings.Contains(err.Error(), "kartei copy") {
 		t.Errorf("a copy of SQLite into PostgreSQL: %v", err)
 	}
 }
@@ -331,7 +338,8 @@ func TestOldDraftsAreRemoved(t *testing.T) {
 	stay("made")
 	dir = t.TempDir()
 	lay()
-	if _, err := move.Restore(ctx, filepath.Join(backups, "made"), "sqlite:"+filepath.Join(dir, "kartei.db"), false); err != nil {
+	if _, err := move.Restore(ctx, filepath.Join(backups, "made"), "sqlite:"+filepath.Join(dir, "kartei.db"),
+		false); err != nil {
 		t.Fatal(err)
 	}
 	stay("kartei.db", "kartei.db.lock")

@@ -99,7 +99,8 @@ func Copy(ctx context.Context, from, to db.DB, tell func(done, total int64)) ([]
 	for _, t := range tables {
 		var both [2]TableCopy
 		for i, d := range []db.DB{from, to} {
-			if both[i], err = sumTable(ctx, d, &t, func(n int64) { read += n; tell(min(done+read/comparing, total), total) }); err != nil {
+			if both[i], err = sumTable(ctx, d, &t,
+				func(n int64) { read += n; tell(min(done+read/comparing, total), total) }); err != nil {
 				return nil, fmt.Errorf("db: compare %s: %w", t.Name, err)
 			}
 		}

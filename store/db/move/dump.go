@@ -72,7 +72,8 @@ func writeScript(ctx context.Context, c *backupFile, out io.Writer, args []strin
 	}
 	end := "reset search_path;\n" // pg_restore empties it
 	for _, c := range changes {
-		end += fmt.Sprintf("do $change$ begin if to_regclass('%s') is not null then %s; end if; end $change$;\n", c.Table, c.Statement)
+		end += fmt.Sprintf("do $change$ begin if to_regclass('%s') is not null then %s; end if; end $change$;\n", c.Table,
+			c.Statement)
 	}
 	_, err := io.WriteString(out, end+"commit;\n")
 	return err
@@ -138,7 +139,8 @@ func runTool(ctx context.Context, config *pgx.ConnConfig, s streams, name string
 func runProgram(ctx context.Context, environment []string, s streams, name string, args ...string) error {
 	program, err := exec.LookPath(name)
 	if err != nil {
-		return fmt.Errorf("%s is not on PATH; it comes with PostgreSQL's client programs (on Debian: postgresql-client)", name)
+		return fmt.Errorf("%s is not on PATH; it comes with PostgreSQL's client programs (on Debian: postgresql-client)",
+			name)
 	}
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = environment
@@ -167,7 +169,8 @@ func forLibpq(address string) (_, password string, err error) {
 		query.Del("password")
 	}
 	for name := range query {
-		if strings.HasPrefix(name, "pool_") || strings.HasSuffix(name, "_cache_capacity") || name == "default_query_exec_mode" {
+		if strings.HasPrefix(name, "pool_") || strings.HasSuffix(name, "_cache_capacity") ||
+			name == "default_query_exec_mode" {
 			query.Del(name)
 		}
 	}

@@ -63,7 +63,8 @@ func ReadIdentities(paths ...string) (list Identities, err error) {
 			return nil, err
 		}
 		var some []age.Identity
-		if bytes.HasPrefix(text, []byte("-----BEGIN")) && !bytes.HasPrefix(text, []byte("-----BEGIN AGE ENCRYPTED FILE-----")) {
+		if bytes.HasPrefix(text, []byte("-----BEGIN")) &&
+			!bytes.HasPrefix(text, []byte("-----BEGIN AGE ENCRYPTED FILE-----")) {
 			var one age.Identity
 			one, err = agessh.ParseIdentity(text)
 			some = []age.Identity{one}

@@ -105,27 +105,31 @@ func TestEncryptedBackup(t *testing.T) {
 			}
 		}
 		target := s.empty()
-		if _, err := move.Restore(ctx, s.file, target, false); !errors.Is(err, move.ErrEncrypted) || !strings.Contains(err.Error(), "--identity") {
+		if _, err := move.Restore(ctx, s.file, target, false); !errors.Is(err, move.ErrEncrypted) ||
+			!strings.Contains(err.Error(), "--identity") {
 			t.Errorf("no identity: %v", err)
 		}
 		if err := move.CheckCopy(s.file, identities(t, s.theirs)); err == nil {
 			t.Error("the check takes another identity")
 		}
-		if _, err := move.RestoreWith(ctx, s.file, target, false, identities(t, s.theirs), nil); err == nil || !strings.Contains(err.Error(), "for other recipients") {
+		if _, err := move.RestoreWith(ctx, s.file, target, false, identities(t, s.theirs), nil); err == nil ||
+			!strings.Contains(err.Error(), "for other recipients") {
 			t.Errorf("another identity: %v", err)
 		}
 		if _, err := move.RestoreWith(ctx, s.file, target, false, identities(t, s.theirs, s.mine), nil); err != nil {
 			t.Fatal(err)
 		}
 		restored := dbtest.Open(t, target, db.Options{})
-		if n := dbtest.Texts(t, restored, "select cast(count(*) as text) from things where name like '"+marker+"%'"); len(n) != 1 || n[0] != "3000" {
+		if n := dbtest.Texts(t, restored, "select cast(count(*) as text) from things where name like '"+marker+
+			"%'"); len(n) != 1 || n[0] != "3000" {
 			t.Errorf("restored %v", n)
 		}
 		plain := filepath.Join(t.TempDir(), "plain")
 		if err := move.Backup(ctx, s.source, plain); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := move.RestoreWith(ctx, plain, s.empty(), false, identities(t, s.mine), nil); err == nil || !strings.Contains(err.Error(), "not an encrypted copy") {
+		if _, err := move.RestoreWith(ctx, plain, s.empty(), false, identities(t, s.mine), nil); err == nil ||
+			!strings.Contains(err.Error(), "not an encrypted copy") {
 			t.Errorf("an identity for a plain copy: %v", err)
 		}
 	})
@@ -142,7 +146,8 @@ func TestDamagedEncryptedBackup(t *testing.T) {
 			if err := os.WriteFile(path, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := move.RestoreWith(ctx, path, target, false, with, nil); err == nil || !strings.Contains(err.Error(), "damaged") {
+			if _, err := move.RestoreWith(ctx, path, target, false, with, nil); err == nil ||
+				!strings.Contains(err.Error(), "damaged") {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
@@ -203,12 +208,16 @@ func TestRecipients(t *testing.T) {
 	if err := move.BackupFor(ctx, source, file, to); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := move.RestoreWith(ctx, file, "sqlite:"+filepath.Join(t.TempDir(), "restored.db"), false, with, nil); err != nil {
+	if _, err := move.RestoreWith(ctx, file, "sqlite:"+filepath.Join(t.TempDir(), "restored.db"), false, with,
+		nil); err != nil {
 		t.Error(err)
 	}
 	secret, _ := os.ReadFile(first(identity(t)))
-	for _, bad := range []string{strings.Split(string(secret), "\n")[1], "age1qqqqzz", "ssh-ed25519 AAAA", "anna.berg@example.com"} {
-		if _, err := move.ParseRecipients([]string{bad}); err == nil || strings.Contains(err.Error(), bad) || !strings.Contains(err.Error(), "age1...") {
+	for _, bad := range []string{
+		strings.Split(string(secret), "\n")[1], "age1qqqqzz", "ssh-ed25519 AAAA", "anna.berg@example.com",
+	} {
+		if _, err := move.ParseRecipients([]string{bad}); err == nil || strings.Contains(err.Error(), bad) ||
+			!strings.Contains(err.Error(), "age1...") {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

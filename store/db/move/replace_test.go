@@ -29,7 +29,8 @@ func TestReplaceFails(t *testing.T) {
 		}
 	}
 	aside, err = replace(draft, path, func(draft, path string) error { return errors.Join(os.Link(draft, path), broken) })
-	if got, _ := os.ReadFile(path); string(got) != "new" || aside != "" || err == nil || !strings.Contains(err.Error(), path+".replaced-") {
+	if got, _ := os.ReadFile(path); string(got) != "new" || aside != "" || err == nil ||
+		!strings.Contains(err.Error(), path+".replaced-") {
 		t.Errorf("after the new name: %q, %q, %v", got, aside, err)
 	}
 }

@@ -33,7 +33,9 @@ type Change struct{ Table, Statement string }
 // RestoreWith is Restore for an encrypted copy that one of the identities
 // opens. The copy is read whole before anything changes. The database never has
 // its name, or a committed row, without the changes.
-func RestoreWith(ctx context.Context, from, url string, force bool, identities Identities, changes []Change) (aside string, err error) {
+func RestoreWith(
+	ctx context.Context, from, url string, force bool, identities Identities, changes []Change,
+) (aside string, err error) {
 	c, err := openCopy(from, identities)
 	if err != nil {
 		return "", fmt.Errorf("restore: %w", err)

@@ -28,7 +28,8 @@ type table struct{ schema.Table }
 func countRows(ctx context.Context, d db.DB, t *table) (n int64, err error) {
 	err = d.Read(ctx, func(tx db.Tx) error {
 		if tx.Dialect().Name == "postgres" {
-			err := tx.QueryRow(ctx, "select cast(reltuples as bigint) from pg_class where oid = to_regclass($1)", t.Name).Scan(&n)
+			err := tx.QueryRow(ctx, "select cast(reltuples as bigint) from pg_class where oid = to_regclass($1)",
+				t.Name).Scan(&n)
 			if err != nil || n > 100_000 {
 				return err
 			}
