@@ -30,8 +30,9 @@ func (o *Office) Connect(c *grant.Client, principal, audience string, scopes ...
 			return err
 		}
 		begun, err := grant.Begin(ctx, tx, now, grant.NewGrant{
-			Client: c, Organization: in.Number, Principal: principal, Scopes: scopes, Audience: audience, RedirectURI: c.RedirectURIs[0],
-			Challenge: base64.RawURLEncoding.EncodeToString(sum[:]), Renewal: grant.RenewalOf(c, false),
+			Client: c, Organization: in.Number, Principal: principal, Scopes: scopes, Audience: audience,
+			RedirectURI: c.RedirectURIs[0],
+			Challenge:   base64.RawURLEncoding.EncodeToString(sum[:]), Renewal: grant.RenewalOf(c, false),
 		})
 		if err != nil {
 			return err

@@ -115,7 +115,8 @@ func (c *Client) throughBatch(r *http.Request) *Answer {
 		a.Body = result.Body
 		a.Header.Set("Content-Length", strconv.Itoa(len(a.Body)))
 	}
-	Conform(c.TB, a.Header.Get("Svc-Version"), r.Method, strings.TrimPrefix(r.URL.RequestURI(), "/v1"), a.Status, a.Header, a.Body)
+	Conform(c.TB, a.Header.Get("Svc-Version"), r.Method, strings.TrimPrefix(r.URL.RequestURI(), "/v1"), a.Status,
+		a.Header, a.Body)
 	return a
 }
 
@@ -127,10 +128,12 @@ var (
 // partOf makes a part of a request and returns the headers of its batch.
 func partOf(r *http.Request) (p Part, headers []string, fits bool) {
 	p = Part{Method: r.Method, Path: strings.TrimPrefix(r.URL.RequestURI(), "/v1"), Headers: map[string]string{}}
-	if !slices.Contains([]string{"GET", "POST", "PATCH", "DELETE"}, r.Method) || !partPath.MatchString(p.Path) || outside.MatchString(p.Path) {
+	if !slices.Contains([]string{"GET", "POST", "PATCH", "DELETE"}, r.Method) || !partPath.MatchString(p.Path) ||
+		outside.MatchString(p.Path) {
 		return p, nil, false
 	}
-	if preview := r.Header["Svc-Preview"]; !slices.Equal(preview, []string{"true"}) && (r.Method != "GET" || preview != nil) {
+	if preview := r.Header["Svc-Preview"]; !slices.Equal(preview, []string{"true"}) &&
+		(r.Method != "GET" || preview != nil) {
 		return p, nil, false
 	}
 	headers = []string{"Svc-Preview", "true", "Authorization", ""}
@@ -191,7 +194,8 @@ func (c *Client) send(r *http.Request) *Answer {
 	w := httptest.NewRecorder()
 	c.Handler.ServeHTTP(w, r)
 	answer := &Answer{c.TB, w.Code, Received(w.Result().Header), w.Body.Bytes(), c.Logged}
-	Conform(c.TB, answer.Header.Get("Svc-Version"), r.Method, strings.TrimPrefix(r.URL.RequestURI(), "/v1"), answer.Status, answer.Header, answer.Body)
+	Conform(c.TB, answer.Header.Get("Svc-Version"), r.Method, strings.TrimPrefix(r.URL.RequestURI(), "/v1"),
+		answer.Status, answer.Header, answer.Body)
 	return answer
 }
 

@@ -327,7 +327,10 @@ func withID(path string) string {
 
 // undescribed are the headers of HTTP itself, which OpenAPI leaves to the media type and
 // the protocol, and those that any refusal may have.
-var undescribed = []string{"Content-Type", "Content-Length", "Content-Encoding", "Date", "Connection", "Transfer-Encoding", "Retry-After", "Www-Authenticate", "Accept-Encoding"}
+var undescribed = []string{
+	"Content-Type", "Content-Length", "Content-Encoding", "Date", "Connection", "Transfer-Encoding",
+	"Retry-After", "Www-Authenticate", "Accept-Encoding",
+}
 
 func (c *contract) checkHeaders(r *response, header http.Header) (wrong []string) {
 	for _, h := range r.headers {

@@ -43,13 +43,14 @@ var badSamples = map[string]sample{
 	"an unknown path":             goodCount().to("GET", "/contactz"),
 	"another method":              goodCount().to("PUT", "/contacts/count"),
 	"a code of another operation": goodProblem().to("GET", "/contacts"),
-	"an unknown code":             goodProblem().replaced(`"NOT_FOUND"`, `"GONE"`).replaced("problems/NOT_FOUND", "problems/GONE"),
-	"a code of another type":      goodProblem().replaced("problems/NOT_FOUND", "problems/GONE"),
-	"another status in the body":  goodProblem().replaced("404", "410"),
-	"another request":             goodProblem().with("Request-Id", "req_"+strings.Replace(sampleID, "3", "4", 1)),
-	"no language":                 goodProblem().without("Content-Language"),
-	"no code":                     goodProblem().replaced(`"code":"NOT_FOUND",`, ""),
-	"405 without Allow":           goodProblem().replaced("404", "405").as(405).to("PUT", "/contacts"),
+	"an unknown code": goodProblem().replaced(`"NOT_FOUND"`, `"GONE"`).replaced("problems/NOT_FOUND",
+		"problems/GONE"),
+	"a code of another type":     goodProblem().replaced("problems/NOT_FOUND", "problems/GONE"),
+	"another status in the body": goodProblem().replaced("404", "410"),
+	"another request":            goodProblem().with("Request-Id", "req_"+strings.Replace(sampleID, "3", "4", 1)),
+	"no language":                goodProblem().without("Content-Language"),
+	"no code":                    goodProblem().replaced(`"code":"NOT_FOUND",`, ""),
+	"405 without Allow":          goodProblem().replaced("404", "405").as(405).to("PUT", "/contacts"),
 }
 
 // sample is an answer to a request. Its methods return it with a change.
@@ -64,10 +65,14 @@ const sampleID = "01jb2z5k3xf0q8r9s7t6v5w4y3"
 
 func goodHeader() http.Header {
 	return http.Header{
-		"Request-Id": {"req_" + sampleID}, "Svc-Version": {"2026-11-01"}, "Ratelimit": {`"key";r=300;t=0`}, "Ratelimit-Policy": {`"key";q=300;w=60`},
-		"Link":          {`<https://kartei.example/docs/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json"`},
-		"Cache-Control": {"private, no-cache"}, "Vary": {"Authorization, Accept-Language, Svc-Version"}, "X-Content-Type-Options": {"nosniff"},
-		"Content-Type": {"application/json"},
+		"Request-Id": {"req_" + sampleID}, "Svc-Version": {"2026-11-01"}, "Ratelimit": {`"key";r=300;t=0`},
+		"Ratelimit-Policy": {`"key";q=300;w=60`},
+		"Link": {
+			`<https://kartei.example/docs/openapi.json?version=2026-11-01>; rel="service-desc"; type="application/json"`,
+		},
+		"Cache-Control": {"private, no-cache"}, "Vary": {"Authorization, Accept-Language, Svc-Version"},
+		"X-Content-Type-Options": {"nosniff"},
+		"Content-Type":           {"application/json"},
 	}
 }
 
@@ -82,7 +87,10 @@ func goodHead() sample {
 }
 
 func goodProblem() sample {
-	return sample{"GET", "/contacts/con_" + sampleID, 404, goodHeader(), `{"type":"https://kartei.example/problems/NOT_FOUND","title":"Nicht gefunden","status":404,"instance":"/v1/contacts/x","code":"NOT_FOUND","requestId":"req_` + sampleID + `"}`}.
+	return sample{
+		"GET", "/contacts/con_" + sampleID, 404, goodHeader(),
+		`{"type":"https://kartei.example/problems/NOT_FOUND","title":"Nicht gefunden","status":404,"instance":"/v1/contacts/x","code":"NOT_FOUND","requestId":"req_` + sampleID + `"}`,
+	}.
 		with("Content-Type", "application/problem+json").with("Content-Language", "de")
 }
 

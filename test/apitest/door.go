@@ -175,7 +175,8 @@ func (w *Way) through(c *Client, r *http.Request) *Answer {
 	after := c.send(withCursor(again(r)))
 	w.pair(before, got)
 	if w.same(before, after) && !w.same(before, got) {
-		c.Errorf("%s %s: by REST %d %s\nby the door %s %d %s", r.Method, r.URL, before.Status, before.Body, w.Door, got.Status, got.Body)
+		c.Errorf("%s %s: by REST %d %s\nby the door %s %d %s", r.Method, r.URL, before.Status, before.Body, w.Door,
+			got.Status, got.Body)
 	}
 	return got
 }
@@ -192,6 +193,7 @@ func again(r *http.Request) *http.Request {
 
 // same reports whether two answers are equal.
 func (w *Way) same(a, b *Answer) bool {
-	return a.Status == b.Status && a.Header.Get("ETag") == b.Header.Get("ETag") && a.Header.Get("Content-Type") == b.Header.Get("Content-Type") &&
+	return a.Status == b.Status && a.Header.Get("ETag") == b.Header.Get("ETag") &&
+		a.Header.Get("Content-Type") == b.Header.Get("Content-Type") &&
 		bytes.Equal(w.differing.ReplaceAll(a.Body, nil), w.differing.ReplaceAll(b.Body, nil))
 }

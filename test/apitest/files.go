@@ -99,7 +99,8 @@ func Working(change func(*Workshop)) Option { return func(o *options) { o.workin
 // fileOptions returns the options of the API for files.
 func (o *Office) fileOptions() upload.Files {
 	return upload.Files{
-		Store: o.blobs(), MaxSize: MaxFile, MaxStaged: MaxStaged, Declared: extract.Allow().Declared, Types: extract.Allow().Names(),
+		Store: o.blobs(), MaxSize: MaxFile, MaxStaged: MaxStaged, Declared: extract.Allow().Declared,
+		Types: extract.Allow().Names(),
 	}
 }
 
@@ -130,7 +131,8 @@ func (o *Office) work() {
 	w := &Workshop{
 		DB: o.DB,
 		Maker: &document.Maker{
-			Clock: o.Clock, Store: o.blobs(), Types: extract.Allow(), Extractor: o.extractor(), Families: api.Families, Logger: logger,
+			Clock: o.Clock, Store: o.blobs(), Types: extract.Allow(), Extractor: o.extractor(), Families: api.Families,
+			Logger: logger,
 		},
 		Receiver: o.receiver(),
 		Options:  job.Options{Logger: logger, Observe: func(string, string, time.Duration) { o.worked.tell() }},
@@ -189,7 +191,9 @@ func (c *Client) Put(session *Answer, file []byte) *Answer {
 // Upload opens a session for a file and sends it. It returns the session's id.
 func (c *Client) Upload(name, contentType string, file []byte) string {
 	c.Helper()
-	session := c.Do("POST", "/uploads", map[string]any{"fileName": name, "contentType": contentType, "size": len(file)}).Want(201)
+	session := c.Do("POST", "/uploads", map[string]any{
+		"fileName": name, "contentType": contentType, "size": len(file),
+	}).Want(201)
 	c.Put(session, file).Want(204)
 	return session.Text("id")
 }
@@ -219,7 +223,8 @@ func (o *Office) Rest() {
 		ended := o.worked.wait()
 		var open int64
 		err := o.DB.Read(context.Background(), func(tx db.Tx) error {
-			return tx.QueryRow(context.Background(), "select count(*) from jobs where state = 'running' or state = 'waiting' and due_at <= $1",
+			return tx.QueryRow(context.Background(),
+				"select count(*) from jobs where state = 'running' or state = 'waiting' and due_at <= $1",
 				clock.Now(o.Clock)).Scan(&open)
 		})
 		if err != nil {
@@ -245,7 +250,8 @@ func (o *Office) openJobs() string {
 			var organization, claim, attempt, due, turn int64
 			err := row.Scan(&organization, &kind, &state, &claim, &attempt, &due, &turn, &text)
 			now := int64(clock.Now(o.Clock))
-			return fmt.Sprintf("%s of %d %s, claim %d, attempt %d, due in %d µs, turn in %d µs, %q", kind, organization, state, claim, attempt, due-now, turn-now, text), err
+			return fmt.Sprintf("%s of %d %s, claim %d, attempt %d, due in %d µs, turn in %d µs, %q", kind, organization,
+				state, claim, attempt, due-now, turn-now, text), err
 		}, `select j.organization, j.kind, j.state, j.claim, j.attempt, j.due_at, t.due_at, j.error from jobs as j join job_turns as t on t.organization = j.organization
 			where j.state = 'running' or j.state = 'waiting' and j.due_at <= $1`, clock.Now(o.Clock))
 		return err

@@ -63,5 +63,7 @@ func (o *Office) Linked(email string) (token string) {
 
 // Notices returns the notices of the office.
 func (o *Office) Notices() *notify.Center {
-	return notify.New(notify.Options{DB: o.DB, Clock: o.Clock, Forms: api.NoticeForms(), Vault: Keys.Vault(notify.MessagePurpose)})
+	return notify.New(notify.Options{
+		DB: o.DB, Clock: o.Clock, Forms: api.NoticeForms(), Vault: Keys.Vault(notify.MessagePurpose),
+	})
 }

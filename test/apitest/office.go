@@ -255,7 +255,10 @@ func (o *Office) doors() http.Handler {
 	o.Helper()
 	address := func(r *http.Request) netip.Addr { return netip.MustParseAddrPort(r.RemoteAddr).Addr() }
 	calls, uploads := rest.Handler(o.API, address, serve.Trace(nil)), rest.UploadHandler(o.Uploads())
-	tools, err := mcp.Handler(mcp.Options{API: o.API, Address: address, Trace: serve.Trace(nil), BaseURL: BaseURL, Logger: slog.New(slog.NewTextHandler(o.Logged, nil))})
+	tools, err := mcp.Handler(mcp.Options{
+		API: o.API, Address: address, Trace: serve.Trace(nil), BaseURL: BaseURL,
+		Logger: slog.New(slog.NewTextHandler(o.Logged, nil)),
+	})
 	if err != nil {
 		o.Fatal(err)
 	}
@@ -412,7 +415,8 @@ func Session(t testing.TB, d db.DB, c clock.Clock, principal string) (token stri
 			return err
 		}
 		var name string
-		err = tx.QueryRow(context.Background(), `select coalesce(account_id, '') from principals where id = $1`, principal).Scan(&name)
+		err = tx.QueryRow(context.Background(), `select coalesce(account_id, '') from principals where id = $1`,
+			principal).Scan(&name)
 		if err != nil {
 			return err
 		}
@@ -426,7 +430,8 @@ func Session(t testing.TB, d db.DB, c clock.Clock, principal string) (token stri
 		}
 		token, _, err = access.BeginSession(context.Background(), tx, now, access.NewSession{
 			ProvenAt: now,
-			Account:  name, Organization: p.Home, Principal: principal, Address: "192.0.2.1", Agent: "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0",
+			Account:  name, Organization: p.Home, Principal: principal, Address: "192.0.2.1",
+			Agent: "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0",
 		})
 		return err
 	})

@@ -30,13 +30,23 @@ var BySession = &Way{
 	differing: regexp.MustCompile(`"(requestId|nextCursor|message)":"[^"]*"`),
 	Stages: []Stage{
 		{"door", "ranges, chunks and the size of headers are HTTP's; the web door reads forms", (*keyCall).ofHTTP},
-		{"authenticate", "the test is about a key: it is malformed, unknown, refused, or a service account's", (*keyCall).keyAlone},
+		{
+			"authenticate", "the test is about a key: it is malformed, unknown, refused, or a service account's",
+			(*keyCall).keyAlone,
+		},
 		{"gate", "the switches of the organization are for programs", (*keyCall).gated},
-		{"version", "a session has the version of its pages; a key pins one and sends Svc-Version; a cursor belongs to its version", (*keyCall).versioned},
+		{
+			"version",
+			"a session has the version of its pages; a key pins one and sends Svc-Version; a cursor belongs to its version",
+			(*keyCall).versioned,
+		},
 		{"channel", "the preview channel is a promise to programs: a session sends no Svc-Preview", (*keyCall).unasked},
 		{"authorize", "a key may have fewer scopes than its person has rights", (*keyCall).narrow},
 		{"limits", "a session has limits of its own (package limit tests them)", (*keyCall).metered},
-		{"idempotency", "a session needs no Idempotency-Key for a creation, and may send one with any change", (*keyCall).keyed},
+		{
+			"idempotency", "a session needs no Idempotency-Key for a creation, and may send one with any change",
+			(*keyCall).keyed,
+		},
 		{"answer", "/me and /rate_limit are about the credential itself", (*keyCall).aboutKey},
 		{"request log", "of a session it has changes and refusals; the door stands in it and in the history", nil},
 		{"batch", "the rules of its parts are those above", func(k *keyCall) bool { return k.path == "/batch" }},
@@ -122,7 +132,8 @@ func (k *keyCall) ofHTTP() bool {
 			size += len(name) + len(v) + 4
 		}
 	}
-	return k.Header["Range"] != nil || k.ContentLength < 0 || size > 60<<10 || len(k.Header) > 200 || !strings.HasPrefix(k.URL.EscapedPath(), "/v1")
+	return k.Header["Range"] != nil || k.ContentLength < 0 || size > 60<<10 || len(k.Header) > 200 ||
+		!strings.HasPrefix(k.URL.EscapedPath(), "/v1")
 }
 
 func (k *keyCall) keyAlone() bool {
@@ -215,7 +226,8 @@ func (c *Client) bySession(k *keyCall) *Answer {
 	// answers equal the current version's answers.
 	current := api.Names(c.versions)[0]
 	a.Header.Set("Svc-Version", current)
-	a.Header.Set("Link", "<"+BaseURL+"/docs/openapi.json?version="+current+`>; rel="service-desc"; type="application/json"`)
+	a.Header.Set("Link", "<"+BaseURL+"/docs/openapi.json?version="+current+
+		`>; rel="service-desc"; type="application/json"`)
 	if k.aboutKey() { // it names the internal version
 		return a
 	}
@@ -228,7 +240,8 @@ func (c *Client) signIn(principal string) string {
 	c.Helper()
 	name := fmt.Sprintf("%p %s %s", c.Clock, principal, c.Clock.Now().Truncate(time.Hour))
 	if token, known := signedIn.Load(name); known {
-		_, _, err := c.Directory.Resolve(context.Background(), api.Cookie(token.(string), false), netip.MustParseAddr("192.0.2.1"), false)
+		_, _, err := c.Directory.Resolve(context.Background(), api.Cookie(token.(string), false),
+			netip.MustParseAddr("192.0.2.1"), false)
 		if err == nil { // it ends when the role changes
 			return token.(string)
 		}
@@ -236,7 +249,8 @@ func (c *Client) signIn(principal string) string {
 	token := c.Session(principal)
 	// The sign-in stays recent for that hour: a key is never asked for another one.
 	err := c.DB.Write(context.Background(), func(tx db.Tx) error {
-		tx.Queue(`update sessions set fresh_until = expires_at where principal_id = $1 and created_at = $2`, principal, int64(clock.Now(c.Clock)))
+		tx.Queue(`update sessions set fresh_until = expires_at where principal_id = $1 and created_at = $2`, principal,
+			int64(clock.Now(c.Clock)))
 		return nil
 	})
 	if err != nil {

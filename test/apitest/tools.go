@@ -31,23 +31,60 @@ var ByTool = &Way{
 	Door: api.MCP, name: "mcp", send: (*Client).byTool,
 	differing: regexp.MustCompile(`"(requestId|nextCursor)":"[^"]*"`),
 	Stages: []Stage{
-		{"door", "HEAD, ranges, conditions of reads, media types, chunks and sizes are HTTP's; malformed JSON is no request of the protocol", (*keyCall).ofProtocol},
-		{"tool", "an unknown path has no tool, and neither have the document of the API, a batch and the content of a file", (*keyCall).toolless},
-		{"authenticate", "a request without a credential is refused before it names a tool, and an access token is for one of the doors", (*keyCall).ofAnotherDoor},
-		{"organization", "only HTTP has Svc-Organization", func(k *keyCall) bool { return k.Header["Svc-Organization"] != nil }},
-		{"version", "only HTTP has Svc-Version, and headers about versions: an assistant gets the version of its key", (*keyCall).ofAnotherVersion},
+		{
+			"door",
+			"HEAD, ranges, conditions of reads, media types, chunks and sizes are HTTP's; malformed JSON is no request of the protocol",
+			(*keyCall).ofProtocol,
+		},
+		{
+			"tool",
+			"an unknown path has no tool, and neither have the document of the API, a batch and the content of a file",
+			(*keyCall).toolless,
+		},
+		{
+			"authenticate",
+			"a request without a credential is refused before it names a tool, and an access token is for one of the doors",
+			(*keyCall).ofAnotherDoor,
+		},
+		{
+			"organization", "only HTTP has Svc-Organization",
+			func(k *keyCall) bool { return k.Header["Svc-Organization"] != nil },
+		},
+		{
+			"version",
+			"only HTTP has Svc-Version, and headers about versions: an assistant gets the version of its key",
+			(*keyCall).ofAnotherVersion,
+		},
 		{"channel", "a tool implies Svc-Preview", (*keyCall).previews},
-		{"idempotency", "a creation without a key gets one; where HTTP ignores Idempotency-Key, idempotencyKey is unknown", (*keyCall).keyedByDoor},
-		{"precondition", "revision is one number: lists, weak tags and what is malformed have no argument, and * has none if the record cannot be read before; where HTTP ignores If-Match, revision is unknown", (*keyCall).tagged},
-		{"arguments", "query and body are one object: its names are unique, its text is Unicode, and it is there even if it is empty", (*keyCall).notFlat},
-		{"page size", "a page of a tool has at most 50 records; a larger one is compared if no more follow", (*keyCall).large},
+		{
+			"idempotency",
+			"a creation without a key gets one; where HTTP ignores Idempotency-Key, idempotencyKey is unknown",
+			(*keyCall).keyedByDoor,
+		},
+		{
+			"precondition",
+			"revision is one number: lists, weak tags and what is malformed have no argument, and * has none if the record cannot be read before; where HTTP ignores If-Match, revision is unknown",
+			(*keyCall).tagged,
+		},
+		{
+			"arguments",
+			"query and body are one object: its names are unique, its text is Unicode, and it is there even if it is empty",
+			(*keyCall).notFlat,
+		},
+		{
+			"page size", "a page of a tool has at most 50 records; a larger one is compared if no more follow",
+			(*keyCall).large,
+		},
 		{"request log", "a read is in it once for each way; the door stands in it and in the history", nil},
 	},
 }
 
 // toolHeaders are the headers of a request that a call of a tool has too, or that its
 // arguments stand for.
-var toolHeaders = []string{"Authorization", "Accept-Language", "User-Agent", "Content-Type", "Svc-Organization", "Svc-Version", "Svc-Preview", "Idempotency-Key", "If-Match"}
+var toolHeaders = []string{
+	"Authorization", "Accept-Language", "User-Agent", "Content-Type", "Svc-Organization", "Svc-Version",
+	"Svc-Preview", "Idempotency-Key", "If-Match",
+}
 
 func (k *keyCall) ofProtocol() bool {
 	if k.ofHTTP() || k.Method == http.MethodHead {
@@ -123,7 +160,8 @@ func (k *keyCall) readRevision() bool {
 	if k.client.options.limits.Metered {
 		return false
 	}
-	r := httptest.NewRequestWithContext(k.Context(), http.MethodGet, "/v1"+strings.Join(strings.Split(k.path, "/")[:3], "/"), nil)
+	r := httptest.NewRequestWithContext(k.Context(), http.MethodGet,
+		"/v1"+strings.Join(strings.Split(k.path, "/")[:3], "/"), nil)
 	r.RemoteAddr, r.Header["Authorization"] = k.RemoteAddr, k.Header["Authorization"]
 	found := k.client.send(r)
 	if tag := oneRevision.FindStringSubmatch(found.Header.Get("ETag")); tag != nil {
@@ -383,7 +421,11 @@ func (c *Client) callTool(k *keyCall) *Answer {
 	row, _ := k.row()
 	r := httptest.NewRequestWithContext(k.Context(), http.MethodPost, BaseURL+mcp.Path, bytes.NewReader(k.rpc(row.Tool())))
 	r.RemoteAddr = k.RemoteAddr
-	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {"2025-11-25"}}
+	r.Header = http.Header{
+		"Content-Type":         {"application/json"},
+		"Accept":               {"application/json, text/event-stream"},
+		"Mcp-Protocol-Version": {"2025-11-25"},
+	}
 	for _, name := range []string{"Authorization", "Accept-Language", "User-Agent"} {
 		if values := k.Header[name]; values != nil {
 			r.Header[name] = values
@@ -393,7 +435,8 @@ func (c *Client) callTool(k *keyCall) *Answer {
 	c.Handler.ServeHTTP(w, r)
 	a := &Answer{TB: c.TB, Status: w.Code, Header: Received(w.Result().Header), Body: w.Body.Bytes(), log: c.Logged}
 	if a.Header.Get("Content-Type") == "application/problem+json" { // a challenge is an answer of HTTP
-		challenge := strings.Replace(a.Header.Get("Www-Authenticate"), "oauth-protected-resource/mcp", "oauth-protected-resource/v1", 1)
+		challenge := strings.Replace(a.Header.Get("Www-Authenticate"), "oauth-protected-resource/mcp",
+			"oauth-protected-resource/v1", 1)
 		a.Header.Set("Www-Authenticate", challenge)
 		a.Header.Set("Cache-Control", "private, no-cache") // the door lets nobody store anything
 	} else {
@@ -401,7 +444,8 @@ func (c *Client) callTool(k *keyCall) *Answer {
 		a.derive(k, row)
 	}
 	if a.Status >= http.StatusBadRequest { // a problem names the path of the door
-		a.Body = bytes.Replace(a.Body, []byte(`"instance":"`+mcp.Path+`"`), append([]byte(`"instance":`), text(k.URL.Path)...), 1)
+		a.Body = bytes.Replace(a.Body, []byte(`"instance":"`+mcp.Path+`"`),
+			append([]byte(`"instance":`), text(k.URL.Path)...), 1)
 	}
 	a.Header.Set("Content-Length", strconv.Itoa(len(a.Body)))
 	Conform(c.TB, k.version(), k.Method, strings.TrimPrefix(k.URL.RequestURI(), "/v1"), a.Status, a.Header, a.Body)
@@ -425,7 +469,8 @@ func (k *keyCall) rpc(tool string) []byte {
 func (a *Answer) unwrap(row *api.Operation) {
 	a.Helper()
 	var r toolResult
-	if err := json.Unmarshal(a.Body, &r); err != nil || a.Status != http.StatusOK || r.ID != 7 || r.Error != nil || len(r.Result.Content) == 0 {
+	if err := json.Unmarshal(a.Body, &r); err != nil || a.Status != http.StatusOK || r.ID != 7 || r.Error != nil ||
+		len(r.Result.Content) == 0 {
 		a.Fatalf("%s: no result of a tool: %d %s %v", row.Tool(), a.Status, a.Body, err)
 	}
 	content, structured := r.Result.Content, r.Result.StructuredContent

@@ -78,7 +78,8 @@ func find() string {
 func (d *Daemon) Start(t testing.TB) {
 	t.Helper()
 	config := filepath.Join(d.dir, "clamd.conf")
-	text := fmt.Sprintf("Foreground yes\nDatabaseDirectory %s\nTemporaryDirectory %s\nLocalSocket %s/socket\n%s\n", d.dir, d.dir, d.dir, d.lines)
+	text := fmt.Sprintf("Foreground yes\nDatabaseDirectory %s\nTemporaryDirectory %s\nLocalSocket %s/socket\n%s\n",
+		d.dir, d.dir, d.dir, d.lines)
 	for name, content := range map[string]string{config: text, filepath.Join(d.dir, "eicar.hdb"): signature} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)

@@ -21,7 +21,8 @@ import (
 type noCitusError struct{ reason string }
 
 func (e *noCitusError) Error() string {
-	return "no Citus for this test (" + e.reason + "): install the extension beside PostgreSQL (docs/citus.md says how), " +
+	return "no Citus for this test (" + e.reason +
+		"): install the extension beside PostgreSQL (docs/citus.md says how), " +
 		"or set KARTEI_TEST_CITUS to the URLs of a coordinator and its workers, with commas, where databases may be created"
 }
 
@@ -164,7 +165,8 @@ func startCitus(addresses, settings []string) (*server, error) {
 			continue
 		}
 		// A server connects to itself through its socket too.
-		if err := exec1(n.base.String(), "alter system set citus.local_hostname = '"+n.cluster.dir+"'", "select pg_reload_conf()"); err != nil {
+		if err := exec1(n.base.String(), "alter system set citus.local_hostname = '"+n.cluster.dir+"'",
+			"select pg_reload_conf()"); err != nil {
 			return nil, err
 		}
 	}

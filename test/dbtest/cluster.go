@@ -135,7 +135,8 @@ func findBinaries() (string, error) {
 		candidates = append(candidates, filepath.Dir(path))
 	}
 	for _, pattern := range []string{
-		"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/opt/postgresql*/bin", "/opt/homebrew/opt/postgresql*/bin",
+		"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/opt/postgresql*/bin",
+		"/opt/homebrew/opt/postgresql*/bin",
 	} {
 		found, _ := filepath.Glob(pattern)
 		slices.SortFunc(found, func(a, b string) int { return version(b) - version(a) })

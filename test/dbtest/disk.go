@@ -11,7 +11,8 @@ import (
 func SmallDisk(t testing.TB, size string) (dir string, resize func(size string)) {
 	t.Helper()
 	dir = t.TempDir()
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "kartei-test", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "kartei-test",
+		dir).CombinedOutput(); err != nil {
 		t.Skipf("needs the right to mount a small file system: %s", strings.TrimSpace(string(out)))
 	}
 	t.Cleanup(func() {

@@ -62,7 +62,8 @@ func (l *Liar) talk(conn net.Conn) {
 		if _, err := io.ReadFull(conn, head[:]); err != nil {
 			return
 		}
-		if binary.BigEndian.Uint32(head[4:]) == 80877103 || binary.BigEndian.Uint32(head[4:]) == 80877104 { // SSLRequest, GSSENCRequest
+		if binary.BigEndian.Uint32(head[4:]) == 80877103 || binary.BigEndian.Uint32(head[4:]) == 80877104 {
+			// SSLRequest, GSSENCRequest
 			conn.Write([]byte("N"))
 			continue
 		}

@@ -230,7 +230,9 @@ func exec1(address string, statements ...string) error {
 // which others are copied. Several processes that share a server make it only
 // once. The database gets its name when it is complete, and accepts no
 // connections.
-func (s *server) makeTemplate(ctx context.Context, name string, fill func(ctx context.Context, name string) error) (string, error) {
+func (s *server) makeTemplate(
+	ctx context.Context, name string, fill func(ctx context.Context, name string) error,
+) (string, error) {
 	// Only one process does this at a time. The lock ends with this connection.
 	conn, err := pgx.Connect(ctx, s.base.String())
 	if err != nil {
@@ -261,7 +263,8 @@ func (s *server) makeTemplate(ctx context.Context, name string, fill func(ctx co
 	if err := s.quieten(ctx, draft); err != nil {
 		return "", err
 	}
-	for _, n := range append(slices.Clone(s.workers), s) { // the coordinator comes last: its name shows that all are complete
+	for _, n := range append(slices.Clone(s.workers), s) {
+		// the coordinator comes last: its name shows that all are complete
 		if _, err := n.admin.Exec(ctx, "alter database "+draft+" rename to "+name); err != nil {
 			return "", err
 		}

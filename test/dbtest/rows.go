@@ -76,7 +76,8 @@ func Fill(t testing.TB, d db.DB, rows int) {
 					names, args = append(names, c.Name), append(args, value)
 					marks = append(marks, fmt.Sprintf("$%d", len(args)))
 				}
-				tx.Queue("insert into "+table.Name+" ("+strings.Join(names, ", ")+") values ("+strings.Join(marks, ", ")+")", args...)
+				tx.Queue("insert into "+table.Name+" ("+strings.Join(names, ", ")+") values ("+strings.Join(marks, ", ")+")",
+					args...)
 			}
 		}
 		return nil
@@ -87,7 +88,10 @@ func Fill(t testing.TB, d db.DB, rows int) {
 }
 
 // fixed are the values of columns with a rule.
-var fixed = map[string]string{"level": "on", "state": "open", "role": "admin", "environment": "live", "sandbox_of": "", "audience": "v1", "applications": "known"}
+var fixed = map[string]string{
+	"level": "on", "state": "open", "role": "admin", "environment": "live", "sandbox_of": "",
+	"audience": "v1", "applications": "known",
+}
 
 // kinds are the values of columns named kind that have a rule, by table.
 var kinds = map[string]string{"principals": "user", "oauth_clients": "registered", "oauth_tokens": "access"}

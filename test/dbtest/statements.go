@@ -75,13 +75,16 @@ func leftOut() bool {
 	for {
 		frame, more := frames.Next()
 		switch {
-		case strings.HasSuffix(frame.File, "_test.go"), strings.HasPrefix(frame.Function, "kartei/test/apitest."), strings.HasPrefix(frame.Function, "kartei/test/dbtest."):
+		case strings.HasSuffix(frame.File, "_test.go"), strings.HasPrefix(frame.Function,
+			"kartei/test/apitest."), strings.HasPrefix(frame.Function, "kartei/test/dbtest."):
 			if !strings.HasPrefix(frame.Function, "kartei/test/dbtest.(*record)") {
 				return true
 			}
-		case strings.HasPrefix(frame.Function, "kartei/store/db/move."): // it reads and writes whole tables, while no server runs
+		case strings.HasPrefix(frame.Function, "kartei/store/db/move."):
+			// it reads and writes whole tables, while no server runs
 			return true
-		case !strings.HasPrefix(frame.Function, "kartei/store/db.") && !strings.HasPrefix(frame.Function, "kartei/store/schema."):
+		case !strings.HasPrefix(frame.Function, "kartei/store/db.") &&
+			!strings.HasPrefix(frame.Function, "kartei/store/schema."):
 			return false
 		}
 		if !more {
@@ -204,7 +207,8 @@ func Unspread(query string, tables []string) string {
 
 // using matches each place where a statement names one of the tables.
 func using(tables []string) *regexp.Regexp {
-	return regexp.MustCompile(`(?:\bfrom |\bjoin |\bupdate |\binto |\bcopy |, )(` + strings.Join(tables, "|") + `)\b(?: |$|\))`)
+	return regexp.MustCompile(`(?:\bfrom |\bjoin |\bupdate |\binto |\bcopy |, )(` + strings.Join(tables, "|") +
+		`)\b(?: |$|\))`)
 }
 
 // parts splits a statement into its selects, each without its nested ones.
@@ -215,7 +219,8 @@ func parts(query string) []string {
 	for i := 0; i < len(query); i++ {
 		switch c := query[i]; {
 		case c == '(':
-			own := strings.HasPrefix(query[i+1:], "select ") || strings.HasPrefix(query[i+1:], "(select ") || strings.HasPrefix(query[i+1:], "values ")
+			own := strings.HasPrefix(query[i+1:], "select ") || strings.HasPrefix(query[i+1:], "(select ") ||
+				strings.HasPrefix(query[i+1:], "values ")
 			if within = append(within, own); own {
 				open[len(open)-1].WriteString("()")
 				open = append(open, &strings.Builder{})

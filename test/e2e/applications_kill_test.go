@@ -35,7 +35,10 @@ func TestApplicationsSurviveKills(t *testing.T) {
 		var mu sync.Mutex
 		begin := func(i int) {
 			t.Helper()
-			s, err := launchCommand(command(slices.Concat([]string{"serve", "--listen", at[i], "--operator-listen", "127.0.0.1:0", "--base-url", "http://" + at[0], "--guesses", "1000000", "--log-format", "json"}, store, ofReplica(dir, i))...))
+			s, err := launchCommand(command(slices.Concat([]string{
+				"serve", "--listen", at[i], "--operator-listen", "127.0.0.1:0", "--base-url", "http://" + at[0],
+				"--guesses", "1000000", "--log-format", "json",
+			}, store, ofReplica(dir, i))...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,13 +53,18 @@ func TestApplicationsSurviveKills(t *testing.T) {
 		}
 		office := found(t, store...)
 		boss := person{TB: t, server: servers[0]}
-		boss.accept(append([]string{"user", "invite", "--org", office.ID, "--email", "boss@example.com", "--role", "admin"}, store...)...)
+		boss.accept(append([]string{
+			"user", "invite", "--org", office.ID, "--email", "boss@example.com", "--role", "admin",
+		}, store...)...)
 		a := application{t, servers[0]}
 		config := a.register(a.discover())
 		stop, failed := make(chan struct{}), make(chan error, 2)
 		refreshed := make([]int, 2)
 		for i := range refreshed {
-			f := refresher{at: at, client: config.ClientID, held: a.connect(&boss, config, "contacts:read"), random: rand.New(rand.NewPCG(random.Uint64(), 0))}
+			f := refresher{
+				at: at, client: config.ClientID, held: a.connect(&boss, config, "contacts:read"),
+				random: rand.New(rand.NewPCG(random.Uint64(), 0)),
+			}
 			go func() {
 				n, err := f.run(stop)
 				refreshed[i] = n
@@ -94,7 +102,10 @@ func ofReplica(dir string, i int) []string {
 	if i == 0 {
 		return nil
 	}
-	return []string{"--data-dir", filepath.Join(dir, fmt.Sprint(i)), "--master-key-file", filepath.Join(dir, "master.key"), "--blob-url", "file:" + filepath.Join(dir, "files")}
+	return []string{
+		"--data-dir", filepath.Join(dir, fmt.Sprint(i)), "--master-key-file",
+		filepath.Join(dir, "master.key"), "--blob-url", "file:" + filepath.Join(dir, "files"),
+	}
 }
 
 // refresher is an honest application.
@@ -126,7 +137,11 @@ func (f *refresher) refresh(n int) error {
 		Refresh string `json:"refresh_token"`
 	}
 	if err := f.persist(func(base string) (int, error) {
-		r, err := http.PostForm(base+"/oauth/token", neturl.Values{"grant_type": {"refresh_token"}, "client_id": {f.client}, "refresh_token": {f.held.RefreshToken}})
+		r, err := http.PostForm(base+"/oauth/token", neturl.Values{
+			"grant_type":    {"refresh_token"},
+			"client_id":     {f.client},
+			"refresh_token": {f.held.RefreshToken},
+		})
 		if err != nil {
 			return 0, err
 		}
@@ -185,25 +200,42 @@ func TestApplicationsWithoutDatabase(t *testing.T) {
 	}
 	t.Cleanup(own.Remove)
 	at, store := freePort(t), []string{"--data-dir", t.TempDir(), "--database-url", own.URL()}
-	served, err := launchCommand(command(append([]string{"serve", "--listen", at, "--operator-listen", "127.0.0.1:0", "--base-url", "http://" + at, "--log-format", "json"}, store...)...))
+	served, err := launchCommand(command(append([]string{
+		"serve", "--listen", at, "--operator-listen", "127.0.0.1:0", "--base-url", "http://" + at,
+		"--log-format", "json",
+	}, store...)...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	served.endsWith(t)
 	office := found(t, store...)
 	boss := person{TB: t, server: served}
-	boss.accept(append([]string{"user", "invite", "--org", office.ID, "--email", "boss@example.com", "--role", "admin"}, store...)...)
+	boss.accept(append([]string{
+		"user", "invite", "--org", office.ID, "--email", "boss@example.com", "--role", "admin",
+	}, store...)...)
 	a := application{t, served}
 	config := a.register(a.discover())
-	f := refresher{at: []string{at}, client: config.ClientID, held: a.connect(&boss, config, "contacts:read"), random: seed.Rand(t)}
+	f := refresher{
+		at:     []string{at},
+		client: config.ClientID,
+		held:   a.connect(&boss, config, "contacts:read"),
+		random: seed.Rand(t),
+	}
 	own.Stop()
-	answer, err := http.PostForm("http://"+at+"/oauth/token", neturl.Values{"grant_type": {"refresh_token"}, "client_id": {f.client}, "refresh_token": {f.held.RefreshToken}})
+	answer, err := http.PostForm("http://"+at+
+		"/oauth/token", neturl.Values{
+		"grant_type":    {"refresh_token"},
+		"client_id":     {f.client},
+		"refresh_token": {f.held.RefreshToken},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
 	var refused struct{ Error string }
-	if err := json.NewDecoder(answer.Body).Decode(&refused); err != nil || answer.StatusCode != http.StatusServiceUnavailable || refused.Error != "temporarily_unavailable" || answer.Header.Get("Retry-After") == "" {
+	if err := json.NewDecoder(answer.Body).Decode(&refused); err != nil ||
+		answer.StatusCode != http.StatusServiceUnavailable || refused.Error != "temporarily_unavailable" ||
+		answer.Header.Get("Retry-After") == "" {
 		t.Errorf("%d %+v %v %v", answer.StatusCode, refused, answer.Header, err)
 	}
 	client{t, served, f.held.AccessToken}.call("GET", "/me", "", http.StatusServiceUnavailable, "INSTANCE_PENDING")

@@ -21,20 +21,26 @@ func TestApplications(t *testing.T) {
 	t.Parallel()
 	each := func(t *testing.T, _ string, store ...string) {
 		at := freePort(t)
-		served, err := launchCommand(command(slices.Concat([]string{"serve", "--listen", at, "--operator-listen", "127.0.0.1:0", "--base-url", "http://" + at, "--log-format", "json"}, store)...))
+		served, err := launchCommand(command(slices.Concat([]string{
+			"serve", "--listen", at, "--operator-listen", "127.0.0.1:0", "--base-url", "http://" + at,
+			"--log-format", "json",
+		}, store)...))
 		if err != nil {
 			t.Fatal(err)
 		}
 		served.endsWith(t)
 		office := found(t, store...)
 		boss := person{TB: t, server: served}
-		boss.accept(append([]string{"user", "invite", "--org", office.ID, "--email", "boss@example.com", "--role", "admin"}, store...)...)
+		boss.accept(append([]string{
+			"user", "invite", "--org", office.ID, "--email", "boss@example.com", "--role", "admin",
+		}, store...)...)
 		a := application{t, served}
 
 		server := a.discover()
 		config := a.register(server)
 		tokens := a.connect(&boss, config, "contacts:read", "contacts:write")
-		if got := a.me(tokens.AccessToken); got.AuthMethod != "oauth" || got.Grant.ClientID != config.ClientID || got.Organization.ID != office.ID || strings.Join(got.Scopes, " ") != "contacts:read contacts:write" {
+		if got := a.me(tokens.AccessToken); got.AuthMethod != "oauth" || got.Grant.ClientID != config.ClientID ||
+			got.Organization.ID != office.ID || strings.Join(got.Scopes, " ") != "contacts:read contacts:write" {
 			t.Errorf("%+v", got)
 		}
 		// The library refreshes by itself.
@@ -50,7 +56,9 @@ func TestApplications(t *testing.T) {
 		grant := a.me(fresh.AccessToken).Grant.ID
 		boss.fill(interfaces+"/applications", interfaces+"/applications/"+grant+"/end")
 		a.refused(fresh.AccessToken)
-		if _, err := config.TokenSource(t.Context(), &oauth2.Token{RefreshToken: fresh.RefreshToken}).Token(); err == nil || !strings.Contains(err.Error(), "invalid_grant") {
+		if _, err := config.TokenSource(t.Context(), &oauth2.Token{
+			RefreshToken: fresh.RefreshToken,
+		}).Token(); err == nil || !strings.Contains(err.Error(), "invalid_grant") {
 			t.Errorf("an ended grant issues tokens: %v", err)
 		}
 		// The operator ends another one by the command line.
@@ -69,8 +77,13 @@ func TestApplications(t *testing.T) {
 			t.Errorf("the audit log has %s", got)
 		}
 
-		account := read[struct{ ID string }](t, append([]string{"service-account", "create", "--org", office.ID, "--name", "Fax"}, store...)...).ID
-		made := read[struct{ ID, Secret string }](t, append([]string{"client", "create", "--org", office.ID, "--name", "Fax", "--service-account", account, "--scopes", "contacts:read"}, store...)...)
+		account := read[struct{ ID string }](t,
+			append([]string{"service-account", "create", "--org", office.ID, "--name", "Fax"}, store...)...).ID
+		made := read[struct{ ID, Secret string }](t,
+			append([]string{
+				"client", "create", "--org", office.ID, "--name", "Fax", "--service-account", account, "--scopes",
+				"contacts:read",
+			}, store...)...)
 		service := clientcredentials.Config{ClientID: made.ID, ClientSecret: made.Secret, TokenURL: server.TokenEndpoint}
 		token, err := service.Token(t.Context())
 		if err != nil {
@@ -134,7 +147,8 @@ func (a *application) fetch(at string, into any) {
 		a.Fatal(err)
 	}
 	defer answer.Body.Close()
-	if err := json.NewDecoder(answer.Body).Decode(into); err != nil || answer.StatusCode != http.StatusOK || answer.Header.Get("Access-Control-Allow-Origin") != "*" {
+	if err := json.NewDecoder(answer.Body).Decode(into); err != nil || answer.StatusCode != http.StatusOK ||
+		answer.Header.Get("Access-Control-Allow-Origin") != "*" {
 		a.Fatalf("%s: %d %v", at, answer.StatusCode, err)
 	}
 }
@@ -152,12 +166,16 @@ func (a *application) register(server authorizationServer) *oauth2.Config {
 	var client struct {
 		ID string `json:"client_id"`
 	}
-	if json.Unmarshal(body, &client) != nil || answer.StatusCode != http.StatusCreated || strings.Contains(string(body), "secret") {
+	if json.Unmarshal(body, &client) != nil || answer.StatusCode != http.StatusCreated ||
+		strings.Contains(string(body), "secret") {
 		a.Fatalf("%d %s", answer.StatusCode, body)
 	}
 	return &oauth2.Config{
 		ClientID: client.ID, RedirectURL: "http://127.0.0.1:53076/callback",
-		Endpoint: oauth2.Endpoint{AuthURL: server.AuthorizationEndpoint, TokenURL: server.TokenEndpoint, AuthStyle: oauth2.AuthStyleInParams},
+		Endpoint: oauth2.Endpoint{
+			AuthURL: server.AuthorizationEndpoint, TokenURL: server.TokenEndpoint,
+			AuthStyle: oauth2.AuthStyleInParams,
+		},
 	}
 }
 
@@ -180,7 +198,8 @@ func (a *application) connect(p *person, config *oauth2.Config, scopes ...string
 	answer.Body.Close()
 	back := answer.Header.Get("Location")
 	to, err := neturl.Parse(back)
-	if err != nil || answer.StatusCode != http.StatusSeeOther || !strings.HasPrefix(back, config.RedirectURL+"?") || to.Query().Get("state") != "zustand" || to.Query().Get("iss") != a.served.URL {
+	if err != nil || answer.StatusCode != http.StatusSeeOther || !strings.HasPrefix(back, config.RedirectURL+"?") ||
+		to.Query().Get("state") != "zustand" || to.Query().Get("iss") != a.served.URL {
 		a.Fatalf("the browser goes to %q", back)
 	}
 	tokens, err := config.Exchange(context.Background(), to.Query().Get("code"), oauth2.VerifierOption(verifier))

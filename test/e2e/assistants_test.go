@@ -24,7 +24,10 @@ func TestAssistantsOfTwoReplicas(t *testing.T) {
 	store := []string{"--data-dir", dir, "--database-url", dbtest.PostgresURL(t)}
 	replicas := []string{freePort(t), freePort(t)}
 	for i, at := range replicas {
-		s, err := launchCommand(command(slices.Concat([]string{"serve", "--listen", at, "--operator-listen", "127.0.0.1:0", "--base-url", assistantsBase, "--log-format", "json"}, store, ofReplica(dir, i))...))
+		s, err := launchCommand(command(slices.Concat([]string{
+			"serve", "--listen", at, "--operator-listen", "127.0.0.1:0", "--base-url", assistantsBase,
+			"--log-format", "json",
+		}, store, ofReplica(dir, i))...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +36,11 @@ func TestAssistantsOfTwoReplicas(t *testing.T) {
 	office := found(t, store...)
 	for _, revision := range []string{"2026-07-28", "2025-11-25"} {
 		t.Run(revision, func(t *testing.T) {
-			key := read[struct{ ID, Key string }](t, append([]string{"key", "create", "--org", office.ID, "--principal", office.User, "--env", "test", "--scopes", "contacts:read,contacts:write", "--ip", "127.0.0.1/32"}, store...)...)
+			key := read[struct{ ID, Key string }](t,
+				append([]string{
+					"key", "create", "--org", office.ID, "--principal", office.User, "--env", "test", "--scopes",
+					"contacts:read,contacts:write", "--ip", "127.0.0.1/32",
+				}, store...)...)
 			wire := &inTurn{replicas: replicas, key: key.Key}
 			a, b := connectAssistant(t, wire, revision), connectAssistant(t, wire, revision)
 			a.work("Berg " + revision)
@@ -45,7 +52,8 @@ func TestAssistantsOfTwoReplicas(t *testing.T) {
 					t.Error("a revoked key counts contacts")
 				}
 			}
-			if got := wire.answers; len(got) != 2 || got[0] != (turn{got[0].replica, 401}) || got[1] != (turn{1 - got[0].replica, 401}) {
+			if got := wire.answers; len(got) != 2 || got[0] != (turn{got[0].replica, 401}) ||
+				got[1] != (turn{1 - got[0].replica, 401}) {
 				t.Errorf("after the revocation: %v", got)
 			}
 		})
@@ -90,8 +98,12 @@ type assistant struct {
 
 func connectAssistant(t testing.TB, wire *inTurn, revision string) *assistant {
 	t.Helper()
-	at := &sdk.StreamableClientTransport{Endpoint: assistantsBase + "/mcp", HTTPClient: &http.Client{Transport: wire}, DisableStandaloneSSE: true, MaxRetries: -1}
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "assistant", Version: "1"}, nil).Connect(t.Context(), at, &sdk.ClientSessionOptions{ProtocolVersion: revision})
+	at := &sdk.StreamableClientTransport{
+		Endpoint: assistantsBase + "/mcp", HTTPClient: &http.Client{Transport: wire},
+		DisableStandaloneSSE: true, MaxRetries: -1,
+	}
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "assistant", Version: "1"}, nil).Connect(t.Context(), at,
+		&sdk.ClientSessionOptions{ProtocolVersion: revision})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +161,8 @@ func (a *assistant) work(name string) {
 		if err != nil || !strings.Contains(read.Contents[0].Text, `"jobTitle":"Richterin a. D."`) {
 			a.TB.Errorf("%+v %v", read, err)
 		}
-		if templates, err := a.ListResourceTemplates(a.TB.Context(), nil); err != nil || len(templates.ResourceTemplates) != 5 {
+		if templates, err := a.ListResourceTemplates(a.TB.Context(), nil); err != nil ||
+			len(templates.ResourceTemplates) != 5 {
 			a.TB.Errorf("%+v %v", templates, err)
 		}
 	}

@@ -142,7 +142,8 @@ func TestBatchStory(t *testing.T) {
 	for _, l := range log.Data {
 		lines[l.Operation] = l.Batch
 	}
-	if len(log.Data) != 4 || lines["contacts.create"] != id || lines["contacts.count"] != id || lines["contacts.get"] != id || lines["batch.run"] != "" {
+	if len(log.Data) != 4 || lines["contacts.create"] != id || lines["contacts.count"] != id ||
+		lines["contacts.get"] != id || lines["batch.run"] != "" {
 		t.Errorf("%+v", log.Data)
 	}
 }

@@ -64,7 +64,8 @@ func build() (dir string, err error) {
 		return "", err
 	}
 	binary = filepath.Join(dir, "kartei")
-	if out, err := exec.Command("go", "build", "-ldflags=-w", "-o", binary, "kartei/cmd/kartei").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-w", "-o", binary,
+		"kartei/cmd/kartei").CombinedOutput(); err != nil {
 		os.RemoveAll(dir)
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
@@ -165,7 +166,8 @@ func (s *server) endsWith(t testing.TB) {
 }
 
 func launch(args ...string) (*server, error) {
-	return launchCommand(command(append(args, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0", "--log-format", "json", "--log-level", "info")...))
+	return launchCommand(command(append(args, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0",
+		"--log-format", "json", "--log-level", "info")...))
 }
 
 // launchCommand starts a serving command and waits until it is ready.
@@ -423,8 +425,10 @@ type office struct{ ID, SandboxID, User, Key string }
 func found(t testing.TB, store ...string) office {
 	t.Helper()
 	with := func(args ...string) []string { return append(args, store...) }
-	org := read[struct{ ID, SandboxID string }](t, with("org", "create", "Kanzlei Beispiel", "--module", "on", "--secrecy", "declared", "--level", "on")...)
-	user := read[struct{ ID string }](t, with("user", "create", "--org", org.ID, "--name", "Anna Berg", "--email", "anna.berg@example.com", "--role", "admin")...)
+	org := read[struct{ ID, SandboxID string }](t,
+		with("org", "create", "Kanzlei Beispiel", "--module", "on", "--secrecy", "declared", "--level", "on")...)
+	user := read[struct{ ID string }](t, with("user", "create", "--org", org.ID, "--name", "Anna Berg", "--email",
+		"anna.berg@example.com", "--role", "admin")...)
 	key := read[struct{ Key string }](t, with("key", "create", "--org", org.ID, "--principal", user.ID, "--env", "test",
 		"--scopes", "contacts:read,contacts:write", "--ip", "127.0.0.1/32")...)
 	return office{org.ID, org.SandboxID, user.ID, key.Key}

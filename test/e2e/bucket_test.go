@@ -237,7 +237,8 @@ func (s client) shows(reachable bool) {
 	if !reachable {
 		want, check = "kartei_files_reachable 0\n", `"name":"files","ok":false,"reason":"`
 	}
-	for end := time.Now().Add(waittest.Bound); !strings.Contains(get(s.TB, s.Operator+"/metrics", 200), want); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(waittest.Bound); !strings.Contains(get(s.TB, s.Operator+"/metrics", 200),
+		want); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			s.Fatalf("the metrics do not come to say %s", want)
 		}
@@ -258,7 +259,10 @@ func TestBucketFails(t *testing.T) {
 // clear, nothing is lost, and calls that need no bytes go on. Later the
 // client's retries succeed.
 func bucketAway(t *testing.T, h *cluster, s client, p place) {
-	a := &bucketStory{client: s, cluster: h, place: p, file: []byte("Sehr geehrte Frau Morgenstern,\nanbei die Mietaufhebungsvereinbarung.\n")}
+	a := &bucketStory{
+		client: s, cluster: h, place: p,
+		file: []byte("Sehr geehrte Frau Morgenstern,\nanbei die Mietaufhebungsvereinbarung.\n"),
+	}
 	a.kept, a.documents = s.document("Brief.txt", a.file), 1
 	a.good = filepath.Join(t.TempDir(), "good")
 	kartei(t, append([]string{"backup", a.good}, h.store...)...)
@@ -297,7 +301,8 @@ func (a *bucketStory) fails(t *testing.T, fault, key string) {
 	if r, err := s.put(unsent, a.file); err == nil && r.Status/100 == 2 {
 		t.Errorf("%s: the bucket took a file", fault)
 	}
-	if r := s.call("POST", "/documents", s.of(sent), 502, "UPSTREAM", "Idempotency-Key", key); r.Header.Get("Retry-After") == "" {
+	if r := s.call("POST", "/documents", s.of(sent), 502, "UPSTREAM", "Idempotency-Key",
+		key); r.Header.Get("Retry-After") == "" {
 		t.Errorf("%s: 502 without Retry-After", fault)
 	}
 	if found := s.call("GET", "/documents?q=mietaufhebung", "", 200, ""); !strings.Contains(string(found.Body), a.kept) {
@@ -305,7 +310,8 @@ func (a *bucketStory) fails(t *testing.T, fault, key string) {
 	}
 	s.call("GET", "/documents/"+a.kept, "", 200, "")
 	for _, part := range []string{"", "bytes=5-11"} {
-		if r := s.call("GET", "/documents/"+a.kept+"/content", "", 502, "UPSTREAM", "Range", part); r.Header.Get("Retry-After") == "" {
+		if r := s.call("GET", "/documents/"+a.kept+"/content", "", 502, "UPSTREAM", "Range",
+			part); r.Header.Get("Retry-After") == "" {
 			t.Errorf("%s: 502 without Retry-After", fault)
 		}
 	}
@@ -318,7 +324,8 @@ func (a *bucketStory) fails(t *testing.T, fault, key string) {
 		t.Errorf("%s, and over: %+v, %v", fault, r, err)
 	}
 	for i, session := range []*answer{sent, unsent} {
-		id := s.made(s.await(s.call("POST", "/documents", s.of(session), 202, "", "Idempotency-Key", fmt.Sprint(key, strings.Repeat("-again", i))).Text("id")))
+		id := s.made(s.await(s.call("POST", "/documents", s.of(session), 202, "", "Idempotency-Key",
+			fmt.Sprint(key, strings.Repeat("-again", i))).Text("id")))
 		s.has(id, a.file)
 		a.documents++
 	}
@@ -332,7 +339,10 @@ func (a *bucketStory) commandsFail(t *testing.T, fault string) {
 	for _, command := range [][]string{
 		append([]string{"backup", filepath.Join(t.TempDir(), "copy")}, a.cluster.store...),
 		append([]string{"blobs", "check"}, a.cluster.store...),
-		append([]string{"restore", a.good, "--master-key-file", filepath.Join(a.cluster.store[1], "master.key"), "--data-dir", t.TempDir()}, "--blob-url", a.place.front.location()),
+		append([]string{
+			"restore", a.good, "--master-key-file", filepath.Join(a.cluster.store[1], "master.key"),
+			"--data-dir", t.TempDir(),
+		}, "--blob-url", a.place.front.location()),
 	} {
 		out, errs, status := try(t, command...)
 		if status != 1 || !strings.Contains(errs, "the store is not available") || strings.Contains(out, "missing") {
@@ -348,7 +358,8 @@ func (a *bucketStory) failsMidway(t *testing.T) {
 	for after := 1; ; after++ {
 		session := s.send("Mitten.txt", a.file)
 		b.fail(t, []string{"500", "away"}[after%2], after)
-		r, err := newHTTPClient(s.key).call(s.URL+"/v1", "POST", "/documents", s.of(session), "Idempotency-Key", fmt.Sprint("midst-", after))
+		r, err := newHTTPClient(s.key).call(s.URL+"/v1", "POST", "/documents", s.of(session), "Idempotency-Key",
+			fmt.Sprint("midst-", after))
 		if err != nil {
 			t.Fatal(err)
 		}

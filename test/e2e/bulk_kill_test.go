@@ -22,7 +22,8 @@ func TestWholeListsSurviveKills(t *testing.T) {
 		p.serve()
 		o := found(t, store...)
 		p.accept(p.on("user", "invite", "--org", o.ID, "--email", p.email, "--role", "admin")...)
-		live := read[struct{ Key string }](t, p.on("key", "create", "--org", o.ID, "--principal", o.User, "--env", "live", "--scopes", "contacts:read,contacts:write", "--ip", "127.0.0.1/32")...).Key
+		live := read[struct{ Key string }](t, p.on("key", "create", "--org", o.ID, "--principal", o.User, "--env", "live",
+			"--scopes", "contacts:read,contacts:write", "--ip", "127.0.0.1/32")...).Key
 		entries := times("KARTEI_ENTRIES", 2400) / 20 * 20
 		makeContacts(client{t, p.server, live}, entries)
 		began := time.Now()

@@ -17,8 +17,9 @@ func TestReleaseCandidate(t *testing.T) {
 	with := func(args ...string) []string { return append(args, store...) }
 	served := start(t, with("serve", "--environment", "rc")...)
 	office := found(t, store...)
-	pinned := read[struct{ ID, Key, KidShort string }](t, with("key", "create", "--org", office.ID, "--principal", office.User,
-		"--env", "test", "--scopes", "contacts:read,contacts:write", "--ip", "127.0.0.1", "--pin", next)...)
+	pinned := read[struct{ ID, Key, KidShort string }](t,
+		with("key", "create", "--org", office.ID, "--principal", office.User,
+			"--env", "test", "--scopes", "contacts:read,contacts:write", "--ip", "127.0.0.1", "--pin", next)...)
 	s, p := client{t, served, office.Key}, client{t, served, pinned.Key}
 
 	// Without the header Svc-Preview, by a pin and by Svc-Version.
@@ -50,7 +51,9 @@ func TestReleaseCandidate(t *testing.T) {
 		uses = append(uses, fmt.Sprint(u.Version, " ", u.KeyID == pinned.ID, " ", u.Calls))
 	}
 	slices.Sort(uses)
-	if want := []string{current + " false 2", current + " true 1", next + " false 1", next + " true 2"}; !slices.Equal(uses, want) {
+	if want := []string{
+		current + " false 2", current + " true 1", next + " false 1", next + " true 2",
+	}; !slices.Equal(uses, want) {
 		t.Errorf("versions in use: %q, want %q", uses, want)
 	}
 	served.stop(t)

@@ -70,7 +70,8 @@ func newCluster(t *testing.T, n int, database string, store ...string) *cluster 
 
 func newClusterWith(t *testing.T, n int, flags []string, database string, store ...string) *cluster {
 	t.Helper()
-	h := &cluster{TB: t, store: store, database: database, flags: flags, servers: make([]*server, n), last: make([]*server, n),
+	h := &cluster{TB: t, store: store, database: database, flags: flags, servers: make([]*server, n),
+		last: make([]*server, n),
 		back: make(chan struct{}), news: make(chan struct{}), seed: seed.Of(t)}
 	h.random = h.numbers(0)
 	if n > 1 {
@@ -225,7 +226,9 @@ func (h *cluster) address(ctx context.Context) (string, error) {
 }
 
 // call sends a request once. After an error its outcome is unknown.
-func (h *cluster) call(ctx context.Context, c *httpClient, method, path, body string, headers ...string) (*answer, error) {
+func (h *cluster) call(
+	ctx context.Context, c *httpClient, method, path, body string, headers ...string,
+) (*answer, error) {
 	base, err := h.address(ctx)
 	if err != nil {
 		return nil, err
@@ -245,7 +248,9 @@ func (h *cluster) call(ctx context.Context, c *httpClient, method, path, body st
 
 // insist repeats a request until it is answered, as a client does with a
 // repeatable request. It gives up if nothing else moves either.
-func (h *cluster) insist(ctx context.Context, c *httpClient, method, path, body string, headers ...string) (*answer, error) {
+func (h *cluster) insist(
+	ctx context.Context, c *httpClient, method, path, body string, headers ...string,
+) (*answer, error) {
 	for watch := waittest.New(); ; {
 		a, err := h.call(ctx, c, method, path, body, headers...)
 		if err == nil || ctx.Err() != nil || watch.IsStuck(h.moves.Load()) {
@@ -404,14 +409,16 @@ func (w *writer) create(ctx context.Context) error {
 // either the old or the new state.
 func (w *writer) update(ctx context.Context, c *change) error {
 	want := attempt{name: w.next()}
-	a, err := w.call(ctx, w.as, "PATCH", "/contacts/"+c.id, fmt.Sprintf(`{"lastName":%q}`, want.name), "If-Match", fmt.Sprintf(`"r%d"`, c.revision))
+	a, err := w.call(ctx, w.as, "PATCH", "/contacts/"+c.id, fmt.Sprintf(`{"lastName":%q}`, want.name), "If-Match",
+		fmt.Sprintf(`"r%d"`, c.revision))
 	if err != nil {
 		w.unsure++
 		return w.look(ctx, c, want)
 	}
 	var now contact
 	switch {
-	case a.Status == 200 && json.Unmarshal(a.Body, &now) == nil && now.LastName == want.name && now.Revision == c.revision+1:
+	case a.Status == 200 && json.Unmarshal(a.Body, &now) == nil && now.LastName == want.name &&
+		now.Revision == c.revision+1:
 		c.accept(now)
 		return nil
 	case (a.Status == 412 || a.Status == 404) && c.maybe != nil:

@@ -73,14 +73,17 @@ func TestUnconfinedReader(t *testing.T) {
 			}
 			gauge := map[bool]string{true: "kartei_reader_confined 1\n", false: "kartei_reader_confined 0\n"}[c.confined]
 			operator := newHTTPClient("")
-			if a, err := operator.call(s.Operator, "GET", "/metrics", ""); err != nil || !strings.Contains(string(a.Body), gauge) {
+			if a, err := operator.call(s.Operator, "GET", "/metrics", ""); err != nil ||
+				!strings.Contains(string(a.Body), gauge) {
 				t.Errorf("metrics: %v, want %s", err, gauge)
 			}
-			if a, err := operator.call(s.Operator, "GET", "/readyz", ""); err != nil || a.Status != 200 || strings.Contains(string(a.Body), "not confined") == c.confined {
+			if a, err := operator.call(s.Operator, "GET", "/readyz", ""); err != nil || a.Status != 200 ||
+				strings.Contains(string(a.Body), "not confined") == c.confined {
 				t.Errorf("readyz: %v, %s", err, a.Body)
 			}
 			limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", s.cmd.Process.Pid))
-			if core := "Max core file size        0                    0 "; err != nil || !strings.Contains(string(limits), core) {
+			if core := "Max core file size        0                    0 "; err != nil ||
+				!strings.Contains(string(limits), core) {
 				t.Errorf("limits: %v\n%s", err, limits)
 			}
 			o := found(t, "--data-dir", dir)
@@ -93,7 +96,8 @@ func TestUnconfinedReader(t *testing.T) {
 				t.Errorf("found by its name: %s", a.Body)
 			}
 			s.stop(t)
-			if n := strings.Count(s.Log(), `"level":"WARN"`); c.confined && n > 0 || !c.confined && strings.Count(s.Log(), c.warning) != 1 {
+			if n := strings.Count(s.Log(), `"level":"WARN"`); c.confined && n > 0 ||
+				!c.confined && strings.Count(s.Log(), c.warning) != 1 {
 				t.Errorf("%d warnings:\n%s", n, tail(s.Log()))
 			}
 		})

@@ -49,12 +49,14 @@ func moveDemo(t *testing.T, url string, then func()) {
 		created := tell.call("POST", "/contacts", `{"lastName":"Umzug"}`, 201, "", "Idempotency-Key", "moving-cluster-1")
 		all = append(all, created.Header.Get("ETag"), string(created.Body))
 		for _, path := range []string{"/contacts?limit=100", "/contacts?updatedSince=2020-01-01T00:00:00Z&limit=100",
-			"/contacts?q=Umzug", "/companies?limit=100", "/tasks?limit=100", "/documents?limit=100", "/events?limit=100", "/contacts/" + created.Text("id")} {
+			"/contacts?q=Umzug", "/companies?limit=100", "/tasks?limit=100", "/documents?limit=100", "/events?limit=100",
+			"/contacts/" + created.Text("id")} {
 			all = append(all, withoutCursor(string(tell.call("GET", path, "", 200, "").Body)))
 		}
 		return all
 	}
-	for strings.Contains(kartei(t, "jobs", "--data-dir", dir), "documents.create") { // its documents are still being created
+	for strings.Contains(kartei(t, "jobs", "--data-dir", dir), "documents.create") {
+		// its documents are still being created
 	}
 	before := answers(demo)
 	if _, errs, status := try(t, "copy", "--from", file, "--to", url); status != 1 || !strings.Contains(errs, "in use") {
@@ -76,7 +78,8 @@ func moveDemo(t *testing.T, url string, then func()) {
 	then()
 	moved := start(t, "serve", "--data-dir", dir, "--database-url", url)
 	compare(moved)
-	if _, errs, status := try(t, "migrate", "--distribute", "citus", "--database-url", url); status != 1 || !strings.Contains(errs, "in use") {
+	if _, errs, status := try(t, "migrate", "--distribute", "citus", "--database-url", url); status != 1 ||
+		!strings.Contains(errs, "in use") {
 		t.Errorf("distributed while a server runs: exit %d, %s", status, errs)
 	}
 	back := "sqlite:" + filepath.Join(t.TempDir(), "back.db")

@@ -22,7 +22,12 @@ import (
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 24<<20)
-	f := &fullDisk{t: t, disk: disk, store: []string{"--data-dir", filepath.Join(disk, "kartei")}, acknowledged: map[string]string{}}
+	f := &fullDisk{
+		t:            t,
+		disk:         disk,
+		store:        []string{"--data-dir", filepath.Join(disk, "kartei")},
+		acknowledged: map[string]string{},
+	}
 	h := newCluster(t, 1, "sqlite:"+filepath.Join(disk, "kartei", "kartei.db"), f.store...)
 	f.client, f.as = client{t, h.servers[0], h.office.Key}, newHTTPClient(h.office.Key)
 	for i := range 20 {
@@ -56,7 +61,8 @@ type fullDisk struct {
 // post creates a contact of 9 KB, if there is space.
 func (f *fullDisk) post(key string) *answer {
 	f.Helper()
-	a, err := f.as.call(f.URL+"/v1", "POST", "/contacts", fmt.Sprintf(`{"lastName":"Voll","note":%q}`, strings.Repeat("Lorem ipsum. ", 700)), "Idempotency-Key", key)
+	a, err := f.as.call(f.URL+"/v1", "POST", "/contacts",
+		fmt.Sprintf(`{"lastName":"Voll","note":%q}`, strings.Repeat("Lorem ipsum. ", 700)), "Idempotency-Key", key)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -113,7 +119,8 @@ func (f *fullDisk) tellsOperator() {
 	for i, end := 0, time.Now().Add(waittest.Bound); ; i++ {
 		f.post(fmt.Sprint("still-full-", i))
 		ready, metrics := get(f.t, f.Operator+"/readyz", 200), get(f.t, f.Operator+"/metrics", 200)
-		if strings.Contains(ready, `"name":"writes","ok":false,"reason":"the disk of `) && strings.Contains(metrics, "kartei_db_writable 0\n") && strings.Contains(metrics, "kartei_db_refused_writes_total") {
+		if strings.Contains(ready, `"name":"writes","ok":false,"reason":"the disk of `) &&
+			strings.Contains(metrics, "kartei_db_writable 0\n") && strings.Contains(metrics, "kartei_db_refused_writes_total") {
 			break
 		}
 		if time.Now().After(end) {
@@ -121,7 +128,8 @@ func (f *fullDisk) tellsOperator() {
 		}
 	}
 	log := f.server.Log()
-	if told, over := strings.Count(log, "writes are refused"), strings.Count(log, "writes are accepted again"); told > over+1 {
+	if told, over := strings.Count(log, "writes are refused"), strings.Count(log,
+		"writes are accepted again"); told > over+1 {
 		f.Errorf("%d lines about a full disk of which %d were over\n%s", told, over, log)
 	}
 }
@@ -163,12 +171,14 @@ func TestStartOnFullDisk(t *testing.T) {
 	disk := smallDisk(t, 24<<20)
 	store := []string{"--data-dir", filepath.Join(disk, "kartei")}
 	h := newCluster(t, 1, "sqlite:"+filepath.Join(disk, "kartei", "kartei.db"), store...)
-	made := client{t, h.servers[0], h.office.Key}.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "one")
+	made := client{t, h.servers[0], h.office.Key}.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "",
+		"Idempotency-Key", "one")
 	h.close()
 	ballast := filepath.Join(disk, "ballast")
 	fill(t, ballast)
 	s := startWaiting(t, h.office.Key, store...)
-	if text := get(t, s.Operator+"/readyz", 503); !strings.Contains(text, "full") && !strings.Contains(text, "no space") && !strings.Contains(text, "disk") {
+	if text := get(t, s.Operator+"/readyz", 503); !strings.Contains(text, "full") &&
+		!strings.Contains(text, "no space") && !strings.Contains(text, "disk") {
 		t.Errorf("/readyz says %s", text)
 	}
 	if err := os.Remove(ballast); err != nil {
@@ -201,7 +211,8 @@ func TestReadOnlyDisk(t *testing.T) {
 		}
 	}
 	remount(unix.MS_RDONLY)
-	_, errs, status := try(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"}, store...)...)
+	_, errs, status := try(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"},
+		store...)...)
 	if status == 0 || !strings.Contains(errs, "read-only") && !strings.Contains(errs, "readonly") {
 		t.Errorf("on a read-only disk: exit %d, %s", status, errs)
 	}
@@ -236,7 +247,8 @@ func TestRestoreFillsTheDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	ballast := filepath.Join(disk, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, int64(room.Bavail)*room.Bsize-size.Size()-room.Bsize), 0o600); err != nil {
+	if err := os.WriteFile(ballast, make([]byte, int64(room.Bavail)*room.Bsize-size.Size()-room.Bsize),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, errs, status := try(t, append([]string{"restore", "--force", backup}, store...)...)
@@ -244,7 +256,10 @@ func TestRestoreFillsTheDisk(t *testing.T) {
 	if status != 1 || err != nil || len(aside) != 1 {
 		t.Fatalf("exit %d, %v %v: %s", status, aside, err, errs)
 	}
-	for _, says := range []string{"was restored from " + backup, "the previous database is in " + aside[0], "all sessions have ended", "disk is full", "the next server can start"} {
+	for _, says := range []string{
+		"was restored from " + backup, "the previous database is in " + aside[0], "all sessions have ended",
+		"disk is full", "the next server can start",
+	} {
 		if !strings.Contains(errs, says) {
 			t.Errorf("it does not say %q: %s", says, errs)
 		}

@@ -30,13 +30,15 @@ func TestTwoDoors(t *testing.T) {
 		receiver := httptest.NewTLSServer(receivers)
 		t.Cleanup(receiver.Close)
 		at := freePort(t)
-		flags := append(towards(t, receiver), "--smtp-url", "smtp://127.0.0.1:1", "--listen", at, "--operator-listen", "127.0.0.1:0", "--base-url", "http://"+at, "--log-format", "json")
+		flags := append(towards(t, receiver), "--smtp-url", "smtp://127.0.0.1:1", "--listen", at, "--operator-listen",
+			"127.0.0.1:0", "--base-url", "http://"+at, "--log-format", "json")
 		served, err := launchCommand(command(slices.Concat([]string{"serve", "--no-metered"}, store, flags)...))
 		if err != nil {
 			t.Fatal(err)
 		}
 		served.endsWith(t)
-		pages, line := newDoorOffice(t, served, receivers, "one.example", store), newDoorOffice(t, served, receivers, "two.example", store)
+		pages, line := newDoorOffice(t, served, receivers, "one.example",
+			store), newDoorOffice(t, served, receivers, "two.example", store)
 		for _, a := range doorActs {
 			a.page(pages)
 			atPage := pages.seen(a)
@@ -89,7 +91,8 @@ var oneDoor = map[string]string{
 	"access.end":    "ends what acts for the caller's own account",
 	"grants.renew":  "a person renews a connection of their own",
 	"exports.audit": "a file of the log; the command line prints the log",
-	"signin":        "people sign in with a browser", "session": "as signin", "sessions": "as signin", "factors": "as signin", "account": "as signin", "profile": "as signin",
+	"signin":        "people sign in with a browser", "session": "as signin", "sessions": "as signin",
+	"factors": "as signin", "account": "as signin", "profile": "as signin",
 	"oauth":                "applications and the people who let them in, with a browser",
 	"webhooks.test":        "programs and people test by the API",
 	"bulk":                 "a change of a whole list is what its clerk sees; programs have batches",
@@ -122,7 +125,8 @@ const (
 var doorActs = []doorAct{
 	{row: "organizations.set", show: shows("org"),
 		page: func(o *doorOffice) {
-			o.fill("/settings/organization", "/settings/organization", "name", "Kanzlei Neu", "secondFactor", "optional", "level", "read")
+			o.fill("/settings/organization", "/settings/organization", "name", "Kanzlei Neu", "secondFactor", "optional",
+				"level", "read")
 		},
 		command: func(o *doorOffice) []string {
 			return []string{"org", "set", o.id("org"), "--name", "Kanzlei Neu", "--level", "read"}
@@ -132,7 +136,10 @@ var doorActs = []doorAct{
 			o.fill(people+"/invite", people+"/invite", "email", "gast@example.com", "role", "viewer", "right.contacts", "read")
 		},
 		command: func(o *doorOffice) []string {
-			return []string{"user", "invite", "--org", o.id("org"), "--email", "gast@example.com", "--role", "viewer", "--language", "de", "--rights", "contacts=read", "--mail"}
+			return []string{
+				"user", "invite", "--org", o.id("org"), "--email", "gast@example.com", "--role", "viewer",
+				"--language", "de", "--rights", "contacts=read", "--mail",
+			}
 		}},
 	{row: "invitations.revoke", show: invitations,
 		page: func(o *doorOffice) { o.fill(people, people+"/invitations/"+o.id("invitation")+"/revoke") },
@@ -141,10 +148,14 @@ var doorActs = []doorAct{
 		}},
 	{row: "people.set", show: shows("user"),
 		page: func(o *doorOffice) {
-			o.fill(people+"/"+o.id("user"), people+"/"+o.id("user"), "name", "Ida Morgen", "email", "morgen@example.com", "language", "en", "role", "viewer", "right.contacts", "none")
+			o.fill(people+"/"+o.id("user"), people+"/"+o.id("user"), "name", "Ida Morgen", "email", "morgen@example.com",
+				"language", "en", "role", "viewer", "right.contacts", "none")
 		},
 		command: func(o *doorOffice) []string {
-			return []string{"user", "set", o.id("user"), "--name", "Ida Morgen", "--email", "morgen@example.com", "--language", "en", "--role", "viewer", "--rights", "contacts=none"}
+			return []string{
+				"user", "set", o.id("user"), "--name", "Ida Morgen", "--email", "morgen@example.com", "--language",
+				"en", "--role", "viewer", "--rights", "contacts=none",
+			}
 		}},
 	{row: "people.set", show: shows("user"), // disables
 		page: func(o *doorOffice) {
@@ -181,7 +192,10 @@ var doorActs = []doorAct{
 			o.fill(accounts+"/new", accounts+"/new", "name", "Abgleich", "role", "viewer", "right.tasks", "none")
 		},
 		command: func(o *doorOffice) []string {
-			return []string{"service-account", "create", "--org", o.id("org"), "--name", "Abgleich", "--role", "viewer", "--rights", "tasks=none"}
+			return []string{
+				"service-account", "create", "--org", o.id("org"), "--name", "Abgleich", "--role", "viewer",
+				"--rights", "tasks=none",
+			}
 		}},
 	{row: "serviceAccounts.set", show: shows("service-account"),
 		page: func(o *doorOffice) {
@@ -196,7 +210,10 @@ var doorActs = []doorAct{
 			o.fill(interfaces+"/keys/new?env=test&scopes=contacts:read&name=Spiegel&days=30", interfaces+"/keys/new")
 		},
 		command: func(o *doorOffice) []string {
-			return []string{"key", "create", "--org", o.id("org"), "--principal", o.id("boss"), "--env", "test", "--scopes", "contacts:read", "--name", "Spiegel", "--expires-in", "30d"}
+			return []string{
+				"key", "create", "--org", o.id("org"), "--principal", o.id("boss"), "--env", "test", "--scopes",
+				"contacts:read", "--name", "Spiegel", "--expires-in", "30d",
+			}
 		}},
 	{row: "keys.update", show: shows("key"),
 		page: func(o *doorOffice) {
@@ -228,10 +245,14 @@ var doorActs = []doorAct{
 	{row: "clients.create", show: clients, made: "client",
 		page: func(o *doorOffice) {
 			at := interfaces + "/applications/new"
-			o.fill(at, at, "name", "Fax", "principalId", o.id("service-account"), "environment", "test", "scopes", "contacts:read")
+			o.fill(at, at, "name", "Fax", "principalId", o.id("service-account"), "environment", "test", "scopes",
+				"contacts:read")
 		},
 		command: func(o *doorOffice) []string {
-			return []string{"client", "create", "--org", o.id("org"), "--name", "Fax", "--service-account", o.id("service-account"), "--scopes", "contacts:read"}
+			return []string{
+				"client", "create", "--org", o.id("org"), "--name", "Fax", "--service-account",
+				o.id("service-account"), "--scopes", "contacts:read",
+			}
 		}},
 	{row: "clients.rotate", show: clients,
 		page: func(o *doorOffice) {
@@ -405,7 +426,13 @@ type doorOffice struct {
 
 func newDoorOffice(t *testing.T, served *server, receivers *http.ServeMux, domain string, store []string) *doorOffice {
 	t.Helper()
-	o := &doorOffice{person: person{TB: t, server: served}, office: found(t, store...), store: store, domain: domain, ids: map[string]string{}}
+	o := &doorOffice{
+		person: person{TB: t, server: served},
+		office: found(t, store...),
+		store:  store,
+		domain: domain,
+		ids:    map[string]string{},
+	}
 	o.ids["org"], o.ids["sandbox"] = o.ID, o.SandboxID
 	second := person{TB: t, server: served}
 	second.accept(o.on("user", "invite", "--org", o.ID, "--email", "second@"+domain)...)
@@ -415,14 +442,21 @@ func newDoorOffice(t *testing.T, served *server, receivers *http.ServeMux, domai
 			o.ids[name] = p.ID
 		}
 	}
-	o.ids["user"] = read[struct{ ID string }](t, o.on("user", "create", "--org", o.ID, "--name", "Ida Abend", "--email", "ida@example.com")...).ID
-	maker := read[struct{ ID, Key string }](t, o.on("key", "create", "--org", o.ID, "--principal", o.ids["boss"], "--env", "test", "--ip", "127.0.0.1/32",
-		"--scopes", "contacts:read,contacts:write,webhook_endpoints:read,webhook_endpoints:write")...)
+	o.ids["user"] = read[struct{ ID string }](t,
+		o.on("user", "create", "--org", o.ID, "--name", "Ida Abend", "--email", "ida@example.com")...).ID
+	maker := read[struct{ ID, Key string }](t,
+		o.on("key", "create", "--org", o.ID, "--principal", o.ids["boss"], "--env", "test", "--ip", "127.0.0.1/32",
+			"--scopes", "contacts:read,contacts:write,webhook_endpoints:read,webhook_endpoints:write")...)
 	o.ids["maker"] = maker.ID
-	o.program = client{t, served, read[struct{ Key string }](t, o.on("key", "create", "--org", o.ID, "--principal", o.ids["boss"], "--env", "test", "--ip", "127.0.0.1/32", "--scopes", "contacts:read,contacts:write")...).Key}
+	o.program = client{
+		t, served,
+		read[struct{ Key string }](t, o.on("key", "create", "--org", o.ID, "--principal", o.ids["boss"], "--env", "test",
+			"--ip", "127.0.0.1/32", "--scopes", "contacts:read,contacts:write")...).Key,
+	}
 	o.ids["contact"] = o.happens("contact's event")
 	var endpoint struct{ ID, Secret string }
-	decode(t, string((client{t, served, maker.Key}).call("POST", "/webhook_endpoints", `{"name":"CRM","url":"https://`+postHost+`/`+domain+`","eventTypes":["contact.created"]}`, 201, "",
+	decode(t, string((client{t, served, maker.Key}).call("POST", "/webhook_endpoints",
+		`{"name":"CRM","url":"https://`+postHost+`/`+domain+`","eventTypes":["contact.created"]}`, 201, "",
 		"Idempotency-Key", "endpoint").Body), &endpoint)
 	o.ids["endpoint"], o.secret = endpoint.ID, endpoint.Secret
 	o.receiver = &hook{TB: t, took: make(chan string, 100)}
@@ -448,7 +482,8 @@ func (o *doorOffice) happens(event string) (contact string) {
 	o.Helper()
 	contact = o.program.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", event).Text("id")
 	var feed page[feedEntry]
-	if decode(o.TB, string(o.program.call("GET", "/events?limit=1", "", 200, "").Body), &feed); feed.Data[0].Data.ID != contact {
+	if decode(o.TB, string(o.program.call("GET", "/events?limit=1", "", 200, "").Body),
+		&feed); feed.Data[0].Data.ID != contact {
 		o.Fatalf("the last event is %+v, want that of %s", feed.Data[0], contact)
 	}
 	o.ids[event] = feed.Data[0].ID
@@ -567,7 +602,10 @@ func (o *doorOffice) seen(a doorAct) actTrace {
 	if err != nil {
 		o.Fatal(err)
 	}
-	return actTrace{o.named(kartei(o.TB, append(o.on(a.show(o)...), "--json")...)), o.named(fmt.Sprintln(l.Word, l.OrganizationID, l.Target, string(changes)))}
+	return actTrace{
+		o.named(kartei(o.TB, append(o.on(a.show(o)...), "--json")...)),
+		o.named(fmt.Sprintln(l.Word, l.OrganizationID, l.Target, string(changes))),
+	}
 }
 
 // varying are times, what is drawn at random, and who acts.

@@ -19,7 +19,8 @@ func TestEncryptedBackup(t *testing.T) {
 	s := client{TB: t, server: start(t, "serve", "--no-metered", "--data-dir", dir)}
 	o := found(t, "--data-dir", dir)
 	s.key = o.Key
-	contact := s.call("POST", "/contacts", `{"lastName":"Zwetschgendatschi"}`, 201, "", "Idempotency-Key", "one").Text("id")
+	contact := s.call("POST", "/contacts", `{"lastName":"Zwetschgendatschi"}`, 201, "", "Idempotency-Key",
+		"one").Text("id")
 	files := s.forFiles(o, "--data-dir", dir)
 	document := files.document("Powidl.txt", []byte("Germknoedel mit Mohn"))
 
@@ -28,13 +29,17 @@ func TestEncryptedBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	away := t.TempDir()
-	secret, list, copied := filepath.Join(away, "identity"), filepath.Join(away, "recipients"), filepath.Join(away, "copy.age")
-	for name, text := range map[string]string{secret: identity.String(), list: "# the office\n" + identity.Recipient().String() + "\n"} {
+	secret, list, copied := filepath.Join(away,
+		"identity"), filepath.Join(away, "recipients"), filepath.Join(away, "copy.age")
+	for name, text := range map[string]string{
+		secret: identity.String(), list: "# the office\n" + identity.Recipient().String() + "\n",
+	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if out := kartei(t, "backup", "--recipients-file", list, "--data-dir", dir, copied); !strings.Contains(out, "encrypted for 1 recipients") {
+	if out := kartei(t, "backup", "--recipients-file", list, "--data-dir", dir,
+		copied); !strings.Contains(out, "encrypted for 1 recipients") {
 		t.Errorf("%s", out)
 	}
 	for _, args := range [][]string{
@@ -52,7 +57,10 @@ func TestEncryptedBackup(t *testing.T) {
 			return err
 		}
 		content, err := os.ReadFile(path)
-		for _, marker := range []string{"Zwetschgendatschi", "zwetschgendatschi", "Germknoedel", "germknoedel", "Powidl", "Anna Berg", contact} {
+		for _, marker := range []string{
+			"Zwetschgendatschi", "zwetschgendatschi", "Germknoedel", "germknoedel", "Powidl", "Anna Berg",
+			contact,
+		} {
 			if bytes.Contains(content, []byte(marker)) {
 				t.Errorf("%s can be read in %s", marker, path)
 			}
@@ -69,7 +77,8 @@ func TestEncryptedBackup(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(elsewhere, "master.key"), key, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, status := try(t, "restore", "--data-dir", elsewhere, copied); status != 1 || !strings.Contains(errs, "--identity") {
+	if _, errs, status := try(t, "restore", "--data-dir", elsewhere, copied); status != 1 ||
+		!strings.Contains(errs, "--identity") {
 		t.Errorf("without an identity: exit %d %s", status, errs)
 	}
 	if left, _ := os.ReadDir(elsewhere); len(left) != 1 {

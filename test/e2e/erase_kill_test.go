@@ -20,8 +20,10 @@ func TestErasureSurvivesKills(t *testing.T) {
 		random := seed.Rand(t)
 		served := start(t, on("serve", "--no-metered")...)
 		stays := found(t, store...)
-		goes := read[struct{ ID, SandboxID string }](t, on("org", "create", "Kanzlei Abendroth", "--module", "on", "--secrecy", "declared", "--level", "on")...)
-		user := read[struct{ ID string }](t, on("user", "create", "--org", goes.ID, "--name", "Paul Abend", "--email", "paul@example.com", "--role", "member")...).ID
+		goes := read[struct{ ID, SandboxID string }](t,
+			on("org", "create", "Kanzlei Abendroth", "--module", "on", "--secrecy", "declared", "--level", "on")...)
+		user := read[struct{ ID string }](t, on("user", "create", "--org", goes.ID, "--name", "Paul Abend", "--email",
+			"paul@example.com", "--role", "member")...).ID
 		records := times("KARTEI_ENTRIES", 2000) / 20 * 20
 		makeContacts(client{t, served, stays.Key}, records)
 		for _, environment := range []string{"test", "live"} {
@@ -75,7 +77,8 @@ func rowsOf(t *testing.T, address string, organizations ...string) (sum int64) {
 					if !table.Spread() {
 						continue
 					}
-					if err := tx.QueryRow(t.Context(), "select count(*) from "+table.Name+" where organization = (select number from organizations where id = $1)", organization).Scan(&n); err != nil {
+					if err := tx.QueryRow(t.Context(), "select count(*) from "+table.Name+
+						" where organization = (select number from organizations where id = $1)", organization).Scan(&n); err != nil {
 						return err
 					}
 					sum += n

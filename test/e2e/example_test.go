@@ -59,10 +59,14 @@ func newPostman(t testing.TB, to string) *postman {
 func towards(t testing.TB, receiver *httptest.Server) []string {
 	t.Helper()
 	ca := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: receiver.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: receiver.Certificate().Raw}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
-	return []string{"--webhook-allow-nets", "127.0.0.1/32", "--webhook-ca", ca, "--webhook-dial", postHost + "=" + receiver.Listener.Addr().String(), "--webhook-development"}
+	return []string{
+		"--webhook-allow-nets", "127.0.0.1/32", "--webhook-ca", ca, "--webhook-dial",
+		postHost + "=" + receiver.Listener.Addr().String(), "--webhook-development",
+	}
 }
 
 func (p *postman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -150,7 +154,8 @@ type copyist struct {
 // once.
 func (c *copyist) begin(flags ...string) {
 	c.Helper()
-	cmd := exec.Command(c.program, append([]string{"-base", c.front.URL, "-file", c.file, "-listen", c.listen}, flags...)...)
+	cmd := exec.Command(c.program, append([]string{"-base", c.front.URL, "-file", c.file, "-listen", c.listen},
+		flags...)...)
 	cmd.Env = []string{"KARTEI_KEY=" + c.key, "SECRET=" + c.secret}
 	c.run = startCommand(c.TB, cmd)
 }
@@ -275,18 +280,27 @@ func newCopyist(t *testing.T, program, database string, store ...string) *copyis
 	h.front.set(0, h.servers[0])
 	scopes := "contacts:write,companies:write,tasks:write,documents:write,webhook_endpoints:write"
 	key := func(principal string) string {
-		return read[struct{ Key string }](t, append([]string{"key", "create", "--org", h.office.ID, "--principal", principal, "--env", "test",
-			"--scopes", scopes + "," + strings.ReplaceAll(scopes, ":write", ":read"), "--ip", "127.0.0.1/32"}, h.store...)...).Key
+		return read[struct{ Key string }](t, append([]string{"key", "create", "--org", h.office.ID, "--principal",
+			principal, "--env", "test",
+			"--scopes", scopes + "," + strings.ReplaceAll(scopes, ":write", ":read"), "--ip", "127.0.0.1/32"},
+			h.store...)...).Key
 	}
-	member := read[struct{ ID string }](t, append([]string{"user", "create", "--org", h.office.ID, "--name", "Jonas Adler", "--email", "jonas.adler@example.com", "--role", "member"}, h.store...)...)
-	return &copyist{cluster: h, post: post, program: program, file: filepath.Join(t.TempDir(), "mirror.db"), listen: listen, key: key(member.ID), admin: key(h.office.User)}
+	member := read[struct{ ID string }](t, append([]string{
+		"user", "create", "--org", h.office.ID, "--name", "Jonas Adler", "--email", "jonas.adler@example.com",
+		"--role", "member",
+	}, h.store...)...)
+	return &copyist{
+		cluster: h, post: post, program: program, file: filepath.Join(t.TempDir(), "mirror.db"),
+		listen: listen, key: key(member.ID), admin: key(h.office.User),
+	}
 }
 
 // call sends a call that must succeed, with a key.
 func (c *copyist) call(key, method, path, body string) *answer {
 	c.Helper()
 	c.calls++
-	a, err := c.insist(c.Context(), newHTTPClient(key), method, path, body, "If-Match", "*", "Idempotency-Key", fmt.Sprint("call-", c.calls))
+	a, err := c.insist(c.Context(), newHTTPClient(key), method, path, body, "If-Match", "*", "Idempotency-Key",
+		fmt.Sprint("call-", c.calls))
 	if err != nil || a.Status > 299 {
 		c.Fatalf("%s %s: %v %+v", method, path, err, a)
 	}
@@ -302,7 +316,9 @@ func (c *copyist) document() (id string) {
 		ID, URL string
 		Headers map[string]string
 	}
-	decode(c, string(c.call(c.key, "POST", "/uploads", fmt.Sprintf(`{"fileName":"a.txt","contentType":"text/plain","size":%d,"sha256":%q}`, len(file), hex.EncodeToString(sum[:]))).Body), &session)
+	decode(c, string(c.call(c.key, "POST", "/uploads",
+		fmt.Sprintf(`{"fileName":"a.txt","contentType":"text/plain","size":%d,"sha256":%q}`, len(file),
+			hex.EncodeToString(sum[:]))).Body), &session)
 	r, err := http.NewRequest("PUT", session.URL, bytes.NewReader(file))
 	if err != nil {
 		c.Fatal(err)
@@ -332,7 +348,9 @@ func (c *copyist) document() (id string) {
 func (c *copyist) changes(n int) {
 	c.Helper()
 	for i := range n {
-		for path, body := range map[string]string{"/companies": `{"name":"Firma"}`, "/contacts": `{"lastName":"Berg"}`, "/tasks": `{"title":"Anrufen"}`} {
+		for path, body := range map[string]string{
+			"/companies": `{"name":"Firma"}`, "/contacts": `{"lastName":"Berg"}`, "/tasks": `{"title":"Anrufen"}`,
+		} {
 			id := path + "/" + c.call(c.key, "POST", path, body).Text("id")
 			if i%2 == 0 {
 				c.call(c.key, "PATCH", id, `{"tags":["neu"]}`)
@@ -351,9 +369,11 @@ func (c *copyist) changes(n int) {
 func (c *copyist) subscribe() {
 	c.Helper()
 	var endpoint struct{ Secret string }
-	decode(c, string(c.call(c.key, "POST", "/webhook_endpoints", `{"name":"Spiegel","url":"https://`+postHost+`/hook","eventTypes":[
+	decode(c, string(c.call(c.key, "POST", "/webhook_endpoints",
+		`{"name":"Spiegel","url":"https://`+postHost+`/hook","eventTypes":[
 		"contact.created","contact.updated","contact.deleted","company.created","company.updated","company.deleted",
-		"task.created","task.updated","task.completed","task.deleted","document.created","document.deleted"]}`).Body), &endpoint)
+		"task.created","task.updated","task.completed","task.deleted","document.created","document.deleted"]}`).Body),
+		&endpoint)
 	c.secret = endpoint.Secret
 }
 

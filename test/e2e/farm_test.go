@@ -70,7 +70,10 @@ var (
 	healthy = &behaviour{name: "healthy", status: 204, serve: func(_ *farm, w http.ResponseWriter) { w.WriteHeader(204) }}
 	refused = &behaviour{name: "refuses connections", code: "CONNECT", to: func(*farm) string { return "127.0.0.1:1" }}
 	silent  = &behaviour{name: "says nothing", code: "TIMEOUT", to: func(f *farm) string { return f.silent }}
-	slow    = &behaviour{name: "after 9 s", status: 200, serve: func(f *farm, w http.ResponseWriter) { f.wait(9 * time.Second) }}
+	slow    = &behaviour{
+		name: "after 9 s", status: 200,
+		serve: func(f *farm, w http.ResponseWriter) { f.wait(9 * time.Second) },
+	}
 	trickle = &behaviour{name: "a byte a second", code: "TIMEOUT", serve: func(f *farm, w http.ResponseWriter) {
 		f.hijack(w, func(c net.Conn) {
 			for _, b := range []byte("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") {
@@ -81,13 +84,23 @@ var (
 			}
 		})
 	}}
-	broken    = &behaviour{name: "500", status: 500, code: "HTTP_STATUS", serve: func(_ *farm, w http.ResponseWriter) { w.WriteHeader(500) }}
-	gone      = &behaviour{name: "410", status: 410, code: "HTTP_STATUS", serve: func(_ *farm, w http.ResponseWriter) { w.WriteHeader(410) }}
-	redirects = &behaviour{name: "redirects inwards", status: 307, code: "HTTP_STATUS", serve: func(f *farm, w http.ResponseWriter) {
-		w.Header().Set("Location", f.internal.URL)
-		w.WriteHeader(307)
-	}}
-	closes = &behaviour{name: "closes", code: "PROTOCOL", serve: func(f *farm, w http.ResponseWriter) { f.hijack(w, func(net.Conn) {}) }}
+	broken = &behaviour{
+		name: "500", status: 500, code: "HTTP_STATUS",
+		serve: func(_ *farm, w http.ResponseWriter) { w.WriteHeader(500) },
+	}
+	gone = &behaviour{
+		name: "410", status: 410, code: "HTTP_STATUS",
+		serve: func(_ *farm, w http.ResponseWriter) { w.WriteHeader(410) },
+	}
+	redirects = &behaviour{name: "redirects inwards", status: 307, code: "HTTP_STATUS",
+		serve: func(f *farm, w http.ResponseWriter) {
+			w.Header().Set("Location", f.internal.URL)
+			w.WriteHeader(307)
+		}}
+	closes = &behaviour{
+		name: "closes", code: "PROTOCOL",
+		serve: func(f *farm, w http.ResponseWriter) { f.hijack(w, func(net.Conn) {}) },
+	}
 	// The status has arrived, and only the status counts.
 	closesLate = &behaviour{name: "closes after its head", status: 200, serve: func(f *farm, w http.ResponseWriter) {
 		f.hijack(w, func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n") })
@@ -187,7 +200,10 @@ func (f *farm) flags() []string {
 		}
 		dial = append(dial, host+"="+address)
 	}
-	return []string{"--webhook-development", "--webhook-allow-nets", "127.0.0.1/32", "--webhook-ca", f.ca, "--webhook-dial", strings.Join(dial, ",")}
+	return []string{
+		"--webhook-development", "--webhook-allow-nets", "127.0.0.1/32", "--webhook-ca", f.ca,
+		"--webhook-dial", strings.Join(dial, ","),
+	}
 }
 
 // ServeHTTP checks each request as a delivery, and records it before it
@@ -231,7 +247,8 @@ func (r *receiver) check(request *http.Request, body []byte) error {
 	if err != nil {
 		return err
 	}
-	if h := request.Header; h.Get("webhook-id") != e.ID || h.Get("User-Agent") != "Kartei-Webhooks/1.0" || h.Get("Content-Type") != "application/json" || request.Method != "POST" {
+	if h := request.Header; h.Get("webhook-id") != e.ID || h.Get("User-Agent") != "Kartei-Webhooks/1.0" ||
+		h.Get("Content-Type") != "application/json" || request.Method != "POST" {
 		return errors.New("not what a delivery is")
 	}
 	return verifier.Verify(body, request.Header)
@@ -264,7 +281,8 @@ func (r *receiver) until(done func(saw map[string]visit) bool) {
 		case <-news:
 		case <-time.After(waittest.Bound / 10):
 			if !going(0) {
-				r.Fatalf("%s (%s) got %d events, and for %s none came to anybody", r.host, r.answer.name, len(r.saw()), waittest.Bound)
+				r.Fatalf("%s (%s) got %d events, and for %s none came to anybody", r.host, r.answer.name, len(r.saw()),
+					waittest.Bound)
 			}
 		}
 	}
@@ -285,7 +303,9 @@ func (f *farm) progress() func(n int) bool {
 // subscribe creates the receiver's endpoint.
 func (r *receiver) subscribe(h *cluster, as *httpClient, types ...string) {
 	r.Helper()
-	body, _ := json.Marshal(map[string]any{"name": r.answer.name, "url": "https://" + r.host + "/kartei", "eventTypes": types})
+	body, _ := json.Marshal(map[string]any{
+		"name": r.answer.name, "url": "https://" + r.host + "/kartei", "eventTypes": types,
+	})
 	a, err := h.insist(h.Context(), as, "POST", "/webhook_endpoints", string(body), "Idempotency-Key", r.host)
 	if err != nil || a.Status != 201 {
 		r.Fatalf("%v %v", err, a)

@@ -31,7 +31,13 @@ type ledger struct {
 }
 
 func newLedger(t *testing.T, h *cluster) *ledger {
-	return &ledger{cluster: h, t: t, as: newHTTPClient(h.office.Key), random: h.numbers(1), acknowledged: map[string]string{}}
+	return &ledger{
+		cluster:      h,
+		t:            t,
+		as:           newHTTPClient(h.office.Key),
+		random:       h.numbers(1),
+		acknowledged: map[string]string{},
+	}
 }
 
 // post sends a creation. It must be acknowledged, or refused as retryable.
@@ -42,7 +48,8 @@ func (l *ledger) post() (accepted bool) {
 	for i := range note {
 		note[i] = byte('a' + l.random.IntN(26))
 	}
-	a := l.answer("POST", "/contacts", fmt.Sprintf(`{"lastName":"Fall %d","note":%q}`, l.sequence, note), "Idempotency-Key", fmt.Sprint("fault-", l.sequence))
+	a := l.answer("POST", "/contacts", fmt.Sprintf(`{"lastName":"Fall %d","note":%q}`, l.sequence, note),
+		"Idempotency-Key", fmt.Sprint("fault-", l.sequence))
 	if a.Status == 201 {
 		l.acknowledged[a.Text("id")] = string(a.Body)
 	}
@@ -149,10 +156,14 @@ func troubles(h *cluster, own *dbtest.Server, address string) []trouble {
 		{"read-only", true, "the database is read-only", func(t *testing.T) func() {
 			execute(t, own, "alter system set default_transaction_read_only = on", "select pg_reload_conf()")
 			return func() {
-				execute(t, own, "set default_transaction_read_only = off", "alter system reset default_transaction_read_only", "select pg_reload_conf()")
+				execute(t, own, "set default_transaction_read_only = off", "alter system reset default_transaction_read_only",
+					"select pg_reload_conf()")
 			}
 		}},
-		{"disk full", true, "the disk of the database server is full", func(t *testing.T) func() { return fillTable(t, own) }},
+		{
+			"disk full", true, "the disk of the database server is full",
+			func(t *testing.T) func() { return fillTable(t, own) },
+		},
 	}
 }
 
@@ -264,7 +275,8 @@ func TestPostgresDiskFull(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 160<<20)
 	open(t, disk)
-	own := dbtest.OwnServerIn(t, disk, "max_connections=20", "shared_buffers=16MB", "max_wal_size=32MB", "min_wal_size=32MB")
+	own := dbtest.OwnServerIn(t, disk, "max_connections=20", "shared_buffers=16MB", "max_wal_size=32MB",
+		"min_wal_size=32MB")
 	h := newCluster(t, 1, own.URL(), "--data-dir", t.TempDir(), "--database-url", own.URL())
 	l := newLedger(t, h)
 	for range 10 {

@@ -47,7 +47,12 @@ func newFilesDisk(t *testing.T, shared bool) *filesDisk {
 	if shared {
 		dir = filepath.Join(disk, "kartei")
 	}
-	f := &filesDisk{t: t, disk: disk, store: []string{"--data-dir", dir, "--blob-url", "file:" + filepath.Join(disk, "files")}, documents: map[string][]byte{}}
+	f := &filesDisk{
+		t:         t,
+		disk:      disk,
+		store:     []string{"--data-dir", dir, "--blob-url", "file:" + filepath.Join(disk, "files")},
+		documents: map[string][]byte{},
+	}
 	f.file = bytes.Repeat([]byte("Guten Tag, Frau Morgenstern\n"), 100_000) // 2.8 MB
 	h := newCluster(t, 1, "sqlite:"+dir+"/kartei.db", f.store...)
 	f.client = h.at(0).forFiles(h.office, f.store...)
@@ -128,7 +133,8 @@ func quietly(string) {}
 // sessionOnFullDisk opens a session on a full disk, and another with space.
 func (f *filesDisk) sessionOnFullDisk() {
 	f.Helper()
-	f.refusable("before the session", "POST", "/uploads", `{"fileName":"a.txt","contentType":"text/plain","size":1}`, 201, "Idempotency-Key", "session")
+	f.refusable("before the session", "POST", "/uploads", `{"fileName":"a.txt","contentType":"text/plain","size":1}`,
+		201, "Idempotency-Key", "session")
 	name, text := f.next()
 	session := f.open(name, text)
 	f.sent("before the session", session, text)

@@ -37,7 +37,14 @@ func killFiles(t *testing.T, h *cluster, key string, p place) {
 	senders := make([]*sender, 4)
 	var working sync.WaitGroup
 	for i := range senders {
-		s := &sender{cluster: h, as: newHTTPClient(key), place: p, number: i, random: h.numbers(1 + i), documents: map[string][]byte{}}
+		s := &sender{
+			cluster:   h,
+			as:        newHTTPClient(key),
+			place:     p,
+			number:    i,
+			random:    h.numbers(1 + i),
+			documents: map[string][]byte{},
+		}
 		senders[i] = s
 		working.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
@@ -72,7 +79,8 @@ func killFiles(t *testing.T, h *cluster, key string, p place) {
 	for _, s := range senders {
 		for id, file := range s.documents {
 			documents++
-			if a, err := s.insist(t.Context(), s.as, "GET", "/documents/"+id+"/content", ""); err != nil || a.Status != 200 || !bytes.Equal(a.Body, file) {
+			if a, err := s.insist(t.Context(), s.as, "GET", "/documents/"+id+"/content", ""); err != nil ||
+				a.Status != 200 || !bytes.Equal(a.Body, file) {
 				t.Errorf("%s: %v %v, %d bytes were acknowledged", id, err, a, len(file))
 			}
 		}
@@ -178,7 +186,9 @@ func (s *sender) step(ctx context.Context, n int) error {
 	if bad {
 		file = append([]byte("MZ\x90\x00\x03\x00\x00\x00"), file...)
 	}
-	session, err := s.insist(ctx, s.as, "POST", "/uploads", fmt.Sprintf(`{"fileName":"%s.txt","contentType":"text/plain","size":%d}`, name, len(file)), "Idempotency-Key", "upload "+name)
+	session, err := s.insist(ctx, s.as, "POST", "/uploads",
+		fmt.Sprintf(`{"fileName":"%s.txt","contentType":"text/plain","size":%d}`, name, len(file)), "Idempotency-Key",
+		"upload "+name)
 	if err != nil || session.Status != 201 {
 		return fmt.Errorf("session: %v %v", err, session)
 	}
@@ -187,7 +197,8 @@ func (s *sender) step(ctx context.Context, n int) error {
 		return err
 	}
 	s.wrote()
-	begun, err := s.insist(ctx, s.as, "POST", "/documents", fmt.Sprintf(`{"uploadId":%q}`, session.Text("id")), "Idempotency-Key", "document "+name)
+	begun, err := s.insist(ctx, s.as, "POST", "/documents", fmt.Sprintf(`{"uploadId":%q}`, session.Text("id")),
+		"Idempotency-Key", "document "+name)
 	if err != nil || begun.Status != 202 {
 		return fmt.Errorf("document: %v %d %s", err, begun.Status, begun.Body)
 	}

@@ -28,7 +28,8 @@ func (s client) forFiles(o office, store ...string) client {
 // documentsKey creates a key for documents.
 func documentsKey(t testing.TB, o office, store ...string) string {
 	t.Helper()
-	return read[struct{ Key string }](t, append([]string{"key", "create", "--org", o.ID, "--principal", o.User, "--env", "test",
+	return read[struct{ Key string }](t, append([]string{"key", "create", "--org", o.ID, "--principal", o.User,
+		"--env", "test",
 		"--scopes", "documents:read,documents:write", "--ip", "127.0.0.1/32"}, store...)...).Key
 }
 
@@ -36,7 +37,8 @@ func documentsKey(t testing.TB, o office, store ...string) string {
 func (s client) open(name string, file []byte) *answer {
 	s.Helper()
 	sum := sha256.Sum256(file)
-	return s.call("POST", "/uploads", fmt.Sprintf(`{"fileName":%q,"contentType":"text/plain","size":%d,"sha256":%q}`, name, len(file), hex.EncodeToString(sum[:])),
+	return s.call("POST", "/uploads", fmt.Sprintf(`{"fileName":%q,"contentType":"text/plain","size":%d,"sha256":%q}`,
+		name, len(file), hex.EncodeToString(sum[:])),
 		201, "", "Idempotency-Key", fmt.Sprint("open-", fresh.Add(1)))
 }
 
@@ -92,7 +94,8 @@ func (s client) await(id string) *answer {
 func (s client) poll(id string, enough func(status string) bool) (a *answer) {
 	s.Helper()
 	as := newHTTPClient(s.key)
-	for watch := waittest.New(); a == nil || !watch.IsStuck(string(a.Body)); time.Sleep(20 * time.Millisecond) { // like a client
+	for watch := waittest.New(); a == nil || !watch.IsStuck(string(a.Body)); time.Sleep(20 * time.Millisecond) {
+		// like a client
 		var err error
 		if a, err = as.call(s.URL+"/v1", "GET", "/operations/"+id, ""); err != nil || a.Status != 200 {
 			s.Fatalf("operation %s: %+v, %v", id, a, err)
@@ -109,7 +112,8 @@ func (s client) poll(id string, enough func(status string) bool) (a *answer) {
 func (s client) make(name string, file []byte) *answer {
 	s.Helper()
 	session := s.send(name, file)
-	return s.await(s.call("POST", "/documents", s.of(session), 202, "", "Idempotency-Key", "make-"+session.Text("id")).Text("id"))
+	return s.await(s.call("POST", "/documents", s.of(session), 202, "", "Idempotency-Key",
+		"make-"+session.Text("id")).Text("id"))
 }
 
 // made returns the id of the document that an operation created.

@@ -25,8 +25,10 @@ func TestImportsSurviveKills(t *testing.T) {
 		p.serve()
 		o := found(t, store...)
 		p.accept(p.on("user", "invite", "--org", o.ID, "--email", p.email, "--role", "member")...)
-		live := read[struct{ Key string }](t, p.on("key", "create", "--org", o.ID, "--principal", o.User, "--env", "live", "--scopes", "contacts:read,contacts:write,companies:read", "--ip", "127.0.0.1/32")...).Key
-		other := (client{t, p.server, live}).call("POST", "/contacts", `{"lastName":"Bestand"}`, 201, "", "Idempotency-Key", "other").Text("id")
+		live := read[struct{ Key string }](t, p.on("key", "create", "--org", o.ID, "--principal", o.User, "--env", "live",
+			"--scopes", "contacts:read,contacts:write,companies:read", "--ip", "127.0.0.1/32")...).Key
+		other := (client{t, p.server, live}).call("POST", "/contacts", `{"lastName":"Bestand"}`, 201, "",
+			"Idempotency-Key", "other").Text("id")
 		entries := times("KARTEI_ENTRIES", 2400)
 		page := p.upload(entries)
 		p.until(page, "Prüfen")
@@ -40,7 +42,8 @@ func TestImportsSurviveKills(t *testing.T) {
 				made[cells[2]] = true
 			}
 		}
-		if count := (client{t, p.server, live}).call("GET", "/contacts/count", "", 200, "").Text("count"); len(made) != entries || count != fmt.Sprint(min(entries+1, record.CountCap)) {
+		if count := (client{t, p.server, live}).call("GET", "/contacts/count", "", 200,
+			"").Text("count"); len(made) != entries || count != fmt.Sprint(min(entries+1, record.CountCap)) {
 			t.Errorf("%d contacts in the report and %s in the office, want %d", len(made), count, entries)
 		}
 		if count := (client{t, p.server, live}).call("GET", "/companies/count", "", 200, "").Text("count"); count != "30" {

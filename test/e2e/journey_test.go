@@ -30,7 +30,10 @@ type journey struct {
 func TestJourney(t *testing.T) {
 	t.Parallel()
 	places(t, everywhere, func(t *testing.T, h *cluster, s client, p place) {
-		j := &journey{client: s, cluster: h, place: p, file: []byte("Sehr geehrte Frau Morgenstern,\nanbei die Mietaufhebungsvereinbarung.\n")}
+		j := &journey{
+			client: s, cluster: h, place: p,
+			file: []byte("Sehr geehrte Frau Morgenstern,\nanbei die Mietaufhebungsvereinbarung.\n"),
+		}
 		for _, step := range []struct {
 			name string
 			do   func(*journey, *testing.T)
@@ -95,7 +98,8 @@ func (j *journey) makes(t *testing.T) {
 		t.Errorf("Location %s", at)
 	}
 	j.letter = j.made(j.await(begun.Text("id")))
-	if again := j.call("POST", "/documents", j.of(j.session), 202, "", "Idempotency-Key", "letter"); again.Header.Get("Idempotent-Replayed") != "true" || again.Text("id") != begun.Text("id") {
+	if again := j.call("POST", "/documents", j.of(j.session), 202, "", "Idempotency-Key",
+		"letter"); again.Header.Get("Idempotent-Replayed") != "true" || again.Text("id") != begun.Text("id") {
 		t.Errorf("%v %s", again.Header, again.Body)
 	}
 	j.call("POST", "/documents", j.of(j.session), 422, "VALIDATION_FAILED", "Idempotency-Key", "once more")
@@ -124,7 +128,8 @@ func (j *journey) makes(t *testing.T) {
 // finds finds the document by its content and its name.
 func (j *journey) finds(t *testing.T) {
 	for _, words := range []string{"mietaufhebung", "Brief", "frau+morgen"} {
-		if found := j.call("GET", "/documents?q="+words, "", 200, ""); !strings.Contains(string(found.Body), j.letter) || strings.Contains(string(found.Body), j.enclosed) {
+		if found := j.call("GET", "/documents?q="+words, "", 200, ""); !strings.Contains(string(found.Body), j.letter) ||
+			strings.Contains(string(found.Body), j.enclosed) {
 			t.Errorf("%s finds %s", words, found.Body)
 		}
 	}
@@ -138,7 +143,8 @@ func (j *journey) reads(t *testing.T) {
 	content := "/documents/" + j.letter + "/content"
 	whole := j.call("GET", content, "", 200, "")
 	sum := sha256.Sum256(j.file)
-	if want := "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"; string(whole.Body) != string(j.file) || whole.Header.Get("Repr-Digest") != want {
+	if want := "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"; string(whole.Body) != string(j.file) ||
+		whole.Header.Get("Repr-Digest") != want {
 		t.Errorf("%v %s", whole.Header, whole.Body)
 	}
 	if part := j.call("GET", content, "", 206, "", "Range", "bytes=5-11"); string(part.Body) != string(j.file[5:12]) {
@@ -151,11 +157,13 @@ func (j *journey) reads(t *testing.T) {
 // changes changes the name, which then applies to searches and downloads.
 func (j *journey) changes(t *testing.T) {
 	d := j.call("GET", "/documents/"+j.letter, "", 200, "")
-	d = j.call("PATCH", "/documents/"+j.letter, `{"name":"契約 Zusage.txt","tags":["Miete"]}`, 200, "", "If-Match", d.Header.Get("Etag"))
+	d = j.call("PATCH", "/documents/"+j.letter, `{"name":"契約 Zusage.txt","tags":["Miete"]}`, 200, "", "If-Match",
+		d.Header.Get("Etag"))
 	if got := j.call("GET", "/documents?q=zusage", "", 200, ""); !strings.Contains(string(got.Body), j.letter) {
 		t.Errorf("%s", got.Body)
 	}
-	if got := j.call("GET", "/documents/"+j.letter+"/content", "", 200, "").Header.Get("Content-Disposition"); !strings.Contains(got, "%E5%A5%91%E7%B4%84%20Zusage.txt") {
+	if got := j.call("GET", "/documents/"+j.letter+"/content", "", 200,
+		"").Header.Get("Content-Disposition"); !strings.Contains(got, "%E5%A5%91%E7%B4%84%20Zusage.txt") {
 		t.Errorf("Content-Disposition %s", got)
 	}
 	j.since = d.Text("updatedAt")
@@ -165,7 +173,13 @@ func (j *journey) changes(t *testing.T) {
 func (j *journey) bundles(t *testing.T) {
 	session := j.send("Entwurf.txt", []byte("Entwurf\n"))
 	bundle, err := json.Marshal(map[string]any{"calls": []map[string]any{
-		{"id": "make", "method": "POST", "path": "/documents", "headers": map[string]string{"Idempotency-Key": "bundled"}, "body": map[string]string{"uploadId": session.Text("id")}},
+		{
+			"id":      "make",
+			"method":  "POST",
+			"path":    "/documents",
+			"headers": map[string]string{"Idempotency-Key": "bundled"},
+			"body":    map[string]string{"uploadId": session.Text("id")},
+		},
 		{"id": "read", "method": "GET", "path": "/documents/" + j.letter},
 	}})
 	if err != nil {
@@ -178,7 +192,8 @@ func (j *journey) bundles(t *testing.T) {
 		}
 	}
 	decode(t, string(j.call("POST", "/batch", string(bundle), 200, "").Body), &got)
-	if len(got.Results) != 2 || got.Results[0].Status != 202 || got.Results[1].Status != 200 || got.Results[1].Body.ID != j.letter {
+	if len(got.Results) != 2 || got.Results[0].Status != 202 || got.Results[1].Status != 200 ||
+		got.Results[1].Body.ID != j.letter {
 		t.Fatalf("%+v", got)
 	}
 	draft := j.made(j.await(got.Results[0].Body.ID))
@@ -203,7 +218,8 @@ func (j *journey) deletes(t *testing.T) {
 		t.Errorf("%s", found.Body)
 	}
 	marker := fmt.Sprintf(`"id":%q,"deleted":true`, j.enclosed)
-	if got := j.call("GET", "/documents?includeDeleted=true&updatedSince="+j.since, "", 200, ""); !strings.Contains(string(got.Body), marker) {
+	if got := j.call("GET", "/documents?includeDeleted=true&updatedSince="+j.since, "", 200,
+		""); !strings.Contains(string(got.Body), marker) {
 		t.Errorf("%s has no marker", got.Body)
 	}
 	if n := len(j.stored(t)); n < 1 || n > 2 { // deleted files are kept for some minutes, for backups

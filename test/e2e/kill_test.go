@@ -102,7 +102,8 @@ func (h *cluster) known(s storedData, writers []*writer) {
 			there, ok := s.contacts[c.id]
 			same := ok && there.Revision == c.revision && there.Deleted == c.deleted &&
 				(c.deleted || there.LastName == c.name && there.UpdatedAt == c.tick)
-			late := ok && c.maybe != nil && there.Revision == c.revision+1 && there.Deleted == c.maybe.deleting && there.LastName == c.maybe.name
+			late := ok && c.maybe != nil && there.Revision == c.revision+1 && there.Deleted == c.maybe.deleting &&
+				there.LastName == c.maybe.name
 			if !same && !late {
 				h.Errorf("acknowledged was %+v, there is %+v", c, there)
 			}

@@ -26,12 +26,14 @@ func TestLeaving(t *testing.T) {
 		on := func(args ...string) []string { return append(args, store...) }
 		served := start(t, on("serve", "--no-metered")...)
 		o := found(t, store...)
-		leaver := read[struct{ ID string }](t, on("user", "create", "--org", o.ID, "--name", "Xaver Unikat", "--email", "xaver@example.com")...).ID
+		leaver := read[struct{ ID string }](t,
+			on("user", "create", "--org", o.ID, "--name", "Xaver Unikat", "--email", "xaver@example.com")...).ID
 		key := read[struct{ Key string }](t, on("key", "create", "--org", o.ID, "--principal", leaver, "--env", "test",
 			"--scopes", "contacts:read,contacts:write", "--ip", "127.0.0.1/32")...).Key
 		records := times("KARTEI_ENTRIES", 2000) / 20 * 20
 		makeContacts(client{t, served, key}, records)
-		secret := client{t, served, key}.call("POST", "/contacts", `{"lastName":"Still","visibility":"private"}`, 201, "", "Idempotency-Key", "private").Text("id")
+		secret := client{t, served, key}.call("POST", "/contacts", `{"lastName":"Still","visibility":"private"}`, 201, "",
+			"Idempotency-Key", "private").Text("id")
 
 		kartei(t, on("user", "hand-over", leaver, "--to", o.User)...)
 		random, places := seed.Rand(t), []int{}
@@ -59,12 +61,14 @@ func TestLeaving(t *testing.T) {
 			t.Errorf("the private record belongs to %s", got)
 		}
 
-		if _, errs, status := try(t, on("user", "erase", leaver, "--yes")...); status == 0 || !strings.Contains(errs, "contacts (private) 1") {
+		if _, errs, status := try(t, on("user", "erase", leaver, "--yes")...); status == 0 ||
+			!strings.Contains(errs, "contacts (private) 1") {
 			t.Errorf("erased with a private record: %d %s", status, errs)
 		}
 		kartei(t, on("user", "hand-over", leaver, "--to", o.User, "--private")...)
 		awaitHandover(t, on, leaver)
-		if out := kartei(t, on("user", "erase", leaver, "--yes")...); strings.Contains(out, "Xaver") || !strings.Contains(out, "erased") {
+		if out := kartei(t, on("user", "erase", leaver, "--yes")...); strings.Contains(out, "Xaver") ||
+			!strings.Contains(out, "erased") {
 			t.Errorf("%s", out)
 		}
 		client{t, served, key}.call("GET", "/me", "", 401, "UNAUTHENTICATED")
@@ -82,7 +86,8 @@ func TestLeaving(t *testing.T) {
 		}
 		// A person whom the operator made has no account yet: the invitation makes it, and
 		// leaves the role as it is.
-		if _, errs, status := try(t, on("user", "invite", "--org", o.ID, "--email", "anna.berg@example.com", "--role", "viewer")...); status == 0 || !strings.Contains(errs, "--role") {
+		if _, errs, status := try(t, on("user", "invite", "--org", o.ID, "--email", "anna.berg@example.com", "--role",
+			"viewer")...); status == 0 || !strings.Contains(errs, "--role") {
 			t.Errorf("%d %s", status, errs)
 		}
 		list := read[struct{ Data []struct{ ID, Email string } }](t, on("invitation", "list", "--org", o.ID)...).Data
@@ -103,7 +108,8 @@ func makeContacts(s client, records int) {
 		for part := range each {
 			calls = append(calls, fmt.Sprintf(`{"method":"POST","path":"/contacts","headers":{"Idempotency-Key":"%d %d"},"body":{"lastName":"Berg"}}`, n, part))
 		}
-		if got := s.call("POST", "/batch", `{"calls":[`+strings.Join(calls, ",")+`]}`, 200, ""); strings.Count(string(got.Body), `"status":201`) != each {
+		if got := s.call("POST", "/batch", `{"calls":[`+strings.Join(calls, ",")+`]}`, 200,
+			""); strings.Count(string(got.Body), `"status":201`) != each {
 			s.Fatalf("%.1000s", got.Body)
 		}
 	}

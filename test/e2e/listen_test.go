@@ -72,7 +72,8 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var e feedEntry
-	if err := errors.Join(verifier.Verify(body, r.Header), json.Unmarshal(body, &e)); err != nil || e.ID != r.Header.Get("webhook-id") ||
+	if err := errors.Join(verifier.Verify(body, r.Header), json.Unmarshal(body, &e)); err != nil ||
+		e.ID != r.Header.Get("webhook-id") ||
 		r.Header.Get("User-Agent") != "Kartei-Webhooks/1.0" || r.Header.Get("Content-Type") != "application/json" {
 		h.Errorf("%v: %v %s", err, r.Header, body)
 	}
@@ -201,8 +202,10 @@ func newDeveloper(t *testing.T, h *cluster) *developer {
 	h.front.set(0, h.servers[0])
 	everything := "contacts:write,companies:write,tasks:write,documents:write"
 	d := &developer{cluster: h, receiver: newHook(t), place: filepath.Join(t.TempDir(), "deep", "place.json")}
-	d.key = read[struct{ ID, Key string }](t, append([]string{"key", "create", "--org", h.office.ID, "--principal", h.office.User, "--env", "test",
-		"--scopes", everything + "," + strings.ReplaceAll(everything, ":write", ":read"), "--ip", "127.0.0.1/32"}, h.store...)...)
+	d.key = read[struct{ ID, Key string }](t,
+		append([]string{"key", "create", "--org", h.office.ID, "--principal", h.office.User, "--env", "test",
+			"--scopes", everything + "," + strings.ReplaceAll(everything, ":write", ":read"), "--ip", "127.0.0.1/32"},
+			h.store...)...)
 	return d
 }
 
@@ -230,7 +233,8 @@ type listenLine struct {
 // listens starts to listen, at the beginning or where it ended.
 func (d *developer) listens(resumed bool, more ...string) {
 	d.Helper()
-	d.tool = startTool(d, append(d.with("listen", "--forward", "http://"+d.receiver.address+"/hook", "--place", d.place), more...)...)
+	d.tool = startTool(d, append(d.with("listen", "--forward", "http://"+d.receiver.address+"/hook", "--place",
+		d.place), more...)...)
 	var line listenLine
 	decode(d, d.tool.next(), &line)
 	if line.Resumed != resumed || d.receiver.secret != "" && line.Secret != d.receiver.secret {
@@ -301,7 +305,8 @@ func (d *developer) keyRevoked() {
 	kartei(d, append([]string{"key", "revoke", d.key.ID}, d.store...)...)
 	for range d.tool.lines {
 	}
-	if err := d.tool.cmd.Wait(); fmt.Sprint(err) != "exit status 1" || !strings.Contains(d.tool.errs.String(), "kartei log req_") {
+	if err := d.tool.cmd.Wait(); fmt.Sprint(err) != "exit status 1" ||
+		!strings.Contains(d.tool.errs.String(), "kartei log req_") {
 		d.Errorf("with a revoked key listen ends with %v: %s", err, d.tool.errs.String())
 	}
 	_, errs, status := try(d, d.with("trigger", "contact.created")...)

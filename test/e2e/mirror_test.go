@@ -62,7 +62,14 @@ type mirror struct {
 }
 
 func (h *cluster) mirror(limit int, paging bool) *mirror {
-	return &mirror{cluster: h, as: newHTTPClient(h.office.Key), limit: limit, paging: paging, seen: "2020-01-01T00:00:00.000000Z", copy: map[string]contact{}}
+	return &mirror{
+		cluster: h,
+		as:      newHTTPClient(h.office.Key),
+		limit:   limit,
+		paging:  paging,
+		seen:    "2020-01-01T00:00:00.000000Z",
+		copy:    map[string]contact{},
+	}
 }
 
 // follow reads changes until there are none and the writers have ended.
@@ -70,7 +77,8 @@ func (m *mirror) follow(ctx context.Context, done <-chan struct{}) error {
 	return m.poll(ctx, done, func() (int, error) {
 		since, cursor, n := m.seen, "", 0
 		for {
-			path := fmt.Sprintf("/contacts?sort=updatedAt&includeDeleted=true&limit=%d&updatedSince=%s%s", m.limit, since, cursor)
+			path := fmt.Sprintf("/contacts?sort=updatedAt&includeDeleted=true&limit=%d&updatedSince=%s%s", m.limit, since,
+				cursor)
 			page, err := list[contact](ctx, m.cluster, m.as, path)
 			if err != nil {
 				return n, err
@@ -97,7 +105,8 @@ func (m *mirror) equals(s storedData) {
 	m.Logf("mirror by %d (cursors: %t): %d contacts after %d pages", m.limit, m.paging, len(m.copy), m.passes)
 	for id, want := range s.contacts {
 		got, ok := m.copy[id]
-		if !ok || got.Deleted != want.Deleted || got.tick() != want.tick() || !want.Deleted && (got.LastName != want.LastName || got.Revision != want.Revision) {
+		if !ok || got.Deleted != want.Deleted || got.tick() != want.tick() ||
+			!want.Deleted && (got.LastName != want.LastName || got.Revision != want.Revision) {
 			m.Errorf("mirror by %d has %+v, the source %+v", m.limit, got, want)
 		}
 	}
@@ -122,7 +131,8 @@ func (h *cluster) feed(limit int) *feed {
 // follow reads the feed until it ends and the writers have ended.
 func (f *feed) follow(ctx context.Context, done <-chan struct{}) error {
 	return f.poll(ctx, done, func() (int, error) {
-		page, err := list[feedEntry](ctx, f.cluster, f.as, fmt.Sprintf("/events?sort=createdAt&limit=%d%s", f.limit, f.cursor))
+		page, err := list[feedEntry](ctx, f.cluster, f.as,
+			fmt.Sprintf("/events?sort=createdAt&limit=%d%s", f.limit, f.cursor))
 		if err != nil {
 			return 0, err
 		}
@@ -141,7 +151,8 @@ func (f *feed) equals(s storedData) {
 	f.Logf("feed by %d: %d events", f.limit, len(f.events))
 	for i := range max(len(f.events), len(s.events)) {
 		if i >= len(f.events) || i >= len(s.events) || f.events[i] != s.events[i] {
-			f.Errorf("feed by %d has %d events, the source %d; they differ from number %d on", f.limit, len(f.events), len(s.events), i)
+			f.Errorf("feed by %d has %d events, the source %d; they differ from number %d on", f.limit, len(f.events),
+				len(s.events), i)
 			return
 		}
 	}

@@ -29,13 +29,18 @@ func TestOperatorsDay(t *testing.T) {
 	office := found(t, data...)
 	s := client{t, served, office.Key}
 	for i := range 20 {
-		s.call("POST", "/contacts", fmt.Sprintf(`{"lastName":"Nr. %d"}`, i), 201, "", "Idempotency-Key", fmt.Sprint("day-", i))
+		s.call("POST", "/contacts", fmt.Sprintf(`{"lastName":"Nr. %d"}`, i), 201, "", "Idempotency-Key",
+			fmt.Sprint("day-", i))
 	}
 
 	// A second process on the same data learns which process holds it.
-	for _, second := range [][]string{on("serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"), on("restore", filepath.Join(dir, "none"))} {
+	for _, second := range [][]string{
+		on("serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"),
+		on("restore", filepath.Join(dir, "none")),
+	} {
 		_, errs, status := try(t, second...)
-		if holder := fmt.Sprintf("process %d ", served.cmd.Process.Pid); status != 1 || second[0] == "serve" && !strings.Contains(errs, holder) {
+		if holder := fmt.Sprintf("process %d ", served.cmd.Process.Pid); status != 1 ||
+			second[0] == "serve" && !strings.Contains(errs, holder) {
 			t.Errorf("kartei %s: exit %d, %s", second[0], status, errs)
 		}
 	}
@@ -52,7 +57,8 @@ func TestOperatorsDay(t *testing.T) {
 	get(t, served.Operator+"/healthz", 200)
 	get(t, served.Operator+"/readyz", 200)
 	served.stop(t)
-	if log := served.Log(); !strings.Contains(log, "There is no organization yet") || !strings.Contains(log, " user invite --org ORG") {
+	if log := served.Log(); !strings.Contains(log, "There is no organization yet") ||
+		!strings.Contains(log, " user invite --org ORG") {
 		t.Error("the first start did not say what to do next")
 	}
 	s.server = start(t, on("serve", "--limits", "writes=1000")...)
@@ -90,17 +96,23 @@ func TestBackupOfPostgres(t *testing.T) {
 	copied := filepath.Join(t.TempDir(), "copy")
 	kartei(t, append([]string{"backup", copied}, store...)...)
 	s.server.stop(t)
-	if _, errs, status := try(t, append([]string{"restore", copied}, store...)...); status != 1 || !strings.Contains(errs, "--force") {
+	if _, errs, status := try(t, append([]string{"restore", copied}, store...)...); status != 1 ||
+		!strings.Contains(errs, "--force") {
 		t.Errorf("restore over data that exists: exit %d %s", status, errs)
 	}
 	elsewhere := []string{"--data-dir", t.TempDir(), "--database-url", empty}
 	kartei(t, append([]string{"restore", copied}, elsewhere...)...)
 	// Without the master key no server starts on the copy.
 	serve := append([]string{"serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"}, elsewhere...)
-	if _, errs, status := try(t, serve...); status != 1 || !strings.Contains(errs, "another master key") || !strings.Contains(errs, "--master-key-file") {
+	if _, errs, status := try(t, serve...); status != 1 || !strings.Contains(errs, "another master key") ||
+		!strings.Contains(errs, "--master-key-file") {
 		t.Errorf("without the master key: exit %d %s", status, errs)
 	}
-	other := client{t, start(t, append([]string{"serve", "--master-key-file", filepath.Join(dir, "master.key")}, elsewhere...)...), s.key}
+	other := client{
+		t,
+		start(t, append([]string{"serve", "--master-key-file", filepath.Join(dir, "master.key")}, elsewhere...)...),
+		s.key,
+	}
 	if after := other.call("GET", "/contacts", "", 200, ""); !bytes.Equal(after.Body, before.Body) {
 		t.Errorf("the copy has\n%s\nnot\n%s", after.Body, before.Body)
 	}
@@ -164,7 +176,8 @@ func backup(t *testing.T, s client, office office, on func(...string) []string) 
 	elsewhere := t.TempDir()
 	kartei(t, "restore", copied, "--data-dir", elsewhere)
 	// The master key was lost with the machine.
-	if _, errs, status := try(t, "serve", "--data-dir", elsewhere, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"); status != 1 || !strings.Contains(errs, "master-key forget") {
+	if _, errs, status := try(t, "serve", "--data-dir", elsewhere, "--listen", "127.0.0.1:0", "--operator-listen",
+		"127.0.0.1:0"); status != 1 || !strings.Contains(errs, "master-key forget") {
 		t.Errorf("without the master key: exit %d %s", status, errs)
 	}
 	kartei(t, "master-key", "forget", "--data-dir", elsewhere)
@@ -181,7 +194,8 @@ func backup(t *testing.T, s client, office office, on func(...string) []string) 
 	}
 	other.call("POST", "/contacts", `{"lastName":"Neu"}`, 201, "", "Idempotency-Key", "new")
 	other.server.stop(t)
-	if _, errs, status := try(t, "restore", copied, "--data-dir", elsewhere); status != 1 || !strings.Contains(errs, "--force") {
+	if _, errs, status := try(t, "restore", copied, "--data-dir", elsewhere); status != 1 ||
+		!strings.Contains(errs, "--force") {
 		t.Errorf("restore over data that exists: exit %d %s", status, errs)
 	}
 }
@@ -200,7 +214,8 @@ func mistyped(key string) string {
 func keys(t *testing.T, s client, office office, on func(...string) []string) {
 	type key struct{ ID, Key string }
 	create := func(env string, ip string) key {
-		return read[key](t, on("key", "create", "--org", office.ID, "--principal", office.User, "--env", env, "--scopes", "contacts:read", "--ip", ip)...)
+		return read[key](t, on("key", "create", "--org", office.ID, "--principal", office.User, "--env", env, "--scopes",
+			"contacts:read", "--ip", ip)...)
 	}
 	as := func(k key) client { return client{t, s.server, k.Key} }
 	one, far := create("test", "127.0.0.1"), create("test", "192.0.2.0/24")
@@ -252,7 +267,8 @@ func keys(t *testing.T, s client, office office, on func(...string) []string) {
 	}
 	for i, r := range refusals {
 		got := log.Data[len(refusals)-1-i] // newest first
-		if got.Reason != r.reason || got.Status != 401 || got.Address != "127.0.0.1" || r.key.ID != "" && got.KeyID != r.key.ID {
+		if got.Reason != r.reason || got.Status != 401 || got.Address != "127.0.0.1" ||
+			r.key.ID != "" && got.KeyID != r.key.ID {
 			t.Errorf("refusal %d is %+v, want %s of %q", i, got, r.reason, r.key.ID)
 		}
 	}

@@ -27,11 +27,13 @@ func TestThroughPgbouncer(t *testing.T) {
 	dir := t.TempDir()
 	// Without the setting, the error distinguishes a pooler from an unreachable
 	// server.
-	if _, errs, status := try(t, "migrate", "--data-dir", dir, "--database-url", pooler); status == 0 || !strings.Contains(errs, "default_query_exec_mode=exec") {
+	if _, errs, status := try(t, "migrate", "--data-dir", dir, "--database-url", pooler); status == 0 ||
+		!strings.Contains(errs, "default_query_exec_mode=exec") {
 		t.Errorf("a pooler without the setting: exit %d, %s", status, errs)
 	}
 	pooler += "&default_query_exec_mode=exec"
-	if _, errs, status := try(t, "serve", "--data-dir", dir, "--database-url", pooler, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"); status == 0 || !strings.Contains(errs, "server itself") {
+	if _, errs, status := try(t, "serve", "--data-dir", dir, "--database-url", pooler, "--listen", "127.0.0.1:0",
+		"--operator-listen", "127.0.0.1:0"); status == 0 || !strings.Contains(errs, "server itself") {
 		t.Errorf("an empty database through the pooler: exit %d, %s", status, errs)
 	}
 	kartei(t, "migrate", "--data-dir", dir, "--database-url", own.URL())

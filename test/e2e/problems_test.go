@@ -57,12 +57,16 @@ func newProvoker(t *testing.T) *provoker {
 	office := found(t, store...)
 	with := func(flags ...string) client {
 		t.Helper()
-		return client{t, served, read[struct{ Key string }](t, slices.Concat([]string{"key", "create", "--org", office.ID, "--principal", office.User, "--env", "test"}, flags, store)...).Key}
+		return client{t, served, read[struct{ Key string }](t,
+			slices.Concat([]string{"key", "create", "--org", office.ID, "--principal", office.User, "--env", "test"}, flags,
+				store)...).Key}
 	}
 	p := &provoker{client: client{t, served, office.Key}, office: office, store: store,
-		reader: with("--scopes", "contacts:read"), hooks: with("--scopes", "webhook_endpoints:write,contacts:read", "--ip", "127.0.0.1/32")}
+		reader: with("--scopes", "contacts:read"),
+		hooks:  with("--scopes", "webhook_endpoints:write,contacts:read", "--ip", "127.0.0.1/32")}
 	p.files = p.forFiles(office, store...)
-	p.contact = "/contacts/" + p.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "used").Text("id")
+	p.contact = "/contacts/" + p.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key",
+		"used").Text("id")
 	return p
 }
 
@@ -84,7 +88,8 @@ func (p *provoker) requests() map[fault.Code]provocation {
 			return p.call("POST", "/contacts", `{"email":"nein"}`, 422, code, "Idempotency-Key", "wrong")
 		},
 		fault.BatchTooLarge: func(code string) *answer {
-			return p.call("POST", "/batch", `{"calls":[`+strings.Repeat(`{"method":"GET","path":"/me"},`, 20)+`{"method":"GET","path":"/me"}]}`, 400, code)
+			return p.call("POST", "/batch", `{"calls":[`+strings.Repeat(`{"method":"GET","path":"/me"},`, 20)+
+				`{"method":"GET","path":"/me"}]}`, 400, code)
 		},
 		fault.BatchFamilyNotAllowed: func(code string) *answer {
 			return p.call("POST", "/batch", `{"calls":[{"method":"POST","path":"/batch","body":{"calls":[]}}]}`, 422, code)
@@ -94,10 +99,12 @@ func (p *provoker) requests() map[fault.Code]provocation {
 			return p.call("GET", "/me", "", 406, code, "Accept", "text/html")
 		},
 		fault.PayloadTooLarge: func(code string) *answer {
-			return p.call("POST", "/contacts", `{"note":"`+strings.Repeat("x", 1<<20)+`"}`, 413, code, "Idempotency-Key", "large")
+			return p.call("POST", "/contacts", `{"note":"`+strings.Repeat("x", 1<<20)+`"}`, 413, code, "Idempotency-Key",
+				"large")
 		},
 		fault.UnsupportedMediaType: func(code string) *answer {
-			return p.call("POST", "/contacts", `lastName=Berg`, 415, code, "Idempotency-Key", "form", "Content-Type", "application/x-www-form-urlencoded")
+			return p.call("POST", "/contacts", `lastName=Berg`, 415, code, "Idempotency-Key", "form", "Content-Type",
+				"application/x-www-form-urlencoded")
 		},
 	}
 }
@@ -130,7 +137,8 @@ func (p *provoker) uploads() map[fault.Code]provocation {
 			return problem
 		},
 		fault.RangeNotSatisfiable: func(code string) *answer {
-			return p.files.call("GET", "/documents/"+p.files.document("a.txt", []byte("Guten Tag\n"))+"/content", "", 416, code, "Range", "bytes=1000-")
+			return p.files.call("GET", "/documents/"+p.files.document("a.txt", []byte("Guten Tag\n"))+"/content", "", 416,
+				code, "Range", "bytes=1000-")
 		},
 	}
 }
@@ -138,7 +146,9 @@ func (p *provoker) uploads() map[fault.Code]provocation {
 // callers provokes the problems of callers who may not do what they ask for.
 func (p *provoker) callers() map[fault.Code]provocation {
 	return map[fault.Code]provocation{
-		fault.Unauthenticated: func(code string) *answer { return client{p.TB, p.server, ""}.call("GET", "/me", "", 401, code) },
+		fault.Unauthenticated: func(code string) *answer {
+			return client{p.TB, p.server, ""}.call("GET", "/me", "", 401, code)
+		},
 		fault.Forbidden: func(code string) *answer {
 			return p.reader.call("DELETE", p.contact, "", 403, code, "If-Match", "*")
 		},
@@ -153,7 +163,8 @@ func (p *provoker) callers() map[fault.Code]provocation {
 		fault.RiskFamilyBlocked: func(code string) *answer { return p.call("GET", "/invoices", "", 403, code) },
 		fault.NotFound:          func(code string) *answer { return p.call("GET", p.contact+"x", "", 404, code) },
 		fault.OperationNotInVersion: func(code string) *answer {
-			return p.call("POST", "/contacts", `{"lastName":"Berg"}`, 404, code, "Idempotency-Key", "stable", "Svc-Preview", "false")
+			return p.call("POST", "/contacts", `{"lastName":"Berg"}`, 404, code, "Idempotency-Key", "stable", "Svc-Preview",
+				"false")
 		},
 		fault.RateLimited: func(code string) *answer { return limited(p.reader, code) },
 		fault.APIPaused: func(code string) *answer {
@@ -176,13 +187,16 @@ func (p *provoker) changes() map[fault.Code]provocation {
 			return p.call("PATCH", p.contact, `{}`, 412, code, "If-Match", `"r7"`)
 		},
 		fault.WebhookURLInvalid: func(code string) *answer {
-			return p.hooks.call("POST", "/webhook_endpoints", endpoint("https://127.0.0.1/hook"), 422, code, "Idempotency-Key", "inside")
+			return p.hooks.call("POST", "/webhook_endpoints", endpoint("https://127.0.0.1/hook"), 422, code,
+				"Idempotency-Key", "inside")
 		},
 		fault.WebhookEndpointLimit: func(code string) *answer {
 			for n := range 16 {
-				p.hooks.call("POST", "/webhook_endpoints", endpoint("https://crm.example.com/hook"), 201, "", "Idempotency-Key", fmt.Sprint("endpoint-", n))
+				p.hooks.call("POST", "/webhook_endpoints", endpoint("https://crm.example.com/hook"), 201, "", "Idempotency-Key",
+					fmt.Sprint("endpoint-", n))
 			}
-			return p.hooks.call("POST", "/webhook_endpoints", endpoint("https://crm.example.com/hook"), 409, code, "Idempotency-Key", "one-more")
+			return p.hooks.call("POST", "/webhook_endpoints", endpoint("https://crm.example.com/hook"), 409, code,
+				"Idempotency-Key", "one-more")
 		},
 	}
 }
@@ -224,7 +238,8 @@ func inProgress(s client, code string) *answer {
 		var sending sync.WaitGroup
 		for i := range senders {
 			sending.Go(func() {
-				a, err := newHTTPClient(s.key).call(s.URL+"/v1", "POST", "/contacts", `{"lastName":"Zugleich"}`, "Idempotency-Key", fmt.Sprint("at-once-", round))
+				a, err := newHTTPClient(s.key).call(s.URL+"/v1", "POST", "/contacts", `{"lastName":"Zugleich"}`,
+					"Idempotency-Key", fmt.Sprint("at-once-", round))
 				if err != nil {
 					s.Error(err)
 					return
@@ -283,7 +298,8 @@ func TestPending(t *testing.T) {
 	public, operator := freePort(t), freePort(t)
 	ready := make(chan *server, 1)
 	go func() {
-		s, err := launchCommand(command("serve", "--data-dir", t.TempDir(), "--database-url", url, "--listen", public, "--operator-listen", operator, "--log-format", "json"))
+		s, err := launchCommand(command("serve", "--data-dir", t.TempDir(), "--database-url", url, "--listen", public,
+			"--operator-listen", operator, "--log-format", "json"))
 		if err != nil {
 			t.Error(err)
 		}

@@ -52,7 +52,8 @@ func TestQuotaOverAKill(t *testing.T) {
 	made := 0
 	record := func() string {
 		made++
-		return "/contacts/" + s.call("POST", "/contacts", `{"lastName":"Tal"}`, 201, "", "Idempotency-Key", fmt.Sprint("quota-", made)).Text("id")
+		return "/contacts/" + s.call("POST", "/contacts", `{"lastName":"Tal"}`, 201, "", "Idempotency-Key",
+			fmt.Sprint("quota-", made)).Text("id")
 	}
 	for range 4 {
 		s.call("DELETE", record(), "", 204, "", "If-Match", "*")
@@ -64,13 +65,15 @@ func TestQuotaOverAKill(t *testing.T) {
 		}
 		bell = ofKind(t, "quota_low", on("bell", "--org", office.ID, "--json")...)
 	}
-	if e := bell[0]; len(bell) != 1 || e.PrincipalID != office.User || e.Kind != "quota_low" || !strings.Contains(e.Title, "80% of the daily quota of deletions used") {
+	if e := bell[0]; len(bell) != 1 || e.PrincipalID != office.User || e.Kind != "quota_low" ||
+		!strings.Contains(e.Title, "80% of the daily quota of deletions used") {
 		t.Errorf("%+v", bell)
 	}
 	if mails := emails(t, dir, bell); len(mails) != 1 {
 		t.Errorf("emails %v", mails)
 	}
-	if table := kartei(t, on("bell", "--org", office.ID, "--user", office.User)...); !strings.Contains(table, "TITLE") || !strings.Contains(table, office.User) {
+	if table := kartei(t, on("bell", "--org", office.ID, "--user", office.User)...); !strings.Contains(table,
+		"TITLE") || !strings.Contains(table, office.User) {
 		t.Errorf("%s", table)
 	}
 	for line := range strings.Lines(s.server.Log()) {

@@ -26,7 +26,10 @@ type race struct {
 var races = []race{
 	{"external id", func(_ *testing.T, _ *racers, n int) [2]caller {
 		body := fmt.Sprintf(`{"lastName":"Berg","externalId":"race-%d"}`, n)
-		return [2]caller{calling("POST", "/contacts", body, "Idempotency-Key", fmt.Sprint("a", n)), calling("POST", "/contacts", body, "Idempotency-Key", fmt.Sprint("b", n))}
+		return [2]caller{
+			calling("POST", "/contacts", body, "Idempotency-Key", fmt.Sprint("a", n)),
+			calling("POST", "/contacts", body, "Idempotency-Key", fmt.Sprint("b", n)),
+		}
 	}, []string{"201, 422 VALIDATION_FAILED"}, 1},
 	{"idempotency key", func(_ *testing.T, _ *racers, n int) [2]caller {
 		one := calling("POST", "/contacts", `{"lastName":"Berg"}`, "Idempotency-Key", fmt.Sprint("same", n))
@@ -34,19 +37,31 @@ var races = []race{
 	}, []string{"201, 201 replayed", "201, 409 IDEMPOTENCY_IN_PROGRESS"}, 1},
 	{"idempotency key, other content", func(_ *testing.T, _ *racers, n int) [2]caller {
 		key := fmt.Sprint("other", n)
-		return [2]caller{calling("POST", "/contacts", `{"lastName":"Berg"}`, "Idempotency-Key", key), calling("POST", "/contacts", `{"lastName":"Tal"}`, "Idempotency-Key", key)}
+		return [2]caller{
+			calling("POST", "/contacts", `{"lastName":"Berg"}`, "Idempotency-Key", key),
+			calling("POST", "/contacts", `{"lastName":"Tal"}`, "Idempotency-Key", key),
+		}
 	}, []string{"201, 422 IDEMPOTENCY_PAYLOAD_MISMATCH", "201, 409 IDEMPOTENCY_IN_PROGRESS"}, 1},
 	{"revision", func(t *testing.T, r *racers, n int) [2]caller {
 		path := r.fresh(t, n)
-		return [2]caller{calling("PATCH", path, `{"lastName":"Eins"}`, "If-Match", `"r1"`), calling("PATCH", path, `{"lastName":"Zwei"}`, "If-Match", `"r1"`)}
+		return [2]caller{
+			calling("PATCH", path, `{"lastName":"Eins"}`, "If-Match", `"r1"`),
+			calling("PATCH", path, `{"lastName":"Zwei"}`, "If-Match", `"r1"`),
+		}
 	}, []string{"200, 412 PRECONDITION_FAILED"}, 0},
 	{"any revision", func(t *testing.T, r *racers, n int) [2]caller {
 		path := r.fresh(t, n)
-		return [2]caller{calling("PATCH", path, `{"lastName":"Eins"}`, "If-Match", "*"), calling("PATCH", path, `{"jobTitle":"Zwei"}`, "If-Match", "*")}
+		return [2]caller{
+			calling("PATCH", path, `{"lastName":"Eins"}`, "If-Match", "*"),
+			calling("PATCH", path, `{"jobTitle":"Zwei"}`, "If-Match", "*"),
+		}
 	}, []string{"200, 200"}, 0},
 	{"delete against update", func(t *testing.T, r *racers, n int) [2]caller {
 		path := r.fresh(t, n)
-		return [2]caller{calling("DELETE", path, "", "If-Match", `"r1"`), calling("PATCH", path, `{"lastName":"Zwei"}`, "If-Match", `"r1"`)}
+		return [2]caller{
+			calling("DELETE", path, "", "If-Match", `"r1"`),
+			calling("PATCH", path, `{"lastName":"Zwei"}`, "If-Match", `"r1"`),
+		}
 	}, []string{"204, 404 NOT_FOUND", "200, 412 PRECONDITION_FAILED"}, 0},
 	{"delete against delete", func(t *testing.T, r *racers, n int) [2]caller {
 		path := r.fresh(t, n)
@@ -67,7 +82,8 @@ type racers struct {
 func (r *racers) fresh(t *testing.T, n int) (path string) {
 	t.Helper()
 	r.made++
-	return "/contacts/" + r.at(n%2).call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", fmt.Sprintf("%s-%d", t.Name(), n)).Text("id")
+	return "/contacts/" + r.at(n%2).call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key",
+		fmt.Sprintf("%s-%d", t.Name(), n)).Text("id")
 }
 
 // both sends two calls at once, each to its replica, and swaps the replicas in

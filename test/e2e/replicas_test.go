@@ -39,10 +39,12 @@ func (h *cluster) holdClock(t *testing.T) (release func()) {
 		t.Fatal(err)
 	}
 	var organization int64
-	if err := tx.QueryRow(t.Context(), "select number from organizations where id = $1", h.office.SandboxID).Scan(&organization); err != nil {
+	if err := tx.QueryRow(t.Context(), "select number from organizations where id = $1",
+		h.office.SandboxID).Scan(&organization); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(t.Context(), "select tick from clocks where organization = $1 for update", organization); err != nil {
+	if _, err := tx.Exec(t.Context(), "select tick from clocks where organization = $1 for update",
+		organization); err != nil {
 		t.Fatal(err)
 	}
 	return func() {
@@ -139,9 +141,11 @@ func (h *cluster) revoke(t *testing.T) {
 	}
 	for i, a := range acts {
 		t.Run(a.name, func(t *testing.T) {
-			user := read[struct{ ID string }](t, with("user", "create", "--org", h.office.ID, "--name", "Karl Tal", "--email", fmt.Sprintf("karl%d@example.com", i), "--role", "member")...)
-			key := read[struct{ ID, Key string }](t, with("key", "create", "--org", h.office.ID, "--principal", user.ID, "--env", "test",
-				"--scopes", "contacts:read,contacts:write", "--ip", "127.0.0.1/32")...)
+			user := read[struct{ ID string }](t, with("user", "create", "--org", h.office.ID, "--name", "Karl Tal",
+				"--email", fmt.Sprintf("karl%d@example.com", i), "--role", "member")...)
+			key := read[struct{ ID, Key string }](t,
+				with("key", "create", "--org", h.office.ID, "--principal", user.ID, "--env", "test",
+					"--scopes", "contacts:read,contacts:write", "--ip", "127.0.0.1/32")...)
 			var done atomic.Bool
 			var calling, warm sync.WaitGroup
 			for _, s := range h.servers {
@@ -151,7 +155,8 @@ func (h *cluster) revoke(t *testing.T) {
 						as, after := newHTTPClient(key.Key), 0
 						for call := 0; after < 3; call++ {
 							began := done.Load()
-							answer, err := as.call(s.URL+"/v1", "POST", "/contacts", `{"lastName":"Tal"}`, "Idempotency-Key", fmt.Sprintf("%s-%d-%d-%d", key.ID, s.cmd.Process.Pid, n, call))
+							answer, err := as.call(s.URL+"/v1", "POST", "/contacts", `{"lastName":"Tal"}`, "Idempotency-Key",
+								fmt.Sprintf("%s-%d-%d-%d", key.ID, s.cmd.Process.Pid, n, call))
 							if call == 0 {
 								warm.Done()
 							}
@@ -190,8 +195,8 @@ func TestFiveReplicasStartTogether(t *testing.T) {
 	var starting sync.WaitGroup
 	for i := range servers {
 		starting.Go(func() {
-			s, err := launch("serve", "--database-url", url, "--data-dir", filepath.Join(dir, fmt.Sprint(i)), "--master-key-file", filepath.Join(dir, "master.key"),
-				"--blob-url", "file:"+filepath.Join(dir, "files"))
+			s, err := launch("serve", "--database-url", url, "--data-dir", filepath.Join(dir, fmt.Sprint(i)),
+				"--master-key-file", filepath.Join(dir, "master.key"), "--blob-url", "file:"+filepath.Join(dir, "files"))
 			if err != nil {
 				t.Error(err)
 				return
@@ -232,7 +237,8 @@ func TestFiveReplicasStartTogether(t *testing.T) {
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	// Limits are counted, since replicas that come and go hand them over.
-	h := newPostgresCluster(t, 2, "--drain-time", "6s", "--limits", "key=1000000,writes=1000000,principal=1000000,organization=2000000,outflow=1000000,concurrency=100")
+	h := newPostgresCluster(t, 2, "--drain-time", "6s", "--limits",
+		"key=1000000,writes=1000000,principal=1000000,organization=2000000,outflow=1000000,concurrency=100")
 	ctx, cancel := h.going()
 	defer cancel()
 	stop := make(chan struct{})
@@ -246,7 +252,9 @@ func TestRollingRestart(t *testing.T) {
 					return
 				default:
 				}
-				method, path, body, want, headers := "POST", "/contacts", `{"lastName":"Berg"}`, 201, []string{"Idempotency-Key", fmt.Sprintf("%d-%d", n, call)}
+				method, path, body, want, headers := "POST", "/contacts", `{"lastName":"Berg"}`, 201, []string{
+					"Idempotency-Key", fmt.Sprintf("%d-%d", n, call),
+				}
 				if n%2 == 0 {
 					method, path, body, want, headers = "GET", "/contacts?limit=5", "", 200, nil
 				}

@@ -60,7 +60,9 @@ func (h *cluster) settle() storedData {
 		if err := tx.Snapshot(ctx); err != nil { // statements that a killed server sent may still take effect
 			return err
 		}
-		for _, look := range []func(context.Context, db.Tx, *storedData) error{h.whole, h.readContacts, h.readEvents, h.readKeys, h.readRest} {
+		for _, look := range []func(context.Context, db.Tx, *storedData) error{
+			h.whole, h.readContacts, h.readEvents, h.readKeys, h.readRest,
+		} {
 			if err := look(ctx, tx, &s); err != nil {
 				return err
 			}
@@ -103,26 +105,27 @@ func each(ctx context.Context, tx db.Tx, query string, f func(db.Rows) error) er
 }
 
 func (h *cluster) readContacts(ctx context.Context, tx db.Tx, s *storedData) error {
-	return each(ctx, tx, "select id, revision, created_at, updated_at, deleted, content from contacts", func(r db.Rows) error {
-		var c contact
-		var created, updated clock.Micros
-		var content []byte
-		if err := r.Scan(&c.ID, &c.Revision, &created, &updated, &c.Deleted, &content); err != nil {
-			return err
-		}
-		c.CreatedAt, c.UpdatedAt = created.String(), updated.String()
-		if c.Deleted {
-			c.DeletedAt = c.UpdatedAt
-		}
-		s.contacts[c.ID] = c
-		var members struct{ LastName string }
-		if err := json.Unmarshal(content, &members); err != nil {
-			return err
-		}
-		c.LastName = members.LastName
-		s.contacts[c.ID] = c
-		return nil
-	})
+	return each(ctx, tx, "select id, revision, created_at, updated_at, deleted, content from contacts",
+		func(r db.Rows) error {
+			var c contact
+			var created, updated clock.Micros
+			var content []byte
+			if err := r.Scan(&c.ID, &c.Revision, &created, &updated, &c.Deleted, &content); err != nil {
+				return err
+			}
+			c.CreatedAt, c.UpdatedAt = created.String(), updated.String()
+			if c.Deleted {
+				c.DeletedAt = c.UpdatedAt
+			}
+			s.contacts[c.ID] = c
+			var members struct{ LastName string }
+			if err := json.Unmarshal(content, &members); err != nil {
+				return err
+			}
+			c.LastName = members.LastName
+			s.contacts[c.ID] = c
+			return nil
+		})
 }
 
 func (h *cluster) readEvents(ctx context.Context, tx db.Tx, s *storedData) error {
@@ -216,7 +219,8 @@ func (h *cluster) eventsBelong(s *storedData) {
 			h.Errorf("contact %+v has the events %v, want %v", c, types, want)
 			continue
 		}
-		if first, last := histories[id][0], histories[id][len(want)-1]; first.CreatedAt != c.CreatedAt || last.CreatedAt != c.UpdatedAt {
+		if first, last := histories[id][0], histories[id][len(want)-1]; first.CreatedAt != c.CreatedAt ||
+			last.CreatedAt != c.UpdatedAt {
 			h.Errorf("contact %+v has its events from %s to %s", c, first.CreatedAt, last.CreatedAt)
 		}
 	}

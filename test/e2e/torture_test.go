@@ -47,7 +47,8 @@ func TestTortureWebhooks(t *testing.T) {
 
 func newTortureFarm(t *testing.T) *farm {
 	return newFarm(t, map[*behaviour]int{
-		healthy: 20, refused: 25, silent: 25, slow: 50, trickle: 20, broken: 20, gone: 10, redirects: 10, closes: 5, closesLate: 5, long: 10,
+		healthy: 20, refused: 25, silent: 25, slow: 50, trickle: 20, broken: 20, gone: 10, redirects: 10, closes: 5,
+		closesLate: 5, long: 10,
 	})
 }
 
@@ -154,10 +155,13 @@ func (f *farm) settleIn(h *cluster) (owners []*owner) {
 	for list := range slices.Chunk(all, perPrincipal) {
 		principal := h.office.User
 		if len(owners) > 0 {
-			principal = read[struct{ ID string }](f, append([]string{"service-account", "create", "--org", h.office.ID, "--name", "Integration"}, h.store...)...).ID
+			principal = read[struct{ ID string }](f,
+				append([]string{"service-account", "create", "--org", h.office.ID, "--name", "Integration"}, h.store...)...).ID
 		}
-		key := read[struct{ Key string }](f, append([]string{"key", "create", "--org", h.office.ID, "--principal", principal, "--env", "test",
-			"--scopes", "contacts:read,webhook_endpoints:write,webhook_endpoints:read", "--ip", "127.0.0.1/32"}, h.store...)...).Key
+		key := read[struct{ Key string }](f, append([]string{"key", "create", "--org", h.office.ID, "--principal",
+			principal, "--env", "test",
+			"--scopes", "contacts:read,webhook_endpoints:write,webhook_endpoints:read", "--ip", "127.0.0.1/32"},
+			h.store...)...).Key
 		o := &owner{newHTTPClient(key), list}
 		owners = append(owners, o)
 		for _, r := range list {
@@ -183,13 +187,15 @@ func (h *cluster) contribute(ctx context.Context, number int, sequence *atomic.I
 		if n%10 == 0 {
 			visibility = "private"
 		}
-		a, err := h.insist(ctx, as, "POST", "/contacts", fmt.Sprintf(`{"lastName":"Folter %d","visibility":%q}`, n, visibility), "Idempotency-Key", fmt.Sprint("torture ", n))
+		a, err := h.insist(ctx, as, "POST", "/contacts",
+			fmt.Sprintf(`{"lastName":"Folter %d","visibility":%q}`, n, visibility), "Idempotency-Key", fmt.Sprint("torture ", n))
 		if err != nil || a.Status != 201 {
 			return fmt.Errorf("writer %d: %v %v", number, err, a)
 		}
 		h.wrote()
 		if n%2 == 0 {
-			a, err := h.insist(ctx, as, "PATCH", "/contacts/"+a.Text("id"), fmt.Sprintf(`{"lastName":"Folter %d"}`, -n), "If-Match", "*")
+			a, err := h.insist(ctx, as, "PATCH", "/contacts/"+a.Text("id"), fmt.Sprintf(`{"lastName":"Folter %d"}`, -n),
+				"If-Match", "*")
 			if err != nil || a.Status != 200 {
 				return fmt.Errorf("writer %d: %v %v", number, err, a)
 			}
@@ -226,7 +232,8 @@ func (r *receiver) logs(ctx context.Context, h *cluster, as *httpClient, done fu
 	for going := r.progress(); ; time.Sleep(250 * time.Millisecond) {
 		rows := map[string]string{}
 		for cursor := ""; ; {
-			p, err := list[struct{ EventID, Status string }](ctx, h, as, "/webhook_endpoints/"+r.id+"/deliveries?limit=100"+cursor)
+			p, err := list[struct{ EventID, Status string }](ctx, h, as,
+				"/webhook_endpoints/"+r.id+"/deliveries?limit=100"+cursor)
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -242,7 +249,8 @@ func (r *receiver) logs(ctx context.Context, h *cluster, as *httpClient, done fu
 			return
 		}
 		if !going(len(rows)) {
-			r.Fatalf("%s (%s) has %d events in its log, and nothing went on for %s", r.host, r.answer.name, len(rows), waittest.Bound)
+			r.Fatalf("%s (%s) has %d events in its log, and nothing went on for %s", r.host, r.answer.name, len(rows),
+				waittest.Bound)
 		}
 	}
 }
@@ -307,7 +315,8 @@ func (f *farm) tellTimes(kills []death, calm time.Time) {
 		at := func(share float64) time.Duration {
 			return list[int(share*float64(len(list)-1))].Round(100 * time.Microsecond)
 		}
-		f.Logf("from commit to the first attempt at healthy endpoints, %s (%d): median %s, p90 %s, p99 %s, longest %s", name, len(list), at(0.5), at(0.9), at(0.99), at(1))
+		f.Logf("from commit to the first attempt at healthy endpoints, %s (%d): median %s, p90 %s, p99 %s, longest %s",
+			name, len(list), at(0.5), at(0.9), at(0.99), at(1))
 		return at(0.5), at(0.99)
 	}
 	// The times depend on the load of the machine, so only the long form checks
@@ -319,7 +328,8 @@ func (f *farm) tellTimes(kills []death, calm time.Time) {
 	}
 	tell("away from kills", away)
 	if _, p99 := tell("in the calm at the end", last); len(last) < 1000 || long && p99 > 500*time.Millisecond {
-		f.Errorf("%d deliveries in the calm, p99 %s, want at least 1000 within 500 ms: healthy endpoints wait for others", len(last), p99)
+		f.Errorf("%d deliveries in the calm, p99 %s, want at least 1000 within 500 ms: healthy endpoints wait for others",
+			len(last), p99)
 	}
 }
 
@@ -398,7 +408,9 @@ type endpointState struct {
 func (h *cluster) deliveryLog() map[string]*endpointState {
 	h.Helper()
 	ctx := context.Background()
-	d, err := db.Open(ctx, h.database, db.Options{Clock: clock.System, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Readers: 2})
+	d, err := db.Open(ctx, h.database, db.Options{
+		Clock: clock.System, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Readers: 2,
+	})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -446,7 +458,9 @@ func unlogged(visits []visit, rows []clock.Micros) (list []visit) {
 	slices.Sort(rows)
 	for _, v := range visits {
 		at := clock.FromTime(v.at)
-		if i := slices.IndexFunc(rows, func(began clock.Micros) bool { return began <= at && at.Sub(began) <= attemptTime+unread }); i >= 0 {
+		if i := slices.IndexFunc(rows, func(began clock.Micros) bool {
+			return began <= at && at.Sub(began) <= attemptTime+unread
+		}); i >= 0 {
 			rows = slices.Delete(rows, i, i+1)
 		} else {
 			list = append(list, v)
@@ -459,7 +473,8 @@ func unlogged(visits []visit, rows []clock.Micros) (list []visit) {
 // recorded the outcome.
 func (v visit) excused(deaths []death) bool {
 	return slices.ContainsFunc(deaths, func(d death) bool {
-		return v.at.After(d.begun.Add(-attemptTime-unwritten)) && v.at.Before(d.over.Add(attemptTime)) // sent data may be read later
+		// sent data may be read later
+		return v.at.After(d.begun.Add(-attemptTime-unwritten)) && v.at.Before(d.over.Add(attemptTime))
 	})
 }
 
@@ -526,7 +541,8 @@ func (f *farm) holdLog(states map[string]*endpointState, deaths []death) {
 			f.Errorf("%s: %d events, %d succeeded attempts", r.host, len(rows), succeeded)
 		}
 	}
-	f.Logf("attempts in the log: %v; requests that are not, because their server was killed or stopped before: %d", attempts, excused)
+	f.Logf("attempts in the log: %v; requests that are not, because their server was killed or stopped before: %d",
+		attempts, excused)
 }
 
 // attempts returns the attempts at an event in the log, for a failure.

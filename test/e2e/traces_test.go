@@ -50,7 +50,8 @@ func (c *traceCollector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := proto.Unmarshal(body, &request); err != nil {
 		c.Errorf("not the protocol: %v", err)
 	}
-	if r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" || r.Header.Get("X-Token") != collectorToken {
+	if r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" ||
+		r.Header.Get("X-Token") != collectorToken {
 		c.Errorf("%s %s, %v", r.Method, r.URL.Path, r.Header)
 	}
 	c.mu.Lock()
@@ -105,7 +106,8 @@ func (c *traceCollector) tree() string {
 func (c *traceCollector) below(parent *traces.Span, name string) *traces.Span {
 	c.Helper()
 	return c.until(name+" below "+parent.Name, func(s *traces.Span) bool {
-		return s.Name == name && string(s.ParentSpanId) == string(parent.SpanId) && string(s.TraceId) == string(parent.TraceId)
+		return s.Name == name && string(s.ParentSpanId) == string(parent.SpanId) &&
+			string(s.TraceId) == string(parent.TraceId)
 	})
 }
 
@@ -120,7 +122,9 @@ func (c *traceCollector) call(a *answer) *traces.Span {
 func (c *traceCollector) has(parent *traces.Span) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.ContainsFunc(c.spans, func(s *traces.Span) bool { return string(s.ParentSpanId) == string(parent.SpanId) })
+	return slices.ContainsFunc(c.spans, func(s *traces.Span) bool {
+		return string(s.ParentSpanId) == string(parent.SpanId)
+	})
 }
 
 func attribute(list []*common.KeyValue, key string) string {
@@ -138,9 +142,14 @@ func attribute(list []*common.KeyValue, key string) string {
 // traced starts a server that sends its spans to the collector.
 func traced(t testing.TB, c *traceCollector, environment []string, args ...string) *server {
 	t.Helper()
-	cmd := command(append([]string{"serve", "--no-metered", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0", "--log-format", "json"}, args...)...)
-	cmd.Env = append(append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_EXPORTER_OTLP_HEADERS=X-Token="+collectorToken,
-		"OTEL_SERVICE_NAME=kanzlei", "OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=pr%C3%BCfung", "OTEL_BSP_SCHEDULE_DELAY=20"), environment...)
+	cmd := command(append([]string{
+		"serve", "--no-metered", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0",
+		"--log-format", "json",
+	}, args...)...)
+	cmd.Env = append(append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL,
+		"OTEL_EXPORTER_OTLP_HEADERS=X-Token="+collectorToken,
+		"OTEL_SERVICE_NAME=kanzlei", "OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=pr%C3%BCfung",
+		"OTEL_BSP_SCHEDULE_DELAY=20"), environment...)
 	s, err := launchCommand(cmd)
 	if err != nil {
 		t.Fatal(err)
@@ -164,16 +173,23 @@ const foreign = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 func newTracedOffice(t *testing.T, url, dir string) *tracedOffice {
 	t.Helper()
 	f, c := newFarm(t, map[*behaviour]int{healthy: 1}), newCollector(t)
-	o := &tracedOffice{traceCollector: c, store: []string{"--data-dir", dir, "--database-url", url}, receiver: f.hosts["r0.farm.test"]}
+	o := &tracedOffice{
+		traceCollector: c,
+		store:          []string{"--data-dir", dir, "--database-url", url},
+		receiver:       f.hosts["r0.farm.test"],
+	}
 	o.flags = append(f.flags(), o.store...)
 	s := traced(t, c, nil, o.flags...)
 	with := func(args ...string) []string { return append(args, o.store...) }
-	org := read[struct{ ID string }](t, with("org", "create", "Kanzlei Zwetschgendatschi", "--module", "on", "--secrecy", "declared", "--level", "on")...)
-	user := read[struct{ ID string }](t, with("user", "create", "--org", org.ID, "--name", "Walburga Hefekranz", "--email", "hefekranz@marker.example", "--role", "admin")...)
+	org := read[struct{ ID string }](t, with("org", "create", "Kanzlei Zwetschgendatschi", "--module", "on",
+		"--secrecy", "declared", "--level", "on")...)
+	user := read[struct{ ID string }](t, with("user", "create", "--org", org.ID, "--name", "Walburga Hefekranz",
+		"--email", "hefekranz@marker.example", "--role", "admin")...)
 	key := read[struct{ Key string }](t, with("key", "create", "--org", org.ID, "--principal", user.ID, "--env", "test",
 		"--scopes", "contacts:read,contacts:write,documents:read,documents:write,webhook_endpoints:read,webhook_endpoints:write", "--ip", "127.0.0.1/32")...).Key
 	o.client = client{t, s, key}
-	endpoint := o.client.call("POST", "/webhook_endpoints", `{"name":"Topfenstrudel","url":"https://r0.farm.test/geheimpfad","eventTypes":["contact.created","document.created"]}`,
+	endpoint := o.client.call("POST", "/webhook_endpoints",
+		`{"name":"Topfenstrudel","url":"https://r0.farm.test/geheimpfad","eventTypes":["contact.created","document.created"]}`,
 		201, "", "Idempotency-Key", "endpoint")
 	o.receiver.mu.Lock()
 	defer o.receiver.mu.Unlock()
@@ -204,13 +220,15 @@ func TestTraces(t *testing.T) {
 func (o *tracedOffice) traceOfCreate() (contact string) {
 	c := o.traceCollector
 	c.Helper()
-	made := o.client.call("POST", "/contacts", `{"lastName":"Kirschmichel","email":"kirsch@marker.example","note":"Germknoedel","externalId":"M-471147"}`,
+	made := o.client.call("POST", "/contacts",
+		`{"lastName":"Kirschmichel","email":"kirsch@marker.example","note":"Germknoedel","externalId":"M-471147"}`,
 		201, "", "Idempotency-Key", "semmelknoedel", "Traceparent", foreign)
 	create := c.call(made)
 	if hex.EncodeToString(create.TraceId) == foreign[3:35] || len(create.ParentSpanId) != 0 {
 		c.Error("a stranger chooses the trace")
 	}
-	if create.Name != "contacts.create" || attribute(create.Attributes, "http.route") != "/v1/contacts" || attribute(create.Attributes, "http.request.method") != "POST" ||
+	if create.Name != "contacts.create" || attribute(create.Attributes, "http.route") != "/v1/contacts" ||
+		attribute(create.Attributes, "http.request.method") != "POST" ||
 		attribute(create.Attributes, "http.response.status_code") != "201" || create.Kind != traces.Span_SPAN_KIND_SERVER {
 		c.Errorf("%v", create)
 	}
@@ -226,7 +244,8 @@ func (o *tracedOffice) traceOfCreate() (contact string) {
 		return string(s.ParentSpanId) == string(write.SpanId) && s.Kind == traces.Span_SPAN_KIND_CLIENT
 	})
 	delivery := c.below(create, "webhook delivery")
-	if attribute(delivery.Attributes, "kartei.event.type") != "contact.created" || attribute(delivery.Attributes, "http.response.status_code") != "204" {
+	if attribute(delivery.Attributes, "kartei.event.type") != "contact.created" ||
+		attribute(delivery.Attributes, "http.response.status_code") != "204" {
 		c.Errorf("%v", delivery)
 	}
 	return made.Text("id")
@@ -239,8 +258,10 @@ func (o *tracedOffice) traceOfRefusals() {
 	o.client.call("GET", "/contacts?q=kirschmichel+germknoedel", "", 200, "")
 	o.client.call("GET", "/contacts/con_palatschinken", "", 404, "NOT_FOUND")
 	o.client.call("GET", "/palatschinken", "", 404, "NOT_FOUND")
-	refused := o.client.call("POST", "/contacts", `{"lastName":"x","email":"buchteln"}`, 422, "VALIDATION_FAILED", "Idempotency-Key", "buchteln")
-	if span := c.call(refused); attribute(span.Attributes, "kartei.code") != "VALIDATION_FAILED" || span.Status.GetCode() == traces.Status_STATUS_CODE_ERROR {
+	refused := o.client.call("POST", "/contacts", `{"lastName":"x","email":"buchteln"}`, 422, "VALIDATION_FAILED",
+		"Idempotency-Key", "buchteln")
+	if span := c.call(refused); attribute(span.Attributes, "kartei.code") != "VALIDATION_FAILED" ||
+		span.Status.GetCode() == traces.Status_STATUS_CODE_ERROR {
 		c.Errorf("%v", span)
 	}
 }
@@ -256,7 +277,8 @@ func (o *tracedOffice) traceOfJob() {
 	}
 	c.below(job, "db write")
 	c.until("the document's delivery", func(s *traces.Span) bool {
-		return s.Name == "webhook delivery" && attribute(s.Attributes, "kartei.event.type") == "document.created" && string(s.TraceId) == string(job.TraceId)
+		return s.Name == "webhook delivery" && attribute(s.Attributes, "kartei.event.type") == "document.created" &&
+			string(s.TraceId) == string(job.TraceId)
 	})
 }
 
@@ -265,15 +287,18 @@ func (o *tracedOffice) traceOfJob() {
 func (o *tracedOffice) traceOfBatch() {
 	c := o.traceCollector
 	c.Helper()
-	batch := o.client.call("POST", "/batch", `{"calls":[{"id":"a","method":"GET","path":"/contacts"},{"id":"b","method":"GET","path":"/me"}]}`, 200, "")
+	batch := o.client.call("POST", "/batch",
+		`{"calls":[{"id":"a","method":"GET","path":"/contacts"},{"id":"b","method":"GET","path":"/me"}]}`, 200, "")
 	whole := c.call(batch)
 	part := c.until("a part", func(s *traces.Span) bool {
 		return s.Name == "contacts.list" && string(s.TraceId) == string(whole.TraceId)
 	})
-	if read := c.below(c.below(part, "run"), "db read"); attribute(read.Attributes, "kartei.db.statements") == "0" || c.has(read) {
+	if read := c.below(c.below(part, "run"), "db read"); attribute(read.Attributes, "kartei.db.statements") == "0" ||
+		c.has(read) {
 		c.Errorf("a part of a batch counts its statements, and has no spans of them:\n%s", c.tree())
 	}
-	if c.resources["service.name"] != "kanzlei" || c.resources["deployment.environment.name"] != "prüfung" || c.resources["service.version"] == "" {
+	if c.resources["service.name"] != "kanzlei" || c.resources["deployment.environment.name"] != "prüfung" ||
+		c.resources["service.version"] == "" {
 		c.Errorf("%v", c.resources)
 	}
 }
@@ -285,7 +310,8 @@ func (o *tracedOffice) traceOfProxy(t *testing.T) {
 	c := o.traceCollector
 	s := traced(t, c, nil, append(o.flags, "--trusted-proxies", "127.0.0.0/8")...)
 	o.client.server = s
-	tool, err := newHTTPClient(o.client.key).call(s.URL, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"me_get","arguments":{}}}`,
+	tool, err := newHTTPClient(o.client.key).call(s.URL, "POST", "/mcp",
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"me_get","arguments":{}}}`,
 		"Traceparent", foreign, "MCP-Protocol-Version", "2025-11-25", "Accept", "application/json, text/event-stream")
 	if err != nil || tool.Status != 200 {
 		t.Fatalf("a tool: %v %v", tool, err)
@@ -314,9 +340,10 @@ func (o *tracedOffice) saysNothing(markers ...string) {
 	defer c.mu.Unlock()
 	everything := strings.ToLower(string(c.bytes))
 	for _, marker := range append(markers,
-		"zwetschgendatschi", "hefekranz", "marker.example", "topfenstrudel", "farm.test", "geheimpfad", "kirsch", "germknoedel", "471147", "semmelknoedel",
-		"palatschinken", "buchteln", "mohnnudeln", "powidl", "127.0.0.1", strings.ToLower(o.key), strings.ToLower(o.receiver.secret), "kart_test_", "whsec_",
-		collectorToken) {
+		"zwetschgendatschi", "hefekranz", "marker.example", "topfenstrudel", "farm.test", "geheimpfad", "kirsch",
+		"germknoedel", "471147", "semmelknoedel",
+		"palatschinken", "buchteln", "mohnnudeln", "powidl", "127.0.0.1", strings.ToLower(o.key),
+		strings.ToLower(o.receiver.secret), "kart_test_", "whsec_", collectorToken) {
 		if strings.Contains(everything, marker) {
 			c.Errorf("the spans say %q", marker)
 		}

@@ -20,7 +20,9 @@ import (
 func startWaiting(t *testing.T, key string, store ...string) client {
 	t.Helper()
 	public, operator := freePort(t), freePort(t)
-	s, err := spawn(command(append([]string{"serve", "--listen", public, "--operator-listen", operator, "--log-format", "json"}, store...)...))
+	s, err := spawn(command(append([]string{
+		"serve", "--listen", public, "--operator-listen", operator, "--log-format", "json",
+	}, store...)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +33,8 @@ func startWaiting(t *testing.T, key string, store ...string) client {
 	for _, language := range []string{"de", "en"} {
 		for _, a := range []*answer{
 			w.call("GET", "/contacts", "", 503, string(fault.InstancePending), "Accept-Language", language),
-			w.call("POST", "/contacts", `{"lastName":"Berg"}`, 503, string(fault.InstancePending), "Accept-Language", language, "Idempotency-Key", "early"),
+			w.call("POST", "/contacts", `{"lastName":"Berg"}`, 503, string(fault.InstancePending), "Accept-Language",
+				language, "Idempotency-Key", "early"),
 		} {
 			if a.Header.Get("Retry-After") == "" || a.Header.Get("Content-Language") != language || a.Text("requestId") == "" {
 				t.Errorf("while it waits: %v %s", a.Header, a.Body)
@@ -164,7 +167,10 @@ func TestServeDoesNotWaitForWhatIsWrong(t *testing.T) {
 	if err := os.WriteFile(rules, []byte("local all postgres trust\nlocal all all scram-sha-256\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, statement := range []string{"select pg_reload_conf()", "create role guest login password 'right'", "create database newer template postgres"} {
+	for _, statement := range []string{
+		"select pg_reload_conf()", "create role guest login password 'right'",
+		"create database newer template postgres",
+	} {
 		if _, err := conn.Exec(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +193,8 @@ func TestServeDoesNotWaitForWhatIsWrong(t *testing.T) {
 		{"newer program", at("newer"), dir, "start the newer program"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, errs, status := try(t, "serve", "--data-dir", c.dir, "--database-url", c.url, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0")
+			_, errs, status := try(t, "serve", "--data-dir", c.dir, "--database-url", c.url, "--listen", "127.0.0.1:0",
+				"--operator-listen", "127.0.0.1:0")
 			if status != 1 || !strings.Contains(errs, c.says) || strings.Contains(errs, "cannot be used yet") {
 				t.Errorf("exit %d\n%s", status, errs)
 			}

@@ -55,15 +55,20 @@ type webhookCommands struct {
 
 func newWebhookCommands(t *testing.T, dir string, more ...string) *webhookCommands {
 	t.Helper()
-	c := &webhookCommands{dir: dir, store: append([]string{"--data-dir", dir}, more...), receiver: &hook{TB: t, took: make(chan string, 100), status: 200}}
+	c := &webhookCommands{
+		dir: dir, store: append([]string{"--data-dir", dir}, more...),
+		receiver: &hook{TB: t, took: make(chan string, 100), status: 200},
+	}
 	tls := httptest.NewTLSServer(c.receiver)
 	t.Cleanup(tls.Close)
 	served := start(t, append(c.on("serve", "--no-metered"), towards(t, tls)...)...)
 	c.office = found(t, c.store...)
-	key := read[struct{ Key string }](t, c.on("key", "create", "--org", c.office.ID, "--principal", c.office.User, "--env", "test", "--ip", "127.0.0.1/32",
+	key := read[struct{ Key string }](t, c.on("key", "create", "--org", c.office.ID, "--principal", c.office.User,
+		"--env", "test", "--ip", "127.0.0.1/32",
 		"--scopes", "contacts:read,contacts:write,webhook_endpoints:read,webhook_endpoints:write")...).Key
 	c.client = client{t, served, key}
-	decode(t, string(c.call("POST", "/webhook_endpoints", `{"name":"CRM","url":"https://`+postHost+`/hook","eventTypes":["contact.created"]}`, 201, "",
+	decode(t, string(c.call("POST", "/webhook_endpoints",
+		`{"name":"CRM","url":"https://`+postHost+`/hook","eventTypes":["contact.created"]}`, 201, "",
 		"Idempotency-Key", "endpoint").Body), &c.endpoint)
 	c.receiver.answers(c.endpoint.Secret, http.StatusOK)
 	return c
@@ -81,7 +86,8 @@ func (c *webhookCommands) webhook(args ...string) []string {
 func (c *webhookCommands) contact() (event string) {
 	c.Helper()
 	c.contacts++
-	id := c.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", fmt.Sprint("contact-", c.contacts)).Text("id")
+	id := c.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key",
+		fmt.Sprint("contact-", c.contacts)).Text("id")
 	var p page[feedEntry]
 	if decode(c.TB, string(c.call("GET", "/events?limit=1", "", 200, "").Body), &p); p.Data[0].Data.ID != id {
 		c.Fatalf("the last event is %+v, want that of %s", p.Data[0], id)
@@ -106,7 +112,8 @@ type shownAttempt struct {
 func (c *webhookCommands) logged(want int, more ...string) (list []shownAttempt) {
 	c.Helper()
 	for watch := waittest.New(); ; {
-		list = read[struct{ Data []shownAttempt }](c.TB, c.webhook(append([]string{"deliveries", c.endpoint.ID}, more...)...)...).Data
+		list = read[struct{ Data []shownAttempt }](c.TB,
+			c.webhook(append([]string{"deliveries", c.endpoint.ID}, more...)...)...).Data
 		if len(list) >= want || watch.IsStuck(list) {
 			break
 		}
@@ -125,7 +132,8 @@ func (c *webhookCommands) delivered(first string) {
 		c.Errorf("the log says %+v", a)
 	}
 	page := read[struct{ Data []shownEndpoint }](c.TB, c.webhook("list")...)
-	if len(page.Data) != 1 || page.Data[0].ID != c.endpoint.ID || page.Data[0].Status != "active" || page.Data[0].PrincipalID != c.office.User {
+	if len(page.Data) != 1 || page.Data[0].ID != c.endpoint.ID || page.Data[0].Status != "active" ||
+		page.Data[0].PrincipalID != c.office.User {
 		c.Errorf("the list says %+v", page)
 	}
 }
@@ -143,7 +151,8 @@ func (c *webhookCommands) goneOnce() (gone string) {
 		c.Errorf("after 410 the endpoint is %+v", e)
 	}
 	c.mailed(1, "Kartei: Webhook-Endpunkt "+id+" von "+sandbox+" wurde abgeschaltet: der Empfänger antwortet 410 Gone",
-		"Der Empfänger des Webhook-Endpunkts "+id+" von "+sandbox+" hat am 20", "mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.",
+		"Der Empfänger des Webhook-Endpunkts "+id+" von "+sandbox+" hat am 20",
+		"mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.",
 		"kartei webhook enable "+id+" --org "+sandbox+" --missed\n", "weil Ihnen der Webhook-Endpunkt gehört")
 	return gone
 }
@@ -220,7 +229,8 @@ func (c *webhookCommands) explained(event string) {
 			c.Errorf("%v: %d %q, want %d %q", wrong.args, status, errs, wrong.status, wrong.want)
 		}
 	}
-	if out := kartei(c.TB, c.webhook("list")...); !strings.Contains(out, c.endpoint.ID) || strings.Contains(out, c.endpoint.Secret) {
+	if out := kartei(c.TB, c.webhook("list")...); !strings.Contains(out, c.endpoint.ID) ||
+		strings.Contains(out, c.endpoint.Secret) {
 		c.Errorf("the list for people says %s", out)
 	}
 }
@@ -230,10 +240,13 @@ func (c *webhookCommands) explained(event string) {
 func (c *webhookCommands) keyLeaked() {
 	c.Helper()
 	o := c.office
-	leaked := read[struct{ ID string }](c.TB, c.on("key", "create", "--org", o.ID, "--principal", o.User, "--env", "test", "--name", "Abgleich", "--scopes", "contacts:read", "--expires-in", "1d", "--json")...)
+	leaked := read[struct{ ID string }](c.TB,
+		c.on("key", "create", "--org", o.ID, "--principal", o.User, "--env", "test", "--name", "Abgleich", "--scopes",
+			"contacts:read", "--expires-in", "1d", "--json")...)
 	for _, act := range []string{"rotate", "revoke"} {
 		_, told, _ := try(c.TB, c.on("key", act, leaked.ID)...)
-		if want := "Webhook endpoints of " + o.User + " that still get events: 1. List them: kartei webhook list --org " + o.SandboxID + " --principal " + o.User; !strings.Contains(told, want) {
+		if want := "Webhook endpoints of " + o.User + " that still get events: 1. List them: kartei webhook list --org " +
+			o.SandboxID + " --principal " + o.User; !strings.Contains(told, want) {
 			c.Errorf("key %s says %q, want %q", act, told, want)
 		}
 	}
@@ -243,8 +256,8 @@ func (c *webhookCommands) keyLeaked() {
 func (c *webhookCommands) measured() {
 	c.Helper()
 	get(c.TB, c.Operator+"/metrics", 200,
-		"\nkartei_webhook_attempts_total{result=\"succeeded\"} ", "\nkartei_webhook_attempts_total{result=\"HTTP_STATUS\"} 1\n",
-		"\nkartei_webhook_first_attempt_seconds_count ",
+		"\nkartei_webhook_attempts_total{result=\"succeeded\"} ",
+		"\nkartei_webhook_attempts_total{result=\"HTTP_STATUS\"} 1\n", "\nkartei_webhook_first_attempt_seconds_count ",
 		"\nkartei_webhook_deliveries_waiting ", "\nkartei_webhook_deliveries_oldest_seconds ",
 		"\nkartei_webhook_endpoints_behind ", "\nkartei_webhook_behind_seconds ",
 		"\nkartei_webhook_endpoints{status=\"active\"} 1\n")
@@ -258,7 +271,8 @@ func (c *webhookCommands) goneInEnglish() {
 	c.receiver.answers(c.endpoint.Secret, http.StatusGone)
 	c.receiver.takes(c.contact())
 	c.mailed(2, "Kartei: Webhook endpoint "+id+" of "+sandbox+" was disabled: the receiver answers 410 Gone",
-		"The receiver of the webhook endpoint "+id+" of "+sandbox+" answered 410 Gone at 20", "it wants no more deliveries. The endpoint was therefore disabled at once.",
+		"The receiver of the webhook endpoint "+id+" of "+sandbox+" answered 410 Gone at 20",
+		"it wants no more deliveries. The endpoint was therefore disabled at once.",
 		"kartei webhook enable "+id+" --org "+sandbox+" --missed\n", "because the webhook endpoint is yours")
 }
 

@@ -31,7 +31,8 @@ func TestDeliveriesVerify(t *testing.T) {
 		d.Secret = secret
 		return d
 	}
-	webhooktest.Verify(t, []webhooktest.Delivery{before, with(before, r.secret), after, with(after, r.secret)}, []bool{true, false, true, true})
+	webhooktest.Verify(t, []webhooktest.Delivery{before, with(before, r.secret), after, with(after, r.secret)},
+		[]bool{true, false, true, true})
 }
 
 // sends requests a test event and waits until it arrives.

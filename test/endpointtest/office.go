@@ -33,7 +33,10 @@ import (
 var Begin = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 
 // Families are the families of records that the events of an office are about.
-var Families = []op.Family{{Object: "contact", Prefix: "con_", Plural: "contacts"}, {Object: "task", Prefix: "tsk_", Plural: "tasks"}}
+var Families = []op.Family{
+	{Object: "contact", Prefix: "con_", Plural: "contacts"},
+	{Object: "task", Prefix: "tsk_", Plural: "tasks"},
+}
 
 // Office is an organization with an admin, and with a user who owns endpoints.
 type Office struct {
@@ -119,11 +122,15 @@ func (o *Office) EndpointOf(principal string, types ...string) string {
 	name, now := id.New(id.WebhookEndpoint), clock.Now(o.Clock)
 	r := webhook.Row{Organization: o.Organization, Principal: principal, Endpoint: webhook.Endpoint{
 		ID: name, Status: webhook.Active, Revision: 1, CreatedAt: now, UpdatedAt: now,
-		Fields: webhook.Fields{Name: "CRM", URL: "https://" + strings.TrimPrefix(name, "whe_") + ".example.com/hook", EventTypes: types},
+		Fields: webhook.Fields{
+			Name: "CRM", URL: "https://" + strings.TrimPrefix(name, "whe_") + ".example.com/hook",
+			EventTypes: types,
+		},
 	}}
 	r.Seal(o.Vault, make([]byte, 32))
 	Must(o, o.DB.Write(ctx, func(tx db.Tx) error {
-		if err := tx.QueryRow(ctx, `select tick from clocks where organization = $1`, o.Organization).Scan(&r.Cursor); err != nil {
+		if err := tx.QueryRow(ctx, `select tick from clocks where organization = $1`,
+			o.Organization).Scan(&r.Cursor); err != nil {
 			return err
 		}
 		r.Insert(tx)
@@ -188,7 +195,8 @@ func (o *Office) Logged(endpoint, event string, status webhook.Result, n int) {
 	Must(o, o.DB.Write(ctx, func(tx db.Tx) error {
 		for range n {
 			tx.Queue(`insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at)
-				values ($1, $2, $3, $4, 'contact.created', 1, $5, 500, 1, '', $6, 0)`, o.Organization, id.At(id.Delivery, o.Clock.Now()), endpoint, event, status, clock.Now(o.Clock))
+				values ($1, $2, $3, $4, 'contact.created', 1, $5, 500, 1, '', $6, 0)`, o.Organization,
+				id.At(id.Delivery, o.Clock.Now()), endpoint, event, status, clock.Now(o.Clock))
 		}
 		return nil
 	}))
@@ -198,7 +206,8 @@ func (o *Office) Logged(endpoint, event string, status webhook.Result, n int) {
 func (o *Office) Told() (list []string) {
 	o.Helper()
 	Must(o, o.DB.Read(ctx, func(tx db.Tx) error {
-		rows, err := tx.Query(ctx, `select principal, kind, data from notices where organization = $1 order by id`, o.Organization)
+		rows, err := tx.Query(ctx, `select principal, kind, data from notices where organization = $1 order by id`,
+			o.Organization)
 		if err != nil {
 			return err
 		}
@@ -213,7 +222,8 @@ func (o *Office) Told() (list []string) {
 			if err := json.Unmarshal([]byte(data), &facts); err != nil {
 				return err
 			}
-			list = append(list, strings.TrimSpace(fmt.Sprint(names[principal], " ", strings.TrimPrefix(kind, "webhook_"), " ", facts.Reason)))
+			list = append(list, strings.TrimSpace(fmt.Sprint(names[principal], " ", strings.TrimPrefix(kind, "webhook_"),
+				" ", facts.Reason)))
 		}
 		return rows.Err()
 	}))
@@ -286,7 +296,10 @@ func (o *Office) Call(tx db.Tx) *op.Call {
 	o.Helper()
 	actor, err := access.ActorFor(ctx, tx, o.Organization, o.Owner)
 	Must(o, err)
-	return &op.Call{Actor: actor, Tx: tx, Now: clock.Now(o.Clock), Services: op.Services{}.With(webhook.Service.Is(webhook.Options{Secrets: o.Vault}))}
+	return &op.Call{
+		Actor: actor, Tx: tx, Now: clock.Now(o.Clock),
+		Services: op.Services{}.With(webhook.Service.Is(webhook.Options{Secrets: o.Vault})),
+	}
 }
 
 // Notices returns a Center with the forms of endpoints.
@@ -310,7 +323,8 @@ func (o *Office) StillDesk() *Desk { return &Desk{o.DB, o} }
 
 // operator returns the operator on the desk's database.
 func (d *Desk) operator() *operator.Operator {
-	return operator.New(d.DB, d.office.Clock, d.office.Directory).With(*op.Services{Families: Families}.With(notify.Service.Is(d.office.Notices())))
+	return operator.New(d.DB, d.office.Clock,
+		d.office.Directory).With(*op.Services{Families: Families}.With(notify.Service.Is(d.office.Notices())))
 }
 
 // Resender returns the Resender of the desk.

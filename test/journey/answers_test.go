@@ -64,7 +64,8 @@ func TestWalkAnswers(t *testing.T) {
 				if beside := webtest.Eval[string](tab, menuBeside); beside != "" {
 					t.Fatalf("%s: a part of a menu is beside the window: %s", tab.View, beside)
 				}
-				o.Call("PATCH", webtest.Eval[string](tab, `document.querySelector("tbody tr:nth-child(2) [data-row]").pathname`), map[string]any{"jobTitle": r.name}, nil)
+				o.Call("PATCH", webtest.Eval[string](tab,
+					`document.querySelector("tbody tr:nth-child(2) [data-row]").pathname`), map[string]any{"jobTitle": r.name}, nil)
 				tab.Click(`#bulk-visibility [formaction*="/private"]`)
 				tab.Until(`document.querySelectorAll("table.report tbody tr").length === 1`)
 			},

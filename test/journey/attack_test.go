@@ -47,7 +47,8 @@ func TestHeaders(t *testing.T) {
 		} {
 			at := fmt.Sprintf("%s %s, %s (%d)", p.Method, address, who, g.Status)
 			for name, want := range map[string]string{
-				"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+				"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
+				"Cross-Origin-Resource-Policy": "same-origin",
 			} {
 				if got := g.Header.Get(name); got != want {
 					t.Errorf("%s: %s is %q", at, name, got)
@@ -238,7 +239,8 @@ func TestForgedForms(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20), Documents())
 		helene, jonas, foreign := o.visitor(o.Helene()), o.visitor(o.Jonas()), o.visitor(o.newOffice("Kanzlei Fremd"))
-		viewer, blind := o.visitor(o.NewPerson("Vera Viewer", access.Viewer)), o.visitor(o.NewPerson("Carla Blind", access.Member, none()))
+		viewer, blind := o.visitor(o.NewPerson("Vera Viewer",
+			access.Viewer)), o.visitor(o.NewPerson("Carla Blind", access.Member, none()))
 		targets, stranger := helene.targets(), &visitor{Office: o}
 		before, about := o.state(), 0
 		for _, a := range targets {
@@ -246,7 +248,8 @@ func TestForgedForms(t *testing.T) {
 				t.Helper()
 				took := g.Status < 400 && !strings.HasPrefix(g.Header.Get("Location"), "/signin")
 				if len(status) == 0 && took || len(status) > 0 && !slices.Contains(status, g.Status) {
-					t.Errorf("POST %s, %s: status %d %s, want %d: %.400s", a.Action, how, g.Status, g.Header.Get("Location"), status, said(g.Body))
+					t.Errorf("POST %s, %s: status %d %s, want %d: %.400s", a.Action, how, g.Status, g.Header.Get("Location"),
+						status, said(g.Body))
 				}
 			}
 			send := func(v *visitor, token string, headers ...string) got {
@@ -254,8 +257,10 @@ func TestForgedForms(t *testing.T) {
 			}
 			refused("without a token", send(helene, ""))
 			refused("with a token that is none", send(helene, "x"))
-			refused("from another origin", send(helene, helene.token(), "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"), 403)
-			refused("from another port of this host", send(helene, helene.token(), "Sec-Fetch-Site", "same-site", "Origin", "http://localhost:1"), 403)
+			refused("from another origin", send(helene, helene.token(), "Sec-Fetch-Site", "cross-site", "Origin",
+				"https://evil.example"), 403)
+			refused("from another port of this host",
+				send(helene, helene.token(), "Sec-Fetch-Site", "same-site", "Origin", "http://localhost:1"), 403)
 			if !a.Open() {
 				refused("with a token of somebody else", send(helene, jonas.token()))
 				refused("with a token of another organization", send(helene, foreign.token()))
@@ -318,7 +323,8 @@ func TestReplayedForms(t *testing.T) {
 				tables = slices.DeleteFunc(tables, again.MatchString)
 			}
 			if len(tables) > 0 {
-				t.Errorf("POST %s, sent twice (%d, %d): the second form has changed %v", a.Action, first.Status, again.Status, tables)
+				t.Errorf("POST %s, sent twice (%d, %d): the second form has changed %v", a.Action, first.Status, again.Status,
+					tables)
 			}
 			if len(changed(before, between)) > 0 {
 				effective++

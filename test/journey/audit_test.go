@@ -34,7 +34,8 @@ func (v *visitor) writingKey() string {
 	_, after, _ := strings.Cut(made.Body, `href="/settings/interfaces/keys/key_`)
 	name, _, _ := strings.Cut(after, `"`)
 	page := "/settings/interfaces/keys/key_" + name
-	if changed := v.fill(page, page, url.Values{"networks": {"127.0.0.1, 192.0.2.9"}}); made.Status != 200 || changed.Status != 303 {
+	if changed := v.fill(page, page, url.Values{"networks": {"127.0.0.1, 192.0.2.9"}}); made.Status != 200 ||
+		changed.Status != 303 {
 		v.Fatalf("a key is made with %d, and changed with %d", made.Status, changed.Status)
 	}
 	return page
@@ -49,7 +50,10 @@ func TestWhoLetTheKeyWrite(t *testing.T) {
 		dbtest.Get(t, o.DB, []any{&who}, `select name from principals where id = $1`, o.Jonas())
 		key := o.visitor(o.Jonas()).writingKey()
 		id := key[strings.LastIndex(key, "/")+1:]
-		answers := []string{who + " hat einen API-Schlüssel angelegt", "contacts:write", who + " hat einen API-Schlüssel geändert", "Netze: 127.0.0.1/32 → 127.0.0.1/32, 192.0.2.9/32"}
+		answers := []string{
+			who + " hat einen API-Schlüssel angelegt", "contacts:write",
+			who + " hat einen API-Schlüssel geändert", "Netze: 127.0.0.1/32 → 127.0.0.1/32, 192.0.2.9/32",
+		}
 		const everywhere = `[...document.querySelectorAll("main ul.set > li")].every((line) => line.innerText.includes("23.11.2026, 09:00 · im Browser · 127.0.0.1"))`
 		for _, h := range hands(url) {
 			tab := o.SignedIn(o.Helene(), h.View)

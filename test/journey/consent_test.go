@@ -29,11 +29,12 @@ func newProgram(t *testing.T, host string) *program {
 		t.Skipf("this machine has no %s: %v", host, err)
 	}
 	p := &program{came: make(chan url.Values, 10)}
-	server := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/callback" {
-			p.came <- r.URL.Query()
-		}
-	})}}
+	server := &httptest.Server{Listener: l,
+		Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/callback" {
+				p.came <- r.URL.Query()
+			}
+		})}}
 	server.Start()
 	t.Cleanup(server.Close)
 	p.address = "http://" + l.Addr().String() + "/callback"
@@ -87,7 +88,8 @@ func TestConsentGoesBack(t *testing.T) {
 			tab.Click(`[name="scopes"][value="contacts:read"]`)
 			tab.Click(`[name="decision"][value="` + decision + `"]`)
 			q := p.answer(t, tab)
-			if q.Get("state") != "x" || (decision == "allow") != q.Has("code") || (decision == "deny") != (q.Get("error") == "access_denied") {
+			if q.Get("state") != "x" || (decision == "allow") != q.Has("code") ||
+				(decision == "deny") != (q.Get("error") == "access_denied") {
 				t.Errorf("%s at %s: %v", decision, host, q)
 			}
 		}

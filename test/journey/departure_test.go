@@ -51,7 +51,8 @@ func fill(t testing.TB, tab *webtest.Tab, keyboard bool, selector, text string) 
 		tab.Fill(selector, text)
 		return
 	}
-	if !webtest.Eval[bool](tab, fmt.Sprintf(`document.activeElement.matches(%q)`, selector)) { // the page begins in some fields
+	if !webtest.Eval[bool](tab, fmt.Sprintf(`document.activeElement.matches(%q)`, selector)) {
+		// the page begins in some fields
 		tabTo(t, tab, selector)
 	}
 	tab.Type(text)
@@ -129,7 +130,10 @@ func TestColleagueLeaves(t *testing.T) {
 			tab.Open(o.BaseURL + page)
 			press(t, tab, h.keyboard, `main a[href$="/leave"]`)
 			tab.At(page + "/leave")
-			for _, has := range []string{"Spiegel", "CRM", "in einem Browser angemeldet", "2 Kontakte · 2 offene Aufgaben", "Ein privater Eintrag."} {
+			for _, has := range []string{
+				"Spiegel", "CRM", "in einem Browser angemeldet", "2 Kontakte · 2 offene Aufgaben",
+				"Ein privater Eintrag.",
+			} {
 				tab.Says(has)
 			}
 			pick(t, tab, h.keyboard, "to", heir)

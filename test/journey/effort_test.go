@@ -197,7 +197,10 @@ func TestTasksOfToday(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(0))
 		var late struct{ ID string }
-		for title, due := range map[string]string{"Später": "2026-12-24T10:00:00Z", "Überfällig": "2026-11-20T10:00:00Z", "Heute": "2026-11-23T15:00:00Z"} {
+		for title, due := range map[string]string{
+			"Später": "2026-12-24T10:00:00Z", "Überfällig": "2026-11-20T10:00:00Z",
+			"Heute": "2026-11-23T15:00:00Z",
+		} {
 			var made struct{ ID string }
 			o.Call("POST", "/tasks", map[string]any{"title": title, "dueAt": due, "assigneeId": o.Jonas()}, &made)
 			if title == "Überfällig" {
@@ -217,7 +220,9 @@ func TestTasksOfToday(t *testing.T) {
 				tab.Press("ga")
 			}
 			tab.At("/tasks")
-			if order := webtest.Eval[[]string](tab, `[...document.querySelectorAll("main [data-row]")].map((row) => row.innerText.trim())`); !slices.Equal(order, []string{"Überfällig", "Heute", "Später"}) {
+			if order := webtest.Eval[[]string](tab,
+				`[...document.querySelectorAll("main [data-row]")].map((row) => row.innerText.trim())`); !slices.Equal(order,
+				[]string{"Überfällig", "Heute", "Später"}) {
 				t.Errorf("%s: the tasks are %q", v, order)
 			}
 			if touch {

@@ -81,7 +81,8 @@ func (o *Office) line() *line {
 				l.cut.Add(-1)
 				panic(http.ErrAbortHandler)
 			}
-			if p := l.between.Load(); p != nil && r.Request.Method == "POST" && !alone && strings.HasSuffix(r.Request.URL.Path, p.path) && l.between.CompareAndSwap(p, nil) {
+			if p := l.between.Load(); p != nil && r.Request.Method == "POST" && !alone &&
+				strings.HasSuffix(r.Request.URL.Path, p.path) && l.between.CompareAndSwap(p, nil) {
 				close(p.answered)
 				<-p.over
 			}
@@ -195,7 +196,9 @@ func TestSessionEndsMeanwhile(t *testing.T) {
 		}
 
 		var task struct{ ID, Status string }
-		o.Call("POST", "/tasks", map[string]any{"title": "Vor Mitternacht", "assigneeId": o.Jonas(), "dueAt": Begin.Format(time.RFC3339)}, &task)
+		o.Call("POST", "/tasks", map[string]any{
+			"title": "Vor Mitternacht", "assigneeId": o.Jonas(), "dueAt": Begin.Format(time.RFC3339),
+		}, &task)
 		tab.Open(o.BaseURL + "/")
 		o.endSessions()
 		tab.Click("#task-" + task.ID + " .round")

@@ -66,22 +66,28 @@ func TestFelt(t *testing.T) {
 			webtest.Eval[any](tab, `window.hitsAt = 0, null`)
 			tab.Type(string(letter))
 			tab.Until(`window.hitsAt > 0`)
-			felt["hits after a key"] = append(felt["hits after a key"], webtest.Eval[float64](tab, `window.hitsAt - sessionStorage.getItem("pressed")`))
+			felt["hits after a key"] = append(felt["hits after a key"],
+				webtest.Eval[float64](tab, `window.hitsAt - sessionStorage.getItem("pressed")`))
 		}
 		webtest.Eval[any](tab, watchRecord)
 		tab.Press(webtest.Enter)
 		tab.At("/contacts/" + id)
 		tab.Until(`window.recordAt > 0`)
-		felt["answer after Enter"] = append(felt["answer after Enter"], webtest.Eval[float64](tab, answered+` - sessionStorage.getItem("pressed")`))
-		felt["record after Enter"] = append(felt["record after Enter"], webtest.Eval[float64](tab, `window.recordAt - sessionStorage.getItem("pressed")`))
+		felt["answer after Enter"] = append(felt["answer after Enter"],
+			webtest.Eval[float64](tab, answered+` - sessionStorage.getItem("pressed")`))
+		felt["record after Enter"] = append(felt["record after Enter"],
+			webtest.Eval[float64](tab, `window.recordAt - sessionStorage.getItem("pressed")`))
 		tab.Open(o.BaseURL + "/call?number=0176+99887766")
 		tab.Until(painted + ` > 0`)
-		felt["record of a caller"] = append(felt["record of a caller"], webtest.Eval[float64](tab, painted+` - performance.timeOrigin`))
+		felt["record of a caller"] = append(felt["record of a caller"],
+			webtest.Eval[float64](tab, painted+` - performance.timeOrigin`))
 		tab.Open(o.BaseURL + "/healthz")
 		tab.Until(painted + ` > 0`)
 		felt["two words"] = append(felt["two words"], webtest.Eval[float64](tab, painted+` - performance.timeOrigin`))
 	}
-	for _, what := range []string{"hits after a key", "answer after Enter", "record after Enter", "record of a caller", "two words"} {
+	for _, what := range []string{
+		"hits after a key", "answer after Enter", "record after Enter", "record of a caller", "two words",
+	} {
 		list := felt[what]
 		slices.Sort(list)
 		fmt.Printf("%s: p50 %.0f ms, p95 %.0f ms of %d\n", what, list[len(list)/2], list[len(list)*95/100], len(list))

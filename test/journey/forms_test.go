@@ -13,7 +13,11 @@ import (
 
 // ways are how people use forms: with a mouse and scripts, without scripts, and on
 // a telephone.
-var ways = []webtest.View{{Width: 1280, Language: "de"}, {Width: 1280, NoScript: true, Language: "de"}, {Width: 320, Touch: true, Language: "de"}}
+var ways = []webtest.View{
+	{Width: 1280, Language: "de"},
+	{Width: 1280, NoScript: true, Language: "de"},
+	{Width: 320, Touch: true, Language: "de"},
+}
 
 // person is a contact as the API returns it.
 type person struct {
@@ -63,18 +67,21 @@ func TestForm(t *testing.T) {
 		submit(tab)
 		tab.Until(`document.querySelector('[name="email"][aria-invalid="true"]')`)
 		for name, typed := range map[string]string{"firstName": "Änne", "lastName": "Süßmilch", "email": "keine Adresse"} {
-			if kept := webtest.Eval[string](tab, fmt.Sprintf(`document.querySelector('[name="%s"]').value`, name)); kept != typed {
+			if kept := webtest.Eval[string](tab, fmt.Sprintf(`document.querySelector('[name="%s"]').value`,
+				name)); kept != typed {
 				t.Errorf("after the refusal, %s is %q", name, kept)
 			}
 		}
-		if described := webtest.Eval[string](tab, `document.querySelector('[name="email"]').getAttribute("aria-describedby").split(" ").map((id) => document.getElementById(id).innerText).join(" ")`); described == "" {
+		if described := webtest.Eval[string](tab,
+			`document.querySelector('[name="email"]').getAttribute("aria-describedby").split(" ").map((id) => document.getElementById(id).innerText).join(" ")`); described == "" {
 			t.Error("the field does not say what is wrong")
 		}
 		tab.Fill(`[name="email"]`, "aenne@example.com")
 		submit(tab)
 		tab.Until(`/^\/contacts\/con_/.test(location.pathname)`)
 		id := strings.TrimPrefix(tab.Path(), "/contacts/")
-		if made := o.contact(id); made.LastName != "Süßmilch" || made.FirstName != "Änne" || made.Email == nil || *made.Email != "aenne@example.com" {
+		if made := o.contact(id); made.LastName != "Süßmilch" || made.FirstName != "Änne" || made.Email == nil ||
+			*made.Email != "aenne@example.com" {
 			t.Errorf("the contact is %+v", made)
 		}
 		tab.Open(o.BaseURL + "/contacts/" + id + "/edit")
@@ -104,7 +111,8 @@ func TestTwoEditors(t *testing.T) {
 		jonas.Fill(`[name="mobile"]`, "0170 2")
 		submit(jonas)
 		jonas.At("/contacts/" + id)
-		if now := o.contact(id); now.JobTitle == nil || *now.JobTitle != "Notarin" || now.Mobile == nil || *now.Mobile != "0170 2" {
+		if now := o.contact(id); now.JobTitle == nil || *now.JobTitle != "Notarin" || now.Mobile == nil ||
+			*now.Mobile != "0170 2" {
 			t.Fatalf("after changes of different fields: %+v", now)
 		}
 

@@ -107,7 +107,8 @@ func TestExportFromAPage(t *testing.T) {
 			case got := <-sent:
 				return got
 			case <-time.After(waittest.Bound):
-				t.Fatalf("nothing is sent; %s", webtest.Eval[string](tab, `document.activeElement.outerHTML + document.querySelector(".faults")?.textContent`))
+				t.Fatalf("nothing is sent; %s", webtest.Eval[string](tab,
+					`document.activeElement.outerHTML + document.querySelector(".faults")?.textContent`))
 				return ""
 			}
 		}
@@ -144,7 +145,8 @@ func TestListBesideIsAroundItsRecord(t *testing.T) {
 	inSight := func(name string) string {
 		return `(() => {
 			const row = document.querySelector(".split tr.here[aria-current]"), box = row?.getBoundingClientRect();
-			return document.readyState === "complete" && row?.textContent.includes("` + name + `") && box.top > 0 && box.bottom <= innerHeight;
+			return document.readyState === "complete" && row?.textContent.includes("` + name +
+			`") && box.top > 0 && box.bottom <= innerHeight;
 		})()`
 	}
 	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})

@@ -94,7 +94,8 @@ func TestOfficeMovesIn(t *testing.T) {
 			tab.Says("wieder gelöscht")
 			look("undone")
 			tab.Open(o.BaseURL + "/contacts?q=" + "umzuegler1234")
-			if body := webtest.Eval[string](tab, `document.querySelector("main").textContent`); strings.Contains(body, "Umzügler1234,") {
+			if body := webtest.Eval[string](tab, `document.querySelector("main").textContent`); strings.Contains(body,
+				"Umzügler1234,") {
 				t.Error("the contacts are still there")
 			}
 		}

@@ -77,7 +77,9 @@ func Open(t testing.TB, database string, with ...Option) *Office {
 	}
 	o := &Office{TB: t, Clock: clock.NewFake(Begin), Logged: new(apitest.LogCollector), firsts: map[string]string{}}
 	c := instance.Config{
-		Store: config.Store{DataDir: config.Dir(filepath.Join(t.TempDir(), "data")), DatabaseURL: config.DatabaseURL(database)}, Server: settingsOf(),
+		Store: config.Store{
+			DataDir: config.Dir(filepath.Join(t.TempDir(), "data")), DatabaseURL: config.DatabaseURL(database),
+		}, Server: settingsOf(),
 		Clock: o.Clock, Logger: slog.New(slog.NewTextHandler(o.Logged, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	chosen.server(&c.Server)
@@ -155,7 +157,8 @@ func (o *Office) awaitDocuments() {
 	for {
 		o.Clock.Advance(time.Second) // a document that found no free reader waits for its next turn
 		var open, progress int
-		dbtest.Get(o.TB, o.DB, []any{&open, &progress}, `select coalesce(sum(case when status in ('succeeded', 'failed') then 0 else 1 end), 0), coalesce(sum(progress), 0) from operations`)
+		dbtest.Get(o.TB, o.DB, []any{&open, &progress},
+			`select coalesce(sum(case when status in ('succeeded', 'failed') then 0 else 1 end), 0), coalesce(sum(progress), 0) from operations`)
 		if open == 0 {
 			return
 		}
@@ -239,7 +242,8 @@ func (o *Office) First(family string) string {
 func (o *Office) newKey() string {
 	o.Helper()
 	key, err := o.Operator().CreateKey(context.Background(), key.New{
-		Organization: o.OrganizationID, Principal: o.Helene(), Environment: access.Live, Name: "story", Scopes: access.AllScopes(),
+		Organization: o.OrganizationID, Principal: o.Helene(), Environment: access.Live, Name: "story",
+		Scopes:   access.AllScopes(),
 		Networks: sample.Loopback, ExpiresIn: 24 * time.Hour,
 	})
 	if err != nil {
@@ -264,7 +268,11 @@ func (o *Office) Call(method, path string, body, into any) {
 	if err != nil {
 		o.Fatal(err)
 	}
-	r.Header = http.Header{"Authorization": {"Bearer " + o.key()}, "Svc-Preview": {"true"}, "Content-Type": {"application/json"}}
+	r.Header = http.Header{
+		"Authorization": {"Bearer " + o.key()},
+		"Svc-Preview":   {"true"},
+		"Content-Type":  {"application/json"},
+	}
 	switch method {
 	case http.MethodPost:
 		r.Header.Set("Idempotency-Key", access.NewToken())

@@ -37,7 +37,8 @@ func TestFirstCall(t *testing.T) {
 			tab.Click(`main .acts a.primary`)
 			tab.Says("contacts.list")
 			tab.Says("403")
-			if body := webtest.Eval[string](tab, `document.body.textContent`); len(key) < 40 || strings.Contains(body, key[20:]) {
+			if body := webtest.Eval[string](tab, `document.body.textContent`); len(key) < 40 ||
+				strings.Contains(body, key[20:]) {
 				t.Error("the page of the key shows its secret")
 			}
 		}

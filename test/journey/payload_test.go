@@ -35,14 +35,17 @@ var payloads = []string{
 // that takes any text.
 func poisoned(payload string) map[string]map[string]any {
 	short := payload[:min(len(payload), 50)] // numbers of telephones are shorter
-	address := map[string]any{"street": payload, "postalCode": "50667", "city": payload, "region": payload, "country": "DE"}
+	address := map[string]any{
+		"street": payload, "postalCode": "50667", "city": payload, "region": payload, "country": "DE",
+	}
 	return map[string]map[string]any{
 		"contacts": {
 			"title": payload, "firstName": payload, "lastName": payload, "phone": short, "mobile": short, "jobTitle": payload,
 			"note": payload + "\n" + payload, "address": address, "tags": []string{short}, "externalId": payload,
 		},
 		"companies": {
-			"name": payload, "legalForm": payload, "phone": short, "vatId": payload, "registerNumber": payload, "note": payload, "address": address,
+			"name": payload, "legalForm": payload, "phone": short, "vatId": payload, "registerNumber": payload,
+			"note": payload, "address": address,
 			"tags": []string{short}, "externalId": payload,
 		},
 		"tasks":     {"title": payload, "description": payload, "tags": []string{short}},
@@ -108,10 +111,14 @@ func TestStoredPayloadsOfSettings(t *testing.T) {
 	var number int64
 	dbtest.Get(t, o.DB, []any{&number}, `select number from organizations where id = $1`, o.OrganizationID)
 	for kind, subject := range map[usage.Kind]string{usage.Calls: key.ID, usage.Deliveries: endpoint} {
-		apitest.Used(t, o.DB, usage.Call{Organization: number, Kind: kind, Subject: subject, At: clock.Now(o.Clock), Status: 200, Took: time.Millisecond, Points: 1})
+		apitest.Used(t, o.DB, usage.Call{
+			Organization: number, Kind: kind, Subject: subject, At: clock.Now(o.Clock), Status: 200,
+			Took: time.Millisecond, Points: 1,
+		})
 	}
 	for kind, facts := range map[notify.Kind]string{
-		notify.QuotaLow: `{"key":"` + key.ID + `","policy":"deletes-day"}`, webhook.IsFailing: `{"organizationId":"` + o.OrganizationID + `","endpointId":"` + endpoint + `"}`,
+		notify.QuotaLow:   `{"key":"` + key.ID + `","policy":"deletes-day"}`,
+		webhook.IsFailing: `{"organizationId":"` + o.OrganizationID + `","endpointId":"` + endpoint + `"}`,
 		oauth.TokenReused: `{"grantId":"` + grant + `"}`,
 	} {
 		dbtest.Run(t, o.DB, `insert into notices (organization, principal, id, created_at, kind, data, read_at, mailing, mail_at, mailed_at) values ($1, $2, $3, $4, $5, $6, 0, false, 0, 0)`,
@@ -123,8 +130,10 @@ func TestStoredPayloadsOfSettings(t *testing.T) {
 		if renamed.Status != 303 {
 			t.Fatalf("a key named %q: status %d", payload, renamed.Status)
 		}
-		o.Call("PATCH", "/webhook_endpoints/"+endpoint, map[string]any{"name": payload, "url": "https://archiv.example.com/kartei"}, nil)
-		dbtest.Run(t, o.DB, `update webhook_endpoints set url = $1 where id = $2`, "https://archiv.example.com/"+payload, endpoint)
+		o.Call("PATCH", "/webhook_endpoints/"+endpoint,
+			map[string]any{"name": payload, "url": "https://archiv.example.com/kartei"}, nil)
+		dbtest.Run(t, o.DB, `update webhook_endpoints set url = $1 where id = $2`, "https://archiv.example.com/"+payload,
+			endpoint)
 		dbtest.Run(t, o.DB, `update principals set name = $1 where id = $2`, payload, account)
 		dbtest.Run(t, o.DB, `update oauth_clients set name = $1`, payload)
 		o.Directory.Forget()
@@ -132,13 +141,18 @@ func TestStoredPayloadsOfSettings(t *testing.T) {
 		table := "Nachname;E-Mail;" + cell + "\r\n" + cell + ";kein-at;" + cell + "\r\n" + cell + ";;\r\n" + cell + ";;\r\n"
 		mapping, checked := helene.uploaded(file, table), helene.checked(file, table)
 		for address, texts := range map[string][]string{
-			ofKeys: {payload}, ofKeys + "/" + key.ID: {payload}, ofKeys + "/" + key.ID + "/revoke": {payload}, ofKeys + "/new": {payload}, ofKeys + "/new?owner=" + account: {payload},
-			ofHooks: {payload}, ofHooks + "/" + endpoint: {payload, "archiv.example.com/" + payload}, ofHooks + "/" + endpoint + "/delete": {payload},
-			ofApplications: {payload}, helene.asking(): {payload},
+			ofKeys: {payload}, ofKeys + "/" + key.ID: {payload}, ofKeys + "/" + key.ID + "/revoke": {payload},
+			ofKeys + "/new": {payload}, ofKeys + "/new?owner=" + account: {payload},
+			ofHooks: {payload}, ofHooks + "/" + endpoint: {payload, "archiv.example.com/" + payload},
+			ofHooks + "/" + endpoint + "/delete": {payload},
+			ofApplications:                       {payload}, helene.asking(): {payload},
 			ofAccounts: {payload}, ofAccounts + "/" + account: {payload},
-			"/settings/audit?target=" + key.ID: {payload}, "/settings/audit?target=" + account: {payload}, "/settings/audit?target=" + endpoint: nil, "/settings/audit": {payload},
-			"/settings/interfaces/requests": {payload}, "/settings/interfaces/requests/" + byKey: {payload}, "/settings/interfaces/requests/" + byGrant: {payload},
-			"/settings/interfaces/usage": {payload}, "/settings/interfaces/usage?key=" + key.ID: {payload}, "/settings/interfaces/events": nil, "/bell": {payload},
+			"/settings/audit?target=" + key.ID: {payload}, "/settings/audit?target=" + account: {payload},
+			"/settings/audit?target=" + endpoint: nil, "/settings/audit": {payload},
+			"/settings/interfaces/requests": {payload}, "/settings/interfaces/requests/" + byKey: {payload},
+			"/settings/interfaces/requests/" + byGrant: {payload},
+			"/settings/interfaces/usage":               {payload}, "/settings/interfaces/usage?key=" + key.ID: {payload},
+			"/settings/interfaces/events": nil, "/bell": {payload},
 			"/settings/data": {file}, mapping: {file, payload}, checked: {file}, checked + "?columns": {file, payload},
 		} {
 			tab.Open(o.BaseURL + address)

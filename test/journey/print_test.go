@@ -16,9 +16,16 @@ func TestPrint(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t))
 	id := o.caller()
 	const upright, across = 720, 1120 // px, as wide as A4: within margins of 1 cm, and without
-	for _, view := range []webtest.View{{Width: upright, Language: "de"}, {Width: upright, Dark: true, Language: "de"}, {Width: across, Language: "de"}} {
+	for _, view := range []webtest.View{
+		{Width: upright, Language: "de"},
+		{Width: upright, Dark: true, Language: "de"},
+		{Width: across, Language: "de"},
+	} {
 		tab := o.SignedIn(o.Jonas(), view)
-		for address, want := range map[string]string{"/contacts": "Kontakte", "/contacts/" + id: "Zwirner", "/tasks": "Aufgaben", "/companies": "Firmen", "/documents": "Dokumente"} {
+		for address, want := range map[string]string{
+			"/contacts": "Kontakte", "/contacts/" + id: "Zwirner", "/tasks": "Aufgaben", "/companies": "Firmen",
+			"/documents": "Dokumente",
+		} {
 			tab.Open(o.BaseURL + address)
 			tab.Print(true)
 			type printout struct {
@@ -40,7 +47,8 @@ func TestPrint(t *testing.T) {
 				};
 			})()`)
 			if !strings.Contains(got.Text, want) || len(got.Pressed) > 0 || len(got.Light) > 0 || got.Beside > 0 {
-				t.Errorf("%s (%s): %q is there %t, pressed %q, too light %q, %d px beside the sheet", address, view, want, strings.Contains(got.Text, want), got.Pressed, got.Light, got.Beside)
+				t.Errorf("%s (%s): %q is there %t, pressed %q, too light %q, %d px beside the sheet", address, view, want,
+					strings.Contains(got.Text, want), got.Pressed, got.Light, got.Beside)
 			}
 			if list := map[string]bool{"/contacts": true, "/companies": true, "/tasks": true}[address]; list != (got.Rows > 0) {
 				t.Errorf("%s (%s): %d rows of a list", address, view, got.Rows)

@@ -45,7 +45,8 @@ func (o *Office) keeps(site, word string) []proxySend {
 				tab.Open(site + "/contacts/new")
 				tab.Fill(`[name="lastName"]`, "Formular"+word)
 			},
-			send: submit, still: `document.querySelector('[name="lastName"]').value === "Formular` + word + `"`, ended: `/^.contacts.con_/.test(location.pathname)`,
+			send: submit, still: `document.querySelector('[name="lastName"]').value === "Formular` + word + `"`,
+			ended:  `/^.contacts.con_/.test(location.pathname)`,
 			stored: func() int { return len(o.found("Formular" + word)) },
 		},
 		{
@@ -55,14 +56,17 @@ func (o *Office) keeps(site, word string) []proxySend {
 				tab.Fill(`[name="jobTitle"]`, word)
 			},
 			send:  func(tab *webtest.Tab) { tab.Press(webtest.Enter) },
-			still: `document.querySelector('[name="jobTitle"]').value === "` + word + `"`, ended: `!document.querySelector('[name="jobTitle"]') && document.querySelector("main").innerText.includes("` + word + `")`,
+			still: `document.querySelector('[name="jobTitle"]').value === "` + word + `"`,
+			ended: `!document.querySelector('[name="jobTitle"]') && document.querySelector("main").innerText.includes("` +
+				word + `")`,
 			stored: func() int { return o.contact(id).Revision - 1 },
 		},
 		{
 			what: "the quick line", path: "/tasks/line",
 			typed: func(tab *webtest.Tab) { tab.Open(site + "/tasks"); tab.Fill("#f-line", "Zeile "+word) },
 			send:  func(tab *webtest.Tab) { tab.Press(webtest.Enter) },
-			still: `document.getElementById("f-line").value === "Zeile ` + word + `"`, ended: `document.getElementById("f-line").value === "" && document.querySelector("main").innerText.includes("Zeile ` + word + `")`,
+			still: `document.getElementById("f-line").value === "Zeile ` + word + `"`,
+			ended: `document.getElementById("f-line").value === "" && document.querySelector("main").innerText.includes("Zeile ` + word + `")`,
 			stored: func() int {
 				var page struct{ Data []struct{ ID string } }
 				o.Call("GET", "/tasks?q="+word, nil, &page)
@@ -82,9 +86,10 @@ func (o *Office) keeps(site, word string) []proxySend {
 		},
 		{
 			what: "a file", path: "/documents/new",
-			typed: func(tab *webtest.Tab) { tab.Open(site + "/documents/new"); tab.Choose("#f-file", file) },
-			send:  func(tab *webtest.Tab) { tab.Click(`main form.upload button[type="submit"]`) },
-			still: `document.querySelector(".queue li input").value === "` + word + `.txt"`, ended: `document.querySelector(".queue .done")`,
+			typed:  func(tab *webtest.Tab) { tab.Open(site + "/documents/new"); tab.Choose("#f-file", file) },
+			send:   func(tab *webtest.Tab) { tab.Click(`main form.upload button[type="submit"]`) },
+			still:  `document.querySelector(".queue li input").value === "` + word + `.txt"`,
+			ended:  `document.querySelector(".queue .done")`,
 			stored: func() int { return len(o.papers(word)) },
 		},
 	}

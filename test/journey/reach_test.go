@@ -15,7 +15,8 @@ func TestReach(t *testing.T) {
 	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
 	tab.Open(o.BaseURL + "/contacts")
 	const box = `document.querySelectorAll("tbody input.pick")`
-	webtest.Eval[any](tab, box+`[2].click(), `+box+`[6].dispatchEvent(new MouseEvent("click", {bubbles: true, cancelable: true, shiftKey: true})), null`)
+	webtest.Eval[any](tab, box+`[2].click(), `+box+
+		`[6].dispatchEvent(new MouseEvent("click", {bubbles: true, cancelable: true, shiftKey: true})), null`)
 	if got := webtest.Eval[int](tab, `[...`+box+`].filter((b) => b.checked).length`); got != 5 {
 		t.Errorf("Shift chose %d records, want 5", got)
 	}

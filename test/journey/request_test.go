@@ -28,7 +28,8 @@ func paste(tab *webtest.Tab, text string) {
 func (o *Office) keyOf(principal string, networks []string, scopes ...string) key.WithSecret {
 	o.Helper()
 	made, err := o.Operator().CreateKey(o.Context(), key.New{
-		Organization: o.OrganizationID, Principal: principal, Environment: access.Live, Name: "Spiegel", Scopes: scopes, Networks: networks,
+		Organization: o.OrganizationID, Principal: principal, Environment: access.Live, Name: "Spiegel", Scopes: scopes,
+		Networks: networks,
 	})
 	if err != nil {
 		o.Fatal(err)
@@ -38,13 +39,19 @@ func (o *Office) keyOf(principal string, networks []string, scopes ...string) ke
 
 // program calls the API as a program does, and waits until the log has the call. It
 // returns the id of the call and the answer.
-func (o *Office) program(t *testing.T, key, method, path, body string, status int, headers ...string) (request, answer string) {
+func (o *Office) program(
+	t *testing.T, key, method, path, body string, status int, headers ...string,
+) (request, answer string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, o.BaseURL+"/v1"+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header = http.Header{"Authorization": {"Bearer " + key}, "Content-Type": {"application/json"}, "Svc-Preview": {"true"}}
+	r.Header = http.Header{
+		"Authorization": {"Bearer " + key},
+		"Content-Type":  {"application/json"},
+		"Svc-Preview":   {"true"},
+	}
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
@@ -127,7 +134,10 @@ func TestWhyRefusedOtherwise(t *testing.T) {
 			status      int
 			reason, how string
 		}{
-			{func() { module("off") }, func() { module("on") }, 403, "Das Modul ist für die Organisation ausgeschaltet.", "Das kann die Administration ändern."},
+			{
+				func() { module("off") }, func() { module("on") }, 403,
+				"Das Modul ist für die Organisation ausgeschaltet.", "Das kann die Administration ändern.",
+			},
 			{func() { o.Clock.Advance(31 * 24 * time.Hour) }, nil, 401, "Der Schlüssel ist abgelaufen.", "Länger gelten lassen"},
 		} {
 			c.harm()
@@ -159,7 +169,9 @@ func TestDidTheWebhookGoOut(t *testing.T) {
 		r, reached := newReceiver(t)
 		o := Open(t, database, Contacts(5), reached)
 		key := o.keyOf(o.Jonas(), sample.Loopback, access.AllScopes()...).Key
-		_, made := o.program(t, key, "POST", "/webhook_endpoints", `{"name": "CRM", "url": "https://`+receiverHost+`/hook", "eventTypes": ["contact.updated"]}`, 201, "Idempotency-Key", access.NewToken())
+		_, made := o.program(t, key, "POST", "/webhook_endpoints",
+			`{"name": "CRM", "url": "https://`+receiverHost+`/hook", "eventTypes": ["contact.updated"]}`, 201,
+			"Idempotency-Key", access.NewToken())
 		var endpoint struct{ ID, Secret string }
 		if err := json.Unmarshal([]byte(made), &endpoint); err != nil {
 			t.Fatal(err)
@@ -173,7 +185,9 @@ func TestDidTheWebhookGoOut(t *testing.T) {
 			tab := o.SignedIn(o.Jonas(), h.View)
 			tab.Open(o.BaseURL + "/contacts")
 			openRequest(tab, changed)
-			for _, part := range []string{"contacts.update", "Zwirner", "geändert: Funktion", "Stand r2", "contact.updated", "CRM", "204 in "} {
+			for _, part := range []string{
+				"contacts.update", "Zwirner", "geändert: Funktion", "Stand r2", "contact.updated", "CRM", "204 in ",
+			} {
 				tab.Says(part)
 			}
 			cost(t, tab, "from a call to its deliveries", 3)

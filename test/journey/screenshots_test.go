@@ -163,10 +163,14 @@ func (o *Office) used() {
 		for i := range 40 + day*day%97 {
 			status := map[int]int{3: 404, 17: 403, 41: 429, 67: 500}[i]
 			calls = append(calls, usage.Call{Organization: number, Kind: usage.Calls, Subject: keys[i%7/5], At: at,
-				Status: max(200, status), Took: time.Duration(1+i%29) * time.Millisecond, Points: 1 + int64(i%4), Records: int64(i % 50)})
+				Status: max(200, status), Took: time.Duration(1+i%29) * time.Millisecond, Points: 1 + int64(i%4),
+				Records: int64(i % 50)})
 		}
 		for i := range day % 12 {
-			calls = append(calls, usage.Call{Organization: number, Kind: usage.Deliveries, Subject: "whe_01m7xt6sane2a9hpasvbmaayqz", At: at, Status: 200 + i/8*300, Took: 80 * time.Millisecond})
+			calls = append(calls, usage.Call{
+				Organization: number, Kind: usage.Deliveries, Subject: "whe_01m7xt6sane2a9hpasvbmaayqz", At: at,
+				Status: 200 + i/8*300, Took: 80 * time.Millisecond,
+			})
 		}
 	}
 	apitest.Used(o.TB, o.DB, calls...)

@@ -21,7 +21,10 @@ func (o *Office) caller() (id string) {
 	o.Helper()
 	var company struct{ ID string }
 	o.Call("POST", "/companies", map[string]any{"name": "Zwirnerei Xanten"}, &company)
-	id = o.newContact(map[string]any{"firstName": "Xaver", "lastName": "Zwirner", "mobile": "0176 99887766", "phone": "02157 445566", "companyId": company.ID})
+	id = o.newContact(map[string]any{
+		"firstName": "Xaver", "lastName": "Zwirner", "mobile": "0176 99887766", "phone": "02157 445566",
+		"companyId": company.ID,
+	})
 	o.Call("POST", "/tasks", map[string]any{"title": "Rückruf an Zwirner", "contactId": id}, nil)
 	return id
 }
@@ -51,7 +54,8 @@ func TestFindAPerson(t *testing.T) {
 			tab.Press("/")
 			tab.Type(typed)
 			tab.Until(optionsShown + ` && ` + activeOption + `?.includes("Zwirner")`)
-			if line := webtest.Eval[string](tab, activeOption); !strings.Contains(line, "0176 99887766") || !strings.Contains(line, "Zwirnerei Xanten") {
+			if line := webtest.Eval[string](tab, activeOption); !strings.Contains(line, "0176 99887766") ||
+				!strings.Contains(line, "Zwirnerei Xanten") {
 				t.Errorf("the hit says %q, without number and company", line)
 			}
 			tab.Press(webtest.Enter)
@@ -77,7 +81,8 @@ func TestFindAPerson(t *testing.T) {
 		phone.Click("#find")
 		phone.Type("zwirner, x")
 		phone.Until(optionsShown + ` && ` + activeOption + `?.includes("Zwirner")`)
-		if width := webtest.Eval[float64](phone, `document.getElementById("find").getBoundingClientRect().width`); width < 290 {
+		if width := webtest.Eval[float64](phone,
+			`document.getElementById("find").getBoundingClientRect().width`); width < 290 {
 			t.Errorf("the field is %v px wide", width)
 		}
 		phone.Click("#find-list [data-best]")
@@ -108,7 +113,8 @@ func TestCallComesIn(t *testing.T) {
 			tab.Open(o.BaseURL + "/call?number=+491761234321")
 			tab.Says("Diese Nummer steht nicht in der Kartei")
 			tab.Open(webtest.Eval[string](tab, `document.querySelector('main a[href^="/contacts/new"]').href`))
-			if filled := webtest.Eval[string](tab, `document.querySelector('[name="mobile"]').value`); filled != "+491761234321" {
+			if filled := webtest.Eval[string](tab,
+				`document.querySelector('[name="mobile"]').value`); filled != "+491761234321" {
 				t.Errorf("a new contact has the number %q", filled)
 			}
 			if e := tab.Effort; e != (webtest.Effort{}) {
@@ -189,7 +195,8 @@ const hold = `window.gates = [];
 
 // asked waits until the page has asked so many times, and the last question is text.
 func asked(tab *webtest.Tab, n int, text string) {
-	tab.Until(fmt.Sprintf(`gates.length >= %d && new URL(gates.at(-1).address, location).searchParams.get("q") === %q`, n, text))
+	tab.Until(fmt.Sprintf(`gates.length >= %d && new URL(gates.at(-1).address, location).searchParams.get("q") === %q`,
+		n, text))
 }
 
 // Answers that come late, in another order, or not at all: the field shows the hits of
@@ -337,7 +344,15 @@ func TestFieldIsACombobox(t *testing.T) {
 	for _, step := range []struct {
 		key  string
 		want int
-	}{{"", 0}, {webtest.Down, 1}, {webtest.Down, 2}, {webtest.Down, 0}, {webtest.Up, 2}, {webtest.Home, 0}, {webtest.End, 2}} {
+	}{
+		{"", 0},
+		{webtest.Down, 1},
+		{webtest.Down, 2},
+		{webtest.Down, 0},
+		{webtest.Up, 2},
+		{webtest.Home, 0},
+		{webtest.End, 2},
+	} {
 		if step.key != "" {
 			tab.Press(step.key)
 		}
@@ -450,7 +465,9 @@ func (k *keyboard) elementsNameTheirKeys() {
 		if c.ID != "edit" && c.ID != "more" && c.ID != "find" {
 			continue
 		}
-		if got := webtest.Eval[[]string](k.tab, fmt.Sprintf(`[...document.querySelectorAll('[aria-keyshortcuts=%q]')].map((e) => e.outerHTML)`, c.Keys)); len(got) != 1 {
+		if got := webtest.Eval[[]string](k.tab,
+			fmt.Sprintf(`[...document.querySelectorAll('[aria-keyshortcuts=%q]')].map((e) => e.outerHTML)`,
+				c.Keys)); len(got) != 1 {
 			k.Errorf("%s: %d elements say %q", c.ID, len(got), c.Keys)
 		}
 	}
@@ -476,7 +493,8 @@ func (k *keyboard) editsAndTypesLetters() {
 	k.tab.At("/contacts/" + k.contact + "/edit")
 	k.tab.Click(`[name="lastName"]`)
 	k.tab.Type("g k")
-	if k.tab.Path() != "/contacts/"+k.contact+"/edit" || !strings.Contains(webtest.Eval[string](k.tab, `document.querySelector('[name="lastName"]').value`), "g k") {
+	if k.tab.Path() != "/contacts/"+k.contact+"/edit" ||
+		!strings.Contains(webtest.Eval[string](k.tab, `document.querySelector('[name="lastName"]').value`), "g k") {
 		k.Errorf("keys in a field did not type: %s", k.tab.Path())
 	}
 	k.tab.Control(webtest.Enter)
@@ -532,7 +550,8 @@ func (k *keyboard) switchedOff() {
 	k.tab.At("/contacts/" + k.contact)
 	k.tab.Press("e")
 	k.tab.Press("/")
-	if k.tab.Focused() != "" || k.tab.Path() != "/contacts/"+k.contact || webtest.Eval[int](k.tab, `document.querySelectorAll('[aria-keyshortcuts="e"]').length`) != 0 {
+	if k.tab.Focused() != "" || k.tab.Path() != "/contacts/"+k.contact ||
+		webtest.Eval[int](k.tab, `document.querySelectorAll('[aria-keyshortcuts="e"]').length`) != 0 {
 		k.Errorf("switched off, keys still act: %s %s", k.tab.Path(), k.tab.Focused())
 	}
 	k.tab.Control("k")

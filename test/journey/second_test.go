@@ -34,13 +34,17 @@ func code(t *testing.T, secret string, at time.Time) string {
 func TestSecondFactor(t *testing.T) {
 	axe := webtest.Axe(t, "../..")
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(0))
-	for i, v := range []webtest.View{{Width: 1280, Language: "de"}, {Width: 320, Dark: true, Touch: true, Language: "de"}} {
+	for i, v := range []webtest.View{
+		{Width: 1280, Language: "de"},
+		{Width: 320, Dark: true, Touch: true, Language: "de"},
+	} {
 		tab := o.Browser.Tab(v)
 		look := func(name string) {
 			t.Helper()
 			tab.Until(`document.readyState === "complete"`)
 			for _, found := range tab.Faults(axe) {
-				if !loaded(found, 401) && !loaded(found, 403) && !loaded(found, 422) && !strings.Contains(found, "Clear-Site-Data") {
+				if !loaded(found, 401) && !loaded(found, 403) && !loaded(found, 422) &&
+					!strings.Contains(found, "Clear-Site-Data") {
 					t.Errorf("%s (%s): %s", name, v, found)
 				}
 			}

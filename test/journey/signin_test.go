@@ -32,7 +32,8 @@ func (o *Office) invited(email string) string {
 func clean(t *testing.T, tab *webtest.Tab) {
 	t.Helper()
 	for _, said := range tab.Console() {
-		if !strings.Contains(said, "the server responded with a status of 4") && !strings.Contains(said, "Clear-Site-Data") && !strings.Contains(said, "Autofocus processing was blocked") {
+		if !strings.Contains(said, "the server responded with a status of 4") &&
+			!strings.Contains(said, "Clear-Site-Data") && !strings.Contains(said, "Autofocus processing was blocked") {
 			t.Errorf("the console says %s", said)
 		}
 	}
@@ -107,7 +108,11 @@ func byPasskey(tab *webtest.Tab) {
 func TestConfirm(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(0))
-		for i, v := range []webtest.View{{Width: 1280, Language: "de"}, {Width: 1280, NoScript: true, Language: "de"}, {Width: 320, Touch: true, Language: "de"}} {
+		for i, v := range []webtest.View{
+			{Width: 1280, Language: "de"},
+			{Width: 1280, NoScript: true, Language: "de"},
+			{Width: 320, Touch: true, Language: "de"},
+		} {
 			tab := o.Browser.Tab(v)
 			link := o.invited([]string{"nora", "otto", "pia"}[i] + "@kanzlei-morgenstern.example")
 			tab.Open(link)

@@ -233,10 +233,16 @@ func (v *visitor) known(p shell.Page) string {
 // ownKey returns the id of a key of the visitor.
 func (v *visitor) ownKey() string {
 	v.Helper()
-	if ids := dbtest.Texts(v.TB, v.DB, `select id from api_keys where principal_id = $1 order by id`, v.principal); len(ids) > 0 {
+	if ids := dbtest.Texts(v.TB, v.DB, `select id from api_keys where principal_id = $1 order by id`,
+		v.principal); len(ids) > 0 {
 		return ids[0]
 	}
-	made, err := v.Operator().CreateKey(v.Context(), key.New{Organization: v.OrganizationID, Principal: v.principal, Environment: access.Test, Scopes: []string{"contacts:read"}})
+	made, err := v.Operator().CreateKey(v.Context(), key.New{
+		Organization: v.OrganizationID,
+		Principal:    v.principal,
+		Environment:  access.Test,
+		Scopes:       []string{"contacts:read"},
+	})
 	if err != nil {
 		v.Fatal(err)
 	}
@@ -254,8 +260,10 @@ func (v *visitor) asking() string {
 			values ($1, 'registered', $1, 'Fristenkalender', '["http://127.0.0.1/callback"]', 'none', 1, 1)`, anApplication)
 	}
 	return "/oauth/authorize?" + url.Values{
-		"response_type": {"code"}, "client_id": {anApplication}, "redirect_uri": {"http://127.0.0.1:53076/callback"}, "state": {"x"},
-		"code_challenge": {"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}, "code_challenge_method": {"S256"}, // RFC 7636, appendix B
+		"response_type": {"code"}, "client_id": {anApplication}, "redirect_uri": {"http://127.0.0.1:53076/callback"},
+		"state": {"x"},
+		// RFC 7636, appendix B
+		"code_challenge": {"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}, "code_challenge_method": {"S256"},
 	}.Encode()
 }
 
@@ -277,7 +285,8 @@ func (v *visitor) connected() {
 		dbtest.Run(v.TB, v.DB, `insert into oauth_clients (id, kind, client_id, name, redirect_uris, auth_method, created_at, last_used_at)
 			values ($1, 'registered', $1, 'Posteingang', '["https://mail.example.com/back"]', 'none', 1, 1)`, name)
 		dbtest.Run(v.TB, v.DB, `insert into oauth_approvals (organization, id, client_id, principal, asked_by, asked_at, approved_at)
-			select number, $1, $2, $4, $5, cast($6 as bigint), cast($7 as bigint)`+of, id.New(id.Approval), name, v.OrganizationID, v.Jonas(), `["`+v.Jonas()+`"]`, now, approved)
+			select number, $1, $2, $4, $5, cast($6 as bigint), cast($7 as bigint)`+of, id.New(id.Approval), name,
+			v.OrganizationID, v.Jonas(), `["`+v.Jonas()+`"]`, now, approved)
 	}
 	account := v.serviceAccount()
 	for _, disabled := range []bool{false, true} {
@@ -300,11 +309,13 @@ func (v *visitor) imported() {
 	v.uploaded("Spalten.csv", aTable)
 	checked := v.checked("Prüfung.csv", aTable)
 	stopped := v.checked("Angehalten.csv", aTable)
-	dbtest.Run(v.TB, v.DB, `update imports set state = 'stopped' where id = $1`, stopped[strings.LastIndex(stopped, "/")+1:])
+	dbtest.Run(v.TB, v.DB, `update imports set state = 'stopped' where id = $1`,
+		stopped[strings.LastIndex(stopped, "/")+1:])
 	finished := v.checked("Umzug.csv", aTable)
 	v.fill(finished, finished+"/run", nil)
 	v.awaitWork()
-	for page, least := range map[string]int{checked: 2, stopped: 2, finished: 1} { // what is there twice is noted by the check
+	for page, least := range map[string]int{checked: 2, stopped: 2, finished: 1} {
+		// what is there twice is noted by the check
 		if text := said(v.get(page).Body); strings.Count(text, "Zeile ")+strings.Count(text, "Line ") < least {
 			v.Fatalf("%s shows fewer than %d entries with a note: %s", page, least, text)
 		}
@@ -405,7 +416,11 @@ func (v *visitor) serviceAccount() string {
 		return ids[0]
 	}
 	helene := v.visitor(v.Helene())
-	if g := helene.do("POST", "/settings/service-accounts/new", url.Values{tokenField: {helene.token()}, "name": {"Abgleich"}, "role": {"member"}}); g.Status != http.StatusSeeOther {
+	if g := helene.do("POST", "/settings/service-accounts/new", url.Values{
+		tokenField: {helene.token()},
+		"name":     {"Abgleich"},
+		"role":     {"member"},
+	}); g.Status != http.StatusSeeOther {
 		v.Fatalf("a service account: status %d", g.Status)
 	}
 	return dbtest.Texts(v.TB, v.DB, find, v.OrganizationID)[0]
@@ -439,7 +454,8 @@ var families = []string{"contacts", "companies", "tasks", "documents"}
 func linksOf(body string) (list []string) {
 	for n := range webtest.Elements(body) {
 		for _, a := range n.Attr {
-			if strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "//") && a.Key != "action" && a.Key != "hx-post" && a.Key != "formaction" {
+			if strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "//") && a.Key != "action" && a.Key != "hx-post" &&
+				a.Key != "formaction" {
 				address, _, _ := strings.Cut(a.Val, "#")
 				list = append(list, address)
 			}

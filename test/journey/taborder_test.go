@@ -32,9 +32,12 @@ func TestTabOrder(t *testing.T) {
 		name, address string
 		tab           *webtest.Tab
 	}{
-		{"home", "/", jonas}, {"list", "/contacts", jonas}, {"record", contact, jonas}, {"form", contact + "/edit", jonas}, {"document", "/documents/" + o.First("documents"), jonas},
-		{"keys", "/settings/interfaces/keys", helene}, {"key form", "/settings/interfaces/keys/new", helene}, {"webhooks", "/settings/interfaces/webhooks", helene},
-		{"endpoint form", "/settings/interfaces/webhooks/new", helene}, {"request log", "/settings/interfaces/requests?status=200", helene}, {"people", "/settings/people", helene},
+		{"home", "/", jonas}, {"list", "/contacts", jonas}, {"record", contact, jonas},
+		{"form", contact + "/edit", jonas}, {"document", "/documents/" + o.First("documents"), jonas},
+		{"keys", "/settings/interfaces/keys", helene}, {"key form", "/settings/interfaces/keys/new", helene},
+		{"webhooks", "/settings/interfaces/webhooks", helene},
+		{"endpoint form", "/settings/interfaces/webhooks/new", helene},
+		{"request log", "/settings/interfaces/requests?status=200", helene}, {"people", "/settings/people", helene},
 		{"audit log", "/settings/audit?target=" + o.Jonas(), helene}, {"imports", "/settings/data", helene},
 	} {
 		tab := page.tab

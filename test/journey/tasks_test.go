@@ -46,7 +46,8 @@ func TestTaskLine(t *testing.T) {
 func TestFocusStays(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(3))
 	for _, title := range []string{"Erste", "Zweite", "Dritte"} {
-		o.Call("POST", "/tasks", map[string]any{"title": title, "dueAt": "2026-11-23T09:00:00Z", "assigneeId": o.Jonas()}, nil)
+		o.Call("POST", "/tasks", map[string]any{"title": title, "dueAt": "2026-11-23T09:00:00Z", "assigneeId": o.Jonas()},
+			nil)
 	}
 	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
 	tab.Open(o.BaseURL + "/")

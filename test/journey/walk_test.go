@@ -31,7 +31,10 @@ func (o *Office) readers(crossed bool, german, english string) []*reader {
 	o.Speaks(english, "en")
 	return []*reader{
 		{"the German reader", "de", o.SignedIn(german, webtest.View{Width: 1280, Dark: crossed, Language: "de"})},
-		{"the English reader", "en", o.SignedIn(english, webtest.View{Width: 320, Dark: !crossed, Touch: true, Language: "en"})},
+		{
+			"the English reader", "en",
+			o.SignedIn(english, webtest.View{Width: 320, Dark: !crossed, Touch: true, Language: "en"}),
+		},
 	}
 }
 
@@ -181,13 +184,16 @@ func none() access.Rights {
 // walkOpen opens the pages for everyone without a session. Every other page asks to
 // sign in.
 func (o *Office) walkOpen(t *testing.T, axe string, pages []sheet) {
-	stranger := &reader{"a stranger", "de", o.Browser.Tab(webtest.View{Width: 320, Dark: true, Touch: true, Language: "de"})}
+	stranger := &reader{
+		"a stranger", "de", o.Browser.Tab(webtest.View{Width: 320, Dark: true, Touch: true, Language: "de"}),
+	}
 	for _, p := range pages {
 		switch g := (&visitor{Office: o}).get(p.address); {
 		case p.Open():
 			stranger.tab.Open(o.BaseURL + p.address)
 			stranger.check(t, axe, p.address, 200)
-		case p.Path == "/" && g.Status == 200, g.Status == 303 && strings.HasPrefix(g.Header.Get("Location"), "/signin?next="):
+		case p.Path == "/" && g.Status == 200, g.Status == 303 &&
+			strings.HasPrefix(g.Header.Get("Location"), "/signin?next="):
 		default:
 			t.Errorf("%s: a stranger gets %d %s", p.address, g.Status, g.Header.Get("Location"))
 		}
@@ -207,7 +213,8 @@ func (o *Office) walkWithoutScript(t *testing.T, pages []sheet) {
 		}
 		extra := scripted(webtest.Eval[string](without, `document.documentElement.outerHTML`))
 		// A script adds the buttons that copy code.
-		extra = append(extra, webtest.Eval[[]string](with, `[...document.querySelectorAll("main .code > .copy")].map((e) => e.innerText)`)...)
+		extra = append(extra, webtest.Eval[[]string](with,
+			`[...document.querySelectorAll("main .code > .copy")].map((e) => e.innerText)`)...)
 		for _, word := range said[0] {
 			if !slices.Contains(said[1], word) && !slices.Contains(extra, word) {
 				t.Errorf("%s: without script it lacks %q: %.300s", p.address, word, strings.Join(said[1], " "))
@@ -223,7 +230,8 @@ func (o *Office) walkWithoutScript(t *testing.T, pages []sheet) {
 // scripted returns the words of a page that it shows with scripts only.
 func scripted(body string) (list []string) {
 	for n := range webtest.Elements(body) {
-		if class := strings.Fields(webtest.Attribute(n, "class")); webtest.Has(n, "hidden") || slices.Contains(class, "scripted") || slices.Contains(class, "drop-hint") || slices.Contains(class, "or") {
+		if class := strings.Fields(webtest.Attribute(n, "class")); webtest.Has(n, "hidden") ||
+			slices.Contains(class, "scripted") || slices.Contains(class, "drop-hint") || slices.Contains(class, "or") {
 			for part := range n.Descendants() { // the words of two elements may stand side by side without a space
 				if part.Type == html.TextNode {
 					list = append(list, strings.Fields(part.Data)...)
@@ -270,7 +278,8 @@ func (o *Office) weigh(t *testing.T, pages []sheet) {
 		if strings.HasSuffix(p.Path, "/{id}") {
 			limit = budgetBeside
 		}
-		if sum["navigation"] > limit || sum["link"] > budgetCSS || sum["script"] > budgetScript || sum["navigation"]+sum["link"]+sum["script"] > budgetFirst {
+		if sum["navigation"] > limit || sum["link"] > budgetCSS || sum["script"] > budgetScript ||
+			sum["navigation"]+sum["link"]+sum["script"] > budgetFirst {
 			t.Errorf("%s: %d bytes of HTML, %d of style, %d of scripts; at most %d, %d, %d", p.address,
 				sum["navigation"], sum["link"], sum["script"], limit, budgetCSS, budgetScript)
 		}

@@ -49,13 +49,16 @@ func newReceiver(t *testing.T) (*receiver, Option) {
 	r.Server = httptest.NewTLSServer(r)
 	t.Cleanup(r.Close)
 	ca := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.Certificate().Raw}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	to := netip.MustParseAddrPort(r.Listener.Addr().String())
 	return r, Server(func(c *config.Server) {
 		c.WebhookDevelopment, c.WebhookCA = true, config.File(ca)
-		c.WebhookAllowNets, c.WebhookDial = []config.Network{{Prefix: netip.PrefixFrom(to.Addr(), 32)}}, []egress.Mapping{{Host: receiverHost, To: to}}
+		c.WebhookAllowNets, c.WebhookDial = []config.Network{
+			{Prefix: netip.PrefixFrom(to.Addr(), 32)},
+		}, []egress.Mapping{{Host: receiverHost, To: to}}
 	})
 }
 
@@ -130,7 +133,8 @@ func TestWebhooks(t *testing.T) {
 			t.Log(v)
 			r.set("", false)
 			tab := o.SignedIn(o.Jonas(), v)
-			tab.Open(o.BaseURL + "/settings/interfaces/webhooks/new?env=live&name=CRM&types=contact.*&url=https://" + receiverHost + "/hook")
+			tab.Open(o.BaseURL + "/settings/interfaces/webhooks/new?env=live&name=CRM&types=contact.*&url=https://" +
+				receiverHost + "/hook")
 			submit(tab)
 			tab.Says("Dieses Geheimnis sehen Sie nur jetzt.")
 			secret := webtest.Eval[string](tab, `document.querySelector("main .copyable code").textContent`)
@@ -215,7 +219,11 @@ func (o *Office) Disabled() string {
 		return ids[0]
 	}
 	var made struct{ ID string }
-	o.Call("POST", "/webhook_endpoints", map[string]any{"name": "Archiv", "url": "https://archiv.example.com/kartei", "eventTypes": []string{"contact.created", "contact.updated", "document.created"}}, &made)
+	o.Call("POST", "/webhook_endpoints", map[string]any{
+		"name":       "Archiv",
+		"url":        "https://archiv.example.com/kartei",
+		"eventTypes": []string{"contact.created", "contact.updated", "document.created"},
+	}, &made)
 	for n := range 40 {
 		status, code, response := "succeeded", "", 204
 		if n > 33 {

@@ -44,7 +44,9 @@ func Run[I, O any](ctx context.Context, o *Operator, of op.Operation[I, O], in I
 }
 
 // Do runs a function of an operation as the operator.
-func Do[I, O any](ctx context.Context, o *Operator, f func(context.Context, *op.Call, I) (O, error), in I) (out O, err error) {
+func Do[I, O any](
+	ctx context.Context, o *Operator, f func(context.Context, *op.Call, I) (O, error), in I,
+) (out O, err error) {
 	actor, _, err := o.directory.Resolve(ctx, access.Presentation{Scheme: access.Local}, netip.Addr{}, true)
 	if err != nil {
 		return out, err

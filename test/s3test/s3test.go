@@ -116,7 +116,8 @@ var made atomic.Int64
 func (g *Gateway) Bucket(t testing.TB) string {
 	t.Helper()
 	name := "office-" + strconv.FormatInt(made.Add(1), 10)
-	client, err := minio.New(strings.TrimPrefix(g.URL, "http://"), &minio.Options{Creds: credentials.NewStaticV4(AccessKey, SecretKey, "")})
+	client, err := minio.New(strings.TrimPrefix(g.URL,
+		"http://"), &minio.Options{Creds: credentials.NewStaticV4(AccessKey, SecretKey, "")})
 	if err == nil {
 		err = client.MakeBucket(t.Context(), name, minio.MakeBucketOptions{})
 	}
@@ -125,7 +126,8 @@ func (g *Gateway) Bucket(t testing.TB) string {
 	// fails with ExistingObjectIsDirectory.
 	for _, folder := range []string{"kartei/", "kartei/uploads/", "kartei/files/"} {
 		if err == nil {
-			_, err = client.PutObject(t.Context(), name, folder, http.NoBody, 0, minio.PutObjectOptions{DisableContentSha256: true})
+			_, err = client.PutObject(t.Context(), name, folder, http.NoBody, 0,
+				minio.PutObjectOptions{DisableContentSha256: true})
 		}
 	}
 	if err != nil {

@@ -97,8 +97,9 @@ func (f *Forger) Client(t testing.TB, c clock.Clock) *sso.Provider {
 	}
 	f.Clock = c
 	p := sso.New(sso.Options{
-		Issuer: f.URL, ClientID: ClientID, ClientSecret: Secret, Name: "Firmenlogin", Callback: "https://kartei.example/signin/sso/callback",
-		Egress: egress.Options{Trusted: at}, Clock: c,
+		Issuer: f.URL, ClientID: ClientID, ClientSecret: Secret, Name: "Firmenlogin",
+		Callback: "https://kartei.example/signin/sso/callback",
+		Egress:   egress.Options{Trusted: at}, Clock: c,
 	})
 	t.Cleanup(p.Close)
 	return p
@@ -111,7 +112,8 @@ func reply(w http.ResponseWriter, v any) {
 
 func (f *Forger) document(w http.ResponseWriter, _ *http.Request) {
 	d := map[string]any{
-		"issuer": f.URL, "authorization_endpoint": f.URL + "/auth", "token_endpoint": f.URL + "/token", "jwks_uri": f.URL + "/keys",
+		"issuer": f.URL, "authorization_endpoint": f.URL + "/auth", "token_endpoint": f.URL + "/token",
+		"jwks_uri":          f.URL + "/keys",
 		"userinfo_endpoint": f.URL + "/userinfo", "id_token_signing_alg_values_supported": []string{"RS256", "HS256", "none"},
 	}
 	if f.Document != nil {
@@ -142,7 +144,9 @@ func (f *Forger) token(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *Forger) keys(w http.ResponseWriter, _ *http.Request) {
-	reply(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: f.Key.Public(), KeyID: "1", Algorithm: "RS256", Use: "sig"}}})
+	reply(w, jose.JSONWebKeySet{
+		Keys: []jose.JSONWebKey{{Key: f.Key.Public(), KeyID: "1", Algorithm: "RS256", Use: "sig"}},
+	})
 }
 
 func (f *Forger) userinfo(w http.ResponseWriter, _ *http.Request) {

@@ -68,8 +68,8 @@ func Start(t testing.TB, callback string) *Provider {
 // handler returns the provider, and its page on which people sign in.
 func (p *Provider) handler(in *storage.Storage) http.Handler {
 	p.Helper()
-	provider, err := op.NewProvider(&op.Config{CryptoKey: [32]byte{7}, CodeMethodS256: true}, in, op.StaticIssuer(p.Issuer),
-		op.WithAllowInsecure(), op.WithLogger(slog.New(slog.DiscardHandler)))
+	provider, err := op.NewProvider(&op.Config{CryptoKey: [32]byte{7}, CodeMethodS256: true}, in,
+		op.StaticIssuer(p.Issuer), op.WithAllowInsecure(), op.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -105,7 +105,10 @@ func (p *Provider) Add(email string, verified bool) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	id := "sub-" + email
-	p.people[id] = &storage.User{ID: id, Username: email, Password: Password, FirstName: "Ida", LastName: "Anbieter", Email: email, EmailVerified: verified}
+	p.people[id] = &storage.User{
+		ID: id, Username: email, Password: Password, FirstName: "Ida", LastName: "Anbieter", Email: email,
+		EmailVerified: verified,
+	}
 	return id
 }
 
@@ -181,7 +184,11 @@ func (p *Provider) SignIn(address, email string) *url.URL {
 	if err != nil {
 		p.Fatal(err)
 	}
-	back, err := browser.PostForm(at.String(), url.Values{"id": {string(id[1])}, "username": {email}, "password": {Password}})
+	back, err := browser.PostForm(at.String(), url.Values{
+		"id":       {string(id[1])},
+		"username": {email},
+		"password": {Password},
+	})
 	if err != nil {
 		p.Fatal(err)
 	}

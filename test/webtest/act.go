@@ -109,7 +109,8 @@ func (tab *Tab) Fill(selector, text string) {
 	tab.Click(selector)
 	before := tab.Effort
 	// A line that comes meanwhile may move the field away from under the finger.
-	for watch := waittest.New(); !Eval[bool](tab, fmt.Sprintf(`document.activeElement === document.querySelector(%q)`, selector)); {
+	for watch := waittest.New(); !Eval[bool](tab,
+		fmt.Sprintf(`document.activeElement === document.querySelector(%q)`, selector)); {
 		if watch.IsStuck() {
 			tab.t.Fatalf("%s (%s) does not get the focus", selector, tab.View)
 		}
@@ -185,7 +186,9 @@ func (tab *Tab) Path() string {
 func (tab *Tab) DoubleClick(selector string) {
 	tab.t.Helper()
 	tab.Effort.Clicks += 2
-	tab.must("double click "+selector, func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.DoubleClick(chromedp.CSS(selector))) })
+	tab.must("double click "+selector, func(ctx context.Context) error {
+		return chromedp.Do(ctx, chromedp.DoubleClick(chromedp.CSS(selector)))
+	})
 }
 
 // SetCookie gives the tab's person a cookie for the site at url.
@@ -235,10 +238,12 @@ func (tab *Tab) Offline(off bool) {
 	tab.t.Helper()
 	tab.must("cut the line", func(ctx context.Context) error {
 		rules := []*network.Conditions{{Offline: off, DownloadThroughput: -1, UploadThroughput: -1}}
-		if _, err := chromedp.Call(ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: rules}); err != nil {
+		if _, err := chromedp.Call(ctx, network.EmulateNetworkConditionsByRule,
+			network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: rules}); err != nil {
 			return err
 		}
-		_, err := chromedp.Call(ctx, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: off, DownloadThroughput: -1, UploadThroughput: -1})
+		_, err := chromedp.Call(ctx, network.OverrideNetworkState,
+			network.OverrideNetworkStateParams{Offline: off, DownloadThroughput: -1, UploadThroughput: -1})
 		return err
 	})
 }
@@ -254,7 +259,8 @@ func (tab *Tab) Print(on bool) {
 func (tab *Tab) Before(script string) {
 	tab.t.Helper()
 	tab.must("add a script", func(ctx context.Context) error {
-		_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+		_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument,
+			page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
 		return err
 	})
 }
@@ -264,7 +270,8 @@ func (tab *Tab) Slow(by time.Duration) {
 	tab.t.Helper()
 	tab.must("slow the line down", func(ctx context.Context) error {
 		rules := []*network.Conditions{{Latency: float64(by.Milliseconds()), DownloadThroughput: -1, UploadThroughput: -1}}
-		_, err := chromedp.Call(ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: rules})
+		_, err := chromedp.Call(ctx, network.EmulateNetworkConditionsByRule,
+			network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: rules})
 		return err
 	})
 }

@@ -38,7 +38,8 @@ func (f *Form) fill(n *html.Node) {
 		return
 	}
 	switch kind := Attribute(n, "type"); {
-	case n.Data == "input" && (kind == "checkbox" || kind == "radio") && !Has(n, "checked"), n.Data == "input" && kind == "file":
+	case n.Data == "input" && (kind == "checkbox" || kind == "radio") &&
+		!Has(n, "checked"), n.Data == "input" && kind == "file":
 	case n.Data == "input":
 		f.Fields.Add(name, value)
 	case n.Data == "textarea":

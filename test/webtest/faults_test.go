@@ -46,7 +46,11 @@ func TestShifts(t *testing.T) {
 		{"nothing moves", `drawn(3)`, false, false},
 		{"without a click", `move()`, false, true},
 		{"a slow answer to a click", `window.moved`, true, false},
-		{"long after a click", `window.moved.then(() => drawn(40)).then(() => { document.getElementById("gap").style.height = "0"; return drawn(3); })`, true, true},
+		{
+			"long after a click",
+			`window.moved.then(() => drawn(40)).then(() => { document.getElementById("gap").style.height = "0"; return drawn(3); })`,
+			true, true,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tab := open(t)

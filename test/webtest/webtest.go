@@ -90,8 +90,8 @@ type process struct {
 // start starts the browser. About one start in some hundred never answers; start ends
 // that browser, and the caller tries again.
 func (p *process) start(path string) error {
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-component-update", true))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.Flag("disable-component-update", true))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, closeAll := chromedp.NewContext(allocator)
 	tooLong := time.AfterFunc(waittest.Bound, stop) // a deadline of the first call's context would end the browser later
@@ -217,7 +217,8 @@ func (tab *Tab) emulate(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: tab.View.NoScript})
+	_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: tab.View.NoScript})
 	return err
 }
 
@@ -228,8 +229,11 @@ func (tab *Tab) media(ctx context.Context, kind string) error {
 		scheme = "dark"
 	}
 	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Media:    kind,
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
+		Media: kind,
+		Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme},
+			{Name: "prefers-reduced-motion", Value: "reduce"},
+		},
 	})
 	return err
 }
