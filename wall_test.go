@@ -56,7 +56,9 @@ func build(t *testing.T, source string) (out string, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, "web", "around", "around.go"): file}})
+	replace, err := json.Marshal(map[string]any{
+		"Replace": map[string]string{filepath.Join(here, "web", "around", "around.go"): file},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +67,7 @@ func build(t *testing.T, source string) (out string, err error) {
 			t.Fatal(err)
 		}
 	}
-	said, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", os.DevNull, "./web/around").CombinedOutput()
+	said, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", os.DevNull,
+		"./web/around").CombinedOutput()
 	return string(said), err
 }
