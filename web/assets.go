@@ -36,7 +36,11 @@ var joined = []struct {
 	{"pages.js", "text/javascript; charset=utf-8", []string{"static/pages.js"}},
 	{"app.css", "text/css; charset=utf-8", []string{"static/tokens.css", "static/app.css"}},
 	{"settings.css", "text/css; charset=utf-8", []string{"static/settings.css"}},
-	{"app.js", "text/javascript; charset=utf-8", []string{"static/vendor/htmx-*.js", "static/vendor/hx-csp-*.js", "script/*.js"}},
+	{
+		"app.js",
+		"text/javascript; charset=utf-8",
+		[]string{"static/vendor/htmx-*.js", "static/vendor/hx-csp-*.js", "script/*.js"},
+	},
 	{"icon.svg", "image/svg+xml", []string{"static/icon.svg"}},
 }
 

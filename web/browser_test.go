@@ -16,7 +16,8 @@ import (
 // other has.
 var kinds = []string{
 	"/about", "/guide", "/changelog", "/problems", "/problems/VALIDATION_FAILED", "/missing",
-	"/docs", "/docs/webhooks", "/docs/contacts", "/docs/meta", "/docs/contacts/list", "/docs/contacts/create", "/docs/batch/run",
+	"/docs", "/docs/webhooks", "/docs/contacts", "/docs/meta", "/docs/contacts/list", "/docs/contacts/create",
+	"/docs/batch/run",
 	"/docs/documents/content", "/docs/tasks/create?version=2027-02-01", "/docs/webhook-endpoints/create",
 }
 
@@ -93,7 +94,8 @@ func TestPagesWithoutScript(t *testing.T) {
 				t.Errorf("%s, %s: %d buttons for %d blocks of code", path, tab.View, buttons, blocks)
 			}
 		}
-		if bare := strings.Join(strings.Fields(strings.ReplaceAll(said[0], "Copy", "")), " "); bare != strings.Join(strings.Fields(said[1]), " ") || len(bare) < 200 {
+		if bare := strings.Join(strings.Fields(strings.ReplaceAll(said[0], "Copy", "")),
+			" "); bare != strings.Join(strings.Fields(said[1]), " ") || len(bare) < 200 {
 			t.Errorf("%s: without script there are %d characters, with it %d", path, len(said[1]), len(bare))
 		}
 	}

@@ -151,7 +151,9 @@ func newDocuments(o Options) *documents {
 		for _, l := range []fault.Language{fault.German, fault.English} {
 			for _, path := range []string{pathJSON, pathYAML, pathReference} {
 				d.made[form{path, version, l}] = sync.OnceValues(func() (*content, error) {
-					document, err := Document(Description{Version: version, Language: l, BaseURL: o.BaseURL, Reference: path == pathReference, Ask: i > 0})
+					document, err := Document(Description{
+						Version: version, Language: l, BaseURL: o.BaseURL, Reference: path == pathReference, Ask: i > 0,
+					})
 					if err != nil || path != pathYAML {
 						return newContent("application/json", cachePage, document), err
 					}
@@ -198,7 +200,11 @@ func (d *documents) asked(r *http.Request) (form, []fault.Field) {
 	if query.Has("lang") {
 		asked.language = fault.Language(query.Get("lang"))
 		if asked.language != fault.German && asked.language != fault.English {
-			wrong = append(wrong, fault.Field{Name: "lang", Code: fault.NotInEnum, Limit: []string{string(fault.German), string(fault.English)}})
+			wrong = append(wrong, fault.Field{
+				Name:  "lang",
+				Code:  fault.NotInEnum,
+				Limit: []string{string(fault.German), string(fault.English)},
+			})
 		}
 	}
 	return asked, wrong
@@ -208,7 +214,9 @@ func (d *documents) asked(r *http.Request) (form, []fault.Field) {
 // these addresses.
 func (d *documents) refuse(w http.ResponseWriter, r *http.Request, why *fault.Fault) {
 	l, request := language(r), id.New(id.Request)
-	body := why.AppendProblem(nil, fault.Problem{TypeBase: d.baseURL, Instance: r.URL.Path, RequestID: request, Language: l})
+	body := why.AppendProblem(nil, fault.Problem{
+		TypeBase: d.baseURL, Instance: r.URL.Path, RequestID: request, Language: l,
+	})
 	header := w.Header()
 	setLanguage(header, l)
 	header.Set("Request-Id", request)

@@ -96,7 +96,9 @@ func TestDocumentOfAnInstance(t *testing.T) {
 	}
 	first := openapi.Versions()[0]
 	current, _ := openapi.Document(first)
-	if got := tree(t, read(t, pathJSON, "Accept-Language", "en").Body.Bytes()); got["info"].(map[string]any)["description"] != tree(t, current)["info"].(map[string]any)["description"] {
+	if got := tree(t, read(t, pathJSON, "Accept-Language",
+		"en").Body.Bytes()); got["info"].(map[string]any)["description"] != tree(t,
+		current)["info"].(map[string]any)["description"] {
 		t.Error("without a version and a language it is not the current one in German")
 	}
 }
@@ -104,16 +106,20 @@ func TestDocumentOfAnInstance(t *testing.T) {
 // The documents need no key, any page may read them, and a second read is a
 // 304.
 func TestDocumentIsOpen(t *testing.T) {
-	for path, contentType := range map[string]string{pathJSON: "application/json", pathYAML: "application/yaml", pathReference: "application/json"} {
+	for path, contentType := range map[string]string{
+		pathJSON: "application/json", pathYAML: "application/yaml", pathReference: "application/json",
+	} {
 		w := read(t, path+"?lang=en")
 		for name, want := range map[string]string{
-			"Content-Type": contentType, "Cache-Control": "no-cache", "Content-Language": "en", "Access-Control-Allow-Origin": "*",
+			"Content-Type": contentType, "Cache-Control": "no-cache", "Content-Language": "en",
+			"Access-Control-Allow-Origin": "*",
 		} {
 			if got := w.Header().Get(name); got != want {
 				t.Errorf("%s: %s is %q", path, name, got)
 			}
 		}
-		if again := read(t, path+"?lang=en", "If-None-Match", w.Header().Get("ETag")); again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+		if again := read(t, path+"?lang=en", "If-None-Match",
+			w.Header().Get("ETag")); again.Code != http.StatusNotModified || again.Body.Len() > 0 {
 			t.Errorf("%s: what is there already is answered %d", path, again.Code)
 		}
 		if other := read(t, path); other.Header().Get("ETag") == w.Header().Get("ETag") {
@@ -143,13 +149,16 @@ func TestDocumentRefusesUnknownParameters(t *testing.T) {
 			var fields []string
 			for _, e := range problem.Errors {
 				fields = append(fields, e.Field)
-				if e.Code != "NOT_IN_ENUM" || e.Field == "version" && !strings.Contains(e.Message, "2026-11-01") || e.Field == "lang" && !strings.Contains(e.Message, "de, en") {
+				if e.Code != "NOT_IN_ENUM" || e.Field == "version" && !strings.Contains(e.Message, "2026-11-01") ||
+					e.Field == "lang" && !strings.Contains(e.Message, "de, en") {
 					t.Errorf("%s: %v", target, e)
 				}
 			}
 			header := w.Header()
-			if w.Code != 400 || problem.Code != "INVALID_REQUEST" || problem.Type != office+"/problems/INVALID_REQUEST" || !slices.Equal(fields, strings.Fields(want)) ||
-				problem.Title != fault.InvalidRequest.Entry().Title.In(l) || header.Get("Content-Language") != string(l) || header.Get("Content-Type") != "application/problem+json" {
+			if w.Code != 400 || problem.Code != "INVALID_REQUEST" || problem.Type != office+"/problems/INVALID_REQUEST" ||
+				!slices.Equal(fields, strings.Fields(want)) ||
+				problem.Title != fault.InvalidRequest.Entry().Title.In(l) || header.Get("Content-Language") != string(l) ||
+				header.Get("Content-Type") != "application/problem+json" {
 				t.Errorf("%s in %s: %d %s %s", target, l, w.Code, header, w.Body)
 			}
 		}
@@ -159,9 +168,19 @@ func TestDocumentRefusesUnknownParameters(t *testing.T) {
 // A line of Markdown has code, and links to pages of the instance.
 func TestPieces(t *testing.T) {
 	for line, want := range map[string][]piece{
-		"Put it into `KEY`; see [OAuth](/guide#applications).": {{text: "Put it into "}, {text: "KEY", code: true}, {text: "; see "}, {text: "OAuth", href: "/guide#applications"}, {text: "."}},
+		"Put it into `KEY`; see [OAuth](/guide#applications).": {
+			{text: "Put it into "},
+			{text: "KEY", code: true},
+			{text: "; see "},
+			{text: "OAuth", href: "/guide#applications"},
+			{text: "."},
+		},
 		"plain": {{text: "plain"}},
-		"[a](https://elsewhere.example/) `[b](/c)`": {{text: "[a](https://elsewhere.example/) "}, {text: "[b](/c)", code: true}, {text: ""}},
+		"[a](https://elsewhere.example/) `[b](/c)`": {
+			{text: "[a](https://elsewhere.example/) "},
+			{text: "[b](/c)", code: true},
+			{text: ""},
+		},
 	} {
 		if got := pieces(line); !slices.Equal(got, want) {
 			t.Errorf("%q: %+v, want %+v", line, got, want)

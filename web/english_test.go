@@ -53,7 +53,8 @@ func same(t *testing.T, version, place string, a, b any) {
 			t.Errorf("%s %s: other members", version, place)
 		}
 		for name, v := range a {
-			if _, text := v.(string); text && (name == "description" || name == "summary" || name == "title") && !strings.Contains(place, "/value") {
+			if _, text := v.(string); text && (name == "description" || name == "summary" || name == "title") &&
+				!strings.Contains(place, "/value") {
 				continue
 			}
 			same(t, version, place+"/"+name, v, b[name])

@@ -150,9 +150,11 @@ func checkSums(t *testing.T, english, german []section) {
 		case inEnglish && inGerman:
 			t.Errorf("both guides changed below “%s”: %s", e.title, again)
 		case inEnglish:
-			t.Errorf("docs/guide.md changed below “%s”, and docs/guide.de.md did not below “%s”: mend it, then %s", e.title, german[i].title, again)
+			t.Errorf("docs/guide.md changed below “%s”, and docs/guide.de.md did not below “%s”: mend it, then %s", e.title,
+				german[i].title, again)
 		case inGerman:
-			t.Errorf("docs/guide.de.md changed below “%s”, and docs/guide.md did not below “%s”: mend it, then %s", german[i].title, e.title, again)
+			t.Errorf("docs/guide.de.md changed below “%s”, and docs/guide.md did not below “%s”: mend it, then %s",
+				german[i].title, e.title, again)
 		}
 	}
 	if string(recorded) != now.String() && !t.Failed() {

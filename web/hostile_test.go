@@ -20,36 +20,64 @@ const hostile = `"'><script>alert(1)</script><img src=x onerror=alert(1)>`
 // in any part of a page that shows it.
 func TestTextIsNeverMarkup(t *testing.T) {
 	one := reference.Member{
-		Name: hostile, Text: hostile + " `" + hostile + "`", Types: []string{hostile}, Format: hostile, Values: []string{hostile}, Open: true,
-		Default: hostile, Objects: []reference.Object{{Name: hostile, Members: []reference.Member{{Name: "in", Example: hostile}}}},
+		Name: hostile, Text: hostile + " `" + hostile + "`", Types: []string{hostile}, Format: hostile,
+		Values: []string{hostile}, Open: true,
+		Default: hostile, Objects: []reference.Object{
+			{Name: hostile, Members: []reference.Member{{Name: "in", Example: hostile}}},
+		},
 	}
 	header := reference.Header{Name: hostile, Text: hostile, Example: hostile}
-	body := &reference.Body{Text: hostile, Type: hostile, Example: hostile, Objects: []reference.Object{{Name: hostile, Members: []reference.Member{one}}}}
+	body := &reference.Body{
+		Text:    hostile,
+		Type:    hostile,
+		Example: hostile,
+		Objects: []reference.Object{{Name: hostile, Members: []reference.Member{one}}},
+	}
 	o := reference.Operation{
 		ID: hostile, Slug: hostile, Method: hostile, Path: hostile, Summary: hostile, Text: hostile, Preview: true,
-		Facts: []reference.Fact{{Name: hostile, Value: hostile}}, Events: []string{hostile}, Parameters: []reference.Place{{In: hostile, Parameters: []reference.Member{one}}},
-		Body: body, Answers: []reference.Answer{{Status: hostile, Text: hostile, Headers: []reference.Header{header}, Body: body}},
+		Facts: []reference.Fact{{Name: hostile, Value: hostile}}, Events: []string{hostile},
+		Parameters: []reference.Place{{In: hostile, Parameters: []reference.Member{one}}},
+		Body:       body, Answers: []reference.Answer{
+			{Status: hostile, Text: hostile, Headers: []reference.Header{header}, Body: body},
+		},
 		Problems: []reference.Problem{{Status: hostile, Codes: []string{hostile}}},
 		Samples:  []reference.Sample{{Lang: "sh", Label: hostile, Source: hostile}, {Lang: "none", Source: hostile}},
 	}
-	g := reference.Group{Name: hostile, Slug: hostile, Title: hostile, Text: hostile, Operations: []reference.Operation{o, o}, Object: &body.Objects[0], Example: hostile}
+	g := reference.Group{
+		Name:       hostile,
+		Slug:       hostile,
+		Title:      hostile,
+		Text:       hostile,
+		Operations: []reference.Operation{o, o},
+		Object:     &body.Objects[0],
+		Example:    hostile,
+	}
 	assets, err := loaded()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := page{
-		Options:  Options{BaseURL: "https://kartei.example/" + hostile, Versions: []string{"1", hostile}, Announcements: map[string]fault.Text{hostile: {DE: hostile, EN: hostile}}},
+		Options: Options{
+			BaseURL:       "https://kartei.example/" + hostile,
+			Versions:      []string{"1", hostile},
+			Announcements: map[string]fault.Text{hostile: {DE: hostile, EN: hostile}},
+		},
 		Language: fault.German, Path: "/" + hostile, Title: hostile, Version: hostile, assets: assets, Group: g,
 		Doc: &reference.Document{
-			Title: hostile, Summary: hostile, Server: hostile, Text: hostile, Sections: []reference.Section{{ID: hostile, Heading: hostile, Text: hostile}},
-			Groups: []reference.Group{g}, Parameters: []reference.Member{one}, Headers: []reference.Header{header}, ProblemHeaders: []reference.Header{header},
-			Webhooks: []reference.Operation{o},
+			Title: hostile, Summary: hostile, Server: hostile, Text: hostile,
+			Sections: []reference.Section{{ID: hostile, Heading: hostile, Text: hostile}},
+			Groups:   []reference.Group{g}, Parameters: []reference.Member{one}, Headers: []reference.Header{header},
+			ProblemHeaders: []reference.Header{header},
+			Webhooks:       []reference.Operation{o},
 		},
 	}
 	for name, drawn := range map[string]templ.Component{
-		"start": startPage(p), "missing": missingPage(p), "method": methodPage(p), "problems": problemsPage(p), "problem": problemPage(p, fault.Internal.Entry()),
-		"article":      articlePage(p, newArticle([]byte("# "+hostile+"\n\n"+hostile+"\n\n```sh\n"+hostile+"\n```\n\n    "+hostile+"\n\n[a](javascript:alert(1))"), fault.English)),
-		"introduction": introductionPage(p), "group": groupPage(p), "operation": operationPage(p, o), "webhooks": webhooksPage(p),
+		"start": startPage(p), "missing": missingPage(p), "method": methodPage(p), "problems": problemsPage(p),
+		"problem": problemPage(p, fault.Internal.Entry()),
+		"article": articlePage(p, newArticle([]byte("# "+hostile+"\n\n"+hostile+"\n\n```sh\n"+hostile+
+			"\n```\n\n    "+hostile+"\n\n[a](javascript:alert(1))"), fault.English)),
+		"introduction": introductionPage(p), "group": groupPage(p), "operation": operationPage(p, o),
+		"webhooks": webhooksPage(p),
 	} {
 		var b bytes.Buffer
 		if err := drawn.Render(context.Background(), &b); err != nil {

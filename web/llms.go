@@ -17,7 +17,8 @@ func llms(o Options) []byte {
 
 > A REST API for the contacts, companies, tasks and documents of one organization. This instance is at %s; its API is below %[1]s/v1.
 
-Every call needs an API key, or an access token of OAuth 2.1, which /guide#applications explains: `+"`Authorization: Bearer <API_KEY>`"+`. Keys that begin with kart_test_ see a sandbox, those that begin with kart_live_ the organization's own data. Errors are application/problem+json with a stable `+"`code`"+`. Writing operations are in preview and need `+"`Svc-Preview: true`"+`, and `+"`Idempotency-Key`"+` or `+"`If-Match`"+`. The current version of the API is %s.
+Every call needs an API key, or an access token of OAuth 2.1, which /guide#applications explains: `+
+		"`Authorization: Bearer <API_KEY>`"+`. Keys that begin with kart_test_ see a sandbox, those that begin with kart_live_ the organization's own data. Errors are application/problem+json with a stable `+"`code`"+`. Writing operations are in preview and need `+"`Svc-Preview: true`"+`, and `+"`Idempotency-Key`"+` or `+"`If-Match`"+`. The current version of the API is %s.
 
 ## Documentation
 
@@ -30,7 +31,8 @@ Every call needs an API key, or an access token of OAuth 2.1, which /guide#appli
 
 `, o.BaseURL, o.Versions[0], pathGuideMarkdown)
 	for _, version := range o.Versions {
-		fmt.Fprintf(&b, "- [Version %s](%s/docs/openapi.json?version=%[1]s&lang=en): OpenAPI 3.1, with English words\n", version, o.BaseURL)
+		fmt.Fprintf(&b, "- [Version %s](%s/docs/openapi.json?version=%[1]s&lang=en): OpenAPI 3.1, with English words\n",
+			version, o.BaseURL)
 	}
 	fmt.Fprintf(&b, `
 ## Optional

@@ -67,7 +67,8 @@ func (a article) Render(_ context.Context, w io.Writer) error {
 	if err := markdown.Renderer().Render(&b, a.source, a.tree); err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
-	_, err := strings.NewReplacer("<table>", `<div class="wide"><table>`, "</table>", "</table></div>").WriteString(w, b.String())
+	_, err := strings.NewReplacer("<table>", `<div class="wide"><table>`, "</table>", "</table></div>").WriteString(w,
+		b.String())
 	return err
 }
 

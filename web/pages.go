@@ -169,7 +169,9 @@ func (r pageRenderer) plain(l fault.Language) map[string]lazy {
 }
 
 // reference returns the pages of the reference in one language and one version.
-func (r pageRenderer) reference(l fault.Language, version string, document []byte, elsewhere func(version, path string) bool) (map[string]lazy, error) {
+func (r pageRenderer) reference(
+	l fault.Language, version string, document []byte, elsewhere func(version, path string) bool,
+) (map[string]lazy, error) {
 	doc, err := reference.Read(document)
 	if err != nil {
 		return nil, err
@@ -191,13 +193,15 @@ func (p page) list() []page {
 	pages := []page{
 		at(PathAbout, p.Say("Übersicht", "Overview"), startPage),
 		written("/guide", p.Say("Leitfaden", "Guide"), func(p page) article { return guideArticle(p.BaseURL, p.Language) }),
-		written("/changelog", p.Say("Änderungen", "Changes"), func(page) article { return newArticle(kartei.Changelog, fault.English) }),
+		written("/changelog", p.Say("Änderungen", "Changes"),
+			func(page) article { return newArticle(kartei.Changelog, fault.English) }),
 		at("/problems", p.Say("Problemcodes", "Problem codes"), problemsPage),
 		at(pathMissing, p.Say("Seite nicht gefunden", "Page not found"), missingPage),
 		at(pathMethod, p.Say("Methode nicht erlaubt", "Method not allowed"), methodPage),
 	}
 	for _, e := range problems() {
-		pages = append(pages, at(problemPath(e.Code), p.In(e.Title), func(p page) templ.Component { return problemPage(p, e) }))
+		pages = append(pages, at(problemPath(e.Code), p.In(e.Title),
+			func(p page) templ.Component { return problemPage(p, e) }))
 	}
 	return pages
 }

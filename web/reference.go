@@ -111,7 +111,8 @@ func (p part) Rules(m reference.Member) []rule {
 // fixed format gets no length.
 func (p part) bounds(m reference.Member) []string {
 	var said []string
-	if m.Length.Any() && !(m.Length.Most != nil && *m.Length.Most < 10) && m.Format == "" && !strings.HasSuffix(m.Name, "Id") && m.Name != "id" && len(m.Values) == 0 {
+	if m.Length.Any() && !(m.Length.Most != nil && *m.Length.Most < 10) && m.Format == "" &&
+		!strings.HasSuffix(m.Name, "Id") && m.Name != "id" && len(m.Values) == 0 {
 		said = append(said, p.between(m.Length)+p.Say(" Zeichen", " characters"))
 	}
 	if m.Range.Any() && !(m.Range.Most != nil && *m.Range.Most > 1<<40) {

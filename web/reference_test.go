@@ -96,7 +96,8 @@ func TestEveryOperationHasItsPage(t *testing.T) {
 				}
 				w := get(t, h, path)
 				page := w.Body.String()
-				if w.Code != 200 || !strings.Contains(page, "<code>/v1"+o.Path+"</code>") || l == fault.German && !strings.Contains(page, "<h1>"+o.Summary+"</h1>") {
+				if w.Code != 200 || !strings.Contains(page, "<code>/v1"+o.Path+"</code>") ||
+					l == fault.German && !strings.Contains(page, "<h1>"+o.Summary+"</h1>") {
 					t.Fatalf("%s: %d", path, w.Code)
 				}
 				for _, label := range []string{"curl", "Python", "JavaScript", "Go"} {
@@ -160,15 +161,19 @@ func TestReferenceVersions(t *testing.T) {
 	h := newHandler(t)
 	versions := openapi.Versions()
 	for _, path := range []string{"/docs", "/docs/webhooks", "/docs/contacts", "/docs/contacts/create"} {
-		current, next := get(t, h, path+"?lang=en").Body.String(), get(t, h, path+"?version="+versions[1]+"&lang=en").Body.String()
-		if strings.Contains(current, `href="/docs/tasks/list?version=`) || !strings.Contains(current, `href="`+path+`?version=`+versions[1]+`&amp;lang=en"`) {
+		current, next := get(t, h, path+"?lang=en").Body.String(), get(t, h,
+			path+"?version="+versions[1]+"&lang=en").Body.String()
+		if strings.Contains(current, `href="/docs/tasks/list?version=`) ||
+			!strings.Contains(current, `href="`+path+`?version=`+versions[1]+`&amp;lang=en"`) {
 			t.Errorf("%s: the current version", path)
 		}
-		if strings.Contains(next, `href="/docs/tasks/list?lang`) || !strings.Contains(next, `href="`+path+`?lang=en"`) || !strings.Contains(next, `href="/docs/tasks/list?version=`) {
+		if strings.Contains(next, `href="/docs/tasks/list?lang`) || !strings.Contains(next, `href="`+path+`?lang=en"`) ||
+			!strings.Contains(next, `href="/docs/tasks/list?version=`) {
 			t.Errorf("%s: the next version", path)
 		}
 	}
-	if page := get(t, h, "/docs/contacts/create?version="+versions[1]).Body.String(); strings.Contains(page, `class="badge"`) {
+	if page := get(t, h, "/docs/contacts/create?version="+
+		versions[1]).Body.String(); strings.Contains(page, `class="badge"`) {
 		t.Error("writing contacts is no preview in the next version")
 	}
 	if page := get(t, h, "/docs/contacts/create").Body.String(); !strings.Contains(page, `class="badge"`) {
@@ -189,7 +194,8 @@ func TestWebhooksPage(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	if create := get(t, h, "/docs/contacts/create").Body.String(); !strings.Contains(create, `href="/docs/webhooks?lang=de#contact.created"`) {
+	if create := get(t, h, "/docs/contacts/create").Body.String(); !strings.Contains(create,
+		`href="/docs/webhooks?lang=de#contact.created"`) {
 		t.Error("an operation does not lead to its event")
 	}
 }
@@ -213,7 +219,8 @@ func TestChangelog(t *testing.T) {
 func TestLLMs(t *testing.T) {
 	h := newHandler(t)
 	short := get(t, h, "/llms.txt")
-	if short.Header().Get("Content-Type") != "text/plain; charset=utf-8" || !strings.HasPrefix(short.Body.String(), "# Kartei\n\n> ") {
+	if short.Header().Get("Content-Type") != "text/plain; charset=utf-8" ||
+		!strings.HasPrefix(short.Body.String(), "# Kartei\n\n> ") {
 		t.Fatalf("%s: %.80s", short.Header(), short.Body)
 	}
 	links := regexp.MustCompile(`\]\(`+regexp.QuoteMeta(base)+`([^)]+)\)`).FindAllStringSubmatch(short.Body.String(), -1)
@@ -236,7 +243,8 @@ func TestLLMs(t *testing.T) {
 			t.Errorf("the long file lacks %s", c)
 		}
 	}
-	if strings.Contains(full, "<!--") || strings.Contains(full, "localhost:8080") || !strings.Contains(full, "# From the first call") {
+	if strings.Contains(full, "<!--") || strings.Contains(full, "localhost:8080") ||
+		!strings.Contains(full, "# From the first call") {
 		t.Error("the guide is not what readers of an instance get")
 	}
 }

@@ -17,18 +17,21 @@ const pathStyleguide = "/styleguide"
 // makes markup of text.
 func (h *handler) styleguide(w http.ResponseWriter, r *http.Request) {
 	nonce := rand.Text()
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'nonce-"+nonce+"'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
-		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types htmx")
+	w.Header().Set("Content-Security-Policy",
+		"default-src 'none'; script-src 'nonce-"+nonce+"'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
+			"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types htmx")
 	w.Header().Set(ui.AnswerHeader, "1")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	view := ui.View{
-		Words: i18n.Words{Language: language(r), Now: time.Now()}, Nonce: nonce, Theme: r.URL.Query().Get("theme"), Keys: true, Styles: "settings.css",
+		Words: i18n.Words{Language: language(r), Now: time.Now()}, Nonce: nonce, Theme: r.URL.Query().Get("theme"),
+		Keys: true, Styles: "settings.css",
 		Asset: func(name string) string { return h.assets.urls[name] },
 	}
 	frame := ui.Frame{
 		Find: pathStyleguide + "/find", Has: func(path string) bool { return path != "/help" },
-		View: view, Title: view.Say("Bausteine", "Parts"), Here: "contacts", Person: "Ida Morgen", Organization: "Kanzlei Morgenstern", Bell: 3,
+		View: view, Title: view.Say("Bausteine", "Parts"), Here: "contacts", Person: "Ida Morgen",
+		Organization: "Kanzlei Morgenstern", Bell: 3,
 	}
 	page := ui.Styleguide(frame)
 	if r.URL.Path != pathStyleguide {

@@ -67,7 +67,8 @@ func TestCombobox(t *testing.T) {
 	}
 	tab.Press(webtest.Down)
 	tab.Press(webtest.Enter)
-	const values = `JSON.stringify([document.querySelector("[name=companyId]").value, ` + fieldOf + `.value, ` + fieldOf + `.getAttribute("aria-expanded"), document.activeElement.id])`
+	const values = `JSON.stringify([document.querySelector("[name=companyId]").value, ` + fieldOf + `.value, ` +
+		fieldOf + `.getAttribute("aria-expanded"), document.activeElement.id])`
 	if got := webtest.Eval[string](tab, values); got != `["cmp_Blumen Lindner, Inhaberin Petra Lindner e. K.","Blumen Lindner, Inhaberin Petra Lindner e. K.","false","f-companyId"]` {
 		t.Errorf("chosen: %s", got)
 	}
@@ -115,7 +116,8 @@ func TestKeys(t *testing.T) {
 	}
 	webtest.Eval[any](tab, `document.activeElement.blur(), null`)
 	tab.Control("k")
-	if got := webtest.Eval[string](tab, `document.querySelector("dialog[open]").innerText`); !strings.Contains(got, "Link kopieren") {
+	if got := webtest.Eval[string](tab, `document.querySelector("dialog[open]").innerText`); !strings.Contains(got,
+		"Link kopieren") {
 		t.Errorf("the list of commands says %q", got)
 	}
 	webtest.Eval[any](tab, `document.activeElement.blur(), null`)

@@ -62,7 +62,10 @@ func TestWeight(t *testing.T) {
 		t.Fatal(err)
 	}
 	page = append(page, web.Asset("settings.css")...)
-	for pattern, limit := range map[string]int64{`/static/app-[0-9a-f]+\.css`: 12_500, `/static/settings-[0-9a-f]+\.css`: 2_500, `/static/app-[0-9a-f]+\.js`: 33_000} {
+	for pattern, limit := range map[string]int64{
+		`/static/app-[0-9a-f]+\.css`: 12_500, `/static/settings-[0-9a-f]+\.css`: 2_500,
+		`/static/app-[0-9a-f]+\.js`: 33_000,
+	} {
 		r, err := http.NewRequest(http.MethodGet, server.URL+string(regexp.MustCompile(pattern).Find(page)), nil)
 		if err != nil {
 			t.Fatal(err)

@@ -70,7 +70,10 @@ func newContent(contentType, cache string, body []byte) *content {
 	_, _ = w.Write(body)
 	_ = w.Close()
 	sum := sha256.Sum256(body)
-	return &content{contentType: contentType, cache: cache, etag: hex.EncodeToString(sum[:8]), body: body, gzipped: packed.Bytes()}
+	return &content{
+		contentType: contentType, cache: cache, etag: hex.EncodeToString(sum[:8]), body: body,
+		gzipped: packed.Bytes(),
+	}
 }
 
 type handler struct {
@@ -99,7 +102,8 @@ func Handler(o Options) (http.Handler, error) {
 	}
 	h := &handler{
 		options: o, documents: newDocuments(o),
-		pages: map[fault.Language]map[string]lazy{}, references: map[fault.Language]map[string]func() (map[string]lazy, error){},
+		pages:      map[fault.Language]map[string]lazy{},
+		references: map[fault.Language]map[string]func() (map[string]lazy, error){},
 	}
 	for _, version := range o.Versions {
 		if _, found := openapi.Document(version); !found {

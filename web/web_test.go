@@ -52,7 +52,10 @@ func get(t testing.TB, h http.Handler, target string, headers ...string) *httpte
 // allPages are the addresses of the pages in the current version. One group and one
 // operation of the reference stand for the others.
 func allPages() []string {
-	paths := []string{"/about", "/guide", "/changelog", "/docs", "/docs/webhooks", "/docs/contacts", "/docs/contacts/create", "/problems"}
+	paths := []string{
+		"/about", "/guide", "/changelog", "/docs", "/docs/webhooks", "/docs/contacts",
+		"/docs/contacts/create", "/problems",
+	}
 	for _, c := range fault.Codes() {
 		paths = append(paths, "/problems/"+string(c))
 	}
@@ -245,13 +248,16 @@ func TestNotFound(t *testing.T) {
 	for _, path := range []string{
 		"/problems/NO_SUCH_CODE", "/problems/not_found", "/problems/NOT_FOUND/x", "/problems//", "/x", "/static/",
 		"/static/pages.css", "/static/../web.go", "/!404", "/%21404", "/!405", "/docs?version=2020-01-01",
-		"/docs/contacts.create", "/docs/contacts/create/x", "/docs/contacts/create?version=2020-01-01", "//evil.example/docs/", "/%00",
+		"/docs/contacts.create", "/docs/contacts/create/x", "/docs/contacts/create?version=2020-01-01",
+		"//evil.example/docs/", "/%00",
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/about", nil)
-		r.URL.Path, r.URL.RawQuery, _ = strings.Cut(strings.ReplaceAll(strings.ReplaceAll(path, "%21", "!"), "%00", "\x00"), "?")
+		r.URL.Path, r.URL.RawQuery, _ = strings.Cut(strings.ReplaceAll(strings.ReplaceAll(path, "%21", "!"), "%00",
+			"\x00"), "?")
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if w.Code != http.StatusNotFound || w.Header().Get("Content-Type") != "text/html; charset=utf-8" || w.Header().Get("ETag") != "" {
+		if w.Code != http.StatusNotFound || w.Header().Get("Content-Type") != "text/html; charset=utf-8" ||
+			w.Header().Get("ETag") != "" {
 			t.Errorf("%s: %d %s", path, w.Code, w.Header())
 		}
 		if strings.Contains(w.Body.String(), "evil.example") {
@@ -265,12 +271,14 @@ func TestHostileAddresses(t *testing.T) {
 	h := newHandler(t)
 	const script = "%22%27%3E%3Cscript%3Ealert(1)%3C/script%3E"
 	for target, status := range map[string]int{
-		"/" + script: 404, "/problems/" + script: 404, "/docs/" + script: 404, "/docs?version=" + script: 404, "/docs/contacts/list?version=" + script: 404,
-		"/about?lang=" + script: 200, "/docs?lang=" + script: 200, "/about?x=" + script: 200,
+		"/" + script: 404, "/problems/" + script: 404, "/docs/" + script: 404, "/docs?version=" + script: 404,
+		"/docs/contacts/list?version=" + script: 404,
+		"/about?lang=" + script:                 200, "/docs?lang=" + script: 200, "/about?x=" + script: 200,
 	} {
 		for _, l := range []string{"de", "en"} {
 			w := get(t, h, target, "Accept-Language", l)
-			if page := w.Body.String(); w.Code != status || strings.Contains(page, "<script>") || strings.Contains(page, "alert(1)") {
+			if page := w.Body.String(); w.Code != status || strings.Contains(page, "<script>") ||
+				strings.Contains(page, "alert(1)") {
 				t.Errorf("%s: %d, and the page holds what stands in its address:\n%s", target, w.Code, page)
 			}
 		}
@@ -289,7 +297,10 @@ func TestSlashAtTheEnd(t *testing.T) {
 
 func TestMethods(t *testing.T) {
 	h := newHandler(t)
-	for _, path := range []string{"/about", "/docs", "/docs/openapi.json", "/docs/openapi.yaml?lang=en", "/docs/reference.json", "/problems", "/problems/NOT_FOUND", "/missing"} {
+	for _, path := range []string{
+		"/about", "/docs", "/docs/openapi.json", "/docs/openapi.yaml?lang=en", "/docs/reference.json",
+		"/problems", "/problems/NOT_FOUND", "/missing",
+	} {
 		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "BREW"} {
 			w := do(t, h, method, path)
 			if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
@@ -321,7 +332,8 @@ func TestSecurityHeaders(t *testing.T) {
 			strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") || strings.Contains(policy, "*") {
 			t.Errorf("%s: policy %q", path, policy)
 		}
-		if !strings.Contains(policy, "script-src 'self';") || !strings.Contains(policy, "require-trusted-types-for 'script'; trusted-types 'none'") {
+		if !strings.Contains(policy, "script-src 'self';") ||
+			!strings.Contains(policy, "require-trusted-types-for 'script'; trusted-types 'none'") {
 			t.Errorf("%s: scripts in policy %q", path, policy)
 		}
 	}
@@ -344,8 +356,9 @@ func TestCaching(t *testing.T) {
 	css := regexp.MustCompile(`/static/pages-[0-9a-f]{16}\.css`).FindString(get(t, h, "/about").Body.String())
 	script := regexp.MustCompile(`/static/pages-[0-9a-f]{16}\.js`).FindString(get(t, h, "/about").Body.String())
 	for path, cache := range map[string]string{
-		"/about": "no-cache", "/problems/NOT_FOUND": "no-cache", "/docs": "no-cache", "/docs/contacts/create": "no-cache", "/docs/openapi.json": "no-cache",
-		"/llms.txt": "no-cache", "/llms-full.txt": "no-cache", "/guide.md": "no-cache",
+		"/about": "no-cache", "/problems/NOT_FOUND": "no-cache", "/docs": "no-cache", "/docs/contacts/create": "no-cache",
+		"/docs/openapi.json": "no-cache",
+		"/llms.txt":          "no-cache", "/llms-full.txt": "no-cache", "/guide.md": "no-cache",
 		css: "public, max-age=31536000, immutable", script: "public, max-age=31536000, immutable",
 	} {
 		for _, encoding := range []string{"", "gzip", "br, gzip;q=0.5", "gzip;q=0", "*"} {
@@ -401,20 +414,30 @@ func TestGuide(t *testing.T) {
 	h := newHandler(t)
 	for _, l := range languages {
 		start := get(t, h, "/about?lang="+string(l)).Body.String()
-		families := fault.Text{DE: "Kontakte, Firmen, Aufgaben und Dokumente", EN: "contacts, companies, tasks and documents"}.In(l)
-		for _, want := range []string{`href="/guide?lang=` + string(l) + `"`, `href="/guide?lang=` + string(l) + `#applications"`, families} {
+		families := fault.Text{
+			DE: "Kontakte, Firmen, Aufgaben und Dokumente", EN: "contacts, companies, tasks and documents",
+		}.In(l)
+		for _, want := range []string{
+			`href="/guide?lang=` + string(l) + `"`, `href="/guide?lang=` + string(l) + `#applications"`, families,
+		} {
 			if !strings.Contains(start, want) {
 				t.Errorf("%s: the start page lacks %q", l, want)
 			}
 		}
 		page := get(t, h, "/guide?lang="+string(l)).Body.String()
 		keeping := fault.Text{DE: "Eine Kopie führen", EN: "Keep a copy"}.In(l)
-		for _, want := range []string{"export KARTEI_URL=" + base, `<h2 id="keep-a-copy"><a href="#keep-a-copy">`, fmt.Sprintf(`<li><a href="#keep-a-copy">%s</a>`, keeping), fmt.Sprintf(`<article lang="%s">`, l), `<div class="code">`, "<td>"} {
+		for _, want := range []string{
+			"export KARTEI_URL=" + base, `<h2 id="keep-a-copy"><a href="#keep-a-copy">`,
+			fmt.Sprintf(`<li><a href="#keep-a-copy">%s</a>`, keeping), fmt.Sprintf(`<article lang="%s">`, l),
+			`<div class="code">`, "<td>",
+		} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s: the guide lacks %q", l, want)
 			}
 		}
-		for _, never := range []string{"localhost:8080", "&lt;!--", "raw HTML", "```", "](", "<script", " style=", "nur auf Englisch"} {
+		for _, never := range []string{
+			"localhost:8080", "&lt;!--", "raw HTML", "```", "](", "<script", " style=", "nur auf Englisch",
+		} {
 			if _, text, _ := strings.Cut(page, "<main"); strings.Contains(text, never) {
 				t.Errorf("%s: the guide holds %q", l, never)
 			}

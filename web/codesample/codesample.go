@@ -41,7 +41,10 @@ func Add(document []byte, o Options) ([]byte, error) {
 		return nil, fmt.Errorf("codesample: %w", err)
 	}
 	var out bytes.Buffer
-	w := writer{spec: &s, options: o, in: jsontext.NewDecoder(bytes.NewReader(document)), out: jsontext.NewEncoder(&out, jsontext.PreserveRawStrings(true))}
+	w := writer{
+		spec: &s, options: o, in: jsontext.NewDecoder(bytes.NewReader(document)),
+		out: jsontext.NewEncoder(&out, jsontext.PreserveRawStrings(true)),
+	}
 	if err := w.members(w.section); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("codesample: %w", err)
 	}

@@ -30,15 +30,24 @@ var languages = []language{
 	{"Python", "Python", "python.tmpl", syntax{
 		indent: "    ", name: quoted, text: quoted, trailing: true,
 		literals: map[string]string{"null": "None", "true": "True", "false": "False"},
-		values:   map[valueKind]string{fileSize: "len(content)", fileHash: "hashlib.sha256(content).hexdigest()", randomKey: "str(uuid.uuid4())"},
+		values: map[valueKind]string{
+			fileSize: "len(content)", fileHash: "hashlib.sha256(content).hexdigest()",
+			randomKey: "str(uuid.uuid4())",
+		},
 	}},
 	{"JavaScript", "JavaScript", "javascript.tmpl", syntax{
 		indent: "  ", name: inScript, text: quoted, trailing: true, spaced: true,
-		values: map[valueKind]string{fileSize: "content.length", fileHash: `createHash("sha256").update(content).digest("hex")`, randomKey: "crypto.randomUUID()"},
+		values: map[valueKind]string{
+			fileSize: "content.length", fileHash: `createHash("sha256").update(content).digest("hex")`,
+			randomKey: "crypto.randomUUID()",
+		},
 	}},
 	{"Go", "Go", "go.tmpl", syntax{
 		indent: "\t", name: inGo, text: inGo,
-		values: map[valueKind]string{fileSize: "` + strconv.Itoa(len(content)) + `", fileHash: "\"` + hex.EncodeToString(hash[:]) + `\"", randomKey: "\"` + rand.Text() + `\""},
+		values: map[valueKind]string{
+			fileSize: "` + strconv.Itoa(len(content)) + `", fileHash: "\"` + hex.EncodeToString(hash[:]) + `\"",
+			randomKey: "\"` + rand.Text() + `\"",
+		},
 	}},
 }
 

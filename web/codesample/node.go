@@ -49,7 +49,8 @@ func (c *call) body(op *operation) error {
 		if err != nil {
 			return err
 		}
-		n.members = slices.DeleteFunc(n.members, func(m member) bool { return m.name == "externalId" || m.name == "visibility" })
+		n.members = slices.DeleteFunc(n.members,
+			func(m member) bool { return m.name == "externalId" || m.name == "visibility" })
 		n.members = n.members[:min(len(n.members), longestBody)]
 		n.mark(op.ID == "uploads.create")
 		c.Body = &n

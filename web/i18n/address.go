@@ -16,7 +16,8 @@ func (w Words) home() string { return cmp.Or(w.Home, "DE") }
 var formats = map[string]string{
 	"DE": "S|P C", "AT": "S|P C", "CH": "S|P C", "LI": "S|P C", "LU": "S|P C", "BE": "S|P C", "DK": "S|P C", "NO": "S|P C",
 	"SE": "S|P C", "FI": "S|P C", "PL": "S|P C", "CZ": "S|P C", "SK": "S|P C", "SI": "S|P C", "HR": "S|P C", "PT": "S|P C",
-	"FR": "S|P c", "MC": "S|P c", "NL": "S|P  c", "IT": "S|P C R", "GB": "S|c|P", "IE": "S|C|R|P", "US": "S|C, R P", "CA": "S|c R  P",
+	"FR": "S|P c", "MC": "S|P c", "NL": "S|P  c", "IT": "S|P C R", "GB": "S|c|P", "IE": "S|C|R|P", "US": "S|C, R P",
+	"CA": "S|c R  P",
 	"AU": "S|c R P", "HU": "c|S|P", "BR": "S|C - R|P",
 }
 

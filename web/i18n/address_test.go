@@ -11,11 +11,15 @@ import (
 func TestAddressLines(t *testing.T) {
 	german, english := Words{Language: fault.German}, Words{Language: fault.English}
 	for want, a := range map[string]Address{
-		"Bahnhofstr. 119|52066 Aachen":                             {"Bahnhofstr. 119", "52066", "Aachen", "Nordrhein-Westfalen", "DE"},
-		"Lindenstraße 7|Köln":                                      {"Lindenstraße 7", "", "Köln", "", ""},
-		"Graben 3|1010 Wien|ÖSTERREICH":                            {"Graben 3", "1010", "Wien", "Wien", "AT"},
-		"3 rue de la Paix|75002 PARIS|FRANKREICH":                  {"3 rue de la Paix", "75002", "Paris", "", "FR"},
-		"Damrak 1|1012 LG  AMSTERDAM|NIEDERLANDE":                  {"Damrak 1", "1012 LG", "Amsterdam", "Noord-Holland", "NL"},
+		"Bahnhofstr. 119|52066 Aachen": {
+			"Bahnhofstr. 119", "52066", "Aachen", "Nordrhein-Westfalen", "DE",
+		},
+		"Lindenstraße 7|Köln":                     {"Lindenstraße 7", "", "Köln", "", ""},
+		"Graben 3|1010 Wien|ÖSTERREICH":           {"Graben 3", "1010", "Wien", "Wien", "AT"},
+		"3 rue de la Paix|75002 PARIS|FRANKREICH": {"3 rue de la Paix", "75002", "Paris", "", "FR"},
+		"Damrak 1|1012 LG  AMSTERDAM|NIEDERLANDE": {
+			"Damrak 1", "1012 LG", "Amsterdam", "Noord-Holland", "NL",
+		},
 		"Via Roma 1|00184 Roma RM|ITALIEN":                         {"Via Roma 1", "00184", "Roma", "RM", "IT"},
 		"10 Downing Street|LONDON|SW1A 2AA|VEREINIGTES KÖNIGREICH": {"10 Downing Street", "SW1A 2AA", "London", "", "GB"},
 		"1 Main St|Springfield, IL 62701|VEREINIGTE STAATEN":       {"1 Main St", "62701", "Springfield", "IL", "US"},
@@ -54,14 +58,18 @@ func TestHome(t *testing.T) {
 // none is known.
 func TestTelephone(t *testing.T) {
 	for _, c := range []struct{ home, country, typed, want string }{
-		{"", "", "0176 04069063", "tel:+4917604069063"}, {"", "", "0221/98 76 oder 0228 4411", "tel:+492219876"}, {"", "", "Tel.: 0221.98.76", "tel:+492219876"},
-		{"", "AT", "0664/1234567", "tel:+436641234567"}, {"AT", "", "0664/1234567", "tel:+436641234567"}, {"AT", "DE", "0221 98765", "tel:+4922198765"},
+		{"", "", "0176 04069063", "tel:+4917604069063"}, {"", "", "0221/98 76 oder 0228 4411", "tel:+492219876"},
+		{"", "", "Tel.: 0221.98.76", "tel:+492219876"},
+		{"", "AT", "0664/1234567", "tel:+436641234567"}, {"AT", "", "0664/1234567", "tel:+436641234567"},
+		{"AT", "DE", "0221 98765", "tel:+4922198765"},
 		{"", "DE", "0221 98765-12/13", "tel:+492219876512"}, {"", "", "+49 221 123456 ext. 5", "tel:+49221123456;ext=5"},
 		{"JP", "", "03 1234 5678", "tel:+81312345678"}, {"AT", "", "0049 221 9876", "tel:+492219876"},
 		// Within the place of the office.
-		{"", "", "110", "tel:110"}, {"", "DE", "9876", "tel:9876"}, {"IT", "", "112", "tel:112"}, {"", "", "98765-12/13", "tel:9876512"},
+		{"", "", "110", "tel:110"}, {"", "DE", "9876", "tel:9876"}, {"IT", "", "112", "tel:112"},
+		{"", "", "98765-12/13", "tel:9876512"},
 		// No number, or none that is sure.
-		{"", "AT", "9876", ""}, {"", "", "kein Anschluss", ""}, {"", "", "", ""}, {"", "", "+", ""}, {"", "", "0800 FLOWERS", ""}, {"", "XX", "0221 98765", ""},
+		{"", "AT", "9876", ""}, {"", "", "kein Anschluss", ""}, {"", "", "", ""}, {"", "", "+", ""},
+		{"", "", "0800 FLOWERS", ""}, {"", "XX", "0221 98765", ""},
 	} {
 		if got := (Words{Home: c.home}).Telephone(c.typed, c.country); got != c.want {
 			t.Errorf("%s, %s: %q is dialled as %q, want %q", c.home, c.country, c.typed, got, c.want)

@@ -46,4 +46,5 @@ func (w Words) place(code string) int {
 }
 
 // alphabetical returns a name as it is ordered: Österreich is beside Osttimor.
-var alphabetical = strings.NewReplacer("Ä", "A", "Å", "A", "Ö", "O", "Ü", "U", "ä", "a", "ã", "a", "ö", "o", "ü", "u", "é", "e", "ô", "o", "ç", "c").Replace
+var alphabetical = strings.NewReplacer("Ä", "A", "Å", "A", "Ö", "O", "Ü", "U", "ä", "a", "ã", "a", "ö", "o", "ü",
+	"u", "é", "e", "ô", "o", "ç", "c").Replace

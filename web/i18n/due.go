@@ -13,8 +13,10 @@ var days = map[string]int{"heute": 0, "today": 0, "morgen": 1, "tomorrow": 1, "�
 
 // weekdayWords are the words for the days of the week, from Sunday on.
 var weekdayWords = [7][]string{
-	{"so", "sonntag", "sun", "sunday"}, {"mo", "montag", "mon", "monday"}, {"di", "dienstag", "tue", "tuesday"}, {"mi", "mittwoch", "wed", "wednesday"},
-	{"do", "donnerstag", "thu", "thursday"}, {"fr", "freitag", "fri", "friday"}, {"sa", "samstag", "sonnabend", "sat", "saturday"},
+	{"so", "sonntag", "sun", "sunday"}, {"mo", "montag", "mon", "monday"}, {"di", "dienstag", "tue", "tuesday"},
+	{"mi", "mittwoch", "wed", "wednesday"},
+	{"do", "donnerstag", "thu", "thursday"}, {"fr", "freitag", "fri", "friday"},
+	{"sa", "samstag", "sonnabend", "sat", "saturday"},
 }
 
 var (
@@ -26,10 +28,14 @@ var (
 	hourWord = []string{"uhr", "h", "o'clock"}
 
 	// coming are words before a weekday. Each of them means the next such day.
-	coming = []string{"n채chsten", "n채chster", "n채chste", "naechsten", "kommenden", "kommender", "diesen", "dieser", "next", "this", "coming"}
+	coming = []string{
+		"n채chsten", "n채chster", "n채chste", "naechsten", "kommenden", "kommender", "diesen", "dieser", "next",
+		"this", "coming",
+	}
 	// spans are the words for stretches of time, with their letter behind a plus.
 	spans = map[string]string{
-		"tag": "d", "tage": "d", "tagen": "d", "day": "d", "days": "d", "woche": "w", "wochen": "w", "week": "w", "weeks": "w",
+		"tag": "d", "tage": "d", "tagen": "d", "day": "d", "days": "d", "woche": "w", "wochen": "w", "week": "w",
+		"weeks": "w",
 		"monat": "m", "monate": "m", "monaten": "m", "month": "m", "months": "m",
 	}
 	// ones are the words for one of them.
@@ -130,7 +136,8 @@ func (w Words) Misread(line string) string {
 				return strings.Join(tail, " ")
 			}
 		}
-		if _, clock, ok := w.ReadDue(strings.Join(tail[:take-1], " ")); ok && !clock && hour.MatchString(strings.ToLower(tail[take-1])) {
+		if _, clock, ok := w.ReadDue(strings.Join(tail[:take-1], " ")); ok && !clock &&
+			hour.MatchString(strings.ToLower(tail[take-1])) {
 			if _, _, whole := w.ReadDue(strings.Join(tail, " ")); !whole {
 				return strings.Join(tail, " ")
 			}

@@ -4,12 +4,18 @@ import "strings"
 
 // tongues are the names of languages that clients of an office speak, by their code.
 var tongues = map[string][2]string{
-	"ar": {"Arabisch", "Arabic"}, "bg": {"Bulgarisch", "Bulgarian"}, "bs": {"Bosnisch", "Bosnian"}, "cs": {"Tschechisch", "Czech"}, "da": {"Dänisch", "Danish"},
-	"de": {"Deutsch", "German"}, "el": {"Griechisch", "Greek"}, "en": {"Englisch", "English"}, "es": {"Spanisch", "Spanish"}, "fa": {"Persisch", "Persian"},
-	"fi": {"Finnisch", "Finnish"}, "fr": {"Französisch", "French"}, "he": {"Hebräisch", "Hebrew"}, "hr": {"Kroatisch", "Croatian"}, "hu": {"Ungarisch", "Hungarian"},
-	"it": {"Italienisch", "Italian"}, "ja": {"Japanisch", "Japanese"}, "ku": {"Kurdisch", "Kurdish"}, "nl": {"Niederländisch", "Dutch"}, "no": {"Norwegisch", "Norwegian"},
-	"pl": {"Polnisch", "Polish"}, "pt": {"Portugiesisch", "Portuguese"}, "ro": {"Rumänisch", "Romanian"}, "ru": {"Russisch", "Russian"}, "sk": {"Slowakisch", "Slovak"},
-	"sl": {"Slowenisch", "Slovenian"}, "sq": {"Albanisch", "Albanian"}, "sr": {"Serbisch", "Serbian"}, "sv": {"Schwedisch", "Swedish"}, "tr": {"Türkisch", "Turkish"},
+	"ar": {"Arabisch", "Arabic"}, "bg": {"Bulgarisch", "Bulgarian"}, "bs": {"Bosnisch", "Bosnian"},
+	"cs": {"Tschechisch", "Czech"}, "da": {"Dänisch", "Danish"},
+	"de": {"Deutsch", "German"}, "el": {"Griechisch", "Greek"}, "en": {"Englisch", "English"},
+	"es": {"Spanisch", "Spanish"}, "fa": {"Persisch", "Persian"},
+	"fi": {"Finnisch", "Finnish"}, "fr": {"Französisch", "French"}, "he": {"Hebräisch", "Hebrew"},
+	"hr": {"Kroatisch", "Croatian"}, "hu": {"Ungarisch", "Hungarian"},
+	"it": {"Italienisch", "Italian"}, "ja": {"Japanisch", "Japanese"}, "ku": {"Kurdisch", "Kurdish"},
+	"nl": {"Niederländisch", "Dutch"}, "no": {"Norwegisch", "Norwegian"},
+	"pl": {"Polnisch", "Polish"}, "pt": {"Portugiesisch", "Portuguese"}, "ro": {"Rumänisch", "Romanian"},
+	"ru": {"Russisch", "Russian"}, "sk": {"Slowakisch", "Slovak"},
+	"sl": {"Slowenisch", "Slovenian"}, "sq": {"Albanisch", "Albanian"}, "sr": {"Serbisch", "Serbian"},
+	"sv": {"Schwedisch", "Swedish"}, "tr": {"Türkisch", "Turkish"},
 	"uk": {"Ukrainisch", "Ukrainian"}, "zh": {"Chinesisch", "Chinese"},
 }
 

@@ -329,7 +329,9 @@ func (r *reader) answers(all orderedMap[response], shown *Operation) {
 		}
 		switch {
 		case !isProblem(answer):
-			shown.Answers = append(shown.Answers, Answer{Status: one.name, Text: answer.Description, Headers: headers, Body: r.body(answer.Content)})
+			shown.Answers = append(shown.Answers, Answer{
+				Status: one.name, Text: answer.Description, Headers: headers, Body: r.body(answer.Content),
+			})
 		case len(answer.Codes) > 0:
 			shown.Problems = append(shown.Problems, Problem{Status: one.name, Codes: answer.Codes, Headers: headers})
 		}

@@ -11,7 +11,10 @@ import (
 
 // The axis ends at a round number that is not much higher than the highest value.
 func TestTop(t *testing.T) {
-	for highest, want := range map[int64]int64{0: 1, 1: 1, 2: 2, 3: 4, 7: 8, 9: 10, 10: 10, 11: 12, 13: 16, 99: 100, 101: 120, 1080: 1200, 81_000: 100_000} {
+	for highest, want := range map[int64]int64{
+		0: 1, 1: 1, 2: 2, 3: 4, 7: 8, 9: 10, 10: 10, 11: 12, 13: 16, 99: 100, 101: 120, 1080: 1200,
+		81_000: 100_000,
+	} {
 		if got := top(highest); got != want {
 			t.Errorf("%d has an axis up to %d, want %d", highest, got, want)
 		}
@@ -24,7 +27,11 @@ func TestTop(t *testing.T) {
 // Bars stand on each other within the drawing, and a single call is seen beside a
 // million.
 func TestBars(t *testing.T) {
-	c := Chart{ID: "c", Points: []string{"a", "b"}, Series: []Series{{"good", Info, []int64{1_000_000, 0}}, {"bad", Bad, []int64{1, 0}}}}
+	c := Chart{
+		ID:     "c",
+		Points: []string{"a", "b"},
+		Series: []Series{{"good", Info, []int64{1_000_000, 0}}, {"bad", Bad, []int64{1, 0}}},
+	}
 	bars := c.bars()
 	if len(bars) != 2 || len(bars[0]) != 1 || len(bars[1]) != 1 || bars[1][0].height != "2" || bars[1][0].x != "5.00%" {
 		t.Fatalf("%+v", bars)
@@ -40,7 +47,16 @@ func TestBars(t *testing.T) {
 // the drawing has its title, its description and the same numbers as a table.
 func TestDraw(t *testing.T) {
 	line := Series{"took", Info, []int64{5, 7, 0, 9, 4}}
-	c := Chart{ID: "c", Title: "Time <b>", Desc: "How long.", Head: "Day", Lines: true, Points: []string{"d1", "d2", "d3", "d4", "d5"}, Ticks: []string{"1", "2", "3", "4", "5"}, Series: []Series{line}}
+	c := Chart{
+		ID:     "c",
+		Title:  "Time <b>",
+		Desc:   "How long.",
+		Head:   "Day",
+		Lines:  true,
+		Points: []string{"d1", "d2", "d3", "d4", "d5"},
+		Ticks:  []string{"1", "2", "3", "4", "5"},
+		Series: []Series{line},
+	}
 	if got := c.curve(line); got != "M0.5 78L1.5 54M3.5 30L4.5 90" {
 		t.Errorf("the line is %q", got)
 	}
@@ -55,7 +71,10 @@ func TestDraw(t *testing.T) {
 	if n := strings.Count(drawn, "<circle"); n != 4 {
 		t.Errorf("%d marks, want 4", n)
 	}
-	for _, want := range []string{`role="img"`, `<title id="c-t">Time &lt;b&gt;</title>`, `<desc id="c-d">How long.</desc>`, `aria-labelledby="c-t c-d"`, "<th scope=\"row\">d4</th><td>9</td>"} {
+	for _, want := range []string{
+		`role="img"`, `<title id="c-t">Time &lt;b&gt;</title>`, `<desc id="c-d">How long.</desc>`,
+		`aria-labelledby="c-t c-d"`, "<th scope=\"row\">d4</th><td>9</td>",
+	} {
 		if !strings.Contains(drawn, want) {
 			t.Errorf("the chart lacks %s: %s", want, drawn)
 		}

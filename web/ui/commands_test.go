@@ -14,8 +14,10 @@ func TestCommandsByOtherWords(t *testing.T) {
 		f := Frame{}
 		f.Language = language
 		for _, typed := range []string{
-			"import", "einladen", "invite", "protokoll", "audit log", "sandbox", "export", "drucken", "print", "abmelden", "sign out", "logout", "dunkel", "dark", "hell", "light",
-			"profil", "profile", "personen", "people", "dienstkonten", "organisation", "hilfe", "help", "tastatur", "keyboard", "passwort", "csv", "menü", "MENU",
+			"import", "einladen", "invite", "protokoll", "audit log", "sandbox", "export", "drucken", "print", "abmelden",
+			"sign out", "logout", "dunkel", "dark", "hell", "light",
+			"profil", "profile", "personen", "people", "dienstkonten", "organisation", "hilfe", "help", "tastatur",
+			"keyboard", "passwort", "csv", "menü", "MENU",
 		} {
 			if !f.Knows(typed) {
 				t.Errorf("%s: no command for %q", language, typed)
@@ -31,7 +33,10 @@ func TestCommandsByOtherWords(t *testing.T) {
 
 // TestCommandsByRight offers nobody a page that they may not open.
 func TestCommandsByRight(t *testing.T) {
-	f := Frame{Opens: func(path string) bool { return path != "/settings/people/invite" }, May: func(family, verb string) bool { return verb == "read" }}
+	f := Frame{
+		Opens: func(path string) bool { return path != "/settings/people/invite" },
+		May:   func(family, verb string) bool { return verb == "read" },
+	}
 	ids := func(f Frame) (list []string) {
 		for _, c := range f.Commands() {
 			list = append(list, c.ID)

@@ -59,11 +59,15 @@ func (f Frame) places() []link {
 		}
 	}
 	if f.has("/help") {
-		places = append(places, link{Address: "/help", Name: f.Say("Hilfe", "Help"), Icon: "circle-question-mark", Here: f.Here == "help", Last: true})
+		places = append(places, link{
+			Address: "/help", Name: f.Say("Hilfe", "Help"), Icon: "circle-question-mark", Here: f.Here == "help",
+			Last: true,
+		})
 	}
 	if f.has("/settings") {
 		places = append(places, link{
-			Address: "/settings", Name: f.Say("Einstellungen", "Settings"), Icon: "settings", Here: f.Here == "settings", Last: true, Own: true,
+			Address: "/settings", Name: f.Say("Einstellungen", "Settings"), Icon: "settings", Here: f.Here == "settings",
+			Last: true, Own: true,
 		})
 	}
 	return places
@@ -81,7 +85,8 @@ func (f Frame) creatable() []link {
 func (f Frame) mayWriteAny() bool { return len(f.creatable()) > 0 }
 
 func (f Frame) bellLabel() string {
-	return f.Plural(f.Bell, "Mitteilungen: %d ungelesen", "Mitteilungen: %d ungelesen", "Notifications: %d unread", "Notifications: %d unread")
+	return f.Plural(f.Bell, "Mitteilungen: %d ungelesen", "Mitteilungen: %d ungelesen", "Notifications: %d unread",
+		"Notifications: %d unread")
 }
 
 func (f Frame) find() string { return cmp.Or(f.Find, "/search") }
@@ -103,7 +108,8 @@ func initials(name string) string {
 			named = append(named, word)
 		}
 	}
-	words := strings.FieldsFunc(cmp.Or(strings.Join(named, " "), name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(cmp.Or(strings.Join(named, " "), name),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	if len(words) > 2 {
 		words = []string{words[0], words[len(words)-1]}
 	}

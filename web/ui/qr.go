@@ -23,7 +23,8 @@ func QR(text, label string) templ.Component {
 			return err
 		}
 		size := code.Size + 2*quiet
-		_, err = fmt.Fprintf(w, `<svg class="qr" role="img" aria-label="%s" viewBox="0 0 %d %d"><path d="%s"/></svg>`, html.EscapeString(label), size, size, dark(code))
+		_, err = fmt.Fprintf(w, `<svg class="qr" role="img" aria-label="%s" viewBox="0 0 %d %d"><path d="%s"/></svg>`,
+			html.EscapeString(label), size, size, dark(code))
 		return err
 	})
 }
