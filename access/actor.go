@@ -11,7 +11,7 @@ import (
 	"kartei/store/db"
 )
 
-// Role says what a principal may do in its organization.
+// Role is the default of a principal's rights in its organization.
 type Role string
 
 // The roles. An admin sees private records of others; a viewer never writes.
