@@ -20,7 +20,8 @@ import (
 	"kartei/test/operator"
 )
 
-// devicesTold returns how often the bell and emails told of an unknown device.
+// devicesTold counts the notices in the bell and the emails about an unknown
+// device.
 func devicesTold(t *testing.T, o *apitest.Office) (bell, mails int) {
 	t.Helper()
 	dbtest.Get(t, o.DB, []any{&bell}, `select count(*) from notices where kind = $1 and data like '%"device"%'`,

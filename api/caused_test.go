@@ -13,7 +13,8 @@ import (
 )
 
 // TestCaused follows calls to their events: from a change, from a creation, from an
-// operation to the document that it made, and from a part of a batch. Others are not told.
+// operation to the document that it made, and from a part of a batch. Other calls
+// have no events.
 func TestCaused(t *testing.T) {
 	t.Setenv("KARTEI_TEST_DOOR", "") // the log that people see has the calls of keys
 	each(t, func(t *testing.T, o *apitest.Office) {

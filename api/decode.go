@@ -63,7 +63,8 @@ func (c *call) given(name string) bool {
 	return slices.ContainsFunc(c.parameters, func(p schema.Parameter) bool { return p.Name == name && p.Given })
 }
 
-// newInput builds the operation's input from path and query, or copies that of a door.
+// newInput builds the operation's input from path and query, or copies the
+// input of a door.
 func (c *call) newInput() reflect.Value {
 	if c.Input == nil {
 		return c.op.Run.bind.fill(c.record, c.parameters)

@@ -213,7 +213,7 @@ var (
 	perCall = regexp.MustCompile(`"message":"[^"]*"|whsec_[A-Za-z0-9+/=]+|/uploads/[A-Za-z0-9_.-]+|"(etag|cursor)":"[^"]*"`)
 )
 
-// told returns what an answer tells, without ids, times and secrets.
+// told returns the content of an answer without ids, times and secrets.
 func told(a *apitest.Answer) string {
 	return fmt.Sprintf("%d %s %s %s %s", a.Status, a.Header.Get("ETag"), a.Header.Get("Content-Type"),
 		nameless(a.Header.Get("Location")), perCall.ReplaceAllString(nameless(string(a.Body)), "…"))

@@ -147,7 +147,8 @@ func wideningInputs(t *testing.T, o *apitest.Office, inputs map[string]any, owne
 		hook["id"])
 	other := inputs["webhooks.rotate"].(map[string]string)["id"]
 	role, on := access.Admin, access.On
-	// An admin is told at the beginning, so the job posts nothing in between.
+	// An admin gets a notice at the beginning, so the job posts nothing in
+	// between.
 	o.As(access.Admin).Do("POST", "/contacts", `{"lastName":"Still","visibility":"private"}`).Want(201)
 	heir := o.User(access.Member)
 	act := func(state bulk.State) func() any {
@@ -176,7 +177,8 @@ func wideningInputs(t *testing.T, o *apitest.Office, inputs map[string]any, owne
 // traces are what access leaves that was given.
 type traces struct{ bell, mails, lines int }
 
-// given returns what was told of access so far, and the lines with a word.
+// given returns the notices of access so far, and the lines of the audit log
+// with a word.
 func given(t *testing.T, o *apitest.Office, word string) (all traces) {
 	t.Helper()
 	count := func(query string, args ...any) (n int) {

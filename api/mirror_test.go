@@ -360,7 +360,7 @@ func (s *syncRecord) get(step, want string, by clients) {
 	}
 }
 
-// told returns what sync tells a client of the record.
+// told returns the record as sync shows it to a client.
 func (s *syncRecord) told(step, name string, c *apitest.Client) (got string) {
 	s.Helper()
 	for _, r := range c.Do("GET", s.path+"?includeDeleted=true&updatedSince=2026-11-01T00:00:00Z&limit=100",

@@ -32,9 +32,9 @@ import (
 	"kartei/transfer/imports"
 )
 
-// Table is the table of all operations: those of the contract with their routes, in its
-// order, and then the others. Each noun declares what its operations are. Routing, scopes,
-// costs, the OpenAPI document, the tools and the tests of every row are derived from it.
+// Table is the table of all operations: first the contract in its order, with routes,
+// then the others. Each noun declares what its operations are. Routing, scopes, costs,
+// the OpenAPI document, the tools and the tests of every row are derived from it.
 // testdata/operations.txt shows it with all of its columns.
 var Table = []Operation{
 	at("GET", "/me", stable, me),

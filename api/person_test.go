@@ -98,7 +98,7 @@ func TestSessionMe(t *testing.T) {
 }
 
 // TestSessionLimits checks that a session and the keys of its person take nothing
-// from each other, and what a session is told about its limits.
+// from each other, and which limits a session sees.
 func TestSessionLimits(t *testing.T) {
 	o := office(t, apitest.Metered(limit.Override{Name: "key", Quota: 5, Capacity: 5},
 		limit.Override{Name: "session-writes", Quota: 2, Capacity: 2},
@@ -199,8 +199,8 @@ func sessionOf(t *testing.T, b *browser) string {
 	return member(t, b.want(b.ask("session.get", struct{}{}), 200), "id")
 }
 
-// TestChallenge checks that only a refused key is told how to authenticate. A
-// browser would open a dialog of its own.
+// TestChallenge checks that only the refusal of a key names a way to
+// authenticate. A browser would open a dialog of its own.
 func TestChallenge(t *testing.T) {
 	o := office(t)
 	b := signedIn(t, o, o.User(access.Member))

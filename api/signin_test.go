@@ -930,7 +930,7 @@ func TestSignInsWhilePasswordChanges(t *testing.T) {
 }
 
 // TestTwoInvitationsAtOnce accepts two invitations of one new address at the same
-// time. One makes the account, and the other one is told that it is there.
+// time. One makes the account, and the other one gets the error that it exists.
 func TestTwoInvitationsAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		other, _ := o.Organization("Andere")

@@ -22,8 +22,8 @@ const (
 	// watchPoll is the interval at which a watch looks for changes by other
 	// replicas. A notification of PostgreSQL would serialize all commits.
 	watchPoll = 3 * time.Second
-	// watchTrust is how long a caller counts as admitted. Nothing is told later
-	// without asking again: a session may have ended meanwhile.
+	// watchTrust is how long a caller counts as admitted. No later message is sent
+	// without a new check: a session may have ended meanwhile.
 	watchTrust = time.Second
 	// maxWatches, maxWatchesEach and maxWatchesPerson bound the watches of the
 	// process, of one credential and of one person: a browser has one.
@@ -96,12 +96,12 @@ type watch struct {
 }
 
 // Watch tells a person in which families the records of the organization have
-// changed, also while the module is off. It names no record, so a change that the
-// caller may not see is told too, but none of a family without the right to
+// changed, also while the module is off. It names no record, so it also reports
+// a change that the caller may not see, but no family without the right to
 // read. Changes of other replicas name all families.
 //
 // tell runs in the goroutine of the caller, at once and every 25 seconds without
-// families. Changes during a call are told together in the next one. Watch
+// families. The next call reports all changes of a call that takes long. Watch
 // returns the error of tell, the refusal once the credential is refused, or nil
 // at the end of ctx or of the process. A watch is no call: it is not logged, has
 // no limits but those above, and does not keep a session alive.

@@ -90,7 +90,7 @@ func (w *backgroundWatch) change(t *testing.T) []string {
 	}
 }
 
-// end returns how the watch ends. What it has told meanwhile is dropped: another one that
+// end returns how the watch ends. Its messages until then are dropped: another one that
 // was woken has moved its clock too, and a watch that finds no room for its sign of life
 // would not end.
 func (w *backgroundWatch) end(t *testing.T) error {
@@ -241,7 +241,7 @@ func TestWatchIsRefused(t *testing.T) {
 	})
 }
 
-// A change after the end of the session is not told.
+// A watch reports no change after the end of the session.
 func TestWatchOfASessionThatEnded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -274,7 +274,7 @@ func TestWatchSeesOtherReplicas(t *testing.T) {
 	if got, err := w.wake(t, o.Clock, 3*time.Second); !slices.Contains(got, "contacts") {
 		t.Errorf("%v: %v", got, err)
 	}
-	// A change of its own process is told once.
+	// A watch reports a change of its own process once.
 	c.Do("POST", "/tasks", `{"title":"Akte"}`).Want(201)
 	if got := w.change(t); !slices.Equal(got, []string{"tasks"}) {
 		t.Errorf("%v", got)

@@ -12,17 +12,18 @@ type Gain struct {
 	// Principal is the user or the service account that has it now. Without one, all of
 	// the organization have it.
 	Principal string
-	// Admins says that the admins are told, too. They are told in any case of what a
-	// service account or the whole organization has.
+	// Admins adds notices for the admins. They get them in any case about a
+	// service account or the whole organization.
 	Admins bool
-	// Told says that the operation tells the owner itself.
+	// Told is true if the operation itself notifies the owner.
 	Told bool
 	// To is who owns the record now that somebody else had. Such gains are counted: one notice
 	// tells of all of an act.
 	To string
 }
 
-// GainWord says what was given. Notices keep the word, so it stays as it is.
+// GainWord names the access that was given. Notices keep the word, so it stays
+// as it is.
 type GainWord string
 
 // The words of gains.
@@ -58,8 +59,8 @@ const (
 	AllExported    GainWord = "export.organization"
 	AuditExported  GainWord = "export.audit"
 
-	// SignInChanged is about how a person signs in. The account is told, not a
-	// person of it.
+	// SignInChanged is about how a person signs in. The notice goes to the
+	// account, not to a person of it.
 	SignInChanged GainWord = "signIn.changed"
 )
 

@@ -19,7 +19,7 @@ type Operation[In, Out any] struct{ *Row }
 // Any is an operation without its types.
 type Any interface{ About() *Row }
 
-// List is a list of operations, for example those of a page.
+// List is a list of operations, for example the operations of a page.
 type List []Any
 
 // And returns the list with more operations.
