@@ -314,8 +314,8 @@ var (
 	chosenTag  = regexp.MustCompile(`value="([^"]*)" selected`)
 )
 
-// step sends a form of the page of the import, and returns the time until the page says
-// what it leads to.
+// step sends a form of the page of the import, and returns the time until the
+// page shows the result.
 func (i *importer) step(ctx context.Context, act string, texts ...string) (time.Duration, error) {
 	path := i.path
 	if act == "/undo" {
