@@ -144,7 +144,7 @@ func (c *apiCmd) once(ctx context.Context, client *remote.Client, r remote.Reque
 	return out.answer(response)
 }
 
-// tellOutcome says what to do if nobody knows whether a write was carried out.
+// tellOutcome prints advice if it is unknown whether a write was carried out.
 func (c *apiCmd) tellOutcome(g *Globals, b *apiRequest, err error) {
 	none, refused := new(remote.NoAnswerError), new(remote.Refusal)
 	unknown := errors.As(err, &none) && none.Sent

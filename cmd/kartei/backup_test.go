@@ -41,7 +41,7 @@ func TestBackupIntoNoFolder(t *testing.T) {
 }
 
 // A restore says if no server will start, because the master key is missing or another
-// one. Its errors say what is the matter once.
+// one. Its errors name the cause once.
 func TestRestoreSaysWhatIsMissing(t *testing.T) {
 	s := newShell(t)
 	path := filepath.Join(s.dir, "master.key")

@@ -96,7 +96,7 @@ file in the database. Calls go on meanwhile. Nothing is changed without --remove
 status is 1 if there is something left to do.`
 }
 
-// advice says what to do about a finding.
+// advice returns the next step for a finding.
 var advice = map[blob.State]string{
 	blob.Missing: "put the file back from a backup, or delete the document",
 	blob.Damaged: "put the file back from a backup, or delete the document",

@@ -368,8 +368,8 @@ func (c *importReportCmd) Run(ctx context.Context, g *Globals) error {
 	}
 }
 
-// reportRows returns the rows of an entry in the report: one for each value that is told, or
-// for what was refused one with its cells.
+// reportRows returns the rows of an entry in the report: one for each value in
+// the report, or one with the cells of a refused entry.
 func reportRows(l *imports.Line, columns int, refused bool) (rows [][]string) {
 	var notes []string
 	for _, p := range l.Problems {
@@ -484,7 +484,7 @@ func showing(of imports.Named) string {
 	return "kartei import show " + of.ID + " --org " + of.Organization
 }
 
-// hints say what to do about a file that cannot be read.
+// hints are the next steps for a file that cannot be read.
 var hints = map[imports.Reason]string{
 	imports.NoTable:       ": a table (.xlsx, .csv), vCards (.vcf) or a ZIP of them can be imported",
 	imports.Encrypted:     ": the file has a password; remove it, and save the file",

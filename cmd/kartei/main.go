@@ -141,8 +141,9 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	return status
 }
 
-// cure says what to do about a file that this process may not use. A command that
-// ran as another user, such as root, may have left files of that user.
+// cure returns the next step for a file that this process may not use. A
+// command that ran as another user, such as root, may have left files of that
+// user.
 func cure(err error) string {
 	_, path := errors.AsType[*fs.PathError](err)
 	_, link := errors.AsType[*os.LinkError](err)

@@ -163,8 +163,8 @@ func TestBeginning(t *testing.T) {
 	}
 }
 
-// A command says what its result lacks: an organization whose API is off, and a user who
-// cannot sign in.
+// A command names the missing part of its result: an organization whose API is
+// off, and a user who cannot sign in.
 func TestWhatIsLacking(t *testing.T) {
 	s := newShell(t)
 	for flags, want := range map[string]string{
@@ -402,7 +402,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// A file that the process may not use is told with what to do about it.
+// The error about a file that the process may not use has the next step.
 func TestCureOfFiles(t *testing.T) {
 	for _, c := range []struct {
 		err  error
