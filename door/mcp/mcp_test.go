@@ -159,7 +159,8 @@ func (a *answer) ok() map[string]any {
 	return members
 }
 
-// refused requires an error with a code: a sentence that says what to do, and the problem.
+// refused requires an error with a code: a sentence with the next step, and the
+// problem.
 func (a *answer) refused(code string, words ...string) map[string]any {
 	a.T.Helper()
 	if !a.IsError || a.StructuredContent != nil || len(a.texts) != 2 || !strings.HasPrefix(a.texts[0], code+": ") {

@@ -15,7 +15,8 @@ import (
 type prompt struct {
 	name               string
 	title, about, text fault.Text
-	// argument is the name of the one argument, empty for none, and asks says what it is.
+	// argument is the name of the one argument, empty for none, and asks describes
+	// it.
 	argument string
 	asks     fault.Text
 }

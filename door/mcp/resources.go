@@ -88,8 +88,8 @@ func segments(address string) []string {
 	return append([]string{u.Host}, strings.Split(strings.Trim(u.Path, "/"), "/")...)
 }
 
-// resourceError is the error of the protocol for a resource. What a caller may not see does not exist
-// for it; anything else is told.
+// resourceError is the error of the protocol for a resource. A record that the
+// caller may not see does not exist for it. Other faults keep their text.
 func (x *exchange) resourceError(err error, address string) error {
 	f := fault.From(err)
 	switch f.Code {

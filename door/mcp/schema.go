@@ -72,8 +72,8 @@ func (d *spec) deref(node map[string]any) map[string]any {
 	return node
 }
 
-// kept are the rules of a schema that help to choose a value. The others are checked
-// without being told: they would double what an assistant reads.
+// kept are the rules of a schema that help to choose a value. The others are
+// checked and not shown: they would double the text for an assistant.
 var kept = []string{"type", "enum", "format", "minimum", "maximum", "default", "required"}
 
 // shorten returns a schema without references and without the rules that are checked

@@ -178,7 +178,7 @@ func (t *tool) addBody(d *spec, body map[string]any, in *inputSchema) error {
 	return nil
 }
 
-// annotations say what an assistant asks its person about before it calls.
+// annotations decide which calls an assistant confirms with its person.
 func annotations(op *api.Operation) *sdk.ToolAnnotations {
 	destroys := op.Deletes() || op.ID == "webhookEndpoints.rotateSecret"
 	outside := slices.Contains([]string{"webhookEndpoints.create", "webhookEndpoints.update", "webhookEndpoints.test"},

@@ -377,8 +377,8 @@ func (d *door) answer(w http.ResponseWriter, r *http.Request, client clientAuth,
 	refuse(w, response.Status, code, why)
 }
 
-// errorOf returns the error code of a fault. Those of the protocol are its reason; the
-// others say that the server is to blame, or that the caller has to wait.
+// errorOf returns the error code of a fault. A fault of the protocol has its
+// code as its reason. Other codes mean a failure of the server, or a wait.
 func errorOf(f *fault.Fault) (code string, known bool) {
 	switch {
 	case f.Reason != "" && (f.Code == fault.InvalidRequest || f.Code == fault.Unauthenticated):

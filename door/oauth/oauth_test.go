@@ -355,8 +355,8 @@ func TestExpiredGrant(t *testing.T) {
 }
 
 // TestRenewal connects an application that nobody has checked. The connection lasts 90 days,
-// however often it is used, unless the person renews it, who is told a week before its end and
-// at its end.
+// however often it is used, unless the person renews it. Notices come a week before its end
+// and at its end.
 func TestRenewal(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		s := newSite(t, d)

@@ -114,7 +114,7 @@ func readSecret(path string) (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// refusal returns an error that says what to do about a refused secret.
+// refusal returns an error with the next step for a refused secret.
 func refusal(path string, why error) error {
 	if why != nil {
 		return fmt.Errorf("admin: %w: its secret cannot be read: %w. A server writes it when it starts. "+

@@ -56,7 +56,7 @@ func TestRequestsNameTheSecret(t *testing.T) {
 	}
 }
 
-// A command gets an error that says what to do if the secret is missing or is
+// A command gets an error with the next step if the secret is missing or is
 // another server's.
 func TestCommandsWithoutTheSecret(t *testing.T) {
 	dir := folder(t)

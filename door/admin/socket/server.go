@@ -25,8 +25,7 @@ const (
 	// maxPath is the longest path of a socket in bytes: 107 on Linux. The
 	// kernel's field also holds a NUL.
 	maxPath = len(syscall.RawSockaddrUnix{}.Path) - 1
-	// grace is the time that running acts have after the server was told to
-	// end.
+	// grace is the time that running acts have after the server began to stop.
 	grace = 10 * time.Second
 )
 
