@@ -160,7 +160,8 @@ func unpackTo(out io.Writer, in *textio.Input) error {
 	return a.unpack(p)
 }
 
-// openParts opens an archive, or says what a compound file is instead.
+// openParts opens an archive, or returns the reason if the file is a compound
+// file.
 func openParts(r io.ReaderAt, size, limit int64) (*archive, error) {
 	if isCompound(r) {
 		for _, name := range legacy.RootEntries(r, size) {
