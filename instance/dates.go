@@ -13,13 +13,13 @@ import (
 const selectNewest = `select coalesce(max(tick), 0) from clocks`
 
 // aheadBy is how far dates of changes may be ahead of this machine's clock
-// before the operator is told. Clocks of replicas differ by less.
+// before the log warns the operator. Clocks of replicas differ by less.
 const aheadBy = time.Minute
 
 // takeDates sets the check of the dates of changes. A change is dated after the
 // one before it in its organization (db.Tick). If a clock was ahead, dates are
 // wrong from then on until the right time has reached them. They are evidence in
-// an office, so the operator is told.
+// an office, so the log warns the operator.
 func (i *Instance) takeDates() {
 	i.dates.ping = i.compareDates
 	i.dates.lost, i.dates.back = "changes are dated later than this machine's clock", "changes are dated by this machine's clock again"

@@ -253,7 +253,7 @@ func (i *Instance) listen(context.Context) error {
 }
 
 // wire assembles the parts and accepts calls. Until the database is migrated,
-// clients are told to retry.
+// answers ask clients to retry.
 func (i *Instance) wire(ctx context.Context) error {
 	i.sweepFolder(ctx)
 	limits, err := i.config.Server.Limits()

@@ -33,7 +33,7 @@ var Retention = []retention.Rule{
 	retention.Keep("audit_lines", audit.Age, "at", "id").OrNobodys(),
 	retention.Keep("invitations", 0, "expires_at", "id"),
 	retention.Keep("sessions", 0, "expires_at", "id"),
-	// A grant is told by name in the request log as long as its calls are.
+	// The request log names a grant as long as it has its calls.
 	retention.Keep("oauth_tokens", 7*day, "expires_at", "kid", "(kind <> 'refresh' or used_at = 0)"),
 	retention.Keep("oauth_grants", requestlog.Age, "expires_at", "id"),
 	retention.Keep("oauth_approvals", 30*day, "asked_at", "id", "approved_at = 0"),

@@ -102,7 +102,7 @@ func title(t *testing.T, page string) string {
 }
 
 // TestOperatingPages checks each page for operators: README.md links it, and
-// its first sentence says what the page is for.
+// its first sentence has its purpose.
 func TestOperatingPages(t *testing.T) {
 	index, err := os.ReadFile(filepath.Join(operating, "README.md"))
 	if err != nil {
