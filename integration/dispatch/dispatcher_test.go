@@ -144,7 +144,7 @@ func (o *office) idle(disp *Dispatcher) {
 	}
 }
 
-// progress says what was delivered, and which deliveries are left.
+// progress counts the delivered events, and names the deliveries that are left.
 func (o *office) progress() string {
 	o.Helper()
 	o.mu.Lock()

@@ -129,8 +129,8 @@ const (
 	// again within a lease.
 	countTried = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and due_at <= $4
 		and (due_at <= $3 or claim % 2 = 1) limit 1) as d`
-	// claimSQL claims deliveries that are due. Those of a dead process are due
-	// when their lease ends.
+	// claimSQL claims deliveries that are due. A delivery of a dead process is due
+	// when its lease ends.
 	claimSQL = `update webhook_deliveries set claim = claim + 1 + claim %% 2, due_at = $4
 		where organization = $1 and endpoint = $2 and due_at <= $3 and event_id in (select event_id from webhook_deliveries
 			where organization = $1 and endpoint = $2 and due_at <= $3%s order by due_at limit $5)

@@ -128,7 +128,7 @@ func (o *office) gateClosed(disp *Dispatcher, _ func(), long time.Duration) (res
 
 // The 72 hours are counted from the first failed attempt after the last success. An endpoint
 // without attempts for days, because the API was off, is not disabled in that time, and it
-// is by the next failure. The owner is told once of each.
+// is by the next failure. The owner gets one notice of each.
 func TestSilenceCounts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)

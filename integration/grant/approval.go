@@ -34,8 +34,8 @@ type Approval struct {
 	ApprovedBy string
 }
 
-// maxAskers bounds the people who are remembered for asking. The others are not told of
-// the answer.
+// maxAskers bounds the people who are remembered for asking. The others get no
+// notice of the answer.
 const maxAskers = 100
 
 const (

@@ -34,8 +34,8 @@ const (
 // DocumentError says for people why a document does not make its application known.
 type DocumentError struct {
 	Why fault.Text
-	// Cause is for the operator. A person is not told it, since it would tell them what
-	// the network of the instance answers.
+	// Cause is for the operator. No person sees it, since it shows answers from
+	// the network of the instance.
 	Cause error
 }
 
@@ -141,8 +141,7 @@ func (d *Documents) Read(ctx context.Context, clientID string) (Client, time.Dur
 func (d *Documents) fetch(ctx context.Context, clientID string) (found readResult, err error) {
 	body, header, err := d.get(ctx, clientID)
 	if err != nil {
-		// What went wrong is not told: it would say what the network of the instance
-		// answers to whom.
+		// The cause is not shown: it would describe the network of the instance.
 		return found, &DocumentError{Cause: err, Why: fault.Text{
 			DE: "Unter der Adresse, mit der die Anwendung sich nennt, war ihre Beschreibung nicht zu lesen.",
 			EN: "The description of the application could not be read at the address by which it calls itself.",

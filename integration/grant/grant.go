@@ -28,7 +28,8 @@ const (
 	// Lifetime is how long a grant lasts at most.
 	Lifetime = 365 * 24 * time.Hour
 	// Renewal is how long the grant of an application that nobody knows lasts, unless the
-	// person renews it. WarnBefore is how long before its end the person is told.
+	// person renews it. WarnBefore is the time between the warning of the person and its
+	// end.
 	Renewal    = 90 * 24 * time.Hour
 	WarnBefore = 7 * 24 * time.Hour
 	// Grace is how long a used refresh token gets the same answer again, as long as its
@@ -459,13 +460,15 @@ func Renew(ctx context.Context, tx db.Tx, now clock.Micros, g *Grant) error {
 	return err
 }
 
-// Ending returns at most limit grants that somebody has to renew within WarnBefore, and
-// who was not told yet. They are sorted by their ids, and follow the id after.
+// Ending returns at most limit grants that somebody has to renew within
+// WarnBefore, and whose person has no warning yet. They are sorted by their
+// ids, and follow the id after.
 func Ending(ctx context.Context, tx db.Tx, now clock.Micros, after string, limit int) ([]Grant, error) {
 	return db.List(ctx, tx, scanGrant, selectEnding, now, now.Add(WarnBefore), after, limit, CodeLifetime.Microseconds())
 }
 
-// Warn notes that the person was told, and reports whether nobody did so before.
+// Warn stores that the person has a warning, and reports whether it is the
+// first.
 func Warn(ctx context.Context, tx db.Tx, now clock.Micros, name string) (bool, error) {
 	n, err := tx.Exec(ctx, warnGrant, name, now)
 	return n > 0, err

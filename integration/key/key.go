@@ -1,4 +1,4 @@
-// Package key owns API keys: their making, their terms, and what becomes of them.
+// Package key owns API keys: their making, their terms and their end.
 package key
 
 import (

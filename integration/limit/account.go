@@ -325,8 +325,8 @@ func (t *table) rests(l level, a *account, now int64) bool {
 	return rests
 }
 
-// name returns the subject's name in the database. That of the organization sorts
-// first.
+// name returns the subject's name in the database. The organization's name
+// sorts first.
 func (s *subject) name() string { return s.id }
 
 // levelOfName returns the level of a stored name.

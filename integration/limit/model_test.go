@@ -453,7 +453,7 @@ func (m *comparison) wait(t *rapid.T) {
 	m.clock.Advance(time.Duration(rapid.IntRange(0, 3000).Draw(t, "units")) * unit)
 }
 
-// status compares what a key is told of its limits.
+// status compares the limits that a key sees.
 func (m *comparison) status(t *rapid.T) {
 	ch := m.charge(t)
 	asking := m.take(t, Charge{Organization: 1, Principal: ch.Principal, Key: ch.Key, Session: ch.Session, Points: 1})

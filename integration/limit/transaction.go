@@ -286,7 +286,7 @@ func (l *Ledger) completeTogether(
 }
 
 // lockTogether returns the stored accounts of transactions by organization, locked
-// until the transaction ends. Those of an organization come in the order of
+// until the transaction ends. The accounts of an organization come in the order of
 // lockAccounts: its own first.
 func (l *Ledger) lockTogether(
 	ctx context.Context, tx db.Tx, round []*transaction,

@@ -66,8 +66,8 @@ var (
 	}
 )
 
-// askAdmins tells the admins that the caller wants to connect an application. They are told
-// once.
+// askAdmins tells the admins that the caller wants to connect an application.
+// They get one notice.
 func askAdmins(ctx context.Context, c *op.Call, live int64, client *grant.Client) error {
 	a, first, err := grant.AskFor(ctx, c.Tx, c.Now, live, client, c.Actor.PrincipalID())
 	if err != nil || !first {
@@ -384,7 +384,7 @@ var notRenewable = fault.Text{
 // connected reports whether the application has exchanged its code.
 func connected(g *grant.Grant) bool { return g.ExpiresAt.Sub(g.CreatedAt) > grant.CodeLifetime }
 
-// scopeText says what scopes let an application do.
+// scopeText describes the rights of scopes.
 func scopeText(scopes []string) fault.Text {
 	de, en := make([]string, len(scopes)), make([]string, len(scopes))
 	for i, scope := range scopes {

@@ -40,8 +40,8 @@ type Input struct {
 	Zone string `json:"zone,omitempty"`
 }
 
-// Report says what keys called, what was delivered to webhook endpoints, and what is
-// left of the limits.
+// Report counts the calls of keys and the deliveries to webhook endpoints, and
+// has the rest of the limits.
 type Report struct {
 	From  clock.Micros `json:"from"`
 	Until clock.Micros `json:"until"`

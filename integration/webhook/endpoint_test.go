@@ -590,7 +590,7 @@ func TestLog(t *testing.T) {
 }
 
 // An endpoint's log and pending deliveries are deleted with it, however many
-// there are. Those of other endpoints stay.
+// there are. Other endpoints keep theirs.
 func TestErase(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

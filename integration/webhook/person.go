@@ -227,8 +227,8 @@ func mayManage(c *op.Call) error {
 	return access.Lacking(manages)
 }
 
-// check fails unless the person may have an endpoint with these members. All that is
-// wrong is told together.
+// check fails unless the person may have an endpoint with these members. One
+// answer has all faults.
 func (f *Fields) check(c *op.Call) error {
 	if err := mayManage(c); err != nil {
 		return err
