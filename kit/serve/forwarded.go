@@ -9,7 +9,7 @@ import (
 // forwardedFor returns the for parameter of each element of Forwarded (RFC
 // 7239), empty if an element has none. If anything is malformed, it returns one
 // hop that is no address. A client can open a quoted string that ends within
-// the proxy's part, and then the two parts cannot be told apart.
+// the proxy's part, and then nothing separates the two parts.
 func forwardedFor(lines []string) []string {
 	var hops []string
 	for _, line := range lines {
