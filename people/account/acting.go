@@ -138,7 +138,7 @@ type End struct {
 	All bool   `json:"all,omitempty"`
 }
 
-// EndResult says what EndActing left.
+// EndResult reports whether EndActing left something.
 type EndResult struct {
 	// Kept says that passkeys and links with single sign-on stay: the sign-in is not
 	// recent, or nobody could sign in without them.

@@ -1,4 +1,4 @@
-// Package gains owns the notices of access that was given: who is told, and in which words.
+// Package gains owns the notices of access that was given: their readers and their words.
 package gains
 
 import (
@@ -111,7 +111,7 @@ func (f Facts) post(ctx context.Context, tx db.Tx, center *notify.Center, live i
 				return nil, nil
 			}
 			if was.Principal != f.Principal {
-				was.Principal = "" // the admins are told of all owners
+				was.Principal = "" // the notice of the admins is about all owners
 			}
 			was.ID, was.Count = "", was.Count+f.Count
 			return was, nil
@@ -134,7 +134,8 @@ type Giveaway struct {
 }
 
 // TellOwners tells the former owners how many records an act has given away, and counts them in
-// the notices that the admins got at its beginning. An act that goes on later is told again.
+// the notices that the admins got at its beginning. An act that goes on later leads to another
+// notice.
 func TellOwners(ctx context.Context, tx db.Tx, center *notify.Center, g Giveaway, now clock.Micros) error {
 	delete(g.Owners, g.By)
 	if center == nil || len(g.Owners) == 0 {

@@ -396,8 +396,8 @@ func TestOwnerAndAdminsAreTold(t *testing.T) {
 	})
 }
 
-// A quota of the web application is told to its person and to the admins. No key is
-// named, and the email holds no name.
+// The notice of a quota of the web application goes to its person and to the
+// admins. No key is named, and the email holds no name.
 func TestSessionQuota(t *testing.T) {
 	o, s := open(t, dbtest.SQLite(t)), listen(t)
 	c := o.center(s.sender(t, ""))

@@ -142,7 +142,7 @@ func sessionLow(f QuotaFacts, person string) Words {
 	}
 }
 
-// sessionUses say what a person did.
+// sessionUses are the acts of a person.
 var sessionUses = map[string]fault.Text{
 	"session-deletes-day": {DE: "innerhalb von 24 Stunden Einträge gelöscht", EN: "deleted entries within 24 hours"},
 	"session-outflow":     {DE: "innerhalb einer Stunde Datensätze abgerufen", EN: "read records within an hour"},
@@ -158,7 +158,7 @@ func language(user access.PrincipalInfo) fault.Language {
 	return fault.German
 }
 
-// units say what a policy counts, and in what time.
+// units are what a policy counts, and its period.
 var units = map[string]fault.Text{
 	"deletes-day": {
 		DE: "Löschungen, die ihm innerhalb von 24 Stunden zustehen",
@@ -191,7 +191,7 @@ func wordsFor(kind Kind, f QuotaFacts, k access.Label) Words {
 			keyDE, keyEN = keyDE+" („"+k.Name+"“)", keyEN+" (“"+k.Name+"”)"
 		}
 	}
-	if of := k.Organization; of != "" { // the name of a sandbox says what it is
+	if of := k.Organization; of != "" { // the name of a sandbox shows that it is one
 		keyDE, keyEN = keyDE+" von "+of, keyEN+" of "+of
 	}
 	when := minute(f.At)
@@ -227,7 +227,7 @@ func wordsFor(kind Kind, f QuotaFacts, k access.Label) Words {
 	}
 }
 
-// usesOfApplications say what an application did.
+// usesOfApplications are the acts of an application.
 var usesOfApplications = map[string]fault.Text{
 	"deletes-day": {DE: "Löschungen innerhalb von 24 Stunden", EN: "deletions in 24 hours"},
 	"outflow":     {DE: "abgerufenen Datensätzen innerhalb einer Stunde", EN: "records read in an hour"},
