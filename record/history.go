@@ -29,7 +29,7 @@ func (k *Collection[T, F, P]) tell(c *op.Call, r *row) {
 	c.Tx.NotifyLocal(Topic, string(append(b, k.Plural...)))
 }
 
-// Told returns what a message of Topic says: the family of the record that
+// Told returns the content of a message of Topic: the family of the record that
 // changed, and the tick of the change.
 func Told(message string) (organization int64, family string, tick clock.Micros) {
 	first, rest, _ := strings.Cut(message, " ")

@@ -190,7 +190,8 @@ func TestHistoryIsErasedWithTheRecord(t *testing.T) {
 	})
 }
 
-// Changes are written and told while the module is off, when they have no events.
+// Changes reach the history and the subscribers while the module is off, when
+// they have no events.
 func TestHistoryWhileTheModuleIsOff(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))

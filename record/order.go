@@ -143,7 +143,7 @@ func digits(s string) int {
 }
 
 // numberKey returns a key that orders numbers by their size: their length comes
-// first. Those of more than nine digits come last, and before letters.
+// first. Numbers of more than nine digits come last, and before letters.
 func numberKey(number string) string {
 	if number = strings.TrimLeft(number, "0"); number == "" {
 		number = "0"

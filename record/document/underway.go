@@ -26,7 +26,7 @@ type UnderwayList struct {
 func (UnderwayList) Records() int { return 0 }
 
 const (
-	// refusedFor is how long a person is told that a file was refused.
+	// refusedFor is how long pages show a person that a file was refused.
 	refusedFor = time.Hour
 	// maxUnderway is what a page shows at once.
 	maxUnderway = 20

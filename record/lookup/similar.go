@@ -37,7 +37,7 @@ type Similar struct {
 // Like is a similar record.
 type Like struct {
 	Hit
-	// By says what both have in common: email, number, name.
+	// By is the kind of the common value: email, number, name.
 	By []Likeness `json:"by"`
 }
 

@@ -111,8 +111,8 @@ func init() {
 	}
 }
 
-// findRequest finds a call that the request log shows the caller. That of a refused key
-// names no principal.
+// findRequest finds a call that the request log shows the caller. The call of a
+// refused key names no principal.
 func findRequest(ctx context.Context, c *op.Call, name string) (Thing, error) {
 	found, err := requestlog.Read(ctx, c, requestlog.QueryInput{Request: name}, struct{}{})
 	for _, l := range found.Data {

@@ -80,7 +80,7 @@ const (
 
 const (
 	// upsertReminder expects a due date. The same date again changes nothing, so
-	// nobody is told twice of it.
+	// it has one notice.
 	upsertReminder = `insert into reminders (organization, task_id, due_at, look_at) values ($1, $2, $3, $4)
 		on conflict (organization, task_id) do update set due_at = excluded.due_at, look_at = excluded.look_at where reminders.due_at <> excluded.due_at`
 	dropReminder    = `delete from reminders where organization = $1 and task_id = $2`
@@ -142,9 +142,9 @@ type dueRow struct {
 	due          clock.Micros
 }
 
-// Once tells of all tasks that are due by now. Each is told of in a transaction of its
-// own, which also marks it as told. So a process that dies in between loses nothing,
-// and repeats nothing. One that fails does not keep back the others.
+// Once posts the notices of all tasks that are due by now. One transaction
+// posts a task's notice and marks the task. So a process that dies in between
+// loses nothing, and repeats nothing. A failure does not keep back the others.
 func (r *Reminder) Once(ctx context.Context) error {
 	for {
 		now := clock.Now(r.Clock)
@@ -209,8 +209,9 @@ func (r *Reminder) look(ctx context.Context, tx db.Tx, e dueRow, now clock.Micro
 	return end(markReminded)
 }
 
-// assignee returns who is to be told of a due task, or nil if nobody is: the task is
-// done, deleted, due at another time or nobody's, or its assignee does not see it.
+// assignee returns the recipient of the notice of a due task, or nil for none:
+// the task is done, deleted, due at another time or nobody's, or its assignee
+// does not see it.
 func (r *Reminder) assignee(ctx context.Context, tx db.Tx, e dueRow) (*access.PrincipalInfo, access.State, error) {
 	name, err := access.OrganizationID(ctx, tx, e.organization)
 	if errors.Is(err, db.ErrNoRows) {
@@ -278,8 +279,9 @@ func wishesOf(ctx context.Context, tx db.Tx, p *access.PrincipalInfo) (w wishes,
 	return w, err
 }
 
-// moment returns when to tell of a due date: at that time. The first and the last
-// minute of a day stand for the whole day, and are told of at eight in the morning.
+// moment returns the time of the notice of a due date: the date itself. The
+// first and the last minute of a day stand for the whole day, whose notice
+// comes at eight in the morning.
 func (w wishes) moment(due clock.Micros) clock.Micros {
 	t := due.Time().In(w.zone)
 	if h, m, _ := t.Clock(); h == 23 && m == 59 || h == 0 && m == 0 {

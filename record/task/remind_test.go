@@ -95,8 +95,8 @@ func texts(t testing.TB, d db.DB, query string) (list []string) {
 	return list
 }
 
-// told returns the tasks in the bells of an office, in order, each with who was told
-// and whether an email is to be sent.
+// told returns the tasks in the bells of an office, in order, each with its
+// recipient and whether an email is to be sent.
 func told(o *apitest.Office) (list []string) {
 	o.Helper()
 	rows := texts(o.TB, o.DB, `select principal || ' ' || data || ' ' || case when mailing then 'mail' else '' end from notices where kind = 'task_due' order by id`)
@@ -125,9 +125,9 @@ func at(o *apitest.Office, d db.DB, when string) []string {
 	return told(o)
 }
 
-// It is Monday, 2 November 2026 in the office. A due date with a time of the day is
-// told of at that time, one of a whole day at eight in the morning of the assignee's
-// zone, each once. Whoever wants an email gets one.
+// It is Monday, 2 November 2026 in the office. The notice of a due date comes
+// once: at its time of the day, or for a whole day at eight in the morning of
+// the assignee's zone. Whoever wants an email gets one.
 func TestRemind(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -167,8 +167,8 @@ func TestRemind(t *testing.T) {
 	})
 }
 
-// A due date that moves is told of anew; the same date never is, whatever happens to
-// the task. Nobody is told of a task that is done, deleted or somebody else's.
+// A due date that moves has a new notice; the same date has no second one. A
+// task that is done, deleted or somebody else's has none.
 func TestRemindAnew(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

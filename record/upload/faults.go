@@ -23,7 +23,8 @@ func Unreadable(err error) bool {
 }
 
 // Unopened returns the fault for a stored file that cannot be opened. A file that
-// is missing or damaged stays so: the caller is told, and the log names it.
+// is missing or damaged stays so: the caller gets an error, and the log names the
+// file.
 func Unopened(err error) error {
 	switch {
 	case errors.Is(err, blob.ErrNotExist):
