@@ -81,8 +81,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// storeEveryFault stores a file for each finding, and some in order. The names say
-// what is the matter with them.
+// storeEveryFault stores a file for each finding, and some in order. The names
+// are the faults.
 func storeEveryFault(t *testing.T, dir string, l Store) *rows {
 	t.Helper()
 	b := content(100_000)

@@ -507,7 +507,8 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 
 // TestHangingServerIsGivenUp: a server that hangs accepts connections and answers
 // nothing. A call ends long before the bound of a transaction, also if it finds no
-// connection that answers, and the operator is told. Then calls go on.
+// connection that answers, and the log has a line for the operator. Then calls go
+// on.
 func TestHangingServerIsGivenUp(t *testing.T) {
 	address, stall := dbtest.Stalled(t, dbtest.PostgresURL(t))
 	lines := &logBuffer{}
