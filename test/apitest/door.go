@@ -64,7 +64,7 @@ func chosen() *Way {
 }
 
 // Except skips a test, or the rest of it, if calls travel this way. stage is one of
-// Stages, and reason says what of it the test is about.
+// Stages, and reason is why the test needs it.
 func (w *Way) Except(t testing.TB, stage, reason string) {
 	t.Helper()
 	if !slices.ContainsFunc(w.Stages, func(s Stage) bool { return s.Name == stage }) {

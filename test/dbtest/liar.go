@@ -46,8 +46,8 @@ func NewLiar(t *testing.T) *Liar {
 // Port returns the port on 127.0.0.1.
 func (l *Liar) Port() int { return l.Addr().(*net.TCPAddr).Port }
 
-// Heard returns how often the impostor asked for a password, and all that it
-// was told then.
+// Heard returns how often the impostor asked for a password, and all the
+// answers.
 func (l *Liar) Heard() (asked int, told string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -109,9 +109,9 @@ func (f *fullDisk) reads() {
 	}
 }
 
-// tellsOperator checks that the operator is told once. Reads go on, so the
-// replica stays ready. Small writes, such as lines of the request log, may
-// still find space.
+// tellsOperator checks that the log has one line for the operator. Reads go on,
+// so the replica stays ready. Small writes, such as lines of the request log,
+// may still find space.
 func (f *fullDisk) tellsOperator() {
 	f.Helper()
 	f.says(f.t, "writes are refused")

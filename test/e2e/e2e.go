@@ -1,2 +1,3 @@
-// Package e2e owns stories told against the real binary: a newcomer's hour, an operator's day, a kill -9.
+// Package e2e owns stories of the real binary: a newcomer's hour, an operator's
+// day, a kill -9.
 package e2e

@@ -29,8 +29,8 @@ import (
 )
 
 // postman stands between the server and a receiver. It doubles deliveries and
-// changes their order and, if told to, accepts some and loses them. It
-// terminates TLS for the receiver.
+// changes their order and can accept some and lose them. It terminates TLS for
+// the receiver.
 type postman struct {
 	testing.TB
 	*httptest.Server

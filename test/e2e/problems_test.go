@@ -279,7 +279,7 @@ func limited(s client, code string) *answer {
 }
 
 // TestPending starts a server whose migrations must wait. Until they are done,
-// calls are told to come back, and the operator sees why.
+// answers ask clients to come back, and the operator sees why.
 func TestPending(t *testing.T) {
 	t.Parallel()
 	url := dbtest.PostgresURL(t)

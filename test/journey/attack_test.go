@@ -292,7 +292,8 @@ func TestForgedForms(t *testing.T) {
 }
 
 // expected are the tables that change if a form is sent twice. A checked import is checked
-// again, since contacts may have changed meanwhile, and whoever exports again is told of it.
+// again, since contacts may have changed meanwhile, and whoever exports again gets a
+// notice.
 var expected = map[string]*regexp.Regexp{
 	"/settings/data/{id}/columns": regexp.MustCompile(`^import(s|_lines)$`),
 	"/settings/data/person":       regexp.MustCompile(`^notices$`),

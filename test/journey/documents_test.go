@@ -56,7 +56,7 @@ func drop(tab *webtest.Tab, name, kind, content string) {
 type wire struct {
 	http.Handler
 	mu sync.Mutex
-	// breaks says what happens to the next requests of a method and a path: cut before
+	// breaks is the fault of the next requests of a method and a path: cut before
 	// they arrive, or after it, without an answer. hold delays one.
 	breaks map[string][]string
 	hold   chan struct{}

@@ -413,8 +413,9 @@ func TestPageFollows(t *testing.T) {
 	tab.Says("Aaltje")
 }
 
-// TestTooManyChanges: a person over the limit of changes is told how long to wait, with
-// and without a script. The form keeps what was typed, and is stored once afterwards.
+// TestTooManyChanges: a person over the limit of changes sees how long to wait,
+// with and without a script. The form keeps what was typed, and is stored once
+// afterwards.
 func TestTooManyChanges(t *testing.T) {
 	axe := webtest.Axe(t, "../..")
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(3), Server(func(s *config.Server) {

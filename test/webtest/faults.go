@@ -143,7 +143,7 @@ func (tab *Tab) Faults(axe string) (list []string) {
 
 // Transfer is a file that the page loaded.
 type Transfer struct {
-	// Name is its address. Kind says what asked for it: navigation for the page
+	// Name is its address. Kind is what asked for it: navigation for the page
 	// itself, link, script, img, fetch and others.
 	Name, Kind string
 	// Bytes is its size over the wire, compressed, without headers. A file from the
