@@ -89,8 +89,8 @@ type handler struct {
 	llmsFull   lazy
 }
 
-// PathAbout is the page that says what an instance is. The start page belongs to
-// the web application.
+// PathAbout is the page about the instance. The start page belongs to the web
+// application.
 const PathAbout = "/about"
 
 // Handler returns the handler of the public pages: /about, /guide, /changelog, /docs and

@@ -17,7 +17,7 @@ import (
 type Command struct {
 	// ID names the command in scripts: go.contacts.
 	ID string
-	// Name says what it does, in the reader's language.
+	// Name is its name in the reader's language.
 	Name, Icon string
 	// Keys are the keys with spaces between them: "g k". Also are the keys in the other
 	// language, which work too. Control stands for the Command key on a Mac.

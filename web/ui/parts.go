@@ -10,7 +10,7 @@ import (
 )
 
 // Kind is the tone of a badge, a banner or a toast. Each has a colour and a shape,
-// so nothing is told by colour alone.
+// so nothing depends on colour alone.
 type Kind string
 
 // The tones.
@@ -200,8 +200,8 @@ func pieces(text string, marks [][2]int) []piece {
 	return all
 }
 
-// Toast says what changed and to what. Undo is the address of the form that takes
-// it back.
+// Toast names a change and its result. Undo is the address of the form that
+// takes it back.
 type Toast struct {
 	Kind Kind
 	Text string

@@ -11,8 +11,8 @@ import (
 	"rsc.io/qr"
 )
 
-// QR draws a text as a picture for the camera of a telephone. label says what the
-// picture is for. A text that is too long for a picture draws nothing.
+// QR draws a text as a picture for the camera of a telephone. label is the
+// purpose of the picture. A text that is too long for a picture draws nothing.
 func QR(text, label string) templ.Component {
 	if len(text) > longest {
 		return templ.NopComponent
