@@ -101,8 +101,8 @@ func TestBatchBody(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"calls":[]}`: "422 VALIDATION_FAILED calls TOO_SHORT",
 		`{}`:           "422 VALIDATION_FAILED calls REQUIRED",
-		`{"calls":[` + strings.Repeat(create+",", batch.Most) + create + `]}`: "400 BATCH_TOO_LARGE",
-		`{"calls":[` + strings.Repeat("1,", 5000) + `1],"nosuch":1}`:          "400 BATCH_TOO_LARGE",
+		`{"calls":[` + strings.Repeat(create+",", batch.MaxCalls) + create + `]}`: "400 BATCH_TOO_LARGE",
+		`{"calls":[` + strings.Repeat("1,", 5000) + `1],"nosuch":1}`:              "400 BATCH_TOO_LARGE",
 		`{"calls":{}}`:                          "422 VALIDATION_FAILED calls INVALID_TYPE",
 		`[]`:                                    "400 INVALID_REQUEST",
 		with(`{"path":"/me"}`):                  "422 VALIDATION_FAILED calls[1].method REQUIRED",

@@ -14,8 +14,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Most is how many calls a batch may have (contract, 'Other constants').
-const Most = 20
+// MaxCalls is how many calls a batch may have (contract, 'Other constants').
+const MaxCalls = 20
 
 // Allowed reports whether a batch may hold a call with a method and an
 // escaped path. The path need not exist.
@@ -66,10 +66,10 @@ var shown = [...]string{
 	"WWW-Authenticate", "RateLimit", "RateLimit-Policy", "Request-Id",
 }
 
-// Bound refuses a body of more calls than Most, before anything else is
+// Bound refuses a body of more calls than MaxCalls, before anything else is
 // checked.
 func (*Calls) Bound(body map[string]any) error {
-	if calls, _ := body["calls"].([]any); len(calls) > Most {
+	if calls, _ := body["calls"].([]any); len(calls) > MaxCalls {
 		return fault.New(fault.BatchTooLarge)
 	}
 	return nil
