@@ -1,0 +1,295 @@
+package kartei_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The limits of the language, each with its goal. A limit is a ratchet: it is the figure of
+// the day when it was set, rounded up. Whoever improves the code lowers it.
+const (
+	// maxRoundabout bounds the phrases 'that of' and 'those of', in 1,000 lines of comments.
+	// The goal is reached.
+	maxRoundabout = 1.0
+	// maxParticiples bounds the types named by a participle, in percent of all. The goal is 1.
+	maxParticiples = 1.6
+	// maxInverted bounds the conditions err == nil for each err != nil. The goal is 0.05. Tests
+	// do not count: they ask for an error that did not come.
+	maxInverted = 0.11
+	// maxPrefixed bounds the names like mostRows and usualRows. The goal is none.
+	maxPrefixed = 30
+	// maxLong bounds the lines of more than 120 columns, in percent of all. The goal is 1.
+	maxLong = 1.4
+	// maxColumns is the length of a line. A tab is one column, since its width is the reader's
+	// choice.
+	maxColumns = 120
+)
+
+// handwritten are the Go files that people write: all of this module, tests included, but
+// no templates that templ has translated, no generated files and no data of tests. A folder
+// with a go.mod is a module of its own.
+func handwritten(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			base := d.Name()
+			if name != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules" || base == "bin") {
+				return fs.SkipDir
+			}
+			if _, err := os.Stat(filepath.Join(name, "go.mod")); err == nil && name != "." {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_templ.go") {
+			names = append(names, filepath.ToSlash(name))
+		}
+		return nil
+	})
+	if err != nil || len(names) < 1000 {
+		t.Fatalf("only %d files were found: %v", len(names), err)
+	}
+	return names
+}
+
+// offence is a place that counts, and how bad it is.
+type offence struct {
+	place, text string
+	weight      int
+}
+
+// tally counts places among all.
+type tally struct {
+	all   int
+	found []offence
+}
+
+func (c *tally) add(place, text string, weight int) {
+	c.found = append(c.found, offence{place, text, weight})
+}
+
+// report fails if more than limit of each unit places were found, and prints the worst.
+func (c *tally) report(t *testing.T, limit, unit float64, what string) {
+	t.Helper()
+	if c.all < 1000 {
+		t.Fatalf("only %d places were read", c.all)
+	}
+	rate := float64(len(c.found)) * unit / float64(c.all)
+	t.Logf("%s: %d of %d, rate %.3f", what, len(c.found), c.all, rate)
+	if rate <= limit {
+		return
+	}
+	slices.SortStableFunc(c.found, func(a, b offence) int { return b.weight - a.weight })
+	var worst strings.Builder
+	for _, o := range c.found[:min(len(c.found), 30)] {
+		fmt.Fprintf(&worst, "%s: %.140s\n", o.place, o.text)
+	}
+	t.Errorf("%s: %d of %d, rate %.3f, at most %.3f. The worst:\n%s", what, len(c.found), c.all, rate, limit, &worst)
+}
+
+// language holds what the files say.
+type language struct {
+	comments, types, inverted, lines tally
+	// prefixed are constants, variables and functions like mostRows.
+	prefixed []offence
+}
+
+var roundabout = regexp.MustCompile(`(?i)\b(?:that|those)\s+of\b`)
+
+// prefix finds the words that max and default replace.
+var prefix = regexp.MustCompile(`^(?:[mM]ost|[uU]sual)(?:[A-Z0-9]|$)`)
+
+// irregular are participles that the ending does not show.
+var irregular = words(`begun bent born bought bound bred brought built caught cut done drawn dug fed felt
+	flown fought found gone grown heard held hung kept known laid led left lent lit lost made meant met
+	paid put read said sent set shot shown shut sold sought spent split spoken spun stood stuck sworn
+	taught thought told torn understood unread unsent won worn wound`)
+
+// nouns end like participles and are none.
+var nouns = words(`binding building drawing encoding feed filing finding greeting heading holding king listing
+	mapping meaning meeting need nothing offering padding posting reading recording rendering ring run
+	screen seed setting shed sibling sighting speed string thing timing token train warning wing writing anything
+	something sharing token set kitten garden linen omen pen oxygen alien siren children women men ten`)
+
+func words(list string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		set[w] = true
+	}
+	return set
+}
+
+// lastWord returns the last word of a name in camel case, in lower case.
+func lastWord(name string) string {
+	runes := []rune(name)
+	i := len(runes) - 1
+	for i > 0 && (!unicode.IsUpper(runes[i]) ||
+		unicode.IsUpper(runes[i-1]) && (i+1 == len(runes) || unicode.IsUpper(runes[i+1]))) {
+		i--
+	}
+	return strings.ToLower(string(runes[i:]))
+}
+
+// participle reports whether a type is named by a participle: its last word ends in -ing,
+// -ed or -en, or is an irregular one, and is no noun.
+func participle(name string) bool {
+	word := lastWord(name)
+	ends := slices.ContainsFunc([]string{"ing", "ed", "en"}, func(end string) bool { return strings.HasSuffix(word, end) })
+	return (ends || irregular[word]) && !nouns[word]
+}
+
+// read reads a file.
+func (l *language) read(name string, source []byte) error {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, name, source, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil || ast.IsGenerated(file) {
+		return err
+	}
+	place := func(p token.Pos) string { return fmt.Sprintf("%s:%d", name, files.Position(p).Line) }
+	for _, group := range file.Comments {
+		for _, comment := range group.List {
+			l.comments.all += strings.Count(comment.Text, "\n") + 1
+		}
+		for range roundabout.FindAllString(group.Text(), -1) {
+			l.comments.add(place(group.Pos()), strings.Join(strings.Fields(group.Text()), " "), 0)
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.TypeSpec:
+			if l.types.all++; participle(n.Name.Name) {
+				l.types.add(place(n.Pos()), n.Name.Name, 0)
+			}
+		case *ast.BinaryExpr:
+			l.compare(n, place)
+		}
+		return true
+	})
+	for name, at := range declared(file) {
+		if prefix.MatchString(name) {
+			l.prefixed = append(l.prefixed, offence{place: place(at), text: name})
+		}
+	}
+	number := 0
+	for line := range strings.Lines(string(source)) {
+		number++
+		l.lines.all++
+		if columns := utf8.RuneCountInString(strings.TrimRight(line, "\n")); columns > maxColumns {
+			l.lines.add(fmt.Sprintf("%s:%d", name, number), strings.TrimSpace(line), columns)
+		}
+	}
+	return nil
+}
+
+// compare counts a comparison of err with nil outside of tests.
+func (l *language) compare(n *ast.BinaryExpr, place func(token.Pos) string) {
+	left, isName := n.X.(*ast.Ident)
+	right, isNil := n.Y.(*ast.Ident)
+	at := place(n.Pos())
+	if !isName || !isNil || left.Name != "err" || right.Name != "nil" || strings.Contains(at, "_test.go:") {
+		return
+	}
+	switch n.Op {
+	case token.NEQ:
+		l.inverted.all++
+	case token.EQL:
+		l.inverted.add(at, "err == nil", 0)
+	}
+}
+
+// declared returns the names that a file declares in its package.
+func declared(file *ast.File) map[string]token.Pos {
+	names := map[string]token.Pos{}
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			names[d.Name.Name] = d.Name.Pos()
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if v, ok := spec.(*ast.ValueSpec); ok {
+					for _, name := range v.Names {
+						names[name.Name] = name.Pos()
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+func TestLanguage(t *testing.T) {
+	var l language
+	for _, name := range handwritten(t) {
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.read(name, source); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.comments.report(t, maxRoundabout, 1000, "phrases that make a reader look back")
+	l.types.report(t, maxParticiples, 100, "types named by a participle")
+	l.inverted.report(t, maxInverted, 1, "err == nil")
+	l.lines.report(t, maxLong, 100, "long lines")
+	if len(l.prefixed) > maxPrefixed {
+		t.Errorf("%d names begin with most or usual, and max or default is meant; at most %d:", len(l.prefixed), maxPrefixed)
+		for _, o := range l.prefixed {
+			t.Errorf("%s: %s", o.place, o.text)
+		}
+	}
+}
+
+// TestLanguageCounts shows the counts a small file with one offence of each sort.
+func TestLanguageCounts(t *testing.T) {
+	const source = `package p
+
+// mostRows is that
+// of the table, and those of others.
+const mostRows, token = 1, 2
+
+type (
+	chosen     int
+	rawPut     int
+	rowSetting int
+	screen     int
+	Row        int
+)
+
+func f(err error) bool {
+	if err != nil {
+		return false
+	}
+	return err == nil
+}
+`
+	var l language
+	if err := l.read("p.go", []byte(source+"var s = \""+strings.Repeat("ä", maxColumns)+"\"\n")); err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(len(l.comments.found), l.comments.all, len(l.types.found), l.types.all, len(l.inverted.found),
+		l.inverted.all, len(l.lines.found), len(l.prefixed))
+	if want := fmt.Sprint(2, 2, 2, 5, 1, 1, 1, 1); got != want {
+		t.Errorf("counts %s, want %s", got, want)
+	}
+	for name, word := range map[string]string{"rawPut": "put", "HTTPServer": "server", "readDB": "db", "x": "x"} {
+		if got := lastWord(name); got != word {
+			t.Errorf("the last word of %s is %q, want %q", name, got, word)
+		}
+	}
+}
