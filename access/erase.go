@@ -38,12 +38,15 @@ func (d *Directory) Erasables(ctx context.Context) (list []Erasable, err error) 
 		}, selectErasable, now, now-remains)
 		return err
 	})
+	if err != nil {
+		return list, err
+	}
 	for i := range list {
-		if err == nil {
-			err = d.sandboxOf(ctx, &list[i])
+		if err := d.sandboxOf(ctx, &list[i]); err != nil {
+			return list, err
 		}
 	}
-	return list, err
+	return list, nil
 }
 
 func (d *Directory) sandboxOf(ctx context.Context, e *Erasable) error {
