@@ -85,7 +85,10 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 		}
 	}
 	a.confirmedBy(c, err)
-	if err == nil && c.result.refused != nil {
+	if err != nil {
+		return c.sortFields(err)
+	}
+	if c.result.refused != nil {
 		return c.result.refused
 	}
 	return c.sortFields(err)
