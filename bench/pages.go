@@ -334,13 +334,14 @@ func hired(ctx context.Context, o *office, n int) (c clerk, err error) {
 	c.ids = map[string][]string{"contacts": o.ids}
 	return c, d.Read(ctx, func(tx db.Tx) (err error) {
 		for _, family := range []string{"companies", "tasks", "documents"} {
-			if err == nil {
-				c.ids[family], err = db.List(ctx, tx,
-					func(row db.Row) (id string, err error) { err = row.Scan(&id); return id, err },
-					"select id from "+family+" where organization = $1 order by id limit 400", f.actor.Org())
+			c.ids[family], err = db.List(ctx, tx,
+				func(row db.Row) (id string, err error) { err = row.Scan(&id); return id, err },
+				"select id from "+family+" where organization = $1 order by id limit 400", f.actor.Org())
+			if err != nil {
+				return err
 			}
 		}
-		return err
+		return nil
 	})
 }
 
