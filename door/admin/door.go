@@ -52,10 +52,13 @@ func (d *Door) carry(ctx context.Context, name string, body []byte) (any, error)
 	if f, is := errors.AsType[*fault.Fault](err); is && f.Code == fault.Internal && f.Cause != nil {
 		return nil, f.Cause // the operator sees the cause
 	}
-	if err == nil && len(out) == 0 {
+	if err != nil {
+		return out, err
+	}
+	if len(out) == 0 {
 		return struct{}{}, nil
 	}
-	return out, err
+	return out, nil
 }
 
 // Call calls an operation in this process or in the server's (socket.Caller).

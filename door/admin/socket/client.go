@@ -45,11 +45,14 @@ func Dial(dataDir string) (*Client, error) {
 	}
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "unix", path)
-		if err == nil && !servesFolder(conn, dataDir) {
+		if err != nil {
+			return conn, err
+		}
+		if !servesFolder(conn, dataDir) {
 			conn.Close()
 			return nil, fmt.Errorf("%s: %w", path, errForeignServer)
 		}
-		return conn, err
+		return conn, nil
 	}
 	probe, err := dial(context.Background(), "", "")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
