@@ -113,10 +113,13 @@ func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err erro
 		return "", got.err
 	}
 	found, err = verdict(got.answer)
-	if err == nil && found == "" && sent != nil { // an answer before the whole file was sent
+	if err != nil {
+		return found, err
+	}
+	if found == "" && sent != nil { // an answer before the whole file was sent
 		return "", fmt.Errorf("extract: clamd answered %.80q before it had the whole file: %v", got.answer, sent)
 	}
-	return found, err
+	return found, nil
 }
 
 // verdict reads the answer to INSTREAM.
