@@ -254,10 +254,13 @@ func (e heldError) Error() string {
 func (e *eraser) held(ctx context.Context) error {
 	return e.db.Read(ctx, func(tx db.Tx) error {
 		until, err := document.HeldUntil(ctx, tx)
-		if err == nil && until > clock.Now(e.clock) {
+		if err != nil {
+			return err
+		}
+		if until > clock.Now(e.clock) {
 			return heldError{until}
 		}
-		return err
+		return nil
 	})
 }
 
