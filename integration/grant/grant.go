@@ -316,12 +316,14 @@ func Refresh(
 	}
 	if !first {
 		var again bool
-		if seed, again, err = t.repeats(ctx, tx, now, shown); err == nil && !again {
-			err = g.reused(ctx, tx, now)
+		if seed, again, err = t.repeats(ctx, tx, now, shown); err != nil {
+			return Tokens{}, err
 		}
-	}
-	if err != nil {
-		return Tokens{}, err
+		if !again {
+			if err = g.reused(ctx, tx, now); err != nil {
+				return Tokens{}, err
+			}
+		}
 	}
 	return g.issue(ctx, tx, now, shown.Key, seed, sorted(scopes))
 }

@@ -283,11 +283,11 @@ func answer(ctx context.Context, c *op.Call, in AnswerInput) (out Destination, e
 		return out, err
 	}
 	verified, err := admit(ctx, c, &o, &client)
-	if err == nil && in.Sandbox && o.SandboxID == "" {
-		return out, &fault.Fault{Code: fault.NotFound, Detail: &askedTooLong}
-	}
 	if err != nil {
 		return out, err
+	}
+	if in.Sandbox && o.SandboxID == "" {
+		return out, &fault.Fault{Code: fault.NotFound, Detail: &askedTooLong}
 	}
 	if in.Sandbox {
 		o, err = access.OrganizationIn(ctx, c.Tx, o.SandboxID)

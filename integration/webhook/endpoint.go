@@ -439,10 +439,13 @@ func (r *Row) replace(ctx context.Context, c *op.Call, statement string, more ..
 
 // one fails with db.ErrConflict unless a statement changed exactly one row.
 func one(rows int64, err error) error {
-	if err == nil && rows != 1 {
+	if err != nil {
+		return err
+	}
+	if rows != 1 {
 		return db.ErrConflict
 	}
-	return err
+	return nil
 }
 
 // remove removes an endpoint of the caller. It requires If-Match. No further
