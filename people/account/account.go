@@ -64,12 +64,12 @@ func Provide(ctx context.Context, tx db.Tx, now clock.Micros, principal, email, 
 		return err
 	}
 	if name == "" {
-		if name, err = Create(ctx, tx, now, email); err == nil {
-			err = Join(ctx, tx, principal, name)
+		if name, err = Create(ctx, tx, now, email); err != nil {
+			return err
 		}
-	}
-	if err != nil {
-		return err
+		if err = Join(ctx, tx, principal, name); err != nil {
+			return err
+		}
 	}
 	_, err = tx.Exec(ctx, updatePassword, name, hash, now)
 	return err

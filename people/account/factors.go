@@ -170,13 +170,12 @@ func setPassword(ctx context.Context, c *op.Call, _ NewPassword, p passwordChang
 		return op.Nothing{}, err
 	}
 	if p.proven != nil {
-		if err = signin.Cleared(ctx, c.Tx, p.proven.bounds.All()...); err == nil &&
-			s.account.password != p.proven.account.password {
-			err = inSession(wrongPassword()) // it was changed meanwhile
+		if err = signin.Cleared(ctx, c.Tx, p.proven.bounds.All()...); err != nil {
+			return op.Nothing{}, err
 		}
-	}
-	if err != nil {
-		return op.Nothing{}, err
+		if s.account.password != p.proven.account.password { // it was changed meanwhile
+			return op.Nothing{}, inSession(wrongPassword())
+		}
 	}
 	if _, err = c.Tx.Exec(ctx, updatePassword, s.account.id, p.hash, c.Now); err != nil {
 		return op.Nothing{}, err

@@ -92,11 +92,14 @@ func getProfile(ctx context.Context, c *op.Call, _ op.None) (p Profile, err erro
 	}
 	p.Email = s.account.email
 	var text string
-	if err = c.Tx.QueryRow(ctx, selectProfile, c.Actor.PrincipalID()).Scan(&p.Name, &p.Language, &text); err == nil {
-		err = json.Unmarshal([]byte(text), &p.Preferences)
+	if err = c.Tx.QueryRow(ctx, selectProfile, c.Actor.PrincipalID()).Scan(&p.Name, &p.Language, &text); err != nil {
+		return p, err
+	}
+	if err = json.Unmarshal([]byte(text), &p.Preferences); err != nil {
+		return p, err
 	}
 	p.Preferences = p.withDefaults()
-	return p, err
+	return p, nil
 }
 
 // SetProfile changes the profile of the caller.

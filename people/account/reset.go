@@ -256,13 +256,16 @@ func liftFactors(ctx context.Context, c *op.Call, account string) error {
 // session.
 func about(ctx context.Context, c *op.Call, account string) error {
 	persons, err := personsOf(ctx, c.Tx, account)
-	if err == nil && len(persons) == 0 {
-		c.Audit.Omit()
-	} else if err == nil {
-		c.Audit.About(persons[0].home, persons[0].ID)
-		c.Audit.By(persons[0].ID)
+	if err != nil {
+		return err
 	}
-	return err
+	if len(persons) == 0 {
+		c.Audit.Omit()
+		return nil
+	}
+	c.Audit.About(persons[0].home, persons[0].ID)
+	c.Audit.By(persons[0].ID)
+	return nil
 }
 
 // FactorReset is the answer of ResetFactors.

@@ -234,21 +234,28 @@ func decode(stored string) (p params, salt, key []byte, err error) {
 	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
 		return p, nil, nil, errors.New("signin: the stored password is not Argon2id in the PHC string format")
 	}
-	_, err = fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &p.memory, &p.time, &p.threads)
-	if err == nil && (p.memory > maxMemory || p.time == 0 || p.time > maxTime || p.threads == 0) {
-		err = errors.New("out of bounds")
-	}
-	if err == nil {
-		salt, err = phc.DecodeString(parts[4])
-	}
-	if err == nil {
-		key, err = phc.DecodeString(parts[5])
-	}
-	if err == nil && len(key) != keySize {
-		err = errors.New("wrong size")
-	}
-	if err != nil {
+	if salt, key, err = decodeParts(&p, parts); err != nil {
 		return p, nil, nil, fmt.Errorf("signin: the stored password: %w", err)
 	}
 	return p, salt, key, nil
+}
+
+// decodeParts sets the parameters of a hash, and returns its salt and key.
+func decodeParts(p *params, parts []string) (salt, key []byte, err error) {
+	if _, err = fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &p.memory, &p.time, &p.threads); err != nil {
+		return nil, nil, err
+	}
+	if p.memory > maxMemory || p.time == 0 || p.time > maxTime || p.threads == 0 {
+		return nil, nil, errors.New("out of bounds")
+	}
+	if salt, err = phc.DecodeString(parts[4]); err != nil {
+		return nil, nil, err
+	}
+	if key, err = phc.DecodeString(parts[5]); err != nil {
+		return nil, nil, err
+	}
+	if len(key) != keySize {
+		return nil, nil, errors.New("wrong size")
+	}
+	return salt, key, nil
 }
