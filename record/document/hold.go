@@ -37,10 +37,13 @@ func HeldUntil(ctx context.Context, tx db.Tx) (clock.Micros, error) {
 // held returns job.Later during a hold.
 func held(ctx context.Context, tx db.Tx, now clock.Micros) error {
 	until, err := HeldUntil(ctx, tx)
-	if err == nil && until > now {
+	if err != nil {
+		return err
+	}
+	if until > now {
 		return job.Later(holdPause)
 	}
-	return err
+	return nil
 }
 
 // holdPause is how long such a job waits before it asks again.

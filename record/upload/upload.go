@@ -295,8 +295,11 @@ func Find(ctx context.Context, c *op.Call, name string) (s Session, found bool, 
 func Consume(ctx context.Context, c *op.Call, name, operation string) error {
 	rows, err := c.Tx.Exec(ctx, `update uploads set operation = $3, file_name = '', sha256 = ''
 		where organization = $1 and id = $2 and operation = '' and ended = false`, c.Actor.Org(), name, operation)
-	if err == nil && rows == 0 {
+	if err != nil {
+		return err
+	}
+	if rows == 0 {
 		return db.ErrConflict
 	}
-	return err
+	return nil
 }
