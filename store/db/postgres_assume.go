@@ -38,10 +38,13 @@ func (t *pgTx) ExecOne(ctx context.Context, change, check Statement) error {
 // execOne runs a statement that must change a row.
 func execOne(ctx context.Context, t Tx, change Statement) error {
 	rows, err := t.Exec(ctx, change.Query, change.Args...)
-	if err == nil && rows == 0 {
+	if err != nil {
+		return err
+	}
+	if rows == 0 {
 		return ErrConflict
 	}
-	return err
+	return nil
 }
 
 // assumeTick returns the tick that the clock will most probably give. It queues

@@ -87,11 +87,11 @@ func migrate(ctx context.Context, d db.DB, files fs.FS) (State, error) {
 			act = stateOf
 		}
 		state, err := withProvider(ctx, d, files, act)
-		if err == nil && state.Current() {
-			return state, distributeNew(ctx, d)
-		}
 		if err != nil {
 			return state, err
+		}
+		if state.Current() {
+			return state, distributeNew(ctx, d)
 		}
 		err = fmt.Errorf("db: the database is at version %d of %d, and cannot be migrated through a transaction pooler: "+
 			"migrate it with a URL that leads to the server itself", state.Version, state.Latest)
