@@ -421,12 +421,13 @@ func Session(t testing.TB, d db.DB, c clock.Clock, principal string) (token stri
 			return err
 		}
 		if name == "" {
-			if name, err = account.Create(context.Background(), tx, now, cmp.Or(p.Email, principal+"@example.com")); err == nil {
-				err = account.Join(context.Background(), tx, principal, name)
+			name, err = account.Create(context.Background(), tx, now, cmp.Or(p.Email, principal+"@example.com"))
+			if err != nil {
+				return err
 			}
-		}
-		if err != nil {
-			return err
+			if err = account.Join(context.Background(), tx, principal, name); err != nil {
+				return err
+			}
 		}
 		token, _, err = access.BeginSession(context.Background(), tx, now, access.NewSession{
 			ProvenAt: now,
