@@ -269,7 +269,8 @@ func New[In, Out any](
 // NewPrefetched is New for a function that needs data from outside the database. prefetch
 // fetches it before the transaction begins.
 func NewPrefetched[In, Data, Out any](
-	id string, act Act, prefetch func(context.Context, *Call, In) (Data, error), f func(context.Context, *Call, In, Data) (Out, error), options ...Option,
+	id string, act Act, prefetch func(context.Context, *Call, In) (Data, error),
+	f func(context.Context, *Call, In, Data) (Out, error), options ...Option,
 ) Operation[In, Out] {
 	o := Declare[In, Out](id, act, options...)
 	function.Keep(o.Row, Function{
