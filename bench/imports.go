@@ -37,7 +37,8 @@ func (b *bench) onImports(ctx context.Context) error { return b.atWork(ctx, nil,
 // atWork measures something at an office with --records contacts, where a clerk has signed
 // in. If first is not nil, it changes the office before its server starts.
 func (b *bench) atWork(
-	ctx context.Context, first func(context.Context, *office) error, measure func(context.Context, *office, clerk, *visitor) ([]figure, error),
+	ctx context.Context, first func(context.Context, *office) error,
+	measure func(context.Context, *office, clerk, *visitor) ([]figure, error),
 ) error {
 	root := filepath.Join(b.data, "lookup")
 	kept := keptOffice
