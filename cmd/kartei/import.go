@@ -435,7 +435,8 @@ func call[In, Out any](ctx context.Context, g *Globals, o op.Operation[In, Out],
 
 // step calls an operation that a job goes on with, waits for the job, and shows the import.
 func step[In any](
-	ctx context.Context, g *Globals, caller socket.Caller, j JSON, o op.Operation[In, imports.Import], of imports.Named, in In,
+	ctx context.Context, g *Globals, caller socket.Caller, j JSON, o op.Operation[In, imports.Import],
+	of imports.Named, in In,
 ) error {
 	x, err := admin.Call(ctx, caller, o, in)
 	if err != nil {

@@ -127,7 +127,8 @@ func showPrincipal[In any](
 }
 
 func listPrincipals(
-	ctx context.Context, g *Globals, j JSON, o op.Operation[access.Page, access.List[access.PrincipalInfo]], in access.Page,
+	ctx context.Context, g *Globals, j JSON, o op.Operation[access.Page, access.List[access.PrincipalInfo]],
+	in access.Page,
 ) error {
 	page, err := act(ctx, g, o, in)
 	if err != nil {
