@@ -185,7 +185,8 @@ func (c *Center) Tell(ctx context.Context, tx db.Tx, live int64, user string, ki
 // not read, and reports whether there was one. amended returns the new facts, or nil for a notice
 // that stays. So one notice tells of an act that many calls make.
 func (c *Center) Amend(
-	ctx context.Context, tx db.Tx, live int64, user string, kind Kind, since clock.Micros, amended func(facts []byte) (any, error),
+	ctx context.Context, tx db.Tx, live int64, user string, kind Kind, since clock.Micros,
+	amended func(facts []byte) (any, error),
 ) (bool, error) {
 	type candidate struct{ id, facts string }
 	list, err := db.List(ctx, tx, func(row db.Row) (u candidate, err error) { return u, row.Scan(&u.id, &u.facts) },
