@@ -300,8 +300,7 @@ func (s *S3) look(ctx context.Context, name string) (object, error) {
 	if err != nil {
 		return object{}, s.explain(ctx, err, name)
 	}
-	// it was created meanwhile
-	body.Close()
+	body.Close() // the object was created meanwhile
 	err = minio.ErrorResponse{Code: minio.NoSuchKey, StatusCode: http.StatusNotFound}
 	return object{}, s.explain(ctx, err, name)
 }

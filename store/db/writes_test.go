@@ -74,7 +74,8 @@ func TestFullDiskIsReported(t *testing.T) {
 		}
 	}
 	refused(t, d, "the disk of "+dir+" is full", "bytes are free")
-	told := func() int { return strings.Count(log.String(), `msg="writes are`) } // the write-ahead log may have a line, too
+	// the write-ahead log may have a line, too
+	told := func() int { return strings.Count(log.String(), `msg="writes are`) }
 	if told() != 1 || !strings.Contains(log.String(), "writes are refused") {
 		t.Errorf("5 refused writes were told as\n%s", log)
 	}
