@@ -23,14 +23,14 @@ const (
 	// The goal is reached.
 	maxRoundabout = 1.0
 	// maxParticiples bounds the types named by a participle, in percent of all. The goal is 1.
-	maxParticiples = 1.6
+	maxParticiples = 1.3
 	// maxInverted bounds the conditions err == nil for each err != nil. The goal is 0.05. Tests
 	// do not count: they ask for an error that did not come.
-	maxInverted = 0.11
+	maxInverted = 0.10
 	// maxPrefixed bounds the names like mostRows and usualRows. The goal is none.
 	maxPrefixed = 30
 	// maxLong bounds the lines of more than 120 columns, in percent of all. The goal is 1.
-	maxLong = 1.4
+	maxLong = 1.3
 	// maxColumns is the length of a line. A tab is one column, since its width is the reader's
 	// choice.
 	maxColumns = 120
@@ -121,10 +121,9 @@ var irregular = words(`begun bent born bought bound bred brought built caught cu
 	taught thought told torn understood unread unsent won worn wound`)
 
 // nouns end like participles and are none.
-var nouns = words(`binding building drawing encoding feed filing finding greeting heading holding king listing
-	mapping meaning meeting need nothing offering padding posting reading recording rendering ring run
-	screen seed setting shed sibling sighting speed string thing timing token train warning wing writing anything
-	something sharing token set kitten garden linen omen pen oxygen alien siren children women men ten`)
+var nouns = words(`anything binding building drawing embed encoding feed filing finding greeting heading holding
+	king listing mapping meaning meeting need nothing offering padding posting reading recording ring run screen
+	seed setting shed sibling sighting something speed string thing timing token train warning wing`)
 
 func words(list string) map[string]bool {
 	set := map[string]bool{}

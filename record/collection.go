@@ -285,7 +285,8 @@ func (k *Collection[T, F, P]) Act(
 // change writes the next revision of a record if anything differs. alter makes
 // the change and returns the violations of its result.
 func (k *Collection[T, F, P]) change(
-	ctx context.Context, c *op.Call, name, verb string, precondition func(revision int64) error, alter func(before, after P) ([]fault.Field, error),
+	ctx context.Context, c *op.Call, name, verb string, precondition func(revision int64) error,
+	alter func(before, after P) ([]fault.Field, error),
 ) (Answer[T], error) {
 	r, err := k.find(ctx, c, name)
 	if err != nil {
