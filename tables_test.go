@@ -20,25 +20,53 @@ import (
 // a table that one package writes by now fails the test, too. The empty name stands for
 // statements whose table is put together.
 var shared = map[string]sharedTable{
-	"":                   {"instance store/db/move", "the erasure of an organization, and a copy, go through all tables"},
-	"accounts":           {"access people/account people/signin", "the erasure of accounts without a person, and a new master key, are not acts of an account"},
-	"api_keys":           {"access integration/key", "the path notes the last use, and pauses a key at its limit"},
-	"audit_lines":        {"people/audit people/offboarding", "a job hides the addresses of an erased person"},
-	"clocks":             {"people/organization store/db", "an organization begins with a clock, a transaction takes its tick"},
-	"devices":            {"instance people/signin", "a restored database begins with these endings, before a server reads it"},
-	"invitations":        {"instance people/invitation", "a restored database begins with these endings, before a server reads it"},
-	"oauth_grants":       {"access instance integration/grant", "the path notes the last use, and the end of sessions ends codes; a restored database begins with these endings, before a server reads it"},
-	"organizations":      {"access people/organization", "the worker that erases an organization marks it"},
-	"principals":         {"people/account people/principal", "people change their own profile and address, and join an account"},
-	"recents":            {"people/offboarding record/lookup", "what an erased person opened is forgotten; both stand on one floor"},
-	"recovery_codes":     {"instance people/account", "a restored database begins with these endings, before a server reads it"},
-	"request_log":        {"integration/requestlog people/offboarding", "a job hides the addresses of an erased person"},
-	"sessions":           {"access instance", "a restored database begins with these endings, before a server reads it"},
-	"settings":           {"access instance store/db/move", "a copy gets a name of its own; a restored database begins with these endings, before a server reads it"},
-	"sign_in_tickets":    {"instance people/signin", "a restored database begins with these endings, before a server reads it"},
+	"": {"instance store/db/move", "the erasure of an organization, and a copy, go through all tables"},
+	"accounts": {
+		"access people/account people/signin",
+		"the erasure of accounts without a person, and a new master key, are not acts of an account",
+	},
+	"api_keys":    {"access integration/key", "the path notes the last use, and pauses a key at its limit"},
+	"audit_lines": {"people/audit people/offboarding", "a job hides the addresses of an erased person"},
+	"clocks": {
+		"people/organization store/db", "an organization begins with a clock, a transaction takes its tick",
+	},
+	"devices": {
+		"instance people/signin", "a restored database begins with these endings, before a server reads it",
+	},
+	"invitations": {
+		"instance people/invitation",
+		"a restored database begins with these endings, before a server reads it",
+	},
+	"oauth_grants": {
+		"access instance integration/grant",
+		"the path notes the last use, and the end of sessions ends codes; a restored database begins with these endings, before a server reads it",
+	},
+	"organizations": {"access people/organization", "the worker that erases an organization marks it"},
+	"principals": {
+		"people/account people/principal", "people change their own profile and address, and join an account",
+	},
+	"recents": {
+		"people/offboarding record/lookup",
+		"what an erased person opened is forgotten; both stand on one floor",
+	},
+	"recovery_codes": {
+		"instance people/account", "a restored database begins with these endings, before a server reads it",
+	},
+	"request_log": {"integration/requestlog people/offboarding", "a job hides the addresses of an erased person"},
+	"sessions":    {"access instance", "a restored database begins with these endings, before a server reads it"},
+	"settings": {
+		"access instance store/db/move",
+		"a copy gets a name of its own; a restored database begins with these endings, before a server reads it",
+	},
+	"sign_in_tickets": {
+		"instance people/signin", "a restored database begins with these endings, before a server reads it",
+	},
 	"webhook_attempts":   {"integration/dispatch integration/webhook", "the dispatcher notes each attempt"},
 	"webhook_deliveries": {"integration/dispatch integration/webhook", "the dispatcher notes the state of each delivery"},
-	"webhook_endpoints":  {"integration/dispatch integration/webhook", "the dispatcher notes how an endpoint does, and disables it"},
+	"webhook_endpoints": {
+		"integration/dispatch integration/webhook",
+		"the dispatcher notes how an endpoint does, and disables it",
+	},
 }
 
 // sharedTable names the packages that write a table beside each other.
@@ -132,7 +160,8 @@ func TestOnePackageWritesATable(t *testing.T) {
 		}
 	}
 	for table, s := range shared {
-		if names := strings.Join(slices.Sorted(maps.Keys(found[table])), " "); names != s.writers || len(found[table]) < 2 || s.why == "" {
+		if names := strings.Join(slices.Sorted(maps.Keys(found[table])), " "); names != s.writers ||
+			len(found[table]) < 2 || s.why == "" {
 			t.Errorf("shared says that %s is written by %s: it is written by %q", table, s.writers, names)
 		}
 	}

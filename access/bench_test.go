@@ -16,7 +16,9 @@ func benchmarkOffice(b *testing.B) (*access.Directory, key.WithSecret) {
 	d := dbtest.SQLite(b)
 	dir := access.NewDirectory(d, clock.System, access.Options{Failures: 1 << 30})
 	op := operator.New(d, clock.System, dir)
-	org := must(op.CreateOrganization(ctx, organization.New{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On}))
+	org := must(op.CreateOrganization(ctx, organization.New{
+		Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On,
+	}))
 	user := must(op.CreateUser(ctx, principal.New{Organization: org.ID, Name: "Ida", Email: "ida@example.org"}))
 	key := must(op.CreateKey(ctx, key.New{
 		Organization: org.ID, Principal: user.ID, Environment: access.Live,

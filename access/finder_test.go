@@ -47,7 +47,9 @@ func TestCredentialIsJudged(t *testing.T) {
 		o := newOffice(t, d)
 		all := map[string]access.Proof{}
 		o.dir.Accept(badges, badge(all))
-		off := must(o.operator.CreateUser(ctx, principal.New{Organization: o.org.ID, Name: "Ida Berg", Email: "ida@morgenstern.example"}))
+		off := must(o.operator.CreateUser(ctx, principal.New{
+			Organization: o.org.ID, Name: "Ida Berg", Email: "ida@morgenstern.example",
+		}))
 		must(o.operator.SetUser(ctx, principal.Change{ID: off.ID, Disabled: ptr(true)}))
 		other := newOfficeOf(t, d, 2)
 		mine := access.Proof{

@@ -56,7 +56,9 @@ func PageOf[T any](rows []T, limit int) List[T] {
 
 // ListPage reads a page with the limit of p. query takes the number of rows as its first
 // argument; the order and what p.After means are the query's.
-func ListPage[T any](ctx context.Context, tx db.Tx, p Page, scan func(db.Row) (T, error), query string, args ...any) (List[T], error) {
+func ListPage[T any](
+	ctx context.Context, tx db.Tx, p Page, scan func(db.Row) (T, error), query string, args ...any,
+) (List[T], error) {
 	limit, err := PageSize(p.Limit, MaxPage)
 	if err != nil {
 		return List[T]{}, err

@@ -15,7 +15,9 @@ func TestPrincipalExists(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
 		other := must(o.operator.CreateOrganization(ctx, organization.New{Name: "Andere"}))
-		stranger := must(o.operator.CreateUser(ctx, principal.New{Organization: other.ID, Name: "Fremd", Email: "fremd@example.org"}))
+		stranger := must(o.operator.CreateUser(ctx, principal.New{
+			Organization: other.ID, Name: "Fremd", Email: "fremd@example.org",
+		}))
 		gone := must(o.operator.CreateServiceAccount(ctx, principal.New{Organization: o.org.ID, Name: "Ruhend"}))
 		must(o.operator.SetServiceAccount(ctx, principal.Change{ID: gone.ID, Disabled: new(true)}))
 		in := o.newKey()

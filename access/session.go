@@ -76,15 +76,16 @@ const (
 	selectSession = sessionColumns + `join organizations o on o.number = s.organization where s.token_hash = $1`
 
 	selectSandboxSession = sessionColumns + `join organizations o on o.sandbox_of = s.organization where s.token_hash = $1`
-	selectSessionByID    = sessionColumns + `join organizations o on coalesce(o.sandbox_of, o.number) = s.organization where s.id = $1 and o.number = $2`
-	renewSession         = `update sessions set token_hash = $2, fresh_until = $3 where id = $1 and ended_at = 0`
-	moveSession          = `update sessions set token_hash = $2, organization = $3, principal_id = $4 where id = $1 and ended_at = 0`
-	updateMethod         = `update sessions set method = $2 where id = $1 and ended_at = 0`
-	endSession           = `update sessions set ended_at = $3 where id = $1 and account_id = $2 and ended_at = 0`
-	endOtherSessions     = `update sessions set ended_at = $3 where account_id = $1 and id <> $2 and ended_at = 0`
-	endSessionsOf        = `update sessions set ended_at = $2 where principal_id = $1 and ended_at = 0`
-	eraseSessions        = `delete from sessions where principal_id = $1`
-	endPasswordSessions  = `update sessions set ended_at = $2 where organization = $1 and method = 'password' and principal_id <> $3 and principal_id <> $4 and ended_at = 0`
+	selectSessionByID    = sessionColumns +
+		`join organizations o on coalesce(o.sandbox_of, o.number) = s.organization where s.id = $1 and o.number = $2`
+	renewSession        = `update sessions set token_hash = $2, fresh_until = $3 where id = $1 and ended_at = 0`
+	moveSession         = `update sessions set token_hash = $2, organization = $3, principal_id = $4 where id = $1 and ended_at = 0`
+	updateMethod        = `update sessions set method = $2 where id = $1 and ended_at = 0`
+	endSession          = `update sessions set ended_at = $3 where id = $1 and account_id = $2 and ended_at = 0`
+	endOtherSessions    = `update sessions set ended_at = $3 where account_id = $1 and id <> $2 and ended_at = 0`
+	endSessionsOf       = `update sessions set ended_at = $2 where principal_id = $1 and ended_at = 0`
+	eraseSessions       = `delete from sessions where principal_id = $1`
+	endPasswordSessions = `update sessions set ended_at = $2 where organization = $1 and method = 'password' and principal_id <> $3 and principal_id <> $4 and ended_at = 0`
 	// A grant whose code was not exchanged: the application shows the code soon, or never.
 	endPending = `update oauth_grants set ended_at = $2, expires_at = $2 where principal_id in (%s) and ended_at = 0 and expires_at > $2
 		and exists (select 1 from oauth_tokens t where t.grant_id = oauth_grants.id and t.kind = 'code' and t.used_at = 0)`

@@ -86,7 +86,9 @@ func newActing(t *testing.T, o *apitest.Office) *delegates {
 	t.Helper()
 	live, _ := o.Organization("Zweite Kanzlei")
 	v, first := join(t, o, o.ID, "ida@neu.example", access.Member)
-	made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: live, Email: "ida@neu.example", Role: access.Admin})
+	made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{
+		Organization: live, Email: "ida@neu.example", Role: access.Admin,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

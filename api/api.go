@@ -185,7 +185,8 @@ func (o *Options) services(a *API, cursors *op.Cursors) *op.Services {
 	}
 	own := []op.ServiceValue{
 		key.Limits.Is(o.Limiter), documents.Is(a.document), batch.Allowed.Is(a.routes.inBatch),
-		signin.Service.Is(signin.NewDesk(o.DB, masterkey.Vault{}, "")), // it knows no passkeys, unless the instance provides another one
+		// it knows no passkeys, unless the instance provides another one
+		signin.Service.Is(signin.NewDesk(o.DB, masterkey.Vault{}, "")),
 	}
 	if o.DB != nil { // an API that is pending for good has none
 		all.Read = o.DB.Read

@@ -66,7 +66,8 @@ func TestInvitedElsewhere(t *testing.T) {
 			if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, State: &state}); err != nil {
 				t.Fatal(err)
 			}
-			made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: other, Email: email})
+			made, err := operator.Run(t.Context(), o.Operator, invitation.Create,
+				invitation.New{Organization: other, Email: email})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -375,7 +375,8 @@ func (x *others) named(r *api.Operation) {
 		return
 	}
 	got = ask(x.T, x.o, door, x.member, r.ID, in)
-	if refused := got.Status == 404 || got.Status == 422; !refused && (r.Audit != "" || strings.Contains(string(got.Body), x.owner)) {
+	if refused := got.Status == 404 || got.Status == 422; !refused &&
+		(r.Audit != "" || strings.Contains(string(got.Body), x.owner)) {
 		x.Errorf("%s reaches what is another person's: its function must compare the owner with the caller, as c.Owns does: %d %.60s", r.ID, got.Status, got.Body)
 	}
 	if got.Fault != nil || r.Writes() {
@@ -502,7 +503,9 @@ func TestConsoleAtHome(t *testing.T) {
 		if got := ask(t, o, api.Web, as, "organizations.get", access.ByID{ID: o.SandboxID}); got.Status != 200 {
 			t.Errorf("the own sandbox: %d %s", got.Status, got.Body)
 		}
-		if got := ask(t, o, api.Web, as, "names.resolve", principal.NamesInput{IDs: []string{admin, stranger}}); got.Status != 200 || strings.Contains(string(got.Body), stranger) || !strings.Contains(string(got.Body), "Petra Morgenstern") {
+		if got := ask(t, o, api.Web, as, "names.resolve",
+			principal.NamesInput{IDs: []string{admin, stranger}}); got.Status != 200 ||
+			strings.Contains(string(got.Body), stranger) || !strings.Contains(string(got.Body), "Petra Morgenstern") {
 			t.Errorf("names: %d %s", got.Status, got.Body)
 		}
 		// Names are found by their words, as in every search. Those who left are not.
@@ -512,7 +515,10 @@ func TestConsoleAtHome(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for q, want := range map[string]string{"": "Jörg Müller, Petra Morgenstern", "mueller": "Jörg Müller", "petra morg": "Petra Morgenstern", "orgen": ""} {
+		for q, want := range map[string]string{
+			"": "Jörg Müller, Petra Morgenstern", "mueller": "Jörg Müller", "petra morg": "Petra Morgenstern",
+			"orgen": "",
+		} {
 			var found principal.FoundNames
 			var names []string
 			got := ask(t, o, api.Web, as, "names.find", principal.FindNamesInput{Q: q})
@@ -691,7 +697,8 @@ func (m *inputMaker) organizations() map[string]any {
 	m.t.Helper()
 	erased, _ := m.o.Organization("Zu löschen")
 	deleting := access.Deleting
-	if _, err := m.o.Operator.SetOrganization(m.t.Context(), organization.Change{ID: erased, State: &deleting}); err != nil {
+	if _, err := m.o.Operator.SetOrganization(m.t.Context(),
+		organization.Change{ID: erased, State: &deleting}); err != nil {
 		m.t.Fatal(err)
 	}
 	return map[string]any{
@@ -719,19 +726,21 @@ func (m *inputMaker) people() map[string]any {
 			_, a := bySSO(m.t, m.o, ssotest.Forge(m.t), apitest.Fresh())
 			return byID(a.ID)
 		},
-		"people.list":            home,
-		"people.get":             byID(m.owner.Principal),
-		"serviceAccounts.get":    byID(m.service),
-		"people.create":          principal.New{Organization: m.o.ID, Name: secretName, Email: "geheim@example.com"},
-		"people.set":             principal.Change{ID: m.owner.Principal, Name: new(secretName)},
-		"people.handOver":        offboarding.HandOverInput{ID: m.o.User(access.Member), To: m.owner.Principal},
-		"people.handOverStatus":  byID(m.owner.Principal),
-		"people.holdings":        offboarding.HoldingsInput{ID: m.owner.Principal},
-		"people.erase":           byID(m.o.User(access.Member)),
-		"people.invite":          invitation.New{Organization: m.o.ID, Email: "geheim.neu@example.com", Role: access.Viewer},
-		"invitations.list":       home,
-		"invitations.revoke":     byID(m.invite("geheim.weg@example.com").ID),
-		"invitations.accept":     account.Acceptance{Token: m.invite("geheim.an@example.com").Token, Name: secretName, Password: somePassword},
+		"people.list":           home,
+		"people.get":            byID(m.owner.Principal),
+		"serviceAccounts.get":   byID(m.service),
+		"people.create":         principal.New{Organization: m.o.ID, Name: secretName, Email: "geheim@example.com"},
+		"people.set":            principal.Change{ID: m.owner.Principal, Name: new(secretName)},
+		"people.handOver":       offboarding.HandOverInput{ID: m.o.User(access.Member), To: m.owner.Principal},
+		"people.handOverStatus": byID(m.owner.Principal),
+		"people.holdings":       offboarding.HoldingsInput{ID: m.owner.Principal},
+		"people.erase":          byID(m.o.User(access.Member)),
+		"people.invite":         invitation.New{Organization: m.o.ID, Email: "geheim.neu@example.com", Role: access.Viewer},
+		"invitations.list":      home,
+		"invitations.revoke":    byID(m.invite("geheim.weg@example.com").ID),
+		"invitations.accept": account.Acceptance{
+			Token: m.invite("geheim.an@example.com").Token, Name: secretName, Password: somePassword,
+		},
 		"serviceAccounts.list":   home,
 		"serviceAccounts.create": principal.New{Organization: m.o.ID, Name: secretName},
 		"serviceAccounts.set":    principal.Change{ID: m.service, Name: new(secretName)},
@@ -745,7 +754,8 @@ func (m *inputMaker) people() map[string]any {
 // invite invites somebody to the organization.
 func (m *inputMaker) invite(email string) invitation.Created {
 	m.t.Helper()
-	made, err := operator.Run(m.t.Context(), m.o.Operator, invitation.Create, invitation.New{Organization: m.o.ID, Email: email})
+	made, err := operator.Run(m.t.Context(), m.o.Operator, invitation.Create,
+		invitation.New{Organization: m.o.ID, Email: email})
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -1013,7 +1023,9 @@ func TestLastAdmin(t *testing.T) {
 		o.User(access.Admin, foreign)
 		yes, no, role := true, false, access.Admin
 		as := api.Credential{Scheme: session, Text: o.ID + " " + admin}
-		if _, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{Organization: o.ID, Name: "Abgleich", Role: access.Admin}); err != nil {
+		if _, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{
+			Organization: o.ID, Name: "Abgleich", Role: access.Admin,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		set := func(as api.Credential, door api.Door, in principal.Change, want int) {
@@ -1093,7 +1105,9 @@ func TestChangesAfterLosingTheRight(t *testing.T) {
 					t.Fatal(err)
 				}
 				no, role := false, access.Admin
-				if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: loss.ID, Disabled: &no, Role: &role}); err != nil {
+				if _, err := o.Operator.SetUser(t.Context(), principal.Change{
+					ID: loss.ID, Disabled: &no, Role: &role,
+				}); err != nil {
 					t.Fatal(err)
 				}
 				got := o.API.Do(t.Context(), &api.Request{
@@ -1122,7 +1136,8 @@ func TestConsoleActsNameTheirTarget(t *testing.T) {
 		return optest.Run(ctx, c, principal.CreateUser, in)
 	}
 	defer api.Replace(&api.Unpublished[i], silent)()
-	got := ask(t, o, api.Admin, api.Local(), "people.create", principal.New{Organization: o.ID, Name: "Ida", Email: "ida@example.com"})
+	got := ask(t, o, api.Admin, api.Local(), "people.create",
+		principal.New{Organization: o.ID, Name: "Ida", Email: "ida@example.com"})
 	if got.Fault == nil || got.Fault.Code != fault.Internal {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}
@@ -1149,7 +1164,9 @@ func TestStrangersAcceptInvitations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		counted := &writes{DB: d}
 		o := apitest.New(t, counted, apitest.Replicas(1))
-		made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: o.ID, Email: "neu@example.com", Role: access.Admin})
+		made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{
+			Organization: o.ID, Email: "neu@example.com", Role: access.Admin,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -1208,7 +1225,8 @@ func TestInvitationsHoldWithTheirSender(t *testing.T) {
 			sender := o.User(access.Admin)
 			var made invitation.Created
 			if got := ask(t, o, api.Web, api.Credential{Scheme: session, Text: o.ID + " " + sender}, "people.invite",
-				invitation.New{Email: loss + "@example.com", Role: access.Admin}); json.Unmarshal(got.Body, &made) != nil || made.Token != "" || made.Link != "" {
+				invitation.New{Email: loss + "@example.com", Role: access.Admin}); json.Unmarshal(got.Body, &made) != nil ||
+				made.Token != "" || made.Link != "" {
 				t.Fatalf("%d %s", got.Status, got.Body)
 			}
 			made.Token = o.Linked(loss + "@example.com")

@@ -68,7 +68,8 @@ func requireFactor(t *testing.T, o *apitest.Office, rule string) access.Organiza
 // sandboxHasTheSameRule fails the test if the sandbox takes a rule of its own.
 func sandboxHasTheSameRule(t *testing.T, o *apitest.Office) {
 	t.Helper()
-	if got := ask(t, o, api.Admin, api.Local(), "organizations.set", organization.Change{ID: o.SandboxID, SecondFactor: new("optional")}); got.Status != 422 {
+	if got := ask(t, o, api.Admin, api.Local(), "organizations.set",
+		organization.Change{ID: o.SandboxID, SecondFactor: new("optional")}); got.Status != 422 {
 		t.Errorf("the sandbox has a rule of its own: %d", got.Status)
 	}
 	if got := ask(t, o, api.Admin, api.Local(), "organizations.get",

@@ -162,15 +162,20 @@ func wideningInputs(t *testing.T, o *apitest.Office, inputs map[string]any, owne
 		}
 	}
 	return map[string]any{
-		"bulk.start": bulk.StartInput{Family: "contacts", Kind: bulk.Owner, Value: heir}, "bulk.resume": act(bulk.Stopped), "bulk.undo": act(bulk.Finished),
+		"bulk.start":  bulk.StartInput{Family: "contacts", Kind: bulk.Owner, Value: heir},
+		"bulk.resume": act(bulk.Stopped), "bulk.undo": act(bulk.Finished),
 		"organizations.set":   organization.Change{ID: o.ID, Level: &on},
 		"people.set":          principal.Change{ID: o.User(access.Member), Role: &role},
 		"serviceAccounts.set": principal.Change{ID: inputs["serviceAccounts.set"].(principal.Change).ID, Role: &role},
 		"clients.set":         oauth.ClientChange{ID: inputs["clients.set"].(oauth.ClientChange).ID},
 		"keys.update":         keys.Change{ID: inputs["keys.update"].(keys.Change).ID, ExpiresIn: 300 * 24 * time.Hour},
-		"webhooks.create":     map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}},
-		"webhooks.resend":     map[string]any{"organizationId": o.SandboxID, "id": other, "failed": true},
-		"exports.begin":       lookup.ExportInput{Family: "contacts", Format: "csv", Chosen: 201},
+		"webhooks.create": map[string]any{
+			"name":       "Buchhaltung",
+			"url":        "https://example.com/hook",
+			"eventTypes": []string{"contact.created"},
+		},
+		"webhooks.resend": map[string]any{"organizationId": o.SandboxID, "id": other, "failed": true},
+		"exports.begin":   lookup.ExportInput{Family: "contacts", Format: "csv", Chosen: 201},
 	}
 }
 

@@ -197,7 +197,8 @@ func TestApplicationsAreAdmittedInTheOpen(t *testing.T) {
 			{access.NoApplications, false}, {access.AllApplications, true}, {access.AllApplications, false},
 		} {
 			before := len(givenTo(t, o, admin))
-			if got := ask(t, o, api.Web, as, "organizations.set", organization.Change{ID: o.ID, Applications: &c.to}); got.Fault != nil {
+			if got := ask(t, o, api.Web, as, "organizations.set",
+				organization.Change{ID: o.ID, Applications: &c.to}); got.Fault != nil {
 				t.Fatalf("%s", got.Body)
 			}
 			if told := len(givenTo(t, o, admin)) > before; told != c.told {
@@ -255,7 +256,8 @@ func TestCodesEndWithTheirSession(t *testing.T) {
 			},
 			"the person is disabled for a moment": func(_ *visitor, a account.AcceptResult, _, _ string) {
 				for _, disabled := range []*bool{&yes, &no} {
-					if got := ask(t, o, api.Web, boss, "people.set", principal.Change{ID: a.ID, Disabled: disabled}); got.Fault != nil {
+					if got := ask(t, o, api.Web, boss, "people.set",
+						principal.Change{ID: a.ID, Disabled: disabled}); got.Fault != nil {
 						t.Fatalf("%s", got.Body)
 					}
 				}
@@ -299,7 +301,8 @@ func TestMadeForTheOrganization(t *testing.T) {
 		if got := list(); got != "" {
 			t.Errorf("%q before anything is made", got)
 		}
-		v.ask("keys.create", key.New{Principal: service, Environment: access.Test, Scopes: []string{"contacts:read"}}, nil, 200)
+		v.ask("keys.create", key.New{Principal: service, Environment: access.Test, Scopes: []string{"contacts:read"}},
+			nil, 200)
 		v.ask("people.invite", invitation.New{Email: freshEmail(), Role: access.Member}, nil, 200)
 		program := &apitest.Client{Office: o, Principal: service, Key: o.Key(service)}
 		made := program.Do("POST", "/webhook_endpoints", map[string]any{
@@ -386,7 +389,9 @@ func TestUnknownDeviceAfterAWhile(t *testing.T) {
 // serviceOf returns a service account of the organization.
 func serviceOf(t *testing.T, o *apitest.Office) string {
 	t.Helper()
-	made, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{Organization: o.ID, Name: "Buchhaltung", Role: access.Member})
+	made, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{
+		Organization: o.ID, Name: "Buchhaltung", Role: access.Member,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

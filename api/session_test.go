@@ -40,12 +40,14 @@ func TestSession(t *testing.T) {
 			if got := get(t, o, as, "/contacts"); got.Status != 200 {
 				t.Errorf("%d %s", got.Status, got.Body)
 			}
-			if got := ask(t, o, api.Web, as, "people.create", principal.New{Name: "Ida", Email: organization + "@example.com"}); got.Status != 200 {
+			if got := ask(t, o, api.Web, as, "people.create",
+				principal.New{Name: "Ida", Email: organization + "@example.com"}); got.Status != 200 {
 				t.Errorf("a recent sign-in: %d %s", got.Status, got.Body)
 			}
 		}
 		o.Clock.Advance(access.SignInFresh)
-		if got := ask(t, o, api.Web, api.Cookie(token, false), "people.create", principal.New{Name: "Ida", Email: "spaet@example.com"}); got.Status != 403 {
+		if got := ask(t, o, api.Web, api.Cookie(token, false), "people.create",
+			principal.New{Name: "Ida", Email: "spaet@example.com"}); got.Status != 403 {
 			t.Errorf("a sign-in that is not recent: %d %s", got.Status, got.Body)
 		}
 		for name, as := range map[string]api.Credential{
@@ -89,7 +91,8 @@ func TestSessionEnds(t *testing.T) {
 		yes, no, member, role := true, false, access.Member, access.Admin
 		for _, change := range [][]principal.Change{{{Disabled: &yes}, {Disabled: &no}}, {{Role: &member}, {Role: &role}}} {
 			token := o.Session(admin)
-			if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: admin, Language: new("en")}); err != nil || !works(token) {
+			if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: admin, Language: new("en")}); err != nil ||
+				!works(token) {
 				t.Errorf("another language: %v", err)
 			}
 			for _, in := range change {
@@ -122,8 +125,13 @@ func TestChangesOfTheSeen(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		ida, jan, boss := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
 		create := func(path, body string) string { return ida.Do("POST", path, body).Want(201).Text("id") }
-		shown, hidden, task := create("/contacts", `{"lastName":"Offen"}`), create("/contacts", `{"lastName":"Geheim","visibility":"private"}`), create("/tasks", `{"title":"Anrufen"}`)
-		if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: jan.Principal, Rights: access.Rights{"tasks": access.NoRight}}); err != nil {
+		shown, hidden, task := create("/contacts",
+			`{"lastName":"Offen"}`), create("/contacts",
+			`{"lastName":"Geheim","visibility":"private"}`), create("/tasks", `{"title":"Anrufen"}`)
+		if _, err := o.Operator.SetUser(t.Context(), principal.Change{
+			ID:     jan.Principal,
+			Rights: access.Rights{"tasks": access.NoRight},
+		}); err != nil {
 			t.Fatal(err)
 		}
 		for who, want := range map[*apitest.Client]string{

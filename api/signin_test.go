@@ -98,7 +98,8 @@ func join(
 	t *testing.T, o *apitest.Office, organization, email string, role access.Role,
 ) (*visitor, account.AcceptResult) {
 	t.Helper()
-	made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: organization, Email: email, Role: role})
+	made, err := operator.Run(t.Context(), o.Operator, invitation.Create,
+		invitation.New{Organization: organization, Email: email, Role: role})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -757,7 +758,8 @@ func TestPasskey(t *testing.T) {
 		w.token = r.Token
 		w.ask("factors.passkeyOptions", struct{}{}, nil, 200)
 		// An invitation that is accepted without a password.
-		made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: o.ID, Email: "jan@neu.example"})
+		made, err := operator.Run(t.Context(), o.Operator, invitation.Create,
+			invitation.New{Organization: o.ID, Email: "jan@neu.example"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -937,7 +939,8 @@ func TestTwoInvitationsAtOnce(t *testing.T) {
 		var statuses [2]int
 		var both sync.WaitGroup
 		for i, organization := range []string{o.ID, other} {
-			made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: organization, Email: "ida@neu.example"})
+			made, err := operator.Run(t.Context(), o.Operator, invitation.Create,
+				invitation.New{Organization: organization, Email: "ida@neu.example"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -960,7 +963,8 @@ func TestAccountOfSeveralOrganizations(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		other, _ := o.Organization("Andere")
 		_, first := join(t, o, o.ID, "ida@neu.example", access.Admin)
-		made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: other, Email: "ida@neu.example"})
+		made, err := operator.Run(t.Context(), o.Operator, invitation.Create,
+			invitation.New{Organization: other, Email: "ida@neu.example"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -1010,7 +1014,8 @@ func TestAccountOfSeveralOrganizations(t *testing.T) {
 			boss.ask("people.create", principal.New{Name: "Jemand", Email: email}, nil, 200)
 		}
 		// A caller who is signed in joins without a password.
-		made, err = operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: o.ID, Email: "chefin.zwei@neu.example"})
+		made, err = operator.Run(t.Context(), o.Operator, invitation.Create,
+			invitation.New{Organization: o.ID, Email: "chefin.zwei@neu.example"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -1029,7 +1034,8 @@ func TestAuditOfSeveralOrganizations(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		other, _ := o.Organization("Andere")
 		v, first := join(t, o, o.ID, "ida@neu.example", access.Member)
-		made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: other, Email: "ida@neu.example"})
+		made, err := operator.Run(t.Context(), o.Operator, invitation.Create,
+			invitation.New{Organization: other, Email: "ida@neu.example"})
 		if err != nil {
 			t.Fatal(err)
 		}

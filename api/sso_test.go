@@ -243,7 +243,8 @@ func TestSSOInvitation(t *testing.T) {
 			if c.invited == "alt@example.com" {
 				organization = other
 			}
-			made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: organization, Email: c.invited})
+			made, err := operator.Run(t.Context(), o.Operator, invitation.Create,
+				invitation.New{Organization: organization, Email: c.invited})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -276,7 +277,8 @@ func TestSSOInvitation(t *testing.T) {
 
 		// Somebody who is linked already joins a second office.
 		f.Claims = claims("neu", "neu@example.com", true)
-		made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: other, Email: "neu@example.com"})
+		made, err := operator.Run(t.Context(), o.Operator, invitation.Create,
+			invitation.New{Organization: other, Email: "neu@example.com"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -742,7 +744,8 @@ func TestPasswordAdminLeaves(t *testing.T) {
 				t.Errorf("%s: another admin for emergencies: %q", how, admin())
 			}
 		}
-		if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: chief, Role: &viewer}); err != nil || admin() != "" {
+		if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: chief, Role: &viewer}); err != nil ||
+			admin() != "" {
 			t.Errorf("the operator: %v %q", err, admin())
 		}
 		on()
@@ -807,7 +810,9 @@ func TestUnlinkedSession(t *testing.T) {
 		f := ssotest.Forge(t)
 		ida, _ := bySSO(t, o, f, "ida")
 		required := "required"
-		if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, SecondFactor: &required}); err != nil {
+		if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{
+			ID: o.ID, SecondFactor: &required,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		o.Clock.Advance(8 * 24 * time.Hour)

@@ -129,7 +129,12 @@ func TestCachedSessionIsConfirmed(t *testing.T) {
 			}
 		}
 		// A right that is taken away without an end of the session.
-		sessionAct{T: t, elsewhere: elsewhere}.ask(boss, "people.set", principal.Change{ID: person(t, o, bystander), Rights: access.Rights{"contacts": access.ReadRight}})
+		sessionAct{
+			T: t, elsewhere: elsewhere,
+		}.ask(boss, "people.set", principal.Change{
+			ID:     person(t, o, bystander),
+			Rights: access.Rights{"contacts": access.ReadRight},
+		})
 		if got := createsContact(t, o, api.Cookie(bystander, false)); got != 403 {
 			t.Errorf("a right that was taken away: %d", got)
 		}

@@ -55,7 +55,9 @@ func eventOf(t testing.TB, c *apitest.Client, record string) string {
 // serviceAccount returns a client for a service account.
 func serviceAccount(t testing.TB, o *apitest.Office, role access.Role) *apitest.Client {
 	t.Helper()
-	made, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{Organization: o.ID, Name: "Abgleich", Role: role})
+	made, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{
+		Organization: o.ID, Name: "Abgleich", Role: role,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

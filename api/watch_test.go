@@ -208,7 +208,10 @@ func TestWatchIsRefused(t *testing.T) {
 			t.Errorf("a watch of another session: %v", err)
 		}
 		// Without the right to read contacts nothing is told of them.
-		if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: c.Principal, Rights: access.Rights{"contacts": "none"}}); err != nil {
+		if _, err := o.Operator.SetUser(t.Context(), principal.Change{
+			ID:     c.Principal,
+			Rights: access.Rights{"contacts": "none"},
+		}); err != nil {
 			t.Fatal(err)
 		}
 		for _, w := range all {
@@ -289,7 +292,9 @@ func TestWatchNeedsASecondFactor(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
 		required := "required"
-		if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{ID: o.ID, SecondFactor: &required}); err != nil {
+		if _, err := o.Operator.SetOrganization(t.Context(), organization.Change{
+			ID: o.ID, SecondFactor: &required,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		person := o.User(access.Member)

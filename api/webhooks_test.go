@@ -24,7 +24,8 @@ import (
 // their own endpoints, and for admins also the endpoints of service accounts.
 func TestDeliveriesOfAnEvent(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
-		service, err := operator.Run(t.Context(), o.Operator, principal.CreateServiceAccount, principal.New{Organization: o.ID, Name: "Abgleich"})
+		service, err := operator.Run(t.Context(), o.Operator, principal.CreateServiceAccount,
+			principal.New{Organization: o.ID, Name: "Abgleich"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +90,8 @@ func TestOutcomesOfEvents(t *testing.T) {
 		try("late", "evt_1", "failed", 1)
 		dbtest.Run(t, d, `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at, trace)
 			select organization, id, 'evt_1', 1, 'contact.created', 'contact', 'con_1', 1, 1, 1, 1, '' from webhook_endpoints where id = $1`, endpoints["late"])
-		service, err := operator.Run(t.Context(), o.Operator, principal.CreateServiceAccount, principal.New{Organization: o.ID, Name: "Abgleich"})
+		service, err := operator.Run(t.Context(), o.Operator, principal.CreateServiceAccount,
+			principal.New{Organization: o.ID, Name: "Abgleich"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +144,10 @@ func TestOutcomesOfEvents(t *testing.T) {
 func TestEndpointsOfAPerson(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		ida, reader := o.User(access.Member), o.User(access.Member)
-		if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: reader, Rights: access.Rights{"webhook_endpoints": access.ReadRight, "tasks": access.NoRight}}); err != nil {
+		if _, err := o.Operator.SetUser(t.Context(), principal.Change{
+			ID:     reader,
+			Rights: access.Rights{"webhook_endpoints": access.ReadRight, "tasks": access.NoRight},
+		}); err != nil {
 			t.Fatal(err)
 		}
 		as := func(who string) api.Credential { return api.Cookie(o.Session(who), true) }
@@ -248,7 +253,10 @@ func TestEndpointsByTheOperator(t *testing.T) {
 			webhook.One{Organization: o.SandboxID, ID: made.ID}); got.Fault != nil {
 			t.Fatalf("%d %s", got.Status, got.Body)
 		}
-		by := api.Caller{Door: api.Web, Credential: api.Cookie(o.Session(ida), true), Address: netip.MustParseAddr("192.0.2.7")}
+		by := api.Caller{
+			Door: api.Web, Credential: api.Cookie(o.Session(ida), true),
+			Address: netip.MustParseAddr("192.0.2.7"),
+		}
 		bell, err := api.Call(t.Context(), o.API, by, notify.ListBell, notify.BellInput{})
 		if err != nil {
 			t.Fatal(err)

@@ -103,7 +103,8 @@ func TestRefusalsSayTheReason(t *testing.T) {
 	set(organization.Change{Level: &reading})
 	says(t, inBoth(c, "POST", "/contacts", contact, 403), "nur Lesen", "only reading")
 	set(organization.Change{Level: &open})
-	says(t, inBoth(o.As(access.Member, "contacts:read"), "POST", "/contacts", contact, 403), "Scope contacts:write", "scope contacts:write")
+	says(t, inBoth(o.As(access.Member, "contacts:read"), "POST", "/contacts", contact, 403), "Scope contacts:write",
+		"scope contacts:write")
 	set(organization.Change{Secrecy: &undeclared})
 	says(t, inBoth(c, "GET", "/contacts", nil, 403), "Schweigepflicht", "professional secrecy")
 	set(organization.Change{Secrecy: &declared, Module: &off})

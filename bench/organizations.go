@@ -175,11 +175,16 @@ func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant,
 
 // newOffice creates an organization with a member and the member's key.
 func newOffice(ctx context.Context, op *operator.Operator, n int) (name string, o *office, err error) {
-	organization, err := op.CreateOrganization(ctx, organization.New{Name: fmt.Sprint("Kanzlei ", n), Module: "on", Secrecy: "declared", Level: access.On})
+	organization, err := op.CreateOrganization(ctx, organization.New{
+		Name: fmt.Sprint("Kanzlei ", n), Module: "on", Secrecy: "declared", Level: access.On,
+	})
 	if err != nil {
 		return "", nil, err
 	}
-	user, err := op.CreateUser(ctx, principal.New{Organization: organization.ID, Name: "Anna Berg", Email: fmt.Sprintf("anna%d@example.com", n), Role: access.Member})
+	user, err := op.CreateUser(ctx, principal.New{
+		Organization: organization.ID, Name: "Anna Berg", Email: fmt.Sprintf("anna%d@example.com", n),
+		Role: access.Member,
+	})
 	if err != nil {
 		return "", nil, err
 	}

@@ -160,13 +160,53 @@ var measuredPages = []measuredPage{
 		},
 	},
 	{"a call comes in", "GET /call", "?number=0151+23456789", 50, []pageCall{whoAmI, {lookup.Find, callsFrom}}},
-	{"bell", "GET /bell", "", 0, []pageCall{whoAmI, {notify.ListBell, func(*visitor) api.Arguments { return api.Arguments{} }}}},
+	{
+		"bell",
+		"GET /bell",
+		"",
+		0,
+		[]pageCall{whoAmI, {notify.ListBell, func(*visitor) api.Arguments { return api.Arguments{} }}},
+	},
 	{"settings: API keys", "GET /settings/interfaces/keys", "", 20, []pageCall{whoAmI, {key.List, body("limit", 20)}}},
-	{"settings: form of a key", "GET /settings/interfaces/keys/new", "", 20, []pageCall{whoAmI, {key.GetTerms, body()}, {contact.Count, asks()}}},
-	{"settings: request log", "GET /settings/interfaces/requests", "", 20, []pageCall{whoAmI, {requestlog.List, body("door", "programs", "limit", 50)}, {key.List, body("limit", 200)}}},
-	{"settings: refused calls", "GET /settings/interfaces/requests", "?status=401", 20, []pageCall{whoAmI, {requestlog.List, body("door", "programs", "limit", 50, "status", "401")}, {key.List, body("limit", 200)}}},
-	{"settings: usage", "GET /settings/interfaces/usage", "?days=30", 20, []pageCall{whoAmI, {usage.Get, body("days", 30)}, {key.List, body("limit", 200)}}},
-	{"settings: events", "GET /settings/interfaces/events", "?env=test", 20, []pageCall{whoAmI, {event.Read, body("limit", 50)}, colleagues}},
+	{
+		"settings: form of a key",
+		"GET /settings/interfaces/keys/new",
+		"",
+		20,
+		[]pageCall{whoAmI, {key.GetTerms, body()}, {contact.Count, asks()}},
+	},
+	{
+		"settings: request log",
+		"GET /settings/interfaces/requests",
+		"",
+		20,
+		[]pageCall{whoAmI, {requestlog.List, body("door", "programs", "limit", 50)}, {key.List, body("limit", 200)}},
+	},
+	{
+		"settings: refused calls",
+		"GET /settings/interfaces/requests",
+		"?status=401",
+		20,
+		[]pageCall{
+			whoAmI,
+			{requestlog.List, body("door", "programs", "limit", 50, "status", "401")},
+			{key.List, body("limit", 200)},
+		},
+	},
+	{
+		"settings: usage",
+		"GET /settings/interfaces/usage",
+		"?days=30",
+		20,
+		[]pageCall{whoAmI, {usage.Get, body("days", 30)}, {key.List, body("limit", 200)}},
+	},
+	{
+		"settings: events",
+		"GET /settings/interfaces/events",
+		"?env=test",
+		20,
+		[]pageCall{whoAmI, {event.Read, body("limit", 50)}, colleagues},
+	},
 	{"settings: people", "GET /settings/people", "", 20, []pageCall{whoAmI, {principal.FindNames, body("limit", 50)}}},
 }
 
@@ -184,9 +224,12 @@ const me, it = "{me}", "{it}"
 
 var (
 	whoAmI     = pageCall{account.GetSession, func(*visitor) api.Arguments { return api.Arguments{} }}
-	colleagues = pageCall{principal.ResolveNames, func(v *visitor) api.Arguments { return api.Arguments{Body: map[string]any{"ids": v.users}} }}
-	one        = func(v *visitor) api.Arguments { return api.Arguments{ID: v.record} }
-	about      = func(v *visitor) api.Arguments {
+	colleagues = pageCall{
+		principal.ResolveNames,
+		func(v *visitor) api.Arguments { return api.Arguments{Body: map[string]any{"ids": v.users}} },
+	}
+	one   = func(v *visitor) api.Arguments { return api.Arguments{ID: v.record} }
+	about = func(v *visitor) api.Arguments {
 		return api.Arguments{Body: map[string]any{"id": v.record, "limit": 10}}
 	}
 )

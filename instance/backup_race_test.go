@@ -78,7 +78,10 @@ func TestBackupDuringDeletion(t *testing.T) {
 // officeWithFile makes an organization and its document doc_a.
 func officeWithFile(t *testing.T, i *Instance, name, text string) {
 	t.Helper()
-	if _, err := operator.New(i.DB, i.clock, i.Directory).CreateOrganization(t.Context(), organization.New{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On}); err != nil {
+	if _, err := operator.New(i.DB, i.clock,
+		i.Directory).CreateOrganization(t.Context(), organization.New{
+		Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	stored := putFile(t, i, name, text)

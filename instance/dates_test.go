@@ -16,7 +16,8 @@ func TestDatesAhead(t *testing.T) {
 	c, now := configOf(t.TempDir()), clock.NewFake(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC))
 	c.Clock = now
 	i := begin(t, c)
-	if err := i.door().Call(t.Context(), "organizations.create", organization.New{Name: "Haas & Partner"}, nil); err != nil {
+	if err := i.door().Call(t.Context(), "organizations.create", organization.New{Name: "Haas & Partner"},
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	changedAt := func(at time.Duration) {

@@ -35,7 +35,8 @@ func (i *Instance) doors() (http.Handler, error) {
 	address, trace := serve.ClientAddress(proxies), serve.Trace(proxies)
 	uploads := i.uploads()
 	pagesOfPeople := app.Handler(shell.Options{
-		API: i.API, Uploads: uploads, Address: address, Trace: trace, BaseURL: i.BaseURL, Clock: i.clock, Logger: i.logger, Assistants: i.config.Server.MCP,
+		API: i.API, Uploads: uploads, Address: address, Trace: trace, BaseURL: i.BaseURL, Clock: i.clock,
+		Logger: i.logger, Assistants: i.config.Server.MCP,
 		FormKey: i.keys.Current.Derive("forms"), Asset: web.Asset, Public: pages,
 		Violation: i.violations, ReadOnly: func() bool { return i.DB != nil && i.DB.Writes().Refused() != nil },
 	})

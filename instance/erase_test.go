@@ -325,7 +325,8 @@ func TestInterruptedErasureContinues(t *testing.T) {
 			t.Errorf("a change although its organization is being erased: %v", err)
 		}
 		open := access.Open
-		if _, err := e.operator.SetOrganization(t.Context(), organization.Change{ID: e.gone.ID, State: &open}); !fault.Is(err, fault.ValidationFailed) {
+		if _, err := e.operator.SetOrganization(t.Context(),
+			organization.Change{ID: e.gone.ID, State: &open}); !fault.Is(err, fault.ValidationFailed) {
 			t.Errorf("it is opened although it is being erased: %v", err)
 		}
 		steps := 1

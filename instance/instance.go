@@ -314,7 +314,8 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	desk.Provider = i.provider
 	o.Services = []op.ServiceValue{
 		webhook.Service.Is(webhook.Options{Secrets: i.keys.Vault(webhook.SecretsPurpose), Guard: i.guard}),
-		upload.Service.Is(i.Files), document.Viewer.Is(i.viewer), organization.Retention.Is(time.Duration(i.config.Store.OrganizationRetention)),
+		upload.Service.Is(i.Files), document.Viewer.Is(i.viewer),
+		organization.Retention.Is(time.Duration(i.config.Store.OrganizationRetention)),
 		notify.Service.Is(i.notices), notify.Mails.Is(i.config.Server.SMTPURL != ""),
 		imports.Secrets.Is(i.keys.Vault(imports.SecretsPurpose)), signin.Service.Is(desk),
 		oauth.Service.Is(oauth.Options{

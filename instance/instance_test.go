@@ -228,7 +228,8 @@ func TestFailedStartReleasesEverything(t *testing.T) {
 func TestBackupAct(t *testing.T) {
 	dir := t.TempDir()
 	i := begin(t, configOf(dir))
-	if _, err := operator.New(i.DB, i.clock, i.Directory).CreateOrganization(context.Background(), organization.New{Name: "A"}); err != nil {
+	if _, err := operator.New(i.DB, i.clock, i.Directory).CreateOrganization(context.Background(),
+		organization.New{Name: "A"}); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "copy.db")

@@ -28,9 +28,13 @@ func (i *Instance) runner() (*job.Runner, error) {
 	worker := process.Worker{DB: i.DB, Clock: i.clock, Services: &op.Services{Families: api.Families}}
 	teller := process.Worker{DB: i.DB, Clock: i.clock, Services: worker.Services.With(notify.Service.Is(i.notices))}
 	handlers := slices.Concat(retention.New(i.DB, i.clock, Retention).Handlers(), maker.Handlers(), i.receiver.Handlers(),
-		(&webhook.Resender{DB: i.DB, Clock: i.clock, Families: api.Families}).Handlers(), webhook.Eraser{Clock: i.clock}.Handlers(),
+		(&webhook.Resender{DB: i.DB, Clock: i.clock, Families: api.Families}).Handlers(),
+		webhook.Eraser{Clock: i.clock}.Handlers(),
 		(&offboarding.Worker{Worker: worker}).Handlers(), i.eraser().handlers(),
-		(&imports.Worker{Worker: worker, Secrets: i.keys.Vault(imports.SecretsPurpose), Decode: i.API.DecodeBody, Extractor: i.extractor}).Handlers(),
+		(&imports.Worker{
+			Worker: worker, Secrets: i.keys.Vault(imports.SecretsPurpose), Decode: i.API.DecodeBody,
+			Extractor: i.extractor,
+		}).Handlers(),
 		(&bulk.Worker{Worker: teller}).Handlers(),
 		i.notices.Handlers(), usage.Folder{DB: i.DB, Clock: i.clock}.Handlers(),
 		(&task.Reminder{DB: i.DB, Clock: i.clock, Notices: i.notices}).Handlers(),

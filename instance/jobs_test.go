@@ -25,7 +25,10 @@ func TestJobs(t *testing.T) {
 	}
 	defer client.Close()
 	call := func(act string, in, out any) error { return client.Call(t.Context(), act, in, out) }
-	org, err := operator.New(i.DB, i.clock, i.Directory).CreateOrganization(t.Context(), organization.New{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On})
+	org, err := operator.New(i.DB, i.clock,
+		i.Directory).CreateOrganization(t.Context(), organization.New{
+		Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,11 +36,15 @@ func TestQuotaAlertSurvivesRestart(t *testing.T) {
 		c.Server.PauseExhausted = true
 		i := begin(t, c)
 		ctx := t.Context()
-		org, err := operator.New(i.DB, i.clock, i.Directory).CreateOrganization(ctx, organization.New{Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On})
+		org, err := operator.New(i.DB, i.clock,
+			i.Directory).CreateOrganization(ctx, organization.New{
+			Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		user, err := operator.New(i.DB, i.clock, i.Directory).CreateUser(ctx, principal.New{Organization: org.ID, Name: "Anna Berg", Email: "anna@example.com"})
+		user, err := operator.New(i.DB, i.clock,
+			i.Directory).CreateUser(ctx, principal.New{Organization: org.ID, Name: "Anna Berg", Email: "anna@example.com"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,11 +127,15 @@ func TestOperatorSeesLock(t *testing.T) {
 		c.Server.LockAfter, c.Server.LockWindow, c.Server.LockTime = 2, config.Duration(time.Minute), config.Duration(time.Hour)
 		i := begin(t, c)
 		ctx := t.Context()
-		org, err := operator.New(i.DB, i.clock, i.Directory).CreateOrganization(ctx, organization.New{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On})
+		org, err := operator.New(i.DB, i.clock,
+			i.Directory).CreateOrganization(ctx, organization.New{
+			Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		user, err := operator.New(i.DB, i.clock, i.Directory).CreateUser(ctx, principal.New{Organization: org.ID, Name: "Anna Berg", Email: "anna@example.com"})
+		user, err := operator.New(i.DB, i.clock,
+			i.Directory).CreateUser(ctx, principal.New{Organization: org.ID, Name: "Anna Berg", Email: "anna@example.com"})
 		if err != nil {
 			t.Fatal(err)
 		}

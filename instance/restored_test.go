@@ -88,14 +88,18 @@ func TestRestoredEndsSessions(t *testing.T) {
 	if err := i.door().Call(ctx, "backup", BackupInput{File: file}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := operator.Do(ctx, o, invitation.Accept, invitation.Acceptance{Token: used.Token, Name: "Ben"}); err != nil {
+	if _, err := operator.Do(ctx, o, invitation.Accept,
+		invitation.Acceptance{Token: used.Token, Name: "Ben"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := i.door().Call(ctx, "invitations.revoke", access.ByID{ID: revoked.ID}, nil); err != nil {
 		t.Fatal(err)
 	}
 	admin := access.Admin
-	for row, in := range map[string]any{"keys.revoke": access.ByID{ID: key.ID}, "people.set": principal.Change{ID: ida.ID, Role: &admin}} {
+	for row, in := range map[string]any{
+		"keys.revoke": access.ByID{ID: key.ID},
+		"people.set":  principal.Change{ID: ida.ID, Role: &admin},
+	} {
 		if err := i.door().Call(ctx, row, in, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +127,8 @@ func TestRestoredEndsSessions(t *testing.T) {
 	}
 	o = operator.New(again.DB, again.clock, again.Directory)
 	for what, token := range map[string]string{"revoked": revoked.Token, "used": used.Token} {
-		if _, err := operator.Do(ctx, o, invitation.Accept, invitation.Acceptance{Token: token, Name: "Mallory"}); err == nil {
+		if _, err := operator.Do(ctx, o, invitation.Accept,
+			invitation.Acceptance{Token: token, Name: "Mallory"}); err == nil {
 			t.Errorf("an invitation that was %s after the backup works again", what)
 		}
 	}
@@ -152,7 +157,9 @@ var onceOnly = []string{"sign_in_tickets", "invitations", "recovery_codes", "dev
 // invited invites somebody.
 func (i *Instance) invited(t *testing.T, o *operator.Operator, organization, email string) invitation.Created {
 	t.Helper()
-	made, err := operator.Run(t.Context(), o, invitation.Create, invitation.New{Organization: organization, Email: email, Role: access.Member})
+	made, err := operator.Run(t.Context(), o, invitation.Create, invitation.New{
+		Organization: organization, Email: email, Role: access.Member,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,8 @@ func (k *Collection[T, F, P]) Walk(ctx context.Context, c *op.Call, w Walk) ([]W
 		along = c.Tx.Dialect().Along(k.Plural + "_" + column + "_audience")
 	}
 	q := db.Statement{
-		Query: `select ` + shown + `, ` + hidden(k.references, c.Actor.SeesAll(), "$2") + ` from ` + k.Plural + ` as r` + along + `
+		Query: `select ` + shown + `, ` + hidden(k.references, c.Actor.SeesAll(), "$2") + ` from ` + k.Plural + ` as r` +
+			along + `
 			where r.organization = $1 and ` + op.Visible("r", c.Actor, "$2") + ` and r.deleted = false and r.id > $3`,
 		Args: []any{c.Actor.Org(), c.Actor.PrincipalID(), w.After},
 	}

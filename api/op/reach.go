@@ -64,7 +64,8 @@ func (c *Call) OrganizationField(ctx context.Context, f *input.Faults, name stri
 		f.Add("organizationId", fault.Required, nil)
 		return o, nil
 	case fault.Is(err, fault.NotFound):
-		f.Say("organizationId", fault.FieldNotFound, "Eine solche Organisation gibt es nicht.", "There is no such organization.")
+		f.Say("organizationId", fault.FieldNotFound, "Eine solche Organisation gibt es nicht.",
+			"There is no such organization.")
 		return access.OrganizationInfo{}, nil
 	}
 	return o, err

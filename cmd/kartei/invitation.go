@@ -65,13 +65,14 @@ func (c *invitationListCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	return printList(g, c.JSON, page, []string{"ID", "EMAIL", "ROLE", "INVITED BY", "ENDS", "ORGANIZATION"}, func(i invitation.Info) []string {
-		by := i.InvitedBy
-		if by == "" {
-			by = "operator"
-		}
-		return []string{i.ID, i.Email, string(i.Role), by, minute(i.ExpiresAt), i.OrganizationID}
-	})
+	return printList(g, c.JSON, page, []string{"ID", "EMAIL", "ROLE", "INVITED BY", "ENDS", "ORGANIZATION"},
+		func(i invitation.Info) []string {
+			by := i.InvitedBy
+			if by == "" {
+				by = "operator"
+			}
+			return []string{i.ID, i.Email, string(i.Role), by, minute(i.ExpiresAt), i.OrganizationID}
+		})
 }
 
 type invitationRevokeCmd struct {

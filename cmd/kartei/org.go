@@ -122,7 +122,8 @@ func (c *orgSetCmd) Run(ctx context.Context, g *Globals) error {
 		return nothingToSet("--name, --module, --level, --secrecy, --country, --second-factor, --password-sign-in, --password-admin, --applications or --state")
 	}
 	o, err := act(ctx, g, oauth.SetOrganization, organization.Change{
-		ID: c.ID, Name: c.Name, Module: c.Module, Level: c.Level, Secrecy: c.Secrecy, Country: c.Country, SecondFactor: c.Factor, Passwords: c.Pass, PasswordAdmin: c.Admin, Applications: c.Apps, State: c.State,
+		ID: c.ID, Name: c.Name, Module: c.Module, Level: c.Level, Secrecy: c.Secrecy, Country: c.Country,
+		SecondFactor: c.Factor, Passwords: c.Pass, PasswordAdmin: c.Admin, Applications: c.Apps, State: c.State,
 	})
 	if err != nil {
 		return err

@@ -107,8 +107,12 @@ func (c *principalChange) change(id string) principal.Change {
 	return change
 }
 
-func setPrincipal(ctx context.Context, g *Globals, j JSON, o op.Operation[principal.Change, access.PrincipalInfo], change principal.Change) error {
-	if change.Name == nil && change.Email == nil && change.Language == nil && change.Role == nil && len(change.Rights) == 0 && change.Disabled == nil {
+func setPrincipal(
+	ctx context.Context, g *Globals, j JSON, o op.Operation[principal.Change, access.PrincipalInfo],
+	change principal.Change,
+) error {
+	if change.Name == nil && change.Email == nil && change.Language == nil && change.Role == nil &&
+		len(change.Rights) == 0 && change.Disabled == nil {
 		return nothingToSet("--name, --role, --rights, --disable or --enable")
 	}
 	return showPrincipal(ctx, g, j, o, change)

@@ -74,7 +74,12 @@ func TestFaultsOfOperations(t *testing.T) {
 				want      string
 			}{
 				{"organizations.get", access.ByID{ID: "org_x"}, fault.NotFound, "There is no organization with this id"},
-				{"people.create", principal.New{Organization: o.ID, Name: "Ida", Email: "ida"}, fault.ValidationFailed, "--email: The format is not valid. Expected: name@example.org"},
+				{
+					"people.create",
+					principal.New{Organization: o.ID, Name: "Ida", Email: "ida"},
+					fault.ValidationFailed,
+					"--email: The format is not valid. Expected: name@example.org",
+				},
 				{"keys.list", map[string]string{"limits": "5"}, fault.InvalidRequest, "limits: "},
 				{"keys.list", map[string]string{"limit": "5"}, fault.InvalidRequest, "limit: "},
 				{
@@ -105,8 +110,13 @@ func TestOperations(t *testing.T) {
 	if org.Module != "on" || org.SandboxID == "" || org.CreatedAt == 0 {
 		t.Errorf("organization: %+v", org)
 	}
-	user := call(t, client, principal.CreateUser, principal.New{Organization: org.ID, Name: "Ida", Email: "ida@example.org"})
-	user = call(t, client, principal.SetUser, principal.Change{ID: user.ID, Rights: access.Rights{"tasks": access.NoRight}})
+	user := call(t, client, principal.CreateUser, principal.New{
+		Organization: org.ID, Name: "Ida", Email: "ida@example.org",
+	})
+	user = call(t, client, principal.SetUser, principal.Change{
+		ID:     user.ID,
+		Rights: access.Rights{"tasks": access.NoRight},
+	})
 	robot := call(t, client, principal.CreateServiceAccount, principal.New{Organization: org.ID, Name: "Abgleich"})
 	call(t, client, principal.SetServiceAccount, principal.Change{ID: robot.ID, Name: &on})
 	key := call(t, client, keys.Create, keys.New{Organization: org.ID, Principal: user.ID, Environment: access.Test,
@@ -148,7 +158,8 @@ func TestNoAnswer(t *testing.T) {
 	for _, caller := range []socket.Caller{&admin.Door{API: o.API}, dial(t, o)} {
 		made := call(t, caller, invitation.Create, invitation.New{Organization: o.ID, Email: "ida@example.org"})
 		call(t, caller, invitation.Revoke, access.ByID{ID: made.ID})
-		if _, err := admin.Call(t.Context(), caller, invitation.Revoke, access.ByID{ID: "inv_x"}); !fault.Is(err, fault.NotFound) {
+		if _, err := admin.Call(t.Context(), caller, invitation.Revoke,
+			access.ByID{ID: "inv_x"}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%T: %v", caller, err)
 		}
 	}

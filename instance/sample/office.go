@@ -79,7 +79,9 @@ func Ensure(ctx context.Context, op Operator) (Office, error) {
 		if len(list.Data) > 0 {
 			return Office{}, ErrOther
 		}
-		made, err := op.CreateOrganization(ctx, organization.New{Name: Name, Module: "on", Secrecy: "declared", Level: access.On})
+		made, err := op.CreateOrganization(ctx, organization.New{
+			Name: Name, Module: "on", Secrecy: "declared", Level: access.On,
+		})
 		if err != nil {
 			return Office{}, err
 		}

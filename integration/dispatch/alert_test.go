@@ -94,7 +94,9 @@ func TestEmailsHaveNoNames(t *testing.T) {
 		o := open(t, d)
 		const words = "Konto gesperrt https://boese.example/anmelden"
 		for id, language := range map[string]string{o.Owner: "de", o.Admin: "en"} {
-			_, err := o.Operator.SetUser(ctx, principal.Change{ID: id, Name: endpointtest.As(words), Language: endpointtest.As(language)})
+			_, err := o.Operator.SetUser(ctx, principal.Change{
+				ID: id, Name: endpointtest.As(words), Language: endpointtest.As(language),
+			})
 			must(t, err)
 		}
 		o.Set(organization.Change{Name: endpointtest.As(words)})

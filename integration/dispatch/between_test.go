@@ -80,7 +80,11 @@ var changesBetween = []struct {
 		func(o *office) { o.Set(organization.Change{Secrecy: endpointtest.As("declared")}) }, rests},
 	{"level off", func(o *office, _, _ string) { o.Set(organization.Change{Level: endpointtest.As(access.Off)}) },
 		func(o *office) { o.Set(organization.Change{Level: endpointtest.As(access.Read)}) }, rests},
-	{"level read", func(o *office, _, _ string) { o.Set(organization.Change{Level: endpointtest.As(access.Read)}) }, nil, goesOn},
+	{
+		"level read",
+		func(o *office, _, _ string) { o.Set(organization.Change{Level: endpointtest.As(access.Read)}) },
+		nil, goesOn,
+	},
 	{"organization closed", func(o *office, _, _ string) {
 		o.Set(organization.Change{State: endpointtest.As(access.Closed)})
 	},

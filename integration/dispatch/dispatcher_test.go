@@ -330,9 +330,15 @@ func TestFigures(t *testing.T) {
 		measure(Figures{Behind: 1, First: at, Endpoints: one})
 		for _, closed := range []struct{ as, was organization.Change }{
 			{organization.Change{Module: endpointtest.As("off")}, organization.Change{Module: endpointtest.As("on")}},
-			{organization.Change{Secrecy: endpointtest.As("undeclared")}, organization.Change{Secrecy: endpointtest.As("declared")}},
+			{
+				organization.Change{Secrecy: endpointtest.As("undeclared")},
+				organization.Change{Secrecy: endpointtest.As("declared")},
+			},
 			{organization.Change{Level: endpointtest.As(access.Off)}, organization.Change{Level: endpointtest.As(access.Read)}},
-			{organization.Change{State: endpointtest.As(access.Closed)}, organization.Change{State: endpointtest.As(access.Open)}},
+			{
+				organization.Change{State: endpointtest.As(access.Closed)},
+				organization.Change{State: endpointtest.As(access.Open)},
+			},
 		} {
 			o.Set(closed.as)
 			measure(Figures{Endpoints: one})

@@ -166,7 +166,9 @@ func TestMaxGrants(t *testing.T) {
 func TestForService(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
-		service, err := o.op.CreateServiceAccount(o.ctx, principal.New{Organization: o.org.ID, Name: "Fax", Role: access.Member})
+		service, err := o.op.CreateServiceAccount(o.ctx, principal.New{
+			Organization: o.org.ID, Name: "Fax", Role: access.Member,
+		})
 		o.must(err)
 		c := grant.Client{
 			Kind:         grant.ByAdmin,

@@ -50,9 +50,13 @@ func newOffice(t *testing.T, d db.DB) *office {
 	}
 	o.op = operator.New(d, c, o.dir)
 	var err error
-	o.org, err = o.op.CreateOrganization(o.ctx, organization.New{Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On})
+	o.org, err = o.op.CreateOrganization(o.ctx, organization.New{
+		Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On,
+	})
 	o.must(err)
-	o.member, err = o.op.CreateUser(o.ctx, principal.New{Organization: o.org.ID, Name: "Petra", Email: "petra@morgenstern.example", Role: access.Member})
+	o.member, err = o.op.CreateUser(o.ctx, principal.New{
+		Organization: o.org.ID, Name: "Petra", Email: "petra@morgenstern.example", Role: access.Member,
+	})
 	o.must(err)
 	o.client = o.newClient("Fristenkalender")
 	return o

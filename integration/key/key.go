@@ -140,9 +140,11 @@ func create(ctx context.Context, c *op.Call, in New) (WithSecret, error) {
 	c.Audit.Changed("principalId", nil, in.Principal)
 	c.Audit.Changed("environment", nil, in.Environment)
 	c.Audit.Changed("scopes", nil, draft.scopes)
-	note(c, Info{}, Info{Name: draft.name, Networks: draft.networks, VersionPin: draft.versionPin, ExpiresAt: draft.expiresAt})
-	_, err = c.Tx.Exec(ctx, insertKey, secret.Kid, created.ID, draft.organization, in.Principal, draft.name, in.Environment,
-		secret.Hash, db.JSON(draft.scopes), db.JSON(draft.networks), draft.versionPin,
+	note(c, Info{}, Info{
+		Name: draft.name, Networks: draft.networks, VersionPin: draft.versionPin, ExpiresAt: draft.expiresAt,
+	})
+	_, err = c.Tx.Exec(ctx, insertKey, secret.Kid, created.ID, draft.organization, in.Principal, draft.name,
+		in.Environment, secret.Hash, db.JSON(draft.scopes), db.JSON(draft.networks), draft.versionPin,
 		int64(draft.expiresAt), int64(draft.createdAt), c.Actor.PrincipalID())
 	if err != nil {
 		return WithSecret{}, err
@@ -237,7 +239,9 @@ func bound(f *input.Faults, networks, scopes []string) {
 }
 
 // bind returns the number of the organization that a new key is bound to.
-func bind(ctx context.Context, c *op.Call, f *input.Faults, o access.OrganizationInfo, environment string) (int64, error) {
+func bind(
+	ctx context.Context, c *op.Call, f *input.Faults, o access.OrganizationInfo, environment string,
+) (int64, error) {
 	switch {
 	case o.ID == "":
 	case environment == access.Test && o.SandboxID != "":
@@ -301,7 +305,8 @@ func ReadList(ctx context.Context, c *op.Call, in FindInput) (access.List[Info],
 	case in.Principal != "" && in.Principal != principal:
 		return access.List[Info]{Data: []Info{}}, nil
 	}
-	page, err := access.ListPage(ctx, c.Tx, in.Page, func(row db.Row) (Info, error) { return scan(row, c.Now) }, selectKeys, in.After, organization, principal)
+	page, err := access.ListPage(ctx, c.Tx, in.Page, func(row db.Row) (Info, error) { return scan(row, c.Now) },
+		selectKeys, in.After, organization, principal)
 	if err == nil {
 		err = seeLocks(ctx, c, page.Data)
 	}
@@ -408,7 +413,8 @@ func revokedForGood() error {
 // secretOf reports whether the caller may get the secret of a key of a principal. Whoever has
 // it acts in the name of the principal, so admins get only secrets of service accounts.
 func secretOf(c *op.Call, principal string) bool {
-	return c.IsOperator() || principal == c.Actor.PrincipalID() || c.Administers() && id.Valid(id.ServiceAccount, principal)
+	return c.IsOperator() || principal == c.Actor.PrincipalID() ||
+		c.Administers() && id.Valid(id.ServiceAccount, principal)
 }
 
 var othersKey = fault.Text{

@@ -61,7 +61,8 @@ func (o *office) refused(presented string, from netip.Addr, want access.Reason) 
 	if !errors.As(err, &f) || r == nil {
 		o.Fatalf("%v is no refusal", err)
 	}
-	if f.Code != fault.Unauthenticated || f.Detail != nil || f.Fields != nil || f.RetryAfter != 0 || f.Extra != nil || f.Header != nil {
+	if f.Code != fault.Unauthenticated || f.Detail != nil || f.Fields != nil || f.RetryAfter != 0 || f.Extra != nil ||
+		f.Header != nil {
 		o.Errorf("the 401 tells more than the others do: %+v", f)
 	}
 	if r.Reason != want || f.Reason != string(want) {
@@ -82,19 +83,39 @@ var keyRules = []struct {
 	{"live", func(_ keyOwners, k *key.New) {}, nil},
 	{"test by the live organization", func(_ keyOwners, k *key.New) { k.Environment = access.Test }, nil},
 	{"test by the sandbox", func(o keyOwners, k *key.New) { k.Environment, k.Organization = access.Test, o.sandbox }, nil},
-	{"live in the sandbox", func(o keyOwners, k *key.New) { k.Organization = o.sandbox }, []string{"environment FORBIDDEN_COMBINATION"}},
-	{"live where the API is off", func(o keyOwners, k *key.New) { k.Organization, k.Principal = o.closed, o.clerk }, []string{"environment FORBIDDEN_COMBINATION"}},
+	{
+		"live in the sandbox",
+		func(o keyOwners, k *key.New) { k.Organization = o.sandbox },
+		[]string{"environment FORBIDDEN_COMBINATION"},
+	},
+	{
+		"live where the API is off",
+		func(o keyOwners, k *key.New) { k.Organization, k.Principal = o.closed, o.clerk },
+		[]string{"environment FORBIDDEN_COMBINATION"},
+	},
 	{"test where the API is off", func(o keyOwners, k *key.New) {
 		k.Organization, k.Principal, k.Environment = o.closed, o.clerk, access.Test
 	}, nil},
 	{"no environment", func(_ keyOwners, k *key.New) { k.Environment = "" }, []string{"environment REQUIRED"}},
 	{"other environment", func(_ keyOwners, k *key.New) { k.Environment = "prod" }, []string{"environment NOT_IN_ENUM"}},
 	{"no organization", func(_ keyOwners, k *key.New) { k.Organization = "" }, []string{"organizationId REQUIRED"}},
-	{"unknown organization", func(_ keyOwners, k *key.New) { k.Organization = id.New(id.Organization) }, []string{"organizationId NOT_FOUND"}},
+	{
+		"unknown organization",
+		func(_ keyOwners, k *key.New) { k.Organization = id.New(id.Organization) },
+		[]string{"organizationId NOT_FOUND"},
+	},
 	{"no principal", func(_ keyOwners, k *key.New) { k.Principal = "" }, []string{"principalId REQUIRED"}},
-	{"unknown principal", func(_ keyOwners, k *key.New) { k.Principal = id.New(id.User) }, []string{"principalId NOT_FOUND"}},
+	{
+		"unknown principal",
+		func(_ keyOwners, k *key.New) { k.Principal = id.New(id.User) },
+		[]string{"principalId NOT_FOUND"},
+	},
 	{"principal of others", func(o keyOwners, k *key.New) { k.Principal = o.clerk }, []string{"principalId NOT_FOUND"}},
-	{"disabled principal", func(o keyOwners, k *key.New) { k.Principal = o.gone }, []string{"principalId FORBIDDEN_COMBINATION"}},
+	{
+		"disabled principal",
+		func(o keyOwners, k *key.New) { k.Principal = o.gone },
+		[]string{"principalId FORBIDDEN_COMBINATION"},
+	},
 	{"no scopes", func(_ keyOwners, k *key.New) { k.Scopes = nil }, []string{"scopes REQUIRED"}},
 	{"unknown scopes", func(_ keyOwners, k *key.New) {
 		k.Scopes = []string{"contacts:read", "contacts:admin", "", "invoices:read", "contacts"}
@@ -107,18 +128,32 @@ var keyRules = []struct {
 	{"writes without a network", func(_ keyOwners, k *key.New) { k.Networks = nil }, []string{"networks REQUIRED"}},
 	{"reads without a network", func(_ keyOwners, k *key.New) { k.Networks, k.Scopes = nil, access.ReadScopes() }, nil},
 	{"networks of all forms", func(_ keyOwners, k *key.New) {
-		k.Networks = []string{"192.0.2.7", " 192.0.2.9/24 ", "2001:db8::1", "2001:db8::/48", "::ffff:10.1.2.3", "::ffff:10.0.0.0/104", "10.0.0.0/8"}
+		k.Networks = []string{
+			"192.0.2.7", " 192.0.2.9/24 ", "2001:db8::1", "2001:db8::/48", "::ffff:10.1.2.3",
+			"::ffff:10.0.0.0/104", "10.0.0.0/8",
+		}
 	}, nil},
 	{"networks that are none", func(_ keyOwners, k *key.New) {
-		k.Networks = []string{"", "localhost", "192.0.2.7/33", "192.0.2", "fe80::1%eth0", "::ffff:0:0/90", "192.0.2.7:80", "*"}
+		k.Networks = []string{
+			"", "localhost", "192.0.2.7/33", "192.0.2", "fe80::1%eth0", "::ffff:0:0/90", "192.0.2.7:80", "*",
+		}
 	}, []string{
-		"networks[0] INVALID_FORMAT", "networks[1] INVALID_FORMAT", "networks[2] INVALID_FORMAT", "networks[3] INVALID_FORMAT",
-		"networks[4] INVALID_FORMAT", "networks[5] INVALID_FORMAT", "networks[6] INVALID_FORMAT", "networks[7] INVALID_FORMAT"}},
+		"networks[0] INVALID_FORMAT", "networks[1] INVALID_FORMAT", "networks[2] INVALID_FORMAT",
+		"networks[3] INVALID_FORMAT",
+		"networks[4] INVALID_FORMAT", "networks[5] INVALID_FORMAT", "networks[6] INVALID_FORMAT",
+		"networks[7] INVALID_FORMAT"}},
 	{"networks that bind nothing", func(_ keyOwners, k *key.New) {
 		k.Networks = []string{"0.0.0.0/0", "0.0.0.0/7", "::/0", "2000::/15", "2001::/16"}
 	},
-		[]string{"networks[0] OUT_OF_RANGE", "networks[1] OUT_OF_RANGE", "networks[2] OUT_OF_RANGE", "networks[3] OUT_OF_RANGE"}},
-	{"too many networks", func(_ keyOwners, k *key.New) { k.Networks = slices.Repeat([]string{"192.0.2.1"}, 51) }, []string{"networks TOO_LONG"}},
+		[]string{
+			"networks[0] OUT_OF_RANGE", "networks[1] OUT_OF_RANGE", "networks[2] OUT_OF_RANGE",
+			"networks[3] OUT_OF_RANGE",
+		}},
+	{
+		"too many networks",
+		func(_ keyOwners, k *key.New) { k.Networks = slices.Repeat([]string{"192.0.2.1"}, 51) },
+		[]string{"networks TOO_LONG"},
+	},
 	{"shortest life", func(_ keyOwners, k *key.New) { k.ExpiresIn = time.Second }, nil},
 	{"longest life", func(_ keyOwners, k *key.New) { k.ExpiresIn = key.MaxLifetime }, nil},
 	{"too short", func(_ keyOwners, k *key.New) { k.ExpiresIn = time.Second - 1 }, []string{"expiresIn OUT_OF_RANGE"}},
@@ -129,7 +164,10 @@ var keyRules = []struct {
 	{"name", func(_ keyOwners, k *key.New) { k.Name = strings.Repeat("ä", 200) }, nil},
 	{"name too long", func(_ keyOwners, k *key.New) { k.Name = strings.Repeat("ä", 201) }, []string{"name TOO_LONG"}},
 	{"everything at once", func(_ keyOwners, k *key.New) { *k = key.New{VersionPin: "1999-01-01", ExpiresIn: -1} },
-		[]string{"organizationId REQUIRED", "principalId REQUIRED", "environment REQUIRED", "scopes REQUIRED", "expiresIn OUT_OF_RANGE", "versionPin NOT_IN_ENUM"}},
+		[]string{
+			"organizationId REQUIRED", "principalId REQUIRED", "environment REQUIRED", "scopes REQUIRED",
+			"expiresIn OUT_OF_RANGE", "versionPin NOT_IN_ENUM",
+		}},
 }
 
 // All rules for keys, alone and combined.
@@ -137,8 +175,16 @@ func TestKeyRules(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
 		closed := must(o.Operator.CreateOrganization(ctx, organization.New{Name: "Ohne API"}))
-		clerk := must(o.Operator.CreateUser(ctx, principal.New{Organization: closed.ID, Name: "Amt", Email: "amt@example.org"}))
-		viewer := must(o.Operator.CreateUser(ctx, principal.New{Organization: o.Org.ID, Name: "Blick", Email: "blick@example.org", Role: access.Viewer, Rights: access.Rights{"tasks": access.NoRight}}))
+		clerk := must(o.Operator.CreateUser(ctx, principal.New{
+			Organization: closed.ID, Name: "Amt", Email: "amt@example.org",
+		}))
+		viewer := must(o.Operator.CreateUser(ctx, principal.New{
+			Organization: o.Org.ID,
+			Name:         "Blick",
+			Email:        "blick@example.org",
+			Role:         access.Viewer,
+			Rights:       access.Rights{"tasks": access.NoRight},
+		}))
 		gone := must(o.Operator.CreateServiceAccount(ctx, principal.New{Organization: o.Org.ID, Name: "Ruhend"}))
 		must(o.Operator.SetServiceAccount(ctx, principal.Change{ID: gone.ID, Disabled: new(true)}))
 		owners := keyOwners{o.Org.SandboxID, closed.ID, clerk.ID, viewer.ID, gone.ID}
@@ -173,7 +219,8 @@ func TestKeysAreShownWithoutTheirSecret(t *testing.T) {
 			ID: made.ID, KidShort: made.KidShort, Name: "Abgleich", OrganizationID: o.Org.ID, PrincipalID: o.Admin.ID,
 			Environment: access.Live, Scopes: []string{"contacts:read", "contacts:write"},
 			Networks:   []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("192.0.2.0/24")},
-			VersionPin: "2026-11-01", Status: key.Active, CreatedAt: clock.FromTime(operator.Start), ExpiresAt: clock.FromTime(operator.Start.Add(48 * time.Hour)),
+			VersionPin: "2026-11-01", Status: key.Active, CreatedAt: clock.FromTime(operator.Start),
+			ExpiresAt: clock.FromTime(operator.Start.Add(48 * time.Hour)),
 		})
 		o.listsKeys(o.Org.ID, made.ID, test.ID)
 		o.listsKeys(o.Org.SandboxID, test.ID)
@@ -221,18 +268,22 @@ func (o *office) endsKey(made key.WithSecret) {
 	if status() != key.Expired {
 		o.Errorf("expired: %s", status())
 	}
-	for life, want := range map[time.Duration]string{0: "expiresIn REQUIRED", key.MaxLifetime + 1: "expiresIn OUT_OF_RANGE"} {
+	for life, want := range map[time.Duration]string{
+		0: "expiresIn REQUIRED", key.MaxLifetime + 1: "expiresIn OUT_OF_RANGE",
+	} {
 		_, err := o.Operator.RotateKey(ctx, key.Rotation{ID: made.ID, ExpiresIn: life})
 		if diff := cmp.Diff([]string{want}, operator.Wrong(o.T, err)); diff != "" {
 			o.Error(diff)
 		}
 	}
 	next := must(o.Operator.RotateKey(ctx, key.Rotation{ID: made.ID, ExpiresIn: time.Hour}))
-	if next.ID != made.ID || next.Key == made.Key || next.ExpiresAt != clock.FromTime(operator.Start.Add(49*time.Hour)) || status() != key.Paused {
+	if next.ID != made.ID || next.Key == made.Key ||
+		next.ExpiresAt != clock.FromTime(operator.Start.Add(49*time.Hour)) || status() != key.Paused {
 		o.Errorf("rotated: %+v, %s", next, status())
 	}
 	o.refused(next.Key, loopback, access.Paused)
-	if k := must(o.Operator.RevokeKey(ctx, access.ByID{ID: made.ID})); k.Status != key.Revoked || k.RevokedAt != clock.FromTime(operator.Start.Add(48*time.Hour)) {
+	if k := must(o.Operator.RevokeKey(ctx, access.ByID{ID: made.ID})); k.Status != key.Revoked ||
+		k.RevokedAt != clock.FromTime(operator.Start.Add(48*time.Hour)) {
 		o.Errorf("revoked: %+v", k)
 	}
 }

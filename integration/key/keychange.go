@@ -57,7 +57,8 @@ func edit(ctx context.Context, c *op.Call, in Change) (Info, error) {
 	if err := f.Err(); err != nil {
 		return Info{}, err
 	}
-	if _, err := c.Tx.Exec(ctx, updateKeySettings, k.ID, k.Name, db.JSON(k.Networks), int64(k.ExpiresAt), k.VersionPin); err != nil {
+	if _, err := c.Tx.Exec(ctx, updateKeySettings, k.ID, k.Name, db.JSON(k.Networks), int64(k.ExpiresAt),
+		k.VersionPin); err != nil {
 		return Info{}, err
 	}
 	if widens(before, k) {

@@ -26,11 +26,13 @@ func TestUpdateKey(t *testing.T) {
 		}
 		name := "Abgleich"
 		k := must(update(key.Change{Name: &name}))
-		if k.Name != name || !slices.Equal(k.Networks, before.Networks) || k.ExpiresAt != before.ExpiresAt || k.VersionPin != before.VersionPin {
+		if k.Name != name || !slices.Equal(k.Networks, before.Networks) || k.ExpiresAt != before.ExpiresAt ||
+			k.VersionPin != before.VersionPin {
 			t.Errorf("%+v", k)
 		}
 		k = must(update(key.Change{Networks: &[]string{"192.0.2.0/24"}, ExpiresIn: time.Hour}))
-		if k.Name != name || len(k.Networks) != 1 || k.Networks[0].String() != "192.0.2.0/24" || k.ExpiresAt != clock.FromTime(operator.Start.Add(time.Hour)) {
+		if k.Name != name || len(k.Networks) != 1 || k.Networks[0].String() != "192.0.2.0/24" ||
+			k.ExpiresAt != clock.FromTime(operator.Start.Add(time.Hour)) {
 			t.Errorf("%+v", k)
 		}
 		o.refused(made.Key, loopback, access.WrongAddress)

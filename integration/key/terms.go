@@ -56,8 +56,12 @@ func getTerms(ctx context.Context, c *op.Call, in KeyTermsInput) (Terms, error) 
 	if p.Home != o.Live || !secretOf(c, owner) {
 		return Terms{}, fault.New(fault.NotFound)
 	}
-	scopes := slices.DeleteFunc(access.AllScopes(), func(scope string) bool { return !access.Allows(p.Role, p.Rights, scope) })
-	return Terms{Principal: p.ID, Name: p.Name, Live: o.Level, Scopes: scopes, Versions: c.Services.Versions, Limits: declaredLimits(Limits.In(c))}, nil
+	scopes := slices.DeleteFunc(access.AllScopes(),
+		func(scope string) bool { return !access.Allows(p.Role, p.Rights, scope) })
+	return Terms{
+		Principal: p.ID, Name: p.Name, Live: o.Level, Scopes: scopes, Versions: c.Services.Versions,
+		Limits: declaredLimits(Limits.In(c)),
+	}, nil
 }
 
 // declaredLimits returns the limits of a key that has made no call yet.

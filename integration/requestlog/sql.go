@@ -129,7 +129,10 @@ func (f *Filter) statement(limit int) db.Statement {
 
 // ranged returns the query for what f selects by an index, without a limit.
 func (f *Filter) ranged() db.Statement {
-	q := db.Statement{Query: "select " + columns + " from request_log where organization = $1", Args: []any{f.Organization}}
+	q := db.Statement{
+		Query: "select " + columns + " from request_log where organization = $1",
+		Args:  []any{f.Organization},
+	}
 	if f.Request != "" {
 		at := clock.FromTime(id.Time(f.Request))
 		q.And("at between ? and ?", at.Add(-skew), at.Add(skew))

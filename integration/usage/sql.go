@@ -91,8 +91,9 @@ type Range struct {
 // sum returns the query for columns and the sums of a range, without its grouping.
 func (r *Range) sum(d *db.Dialect, columns string) db.Statement {
 	q := db.Statement{
-		Query: `select ` + columns + `, ` + sums + ` from usage_hours where organization = $1 and hour >= $2 and hour < $3 and kind = $4`,
-		Args:  []any{r.Organization, hourOf(r.From), r.Until, r.Kind},
+		Query: `select ` + columns + `, ` + sums +
+			` from usage_hours where organization = $1 and hour >= $2 and hour < $3 and kind = $4`,
+		Args: []any{r.Organization, hourOf(r.From), r.Until, r.Kind},
 	}
 	q.AndIf(r.Subjects != nil, "subject "+d.In("?"), db.Texts(r.Subjects))
 	return q

@@ -254,7 +254,10 @@ func (in *FindInput) readOf(ctx context.Context, c *op.Call, organization int64,
 // Inform returns what administration knows of an endpoint. A full answer has the recent
 // deliveries and what the endpoint missed.
 func Inform(ctx context.Context, c *op.Call, r *Row, full bool) (info Info, err error) {
-	info = Info{Endpoint: r.at(c.Now), PrincipalID: r.Principal, KeyID: r.Key, FailedSince: r.FailedSince, Failures: r.Failures, MissedSince: r.MissedSince, Through: r.Cursor}
+	info = Info{
+		Endpoint: r.at(c.Now), PrincipalID: r.Principal, KeyID: r.Key, FailedSince: r.FailedSince,
+		Failures: r.Failures, MissedSince: r.MissedSince, Through: r.Cursor,
+	}
 	if info.OrganizationID, err = access.OrganizationID(ctx, c.Tx, r.Organization); err != nil {
 		return info, err
 	}
@@ -337,8 +340,8 @@ func listAttemptInfos(ctx context.Context, c *op.Call, in LogInput) (page access
 	}
 	q := in.page(r.Organization, limit+1)
 	found, err := db.List(ctx, c.Tx, func(row db.Row) (a Attempt, err error) {
-		err = row.Scan(&a.ID, &a.EventID, &a.EventType, &a.Attempt, &a.Status, &a.ResponseStatus, &a.ResponseTimeMs, &a.ErrorCode,
-			&a.AttemptedAt, &a.NextAttemptAt)
+		err = row.Scan(&a.ID, &a.EventID, &a.EventType, &a.Attempt, &a.Status, &a.ResponseStatus, &a.ResponseTimeMs,
+			&a.ErrorCode, &a.AttemptedAt, &a.NextAttemptAt)
 		return a, err
 	}, q.Query, q.Args...)
 	return access.PageOf(found, limit), err
@@ -361,7 +364,8 @@ func AttemptOf(ctx context.Context, c *op.Call, name string) (endpoint, title st
 // Enable makes a disabled endpoint receive events again, beginning with the
 // next. What never arrived is sent too if the input says so; otherwise Resend sends it,
 // from MissedSince on. An endpoint that is not disabled stays as it is.
-var Enable = op.New("webhooks.enable", op.Administer, enableByPerson, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("webhook.enable"))
+var Enable = op.New("webhooks.enable", op.Administer, enableByPerson, op.By(op.Self|op.Operator), op.Fresh,
+	op.Gives, op.Audited("webhook.enable"))
 
 func enableByPerson(ctx context.Context, c *op.Call, in EnableInput) (out Enabled, err error) {
 	r, err := in.find(ctx, c)
@@ -494,13 +498,19 @@ type ResendOutput struct {
 }
 
 var (
-	noEndpoint = fault.Text{DE: "Einen Webhook-Endpunkt mit dieser Kennung gibt es in der Organisation nicht.", EN: "There is no webhook endpoint with this id in the organization."}
-	noEvent    = fault.Text{
+	noEndpoint = fault.Text{
+		DE: "Einen Webhook-Endpunkt mit dieser Kennung gibt es in der Organisation nicht.",
+		EN: "There is no webhook endpoint with this id in the organization.",
+	}
+	noEvent = fault.Text{
 		DE: "Dieses Ereignis gibt es nicht, es ist älter als 30 Tage, oder der Endpunkt bekommt es nicht (Ereignisart, Rechte).",
 		EN: "There is no such event, it is older than 30 days, or the endpoint does not get it (event type, rights).",
 	}
-	isDisabled = fault.Text{DE: "Der Endpunkt ist abgeschaltet. Schalten Sie ihn zuerst wieder ein.", EN: "The endpoint is disabled. Enable it first."}
-	ownerless  = fault.Text{
+	isDisabled = fault.Text{
+		DE: "Der Endpunkt ist abgeschaltet. Schalten Sie ihn zuerst wieder ein.",
+		EN: "The endpoint is disabled. Enable it first.",
+	}
+	ownerless = fault.Text{
 		DE: "Der Inhaber des Endpunkts ist gesperrt; ihm wird nichts zugestellt. Heben Sie die Sperre zuerst auf (kartei user set oder kartei service-account set mit --enable).",
 		EN: "The owner of the endpoint is disabled, so nothing is delivered to it. Enable the owner first (kartei user set or kartei service-account set, with --enable).",
 	}
@@ -515,7 +525,8 @@ var (
 )
 
 // Resend sends events again.
-var Resend = op.New("webhooks.resend", op.Administer, resend, op.By(op.Self|op.Operator), op.Fresh, op.Gives, op.Audited("webhook.resend"))
+var Resend = op.New("webhooks.resend", op.Administer, resend, op.By(op.Self|op.Operator), op.Fresh, op.Gives,
+	op.Audited("webhook.resend"))
 
 func resend(ctx context.Context, c *op.Call, in ResendInput) (out ResendOutput, err error) {
 	ways := 0
@@ -547,7 +558,8 @@ func resend(ctx context.Context, c *op.Call, in ResendInput) (out ResendOutput, 
 	case in.Event == "":
 		from := in.from(&r, c.Now)
 		if out.Going, out.Rests = true, rests; !rests {
-			if out.Found, err = (resendStep{dialect: c.Tx.Dialect(), Row: &r, now: c.Now}).tally(ctx, c.Tx, sees, from); err != nil {
+			if out.Found, err = (resendStep{dialect: c.Tx.Dialect(), Row: &r, now: c.Now}).tally(ctx, c.Tx, sees,
+				from); err != nil {
 				return out, err
 			}
 		}
@@ -565,7 +577,8 @@ func resendOne(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, name, se
 		return fault.Invalid(fault.Field{Name: "eventId", Code: fault.FieldNotFound, Text: &noEvent})
 	}
 	again := resendStep{dialect: tx.Dialect(), Row: r, now: now}
-	events, err := readEvents(ctx, tx, again.one(sees), r.Organization, r.Principal, name, now-event.Retention, db.Texts(r.EventTypes), r.ID, r.Cursor, event.TickOf(name))
+	events, err := readEvents(ctx, tx, again.one(sees), r.Organization, r.Principal, name, now-event.Retention,
+		db.Texts(r.EventTypes), r.ID, r.Cursor, event.TickOf(name))
 	if err != nil {
 		return err
 	}

@@ -26,15 +26,38 @@ func TestPlans(t *testing.T) {
 		db.Statement
 		want string
 	}{
-		"hours":                {db.Statement{Query: selectHours, Args: append([]any{1, "whe_a"}, bounds...)}, "USING COVERING INDEX webhook_attempts_failed (organization=? AND endpoint=? AND id>? AND id<?)"},
-		"times":                {db.Statement{Query: selectTimes, Args: []any{1, "whe_a", "dlv_", 200}}, "USING INDEX webhook_attempts_endpoint (organization=? AND endpoint=? AND id>?)"},
-		"send again":           {db.Statement{Query: selectFailed, Args: []any{1, "whe_a", "", 1000}}, "a USING INDEX webhook_attempts_failed (organization=? AND endpoint=? AND id>?)"},
-		"log":                  {log(LogInput{}), "USING INDEX webhook_attempts_endpoint (organization=? AND endpoint=?)"},
-		"log, later page":      {log(LogInput{Before: "dlv_a"}), "USING INDEX webhook_attempts_endpoint (organization=? AND endpoint=? AND id<?)"},
-		"log of an event":      {log(LogInput{Event: "evt_a"}), "USING INDEX webhook_attempts_event (organization=? AND endpoint=? AND event_id=?)"},
-		"log of failures":      {log(LogInput{Result: "failed", Before: "dlv_a"}), "USING INDEX webhook_attempts_failed (organization=? AND endpoint=? AND id<?)"},
-		"event at endpoints":   {(&EventInput{ID: "evt_a"}).tried(operators, 1), "USING INDEX webhook_attempts_event (organization=? AND endpoint=? AND event_id=?)"},
-		"event that waits":     {(&EventInput{ID: "evt_a"}).pending(operators, 1), "(organization=? AND endpoint=? AND event_id=?)"},
+		"hours": {
+			db.Statement{Query: selectHours, Args: append([]any{1, "whe_a"}, bounds...)},
+			"USING COVERING INDEX webhook_attempts_failed (organization=? AND endpoint=? AND id>? AND id<?)",
+		},
+		"times": {
+			db.Statement{Query: selectTimes, Args: []any{1, "whe_a", "dlv_", 200}},
+			"USING INDEX webhook_attempts_endpoint (organization=? AND endpoint=? AND id>?)",
+		},
+		"send again": {
+			db.Statement{Query: selectFailed, Args: []any{1, "whe_a", "", 1000}},
+			"a USING INDEX webhook_attempts_failed (organization=? AND endpoint=? AND id>?)",
+		},
+		"log": {log(LogInput{}), "USING INDEX webhook_attempts_endpoint (organization=? AND endpoint=?)"},
+		"log, later page": {
+			log(LogInput{Before: "dlv_a"}),
+			"USING INDEX webhook_attempts_endpoint (organization=? AND endpoint=? AND id<?)",
+		},
+		"log of an event": {
+			log(LogInput{Event: "evt_a"}),
+			"USING INDEX webhook_attempts_event (organization=? AND endpoint=? AND event_id=?)",
+		},
+		"log of failures": {
+			log(LogInput{Result: "failed", Before: "dlv_a"}),
+			"USING INDEX webhook_attempts_failed (organization=? AND endpoint=? AND id<?)",
+		},
+		"event at endpoints": {
+			(&EventInput{ID: "evt_a"}).tried(operators, 1),
+			"USING INDEX webhook_attempts_event (organization=? AND endpoint=? AND event_id=?)",
+		},
+		"event that waits": {
+			(&EventInput{ID: "evt_a"}).pending(operators, 1), "(organization=? AND endpoint=? AND event_id=?)",
+		},
 		"endpoints":            {find(FindInput{}), "(organization=?)"},
 		"endpoints, next page": {find(FindInput{After: "whe_a"}), "(organization=? AND id>?)"},
 		"endpoints of one": {

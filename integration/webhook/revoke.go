@@ -73,7 +73,8 @@ func DisableOf(ctx context.Context, c *op.Call, organization, key string) (disab
 // which. Whoever ends its grant need not administer them, and may be nobody: a token was
 // stolen.
 func DisableOfGrant(ctx context.Context, c *op.Call, organization int64, grant string) (disabled []string, err error) {
-	made, err := db.List(ctx, c.Tx, scan, findEndpoints+` and key_id = $2 order by id limit $3`, organization, grant, MaxEndpoints)
+	made, err := db.List(ctx, c.Tx, scan, findEndpoints+` and key_id = $2 order by id limit $3`, organization, grant,
+		MaxEndpoints)
 	if err != nil {
 		return nil, err
 	}

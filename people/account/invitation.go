@@ -101,9 +101,10 @@ var Accept = op.NewPrefetched("invitations.accept", op.Administer, checkAcceptan
 	op.By(op.Anyone|op.Operator), op.Unstored, op.Audited("invitation.accept"))
 
 func accept(ctx context.Context, c *op.Call, in Acceptance, p acceptanceCheck) (AcceptResult, error) {
-	person, account, err := joinInvited(ctx, c, invitation.Acceptance{Token: in.Token, Name: in.Name}, func(email string) (string, error) {
-		return p.account(ctx, c, in, email)
-	})
+	person, account, err := joinInvited(ctx, c, invitation.Acceptance{Token: in.Token, Name: in.Name},
+		func(email string) (string, error) {
+			return p.account(ctx, c, in, email)
+		})
 	if err != nil {
 		return AcceptResult{}, err
 	}
@@ -126,7 +127,9 @@ func accept(ctx context.Context, c *op.Call, in Acceptance, p acceptanceCheck) (
 
 // joinInvited accepts an invitation and makes the person one of an account, which
 // accountOf finds or makes. It returns both.
-func joinInvited(ctx context.Context, c *op.Call, a invitation.Acceptance, accountOf func(email string) (string, error)) (access.PrincipalInfo, string, error) {
+func joinInvited(
+	ctx context.Context, c *op.Call, a invitation.Acceptance, accountOf func(email string) (string, error),
+) (access.PrincipalInfo, string, error) {
 	person, err := invitation.Accept(ctx, c, a)
 	if err != nil {
 		return person, "", err

@@ -375,9 +375,10 @@ func acceptBySSO(ctx context.Context, c *op.Call, _ ReturnInput, a provenIdentit
 	if name == "" {
 		name = a.Name
 	}
-	person, account, err := joinInvited(ctx, c, invitation.Acceptance{Token: a.way.Invitation, Name: name}, func(email string) (string, error) {
-		return a.accountOf(ctx, c, email, i.HandedOver)
-	})
+	person, account, err := joinInvited(ctx, c, invitation.Acceptance{Token: a.way.Invitation, Name: name},
+		func(email string) (string, error) {
+			return a.accountOf(ctx, c, email, i.HandedOver)
+		})
 	if err != nil {
 		return AcceptResult{}, err
 	}

@@ -145,8 +145,8 @@ func Append(tx db.Tx, a *Act, l Line) error {
 	if err != nil {
 		return fmt.Errorf("audit: %s: %w", l.Word, err)
 	}
-	tx.Queue(insertLine, a.organization, id.New(id.AuditLine), int64(l.Time), cmp.Or(a.by, l.PrincipalID), l.CredentialKind, l.CredentialID, l.Door, l.Address,
-		l.Operation, l.Word, a.target, string(changes), l.RequestID)
+	tx.Queue(insertLine, a.organization, id.New(id.AuditLine), int64(l.Time), cmp.Or(a.by, l.PrincipalID),
+		l.CredentialKind, l.CredentialID, l.Door, l.Address, l.Operation, l.Word, a.target, string(changes), l.RequestID)
 	return nil
 }
 
@@ -211,8 +211,8 @@ func query(ctx context.Context, tx db.Tx, number int64, name string, f Filter) (
 	return db.List(ctx, tx, func(row db.Row) (Line, error) {
 		l := Line{OrganizationID: name}
 		var changes string
-		if err := row.Scan(&number, &l.ID, &l.Time, &l.PrincipalID, &l.CredentialKind, &l.CredentialID, &l.Door, &l.Address, &l.Operation,
-			&l.Word, &l.Target, &changes, &l.RequestID); err != nil {
+		if err := row.Scan(&number, &l.ID, &l.Time, &l.PrincipalID, &l.CredentialKind, &l.CredentialID, &l.Door,
+			&l.Address, &l.Operation, &l.Word, &l.Target, &changes, &l.RequestID); err != nil {
 			return l, err
 		}
 		if err := json.Unmarshal([]byte(changes), &l.Changes); err != nil {

@@ -102,7 +102,8 @@ type Acceptance struct {
 // Create creates an invitation to the caller's organization. An older
 // invitation to the same address ends. The answer does not reveal whether the
 // address belongs to a person of another organization.
-var Create = op.New("people.invite", op.Administer, create, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("person.invite"))
+var Create = op.New("people.invite", op.Administer, create, op.By(op.Admin|op.Operator), op.Fresh, op.Gives,
+	op.Audited("person.invite"))
 
 func create(ctx context.Context, c *op.Call, in New) (Created, error) {
 	var f input.Faults
@@ -116,7 +117,8 @@ func create(ctx context.Context, c *op.Call, in New) (Created, error) {
 		made.HandedOver = !in.Mail
 	}
 	if in.Mail && !notify.Mails.In(c) {
-		f.Say("mail", fault.ForbiddenCombination, "Es ist kein Mailserver eingerichtet (--smtp-url), oder der Server läuft nicht.",
+		f.Say("mail", fault.ForbiddenCombination,
+			"Es ist kein Mailserver eingerichtet (--smtp-url), oder der Server läuft nicht.",
 			"No mail server is configured (--smtp-url), or no server is running.")
 	}
 	if err := f.Err(); err != nil {
@@ -187,7 +189,9 @@ func mayInvite(ctx context.Context, c *op.Call, i *Created, role access.Role) er
 
 // personAt returns the person of an organization with an address, or the zero one,
 // and whether an account signs in as them.
-func personAt(ctx context.Context, tx db.Tx, organization int64, email string) (p access.PrincipalInfo, joined bool, err error) {
+func personAt(
+	ctx context.Context, tx db.Tx, organization int64, email string,
+) (p access.PrincipalInfo, joined bool, err error) {
 	var name string
 	err = tx.QueryRow(ctx, `select id, account_id is not null from principals where organization = $1 and email_folded = $2`,
 		organization, access.FoldEmail(email)).Scan(&name, &joined)
@@ -234,7 +238,8 @@ func store(ctx context.Context, c *op.Call, i Created, mail bool) (Created, erro
 	if err := Erase(ctx, c.Tx, i.organization, i.Email); err != nil {
 		return i, err
 	}
-	if _, err := c.Tx.Exec(ctx, insertInvitation, i.ID, i.organization, access.HashToken(i.Token), i.Email, access.FoldEmail(i.Email), i.Language,
+	if _, err := c.Tx.Exec(ctx, insertInvitation, i.ID, i.organization, access.HashToken(i.Token), i.Email,
+		access.FoldEmail(i.Email), i.Language,
 		string(i.Role), db.JSON(i.Rights), i.InvitedBy, i.CreatedAt, i.ExpiresAt, i.HandedOver); err != nil {
 		return i, err
 	}
@@ -252,7 +257,9 @@ func store(ctx context.Context, c *op.Call, i Created, mail bool) (Created, erro
 // that others write to an address.
 func mayMail(ctx context.Context, c *op.Call, organization int64, email string) (bool, error) {
 	subject := "invitation|" + access.FoldEmail(email)
-	err := signin.Attempt(ctx, c.Tx, c.Now, signin.Limit{Subject: fmt.Sprintf("%s|%d", subject, organization), Window: time.Hour, Most: 3})
+	err := signin.Attempt(ctx, c.Tx, c.Now, signin.Limit{
+		Subject: fmt.Sprintf("%s|%d", subject, organization), Window: time.Hour, Most: 3,
+	})
 	if left := signin.Waits(err); left > 0 {
 		return false, &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: &manyMails}
 	}
@@ -302,7 +309,8 @@ func list(ctx context.Context, c *op.Call, p access.Page) (access.List[Info], er
 }
 
 // Revoke revokes an invitation.
-var Revoke = op.New("invitations.revoke", op.Administer, revoke, op.By(op.Admin|op.Operator), op.Always, op.Audited("invitation.revoke"))
+var Revoke = op.New("invitations.revoke", op.Administer, revoke, op.By(op.Admin|op.Operator), op.Always,
+	op.Audited("invitation.revoke"))
 
 func revoke(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
 	i, err := scan(c.Tx.QueryRow(ctx, selectInvitation, in.ID))
@@ -360,7 +368,8 @@ func Accept(ctx context.Context, c *op.Call, in Acceptance) (access.PrincipalInf
 	// is valid.
 	var f input.Faults
 	p := principal.Check(c, &f, access.UserPrincipal, principal.New{
-		Name: in.Name, Email: i.Email, Language: cmp.Or(i.Language, string(c.Language)), Role: i.Role, Rights: maps.Clone(i.Rights),
+		Name: in.Name, Email: i.Email, Language: cmp.Or(i.Language, string(c.Language)), Role: i.Role,
+		Rights: maps.Clone(i.Rights),
 	})
 	if err := f.Err(); err != nil {
 		return access.PrincipalInfo{}, err
@@ -384,9 +393,11 @@ func Open(ctx context.Context, c *op.Call, token string) (Info, error) {
 	if err != nil && !errors.Is(err, db.ErrNoRows) {
 		return i, err
 	}
-	if subtle.ConstantTimeCompare([]byte(stored), []byte(hash)) != 1 || i.ExpiresAt <= c.Now || access.State(state) != access.Open || taken > 0 {
+	if subtle.ConstantTimeCompare([]byte(stored), []byte(hash)) != 1 || i.ExpiresAt <= c.Now ||
+		access.State(state) != access.Open || taken > 0 {
 		if taken > 0 && c.Services.Logger != nil {
-			c.Services.Logger.Info("an invitation was refused, because its address belongs to a person already", slog.String("invitation", i.ID))
+			c.Services.Logger.Info("an invitation was refused, because its address belongs to a person already",
+				slog.String("invitation", i.ID))
 		}
 		return i, &fault.Fault{Code: fault.NotFound, Detail: &noInvitation}
 	}
@@ -404,7 +415,10 @@ func scan(row db.Row) (Info, error) { return scanAnd(row) }
 // that follow them.
 func scanAnd(row db.Row, more ...any) (i Info, err error) {
 	var rights string
-	err = row.Scan(append([]any{&i.ID, &i.organization, &i.OrganizationID, &i.Email, &i.Language, &i.Role, &rights, &i.InvitedBy, &i.CreatedAt, &i.ExpiresAt, &i.HandedOver}, more...)...)
+	err = row.Scan(append([]any{
+		&i.ID, &i.organization, &i.OrganizationID, &i.Email, &i.Language, &i.Role, &rights, &i.InvitedBy,
+		&i.CreatedAt, &i.ExpiresAt, &i.HandedOver,
+	}, more...)...)
 	if err != nil {
 		return i, err
 	}

@@ -62,19 +62,29 @@ func TestInvitation(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
 		o.Operator = o.Operator.With(op.Services{BaseURL: "https://kartei.example"})
-		made := must(o.invite(invitation.New{Email: " Ida@Neu.example ", Role: access.Viewer, Language: "en", Rights: access.Rights{"tasks": access.NoRight}}))
-		if made.Email != "Ida@Neu.example" || made.Link != "https://kartei.example/invitation#"+made.Token || made.ExpiresAt != clock.FromTime(operator.Start.Add(7*24*time.Hour)) || made.Mailed {
+		made := must(o.invite(invitation.New{
+			Email:    " Ida@Neu.example ",
+			Role:     access.Viewer,
+			Language: "en",
+			Rights:   access.Rights{"tasks": access.NoRight},
+		}))
+		if made.Email != "Ida@Neu.example" || made.Link != "https://kartei.example/invitation#"+made.Token ||
+			made.ExpiresAt != clock.FromTime(operator.Start.Add(7*24*time.Hour)) || made.Mailed {
 			t.Errorf("%+v", made)
 		}
-		if list := o.invitations(); len(list) != 1 || list[0].ID != made.ID || list[0].Role != access.Viewer || list[0].OrganizationID != o.Org.ID {
+		if list := o.invitations(); len(list) != 1 || list[0].ID != made.ID || list[0].Role != access.Viewer ||
+			list[0].OrganizationID != o.Org.ID {
 			t.Errorf("%+v", list)
 		}
 		var stored string
-		if err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, `select token_hash from invitations`).Scan(&stored) }); err != nil || len(stored) != 64 || strings.Contains(stored, made.Token) {
+		if err := d.Read(ctx, func(tx db.Tx) error {
+			return tx.QueryRow(ctx, `select token_hash from invitations`).Scan(&stored)
+		}); err != nil || len(stored) != 64 || strings.Contains(stored, made.Token) {
 			t.Errorf("stored: %q %v", stored, err)
 		}
 		p := must(o.accept(made.Token))
-		if got := must(o.Operator.GetPrincipal(ctx, access.ByID{ID: p.ID})); got.Name != "Ida Neu" || got.Email != "Ida@Neu.example" || got.Role != access.Viewer ||
+		if got := must(o.Operator.GetPrincipal(ctx, access.ByID{ID: p.ID})); got.Name != "Ida Neu" ||
+			got.Email != "Ida@Neu.example" || got.Role != access.Viewer ||
 			got.Language != "en" || got.Rights["tasks"] != access.NoRight || got.Disabled || got.OrganizationID != o.Org.ID {
 			t.Errorf("%+v", got)
 		}
@@ -82,7 +92,9 @@ func TestInvitation(t *testing.T) {
 			t.Error("an accepted invitation stays")
 		}
 		// A person who cannot sign in yet is invited as they are.
-		if _, err := o.invite(invitation.New{Email: "ida@neu.EXAMPLE", Role: access.Admin}); fmt.Sprint(operator.Wrong(t, err)) != "[role FORBIDDEN_COMBINATION]" {
+		if _, err := o.invite(invitation.New{
+			Email: "ida@neu.EXAMPLE", Role: access.Admin,
+		}); fmt.Sprint(operator.Wrong(t, err)) != "[role FORBIDDEN_COMBINATION]" {
 			t.Errorf("inviting a person of the organization with another role: %v", err)
 		}
 		again := must(o.invite(invitation.New{Email: "ida@neu.EXAMPLE"}))
@@ -92,7 +104,9 @@ func TestInvitation(t *testing.T) {
 		if _, err := o.Operator.SetUser(ctx, principal.Change{ID: p.ID, Disabled: new(true)}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := o.invite(invitation.New{Email: "ida@neu.EXAMPLE"}); fmt.Sprint(operator.Wrong(t, err)) != "[email DUPLICATE]" {
+		if _, err := o.invite(invitation.New{
+			Email: "ida@neu.EXAMPLE",
+		}); fmt.Sprint(operator.Wrong(t, err)) != "[email DUPLICATE]" {
 			t.Errorf("inviting a disabled person of the organization: %v", err)
 		}
 	})
@@ -116,7 +130,8 @@ func TestInvalidInvitations(t *testing.T) {
 		o.Clock.Advance(7*24*time.Hour - time.Hour)
 		var answers []string
 		for name, token := range map[string]string{
-			"empty": "", "unknown": strings.Repeat("x", len(good)), "used": used, "replaced": replaced, "expired": expired, "revoked": revoked.Token,
+			"empty": "", "unknown": strings.Repeat("x", len(good)), "used": used, "replaced": replaced, "expired": expired,
+			"revoked": revoked.Token,
 		} {
 			_, err := o.accept(token)
 			if !fault.Is(err, fault.NotFound) {
@@ -127,7 +142,8 @@ func TestInvalidInvitations(t *testing.T) {
 				t.Errorf("%s is answered otherwise: %s", name, answers[len(answers)-1])
 			}
 		}
-		if _, err := operator.Run(ctx, o.Operator, invitation.Revoke, access.ByID{ID: revoked.ID}); !fault.Is(err, fault.NotFound) {
+		if _, err := operator.Run(ctx, o.Operator, invitation.Revoke,
+			access.ByID{ID: revoked.ID}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("revoked again: %v", err)
 		}
 		if _, err := o.acceptAs(good, ""); fmt.Sprint(operator.Wrong(t, err)) != "[name REQUIRED]" {
@@ -154,7 +170,9 @@ func TestInvitationsAreBounded(t *testing.T) {
 		if list := o.invitations(); len(list) != 1 {
 			t.Errorf("%d are open", len(list))
 		}
-		if _, err := o.invite(invitation.New{Email: "ida", Role: "chef", Mail: true}); fmt.Sprint(operator.Wrong(t, err)) != "[email INVALID_FORMAT role NOT_IN_ENUM mail FORBIDDEN_COMBINATION]" {
+		if _, err := o.invite(invitation.New{
+			Email: "ida", Role: "chef", Mail: true,
+		}); fmt.Sprint(operator.Wrong(t, err)) != "[email INVALID_FORMAT role NOT_IN_ENUM mail FORBIDDEN_COMBINATION]" {
 			t.Errorf("%v", err)
 		}
 	})
@@ -179,16 +197,20 @@ func TestInvitationIsMailed(t *testing.T) {
 		ring := masterkey.Ring{Current: masterkey.New()}
 		sender := taken{make(chan string, 1)}
 		center := notify.New(notify.Options{
-			DB: d, Clock: o.Clock, Sender: sender, From: "kartei@kartei.example", BaseURL: "https://kartei.example", Host: "kartei.example",
+			DB: d, Clock: o.Clock, Sender: sender, From: "kartei@kartei.example", BaseURL: "https://kartei.example",
+			Host:  "kartei.example",
 			Vault: ring.Vault(notify.MessagePurpose), Logger: slog.New(slog.NewTextHandler(&logged, nil)),
 		})
-		o.Operator = o.Operator.With(*op.Services{BaseURL: "https://kartei.example"}.With(notify.Mails.Is(true), notify.Service.Is(center)))
+		o.Operator = o.Operator.With(*op.Services{BaseURL: "https://kartei.example"}.With(notify.Mails.Is(true),
+			notify.Service.Is(center)))
 		made := must(o.invite(invitation.New{Email: "ida@neu.example", Language: "en", Mail: true}))
 		if !made.Mailed {
 			t.Errorf("%+v", made)
 		}
 		var payload string
-		if err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, `select payload from jobs`).Scan(&payload) }); err != nil ||
+		if err := d.Read(ctx, func(tx db.Tx) error {
+			return tx.QueryRow(ctx, `select payload from jobs`).Scan(&payload)
+		}); err != nil ||
 			strings.Contains(payload, made.Token) || strings.Contains(payload, "neu.example") {
 			t.Errorf("%s %v", payload, err)
 		}
@@ -208,7 +230,8 @@ func TestInvitationIsMailed(t *testing.T) {
 		select {
 		case text := <-sender.texts:
 			plain, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(text)))
-			if !strings.Contains(string(plain), made.Link) || !strings.Contains(text, "To: <ida@neu.example>") || !strings.Contains(text, "Subject: Kartei: Invitation") || strings.Contains(text, "Morgenstern") {
+			if !strings.Contains(string(plain), made.Link) || !strings.Contains(text, "To: <ida@neu.example>") ||
+				!strings.Contains(text, "Subject: Kartei: Invitation") || strings.Contains(text, "Morgenstern") {
 				t.Errorf("%v\n%s", err, plain)
 			}
 		case <-time.After(waittest.Bound):
@@ -222,8 +245,11 @@ func TestInvitationIsMailed(t *testing.T) {
 func TestInvitationMailsAreBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
-		center := notify.New(notify.Options{DB: d, Clock: o.Clock, Vault: masterkey.Ring{Current: masterkey.New()}.Vault(notify.MessagePurpose)})
-		o.Operator = o.Operator.With(*op.Services{BaseURL: "https://kartei.example"}.With(notify.Mails.Is(true), notify.Service.Is(center)))
+		center := notify.New(notify.Options{
+			DB: d, Clock: o.Clock, Vault: masterkey.Ring{Current: masterkey.New()}.Vault(notify.MessagePurpose),
+		})
+		o.Operator = o.Operator.With(*op.Services{BaseURL: "https://kartei.example"}.With(notify.Mails.Is(true),
+			notify.Service.Is(center)))
 		sent := func() (n int) {
 			if err := d.Read(ctx, func(tx db.Tx) error {
 				return tx.QueryRow(ctx, `select count(*) from jobs where kind = $1`, notify.MessageKind).Scan(&n)
@@ -233,7 +259,9 @@ func TestInvitationMailsAreBounded(t *testing.T) {
 			return n
 		}
 		invite := func(organization string) error {
-			made, err := operator.Run(ctx, o.Operator, invitation.Create, invitation.New{Organization: organization, Email: "Ida@neu.example", Mail: true})
+			made, err := operator.Run(ctx, o.Operator, invitation.Create, invitation.New{
+				Organization: organization, Email: "Ida@neu.example", Mail: true,
+			})
 			if err == nil && !made.Mailed {
 				t.Errorf("%+v", made)
 			}

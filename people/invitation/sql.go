@@ -20,7 +20,8 @@ const (
 		invitationTables + ` where i.token_hash = $1` + invitationHolds
 	selectInvitations = invitationColumns + invitationTables + `
 		where i.id > $2 and i.expires_at > $4
-		and ($3 = '' or i.organization = (select coalesce(sandbox_of, number) from organizations where id = $3))` + invitationHolds + `
+		and ($3 = '' or i.organization = (select coalesce(sandbox_of, number) from organizations where id = $3))` +
+		invitationHolds + `
 		order by i.id limit $1`
 	countInvitations = `select count(*) from invitations i
 		where i.organization = $1 and i.expires_at > $2 and i.email_folded <> $3` + invitationHolds

@@ -89,11 +89,15 @@ func open(t testing.TB, d db.DB) *office {
 	var err error
 	o.vault, err = masterkey.NewVault(make([]byte, 32))
 	must(t, err)
-	info, err := o.operator.CreateOrganization(ctx, organization.New{Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On})
+	info, err := o.operator.CreateOrganization(ctx, organization.New{
+		Name: "Kanzlei Morgenstern", Module: "on", Secrecy: "declared", Level: access.On,
+	})
 	must(t, err)
 	o.id = info.ID
 	user := func(organization, name, email, language string, role access.Role) string {
-		p, err := o.operator.CreateUser(ctx, principal.New{Organization: organization, Name: name, Email: email, Language: language, Role: role})
+		p, err := o.operator.CreateUser(ctx, principal.New{
+			Organization: organization, Name: name, Email: email, Language: language, Role: role,
+		})
 		must(t, err)
 		return p.ID
 	}
@@ -104,7 +108,9 @@ func open(t testing.TB, d db.DB) *office {
 	yes := true
 	_, err = o.operator.SetUser(ctx, principal.Change{ID: gone, Disabled: &yes})
 	must(t, err)
-	foreign, err := o.operator.CreateOrganization(ctx, organization.New{Name: "Andere", Module: "on", Secrecy: "declared", Level: access.On})
+	foreign, err := o.operator.CreateOrganization(ctx, organization.New{
+		Name: "Andere", Module: "on", Secrecy: "declared", Level: access.On,
+	})
 	must(t, err)
 	user(foreign.ID, "Fremd", "foreign@example.com", "", access.Admin)
 	service, err := o.operator.CreateServiceAccount(ctx, principal.New{Organization: o.id, Name: "Abgleich"})

@@ -87,7 +87,9 @@ func (s *heldCounts) add(ctx context.Context, c *op.Call, t tenant, f family, pr
 }
 
 // since returns the counts, with the records changed since the count.
-func (s *heldCounts) since(ctx context.Context, tx db.Tx, tenants []tenant, principal string) (map[string]record.Holdings, error) {
+func (s *heldCounts) since(
+	ctx context.Context, tx db.Tx, tenants []tenant, principal string,
+) (map[string]record.Holdings, error) {
 	all := map[string]record.Holdings{}
 	for _, f := range families {
 		sum := s.held[f.plural]
@@ -108,7 +110,8 @@ func (s *heldCounts) since(ctx context.Context, tx db.Tx, tenants []tenant, prin
 // Erase erases a person. The person must have no records; HandOver gives them
 // to somebody else. The id stays, and records that name it show one name for
 // all erased people.
-var Erase = op.NewPrefetched("people.erase", op.Administer, countHeld, erase, op.By(op.Admin|op.Operator), op.Fresh, op.Audited("person.erase"))
+var Erase = op.NewPrefetched("people.erase", op.Administer, countHeld, erase, op.By(op.Admin|op.Operator), op.Fresh,
+	op.Audited("person.erase"))
 
 func erase(ctx context.Context, c *op.Call, in access.ByID, seen heldCounts) (access.PrincipalInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
@@ -136,7 +139,9 @@ func erase(ctx context.Context, c *op.Call, in access.ByID, seen heldCounts) (ac
 		}
 		// The job runs a minute later, because calls in progress reach the log
 		// after their answer.
-		if err := process.Enqueue(ctx, c, t.number, p.ID, job.Spec{Kind: EraseKind, Due: c.Now.Add(time.Minute)}); err != nil {
+		if err := process.Enqueue(ctx, c, t.number, p.ID, job.Spec{
+			Kind: EraseKind, Due: c.Now.Add(time.Minute),
+		}); err != nil {
 			return p, err
 		}
 	}
@@ -170,7 +175,10 @@ func (s *heldCounts) mayErase(ctx context.Context, c *op.Call, tenants []tenant,
 	}
 	what, command := say(held), fault.Text{}
 	if c.IsOperator() {
-		command = fault.Text{DE: " (kartei user hand-over, private mit --private)", EN: " (kartei user hand-over, private ones with --private)"}
+		command = fault.Text{
+			DE: " (kartei user hand-over, private mit --private)",
+			EN: " (kartei user hand-over, private ones with --private)",
+		}
 	}
 	return &fault.Fault{Code: fault.Forbidden, Extra: map[string]any{"held": held}, Detail: &fault.Text{
 		DE: fmt.Sprintf("Der Person gehören noch Einträge, auch in der Sandbox, oder ihr sind Aufgaben zugewiesen: %s. Übergeben Sie sie zuerst%s.", what.DE, command.DE),

@@ -126,7 +126,8 @@ const (
 
 // HandOver begins to give the records and tasks of a principal to another one,
 // in the organization and in its sandbox.
-var HandOver = op.New("people.handOver", op.Administer, beginHandover, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("person.handOver"))
+var HandOver = op.New("people.handOver", op.Administer, beginHandover, op.By(op.Admin|op.Operator), op.Fresh,
+	op.Gives, op.Audited("person.handOver"))
 
 func beginHandover(ctx context.Context, c *op.Call, in HandOverInput) (out HandOverOutput, err error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
@@ -143,7 +144,10 @@ func beginHandover(ctx context.Context, c *op.Call, in HandOverInput) (out HandO
 	if err := free(ctx, c.Tx, tenants, from.ID, to.ID); err != nil {
 		return out, err
 	}
-	out.Handover = Handover{ID: id.New(id.Handover), From: from.ID, To: to.ID, WithPrivate: in.Private, CreatedAt: c.Now, Job: JobKind}
+	out.Handover = Handover{
+		ID: id.New(id.Handover), From: from.ID, To: to.ID, WithPrivate: in.Private, CreatedAt: c.Now,
+		Job: JobKind,
+	}
 	if err := out.inspect(ctx, c.Tx, tenants); err != nil {
 		return out, err
 	}
@@ -163,7 +167,9 @@ func beginHandover(ctx context.Context, c *op.Call, in HandOverInput) (out HandO
 			return out, err
 		}
 	}
-	return out, c.Gives(ctx, op.Gain{Word: op.HandedOver, ID: from.ID, Organization: from.Home, Principal: to.ID, Admins: true})
+	return out, c.Gives(ctx, op.Gain{
+		Word: op.HandedOver, ID: from.ID, Organization: from.Home, Principal: to.ID, Admins: true,
+	})
 }
 
 // parties reads the principals of a hand-over.
@@ -246,7 +252,8 @@ func (o *HandOverOutput) inspect(ctx context.Context, tx db.Tx, tenants []tenant
 // begin stores a part and enqueues its job.
 func (o *HandOverOutput) begin(ctx context.Context, c *op.Call, t tenant) error {
 	o.Parts = append(o.Parts, Part{OrganizationID: t.id, Families: map[string]Tally{}})
-	if _, err := c.Tx.Exec(ctx, insertHandover, t.number, o.ID, o.From, o.To, o.WithPrivate, process.Encode(progress{Pass: 1, Families: map[string]Tally{}}),
+	if _, err := c.Tx.Exec(ctx, insertHandover, t.number, o.ID, o.From, o.To, o.WithPrivate,
+		process.Encode(progress{Pass: 1, Families: map[string]Tally{}}),
 		c.Actor.PrincipalID(), string(c.Actor.Credential().Kind), c.RequestID, c.Now); err != nil {
 		return err
 	}
@@ -298,7 +305,8 @@ func withParts(ctx context.Context, tx db.Tx, list []Handover, t tenant, from st
 		n := slices.IndexFunc(list, func(other Handover) bool { return other.ID == h.ID })
 		if n < 0 {
 			n, list = len(list), append(list, h)
-		} else if list[n].FinishedAt = max(list[n].FinishedAt, h.FinishedAt); h.FinishedAt == 0 || list[n].Parts[0].FinishedAt == 0 {
+		} else if list[n].FinishedAt = max(list[n].FinishedAt, h.FinishedAt); h.FinishedAt == 0 ||
+			list[n].Parts[0].FinishedAt == 0 {
 			list[n].FinishedAt = 0
 		}
 		list[n].Parts = append(list[n].Parts, Part{t.id, h.FinishedAt, p.Families})

@@ -79,7 +79,9 @@ func holds(ctx context.Context, c *op.Call, in HoldingsInput) (h Holdings, err e
 	if in.EndpointsOnly {
 		return h, nil
 	}
-	for statement, n := range map[string]*int64{countKeys: &h.Keys, countSessions: &h.Sessions, countApplications: &h.Applications} {
+	for statement, n := range map[string]*int64{
+		countKeys: &h.Keys, countSessions: &h.Sessions, countApplications: &h.Applications,
+	} {
 		if err := c.Tx.QueryRow(ctx, statement, p.ID, c.Now).Scan(n); err != nil {
 			return h, err
 		}

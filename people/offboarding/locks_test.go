@@ -75,7 +75,8 @@ func TestLockOrder(t *testing.T) {
 			}
 			var endpoint string
 			for range 2 {
-				endpoint = create(owner.Client, "webhook_endpoints", `{"name":"Mirror","url":"https://example.com/hook","eventTypes":["contact.created"]}`)
+				endpoint = create(owner.Client, "webhook_endpoints",
+					`{"name":"Mirror","url":"https://example.com/hook","eventTypes":["contact.created"]}`)
 			}
 			if err := d.Write(ctx, func(tx db.Tx) error {
 				tx.Queue(`update webhook_endpoints set cursor = 9000000000000000`)
@@ -83,7 +84,9 @@ func TestLockOrder(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			center := notify.New(notify.Options{DB: d, Clock: o.Clock, Forms: webhook.Forms, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+			center := notify.New(notify.Options{
+				DB: d, Clock: o.Clock, Forms: webhook.Forms, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+			})
 			states := webhook.StateStore{Clock: o.Clock, Notices: center}
 			d.repeats.Store(0)
 			var ground sync.WaitGroup
@@ -120,7 +123,8 @@ func live(t *testing.T, o *apitest.Office, role access.Role) keyed {
 	t.Helper()
 	c := o.As(role)
 	key, err := o.Operator.CreateKey(ctx, key.New{
-		Organization: o.ID, Principal: c.Principal, Environment: access.Live, Scopes: apitest.AllScopes, Networks: []string{"192.0.2.0/24", "127.0.0.0/8"},
+		Organization: o.ID, Principal: c.Principal, Environment: access.Live, Scopes: apitest.AllScopes,
+		Networks: []string{"192.0.2.0/24", "127.0.0.0/8"},
 	})
 	if err != nil {
 		t.Fatal(err)

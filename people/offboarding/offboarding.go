@@ -83,7 +83,11 @@ func say(held map[string]record.Holdings) fault.Text {
 		for _, part := range []struct {
 			n    int64
 			word fault.Text
-		}{{h.Owned, fault.Text{}}, {h.Private, fault.Text{DE: " (privat)", EN: " (private)"}}, {h.Assigned, fault.Text{DE: " (zugewiesen)", EN: " (assigned)"}}} {
+		}{
+			{h.Owned, fault.Text{}},
+			{h.Private, fault.Text{DE: " (privat)", EN: " (private)"}},
+			{h.Assigned, fault.Text{DE: " (zugewiesen)", EN: " (assigned)"}},
+		} {
 			if part.n > 0 {
 				de = append(de, fmt.Sprintf("%s%s %d", f.german, part.word.DE, part.n))
 				en = append(en, fmt.Sprintf("%s%s %d", f.plural, part.word.EN, part.n))

@@ -81,7 +81,9 @@ func must[O any](t *testing.T, o *apitest.Office, row string, in any) O {
 }
 
 // handOver begins a hand-over and waits for its end.
-func handOver(t *testing.T, o *apitest.Office, in offboarding.HandOverInput) (offboarding.HandOverOutput, offboarding.Handover) {
+func handOver(
+	t *testing.T, o *apitest.Office, in offboarding.HandOverInput,
+) (offboarding.HandOverOutput, offboarding.Handover) {
 	t.Helper()
 	out := must[offboarding.HandOverOutput](t, o, "people.handOver", in)
 	o.Rest()
@@ -122,22 +124,29 @@ func TestHandOver(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		admin, successor := o.As(access.Admin), o.As(access.Member)
 		l := newLeaver(o, admin)
-		l.Do("POST", "/webhook_endpoints", map[string]any{"name": "Mirror", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201)
+		l.Do("POST", "/webhook_endpoints", map[string]any{
+			"name":       "Mirror",
+			"url":        "https://example.com/hook",
+			"eventTypes": []string{"contact.created"},
+		}).Want(201)
 		before := admin.Do("GET", "/contacts/"+l.contact, nil).Want(200).JSON()
 		events := len(feed(admin))
 		out, done := handOver(t, o, offboarding.HandOverInput{ID: l.Principal, To: successor.Principal})
 
-		if len(out.Endpoints) != 1 || out.Endpoints[0].Name != "Mirror" || out.PrivateRecords["contacts"] != 1 || out.PrivateRecords["tasks"] != 1 {
+		if len(out.Endpoints) != 1 || out.Endpoints[0].Name != "Mirror" || out.PrivateRecords["contacts"] != 1 ||
+			out.PrivateRecords["tasks"] != 1 {
 			t.Errorf("%+v", out)
 		}
 		after := admin.Do("GET", "/contacts/"+l.contact, nil).Want(200).JSON()
-		if after["ownerId"] != successor.Principal || after["revision"].(float64) != before["revision"].(float64)+1 || after["updatedAt"] == before["updatedAt"] || after["lastName"] != "Berg" {
+		if after["ownerId"] != successor.Principal || after["revision"].(float64) != before["revision"].(float64)+1 ||
+			after["updatedAt"] == before["updatedAt"] || after["lastName"] != "Berg" {
 			t.Errorf("%v", after)
 		}
 		for path, want := range map[string][2]string{
 			"/companies/" + l.company: {successor.Principal, ""}, "/documents/" + l.document: {successor.Principal, ""},
-			"/tasks/" + l.task: {successor.Principal, successor.Principal}, "/tasks/" + l.assigned: {admin.Principal, successor.Principal},
-			"/tasks/" + l.hidden: {l.Principal, l.Principal}, "/contacts/" + l.secret: {l.Principal, ""},
+			"/tasks/" + l.task:     {successor.Principal, successor.Principal},
+			"/tasks/" + l.assigned: {admin.Principal, successor.Principal},
+			"/tasks/" + l.hidden:   {l.Principal, l.Principal}, "/contacts/" + l.secret: {l.Principal, ""},
 		} {
 			got := admin.Do("GET", path, nil).Want(200).JSON()
 			if assignee, _ := got["assigneeId"].(string); got["ownerId"] != want[0] || assignee != want[1] {
@@ -146,7 +155,8 @@ func TestHandOver(t *testing.T) {
 		}
 		admin.Inside(func(ctx context.Context, call *op.Call) error {
 			history, err := optest.Run(ctx, call, record.History, record.HistoryInput{ID: l.contact, Limit: 1})
-			if got := history.Data[0]; got.Act != "updated" || fmt.Sprint(got.Members) != "[ownerId]" || got.Door != "job" || got.Principal != "" || !strings.HasPrefix(got.RequestID, "req_") {
+			if got := history.Data[0]; got.Act != "updated" || fmt.Sprint(got.Members) != "[ownerId]" || got.Door != "job" ||
+				got.Principal != "" || !strings.HasPrefix(got.RequestID, "req_") {
 				t.Errorf("%+v", got)
 			}
 			return err
@@ -162,7 +172,10 @@ func TestHandOver(t *testing.T) {
 				counts[name] = fmt.Sprint(n)
 			}
 		}
-		want := map[string]string{"contacts": "{{1 0 0} 1}", "companies": "{{1 0 0} 0}", "tasks": "{{1 0 2} 1}", "documents": "{{1 0 0} 0}"}
+		want := map[string]string{
+			"contacts": "{{1 0 0} 1}", "companies": "{{1 0 0} 0}", "tasks": "{{1 0 2} 1}",
+			"documents": "{{1 0 0} 0}",
+		}
 		if fmt.Sprint(counts) != fmt.Sprint(want) {
 			t.Errorf("counts %v, want %v", counts, want)
 		}
@@ -180,22 +193,34 @@ func TestHandOver(t *testing.T) {
 func TestHoldings(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		l := newLeaver(o, o.As(access.Admin))
-		l.Do("POST", "/webhook_endpoints", map[string]any{"name": "Mirror", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201)
+		l.Do("POST", "/webhook_endpoints", map[string]any{
+			"name":       "Mirror",
+			"url":        "https://example.com/hook",
+			"eventTypes": []string{"contact.created"},
+		}).Want(201)
 		o.Session(l.Principal)
-		application := grant.Client{Kind: grant.Registered, Name: "Mirror", RedirectURIs: []string{"https://app.example.com/back"}, Method: grant.NoSecret}
+		application := grant.Client{
+			Kind:         grant.Registered,
+			Name:         "Mirror",
+			RedirectURIs: []string{"https://app.example.com/back"},
+			Method:       grant.NoSecret,
+		}
 		for _, audience := range []string{access.V1, access.MCP} {
 			o.Connect(&application, l.Principal, audience, "contacts:read")
 		}
 		h := must[offboarding.Holdings](t, o, "people.holdings", offboarding.HoldingsInput{ID: l.Principal})
-		if h.Keys != 1 || h.Sessions != 1 || h.Applications != 1 || h.OpenTasks != 3 || h.PrivateRecords["contacts"] != 1 || h.PrivateRecords["tasks"] != 1 || h.PrivateRecords["companies"] != 0 {
+		if h.Keys != 1 || h.Sessions != 1 || h.Applications != 1 || h.OpenTasks != 3 ||
+			h.PrivateRecords["contacts"] != 1 || h.PrivateRecords["tasks"] != 1 || h.PrivateRecords["companies"] != 0 {
 			t.Errorf("%+v", h)
 		}
-		few := must[offboarding.Holdings](t, o, "people.holdings", offboarding.HoldingsInput{ID: l.Principal, EndpointsOnly: true})
+		few := must[offboarding.Holdings](t, o, "people.holdings",
+			offboarding.HoldingsInput{ID: l.Principal, EndpointsOnly: true})
 		if len(few.Endpoints) != 1 || few.Keys+few.Sessions+few.OpenTasks != 0 || len(few.PrivateRecords) != 0 {
 			t.Errorf("%+v", few)
 		}
 		l.Do("POST", "/tasks/"+l.task+"/complete", nil).Want(200)
-		if h := must[offboarding.Holdings](t, o, "people.holdings", offboarding.HoldingsInput{ID: l.Principal}); h.OpenTasks != 2 {
+		if h := must[offboarding.Holdings](t, o, "people.holdings",
+			offboarding.HoldingsInput{ID: l.Principal}); h.OpenTasks != 2 {
 			t.Errorf("%d open tasks after one was completed", h.OpenTasks)
 		}
 		if len(h.Endpoints) != 1 || h.Endpoints[0].Name != "Mirror" || h.Endpoints[0].OrganizationID != o.SandboxID {
@@ -206,7 +231,8 @@ func TestHoldings(t *testing.T) {
 		}
 		dbtest.Run(t, o.DB, `update webhook_endpoints set status = 'disabled', disabled_reason = 'failing', missed_since = cursor where id = $1`, h.Endpoints[0].ID)
 		l.Do("POST", "/contacts", map[string]any{"lastName": "Haas"}).Want(201)
-		h = must[offboarding.Holdings](t, o, "people.holdings", offboarding.HoldingsInput{ID: l.Principal, EndpointsOnly: true})
+		h = must[offboarding.Holdings](t, o, "people.holdings",
+			offboarding.HoldingsInput{ID: l.Principal, EndpointsOnly: true})
 		if e := h.Endpoints[0]; e.Missed == nil || *e.Missed != (webhook.Tally{Events: 1}) {
 			t.Errorf("a disabled endpoint missed %+v", e.Missed)
 		}
@@ -240,7 +266,8 @@ func TestHandOverDisables(t *testing.T) {
 		session := o.Session(l.Principal)
 		handOver(t, o, offboarding.HandOverInput{ID: l.Principal, To: successor.Principal, Disable: true})
 		l.Do("GET", "/me", nil).Want(401)
-		if h := must[offboarding.Holdings](t, o, "people.holdings", offboarding.HoldingsInput{ID: l.Principal}); h.Sessions != 0 || session == "" {
+		if h := must[offboarding.Holdings](t, o, "people.holdings",
+			offboarding.HoldingsInput{ID: l.Principal}); h.Sessions != 0 || session == "" {
 			t.Errorf("a session outlives: %+v", h)
 		}
 		page := must[access.List[audit.Line]](t, o, "audit.list", auditlog.Input{Target: l.Principal})
@@ -265,7 +292,8 @@ func TestHandOverOfLastAdmin(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := o.API.Do(t.Context(), &api.Request{
-			Operation: api.ByID("people.handOver"), Door: api.Web, Credential: api.Cookie(o.Session(boss), false), Address: netip.MustParseAddr("192.0.2.1"),
+			Operation: api.ByID("people.handOver"), Door: api.Web, Credential: api.Cookie(o.Session(boss), false),
+			Address: netip.MustParseAddr("192.0.2.1"),
 			HasBody: true, Body: func() ([]byte, error) { return in, nil },
 		}, nil)
 		if got.Status != 403 {
@@ -274,7 +302,8 @@ func TestHandOverOfLastAdmin(t *testing.T) {
 		if p := must[access.PrincipalInfo](t, o, "people.get", access.ByID{ID: boss}); p.Disabled {
 			t.Error("the last admin is disabled")
 		}
-		if list := must[access.List[offboarding.Handover]](t, o, "people.handOverStatus", access.ByID{ID: boss}); len(list.Data) != 0 {
+		if list := must[access.List[offboarding.Handover]](t, o, "people.handOverStatus",
+			access.ByID{ID: boss}); len(list.Data) != 0 {
 			t.Errorf("a hand-over began: %+v", list.Data)
 		}
 	})
@@ -294,7 +323,8 @@ func audited(t *testing.T, o *apitest.Office, from, to string) {
 			text += string(b)
 		}
 	}
-	if words["person.handOver"] != 1 || words[offboarding.DoneWord] != 2 || !strings.Contains(text, to) || !strings.Contains(text, `{"member":"tasks.assigned","from":0,"to":2}`) || strings.Contains(text, "Berg") {
+	if words["person.handOver"] != 1 || words[offboarding.DoneWord] != 2 || !strings.Contains(text, to) ||
+		!strings.Contains(text, `{"member":"tasks.assigned","from":0,"to":2}`) || strings.Contains(text, "Berg") {
 		t.Errorf("audit log: %v %s", words, text)
 	}
 }
@@ -327,7 +357,8 @@ func TestHandOverPrivate(t *testing.T) {
 			t.Errorf("the former owner finds %d", len(found))
 		}
 		marked := false
-		for _, r := range l.Do("GET", "/contacts?updatedSince=2026-01-01T00:00:00Z&includeDeleted=true&sort=updatedAt", nil).Want(200).Data() {
+		for _, r := range l.Do("GET", "/contacts?updatedSince=2026-01-01T00:00:00Z&includeDeleted=true&sort=updatedAt",
+			nil).Want(200).Data() {
 			marked = marked || r["id"] == l.secret && r["deleted"] == true
 		}
 		if !marked {
@@ -344,15 +375,18 @@ func TestHandOverRefused(t *testing.T) {
 		yes := true
 		must[access.PrincipalInfo](t, o, "people.set", principal.Change{ID: off, Disabled: &yes})
 		for name, in := range map[string]offboarding.HandOverInput{
-			"to REQUIRED": {ID: from}, "to NOT_FOUND": {ID: from, To: stranger}, "to FORBIDDEN_COMBINATION": {ID: from, To: from},
+			"to REQUIRED": {ID: from}, "to NOT_FOUND": {ID: from, To: stranger},
+			"to FORBIDDEN_COMBINATION":  {ID: from, To: from},
 			"to  FORBIDDEN_COMBINATION": {ID: from, To: off},
 		} {
 			_, err := call[any](t, o, "people.handOver", in)
-			if err == nil || len(err.Fields) != 1 || err.Fields[0].Name+" "+string(err.Fields[0].Code) != strings.Replace(name, "  ", " ", 1) {
+			if err == nil || len(err.Fields) != 1 ||
+				err.Fields[0].Name+" "+string(err.Fields[0].Code) != strings.Replace(name, "  ", " ", 1) {
 				t.Errorf("%s: %+v", name, err)
 			}
 		}
-		if _, err := call[any](t, o, "people.handOver", offboarding.HandOverInput{ID: "usr_x", To: to}); !fault.Is(err, fault.NotFound) {
+		if _, err := call[any](t, o, "people.handOver",
+			offboarding.HandOverInput{ID: "usr_x", To: to}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%v", err)
 		}
 		// During a hand-over, both principals are refused for another one, in
@@ -441,7 +475,8 @@ func TestHandOverSurvivesCrashes(t *testing.T) {
 		for n := range records {
 			ids = append(ids, create(c, "contacts", fmt.Sprintf(`{"lastName":"Berg %d"}`, n)))
 		}
-		must[offboarding.HandOverOutput](t, o, "people.handOver", offboarding.HandOverInput{ID: c.Principal, To: successor.Principal})
+		must[offboarding.HandOverOutput](t, o, "people.handOver",
+			offboarding.HandOverInput{ID: c.Principal, To: successor.Principal})
 		var list access.List[offboarding.Handover]
 		for tries := 0; tries == 0 || list.Data[0].FinishedAt == 0; tries++ {
 			if tries == 100 {
@@ -461,7 +496,8 @@ func TestHandOverSurvivesCrashes(t *testing.T) {
 			t.Errorf("what came to the person meanwhile: %v", got)
 		}
 		for _, id := range ids {
-			if got := c.Do("GET", "/contacts/"+id, nil).Want(200).JSON(); got["ownerId"] != successor.Principal || got["revision"] != 2.0 {
+			if got := c.Do("GET", "/contacts/"+id, nil).Want(200).JSON(); got["ownerId"] != successor.Principal ||
+				got["revision"] != 2.0 {
 				t.Fatalf("%v", got)
 			}
 		}
@@ -480,7 +516,11 @@ func TestErase(t *testing.T) {
 		admin, successor := o.As(access.Admin), o.As(access.Member)
 		l := newLeaver(o, admin)
 		email := emailOf(t, o, l.Principal)
-		l.Do("POST", "/webhook_endpoints", map[string]any{"name": "Mirror", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201)
+		l.Do("POST", "/webhook_endpoints", map[string]any{
+			"name":       "Mirror",
+			"url":        "https://example.com/hook",
+			"eventTypes": []string{"contact.created"},
+		}).Want(201)
 		l.becomeUnique(t)
 		leaveTraces(t, o, l.Principal)
 		leaving := tablesOfPeople(t, o)
@@ -490,11 +530,14 @@ func TestErase(t *testing.T) {
 			}
 		}
 
-		if err := l.erase(t); err == nil || err.Code != fault.Forbidden || !strings.Contains(err.Detail.EN, "contacts 1, contacts (private) 1, companies 1, tasks 1, tasks (private) 1, tasks (assigned) 3, documents 1") {
+		if err := l.erase(t); err == nil || err.Code != fault.Forbidden ||
+			!strings.Contains(err.Detail.EN, "contacts 1, contacts (private) 1, companies 1, tasks 1, tasks (private) 1, tasks (assigned) 3, documents 1") {
 			t.Fatalf("with records: %+v", err)
 		}
 		handOver(t, o, offboarding.HandOverInput{ID: l.Principal, To: successor.Principal})
-		if err := l.erase(t); err == nil || !strings.Contains(err.Detail.EN, ": contacts (private) 1, tasks (private) 1, tasks (assigned) 1 ") && !strings.Contains(err.Detail.EN, ": contacts (private) 1, tasks (private) 1, tasks (assigned) 1.") {
+		if err := l.erase(t); err == nil || !strings.Contains(err.Detail.EN,
+			": contacts (private) 1, tasks (private) 1, tasks (assigned) 1 ") &&
+			!strings.Contains(err.Detail.EN, ": contacts (private) 1, tasks (private) 1, tasks (assigned) 1.") {
 			t.Fatalf("with private records: %+v", err)
 		}
 		handOver(t, o, offboarding.HandOverInput{ID: l.Principal, To: successor.Principal, Private: true})
@@ -515,7 +558,8 @@ func TestErase(t *testing.T) {
 		l.leavesLinesWithoutAddress(t)
 		for _, table := range leaving {
 			if n := count(t, o, `select count(*) from `+table+` where principal = $1`, l.Principal); n > 0 {
-				t.Errorf("%d rows of %s are left of an erased person: delete them in ErasePerson (people/settings/erase.go)", n, table)
+				t.Errorf("%d rows of %s are left of an erased person: delete them in ErasePerson (people/settings/erase.go)", n,
+					table)
 			}
 		}
 	})
@@ -551,11 +595,14 @@ func (l *leaver) erase(t *testing.T) *fault.Fault {
 func (l *leaver) hasNoName(t *testing.T) {
 	t.Helper()
 	l.Do("GET", "/me", nil).Want(401)
-	names := must[principal.Names](t, l.Office, "names.resolve", principal.NamesInput{Organization: l.ID, IDs: []string{l.Principal}})
-	if len(names.Data) != 1 || names.Data[0].Name != "Gelöschte Person" && names.Data[0].Name != "Erased person" || !names.Data[0].Erased {
+	names := must[principal.Names](t, l.Office, "names.resolve",
+		principal.NamesInput{Organization: l.ID, IDs: []string{l.Principal}})
+	if len(names.Data) != 1 || names.Data[0].Name != "Gelöschte Person" && names.Data[0].Name != "Erased person" ||
+		!names.Data[0].Erased {
 		t.Errorf("%+v", names)
 	}
-	if got := must[key.Info](t, l.Office, "keys.get", access.ByID{ID: keyOf(t, l.Office, l.Principal)}); got.Status != key.Revoked || got.Name != "" {
+	if got := must[key.Info](t, l.Office, "keys.get",
+		access.ByID{ID: keyOf(t, l.Office, l.Principal)}); got.Status != key.Revoked || got.Name != "" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -566,14 +613,17 @@ func (l *leaver) hasNothing(t *testing.T) {
 	t.Helper()
 	l.columnsAre(t, "principals", "id", map[string]string{
 		"id": "<> ''", "organization": "> 0", "created_at": "> 0", "erased_at": "> 0", // records name it, and the logs
-		"kind": "= 'user'", "role": "= 'viewer'", "rights": "= '{}'", "disabled": "= true", "language": "= 'de'", "preferences": "= '{}'",
-		"name": "= ''", "email": "is null", "email_folded": "is null", "account_id": "is null",
+		"kind": "= 'user'", "role": "= 'viewer'", "rights": "= '{}'", "disabled": "= true", "language": "= 'de'",
+		"preferences": "= '{}'",
+		"name":        "= ''", "email": "is null", "email_folded": "is null", "account_id": "is null",
 	})
 	l.columnsAre(t, "api_keys", "principal_id", map[string]string{
 		"name": "= ''", "networks": "= '[]'", "revoked_at": "> 0",
 		// The logs name the key, and what it did.
-		"id": "<> ''", "organization": "> 0", "principal_id": "<> ''", "kid": "<> ''", "previous_kid": "is not distinct from previous_kid", "secret_hash": "is not null",
-		"previous_hash": "is not distinct from previous_hash", "environment": "<> ''", "scopes": "<> ''", "version_pin": "<> ''", "expires_at": "> 0", "created_at": "> 0",
+		"id": "<> ''", "organization": "> 0", "principal_id": "<> ''", "kid": "<> ''",
+		"previous_kid": "is not distinct from previous_kid", "secret_hash": "is not null",
+		"previous_hash": "is not distinct from previous_hash", "environment": "<> ''", "scopes": "<> ''",
+		"version_pin": "<> ''", "expires_at": "> 0", "created_at": "> 0",
 		"made_by": "is not null", "paused": "= false", "last_used_at": ">= 0",
 	})
 }
@@ -593,7 +643,8 @@ func (l *leaver) columnsAre(t *testing.T, name, by string, conditions map[string
 	table := tables[slices.IndexFunc(tables, func(t schema.Table) bool { return t.Name == name })]
 	for _, c := range table.Columns {
 		empty, known := conditions[c.Name]
-		if !known || count(t, l.Office, `select count(*) from `+name+` where `+by+` = $1 and `+c.Name+` `+empty, l.Principal) != rows {
+		if !known || count(t, l.Office, `select count(*) from `+name+` where `+by+` = $1 and `+c.Name+` `+empty,
+			l.Principal) != rows {
 			t.Errorf("%s.%s of an erased person: it should be %q; clear it in ErasePerson (people/settings/erase.go), or say here why it stays", name, c.Name, empty)
 		}
 	}
@@ -618,19 +669,22 @@ func (l *leaver) staysErased(t *testing.T, admin *apitest.Client) {
 // tell no address.
 func (l *leaver) leavesLinesWithoutAddress(t *testing.T) {
 	t.Helper()
-	if n := count(t, l.Office, `select count(*) from audit_lines where principal = $1 and address <> ''`, l.Principal); n > 0 {
+	if n := count(t, l.Office, `select count(*) from audit_lines where principal = $1 and address <> ''`,
+		l.Principal); n > 0 {
 		t.Errorf("%d lines of the audit log have an address", n)
 	}
 	if n := count(t, l.Office, `select count(*) from audit_lines where address like '203.0.113.%' or changes like '%203.0.113.%'`); n > 0 {
 		t.Errorf("%d lines of the audit log tell where the person was", n)
 	}
-	if n := count(t, l.Office, `select count(*) from audit_lines where target = $1 and changes like '%"networks"%'`, keyOf(t, l.Office, l.Principal)); n == 0 {
+	if n := count(t, l.Office, `select count(*) from audit_lines where target = $1 and changes like '%"networks"%'`,
+		keyOf(t, l.Office, l.Principal)); n == 0 {
 		t.Error("no line says that the networks of the key were changed")
 	}
 	if n := count(t, l.Office, `select count(*) from audit_lines where principal = $1`, l.Principal); n != 2 {
 		t.Errorf("%d lines of the audit log, want those of the export and of the endpoint", n)
 	}
-	if n := count(t, l.Office, `select count(*) from request_log where principal_id = $1 and address <> ''`, l.Principal); n > 0 {
+	if n := count(t, l.Office, `select count(*) from request_log where principal_id = $1 and address <> ''`,
+		l.Principal); n > 0 {
 		t.Errorf("%d lines of the request log have an address", n)
 	}
 	if n := count(t, l.Office, `select count(*) from request_log where principal_id = $1`, l.Principal); n == 0 {
@@ -658,7 +712,8 @@ func tablesOfPeople(t *testing.T, o *apitest.Office) (names []string) {
 		t.Fatal(err)
 	}
 	for _, table := range tables {
-		if staying[table.Name] == "" && slices.ContainsFunc(table.Columns, func(c schema.Column) bool { return c.Name == "principal" }) {
+		if staying[table.Name] == "" && slices.ContainsFunc(table.Columns,
+			func(c schema.Column) bool { return c.Name == "principal" }) {
 			names = append(names, table.Name)
 		}
 	}
@@ -692,7 +747,8 @@ func mentions(t *testing.T, o *apitest.Office, words ...string) (found []string)
 	for _, table := range tables {
 		for _, c := range table.Columns {
 			for _, word := range words {
-				if c.Type == "text" && count(t, o, `select count(*) from `+table.Name+` where lower(`+c.Name+`) like $1`, "%"+word+"%") > 0 {
+				if c.Type == "text" && count(t, o, `select count(*) from `+table.Name+` where lower(`+c.Name+`) like $1`,
+					"%"+word+"%") > 0 {
 					found = append(found, table.Name+"."+c.Name)
 				}
 			}
@@ -732,7 +788,8 @@ func TestEraseRefused(t *testing.T) {
 		}
 		c, other := o.As(access.Member), o.As(access.Admin)
 		services := op.Services{Read: o.DB.Read}
-		seen, err := optest.Prefetch(ctx, &op.Call{Actor: operatorOf(t, o), Services: &services}, offboarding.Erase, access.ByID{ID: c.Principal})
+		seen, err := optest.Prefetch(ctx, &op.Call{Actor: operatorOf(t, o), Services: &services}, offboarding.Erase,
+			access.ByID{ID: c.Principal})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,8 @@ type walk struct {
 func (h *walk) Load(ctx context.Context, tx db.Tx, organization int64, id string) error {
 	var text string
 	h.id = id
-	if err := tx.QueryRow(ctx, selectHandover, organization, id).Scan(&h.From, &h.To, &h.Private, &text, &h.By, &h.Kind, &h.RequestID); err != nil {
+	if err := tx.QueryRow(ctx, selectHandover, organization, id).Scan(&h.From, &h.To, &h.Private, &text, &h.By,
+		&h.Kind, &h.RequestID); err != nil {
 		return err
 	}
 	if err := json.Unmarshal([]byte(text), &h.progress); err != nil {
@@ -66,7 +67,10 @@ func (h *walk) Load(ctx context.Context, tx db.Tx, organization int64, id string
 // Call implements process.Act. A hand-over goes on if the person who asked for it leaves too.
 func (h *walk) Call(ctx context.Context, tx db.Tx) (*op.Call, error) {
 	actor, err := access.CaretakerOf(ctx, tx, h.Job.Organization)
-	return &op.Call{Actor: actor, Tx: tx, Now: clock.Now(h.Clock), RequestID: h.RequestID, Door: "job", Requester: h.By, Services: h.Services}, err
+	return &op.Call{
+		Actor: actor, Tx: tx, Now: clock.Now(h.Clock), RequestID: h.RequestID, Door: "job", Requester: h.By,
+		Services: h.Services,
+	}, err
 }
 
 // Snapshot implements process.Act.

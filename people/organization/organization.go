@@ -77,17 +77,20 @@ var country = regexp.MustCompile(`^[A-Z]{2}$`)
 // Create creates an organization and its sandbox. The sandbox is a
 // second organization with its own records and its own change clock. Test keys
 // are bound to it, and its API is open from the start.
-var Create = op.New("organizations.create", op.Administer, create, op.By(op.Operator), op.Audited("organization.create"))
+var Create = op.New("organizations.create", op.Administer, create, op.By(op.Operator),
+	op.Audited("organization.create"))
 
 func create(ctx context.Context, c *op.Call, in New) (access.OrganizationInfo, error) {
 	var f input.Faults
 	live := access.OrganizationInfo{
-		ID: id.New(id.Organization), Module: "off", Secrecy: "undeclared", Level: access.Off, State: access.Open, Country: defaultCountry, CreatedAt: c.Now,
+		ID: id.New(id.Organization), Module: "off", Secrecy: "undeclared", Level: access.Off, State: access.Open,
+		Country: defaultCountry, CreatedAt: c.Now,
 		SecondFactor: "optional", Passwords: "on", Applications: access.KnownApplications,
 	}
 	in.Name = f.Name("name", in.Name)
 	apply(&live, &f, Change{
-		Name: &in.Name, Module: input.Given(in.Module), Secrecy: input.Given(in.Secrecy), Level: input.Given(in.Level), Country: input.Given(in.Country),
+		Name: &in.Name, Module: input.Given(in.Module), Secrecy: input.Given(in.Secrecy), Level: input.Given(in.Level),
+		Country: input.Given(in.Country),
 	})
 	if err := f.Err(); err != nil {
 		return access.OrganizationInfo{}, err
@@ -97,7 +100,8 @@ func create(ctx context.Context, c *op.Call, in New) (access.OrganizationInfo, e
 	}
 	sandbox := access.OrganizationInfo{
 		ID: id.New(id.Organization), Name: live.Name + sandboxSuffix,
-		Module: "on", Secrecy: "declared", Level: access.On, State: access.Open, Country: live.Country, CreatedAt: live.CreatedAt,
+		Module: "on", Secrecy: "declared", Level: access.On, State: access.Open, Country: live.Country,
+		CreatedAt: live.CreatedAt,
 	}
 	live.SandboxID = sandbox.ID
 	if err := access.Changed(ctx, c.Tx); err != nil {
@@ -117,7 +121,8 @@ func create(ctx context.Context, c *op.Call, in New) (access.OrganizationInfo, e
 
 func insertRow(ctx context.Context, tx db.Tx, o access.OrganizationInfo, sandboxOf *int64) error {
 	_, err := tx.Exec(ctx, insertOrganization, o.Number, o.ID, o.Name, sandboxOf,
-		o.Module == "on", o.Secrecy == "declared", string(o.Level), string(o.State), int64(o.CreatedAt), o.Country, o.SecrecyAt, o.SecrecyBy)
+		o.Module == "on", o.Secrecy == "declared", string(o.Level), string(o.State), int64(o.CreatedAt), o.Country,
+		o.SecrecyAt, o.SecrecyBy)
 	if errors.Is(err, db.ErrDuplicate) { // another call took the number
 		return db.ErrConflict
 	}
@@ -228,11 +233,13 @@ func Set(ctx context.Context, c *op.Call, in Change) (access.OrganizationInfo, e
 	if err := setPasswords(ctx, c, before, o); err != nil {
 		return o, err
 	}
-	if _, err = c.Tx.Exec(ctx, updateDuties, o.Number, o.SecrecyAt, o.SecrecyBy, o.SecondFactorFrom, string(o.Applications)); err != nil {
+	if _, err = c.Tx.Exec(ctx, updateDuties, o.Number, o.SecrecyAt, o.SecrecyBy, o.SecondFactorFrom,
+		string(o.Applications)); err != nil {
 		return o, err
 	}
 	if o.SandboxOf == "" {
-		if _, err = c.Tx.Exec(ctx, updateSandbox, o.Number, o.Name+sandboxSuffix, string(o.State), eraseAt(&o), o.Country); err != nil {
+		if _, err = c.Tx.Exec(ctx, updateSandbox, o.Number, o.Name+sandboxSuffix, string(o.State), eraseAt(&o),
+			o.Country); err != nil {
 			return o, err
 		}
 	}
@@ -250,7 +257,8 @@ func opened(before, after access.OrganizationInfo) bool {
 		before.Module != "on" && after.Module == "on" || before.Secrecy != "declared" && after.Secrecy == "declared" ||
 		before.SecondFactor == "required" && after.SecondFactor != "required" ||
 		before.Passwords == "off" && (after.Passwords != "off" || before.PasswordAdmin != after.PasswordAdmin) ||
-		before.State != access.Open && after.State == access.Open || widensApplications(before.Applications, after.Applications)
+		before.State != access.Open && after.State == access.Open ||
+		widensApplications(before.Applications, after.Applications)
 }
 
 // widensApplications reports whether people may connect more applications than before.
@@ -265,20 +273,25 @@ func checkChange(f *input.Faults, c *op.Call, o *access.OrganizationInfo, in Cha
 		f.Say("name", fault.ReadOnly, "Die Sandbox heißt wie ihre Organisation.", "A sandbox is named like its organization.")
 	}
 	if in.SecondFactor != nil && o.SandboxOf != "" {
-		f.Say("secondFactor", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.", "What holds for the organization holds for its sandbox.")
+		f.Say("secondFactor", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.",
+			"What holds for the organization holds for its sandbox.")
 	}
 	if in.Applications != nil && o.SandboxOf != "" {
-		f.Say("applications", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.", "What holds for the organization holds for its sandbox.")
+		f.Say("applications", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.",
+			"What holds for the organization holds for its sandbox.")
 	}
 	if in.Country != nil && o.SandboxOf != "" {
-		f.Say("country", fault.ReadOnly, "Die Sandbox ist in dem Land ihrer Organisation.", "A sandbox is in the country of its organization.")
+		f.Say("country", fault.ReadOnly, "Die Sandbox ist in dem Land ihrer Organisation.",
+			"A sandbox is in the country of its organization.")
 	}
 	switch {
 	case in.State == nil:
 	case !c.IsOperator():
-		f.Say("state", fault.ReadOnly, "Den Zustand einer Organisation ändert nur der Betreiber.", "Only the operator changes the state of an organization.")
+		f.Say("state", fault.ReadOnly, "Den Zustand einer Organisation ändert nur der Betreiber.",
+			"Only the operator changes the state of an organization.")
 	case o.SandboxOf != "":
-		f.Say("state", fault.ReadOnly, "Der Zustand der Sandbox ist der ihrer Organisation.", "The state of a sandbox is that of its organization.")
+		f.Say("state", fault.ReadOnly, "Der Zustand der Sandbox ist der ihrer Organisation.",
+			"The state of a sandbox is that of its organization.")
 	case *in.State != access.Deleting && o.EraseAt != nil && *o.EraseAt <= c.Now:
 		f.Say("state", fault.ReadOnly, "Die Löschung ist fällig und lässt sich nicht mehr abbrechen.",
 			"The erasure is due and cannot be cancelled any more.")
@@ -330,7 +343,8 @@ func apply(o *access.OrganizationInfo, f *input.Faults, c Change) {
 		o.SecondFactor = *c.SecondFactor
 	}
 	if c.Applications != nil {
-		input.OneOf(f, "applications", *c.Applications, access.NoApplications, access.KnownApplications, access.AllApplications)
+		input.OneOf(f, "applications", *c.Applications, access.NoApplications, access.KnownApplications,
+			access.AllApplications)
 		o.Applications = *c.Applications
 	}
 	if c.State != nil {
@@ -369,7 +383,8 @@ func erase(ctx context.Context, c *op.Call, in access.ByID) (access.Organization
 		return o, &fault.Fault{Code: fault.Forbidden, Detail: &notDeleting}
 	}
 	c.Audit.About(audit.Instance, o.ID)
-	if _, err := c.Tx.Exec(ctx, updateOrganization, o.Number, o.Name, o.Module == "on", o.Secrecy == "declared", string(o.Level), string(o.State), c.Now, o.Country); err != nil {
+	if _, err := c.Tx.Exec(ctx, updateOrganization, o.Number, o.Name, o.Module == "on", o.Secrecy == "declared",
+		string(o.Level), string(o.State), c.Now, o.Country); err != nil {
 		return o, err
 	}
 	_, err = c.Tx.Exec(ctx, updateSandbox, o.Number, o.Name+sandboxSuffix, string(o.State), c.Now, o.Country)

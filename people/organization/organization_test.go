@@ -25,12 +25,14 @@ func TestOrganizations(t *testing.T) {
 		c := clock.NewFake(operator.Start)
 		dir := operator.New(d, c, access.NewDirectory(d, c, access.Options{}))
 		org := must(dir.CreateOrganization(ctx, organization.New{Name: "  Kanzlei  "}))
-		if org.Name != "Kanzlei" || org.Module != "off" || org.Secrecy != "undeclared" || org.Level != access.Off || org.State != access.Open {
+		if org.Name != "Kanzlei" || org.Module != "off" || org.Secrecy != "undeclared" || org.Level != access.Off ||
+			org.State != access.Open {
 			t.Errorf("an organization opens its API deliberately: %+v", org)
 		}
 		sandbox := must(dir.GetOrganization(ctx, access.ByID{ID: org.SandboxID}))
 		if sandbox.SandboxOf != org.ID || sandbox.Name != "Kanzlei (Sandbox)" || sandbox.Module != "on" ||
-			sandbox.Secrecy != "declared" || sandbox.Level != access.On || sandbox.State != access.Open || sandbox.CreatedAt != clock.FromTime(operator.Start) {
+			sandbox.Secrecy != "declared" || sandbox.Level != access.On || sandbox.State != access.Open ||
+			sandbox.CreatedAt != clock.FromTime(operator.Start) {
 			t.Errorf("sandbox: %+v", sandbox)
 		}
 		var ticks []clock.Micros
@@ -50,9 +52,11 @@ func TestOrganizations(t *testing.T) {
 		}
 
 		changed := must(dir.SetOrganization(ctx, organization.Change{
-			ID: org.ID, Name: new("Büro"), Module: new("on"), Secrecy: new("declared"), Level: new(access.Read), State: new(access.Closed),
+			ID: org.ID, Name: new("Büro"), Module: new("on"), Secrecy: new("declared"), Level: new(access.Read),
+			State: new(access.Closed),
 		}))
-		if got := must(dir.GetOrganization(ctx, access.ByID{ID: org.ID})); got != changed || got.Name != "Büro" || got.Level != access.Read || got.State != access.Closed {
+		if got := must(dir.GetOrganization(ctx, access.ByID{ID: org.ID})); got != changed || got.Name != "Büro" ||
+			got.Level != access.Read || got.State != access.Closed {
 			t.Errorf("after set: %+v, answered %+v", got, changed)
 		}
 		sandbox = must(dir.GetOrganization(ctx, access.ByID{ID: org.SandboxID}))
@@ -64,18 +68,23 @@ func TestOrganizations(t *testing.T) {
 			t.Error("the levels of an organization and of its sandbox are each one's own")
 		}
 
-		if _, err := dir.CreateOrganization(ctx, organization.New{Name: " ", Module: "maybe", Secrecy: "no", Level: "write"}); true {
+		if _, err := dir.CreateOrganization(ctx, organization.New{
+			Name: " ", Module: "maybe", Secrecy: "no", Level: "write",
+		}); true {
 			want := []string{"name REQUIRED", "module NOT_IN_ENUM", "secrecy NOT_IN_ENUM", "level NOT_IN_ENUM"}
 			if diff := cmp.Diff(want, operator.Wrong(t, err)); diff != "" {
 				t.Error(diff)
 			}
 		}
-		_, err = dir.SetOrganization(ctx, organization.Change{ID: org.ID, Name: new(strings.Repeat("ä", 201)), State: new(access.State("gone"))})
+		_, err = dir.SetOrganization(ctx, organization.Change{
+			ID: org.ID, Name: new(strings.Repeat("ä", 201)), State: new(access.State("gone")),
+		})
 		if diff := cmp.Diff([]string{"name TOO_LONG", "state NOT_IN_ENUM"}, operator.Wrong(t, err)); diff != "" {
 			t.Error(diff)
 		}
 		_, err = dir.SetOrganization(ctx, organization.Change{ID: sandbox.ID, Name: new("a\x00b"), State: new(access.Open)})
-		if diff := cmp.Diff([]string{"name INVALID_FORMAT", "name READ_ONLY", "state READ_ONLY"}, operator.Wrong(t, err)); diff != "" {
+		if diff := cmp.Diff([]string{"name INVALID_FORMAT", "name READ_ONLY", "state READ_ONLY"},
+			operator.Wrong(t, err)); diff != "" {
 			t.Error(diff)
 		}
 		for _, unknown := range []string{"", "org_", id.New(id.Organization), id.New(id.User), "a\x00b"} {

@@ -31,7 +31,8 @@ func checkPasswords(ctx context.Context, c *op.Call, f *input.Faults, before, o 
 		return nil
 	}
 	if o.SandboxOf != "" {
-		f.Say("passwords", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.", "What holds for the organization holds for its sandbox.")
+		f.Say("passwords", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.",
+			"What holds for the organization holds for its sandbox.")
 		return nil
 	}
 	if o.Passwords == "on" {
@@ -39,13 +40,16 @@ func checkPasswords(ctx context.Context, c *op.Call, f *input.Faults, before, o 
 	}
 	provider := signin.Issuer(c)
 	if provider == "" {
-		f.Say("passwords", fault.ForbiddenCombination, "Auf dieser Instanz gibt es kein Single Sign-on.", "This instance has no single sign-on.")
+		f.Say("passwords", fault.ForbiddenCombination, "Auf dieser Instanz gibt es kein Single Sign-on.",
+			"This instance has no single sign-on.")
 	}
 	var n int64
 	if o.PasswordAdmin != "" {
 		err := c.Tx.QueryRow(ctx, countPasswordAdmin, o.PasswordAdmin, o.Number).Scan(&n)
 		if err == nil && n == 0 {
-			f.Say("passwordAdmin", fault.FieldNotFound, "Das ist keine Administratorin und kein Administrator der Organisation mit einem Kennwort.", "This is no admin of the organization who has a password.")
+			f.Say("passwordAdmin", fault.FieldNotFound,
+				"Das ist keine Administratorin und kein Administrator der Organisation mit einem Kennwort.",
+				"This is no admin of the organization who has a password.")
 		}
 		return err
 	}
@@ -54,7 +58,8 @@ func checkPasswords(ctx context.Context, c *op.Call, f *input.Faults, before, o 
 	}
 	err := c.Tx.QueryRow(ctx, countLinked, c.Actor.PrincipalID(), provider).Scan(&n)
 	if err == nil && n == 0 {
-		f.Say("passwords", fault.ForbiddenCombination, "Verbinden Sie zuerst Ihr eigenes Konto mit Single Sign-on, oder nennen Sie jemanden mit Administrationsrechten für den Notfall.",
+		f.Say("passwords", fault.ForbiddenCombination,
+			"Verbinden Sie zuerst Ihr eigenes Konto mit Single Sign-on, oder nennen Sie jemanden mit Administrationsrechten für den Notfall.",
 			"Link your own account with single sign-on first, or name an admin for emergencies.")
 	}
 	return err
@@ -66,7 +71,8 @@ func setPasswords(ctx context.Context, c *op.Call, before, o access.Organization
 	if before.Passwords == o.Passwords && before.PasswordAdmin == o.PasswordAdmin {
 		return nil
 	}
-	if _, err := c.Tx.Exec(ctx, updatePasswords, o.Number, o.Passwords == "off", o.PasswordAdmin); err != nil || o.Passwords == "on" {
+	if _, err := c.Tx.Exec(ctx, updatePasswords, o.Number, o.Passwords == "off", o.PasswordAdmin); err != nil ||
+		o.Passwords == "on" {
 		return err
 	}
 	return access.EndPasswordSessions(ctx, c.Tx, c.Now, o.Number, o.PasswordAdmin, c.Actor.PrincipalID())

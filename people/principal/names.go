@@ -69,7 +69,8 @@ func ReadNames(ctx context.Context, c *op.Call, in NamesInput) (Names, error) {
 			n.Name = access.ErasedName.In(c.Language)
 		}
 		return n, err
-	}, `select id, kind, name, disabled, erased_at > 0 from principals where organization = $1 and id `+c.Tx.Dialect().In("$2")+` order by id`,
+	}, `select id, kind, name, disabled, erased_at > 0 from principals where organization = $1 and id `+
+		c.Tx.Dialect().In("$2")+` order by id`,
 		live, db.Texts(in.IDs))
 	names.Data = append(names.Data, found...)
 	grants := slices.DeleteFunc(slices.Clone(in.IDs), func(s string) bool { return !id.Valid(id.Grant, s) })
@@ -80,7 +81,8 @@ func ReadNames(ctx context.Context, c *op.Call, in NamesInput) (Names, error) {
 		n := Name{Type: application}
 		return n, row.Scan(&n.ID, &n.Name)
 	}, `select g.id, case when c.name = '' then c.client_id else c.name end from oauth_grants g join oauth_clients c on c.id = g.client_id
-		join organizations o on o.number = g.organization where (o.number = $1 or o.sandbox_of = $1) and g.id `+c.Tx.Dialect().In("$2")+` order by g.id`,
+		join organizations o on o.number = g.organization where (o.number = $1 or o.sandbox_of = $1) and g.id `+
+		c.Tx.Dialect().In("$2")+` order by g.id`,
 		live, db.Texts(grants))
 	names.Data = append(names.Data, acting...)
 	return names, err
@@ -165,7 +167,11 @@ func (in FindNamesInput) check() error {
 		wrong = append(wrong, fault.Field{Name: "q", Code: fault.TooLong, Limit: maxSearchedName})
 	}
 	if in.Limit < 0 || in.Limit > mostFoundNames {
-		wrong = append(wrong, fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: mostFoundNames}})
+		wrong = append(wrong, fault.Field{
+			Name:  "limit",
+			Code:  fault.OutOfRange,
+			Limit: fault.Range{Min: 1, Max: mostFoundNames},
+		})
 	}
 	if wrong != nil {
 		return fault.Invalid(wrong...)

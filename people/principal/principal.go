@@ -46,7 +46,8 @@ type Change struct {
 }
 
 // CreateUser creates a user.
-var CreateUser = op.New("people.create", op.Administer, createUser, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("person.create"))
+var CreateUser = op.New("people.create", op.Administer, createUser, op.By(op.Admin|op.Operator), op.Fresh, op.Gives,
+	op.Audited("person.create"))
 
 func createUser(ctx context.Context, c *op.Call, in New) (access.PrincipalInfo, error) {
 	return create(ctx, c, access.UserPrincipal, in)
@@ -54,7 +55,8 @@ func createUser(ctx context.Context, c *op.Call, in New) (access.PrincipalInfo, 
 
 // CreateServiceAccount creates a service account: a principal for programs,
 // without sign-in.
-var CreateServiceAccount = op.New("serviceAccounts.create", op.Administer, createServiceAccount, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("serviceAccount.create"))
+var CreateServiceAccount = op.New("serviceAccounts.create", op.Administer, createServiceAccount,
+	op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("serviceAccount.create"))
 
 func createServiceAccount(ctx context.Context, c *op.Call, in New) (access.PrincipalInfo, error) {
 	return create(ctx, c, access.ServiceAccountPrincipal, in)
@@ -112,14 +114,16 @@ func getServiceAccount(ctx context.Context, c *op.Call, in access.ByID) (access.
 // lose their access at once. The keys remain, and work again when the right
 // returns. Only the operator can take the role from the last admin, or disable
 // them.
-var SetUser = op.New("people.set", op.Administer, setUser, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("person.set"))
+var SetUser = op.New("people.set", op.Administer, setUser, op.By(op.Admin|op.Operator), op.Fresh, op.Gives,
+	op.Audited("person.set"))
 
 func setUser(ctx context.Context, c *op.Call, in Change) (access.PrincipalInfo, error) {
 	return change(ctx, c, access.UserPrincipal, in)
 }
 
 // SetServiceAccount changes a service account, like SetUser.
-var SetServiceAccount = op.New("serviceAccounts.set", op.Administer, setServiceAccount, op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("serviceAccount.set"))
+var SetServiceAccount = op.New("serviceAccounts.set", op.Administer, setServiceAccount, op.By(op.Admin|op.Operator),
+	op.Fresh, op.Gives, op.Audited("serviceAccount.set"))
 
 func setServiceAccount(ctx context.Context, c *op.Call, in Change) (access.PrincipalInfo, error) {
 	return change(ctx, c, access.ServiceAccountPrincipal, in)
@@ -154,8 +158,17 @@ func Check(c *op.Call, f *input.Faults, kind access.PrincipalType, in New) acces
 	if in.Role == "" {
 		in.Role = access.Member
 	}
-	p := access.PrincipalInfo{ID: id.New(kind.Prefix()), Type: kind, Language: access.German, Rights: access.Rights{}, CreatedAt: c.Now}
-	change := Change{Name: &in.Name, Role: &in.Role, Rights: in.Rights, Email: input.Given(in.Email), Language: input.Given(in.Language)}
+	p := access.PrincipalInfo{
+		ID:        id.New(kind.Prefix()),
+		Type:      kind,
+		Language:  access.German,
+		Rights:    access.Rights{},
+		CreatedAt: c.Now,
+	}
+	change := Change{
+		Name: &in.Name, Role: &in.Role, Rights: in.Rights, Email: input.Given(in.Email),
+		Language: input.Given(in.Language),
+	}
 	if kind == access.UserPrincipal {
 		change.Email = &in.Email
 	}
@@ -164,7 +177,9 @@ func Check(c *op.Call, f *input.Faults, kind access.PrincipalType, in New) acces
 }
 
 // Insert inserts a principal into an organization.
-func Insert(ctx context.Context, c *op.Call, o access.OrganizationInfo, p access.PrincipalInfo) (access.PrincipalInfo, error) {
+func Insert(
+	ctx context.Context, c *op.Call, o access.OrganizationInfo, p access.PrincipalInfo,
+) (access.PrincipalInfo, error) {
 	p.Home, p.OrganizationID = o.Live, o.ID
 	if o.SandboxOf != "" {
 		p.OrganizationID = o.SandboxOf
@@ -172,7 +187,8 @@ func Insert(ctx context.Context, c *op.Call, o access.OrganizationInfo, p access
 	c.Audit.About(p.Home, p.ID)
 	note(c, access.PrincipalInfo{}, p)
 	_, err := c.Tx.Exec(ctx, insertPrincipal, p.ID, string(p.Type), p.Home, p.Name,
-		orNull(p.Email), orNull(access.FoldEmail(p.Email)), string(p.Role), db.JSON(p.Rights), false, int64(p.CreatedAt), p.Language)
+		orNull(p.Email), orNull(access.FoldEmail(p.Email)), string(p.Role), db.JSON(p.Rights), false, int64(p.CreatedAt),
+		p.Language)
 	return p, emailTaken(err)
 }
 
@@ -181,7 +197,8 @@ func widenedRights(before, after access.PrincipalInfo) bool {
 	more := func(scope string) bool {
 		return access.Allows(after.Role, after.Rights, scope) && !access.Allows(before.Role, before.Rights, scope)
 	}
-	return before.Disabled && !after.Disabled || after.Role == access.Admin && before.Role != access.Admin || slices.ContainsFunc(access.AllScopes(), more)
+	return before.Disabled && !after.Disabled || after.Role == access.Admin && before.Role != access.Admin ||
+		slices.ContainsFunc(access.AllScopes(), more)
 }
 
 // note records a change in the audit log. Names and addresses are
@@ -197,7 +214,9 @@ func note(c *op.Call, before, after access.PrincipalInfo) {
 	c.Audit.Changed("disabled", before.Disabled, after.Disabled)
 }
 
-func list(ctx context.Context, c *op.Call, kind access.PrincipalType, p access.Page) (access.List[access.PrincipalInfo], error) {
+func list(
+	ctx context.Context, c *op.Call, kind access.PrincipalType, p access.Page,
+) (access.List[access.PrincipalInfo], error) {
 	organization, err := c.Within(ctx, p.Organization)
 	if err != nil {
 		return access.List[access.PrincipalInfo]{}, err
@@ -297,7 +316,9 @@ func tellAddress(ctx context.Context, c *op.Call, before, p access.PrincipalInfo
 		return err
 	}
 	in := fault.Language(before.Language)
-	return center.Send(ctx, c.Tx, p.Home, notify.Message{To: before.Email, Language: in, Title: movedTitle.In(in), Text: movedText.In(in)})
+	return center.Send(ctx, c.Tx, p.Home, notify.Message{
+		To: before.Email, Language: in, Title: movedTitle.In(in), Text: movedText.In(in),
+	})
 }
 
 var (
@@ -357,7 +378,8 @@ func apply(p *access.PrincipalInfo, f *input.Faults, c Change) {
 	case p.Type == access.UserPrincipal:
 		p.Email = f.Email("email", *c.Email)
 	default:
-		f.Say("email", fault.ForbiddenCombination, "Ein Dienstkonto hat keine E-Mail-Adresse.", "A service account has no email address.")
+		f.Say("email", fault.ForbiddenCombination, "Ein Dienstkonto hat keine E-Mail-Adresse.",
+			"A service account has no email address.")
 	}
 	switch {
 	case c.Language == nil:
@@ -365,7 +387,8 @@ func apply(p *access.PrincipalInfo, f *input.Faults, c Change) {
 		input.OneOf(f, "language", *c.Language, access.German, access.English)
 		p.Language = *c.Language
 	default:
-		f.Say("language", fault.ForbiddenCombination, "Ein Dienstkonto erhält keine Nachrichten.", "A service account gets no messages.")
+		f.Say("language", fault.ForbiddenCombination, "Ein Dienstkonto erhält keine Nachrichten.",
+			"A service account gets no messages.")
 	}
 	if c.Role != nil {
 		input.OneOf(f, "role", *c.Role, access.Admin, access.Member, access.Viewer)

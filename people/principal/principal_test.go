@@ -43,7 +43,8 @@ func TestLists(t *testing.T) {
 			t.Error(diff)
 		}
 		for _, limit := range []int{-1, 1001} {
-			if _, err := o.Operator.ListKeys(ctx, key.FindInput{Page: access.Page{Limit: limit}}); !fault.Is(err, fault.ValidationFailed) {
+			if _, err := o.Operator.ListKeys(ctx, key.FindInput{Page: access.Page{Limit: limit}}); !fault.Is(err,
+				fault.ValidationFailed) {
 				t.Errorf("limit %d: %v", limit, err)
 			}
 		}
@@ -57,12 +58,16 @@ func TestPrincipals(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := operator.NewOffice(t, d)
 		user := must(o.Operator.CreateUser(ctx, principal.New{
-			Organization: o.Org.SandboxID, Name: "Ida Nuß", Email: "Ida.Nuss@Morgenstern.example", Rights: access.Rights{"tasks": access.ReadRight},
+			Organization: o.Org.SandboxID, Name: "Ida Nuß", Email: "Ida.Nuss@Morgenstern.example",
+			Rights: access.Rights{"tasks": access.ReadRight},
 		}))
-		if user.Role != access.Member || user.OrganizationID != o.Org.ID || user.Type != access.UserPrincipal || !id.Valid(id.User, user.ID) {
+		if user.Role != access.Member || user.OrganizationID != o.Org.ID || user.Type != access.UserPrincipal ||
+			!id.Valid(id.User, user.ID) {
 			t.Errorf("user: %+v", user)
 		}
-		robot := must(o.Operator.CreateServiceAccount(ctx, principal.New{Organization: o.Org.ID, Name: "Abgleich", Role: access.Viewer}))
+		robot := must(o.Operator.CreateServiceAccount(ctx, principal.New{
+			Organization: o.Org.ID, Name: "Abgleich", Role: access.Viewer,
+		}))
 		if robot.Email != "" || robot.Type != access.ServiceAccountPrincipal || !id.Valid(id.ServiceAccount, robot.ID) {
 			t.Errorf("service account: %+v", robot)
 		}
@@ -70,7 +75,8 @@ func TestPrincipals(t *testing.T) {
 		if diff := cmp.Diff([]string{o.Admin.ID, user.ID}, ids(users.Data)); diff != "" {
 			t.Error(diff)
 		}
-		if robots := must(o.Operator.ListServiceAccounts(ctx, access.Page{Organization: o.Org.ID})); len(robots.Data) != 1 || robots.Data[0].ID != robot.ID {
+		if robots := must(o.Operator.ListServiceAccounts(ctx,
+			access.Page{Organization: o.Org.ID})); len(robots.Data) != 1 || robots.Data[0].ID != robot.ID {
 			t.Errorf("service accounts: %+v", robots)
 		}
 		nowhere := access.Page{Organization: id.New(id.Organization)}
@@ -84,29 +90,64 @@ func TestPrincipals(t *testing.T) {
 		}
 
 		changed := must(o.Operator.SetUser(ctx, principal.Change{
-			ID: user.ID, Name: new("Ida Nuss"), Role: new(access.Admin), Rights: access.Rights{"contacts": access.NoRight}, Disabled: new(true),
+			ID: user.ID, Name: new("Ida Nuss"), Role: new(access.Admin), Rights: access.Rights{"contacts": access.NoRight},
+			Disabled: new(true),
 		}))
 		got := must(o.Operator.GetPrincipal(ctx, access.ByID{ID: user.ID}))
 		wantRights := access.Rights{"tasks": access.ReadRight, "contacts": access.NoRight}
-		if got.Name != "Ida Nuss" || got.Role != access.Admin || !got.Disabled || got.Email != user.Email || !cmp.Equal(got.Rights, wantRights) {
+		if got.Name != "Ida Nuss" || got.Role != access.Admin || !got.Disabled || got.Email != user.Email ||
+			!cmp.Equal(got.Rights, wantRights) {
 			t.Errorf("after set: %+v, answered %+v", got, changed)
 		}
-		must(o.Operator.SetUser(ctx, principal.Change{ID: user.ID, Email: new("ida.nuss@morgenstern.example")})) // the user's own, in another case
+		// the user's own, in another case
+		must(o.Operator.SetUser(ctx, principal.Change{ID: user.ID, Email: new("ida.nuss@morgenstern.example")}))
 
 		refusals := []struct {
 			name string
 			err  error
 			want []string
 		}{
-			{"email of another", second(o.Operator.CreateUser(ctx, principal.New{Organization: o.Org.ID, Name: "X", Email: "JOHANNA@morgenstern.example"})), []string{"email DUPLICATE"}},
-			{"set to that of another", second(o.Operator.SetUser(ctx, principal.Change{ID: user.ID, Email: new("johanna@morgenstern.example")})), []string{"email DUPLICATE"}},
-			{"everything missing", second(o.Operator.CreateUser(ctx, principal.New{})), []string{"organizationId REQUIRED", "name REQUIRED", "email REQUIRED"}},
+			{
+				"email of another",
+				second(o.Operator.CreateUser(ctx, principal.New{
+					Organization: o.Org.ID, Name: "X", Email: "JOHANNA@morgenstern.example",
+				})),
+				[]string{"email DUPLICATE"},
+			},
+			{
+				"set to that of another",
+				second(o.Operator.SetUser(ctx, principal.Change{ID: user.ID, Email: new("johanna@morgenstern.example")})),
+				[]string{"email DUPLICATE"},
+			},
+			{
+				"everything missing",
+				second(o.Operator.CreateUser(ctx, principal.New{})),
+				[]string{"organizationId REQUIRED", "name REQUIRED", "email REQUIRED"},
+			},
 			{"everything wrong", second(o.Operator.CreateUser(ctx, principal.New{
-				Organization: "org_x", Name: "a\nb", Email: "not an address", Role: "boss", Rights: access.Rights{"invoices": access.ReadRight, "tasks": "all"},
-			})), []string{"organizationId NOT_FOUND", "name INVALID_FORMAT", "email INVALID_FORMAT", "role NOT_IN_ENUM", "rights UNKNOWN_FIELD", "rights.tasks NOT_IN_ENUM"}},
-			{"email too long", second(o.Operator.SetUser(ctx, principal.Change{ID: user.ID, Email: new(strings.Repeat("a", 250) + "@b.de")})), []string{"email TOO_LONG"}},
-			{"email taken away", second(o.Operator.SetUser(ctx, principal.Change{ID: user.ID, Email: new("")})), []string{"email REQUIRED"}},
-			{"service account with email", second(o.Operator.CreateServiceAccount(ctx, principal.New{Organization: o.Org.ID, Name: "X", Email: "x@y.example"})), []string{"email FORBIDDEN_COMBINATION"}},
+				Organization: "org_x", Name: "a\nb", Email: "not an address", Role: "boss",
+				Rights: access.Rights{"invoices": access.ReadRight, "tasks": "all"},
+			})), []string{
+				"organizationId NOT_FOUND", "name INVALID_FORMAT", "email INVALID_FORMAT", "role NOT_IN_ENUM",
+				"rights UNKNOWN_FIELD", "rights.tasks NOT_IN_ENUM",
+			}},
+			{
+				"email too long",
+				second(o.Operator.SetUser(ctx, principal.Change{ID: user.ID, Email: new(strings.Repeat("a", 250) + "@b.de")})),
+				[]string{"email TOO_LONG"},
+			},
+			{
+				"email taken away",
+				second(o.Operator.SetUser(ctx, principal.Change{ID: user.ID, Email: new("")})),
+				[]string{"email REQUIRED"},
+			},
+			{
+				"service account with email",
+				second(o.Operator.CreateServiceAccount(ctx, principal.New{
+					Organization: o.Org.ID, Name: "X", Email: "x@y.example",
+				})),
+				[]string{"email FORBIDDEN_COMBINATION"},
+			},
 		}
 		for _, r := range refusals {
 			if diff := cmp.Diff(r.want, operator.Wrong(t, r.err)); diff != "" {

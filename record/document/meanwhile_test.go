@@ -57,11 +57,13 @@ func TestChangesDuringOperation(t *testing.T) {
 		// No events are written while the module is off.
 		c = o.As(access.Member)
 		before := len(types(admin))
-		switchedMeanwhile(t, h, c, o.SandboxID, organization.Change{Module: new("off")}, organization.Change{Module: new("on")})
+		switchedMeanwhile(t, h, c, o.SandboxID, organization.Change{Module: new("off")},
+			organization.Change{Module: new("on")})
 		if n := len(types(admin)); n != before || slices.Contains(types(c), "operation.completed") {
 			t.Errorf("%d events, %d before the module was off", n, before)
 		}
-		switchedMeanwhile(t, h, c, o.ID, organization.Change{State: new(access.Closed)}, organization.Change{State: new(access.Open)})
+		switchedMeanwhile(t, h, c, o.ID, organization.Change{State: new(access.Closed)},
+			organization.Change{State: new(access.Open)})
 		o.Rest()
 		if n := len(o.Stored()); n != 5 {
 			t.Errorf("%d files of 5 documents", n)

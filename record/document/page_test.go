@@ -193,7 +193,10 @@ func TestLookingNeedsTheRight(t *testing.T) {
 			t.Errorf("%d %s", got.Status, got.Body)
 		}
 		without := o.User(access.Member)
-		if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: without, Rights: access.Rights{"documents": access.NoRight}}); err != nil {
+		if _, err := o.Operator.SetUser(t.Context(), principal.Change{
+			ID:     without,
+			Rights: access.Rights{"documents": access.NoRight},
+		}); err != nil {
 			t.Fatal(err)
 		}
 		for _, row := range []string{"documents.page", "documents.text"} {

@@ -241,7 +241,10 @@ func TestFindSeesWhatListsShow(t *testing.T) {
 			}
 		}
 		// Without the right to a family there are no hits of it, and no names.
-		if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: other.Principal, Rights: access.Rights{"contacts": "none"}}); err != nil {
+		if _, err := o.Operator.SetUser(t.Context(), principal.Change{
+			ID:     other.Principal,
+			Rights: access.Rights{"contacts": "none"},
+		}); err != nil {
 			t.Fatal(err)
 		}
 		got := other.find("verborgen")

@@ -143,7 +143,9 @@ func TestRemind(t *testing.T) {
 		timed := ida.task("2026-11-03T10:30:00Z", ida.person)
 		berlin := ida.task("2026-11-03T22:59:00Z", ida.person)  // the last minute of the 3rd in Berlin
 		newYork := ida.task("2026-11-04T04:59:00Z", jan.person) // and in New York
-		service, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{Organization: o.ID, Name: "Abgleich", Role: access.Member})
+		service, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{
+			Organization: o.ID, Name: "Abgleich", Role: access.Member,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

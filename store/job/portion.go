@@ -50,7 +50,10 @@ func (p *Portion) Write(ctx context.Context, d db.DB, c clock.Clock, records int
 
 // measure takes the time of a transaction with its commit. The time in which it waited for
 // others before does not count, and one without records says nothing.
-func (p *Portion) measure(ctx context.Context, c clock.Clock, records int, f func(tx db.Tx) error, run func(context.Context, func(tx db.Tx) error) error) error {
+func (p *Portion) measure(
+	ctx context.Context, c clock.Clock, records int, f func(tx db.Tx) error,
+	run func(context.Context, func(tx db.Tx) error) error,
+) error {
 	var begun clock.Micros
 	err := run(ctx, func(tx db.Tx) error {
 		begun = clock.Now(c)

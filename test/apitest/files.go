@@ -142,10 +142,14 @@ func (o *Office) work() {
 	}
 	worker := process.Worker{DB: w.DB, Clock: o.Clock, Services: &op.Services{Families: api.Families}}
 	teller := process.Worker{DB: w.DB, Clock: o.Clock, Services: worker.Services.With(notify.Service.Is(o.Notices()))}
-	runner := job.NewRunner(w.DB, o.Clock, slices.Concat(w.Maker.Handlers(), w.Receiver.Handlers(), webhook.Eraser{Clock: o.Clock}.Handlers(),
+	runner := job.NewRunner(w.DB, o.Clock, slices.Concat(w.Maker.Handlers(), w.Receiver.Handlers(),
+		webhook.Eraser{Clock: o.Clock}.Handlers(),
 		(&webhook.Resender{DB: w.DB, Clock: o.Clock, Families: api.Families}).Handlers(),
 		(&bulk.Worker{Worker: teller}).Handlers(),
-		(&imports.Worker{Worker: worker, Secrets: Keys.Vault(imports.SecretsPurpose), Decode: o.API.DecodeBody, Extractor: w.Maker.Extractor}).Handlers(),
+		(&imports.Worker{
+			Worker: worker, Secrets: Keys.Vault(imports.SecretsPurpose), Decode: o.API.DecodeBody,
+			Extractor: w.Maker.Extractor,
+		}).Handlers(),
 		(&offboarding.Worker{Worker: worker}).Handlers()), w.Options)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})

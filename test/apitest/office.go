@@ -362,7 +362,10 @@ func Ask[Out any](ctx context.Context, a *api.API, by api.Caller, id string, arg
 // User makes a user of the office, or of another organization, and returns its id.
 func (o *Office) User(role access.Role, organization ...string) string {
 	o.Helper()
-	in := principal.New{Organization: o.ID, Name: "Petra Morgenstern", Email: fmt.Sprintf("user%d@example.com", users.Add(1)), Role: role}
+	in := principal.New{
+		Organization: o.ID, Name: "Petra Morgenstern", Email: fmt.Sprintf("user%d@example.com", users.Add(1)),
+		Role: role,
+	}
 	if len(organization) > 0 {
 		in.Organization = organization[0]
 	}

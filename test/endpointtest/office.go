@@ -62,7 +62,9 @@ func Open(t testing.TB, d db.DB) *Office {
 	Must(t, err)
 	o.Directory = access.NewDirectory(d, o.Clock, access.Options{})
 	o.Operator = operator.New(d, o.Clock, o.Directory)
-	o.Info, err = o.Operator.CreateOrganization(ctx, organization.New{Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On})
+	o.Info, err = o.Operator.CreateOrganization(ctx, organization.New{
+		Name: "Kanzlei", Module: "on", Secrecy: "declared", Level: access.On,
+	})
 	Must(t, err)
 	o.Owner = o.User("anna@example.com", access.Member)
 	o.Admin = o.User("john@example.com", access.Admin)

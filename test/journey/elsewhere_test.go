@@ -21,7 +21,9 @@ func (o *Office) inSecond(of string) string {
 	if err != nil {
 		o.Fatal(err)
 	}
-	made, err := o.Operator().CreateUser(ctx, principal.New{Organization: second.ID, Name: "Helene Abend", Email: o.emailOf(of), Role: access.Admin})
+	made, err := o.Operator().CreateUser(ctx, principal.New{
+		Organization: second.ID, Name: "Helene Abend", Email: o.emailOf(of), Role: access.Admin,
+	})
 	if err != nil {
 		o.Fatal(err)
 	}

@@ -181,7 +181,8 @@ func (o *Office) Jonas() string { return o.Users[1] }
 func (o *Office) NewPerson(name string, role access.Role, rights ...access.Rights) string {
 	o.Helper()
 	in := principal.New{
-		Organization: o.OrganizationID, Name: name, Email: strings.ToLower(strings.ReplaceAll(name, " ", ".")) + "@kanzlei-morgenstern.example", Role: role,
+		Organization: o.OrganizationID, Name: name,
+		Email: strings.ToLower(strings.ReplaceAll(name, " ", ".")) + "@kanzlei-morgenstern.example", Role: role,
 	}
 	for _, r := range rights {
 		in.Rights = r

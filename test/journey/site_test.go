@@ -467,7 +467,9 @@ func linksOf(body string) (list []string) {
 // newOffice makes another organization, and returns a member of it.
 func (o *Office) newOffice(name string) (member string) {
 	o.Helper()
-	made, err := o.Operator().CreateOrganization(o.Context(), organization.New{Name: name, Module: "on", Secrecy: "declared", Level: access.On})
+	made, err := o.Operator().CreateOrganization(o.Context(), organization.New{
+		Name: name, Module: "on", Secrecy: "declared", Level: access.On,
+	})
 	if err != nil {
 		o.Fatal(err)
 	}

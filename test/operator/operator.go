@@ -68,7 +68,9 @@ func (o *Operator) CreateOrganization(ctx context.Context, in organization.New) 
 }
 
 // ListOrganizations calls organization.List.
-func (o *Operator) ListOrganizations(ctx context.Context, in access.Page) (access.List[access.OrganizationInfo], error) {
+func (o *Operator) ListOrganizations(
+	ctx context.Context, in access.Page,
+) (access.List[access.OrganizationInfo], error) {
 	return Run(ctx, o, organization.List, in)
 }
 

@@ -60,7 +60,9 @@ func OpenLogging(t testing.TB, o *apitest.Office, base string, log io.Writer) *B
 	t.Helper()
 	h := app.Handler(shell.Options{
 		Assistants: true,
-		API:        o.API, Uploads: o.Uploads(), Address: func(r *http.Request) netip.Addr { return netip.MustParseAddrPort(r.RemoteAddr).Addr() }, Trace: serve.Trace(nil), BaseURL: base,
+		API:        o.API, Uploads: o.Uploads(),
+		Address: func(r *http.Request) netip.Addr { return netip.MustParseAddrPort(r.RemoteAddr).Addr() },
+		Trace:   serve.Trace(nil), BaseURL: base,
 		Clock: o.Clock, FormKey: []byte("0123456789abcdef0123456789abcdef"), Public: public(), Asset: web.Asset,
 		Logger: slog.New(slog.NewTextHandler(log, nil)),
 	})
@@ -119,7 +121,10 @@ func (b *Browser) Answer(r *http.Request) *Page {
 			}
 		}
 	}
-	return &Page{Browser: b, Status: w.Code, Location: w.Header().Get("Location"), Header: w.Header(), Body: string(body), Path: r.URL.RequestURI()}
+	return &Page{
+		Browser: b, Status: w.Code, Location: w.Header().Get("Location"), Header: w.Header(),
+		Body: string(body), Path: r.URL.RequestURI(),
+	}
 }
 
 func (b *Browser) Get(path string) *Page { b.T.Helper(); return b.Do("GET", path, nil) }
@@ -168,7 +173,8 @@ func (p *Page) Fields(action string) url.Values {
 		for _, a := range attribute.FindAllStringSubmatch(tag, -1) {
 			attributes[a[1]] = html.UnescapeString(a[2])
 		}
-		if kind := attributes["type"]; (kind == "radio" || kind == "checkbox") && !strings.Contains(tag, " checked") || kind == "submit" {
+		if kind := attributes["type"]; (kind == "radio" || kind == "checkbox") && !strings.Contains(tag, " checked") ||
+			kind == "submit" {
 			continue
 		}
 		values.Add(attributes["name"], attributes["value"])
@@ -213,7 +219,8 @@ func Invited(t *testing.T, o *apitest.Office, email string) *Browser {
 	}
 	b := Open(t, o, access.Member)
 	b.Cookie = ""
-	b.Get("/invitation").Want(200).Send("/invitation", "token", "https://kartei.example/invitation#"+made.Token, "name", "Ida Morgen", "password", Password).Want(303)
+	b.Get("/invitation").Want(200).Send("/invitation", "token", "https://kartei.example/invitation#"+made.Token,
+		"name", "Ida Morgen", "password", Password).Want(303)
 	return b
 }
 
@@ -241,7 +248,12 @@ func (p *Page) Text() string { return tokens.ReplaceAllString(p.Main(), "") }
 // NewClient stores an application.
 func NewClient(t *testing.T, o *apitest.Office, name string) grant.Client {
 	t.Helper()
-	c := grant.Client{Kind: grant.Registered, Name: name, RedirectURIs: []string{"https://app.example/callback?x=1", "http://127.0.0.1/cb"}, Method: grant.NoSecret}
+	c := grant.Client{
+		Kind:         grant.Registered,
+		Name:         name,
+		RedirectURIs: []string{"https://app.example/callback?x=1", "http://127.0.0.1/cb"},
+		Method:       grant.NoSecret,
+	}
 	if err := o.DB.Write(t.Context(), func(tx db.Tx) error {
 		_, err := c.Store(t.Context(), tx, clock.Now(o.Clock))
 		return err
@@ -275,7 +287,8 @@ func (p *Place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, line := range w.Header()["Set-Cookie"] {
 		if c, err := http.ParseSetCookie(line); err == nil && c.Name == deviceCookie {
 			p.Device = c.Value
-			if !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.MaxAge != int(signin.DeviceLifetime.Seconds()) {
+			if !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" ||
+				c.MaxAge != int(signin.DeviceLifetime.Seconds()) {
 				panic("the cookie of a device is sent as " + line)
 			}
 		}
@@ -367,7 +380,8 @@ func (p *Page) SendAll(action string, files []File, change func([]byte) []byte, 
 	}
 	for _, f := range files {
 		part, err := w.CreatePart(textproto.MIMEHeader{
-			"Content-Disposition": {fmt.Sprintf(`form-data; name="file"; filename="%s"`, f.Name)}, "Content-Type": {f.ContentType},
+			"Content-Disposition": {fmt.Sprintf(`form-data; name="file"; filename="%s"`, f.Name)},
+			"Content-Type":        {f.ContentType},
 		})
 		if err != nil {
 			p.T.Fatal(err)
@@ -377,7 +391,8 @@ func (p *Page) SendAll(action string, files []File, change func([]byte) []byte, 
 	w.Close()
 	// The bytes arrive in pieces, and their number is known from the header only.
 	sent := change(body.Bytes())
-	r := httptest.NewRequest("POST", "https://kartei.example"+action, io.NopCloser(iotest.HalfReader(bytes.NewReader(sent))))
+	r := httptest.NewRequest("POST", "https://kartei.example"+action,
+		io.NopCloser(iotest.HalfReader(bytes.NewReader(sent))))
 	r.ContentLength = int64(body.Len())
 	r.Header.Set("Content-Type", w.FormDataContentType())
 	return p.Answer(r)
@@ -392,7 +407,8 @@ func (p *Page) SendFile(action string, f File, set ...string) *Page {
 // Hook makes an endpoint of the person, and returns the address of its page.
 func Hook(b *Browser, query string) string {
 	b.T.Helper()
-	return WebhookPath.FindString(b.Get(shell.WebhooksPath+"/new?"+query).Send(shell.WebhooksPath+"/new").Want(200, "nur jetzt").Body)
+	return WebhookPath.FindString(b.Get(shell.WebhooksPath+"/new?"+query).Send(shell.WebhooksPath+"/new").Want(200,
+		"nur jetzt").Body)
 }
 
 var HookSecrets = regexp.MustCompile(`whsec_[A-Za-z0-9+/=]{20,}`)

@@ -221,7 +221,8 @@ const (
 	columns = `organization, id, principal, state, reason, content, progress, requested_by, kind, door, request_id, created_at, began_at, expires_at`
 
 	selectAct = `select ` + columns + ` from bulk_acts where organization = $1 and id = $2`
-	insertAct = `insert into bulk_acts (` + columns + `) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+	insertAct = `insert into bulk_acts (` + columns +
+		`) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 	// updateAct changes an act in the state that was read.
 	updateAct = `update bulk_acts set state = $4, reason = $5, content = $6, progress = $7, requested_by = $8, kind = $9, door = $10, request_id = $11, began_at = $12, expires_at = $13
 		where organization = $1 and id = $2 and state = $3`
@@ -239,7 +240,8 @@ const (
 func scan(from db.Row) (*row, error) {
 	r := new(row)
 	var what, how string
-	if err := from.Scan(&r.organization, &r.id, &r.principal, &r.state, &r.reason, &what, &how, &r.By, &r.Delegation.Kind, &r.Door, &r.RequestID, &r.created, &r.began, &r.expires); err != nil {
+	if err := from.Scan(&r.organization, &r.id, &r.principal, &r.state, &r.reason, &what, &how, &r.By,
+		&r.Delegation.Kind, &r.Door, &r.RequestID, &r.created, &r.began, &r.expires); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(json.Unmarshal([]byte(what), &r.content), json.Unmarshal([]byte(how), &r.progress)); err != nil {
@@ -252,8 +254,8 @@ func scan(from db.Row) (*row, error) {
 // change stores the next state of an act. It fails with process.ErrMoved if another call
 // was first.
 func (r *row) change(ctx context.Context, tx db.Tx) error {
-	err := process.Exec(ctx, tx, updateAct, r.organization, r.id, r.was, r.state, r.reason, process.Encode(r.content), process.Encode(r.progress),
-		r.By, r.Delegation.Kind, r.Door, r.RequestID, r.began, r.expires)
+	err := process.Exec(ctx, tx, updateAct, r.organization, r.id, r.was, r.state, r.reason, process.Encode(r.content),
+		process.Encode(r.progress), r.By, r.Delegation.Kind, r.Door, r.RequestID, r.began, r.expires)
 	r.was = r.state
 	return err
 }
@@ -311,7 +313,9 @@ func unknown() error {
 func (r *row) public(ctx context.Context, tx db.Tx) (Act, error) {
 	waits, err := r.waits(ctx, tx)
 	return Act{
-		ID: r.id, PrincipalID: r.principal, Family: r.Family, Kind: r.content.Kind, Value: r.Value, State: r.state, Waits: waits,
-		Records: r.progress.Records, Done: r.Done, Counts: r.clone().Counts, Undo: r.Undo, Reason: r.reason, CreatedAt: r.created, KeptUntil: r.expires,
+		ID: r.id, PrincipalID: r.principal, Family: r.Family, Kind: r.content.Kind, Value: r.Value, State: r.state,
+		Waits:   waits,
+		Records: r.progress.Records, Done: r.Done, Counts: r.clone().Counts, Undo: r.Undo, Reason: r.reason,
+		CreatedAt: r.created, KeptUntil: r.expires,
 	}, err
 }

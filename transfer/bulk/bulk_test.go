@@ -46,17 +46,20 @@ func TestAllOfAList(t *testing.T) {
 			t.Errorf("tags %s", got)
 		}
 		r := d.report(a)
-		if len(r.Reasons) != 1 || r.Reasons[0].Count != 1 || len(r.Records) != 1 || r.Records[0].RecordID != full || !strings.Contains(r.Records[0].Message, "20") {
+		if len(r.Reasons) != 1 || r.Reasons[0].Count != 1 || len(r.Records) != 1 || r.Records[0].RecordID != full ||
+			!strings.Contains(r.Records[0].Message, "20") {
 			t.Errorf("%+v", r)
 		}
-		if again := d.all(bulk.Tag, "gruß", "tag=Messe"); again.Counts[bulk.Unchanged] != 121 || again.Counts[bulk.Refused] != 1 {
+		if again := d.all(bulk.Tag, "gruß", "tag=Messe"); again.Counts[bulk.Unchanged] != 121 ||
+			again.Counts[bulk.Refused] != 1 {
 			t.Errorf("%+v", again)
 		}
 		lines := number(t, o, `select count(*) from audit_lines where word in ('records.bulkStart', 'records.bulkDone') and target = $1`, a.ID)
 		if named := number(t, o, `select count(*) from audit_lines where changes like '%Gru%' or changes like '%MESSE%'`); lines != 2 || named != 0 {
 			t.Errorf("%d lines of the audit log, %d with words of the list", lines, named)
 		}
-		if n := number(t, o, `select count(*) from bulk_acts where content like '%MESSE%'`) + number(t, o, `select count(*) from jobs where payload like '%Gru%' or payload like '%MESSE%'`); n != 0 {
+		if n := number(t, o, `select count(*) from bulk_acts where content like '%MESSE%'`) +
+			number(t, o, `select count(*) from jobs where payload like '%Gru%' or payload like '%MESSE%'`); n != 0 {
 			t.Errorf("%d rows still name the list", n)
 		}
 	})
@@ -80,7 +83,8 @@ func TestListsOfAllKinds(t *testing.T) {
 		d.contacts(5, `{"lastName":"Schulz"}`)
 		secret.contacts(2, `{"lastName":"Mueller","companyId":"`+hidden+`"}`)
 		for filter, n := range map[string]int{
-			"q=mueller": 14, "q=niemand": 0, "companyId=" + company: 12, "companyId=" + hidden: 0, "ownerId=" + secret.Principal: 2, "": 19,
+			"q=mueller": 14, "q=niemand": 0, "companyId=" + company: 12, "companyId=" + hidden: 0,
+			"ownerId=" + secret.Principal: 2, "": 19,
 		} {
 			list := []string{filter}
 			if filter == "" {
@@ -104,15 +108,44 @@ func TestWhatIsRefused(t *testing.T) {
 		d, viewer := sit(o, access.Member), sit(o, access.Viewer)
 		long := strings.Repeat("x", 51)
 		for in, want := range map[*bulk.StartInput]string{
-			{Family: "letters", Kind: bulk.Tag, Value: "a"}:                                                             "family NOT_IN_ENUM",
-			{Family: "contacts", Kind: "erase", Value: "a"}:                                                             "kind NOT_IN_ENUM",
-			{Family: "contacts", Kind: bulk.Tag, Value: " "}:                                                            "value REQUIRED",
-			{Family: "contacts", Kind: bulk.Untag, Value: long}:                                                         "value TOO_LONG",
-			{Family: "contacts", Kind: bulk.Owner, Value: "usr_nobody"}:                                                 "value NOT_FOUND",
-			{Family: "contacts", Kind: bulk.Visibility, Value: "all"}:                                                   "value NOT_IN_ENUM",
-			{Family: "contacts", Kind: bulk.Tag, Value: "a", Filters: map[string]string{"status": "open"}}:              "status UNKNOWN_FIELD",
-			{Family: "contacts", Kind: bulk.Tag, Value: "a", Q: "b", Filters: map[string]string{"tag": "c"}}:            "filters FORBIDDEN_COMBINATION",
-			{Family: "contacts", Kind: bulk.Tag, Value: "a", Q: strings.Repeat("x", 201), Filters: map[string]string{}}: "q TOO_LONG",
+			{
+				Family: "letters", Kind: bulk.Tag, Value: "a",
+			}: "family NOT_IN_ENUM",
+			{
+				Family: "contacts", Kind: "erase", Value: "a",
+			}: "kind NOT_IN_ENUM",
+			{
+				Family: "contacts", Kind: bulk.Tag, Value: " ",
+			}: "value REQUIRED",
+			{
+				Family: "contacts", Kind: bulk.Untag, Value: long,
+			}: "value TOO_LONG",
+			{
+				Family: "contacts", Kind: bulk.Owner, Value: "usr_nobody",
+			}: "value NOT_FOUND",
+			{
+				Family: "contacts", Kind: bulk.Visibility, Value: "all",
+			}: "value NOT_IN_ENUM",
+			{
+				Family:  "contacts",
+				Kind:    bulk.Tag,
+				Value:   "a",
+				Filters: map[string]string{"status": "open"},
+			}: "status UNKNOWN_FIELD",
+			{
+				Family:  "contacts",
+				Kind:    bulk.Tag,
+				Value:   "a",
+				Q:       "b",
+				Filters: map[string]string{"tag": "c"},
+			}: "filters FORBIDDEN_COMBINATION",
+			{
+				Family:  "contacts",
+				Kind:    bulk.Tag,
+				Value:   "a",
+				Q:       strings.Repeat("x", 201),
+				Filters: map[string]string{},
+			}: "q TOO_LONG",
 		} {
 			got := d.send("bulk.start", in)
 			f := got.Fault
@@ -120,7 +153,9 @@ func TestWhatIsRefused(t *testing.T) {
 				t.Errorf("%+v: %s", in, got.Body)
 			}
 		}
-		if got := viewer.send("bulk.start", bulk.StartInput{Family: "contacts", Kind: bulk.Tag, Value: "a"}); got.Status != 403 {
+		if got := viewer.send("bulk.start", bulk.StartInput{
+			Family: "contacts", Kind: bulk.Tag, Value: "a",
+		}); got.Status != 403 {
 			t.Errorf("a viewer: %d %s", got.Status, got.Body)
 		}
 		a := d.all(bulk.Tag, "a")
@@ -194,7 +229,12 @@ func TestOnePersonLeavesRoom(t *testing.T) {
 				select organization, id || cast($2 as text), principal, state, reason, content, progress, requested_by, kind, door, request_id, created_at, began_at, expires_at
 				from bulk_acts where id = $1`, first.ID, fmt.Sprint(n))
 		}
-		if got := d.send("bulk.start", bulk.StartInput{Family: "contacts", Kind: bulk.Tag, Value: "a", Filters: map[string]string{}}); !fault.Is(got.Fault, fault.QuotaExhausted) {
+		if got := d.send("bulk.start", bulk.StartInput{
+			Family:  "contacts",
+			Kind:    bulk.Tag,
+			Value:   "a",
+			Filters: map[string]string{},
+		}); !fault.Is(got.Fault, fault.QuotaExhausted) {
 			t.Errorf("the 101st of one person: %d %s", got.Status, got.Body)
 		}
 		colleague.start(bulk.Tag, "a")
@@ -332,7 +372,8 @@ func TestRightsOfTheMoment(t *testing.T) {
 		a := d.start(bulk.Tag, "x")
 		o.Recover()
 		a = ask[bulk.Act](admin, "bulk.get", access.ByID{ID: a.ID})
-		if a.State != bulk.Stopped || a.Reason != bulk.NoRight || a.Counts[bulk.Changed] == 0 || a.Counts[bulk.Changed] == 120 {
+		if a.State != bulk.Stopped || a.Reason != bulk.NoRight || a.Counts[bulk.Changed] == 0 ||
+			a.Counts[bulk.Changed] == 120 {
 			t.Fatalf("%+v", a)
 		}
 		want(t, admin.act("bulk.resume", a), bulk.Finished, "changed 120") // an admin goes on with their own rights
@@ -341,7 +382,8 @@ func TestRightsOfTheMoment(t *testing.T) {
 		})
 		b := admin.start(bulk.Untag, "x")
 		o.Recover()
-		if n := number(t, o, `select count(*) from bulk_acts where id = $1 and state = 'stopped' and reason = 'notOpen'`, b.ID); n != 1 {
+		if n := number(t, o, `select count(*) from bulk_acts where id = $1 and state = 'stopped' and reason = 'notOpen'`,
+			b.ID); n != 1 {
 			t.Error("the act did not stop in a closed organization")
 		}
 	})

@@ -30,7 +30,10 @@ func (r *row) give(ctx context.Context, c *op.Call) error {
 	if err != nil || !others {
 		return err
 	}
-	return c.Gives(ctx, op.Gain{Word: op.ListGiven, ID: r.id, Organization: r.organization, Principal: own, Admins: true, To: r.receiver()})
+	return c.Gives(ctx, op.Gain{
+		Word: op.ListGiven, ID: r.id, Organization: r.organization, Principal: own, Admins: true,
+		To: r.receiver(),
+	})
 }
 
 // receiver returns who owns the records after the act, empty if that does not change or if
@@ -80,5 +83,9 @@ func (r *row) tellOwners(ctx context.Context, tx db.Tx, s *op.Services, now cloc
 	if err != nil {
 		return err
 	}
-	return gains.TellOwners(ctx, tx, notify.Service.Of(s), gains.Giveaway{ID: r.id, Organization: r.organization, By: r.By, Kind: r.Delegation.Kind, To: r.receiver(), Owners: owners}, now)
+	return gains.TellOwners(ctx, tx, notify.Service.Of(s),
+		gains.Giveaway{
+			ID: r.id, Organization: r.organization, By: r.By, Kind: r.Delegation.Kind, To: r.receiver(),
+			Owners: owners,
+		}, now)
 }

@@ -49,8 +49,10 @@ func (d desk) send(row string, in any) *api.Response {
 		d.Fatal(err)
 	}
 	return d.API.Do(d.Context(), &api.Request{
-		Operation: api.ByID(row), Door: api.Web, Credential: api.Cookie(d.cookie, true), Address: netip.MustParseAddr("192.0.2.7"),
-		Header: map[string][]string{"Accept-Language": {"de"}}, HasBody: true, Body: func() ([]byte, error) { return body, nil },
+		Operation: api.ByID(row), Door: api.Web, Credential: api.Cookie(d.cookie, true),
+		Address: netip.MustParseAddr("192.0.2.7"),
+		Header:  map[string][]string{"Accept-Language": {"de"}}, HasBody: true,
+		Body: func() ([]byte, error) { return body, nil },
 	}, nil)
 }
 
@@ -151,7 +153,9 @@ func want(t *testing.T, a bulk.Act, state bulk.State, counts string) {
 // number returns a number of the database.
 func number(t *testing.T, o *apitest.Office, query string, args ...any) (n int64) {
 	t.Helper()
-	if err := o.DB.Read(t.Context(), func(tx db.Tx) error { return tx.QueryRow(t.Context(), query, args...).Scan(&n) }); err != nil {
+	if err := o.DB.Read(t.Context(), func(tx db.Tx) error {
+		return tx.QueryRow(t.Context(), query, args...).Scan(&n)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return n

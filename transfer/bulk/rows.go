@@ -51,9 +51,10 @@ func start(ctx context.Context, c *op.Call, in StartInput) (Act, error) {
 		return Act{}, err
 	}
 	r := &row{
-		organization: c.Actor.Org(), id: id.New(id.BulkAct), principal: c.Actor.PrincipalID(), state: Collecting, Delegation: process.DelegationOf(c, c.Actor),
-		content: content{Family: f.Plural, Kind: in.Kind, Value: in.Value, Q: in.Q, Filters: in.Filters},
-		created: c.Now, began: c.Now, expires: c.Now.Add(Age),
+		organization: c.Actor.Org(), id: id.New(id.BulkAct), principal: c.Actor.PrincipalID(), state: Collecting,
+		Delegation: process.DelegationOf(c, c.Actor),
+		content:    content{Family: f.Plural, Kind: in.Kind, Value: in.Value, Q: in.Q, Filters: in.Filters},
+		created:    c.Now, began: c.Now, expires: c.Now.Add(Age),
 	}
 	r.progress = progress{Requests: []string{c.RequestID}}.clone()
 	var err error
@@ -70,8 +71,8 @@ func start(ctx context.Context, c *op.Call, in StartInput) (Act, error) {
 	if err := r.give(ctx, c); err != nil {
 		return Act{}, err
 	}
-	c.Tx.Queue(insertAct, r.organization, r.id, r.principal, r.state, r.reason, process.Encode(r.content), process.Encode(r.progress),
-		r.By, r.Delegation.Kind, r.Door, r.RequestID, r.created, r.began, r.expires)
+	c.Tx.Queue(insertAct, r.organization, r.id, r.principal, r.state, r.reason, process.Encode(r.content),
+		process.Encode(r.progress), r.By, r.Delegation.Kind, r.Door, r.RequestID, r.created, r.began, r.expires)
 	if err := process.Enqueue(ctx, c, r.organization, r.id, job.Spec{Kind: JobKind}); err != nil {
 		return Act{}, err
 	}
@@ -120,7 +121,11 @@ func (in *StartInput) check(ctx context.Context, c *op.Call) error {
 		return err
 	}
 	if kept >= mostKept || own >= mostOfOne {
-		return &fault.Fault{Code: fault.QuotaExhausted, Detail: &tooMany, Extra: map[string]any{"violated-policies": []string{"bulk"}}}
+		return &fault.Fault{
+			Code:   fault.QuotaExhausted,
+			Detail: &tooMany,
+			Extra:  map[string]any{"violated-policies": []string{"bulk"}},
+		}
 	}
 	return nil
 }

@@ -249,7 +249,9 @@ type batch struct {
 
 // each does a step with the lines when the act has its turn, and then ends it with its
 // counts in the audit log.
-func (x *work) each(ctx context.Context, end State, word string, step func(ctx context.Context, b *batch, list []*line) error) error {
+func (x *work) each(
+	ctx context.Context, end State, word string, step func(ctx context.Context, b *batch, list []*line) error,
+) error {
 	if err := x.awaitTurn(ctx); err != nil {
 		return err
 	}

@@ -21,7 +21,8 @@ var tasks = family{task.Tasks.Family, task.Tasks.Walk}
 // contactStages are the stages of an export about a contact.
 var contactStages = []stage{
 	readMe, aboutContact, contactHistory, tasks.records("tasks.jsonl"), tasks.histories("tasks-history.jsonl"),
-	documents.records("documents.jsonl"), documents.histories("documents-history.jsonl"), contactImports, contactAudit, files,
+	documents.records("documents.jsonl"), documents.histories("documents-history.jsonl"), contactImports, contactAudit,
+	files,
 }
 
 // aboutContact writes the contact, as the API returns it and for people to read. Its
@@ -167,7 +168,9 @@ func (r *partsReader) withoutOthers(list []audit.Line) {
 
 // readMe says what is in the archive, in both languages.
 func readMe(_ context.Context, r *partsReader) ([]document.File, error) {
-	texts := map[subject]fault.Text{aContact: contactReadMe, aPrincipal: principalReadMe, anOrganization: organizationReadMe}
+	texts := map[subject]fault.Text{
+		aContact: contactReadMe, aPrincipal: principalReadMe, anOrganization: organizationReadMe,
+	}
 	t := texts[r.Subject]
 	at := r.Begun.Time().UTC().Format("2006-01-02 15:04 UTC")
 	r.add("README.txt", []byte("Kartei, "+at+"\n\n"+t.DE+"\n\n----\n\n"+t.EN+"\n"))

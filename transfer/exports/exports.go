@@ -58,9 +58,16 @@ type Input struct {
 
 // begin returns an export of a subject at its beginning.
 func (in *Input) begin(c *op.Call, of subject, organization, live int64) (*export, error) {
-	x := &export{Subject: of, ID: in.ID, Organization: organization, Live: live, Language: cmp.Or(in.Language, c.Language, fault.German), Begun: c.Now}
+	x := &export{
+		Subject: of, ID: in.ID, Organization: organization, Live: live,
+		Language: cmp.Or(in.Language, c.Language, fault.German), Begun: c.Now,
+	}
 	if x.Language != fault.German && x.Language != fault.English {
-		return nil, fault.Invalid(fault.Field{Name: "language", Code: fault.NotInEnum, Limit: []string{string(fault.German), string(fault.English)}})
+		return nil, fault.Invalid(fault.Field{
+			Name:  "language",
+			Code:  fault.NotInEnum,
+			Limit: []string{string(fault.German), string(fault.English)},
+		})
 	}
 	return x, nil
 }
@@ -78,7 +85,8 @@ func scope(c *op.Call) string {
 
 // BeginContact begins the export of everything about a contact: what the office has to
 // tell somebody who asks for it (GDPR, article 15).
-var BeginContact = op.New("exports.contact", op.Administer, beginContact, op.By(op.Member|op.Operator), op.Reads, op.Gives, op.Audited("records.exportContact"))
+var BeginContact = op.New("exports.contact", op.Administer, beginContact, op.By(op.Member|op.Operator), op.Reads,
+	op.Gives, op.Audited("records.exportContact"))
 
 func beginContact(ctx context.Context, c *op.Call, in Input) (Begun, error) {
 	o, err := c.FindOrganization(ctx, in.Organization)
@@ -146,7 +154,8 @@ var tooMany = fault.Text{
 
 // BeginPrincipal begins the export of what is kept about a person of the office, or
 // about a service account: for themselves, and for admins.
-var BeginPrincipal = op.New("exports.person", op.Administer, beginPrincipal, op.By(op.Self|op.Operator), op.Reads, op.Fresh, op.Gives, op.Audited("records.exportPerson"))
+var BeginPrincipal = op.New("exports.person", op.Administer, beginPrincipal, op.By(op.Self|op.Operator), op.Reads,
+	op.Fresh, op.Gives, op.Audited("records.exportPerson"))
 
 func beginPrincipal(ctx context.Context, c *op.Call, in Input) (Begun, error) {
 	p, err := principal.FindOwn(ctx, c, in.ID)
@@ -165,7 +174,8 @@ func beginPrincipal(ctx context.Context, c *op.Call, in Input) (Begun, error) {
 }
 
 // BeginOrganization begins the export of everything of an organization.
-var BeginOrganization = op.New("exports.organization", op.Administer, beginOrganization, op.By(op.Admin|op.Operator), op.Reads, op.Fresh, op.Gives, op.Audited("records.exportOrganization"))
+var BeginOrganization = op.New("exports.organization", op.Administer, beginOrganization,
+	op.By(op.Admin|op.Operator), op.Reads, op.Fresh, op.Gives, op.Audited("records.exportOrganization"))
 
 func beginOrganization(ctx context.Context, c *op.Call, in Input) (Begun, error) {
 	if in.ID == "" && !c.IsOperator() {
@@ -193,7 +203,8 @@ type AuditInput struct {
 
 // BeginAudit decides whether the audit log may leave as a file, whatever its size. Its lines
 // are read page by page afterwards, like those on the screen.
-var BeginAudit = op.New("exports.audit", op.Administer, beginAudit, op.By(op.Admin), op.Reads, op.Fresh, op.Gives, op.Audited("audit.export"))
+var BeginAudit = op.New("exports.audit", op.Administer, beginAudit, op.By(op.Admin), op.Reads, op.Fresh, op.Gives,
+	op.Audited("audit.export"))
 
 func beginAudit(ctx context.Context, c *op.Call, in AuditInput) (op.Nothing, error) {
 	o, err := c.FindOrganization(ctx, in.Organization)

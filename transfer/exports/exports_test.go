@@ -60,7 +60,8 @@ func (by taker) send(row string, in any) *api.Response {
 	}
 	return by.API.Do(by.Context(), &api.Request{
 		Operation: api.ByID(row), Door: by.door, Credential: by.as, Address: netip.MustParseAddr("192.0.2.7"),
-		Header: map[string][]string{"Accept-Language": {"de"}}, HasBody: true, Body: func() ([]byte, error) { return body, nil },
+		Header: map[string][]string{"Accept-Language": {"de"}}, HasBody: true,
+		Body: func() ([]byte, error) { return body, nil },
 	}, nil)
 }
 
@@ -151,18 +152,30 @@ func TestContact(t *testing.T) {
 		c, boss := o.As(access.Member), o.As(access.Admin)
 		make := func(path string, body map[string]any) string { return c.Do("POST", path, body).Want(201).Text("id") }
 		firm := make("/companies", map[string]any{"name": "Weingut <Haas> & Söhne"})
-		anna := make("/contacts", map[string]any{"lastName": "Berg", "firstName": "Anna", "companyId": firm, "salutation": "ms", "note": "<script>alert(1)</script>", "tags": []string{"Mandant"}, "address": map[string]any{"city": "Wien", "country": "AT"}})
+		anna := make("/contacts", map[string]any{
+			"lastName":   "Berg",
+			"firstName":  "Anna",
+			"companyId":  firm,
+			"salutation": "ms",
+			"note":       "<script>alert(1)</script>",
+			"tags":       []string{"Mandant"},
+			"address":    map[string]any{"city": "Wien", "country": "AT"},
+		})
 		make("/contacts", map[string]any{"lastName": "Andere"})
 		c.Do("PATCH", "/contacts/"+anna, map[string]any{"phone": "+49 221 1"}, "If-Match", `"r1"`).Want(200)
 		make("/tasks", map[string]any{"title": "Klage prüfen", "contactId": anna})
 		make("/tasks", map[string]any{"title": "Andere Aufgabe"})
-		secret := boss.Do("POST", "/tasks", map[string]any{"title": "Vertraulich", "contactId": anna, "visibility": "private"}).Want(201).Text("id")
+		secret := boss.Do("POST", "/tasks", map[string]any{
+			"title": "Vertraulich", "contactId": anna, "visibility": "private",
+		}).Want(201).Text("id")
 		file := bytes.Repeat([]byte("Seite aus Köln. "), 50_000) // more than one part
 		letter := c.Document("Brief: März?.txt", "text/plain", file, map[string]any{"contactId": anna})
 		c.Document("fremd.txt", "text/plain", []byte("fremd"))
 		o.Rest()
 
-		doors := map[string]taker{"member": inSandbox(o, c.Principal), "admin": inSandbox(o, boss.Principal), "operator": byCommand(o)}
+		doors := map[string]taker{
+			"member": inSandbox(o, c.Principal), "admin": inSandbox(o, boss.Principal), "operator": byCommand(o),
+		}
 		for who, by := range doors {
 			in := exports.Input{ID: anna}
 			if who == "operator" {
@@ -170,7 +183,8 @@ func TestContact(t *testing.T) {
 			}
 			files := by.take("exports.contact", in)
 			var one map[string]any
-			if err := json.Unmarshal(files["contact.json"], &one); err != nil || one["id"] != anna || one["phone"] != "+49 221 1" {
+			if err := json.Unmarshal(files["contact.json"], &one); err != nil || one["id"] != anna ||
+				one["phone"] != "+49 221 1" {
 				t.Errorf("%s: %s", who, files["contact.json"])
 			}
 			if direct := c.Do("GET", "/contacts/"+anna, nil).Want(200).JSON(); fmt.Sprint(direct) != fmt.Sprint(one) {
@@ -180,7 +194,8 @@ func TestContact(t *testing.T) {
 			if who == "member" {
 				want = 1
 			}
-			if got := members(t, files["tasks.jsonl"], "title"); len(got) != want || !slices.Contains(got, "Klage prüfen") || slices.Contains(got, "Vertraulich") != (who != "member") {
+			if got := members(t, files["tasks.jsonl"], "title"); len(got) != want || !slices.Contains(got, "Klage prüfen") ||
+				slices.Contains(got, "Vertraulich") != (who != "member") {
 				t.Errorf("%s: tasks %q", who, got)
 			}
 			if strings.Contains(string(files["tasks-history.jsonl"]), secret) != (who != "member") {
@@ -193,23 +208,29 @@ func TestContact(t *testing.T) {
 				t.Errorf("%s: the file has %d bytes of %d: %q", who, len(got), len(file), keys(files))
 			}
 			history := lines(t, files["contact-history.jsonl"])
-			if len(history) != 2 || history[0]["act"] != "created" || fmt.Sprint(history[1]["members"]) != "[phone]" || history[1]["principalId"] != c.Principal || history[1]["principalName"] != "Petra Morgenstern" {
+			if len(history) != 2 || history[0]["act"] != "created" || fmt.Sprint(history[1]["members"]) != "[phone]" ||
+				history[1]["principalId"] != c.Principal || history[1]["principalName"] != "Petra Morgenstern" {
 				t.Errorf("%s: %v", who, history)
 			}
 			page := string(files["auskunft.html"])
-			for _, word := range []string{"Berg", "Weingut &lt;Haas&gt; &amp; Söhne", "&lt;script&gt;alert(1)", "Österreich", "Frau", "Klage prüfen", "geändert: Telefon", "Petra Morgenstern"} {
+			for _, word := range []string{
+				"Berg", "Weingut &lt;Haas&gt; &amp; Söhne", "&lt;script&gt;alert(1)", "Österreich", "Frau",
+				"Klage prüfen", "geändert: Telefon", "Petra Morgenstern",
+			} {
 				if !strings.Contains(page, word) {
 					t.Errorf("%s: the summary lacks %q:\n%s", who, word, page)
 				}
 			}
-			if strings.Contains(page, "<script") || strings.Contains(page, "Vertraulich") != (who != "member") || strings.Contains(page, "Andere") {
+			if strings.Contains(page, "<script") || strings.Contains(page, "Vertraulich") != (who != "member") ||
+				strings.Contains(page, "Andere") {
 				t.Errorf("%s: %s", who, page)
 			}
 			if _, has := files["audit.jsonl"]; has != (who != "member") {
 				t.Errorf("%s has the audit log: %t", who, has)
 			}
 			l := newest(t, o, "records.exportContact")
-			if l.Target != anna || l.Operation != "exports.contact" || len(l.Changes) != 1 || fmt.Sprint(l.Changes[0].To) != fmt.Sprint(want+2) || l.Door != string(by.door) || l.OrganizationID != o.SandboxID {
+			if l.Target != anna || l.Operation != "exports.contact" || len(l.Changes) != 1 ||
+				fmt.Sprint(l.Changes[0].To) != fmt.Sprint(want+2) || l.Door != string(by.door) || l.OrganizationID != o.SandboxID {
 				t.Errorf("%s: %+v", who, l)
 			}
 		}
@@ -233,7 +254,9 @@ func keys(files map[string][]byte) (names []string) {
 func TestContactOfOthers(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, other := o.As(access.Member), o.As(access.Member)
-		private := c.Do("POST", "/contacts", map[string]any{"lastName": "Geheim", "visibility": "private"}).Want(201).Text("id")
+		private := c.Do("POST", "/contacts", map[string]any{
+			"lastName": "Geheim", "visibility": "private",
+		}).Want(201).Text("id")
 		public := c.Do("POST", "/contacts", map[string]any{"lastName": "Berg"}).Want(201).Text("id")
 		them := inSandbox(o, other.Principal)
 		for id, want := range map[string]int{private: 404, "con_x": 404, o.ID: 404, public: 200} {
@@ -248,7 +271,10 @@ func TestContactOfOthers(t *testing.T) {
 			t.Errorf("in French: %d %s", got.Status, got.Body)
 		}
 		begun := inSandbox(o, c.Principal).begin("exports.contact", exports.Input{ID: public})
-		for who, by := range map[string]taker{"another person": them, "the operator": byCommand(o), "the same person at home": atHome(o, c.Principal)} {
+		for who, by := range map[string]taker{
+			"another person": them, "the operator": byCommand(o),
+			"the same person at home": atHome(o, c.Principal),
+		} {
 			if got := by.send("exports.parts", exports.PartsInput{Cursor: begun.Cursor}); got.Status != 404 {
 				t.Errorf("%s goes on: %d", who, got.Status)
 			}
@@ -259,7 +285,10 @@ func TestContactOfOthers(t *testing.T) {
 			}
 		}
 		mine := them.begin("exports.contact", exports.Input{ID: public})
-		if _, err := o.Operator.SetUser(t.Context(), principal.Change{ID: other.Principal, Rights: access.Rights{"contacts": access.NoRight}}); err != nil {
+		if _, err := o.Operator.SetUser(t.Context(), principal.Change{
+			ID:     other.Principal,
+			Rights: access.Rights{"contacts": access.NoRight},
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if got := them.send("exports.parts", exports.PartsInput{Cursor: mine.Cursor}); got.Status != 403 {
@@ -290,7 +319,8 @@ func TestPrincipal(t *testing.T) {
 			if n := len(lines(t, files["sessions.jsonl"])); n != 1 {
 				t.Errorf("%s: %d sessions", who, n)
 			}
-			if got := lines(t, files["calls-keys.jsonl"]); len(got) != 50 || got[0]["operation"] != "contacts.list" || got[0]["requestId"] == got[49]["requestId"] {
+			if got := lines(t, files["calls-keys.jsonl"]); len(got) != 50 || got[0]["operation"] != "contacts.list" ||
+				got[0]["requestId"] == got[49]["requestId"] {
 				t.Errorf("%s: %d calls: %v", who, len(got), got)
 			}
 			if got := members(t, files["audit-about.jsonl"], "word"); !slices.Contains(got, "records.exportPerson") {
@@ -313,12 +343,15 @@ func TestPrincipal(t *testing.T) {
 					}
 				}
 			}
-			if l := newest(t, o, "records.exportPerson"); l.Target != person || l.Operation != "exports.person" || l.OrganizationID != o.ID || l.Door != string(by.door) {
+			if l := newest(t, o, "records.exportPerson"); l.Target != person || l.Operation != "exports.person" ||
+				l.OrganizationID != o.ID || l.Door != string(by.door) {
 				t.Errorf("%s: %+v", who, l)
 			}
 		}
 		foreign, _ := o.Organization("Andere")
-		for who, by := range map[string]taker{"another member": atHome(o, other), "an admin elsewhere": atHome(o, o.User(access.Admin, foreign))} {
+		for who, by := range map[string]taker{
+			"another member": atHome(o, other), "an admin elsewhere": atHome(o, o.User(access.Admin, foreign)),
+		} {
 			if got := by.send("exports.person", exports.Input{ID: person}); got.Status != 404 {
 				t.Errorf("%s: %d %s", who, got.Status, got.Body)
 			}
@@ -351,7 +384,8 @@ func TestPrincipalIsWhole(t *testing.T) {
 		inSandbox(o, person).begin("exports.contact", exports.Input{ID: anna})
 		for who, by := range map[string]taker{"self": self, "admin": atHome(o, boss), "operator": byCommand(o)} {
 			files := by.take("exports.person", exports.Input{ID: person})
-			if account := string(files["account.json"]); strings.Contains(account, "petra@login.example") != (who != "admin") || strings.Contains(account, "1970-01-02") != (who != "admin") {
+			if account := string(files["account.json"]); strings.Contains(account,
+				"petra@login.example") != (who != "admin") || strings.Contains(account, "1970-01-02") != (who != "admin") {
 				t.Errorf("%s: %s", who, files["account.json"])
 			}
 			if got := members(t, files["sessions.jsonl"], "method"); len(got) == 0 || got[0] != "password" {
@@ -377,12 +411,15 @@ func TestOrganization(t *testing.T) {
 		c, boss := o.As(access.Member), o.As(access.Admin)
 		var stay []string
 		for i := range 130 {
-			stay = append(stay, c.Do("POST", "/contacts", map[string]any{"lastName": fmt.Sprintf("N%03d", i), "visibility": []string{"organization", "private"}[i%2]}).Want(201).Text("id"))
+			stay = append(stay, c.Do("POST", "/contacts", map[string]any{
+				"lastName": fmt.Sprintf("N%03d", i), "visibility": []string{"organization", "private"}[i%2],
+			}).Want(201).Text("id"))
 		}
 		slices.Sort(stay)
 		var documents []string
 		for i := range 3 {
-			documents = append(documents, c.Document(fmt.Sprintf("d%d.txt", i), "text/plain", []byte(strings.Repeat(fmt.Sprint(i), 1<<20))))
+			documents = append(documents, c.Document(fmt.Sprintf("d%d.txt", i), "text/plain",
+				[]byte(strings.Repeat(fmt.Sprint(i), 1<<20))))
 		}
 		slices.Sort(documents)
 		o.Rest()
@@ -395,7 +432,8 @@ func TestOrganization(t *testing.T) {
 				}
 				changed["contact"] = true // in the middle of the contacts
 				last := c.Do("GET", "/contacts/"+stay[len(stay)-1], nil).Want(200)
-				c.Do("PATCH", "/contacts/"+stay[len(stay)-1], map[string]any{"note": "neu für " + who}, "If-Match", last.Header.Get("Etag")).Want(200)
+				c.Do("PATCH", "/contacts/"+stay[len(stay)-1], map[string]any{"note": "neu für " + who}, "If-Match",
+					last.Header.Get("Etag")).Want(200)
 				c.Do("POST", "/contacts", map[string]any{"lastName": "Später"}).Want(201)
 			})
 			got := members(t, files["contacts.jsonl"], "id")
@@ -411,12 +449,15 @@ func TestOrganization(t *testing.T) {
 					t.Errorf("%s: the file of %s has %d bytes: %q", who, id, n, keys(files))
 				}
 			}
-			for _, name := range []string{"README.txt", "organization.json", "people.jsonl", "keys.jsonl", "audit.jsonl", "calls.jsonl"} {
+			for _, name := range []string{
+				"README.txt", "organization.json", "people.jsonl", "keys.jsonl", "audit.jsonl", "calls.jsonl",
+			} {
 				if len(files[name]) == 0 {
 					t.Errorf("%s: %s is missing or empty", who, name)
 				}
 			}
-			if l := newest(t, o, "records.exportOrganization"); l.Target != o.SandboxID || l.Operation != "exports.organization" || l.Door != string(by.door) {
+			if l := newest(t, o, "records.exportOrganization"); l.Target != o.SandboxID ||
+				l.Operation != "exports.organization" || l.Door != string(by.door) {
 				t.Errorf("%s: %+v", who, l)
 			}
 		}
@@ -447,13 +488,15 @@ func TestDeletedMeanwhile(t *testing.T) {
 		slices.Sort(ids)
 		o.Rest()
 		gone := false
-		files := byCommand(o).parts(byCommand(o).begin("exports.organization", exports.Input{ID: o.SandboxID}).Cursor, func(files map[string][]byte) {
-			if begun := slices.ContainsFunc(keys(files), func(name string) bool { return strings.HasPrefix(name, "files/"+ids[0]) }); begun && !gone {
-				gone = true
-				c.Do("DELETE", "/documents/"+ids[0], nil, "If-Match", `"r1"`).Want(204)
-				o.Rest()
-			}
-		})
+		files := byCommand(o).parts(byCommand(o).begin("exports.organization", exports.Input{ID: o.SandboxID}).Cursor,
+			func(files map[string][]byte) {
+				if begun := slices.ContainsFunc(keys(files),
+					func(name string) bool { return strings.HasPrefix(name, "files/"+ids[0]) }); begun && !gone {
+					gone = true
+					c.Do("DELETE", "/documents/"+ids[0], nil, "If-Match", `"r1"`).Want(204)
+					o.Rest()
+				}
+			})
 		if files["files/"+ids[0]+"/gelöscht.txt"] == nil || len(files["files/"+ids[0]+"/d0.txt"]) == 1<<20 {
 			t.Errorf("%q", keys(files))
 		}
@@ -471,12 +514,13 @@ func TestRenamedMeanwhile(t *testing.T) {
 		letter := c.Document("alt.txt", "text/plain", content)
 		o.Rest()
 		renamed := false
-		files := byCommand(o).parts(byCommand(o).begin("exports.organization", exports.Input{ID: o.SandboxID}).Cursor, func(files map[string][]byte) {
-			if files["files/"+letter+"/alt.txt"] != nil && !renamed {
-				renamed = true
-				c.Do("PATCH", "/documents/"+letter, map[string]any{"name": "neu.txt"}, "If-Match", `"r1"`).Want(200)
-			}
-		})
+		files := byCommand(o).parts(byCommand(o).begin("exports.organization", exports.Input{ID: o.SandboxID}).Cursor,
+			func(files map[string][]byte) {
+				if files["files/"+letter+"/alt.txt"] != nil && !renamed {
+					renamed = true
+					c.Do("PATCH", "/documents/"+letter, map[string]any{"name": "neu.txt"}, "If-Match", `"r1"`).Want(200)
+				}
+			})
 		if !bytes.Equal(files["files/"+letter+"/alt.txt"], content) || files["files/"+letter+"/neu.txt"] != nil {
 			t.Errorf("%d bytes of alt.txt: %q", len(files["files/"+letter+"/alt.txt"]), keys(files))
 		}
@@ -498,7 +542,8 @@ func TestLostFile(t *testing.T) {
 			}
 		}
 		files := byCommand(o).take("exports.organization", exports.Input{ID: o.SandboxID})
-		if !strings.Contains(string(files["files/"+lost+"/fehlt.txt"]), "Betreiber") || string(files["files/"+kept+"/b.txt"]) != "da" {
+		if !strings.Contains(string(files["files/"+lost+"/fehlt.txt"]), "Betreiber") ||
+			string(files["files/"+kept+"/b.txt"]) != "da" {
 			t.Errorf("%q", keys(files))
 		}
 		if log := o.Logged.String(); !strings.Contains(log, "lacks the file") || !strings.Contains(log, lost) {
@@ -518,17 +563,18 @@ func TestSmallFiles(t *testing.T) {
 		}
 		o.Rest()
 		answers, known := 0, 0
-		files := byCommand(o).parts(byCommand(o).begin("exports.organization", exports.Input{ID: o.SandboxID}).Cursor, func(files map[string][]byte) {
-			n := 0
-			for name := range files {
-				if strings.HasPrefix(name, "files/") {
-					n++
+		files := byCommand(o).parts(byCommand(o).begin("exports.organization", exports.Input{ID: o.SandboxID}).Cursor,
+			func(files map[string][]byte) {
+				n := 0
+				for name := range files {
+					if strings.HasPrefix(name, "files/") {
+						n++
+					}
 				}
-			}
-			if n > known {
-				answers, known = answers+1, n
-			}
-		})
+				if n > known {
+					answers, known = answers+1, n
+				}
+			})
 		for name, text := range want {
 			if string(files[name]) != text {
 				t.Errorf("%s: %q", name, files[name])
@@ -585,7 +631,8 @@ func TestContactIsGone(t *testing.T) {
 		gone := c.Do("POST", "/contacts", map[string]any{"lastName": "Berg"}).Want(201).Text("id")
 		private := c.Do("POST", "/contacts", map[string]any{"lastName": "Tal"}).Want(201).Text("id")
 		by := inSandbox(o, other.Principal)
-		first, second := by.begin("exports.contact", exports.Input{ID: gone}), by.begin("exports.contact", exports.Input{ID: private})
+		first, second := by.begin("exports.contact",
+			exports.Input{ID: gone}), by.begin("exports.contact", exports.Input{ID: private})
 		c.Do("DELETE", "/contacts/"+gone, nil, "If-Match", `"r1"`).Want(204)
 		c.Do("PATCH", "/contacts/"+private, map[string]any{"visibility": "private"}, "If-Match", `"r1"`).Want(200)
 		for _, begun := range []exports.Begun{first, second} {
@@ -640,7 +687,9 @@ func TestContactImports(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, other, boss := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
 		anna := c.Do("POST", "/contacts", map[string]any{"lastName": "Berg"}).Want(201).Text("id")
-		for name, begun := range map[string]clock.Micros{"imp_1": clock.Now(o.Clock), "imp_later": clock.Now(o.Clock) + clock.Hour} {
+		for name, begun := range map[string]clock.Micros{
+			"imp_1": clock.Now(o.Clock), "imp_later": clock.Now(o.Clock) + clock.Hour,
+		} {
 			insertImport(t, o, name, c.Principal, anna, begun)
 		}
 		for who, want := range map[string]int{c.Principal: 1, other.Principal: 0, boss.Principal: 1} {

@@ -17,8 +17,10 @@ var companies = family{company.Companies.Family, company.Companies.Walk}
 // documents, which are most of it, come last.
 var organizationStages = []stage{
 	readMe, aboutOrganization, people, keys, endpoints,
-	contacts.records("contacts.jsonl"), companies.records("companies.jsonl"), tasks.records("tasks.jsonl"), documents.records("documents.jsonl"),
-	contacts.histories("contacts-history.jsonl"), companies.histories("companies-history.jsonl"), tasks.histories("tasks-history.jsonl"), documents.histories("documents-history.jsonl"),
+	contacts.records("contacts.jsonl"), companies.records("companies.jsonl"), tasks.records("tasks.jsonl"),
+	documents.records("documents.jsonl"),
+	contacts.histories("contacts-history.jsonl"), companies.histories("companies-history.jsonl"),
+	tasks.histories("tasks-history.jsonl"), documents.histories("documents-history.jsonl"),
 	organizationAudit, organizationCalls, files,
 }
 

@@ -190,7 +190,9 @@ func addPage[T any](r *partsReader, name string, list []T, id func(T) string) er
 
 // addEach adds the next rows of each organization, in the order of their ids. The
 // statement has the organization, the principal, the last id and the limit.
-func addEach[T any](ctx context.Context, r *partsReader, name string, id func(T) string, scan func(db.Row) (T, error), statement string) error {
+func addEach[T any](
+	ctx context.Context, r *partsReader, name string, id func(T) string, scan func(db.Row) (T, error), statement string,
+) error {
 	organizations, err := r.organizations(ctx)
 	if err != nil {
 		return err
@@ -438,8 +440,11 @@ func (r *partsReader) missing(ctx context.Context, f *document.File) error {
 	})
 	switch {
 	case err == nil:
-		r.Services.Logger.Error("an export lacks the file of a document, which is not in the store", "organization", r.Organization, "document", f.ID)
-		r.note(f.ID, r.say("fehlt.txt", "missing.txt"), r.say("Die Datei dieses Dokuments fehlt im Speicher. Bitte wenden Sie sich an den Betreiber.", "The file of this document is missing from the store. Please ask the operator."))
+		r.Services.Logger.Error("an export lacks the file of a document, which is not in the store", "organization",
+			r.Organization, "document", f.ID)
+		r.note(f.ID, r.say("fehlt.txt", "missing.txt"),
+			r.say("Die Datei dieses Dokuments fehlt im Speicher. Bitte wenden Sie sich an den Betreiber.",
+				"The file of this document is missing from the store. Please ask the operator."))
 	case !fault.Is(err, fault.NotFound):
 		return err
 	case r.Open == f.ID:
@@ -451,7 +456,9 @@ func (r *partsReader) missing(ctx context.Context, f *document.File) error {
 
 // deleted goes on after a document that was deleted while its file was read.
 func (r *partsReader) deleted(id string) {
-	r.note(id, r.say("gelöscht.txt", "deleted.txt"), r.say("Dieses Dokument wurde während des Exports gelöscht. Seine Datei ist unvollständig.", "This document was deleted during the export. Its file is incomplete."))
+	r.note(id, r.say("gelöscht.txt", "deleted.txt"),
+		r.say("Dieses Dokument wurde während des Exports gelöscht. Seine Datei ist unvollständig.",
+			"This document was deleted during the export. Its file is incomplete."))
 	r.position = position{After: id}
 }
 

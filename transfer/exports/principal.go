@@ -96,12 +96,13 @@ const selectEndpoints = `select id, principal, name, event_types, status, create
 
 // endpoints writes the webhook endpoints of a principal, or of an organization.
 func endpoints(ctx context.Context, r *partsReader) ([]document.File, error) {
-	return nil, addEach(ctx, r, "webhook-endpoints.jsonl", func(e endpoint) string { return e.ID }, func(row db.Row) (e endpoint, err error) {
-		var types string
-		err = row.Scan(&e.ID, &e.PrincipalID, &e.Name, &types, &e.Status, &e.CreatedAt, &e.UpdatedAt)
-		e.EventTypes = json.RawMessage(types)
-		return e, err
-	}, selectEndpoints)
+	return nil, addEach(ctx, r, "webhook-endpoints.jsonl", func(e endpoint) string { return e.ID },
+		func(row db.Row) (e endpoint, err error) {
+			var types string
+			err = row.Scan(&e.ID, &e.PrincipalID, &e.Name, &types, &e.Status, &e.CreatedAt, &e.UpdatedAt)
+			e.EventTypes = json.RawMessage(types)
+			return e, err
+		}, selectEndpoints)
 }
 
 // session is a sign-in with a browser.
@@ -264,7 +265,9 @@ func principalBell(ctx context.Context, r *partsReader) ([]document.File, error)
 	if !r.isPersonal() {
 		return nil, nil
 	}
-	list, err := notify.Service.Of(r.Services).Bell(ctx, r.Tx, r.Live, notify.BellInput{Principal: r.ID, After: r.After, Limit: logPage})
+	list, err := notify.Service.Of(r.Services).Bell(ctx, r.Tx, r.Live, notify.BellInput{
+		Principal: r.ID, After: r.After, Limit: logPage,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -284,9 +287,10 @@ type begunImport struct {
 const selectImports = `select id, state, created_at from imports where organization = $1 and principal = $2 and id > $3 order by id limit $4`
 
 func principalImports(ctx context.Context, r *partsReader) ([]document.File, error) {
-	return nil, addEach(ctx, r, "imports.jsonl", func(i begunImport) string { return i.ID }, func(row db.Row) (i begunImport, err error) {
-		return i, row.Scan(&i.ID, &i.State, &i.CreatedAt)
-	}, selectImports)
+	return nil, addEach(ctx, r, "imports.jsonl", func(i begunImport) string { return i.ID },
+		func(row db.Row) (i begunImport, err error) {
+			return i, row.Scan(&i.ID, &i.State, &i.CreatedAt)
+		}, selectImports)
 }
 
 // actsOfPrincipal writes what the principal administered, by the audit log.

@@ -38,24 +38,37 @@ var labels = []struct {
 }{
 	{"salutation", fault.Text{DE: "Anrede", EN: "Salutation"}}, {"title", fault.Text{DE: "Titel", EN: "Title"}},
 	{"firstName", fault.Text{DE: "Vorname", EN: "First name"}}, {"lastName", fault.Text{DE: "Nachname", EN: "Last name"}},
-	{"displayName", fault.Text{DE: "Angezeigter Name", EN: "Displayed name"}}, {"birthday", fault.Text{DE: "Geburtstag", EN: "Birthday"}},
-	{"language", fault.Text{DE: "Sprache", EN: "Language"}}, {"companyId", fault.Text{DE: "Firma", EN: "Company"}}, {"jobTitle", fault.Text{DE: "Funktion", EN: "Job title"}},
-	{"email", fault.Text{DE: "E-Mail", EN: "Email"}}, {"phone", fault.Text{DE: "Telefon", EN: "Telephone"}}, {"mobile", fault.Text{DE: "Mobiltelefon", EN: "Mobile telephone"}},
-	{"address.street", fault.Text{DE: "Straße und Hausnummer", EN: "Street and number"}}, {"address.postalCode", fault.Text{DE: "Postleitzahl", EN: "Postal code"}},
-	{"address.city", fault.Text{DE: "Ort", EN: "City"}}, {"address.region", fault.Text{DE: "Region", EN: "Region"}}, {"address.country", fault.Text{DE: "Land", EN: "Country"}},
-	{"note", fault.Text{DE: "Notiz", EN: "Note"}}, {"tags", fault.Text{DE: "Schlagworte", EN: "Tags"}}, {"externalId", fault.Text{DE: "Externe Kennung", EN: "External ID"}},
-	{"ownerId", fault.Text{DE: "Zuständig", EN: "Owner"}}, {"visibility", fault.Text{DE: "Sichtbarkeit", EN: "Visibility"}},
-	{"id", fault.Text{DE: "Kennung", EN: "Identifier"}}, {"createdAt", fault.Text{DE: "Angelegt", EN: "Created"}}, {"updatedAt", fault.Text{DE: "Zuletzt geändert", EN: "Last changed"}},
+	{"displayName", fault.Text{DE: "Angezeigter Name", EN: "Displayed name"}},
+	{"birthday", fault.Text{DE: "Geburtstag", EN: "Birthday"}},
+	{"language", fault.Text{DE: "Sprache", EN: "Language"}}, {"companyId", fault.Text{DE: "Firma", EN: "Company"}},
+	{"jobTitle", fault.Text{DE: "Funktion", EN: "Job title"}},
+	{"email", fault.Text{DE: "E-Mail", EN: "Email"}}, {"phone", fault.Text{DE: "Telefon", EN: "Telephone"}},
+	{"mobile", fault.Text{DE: "Mobiltelefon", EN: "Mobile telephone"}},
+	{"address.street", fault.Text{DE: "Straße und Hausnummer", EN: "Street and number"}},
+	{"address.postalCode", fault.Text{DE: "Postleitzahl", EN: "Postal code"}},
+	{"address.city", fault.Text{DE: "Ort", EN: "City"}}, {"address.region", fault.Text{DE: "Region", EN: "Region"}},
+	{"address.country", fault.Text{DE: "Land", EN: "Country"}},
+	{"note", fault.Text{DE: "Notiz", EN: "Note"}}, {"tags", fault.Text{DE: "Schlagworte", EN: "Tags"}},
+	{"externalId", fault.Text{DE: "Externe Kennung", EN: "External ID"}},
+	{"ownerId", fault.Text{DE: "Zuständig", EN: "Owner"}},
+	{"visibility", fault.Text{DE: "Sichtbarkeit", EN: "Visibility"}},
+	{"id", fault.Text{DE: "Kennung", EN: "Identifier"}}, {"createdAt", fault.Text{DE: "Angelegt", EN: "Created"}},
+	{"updatedAt", fault.Text{DE: "Zuletzt geändert", EN: "Last changed"}},
 }
 
 // values are values that are words of the API.
 var values = map[string]fault.Text{
-	"salutation.mr": {DE: "Herr", EN: "Mr"}, "salutation.ms": {DE: "Frau", EN: "Ms"}, "salutation.mx": {DE: "ohne Angabe des Geschlechts", EN: "Mx"},
-	"visibility.organization": {DE: "alle im Büro", EN: "everybody in the office"}, "visibility.private": {DE: "nur die zuständige Person und die Administration", EN: "the owner and admins alone"},
-	"status.open": {DE: "offen", EN: "open"}, "status.completed": {DE: "erledigt", EN: "completed"},
-	"act.created": {DE: "angelegt", EN: "created"}, "act.updated": {DE: "geändert", EN: "changed"}, "act.deleted": {DE: "gelöscht", EN: "deleted"},
-	"door.rest": {DE: "über die API", EN: "by the API"}, "door.web": {DE: "in der Weboberfläche", EN: "in the web application"}, "door.job": {DE: "durch einen Auftrag im Hintergrund", EN: "by work in the background"},
-	"door.admin": {DE: "durch den Betreiber", EN: "by the operator"},
+	"salutation.mr": {DE: "Herr", EN: "Mr"}, "salutation.ms": {DE: "Frau", EN: "Ms"},
+	"salutation.mx":           {DE: "ohne Angabe des Geschlechts", EN: "Mx"},
+	"visibility.organization": {DE: "alle im Büro", EN: "everybody in the office"},
+	"visibility.private":      {DE: "nur die zuständige Person und die Administration", EN: "the owner and admins alone"},
+	"status.open":             {DE: "offen", EN: "open"}, "status.completed": {DE: "erledigt", EN: "completed"},
+	"act.created": {DE: "angelegt", EN: "created"}, "act.updated": {DE: "geändert", EN: "changed"},
+	"act.deleted": {DE: "gelöscht", EN: "deleted"},
+	"door.rest":   {DE: "über die API", EN: "by the API"},
+	"door.web":    {DE: "in der Weboberfläche", EN: "in the web application"},
+	"door.job":    {DE: "durch einen Auftrag im Hintergrund", EN: "by work in the background"},
+	"door.admin":  {DE: "durch den Betreiber", EN: "by the operator"},
 }
 
 // value returns the words of a value.
@@ -205,7 +218,8 @@ func (s *summary) changes() {
 		if len(members) > 0 {
 			what += ": " + strings.Join(members, ", ")
 		}
-		s.write("<li>%s: %s (%s)</li>\n", s.time(c.ChangedAt), what, strings.Join(present(s.names[c.Principal], s.value("door", c.Door)), ", "))
+		s.write("<li>%s: %s (%s)</li>\n", s.time(c.ChangedAt), what,
+			strings.Join(present(s.names[c.Principal], s.value("door", c.Door)), ", "))
 	}
 	s.write("</ol>\n")
 }

@@ -24,22 +24,23 @@ func (x *work) check(ctx context.Context) error {
 	if err := x.recall(ctx, before); err != nil {
 		return err
 	}
-	err := process.Each(ctx, &x.Run, job.Portion{Most: window, Least: window}, func(c *op.Call, limit int) ([]mark, error) {
-		list, err := x.lines(ctx, c.Tx, selectLines, x.After, limit)
-		if err != nil {
-			return nil, err
-		}
-		return x.judgeAll(ctx, c, list, before)
-	}, func(c *op.Call, list []mark) error {
-		for _, m := range list {
-			x.Counts[m.outcome]++
-			if m.differs {
-				c.Tx.Queue(markLine, x.organization, x.id, m.number, m.outcome, m.problems, m.record)
+	err := process.Each(ctx, &x.Run, job.Portion{Most: window, Least: window},
+		func(c *op.Call, limit int) ([]mark, error) {
+			list, err := x.lines(ctx, c.Tx, selectLines, x.After, limit)
+			if err != nil {
+				return nil, err
 			}
-		}
-		x.After = list[len(list)-1].number
-		return nil
-	})
+			return x.judgeAll(ctx, c, list, before)
+		}, func(c *op.Call, list []mark) error {
+			for _, m := range list {
+				x.Counts[m.outcome]++
+				if m.differs {
+					c.Tx.Queue(markLine, x.organization, x.id, m.number, m.outcome, m.problems, m.record)
+				}
+			}
+			x.After = list[len(list)-1].number
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,9 @@ type mark struct {
 }
 
 // judge says what would become of an entry.
-func (x *work) judge(ctx context.Context, c *op.Call, n *candidate, before sightingIndex, used map[string]bool) (m mark, err error) {
+func (x *work) judge(
+	ctx context.Context, c *op.Call, n *candidate, before sightingIndex, used map[string]bool,
+) (m mark, err error) {
 	m = mark{number: n.number, outcome: Created}
 	switch {
 	case n.entry == nil:

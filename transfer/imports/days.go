@@ -68,7 +68,8 @@ func hasMonthFirst(program string, columns []Column) bool {
 // months are the beginnings of the names of months in German, English, French, Italian,
 // Spanish and Dutch.
 var months = map[string]int{
-	"jan": 1, "jän": 1, "gen": 1, "ene": 1, "feb": 2, "fév": 2, "fev": 2, "mär": 3, "mar": 3, "mrz": 3, "mae": 3, "maa": 3, "apr": 4, "avr": 4, "abr": 4,
+	"jan": 1, "jän": 1, "gen": 1, "ene": 1, "feb": 2, "fév": 2, "fev": 2, "mär": 3, "mar": 3, "mrz": 3, "mae": 3,
+	"maa": 3, "apr": 4, "avr": 4, "abr": 4,
 	"mai": 5, "may": 5, "mag": 5, "mei": 5, "jun": 6, "giu": 6, "jul": 7, "lug": 7, "aug": 8, "aoû": 8, "aou": 8, "ago": 8,
 	"sep": 9, "set": 9, "okt": 10, "oct": 10, "ott": 10, "nov": 11, "dez": 12, "dec": 12, "déc": 12, "dic": 12,
 }
@@ -177,7 +178,11 @@ func dayWords(text string) string {
 func (e *entry) born(c *content, today string) {
 	year, _ := strconv.Atoi(today[:4]) // it is a day
 	if y, m, d := e.first("birthday.year"), e.first("birthday.month"), e.first("birthday.day"); y+m+d != "" {
-		i := item{member: "birthday", text: strings.Join([]string{y, m, d}, "-"), heading: e.has(cmp.Or(map[bool]string{true: "birthday.year"}[y != ""], map[bool]string{true: "birthday.month"}[m != ""], "birthday.day"))[0].heading}
+		i := item{
+			member: "birthday", text: strings.Join([]string{y, m, d}, "-"),
+			heading: e.has(cmp.Or(map[bool]string{true: "birthday.year"}[y != ""],
+				map[bool]string{true: "birthday.month"}[m != ""], "birthday.day"))[0].heading,
+		}
 		if y == "" {
 			i.text = d + "." + m + "."
 		}
@@ -200,10 +205,15 @@ func (e *entry) born(c *content, today string) {
 		}
 		switch {
 		case known && day > today && !e.exact:
-			e.move("birthday", e.say("birthday"), i, fault.InvalidFormat, fault.Text{DE: "Dieser Tag ist noch nicht gewesen.", EN: "This day has not been yet."})
+			e.move("birthday", e.say("birthday"), i, fault.InvalidFormat, fault.Text{
+				DE: "Dieser Tag ist noch nicht gewesen.", EN: "This day has not been yet.",
+			})
 		case !known:
 			i.text = dayWords(i.text)
-			e.move("birthday", e.say("birthday"), i, fault.InvalidFormat, fault.Text{DE: "Das ist kein Datum. Möglich ist zum Beispiel 17.05.1984.", EN: "This is no date. Possible is for example 1984-05-17."})
+			e.move("birthday", e.say("birthday"), i, fault.InvalidFormat, fault.Text{
+				DE: "Das ist kein Datum. Möglich ist zum Beispiel 17.05.1984.",
+				EN: "This is no date. Possible is for example 1984-05-17.",
+			})
 		case day == "":
 		case e.firm || n > 0 && e.text("birthday") != day:
 			e.move("birthday", e.say("birthday"), i, noPlace, noField)

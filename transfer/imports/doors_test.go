@@ -94,7 +94,10 @@ func tell(t *testing.T, o *apitest.Office, call func(row string, in map[string]a
 		{"imports.create", map[string]any{"fileName": "a.csv", "size": len(file)}},
 		{"imports.append", map[string]any{"number": 0, "content": []byte(file)}},
 		{"imports.complete", map[string]any{"pieces": 1}},
-		{"imports.map", map[string]any{"targets": []string{"lastName", "mobile"}, "duplicates": "skip", "tags": []string{"Umzug"}}},
+		{
+			"imports.map",
+			map[string]any{"targets": []string{"lastName", "mobile"}, "duplicates": "skip", "tags": []string{"Umzug"}},
+		},
 		{"imports.run", map[string]any{}},
 		{"imports.undo", map[string]any{}},
 		{"imports.lines", map[string]any{}},
@@ -154,7 +157,9 @@ func (s *story) linesSince(row string, before int) (lines string) {
 // linesOf returns the lines of the audit log about imports, the newest first.
 func linesOf(t *testing.T, o *apitest.Office) []audit.Line {
 	t.Helper()
-	page, err := operator.Run(t.Context(), o.Operator, auditlog.List, auditlog.Input{Organization: o.SandboxID, Word: "records", Limit: 1000})
+	page, err := operator.Run(t.Context(), o.Operator, auditlog.List, auditlog.Input{
+		Organization: o.SandboxID, Word: "records", Limit: 1000,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,8 +173,10 @@ func TestOperator(t *testing.T) {
 		viewer, member := o.User(access.Viewer), o.User(access.Member)
 		foreign, _ := o.Organization("Andere")
 		for in, want := range map[imports.CreateInput]int{
-			{Organization: o.SandboxID, Principal: viewer}: 403, {Organization: o.SandboxID, Principal: "usr_x"}: 422, {Organization: o.SandboxID}: 422,
-			{Principal: member}: 422, {Organization: foreign, Principal: member}: 422, {Organization: o.SandboxID, Principal: member}: 200,
+			{Organization: o.SandboxID, Principal: viewer}: 403, {Organization: o.SandboxID, Principal: "usr_x"}: 422,
+			{Organization: o.SandboxID}: 422,
+			{Principal: member}:         422, {Organization: foreign, Principal: member}: 422,
+			{Organization: o.SandboxID, Principal: member}: 200,
 		} {
 			in.FileName, in.Size = "a.csv", 10
 			got := operate(t, o, "imports.create", in)
@@ -195,14 +202,16 @@ func TestOperator(t *testing.T) {
 func TestTakenUnseen(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d, other := sit(o, access.Member), sit(o, access.Member)
-		hidden := other.Do("POST", "/contacts", `{"lastName":"Geheim","externalId":"k1","visibility":"private"}`).Want(201).Text("id")
+		hidden := other.Do("POST", "/contacts",
+			`{"lastName":"Geheim","externalId":"k1","visibility":"private"}`).Want(201).Text("id")
 		x := d.check(d.upload("a.csv", "Nachname;Externe Kennung\nBerg;k1\nHaas;k2\n"), imports.Skip)
 		for _, step := range []string{"check", "run"} {
 			if x.Counts[imports.Refused] != 1 || x.Counts[imports.Created] != 1 {
 				t.Errorf("%s: %v", step, x.Counts)
 			}
 			l := d.lines(x)[0]
-			if len(l.Problems) != 1 || l.Problems[0].Field != "externalId" || l.Problems[0].Code != "DUPLICATE" || strings.Contains(fmt.Sprint(l), hidden) {
+			if len(l.Problems) != 1 || l.Problems[0].Field != "externalId" || l.Problems[0].Code != "DUPLICATE" ||
+				strings.Contains(fmt.Sprint(l), hidden) {
 				t.Errorf("%s: %+v", step, l)
 			}
 			if step == "check" {

@@ -46,17 +46,21 @@ func TestEveryStep(t *testing.T) {
 					t.Fatalf("%s: the dry run counts %v", name, x.Counts)
 				}
 				x = d.run(x)
-				if x.State != imports.Finished || x.Counts[imports.Created] != 110 || x.Counts[imports.Updated] != 1 || x.Counts[imports.Refused] != 1 || x.Companies != 7 {
+				if x.State != imports.Finished || x.Counts[imports.Created] != 110 || x.Counts[imports.Updated] != 1 ||
+					x.Counts[imports.Refused] != 1 || x.Companies != 7 {
 					t.Fatalf("%s: %+v", name, x)
 				}
-				if n, c := number(t, o, `select count(*) from contacts where deleted = false`), number(t, o, `select count(*) from companies where deleted = false`); n != 111 || c != 7 {
+				if n, c := number(t, o, `select count(*) from contacts where deleted = false`), number(t, o,
+					`select count(*) from companies where deleted = false`); n != 111 || c != 7 {
 					t.Fatalf("%s: %d contacts and %d companies", name, n, c)
 				}
 				x = d.undo(x)
-				if x.State != imports.Undone || x.Counts[imports.Deleted] != 110 || x.Counts[imports.Restored] != 1 || x.Companies != 0 {
+				if x.State != imports.Undone || x.Counts[imports.Deleted] != 110 || x.Counts[imports.Restored] != 1 ||
+					x.Companies != 0 {
 					t.Fatalf("%s: %+v", name, x)
 				}
-				if n := number(t, o, `select count(*) from contacts where deleted = false`); n != 1 || d.Do("GET", "/contacts/"+old, nil).Want(200).Text("note") != "vorher" {
+				if n := number(t, o, `select count(*) from contacts where deleted = false`); n != 1 ||
+					d.Do("GET", "/contacts/"+old, nil).Want(200).Text("note") != "vorher" {
 					t.Fatalf("%s: %d contacts are left", name, n)
 				}
 				if !f.Reached() {

@@ -35,7 +35,8 @@ func packed(t *testing.T, files ...string) string {
 
 // cardOf returns a card.
 func cardOf(first, last string, more ...string) string {
-	return fmt.Sprintf("BEGIN:VCARD\r\nVERSION:3.0\r\nN:%s;%s;;;\r\nFN:%s %s\r\n%sEND:VCARD\r\n", last, first, first, last, strings.Join(append(more, ""), "\r\n"))
+	return fmt.Sprintf("BEGIN:VCARD\r\nVERSION:3.0\r\nN:%s;%s;;;\r\nFN:%s %s\r\n%sEND:VCARD\r\n", last, first, first,
+		last, strings.Join(append(more, ""), "\r\n"))
 }
 
 // The report names the file of an entry by itself, until the record of the entry is erased:
@@ -43,12 +44,14 @@ func cardOf(first, last string, more ...string) string {
 func TestNamesOfFiles(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
-		x := d.upload("zwei.zip", packed(t, "Anna Berg.vcf", cardOf("Anna", "Berg", "TEL:0221 1"), "Otto Kuhn.vcf", cardOf("Otto", "Kuhn")+cardOf("Anna", "Berg", "TEL:0221 1"), "Brief.pdf", "x"))
+		x := d.upload("zwei.zip", packed(t, "Anna Berg.vcf", cardOf("Anna", "Berg", "TEL:0221 1"), "Otto Kuhn.vcf",
+			cardOf("Otto", "Kuhn")+cardOf("Anna", "Berg", "TEL:0221 1"), "Brief.pdf", "x"))
 		if x.Files != 2 || len(x.LeftOut) != 1 || x.LeftOut[0].Name != "Brief.pdf" || x.Lines != 3 {
 			t.Fatalf("%+v", x)
 		}
 		x = d.check(x, imports.Skip)
-		if l := d.lines(x)[2]; l.File != "Otto Kuhn.vcf" || l.Line != 6 || len(l.Problems) != 1 || !strings.Contains(l.Problems[0].Message, "Zeile 1 der Datei „Anna Berg.vcf“") {
+		if l := d.lines(x)[2]; l.File != "Otto Kuhn.vcf" || l.Line != 6 || len(l.Problems) != 1 ||
+			!strings.Contains(l.Problems[0].Message, "Zeile 1 der Datei „Anna Berg.vcf“") {
 			t.Errorf("%+v", l)
 		}
 		x = d.run(x)
@@ -69,12 +72,16 @@ func TestUnpackReasons(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
 		for file, want := range map[string]imports.Reason{
-			packed(t, "Foto.jpg", "x"): imports.NoTable, packed(t): imports.NoTable, packed(t, "a.vcf", "x"): imports.NoLines, "PK\x03\x04": imports.Broken,
-			"<html><table><tr><td>Nachname</td></tr></table></html>": imports.NoTable, "\ufeff<?xml version=\"1.0\"?>\n<Workbook/>": imports.NoTable,
-			packed(t, "Index/Document.iwa", "x"): imports.OtherWorkbook, packed(t, "a.vcf", strings.Repeat(" ", 70<<20)): imports.TooLarge,
+			packed(t, "Foto.jpg", "x"): imports.NoTable, packed(t): imports.NoTable,
+			packed(t, "a.vcf", "x"): imports.NoLines, "PK\x03\x04": imports.Broken,
+			"<html><table><tr><td>Nachname</td></tr></table></html>": imports.NoTable,
+			"\ufeff<?xml version=\"1.0\"?>\n<Workbook/>":             imports.NoTable,
+			packed(t, "Index/Document.iwa", "x"):                     imports.OtherWorkbook,
+			packed(t, "a.vcf", strings.Repeat(" ", 70<<20)):          imports.TooLarge,
 		} {
 			x := d.upload("a.zip", file)
-			if x.State != imports.Unreadable || x.Reason != want || want == imports.NoTable && strings.Contains(file, "Foto") != (len(x.LeftOut) == 1) {
+			if x.State != imports.Unreadable || x.Reason != want ||
+				want == imports.NoTable && strings.Contains(file, "Foto") != (len(x.LeftOut) == 1) {
 				t.Errorf("%.20q: %s %s %v, want %s", file, x.State, x.Reason, x.LeftOut, want)
 			}
 		}
@@ -96,8 +103,10 @@ func TestGroups(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
 		for name, file := range map[string]string{
-			"hinten":  cardOf("Anna", "Berg", "UID:a-1", "CATEGORIES:Mandanten,myContacts,starred") + cardOf("Otto", "Kuhn", "UID:a-2") + group,
-			"vorn":    group + cardOf("Anna", "Berg", "UID:urn:uuid:a-1", "CATEGORIES:Mandanten") + cardOf("Otto", "Kuhn", "UID:a-2"),
+			"hinten": cardOf("Anna", "Berg", "UID:a-1", "CATEGORIES:Mandanten,myContacts,starred") +
+				cardOf("Otto", "Kuhn", "UID:a-2") + group,
+			"vorn": group + cardOf("Anna", "Berg", "UID:urn:uuid:a-1", "CATEGORIES:Mandanten") +
+				cardOf("Otto", "Kuhn", "UID:a-2"),
 			"Tabelle": "First Name,Last Name,Labels,E-mail 1 - Value\nAnna,Berg,* myContacts ::: Mandanten ::: Skat ::: * starred,berg@example.com\nOtto,Kuhn,* myContacts,kuhn@example.com\n",
 		} {
 			x := d.run(d.check(d.upload(name, file), imports.Skip))
@@ -113,7 +122,9 @@ func TestGroups(t *testing.T) {
 				if want := map[any]string{"Berg": "[Mandanten Skat]", "Kuhn": "[]"}[r["lastName"]]; tags != want {
 					t.Errorf("%s: %v has the tags %s, want %s", name, r["lastName"], tags, want)
 				}
-				if starred := strings.Contains(file, "starred") && r["lastName"] == "Berg"; starred != slices.ContainsFunc(l.Problems, func(p imports.Problem) bool { return strings.Contains(p.Value, "starred") }) {
+				if starred := strings.Contains(file, "starred") &&
+					r["lastName"] == "Berg"; starred != slices.ContainsFunc(l.Problems,
+					func(p imports.Problem) bool { return strings.Contains(p.Value, "starred") }) {
 					t.Errorf("%s: %+v", name, l.Problems)
 				}
 				d.Do("DELETE", "/contacts/"+l.RecordID, nil, "If-Match", "*").Want(204)
@@ -144,10 +155,15 @@ func TestCompanyOfPrivateContact(t *testing.T) {
 			slices.Sort(names)
 			return names
 		}
-		if got, want := firms(d), []string{"Fremd AG private", "Geheim GmbH private", "Haas KG organization", "Offen GmbH organization", "Offen GmbH private"}; !slices.Equal(got, want) {
+		if got, want := firms(d), []string{
+			"Fremd AG private", "Geheim GmbH private", "Haas KG organization", "Offen GmbH organization",
+			"Offen GmbH private",
+		}; !slices.Equal(got, want) {
 			t.Errorf("the importer sees %q", got)
 		}
-		if got, want := firms(other), []string{"Fremd AG private", "Haas KG organization", "Offen GmbH organization"}; !slices.Equal(got, want) {
+		if got, want := firms(other), []string{
+			"Fremd AG private", "Haas KG organization", "Offen GmbH organization",
+		}; !slices.Equal(got, want) {
 			t.Errorf("the other member sees %q", got)
 		}
 		public := 0
@@ -166,7 +182,8 @@ func TestCompanyOfPrivateContact(t *testing.T) {
 		if got := firms(other); len(got) != 3 {
 			t.Errorf("after a change of a private contact the other member sees %q", got)
 		}
-		admin.run(admin.check(admin.upload("e.csv", "Nachname;Firma;Sichtbar für\nChefin;Geheim GmbH;private\n"), imports.Skip))
+		admin.run(admin.check(admin.upload("e.csv", "Nachname;Firma;Sichtbar für\nChefin;Geheim GmbH;private\n"),
+			imports.Skip))
 		if got := firms(admin); len(got) != 7 {
 			t.Errorf("the admin sees %q", got)
 		}

@@ -193,7 +193,9 @@ func (b *batch) updateFirm(ctx context.Context, n *candidate, target string) (r 
 }
 
 // judgeFirm says what would become of an entry that is a company.
-func (x *work) judgeFirm(ctx context.Context, c *op.Call, n *candidate, double bool, was *sighting) (m mark, err error) {
+func (x *work) judgeFirm(
+	ctx context.Context, c *op.Call, n *candidate, double bool, was *sighting,
+) (m mark, err error) {
 	m.outcome = Created
 	wrong := n.wrong
 	switch {
@@ -246,7 +248,10 @@ func (c *content) toldGroup(e *entry) []problem {
 	if name.text == "" {
 		name.text = e.first("lastName")
 	}
-	p := problem{Code: noPlace, DE: aGroup.DE, EN: aGroup.EN, Heading: name.heading, Value: cut(name.text, mostShown), Fate: LeftOut}
+	p := problem{
+		Code: noPlace, DE: aGroup.DE, EN: aGroup.EN, Heading: name.heading, Value: cut(name.text, mostShown),
+		Fate: LeftOut,
+	}
 	for _, groups := range c.Groups {
 		if slices.Contains(groups, name.text) {
 			p.DE, p.EN, p.Fate = aGroupOf.DE, aGroupOf.EN, Altered

@@ -33,7 +33,8 @@ func TestFolder(t *testing.T) {
 				return err
 			}
 			x := d.upload("datei", string(content))
-			if x.State == imports.Mapping && slices.ContainsFunc(targets(x), func(target string) bool { m := source.MemberOf(target); return m != nil && m.Names }) {
+			if x.State == imports.Mapping && slices.ContainsFunc(targets(x),
+				func(target string) bool { m := source.MemberOf(target); return m != nil && m.Names }) {
 				x = d.check(x, imports.Skip)
 			}
 			inNote, leftOut := 0, 0
@@ -47,7 +48,8 @@ func TestFolder(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%s: %s %s, %s, %d read, %v, %d in notes, %d left out", name, x.State, x.Reason, x.Encoding, x.Lines, x.Counts, inNote, leftOut)
+			t.Logf("%s: %s %s, %s, %d read, %v, %d in notes, %d left out", name, x.State, x.Reason, x.Encoding, x.Lines,
+				x.Counts, inNote, leftOut)
 			ask[struct{}](d, "imports.discard", access.ByID{ID: x.ID})
 			return nil
 		})

@@ -277,7 +277,8 @@ const (
 	columns = `organization, id, principal, state, sealed_key, content, progress, requested_by, kind, door, request_id, created_at, expires_at, forgotten_at, samples`
 
 	selectImport = `select ` + columns + ` from imports where organization = $1 and id = $2`
-	insertImport = `insert into imports (` + columns + `) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+	insertImport = `insert into imports (` + columns +
+		`) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 	// updateImport changes an import in the state that was read.
 	updateImport = `update imports set state = $4, content = $5, progress = $6, requested_by = $7, kind = $8, door = $9, request_id = $10, expires_at = $11
 		where organization = $1 and id = $2 and state = $3`
@@ -379,7 +380,8 @@ func (r *row) unseal(sealed, part string, v any) error {
 func scan(from db.Row, secrets masterkey.Vault) (*row, error) {
 	r := new(row)
 	var text string
-	err := from.Scan(&r.organization, &r.id, &r.principal, &r.state, &r.sealedKey, &r.sealed, &text, &r.By, &r.Kind, &r.Door, &r.RequestID, &r.created, &r.expires, &r.forgotten, &r.samples)
+	err := from.Scan(&r.organization, &r.id, &r.principal, &r.state, &r.sealedKey, &r.sealed, &text, &r.By, &r.Kind,
+		&r.Door, &r.RequestID, &r.created, &r.expires, &r.forgotten, &r.samples)
 	if err != nil {
 		return nil, err
 	}
@@ -477,7 +479,8 @@ func (r *row) change(ctx context.Context, tx db.Tx) error {
 	if r.sealedKey != "" && !r.broken {
 		sealed = r.seal(r.withoutSamples(), "content")
 	}
-	err := process.Exec(ctx, tx, updateImport, r.organization, r.id, r.was, r.state, sealed, process.Encode(r.progress), r.By, r.Kind, r.Door, r.RequestID, r.expires)
+	err := process.Exec(ctx, tx, updateImport, r.organization, r.id, r.was, r.state, sealed,
+		process.Encode(r.progress), r.By, r.Kind, r.Door, r.RequestID, r.expires)
 	r.was = r.state
 	return err
 }
@@ -503,9 +506,11 @@ func (r *row) Snapshot() (restore func()) {
 // public returns the import for its rows.
 func (r *row) public() Import {
 	out := Import{
-		ID: r.id, PrincipalID: r.principal, State: r.state, FileName: r.FileName, Format: r.Format, Encoding: r.Encoding, Program: r.Program, Above: r.Above, Columns: slices.Clone(r.Columns), Options: r.Options,
+		ID: r.id, PrincipalID: r.principal, State: r.state, FileName: r.FileName, Format: r.Format, Encoding: r.Encoding,
+		Program: r.Program, Above: r.Above, Columns: slices.Clone(r.Columns), Options: r.Options,
 		Files: r.Files, Sheet: r.Sheet, LeftOut: r.LeftOut, NotListed: r.NotListed,
-		Lines: r.Lines, Done: r.After, Counts: r.Counts, Companies: r.Companies, Reason: r.Reason, CreatedAt: r.created, KeptUntil: r.expires, Forgotten: r.forgotten != 0,
+		Lines: r.Lines, Done: r.After, Counts: r.Counts, Companies: r.Companies, Reason: r.Reason, CreatedAt: r.created,
+		KeptUntil: r.expires, Forgotten: r.forgotten != 0,
 	}
 	if out.Columns == nil {
 		out.Columns = []Column{}

@@ -40,7 +40,9 @@ func TestOfficeMovesIn(t *testing.T) {
 		}
 		x = d.check(x, imports.Skip, "Umzug")
 		wantState(t, x, imports.Checked)
-		if want := map[imports.Outcome]int64{imports.Created: 4, imports.Refused: 1, imports.Skipped: 1}; !maps.Equal(x.Counts, want) {
+		if want := map[imports.Outcome]int64{
+			imports.Created: 4, imports.Refused: 1, imports.Skipped: 1,
+		}; !maps.Equal(x.Counts, want) {
 			t.Errorf("the dry run counts %v, want %v", x.Counts, want)
 		}
 		if len(d.contacts("Müller")) != 0 {
@@ -57,7 +59,9 @@ func TestOfficeMovesIn(t *testing.T) {
 		}
 		x = d.run(x)
 		wantState(t, x, imports.Finished)
-		if want := map[imports.Outcome]int64{imports.Created: 4, imports.Refused: 1, imports.Skipped: 1}; !maps.Equal(x.Counts, want) || x.Companies != 2 {
+		if want := map[imports.Outcome]int64{
+			imports.Created: 4, imports.Refused: 1, imports.Skipped: 1,
+		}; !maps.Equal(x.Counts, want) || x.Companies != 2 {
 			t.Errorf("the import counts %v and %d companies, want %v", x.Counts, x.Companies, want)
 		}
 		anna := d.contacts("Mueller")
@@ -65,12 +69,15 @@ func TestOfficeMovesIn(t *testing.T) {
 			t.Fatalf("%d contacts of that name", len(anna))
 		}
 		address := anna[0]["address"].(map[string]any)
-		if anna[0]["salutation"] != "ms" || anna[0]["title"] != "Dr." || anna[0]["birthday"] != "1984-05-17" || anna[0]["note"] != "Bevorzugt\nPost" ||
-			address["country"] != "DE" || address["city"] != "Köln" || anna[0]["externalId"] != "M-1" || fmt.Sprint(anna[0]["tags"]) != "[Mandant Erbrecht Umzug]" || anna[0]["ownerId"] != d.Principal {
+		if anna[0]["salutation"] != "ms" || anna[0]["title"] != "Dr." || anna[0]["birthday"] != "1984-05-17" ||
+			anna[0]["note"] != "Bevorzugt\nPost" ||
+			address["country"] != "DE" || address["city"] != "Köln" || anna[0]["externalId"] != "M-1" ||
+			fmt.Sprint(anna[0]["tags"]) != "[Mandant Erbrecht Umzug]" || anna[0]["ownerId"] != d.Principal {
 			t.Errorf("%v", anna[0])
 		}
 		joerg := d.contacts("Groß")
-		if joerg[0]["companyId"] != anna[0]["companyId"] || joerg[0]["companyId"] == nil || joerg[0]["birthday"] != "1960-02-01" {
+		if joerg[0]["companyId"] != anna[0]["companyId"] || joerg[0]["companyId"] == nil ||
+			joerg[0]["birthday"] != "1960-02-01" {
 			t.Errorf("%v", joerg[0])
 		}
 		events := 0
@@ -105,7 +112,9 @@ func TestAgain(t *testing.T) {
 		if first.Counts[imports.Created] != 3 || first.Companies != 1 {
 			t.Fatalf("%+v", first)
 		}
-		for how, want := range map[imports.Duplicates]imports.Outcome{imports.Skip: imports.Skipped, imports.Fill: imports.Unchanged, imports.Replace: imports.Unchanged} {
+		for how, want := range map[imports.Duplicates]imports.Outcome{
+			imports.Skip: imports.Skipped, imports.Fill: imports.Unchanged, imports.Replace: imports.Unchanged,
+		} {
 			x := d.check(d.upload("a.csv", strings.ReplaceAll(file, "Ohne,Nummer,,,\n", "")), how)
 			if x.Counts[want] != 2 || len(x.Counts) != 1 {
 				t.Errorf("%s: the dry run counts %v", how, x.Counts)
@@ -182,7 +191,9 @@ func TestDuplicates(t *testing.T) {
 			"Haas-Neu;;;;;;;;crm-1\n" // by the external id alone
 		x := d.upload("a.csv", file)
 		fill := d.check(x, imports.Fill)
-		if want := map[imports.Outcome]int64{imports.Updated: 2, imports.Created: 1, imports.Unchanged: 1}; !maps.Equal(fill.Counts, want) {
+		if want := map[imports.Outcome]int64{
+			imports.Updated: 2, imports.Created: 1, imports.Unchanged: 1,
+		}; !maps.Equal(fill.Counts, want) {
 			t.Errorf("fill: %v", fill.Counts)
 		}
 		x = d.run(d.check(fill, imports.Replace))
@@ -190,7 +201,10 @@ func TestDuplicates(t *testing.T) {
 			t.Errorf("replace: %v %+v", x.Counts, d.lines(x))
 		}
 		get := func(id string) map[string]any { return d.Do("GET", "/contacts/"+id, nil).Want(200).JSON() }
-		if c := get(anna); c["note"] != "neu" || fmt.Sprint(c["tags"]) != "[Mandant VIP]" || fmt.Sprint(c["address"]) != fmt.Sprint(map[string]any{"street": nil, "postalCode": "53111", "city": "Köln", "region": nil, "country": nil}) {
+		if c := get(anna); c["note"] != "neu" || fmt.Sprint(c["tags"]) != "[Mandant VIP]" ||
+			fmt.Sprint(c["address"]) != fmt.Sprint(map[string]any{
+				"street": nil, "postalCode": "53111", "city": "Köln", "region": nil, "country": nil,
+			}) {
 			t.Errorf("%v", c)
 		}
 		if c := get(otto); c["externalId"] != "M-2" || c["firstName"] != "Otto" {
@@ -204,7 +218,8 @@ func TestDuplicates(t *testing.T) {
 		if x.Counts[imports.Restored] != 3 || x.Counts[imports.Deleted] != 1 {
 			t.Errorf("%v", x.Counts)
 		}
-		if c := get(anna); c["note"] != "alt" || fmt.Sprint(c["tags"]) != "[Mandant]" || c["address"].(map[string]any)["city"] != "Bonn" || c["phone"] != nil {
+		if c := get(anna); c["note"] != "alt" || fmt.Sprint(c["tags"]) != "[Mandant]" ||
+			c["address"].(map[string]any)["city"] != "Bonn" || c["phone"] != nil {
 			t.Errorf("%v", c)
 		}
 		if c := get(otto); c["externalId"] != nil {
@@ -258,7 +273,9 @@ func TestUndoKeeps(t *testing.T) {
 		d.Do("POST", "/tasks", map[string]any{"title": "Akte", "contactId": by["B"]}).Want(201)
 		d.Do("DELETE", "/contacts/"+by["C"], nil, "If-Match", `"r1"`).Want(204)
 		x = d.undo(x)
-		if want := map[imports.Outcome]int64{imports.Created: 5, imports.Kept: 2, imports.Gone: 1, imports.Deleted: 2}; !maps.Equal(x.Counts, want) || x.Companies != 2 {
+		if want := map[imports.Outcome]int64{
+			imports.Created: 5, imports.Kept: 2, imports.Gone: 1, imports.Deleted: 2,
+		}; !maps.Equal(x.Counts, want) || x.Companies != 2 {
 			t.Errorf("%v and %d companies", x.Counts, x.Companies)
 		}
 		d.Do("GET", "/contacts/"+by["A"], nil).Want(200)
@@ -289,13 +306,15 @@ func TestCards(t *testing.T) {
 			t.Fatalf("%v %+v", x.Counts, d.lines(x))
 		}
 		c := d.contacts("Berg")[0]
-		if c["email"] != "anna@example.com" || c["mobile"] != "+49 171 1" || c["phone"] != nil || c["birthday"] != "1984-05-17" || c["externalId"] != "abc" || c["title"] != "Dr." || len(c["tags"].([]any)) != 2 {
+		if c["email"] != "anna@example.com" || c["mobile"] != "+49 171 1" || c["phone"] != nil ||
+			c["birthday"] != "1984-05-17" || c["externalId"] != "abc" || c["title"] != "Dr." || len(c["tags"].([]any)) != 2 {
 			t.Errorf("%v", c)
 		}
 		if c := d.contacts("Müller")[0]; c["firstName"] != "Jörg" || c["phone"] != "0221 5" {
 			t.Errorf("%v", c)
 		}
-		if c := d.contacts("Otto")[0]; c["lastName"] != "von Haas" || c["firstName"] != "Otto" || c["birthday"] != nil || c["note"] != "Geburtstag: 12.04." {
+		if c := d.contacts("Otto")[0]; c["lastName"] != "von Haas" || c["firstName"] != "Otto" || c["birthday"] != nil ||
+			c["note"] != "Geburtstag: 12.04." {
 			t.Errorf("%v", c)
 		}
 	})
@@ -359,7 +378,11 @@ func TestCompanies(t *testing.T) {
 		if !x.Options.Companies {
 			t.Errorf("%+v", x)
 		}
-		in := imports.MapInput{Named: imports.Named{ID: x.ID}, Targets: targets(x), Options: imports.Options{Duplicates: imports.Fill, Companies: true}}
+		in := imports.MapInput{
+			Named:   imports.Named{ID: x.ID},
+			Targets: targets(x),
+			Options: imports.Options{Duplicates: imports.Fill, Companies: true},
+		}
 		ask[imports.Import](d, "imports.map", in)
 		d.Recover()
 		x = d.get(x.ID)
@@ -376,10 +399,12 @@ func TestCompanies(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 		x = d.undo(x)
-		if wantState(t, x, imports.Undone); x.Counts[imports.Restored] != 2 || x.Counts[imports.Deleted] != 1 || x.Companies != 0 {
+		if wantState(t, x, imports.Undone); x.Counts[imports.Restored] != 2 || x.Counts[imports.Deleted] != 1 ||
+			x.Companies != 0 {
 			t.Errorf("%+v", x)
 		}
-		if got := d.tell(old); got != "name=Haas GmbH note=alt" || number(t, o, `select count(*) from companies where deleted = false`) != 1 {
+		if got := d.tell(old); got != "name=Haas GmbH note=alt" ||
+			number(t, o, `select count(*) from companies where deleted = false`) != 1 {
 			t.Errorf("%s", got)
 		}
 	})
@@ -436,10 +461,16 @@ func TestWho(t *testing.T) {
 				t.Errorf("%d are listed, want %d", len(list.Data), want)
 			}
 		}
-		if a := d.send("imports.map", imports.MapInput{Named: imports.Named{ID: x.ID}, Targets: []string{"nickname"}}); a.Status != 422 || len(a.Fault.Fields) != 3 {
+		if a := d.send("imports.map", imports.MapInput{
+			Named:   imports.Named{ID: x.ID},
+			Targets: []string{"nickname"},
+		}); a.Status != 422 || len(a.Fault.Fields) != 3 {
 			t.Errorf("%s", a.Body)
 		}
-		if a := d.send("imports.append", imports.AppendInput{Named: imports.Named{ID: x.ID}, Content: []byte("x")}); a.Status != 422 {
+		if a := d.send("imports.append", imports.AppendInput{
+			Named:   imports.Named{ID: x.ID},
+			Content: []byte("x"),
+		}); a.Status != 422 {
 			t.Errorf("a piece after the end: %s", a.Body)
 		}
 	})
@@ -469,7 +500,8 @@ func TestRightsWithdrawn(t *testing.T) {
 		o.Recover()
 		set(t, o, `update organizations set state = 'open' where id = '`+o.SandboxID+`'`)
 		o.Directory.Forget()
-		if x = admin.get(x.ID); x.State != imports.Stopped || x.Reason != imports.NotOpen || x.Counts[imports.Deleted] != 10 { // the first transaction
+		if x = admin.get(x.ID); x.State != imports.Stopped || x.Reason != imports.NotOpen || x.Counts[imports.Deleted] != 10 {
+			// the first transaction
 			t.Fatalf("%+v", x)
 		}
 		if a := admin.send("imports.run", access.ByID{ID: x.ID}); a.Status != 422 {
@@ -486,7 +518,8 @@ func TestForgotten(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
 		d.Do("POST", "/contacts", `{"lastName":"Berg","externalId":"1"}`).Want(201)
-		x := d.run(d.check(d.upload("geheim.csv", "Nachname;Externe Kennung;Notiz\nBerg;1;streng\nNeu;2;geheim\n;3;namenlos\n"), imports.Replace))
+		x := d.run(d.check(d.upload("geheim.csv",
+			"Nachname;Externe Kennung;Notiz\nBerg;1;streng\nNeu;2;geheim\n;3;namenlos\n"), imports.Replace))
 		o.Clock.Advance(imports.Age - time.Hour)
 		o.Recover()
 		d.cookie = o.Session(d.Principal)
@@ -534,11 +567,19 @@ func TestSealed(t *testing.T) {
 		d := sit(o, access.Member)
 		d.Do("POST", "/contacts", `{"lastName":"Altname","externalId":"1","note":"Vorherig"}`).Want(201)
 		made := ask[imports.Import](d, "imports.create", imports.CreateInput{FileName: "Geheimdatei.csv", Size: 9})
-		ask[imports.Appended](d, "imports.append", imports.AppendInput{Named: imports.Named{ID: made.ID}, Content: []byte("Geheimstueck")})
-		x := d.check(d.upload("Geheimdatei.csv", "Geheimspalte;Nachname;Externe Kennung;Notiz\nGeheimzelle;Berg;1;Geheimnotiz\n;Geheimname;;\n;Falschname;;"+strings.Repeat("y", 10001)+"\n"), imports.Replace)
+		ask[imports.Appended](d, "imports.append", imports.AppendInput{
+			Named:   imports.Named{ID: made.ID},
+			Content: []byte("Geheimstueck"),
+		})
+		x := d.check(d.upload("Geheimdatei.csv",
+			"Geheimspalte;Nachname;Externe Kennung;Notiz\nGeheimzelle;Berg;1;Geheimnotiz\n;Geheimname;;\n;Falschname;;"+
+				strings.Repeat("y", 10001)+"\n"), imports.Replace)
 		look := func() {
 			t.Helper()
-			for _, query := range []string{`select content || progress || sealed_key from imports`, `select content from import_pieces`, `select content || problems || before from import_lines`, `select payload from jobs`} {
+			for _, query := range []string{
+				`select content || progress || sealed_key from imports`, `select content from import_pieces`,
+				`select content || problems || before from import_lines`, `select payload from jobs`,
+			} {
 				for _, text := range texts(t, o, query) {
 					if strings.Contains(text, "eheim") || strings.Contains(text, "Vorherig") || strings.Contains(text, "Falschname") {
 						t.Errorf("%s: %s", query, text)

@@ -186,7 +186,10 @@ func contradicts(a, b map[string]any) bool {
 // addressLine returns an address as one line.
 func addressLine(a map[string]any) string {
 	text := func(part string) string { s, _ := a[part].(string); return s }
-	parts := []string{text("street"), strings.TrimSpace(text("postalCode") + " " + text("city")), text("region"), text("country")}
+	parts := []string{
+		text("street"), strings.TrimSpace(text("postalCode") + " " + text("city")), text("region"),
+		text("country"),
+	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 

@@ -10,12 +10,18 @@ import (
 
 // tongues are the names of languages, in small letters.
 var tongues = map[string]string{
-	"deutsch": "de", "german": "de", "englisch": "en", "english": "en", "französisch": "fr", "french": "fr", "italienisch": "it", "italian": "it",
-	"spanisch": "es", "spanish": "es", "polnisch": "pl", "polish": "pl", "türkisch": "tr", "turkish": "tr", "russisch": "ru", "russian": "ru",
-	"niederländisch": "nl", "dutch": "nl", "ukrainisch": "uk", "ukrainian": "uk", "arabisch": "ar", "arabic": "ar", "portugiesisch": "pt", "portuguese": "pt",
-	"griechisch": "el", "greek": "el", "kroatisch": "hr", "croatian": "hr", "serbisch": "sr", "serbian": "sr", "rumänisch": "ro", "romanian": "ro",
-	"tschechisch": "cs", "czech": "cs", "dänisch": "da", "danish": "da", "schwedisch": "sv", "swedish": "sv", "ungarisch": "hu", "hungarian": "hu",
-	"chinesisch": "zh", "chinese": "zh", "persisch": "fa", "persian": "fa", "bulgarisch": "bg", "bulgarian": "bg", "albanisch": "sq", "albanian": "sq",
+	"deutsch": "de", "german": "de", "englisch": "en", "english": "en", "französisch": "fr", "french": "fr",
+	"italienisch": "it", "italian": "it",
+	"spanisch": "es", "spanish": "es", "polnisch": "pl", "polish": "pl", "türkisch": "tr", "turkish": "tr",
+	"russisch": "ru", "russian": "ru",
+	"niederländisch": "nl", "dutch": "nl", "ukrainisch": "uk", "ukrainian": "uk", "arabisch": "ar", "arabic": "ar",
+	"portugiesisch": "pt", "portuguese": "pt",
+	"griechisch": "el", "greek": "el", "kroatisch": "hr", "croatian": "hr", "serbisch": "sr", "serbian": "sr",
+	"rumänisch": "ro", "romanian": "ro",
+	"tschechisch": "cs", "czech": "cs", "dänisch": "da", "danish": "da", "schwedisch": "sv", "swedish": "sv",
+	"ungarisch": "hu", "hungarian": "hu",
+	"chinesisch": "zh", "chinese": "zh", "persisch": "fa", "persian": "fa", "bulgarisch": "bg", "bulgarian": "bg",
+	"albanisch": "sq", "albanian": "sq",
 }
 
 // speak reads a language: its name or its tag.
@@ -42,7 +48,10 @@ func (e *entry) speak(i item) {
 	}
 	tag, _, more := strings.Cut(strings.ReplaceAll(text, "_", "-"), ".") // de_DE.UTF-8
 	if _, err := language.Raw.Parse(tag); err != nil || len(tag) > 35 {
-		e.move("language", e.say("language"), i, fault.InvalidFormat, fault.Text{DE: "Diese Sprache ist nicht bekannt. Möglich sind Kürzel wie de und Namen wie Deutsch.", EN: "This language is not known. Possible are tags such as de and names such as German."})
+		e.move("language", e.say("language"), i, fault.InvalidFormat, fault.Text{
+			DE: "Diese Sprache ist nicht bekannt. Möglich sind Kürzel wie de und Namen wie Deutsch.",
+			EN: "This language is not known. Possible are tags such as de and names such as German.",
+		})
 		return
 	}
 	if more {

@@ -52,7 +52,10 @@ func (p policies) used() (list []string) {
 // used asks what of the limits is used, by the person and by a key of theirs.
 func (d desk) used(o *apitest.Office) string {
 	d.Helper()
-	got := o.API.Do(d.Context(), &api.Request{Method: "GET", Path: "/rate_limit", Door: api.Web, Credential: api.Cookie(d.cookie, true), Address: netip.MustParseAddr("192.0.2.7")}, nil)
+	got := o.API.Do(d.Context(), &api.Request{
+		Method: "GET", Path: "/rate_limit", Door: api.Web, Credential: api.Cookie(d.cookie, true),
+		Address: netip.MustParseAddr("192.0.2.7"),
+	}, nil)
 	var person, key policies
 	if err := json.Unmarshal(got.Body, &person); err != nil || len(person.Policies) == 0 {
 		d.Fatalf("%d %v %s", got.Status, err, got.Body)
@@ -82,7 +85,8 @@ func TestFreeOfLimits(t *testing.T) {
 		if wantState(t, x, imports.Undone); number(t, o, "select count(*) from contacts where deleted = false") != 0 {
 			t.Fatalf("%+v", x)
 		}
-		if used := desk.used(o); used != "session-writes 3 of 3, key 1 of 1, principal 1 of 1, organization 1 of 1" { // the question itself
+		if used := desk.used(o); used != "session-writes 3 of 3, key 1 of 1, principal 1 of 1, organization 1 of 1" {
+			// the question itself
 			t.Errorf("of the limits is used: %s", used)
 		}
 	})

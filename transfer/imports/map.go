@@ -92,7 +92,8 @@ func (c *content) read(values []source.Value, now clock.Micros, firm bool) *entr
 	}
 	for _, v := range values {
 		column := columns[v.Column]
-		e.exact = e.exact || column != nil && (column.Target == targetID || column.Target == "externalId") && (id.Valid(id.Contact, v.Text) || id.Valid(id.Company, v.Text))
+		e.exact = e.exact || column != nil && (column.Target == targetID || column.Target == "externalId") &&
+			(id.Valid(id.Contact, v.Text) || id.Valid(id.Company, v.Text))
 	}
 	for _, v := range values {
 		column := columns[v.Column]
@@ -100,13 +101,19 @@ func (c *content) read(values []source.Value, now clock.Micros, firm bool) *entr
 		case column == nil:
 			e.put(item{member: source.Other, text: v.Text, heading: "Spalte " + letters(v.Column)})
 		case c.Format == source.VCard:
-			e.put(item{member: column.Target, text: v.Text, heading: v.Head, kind: kindOf(v.Label), slot: v.Slot, rank: v.Rank, card: true})
+			e.put(item{
+				member: column.Target, text: v.Text, heading: v.Head, kind: kindOf(v.Label), slot: v.Slot,
+				rank: v.Rank, card: true,
+			})
 		case column.Target != "" && !strings.HasSuffix(column.Target, ".label"):
 			family, _, _ := strings.Cut(column.Target, ".")
 			if family == "mobile" || family == "fax" {
 				family = "phone"
 			}
-			label, i := labels[family+"."+column.Slot], item{member: column.Target, text: v.Text, heading: column.Heading, kind: kindOf(column.Slot), slot: column.Slot}
+			label, i := labels[family+"."+column.Slot], item{
+				member: column.Target, text: v.Text, heading: column.Heading, kind: kindOf(column.Slot),
+				slot: column.Slot,
+			}
 			if i.heading == "" {
 				i.heading = "Spalte " + letters(v.Column)
 			}
@@ -207,7 +214,9 @@ var betweenEmails = regexp.MustCompile(`^[\s;,|/&+]*((?i:oder|or|und|and|u\.|bzw
 // a line of the note.
 func (e *entry) putEmails(i item) {
 	text := invisible.Remove(i.text)
-	list := strings.FieldsFunc(text, func(r rune) bool { return !e.exact && (r == ';' || r == ',' || r == '\n' || r == '|') })
+	list := strings.FieldsFunc(text, func(r rune) bool {
+		return !e.exact && (r == ';' || r == ',' || r == '\n' || r == '|')
+	})
 	if len(list) < 2 || slices.ContainsFunc(list, func(s string) bool { return strings.Count(s, "@") != 1 }) {
 		list = []string{text}
 	}
@@ -322,7 +331,10 @@ func (e *entry) notes() {
 		note = strings.TrimSpace(string(runes[:room]))
 		i := e.has("note")[0]
 		i.text = string(runes[room:])
-		e.tell(LeftOut, "note", i, fault.TooLong, fault.Text{DE: "Eine Notiz hat höchstens 10.000 Zeichen. Hier steht, was nicht mehr hineinpasst.", EN: "A note has at most 10,000 characters. This is what does not fit."})
+		e.tell(LeftOut, "note", i, fault.TooLong, fault.Text{
+			DE: "Eine Notiz hat höchstens 10.000 Zeichen. Hier steht, was nicht mehr hineinpasst.",
+			EN: "A note has at most 10,000 characters. This is what does not fit.",
+		})
 	}
 	e.body["note"] = note
 	e.noteSize += len([]rune(note))
@@ -386,10 +398,16 @@ func (e *entry) plain(members ...string) {
 var (
 	// hidden are the words by which other programs keep a contact from others, open those
 	// that keep it from nobody.
-	hidden = []string{"ein", "true", "wahr", "ja", "yes", "1", "-1", "persönlich", "personal", "privat", "vertraulich", "confidential"}
-	open   = []string{"aus", "false", "falsch", "nein", "no", "0", "normal", "public", "öffentlich"}
+	hidden = []string{
+		"ein", "true", "wahr", "ja", "yes", "1", "-1", "persönlich", "personal", "privat", "vertraulich",
+		"confidential",
+	}
+	open = []string{"aus", "false", "falsch", "nein", "no", "0", "normal", "public", "öffentlich"}
 
-	becamePrivate = fault.Text{DE: "Der Eintrag war vertraulich. Er ist nur für den Eigentümer sichtbar.", EN: "The entry was confidential. Only its owner sees it."}
+	becamePrivate = fault.Text{
+		DE: "Der Eintrag war vertraulich. Er ist nur für den Eigentümer sichtbar.",
+		EN: "The entry was confidential. Only its owner sees it.",
+	}
 )
 
 // show reads who sees a record, as exports of Kartei and other programs have it.
@@ -400,7 +418,8 @@ func (e *entry) show(i item) {
 		e.body["visibility"] = "private"
 	case slices.Contains(hidden, text):
 		e.body["visibility"] = "private"
-	case text == "organization", slices.Contains(open, text), strings.HasPrefix(text, "alle im büro"), strings.HasPrefix(text, "everyone"):
+	case text == "organization", slices.Contains(open,
+		text), strings.HasPrefix(text, "alle im büro"), strings.HasPrefix(text, "everyone"):
 	default:
 		e.move("visibility", e.say("visibility"), i, noPlace, noField)
 		return
@@ -424,14 +443,19 @@ func (e *entry) tag(more []string) {
 			return
 		}
 		if !e.exact {
-			tag = record.Clean(strings.ReplaceAll(invisible.Tidy(strings.TrimPrefix(tag, "* ")), "\n", " ")) // Google: * myContacts
+			// Google: * myContacts
+			tag = record.Clean(strings.ReplaceAll(invisible.Tidy(strings.TrimPrefix(tag, "* ")), "\n", " "))
 		}
 		switch {
 		case tag == "" || slices.Contains(list, tag):
 		case len([]rune(tag)) > 50:
-			e.move("tags", e.say("tags"), i, fault.TooLong, fault.Text{DE: "Ein Schlagwort hat höchstens 50 Zeichen.", EN: "A tag has at most 50 characters."})
+			e.move("tags", e.say("tags"), i, fault.TooLong, fault.Text{
+				DE: "Ein Schlagwort hat höchstens 50 Zeichen.", EN: "A tag has at most 50 characters.",
+			})
 		case len(list)+len(more) >= 20:
-			e.move("tags", e.say("tags"), i, fault.TooLong, fault.Text{DE: "Höchstens 20 Schlagworte sind möglich.", EN: "At most 20 tags are possible."})
+			e.move("tags", e.say("tags"), i, fault.TooLong, fault.Text{
+				DE: "Höchstens 20 Schlagworte sind möglich.", EN: "At most 20 tags are possible.",
+			})
 		default:
 			list = append(list, tag)
 		}

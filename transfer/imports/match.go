@@ -42,9 +42,15 @@ func identityOf(e *entry) identity {
 	if e.firm {
 		place, _ := e.body["address"].(map[string]any)
 		city, _ := place["city"].(string)
-		return identity{external: e.text("externalId"), own: e.itself, firmKey: nameKey(e.text("name")), city: nameKey(city), domain: domainOf(e.text("email"))}
+		return identity{
+			external: e.text("externalId"), own: e.itself, firmKey: nameKey(e.text("name")), city: nameKey(city),
+			domain: domainOf(e.text("email")),
+		}
 	}
-	i := identity{own: e.itself, first: nameKey(e.text("firstName")), last: nameKey(e.text("lastName")), external: e.text("externalId"), email: foldEmail(e.text("email"))}
+	i := identity{
+		own: e.itself, first: nameKey(e.text("firstName")), last: nameKey(e.text("lastName")),
+		external: e.text("externalId"), email: foldEmail(e.text("email")),
+	}
 	i.salutation, i.birthday, i.exact = e.text("salutation"), e.text("birthday"), e.exact
 	for _, member := range []string{"mobile", "phone"} {
 		if key := search.NumberKey(e.text(member)); key != "" {
@@ -101,7 +107,9 @@ func (i *identity) sharesID(was *identity) bool {
 func namesFit(a, b string) bool {
 	within := func(part, whole []string) bool {
 		return !slices.ContainsFunc(part, func(w string) bool {
-			return !slices.ContainsFunc(whole, func(v string) bool { return v == w || len([]rune(w)) == 1 && strings.HasPrefix(v, w) })
+			return !slices.ContainsFunc(whole, func(v string) bool {
+				return v == w || len([]rune(w)) == 1 && strings.HasPrefix(v, w)
+			})
 		})
 	}
 	return a == "" || b == "" || within(nameWords(a), nameWords(b)) || within(nameWords(b), nameWords(a))
@@ -252,7 +260,8 @@ func taken(ctx context.Context, c *op.Call, list []*candidate) (map[string]bool,
 	if len(external) == 0 {
 		return all, nil
 	}
-	found, err := db.Values[string](ctx, c.Tx, selectTaken+c.Tx.Dialect().In("$2"), c.Actor.Org(), db.Texts(record.Unique(external)))
+	found, err := db.Values[string](ctx, c.Tx, selectTaken+c.Tx.Dialect().In("$2"), c.Actor.Org(),
+		db.Texts(record.Unique(external)))
 	for _, id := range found {
 		all[id] = true
 	}
@@ -312,11 +321,14 @@ func match(ctx context.Context, c *op.Call, list []*candidate) error {
 }
 
 // read finds contacts by a column.
-func (f contactIndex) read(ctx context.Context, c *op.Call, family, kind, statement, column string, values []string) error {
+func (f contactIndex) read(
+	ctx context.Context, c *op.Call, family, kind, statement, column string, values []string,
+) error {
 	if len(values) == 0 {
 		return nil
 	}
-	rows, err := c.Tx.Query(ctx, statement+op.Visible(family, c.Actor, "$2")+` and `+column+` `+c.Tx.Dialect().In("$3")+` order by id`,
+	rows, err := c.Tx.Query(ctx, statement+op.Visible(family, c.Actor, "$2")+` and `+column+` `+
+		c.Tx.Dialect().In("$3")+` order by id`,
 		c.Actor.Org(), c.Actor.PrincipalID(), db.Texts(record.Unique(values)))
 	if err != nil {
 		return err
@@ -369,7 +381,9 @@ func (f contactIndex) numbers(ctx context.Context, c *op.Call, list []*candidate
 
 // choose returns the contact that an entry is about. taken says that another one has its
 // external id.
-func (x *candidate) choose(by contactIndex, contacts map[string]*record.Sight[*contact.Fields]) (is *record.Sight[*contact.Fields], taken bool) {
+func (x *candidate) choose(
+	by contactIndex, contacts map[string]*record.Sight[*contact.Fields],
+) (is *record.Sight[*contact.Fields], taken bool) {
 	keys, mine := x.keys(), x.identity
 	if x.itself != "" {
 		keys = append([]string{"i" + x.itself}, keys...)

@@ -42,7 +42,8 @@ func TestContradictions(t *testing.T) {
 			"created con_ firstName=Berta lastName=Tal email=tal@example.com note=Externe Kennung: 10001 [note externalId Mandantennummer 10001]",
 			"created con_ firstName=Carl lastName=Claas note=Externe Kennung: 10001 [note externalId Mandantennummer 10001]",
 		)
-		if x := d.check(d.upload("a.csv", people), imports.Skip); x.Counts[imports.Skipped] != 2 { // Carl has nothing to be found by
+		if x := d.check(d.upload("a.csv", people), imports.Skip); x.Counts[imports.Skipped] != 2 {
+			// Carl has nothing to be found by
 			t.Errorf("%v", x.Counts)
 		}
 		d.wantReport("b.csv", "Anrede;Nachname;Vorname;Geburtsdatum;Telefon\nHerr;Meier;;;0221 111\nFrau;Meier;;;0221 111\n;Groß;Otto;1.2.1930;0221 222\n;Groß;Otto;1.2.1965;0221 222\n;Groß;Otto;;0221 222\n", imports.Fill,
@@ -52,8 +53,8 @@ func TestContradictions(t *testing.T) {
 			"created con_ firstName=Otto lastName=Groß phone=0221 222 birthday=1965-02-01",
 			"unchanged con_ firstName=Otto lastName=Groß phone=0221 222 birthday=1930-02-01 [   ]", // as on another line
 		)
-		d.wantReport("c.csv", "Anrede;Nachname;Telefon;Mandantennummer\nHerr;Weiß;0221 333;7\nFrau;Weiß;0221 444;7\n", imports.Replace,
-			"created con_ salutation=mr lastName=Weiß phone=0221 333 externalId=7",
+		d.wantReport("c.csv", "Anrede;Nachname;Telefon;Mandantennummer\nHerr;Weiß;0221 333;7\nFrau;Weiß;0221 444;7\n",
+			imports.Replace, "created con_ salutation=mr lastName=Weiß phone=0221 333 externalId=7",
 			"created con_ salutation=ms lastName=Weiß phone=0221 444 note=Externe Kennung: 7 [note externalId Mandantennummer 7]",
 		)
 	})
@@ -126,7 +127,11 @@ func TestNamesakes(t *testing.T) {
 		file := "Firma;Ort;E-Mail;Telefon;Externe Kennung\nSparkasse;Bonn;;0228 1;\nSparkasse;Köln;;0221 1;\nHaas;;info@haas-eins.example;;\nHaas;;info@haas-zwei.example;;\nWeiß;;;;w-1\nWeiß;;;;w-2\n"
 		for _, want := range []imports.Outcome{imports.Created, imports.Unchanged} {
 			x := d.upload("firmen.csv", file)
-			ask[imports.Import](d, "imports.map", imports.MapInput{Named: imports.Named{ID: x.ID}, Targets: targets(x), Options: imports.Options{Duplicates: imports.Fill, Companies: true}})
+			ask[imports.Import](d, "imports.map", imports.MapInput{
+				Named:   imports.Named{ID: x.ID},
+				Targets: targets(x),
+				Options: imports.Options{Duplicates: imports.Fill, Companies: true},
+			})
 			d.Recover()
 			if x = d.get(x.ID); x.Counts[want] != 6 {
 				t.Errorf("%v: %v", want, x.Counts)
@@ -147,12 +152,15 @@ func TestFindsCompanyByID(t *testing.T) {
 	make := func(members string) string { return d.Do("POST", "/companies", members).Want(201).Text("id") }
 	bonn, koeln := make(`{"name":"Sparkasse","address":{"city":"Bonn"}}`), make(`{"name":"Sparkasse","address":{"city":"Köln"}}`)
 	for i, file := range []string{
-		"Nachname;Firma;Kennung der Firma\nAdler;Sparkasse;" + koeln + "\nBaum;Sparkasse;" + bonn + "\nClaas;Haas;" + bonn + "\n",
-		"BEGIN:VCARD\nVERSION:4.0\nN:Dorn;;;;\nORG:Sparkasse\nX-KARTEI-COMPANY-ID:" + koeln + "\nEND:VCARD\nBEGIN:VCARD\nVERSION:4.0\nN:Ehlers;;;;\nORG:Sparkasse\nX-KARTEI-COMPANY-ID:" + bonn + "\nEND:VCARD\n",
+		"Nachname;Firma;Kennung der Firma\nAdler;Sparkasse;" + koeln + "\nBaum;Sparkasse;" + bonn + "\nClaas;Haas;" +
+			bonn + "\n",
+		"BEGIN:VCARD\nVERSION:4.0\nN:Dorn;;;;\nORG:Sparkasse\nX-KARTEI-COMPANY-ID:" + koeln +
+			"\nEND:VCARD\nBEGIN:VCARD\nVERSION:4.0\nN:Ehlers;;;;\nORG:Sparkasse\nX-KARTEI-COMPANY-ID:" + bonn + "\nEND:VCARD\n",
 	} {
 		for n, l := range d.lines(d.run(d.check(d.upload("a.csv", file), imports.Skip))) {
 			c := d.Do("GET", "/contacts/"+l.RecordID, nil).Want(200).JSON()
-			if n < 2 && c["companyId"] != []string{koeln, bonn}[n] || n == 2 && (c["companyId"] == bonn || c["companyId"] == nil) || c["note"] != nil {
+			if n < 2 && c["companyId"] != []string{koeln, bonn}[n] ||
+				n == 2 && (c["companyId"] == bonn || c["companyId"] == nil) || c["note"] != nil {
 				t.Errorf("file %d: %v", i, c)
 			}
 		}

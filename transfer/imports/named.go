@@ -51,7 +51,9 @@ const namesakesCompared = 20
 
 // firstNamed calls found with a record of a family for each of the keys that has one. Records
 // that everyone sees go first, then the caller's, then the records of others.
-func firstNamed(ctx context.Context, c *op.Call, family string, v visibility, keys []string, found func(key, id string)) error {
+func firstNamed(
+	ctx context.Context, c *op.Call, family string, v visibility, keys []string, found func(key, id string),
+) error {
 	next, err := nextNamed(ctx, c, family, v.parts(), beginnings(keys))
 	for key, name := range next {
 		found(key, idOf(name))
@@ -61,7 +63,9 @@ func firstNamed(ctx context.Context, c *op.Call, family string, v visibility, ke
 
 // allNamed calls found with the records of a family that have the name of a key, at most
 // namesakesCompared for each key and index.
-func allNamed(ctx context.Context, c *op.Call, family string, v visibility, keys []string, found func(key, id string)) error {
+func allNamed(
+	ctx context.Context, c *op.Call, family string, v visibility, keys []string, found func(key, id string),
+) error {
 	for _, part := range v.parts() {
 		after := beginnings(keys)
 		for range namesakesCompared {
@@ -92,7 +96,9 @@ func idOf(name string) string { return name[strings.LastIndexByte(name, '\t')+1:
 
 // nextNamed returns for keys of names the sort_name of the first record that comes after a
 // text and has the name.
-func nextNamed(ctx context.Context, c *op.Call, family string, parts []string, after map[string]string) (map[string]string, error) {
+func nextNamed(
+	ctx context.Context, c *op.Call, family string, parts []string, after map[string]string,
+) (map[string]string, error) {
 	if len(after) == 0 {
 		return nil, nil
 	}
@@ -130,7 +136,8 @@ func selectNextNamed(family string, parts []string) string {
 	var names []string
 	for _, part := range parts {
 		names = append(names, `(select case when f.sort_name < l.value ->> 2 then f.sort_name end from `+family+` as f
-		where f.organization = $1 and f.sort_name > l.value ->> 1 and f.deleted = false and f.sort_name is not null and `+part+` order by f.sort_name limit 1)`)
+		where f.organization = $1 and f.sort_name > l.value ->> 1 and f.deleted = false and f.sort_name is not null and `+
+			part+` order by f.sort_name limit 1)`)
 	}
 	return `select l.value ->> 0, coalesce(` + strings.Join(names, ",\n\t") + `, null) from %s as l`
 }

@@ -21,7 +21,8 @@ func TestNamesAreFoundByIndexes(t *testing.T) {
 				statement := fmt.Sprintf(selectNextNamed(family, parts), fmt.Sprintf(tx.Dialect().Rows, "$2"))
 				args := []any{1, db.Tuples([][]any{{"a", "a\t", "a\n"}}), "usr_a"}
 				plan, err := dbtest.SQLitePlan(t.Context(), tx, statement, args[:2+min(v, 1)]...)
-				if n := strings.Count(plan, "sort_name>?)"); n != len(parts) || !strings.Contains(plan, family+"_sort_name_"+index) || strings.Contains(plan, "TEMP B-TREE") {
+				if n := strings.Count(plan, "sort_name>?)"); n != len(parts) ||
+					!strings.Contains(plan, family+"_sort_name_"+index) || strings.Contains(plan, "TEMP B-TREE") {
 					t.Errorf("%s, visibility %d:\n%s", family, v, plan)
 				}
 				return err

@@ -9,8 +9,12 @@ import (
 
 // salutations are the words for a salutation, in small letters.
 var salutations = map[string]string{
-	"herr": "mr", "herrn": "mr", "hr": "mr", "hrn": "mr", "h": "mr", "mr": "mr", "mister": "mr", "m": "mr", "männlich": "mr", "male": "mr", "mann": "mr", "monsieur": "mr", "signor": "mr", "sig": "mr", "señor": "mr", "sr": "mr", "dhr": "mr", "pan": "mr",
-	"frau": "ms", "fr": "ms", "mrs": "ms", "ms": "ms", "miss": "ms", "w": "ms", "f": "ms", "weiblich": "ms", "female": "ms", "fräulein": "ms", "madame": "ms", "mme": "ms", "signora": "ms", "señora": "ms", "sra": "ms", "mevr": "ms", "mevrouw": "ms", "pani": "ms",
+	"herr": "mr", "herrn": "mr", "hr": "mr", "hrn": "mr", "h": "mr", "mr": "mr", "mister": "mr", "m": "mr",
+	"männlich": "mr", "male": "mr", "mann": "mr", "monsieur": "mr", "signor": "mr", "sig": "mr", "señor": "mr",
+	"sr": "mr", "dhr": "mr", "pan": "mr",
+	"frau": "ms", "fr": "ms", "mrs": "ms", "ms": "ms", "miss": "ms", "w": "ms", "f": "ms", "weiblich": "ms",
+	"female": "ms", "fräulein": "ms", "madame": "ms", "mme": "ms", "signora": "ms", "señora": "ms", "sra": "ms",
+	"mevr": "ms", "mevrouw": "ms", "pani": "ms",
 	"mx": "mx", "divers": "mx", "d": "mx", "ohne anrede": "mx", "x": "mx", "diverse": "mx",
 }
 
@@ -124,7 +128,8 @@ var (
 // isFirmName reports whether a name says that it is a company's.
 func isFirmName(name string) bool {
 	first, _, _ := strings.Cut(name, " ")
-	return !spoken.MatchString(first) && (formal.MatchString(name) || partners.MatchString(name) || houses.MatchString(name))
+	return !spoken.MatchString(first) && (formal.MatchString(name) || partners.MatchString(name) ||
+		houses.MatchString(name))
 }
 
 // firmSalutation matches what stands in place of a salutation for a company.
@@ -139,7 +144,8 @@ var (
 // isPrefix reports whether all words of a text begin a last name.
 func isPrefix(text string) bool {
 	words := strings.Fields(text)
-	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return w != "und" && !particles.MatchString(w) && !nobility.MatchString(w) })
+	return len(words) > 0 && !slices.ContainsFunc(words,
+		func(w string) bool { return w != "und" && !particles.MatchString(w) && !nobility.MatchString(w) })
 }
 
 // nameParts is a whole name with its parts.
@@ -329,7 +335,8 @@ func (p *nameParts) divideWords(words []string, lastFirst bool) {
 // von und zu joins no names.
 func several(words []string) bool {
 	for n, word := range words {
-		if joins.MatchString(word) && !(n > 0 && n < len(words)-1 && particles.MatchString(words[n-1]) && particles.MatchString(words[n+1])) {
+		if joins.MatchString(word) && !(n > 0 && n < len(words)-1 && particles.MatchString(words[n-1]) &&
+			particles.MatchString(words[n+1])) {
 			return true
 		}
 	}
@@ -338,11 +345,13 @@ func several(words []string) bool {
 
 // nameWords are the words of a name, to compare two of them.
 func nameWords(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // says reports whether all words of a name are among others.
 func says(others, name string) bool {
 	all := nameWords(others)
-	return !slices.ContainsFunc(nameWords(name), func(w string) bool { return !slices.Contains(all, w) && salutations[w] == "" })
+	return !slices.ContainsFunc(nameWords(name),
+		func(w string) bool { return !slices.Contains(all, w) && salutations[w] == "" })
 }

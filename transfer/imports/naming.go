@@ -59,10 +59,16 @@ func (e *entry) namePerson() {
 		}
 		if e.company = e.oneLine(i.text); nameKey(e.company) == "" {
 			e.company = ""
-			e.move(targetCompany, e.say("firm"), i, fault.InvalidFormat, fault.Text{DE: "Dieser Name hat keine Buchstaben und keine Ziffern.", EN: "This name has no letters and no digits."})
+			e.move(targetCompany, e.say("firm"), i, fault.InvalidFormat, fault.Text{
+				DE: "Dieser Name hat keine Buchstaben und keine Ziffern.",
+				EN: "This name has no letters and no digits.",
+			})
 		} else if len([]rune(e.company)) > 200 {
 			e.company = ""
-			e.move(targetCompany, e.say("firm"), i, fault.TooLong, fault.Text{DE: "Der Name einer Firma hat höchstens 200 Zeichen.", EN: "The name of a company has at most 200 characters."})
+			e.move(targetCompany, e.say("firm"), i, fault.TooLong, fault.Text{
+				DE: "Der Name einer Firma hat höchstens 200 Zeichen.",
+				EN: "The name of a company has at most 200 characters.",
+			})
 		}
 	}
 	e.jobs()
@@ -132,7 +138,10 @@ func (e *entry) wholeName() {
 			e.takeName(i, text)
 			continue
 		}
-		all := []string{e.text("title"), e.text("firstName"), e.text("lastName"), e.first(targetCompany), e.first("suffix"), e.first("title"), e.first("email")}
+		all := []string{
+			e.text("title"), e.text("firstName"), e.text("lastName"), e.first(targetCompany), e.first("suffix"),
+			e.first("title"), e.first("email"),
+		}
 		if !says(strings.Join(all, " "), text) {
 			e.move(targetName, e.say("name"), i, noPlace, noField)
 		}
@@ -163,9 +172,14 @@ func (e *entry) takeName(i item, text string) {
 	}
 	switch {
 	case p.whole || p.firm:
-		e.tell(Altered, "lastName", i, noPlace, fault.Text{DE: "Das ist nicht der Name einer einzelnen Person. Er steht als Ganzes im Nachnamen.", EN: "This is not the name of one person. It stands as a whole in the last name."})
+		e.tell(Altered, "lastName", i, noPlace, fault.Text{
+			DE: "Das ist nicht der Name einer einzelnen Person. Er steht als Ganzes im Nachnamen.",
+			EN: "This is not the name of one person. It stands as a whole in the last name.",
+		})
 	case p.doubtful:
-		e.tell(Altered, "lastName", i, noPlace, fault.Text{DE: "Vor- und Nachname sind nicht sicher.", EN: "First and last name are not sure."})
+		e.tell(Altered, "lastName", i, noPlace, fault.Text{
+			DE: "Vor- und Nachname sind nicht sicher.", EN: "First and last name are not sure.",
+		})
 	}
 }
 
@@ -187,7 +201,8 @@ func (e *entry) secondNames() {
 		switch {
 		case !isFirmName(name) && isFirmName(name+" "+text):
 			list[at].text = name + " " + text
-		case !given && !isFirmName(name) && !several(strings.Fields(name)) && isLastName(name) && firstNames.MatchString(text) && !isTitle(text) && !isDegree(text) && !generation.MatchString(text):
+		case !given && !isFirmName(name) && !several(strings.Fields(name)) && isLastName(name) &&
+			firstNames.MatchString(text) && !isTitle(text) && !isDegree(text) && !generation.MatchString(text):
 			i.member, i.slot = "firstName", ""
 			e.items["firstName"] = append(e.items["firstName"], i)
 		default:
@@ -221,7 +236,8 @@ func (e *entry) isCompany() bool {
 	}
 	first := func(member string) (item, bool) {
 		for _, i := range e.has(member) {
-			if i.slot != source.Nobility && i.slot != source.Prefix && !nothingOf(member).MatchString(i.text) && !(member == targetName && e.saysAddress(i.text)) {
+			if i.slot != source.Nobility && i.slot != source.Prefix && !nothingOf(member).MatchString(i.text) &&
+				!(member == targetName && e.saysAddress(i.text)) {
 				return i, true
 			}
 		}
@@ -234,15 +250,20 @@ func (e *entry) isCompany() bool {
 	}
 	_, given := first("firstName")
 	switch {
-	case slices.ContainsFunc(e.has("salutation"), func(i item) bool { return firmSalutation.MatchString(strings.TrimSpace(i.text)) }):
+	case slices.ContainsFunc(e.has("salutation"),
+		func(i item) bool { return firmSalutation.MatchString(strings.TrimSpace(i.text)) }):
 		return hasCompany || named || given
 	case given, hasCompany && named && !says(company.text, name.text):
 		return false
 	case !named:
-		return hasCompany && !slices.ContainsFunc(e.has("email"), func(i item) bool { _, of := emailOf(i.text); return of != "" && !strings.EqualFold(of, company.text) })
+		return hasCompany && !slices.ContainsFunc(e.has("email"),
+			func(i item) bool { _, of := emailOf(i.text); return of != "" && !strings.EqualFold(of, company.text) })
 	case isFirmName(e.oneLine(name.text)):
 		if !hasCompany {
-			e.tell(Altered, targetName, name, noPlace, fault.Text{DE: "Das ist der Name einer Firma. Der Eintrag ist eine Firma.", EN: "This is the name of a company. The entry is a company."})
+			e.tell(Altered, targetName, name, noPlace, fault.Text{
+				DE: "Das ist der Name einer Firma. Der Eintrag ist eine Firma.",
+				EN: "This is the name of a company. The entry is a company.",
+			})
 		}
 		return true
 	}
@@ -253,7 +274,9 @@ func (e *entry) isCompany() bool {
 // entry: programs write it in place of a name.
 func (e *entry) saysAddress(text string) bool {
 	for _, member := range []string{"email", "phone", "mobile", targetCompany} {
-		if slices.ContainsFunc(e.has(member), func(i item) bool { return strings.EqualFold(strings.TrimSpace(i.text), text) }) {
+		if slices.ContainsFunc(e.has(member), func(i item) bool {
+			return strings.EqualFold(strings.TrimSpace(i.text), text)
+		}) {
 			return true
 		}
 	}
@@ -302,12 +325,15 @@ func (e *entry) salute(i item) {
 	title, name := strings.Join(words[:n], " "), strings.Join(words[n:], " ")
 	all := strings.Join([]string{e.text("title"), e.text("firstName"), e.text("lastName"), e.first(targetName)}, " ")
 	switch {
-	case known != "" && len(words) > 0 && name == "", known != "" && name != "" && says(all, name): // Frau Dr., Herr Dr. Müller
+	case known != "" && len(words) > 0 && name == "", known != "" && name != "" && says(all, name):
+		// Frau Dr., Herr Dr. Müller
 		e.saluteAs(i, known)
 		e.titleOf(i, title)
 	case isTitle(text) && e.text("title") == "":
 		e.set("title", i, text)
-		e.tell(Altered, "title", i, fault.NotInEnum, fault.Text{DE: "Das ist ein Titel und keine Anrede.", EN: "This is a title and no salutation."})
+		e.tell(Altered, "title", i, fault.NotInEnum, fault.Text{
+			DE: "Das ist ein Titel und keine Anrede.", EN: "This is a title and no salutation.",
+		})
 	case says(all, text): // Liebe Anna
 		e.tell(LeftOut, "salutation", i, fault.NotInEnum, noSalutation)
 	default:
@@ -338,7 +364,10 @@ func (e *entry) titleOf(i item, title string) {
 	}
 }
 
-var noSalutation = fault.Text{DE: "Diese Anrede gibt es nicht. Möglich sind Frau, Herr und divers.", EN: "There is no such salutation. Possible are Ms, Mr and Mx."}
+var noSalutation = fault.Text{
+	DE: "Diese Anrede gibt es nicht. Möglich sind Frau, Herr und divers.",
+	EN: "There is no such salutation. Possible are Ms, Mr and Mx.",
+}
 
 // nameFirm sets the name of an entry that is a company itself.
 func (e *entry) nameFirm() {
@@ -397,7 +426,12 @@ func (e *entry) nameless(mayMake bool) bool {
 		if e.text("name") == "" {
 			if name := cmp.Or(e.text("email"), e.text("phone")); name != "" {
 				e.body["name"] = name
-				e.tell(Altered, "name", item{text: name}, noPlace, fault.Text{DE: "Die Firma hat keinen Namen. Sie heißt wie ihre E-Mail-Adresse oder Nummer.", EN: "The company has no name. It is called like its email address or number."})
+				e.tell(Altered, "name", item{
+					text: name,
+				}, noPlace, fault.Text{
+					DE: "Die Firma hat keinen Namen. Sie heißt wie ihre E-Mail-Adresse oder Nummer.",
+					EN: "The company has no name. It is called like its email address or number.",
+				})
 			}
 		}
 		return e.text("name") == ""
@@ -412,7 +446,12 @@ func (e *entry) nameless(mayMake bool) bool {
 	switch number := cmp.Or(e.text("mobile"), e.text("phone")); {
 	case nickname != "" && e.company == "":
 		e.body["lastName"] = nickname
-		e.tell(Altered, "lastName", item{text: nickname}, noPlace, fault.Text{DE: "Der Eintrag hat keinen Namen. Er heißt wie sein Spitzname.", EN: "The entry has no name. It is called by its nickname."})
+		e.tell(Altered, "lastName", item{
+			text: nickname,
+		}, noPlace, fault.Text{
+			DE: "Der Eintrag hat keinen Namen. Er heißt wie sein Spitzname.",
+			EN: "The entry has no name. It is called by its nickname.",
+		})
 	case e.company != "" && mayMake:
 		e.late = true
 	case e.company != "":
@@ -421,7 +460,12 @@ func (e *entry) nameless(mayMake bool) bool {
 		e.company = ""
 	case number != "":
 		e.body["lastName"] = number
-		e.tell(Altered, "lastName", item{text: number}, noPlace, fault.Text{DE: "Der Eintrag hat keinen Namen. Er heißt wie seine Nummer.", EN: "The entry has no name. It is called like its number."})
+		e.tell(Altered, "lastName", item{
+			text: number,
+		}, noPlace, fault.Text{
+			DE: "Der Eintrag hat keinen Namen. Er heißt wie seine Nummer.",
+			EN: "The entry has no name. It is called like its number.",
+		})
 	default:
 		return true
 	}

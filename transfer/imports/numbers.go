@@ -66,7 +66,8 @@ func (e *entry) callable(members ...string) (list []item) {
 			case noPhone.MatchString(i.text):
 				e.tell(LeftOut, member, i, fault.InvalidFormat, useless)
 			default:
-				e.move(member, e.labelled(member, i.kind), i, fault.InvalidFormat, fault.Text{DE: "Das ist keine Telefonnummer.", EN: "This is no telephone number."})
+				e.move(member, e.labelled(member, i.kind), i, fault.InvalidFormat,
+					fault.Text{DE: "Das ist keine Telefonnummer.", EN: "This is no telephone number."})
 			}
 		}
 	}
@@ -107,7 +108,10 @@ func (e *entry) withZero(i item, text string) string {
 	default:
 		return text
 	}
-	e.tell(Altered, i.member, i, fault.InvalidFormat, fault.Text{DE: "Dieser Nummer fehlte der Anfang. Übernommen wurde " + repaired + ".", EN: "The beginning of this number was missing. Taken was " + repaired + "."})
+	e.tell(Altered, i.member, i, fault.InvalidFormat, fault.Text{
+		DE: "Dieser Nummer fehlte der Anfang. Übernommen wurde " + repaired + ".",
+		EN: "The beginning of this number was missing. Taken was " + repaired + ".",
+	})
 	return repaired
 }
 
@@ -140,7 +144,9 @@ func (e *entry) withoutName(text string) string {
 	if e.exact || !strings.Contains(text, "\n") {
 		return text
 	}
-	names := strings.Join([]string{e.text("title"), e.text("firstName"), e.text("lastName"), e.text("name"), e.company}, " ")
+	names := strings.Join([]string{
+		e.text("title"), e.text("firstName"), e.text("lastName"), e.text("name"), e.company,
+	}, " ")
 	lines := strings.Split(text, "\n")
 	n, salutation, named := 0, "", false
 	for n < len(lines)-1 {
@@ -153,7 +159,8 @@ func (e *entry) withoutName(text string) string {
 		if !says(names, rest) && !isTitle(rest) && !firmSalutation.MatchString(rest) {
 			break
 		}
-		named = named || len(words) > 1 || len(words) == 1 && salutations[strings.ToLower(strings.TrimSuffix(words[0], "."))] == ""
+		named = named || len(words) > 1 || len(words) == 1 &&
+			salutations[strings.ToLower(strings.TrimSuffix(words[0], "."))] == ""
 		n++
 	}
 	if !named {

@@ -41,8 +41,10 @@ func (d desk) send(row string, in any) *api.Response {
 		d.Fatal(err)
 	}
 	return d.API.Do(d.Context(), &api.Request{
-		Operation: api.ByID(row), Door: api.Web, Credential: api.Cookie(d.cookie, true), Address: netip.MustParseAddr("192.0.2.7"),
-		Header: map[string][]string{"Accept-Language": {"de"}}, HasBody: true, Body: func() ([]byte, error) { return body, nil },
+		Operation: api.ByID(row), Door: api.Web, Credential: api.Cookie(d.cookie, true),
+		Address: netip.MustParseAddr("192.0.2.7"),
+		Header:  map[string][]string{"Accept-Language": {"de"}}, HasBody: true,
+		Body: func() ([]byte, error) { return body, nil },
 	}, nil)
 }
 
@@ -74,7 +76,11 @@ func (d desk) upload(name, file string) imports.Import {
 	pieces := int64(0)
 	for rest := file; rest != ""; pieces++ {
 		n := min(len(rest), imports.MaxPiece)
-		ask[imports.Appended](d, "imports.append", imports.AppendInput{Named: imports.Named{ID: made.ID}, Number: pieces, Content: []byte(rest[:n])})
+		ask[imports.Appended](d, "imports.append", imports.AppendInput{
+			Named:   imports.Named{ID: made.ID},
+			Number:  pieces,
+			Content: []byte(rest[:n]),
+		})
 		rest = rest[n:]
 	}
 	ask[imports.Import](d, "imports.complete", imports.CompleteInput{Named: imports.Named{ID: made.ID}, Pieces: pieces})
@@ -93,7 +99,11 @@ func targets(x imports.Import) (list []string) {
 // check runs the dry run with the guessed columns.
 func (d desk) check(x imports.Import, how imports.Duplicates, tags ...string) imports.Import {
 	d.Helper()
-	ask[imports.Import](d, "imports.map", imports.MapInput{Named: imports.Named{ID: x.ID}, Targets: targets(x), Options: imports.Options{Duplicates: how, Tags: tags}})
+	ask[imports.Import](d, "imports.map", imports.MapInput{
+		Named:   imports.Named{ID: x.ID},
+		Targets: targets(x),
+		Options: imports.Options{Duplicates: how, Tags: tags},
+	})
 	d.Recover()
 	return d.get(x.ID)
 }
@@ -147,7 +157,9 @@ func windows(t *testing.T, text string) string {
 // number returns a number of the database.
 func number(t *testing.T, o *apitest.Office, query string) (n int64) {
 	t.Helper()
-	if err := o.DB.Read(t.Context(), func(tx db.Tx) error { return tx.QueryRow(t.Context(), query).Scan(&n) }); err != nil {
+	if err := o.DB.Read(t.Context(), func(tx db.Tx) error {
+		return tx.QueryRow(t.Context(), query).Scan(&n)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return n

@@ -105,7 +105,10 @@ var stateForm = regexp.MustCompile(`(?i)republi|state|kingdom|staat|königreich|
 func countryOf(text string) (code string, known bool) {
 	text = strings.TrimSpace(text)
 	name := source.Fold(text)
-	for _, form := range []string{name, strings.TrimPrefix(name, "the"), strings.TrimPrefix(name, "republik"), strings.TrimPrefix(name, "republicof"), strings.TrimPrefix(name, "la")} {
+	for _, form := range []string{
+		name, strings.TrimPrefix(name, "the"), strings.TrimPrefix(name, "republik"),
+		strings.TrimPrefix(name, "republicof"), strings.TrimPrefix(name, "la"),
+	} {
 		if code = countries[form]; code != "" {
 			return code, true
 		}
@@ -170,7 +173,8 @@ func (a *address) empty() bool {
 // lineText makes one line of the lines of a text.
 func lineText(text string) string {
 	var parts []string
-	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' || r == '\v' }) {
+	for part := range strings.FieldsFuncSeq(text,
+		func(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' || r == '\v' }) {
 		if part = strings.TrimSuffix(strings.TrimSpace(part), ","); part != "" {
 			parts = append(parts, part)
 		}
@@ -278,7 +282,8 @@ func (a *address) set(street []string, postalCode, city string, behind []string)
 // tidy takes the country out of the postal code, and the place out of a street that has
 // it although other columns are for it.
 func (a *address) tidy() {
-	if m := placedBehind.FindStringSubmatch(lineText(a.street)); m != nil && !isCountry(m[3]) && (a.postalCode == "" || a.postalCode == m[2]) && (a.city == "" || a.city == m[3]) {
+	if m := placedBehind.FindStringSubmatch(lineText(a.street)); m != nil && !isCountry(m[3]) &&
+		(a.postalCode == "" || a.postalCode == m[2]) && (a.city == "" || a.city == m[3]) {
 		a.street, a.postalCode, a.city = strings.TrimRight(m[1], " ,"), m[2], m[3]
 	}
 	m := coded.FindStringSubmatch(a.postalCode)
@@ -298,7 +303,8 @@ func (a *address) lostZero() bool {
 		return false
 	}
 	code, _ := countryOf(a.country)
-	if code != "DE" && !(a.country == "" && slices.Contains(strings.Fields(zeroPlaces[a.postalCode[:1]]), firstWord(a.city))) {
+	if code != "DE" && !(a.country == "" &&
+		slices.Contains(strings.Fields(zeroPlaces[a.postalCode[:1]]), firstWord(a.city))) {
 		return false
 	}
 	a.postalCode = "0" + a.postalCode
@@ -342,7 +348,9 @@ func (e *entry) addresses() {
 		}
 		return g
 	}
-	for _, part := range []string{"street", "houseNumber", "more", "postalCode", "place", "city", "region", "country", "whole"} {
+	for _, part := range []string{
+		"street", "houseNumber", "more", "postalCode", "place", "city", "region", "country", "whole",
+	} {
 		for _, i := range e.meaning("address." + part) {
 			if part == "postalCode" && e.isLost(i) {
 				continue
@@ -377,7 +385,10 @@ func (e *entry) addresses() {
 				set(&g.country, line(text))
 			case "whole":
 				if g.whole(e.withoutName(text)); g.postalCode == "" {
-					e.tell(Altered, "address.street", i, fault.InvalidFormat, fault.Text{DE: "In dieser Anschrift ist keine Postleitzahl mit Ort zu erkennen. Sie steht als Straße.", EN: "This address has no postal code with a city that can be read. It stands as the street."})
+					e.tell(Altered, "address.street", i, fault.InvalidFormat, fault.Text{
+						DE: "In dieser Anschrift ist keine Postleitzahl mit Ort zu erkennen. Sie steht als Straße.",
+						EN: "This address has no postal code with a city that can be read. It stands as the street.",
+					})
 				}
 			}
 		}
@@ -425,7 +436,10 @@ func (e *entry) live(a *address, i item) {
 					of = p
 				}
 			}
-			e.tell(Altered, "address.postalCode", of, fault.InvalidFormat, fault.Text{DE: "Dieser Postleitzahl fehlte die Null am Anfang. Übernommen wurde " + a.postalCode + ".", EN: "The zero at the beginning of this postal code was missing. Taken was " + a.postalCode + "."})
+			e.tell(Altered, "address.postalCode", of, fault.InvalidFormat, fault.Text{
+				DE: "Dieser Postleitzahl fehlte die Null am Anfang. Übernommen wurde " + a.postalCode + ".",
+				EN: "The zero at the beginning of this postal code was missing. Taken was " + a.postalCode + ".",
+			})
 		}
 		set("street", a.streetLine())
 	}
@@ -450,9 +464,15 @@ func (e *entry) live(a *address, i item) {
 			}
 		case a.region == "":
 			a.region = a.country
-			e.tell(Altered, "address.country", of, fault.NotInEnum, fault.Text{DE: "Dieses Land ist nicht bekannt. Es steht als Region.", EN: "This country is not known. It stands as the region."})
+			e.tell(Altered, "address.country", of, fault.NotInEnum, fault.Text{
+				DE: "Dieses Land ist nicht bekannt. Es steht als Region.",
+				EN: "This country is not known. It stands as the region.",
+			})
 		default:
-			e.move("address.country", e.say("country"), of, fault.NotInEnum, fault.Text{DE: "Dieses Land ist nicht bekannt. Möglich sind Kürzel wie DE und Namen wie Deutschland.", EN: "This country is not known. Possible are codes such as DE and names such as Germany."})
+			e.move("address.country", e.say("country"), of, fault.NotInEnum, fault.Text{
+				DE: "Dieses Land ist nicht bekannt. Möglich sind Kürzel wie DE und Namen wie Deutschland.",
+				EN: "This country is not known. Possible are codes such as DE and names such as Germany.",
+			})
 		}
 	}
 	set("region", a.region)

@@ -43,7 +43,8 @@ func (x *work) prepare(ctx context.Context, c *op.Call, list []*line) ([]*candid
 		}
 	}
 	for _, n := range readable {
-		n.private = n.text("visibility") == string(record.Private) || n.match != nil && n.match.Members.Visibility == record.Private
+		n.private = n.text("visibility") == string(record.Private) ||
+			n.match != nil && n.match.Members.Visibility == record.Private
 	}
 	if err := x.readCompanies(ctx, c, readable); err != nil {
 		return nil, err

@@ -72,7 +72,8 @@ func (e *entry) reach() {
 		tells := false
 		switch {
 		case address == "":
-			e.move("email", e.labelled("email", i.kind), i, fault.InvalidFormat, fault.Text{DE: "Das Format ist nicht gültig.", EN: "The format is not valid."})
+			e.move("email", e.labelled("email", i.kind), i, fault.InvalidFormat,
+				fault.Text{DE: "Das Format ist nicht gültig.", EN: "The format is not valid."})
 			continue
 		case name != "" && !e.firm && e.text("lastName") == "" && e.text("firstName") == "":
 			e.takeName(item{member: "email", text: name, heading: i.heading}, name)
@@ -97,7 +98,10 @@ func (e *entry) reach() {
 		}
 	}
 	for _, i := range e.has("email.display") { // Outlook: Anna Berg (anna@example.com)
-		if !says(strings.Join([]string{e.text("title"), e.text("firstName"), e.text("lastName"), e.text("name"), e.text("email"), e.company, strings.Join(e.lines, " ")}, " "), i.text) {
+		if !says(strings.Join([]string{
+			e.text("title"), e.text("firstName"), e.text("lastName"), e.text("name"), e.text("email"), e.company,
+			strings.Join(e.lines, " "),
+		}, " "), i.text) {
 			e.move("email", e.say("name"), i, noPlace, noField)
 		}
 	}
@@ -139,7 +143,11 @@ func (e *entry) numbers() {
 			e.set(member, i, number)
 			if rest != "" {
 				i.text = text
-				e.move(i.member, e.labelled(i.member, i.kind), i, fault.TooLong, fault.Text{DE: "Eine Telefonnummer hat höchstens 50 Zeichen. Die Bemerkung dahinter steht in der Notiz.", EN: "A telephone number has at most 50 characters. The remark behind it is in the note."})
+				e.move(i.member, e.labelled(i.member,
+					i.kind), i, fault.TooLong, fault.Text{
+					DE: "Eine Telefonnummer hat höchstens 50 Zeichen. Die Bemerkung dahinter steht in der Notiz.",
+					EN: "A telephone number has at most 50 characters. The remark behind it is in the note.",
+				})
 			}
 		}
 	}

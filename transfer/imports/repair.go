@@ -20,7 +20,8 @@ const emptyValue = `-+|–+|—+|_+|\?+|\.+|/|n/a|n\.a\.|k\. ?A\.?|k\. ?a\.?|\(n
 
 var (
 	// nothings are what people and programs write in place of nothing.
-	nothings = regexp.MustCompile(`^(` + emptyValue + `|(?i:x+|n/?a|null|nil|none|nan|keine?|ohne|leer|unbekannt|unknown|nicht bekannt|nicht vorhanden|entfällt))$`)
+	nothings = regexp.MustCompile(`^(` + emptyValue +
+		`|(?i:x+|n/?a|null|nil|none|nan|keine?|ohne|leer|unbekannt|unknown|nicht bekannt|nicht vorhanden|entfällt))$`)
 	// nowheres are the same for places: Leer, Ohne and Nil are towns.
 	nowheres = regexp.MustCompile(`^(` + emptyValue + `|(?i:xx+|n/?a|null|nan|keine?|unbekannt|unknown|nicht bekannt))$`)
 	// nobodies are the same for names: people are called Leer, Null, Na and Unbekannt.

@@ -30,7 +30,8 @@ type CreateInput struct {
 }
 
 // Create begins an import, which then takes the pieces of its file.
-var Create = op.New("imports.create", op.Administer, create, op.By(op.Member|op.Operator), op.Audited("records.importFile"))
+var Create = op.New("imports.create", op.Administer, create, op.By(op.Member|op.Operator),
+	op.Audited("records.importFile"))
 
 func create(ctx context.Context, c *op.Call, in CreateInput) (Import, error) {
 	in.FileName = record.Clean(in.FileName)
@@ -50,9 +51,16 @@ func create(ctx context.Context, c *op.Call, in CreateInput) (Import, error) {
 		return Import{}, err
 	}
 	if kept >= mostKept || own >= mostOfOne {
-		return Import{}, &fault.Fault{Code: fault.QuotaExhausted, Detail: &tooMany, Extra: map[string]any{"violated-policies": []string{"imports"}}}
+		return Import{}, &fault.Fault{
+			Code:   fault.QuotaExhausted,
+			Detail: &tooMany,
+			Extra:  map[string]any{"violated-policies": []string{"imports"}},
+		}
 	}
-	r := &row{organization: organization, id: id.New(id.Import), principal: whose.PrincipalID(), state: Receiving, created: c.Now, expires: c.Now.Add(Age)}
+	r := &row{
+		organization: organization, id: id.New(id.Import), principal: whose.PrincipalID(), state: Receiving,
+		created: c.Now, expires: c.Now.Add(Age),
+	}
 	r.FileName, r.progress = in.FileName, progress{}.begin()
 	r.Options, r.Language = Options{Duplicates: Skip}, c.Language
 	r.Delegation = process.DelegationOf(c, whose)
@@ -61,7 +69,8 @@ func create(ctx context.Context, c *op.Call, in CreateInput) (Import, error) {
 	if err := r.newKey(Secrets.In(c)); err != nil {
 		return Import{}, err
 	}
-	c.Tx.Queue(insertImport, r.organization, r.id, r.principal, r.state, r.sealedKey, r.seal(r.withoutSamples(), "content"), process.Encode(r.progress),
+	c.Tx.Queue(insertImport, r.organization, r.id, r.principal, r.state, r.sealedKey,
+		r.seal(r.withoutSamples(), "content"), process.Encode(r.progress),
 		r.By, r.Kind, r.Door, r.RequestID, r.created, r.expires, r.forgotten, "")
 	err = process.Enqueue(ctx, c, r.organization, r.id, job.Spec{Kind: ForgetKind, Due: r.expires})
 	return r.public(), err
@@ -82,10 +91,11 @@ func (in *CreateInput) check() error {
 	}
 	if in.Size < 1 || in.Size > MaxSize {
 		most := fault.Bytes(MaxSize)
-		wrong = append(wrong, fault.Field{Name: "size", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: MaxSize}, Text: &fault.Text{
-			DE: "Eine Datei für den Import darf nicht leer und höchstens " + most.DE + " groß sein.",
-			EN: "A file to import must not be empty, and may have at most " + most.EN + ".",
-		}})
+		wrong = append(wrong, fault.Field{Name: "size", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: MaxSize},
+			Text: &fault.Text{
+				DE: "Eine Datei für den Import darf nicht leer und höchstens " + most.DE + " groß sein.",
+				EN: "A file to import must not be empty, and may have at most " + most.EN + ".",
+			}})
 	}
 	if wrong == nil {
 		return nil
@@ -180,7 +190,9 @@ func complete(ctx context.Context, c *op.Call, in CompleteInput) (Import, error)
 
 // advance changes the state of an import that is in one of some states, and makes a
 // job work on it.
-func advance(ctx context.Context, c *op.Call, in Named, alter func(*row, *access.Actor) error, from ...State) (Import, error) {
+func advance(
+	ctx context.Context, c *op.Call, in Named, alter func(*row, *access.Actor) error, from ...State,
+) (Import, error) {
 	r, err := find(ctx, c, in)
 	if err != nil {
 		return Import{}, err
@@ -237,7 +249,8 @@ func (in *MapInput) check(whose *access.Actor, columns []Column) error {
 		wrong = append(wrong, fault.Field{Name: name, Code: code, Text: &fault.Text{DE: de, EN: en}})
 	}
 	if len(in.Targets) != len(columns) {
-		add("targets", fault.ForbiddenCombination, fmt.Sprintf("Die Datei hat %d Spalten.", len(columns)), fmt.Sprintf("The file has %d columns.", len(columns)))
+		add("targets", fault.ForbiddenCombination, fmt.Sprintf("Die Datei hat %d Spalten.", len(columns)),
+			fmt.Sprintf("The file has %d columns.", len(columns)))
 	}
 	slot := func(i int) string {
 		if i < len(columns) {
@@ -256,9 +269,11 @@ func (in *MapInput) check(whose *access.Actor, columns []Column) error {
 			add(field, fault.NotInEnum, "Diese Angabe gibt es nicht.", "There is no such member.")
 			continue
 		case !t.Several && twice(in.Targets[:i], name, slot, slot(i)):
-			add(field, fault.Duplicate, "Diese Angabe ist schon einer anderen Spalte zugeordnet.", "Another column is this member already.")
+			add(field, fault.Duplicate, "Diese Angabe ist schon einer anderen Spalte zugeordnet.",
+				"Another column is this member already.")
 		case name == targetCompany && !whose.May("companies:read"):
-			add(field, fault.ForbiddenCombination, "Dafür fehlt Ihnen das Recht, Firmen zu lesen.", "You lack the right to read companies.")
+			add(field, fault.ForbiddenCombination, "Dafür fehlt Ihnen das Recht, Firmen zu lesen.",
+				"You lack the right to read companies.")
 		}
 		named = named || t.Names
 	}
@@ -266,13 +281,20 @@ func (in *MapInput) check(whose *access.Actor, columns []Column) error {
 		add("targets", fault.Required, "Mindestens eine Spalte muss den Namen, die Firma, die E-Mail-Adresse oder eine Telefonnummer enthalten.", "At least one column must have the name, the company, the email address or a telephone number.")
 	}
 	if in.Companies && !whose.May("companies:write") {
-		add("companies", fault.ForbiddenCombination, "Dafür fehlt Ihnen das Recht, Firmen anzulegen.", "You lack the right to create companies.")
+		add("companies", fault.ForbiddenCombination, "Dafür fehlt Ihnen das Recht, Firmen anzulegen.",
+			"You lack the right to create companies.")
 	}
 	if !slices.Contains([]Duplicates{Skip, Fill, Replace}, in.Duplicates) {
-		wrong = append(wrong, fault.Field{Name: "duplicates", Code: fault.NotInEnum, Limit: []string{string(Skip), string(Fill), string(Replace)}})
+		wrong = append(wrong, fault.Field{
+			Name:  "duplicates",
+			Code:  fault.NotInEnum,
+			Limit: []string{string(Skip), string(Fill), string(Replace)},
+		})
 	}
-	if len(in.Tags) > 5 || slices.ContainsFunc(in.Tags, func(tag string) bool { return tag == "" || utf8.RuneCountInString(tag) > 50 }) {
-		add("tags", fault.TooLong, "Höchstens 5 Schlagworte mit je höchstens 50 Zeichen.", "At most 5 tags, of at most 50 characters each.")
+	if len(in.Tags) > 5 || slices.ContainsFunc(in.Tags,
+		func(tag string) bool { return tag == "" || utf8.RuneCountInString(tag) > 50 }) {
+		add("tags", fault.TooLong, "Höchstens 5 Schlagworte mit je höchstens 50 Zeichen.",
+			"At most 5 tags, of at most 50 characters each.")
 	}
 	if wrong == nil {
 		return nil
@@ -536,7 +558,10 @@ func (r *row) readProblems(l *Line, sealed string, in fault.Language) error {
 		return fmt.Errorf("imports: the problems of line %d: %w", l.Number, err)
 	}
 	for _, p := range list {
-		l.Problems = append(l.Problems, Problem{Field: p.Field, Code: p.Code, Message: (&fault.Text{DE: p.DE, EN: p.EN}).In(in), Heading: p.Heading, Value: p.Value, Fate: p.Fate, RecordID: p.Record})
+		l.Problems = append(l.Problems, Problem{
+			Field: p.Field, Code: p.Code, Message: (&fault.Text{DE: p.DE, EN: p.EN}).In(in), Heading: p.Heading,
+			Value: p.Value, Fate: p.Fate, RecordID: p.Record,
+		})
 	}
 	return nil
 }

@@ -33,26 +33,27 @@ const (
 // clock.
 func (x *work) importAll(ctx context.Context) error {
 	x.companies = map[string]string{}
-	err := process.Each(ctx, &x.Run, job.Portion{Most: process.Piece, Least: process.Piece}, func(c *op.Call, limit int) ([]*candidate, error) {
-		maps.Copy(x.companies, x.made)
-		list, err := x.lines(ctx, c.Tx, selectLines, x.After, limit)
-		if err != nil {
-			return nil, err
-		}
-		return x.prepare(ctx, c, list)
-	}, func(c *op.Call, list []*candidate) error {
-		if err := x.mayName(c); err != nil {
-			return err
-		}
-		x.made, x.After = map[string]string{}, list[len(list)-1].number
-		b := &batch{work: x, Call: c, there: map[string]bool{}, seen: sightingIndex{}}
-		for _, n := range list {
-			if err := b.importOne(ctx, n); err != nil {
+	err := process.Each(ctx, &x.Run, job.Portion{Most: process.Piece, Least: process.Piece},
+		func(c *op.Call, limit int) ([]*candidate, error) {
+			maps.Copy(x.companies, x.made)
+			list, err := x.lines(ctx, c.Tx, selectLines, x.After, limit)
+			if err != nil {
+				return nil, err
+			}
+			return x.prepare(ctx, c, list)
+		}, func(c *op.Call, list []*candidate) error {
+			if err := x.mayName(c); err != nil {
 				return err
 			}
-		}
-		return nil
-	})
+			x.made, x.After = map[string]string{}, list[len(list)-1].number
+			b := &batch{work: x, Call: c, there: map[string]bool{}, seen: sightingIndex{}}
+			for _, n := range list {
+				if err := b.importOne(ctx, n); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,8 @@ func (b *batch) importOne(ctx context.Context, n *candidate) error {
 		b.Tx.Queue(keepLine, b.organization, b.id, n.number, r.outcome, problems, r.company)
 		return nil
 	}
-	b.Tx.Queue(endLine, b.organization, b.id, n.number, r.outcome, problems, r.record, r.company, r.revision, r.former, r.before)
+	b.Tx.Queue(endLine, b.organization, b.id, n.number, r.outcome, problems, r.record, r.company, r.revision, r.former,
+		r.before)
 	return nil
 }
 
@@ -292,7 +294,9 @@ func updateCompany(ctx context.Context, c *op.Call, target string, patch json.Ra
 }
 
 // write changes the members of a record, and keeps what they were.
-func (b *batch) write(ctx context.Context, update updater, revisionOf string, number int64, target string, before any, patch map[string]any) (r result, err error) {
+func (b *batch) write(
+	ctx context.Context, update updater, revisionOf string, number int64, target string, before any, patch map[string]any,
+) (r result, err error) {
 	var revision int64
 	if err := b.Tx.QueryRow(ctx, revisionOf, b.organization, target).Scan(&revision); err != nil {
 		return r, err

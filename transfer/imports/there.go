@@ -38,7 +38,8 @@ func (s *sighting) toldSame() problem {
 	if s.firmKey != "" {
 		de, en = "Dieselbe Firma", "The same company"
 	}
-	de, en = fmt.Sprintf("%s wie in Zeile %d der Datei", de, s.line), fmt.Sprintf("%s as on line %d of the file", en, s.line)
+	de, en = fmt.Sprintf("%s wie in Zeile %d der Datei", de,
+		s.line), fmt.Sprintf("%s as on line %d of the file", en, s.line)
 	if s.file != "" {
 		de, en = fmt.Sprintf("%s „%s“", de, s.file), fmt.Sprintf("%s “%s”", en, s.file)
 	}

@@ -92,7 +92,8 @@ func (b *batch) readUsed(ctx context.Context, list []*line) error {
 		return nil
 	}
 	for _, family := range []string{"tasks", "documents"} {
-		found, err := db.Values[string](ctx, b.Tx, fmt.Sprintf(usedContacts, family, b.Tx.Dialect().In("$2")), b.organization, db.Texts(names))
+		found, err := db.Values[string](ctx, b.Tx, fmt.Sprintf(usedContacts, family, b.Tx.Dialect().In("$2")),
+			b.organization, db.Texts(names))
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,11 @@ import (
 )
 
 // members are those that tell writes, in this order.
-var members = []string{"salutation", "title", "firstName", "lastName", "name", "legalForm", "email", "phone", "mobile", "website", "jobTitle", "companyId", "address", "birthday", "language", "note", "tags", "externalId", "visibility"}
+var members = []string{
+	"salutation", "title", "firstName", "lastName", "name", "legalForm", "email", "phone", "mobile",
+	"website", "jobTitle", "companyId", "address", "birthday", "language", "note", "tags", "externalId",
+	"visibility",
+}
 
 // tell writes what a record has: member=value, without what all of them have.
 func (d desk) tell(id string) string {

@@ -170,7 +170,8 @@ const (
 func (x *work) lines(ctx context.Context, tx db.Tx, statement string, from int64, most int) ([]*line, error) {
 	return db.List(ctx, tx, func(row db.Row) (*line, error) {
 		l, file, sealed := new(line), "", ""
-		if err := row.Scan(&l.number, &l.line, &file, &sealed, &l.state, &l.problems, &l.record, &l.made, &l.revision, &l.former, &l.before); err != nil {
+		if err := row.Scan(&l.number, &l.line, &file, &sealed, &l.state, &l.problems, &l.record, &l.made, &l.revision,
+			&l.former, &l.before); err != nil {
 			return nil, err
 		}
 		var err error
@@ -356,7 +357,9 @@ func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) 
 		if torn && e.Values != nil {
 			e.Values = append(e.Values, source.Value{Column: tornMark})
 		}
-		if ready = append(ready, &line{number: number, line: int64(e.Line), file: e.File, values: e.Values}); len(ready) == window {
+		if ready = append(ready, &line{
+			number: number, line: int64(e.Line), file: e.File, values: e.Values,
+		}); len(ready) == window {
 			if err := x.store(ctx, ready); err != nil {
 				return nil, err
 			}
@@ -468,7 +471,9 @@ const (
 
 // resealIn seals the keys of the imports of one organization, which are at most
 // mostKept.
-func resealIn(ctx context.Context, tx db.Tx, organization int64, secrets masterkey.Vault) (changed int, unreadable []error, err error) {
+func resealIn(
+	ctx context.Context, tx db.Tx, organization int64, secrets masterkey.Vault,
+) (changed int, unreadable []error, err error) {
 	list, err := db.List(ctx, tx, func(from db.Row) (*row, error) {
 		r := &row{organization: organization}
 		return r, from.Scan(&r.id, &r.sealedKey)

@@ -26,7 +26,9 @@ func DelegationOf(c *op.Call, a *access.Actor) Delegation {
 
 // Call returns the call of one transaction of a job, with the rights that the person has
 // now. It fails with a StopError without one of the scopes.
-func (d Delegation) Call(ctx context.Context, tx db.Tx, organization int64, now clock.Micros, s *op.Services, scopes ...string) (*op.Call, error) {
+func (d Delegation) Call(
+	ctx context.Context, tx db.Tx, organization int64, now clock.Micros, s *op.Services, scopes ...string,
+) (*op.Call, error) {
 	actor, err := access.PersonFor(ctx, tx, organization, d.By)
 	switch {
 	case errors.Is(err, db.ErrNoRows):
@@ -41,7 +43,15 @@ func (d Delegation) Call(ctx context.Context, tx db.Tx, organization int64, now 
 	if Require(actor, scopes...) != nil {
 		return nil, StopError{NoRight}
 	}
-	return &op.Call{Actor: actor, Tx: tx, Now: now, RequestID: d.RequestID, Door: d.Door, Services: s, IfMatch: op.Precondition{Waived: true}}, nil
+	return &op.Call{
+		Actor:     actor,
+		Tx:        tx,
+		Now:       now,
+		RequestID: d.RequestID,
+		Door:      d.Door,
+		Services:  s,
+		IfMatch:   op.Precondition{Waived: true},
+	}, nil
 }
 
 // Require refuses those who lack one of the scopes.

@@ -142,7 +142,9 @@ type Run struct {
 // Do loads the act of a job and works on it. It does nothing if there is none any more: the
 // organization was erased, or the act forgotten. The run pauses so many times as long as it
 // works: docs/decisions/0048.
-func (r *Run) Do(ctx context.Context, w *Worker, j *job.Job, pauses int, a Act, work func(ctx context.Context) error) error {
+func (r *Run) Do(
+	ctx context.Context, w *Worker, j *job.Job, pauses int, a Act, work func(ctx context.Context) error,
+) error {
 	*r = Run{Worker: w, Job: j, Pace: job.NewPace(w.Clock, pauses), act: a}
 	err := w.DB.Read(ctx, func(tx db.Tx) error { return r.load(ctx, tx) })
 	switch {
@@ -221,7 +223,9 @@ func (r *Run) Update(ctx context.Context, change func(tx db.Tx) error) error {
 }
 
 // UpdatePortion is Update with a call of the act, for so many records of a portion.
-func (r *Run) UpdatePortion(ctx context.Context, portion *job.Portion, records int, change func(c *op.Call) error) error {
+func (r *Run) UpdatePortion(
+	ctx context.Context, portion *job.Portion, records int, change func(c *op.Call) error,
+) error {
 	return r.commit(ctx, func(ctx context.Context, f func(tx db.Tx) error) error {
 		return portion.Update(ctx, r.Job, records, f)
 	}, func(tx db.Tx) error {
@@ -246,7 +250,9 @@ func (r *Run) End(ctx context.Context, more func(tx db.Tx) error) error {
 
 // commit runs f in a transaction of the job. f may run more than once, each time with the
 // row as it was.
-func (r *Run) commit(ctx context.Context, transact func(context.Context, func(tx db.Tx) error) error, f func(tx db.Tx) error) error {
+func (r *Run) commit(
+	ctx context.Context, transact func(context.Context, func(tx db.Tx) error) error, f func(tx db.Tx) error,
+) error {
 	restore := func() {}
 	err := transact(ctx, func(tx db.Tx) error {
 		restore()

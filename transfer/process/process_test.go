@@ -61,7 +61,9 @@ func TestLostJob(t *testing.T) {
 			lost <- [2]error{err, end}
 			return end
 		}
-		runner := job.NewRunner(d, now, []job.Handler{{Kind: "test", Run: func(ctx context.Context, j *job.Job) error { return c.Do(ctx, w, j, 1, c, steps) }}},
+		runner := job.NewRunner(d, now, []job.Handler{
+			{Kind: "test", Run: func(ctx context.Context, j *job.Job) error { return c.Do(ctx, w, j, 1, c, steps) }},
+		},
 			job.Options{Logger: slog.New(slog.DiscardHandler)})
 		err := d.Write(ctx, func(tx db.Tx) error {
 			return process.Enqueue(ctx, &op.Call{Tx: tx, Now: clock.Now(now)}, 1, "act", job.Spec{Kind: "test"})

@@ -42,7 +42,8 @@ func TestTheMappingIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run("create table t (id integer primary key, v text); insert into t values (1, 'a'), (2, '" + strings.Repeat("x", 100_000) + "')")
+	run("create table t (id integer primary key, v text); insert into t values (1, 'a'), (2, '" +
+		strings.Repeat("x", 100_000) + "')")
 	checkpoint()
 	reader := open()
 	sees := func(want string) {

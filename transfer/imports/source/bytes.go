@@ -67,7 +67,10 @@ func sixteen(begin []byte) (unicode.Endianness, bool) {
 }
 
 // magics begin files that are no text: archives and programs of offices among them.
-var magics = []string{"PK\x03\x04", "\xd0\xcf\x11\xe0", "%PDF-", "\x89PNG", "\xff\xd8\xff", "GIF8", "\x1f\x8b", "Rar!", "7z\xbc\xaf", "{\\rtf"}
+var magics = []string{
+	"PK\x03\x04", "\xd0\xcf\x11\xe0", "%PDF-", "\x89PNG", "\xff\xd8\xff", "GIF8", "\x1f\x8b", "Rar!",
+	"7z\xbc\xaf", "{\\rtf",
+}
 
 // binary reports whether a file is no text. Single control characters are mistakes of
 // programs.

@@ -135,7 +135,10 @@ func countries(properties []vcard.Property) map[string]string {
 }
 
 // kinds are the types that say what kind of value a property is.
-var kinds = []string{"work", "home", "main", "other", "car", "pager", "isdn", "video", "bbs", "modem", "textphone", "school", "assistant", "company", "callback", "radio"}
+var kinds = []string{
+	"work", "home", "main", "other", "car", "pager", "isdn", "video", "bbs", "modem", "textphone",
+	"school", "assistant", "company", "callback", "radio",
+}
 
 // label returns what kind of value a property is.
 func (c *cardReader) label(p *vcard.Property) string {
@@ -173,7 +176,9 @@ func rank(p *vcard.Property) int {
 // add adds a value of a property.
 func (c *cardReader) add(member, text, label string, p *vcard.Property) {
 	if text = strings.TrimSpace(text); text != "" {
-		c.values = append(c.values, Value{Column: columnOf[member], Text: text, Label: label, Rank: rank(p), Head: cut(p.Head, 100)})
+		c.values = append(c.values, Value{
+			Column: columnOf[member], Text: text, Label: label, Rank: rank(p), Head: cut(p.Head, 100),
+		})
 	}
 }
 
@@ -189,8 +194,10 @@ func cut(text string, runes int) string {
 
 // plainTexts are the properties that are one text and one member.
 var plainTexts = map[string]string{
-	"FN": "name", "TITLE": "jobTitle", "NOTE": "note", "LANG": "language", "URL": "website", "X-KARTEI-SALUTATION": "salutation", "X-KARTEI-EXTERNAL-ID": "externalId", "X-KARTEI-COMPANY-ID": "companyId",
-	"X-KARTEI-LEGAL-FORM": "legalForm", "X-KARTEI-VAT-ID": "vatId", "X-KARTEI-REGISTER-NUMBER": "registerNumber", "X-KARTEI-VISIBILITY": "visibility", "X-KARTEI-TITLE": "title",
+	"FN": "name", "TITLE": "jobTitle", "NOTE": "note", "LANG": "language", "URL": "website",
+	"X-KARTEI-SALUTATION": "salutation", "X-KARTEI-EXTERNAL-ID": "externalId", "X-KARTEI-COMPANY-ID": "companyId",
+	"X-KARTEI-LEGAL-FORM": "legalForm", "X-KARTEI-VAT-ID": "vatId", "X-KARTEI-REGISTER-NUMBER": "registerNumber",
+	"X-KARTEI-VISIBILITY": "visibility", "X-KARTEI-TITLE": "title",
 	"X-DEPARTMENT": "department", "X-EVOLUTION-WEBDAV-HREF": "", "X-MS-LANGUAGE": "language", "CLASS": "visibility",
 }
 
@@ -239,7 +246,9 @@ func (c *cardReader) take(p *vcard.Property) {
 			c.add("tags", tag, "", p)
 		}
 	case p.Name == "ROLE":
-		if slices.ContainsFunc(c.values, func(v Value) bool { return v.Column == columnOf["jobTitle"] && v.Text == strings.TrimSpace(p.Text()) }) {
+		if slices.ContainsFunc(c.values, func(v Value) bool {
+			return v.Column == columnOf["jobTitle"] && v.Text == strings.TrimSpace(p.Text())
+		}) {
 			return
 		}
 		c.add("jobTitle", p.Text(), "role", p)
@@ -336,7 +345,8 @@ func (c *cardReader) number(p *vcard.Property) {
 		c.add("fax", text, label, p)
 	case p.Is("pager"), p.Is("modem"), p.Is("textphone"), p.Is("bbs"):
 		c.add(Other, text, label, p)
-	case p.Is("cell"), p.Is("iphone"), strings.EqualFold(label, "iphone"), strings.EqualFold(label, "mobile"), p.Is("mobile"):
+	case p.Is("cell"), p.Is("iphone"), strings.EqualFold(label,
+		"iphone"), strings.EqualFold(label, "mobile"), p.Is("mobile"):
 		c.add("mobile", text, label, p)
 	default:
 		c.add("phone", text, label, p)

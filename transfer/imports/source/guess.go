@@ -89,7 +89,11 @@ var shapes = []struct {
 	{"salutation", regexp.MustCompile(`(?i)^(herrn?|frau|mr|mrs|ms|divers)\.?$`), false},
 	{"address.postalCode", regexp.MustCompile(`^\d{5}$`), true},
 	{"company", regexp.MustCompile(`\b(GmbH|AG|KG|OHG|UG|e\.V\.|mbB|Ltd|Inc|LLC)\b`), true},
-	{"name", regexp.MustCompile(`^\p{Lu}\p{Ll}+ (von |van |de )?\p{Lu}[\p{L}-]+$|^\p{Lu}[\p{L}-]+, \p{Lu}[\p{L} -]+$`), true},
+	{
+		"name",
+		regexp.MustCompile(`^\p{Lu}\p{Ll}+ (von |van |de )?\p{Lu}[\p{L}-]+$|^\p{Lu}[\p{L}-]+, \p{Lu}[\p{L} -]+$`),
+		true,
+	},
 }
 
 // job matches what is no title before a name.

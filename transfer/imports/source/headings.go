@@ -62,7 +62,8 @@ func wordsOf(heading string) []string {
 		switch {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
 			b.WriteRune(' ')
-		case unicode.IsUpper(r) && unicode.IsLower(before), unicode.IsLetter(before) && unicode.IsDigit(r), unicode.IsDigit(before) && unicode.IsLetter(r):
+		case unicode.IsUpper(r) && unicode.IsLower(before), unicode.IsLetter(before) &&
+			unicode.IsDigit(r), unicode.IsDigit(before) && unicode.IsLetter(r):
 			b.WriteRune(' ')
 			b.WriteRune(r)
 		default:
@@ -97,7 +98,8 @@ func byWords(heading string) (m meaning, known bool) {
 	}
 	m.member = oneOf(members)
 	switch {
-	case m.member == "phone" && slices.Contains(kinds, "direct"), m.member == "" && slices.Equal(kinds, []string{"direct"}):
+	case m.member == "phone" && slices.Contains(kinds, "direct"), m.member == "" &&
+		slices.Equal(kinds, []string{"direct"}):
 		return meaning{"phone", "direct"}, true
 	case m.member == "":
 		return m, false
@@ -110,7 +112,8 @@ func byWords(heading string) (m meaning, known bool) {
 	case slices.Contains(reachable, m.member):
 		m.slot = number
 	}
-	if m.member == "name" && len(members) > 1 && members[0] != "firstName" && members[0] != "company" && slices.Contains(members, "firstName") {
+	if m.member == "name" && len(members) > 1 && members[0] != "firstName" && members[0] != "company" &&
+		slices.Contains(members, "firstName") {
 		m.slot = LastFirst
 	}
 	return m, true
@@ -145,7 +148,8 @@ func oneOf(members []string) string {
 		return distinct[0]
 	case len(distinct) > 3:
 		return ""
-	case has("birthday", "name"), has("birthday", "address.city"), has("birthday", "address.country"): // the name, the place
+	case has("birthday", "name"), has("birthday", "address.city"), has("birthday", "address.country"):
+		// the name, the place
 		return Other
 	case has("fax") && len(distinct) == 2 && (has("phone") || has("mobile")): // Telefon/Fax
 		return members[0]
@@ -161,7 +165,8 @@ func oneOf(members []string) string {
 		return "name"
 	case has("name", "company") && len(distinct) == 2:
 		return "name"
-	case has("company", "phone") && len(distinct) == 2, has("company", "email") && len(distinct) == 2, has("company", "fax") && len(distinct) == 2:
+	case has("company", "phone") && len(distinct) == 2, has("company", "email") &&
+		len(distinct) == 2, has("company", "fax") && len(distinct) == 2:
 		return distinct[1]
 	}
 	return ""
@@ -175,7 +180,8 @@ func silent(heading string) bool {
 		return true
 	}
 	return !slices.ContainsFunc(words, func(w string) bool {
-		return strings.Trim(w, "0123456789") != "" && !slices.Contains(strings.Fields("spalte column feld field f col c unnamed unbenannt wert value x"), w)
+		return strings.Trim(w, "0123456789") != "" &&
+			!slices.Contains(strings.Fields("spalte column feld field f col c unnamed unbenannt wert value x"), w)
 	})
 }
 

@@ -19,7 +19,8 @@ const Begin = 8
 // Packed reports whether a file has to be unpacked: an archive or a workbook. So does a
 // compound file, which a workbook with a password is, and one before 2007.
 func Packed(begin []byte) bool {
-	return bytes.HasPrefix(begin, []byte("PK\x03\x04")) || bytes.HasPrefix(begin, []byte("PK\x05\x06")) || bytes.HasPrefix(begin, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"))
+	return bytes.HasPrefix(begin, []byte("PK\x03\x04")) || bytes.HasPrefix(begin, []byte("PK\x05\x06")) ||
+		bytes.HasPrefix(begin, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"))
 }
 
 // LeftOut is a file of an archive, or a sheet of a workbook, that is not read.
