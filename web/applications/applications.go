@@ -231,7 +231,7 @@ func drawClientForm(v *shell.Request, f clientForm, status int) shell.View {
 			f.accounts = append(f.accounts, ui.Option{Value: a.ID, Text: a.Name})
 		}
 	}
-	return v.SettingsAs(status, shell.ApplicationsPath, v.Words.Say("Neue Anwendung", "New application"), newClientView(v, f))
+	return v.Settings(shell.ApplicationsPath, v.Words.Say("Neue Anwendung", "New application"), newClientView(v, f)).WithStatus(status)
 }
 
 // createClient creates an application, and shows its secret once.
@@ -259,9 +259,7 @@ func rotateClient(v *shell.Request) shell.View {
 }
 
 func clientSecret(v *shell.Request, made oauth.CreatedClient) shell.View {
-	out := v.Settings(shell.ApplicationsPath, v.Words.Say("Geheimnis der Anwendung", "Secret of the application"), clientSecretView(v, made.ID, made.ClientSecret))
-	out.Secret = true
-	return out
+	return v.Settings(shell.ApplicationsPath, v.Words.Say("Geheimnis der Anwendung", "Secret of the application"), clientSecretView(v, made.ID, made.ClientSecret)).WithSecret()
 }
 
 // fields are the fields of the form.

@@ -65,17 +65,17 @@ func drawConsent(v *shell.Request, q url.Values, answered *shell.Form, wrong str
 		status = http.StatusUnprocessableEntity
 	}
 	shell.LetFormEnd(v.Writer.Header(), a.RedirectOrigin)
-	return shell.View{Status: status, Body: shell.CardPage(v.Look(), v.Words.Say("Anwendung verbinden", "Connect an application"), consentView(v, a))}
+	return v.Card(v.Words.Say("Anwendung verbinden", "Connect an application"), consentView(v, a)).WithStatus(status)
 }
 
 // leaveFor sends the browser to an address of an application. Behind a form of another page,
 // such as the sign-in, the policy of that page would stop a redirect, so a page goes on.
 func leaveFor(v *shell.Request, address string) shell.View {
 	if v.Sent == nil && v.Header.Get("Sec-Fetch-Site") != "same-origin" {
-		return shell.View{To: address}
+		return shell.Redirect{To: address}
 	}
 	v.Writer.Header().Set("Refresh", `0; url="`+strings.ReplaceAll(address, `"`, "%22")+`"`)
-	return shell.View{Status: http.StatusOK, Body: shell.CardPage(v.Look(), v.Words.Say("Zurück zur Anwendung", "Back to the application"), backView(v, address))}
+	return v.Card(v.Words.Say("Zurück zur Anwendung", "Back to the application"), backView(v, address))
 }
 
 // refusedConsent says why the person may not connect an application.
@@ -84,7 +84,7 @@ func refusedConsent(v *shell.Request, a asked) shell.View {
 	if a.Refused == "off" {
 		status, title = http.StatusForbidden, v.Words.Say("Ihr Büro lässt keine Anwendungen zu", "Your office does not allow applications")
 	}
-	return shell.View{Status: status, Body: shell.CardPage(v.Look(), title, refusedView(v, title, a))}
+	return v.Card(title, refusedView(v, title, a)).WithStatus(status)
 }
 
 // askedBy returns the input of oauth.ask of a query.
@@ -128,7 +128,7 @@ func answerConsent(v *shell.Request) shell.View {
 	case a.Fault != nil:
 		return v.Failed(a.Fault)
 	}
-	return shell.View{To: a.Value.Redirect}
+	return shell.Redirect{To: a.Value.Redirect}
 }
 
 // confirmConsent asks for a recent sign-in, and then for the consent again, with what the

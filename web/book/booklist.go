@@ -1,8 +1,6 @@
 package book
 
 import (
-	"net/http"
-
 	"github.com/a-h/templ"
 
 	"kartei/record/lookup"
@@ -60,7 +58,7 @@ func showTags(v *shell.Request) shell.View {
 	for i, tag := range used.Data {
 		choices[i] = ui.Choice{Value: tag, Text: tag, Icon: "tag"}
 	}
-	return shell.View{Status: http.StatusOK, Body: ui.OptionList(v.Look(), q.Get("list"), choices, newTag(v, shell.Normal(q.Get("q")), used.Data))}
+	return shell.HTML{Body: ui.OptionList(v.Look(), q.Get("list"), choices, newTag(v, shell.Normal(q.Get("q")), used.Data))}
 }
 
 // newTag offers to make a tag that nobody uses yet.

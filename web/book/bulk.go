@@ -392,7 +392,7 @@ func askToErase(v *shell.Request, b bulkDone, wrong bool) shell.View {
 	}
 	out := v.OK(v.Words.Say("Einträge löschen", "Delete entries"), b.family.Name, bulkDeletion(v, b, wrong))
 	if wrong {
-		out.Status = fault.ValidationFailed.Status()
+		return out.WithStatus(fault.ValidationFailed.Status())
 	}
 	return out
 }

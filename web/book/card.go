@@ -131,7 +131,7 @@ func showCard(f *records.Family) func(*shell.Request) shell.View {
 		if err != nil {
 			return v.Failed(err)
 		}
-		return shell.View{Status: http.StatusOK, Written: &shell.Written{
+		return shell.Download{
 			Name: shell.NameOfFile(f.Heading(entry), "vcf"), MediaType: vcard.MediaType, Write: func(w http.ResponseWriter) error {
 				card := card(f, v.Words, entry, company, true)
 				if v.URL.Query().Get("version") == "3" {
@@ -140,7 +140,7 @@ func showCard(f *records.Family) func(*shell.Request) shell.View {
 				_, err := io.WriteString(w, card)
 				return err
 			},
-		}}
+		}
 	}
 }
 

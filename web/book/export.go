@@ -36,11 +36,11 @@ func exportList(f *records.Family) func(*shell.Request) shell.View {
 			return v.Failed(err)
 		}
 		e.old = asked == "vcard3"
-		w := &shell.Written{Name: f.Many.In(v.Words.Language) + " " + v.Words.Now.In(v.Zone()).Format(time.DateOnly) + ".csv", MediaType: spreadsheet.MediaType, Write: e.csv}
+		w := shell.Download{Name: f.Many.In(v.Words.Language) + " " + v.Words.Now.In(v.Zone()).Format(time.DateOnly) + ".csv", MediaType: spreadsheet.MediaType, Write: e.csv}
 		if format == "vcard" {
 			w.Name, w.MediaType, w.Write = strings.TrimSuffix(w.Name, "csv")+"vcf", vcard.MediaType, e.vcards
 		}
-		return shell.View{Status: http.StatusOK, Written: w}
+		return w
 	}
 }
 

@@ -1,7 +1,6 @@
 package book
 
 import (
-	"net/http"
 	"slices"
 
 	"kartei/web/records"
@@ -70,8 +69,6 @@ func showLabels(f *records.Family) func(*shell.Request) shell.View {
 				return v.Failed(err)
 			}
 		}
-		out := v.OK(v.Words.Say("Adressaufkleber", "Address labels"), f.Name, labelsView(v, s))
-		out.Status = http.StatusOK
-		return out
+		return v.OK(v.Words.Say("Adressaufkleber", "Address labels"), f.Name, labelsView(v, s))
 	}
 }

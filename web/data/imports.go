@@ -195,7 +195,7 @@ func (p *importsPage) read(v *shell.Request) error {
 func showNewImport(v *shell.Request) shell.View { return drawNewImport(v, "", http.StatusOK) }
 
 func drawNewImport(v *shell.Request, why string, status int) shell.View {
-	return v.SettingsAs(status, shell.DataPath, v.Words.Say("Kontakte importieren", "Import contacts"), newImportView(v, why))
+	return v.Settings(shell.DataPath, v.Words.Say("Kontakte importieren", "Import contacts"), newImportView(v, why)).WithStatus(status)
 }
 
 // importPiece is how many bytes of a file one call takes.
@@ -217,7 +217,7 @@ func createImport(v *shell.Request) shell.View {
 	if err != nil {
 		return refusedImport(v, shell.AsFault(err))
 	}
-	return shell.View{To: shell.DataPath + "/" + made.ID}
+	return shell.Redirect{To: shell.DataPath + "/" + made.ID}
 }
 
 // onceWith is once for a form with a file: with another file it begins another import.
@@ -310,7 +310,7 @@ func drawImport(v *shell.Request, p importPage, status int) shell.View {
 			return v.Failed(err)
 		}
 	}
-	return v.SettingsAs(status, shell.DataPath, p.title(v), importView(v, p))
+	return v.Settings(shell.DataPath, p.title(v), importView(v, p)).WithStatus(status)
 }
 
 // problems reads a page of entries with a problem.
@@ -469,7 +469,7 @@ func mapImport(v *shell.Request) shell.View {
 	a := shell.Do(v, imports.Map, imports.MapInput{Named: imports.Named{ID: info.ID}, Targets: targets, Options: info.Options})
 	switch {
 	case a.Is(fault.ValidationFailed) && a.Fault.Fields[0].Name == "id": // sent twice
-		return shell.View{To: info.path()}
+		return shell.Redirect{To: info.path()}
 	case a.Is(fault.ValidationFailed):
 		wrong := map[string]string{}
 		for _, f := range a.Fault.Fields {
@@ -479,7 +479,7 @@ func mapImport(v *shell.Request) shell.View {
 	case a.Fault != nil:
 		return v.Failed(a.Fault)
 	}
-	return shell.View{To: info.path()}
+	return shell.Redirect{To: info.path()}
 }
 
 // actOnImport runs an operation on an import, and goes back to its page.
@@ -490,7 +490,7 @@ func actOnImport(row op.Operation[imports.Named, imports.Import]) func(*shell.Re
 		if a.Fault != nil && !a.Is(fault.ValidationFailed) { // its page says how far it is
 			return v.Failed(a.Fault)
 		}
-		return shell.View{To: shell.DataPath + "/" + id}
+		return shell.Redirect{To: shell.DataPath + "/" + id}
 	}
 }
 
@@ -501,7 +501,7 @@ func askToUndo(v *shell.Request) shell.View {
 		return v.Failed(err)
 	}
 	if !info.undoable(v) {
-		return shell.View{To: info.path()}
+		return shell.Redirect{To: info.path()}
 	}
 	return v.Settings(shell.DataPath, v.Words.Say("Import rückgängig machen", "Undo the import"), undoImportView(v, info))
 }
@@ -510,7 +510,7 @@ func askToUndo(v *shell.Request) shell.View {
 func discardImport(v *shell.Request) shell.View {
 	switch a := shell.Do(v, imports.Discard, imports.Named{ID: v.PathValue("id")}, shell.Once); {
 	case a.Is(fault.NotFound): // it is gone already
-		return shell.View{To: shell.DataPath}
+		return shell.Redirect{To: shell.DataPath}
 	case a.Fault != nil:
 		return v.Failed(a.Fault)
 	}
@@ -523,10 +523,10 @@ func showReport(v *shell.Request) shell.View {
 	if err != nil {
 		return v.Failed(err)
 	}
-	return shell.View{Status: http.StatusOK, Written: &shell.Written{
+	return shell.Download{
 		Name: shell.NameOfFile(v.Words.Say("Bericht ", "Report ")+info.title(v), "csv"), MediaType: spreadsheet.MediaType,
 		Write: func(w http.ResponseWriter) error { return writeReport(v, w, &info) },
-	}}
+	}
 }
 
 // writeReport writes a report, page by page.
@@ -574,10 +574,10 @@ func showRefused(v *shell.Request) shell.View {
 	if err != nil {
 		return v.Failed(err)
 	}
-	return shell.View{Status: http.StatusOK, Written: &shell.Written{
+	return shell.Download{
 		Name: shell.NameOfFile(v.Words.Say("Abgelehnt ", "Refused ")+info.title(v), "csv"), MediaType: spreadsheet.MediaType,
 		Write: func(w http.ResponseWriter) error { return writeRefused(v, w, &info) },
-	}}
+	}
 }
 
 // writeRefused writes the entries that were refused, page by page.

@@ -21,9 +21,9 @@ func takeOut(v *shell.Request, row op.Operation[exports.Input, exports.Begun], i
 		return v.Failed(err)
 	}
 	name := shell.NameOfFile(shell.Joined(" ", title, begun.Name, v.Words.Now.In(v.Zone()).Format(time.DateOnly)), "zip")
-	return shell.View{Status: http.StatusOK, Written: &shell.Written{Name: name, MediaType: "application/zip", Write: func(w http.ResponseWriter) error {
+	return shell.Download{Name: name, MediaType: "application/zip", Write: func(w http.ResponseWriter) error {
 		return pack(v, w, begun.Cursor)
-	}}}
+	}}
 }
 
 // pack writes the parts of an export.

@@ -1,7 +1,6 @@
 package documents
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -305,10 +304,10 @@ func showSheet(v *shell.Request) shell.View {
 			return v.Failed(err)
 		}
 		d.page, d.busy = nil, max(f.Wait(), time.Second)
-		return shell.View{Status: http.StatusOK, Body: busySheet(v, number, d.busy)}
+		return shell.HTML{Body: busySheet(v, number, d.busy)}
 	}
 	d.hit = 0
-	return shell.View{Status: http.StatusOK, Body: sheet(v, d)}
+	return shell.HTML{Body: sheet(v, d)}
 }
 
 // showPicture serves the picture of a page. The right is asked for each time, and
@@ -330,7 +329,7 @@ func showPicture(v *shell.Request) shell.View {
 		}
 		return v.Failed(err)
 	}
-	return shell.View{Status: http.StatusOK, Picture: p}
+	return shell.Picture{Page: p}
 }
 
 // reason says why a file is not shown.

@@ -57,9 +57,7 @@ func drawUpload(v *shell.Request, f uploadForm, status int) shell.View {
 	if err := records.Documents.Resolve(v, f.Names, f.Typed); err != nil {
 		return v.Failed(err)
 	}
-	out := v.OK(v.Words.Say("Dokument ablegen", "File a document"), records.Documents.Name, uploadView(v, f))
-	out.Status = status
-	return out
+	return v.OK(v.Words.Say("Dokument ablegen", "File a document"), records.Documents.Name, uploadView(v, f)).WithStatus(status)
 }
 
 // createDocument makes a document of the file of a form, or of a file that has
@@ -90,7 +88,7 @@ func createDocument(v *shell.Request) shell.View {
 		return refusedUpload(v, typed, shell.AsFault(err))
 	}
 	if v.Sent.Get("part") == "line" {
-		return shell.View{Status: http.StatusOK, Plain: begun.ID}
+		return shell.PlainText{Status: http.StatusOK, Text: begun.ID}
 	}
 	return v.SeeOther("/operations/" + begun.ID)
 }
@@ -114,7 +112,7 @@ func plainly(v *shell.Request, f *fault.Fault, why string) shell.View {
 	if wait := f.Wait(); wait > 0 {
 		v.Writer.Header().Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
 	}
-	return shell.View{Status: f.Code.Status(), Plain: cmp.Or(why, v.Reason(f))}
+	return shell.PlainText{Status: f.Code.Status(), Text: cmp.Or(why, v.Reason(f))}
 }
 
 // beginUpload answers a script with the id of an upload session for a file. A refusal
@@ -129,7 +127,7 @@ func beginUpload(v *shell.Request) shell.View {
 	if err != nil {
 		return plainly(v, shell.AsFault(err), whyRefused(v, shell.AsFault(err)))
 	}
-	return shell.View{Status: http.StatusOK, Plain: session}
+	return shell.PlainText{Status: http.StatusOK, Text: session}
 }
 
 // receiveUpload streams the file that a script sends into its upload session.
@@ -143,7 +141,7 @@ func receiveUpload(v *shell.Request) shell.View {
 	if err != nil {
 		return plainly(v, shell.AsFault(err), whyRefused(v, shell.AsFault(err)))
 	}
-	return shell.View{Status: http.StatusOK, Plain: v.PathValue("upload")}
+	return shell.PlainText{Status: http.StatusOK, Text: v.PathValue("upload")}
 }
 
 // receive opens an upload session and streams a file into it. It returns the
@@ -239,7 +237,7 @@ func download(v *shell.Request) shell.View {
 	if a.Fault != nil {
 		return v.Failed(a.Fault)
 	}
-	return shell.View{File: a.Response}
+	return shell.File{Response: a.Response}
 }
 
 // begunOperation is work that goes on after its answer.
@@ -320,7 +318,7 @@ func showOperation(v *shell.Request) shell.View {
 		}
 	}
 	if v.Part("line") {
-		return shell.View{Status: http.StatusOK, Body: operationLine(v, p)}
+		return shell.HTML{Body: operationLine(v, p)}
 	}
 	if !o.ended() {
 		v.Writer.Header().Set("Refresh", "2")

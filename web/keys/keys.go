@@ -183,7 +183,7 @@ func drawKey(v *shell.Request, p keyPage, status int) shell.View {
 		}
 		p.typed = shell.Values{"name": p.key.Name, "networks": strings.Join(networks, ", "), "version": p.key.VersionPin}
 	}
-	return v.SettingsAs(status, shell.KeysPath, p.key.Title(), keyView(v, p))
+	return v.Settings(shell.KeysPath, p.key.Title(), keyView(v, p)).WithStatus(status)
 }
 
 // allowing is the address of the page of a key with an address among its networks that
@@ -221,7 +221,7 @@ func saveKey(v *shell.Request) shell.View {
 		in.VersionPin = typed["version"]
 	}
 	if in == (key.Change{ID: id}) {
-		return shell.View{To: shell.KeysPath + "/" + id}
+		return shell.Redirect{To: shell.KeysPath + "/" + id}
 	}
 	a := shell.Do(v, key.Update, in, shell.Once)
 	switch {

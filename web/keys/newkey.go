@@ -109,7 +109,7 @@ func drawKeyForm(v *shell.Request, f keyForm, status int) shell.View {
 		f.typed["version"] = shell.First(f.typed["version"], f.terms.Versions[0])
 	}
 	f.here = f.here && f.writes()
-	return v.SettingsAs(status, shell.KeysPath, v.Words.Say("Neuer API-Schlüssel", "New API key"), newKeyView(v, f))
+	return v.Settings(shell.KeysPath, v.Words.Say("Neuer API-Schlüssel", "New API key"), newKeyView(v, f)).WithStatus(status)
 }
 
 // ownMachine are the networks of a machine's calls to itself. They are offered together,
@@ -405,9 +405,7 @@ func createKey(v *shell.Request) shell.View {
 
 // keyMade shows the secret of a new or a rotated key, and waits for its first call.
 func keyMade(v *shell.Request, made key.WithSecret, title string) shell.View {
-	out := v.Settings(shell.KeysPath, title, madeKeyView(v, made.Key, keyWait{ID: made.ID, Since: clock.FromTime(v.Words.Now)}))
-	out.Secret = true
-	return out
+	return v.Settings(shell.KeysPath, title, madeKeyView(v, made.Key, keyWait{ID: made.ID, Since: clock.FromTime(v.Words.Now)})).WithSecret()
 }
 
 // keyWait is the part of a page that waits for the first call of a key.
@@ -441,7 +439,7 @@ func showFirstCall(v *shell.Request) shell.View {
 	if calls := found.Data; len(calls) > 0 {
 		w.Call = (*loggedCall)(&calls[len(calls)-1])
 	}
-	return shell.View{Status: http.StatusOK, Body: firstCallView(v, w)}
+	return shell.HTML{Body: firstCallView(v, w)}
 }
 
 // again is the address at which the part asks again.

@@ -121,7 +121,7 @@ func reasonOptions(v *shell.Request) []ui.Option {
 func showRequests(v *shell.Request) shell.View {
 	q := v.URL.Query()
 	if id := strings.TrimSpace(q.Get("id")); id != "" {
-		return shell.View{To: shell.RequestsPath + "/" + url.PathEscape(id)}
+		return shell.Redirect{To: shell.RequestsPath + "/" + url.PathEscape(id)}
 	}
 	p := requestsPage{filter: url.Values{}, follows: Follows(v)}
 	if !isStatus.MatchString(q.Get("status")) {
@@ -153,7 +153,7 @@ func showRequests(v *shell.Request) shell.View {
 		},
 	)
 	if fault.Is(err, fault.NotFound) { // the key is not there, or not the person's
-		return shell.View{To: shell.RequestsPath}
+		return shell.Redirect{To: shell.RequestsPath}
 	}
 	if err != nil {
 		return v.Failed(err)
@@ -240,7 +240,7 @@ func showRequest(v *shell.Request) shell.View {
 	answer, err := shell.Ask(v, requestlog.List, requestlog.QueryInput{Request: id, Limit: requestsShown})
 	found := answer.Data
 	if fault.Is(err, fault.InvalidRequest) || err == nil && len(found) == 0 {
-		return v.SettingsAs(http.StatusNotFound, shell.RequestsPath, v.Words.Say("Kein solcher Aufruf", "No such call"), noRequestView(v))
+		return v.Settings(shell.RequestsPath, v.Words.Say("Kein solcher Aufruf", "No such call"), noRequestView(v)).WithStatus(http.StatusNotFound)
 	}
 	if err != nil {
 		return v.Failed(err)

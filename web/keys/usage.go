@@ -64,7 +64,7 @@ func showUsage(v *shell.Request) shell.View {
 		},
 	)
 	if fault.Is(err, fault.NotFound) { // the key is not there, or not the person's
-		return shell.View{To: shell.UsagePath}
+		return shell.Redirect{To: shell.UsagePath}
 	}
 	if err != nil {
 		return v.Failed(err)

@@ -490,7 +490,7 @@ func exportAudit(v *shell.Request) shell.View {
 		}
 	}
 	name := v.Words.Say("Protokoll ", "Audit log ") + v.Words.Now.In(v.Zone()).Format(time.DateOnly) + ".csv"
-	return shell.View{Status: http.StatusOK, Written: &shell.Written{Name: name, MediaType: spreadsheet.MediaType, Write: write}}
+	return shell.Download{Name: name, MediaType: spreadsheet.MediaType, Write: write}
 }
 
 // cells are the cells of a line in the table.

@@ -31,7 +31,7 @@ func showNewAccount(v *shell.Request) shell.View {
 }
 
 func drawAccountForm(v *shell.Request, f accountForm, status int) shell.View {
-	return v.SettingsAs(status, shell.AccountsPath, v.Words.Say("Neues Dienstkonto", "New service account"), newAccountView(v, f))
+	return v.Settings(shell.AccountsPath, v.Words.Say("Neues Dienstkonto", "New service account"), newAccountView(v, f)).WithStatus(status)
 }
 
 // createAccount creates a service account, and leads to its page.

@@ -39,7 +39,7 @@ func drawOrganization(v *shell.Request, p organizationPage, status int) shell.Vi
 	if p.typed == nil {
 		p.typed = shell.Values{"name": p.is.Name, "country": p.is.Country, "module": p.is.Module, "secrecy": p.is.Secrecy, "level": string(p.is.Level), "secondFactor": p.is.SecondFactor, "passwords": p.is.Passwords, "passwordAdmin": p.is.PasswordAdmin, "applications": string(p.is.Applications)}
 	}
-	return v.SettingsAs(status, shell.OrganizationPath, v.Words.Say("Organisation", "Organization"), organizationView(v, p))
+	return v.Settings(shell.OrganizationPath, v.Words.Say("Organisation", "Organization"), organizationView(v, p)).WithStatus(status)
 }
 
 // read reads the organization, and who declared secrecy.
@@ -162,7 +162,7 @@ func saveOrganization(v *shell.Request) shell.View {
 	}
 	at := shell.OrganizationAt(ofSandbox(v))
 	if in == nothing {
-		return shell.View{To: at}
+		return shell.Redirect{To: at}
 	}
 	a := shell.Do(v, oauth.SetOrganization, in, shell.Once)
 	switch {
@@ -176,5 +176,5 @@ func saveOrganization(v *shell.Request) shell.View {
 	if ofSandbox(v) {
 		q.Set("of", "sandbox")
 	}
-	return shell.View{To: shell.OrganizationPath + "?" + q.Encode()}
+	return shell.Redirect{To: shell.OrganizationPath + "?" + q.Encode()}
 }

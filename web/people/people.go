@@ -257,7 +257,7 @@ func showInvite(v *shell.Request) shell.View {
 }
 
 func drawInvite(v *shell.Request, f inviteForm, status int) shell.View {
-	return v.SettingsAs(status, shell.PeoplePath, v.Words.Say("Person einladen", "Invite a person"), inviteView(v, f))
+	return v.Settings(shell.PeoplePath, v.Words.Say("Person einladen", "Invite a person"), inviteView(v, f)).WithStatus(status)
 }
 
 // invite sends an invitation. With a mail server its link goes to the address alone, and
@@ -281,9 +281,7 @@ func invite(v *shell.Request) shell.View {
 	if made.Mailed {
 		return v.Saved(shell.PeoplePath, "invited")
 	}
-	out := v.Settings(shell.PeoplePath, v.Words.Say("Einladung für ", "Invitation for ")+made.Email, invitedView(v, made))
-	out.Secret = true
-	return out
+	return v.Settings(shell.PeoplePath, v.Words.Say("Einladung für ", "Invitation for ")+made.Email, invitedView(v, made)).WithSecret()
 }
 
 // revokeInvitation ends an open invitation.

@@ -130,7 +130,7 @@ func drawPrincipal(v *shell.Request, p principalPage, status int) shell.View {
 	if p.typed == nil {
 		p.typed = p.stored()
 	}
-	return v.SettingsAs(status, p.of.path, p.one.Name, principalView(v, p))
+	return v.Settings(p.of.path, p.one.Name, principalView(v, p)).WithStatus(status)
 }
 
 // stored are the values of the form as they are stored.
@@ -189,7 +189,7 @@ func savePrincipal(of *principals) func(*shell.Request) shell.View {
 			ID: id, Name: sent("name"), Email: sent("email"), Language: sent("language"), Role: (*access.Role)(sent("role")), Rights: rightsSent(v, typed),
 		}
 		if in.Name == nil && in.Email == nil && in.Language == nil && in.Role == nil && len(in.Rights) == 0 {
-			return shell.View{To: of.at(id)}
+			return shell.Redirect{To: of.at(id)}
 		}
 		a := shell.Do(v, of.set, in, shell.Once)
 		switch {
@@ -265,7 +265,7 @@ func drawLeave(v *shell.Request, p leavePage, status int) shell.View {
 	if p.one.Disabled {
 		title = v.Words.Say("Übergeben", "Hand over")
 	}
-	return v.SettingsAs(status, p.of.path, title, leaveView(v, p))
+	return v.Settings(p.of.path, title, leaveView(v, p)).WithStatus(status)
 }
 
 func ownAccount(v *shell.Request) string {
@@ -386,7 +386,7 @@ func drawErase(v *shell.Request, p erasePage, status int) shell.View {
 	if one.self(v) {
 		p.why, status = ownAccount(v), http.StatusForbidden
 	}
-	return v.SettingsAs(status, shell.PeoplePath, v.Words.Say("Person löschen", "Erase the person"), eraseView(v, p))
+	return v.Settings(shell.PeoplePath, v.Words.Say("Person löschen", "Erase the person"), eraseView(v, p)).WithStatus(status)
 }
 
 // field is the name, typed once more.

@@ -30,13 +30,13 @@ func showNews(v *shell.Request) shell.View {
 		}
 	}
 	if len(list) == 0 {
-		return shell.View{Status: http.StatusNoContent}
+		return shell.Status(http.StatusNoContent)
 	}
 	names := map[string]string{}
 	if err := v.NamesOf(people(list), names); err != nil {
 		return v.Failed(err)
 	}
-	return shell.View{Status: http.StatusOK, Body: newsView(v, f, id, list, names)}
+	return shell.HTML{Body: newsView(v, f, id, list, names)}
 }
 
 // newsOf says who changed which members, in one sentence.

@@ -117,7 +117,7 @@ func drawRecord(v *shell.Request, f *Family, draw func(*shell.Request, Page) tem
 	}
 	out := v.OK(f.Heading(p.Record), f.Name, draw(v, p))
 	if p.Edit != nil && p.Edit.problem != nil {
-		out.Status = p.Edit.problem.Code.Status()
+		return out.WithStatus(p.Edit.problem.Code.Status())
 	}
 	return out
 }
@@ -285,9 +285,7 @@ func drawForm(v *shell.Request, form Form, status int) shell.View {
 	if form.id != "" {
 		title = v.Words.Say("Bearbeiten: ", "Edit: ") + form.Family.Heading(form.Was)
 	}
-	out := v.OK(title, form.Family.Name, formView(v, form))
-	out.Status = status
-	return out
+	return v.OK(title, form.Family.Name, formView(v, form)).WithStatus(status)
 }
 
 // CreateRecord stores a new record.

@@ -1,7 +1,6 @@
 package records
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -54,7 +53,7 @@ func ShowSimilar(f *Family) func(*shell.Request) shell.View {
 		if err != nil {
 			return v.Failed(err)
 		}
-		return shell.View{Status: http.StatusOK, Body: similarView(v, likes)}
+		return shell.HTML{Body: similarView(v, likes)}
 	}
 }
 

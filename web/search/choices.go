@@ -1,7 +1,6 @@
 package search
 
 import (
-	"net/http"
 	"strings"
 
 	"kartei/web/records"
@@ -20,5 +19,5 @@ func showChoices(v *shell.Request) shell.View {
 	if text != "" && len(s.Exact) == 0 && v.URL.Query().Get("anew") == records.Companies.Name && v.Session.May(records.Companies.Write) {
 		create = records.NewCompany(v, text)
 	}
-	return shell.View{Status: http.StatusOK, Body: ui.OptionList(v.Look(), v.URL.Query().Get("list"), s.Choices, create)}
+	return shell.HTML{Body: ui.OptionList(v.Look(), v.URL.Query().Get("list"), s.Choices, create)}
 }

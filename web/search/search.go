@@ -110,13 +110,13 @@ func suggest(v *shell.Request, q string, inPalette bool) shell.View {
 		if err != nil {
 			return v.Failed(err)
 		}
-		return shell.View{Status: 200, Body: suggestions(v, list, q, f)}
+		return shell.HTML{Body: suggestions(v, list, q, f)}
 	}
 	f, err := shell.Ask(v, lookup.Find, lookup.FindInput{Q: q, Limit: hitsBelow})
 	if err != nil && !fault.Is(err, fault.ValidationFailed) {
 		return v.Failed(err)
 	}
-	return shell.View{Status: 200, Body: suggestions(v, list, q, f)}
+	return shell.HTML{Body: suggestions(v, list, q, f)}
 }
 
 // recent returns what the person opened lately, as hits without a search.
@@ -135,12 +135,12 @@ func findRecent(v *shell.Request, most int) (lookup.FindOutput, error) {
 // person has opened it. See docs/decisions/0044.
 func noteOpened(v *shell.Request) shell.View {
 	if !v.Session.Remembers() {
-		return shell.View{Status: 204}
+		return shell.Status(204)
 	}
 	if _, err := shell.Ask(v, lookup.Opened, lookup.OpenedInput{ID: v.Sent.Text("id")}); err != nil {
-		return shell.View{Status: shell.AsFault(err).Code.Status()}
+		return shell.Status(shell.AsFault(err).Code.Status())
 	}
-	return shell.View{Status: 204}
+	return shell.Status(204)
 }
 
 // optionGroup is a heading with choices below the field. first is the number of
@@ -199,9 +199,9 @@ const (
 func showWords(v *shell.Request) shell.View {
 	t, err := shell.Ask(v, document.GetText, document.TextInput{ID: v.PathValue("id"), Query: v.URL.Query().Get("q")})
 	if err != nil {
-		return shell.View{Status: shell.AsFault(err).Code.Status()}
+		return shell.Status(shell.AsFault(err).Code.Status())
 	}
-	return shell.View{Status: 200, Body: wordsView(v, excerptOf(t))}
+	return shell.HTML{Body: wordsView(v, excerptOf(t))}
 }
 
 // excerptOf cuts a text to the surroundings of its first mark, at spaces. It is empty

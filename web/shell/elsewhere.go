@@ -27,26 +27,26 @@ type home struct {
 }
 
 // misplaced returns the answer to a request of a page that does not belong to the
-// session, or to a form that is too old.
-func (v *Request) misplaced() (View, bool) {
+// session, or to a form that is too old. It is nil for all others.
+func (v *Request) misplaced() View {
 	me := v.Session.Principal.ID
 	if v.Page.Path == SwitchPath || v.Page.Path == SignOutPath { // they are about the account
 		if v.Sent == nil || v.ofAccount(v.Sent.Token) {
-			return View{}, false
+			return nil
 		}
-		return v.elsewhere(nil), true
+		return v.elsewhere(nil)
 	}
 	if said := v.Header.Get(personHeader); said != "" && said != me && me != "" {
-		return v.elsewhere(v.personOf(func(p account.Person) bool { return p.ID == said })), true
+		return v.elsewhere(v.personOf(func(p account.Person) bool { return p.ID == said }))
 	}
 	switch {
 	case v.Sent == nil || v.Site.Tokens.Valid(v.Sent.Token, me):
-		return View{}, false
+		return nil
 	case v.Site.Tokens.MadeFor(v.Sent.Token, me), v.Header.Get(personHeader) == me && me != "":
 		return v.sendAgain(http.StatusUnprocessableEntity, v.Words.Say(
-			"Dieses Formular ist zu alt. Gespeichert wurde noch nichts.", "This form is too old. Nothing was stored yet.")), true
+			"Dieses Formular ist zu alt. Gespeichert wurde noch nichts.", "This form is too old. Nothing was stored yet."))
 	}
-	return v.elsewhere(v.MadeIt(v.Sent.Token)), true
+	return v.elsewhere(v.MadeIt(v.Sent.Token))
 }
 
 // ofAccount reports whether a token was made for a person of the caller's account.
@@ -80,9 +80,9 @@ func (v *Request) elsewhere(of *account.Person) View {
 	p := v.ElsewherePage(of, waiting)
 	switch status := p.status(); {
 	case v.wantsData():
-		return View{Status: status, Data: map[string]any{"problem": p.Title + ". " + p.Text}}
+		return JSON{Status: status, Value: map[string]any{"problem": p.Title + ". " + p.Text}}
 	case v.inQueue():
-		return View{Status: http.StatusUnprocessableEntity, Plain: p.Title + ". " + p.Text}
+		return PlainText{Status: http.StatusUnprocessableEntity, Text: p.Title + ". " + p.Text}
 	default:
 		return v.Problem(status, p)
 	}

@@ -80,8 +80,8 @@ func AppPage(f ui.Frame, content templ.Component, note *Toast) templ.Component {
 	})
 }
 
-// CardPage is a page for callers who are not signed in.
-func CardPage(v ui.View, title string, content templ.Component) templ.Component {
+// cardPage is a page for callers who are not signed in.
+func cardPage(v ui.View, title string, content templ.Component) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

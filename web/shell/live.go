@@ -53,27 +53,28 @@ func showLive(v *Request) View {
 	})
 	if lines > 0 { // the browser connects again, and a refusal then says why
 		_ = renew() // for the closing chunk: the last line may be older; a closed connection needs none
-		return View{sent: true}
+		return stream{}
 	}
 	f := AsFault(err)
 	v.RetryAfter(f.Wait())
 	if err == nil { // the process ends
 		f.Code = fault.Overloaded
 	}
-	return View{Status: f.Code.Status()}
+	return Status(f.Code.Status())
 }
 
 // refreshing reports whether a script loads the content of its page anew because
 // something has changed. No person does that, so it keeps no session alive.
 func (v *Request) refreshing() bool { return v.Header.Get("Kartei-Live") != "" }
 
-// unchanged draws a page that a script loads anew. The answer is empty if the script
+// refresh answers a script that loads a page anew. The answer is empty if the script
 // has the same content already. Its tag leaves out the parts that differ in every
 // answer.
-func (v *Request) unchanged(out View) View {
+func (v *Request) refresh(p HTML) {
 	var b bytes.Buffer
-	if err := out.Body.Render(v.Context(), &b); err != nil {
-		return v.Failed(err)
+	if err := p.Body.Render(v.Context(), &b); err != nil {
+		v.Failed(err).answer(v)
+		return
 	}
 	page := b.Bytes()
 	if i := bytes.Index(page, []byte("<main")); i >= 0 {
@@ -86,9 +87,11 @@ func (v *Request) unchanged(out View) View {
 	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
 	v.Writer.Header().Set("ETag", tag)
 	if v.Header.Get("If-None-Match") == tag {
-		return View{Status: http.StatusNotModified}
+		Status(http.StatusNotModified).answer(v)
+		return
 	}
-	return View{Status: out.Status, Body: drawn(b.Bytes())}
+	p.Body = drawn(b.Bytes())
+	p.send(v)
 }
 
 // everNew are the parts of a page that differ in every answer: nonces, tokens of

@@ -6,7 +6,15 @@ import (
 	"strings"
 
 	"kartei/api/op"
+	"kartei/people/account"
 )
+
+// Own are the pages of the shell itself.
+var Own = []Page{
+	watching("/live", showLive),
+
+	Private("GET", SettingsPath, op.List{account.GetSession}, showSettings),
+}
 
 // Page is a row of the list of pages.
 type Page struct {

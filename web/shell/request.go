@@ -1,13 +1,8 @@
 package shell
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,15 +11,10 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/a-h/templ"
-	"github.com/klauspost/compress/gzip"
-
 	"kartei/api"
 	"kartei/api/op"
-	"kartei/door/transfer"
 	"kartei/kit/fault"
 	"kartei/people/account"
-	"kartei/record/document"
 	"kartei/web/i18n"
 )
 
@@ -49,34 +39,6 @@ type Request struct {
 	Broken string
 	// Stale is true after an operation has asked for a recent sign-in: see confirmFirst.
 	Stale bool
-}
-
-// View is the answer of a page: a status and a component, or a redirect.
-type View struct {
-	Status int
-	// Body is nil for an answer without content.
-	Body templ.Component
-	// To is the address of a redirect.
-	To string
-	// Next is the page that is shown in place of a redirect.
-	Next *http.Request
-	// Plain is a text for a script.
-	Plain string
-	// Picture is the picture of a page.
-	Picture *document.Page
-	// File is an answer with a file.
-	File *api.Response
-	// Written is a file that the page itself writes.
-	Written *Written
-	// message says that body is a message, which a script shows above the page.
-	message bool
-	// Data is answered as JSON to a script, in place of a page.
-	Data any
-	// Secret says that the page shows a secret. It is not compressed then, so that its
-	// size tells nothing about the secret.
-	Secret bool
-	// sent says that the page has answered by itself.
-	sent bool
 }
 
 // page returns the handler of a row of Pages.
@@ -125,11 +87,11 @@ func (v *Request) serve() View {
 			return v.Failed(err)
 		}
 	}
-	if out, refused := v.misplaced(); refused {
+	if out := v.misplaced(); out != nil {
 		return out
 	}
 	if v.Session.SecondFactorDue && v.Page.reach != reachOpen && !v.Page.enrols {
-		return View{To: SecurityPath}
+		return Redirect{To: SecurityPath}
 	}
 	if !v.Session.mayOpen(v.Page) {
 		return v.Failed(&fault.Fault{Code: fault.Forbidden, Detail: &NotAllowed})
@@ -172,127 +134,11 @@ func (v *Request) show(out View) {
 	if v.Sent != nil && v.Sent.File != nil {
 		v.Sent.File.leave(v)
 	}
-	if v.refreshing() && out.Body != nil && out.Status == http.StatusOK {
-		out = v.unchanged(out)
-	}
-	switch {
-	case out.sent:
-		return
-	case out.To != "":
-		http.Redirect(v.Writer, v.Request, out.To, http.StatusSeeOther)
-		return
-	case out.Next != nil:
-		v.Site.pages.ServeHTTP(v.Writer, out.Next)
-		return
-	case out.Plain != "":
-		v.Writer.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		v.Writer.WriteHeader(out.Status)
-		_, _ = io.WriteString(v.Writer, out.Plain) // a client that went away needs no error
-		return
-	case out.Picture != nil:
-		v.Writer.Header().Set("Content-Type", out.Picture.ContentType)
-		v.Writer.Header().Set("Content-Length", strconv.Itoa(len(out.Picture.Image)))
-		_, _ = v.Writer.Write(out.Picture.Image) // a client that went away needs no error
-		return
-	case out.File != nil:
-		v.sendFile(out.File)
-		return
-	case out.Written != nil:
-		v.sendWritten(out.Written)
-		return
-	case out.Data != nil:
-		v.showData(out)
-		return
-	case out.Body == nil:
-		v.Writer.WriteHeader(out.Status)
-		return
-	}
-	h := v.Writer.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Language", string(v.Words.Language))
-	if out.message {
-		h.Set("HX-Retarget", "#faults")
-		h.Set("HX-Reswap", "innerHTML")
-		h.Set("HX-Reselect", ".banner")
-	}
-	packed := fault.AcceptsGzip(v.Header.Get("Accept-Encoding")) && !out.Secret
-	if packed {
-		h.Set("Content-Encoding", "gzip")
-	}
-	v.Writer.WriteHeader(out.Status)
-	if v.Method == http.MethodHead {
-		return
-	}
-	draw := out.Body.Render
-	if packed {
-		draw = pack(draw)
-	}
-	if err := draw(v.Context(), v.Writer); err != nil && v.Context().Err() == nil {
-		v.Site.Logger.Error("a page could not be drawn", slog.String("page", v.Page.Path), slog.Any("error", err))
-	}
-}
-
-// SendFile streams a file, with the headers that make it a download. The API lets programs
-// keep a file and ask whether it is the same; a browser keeps nothing.
-func (v *Request) sendFile(r *api.Response) {
-	for name, values := range r.Header {
-		if name != "Cache-Control" {
-			v.Writer.Header()[name] = values
-		}
-	}
-	if r.File == nil { // the browser has it already
-		v.Writer.WriteHeader(r.Status)
-		return
-	}
-	transfer.Send(v.Writer, v.Request, r.File)
-}
-
-// sendWritten sends a file. If it cannot be finished the connection is cut, so that
-// no browser takes a part for the whole. A connection that the client closed is no
-// fault.
-func (v *Request) sendWritten(f *Written) {
-	if err := f.send(v.Writer); err != nil && v.Context().Err() == nil {
-		v.Site.Logger.Warn("a file could not be sent", slog.String("page", v.Page.Path), slog.Any("error", err))
-		panic(http.ErrAbortHandler)
-	}
-}
-
-// showData answers a script.
-func (v *Request) showData(out View) {
-	v.Writer.Header().Set("Content-Type", "application/json")
-	v.Writer.WriteHeader(out.Status)
-	if err := json.NewEncoder(v.Writer).Encode(out.Data); err != nil && v.Context().Err() == nil {
-		v.Site.Logger.Error("an answer could not be sent", slog.String("page", v.Page.Path), slog.Any("error", err))
-	}
+	out.answer(v)
 }
 
 // wantsData reports whether the caller is a script that takes JSON.
 func (v *Request) wantsData() bool { return v.Header.Get("Accept") == "application/json" }
-
-// pack returns a drawing whose bytes are compressed.
-func pack(draw func(context.Context, io.Writer) error) func(context.Context, io.Writer) error {
-	return func(ctx context.Context, w io.Writer) error {
-		packer := packers.Get().(*gzip.Writer)
-		defer packers.Put(packer)
-		packer.Reset(w)
-		return errors.Join(draw(ctx, packer), packer.Close())
-	}
-}
-
-// packers pools the writers of compressed pages. No compressed page has a secret
-// beside a text that somebody else can choose: tokens of forms differ in every
-// answer.
-var packers = sync.Pool{New: func() any {
-	w, err := gzip.NewWriterLevel(nil, packing)
-	if err != nil {
-		panic(err) // packing is no level
-	}
-	return w
-}}
-
-// packing is the level of compression. A list with fifty rows has 1 % more bytes than by
-// level 5 of the standard library, which takes 2.5 times as long.
-const packing = 6
 
 // Identify asks who is calling.
 func (v *Request) Identify() error {
@@ -469,7 +315,7 @@ func (v *Request) Address(path string) string { return string(v.Look().To(path))
 func (v *Request) Mint() string { return v.Site.Tokens.Mint(v.Session.Principal.ID) }
 
 // SeeOther redirects to a page after a change.
-func (v *Request) SeeOther(path string) View { return View{To: v.Address(path)} }
+func (v *Request) SeeOther(path string) View { return Redirect{To: v.Address(path)} }
 
 // AsFault returns the fault of an error.
 func AsFault(err error) *fault.Fault {
@@ -489,42 +335,4 @@ func FieldTexts(f *fault.Fault, in fault.Language) map[string]string {
 		}
 	}
 	return texts
-}
-
-// Written is a file that a page writes for the browser to store.
-type Written struct {
-	Name, MediaType string
-	Write           func(http.ResponseWriter) error
-}
-
-// send writes the file.
-func (f *Written) send(w http.ResponseWriter) error {
-	f.head(w)
-	return f.Write(w)
-}
-
-// head writes the headers of the file. The policy holds if a browser shows it
-// instead of storing it.
-func (f *Written) head(w http.ResponseWriter) {
-	h := w.Header()
-	h.Set("Content-Type", f.MediaType)
-	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.Name}))
-	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	w.WriteHeader(http.StatusOK)
-}
-
-// NameOfFile returns the name of a file from a text: without what file systems and
-// mail programs take for something else.
-func NameOfFile(text, ending string) string {
-	name := strings.Map(func(r rune) rune {
-		if r < ' ' || strings.ContainsRune(`<>:"/\|?*`, r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f {
-			return ' '
-		}
-		return r
-	}, text)
-	name = strings.Trim(strings.Join(strings.Fields(name), " "), ". ")
-	if runes := []rune(name); len(runes) > 80 {
-		name = string(runes[:80])
-	}
-	return First(name, "kartei") + "." + ending
 }

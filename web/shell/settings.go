@@ -58,19 +58,12 @@ const settingsPlace = "settings"
 // Settings answers with a page of the settings, beside their menu, in which here is the
 // present line. A change leads to it by a redirect, whose address says what was done: see
 // saved.
-func (v *Request) Settings(here, title string, content templ.Component) View {
+func (v *Request) Settings(here, title string, content templ.Component) HTML {
 	note, _ := v.Context().Value(NoteKey{}).(*Toast)
 	if text, known := doneTexts[v.URL.Query().Get(DoneField)]; known && v.Method == http.MethodGet {
 		note = &Toast{Text: text.In(v.Words.Language)}
 	}
-	return View{Status: http.StatusOK, Body: AppPage(v.Frame(title, settingsPlace), settingsView(v, here, title, content), note)}
-}
-
-// SettingsAs is settings for a form that was refused.
-func (v *Request) SettingsAs(status int, here, title string, content templ.Component) View {
-	out := v.Settings(here, title, content)
-	out.Status = status
-	return out
+	return HTML{Body: AppPage(v.Frame(title, settingsPlace), settingsView(v, here, title, content), note)}
 }
 
 // DoneField is the parameter with the word of what was done.
@@ -78,7 +71,7 @@ const DoneField = "done"
 
 // Saved leads to a page that says what was done.
 func (v *Request) Saved(path, done string) View {
-	return View{To: path + "?" + url.Values{DoneField: {done}}.Encode()}
+	return Redirect{To: path + "?" + url.Values{DoneField: {done}}.Encode()}
 }
 
 // doneTexts are what pages say after a change, by its word. The address holds nothing

@@ -74,12 +74,17 @@ func erasureBanner(v *Request) templ.Component {
 }
 
 // OK answers with a page of the application.
-func (v *Request) OK(title, here string, content templ.Component) View {
+func (v *Request) OK(title, here string, content templ.Component) HTML {
 	note, _ := v.Context().Value(NoteKey{}).(*Toast)
 	if note == nil {
 		note = v.Site.rooms.Note(v)
 	}
-	return View{Status: http.StatusOK, Body: AppPage(v.Frame(title, here), content, note)}
+	return HTML{Body: AppPage(v.Frame(title, here), content, note)}
+}
+
+// Card answers with a page for a caller who is not signed in.
+func (v *Request) Card(title string, content templ.Component) HTML {
+	return HTML{Body: cardPage(v.Look(), title, content)}
 }
 
 // NoteKey is the key of the note in the context of a page that is shown after a
@@ -104,7 +109,7 @@ func (v *Request) Instead(path string, key, value any) View {
 	path, query, _ := strings.Cut(path, "?")
 	next.Method, next.Body, next.PostForm = http.MethodGet, http.NoBody, nil
 	next.URL = &url.URL{Path: v.Address(path), RawQuery: query}
-	return View{Next: next}
+	return Forward{To: next}
 }
 
 // Lead opens the page at path without a redirect, which would take the line twice. The
@@ -334,12 +339,12 @@ var secretFields = []string{"password", "current", "repeat", "code", "recoveryCo
 func (v *Request) Problem(status int, p ProblemPage) View {
 	v.RetryAfter(p.Wait)
 	if gone := v.refreshing() && (status == http.StatusNotFound || status == http.StatusForbidden); v.Scripted() && !gone {
-		return View{Status: status, Body: faultMessage(v, p), message: true}
+		return HTML{Body: faultMessage(v, p), message: true}.WithStatus(status)
 	}
 	if v.Session.ID == "" {
-		return View{Status: status, Body: CardPage(v.Look(), p.Title, problemView(v, p))}
+		return v.Card(p.Title, problemView(v, p)).WithStatus(status)
 	}
-	return View{Status: status, Body: AppPage(v.Frame(p.Title, ""), problemView(v, p), nil)}
+	return HTML{Body: AppPage(v.Frame(p.Title, ""), problemView(v, p), nil)}.WithStatus(status)
 }
 
 // Scripted reports whether the caller is a script, which shows parts of the answer.
@@ -359,7 +364,7 @@ func (v *Request) askToSignIn() View {
 			"Your sign-in has ended. What you entered is still on the page."))
 	}
 	if v.Method == http.MethodPut { // a script sends a file, and asks by itself
-		return View{Status: http.StatusUnauthorized, Plain: fault.New(fault.Unauthenticated).DetailIn(v.Words.Language)}
+		return Status(http.StatusUnauthorized)
 	}
 	if v.Method != http.MethodPost {
 		target := v.URL.Path
@@ -369,7 +374,7 @@ func (v *Request) askToSignIn() View {
 		if target == "/" {
 			return v.Site.rooms.SignIn(v, http.StatusOK, nil, "")
 		}
-		return View{To: "/signin?" + url.Values{"next": {target}}.Encode()}
+		return Redirect{To: "/signin?" + url.Values{"next": {target}}.Encode()}
 	}
 	return v.Site.rooms.SignIn(v, http.StatusUnauthorized, v.Again(v.Sent.Token), v.Words.Say(
 		"Ihre Anmeldung ist abgelaufen. Was Sie eingegeben haben, ist noch da: Melden Sie sich an, dann wird es gesendet.",
@@ -426,9 +431,9 @@ func (v *Request) DialogOf(path string) ui.Hx {
 
 // InDialog answers with a dialog over the page that is there, or with a page of its
 // own.
-func (v *Request) InDialog(title, here string, content templ.Component) View {
+func (v *Request) InDialog(title, here string, content templ.Component) HTML {
 	if v.Part("dialog") {
-		return View{Status: http.StatusOK, Body: dialogView(v, title, content)}
+		return HTML{Body: dialogView(v, title, content)}
 	}
 	return v.OK(title, here, dialogPage(title, content))
 }
@@ -465,7 +470,7 @@ func (v *Request) Resumed() *Again {
 func (v *Request) confirmFirst() View {
 	v.Stale = false
 	if v.wantsData() {
-		return View{Status: http.StatusForbidden, Data: map[string]any{"confirm": true}}
+		return JSON{Status: http.StatusForbidden, Value: map[string]any{"confirm": true}}
 	}
 	var waiting *Again
 	if v.Scripted() {

@@ -63,9 +63,9 @@ func DrawConfirmForm(v *shell.Request, f ConfirmForm, status int) shell.View {
 	f.factors, f.Next = factors, shell.Local(f.Next)
 	title := v.Words.Say("Anmeldung bestätigen", "Confirm your sign-in")
 	if v.Scripted() {
-		return shell.View{Status: status, Body: shell.CardPage(v.Look(), title, confirmView(v, f))}
+		return v.Card(title, confirmView(v, f)).WithStatus(status)
 	}
-	return shell.View{Status: status, Body: shell.AppPage(v.Frame(title, ""), confirmView(v, f), nil)}
+	return shell.HTML{Body: shell.AppPage(v.Frame(title, ""), confirmView(v, f), nil)}.WithStatus(status)
 }
 
 // confirm checks the factors, and then sends the form that waits.
@@ -87,7 +87,7 @@ func confirm(v *shell.Request) shell.View {
 	case over(v):
 		return signedInOver(v, fresh.Token)
 	case f.Resume == nil:
-		return shell.View{To: shell.Local(f.Next)}
+		return shell.Redirect{To: shell.Local(f.Next)}
 	}
 	return resend(v, f.Resume, fresh.Token)
 }
@@ -107,7 +107,7 @@ func notConfirmed(v *shell.Request, f ConfirmForm, why *fault.Fault) shell.View 
 func resend(v *shell.Request, waiting *shell.Again, token string) shell.View {
 	target, err := url.Parse(waiting.Action)
 	if err != nil || strings.HasPrefix(target.Path, shell.ConfirmPath) {
-		return shell.View{To: "/"}
+		return shell.Redirect{To: "/"}
 	}
 	fields := url.Values{shell.TokenField: {waiting.Token}}
 	for name, list := range waiting.Fields {
@@ -120,7 +120,7 @@ func resend(v *shell.Request, waiting *shell.Again, token string) shell.View {
 	next.Form, next.PostForm = nil, nil
 	next.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	next.Header.Set("Cookie", v.Site.Cookie+"="+token)
-	return shell.View{Next: next}
+	return shell.Forward{To: next}
 }
 
 // showPasskeyOptions asks a browser for a passkey: for a sign-in, for an invitation,
@@ -133,9 +133,9 @@ func showPasskeyOptions(v *shell.Request) shell.View {
 func data[Out any](v *shell.Request, a shell.Answer[Out]) shell.View {
 	if a.Fault != nil {
 		v.RetryAfter(a.Fault.Wait())
-		return shell.View{Status: a.Status, Data: map[string]any{"problem": v.Reason(a.Fault)}}
+		return shell.JSON{Status: a.Status, Value: map[string]any{"problem": v.Reason(a.Fault)}}
 	}
-	return shell.View{Status: a.Status, Data: a.Value}
+	return shell.JSON{Status: a.Status, Value: a.Value}
 }
 
 // passkey returns the answer of a browser that was asked for a passkey, with the ticket of

@@ -71,7 +71,7 @@ func showLink(k *linkKind) func(*shell.Request) shell.View {
 }
 
 func drawLink(v *shell.Request, f linkForm, status int) shell.View {
-	return shell.View{Status: status, Body: shell.CardPage(v.Look(), f.title.In(v.Words.Language), linkView(v, f))}
+	return v.Card(f.title.In(v.Words.Language), linkView(v, f)).WithStatus(status)
 }
 
 // followLink takes the token of a mailed link.
@@ -93,7 +93,7 @@ func followLink(k *linkKind) func(*shell.Request) shell.View {
 			v.RetryAfter(f.Wait)
 			return drawLink(v, f, a.Status)
 		case k.after != "":
-			return shell.View{To: k.after + "?" + url.Values{shell.DoneField: {k.done}, "next": {shell.ActingPath}}.Encode()}
+			return shell.Redirect{To: k.after + "?" + url.Values{shell.DoneField: {k.done}, "next": {shell.ActingPath}}.Encode()}
 		}
 		return addressConfirmed(v, a.Value)
 	}
@@ -113,7 +113,7 @@ func confirmAddress(v *shell.Request, token, _ string) shell.Answer[account.Conf
 // deadLink says what to do with a link that expired, that was used, or that is none.
 // It does not tell which.
 func deadLink(v *shell.Request, f linkForm) shell.View {
-	return shell.View{Status: http.StatusNotFound, Body: shell.CardPage(v.Look(), v.Words.Say("Dieser Link gilt nicht mehr", "This link is no longer valid"), deadLinkView(v, f))}
+	return v.Card(v.Words.Say("Dieser Link gilt nicht mehr", "This link is no longer valid"), deadLinkView(v, f)).WithStatus(http.StatusNotFound)
 }
 
 // addressConfirmed says whether the new address holds already.
@@ -122,14 +122,14 @@ func addressConfirmed(v *shell.Request, c account.ConfirmResult) shell.View {
 	if c.Status == "waiting" {
 		title, text = v.Words.Say("Bestätigt", "Confirmed"), v.Words.Say("Jetzt fehlt noch die andere Adresse: Öffnen Sie auch den Link, der dorthin ging.", "Now only the other address is missing: open the link that was sent there too.")
 	}
-	return shell.View{Status: http.StatusOK, Body: shell.CardPage(v.Look(), title, saidView(v, title, text))}
+	return v.Card(title, saidView(v, title, text))
 }
 
 // showForgot serves the page that asks for a link.
 func showForgot(v *shell.Request) shell.View { return forgotForm(v, "", nil, "", http.StatusOK) }
 
 func forgotForm(v *shell.Request, email string, wrong map[string]string, problem string, status int) shell.View {
-	return shell.View{Status: status, Body: shell.CardPage(v.Look(), v.Words.Say("Kennwort vergessen", "Forgot your password"), forgotView(v, email, wrong, problem))}
+	return v.Card(v.Words.Say("Kennwort vergessen", "Forgot your password"), forgotView(v, email, wrong, problem)).WithStatus(status)
 }
 
 // forgot mails a link. The answer is the same for an address without an account.
@@ -143,7 +143,7 @@ func forgot(v *shell.Request) shell.View {
 		return forgotForm(v, email, nil, v.Reason(a.Fault), a.Status)
 	}
 	title := v.Words.Say("Sehen Sie in Ihr Postfach", "Check your mailbox")
-	return shell.View{Status: http.StatusOK, Body: shell.CardPage(v.Look(), title, saidView(v, title, v.Words.Say(
+	return v.Card(title, saidView(v, title, v.Words.Say(
 		"Gibt es zu dieser Adresse ein Konto, dann ist jetzt ein Link dorthin unterwegs. Er gilt 30 Minuten lang und nur einmal. Kommt nichts an, sehen Sie im Spam-Ordner nach, oder fragen Sie Ihre Administration.",
-		"If this address has an account, a link is on its way there. It works once, and for 30 minutes. If nothing arrives, check the spam folder, or ask an admin of your office.")))}
+		"If this address has an account, a link is on its way there. It works once, and for 30 minutes. If nothing arrives, check the spam folder, or ask an admin of your office.")))
 }

@@ -64,13 +64,13 @@ func saveProfile(v *shell.Request) shell.View {
 		}
 	}
 	if in == (account.ProfileChange{}) {
-		return shell.View{To: shell.ProfilePath}
+		return shell.Redirect{To: shell.ProfilePath}
 	}
 	a := shell.Do(v, account.SetProfile, in)
 	switch {
 	case a.Is(fault.ValidationFailed):
 		f.wrong = shell.FieldTexts(a.Fault, v.Words.Language)
-		return v.SettingsAs(a.Status, shell.ProfilePath, v.Words.Say("Profil", "Profile"), profileView(v, f))
+		return v.Settings(shell.ProfilePath, v.Words.Say("Profil", "Profile"), profileView(v, f)).WithStatus(a.Status)
 	case a.Fault != nil:
 		return v.Failed(a.Fault)
 	}

@@ -76,7 +76,7 @@ func drawPasswordForm(v *shell.Request, f passwordForm, status int) shell.View {
 	if f.factors, err = shell.Ask(v, account.GetFactors, op.None{}); err != nil {
 		return v.Failed(err)
 	}
-	return v.SettingsAs(status, shell.SecurityPath, v.Words.Say("Kennwort ändern", "Change the password"), passwordView(v, f))
+	return v.Settings(shell.SecurityPath, v.Words.Say("Kennwort ändern", "Change the password"), passwordView(v, f)).WithStatus(status)
 }
 
 // savePassword changes the password.
@@ -132,9 +132,7 @@ func showGenerator(v *shell.Request, ticket, wrong string, status int) shell.Vie
 	if err != nil {
 		return v.Failed(err)
 	}
-	out := v.SettingsAs(status, shell.SecurityPath, v.Words.Say("App für Einmalcodes", "Authenticator app"), totpView(v, g, wrong))
-	out.Secret = true
-	return out
+	return v.Settings(shell.SecurityPath, v.Words.Say("App für Einmalcodes", "Authenticator app"), totpView(v, g, wrong)).WithStatus(status).WithSecret()
 }
 
 // confirmTOTP takes the generator into use.
@@ -176,9 +174,7 @@ func codesOrSaved(v *shell.Request, codes []string, done string) shell.View {
 	if len(codes) == 0 {
 		return v.Saved(shell.SecurityPath, done)
 	}
-	out := v.Settings(shell.SecurityPath, v.Words.Say("Wiederherstellungscodes", "Recovery codes"), codesView(v, codes))
-	out.Secret = true
-	return out
+	return v.Settings(shell.SecurityPath, v.Words.Say("Wiederherstellungscodes", "Recovery codes"), codesView(v, codes)).WithSecret()
 }
 
 // showNewPasskey asks a browser to make a passkey.
@@ -224,7 +220,7 @@ func showAddress(v *shell.Request) shell.View {
 }
 
 func drawAddressForm(v *shell.Request, f addressForm, status int) shell.View {
-	return v.SettingsAs(status, shell.SecurityPath, v.Words.Say("Adresse für die Anmeldung", "Sign-in address"), addressView(v, f))
+	return v.Settings(shell.SecurityPath, v.Words.Say("Adresse für die Anmeldung", "Sign-in address"), addressView(v, f)).WithStatus(status)
 }
 
 // changeAddress begins the change of the sign-in address.

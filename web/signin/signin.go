@@ -31,7 +31,7 @@ func showSignIn(v *shell.Request) shell.View {
 		if over(v) { // signed in again in another tab
 			return signedInOver(v, v.Token)
 		}
-		return shell.View{To: shell.Local(v.URL.Query().Get("next"))}
+		return shell.Redirect{To: shell.Local(v.URL.Query().Get("next"))}
 	}
 	f := signInForm{Next: v.URL.Query().Get("next")}
 	if v.URL.Query().Get(shell.DoneField) == "password" {
@@ -70,7 +70,7 @@ func drawSignIn(v *shell.Request, f signInForm, status int) shell.View {
 			f.Problem += v.Words.Say("Der Betreiber muss TLS einrichten (--tls-cert oder ein Proxy, und --base-url mit https).", "The operator must set up TLS (--tls-cert or a proxy, and --base-url with https).")
 		}
 	}
-	return shell.View{Status: status, Body: shell.CardPage(v.Look(), v.Words.Say("Anmelden", "Sign in"), signInView(v, f))}
+	return v.Card(v.Words.Say("Anmelden", "Sign in"), signInView(v, f)).WithStatus(status)
 }
 
 // SignIn takes an address and a password.
@@ -102,7 +102,7 @@ func explain(v *shell.Request, f *signInForm, why *fault.Fault) {
 // signedIn goes on after a step of signing in.
 func signedIn(v *shell.Request, s account.SignedIn, f signInForm) shell.View {
 	if s.Status == "joined" { // the caller was signed in already
-		return shell.View{To: choosePath}
+		return shell.Redirect{To: choosePath}
 	}
 	f.Next = shell.First(s.Next, f.Next)
 	if s.Token == "" {
@@ -118,7 +118,7 @@ func signedIn(v *shell.Request, s account.SignedIn, f signInForm) shell.View {
 		return signedInOver(v, s.Token)
 	}
 	if f.Resume == nil {
-		return shell.View{To: shell.Local(f.Next)}
+		return shell.Redirect{To: shell.Local(f.Next)}
 	}
 	v.Token = s.Token
 	if err := v.Identify(); err != nil {
@@ -158,16 +158,16 @@ func signedInOver(v *shell.Request, token string) shell.View {
 		return v.Failed(err)
 	}
 	v.Writer.Header().Set("Kartei-Signed-In", v.Session.Principal.ID)
-	return shell.View{Status: http.StatusNoContent}
+	return shell.Status(http.StatusNoContent)
 }
 
 // nextStep draws the page of the second factor, or of the choice of an organization.
-func nextStep(v *shell.Request, s account.SignedIn, f signInForm) shell.View {
+func nextStep(v *shell.Request, s account.SignedIn, f signInForm) shell.HTML {
 	title, content := v.Words.Say("Bestätigen", "Confirm"), secondView(v, s, f)
 	if s.Status == "choose" {
 		title, content = v.Words.Say("Organisation wählen", "Choose an organization"), chooseView(v, s, f)
 	}
-	return shell.View{Status: http.StatusOK, Body: shell.CardPage(v.Look(), title, content)}
+	return v.Card(title, content)
 }
 
 // totpDigits is the length of a code of a generator. Recovery codes are longer.
@@ -191,9 +191,7 @@ func second(v *shell.Request) shell.View {
 	default:
 		return signedIn(v, a.Value, f)
 	}
-	out := nextStep(v, s, f)
-	out.Status = a.Status
-	return out
+	return nextStep(v, s, f).WithStatus(a.Status)
 }
 
 // signInByPasskey takes the passkey that a browser answered with.
@@ -240,7 +238,7 @@ func signOut(v *shell.Request) shell.View {
 			"Sie sind an diesem Gerät abgemeldet. Zurzeit kann nichts gespeichert werden; auf dem Server endet die Sitzung deshalb erst mit ihrer Frist.",
 			"You are signed out on this device. Nothing can be stored at present, so the session ends on the server only when it expires.")}, a.Status)
 	}
-	return shell.View{To: "/signin"}
+	return shell.Redirect{To: "/signin"}
 }
 
 // switchTo goes on as another person of the account: with the form that waited for the
@@ -256,7 +254,7 @@ func switchTo(v *shell.Request) shell.View {
 	case over(v):
 		return signedInOver(v, s.Token)
 	case waiting == nil:
-		return shell.View{To: "/"}
+		return shell.Redirect{To: "/"}
 	}
 	v.Token = s.Token
 	if err := v.Identify(); err != nil {

@@ -50,7 +50,7 @@ func keepTicket(v *shell.Request, kind, ticket string) {
 func sendOff(v *shell.Request, kind, kept string, l account.Redirect) shell.View {
 	keepTicket(v, kind, kept+l.Ticket)
 	v.Writer.Header().Set("Refresh", `0; url="`+l.Address+`"`)
-	return shell.View{Status: http.StatusOK, Body: shell.CardPage(v.Look(), v.Words.Say("Weiter zur Anmeldung", "On to the sign-in"), leavingView(v, l.Address))}
+	return v.Card(v.Words.Say("Weiter zur Anmeldung", "On to the sign-in"), leavingView(v, l.Address))
 }
 
 // leaveToSignIn begins a sign-in.
@@ -131,7 +131,7 @@ func comeBack(v *shell.Request) shell.View {
 	}
 	q := v.URL.Query()
 	if q.Get("state") == "" { // no provider sent the browser here
-		return shell.View{To: "/signin"}
+		return shell.Redirect{To: "/signin"}
 	}
 	in := account.ReturnInput{Ticket: ticket, Answer: sso.Answer{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error")}}
 	known := v.Identify() == nil
@@ -203,7 +203,7 @@ func backToConfirm(v *shell.Request, in account.ReturnInput) shell.View {
 	}
 	fresh := a.Value
 	v.Site.SignIn(v.Writer, fresh.Token, fresh.EndsAt.Time())
-	return shell.View{To: shell.Local(fresh.Next)}
+	return shell.Redirect{To: shell.Local(fresh.Next)}
 }
 
 // besidePath is the page that a second window ends on. Where something that was typed
@@ -212,7 +212,7 @@ const besidePath = "/signin/sso/done"
 
 // showBeside says that the second window is not needed any more.
 func showBeside(v *shell.Request) shell.View {
-	return shell.View{Status: http.StatusOK, Body: shell.CardPage(v.Look(), v.Words.Say("Angemeldet", "Signed in"), besideView(v))}
+	return v.Card(v.Words.Say("Angemeldet", "Signed in"), besideView(v))
 }
 
 // goOn goes on in the first window after a single sign-on in a second one.
@@ -230,7 +230,7 @@ func goOn(v *shell.Request) shell.View {
 	case over(v):
 		return signedInOver(v, v.Token)
 	case f.Resume == nil:
-		return shell.View{To: shell.Local(f.Next)}
+		return shell.Redirect{To: shell.Local(f.Next)}
 	case confirming:
 		return resend(v, f.Resume, v.Token)
 	}

@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -148,7 +147,7 @@ func showLine(v *shell.Request) shell.View {
 	if err != nil {
 		return v.Failed(err)
 	}
-	return shell.View{Status: http.StatusOK, Body: understoodView(v, u)}
+	return shell.HTML{Body: understoodView(v, u)}
 }
 
 // createByLine makes a task of a line. If the name in the line is ambiguous, it asks,
@@ -231,5 +230,5 @@ func (u understood) said(w i18n.Words) []string {
 
 // showDue answers how a due date is understood, while it is typed.
 func showDue(v *shell.Request) shell.View {
-	return shell.View{Status: http.StatusOK, Body: hintView(records.MomentHint(v, v.URL.Query().Get("dueAt")))}
+	return shell.HTML{Body: hintView(records.MomentHint(v, v.URL.Query().Get("dueAt")))}
 }

@@ -106,9 +106,7 @@ func drawTasks(v *shell.Request, l records.Listing, who ui.Combo, line quickForm
 		p.who.Text = p.Names[l.Assignee]
 	}
 	p.groups = groupByTime(v, p.List)
-	out := v.OK(records.Tasks.Many.In(v.Words.Language), records.Tasks.Name, tasksView(v, p))
-	out.Status = status
-	return out
+	return v.OK(records.Tasks.Many.In(v.Words.Language), records.Tasks.Name, tasksView(v, p)).WithStatus(status)
 }
 
 // groups cuts a page of open tasks into stretches of time. The tasks stand in the

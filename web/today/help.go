@@ -1,7 +1,6 @@
 package today
 
 import (
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -26,7 +25,7 @@ func showHelp(v *shell.Request) shell.View {
 	title := v.Words.Say("Hilfe", "Help")
 	p := helpPage{frame: v.Frame(title, "help"), back: "/help", inside: v.Part("sheet")}
 	if v.Part("commands") {
-		return shell.View{Status: http.StatusOK, Body: ui.Palette(p.frame)}
+		return shell.HTML{Body: ui.Palette(p.frame)}
 	}
 	if !p.inside {
 		return v.OK(title, "help", helpView(v, p))
@@ -34,7 +33,7 @@ func showHelp(v *shell.Request) shell.View {
 	if u, err := url.Parse(v.Header.Get("HX-Current-URL")); err == nil {
 		p.back = shell.Local(strings.TrimPrefix(u.RequestURI(), v.Look().Root))
 	}
-	return shell.View{Status: http.StatusOK, Body: helpSheet(v, p)}
+	return shell.HTML{Body: helpSheet(v, p)}
 }
 
 // switchKeys switches the single keys of the person on or off.

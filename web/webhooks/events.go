@@ -1,7 +1,6 @@
 package webhooks
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -225,5 +224,5 @@ func showEvent(v *shell.Request) shell.View {
 		return v.Failed(err)
 	}
 	p.went = went.Data
-	return v.SettingsAs(http.StatusOK, shell.EventsPath, eventText(v, p.event.Type), oneEventView(v, p))
+	return v.Settings(shell.EventsPath, eventText(v, p.event.Type), oneEventView(v, p))
 }

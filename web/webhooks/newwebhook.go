@@ -108,7 +108,7 @@ func drawWebhookForm(v *shell.Request, f webhookForm, status int) shell.View {
 	if !v.Session.May(managesEndpoints) {
 		return v.Failed(&fault.Fault{Code: fault.Forbidden, Detail: &shell.NotAllowed})
 	}
-	return v.SettingsAs(status, shell.WebhooksPath, v.Words.Say("Neuer Webhook-Endpunkt", "New webhook endpoint"), newWebhookView(v, f))
+	return v.Settings(shell.WebhooksPath, v.Words.Say("Neuer Webhook-Endpunkt", "New webhook endpoint"), newWebhookView(v, f)).WithStatus(status)
 }
 
 // sentWebhook is the form as it was sent.
@@ -186,9 +186,7 @@ func webhookMade(v *shell.Request, a shell.Answer[webhook.SecretAnswer], title s
 	if a.Fault != nil {
 		return v.Failed(a.Fault)
 	}
-	out := v.Settings(shell.WebhooksPath, title, madeWebhookView(v, a.Value))
-	out.Secret = true
-	return out
+	return v.Settings(shell.WebhooksPath, title, madeWebhookView(v, a.Value)).WithSecret()
 }
 
 // receiver is a program that receives and verifies events.

@@ -400,7 +400,7 @@ func drawWebhook(v *shell.Request, p webhookPage, status int) shell.View {
 	if p.form.typed == nil {
 		p.form.typed, p.form.types = shell.Values{"name": p.endpoint.Name, "url": p.endpoint.URL}, p.endpoint.EventTypes
 	}
-	return v.SettingsAs(status, shell.WebhooksPath, p.endpoint.Name, webhookView(v, p))
+	return v.Settings(shell.WebhooksPath, p.endpoint.Name, webhookView(v, p)).WithStatus(status)
 }
 
 // read reads a page of the delivery log.
@@ -473,7 +473,7 @@ func enableWebhook(v *shell.Request) shell.View {
 	case enabled.Sends == nil:
 		return v.Saved(e.path(), "webhookOn")
 	}
-	return shell.View{To: e.path() + "?" + sentBy(enabled.Sends).query()}
+	return shell.Redirect{To: e.path() + "?" + sentBy(enabled.Sends).query()}
 }
 
 // resendTo sends events to an endpoint again: one, all that failed, or a range.
@@ -502,7 +502,7 @@ func resendTo(v *shell.Request) shell.View {
 	if err != nil {
 		return v.Failed(err)
 	}
-	return shell.View{To: records.Back(v, e.path()) + "?" + sentBy(&sent).query()}
+	return shell.Redirect{To: records.Back(v, e.path()) + "?" + sentBy(&sent).query()}
 }
 
 // cross is the path of the mark of an hour with failures, at the top of the strip.
@@ -570,7 +570,7 @@ func testWebhook(v *shell.Request) shell.View {
 	if err != nil {
 		return v.Failed(err)
 	}
-	return shell.View{To: e.path() + "/tests/" + sent.EventID}
+	return shell.Redirect{To: e.path() + "/tests/" + sent.EventID}
 }
 
 // showTest serves the result of a test. A script asks for it again and again.
@@ -589,7 +589,7 @@ func showTest(v *shell.Request) shell.View {
 	}
 	if asked, err := strconv.Atoi(v.URL.Query().Get("asked")); err == nil {
 		w.Asked = asked + 1
-		return shell.View{Status: http.StatusOK, Body: testView(v, w)}
+		return shell.HTML{Body: testView(v, w)}
 	}
 	return v.Settings(shell.WebhooksPath, v.Words.Say("Test: ", "Test: ")+e.Name, testPageView(v, e, w))
 }
@@ -618,7 +618,7 @@ func saveWebhook(v *shell.Request) shell.View {
 		in.EventTypes = &chosen
 	}
 	if in == nothing {
-		return shell.View{To: e.path()}
+		return shell.Redirect{To: e.path()}
 	}
 	a := shell.Do(v, webhook.ChangeByPerson, in, shell.Once, shell.InSandbox(e.sandbox))
 	switch {
