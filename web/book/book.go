@@ -74,28 +74,22 @@ func letterTo(v *shell.Request, r shell.Values, names map[string]string) []strin
 // referrers counts the records that refer to a record: open and done tasks,
 // documents, people of a company. Those that the person may not read are not counted.
 func referrers(v *shell.Request, f *records.Family, id string) ([]string, error) {
-	var list [3]string
-	count := func(i int, to *records.Family, one, many, oneEN, manyEN string) func() error {
-		return func() error {
-			if !v.Session.May(to.Read) {
-				return nil
-			}
-			n, err := shell.Fetch[records.Counted](v, to.Acts.Count, shell.Arguments{Query: url.Values{f.Object + "Id": {id}}})
+	list := make([]string, len(f.Referrers))
+	var counts []func() error
+	for i, by := range f.Referrers {
+		if !v.Session.May(by.Read) {
+			continue
+		}
+		counts = append(counts, func() error {
+			n, err := shell.Fetch[records.Counted](v, by.Acts.Count, shell.Arguments{Query: url.Values{f.Object + "Id": {id}}})
 			if n.Count > 0 {
-				list[i] = v.Words.Plural(n.Count, one, many, oneEN, manyEN)
+				list[i] = by.Quantity(v.Words, n.Count)
 			}
 			return err
-		}
-	}
-	counts := []func() error{
-		count(1, &records.Tasks, "eine Aufgabe", "%d Aufgaben", "one task", "%d tasks"),
-		count(2, &records.Documents, "ein Dokument", "%d Dokumente", "one document", "%d documents"),
-	}
-	if f == &records.Companies {
-		counts = append(counts, count(0, &records.Contacts, "ein Kontakt", "%d Kontakte", "one contact", "%d contacts"))
+		})
 	}
 	err := shell.Together(counts...)
-	return shell.Present(list[:]...), err
+	return shell.Present(list...), err
 }
 
 // deletionPage asks before an entry is erased.

@@ -37,7 +37,7 @@ func bookColumns(l records.List, v *shell.Request, wide bool) []ui.Column {
 	name, changed := sorted(say("Name", "Name"), "name"), sorted(say("Geändert", "Changed"), "-updatedAt")
 	name.Class, changed.Class = "main", "when"
 	columns := []ui.Column{{Name: say("Auswahl", "Selection"), Class: "pick"}, name}
-	if l.Family == &records.Contacts && wide {
+	if l.Family.Has("companyId") && wide {
 		columns = append(columns, ui.Column{Name: say("Firma", "Company"), Class: "wide"})
 	}
 	if !wide {

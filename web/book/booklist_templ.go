@@ -394,7 +394,7 @@ func bookTable(v *shell.Request, l records.List, here string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if l.Family == &records.Contacts && here == "" {
+			if l.Family.Has("companyId") && here == "" {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<td class=\"wide\"><bdi>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -61,7 +61,7 @@ func inBook(v *shell.Request, q string) (list []lookup.Hit, err error) {
 	}
 	f, err := shell.Ask(v, lookup.Find, lookup.FindInput{Q: q, Limit: mostCallers})
 	for _, g := range f.Groups {
-		if family := records.FamilyOf(g.Family); family == &records.Contacts || family == &records.Companies {
+		if family := records.FamilyOf(g.Family); family != nil && family.InBook {
 			list = append(list, g.Hits...)
 		}
 	}

@@ -40,7 +40,7 @@ func Card(record []byte, company string, old bool) (string, error) {
 
 // cardKind is the kind of the cards of a family.
 func cardKind(f *records.Family) string {
-	if f == &records.Companies {
+	if f.Organizations {
 		return "org"
 	}
 	return "individual"
@@ -49,7 +49,7 @@ func cardKind(f *records.Family) string {
 func writeCard(f *records.Family, c *vcard.Card, w i18n.Words, v shell.Values, company string, whole bool) string {
 	c.Add("FN", shell.First(f.Heading(v), v["email"], v["phone"], v["id"]))
 	c.Parts("N", v["lastName"], v["firstName"], "", v["title"], "")
-	if f == &records.Companies {
+	if f.Organizations {
 		company = v["name"]
 	}
 	c.Parts("ORG", company)

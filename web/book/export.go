@@ -144,7 +144,7 @@ func (e *export) csv(w http.ResponseWriter) error {
 		heads = append(heads, m.Label.In(e.v.Words.Language))
 	}
 	heads = append(heads, e.v.Words.Say("Kennung", "Identifier"), e.v.Words.Say("Angelegt", "Created"), e.v.Words.Say("Geändert", "Changed"))
-	if e.family == &records.Contacts {
+	if e.family.Has("companyId") {
 		heads = append(heads, e.v.Words.Say("Kennung der Firma", "Company identifier"))
 	}
 	if err := table.Row(heads...); err != nil {
@@ -171,7 +171,7 @@ func (e *export) cells(r shell.Values) []string {
 		cells = append(cells, text)
 	}
 	cells = append(cells, r["id"], e.moment(r["createdAt"]), e.moment(r["updatedAt"]))
-	if e.family == &records.Contacts { // an import finds the company by it, of several of one name
+	if e.family.Has("companyId") { // an import finds the company by it, of several of one name
 		cells = append(cells, r["companyId"])
 	}
 	return cells

@@ -42,7 +42,7 @@ func (f *Family) beside(v *shell.Request, record shell.Values) (List, error) {
 func listBeside(v *shell.Request, f *Family, record shell.Values) Listing {
 	q := v.URL.Query()
 	l := f.ListingOf(q)
-	if f == &Tasks && !q.Has("tab") && len(l.query()) == 0 {
+	if f.completable && !q.Has("tab") && len(l.query()) == 0 {
 		l.Tab = tabOf(record, v.Session.Principal.ID)
 	}
 	return l
@@ -65,7 +65,7 @@ func (l List) title(v *shell.Request) string {
 	switch {
 	case l.Listing.Q != "":
 		return say("Treffer für „"+l.Listing.Q+"“", "Results for “"+l.Listing.Q+"”")
-	case l.Family != &Tasks:
+	case !l.Family.completable:
 		return l.Family.Many.In(v.Words.Language)
 	case l.Listing.Tab == DoneTab:
 		return say("Erledigte Aufgaben", "Completed tasks")

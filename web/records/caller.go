@@ -33,7 +33,7 @@ func (form *Form) addCaller(number string) {
 		members = []string{"mobile", "phone"}
 	}
 	for _, name := range members {
-		if form.Family.has(name) && form.Typed[name] == "" {
+		if form.Family.Has(name) && form.Typed[name] == "" {
 			form.Typed[name] = number
 			return
 		}

@@ -28,8 +28,8 @@ func CountText(w i18n.Words, c Counted) string {
 
 // SortName returns the name of a record as lists sort it: Müller, Brigitte.
 func SortName(f *Family, r shell.Values) string {
-	if f == &Contacts && r["lastName"] != "" && r["firstName"] != "" {
-		return r["lastName"] + ", " + shell.Joined(" ", r["title"], r["firstName"])
+	if f.sortName != nil {
+		return f.sortName(r)
 	}
 	return f.Heading(r)
 }
@@ -149,11 +149,11 @@ func (f Form) action() string {
 
 // looksForSimilar reports whether records that may be the same are shown beside the
 // form.
-func (f Form) looksForSimilar() bool { return f.id == "" && f.Family.inBook() && !f.gone }
+func (f Form) looksForSimilar() bool { return f.id == "" && f.Family.InBook && !f.gone }
 
 // begins reports whether typing begins in a member: in the name.
 func (f Form) begins(m Field) bool {
-	return len(f.conflicts) == 0 && f.problem == nil && !f.gone && m.Name == map[*Family]string{&Contacts: "lastName", &Companies: "name", &Tasks: "title"}[f.Family]
+	return len(f.conflicts) == 0 && f.problem == nil && !f.gone && m.Name == f.Family.Begins
 }
 
 // otherChange says who stored the other one of two changes.
@@ -223,7 +223,7 @@ func (m Field) field(v *shell.Request, f Form, focus bool) ui.Field {
 // combo returns the field in which a reference is found by typing.
 func (m Field) combo(v *shell.Request, f Form, focus bool) ui.Combo {
 	c := ui.Combo{Field: m.field(v, f, focus), Text: f.Names[f.Typed[m.Name]], Source: "/choices/" + m.To + "?list=f-" + m.Name + "-list", Offers: m.To == "people"}
-	if f.Family == &Contacts && mayMake(v, m) {
+	if mayMake(v, m) {
 		c.Source += "&anew=" + m.To
 	}
 	if u, unclear := f.unclear[m.Name]; unclear {
@@ -347,10 +347,10 @@ func (f Form) wrongs(v *shell.Request) []ui.Wrong {
 func (l List) columns(v *shell.Request) []ui.Column {
 	say := v.Words.Say
 	about := ui.Column{Name: aboutLabel(v), Class: "wide"}
-	if l.Family == &Tasks {
-		return []ui.Column{{Name: say("Aufgabe", "Task"), Class: "main"}, about, {Name: say("Zuständig", "Assignee"), Class: "wide"}, {Name: say("Fällig", "Due"), Class: "when"}}
+	if l.Family.Files {
+		return []ui.Column{{Name: "Name", Class: "main"}, about, {Name: say("Größe", "Size"), Class: "num"}, {Name: say("Geändert", "Changed"), Class: "when"}}
 	}
-	return []ui.Column{{Name: "Name", Class: "main"}, about, {Name: say("Größe", "Size"), Class: "num"}, {Name: say("Geändert", "Changed"), Class: "when"}}
+	return []ui.Column{{Name: say("Aufgabe", "Task"), Class: "main"}, about, {Name: say("Zuständig", "Assignee"), Class: "wide"}, {Name: say("Fällig", "Due"), Class: "when"}}
 }
 
 // Pages are the neighbouring pages of a list.

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"fmt"
 	"slices"
 
 	"kartei/api/op"
@@ -9,6 +10,7 @@ import (
 	"kartei/record/contact"
 	"kartei/record/document"
 	"kartei/record/task"
+	"kartei/web/i18n"
 	"kartei/web/shell"
 )
 
@@ -30,6 +32,29 @@ type Family struct {
 	Sorts []shell.Option
 	// mine is the filter whose value is the caller's own id.
 	mine string
+	// InBook says that records are entries of the address book.
+	InBook bool
+	// Organizations says that entries are organizations, and not people.
+	Organizations bool
+	// Files says that records are files: people upload them, and each has a kind and a size.
+	Files bool
+	// completable says that a record is open until a person completes it. Lists have tabs for
+	// the open records, the caller's own and the completed ones.
+	completable bool
+	// about says that lists are narrowed by what records are about.
+	about bool
+	// Begins is the member in which typing begins. It is empty for files.
+	Begins string
+	// offer offers to create a record with a name (%s). It is empty for files.
+	offer fault.Text
+	// Referrers are the families whose lists the page of a record has: of the records that
+	// name it, by a member with its object and Id. related is the heading of such a list, and
+	// quantity says how many records it has: one, or %d.
+	Referrers []*Family
+	related   fault.Text
+	quantity  [2]fault.Text
+	// sortName returns the name of a record as lists sort it. It is nil if that is its heading.
+	sortName func(shell.Values) string
 	// Heading returns the name of a record.
 	Heading func(shell.Values) string
 	// beneath returns the line below the name.
@@ -77,6 +102,8 @@ type Field struct {
 	required bool
 	// restricted says that only the owner and admins change the member.
 	restricted bool
+	// creates says that a form creates the company that the text of a reference names.
+	creates bool
 	// Hidden leaves the member out of the list of facts, and of what can be added to it.
 	Hidden bool
 	// Unasked leaves it out of forms too: only acts change it.
@@ -109,6 +136,9 @@ var Contacts = Family{
 	Acts: familyActs{contact.List, contact.Count, contact.Get, contact.Create, contact.Update, contact.Delete},
 	Name: "contacts", Object: "contact", Read: "contacts:read", Write: "contacts:write",
 	One: shell.Text("Kontakt", "Contact"), another: shell.Text("Neuer Kontakt", "New contact"), Many: shell.Text("Kontakte", "Contacts"), Icon: "users", Sorts: byName, mine: "ownerId",
+	InBook: true, Begins: "lastName", offer: shell.Text("Kontakt „%s“ anlegen", "Create the contact “%s”"),
+	Referrers: []*Family{&Tasks, &Documents}, related: shell.Text("Personen", "People"),
+	quantity: [2]fault.Text{shell.Text("ein Kontakt", "one contact"), shell.Text("%d Kontakte", "%d contacts")},
 	Fields: shell.Concat([]Field{
 		{Name: "lastName", part: shell.Text("Person", "Person"), Hidden: true, Kind: textField, Label: shell.Text("Nachname", "Last name")},
 		{Name: "firstName", Hidden: true, Kind: textField, Label: shell.Text("Vorname", "First name")},
@@ -119,23 +149,33 @@ var Contacts = Family{
 		{Name: "mobile", part: shell.Text("Erreichbarkeit", "Contact details"), Kind: PhoneField, Label: shell.Text("Mobil", "Mobile")},
 		{Name: "phone", Kind: PhoneField, Label: shell.Text("Telefon", "Phone")},
 		{Name: "email", Kind: EmailField, Label: shell.Text("E-Mail", "Email")},
-		{Name: "companyId", part: shell.Text("Beruf", "Work"), Kind: Reference, To: "companies", Label: shell.Text("Firma", "Company")},
+		{Name: "companyId", part: shell.Text("Beruf", "Work"), Kind: Reference, To: "companies", creates: true, Label: shell.Text("Firma", "Company")},
 		{Name: "jobTitle", Kind: textField, Label: shell.Text("Funktion", "Job title")},
 	}, address, []Field{
 		{Name: "birthday", part: shell.Text("Weiteres", "More"), Kind: dayField, Label: shell.Text("Geburtstag", "Birthday")},
 		{Name: "language", Kind: languageField, Label: shell.Text("Sprache", "Language"), hint: shell.Text("Zum Beispiel Deutsch oder en-GB", "For example German or en-GB")},
 		{Name: "note", Kind: longField, Label: shell.Text("Notiz", "Note")},
 	}, sharing),
-	Heading: func(v shell.Values) string {
-		return shell.Joined(" ", v["title"], shell.First(v["displayName"], v["email"]))
+	sortName: func(v shell.Values) string {
+		if v["lastName"] == "" || v["firstName"] == "" {
+			return contactHeading(v)
+		}
+		return v["lastName"] + ", " + shell.Joined(" ", v["title"], v["firstName"])
 	},
+	Heading: contactHeading,
 	beneath: func(v shell.Values) []string { return shell.Present(v["jobTitle"]) },
+}
+
+func contactHeading(v shell.Values) string {
+	return shell.Joined(" ", v["title"], shell.First(v["displayName"], v["email"]))
 }
 
 var Companies = Family{
 	Acts: familyActs{company.List, company.Count, company.Get, company.Create, company.Update, company.Delete},
 	Name: "companies", Object: "company", Read: "companies:read", Write: "companies:write",
 	One: shell.Text("Firma", "Company"), another: shell.Text("Neue Firma", "New company"), Many: shell.Text("Firmen", "Companies"), Icon: "building-2", Sorts: byName, mine: "ownerId",
+	InBook: true, Organizations: true, Begins: "name", offer: shell.Text("Firma „%s“ anlegen", "Create the company “%s”"),
+	Referrers: []*Family{&Contacts, &Tasks, &Documents},
 	Fields: shell.Concat([]Field{
 		{Name: "name", part: shell.Text("Firma", "Company"), Hidden: true, Kind: textField, Label: shell.Text("Name", "Name"), required: true},
 		{Name: "legalForm", Kind: textField, Label: shell.Text("Rechtsform", "Legal form")},
@@ -155,6 +195,9 @@ var Tasks = Family{
 	Acts: familyActs{task.List, task.Count, task.Get, task.Create, task.Update, task.Delete},
 	Name: "tasks", Object: "task", Read: "tasks:read", Write: "tasks:write",
 	One: shell.Text("Aufgabe", "Task"), another: shell.Text("Neue Aufgabe", "New task"), Many: shell.Text("Aufgaben", "Tasks"), Icon: "square-check-big", Sorts: byDue, mine: "assigneeId",
+	completable: true, about: true, Begins: "title", offer: shell.Text("Aufgabe „%s“ anlegen", "Create the task “%s”"),
+	Referrers: []*Family{&Documents}, related: shell.Text("Offene Aufgaben", "Open tasks"),
+	quantity: [2]fault.Text{shell.Text("eine Aufgabe", "one task"), shell.Text("%d Aufgaben", "%d tasks")},
 	Fields: shell.Concat([]Field{
 		{Name: "title", Hidden: true, Kind: textField, Label: shell.Text("Aufgabe", "Task"), required: true},
 		{Name: "status", Hidden: true, Unasked: true, Kind: Choice, Label: shell.Text("Stand", "Status"), required: true, options: []shell.Option{
@@ -178,6 +221,8 @@ var Documents = Family{
 	Acts: familyActs{document.List, document.Count, document.Get, document.Create, document.Update, document.Delete},
 	Name: "documents", Object: "document", Read: "documents:read", Write: "documents:write",
 	One: shell.Text("Dokument", "Document"), another: shell.Text("Neues Dokument", "New document"), Many: shell.Text("Dokumente", "Documents"), Icon: "file-text", Sorts: byName, mine: "ownerId",
+	Files: true, about: true, related: shell.Text("Dokumente", "Documents"),
+	quantity: [2]fault.Text{shell.Text("ein Dokument", "one document"), shell.Text("%d Dokumente", "%d documents")},
 	Fields: shell.Concat([]Field{
 		{Name: "name", Kind: textField, Label: shell.Text("Name", "Name"), required: true},
 		{Name: "contactId", Kind: Reference, To: "contacts", Label: shell.Text("Kontakt", "Contact")},
@@ -218,4 +263,18 @@ func (f *Family) Group(name string) []Field {
 }
 
 // takesDocuments reports whether documents can be about a record of the family.
-func (f *Family) takesDocuments() bool { return f != &Documents }
+func (f *Family) takesDocuments() bool { return !f.Files }
+
+// ByOwner reports whether lists are narrowed by the owner of records.
+func (f *Family) ByOwner() bool { return f.mine == "ownerId" }
+
+// Offer offers to create a record with a name.
+func (f *Family) Offer(w i18n.Words, name string) string {
+	return fmt.Sprintf(f.offer.In(w.Language), name)
+}
+
+// Quantity says how many records of the family there are.
+func (f *Family) Quantity(w i18n.Words, n int) string {
+	one, many := f.quantity[0], f.quantity[1]
+	return w.Plural(n, one.DE, many.DE, one.EN, many.EN)
+}

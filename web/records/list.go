@@ -105,16 +105,16 @@ func (f *Family) ListingOf(q url.Values) Listing {
 	if l.Cursor == "" {
 		l.Near, l.Back = q.Get("near"), false
 	}
-	if f == &Tasks {
+	if f.completable {
 		l.Mine, l.Assignee = false, q.Get("assigneeId")
 		if tab := q.Get("tab"); tab == AllTab || tab == DoneTab {
 			l.Tab = tab
 		}
 	}
-	if f == &Documents && slices.ContainsFunc(kinds, func(o shell.Option) bool { return o.Value == q.Get("kind") }) {
+	if f.Files && slices.ContainsFunc(kinds, func(o shell.Option) bool { return o.Value == q.Get("kind") }) {
 		l.Kind = q.Get("kind")
 	}
-	if f == &Tasks || f == &Documents {
+	if f.about {
 		if l.About = q.Get("about"); l.aboutFilter() == "" {
 			l.About = ""
 		}
@@ -144,7 +144,7 @@ var abouts = map[string]string{"con": "contactId", "cmp": "companyId", "tsk": "t
 // has none for it.
 func (l Listing) aboutFilter() string {
 	prefix, _, _ := strings.Cut(l.About, "_")
-	if name := abouts[prefix]; l.Family.has(name) {
+	if name := abouts[prefix]; l.Family.Has(name) {
 		return name
 	}
 	return ""
@@ -255,7 +255,7 @@ func (l Listing) Filters(me string) url.Values {
 	if l.Mine {
 		q.Set(l.Family.mine, me)
 	}
-	if l.Family == &Tasks {
+	if l.Family.completable {
 		l.tasksOnly(q, me)
 	}
 	return q

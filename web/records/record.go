@@ -24,10 +24,10 @@ type Page struct {
 	Record shell.Values
 	// Names are the names of what the record refers to, by id.
 	Names map[string]string
-	// tasks, documents and contacts refer to the record. Those of a family that the
-	// person may not read are nil.
-	tasks, documents, contacts []shell.Values
-	History                    []record.Change
+	// referring are the records that refer to this one, by the families in Referrers. They
+	// are nil if the person may not read the family.
+	referring [][]shell.Values
+	History   []record.Change
 	// MoreHistory says that the history is longer.
 	MoreHistory bool
 	// List is the list that the record was opened from.
@@ -66,14 +66,6 @@ func drawRecord(v *shell.Request, f *Family, draw func(*shell.Request, Page) tem
 		return v.Failed(err)
 	}
 	p := Page{Family: f, Record: record, Names: map[string]string{}, MayWrite: v.Session.May(f.Write)}
-	refer := func(to *Family, member string, into *[]shell.Values, order string) func() error {
-		return func() (err error) {
-			if v.Session.May(to.Read) {
-				*into, err = referring(v, to, member, id, order)
-			}
-			return err
-		}
-	}
 	reads := []func() error{
 		func() (err error) {
 			p.List, err = f.beside(v, record)
@@ -88,14 +80,14 @@ func drawRecord(v *shell.Request, f *Family, draw func(*shell.Request, Page) tem
 		p.file = file(v, id)
 		reads = append(reads, func() error { return p.file.Read(v, record["contentType"]) })
 	}
-	if f != &Tasks && f != &Documents {
-		reads = append(reads, refer(&Tasks, f.Object+"Id", &p.tasks, "dueAt"))
-	}
-	if f != &Documents {
-		reads = append(reads, refer(&Documents, f.Object+"Id", &p.documents, "name"))
-	}
-	if f == &Companies {
-		reads = append(reads, refer(&Contacts, "companyId", &p.contacts, "name"))
+	p.referring = make([][]shell.Values, len(f.Referrers))
+	for i, by := range f.Referrers {
+		if v.Session.May(by.Read) {
+			reads = append(reads, func() (err error) {
+				p.referring[i], err = referring(v, by, f.Object+"Id", id)
+				return err
+			})
+		}
 	}
 	if err := shell.Together(reads...); err != nil {
 		return v.Failed(err)
@@ -105,7 +97,7 @@ func drawRecord(v *shell.Request, f *Family, draw func(*shell.Request, Page) tem
 		return v.Failed(err)
 	}
 	p.List.Names = p.Names
-	if name := v.URL.Query().Get("edit"); p.MayWrite && (f.has(name) || f.Group(name) != nil) {
+	if name := v.URL.Query().Get("edit"); p.MayWrite && (f.Has(name) || f.Group(name) != nil) {
 		p.Editing = name
 		p.Edit = &Form{Family: f, id: id, Was: p.Record, Typed: p.Record, revision: shell.RevisionOf(p.Record), Token: v.Mint(), Names: p.Names}
 		if refused, is := v.Context().Value(refusedKey{}).(Form); is {
@@ -159,8 +151,8 @@ func people(history []record.Change) []string {
 	return ids
 }
 
-// has reports whether a family has a member that can be typed.
-func (f *Family) has(name string) bool {
+// Has reports whether a family has a member that can be typed.
+func (f *Family) Has(name string) bool {
 	return slices.Contains(f.Names(), name) && !f.Field(name).Unasked
 }
 
@@ -175,9 +167,9 @@ func (f *Family) allAbout(member, id string) string {
 }
 
 // referring returns the first records of a family that name a record.
-func referring(v *shell.Request, f *Family, member, id, order string) ([]shell.Values, error) {
-	q := url.Values{member: {id}, "sort": {order}, "limit": {strconv.Itoa(referringShown)}}
-	if f == &Tasks {
+func referring(v *shell.Request, f *Family, member, id string) ([]shell.Values, error) {
+	q := url.Values{member: {id}, "sort": {f.Sorts[0].Value}, "limit": {strconv.Itoa(referringShown)}}
+	if f.completable {
 		q.Set("status", "open")
 	}
 	page, err := ReadPage(v, f, q)
@@ -252,7 +244,7 @@ func ShowForm(f *Family) func(*shell.Request) shell.View {
 				return v.Failed(err)
 			}
 			form.Was, form.Typed, form.revision = record, maps.Clone(record), shell.RevisionOf(record)
-			if caller := NumberOf(v.URL.Query().Get(CallerField)); caller != "" && f.inBook() {
+			if caller := NumberOf(v.URL.Query().Get(CallerField)); caller != "" && f.InBook {
 				form.addCaller(caller)
 			}
 		} else {
@@ -297,7 +289,7 @@ func CreateRecord(f *Family) func(*shell.Request) shell.View {
 		if form.unclear, err = refer(v, f, typed); err != nil {
 			return refusedForm(v, form, shell.AsFault(err))
 		}
-		if f.inBook() {
+		if f.InBook {
 			if form.similar, err = findSimilar(v, f, typed); err == nil && unseen(v, form.similar) {
 				form.stopped = true
 				return drawForm(v, form, http.StatusConflict)
@@ -357,7 +349,7 @@ func SaveRecord(f *Family) func(*shell.Request) shell.View {
 			return drawForm(v, form, http.StatusConflict)
 		}
 		path := Back(v, f.ListingOf(v.URL.Query()).At("/"+f.Name+"/"+id))
-		if f == &Tasks && slices.Equal(s.Changed, []string{"status"}) {
+		if f.completable && slices.Equal(s.Changed, []string{"status"}) {
 			return v.Done(path, v.TaskNote(s.Record, path))
 		}
 		if len(s.Theirs) > 0 {
@@ -410,7 +402,7 @@ func wrongs(v *shell.Request, form Form, f *fault.Fault) map[string]string {
 		}
 	}
 	nameless := func(field fault.Field) bool { return field.Name == "lastName" && field.Code == fault.Required }
-	if form.Family == &Contacts && slices.ContainsFunc(f.Fields, nameless) { // the API says it of each member that would do
+	if slices.ContainsFunc(f.Fields, nameless) { // the API says it of each member that would do
 		for _, name := range []string{"firstName", "email"} {
 			if form.Typed[name] == "" {
 				delete(texts, name)
@@ -564,9 +556,6 @@ func dropText(v *shell.Request, f *Family, record shell.Values) string {
 	name := f.Heading(record)
 	return v.Words.Say("Ablegen bei „"+name+"“", "File with “"+name+"”")
 }
-
-// inBook reports whether records of a family are entries of the address book.
-func (f *Family) inBook() bool { return f == &Contacts || f == &Companies }
 
 // At returns the address of a page of the record, with the list that it was opened
 // from.

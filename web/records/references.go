@@ -120,7 +120,7 @@ func refer(v *shell.Request, f *Family, typed shell.Values) (map[string]unclear,
 		if _, sent := v.Sent.Values[m.Name+TextSuffix]; !sent || m.Kind != Reference {
 			continue
 		}
-		id, u, err := Referred(v, f, m, v.Sent.Values)
+		id, u, err := Referred(v, m, v.Sent.Values)
 		if err != nil {
 			return nil, err
 		}
@@ -138,11 +138,11 @@ func refer(v *shell.Request, f *Family, typed shell.Values) (map[string]unclear,
 // Referred returns the id that the fields of a reference mean, or what is unclear
 // about their text. An id counts as long as its text is the one that was drawn, or
 // that a script has chosen.
-func Referred(v *shell.Request, f *Family, m Field, sent url.Values) (string, *unclear, error) {
+func Referred(v *shell.Request, m Field, sent url.Values) (string, *unclear, error) {
 	get := func(suffix string) string { return shell.Normal(sent.Get(m.Name + suffix)) }
 	text := get(TextSuffix)
 	switch same := text == get(ShownSuffix); {
-	case same && text != "" && shell.First(get(PickSuffix), get("")) == anew && f == &Contacts && mayMake(v, m):
+	case same && text != "" && shell.First(get(PickSuffix), get("")) == anew && mayMake(v, m):
 		id, err := makeCompany(v, m, text)
 		return id, nil, err
 	case same && get(PickSuffix) == anew, same && get("") == anew: // the right was lost meanwhile
@@ -161,8 +161,8 @@ func Referred(v *shell.Request, f *Family, m Field, sent url.Values) (string, *u
 		return only.Value, nil, nil
 	}
 	u := &unclear{Text: text, Choices: s.Choices}
-	if f == &Contacts && mayMake(v, m) && len(s.Exact) == 0 {
-		u.Anew = NewCompany(v, text)
+	if mayMake(v, m) && len(s.Exact) == 0 {
+		u.Anew = Companies.Offer(v.Words, text)
 	}
 	return "", u, nil
 }
@@ -174,12 +174,7 @@ const anew = "+"
 // mayMake reports whether a form creates the record that a reference names: the company of
 // a contact, if the person may write companies.
 func mayMake(v *shell.Request, m Field) bool {
-	return m.To == Companies.Name && v.Session.May(Companies.Write)
-}
-
-// NewCompany is the offer to create a company with a name.
-func NewCompany(v *shell.Request, name string) string {
-	return v.Words.Say("Firma „"+name+"“ anlegen", "Create the company “"+name+"”")
+	return m.creates && v.Session.May(Companies.Write)
 }
 
 // makeCompany creates a company with a name, and returns its id. A form that is sent twice

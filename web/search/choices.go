@@ -17,7 +17,7 @@ func showChoices(v *shell.Request) shell.View {
 		return v.Failed(err)
 	}
 	if text != "" && len(s.Exact) == 0 && v.URL.Query().Get("anew") == records.Companies.Name && v.Session.May(records.Companies.Write) {
-		create = records.NewCompany(v, text)
+		create = records.Companies.Offer(v.Words, text)
 	}
 	return shell.HTML{Body: ui.OptionList(v.Look(), v.URL.Query().Get("list"), s.Choices, create)}
 }

@@ -363,17 +363,12 @@ func newFrom(v *shell.Request, q string, f lookup.FindOutput) (offer, bool) {
 	if to == nil {
 		to = &records.Contacts
 	}
-	if !v.Session.May(to.Write) || to == &records.Documents {
+	if !v.Session.May(to.Write) || to.Files {
 		return offer{}, false
 	}
-	o := offer{href: "/" + to.Name + "/new?" + url.Values{"name": {text}}.Encode()}
-	switch to {
-	case &records.Contacts:
-		o = offer{NewContact(text), v.Words.Say("Kontakt „"+text+"“ anlegen", "Create the contact “"+text+"”")}
-	case &records.Companies:
-		o.text = v.Words.Say("Firma „"+text+"“ anlegen", "Create the company “"+text+"”")
-	case &records.Tasks:
-		o = offer{"/tasks/new?" + url.Values{"title": {text}}.Encode(), v.Words.Say("Aufgabe „"+text+"“ anlegen", "Create the task “"+text+"”")}
+	o := offer{"/" + to.Name + "/new?" + url.Values{to.Begins: {text}}.Encode(), to.Offer(v.Words, text)}
+	if to == &records.Contacts {
+		o.href = NewContact(text)
 	}
 	return o, true
 }

@@ -47,7 +47,7 @@ func showTasks(v *shell.Request) shell.View {
 	l := records.Tasks.ListingOf(v.URL.Query())
 	who := whoField(v, l)
 	if q := v.URL.Query(); q.Has("assigneeId" + records.TextSuffix) { // the filter was sent
-		id, unclear, err := records.Referred(v, &records.Tasks, records.Tasks.Field("assigneeId"), q)
+		id, unclear, err := records.Referred(v, records.Tasks.Field("assigneeId"), q)
 		switch {
 		case err != nil:
 			return v.Failed(err)
