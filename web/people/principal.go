@@ -276,7 +276,7 @@ func ownAccount(v *shell.Request) string {
 // lists of tasks have no owner.
 func (p *leavePage) countRecords(v *shell.Request) error {
 	for _, f := range records.Families {
-		if !f.ByOwner() || !v.Session.May(f.Read) {
+		if !f.ByOwner || !v.Session.May(f.Read) {
 			continue
 		}
 		n, err := shell.Fetch[records.Counted](v, f.Acts.Count, shell.Arguments{Query: url.Values{"ownerId": {p.one.ID}}})

@@ -30,8 +30,8 @@ type Family struct {
 	Fields  []Field
 	// Sorts are the orders of its lists.
 	Sorts []shell.Option
-	// mine is the filter whose value is the caller's own id.
-	mine string
+	// ByOwner says that lists are narrowed by the owner of records.
+	ByOwner bool
 	// InBook says that records are entries of the address book.
 	InBook bool
 	// Organizations says that entries are organizations, and not people.
@@ -47,12 +47,13 @@ type Family struct {
 	Begins string
 	// offer offers to create a record with a name (%s). It is empty for files.
 	offer fault.Text
-	// Referrers are the families whose lists the page of a record has: of the records that
-	// name it, by a member with its object and Id. related is the heading of such a list, and
-	// quantity says how many records it has: one, or %d.
+	// Referrers are the families that refer to the records of this one. The member is the
+	// object of this family with Id. The page of a record lists what refers to it.
 	Referrers []*Family
-	related   fault.Text
-	quantity  [2]fault.Text
+	// related is the heading of the records where they refer to another one.
+	related fault.Text
+	// quantity says how many records there are: one, or %d.
+	quantity [2]fault.Text
 	// sortName returns the name of a record as lists sort it. It is nil if that is its heading.
 	sortName func(shell.Values) string
 	// Heading returns the name of a record.
@@ -135,7 +136,7 @@ var address = []Field{
 var Contacts = Family{
 	Acts: familyActs{contact.List, contact.Count, contact.Get, contact.Create, contact.Update, contact.Delete},
 	Name: "contacts", Object: "contact", Read: "contacts:read", Write: "contacts:write",
-	One: shell.Text("Kontakt", "Contact"), another: shell.Text("Neuer Kontakt", "New contact"), Many: shell.Text("Kontakte", "Contacts"), Icon: "users", Sorts: byName, mine: "ownerId",
+	One: shell.Text("Kontakt", "Contact"), another: shell.Text("Neuer Kontakt", "New contact"), Many: shell.Text("Kontakte", "Contacts"), Icon: "users", Sorts: byName, ByOwner: true,
 	InBook: true, Begins: "lastName", offer: shell.Text("Kontakt „%s“ anlegen", "Create the contact “%s”"),
 	Referrers: []*Family{&Tasks, &Documents}, related: shell.Text("Personen", "People"),
 	quantity: [2]fault.Text{shell.Text("ein Kontakt", "one contact"), shell.Text("%d Kontakte", "%d contacts")},
@@ -173,7 +174,7 @@ func contactHeading(v shell.Values) string {
 var Companies = Family{
 	Acts: familyActs{company.List, company.Count, company.Get, company.Create, company.Update, company.Delete},
 	Name: "companies", Object: "company", Read: "companies:read", Write: "companies:write",
-	One: shell.Text("Firma", "Company"), another: shell.Text("Neue Firma", "New company"), Many: shell.Text("Firmen", "Companies"), Icon: "building-2", Sorts: byName, mine: "ownerId",
+	One: shell.Text("Firma", "Company"), another: shell.Text("Neue Firma", "New company"), Many: shell.Text("Firmen", "Companies"), Icon: "building-2", Sorts: byName, ByOwner: true,
 	InBook: true, Organizations: true, Begins: "name", offer: shell.Text("Firma „%s“ anlegen", "Create the company “%s”"),
 	Referrers: []*Family{&Contacts, &Tasks, &Documents},
 	Fields: shell.Concat([]Field{
@@ -194,7 +195,7 @@ var Companies = Family{
 var Tasks = Family{
 	Acts: familyActs{task.List, task.Count, task.Get, task.Create, task.Update, task.Delete},
 	Name: "tasks", Object: "task", Read: "tasks:read", Write: "tasks:write",
-	One: shell.Text("Aufgabe", "Task"), another: shell.Text("Neue Aufgabe", "New task"), Many: shell.Text("Aufgaben", "Tasks"), Icon: "square-check-big", Sorts: byDue, mine: "assigneeId",
+	One: shell.Text("Aufgabe", "Task"), another: shell.Text("Neue Aufgabe", "New task"), Many: shell.Text("Aufgaben", "Tasks"), Icon: "square-check-big", Sorts: byDue,
 	completable: true, about: true, Begins: "title", offer: shell.Text("Aufgabe „%s“ anlegen", "Create the task “%s”"),
 	Referrers: []*Family{&Documents}, related: shell.Text("Offene Aufgaben", "Open tasks"),
 	quantity: [2]fault.Text{shell.Text("eine Aufgabe", "one task"), shell.Text("%d Aufgaben", "%d tasks")},
@@ -220,7 +221,7 @@ var Tasks = Family{
 var Documents = Family{
 	Acts: familyActs{document.List, document.Count, document.Get, document.Create, document.Update, document.Delete},
 	Name: "documents", Object: "document", Read: "documents:read", Write: "documents:write",
-	One: shell.Text("Dokument", "Document"), another: shell.Text("Neues Dokument", "New document"), Many: shell.Text("Dokumente", "Documents"), Icon: "file-text", Sorts: byName, mine: "ownerId",
+	One: shell.Text("Dokument", "Document"), another: shell.Text("Neues Dokument", "New document"), Many: shell.Text("Dokumente", "Documents"), Icon: "file-text", Sorts: byName, ByOwner: true,
 	Files: true, about: true, related: shell.Text("Dokumente", "Documents"),
 	quantity: [2]fault.Text{shell.Text("ein Dokument", "one document"), shell.Text("%d Dokumente", "%d documents")},
 	Fields: shell.Concat([]Field{
@@ -264,9 +265,6 @@ func (f *Family) Group(name string) []Field {
 
 // takesDocuments reports whether documents can be about a record of the family.
 func (f *Family) takesDocuments() bool { return !f.Files }
-
-// ByOwner reports whether lists are narrowed by the owner of records.
-func (f *Family) ByOwner() bool { return f.mine == "ownerId" }
 
 // Offer offers to create a record with a name.
 func (f *Family) Offer(w i18n.Words, name string) string {

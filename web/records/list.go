@@ -100,13 +100,13 @@ var (
 func (f *Family) ListingOf(q url.Values) Listing {
 	l := Listing{
 		Family: f, Q: q.Get("q"), Sort: q.Get("sort"), Cursor: q.Get("cursor"), Tag: TagIn(q), Company: q.Get("companyId"), Owner: q.Get("ownerId"),
-		Mine: q.Get("mine") != "", Back: q.Get("back") != "",
+		Mine: f.ByOwner && q.Get("mine") != "", Back: q.Get("back") != "",
 	}
 	if l.Cursor == "" {
 		l.Near, l.Back = q.Get("near"), false
 	}
 	if f.completable {
-		l.Mine, l.Assignee = false, q.Get("assigneeId")
+		l.Assignee = q.Get("assigneeId")
 		if tab := q.Get("tab"); tab == AllTab || tab == DoneTab {
 			l.Tab = tab
 		}
@@ -253,7 +253,7 @@ func (l Listing) Filters(me string) url.Values {
 		q.Set(name, l.About)
 	}
 	if l.Mine {
-		q.Set(l.Family.mine, me)
+		q.Set("ownerId", me)
 	}
 	if l.Family.completable {
 		l.tasksOnly(q, me)
