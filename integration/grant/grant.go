@@ -320,9 +320,7 @@ func Refresh(
 			return Tokens{}, err
 		}
 		if !again {
-			if err = g.reused(ctx, tx, now); err != nil {
-				return Tokens{}, err
-			}
+			return Tokens{}, g.reused(ctx, tx, now)
 		}
 	}
 	return g.issue(ctx, tx, now, shown.Key, seed, sorted(scopes))

@@ -307,11 +307,10 @@ func ReadList(ctx context.Context, c *op.Call, in FindInput) (access.List[Info],
 	}
 	page, err := access.ListPage(ctx, c.Tx, in.Page, func(row db.Row) (Info, error) { return scan(row, c.Now) },
 		selectKeys, in.After, organization, principal)
-	if err == nil {
-		err = seeLocks(ctx, c, page.Data)
+	if err != nil {
+		return page, err
 	}
-	err = seeLocks(ctx, c, page.Data)
-	return page, err
+	return page, seeLocks(ctx, c, page.Data)
 }
 
 // seeLocks adds the active locks.
@@ -422,6 +421,7 @@ var othersKey = fault.Text{
 	EN: "Only the person whose key it is gets its secret. You can pause it or revoke it.",
 }
 
+
 // Rotate gives a key a new kid and a new secret. The id and the properties
 // stay, so that request log and limits continue. The old secret is invalid at
 // once. Without a lifetime the expiry stays; an expired key needs a lifetime. A
@@ -433,6 +433,9 @@ func rotate(ctx context.Context, c *op.Call, in Rotation) (WithSecret, error) {
 	k, err := findToChange(ctx, c, in.ID)
 	if err != nil {
 		return WithSecret{}, err
+	}
+	if !secretOf(c, k.PrincipalID) {
+		return WithSecret{}, &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &othersKey}
 	}
 	var f input.Faults
 	before := k

@@ -311,5 +311,3 @@ func must[T any](v T, err error) T {
 	}
 	return v
 }
-
-func ptr[T any](v T) *T { return &v }

@@ -445,11 +445,11 @@ func unlinkSSO(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error) {
 	if err != nil {
 		return op.Nothing{}, err
 	}
-	n := int64(0)
-	if err = lock(ctx, c.Tx, s.account.id); err != nil {
+	if err := lock(ctx, c.Tx, s.account.id); err != nil {
 		return op.Nothing{}, err
 	}
-	if n, err = c.Tx.Exec(ctx, deleteIdentity, in.ID, s.account.id); err != nil {
+	n, err := c.Tx.Exec(ctx, deleteIdentity, in.ID, s.account.id)
+	if err != nil {
 		return op.Nothing{}, err
 	}
 	if n == 0 {
