@@ -421,7 +421,6 @@ var othersKey = fault.Text{
 	EN: "Only the person whose key it is gets its secret. You can pause it or revoke it.",
 }
 
-
 // Rotate gives a key a new kid and a new secret. The id and the properties
 // stay, so that request log and limits continue. The old secret is invalid at
 // once. Without a lifetime the expiry stays; an expired key needs a lifetime. A

@@ -62,8 +62,7 @@ func (p *Portion) measure(
 	if err == nil && records > 0 {
 		p.took(records, clock.Now(c).Sub(begun))
 	}
-	p.took(records, clock.Now(c).Sub(begun))
-	return nil
+	return err
 }
 
 // took tells how long a transaction with so many records took.
