@@ -558,7 +558,7 @@ func TestErase(t *testing.T) {
 		l.leavesLinesWithoutAddress(t)
 		for _, table := range leaving {
 			if n := count(t, o, `select count(*) from `+table+` where principal = $1`, l.Principal); n > 0 {
-				t.Errorf("%d rows of %s are left of an erased person: delete them in ErasePerson (people/settings/erase.go)", n,
+				t.Errorf("%d rows of %s are left of an erased person: delete them in principal.Erase (people/principal/erase.go) or in what it calls", n,
 					table)
 			}
 		}
@@ -645,7 +645,7 @@ func (l *leaver) columnsAre(t *testing.T, name, by string, conditions map[string
 		empty, known := conditions[c.Name]
 		if !known || count(t, l.Office, `select count(*) from `+name+` where `+by+` = $1 and `+c.Name+` `+empty,
 			l.Principal) != rows {
-			t.Errorf("%s.%s of an erased person: it should be %q; clear it in ErasePerson (people/settings/erase.go), or say here why it stays", name, c.Name, empty)
+			t.Errorf("%s.%s of an erased person: it should be %q; clear it in principal.Erase (people/principal/erase.go) or in what it calls, or say here why it stays", name, c.Name, empty)
 		}
 	}
 }
