@@ -74,7 +74,7 @@ func newTag(v *shell.Request, typed string, used []string) string {
 	return v.Words.Say("„"+typed+"“ verwenden", "Use “"+typed+"”")
 }
 
-// HasMore reports whether the list has more records than the page shows.
+// hasMore reports whether the list has more records than the page shows.
 func hasMore(l records.List) bool { return l.Count.Capped || l.Count.Count > len(l.Rows) }
 
 // printNote says on paper what of a list is not on it, or nothing.

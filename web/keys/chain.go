@@ -33,7 +33,7 @@ type caused struct {
 // changes one record, and what refers to it.
 const followed = 20
 
-// InSandbox reports whether a call was one to the sandbox.
+// inSandbox reports whether a call was one to the sandbox.
 func inSandbox(v *shell.Request, c *loggedCall) bool {
 	return c.OrganizationID != v.Session.Organization.ID
 }

@@ -199,7 +199,7 @@ func (f *keyForm) limits(v *shell.Request) string {
 	return strings.Join(list, " · ")
 }
 
-// InSandbox says what the sandbox has.
+// inSandbox says what the sandbox has.
 func (f *keyForm) inSandbox(v *shell.Request) string {
 	if f.sandbox.Count == 0 {
 		return v.Words.Say("Beispieldaten der Sandbox. Nichts davon ist echt.", "The sample data of the sandbox. None of it is real.")

@@ -164,7 +164,7 @@ func (f Form) otherChange(v *shell.Request) string {
 	return v.Words.Say(shell.Have(f.by)+v.Words.Ago(f.at)+" gespeichert (Stand r"+strconv.FormatInt(f.revision, 10)+")", shell.Capital(f.by)+" saved "+v.Words.Ago(f.at)+" (revision r"+strconv.FormatInt(f.revision, 10)+")")
 }
 
-// TagsField returns the field in which tags are typed.
+// tagsField returns the field in which tags are typed.
 func (f *Family) tagsField(v *shell.Request, m ui.Field) ui.Combo {
 	m.Placeholder = v.Words.Say("Schlagwort …", "Tag …")
 	return ui.Combo{Field: m, Source: "/choices/tags?family=" + f.Name + "&list=f-" + m.Name + "-list", Offers: true}

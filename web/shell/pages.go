@@ -29,7 +29,7 @@ type Page struct {
 	Serve func(*Request) View
 
 	reach reach
-	// TakesFiles says that a form of the page may have a file. enrols says that the page is open
+	// takesFiles says that a form of the page may have a file. enrols says that the page is open
 	// to a person who lacks the second factor that the organization requires: it sets one up, or
 	// leaves.
 	takesFiles, enrols bool

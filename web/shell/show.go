@@ -354,7 +354,7 @@ func (v *Request) Scripted() bool { return v.Header.Get("HX-Request") != "" }
 // person is signed in, the script sends the same request again.
 func (v *Request) overPage() { v.Writer.Header().Set("Kartei-Dialog", "1") }
 
-// AskToSignIn sends a caller without a session to the sign-in page, and back
+// askToSignIn sends a caller without a session to the sign-in page, and back
 // afterwards. A form that was being sent travels with it: see AskToSignIn.
 func (v *Request) askToSignIn() View {
 	if v.Scripted() {

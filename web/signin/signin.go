@@ -73,7 +73,7 @@ func drawSignIn(v *shell.Request, f signInForm, status int) shell.View {
 	return v.Card(v.Words.Say("Anmelden", "Sign in"), signInView(v, f)).WithStatus(status)
 }
 
-// SignIn takes an address and a password.
+// signIn takes an address and a password.
 func signIn(v *shell.Request) shell.View {
 	f := signInForm{Email: v.Sent.Text("email"), Next: v.Sent.Get("next"), Resume: v.Resumed()}
 	if v.Site.Unprotected(v.Request) {
@@ -228,7 +228,7 @@ func showChoose(v *shell.Request) shell.View {
 	return v.OK(v.Words.Say("Organisation wechseln", "Switch organization"), "", switchView(v))
 }
 
-// SignOut ends the session. The browser forgets it in any case: the next person at
+// signOut ends the session. The browser forgets it in any case: the next person at
 // the machine must not be signed in because nothing can be stored at present.
 func signOut(v *shell.Request) shell.View {
 	a := shell.Do(v, account.SignOut, op.None{})
