@@ -107,6 +107,8 @@ type language struct {
 	comments, types, inverted, lines tally
 	// prefixed are constants, variables and functions like mostRows.
 	prefixed []offence
+	// misnamed are comments that begin with a name that their declaration does not have.
+	misnamed []offence
 }
 
 var roundabout = regexp.MustCompile(`(?i)\b(?:that|those)\s+of\b`)
@@ -152,6 +154,49 @@ func participle(name string) bool {
 	return (ends || irregular[word]) && !nouns[word]
 }
 
+// documented returns the comment of a declaration and the names that it declares.
+func documented(n ast.Node) (doc *ast.CommentGroup, names []string) {
+	list := func(idents []*ast.Ident) (names []string) {
+		for _, i := range idents {
+			names = append(names, i.Name)
+		}
+		return names
+	}
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		return n.Doc, []string{n.Name.Name}
+	case *ast.GenDecl:
+		for _, spec := range n.Specs {
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
+				names = append(names, spec.Name.Name)
+			case *ast.ValueSpec:
+				names = append(names, list(spec.Names)...)
+			}
+		}
+		return n.Doc, names
+	case *ast.TypeSpec:
+		return n.Doc, []string{n.Name.Name}
+	case *ast.ValueSpec:
+		return n.Doc, list(n.Names)
+	case *ast.Field:
+		return n.Doc, list(n.Names)
+	}
+	return nil, nil
+}
+
+// misnamed returns the first word of a comment if it is a name and none of those that are
+// declared: a sentence begins with a capital letter, so a small one begins a name.
+func misnamed(text string, names []string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(text), " ")
+	first = strings.TrimRight(first, ",.:;'\n")
+	r, _ := utf8.DecodeRuneInString(first)
+	if len(names) == 0 || !unicode.IsLower(r) || !token.IsIdentifier(first) || slices.Contains(names, first) {
+		return ""
+	}
+	return first
+}
+
 // read reads a file.
 func (l *language) read(name string, source []byte) error {
 	files := token.NewFileSet()
@@ -169,6 +214,13 @@ func (l *language) read(name string, source []byte) error {
 		}
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
+		if doc, names := documented(n); doc != nil {
+			if first := misnamed(doc.Text(), names); first != "" {
+				l.misnamed = append(l.misnamed, offence{
+					place: place(doc.Pos()), text: fmt.Sprintf("%s, where %s is declared", first, strings.Join(names, ", ")),
+				})
+			}
+		}
 		switch n := n.(type) {
 		case *ast.TypeSpec:
 			if l.types.all++; participle(n.Name.Name) {
@@ -246,6 +298,9 @@ func TestLanguage(t *testing.T) {
 	l.types.report(t, maxParticiples, 100, "types named by a participle")
 	l.inverted.report(t, maxInverted, 1, "err == nil")
 	l.lines.report(t, maxLong, 100, "long lines")
+	for _, o := range l.misnamed {
+		t.Errorf("%s: the comment begins with %s", o.place, o.text)
+	}
 	if len(l.prefixed) > maxPrefixed {
 		t.Errorf("%d names begin with most or usual, and max or default is meant; at most %d:", len(l.prefixed), maxPrefixed)
 		for _, o := range l.prefixed {
@@ -270,6 +325,7 @@ type (
 	Row        int
 )
 
+// g returns false with an error.
 func f(err error) bool {
 	if err != nil {
 		return false
@@ -282,8 +338,8 @@ func f(err error) bool {
 		t.Fatal(err)
 	}
 	got := fmt.Sprint(len(l.comments.found), l.comments.all, len(l.types.found), l.types.all, len(l.inverted.found),
-		l.inverted.all, len(l.lines.found), len(l.prefixed))
-	if want := fmt.Sprint(2, 2, 2, 5, 1, 1, 1, 1); got != want {
+		l.inverted.all, len(l.lines.found), len(l.prefixed), len(l.misnamed))
+	if want := fmt.Sprint(2, 3, 2, 5, 1, 1, 1, 1, 1); got != want {
 		t.Errorf("counts %s, want %s", got, want)
 	}
 	for name, word := range map[string]string{"rawPut": "put", "HTTPServer": "server", "readDB": "db", "x": "x"} {

@@ -58,10 +58,10 @@ type names struct {
 var (
 	opaque = regexp.MustCompile(`\b(con|cmp|tsk|evt|req|usr|svc|org|key)_[0-9a-z]{26}\b|"nextCursor":"[^"]+"|"kidShort":"[^"]+"`)
 	named  = regexp.MustCompile(`[a-z]+_#[0-9]+`)
-	// families are added within a version, and other tests cover the limit
+	// Families are added within a version, and other tests cover the limit
 	// headers
 	growing = regexp.MustCompile(`"openFamilies":\[[^]]*\]`)
-	// the texts of problems may change; programs use the code
+	// The texts of problems may change; programs use the code
 	words = regexp.MustCompile(`"(detail|message)":"([^"\\]|\\.)*"`)
 )
 

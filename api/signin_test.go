@@ -885,8 +885,8 @@ func TestSignInsAtOnce(t *testing.T) {
 	})
 }
 
-// TestSignInsWhilePasswordChanges signs in with a password in the moment in which it is
-// changed. No session that it began goes on.
+// TestSignInsWhilePasswordChanges signs in with a password while the person changes it. No session
+// that the old password began goes on.
 func TestSignInsWhilePasswordChanges(t *testing.T) {
 	const email = "ida@neu.example"
 	each(t, func(t *testing.T, o *apitest.Office) {

@@ -587,7 +587,8 @@ func TestSSOOfADayAgo(t *testing.T) {
 	})
 }
 
-// TestSSOEnds disables, unlinks and erases: no way back remains.
+// TestSSOEnds disables, unlinks and erases a person. After each act, single sign-on refuses the
+// person. Enabling and linking bring the first two back.
 func TestSSOEnds(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)

@@ -12,7 +12,7 @@ import (
 	"kartei/kit/fault"
 )
 
-// versionResult holds the results of version: the version that serves a call.
+// versionResult is the result of the stage version: the version that serves a call, and its rules.
 type versionResult struct {
 	version string
 	rules   *schema.Document

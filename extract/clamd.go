@@ -91,7 +91,7 @@ func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err erro
 		return "", err
 	}
 	defer c.close()
-	// clamd may answer and close the connection while the file is being sent.
+	// The daemon may answer and close the connection while the file is being sent.
 	// Sending into a closed connection discards the answer, so it is read at
 	// the same time.
 	type reply struct {

@@ -32,8 +32,8 @@ type pdfCopy struct {
 	formed   bool // form is set, or cannot be
 }
 
-// pdfPage is a page with its form and notes, which became part of it, as for
-// printing.
+// pdfPage is a page after flattening, as on a screen. Its form fields and annotations are part of
+// the page content.
 type pdfPage struct {
 	ref   references.FPDF_PAGE
 	text  string

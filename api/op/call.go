@@ -43,8 +43,8 @@ type Call struct {
 	Agent   string
 	// Device holds the tokens by which accounts know the caller's browser (signin.Remember).
 	Device string
-	// Prefetched is what the operation read outside the database before its
-	// transaction began (see NewPrefetched).
+	// Prefetched is the result of the prefetch, which runs before the transaction (see
+	// NewPrefetched).
 	Prefetched any
 	// IfMatch is the precondition that the client sent.
 	IfMatch Precondition

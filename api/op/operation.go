@@ -99,7 +99,8 @@ const (
 	// Get returns the record that the call names, in the contract. Operations outside of it
 	// that return one thing are a Read.
 	Get Act = "get"
-	// Create creates a record. It requires an Idempotency-Key.
+	// Create creates a record, a webhook endpoint or an upload. A credential with that duty must send
+	// an Idempotency-Key.
 	Create Act = "create"
 	// Update changes members of the record that the call names. It requires
 	// If-Match.
@@ -233,9 +234,9 @@ func Unstored(r *Row) { r.Unstored = true }
 // closed or being deleted may call them.
 func Reads(r *Row) { r.Reads = true }
 
-// Gives is for acts that make, widen, restore or hand out access, always or with some
-// inputs. With such an input its function says so by Call.Gives, which tells those whom it
-// concerns. A person needs a fresh sign-in then. The credential of a program is the proof.
+// Gives marks an operation that makes, widens, restores or hands out access, at least with some
+// inputs. With such an input, the function calls Call.Gives, which notifies the people concerned. A
+// person must have signed in recently. A program needs only its credential.
 func Gives(r *Row) { r.Gives = true }
 
 // Function is the function of an operation without its types.
@@ -266,8 +267,8 @@ func New[In, Out any](
 	return o
 }
 
-// NewPrefetched is New for a function that needs data from outside the database. prefetch
-// fetches it before the transaction begins.
+// NewPrefetched is New for a function with a prefetch, which runs before the transaction begins:
+// it reads what the transaction should not wait for.
 func NewPrefetched[In, Data, Out any](
 	id string, act Act, prefetch func(context.Context, *Call, In) (Data, error),
 	f func(context.Context, *Call, In, Data) (Out, error), options ...Option,

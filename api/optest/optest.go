@@ -22,7 +22,8 @@ func Run[In, Out any](ctx context.Context, c *op.Call, o op.Operation[In, Out], 
 	return out, err
 }
 
-// Prefetch fetches what an operation needs from outside the database.
+// Prefetch runs the prefetch of an operation, and returns its result. The path does this before the
+// transaction.
 func Prefetch[In, Out any](ctx context.Context, c *op.Call, o op.Operation[In, Out], in In) (any, error) {
 	return function.Of(o.Row).(op.Function).Prefetch(ctx, c, &in)
 }

@@ -12,7 +12,7 @@ import (
 	"kartei/store/db"
 )
 
-// A backup makes no folder above its own: the disk of the backups may not be mounted.
+// A backup creates no parent folder of what it writes. The disk for backups may not be mounted.
 func TestBackupIntoNoFolder(t *testing.T) {
 	s := newShell(t)
 	if _, _, err := masterkey.LoadOrCreate(filepath.Join(s.dir, "master.key")); err != nil {

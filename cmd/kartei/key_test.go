@@ -220,7 +220,7 @@ func TestNoData(t *testing.T) {
 	}
 }
 
-// kartei user reset prints a link that sets a password, once, and nothing to somebody who has
+// TestUserReset prints a link that sets a password, once, and nothing to somebody who has
 // no account yet.
 func TestUserReset(t *testing.T) {
 	s := newShell(t)

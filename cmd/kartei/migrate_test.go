@@ -9,7 +9,7 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// kartei migrate --distribute says why it cannot distribute yet.
+// TestDistributeCommand reads why the command cannot distribute yet.
 func TestDistributeCommand(t *testing.T) {
 	s := newShell(t)
 	url := dbtest.EmptyPostgresURL(t)

@@ -67,9 +67,9 @@ func RootEntries(file io.ReaderAt, size int64) []string {
 // endOfChain ends a chain of sectors.
 const endOfChain = 0xfffffffe
 
-// childrenOfRoot returns the names of the entries below the root: of its child,
-// and of that entry's siblings. An entry has 128 bytes: its name, at 64 the
-// name's length, at 68 and 72 its siblings, at 76 its child.
+// childrenOfRoot returns the names of the entries below the root, in lower case. The root names one
+// child, and each entry names up to two siblings. An entry has 128 bytes: name at 0, length of the
+// name at 64, siblings at 68 and 72, child at 76.
 func childrenOfRoot(directory []byte) []string {
 	count := uint32(len(directory) / 128)
 	if count == 0 {

@@ -12,8 +12,8 @@ import (
 	"kartei/test/endpointtest"
 )
 
-// A backlog yields to calls at the documented rate. New deliveries do not
-// yield, and without calls nothing does.
+// Beside calls, a backlog begins at the documented rate. New deliveries begin at once. Without
+// calls, all deliveries begin at once.
 func TestBacklogGivesWay(t *testing.T) {
 	fake := clock.NewFake(endpointtest.Begin)
 	calls := true

@@ -139,7 +139,7 @@ type Limiter interface {
 	// and the records that it returned are charged. It must be called exactly once
 	// for each such call, and never blocks.
 	Done(c Charge, d *Decision, records int)
-	// Status returns every policy that concerns the caller, for the subject of c.
+	// Status returns the state of every policy that applies to the caller in c.
 	Status(ctx context.Context, c Charge) ([]Status, error)
 	// Declared returns the decision for a caller that has taken nothing yet.
 	Declared(c Charge) Decision

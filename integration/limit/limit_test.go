@@ -468,8 +468,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestTimesOutOfOrder charges calls out of the order of their times, as concurrent
-// calls do. Nothing is counted twice.
+// TestTimesOutOfOrder charges calls whose times are out of order, as with concurrent calls. No
+// interval refills points twice.
 func TestTimesOutOfOrder(t *testing.T) {
 	c := clock.NewFake(start)
 	l := New(Config{Metered: true, Policies: only("key")}, c)

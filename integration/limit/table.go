@@ -419,8 +419,8 @@ func (t *table) noteExhausted(key *account, d *Decision, k *class, c *Charge) {
 	}
 }
 
-// showLock makes the decision for a locked key: nothing of its own limit is left
-// until the lock ends.
+// showLock turns d into the refusal of a locked key. The limit of the key shows nothing left until
+// the lock ends.
 func (t *table) showLock(d *Decision, key *account) {
 	rest := time.Duration(key.lockedUntil-key.at) * time.Microsecond
 	first := slices.IndexFunc(d.Statuses, func(s Status) bool { return s.Name == "key" })

@@ -104,7 +104,7 @@ type KeyLimits struct {
 // Flush writes the calls that wait for the request log. Nil does nothing.
 var Flush = op.Need[func(ctx context.Context) error]("request log")
 
-// Get returns what keys and endpoints used, and what is left to keys.
+// Get returns the usage of keys and endpoints, and the rest of the limits of keys.
 var Get = op.NewPrefetched("usage.get", op.Read, prefetch, get, op.By(op.Self|op.Operator))
 
 func get(_ context.Context, _ *op.Call, _ Input, u Report) (Report, error) { return u, nil }

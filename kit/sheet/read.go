@@ -157,8 +157,8 @@ func (r *Reader) cell(at int) (cell []byte, next int, err error) {
 // narrow is how many cells a row has at least that tells rows from lines of a cell.
 const narrow = 3
 
-// tookRows reports whether a cell in quotes is the beginning of a row and the rows behind it:
-// each of its lines has the separators of a whole row.
+// tookRows reports whether a cell in quotes has swallowed whole rows. Then each line of the cell
+// has as many separators as a row.
 func (r *Reader) tookRows(begin, next int) bool {
 	if r.width == 0 || !bytes.Contains(r.ahead[begin:next], []byte("\n")) ||
 		bytes.Contains(r.ahead[:begin], []byte("\n")) {

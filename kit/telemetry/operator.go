@@ -26,7 +26,7 @@ type Readiness struct {
 type check struct {
 	name string
 	ask  func(context.Context) error
-	// only warns: the instance is ready all the same
+	// warns says that a failure is a warning: the instance is ready all the same.
 	warns bool
 }
 

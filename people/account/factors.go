@@ -188,7 +188,7 @@ func setPassword(ctx context.Context, c *op.Call, _ NewPassword, p passwordChang
 	return op.Nothing{}, tell(ctx, c, s.account.id, newPassword)
 }
 
-// Generator is a generator of codes that is not confirmed yet.
+// Generator has the secret of an authenticator app that the person has not confirmed yet.
 type Generator struct {
 	Ticket string `json:"ticket"`
 	// Secret is what people type into an app, Address what the app reads from a

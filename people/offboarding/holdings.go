@@ -10,9 +10,8 @@ import (
 	"kartei/store/db"
 )
 
-// Holdings are what somebody has before they leave, in the organization and in its
-// sandbox. Shared records are not counted: no index has their owner, and the hand-over
-// counts them.
+// Holdings are what a principal has, in the organization and in its sandbox. Shared records are not
+// counted here: the hand-over counts them.
 type Holdings struct {
 	// Keys counts the API keys that work or are paused, Sessions the browsers that are
 	// signed in, Applications those that the person let in.

@@ -29,7 +29,7 @@ type SimilarInput struct {
 	Numbers   []string `json:"numbers,omitempty"`
 }
 
-// Similar are the records that may be the one of a form.
+// Similar has the records that may be the contact or company that a form describes.
 type Similar struct {
 	Data []Like `json:"data"`
 }

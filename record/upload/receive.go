@@ -17,8 +17,8 @@ import (
 	"kartei/store/job"
 )
 
-// Receiver receives the files of sessions on local storage, and ends sessions
-// that expire.
+// Receiver receives the files of upload sessions, for local storage or for a bucket. It also ends
+// upload sessions that expire.
 type Receiver struct {
 	DB    db.DB
 	Clock clock.Clock

@@ -507,7 +507,7 @@ func TestQueuedStatements(t *testing.T) {
 		if err != nil || size != 5 {
 			t.Errorf("size %d, %v", size, err)
 		}
-		// The failure of one fails the commit.
+		// A queued statement that fails makes the commit fail.
 		err = d.Write(ctx, func(tx db.Tx) error {
 			tx.Queue("insert into things (n) values (3)")
 			tx.Queue("insert into things (n) values (1)")

@@ -66,8 +66,8 @@ func note() []byte {
 	return note
 }
 
-// describeSelf describes this process without its arguments, which may hold
-// secrets.
+// describeSelf returns the id, the command and the start of this process. Other arguments are left
+// out, because they may hold secrets.
 func describeSelf() string {
 	command := filepath.Base(os.Args[0])
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {

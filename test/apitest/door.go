@@ -75,9 +75,9 @@ func (w *Way) Except(t testing.TB, stage, reason string) {
 	}
 }
 
-// Through sets the door by which the calls of a test come: batch, a way, or nothing for their
-// own. If the calls of all tests travel some way the test is skipped, since it would be the
-// same once more.
+// Through sets the door of the calls of a test: batch, the name of a Way, or empty for their own
+// door. If KARTEI_TEST_DOOR already names a Way, the test is skipped: it would repeat the same
+// calls.
 func Through(t *testing.T, door string) {
 	t.Helper()
 	if chosen() != nil {

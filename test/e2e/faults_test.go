@@ -210,8 +210,8 @@ func fillTable(t *testing.T, own *dbtest.Server) (end func()) {
 	}
 }
 
-// TestPostgresInTrouble causes each fault of a PostgreSQL server in turn, under
-// one server of Kartei that is never restarted.
+// TestPostgresInTrouble causes each trouble of a PostgreSQL server in turn, while one server of
+// Kartei runs. Kartei is never restarted.
 func TestPostgresInTrouble(t *testing.T) {
 	own := dbtest.OwnServer(t, "max_connections=40", "shared_buffers=16MB")
 	address := own.URL() + "&lock_timeout=300&statement_timeout=1500"

@@ -95,7 +95,7 @@ func (s client) poll(id string, enough func(status string) bool) (a *answer) {
 	s.Helper()
 	as := newHTTPClient(s.key)
 	for watch := waittest.New(); a == nil || !watch.IsStuck(string(a.Body)); time.Sleep(20 * time.Millisecond) {
-		// like a client
+		// As a client does
 		var err error
 		if a, err = as.call(s.URL+"/v1", "GET", "/operations/"+id, ""); err != nil || a.Status != 200 {
 			s.Fatalf("operation %s: %+v, %v", id, a, err)

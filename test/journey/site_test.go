@@ -85,8 +85,8 @@ func (v *visitor) do(method, path string, form url.Values, headers ...string) go
 
 func (v *visitor) get(path string) got { v.Helper(); return v.do("GET", path, nil) }
 
-// token returns a new token of a form of the visitor: the one to sign out, which every
-// page has.
+// token returns a new form token of the visitor, from the first form of the page of contacts. Every
+// page has a form to sign out.
 func (v *visitor) token() string {
 	v.Helper()
 	for by := v; ; by = v.visitor(v.principal) { // a form may have ended the session

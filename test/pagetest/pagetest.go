@@ -210,7 +210,7 @@ func (p *Page) Link(rel string) string {
 
 const Password = "vier Wörter aus dem Sack"
 
-// Invited is a person who accepted an invitation on its page, and who is signed in.
+// Invited returns the browser of a person who accepted an invitation on its page and is signed in.
 func Invited(t *testing.T, o *apitest.Office, email string) *Browser {
 	t.Helper()
 	made, err := operator.Run(t.Context(), o.Operator, invitation.Create, invitation.New{Organization: o.ID, Email: email})

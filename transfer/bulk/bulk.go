@@ -120,7 +120,7 @@ const (
 	// Unchanged is a record for which the act was so already.
 	Unchanged Outcome = "unchanged"
 	Refused   Outcome = "refused"
-	// Gone was deleted before its turn, or the person does not see it any more.
+	// Gone is a record that was deleted before its turn, or that the person no longer sees.
 	Gone Outcome = "gone"
 	// Restored is undone. Kept was changed by others since.
 	Restored Outcome = "restored"

@@ -135,7 +135,7 @@ func principalSessions(ctx context.Context, r *partsReader) ([]document.File, er
 	return nil, addPage(r, "sessions.jsonl", list, func(s session) string { return s.ID })
 }
 
-// account is how a person signs in, without passwords, secrets and keys.
+// account describes how a person signs in. Passwords, secrets and keys are left out.
 type account struct {
 	Email             string       `json:"email"`
 	PasswordChangedAt clock.Micros `json:"passwordChangedAt"`

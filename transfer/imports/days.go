@@ -86,7 +86,7 @@ var (
 	parted   = regexp.MustCompile(`^(\d{1,4}) ?[./-] ?(\d{1,2}) ?[./-] ?(\d{1,4})\.?$`)
 	// serial is the number of a day as spreadsheets count.
 	serial = regexp.MustCompile(`^\d{5}(\.0+)?$`)
-	// nothing is what programs write in place of no day.
+	// noDay is what programs write in the place of no day.
 	noDay = regexp.MustCompile(`^(0{1,4}[./-]0{1,4}[./-]0{1,4}|0+|0?1[./-]0?1[./-](0001|1601)|0001-01-01|1601-01-01|4501-01-01|0?1[./-]0?1[./-]4501|[./-]+)$`)
 )
 

@@ -189,7 +189,7 @@ type Reason = process.Reason
 const (
 	// NoTable is a file that is neither a table nor cards, and an archive that has none.
 	NoTable Reason = "noTable"
-	// Encrypted is a file with a password, Broken one that is not whole.
+	// Encrypted is a file with a password. Broken is a damaged file, or one that crashed the reader.
 	Encrypted Reason = "encrypted"
 	Broken    Reason = "broken"
 	// TooLarge is an archive or a workbook that unpacks to more than is read.

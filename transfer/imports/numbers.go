@@ -172,7 +172,8 @@ func (e *entry) withoutName(text string) string {
 	return strings.Join(lines[n:], "\n")
 }
 
-// boxed returns the number of a box with the word for it, if its heading has that alone.
+// boxed puts Postfach or PO Box before a bare number if the heading has that word. It returns other
+// texts unchanged.
 func boxed(i item, text string) string {
 	heading := source.Fold(i.heading)
 	if strings.Trim(text, "0123456789 ") != "" {

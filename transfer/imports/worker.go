@@ -368,7 +368,8 @@ func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) 
 	}
 }
 
-// sample keeps the first values of a column, and learns in which order its days are.
+// sample keeps the first values of a column. It also learns whether dates have the day or the month
+// first.
 func (c *Column) sample(text string) {
 	c.Dates = c.Dates.learn(text)
 	if len(c.Samples) < samples {

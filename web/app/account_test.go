@@ -341,7 +341,7 @@ func TestConfirmFirst(t *testing.T) {
 	})
 }
 
-// passkey answers what a page asks a browser for.
+// passkeyOptions answers what a page asks a browser for.
 func passkeyOptions(p *pagetest.Page, path string, more ...string) (ticket string, options json.RawMessage) {
 	p.T.Helper()
 	form := url.Values{"form-token": {tokenOf.FindStringSubmatch(p.Body)[1]}}

@@ -208,7 +208,7 @@ func actedOnApplication[In, Out any](v *shell.Request, o op.Operation[In, Out], 
 	return v.Saved(shell.ApplicationsPath, done)
 }
 
-// drawClientForm is the form of a new application of a service account.
+// clientForm is the form of a new application of a service account.
 type clientForm struct {
 	accounts []ui.Option
 	typed    shell.Values

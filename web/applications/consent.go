@@ -38,7 +38,7 @@ func showConsent(v *shell.Request) shell.View {
 	return drawConsent(v, v.URL.Query(), nil, "")
 }
 
-// consent asks a person. answered is what they chose before, and wrong what that lacked.
+// drawConsent asks a person. answered is what they chose before, and wrong what that lacked.
 func drawConsent(v *shell.Request, q url.Values, answered *shell.Form, wrong string) shell.View {
 	found, err := shell.Ask(v, oauth.Ask, askedBy(q))
 	a := asked{Prompt: found, query: q.Encode(), answered: answered, wrong: wrong}

@@ -77,7 +77,8 @@ func newTag(v *shell.Request, typed string, used []string) string {
 // hasMore reports whether the list has more records than the page shows.
 func hasMore(l records.List) bool { return l.Count.Capped || l.Count.Count > len(l.Rows) }
 
-// printNote says on paper what of a list is not on it, or nothing.
+// printNote returns a note for paper: how many entries of the list are printed. It is empty if all
+// of them are.
 func printNote(l records.List, v *shell.Request) string {
 	if !hasMore(l) {
 		return ""
@@ -103,7 +104,7 @@ func allText(l records.List, v *shell.Request, selected bool) string {
 	return say("Alle "+n+" Einträge dieser Liste auswählen", "Select all "+n+" entries of this list")
 }
 
-// act returns the address of an act on the list, with its filters.
+// bulkAct returns the address of an act on the list, with its filters.
 func bulkAct(l records.List, v *shell.Request, act string) templ.SafeURL {
 	return v.Look().To(bulkPath(l, act))
 }

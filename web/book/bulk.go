@@ -122,7 +122,7 @@ func notDone(v *shell.Request, b bulkDone, why string) shell.View {
 	return v.Problem(fault.ValidationFailed.Status(), shell.ProblemPage{Title: v.Words.Say("Nichts geändert", "Nothing changed"), Text: why})
 }
 
-// picks returns the chosen records of the form. A choice that no page of the family
+// readPicks returns the chosen records of the form. A choice that no page of the family
 // offers is refused as a whole.
 func readPicks(v *shell.Request, f *records.Family) ([]pick, error) {
 	var list []pick

@@ -21,7 +21,7 @@ import (
 	"kartei/test/pagetest"
 )
 
-// choose sends the records of a page whose rows have the names to an act.
+// choose picks the rows with the given names on a page, and sends their records to an act.
 func choose(p *pagetest.Page, act string, names []string, set ...string) *pagetest.Page {
 	p.T.Helper()
 	path, query, _ := strings.Cut(p.Path, "?")

@@ -89,7 +89,7 @@ func (i *importInfo) heading(v *shell.Request, c *imports.Column) string {
 // path is the page of an import.
 func (i *importInfo) path() string { return shell.DataPath + "/" + i.ID }
 
-// given up or forgotten imports have no name of a file any more.
+// title returns the name of the file. Imports that were given up or forgotten have none any more.
 func (i *importInfo) title(v *shell.Request) string {
 	return shell.First(i.FileName, v.Words.Say("Import vom ", "Import of ")+v.Words.Day(i.CreatedAt.Time()))
 }
@@ -266,7 +266,7 @@ func refusedImport(v *shell.Request, f *fault.Fault) shell.View {
 	return v.Failed(f)
 }
 
-// drawImport is the page of an import.
+// importPage is the page of an import.
 type importPage struct {
 	importInfo
 	owner string

@@ -111,7 +111,7 @@ func TestRoundTripDrawsEveryMember(t *testing.T) {
 	}
 }
 
-// office is what an office has: its records without what differs after an import, by their
+// recordsOf returns what an office has: its records without what differs after an import, by their
 // external ids.
 func recordsOf(c *apitest.Client, names map[string]string) map[string]string {
 	c.Helper()

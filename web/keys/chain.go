@@ -38,7 +38,7 @@ func inSandbox(v *shell.Request, c *loggedCall) bool {
 	return c.OrganizationID != v.Session.Organization.ID
 }
 
-// chain returns what a call changed, and where the events of that went.
+// readChain returns what a call changed, and where the events of that went.
 func readChain(v *shell.Request, c *loggedCall) ([]caused, error) {
 	if !c.good() || c.Method == "GET" || c.RequestID == "" {
 		return nil, nil

@@ -120,7 +120,7 @@ func showKeys(v *shell.Request) shell.View {
 
 func keysTitle(v *shell.Request) string { return v.Words.Say("API-Schlüssel", "API keys") }
 
-// drawKey is the page of one key.
+// keyPage is the page of one key.
 type keyPage struct {
 	key   KeyInfo
 	owner string

@@ -145,8 +145,8 @@ func TestRefusedCalls(t *testing.T) {
 	})
 }
 
-// TestRevokedEndpoints revokes keys that created webhook endpoints: those stay, or are
-// disabled with the key, as the person says.
+// TestRevokedEndpoints revokes keys that created webhook endpoints. The endpoints stay active, or
+// are disabled, as the person chooses.
 func TestRevokedEndpoints(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

@@ -23,12 +23,12 @@ import (
 	"kartei/web/ui"
 )
 
-// drawKeyForm is the form of a new key. Each member is also a parameter of the address, so
+// keyForm is the form of a new key. Each member is also a parameter of the address, so
 // that a guide can link to a form that is filled in.
 type keyForm struct {
 	terms key.Terms
-	// present are the networks of the browser, as the form offers them. here says that they
-	// are ticked in advance: a link asks for a key that writes, and names no networks.
+	// present has the networks of the browser, which the form offers as a choice. here is true if that
+	// choice is ticked. A link ticks it if it asks for a key that writes and names no networks.
 	present string
 	here    bool
 	// owner is the service account whose key it will be; empty is the person.

@@ -10,7 +10,7 @@ import (
 	"kartei/web/ui"
 )
 
-// drawAccountForm is the form of a new service account.
+// accountForm is the form of a new service account.
 type accountForm struct {
 	typed shell.Values
 	wrong map[string]string

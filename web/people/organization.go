@@ -13,7 +13,7 @@ import (
 	"kartei/web/ui"
 )
 
-// drawOrganization is the page about an organization.
+// organizationPage is the page about an organization.
 type organizationPage struct {
 	is    organization.Shown
 	typed shell.Values
@@ -60,7 +60,7 @@ func (p *organizationPage) read(v *shell.Request) (err error) {
 	return err
 }
 
-// organization reads the organization of the page, or its sandbox.
+// readOrganization reads the organization of the page, or its sandbox.
 func readOrganization(v *shell.Request) (organization.Shown, error) {
 	o, err := shell.Ask(v, organization.Get, access.ByID{})
 	if err != nil || !ofSandbox(v) {

@@ -20,7 +20,7 @@ import (
 	"kartei/web/webhooks"
 )
 
-// drawPrincipal is the page of a person or of a service account.
+// principalPage is the page of a person or of a service account.
 type principalPage struct {
 	of   *principals
 	one  access.PrincipalInfo
@@ -367,7 +367,7 @@ func leave(of *principals) func(*shell.Request) shell.View {
 	}
 }
 
-// drawErase asks whether a person is to be erased.
+// erasePage asks whether a person is to be erased.
 type erasePage struct {
 	one   access.PrincipalInfo
 	wrong bool

@@ -23,7 +23,7 @@ type curls struct {
 // away, and who has one.
 func programs(s *shell.Session) bool { return s.Administers || s.HasKey }
 
-// curls returns the calls about a record.
+// curlsOf returns the calls about a record.
 func curlsOf(v *shell.Request, f *Family, record shell.Values) curls {
 	const begin = `curl -H "Authorization: Bearer $KEY"`
 	at := fmt.Sprintf("%s/v1/%s/%s", v.Site.BaseURL, f.Name, record["id"])

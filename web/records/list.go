@@ -26,7 +26,7 @@ type listed struct {
 	NextCursor string
 }
 
-// listed runs the operation that lists a family.
+// ReadPage runs the operation that lists a family.
 func ReadPage(v *shell.Request, f *Family, query url.Values) (listed, error) {
 	a := v.Send(f.Acts.list, shell.Arguments{Query: query})
 	if err := a.Err(); err != nil {
@@ -416,7 +416,7 @@ const (
 	DoneTab = "done"
 )
 
-// with returns an address with a parameter.
+// WithParameter returns an address with a parameter.
 func WithParameter(path, name, value string) string {
 	u, err := url.Parse(path)
 	if err != nil {

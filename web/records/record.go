@@ -58,7 +58,7 @@ func Show(f *Family, draw func(*shell.Request, Page) templ.Component, file func(
 	return func(v *shell.Request) shell.View { return drawRecord(v, f, draw, file) }
 }
 
-// record draws the page of a record.
+// drawRecord draws the page of a record.
 func drawRecord(v *shell.Request, f *Family, draw func(*shell.Request, Page) templ.Component, file func(v *shell.Request, id string) File) shell.View {
 	id := v.PathValue("id")
 	record, err := Get(v, f, id)
@@ -127,7 +127,7 @@ const historyShown = 10
 // mostHistory is more than a history has: the server keeps some 200 changes.
 const mostHistory = 1000
 
-// history returns the last changes of a record, or all, and whether there are more.
+// readHistory returns the last changes of a record, or all, and whether there are more.
 func readHistory(v *shell.Request, id string) ([]record.Change, bool, error) {
 	limit := historyShown
 	if v.URL.Query().Get("history") == "all" {
@@ -260,7 +260,7 @@ func ShowForm(f *Family) func(*shell.Request) shell.View {
 	}
 }
 
-// draw draws a form.
+// drawForm draws a form.
 func drawForm(v *shell.Request, form Form, status int) shell.View {
 	named := []shell.Values{form.Typed}
 	for _, c := range form.conflicts {
@@ -446,7 +446,7 @@ func decided(v *shell.Request, f *Family) (shell.Values, map[string]unclear, err
 	return typed, unclear, err
 }
 
-// typed returns the values of a form as the API takes them.
+// typedValues returns the values of a form as the API takes them.
 func typedValues(v *shell.Request, f *Family) shell.Values {
 	typed := v.Sent.Members(f.Names())
 	for name, value := range typed {

@@ -13,7 +13,7 @@ import (
 // seenField has the ids of similar records that the person was shown.
 const seenField = "seen"
 
-// similar returns the records with the name, a number or the address of a new entry.
+// findSimilar returns the records with the name, a number or the address of a new entry.
 func findSimilar(v *shell.Request, f *Family, typed shell.Values) ([]lookup.Like, error) {
 	short := func(name string) string {
 		if len([]rune(typed[name])) > 254 {

@@ -14,7 +14,7 @@ import (
 // Terms say which files are taken.
 type Terms struct{ upload.Terms }
 
-// terms asks which files are taken.
+// ReadTerms asks which files are taken.
 func ReadTerms(v *shell.Request) (Terms, error) {
 	t, err := shell.Ask(v, upload.GetTerms, struct{}{})
 	return Terms{t}, err

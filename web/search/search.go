@@ -67,7 +67,7 @@ func showSearch(v *shell.Request) shell.View {
 	return v.OK(v.Words.Say("Suche: ", "Search: ")+q, "", searchView(v, p))
 }
 
-// search finds a text in all families, and more of it in the one whose tab is open.
+// findAll finds a text in all families, and more of it in the one whose tab is open.
 func findAll(v *shell.Request, q string, in *records.Family) (searchPage, error) {
 	p := searchPage{q: q}
 	find := func(q string, limit int, counts bool) (lookup.FindOutput, error) {
@@ -119,7 +119,7 @@ func suggest(v *shell.Request, q string, inPalette bool) shell.View {
 	return shell.HTML{Body: suggestions(v, list, q, f)}
 }
 
-// recent returns what the person opened lately, as hits without a search.
+// findRecent returns what the person opened lately, as hits without a search.
 func findRecent(v *shell.Request, most int) (lookup.FindOutput, error) {
 	if !v.Session.Remembers() {
 		return lookup.FindOutput{}, nil
@@ -265,8 +265,8 @@ func attemptPath(v *shell.Request, id string) string {
 	return ""
 }
 
-// pageOf returns the address of the page of a hit. A document that was found by its
-// text shows the words.
+// pageOf returns the address of the page of a hit. If the text of a document matched, the page
+// marks the words of the search.
 func pageOf(v *shell.Request, h lookup.Hit, q string) templ.SafeURL {
 	path := records.PathOf(h.ID)
 	if h.InText {

@@ -97,7 +97,7 @@ func Normal(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 }
 
-// values returns the values of the named members that the form has.
+// Members returns the values of the named members that the form has.
 func (f *Form) Members(names []string) Values {
 	v := Values{}
 	for _, name := range names {

@@ -33,7 +33,7 @@ type Request struct {
 	Words   i18n.Words
 	// naming guards names, broken and stale while calls run side by side.
 	naming sync.Mutex
-	// form is the submitted form of a POST.
+	// Sent is the submitted form of a POST.
 	Sent *Form
 	// Broken is the id of a call that failed by an error of the program.
 	Broken string
@@ -308,7 +308,7 @@ func Fetch[T any](v *Request, o op.Any, args Arguments) (out T, err error) {
 	return out, err
 }
 
-// url returns the address of a page of the environment that the request is about.
+// Address returns the address of a page of the environment that the request is about.
 func (v *Request) Address(path string) string { return string(v.Look().To(path)) }
 
 // Mint returns a token for a new form.

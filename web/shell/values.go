@@ -26,7 +26,7 @@ func Flatten(body []byte) (Values, error) {
 	return v, nil
 }
 
-// reader reads the records of an answer. A page of a list has fifty with some thirty
+// recordReader reads the records of an answer. A page of a list has fifty with some thirty
 // members each, so names and texts are parts of one copy of the answer.
 type recordReader struct {
 	*jsontext.Decoder

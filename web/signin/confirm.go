@@ -138,7 +138,7 @@ func data[Out any](v *shell.Request, a shell.Answer[Out]) shell.View {
 	return shell.JSON{Status: a.Status, Value: a.Value}
 }
 
-// passkey returns the answer of a browser that was asked for a passkey, with the ticket of
+// passkeyIn returns the answer of a browser that was asked for a passkey, with the ticket of
 // the question, and reports whether there is one.
 func passkeyIn(f *shell.Form) (ticket string, response json.RawMessage, given bool) {
 	text := f.Get(shell.ResponseField)
@@ -156,7 +156,7 @@ func rawJSON(text string) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// codes returns the code of a second factor: of a generator, or a recovery code, which is
+// codesIn returns the code of a second factor: of a generator, or a recovery code, which is
 // longer. The other one is empty.
 func codesIn(f *shell.Form) (code, recovery string) {
 	code, recovery = strings.Join(strings.Fields(f.Get("code")), ""), f.Text("recoveryCode")

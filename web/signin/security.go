@@ -60,7 +60,7 @@ func knownText(v *shell.Request, n int64) string {
 			"You can sign in from there even while somebody is guessing your password. “End all others” deletes this information too.")
 }
 
-// drawPasswordForm is the page on which a person changes the password.
+// passwordForm is the page on which a person changes the password.
 type passwordForm struct {
 	factors account.Factors
 	wrong   map[string]string
@@ -126,7 +126,7 @@ func secretGroups(secret string) string {
 // beginTOTP shows the secret of a new generator of codes.
 func beginTOTP(v *shell.Request) shell.View { return showGenerator(v, "", "", http.StatusOK) }
 
-// generator shows a secret: a new one, or the ticket's secret again.
+// showGenerator shows a secret: a new one, or the ticket's secret again.
 func showGenerator(v *shell.Request, ticket, wrong string, status int) shell.View {
 	g, err := shell.Ask(v, account.BeginTOTP, account.GeneratorFor{Ticket: ticket})
 	if err != nil {
@@ -212,7 +212,7 @@ func endSessions(v *shell.Request) shell.View {
 	return acted(v, account.EndSessions, account.EndInput{Others: true}, "sessions")
 }
 
-// drawAddressForm is the page on which a person changes the sign-in address.
+// addressForm is the page on which a person changes the sign-in address.
 type addressForm struct{ email, problem, wrong string }
 
 func showAddress(v *shell.Request) shell.View {

@@ -11,7 +11,7 @@ import (
 	"kartei/web/shell"
 )
 
-// drawSignIn is the page on which a person signs in.
+// signInForm is the page on which a person signs in.
 type signInForm struct {
 	Email string
 	// Next is the path to which the person goes afterwards.
@@ -93,7 +93,7 @@ func refusedSignIn(v *shell.Request, f signInForm, why *fault.Fault) shell.View 
 	return drawSignIn(v, f, why.Code.Status())
 }
 
-// say writes into the form why it was refused, and how long to wait.
+// explain writes into the form why it was refused, and how long to wait.
 func explain(v *shell.Request, f *signInForm, why *fault.Fault) {
 	f.Problem, f.Wait = v.Reason(why), why.Wait()
 	v.RetryAfter(f.Wait)

@@ -33,7 +33,7 @@ type taskGroup struct {
 	late  bool
 }
 
-// tabs are the listings of the tabs: the same list with another tab.
+// tabsOf are the listings of the tabs: the same list with another tab.
 func tabsOf(l records.Listing) [3]records.Listing {
 	var all [3]records.Listing
 	for i, tab := range []string{records.MineTab, records.AllTab, records.DoneTab} {
@@ -79,7 +79,7 @@ func queryOf(path string) url.Values {
 	return u.Query()
 }
 
-// tasks draws the list of tasks.
+// drawTasks draws the list of tasks.
 func drawTasks(v *shell.Request, l records.Listing, who ui.Combo, line quickForm, status int) shell.View {
 	p := taskList{line: line, who: who}
 	reads := []func() error{func() (err error) {
@@ -109,7 +109,7 @@ func drawTasks(v *shell.Request, l records.Listing, who ui.Combo, line quickForm
 	return v.OK(records.Tasks.Many.In(v.Words.Language), records.Tasks.Name, tasksView(v, p)).WithStatus(status)
 }
 
-// groups cuts a page of open tasks into stretches of time. The tasks stand in the
+// groupByTime cuts a page of open tasks into stretches of time. The tasks stand in the
 // order of their due dates already.
 func groupByTime(v *shell.Request, l records.List) []taskGroup {
 	if l.Listing.Tab == records.DoneTab || l.Listing.Q != "" {

@@ -43,7 +43,7 @@ type bellPage struct {
 
 const bellShown = 50
 
-// bell reads entries of the person's bell.
+// bellOf reads entries of the person's bell.
 func bellOf(v *shell.Request, after string, limit int) (bellPage, error) {
 	found, err := shell.Ask(v, notify.ListBell, notify.BellInput{After: after, Limit: limit})
 	p := bellPage{after: after}

@@ -54,7 +54,7 @@ func switchTheme(v *shell.Request) shell.View {
 	return v.SeeOther(shell.Local(v.Sent.Get("back")))
 }
 
-// rights says what the person may do with a family.
+// rightsOf says what the person may do with a family.
 func rightsOf(v *shell.Request, f *records.Family) string {
 	switch {
 	case v.Session.May(f.Write):

@@ -85,7 +85,7 @@ func TypesText(v *shell.Request, types []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// drawWebhookForm is the form of an endpoint. Each member is also a parameter of the address,
+// webhookForm is the form of an endpoint. Each member is also a parameter of the address,
 // so that a guide can link to a form that is filled in.
 type webhookForm struct {
 	typed shell.Values

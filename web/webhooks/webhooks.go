@@ -337,7 +337,7 @@ func whyFailed(v *shell.Request, a *webhook.Attempt) string {
 	return say("Nur eine Antwort mit 2xx bestätigt ein Ereignis.", "Only an answer of 2xx confirms an event.")
 }
 
-// drawWebhook is the page of one endpoint.
+// webhookPage is the page of one endpoint.
 type webhookPage struct {
 	endpoint endpoint
 	owner    string
