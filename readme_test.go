@@ -18,7 +18,7 @@ var write = flag.Bool("write", false, "write the tree into README.md (make docs)
 // first and last are the folders at the beginning and the end of the tree in
 // README.md. The others stand between them, in the order of their names.
 var (
-	first = []string{"api", "record", "people", "integration", "transfer", "access", "app"}
+	first = []string{"api", "record", "people", "integration", "transfer", "access"}
 	last  = []string{"door", "web", "store", "extract", "instance", "cmd", "kit", "test", "bench", "docs", "ci"}
 )
 

@@ -75,7 +75,7 @@ const (
 		do update set value = case when settings.value = '' then excluded.value else settings.value end returning value`
 )
 
-// The statements that package settings shares.
+// The statements that packages organization and principal share.
 const (
 	// OrganizationColumns begins a query for ScanOrganization; its table is o.
 	OrganizationColumns = `select o.number, o.id, o.name, coalesce(o.sandbox_of, o.number),

@@ -10,7 +10,7 @@ import (
 	"kartei/extract"
 )
 
-// noTools are the operations that no assistant gets: the document that the tools are
+// noTools are the operations of the contract that no assistant gets: the document that the tools are
 // made from, several calls in one, and the bytes of a file.
 var noTools = []string{"openapi.get", "batch.run", "documents.content"}
 

@@ -10,7 +10,7 @@ import (
 
 // llms returns /llms.txt after the convention of llmstxt.org. It is a short
 // description in Markdown with links for programs that read on behalf of a
-// person. It is in English like the guide.
+// person. It is in English.
 func llms(o Options) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Kartei

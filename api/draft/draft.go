@@ -62,13 +62,16 @@ func Reference(version string) ([]byte, error) { return document(version, api.Op
 // and the member's name: contact.Fields.firstName. The rule of a body has the key
 // of the input: contact.CreateInput.body.rule.
 //
-// A pointer may be null. In answers every member is present. Package record reads
-// further tags, which the document does not show:
+// A pointer may be null. In answers every member is present. Packages record and schema
+// read further tags, which the document does not show:
 //
+//	bare          true: invisible characters are removed, as from names and numbers
+//	verbatim      true: a text for programs, in which any character is accepted
 //	ref           family of the record that the field names, in the plural, or
 //	              principals
 //	few           on a filter: true if few records share a value
 //	with          on a filter: another filter that is often used together with it
+//	of            on a filter: the member that it filters by, if its name differs
 //	each          on a filter: the list of texts that has the value among others
 //	fold          on a filter: true if the case of ASCII letters is ignored
 

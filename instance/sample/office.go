@@ -53,7 +53,7 @@ type Office struct {
 // Loopback are the networks that the full key is bound to.
 var Loopback = []string{"127.0.0.0/8", "::1"}
 
-// Operator administers the instance; see package settings for the methods.
+// Operator administers the instance; packages organization, principal and key have the operations.
 type Operator interface {
 	ListOrganizations(context.Context, access.Page) (access.List[access.OrganizationInfo], error)
 	CreateOrganization(context.Context, organization.New) (access.OrganizationInfo, error)

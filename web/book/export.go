@@ -15,10 +15,7 @@ import (
 )
 
 // exportPage is the number of records that are read at once for a file.
-// ExportPatience is how long a connection may take for them.
-const (
-	exportPage = "100"
-)
+const exportPage = "100"
 
 // exportList serves a list, or the chosen records of it, as a file. The file is
 // written while the list is read, page by page, with the rights and limits of every
