@@ -255,8 +255,8 @@ func (x *work) each(
 	if err := x.awaitTurn(ctx); err != nil {
 		return err
 	}
-	err := process.Each(ctx, &x.Run, job.Portion{Most: process.Piece}, func(c *op.Call, limit int) ([]*line, error) {
-		return db.List(ctx, c.Tx, scanLine, selectLines, x.organization, x.id, x.After, limit)
+	err := process.Each(ctx, &x.Run, job.Portion{Most: process.Piece}, func(tx db.Tx, limit int) ([]*line, error) {
+		return db.List(ctx, tx, scanLine, selectLines, x.organization, x.id, x.After, limit)
 	}, func(c *op.Call, list []*line) error {
 		x.After = list[len(list)-1].record
 		x.Done += int64(len(list))

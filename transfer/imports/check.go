@@ -8,6 +8,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record/contact"
+	"kartei/store/db"
 	"kartei/store/job"
 	"kartei/transfer/imports/source"
 	"kartei/transfer/process"
@@ -24,12 +25,10 @@ func (x *work) check(ctx context.Context) error {
 	if err := x.recall(ctx, before); err != nil {
 		return err
 	}
-	err := process.Each(ctx, &x.Run, job.Portion{Most: window, Least: window},
-		func(c *op.Call, limit int) ([]mark, error) {
-			list, err := x.lines(ctx, c.Tx, selectLines, x.After, limit)
-			if err != nil {
-				return nil, err
-			}
+	err := process.EachPrepared(ctx, &x.Run, job.Portion{Most: window, Least: window},
+		func(tx db.Tx, limit int) ([]*line, error) {
+			return x.lines(ctx, tx, selectLines, x.After, limit)
+		}, func(c *op.Call, list []*line) ([]mark, error) {
 			return x.judgeAll(ctx, c, list, before)
 		}, func(c *op.Call, list []mark) error {
 			for _, m := range list {

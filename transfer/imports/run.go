@@ -16,6 +16,7 @@ import (
 	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
+	"kartei/store/db"
 	"kartei/store/job"
 	"kartei/transfer/process"
 )
@@ -33,13 +34,11 @@ const (
 // clock.
 func (x *work) importAll(ctx context.Context) error {
 	x.companies = map[string]string{}
-	err := process.Each(ctx, &x.Run, job.Portion{Most: process.Piece, Least: process.Piece},
-		func(c *op.Call, limit int) ([]*candidate, error) {
+	err := process.EachPrepared(ctx, &x.Run, job.Portion{Most: process.Piece, Least: process.Piece},
+		func(tx db.Tx, limit int) ([]*line, error) {
+			return x.lines(ctx, tx, selectLines, x.After, limit)
+		}, func(c *op.Call, list []*line) ([]*candidate, error) {
 			maps.Copy(x.companies, x.made)
-			list, err := x.lines(ctx, c.Tx, selectLines, x.After, limit)
-			if err != nil {
-				return nil, err
-			}
 			return x.prepare(ctx, c, list)
 		}, func(c *op.Call, list []*candidate) error {
 			if err := x.mayName(c); err != nil {

@@ -47,8 +47,8 @@ func (x *work) undoAll(ctx context.Context) error {
 
 // undoEach takes back what all entries did, some in each transaction.
 func (x *work) undoEach(ctx context.Context, undo func(b *batch, ctx context.Context, list []*line) error) error {
-	return process.Each(ctx, &x.Run, job.Portion{Most: process.Piece}, func(c *op.Call, limit int) ([]*line, error) {
-		return x.lines(ctx, c.Tx, selectLinesDown, x.After, limit)
+	return process.Each(ctx, &x.Run, job.Portion{Most: process.Piece}, func(tx db.Tx, limit int) ([]*line, error) {
+		return x.lines(ctx, tx, selectLinesDown, x.After, limit)
 	}, func(c *op.Call, list []*line) error {
 		x.After = list[len(list)-1].number
 		return undo(&batch{work: x, Call: c}, ctx, list)

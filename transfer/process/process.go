@@ -266,15 +266,35 @@ func (r *Run) commit(
 }
 
 // Each does a step with all that read finds: it reads some and changes them in one
-// transaction, until none is left. What is read before a transaction does not make
-// others wait.
-func Each[T any](ctx context.Context, r *Run, portion job.Portion, read func(c *op.Call, limit int) ([]T, error), change func(c *op.Call, list []T) error) error {
+// transaction, until none is left.
+func Each[T any](
+	ctx context.Context, r *Run, portion job.Portion, read func(tx db.Tx, limit int) ([]T, error),
+	change func(c *op.Call, list []T) error,
+) error {
+	return EachPrepared(ctx, r, portion, read,
+		func(_ *op.Call, list []T) ([]T, error) { return list, nil }, change)
+}
+
+// EachPrepared is Each with a preparation, whose reads do not make others wait. The rights of
+// the person are asked when there is something to do: an act that has done all of its work ends
+// as done, whatever became of them since.
+func EachPrepared[L, T any](
+	ctx context.Context, r *Run, portion job.Portion, read func(tx db.Tx, limit int) ([]L, error),
+	prepare func(c *op.Call, list []L) ([]T, error), change func(c *op.Call, list []T) error,
+) error {
 	for {
 		begun := clock.Now(r.Clock)
 		var list []T
-		err := r.Read(ctx, func(c *op.Call) (err error) {
-			list, err = read(c, portion.Next())
-			return err
+		err := r.DB.Read(ctx, func(tx db.Tx) error {
+			list = nil
+			found, err := read(tx, portion.Next())
+			if err != nil || len(found) == 0 {
+				return err
+			}
+			return r.withCall(ctx, tx, func(c *op.Call) (err error) {
+				list, err = prepare(c, found)
+				return err
+			})
 		})
 		if err != nil || len(list) == 0 {
 			return err

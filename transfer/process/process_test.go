@@ -20,11 +20,18 @@ import (
 type counter struct {
 	process.Run
 	n int
+	// rights is how far the person's rights last. Zero is for ever.
+	rights int
 }
 
 func (*counter) Load(context.Context, db.Tx, int64, string) error { return nil }
 
-func (*counter) Call(_ context.Context, tx db.Tx) (*op.Call, error) { return &op.Call{Tx: tx}, nil }
+func (c *counter) Call(_ context.Context, tx db.Tx) (*op.Call, error) {
+	if c.rights > 0 && c.n >= c.rights {
+		return nil, process.StopError{Reason: process.NoRight}
+	}
+	return &op.Call{Tx: tx}, nil
+}
 
 func (c *counter) Snapshot() (restore func()) {
 	n := c.n
@@ -61,28 +68,56 @@ func TestLostJob(t *testing.T) {
 			lost <- [2]error{err, end}
 			return end
 		}
-		runner := job.NewRunner(d, now, []job.Handler{
-			{Kind: "test", Run: func(ctx context.Context, j *job.Job) error { return c.Do(ctx, w, j, 1, c, steps) }},
-		},
-			job.Options{Logger: slog.New(slog.DiscardHandler)})
-		err := d.Write(ctx, func(tx db.Tx) error {
-			return process.Enqueue(ctx, &op.Call{Tx: tx, Now: clock.Now(now)}, 1, "act", job.Spec{Kind: "test"})
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		running, stop := context.WithCancel(ctx)
-		ended := make(chan struct{})
-		go func() { defer close(ended); runner.Run(running) }()
+		stop := begin(t, d, now, func(ctx context.Context, j *job.Job) error { return c.Do(ctx, w, j, 1, c, steps) })
 		got := <-lost
 		stop()
-		<-ended
 		var lines int
-		err = d.Read(ctx, func(tx db.Tx) error {
+		err := d.Read(ctx, func(tx db.Tx) error {
 			return tx.QueryRow(ctx, `select count(*) from audit_lines where word = 'test'`).Scan(&lines)
 		})
 		if !errors.Is(got[0], job.ErrLost) || !errors.Is(got[1], job.ErrLost) || lines != 1 || c.n != 1 || err != nil {
 			t.Errorf("%v: %d lines, counted to %d, %v", got, lines, c.n, err)
+		}
+	})
+}
+
+// begin runs a job until stop.
+func begin(t *testing.T, d db.DB, c clock.Clock, run func(ctx context.Context, j *job.Job) error) (stop func()) {
+	t.Helper()
+	runner := job.NewRunner(d, c, []job.Handler{{Kind: "test", Run: run}}, job.Options{Logger: slog.New(slog.DiscardHandler)})
+	err := d.Write(t.Context(), func(tx db.Tx) error {
+		return process.Enqueue(t.Context(), &op.Call{Tx: tx, Now: clock.Now(c)}, 1, "act", job.Spec{Kind: "test"})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	running, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); runner.Run(running) }()
+	return func() { cancel(); <-ended }
+}
+
+// An act whose person loses a right stops where it is. One that has done all of its work by
+// then is done.
+func TestRightsAtTheEnd(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		for rights, want := range map[int]error{2: process.StopError{Reason: process.NoRight}, 3: nil} {
+			now := clock.NewFake(time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC))
+			w, c := &process.Worker{DB: d, Clock: now}, &counter{rights: rights}
+			got := make(chan error, 1)
+			stop := begin(t, d, now, func(ctx context.Context, j *job.Job) error {
+				return c.Do(ctx, w, j, 1, c, func(ctx context.Context) error {
+					got <- process.Each(ctx, &c.Run, job.Portion{Most: 1}, func(db.Tx, int) ([]int, error) {
+						return []int{0, 1, 2}[c.n:min(c.n+1, 3)], nil
+					}, func(*op.Call, []int) error { c.n++; return nil })
+					return c.End(ctx, nil)
+				})
+			})
+			err := <-got
+			stop()
+			if !errors.Is(err, want) || c.n != rights {
+				t.Errorf("with rights for %d of 3 steps: %d steps and %v, want %v", rights, c.n, err, want)
+			}
 		}
 	})
 }
