@@ -1,6 +1,7 @@
 package applications
 
 import (
+	"cmp"
 	"strings"
 
 	"kartei/api/op"
@@ -37,9 +38,9 @@ func madeFacts(v *shell.Request, m account.Creation) string {
 // actsTitle is the name of a key, or the beginning of its text.
 func actsTitle(a account.Acts) string {
 	if a.KidShort != "" {
-		return shell.First(a.Name, "kart_"+a.Environment+"_"+a.KidShort+"…")
+		return cmp.Or(a.Name, "kart_"+a.Environment+"_"+a.KidShort+"…")
 	}
-	return shell.First(a.Name, a.ID)
+	return cmp.Or(a.Name, a.ID)
 }
 
 // actsPlace says in which organization a key, an application or an endpoint acts, and in

@@ -1,6 +1,7 @@
 package applications
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -107,21 +108,21 @@ func (a *approvalInfo) named() (ids []string) {
 }
 
 // title is what the application calls itself.
-func (a *approvalInfo) title() string { return shell.First(a.Client, a.ClientID) }
+func (a *approvalInfo) title() string { return cmp.Or(a.Client, a.ClientID) }
 
 // whom says who may connect the application.
 func (a *approvalInfo) whom(v *shell.Request, names map[string]string) string {
 	if a.PrincipalID == "" {
 		return v.Words.Say("alle im Büro, solange sich ihre Beschreibung nicht ändert", "everybody in the office, as long as its description does not change")
 	}
-	return shell.First(names[a.PrincipalID], a.PrincipalID)
+	return cmp.Or(names[a.PrincipalID], a.PrincipalID)
 }
 
 // askers are the names of the people who asked.
 func (a *approvalInfo) askers(v *shell.Request, names map[string]string) string {
 	list := make([]string, len(a.AskedBy))
 	for i, by := range a.AskedBy {
-		list[i] = shell.First(names[by], by)
+		list[i] = cmp.Or(names[by], by)
 	}
 	return v.Words.List(list)
 }
@@ -131,7 +132,7 @@ func (a *approvalInfo) by(v *shell.Request, names map[string]string) string {
 	if a.ApprovedBy == "" {
 		return v.Words.Say("Betreiber", "the operator")
 	}
-	return shell.First(names[a.ApprovedBy], a.ApprovedBy)
+	return cmp.Or(names[a.ApprovedBy], a.ApprovedBy)
 }
 
 // approvalsPath is the place of the pages about one approval.
@@ -164,7 +165,7 @@ func approve(v *shell.Request) shell.View {
 
 // disapprove takes an approval back, or declines a request.
 func disapprove(v *shell.Request) shell.View {
-	return actedOnApplication(v, oauth.Disapprove, oauth.DisapproveInput{ID: v.PathValue("id")}, shell.First(map[string]string{"waits": "declined"}[v.Sent.Get("was")], "disapproved"))
+	return actedOnApplication(v, oauth.Disapprove, oauth.DisapproveInput{ID: v.PathValue("id")}, cmp.Or(map[string]string{"waits": "declined"}[v.Sent.Get("was")], "disapproved"))
 }
 
 // renewGrant lets an application act for 90 days more.
@@ -178,7 +179,7 @@ func applicationsTitle(v *shell.Request) string { return v.Words.Say("Anwendunge
 func (p *applicationsPage) add(g oauth.GrantInfo) {
 	i := slices.IndexFunc(p.groups, func(of grantGroup) bool { return of.grants[0].ClientID == g.ClientID })
 	if i < 0 {
-		p.groups = append(p.groups, grantGroup{name: shell.First(g.Client, g.ClientID)})
+		p.groups = append(p.groups, grantGroup{name: cmp.Or(g.Client, g.ClientID)})
 		i = len(p.groups) - 1
 	}
 	p.groups[i].grants = append(p.groups[i].grants, g)

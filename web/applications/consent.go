@@ -1,6 +1,7 @@
 package applications
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -28,7 +29,7 @@ type asked struct {
 
 // name is what the application calls itself.
 func (a *asked) name(v *shell.Request) string {
-	return shell.First(a.Client, v.Words.Say("Eine Anwendung ohne Namen", "An application without a name"))
+	return cmp.Or(a.Client, v.Words.Say("Eine Anwendung ohne Namen", "An application without a name"))
 }
 
 // showConsent shows what an application asks for. If nobody can answer the request, the

@@ -1,6 +1,7 @@
 package book
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -67,7 +68,7 @@ func addressBlock(p records.Page, v *shell.Request) string {
 func letterTo(v *shell.Request, r shell.Values, names map[string]string) []string {
 	salutations := map[string]string{"ms": v.Words.Say("Frau", "Ms"), "mr": v.Words.Say("Herrn", "Mr")}
 	person := shell.Joined(" ", salutations[r["salutation"]], r["title"], r["firstName"], r["lastName"])
-	head := shell.Present(names[r["companyId"]], shell.First(person, r["name"]))
+	head := shell.Present(names[r["companyId"]], cmp.Or(person, r["name"]))
 	return append(head, v.Words.Lines(addressOf(r))...)
 }
 

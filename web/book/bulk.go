@@ -1,6 +1,7 @@
 package book
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -231,7 +232,7 @@ func why(v *shell.Request, r batchResult) string {
 	if len(problem.Errors) > 0 {
 		return problem.Errors[0].Message
 	}
-	return shell.First(problem.Detail, v.Words.Say("Nicht gespeichert.", "Not saved."))
+	return cmp.Or(problem.Detail, v.Words.Say("Nicht gespeichert.", "Not saved."))
 }
 
 // callsOf returns the calls of an act on the records that it changes, or the problem

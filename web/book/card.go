@@ -1,6 +1,7 @@
 package book
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 
@@ -47,7 +48,7 @@ func cardKind(f *records.Family) string {
 }
 
 func writeCard(f *records.Family, c *vcard.Card, w i18n.Words, v shell.Values, company string, whole bool) string {
-	c.Add("FN", shell.First(f.Heading(v), v["email"], v["phone"], v["id"]))
+	c.Add("FN", cmp.Or(f.Heading(v), v["email"], v["phone"], v["id"]))
 	c.Parts("N", v["lastName"], v["firstName"], "", v["title"], "")
 	if f.Organizations {
 		company = v["name"]

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"maps"
 	"net/url"
 	"slices"
@@ -44,7 +45,7 @@ func (c *wholeChange) title(v *shell.Request, names map[string]string) string {
 	case bulk.Untag:
 		return say("Schlagwort „"+c.Value+"“ entfernen", "Remove the tag “"+c.Value+"”")
 	case bulk.Owner:
-		name := shell.First(names[c.Value], c.Value)
+		name := cmp.Or(names[c.Value], c.Value)
 		return say("An "+name+" übergeben", "Hand over to "+name)
 	}
 	label := c.family().Field("visibility").LabelOf(c.Value).In(v.Words.Language)

@@ -91,7 +91,7 @@ func (i *importInfo) path() string { return shell.DataPath + "/" + i.ID }
 
 // title returns the name of the file. Imports that were given up or forgotten have none any more.
 func (i *importInfo) title(v *shell.Request) string {
-	return shell.First(i.FileName, v.Words.Say("Import vom ", "Import of ")+v.Words.Day(i.CreatedAt.Time()))
+	return cmp.Or(i.FileName, v.Words.Say("Import vom ", "Import of ")+v.Words.Day(i.CreatedAt.Time()))
 }
 
 // undoable reports whether the import can be taken back.
@@ -122,7 +122,7 @@ func otherThan(own string, p *imports.Problem) string {
 
 // whereText names the value that is told: the heading of its column, or the member.
 func whereText(v *shell.Request, p *imports.Problem) string {
-	return shell.First(p.Heading, targetLabel(v, p.Field))
+	return cmp.Or(p.Heading, targetLabel(v, p.Field))
 }
 
 // shownValue is how many characters of a value stand on the page. The report has more.
@@ -391,7 +391,7 @@ func (p *importPage) columnFields(v *shell.Request) (used, unused []ui.Field) {
 			continue
 		}
 		name := fmt.Sprintf("target.%d", i)
-		f := ui.Field{Name: name, Label: shell.First(p.heading(v, &c), v.Words.Say("ohne Überschrift", "without a heading")), Hint: strings.Join(c.Samples, " · "), Value: c.Target, Options: options,
+		f := ui.Field{Name: name, Label: cmp.Or(p.heading(v, &c), v.Words.Say("ohne Überschrift", "without a heading")), Hint: strings.Join(c.Samples, " · "), Value: c.Target, Options: options,
 			Errors: shell.Present(p.wrong[fmt.Sprintf("targets[%d]", i)])}
 		if c.Target == "" && len(f.Errors) == 0 {
 			unused = append(unused, f)
@@ -556,7 +556,7 @@ func writeReport(v *shell.Request, w http.ResponseWriter, info *importInfo) erro
 				if info.Files > 0 {
 					at = []string{l.File, at[0]}
 				}
-				if err := table.Row(append(at, outcomeLabel(v, l.Outcome, info.State == imports.Checked), l.RecordID, targetLabel(v, p.Field), p.Heading, shell.First(p.Value, otherThan(l.RecordID, p)), fateText(v, p.Fate), p.Message)...); err != nil {
+				if err := table.Row(append(at, outcomeLabel(v, l.Outcome, info.State == imports.Checked), l.RecordID, targetLabel(v, p.Field), p.Heading, cmp.Or(p.Value, otherThan(l.RecordID, p)), fateText(v, p.Fate), p.Message)...); err != nil {
 					return err
 				}
 			}
@@ -585,7 +585,7 @@ func writeRefused(v *shell.Request, w http.ResponseWriter, info *importInfo) err
 	table := spreadsheet.NewWriter(w)
 	var heads []string
 	for _, c := range info.Columns {
-		heads = append(heads, shell.First(info.heading(v, &c), targetLabel(v, c.Target)))
+		heads = append(heads, cmp.Or(info.heading(v, &c), targetLabel(v, c.Target)))
 	}
 	if err := table.Row(append(heads, v.Words.Say("Hinweis von Kartei", "Note by Kartei"))...); err != nil {
 		return err

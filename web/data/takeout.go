@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -48,7 +49,7 @@ func pack(v *shell.Request, w http.ResponseWriter, cursor string) error {
 // takeOutPerson serves what is kept about a person of the office: about the caller, or
 // for admins about anybody.
 func takeOutPerson(v *shell.Request) shell.View {
-	return takeOut(v, exports.BeginPrincipal, shell.First(v.Sent.Text("id"), v.Session.Principal.ID), v.Words.Say("Auskunft", "Personal data"))
+	return takeOut(v, exports.BeginPrincipal, cmp.Or(v.Sent.Text("id"), v.Session.Principal.ID), v.Words.Say("Auskunft", "Personal data"))
 }
 
 // takeOutOrganization serves everything of the organization.

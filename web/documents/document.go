@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -68,7 +69,7 @@ func (d *viewer) Finds() bool { return d.find != "" }
 func viewerOf(v *shell.Request, id string) *viewer {
 	q := v.URL.Query()
 	d := &viewer{id: id, find: strings.TrimSpace(q.Get("find")), asText: q.Get("view") == "text", zoom: q.Get("zoom"), query: q}
-	d.words = shell.First(d.find, strings.TrimSpace(q.Get("q")))
+	d.words = cmp.Or(d.find, strings.TrimSpace(q.Get("q")))
 	if d.zoom != natural && d.zoom != large {
 		d.zoom = fitWidth
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -256,7 +257,7 @@ type failure struct {
 
 // failure returns why the work failed. It is empty for work that did not fail.
 func (o begunOperation) failure() (f failure) {
-	_ = shell.Decode(o.Error, &f) // without a failure there is no document, or null
+	_ = json.Unmarshal(o.Error, &f) // without a failure there is no document, or null
 	return f
 }
 

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -66,7 +67,7 @@ const defaultKeyDays = "30"
 func showNewKey(v *shell.Request) shell.View {
 	q := v.URL.Query()
 	f := keyForm{typed: shell.Values{
-		"environment": shell.First(q.Get("env"), q.Get("environment")), "name": q.Get("name"), "networks": strings.Join(shell.Split(strings.Join(append(q["networks"], q["here"]...), ",")), ", "),
+		"environment": cmp.Or(q.Get("env"), q.Get("environment")), "name": q.Get("name"), "networks": strings.Join(shell.Split(strings.Join(append(q["networks"], q["here"]...), ",")), ", "),
 		"days": q.Get("days"), "version": q.Get("version"), "may": q.Get("may"),
 	}, owner: q.Get("owner"), linked: true, here: !q.Has("networks")}
 	for _, name := range f.rightNames() {
@@ -102,11 +103,11 @@ func drawKeyForm(v *shell.Request, f keyForm, status int) shell.View {
 			return v.Failed(err)
 		}
 	}
-	f.typed["environment"] = shell.First(f.typed["environment"], "test")
-	f.typed["may"] = shell.First(f.typed["may"], keyReads)
-	f.typed["days"] = shell.First(f.typed["days"], defaultKeyDays)
+	f.typed["environment"] = cmp.Or(f.typed["environment"], "test")
+	f.typed["may"] = cmp.Or(f.typed["may"], keyReads)
+	f.typed["days"] = cmp.Or(f.typed["days"], defaultKeyDays)
 	if len(f.terms.Versions) > 0 {
-		f.typed["version"] = shell.First(f.typed["version"], f.terms.Versions[0])
+		f.typed["version"] = cmp.Or(f.typed["version"], f.terms.Versions[0])
 	}
 	f.here = f.here && f.writes()
 	return v.Settings(shell.KeysPath, v.Words.Say("Neuer API-Schlüssel", "New API key"), newKeyView(v, f)).WithStatus(status)
@@ -231,7 +232,7 @@ func (f *keyForm) scopes() []string {
 
 // said says what the key may do.
 func (f *keyForm) said(v *shell.Request) string {
-	return shell.First(ScopesText(v, f.scopes()), v.Words.Say("noch nichts", "nothing yet"))
+	return cmp.Or(ScopesText(v, f.scopes()), v.Words.Say("noch nichts", "nothing yet"))
 }
 
 // from says from where the key works.

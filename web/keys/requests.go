@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"net/url"
@@ -25,7 +26,7 @@ type loggedCall requestlog.Line
 func (c *loggedCall) good() bool { return c.Status < http.StatusBadRequest }
 
 // title is the operation, or the method of a path that the API does not have.
-func (c *loggedCall) title() string { return shell.First(c.Operation, c.Method) }
+func (c *loggedCall) title() string { return cmp.Or(c.Operation, c.Method) }
 
 // outcome is the status, and the code of a problem.
 func (c *loggedCall) outcome() string { return shell.Joined(" ", strconv.Itoa(c.Status), c.Code) }

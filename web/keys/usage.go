@@ -199,11 +199,11 @@ func isApplication(subject string) bool { return id.Valid(id.Grant, subject) }
 func (p *usagePage) title(s *usedSubject) string {
 	switch {
 	case s.KidShort != "":
-		return shell.First(s.Name, "kart_"+s.Environment+"_"+s.KidShort+"…")
+		return cmp.Or(s.Name, "kart_"+s.Environment+"_"+s.KidShort+"…")
 	case isApplication(s.ID):
-		return shell.First(p.names[s.ID], s.ID)
+		return cmp.Or(p.names[s.ID], s.ID)
 	}
-	return shell.First(s.Name, s.ID)
+	return cmp.Or(s.Name, s.ID)
 }
 
 // href is the page of a key, an application or an endpoint.

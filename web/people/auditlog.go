@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -172,7 +173,7 @@ func (p *auditPage) who(v *shell.Request, l *audit.Line) string {
 	case l.PrincipalID == "":
 		return v.Words.Say("Unbekannt", "Unknown")
 	}
-	return shell.First(p.names[l.PrincipalID], l.PrincipalID)
+	return cmp.Or(p.names[l.PrincipalID], l.PrincipalID)
 }
 
 // what says what was done.
@@ -224,7 +225,7 @@ var targetPages = map[string]string{
 // from says by which door, and from where.
 func from(v *shell.Request, l *audit.Line) string {
 	door := map[string]string{"web": v.Words.Say("im Browser", "in the browser"), "admin": v.Words.Say("auf dem Server", "on the server"), "rest": "API", "oauth": v.Words.Say("durch die Anwendung", "by the application"), "job": v.Words.Say("als Auftrag", "as a job")}[l.Door]
-	return shell.Joined(" · ", shell.First(door, l.Door), l.Address)
+	return shell.Joined(" · ", cmp.Or(door, l.Door), l.Address)
 }
 
 // acts are the words of the audit log, after the name of who did it.
@@ -365,9 +366,9 @@ func (p *auditPage) changed(v *shell.Request, c audit.Change) string {
 	label := p.label(v, c.Member)
 	was, is := p.value(v, name, c.From), p.value(v, name, c.To)
 	if was == "" {
-		return label + ": " + shell.First(is, "–")
+		return label + ": " + cmp.Or(is, "–")
 	}
-	return label + ": " + was + " → " + shell.First(is, "–")
+	return label + ": " + was + " → " + cmp.Or(is, "–")
 }
 
 // changes say what an act changed, a text each. Members whose values the log does not
@@ -398,7 +399,7 @@ func (p *auditPage) label(v *shell.Request, member string) string {
 	if !known {
 		part = members[rest] // a family
 	}
-	return shell.Joined(" ", text.In(v.Words.Language), shell.First(part.In(v.Words.Language), rest))
+	return shell.Joined(" ", text.In(v.Words.Language), cmp.Or(part.In(v.Words.Language), rest))
 }
 
 // value draws a value of a line.
@@ -432,7 +433,7 @@ func (p *auditPage) value(v *shell.Request, member string, value any) string {
 		if word, known := valueWords[member][value]; known {
 			return word.In(v.Words.Language)
 		}
-		return shell.First(p.names[value], value)
+		return cmp.Or(p.names[value], value)
 	}
 	return fmt.Sprint(value)
 }

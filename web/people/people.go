@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -124,7 +125,7 @@ func rightFields(v *shell.Request, typed shell.Values, wrong map[string]string) 
 // rightsTyped adds the rights to the values of a form.
 func rightsTyped(typed shell.Values, rights access.Rights) shell.Values {
 	for _, family := range shell.KeyFamilies {
-		typed["right."+family.Value] = shell.First(string(rights[family.Value]), fullRight)
+		typed["right."+family.Value] = cmp.Or(string(rights[family.Value]), fullRight)
 	}
 	return typed
 }
@@ -135,7 +136,7 @@ func rightsSent(v *shell.Request, typed shell.Values) access.Rights {
 	for _, family := range shell.KeyFamilies {
 		name := "right." + family.Value
 		typed[name] = v.Sent.Text(name)
-		if typed[name] != "" && typed[name] != shell.First(v.Sent.Was[name], fullRight) {
+		if typed[name] != "" && typed[name] != cmp.Or(v.Sent.Was[name], fullRight) {
 			rights[family.Value] = access.Right(typed[name])
 		}
 	}

@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -302,7 +303,7 @@ func (p *leavePage) access(v *shell.Request) string {
 	if p.Applications > 0 {
 		applications = v.Words.Plural(int(p.Applications), "eine verbundene Anwendung", "%d verbundene Anwendungen", "one connected application", "%d connected applications")
 	}
-	return shell.First(shell.Joined(" · ", sessions, applications), v.Words.Say("Nirgends angemeldet, keine verbundene Anwendung.", "Signed in nowhere, no connected application."))
+	return cmp.Or(shell.Joined(" · ", sessions, applications), v.Words.Say("Nirgends angemeldet, keine verbundene Anwendung.", "Signed in nowhere, no connected application."))
 }
 
 // private says how many private records there are.

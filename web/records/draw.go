@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"net/url"
 	"regexp"
 	"slices"
@@ -237,7 +238,7 @@ func (f Form) named(v *shell.Request, name, value string) string {
 	m := f.Family.Field(name)
 	switch m.Kind {
 	case Reference:
-		return shell.First(f.Names[value], value)
+		return cmp.Or(f.Names[value], value)
 	case Choice:
 		return m.LabelOf(value).In(v.Words.Language)
 	case dayField:

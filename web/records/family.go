@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -140,7 +141,7 @@ var Contacts = Family{
 	InBook: true, Begins: "lastName", offer: shell.Text("Kontakt „%s“ anlegen", "Create the contact “%s”"),
 	Referrers: []*Family{&Tasks, &Documents}, related: shell.Text("Personen", "People"),
 	quantity: [2]fault.Text{shell.Text("ein Kontakt", "one contact"), shell.Text("%d Kontakte", "%d contacts")},
-	Fields: shell.Concat([]Field{
+	Fields: slices.Concat([]Field{
 		{Name: "lastName", part: shell.Text("Person", "Person"), Hidden: true, Kind: textField, Label: shell.Text("Nachname", "Last name")},
 		{Name: "firstName", Hidden: true, Kind: textField, Label: shell.Text("Vorname", "First name")},
 		{Name: "title", Hidden: true, Kind: textField, Label: shell.Text("Titel", "Title")},
@@ -168,7 +169,7 @@ var Contacts = Family{
 }
 
 func contactHeading(v shell.Values) string {
-	return shell.Joined(" ", v["title"], shell.First(v["displayName"], v["email"]))
+	return shell.Joined(" ", v["title"], cmp.Or(v["displayName"], v["email"]))
 }
 
 var Companies = Family{
@@ -177,7 +178,7 @@ var Companies = Family{
 	One: shell.Text("Firma", "Company"), another: shell.Text("Neue Firma", "New company"), Many: shell.Text("Firmen", "Companies"), Icon: "building-2", Sorts: byName, ByOwner: true,
 	InBook: true, Organizations: true, Begins: "name", offer: shell.Text("Firma „%s“ anlegen", "Create the company “%s”"),
 	Referrers: []*Family{&Contacts, &Tasks, &Documents},
-	Fields: shell.Concat([]Field{
+	Fields: slices.Concat([]Field{
 		{Name: "name", part: shell.Text("Firma", "Company"), Hidden: true, Kind: textField, Label: shell.Text("Name", "Name"), required: true},
 		{Name: "legalForm", Kind: textField, Label: shell.Text("Rechtsform", "Legal form")},
 		{Name: "phone", part: shell.Text("Erreichbarkeit", "Contact details"), Kind: PhoneField, Label: shell.Text("Telefon", "Phone")},
@@ -199,7 +200,7 @@ var Tasks = Family{
 	completable: true, about: true, Begins: "title", offer: shell.Text("Aufgabe „%s“ anlegen", "Create the task “%s”"),
 	Referrers: []*Family{&Documents}, related: shell.Text("Offene Aufgaben", "Open tasks"),
 	quantity: [2]fault.Text{shell.Text("eine Aufgabe", "one task"), shell.Text("%d Aufgaben", "%d tasks")},
-	Fields: shell.Concat([]Field{
+	Fields: slices.Concat([]Field{
 		{Name: "title", Hidden: true, Kind: textField, Label: shell.Text("Aufgabe", "Task"), required: true},
 		{Name: "status", Hidden: true, Unasked: true, Kind: Choice, Label: shell.Text("Stand", "Status"), required: true, options: []shell.Option{
 			shell.NewOption("open", "offen", "open"), shell.NewOption("completed", "erledigt", "done"),
@@ -224,7 +225,7 @@ var Documents = Family{
 	One: shell.Text("Dokument", "Document"), another: shell.Text("Neues Dokument", "New document"), Many: shell.Text("Dokumente", "Documents"), Icon: "file-text", Sorts: byName, ByOwner: true,
 	Files: true, about: true, related: shell.Text("Dokumente", "Documents"),
 	quantity: [2]fault.Text{shell.Text("ein Dokument", "one document"), shell.Text("%d Dokumente", "%d documents")},
-	Fields: shell.Concat([]Field{
+	Fields: slices.Concat([]Field{
 		{Name: "name", Kind: textField, Label: shell.Text("Name", "Name"), required: true},
 		{Name: "contactId", Kind: Reference, To: "contacts", Label: shell.Text("Kontakt", "Contact")},
 		{Name: "companyId", Kind: Reference, To: "companies", Label: shell.Text("Firma", "Company")},

@@ -62,7 +62,7 @@ func MayLead(v *shell.Request, id string) string {
 // IconOf returns the icon of a kind of record.
 func IconOf(object string) string {
 	icons := map[string]string{"contact": "user", "company": "building-2", "task": "square-check-big", "document": "file-text"}
-	return shell.First(icons[object], "search")
+	return cmp.Or(icons[object], "search")
 }
 
 // noteFacts is the number of facts in a line below the field.

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -374,7 +375,7 @@ func (l List) Links() Links {
 		lead = lead.From("", false)
 	}
 	if keep.Q == "" && keep.Cursor == "" && len(l.Rows) > 0 {
-		keep = keep.near(shell.First(l.around, l.Rows[0]["id"]))
+		keep = keep.near(cmp.Or(l.around, l.Rows[0]["id"]))
 	}
 	return Links{"/" + l.Family.Name + "/", lead.suffix(), keep.suffix()}
 }
@@ -463,19 +464,19 @@ func (l List) narrowings(v *shell.Request) []filterInForce {
 		list = append(list, filterInForce{text, without})
 	}
 	if c := l.Listing.Company; c != "" {
-		add(v.Words.Say("Firma: ", "Company: ")+shell.First(l.Names[c], c), func(l *Listing) { l.Company = "" })
+		add(v.Words.Say("Firma: ", "Company: ")+cmp.Or(l.Names[c], c), func(l *Listing) { l.Company = "" })
 	}
 	if k := l.Listing.Kind; k != "" {
 		add(kindName(k).In(v.Words.Language), func(l *Listing) { l.Kind = "" })
 	}
 	if a := l.Listing.About; a != "" {
-		add(aboutLabel(v)+": "+shell.First(l.Names[a], a), func(l *Listing) { l.About = "" })
+		add(aboutLabel(v)+": "+cmp.Or(l.Names[a], a), func(l *Listing) { l.About = "" })
 	}
 	if t := l.Listing.Tag; t != "" {
 		add(v.Words.Say("Schlagwort: ", "Tag: ")+t, func(l *Listing) { l.Tag = "" })
 	}
 	if o := l.Listing.Owner; o != "" {
-		add(v.Words.Say("Eigentümer: ", "Owner: ")+shell.First(l.Names[o], o), func(l *Listing) { l.Owner = "" })
+		add(v.Words.Say("Eigentümer: ", "Owner: ")+cmp.Or(l.Names[o], o), func(l *Listing) { l.Owner = "" })
 	}
 	return list
 }

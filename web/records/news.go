@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
@@ -22,7 +23,7 @@ func showNews(v *shell.Request) shell.View {
 	if err != nil {
 		return v.Failed(err)
 	}
-	seen := shell.RevisionOf(shell.Values{"revision": shell.First(v.URL.Query().Get("since"), "0")})
+	seen := shell.RevisionOf(shell.Values{"revision": cmp.Or(v.URL.Query().Get("since"), "0")})
 	var list []record.Change
 	for _, c := range all {
 		if c.Revision > seen {
@@ -51,7 +52,7 @@ func newsOf(v *shell.Request, f *Family, list []record.Change, names map[string]
 		}
 		members = append(members, c.Members...)
 	}
-	name := shell.First(names[who], v.Words.Say("Jemand", "Somebody"))
+	name := cmp.Or(names[who], v.Words.Say("Jemand", "Somebody"))
 	what := Labels(v, f, shell.Unique(members))
 	if len(members) == 0 {
 		what = v.Words.Say("diesen Eintrag", "this entry")

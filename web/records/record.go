@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"net/url"
@@ -519,7 +520,7 @@ func changeNote(v *shell.Request, f *Family, id string, s saved) *shell.Toast {
 		t.Undo = &u
 	}
 	if len(s.Theirs) > 0 {
-		t.Text = shell.Joined(" ", t.Text, v.Words.Say(shell.Have(shell.First(s.By, "Jemand anderes"))+"gleichzeitig geändert: ", shell.First(s.By, "Somebody else")+" changed at the same time: ")+Labels(v, f, s.Theirs)+".")
+		t.Text = shell.Joined(" ", t.Text, v.Words.Say(shell.Have(cmp.Or(s.By, "Jemand anderes"))+"gleichzeitig geändert: ", cmp.Or(s.By, "Somebody else")+" changed at the same time: ")+Labels(v, f, s.Theirs)+".")
 	}
 	t.Log, t.Members = f.One.In(v.Words.Language)+": "+t.Text, s.Changed
 	return &t

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"net/url"
@@ -142,7 +143,7 @@ func Referred(v *shell.Request, m Field, sent url.Values) (string, *unclear, err
 	get := func(suffix string) string { return shell.Normal(sent.Get(m.Name + suffix)) }
 	text := get(TextSuffix)
 	switch same := text == get(ShownSuffix); {
-	case same && text != "" && shell.First(get(PickSuffix), get("")) == anew && mayMake(v, m):
+	case same && text != "" && cmp.Or(get(PickSuffix), get("")) == anew && mayMake(v, m):
 		id, err := makeCompany(v, m, text)
 		return id, nil, err
 	case same && get(PickSuffix) == anew, same && get("") == anew: // the right was lost meanwhile

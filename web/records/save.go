@@ -59,7 +59,7 @@ func Save(v *shell.Request, f *Family, id string, was, typed shell.Values, revis
 		m := merge(was, typed, stored)
 		out.Theirs = m.Theirs
 		if revision, err = strconv.ParseInt(stored["revision"], 10, 64); err != nil {
-			return out, fmt.Errorf("office: revision %q: %w", stored["revision"], err)
+			return out, fmt.Errorf("records: revision %q: %w", stored["revision"], err)
 		}
 		if len(m.Conflicts) > 0 {
 			out.Record, out.Merge = stored, &m

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ func findSimilar(v *shell.Request, f *Family, typed shell.Values) ([]lookup.Like
 		Family: f.Name, FirstName: short("firstName"), LastName: short("lastName"), Name: short("name"), Email: short("email"),
 		Numbers: shell.Present(typed["mobile"], typed["phone"]),
 	}
-	if shell.First(in.FirstName, in.LastName, in.Name, in.Email) == "" && len(in.Numbers) == 0 {
+	if cmp.Or(in.FirstName, in.LastName, in.Name, in.Email) == "" && len(in.Numbers) == 0 {
 		return nil, nil
 	}
 	found, err := shell.Ask(v, lookup.FindSimilar, in)

@@ -170,7 +170,7 @@ func optionsOf(v *shell.Request, q string, f lookup.FindOutput) []optionGroup {
 	}
 	if t := f.Thing; t != nil {
 		add(v.Words.Say("Kennung", "Identifier"), ui.Choice{
-			Text: t.Title, Note: thingKind(v, t), Icon: "link", Best: true, Href: string(cmp.Or(records.Leads(v, shell.First(t.Of, t.ID)), v.Look().To(searchFor(q)))),
+			Text: t.Title, Note: thingKind(v, t), Icon: "link", Best: true, Href: string(cmp.Or(records.Leads(v, cmp.Or(t.Of, t.ID)), v.Look().To(searchFor(q)))),
 		})
 	}
 	return groups
@@ -289,7 +289,7 @@ func searchTitle(v *shell.Request, p searchPage) string {
 // tabs are the families that the person may read, with the number of hits of each.
 func (p searchPage) tabs(v *shell.Request) []ui.Tab {
 	tab := func(name string, f *records.Family) ui.Tab {
-		address := url.Values{"q": {shell.First(p.Q, p.q)}}
+		address := url.Values{"q": {cmp.Or(p.Q, p.q)}}
 		if f != nil {
 			address.Set("in", f.Name)
 		}
@@ -355,7 +355,7 @@ var anID = regexp.MustCompile(`^[a-z]{3}_[0-9a-z]{20,}$`)
 // newFrom offers a new record, if nothing was found and the person may create it: a
 // contact, or one of the family that the text names.
 func newFrom(v *shell.Request, q string, f lookup.FindOutput) (offer, bool) {
-	text := shell.First(f.Q, q)
+	text := cmp.Or(f.Q, q)
 	if q == "" || text == "" || len(f.Groups) > 0 || f.Thing != nil || anID.MatchString(text) || utf8.RuneCountInString(text) > 200 {
 		return offer{}, false
 	}

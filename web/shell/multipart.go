@@ -104,7 +104,7 @@ type parts struct {
 	fields   url.Values
 }
 
-var errForm = errors.New("office: not a form")
+var errForm = errors.New("shell: not a form")
 
 // fill reads the fields up to the file, which is nil if there is none.
 func (p *parts) fill() (*SentFile, error) {

@@ -1,6 +1,8 @@
 package shell
 
 import (
+	"cmp"
+
 	"kartei/people/principal"
 	"kartei/record/lookup"
 )
@@ -48,7 +50,7 @@ func (v *Request) TitlesIn(sandbox bool, ids []string, names map[string]string) 
 
 // KeyTitle is the name of a key, or the beginning of its text.
 func KeyTitle(name, environment, kidShort string) string {
-	return First(name, "kart_"+environment+"_"+kidShort+"…")
+	return cmp.Or(name, "kart_"+environment+"_"+kidShort+"…")
 }
 
 // KeyMadeBy says who made a key, or last rotated it. Nobody is the operator.
@@ -59,7 +61,7 @@ func KeyMadeBy(v *Request, madeBy string, names map[string]string) string {
 	case v.Session.Principal.ID:
 		return v.Words.Say("von Ihnen", "by you")
 	}
-	return v.Words.Say("von ", "by ") + First(names[madeBy], madeBy)
+	return v.Words.Say("von ", "by ") + cmp.Or(names[madeBy], madeBy)
 }
 
 // KeyFamilies are the families that a key may be restricted to, as scopes name them.

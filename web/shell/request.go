@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -303,7 +304,7 @@ func Fetch[T any](v *Request, o op.Any, args Arguments) (out T, err error) {
 		return out, err
 	}
 	if len(a.Body) > 0 {
-		err = Decode(a.Body, &out)
+		err = json.Unmarshal(a.Body, &out)
 	}
 	return out, err
 }

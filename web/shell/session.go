@@ -1,7 +1,7 @@
 package shell
 
 import (
-	"encoding/json"
+	"cmp"
 	"net/http"
 	"slices"
 	"time"
@@ -63,7 +63,7 @@ func (s *Session) words(w i18n.Words) i18n.Words {
 	if s.Principal.Language == string(fault.English) {
 		w.Language = fault.English
 	}
-	if zone, err := time.LoadLocation(First(s.Preferences.Zone, "Europe/Berlin")); err == nil {
+	if zone, err := time.LoadLocation(cmp.Or(s.Preferences.Zone, "Europe/Berlin")); err == nil {
 		w.Zone = zone
 	}
 	return w
@@ -76,7 +76,3 @@ func languageOf(r *http.Request) fault.Language {
 	}
 	return fault.Preferred(r.Header["Accept-Language"])
 }
-
-// Decode decodes the answer of a row. Members that a page does not need are
-// ignored.
-func Decode(body []byte, into any) error { return json.Unmarshal(body, into) }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -88,8 +89,8 @@ func (v *Request) TaskNote(task Values, back string) *Toast {
 		about = append(about, v.Words.Say("dringend", "high priority"))
 	}
 	names := map[string]string{}
-	if v.TitlesOf([]string{First(task["contactId"], task["companyId"])}, names) == nil {
-		about = append(about, names[First(task["contactId"], task["companyId"])])
+	if v.TitlesOf([]string{cmp.Or(task["contactId"], task["companyId"])}, names) == nil {
+		about = append(about, names[cmp.Or(task["contactId"], task["companyId"])])
 	}
 	t.Text = v.Words.Say("Angelegt: ", "Created: ") + Joined(" · ", about...)
 	return t
@@ -98,7 +99,7 @@ func (v *Request) TaskNote(task Values, back string) *Toast {
 // ShownDue says when a task is due, or was done.
 func ShownDue(task Values) (at time.Time, done, ok bool) {
 	if task["status"] == "completed" {
-		at, ok = TimeOf(First(task["completedAt"], task["updatedAt"]))
+		at, ok = TimeOf(cmp.Or(task["completedAt"], task["updatedAt"]))
 		return at, true, ok
 	}
 	at, ok = TimeOf(task["dueAt"])

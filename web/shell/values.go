@@ -46,7 +46,7 @@ func (d *recordReader) Ended(err error) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("office: a record: %w", cmp.Or(err, errRest))
+	return fmt.Errorf("shell: a record: %w", cmp.Or(err, errRest))
 }
 
 var errRest = errors.New("something follows it")

@@ -223,5 +223,5 @@ func NameOfFile(text, ending string) string {
 	if runes := []rune(name); len(runes) > 80 {
 		name = string(runes[:80])
 	}
-	return First(name, "kartei") + "." + ending
+	return cmp.Or(name, "kartei") + "." + ending
 }

@@ -15,15 +15,6 @@ import (
 	"kartei/web/ui"
 )
 
-// Concat returns the elements of all lists.
-func Concat[T any](lists ...[]T) []T {
-	var all []T
-	for _, list := range lists {
-		all = append(all, list...)
-	}
-	return all
-}
-
 // Present returns the texts that are not empty.
 func Present(texts ...string) []string {
 	var list []string
@@ -48,11 +39,6 @@ func Joined(between string, texts ...string) string {
 		}
 	}
 	return out
-}
-
-// First returns the first text that is not empty.
-func First(texts ...string) string {
-	return cmp.Or(texts...)
 }
 
 // Text returns a text in both languages.

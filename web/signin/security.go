@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
@@ -192,7 +193,7 @@ func addPasskey(v *shell.Request) shell.View {
 		})
 	}
 	made, err := shell.Ask(v, account.AddPasskey, account.NewPasskey{
-		Ticket: ticket, Name: shell.First(v.Sent.Text("name"), shell.DeviceText(v.Words, v.UserAgent())), Response: response,
+		Ticket: ticket, Name: cmp.Or(v.Sent.Text("name"), shell.DeviceText(v.Words, v.UserAgent())), Response: response,
 	}, shell.Once)
 	if err != nil {
 		return v.Failed(err)

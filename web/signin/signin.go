@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -104,7 +105,7 @@ func signedIn(v *shell.Request, s account.SignedIn, f signInForm) shell.View {
 	if s.Status == "joined" { // the caller was signed in already
 		return shell.Redirect{To: choosePath}
 	}
-	f.Next = shell.First(s.Next, f.Next)
+	f.Next = cmp.Or(s.Next, f.Next)
 	if s.Token == "" {
 		return nextStep(v, s, f)
 	}
@@ -183,7 +184,7 @@ func second(v *shell.Request) shell.View {
 	switch {
 	case a.Is(fault.ValidationFailed):
 		wrong := shell.FieldTexts(a.Fault, v.Words.Language)
-		f.Problem = shell.First(wrong["code"], wrong["recoveryCode"])
+		f.Problem = cmp.Or(wrong["code"], wrong["recoveryCode"])
 	case a.Is(fault.RateLimited), a.Is(fault.Overloaded):
 		explain(v, &f, a.Fault)
 	case a.Fault != nil:

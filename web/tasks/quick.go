@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -173,7 +174,7 @@ func createByLine(v *shell.Request) shell.View {
 	if line.wrong != "" {
 		return refusedLine(v, line)
 	}
-	a := v.Send(task.Create, shell.Arguments{Body: u.task(shell.First(v.Sent.Text("assigneeId"), v.Session.Principal.ID), about), Once: v.Sent.Token})
+	a := v.Send(task.Create, shell.Arguments{Body: u.task(cmp.Or(v.Sent.Text("assigneeId"), v.Session.Principal.ID), about), Once: v.Sent.Token})
 	if a.Fault != nil {
 		if len(a.Fault.Fields) == 0 {
 			return v.Failed(a.Fault)

@@ -1,6 +1,7 @@
 package today
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"regexp"
@@ -95,7 +96,7 @@ func readBell(v *shell.Request) shell.View {
 }
 
 // leadsTo is the page where the person acts on an entry, or the bell itself.
-func (e bellEntry) leadsTo() string { return shell.First(e.Page, "/bell") }
+func (e bellEntry) leadsTo() string { return cmp.Or(e.Page, "/bell") }
 
 // icon returns the shape of an entry.
 func (e bellEntry) icon() string {

@@ -201,7 +201,7 @@ var receivers = func() (list []receiver) {
 	} {
 		text := regexp.MustCompile(`(?s)cat > kartei-hook/` + regexp.QuoteMeta(r.program) + ` <<'END'\n(.*?)\nEND\n`).FindSubmatch(docs.Guide)
 		if text == nil {
-			panic("office: the guide has no receiver " + r.program)
+			panic("webhooks: the guide has no receiver " + r.program)
 		}
 		list = append(list, receiver{r.language, r.install, string(text[1])})
 	}
