@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -118,6 +120,52 @@ func TestRightsAtTheEnd(t *testing.T) {
 			if !errors.Is(err, want) || c.n != rights {
 				t.Errorf("with rights for %d of 3 steps: %d steps and %v, want %v", rights, c.n, err, want)
 			}
+		}
+	})
+}
+
+// windows is a family of so many windows of records.
+type windows int
+
+func (w windows) Window(_ context.Context, _ db.Tx, _ int64, after string, _ int) (end string, err error) {
+	n, _ := strconv.Atoi(after)
+	if n++; n > int(w) {
+		return "", nil
+	}
+	return strconv.Itoa(n), nil
+}
+
+// A walk finds each record once, and stores how far it came at each hit and after twenty windows
+// without one.
+func TestWalkStoresSeldom(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		now := clock.NewFake(time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC))
+		w, c := &process.Worker{DB: d, Clock: now}, new(counter)
+		var found, passed []string
+		got := make(chan error, 1)
+		stop := begin(t, d, now, func(ctx context.Context, j *job.Job) error {
+			return c.Do(ctx, w, j, 1, c, func(ctx context.Context) error {
+				walk := process.Walk[string]{
+					Family: windows(50), Portion: job.Portion{Most: 1}, ID: func(id string) string { return id },
+					Find: func(_ *op.Call, _, end string) ([]string, error) {
+						if end == "5" || end == "30" {
+							return []string{end}, nil
+						}
+						return nil, nil
+					},
+					Change: func(_ *op.Call, list []string, after string) error {
+						found, passed = append(found, list...), append(passed, after)
+						return nil
+					},
+				}
+				got <- walk.Do(ctx, &c.Run, "")
+				return c.End(ctx, nil)
+			})
+		})
+		err := <-got
+		stop()
+		if want := []string{"5", "25", "30", "50"}; err != nil || !slices.Equal(found, []string{"5", "30"}) || !slices.Equal(passed, want) {
+			t.Errorf("found %v, stored at %v, want %v: %v", found, passed, want, err)
 		}
 	})
 }
