@@ -23,11 +23,11 @@ import (
 
 // Pages is the list of all pages of the application. The tests of every page, and the
 // table of rights in docs/operating/web.md, follow from it.
-var Pages = slices.Concat(today.Pages, shell.Own, records.Pages, signin.Pages, applications.Pages, keys.Pages, people.Pages, data.Pages, webhooks.Pages, search.Pages, book.Pages, tasks.Pages, documents.Pages)
+var Pages = slices.Concat(today.Pages, shell.Pages, records.Pages, signin.Pages, applications.Pages, keys.Pages, people.Pages, data.Pages, webhooks.Pages, search.Pages, book.Pages, tasks.Pages, documents.Pages)
 
 // Handler serves the web application, and passes all other paths on.
 func Handler(o shell.Options) http.Handler {
-	return shell.Serve(o, shell.Rooms{Pages: Pages, Menu: settingsMenu, SignIn: signin.AskToSignIn, Confirm: signin.AskToConfirm, Live: liveOf, Note: tasks.NoteOf})
+	return shell.Serve(o, shell.Application{Pages: Pages, Menu: settingsMenu, SignIn: signin.AskToSignIn, Confirm: signin.AskToConfirm, Live: liveOf, Note: tasks.NoteOf})
 }
 
 // liveOf returns the families whose changes a page follows: a list its own, other pages all. The

@@ -57,12 +57,6 @@ func (m Field) LabelOf(value string) fault.Text {
 	return shell.Text(value, value)
 }
 
-// Telephone returns the address that dials a number of an entry, in the country of the
-// entry. It is empty for a text that is no number.
-func Telephone(w i18n.Words, r shell.Values, number string) templ.SafeURL {
-	return templ.SafeURL(w.Telephone(number, r["address.country"]))
-}
-
 // mail returns the mailto URI of an address (RFC 6068). Special characters before the last @ are
 // escaped, so that they cannot add a recipient or a header.
 func mail(address string) templ.SafeURL {
@@ -162,7 +156,7 @@ func (f Form) otherChange(v *shell.Request) string {
 	if f.by == "" || f.at.IsZero() {
 		return v.Words.Say("Zwei Änderungen gleichzeitig", "Two changes at the same time")
 	}
-	return v.Words.Say(shell.Have(f.by)+v.Words.Ago(f.at)+" gespeichert (Stand r"+strconv.FormatInt(f.revision, 10)+")", shell.Capital(f.by)+" saved "+v.Words.Ago(f.at)+" (revision r"+strconv.FormatInt(f.revision, 10)+")")
+	return v.Words.Say(have(f.by)+v.Words.Ago(f.at)+" gespeichert (Stand r"+strconv.FormatInt(f.revision, 10)+")", capital(f.by)+" saved "+v.Words.Ago(f.at)+" (revision r"+strconv.FormatInt(f.revision, 10)+")")
 }
 
 // tagsField returns the field in which tags are typed.
@@ -405,4 +399,21 @@ func Labels(v *shell.Request, f *Family, names []string) string {
 		labels[i] = f.Field(name).Label.In(v.Words.Language)
 	}
 	return v.Words.List(labels)
+}
+
+// have appends the German verb to the name or the names of those who changed
+// something.
+func have(who string) string {
+	if who == "Sie selbst" || strings.Contains(who, " und ") {
+		return who + " haben "
+	}
+	return who + " hat "
+}
+
+// capital begins a sentence.
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }

@@ -42,14 +42,6 @@ func PathOf(id string) string {
 	return path + url.PathEscape(id)
 }
 
-// Leads returns the address of the page of an id, or an empty text.
-func Leads(v *shell.Request, id string) (address templ.SafeURL) {
-	if path := MayLead(v, id); path != "" {
-		return v.Look().To(path)
-	}
-	return ""
-}
-
 // MayLead is PathOf, without pages that are for admins alone if the person is none.
 func MayLead(v *shell.Request, id string) string {
 	prefix, _, _ := strings.Cut(id, "_")

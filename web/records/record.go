@@ -351,7 +351,7 @@ func SaveRecord(f *Family) func(*shell.Request) shell.View {
 		}
 		path := Back(v, f.ListingOf(v.URL.Query()).At("/"+f.Name+"/"+id))
 		if f.completable && slices.Equal(s.Changed, []string{"status"}) {
-			return v.Done(path, v.TaskNote(s.Record, path))
+			return v.Done(path, TaskNote(v, s.Record, path))
 		}
 		if len(s.Theirs) > 0 {
 			s.By, _ = changedBy(v, id, v.Sent.Revision, s.Theirs)
@@ -520,7 +520,7 @@ func changeNote(v *shell.Request, f *Family, id string, s saved) *shell.Toast {
 		t.Undo = &u
 	}
 	if len(s.Theirs) > 0 {
-		t.Text = shell.Joined(" ", t.Text, v.Words.Say(shell.Have(cmp.Or(s.By, "Jemand anderes"))+"gleichzeitig geändert: ", cmp.Or(s.By, "Somebody else")+" changed at the same time: ")+Labels(v, f, s.Theirs)+".")
+		t.Text = shell.Joined(" ", t.Text, v.Words.Say(have(cmp.Or(s.By, "Jemand anderes"))+"gleichzeitig geändert: ", cmp.Or(s.By, "Somebody else")+" changed at the same time: ")+Labels(v, f, s.Theirs)+".")
 	}
 	t.Log, t.Members = f.One.In(v.Words.Language)+": "+t.Text, s.Changed
 	return &t

@@ -170,7 +170,7 @@ func optionsOf(v *shell.Request, q string, f lookup.FindOutput) []optionGroup {
 	}
 	if t := f.Thing; t != nil {
 		add(v.Words.Say("Kennung", "Identifier"), ui.Choice{
-			Text: t.Title, Note: thingKind(v, t), Icon: "link", Best: true, Href: string(cmp.Or(records.Leads(v, cmp.Or(t.Of, t.ID)), v.Look().To(searchFor(q)))),
+			Text: t.Title, Note: thingKind(v, t), Icon: "link", Best: true, Href: string(cmp.Or(leads(v, cmp.Or(t.Of, t.ID)), v.Look().To(searchFor(q)))),
 		})
 	}
 	return groups
@@ -415,4 +415,12 @@ func splitName(text string) (firstName, lastName string) {
 		return "", ""
 	}
 	return strings.Join(words[:at], " "), strings.Join(words[at:], " ")
+}
+
+// leads returns the address of the page of an id, or an empty text.
+func leads(v *shell.Request, id string) (address templ.SafeURL) {
+	if path := records.MayLead(v, id); path != "" {
+		return v.Look().To(path)
+	}
+	return ""
 }

@@ -578,7 +578,7 @@ func thingView(v *shell.Request, t *lookup.Thing) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				if address := records.Leads(v, cmp.Or(t.Of, t.ID)); address != "" {
+				if address := leads(v, cmp.Or(t.Of, t.ID)); address != "" {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<a href=\"")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

@@ -26,7 +26,6 @@ const (
 	// ChangesPath is the list of changes of whole lists.
 	ChangesPath = "/changes"
 
-	ConfirmPath = "/confirm"
 	SignOutPath = "/signout"
 	// SwitchPath is where a person goes on in another organization.
 	SwitchPath = "/switch"

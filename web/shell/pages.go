@@ -9,8 +9,8 @@ import (
 	"kartei/people/account"
 )
 
-// Own are the pages of the shell itself.
-var Own = []Page{
+// Pages are the pages of the shell itself.
+var Pages = []Page{
 	watching("/live", showLive),
 
 	Private("GET", SettingsPath, op.List{account.GetSession}, showSettings),
@@ -96,8 +96,8 @@ func (p *Page) pattern(prefix string) string {
 
 // PageAt returns the page at an address, nil if there is none.
 func (h *Site) PageAt(path string) *Page {
-	for i := range h.rooms.Pages {
-		if p := &h.rooms.Pages[i]; p.Path == path && p.Method == "GET" {
+	for i := range h.application.Pages {
+		if p := &h.application.Pages[i]; p.Path == path && p.Method == "GET" {
 			return p
 		}
 	}

@@ -34,7 +34,7 @@ func (p *SettingsPage) hintFor(v *Request) string {
 
 // menu returns the groups of the menu with the pages that the person may open.
 func (v *Request) menu() (groups []SettingsGroup) {
-	for _, g := range v.Site.rooms.Menu {
+	for _, g := range v.Site.application.Menu {
 		g.Pages = slices.DeleteFunc(slices.Clone(g.Pages), func(p SettingsPage) bool {
 			page := v.Site.PageAt(p.Path)
 			return page == nil || !v.Session.mayOpen(page)

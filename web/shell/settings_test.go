@@ -9,7 +9,7 @@ import (
 
 // The menu leaves out what the person may not open, and groups without a page.
 func TestSettingsMenu(t *testing.T) {
-	site := &Site{rooms: Rooms{
+	site := &Site{application: Application{
 		Pages: []Page{Private("GET", "/settings/own", nil, nil), Private("GET", "/settings/trial", op.List{auditlog.List}, nil)},
 		Menu: []SettingsGroup{
 			{Text("Eigenes", "Own"), []SettingsPage{{Path: "/settings/own"}}},

@@ -44,8 +44,8 @@ type Options struct {
 	Asset func(name string) string
 }
 
-// Rooms is what the pages tell the shell around them.
-type Rooms struct {
+// Application is what the pages tell the shell around them.
+type Application struct {
 	// Pages has all pages. Menu has the pages of the settings that a menu leads to.
 	Pages []Page
 	Menu  []SettingsGroup
@@ -64,9 +64,9 @@ type Rooms struct {
 // Site serves the pages.
 type Site struct {
 	Options
-	rooms  Rooms
-	Tokens formTokens
-	pages  *http.ServeMux
+	application Application
+	Tokens      formTokens
+	pages       *http.ServeMux
 	// Secure is true if the instance is reached through TLS.
 	Secure bool
 	// Cookie is the name of the session's cookie.
@@ -77,13 +77,13 @@ type Site struct {
 
 // Serve serves the web application, and passes all other paths on. Requests of
 // other origins that change something are refused (http.CrossOriginProtection).
-func Serve(o Options, rooms Rooms) http.Handler {
-	h := &Site{Options: o, rooms: rooms, Tokens: formTokens{key: o.FormKey, now: o.Clock.Now}}
+func Serve(o Options, a Application) http.Handler {
+	h := &Site{Options: o, application: a, Tokens: formTokens{key: o.FormKey, now: o.Clock.Now}}
 	h.Cookie, h.Secure = cookieOf(o.BaseURL)
 	h.pages = http.NewServeMux()
 	mux := h.pages
-	for i := range rooms.Pages {
-		p := &rooms.Pages[i]
+	for i := range a.Pages {
+		p := &a.Pages[i]
 		mux.Handle(p.pattern(""), h.page(p, false))
 		if p.reach == reachInside || p.reach == reachWatching {
 			mux.Handle(p.pattern(SandboxPath), h.page(p, true))

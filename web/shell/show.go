@@ -35,7 +35,7 @@ func (v *Request) Look() ui.View {
 // Frame returns what stands around a page of the application.
 func (v *Request) Frame(title, here string) ui.Frame {
 	f := ui.Frame{
-		View: v.Look(), Title: title, Here: here, Live: v.Site.rooms.Live(v, here),
+		View: v.Look(), Title: title, Here: here, Live: v.Site.application.Live(v, here),
 		Person: v.Session.Principal.Name, Organization: v.Session.Organization.Name,
 		OtherOrganizations: len(v.Session.Persons) > 1, Others: v.Session.others(), Bell: v.Session.Bell, Query: v.URL.Query().Get("q"),
 		May: func(family, verb string) bool { return v.Session.May(family + ":" + verb) },
@@ -77,7 +77,7 @@ func erasureBanner(v *Request) templ.Component {
 func (v *Request) OK(title, here string, content templ.Component) HTML {
 	note, _ := v.Context().Value(NoteKey{}).(*Toast)
 	if note == nil {
-		note = v.Site.rooms.Note(v)
+		note = v.Site.application.Note(v)
 	}
 	return HTML{Body: AppPage(v.Frame(title, here), content, note)}
 }
@@ -359,7 +359,7 @@ func (v *Request) overPage() { v.Writer.Header().Set("Kartei-Dialog", "1") }
 func (v *Request) askToSignIn() View {
 	if v.Scripted() {
 		v.overPage()
-		return v.Site.rooms.SignIn(v, http.StatusUnauthorized, nil, v.Words.Say(
+		return v.Site.application.SignIn(v, http.StatusUnauthorized, nil, v.Words.Say(
 			"Ihre Anmeldung ist abgelaufen. Was Sie eingegeben haben, steht noch auf der Seite.",
 			"Your sign-in has ended. What you entered is still on the page."))
 	}
@@ -372,11 +372,11 @@ func (v *Request) askToSignIn() View {
 			target += "?" + q
 		}
 		if target == "/" {
-			return v.Site.rooms.SignIn(v, http.StatusOK, nil, "")
+			return v.Site.application.SignIn(v, http.StatusOK, nil, "")
 		}
 		return Redirect{To: "/signin?" + url.Values{"next": {target}}.Encode()}
 	}
-	return v.Site.rooms.SignIn(v, http.StatusUnauthorized, v.Again(v.Sent.Token), v.Words.Say(
+	return v.Site.application.SignIn(v, http.StatusUnauthorized, v.Again(v.Sent.Token), v.Words.Say(
 		"Ihre Anmeldung ist abgelaufen. Was Sie eingegeben haben, ist noch da: Melden Sie sich an, dann wird es gesendet.",
 		"Your sign-in has ended. What you entered is still here: sign in, and it will be sent."))
 }
@@ -478,7 +478,7 @@ func (v *Request) confirmFirst() View {
 	} else if v.Sent != nil {
 		waiting = v.Again(v.Sent.Token)
 	}
-	return v.Site.rooms.Confirm(v, v.URL.RequestURI(), waiting)
+	return v.Site.application.Confirm(v, v.URL.RequestURI(), waiting)
 }
 
 // SSO is what people call the provider, empty if there is none.

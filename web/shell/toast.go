@@ -1,9 +1,7 @@
 package shell
 
 import (
-	"cmp"
 	"strconv"
-	"time"
 
 	"kartei/web/ui"
 )
@@ -61,47 +59,4 @@ func (t *Toast) Shown() ui.Toast {
 		}
 	}
 	return out
-}
-
-// TaskNote says how a task is after a change, and offers to undo its completion.
-func (v *Request) TaskNote(task Values, back string) *Toast {
-	title := task["title"]
-	if title == "" { // somebody who may write, but not read
-		return &Toast{Text: v.Words.Say("Gespeichert.", "Saved.")}
-	}
-	if task["status"] == "completed" {
-		return &Toast{
-			Text: v.Words.Say("„"+title+"“ erledigt.", "“"+title+"” done."),
-			Log:  v.Words.Say("Aufgabe erledigt.", "Task done."),
-			Undo: &Undo{Action: "/tasks/" + task["id"], Token: v.Mint(), Revision: RevisionOf(task), Was: Values{"status": "completed"}, Set: Values{"status": "open"}, Back: back},
-		}
-	}
-	t := &Toast{Href: "/tasks/" + task["id"], HrefText: v.Words.Say("Ansehen", "View")}
-	if RevisionOf(task) > 1 {
-		t.Text = v.Words.Say("„"+title+"“ ist wieder offen.", "“"+title+"” is open again.")
-		return t
-	}
-	about := []string{title}
-	if due, ok := TimeOf(task["dueAt"]); ok {
-		about = append(about, v.Words.Due(due, v.Words.HasClock(due)))
-	}
-	if task["priority"] == "high" {
-		about = append(about, v.Words.Say("dringend", "high priority"))
-	}
-	names := map[string]string{}
-	if v.TitlesOf([]string{cmp.Or(task["contactId"], task["companyId"])}, names) == nil {
-		about = append(about, names[cmp.Or(task["contactId"], task["companyId"])])
-	}
-	t.Text = v.Words.Say("Angelegt: ", "Created: ") + Joined(" · ", about...)
-	return t
-}
-
-// ShownDue says when a task is due, or was done.
-func ShownDue(task Values) (at time.Time, done, ok bool) {
-	if task["status"] == "completed" {
-		at, ok = TimeOf(cmp.Or(task["completedAt"], task["updatedAt"]))
-		return at, true, ok
-	}
-	at, ok = TimeOf(task["dueAt"])
-	return at, false, ok
 }

@@ -67,23 +67,6 @@ func WaitText(w i18n.Words, d time.Duration) string {
 	return w.Say("Bitte warten Sie "+Waiting(w, d)+".", "Please wait for "+Waiting(w, d)+".")
 }
 
-// Have appends the German verb to the name or the names of those who changed
-// something.
-func Have(who string) string {
-	if who == "Sie selbst" || strings.Contains(who, " und ") {
-		return who + " haben "
-	}
-	return who + " hat "
-}
-
-// Capital begins a sentence.
-func Capital(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
-
 // CountOf returns a number of things for a heading, or nothing for none.
 func CountOf(v *Request, n int, more bool) string {
 	if n == 0 {

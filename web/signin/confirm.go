@@ -24,6 +24,8 @@ import (
 // With a script the page is a dialog over the other page, whose form the script sends
 // again.
 
+const confirmPath = "/confirm"
+
 // linked reports whether an account is linked with the present provider.
 func linked(f account.Factors) bool {
 	return slices.ContainsFunc(f.Identities, func(i account.Identity) bool { return !i.Former })
@@ -106,7 +108,7 @@ func notConfirmed(v *shell.Request, f ConfirmForm, why *fault.Fault) shell.View 
 // the new cookie.
 func resend(v *shell.Request, waiting *shell.Again, token string) shell.View {
 	target, err := url.Parse(waiting.Action)
-	if err != nil || strings.HasPrefix(target.Path, shell.ConfirmPath) {
+	if err != nil || strings.HasPrefix(target.Path, confirmPath) {
 		return shell.Redirect{To: "/"}
 	}
 	fields := url.Values{shell.TokenField: {waiting.Token}}

@@ -78,9 +78,9 @@ func confirmView(v *shell.Request, f ConfirmForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var3 templ.SafeURL
-		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinURLErrs(shell.ConfirmPath)
+		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinURLErrs(confirmPath)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/confirm.templ`, Line: 20, Col: 61}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/confirm.templ`, Line: 20, Col: 55}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 		if templ_7745c5c3_Err != nil {
@@ -103,7 +103,7 @@ func confirmView(v *shell.Request, f ConfirmForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(f.factors.Passkeys) > 0 {
-			templ_7745c5c3_Err = passkeyButton(v, "get", shell.ConfirmPath+"/passkey", v.Words.Say("Mit Passkey bestätigen", "Confirm with a passkey")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = passkeyButton(v, "get", confirmPath+"/passkey", v.Words.Say("Mit Passkey bestätigen", "Confirm with a passkey")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

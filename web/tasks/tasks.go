@@ -1,10 +1,12 @@
 package tasks
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"kartei/kit/fault"
 	"kartei/record/task"
@@ -241,7 +243,7 @@ func doneTask(v *shell.Request, task shell.Values) shell.View {
 	if v.Header.Get("HX-Request") == "" {
 		back = records.WithParameter(back, didParameter, task["id"])
 	}
-	return v.Done(back, v.TaskNote(task, strings.SplitN(back, "#", 2)[0]))
+	return v.Done(back, records.TaskNote(v, task, strings.SplitN(back, "#", 2)[0]))
 }
 
 // didParameter names the task that a form without a script has changed, so that the
@@ -259,7 +261,7 @@ func NoteOf(v *shell.Request) *shell.Toast {
 	if err != nil {
 		return nil
 	}
-	return v.TaskNote(task, v.Here(didParameter, ""))
+	return records.TaskNote(v, task, v.Here(didParameter, ""))
 }
 
 // size returns the number of tasks of a group that is not cut.
@@ -276,4 +278,14 @@ func (p taskList) others(v *shell.Request) string {
 		return v.Words.Plural(n.Count, "Im Büro ist eine Aufgabe offen.", "Im Büro sind %d Aufgaben offen.", "One task is open in the office.", "%d tasks are open in the office.")
 	}
 	return v.Words.Say("Es gibt keine offene Aufgabe.", "There is no open task.")
+}
+
+// shownDue says when a task is due, or was done.
+func shownDue(task shell.Values) (at time.Time, done, ok bool) {
+	if task["status"] == "completed" {
+		at, ok = shell.TimeOf(cmp.Or(task["completedAt"], task["updatedAt"]))
+		return at, true, ok
+	}
+	at, ok = shell.TimeOf(task["dueAt"])
+	return at, false, ok
 }

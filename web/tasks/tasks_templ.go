@@ -381,7 +381,7 @@ func taskRow(v *shell.Request, p taskList, to records.Links, t shell.Values) tem
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if at, done, ok := shell.ShownDue(t); done && ok {
+		if at, done, ok := shownDue(t); done && ok {
 			if p.Listing.Tab != records.DoneTab {
 				var templ_7745c5c3_Var17 string
 				templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("erledigt ", "done "))

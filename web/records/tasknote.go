@@ -1,0 +1,40 @@
+package records
+
+import (
+	"cmp"
+
+	"kartei/web/shell"
+)
+
+// TaskNote says how a task is after a change, and offers to undo its completion.
+func TaskNote(v *shell.Request, task shell.Values, back string) *shell.Toast {
+	title := task["title"]
+	if title == "" { // somebody who may write, but not read
+		return &shell.Toast{Text: v.Words.Say("Gespeichert.", "Saved.")}
+	}
+	if task["status"] == "completed" {
+		return &shell.Toast{
+			Text: v.Words.Say("„"+title+"“ erledigt.", "“"+title+"” done."),
+			Log:  v.Words.Say("Aufgabe erledigt.", "Task done."),
+			Undo: &shell.Undo{Action: "/tasks/" + task["id"], Token: v.Mint(), Revision: shell.RevisionOf(task), Was: shell.Values{"status": "completed"}, Set: shell.Values{"status": "open"}, Back: back},
+		}
+	}
+	t := &shell.Toast{Href: "/tasks/" + task["id"], HrefText: v.Words.Say("Ansehen", "View")}
+	if shell.RevisionOf(task) > 1 {
+		t.Text = v.Words.Say("„"+title+"“ ist wieder offen.", "“"+title+"” is open again.")
+		return t
+	}
+	about := []string{title}
+	if due, ok := shell.TimeOf(task["dueAt"]); ok {
+		about = append(about, v.Words.Due(due, v.Words.HasClock(due)))
+	}
+	if task["priority"] == "high" {
+		about = append(about, v.Words.Say("dringend", "high priority"))
+	}
+	names := map[string]string{}
+	if v.TitlesOf([]string{cmp.Or(task["contactId"], task["companyId"])}, names) == nil {
+		about = append(about, names[cmp.Or(task["contactId"], task["companyId"])])
+	}
+	t.Text = v.Words.Say("Angelegt: ", "Created: ") + shell.Joined(" · ", about...)
+	return t
+}
