@@ -85,13 +85,19 @@ var (
 // tables returns the tables of the schema.
 func tables(t *testing.T) map[string]bool {
 	t.Helper()
-	schema, err := os.ReadFile("store/schema/migrations/0001_schema.sql")
-	if err != nil {
-		t.Fatal(err)
+	migrations, err := filepath.Glob("store/schema/migrations/*.sql")
+	if err != nil || len(migrations) == 0 {
+		t.Fatalf("%d migrations: %v", len(migrations), err)
 	}
 	found := map[string]bool{}
-	for _, m := range createsTable.FindAllStringSubmatch(string(schema), -1) {
-		found[m[1]] = true
+	for _, name := range migrations {
+		migration, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range createsTable.FindAllStringSubmatch(string(migration), -1) {
+			found[m[1]] = true
+		}
 	}
 	return found
 }
