@@ -23,7 +23,7 @@
   // whole is the answer as the content of the page.
   const whole = { target: "#main", select: "#main", swap: "outerHTML", selectOOB: ".side:outerMorph:.side,#bell:outerMorph:#bell", whole: true };
   // A page of another organization than the session's leads back there, and goes on.
-  let refused = null; // the request that was refused for that
+  let refused = null; // the request that was refused for that, a person's rather than the page's own
   document.addEventListener("submit", function (event) {
     const form = event.target;
     if (event.defaultPrevented || !form.matches(".faults form[data-home]")) { return; }
@@ -164,7 +164,7 @@
   // the page does not go on: the server says what happened to its form.
   function signedIn(me) {
     const ctx = waiting;
-    waiting = null;
+    waiting = refused = null;
     hide("out");
     for (const way of document.querySelectorAll(".faults [data-home]")) { way.closest(".banner").remove(); }
     if (over) { over.close(); }
@@ -218,7 +218,7 @@
       return;
     }
     if (headers.has("Kartei-Token") && isForm(source)) { source.querySelector('[name="form-token"]').value = headers.get("Kartei-Token"); }
-    if (headers.has("Kartei-Elsewhere")) { refused = ctx; }
+    if (headers.has("Kartei-Elsewhere") && (asks(ctx) || !refused)) { refused = ctx; }
     if (ctx.hx.retarget === "#faults") {
       keep(formOf(ctx));
       const wait = Number(headers.get("Retry-After"));
