@@ -6,6 +6,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/store/db"
 )
 
@@ -249,14 +250,14 @@ func (a *Actor) Gate(changes bool) error {
 	case a.credential.Duties.Person && !changes && (o.State == Closed || o.State == Deleting && a.role == Admin):
 		return nil
 	case a.credential.Duties.Person && o.State == Deleting:
-		return closedBecause(&onlyAdmins)
+		return closedBecause(onlyAdmins)
 	case a.credential.Duties.Person:
-		return closedBecause(&onlyReading)
+		return closedBecause(onlyReading)
 	}
-	return closedBecause(&closed)
+	return closedBecause(closed)
 }
 
-func closedBecause(detail *fault.Text) error {
+func closedBecause(detail i18n.Text) error {
 	return &fault.Fault{Code: fault.Forbidden, Reason: string(OrganizationClosed), Detail: detail}
 }
 
@@ -267,7 +268,7 @@ func (a *Actor) Module() error {
 	case !o.ModuleOn:
 		return &fault.Fault{Code: fault.APIModuleDisabled, Reason: string(ModuleOff)}
 	case !o.SecrecyDeclared:
-		return &fault.Fault{Code: fault.APIModuleDisabled, Reason: string(SecrecyUndeclared), Detail: &undeclared}
+		return &fault.Fault{Code: fault.APIModuleDisabled, Reason: string(SecrecyUndeclared), Detail: undeclared}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/store/db"
 )
@@ -294,15 +295,12 @@ func refusalOf(reason Reason, owner *Actor) error {
 
 func throttled(left time.Duration) error {
 	return &fault.Fault{
-		Code: fault.RateLimited, RetryAfter: left, Detail: &guesses,
+		Code: fault.RateLimited, RetryAfter: left, Detail: guesses,
 		Reason: string(Throttled), Cause: &Refusal{Reason: Throttled},
 	}
 }
 
-var guesses = fault.Text{
-	DE: "Von dieser Adresse kamen in kurzer Zeit zu viele ungültige Zugangsdaten, und auch diese sind ungültig oder konnten noch nicht geprüft werden. Es ist kein Limit des Schlüssels: Prüfen Sie den Schlüssel.",
-	EN: "Too many invalid credentials came from this address in a short time, and these are invalid too, or could not be checked yet. This is not a limit of the key: check the key.",
-}
+var guesses = i18n.Text("Too many invalid credentials came from this address in a short time, and these are invalid too, or could not be checked yet. This is not a limit of the key: check the key.")
 
 // vouched reports whether the key was used from this address within the last
 // hour. The secret may be wrong all the same.

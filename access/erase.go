@@ -58,7 +58,7 @@ func (d *Directory) Due(ctx context.Context, id string) (e Erasable, err error) 
 	err = d.db.Read(ctx, func(tx db.Tx) error {
 		o, err := OrganizationIn(ctx, tx, id)
 		if err == nil && (o.State != Deleting || o.EraseAt == nil || *o.EraseAt > d.now()) {
-			err = fault.Unknown("Eine fällige Organisation", "organization due for erasure")
+			err = fault.Unknown("There is no organization due for erasure with this id.")
 		}
 		e = Erasable{Number: o.Number, ID: o.ID}
 		return err

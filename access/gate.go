@@ -1,28 +1,16 @@
 package access
 
-import "kartei/kit/fault"
+import "kartei/kit/i18n"
 
 // GateOpen is an SQL condition on an organization with alias o. It holds if
 // Gate lets the organization's programs through.
 const GateOpen = `o.module_on and o.secrecy_declared and o.level in ('read', 'on') and o.state = 'open'`
 
 var (
-	undeclared = fault.Text{
-		DE: "Die Organisation hat noch nicht erklärt, ob sie der beruflichen Schweigepflicht unterliegt. Bis dahin gilt das Modul publicApi als nicht freigeschaltet.",
-		EN: "The organization has not yet declared whether it is bound by professional secrecy. Until then the module publicApi counts as not enabled.",
-	}
-	closed = fault.Text{
-		DE: "Die Organisation ist geschlossen oder zur Löschung vorgesehen.",
-		EN: "The organization is closed or scheduled for deletion.",
-	}
-	onlyReading = fault.Text{
-		DE: "Die Organisation ist geschlossen. Lesen ist weiterhin möglich, Ändern nicht.",
-		EN: "The organization is closed. Reading is still possible, changing is not.",
-	}
-	onlyAdmins = fault.Text{
-		DE: "Die Organisation wird gelöscht. Nur ihre Administratorinnen und Administratoren können noch lesen.",
-		EN: "The organization is being deleted. Only its admins can still read.",
-	}
+	undeclared  = i18n.Text("The organization has not yet declared whether it is bound by professional secrecy. Until then the module publicApi counts as not enabled.")
+	closed      = i18n.Text("The organization is closed or scheduled for deletion.")
+	onlyReading = i18n.Text("The organization is closed. Reading is still possible, changing is not.")
+	onlyAdmins  = i18n.Text("The organization is being deleted. Only its admins can still read.")
 )
 
 // Emits reports whether changes of the actor are written as events. While the

@@ -101,7 +101,7 @@ func (o *office) refused(presented string, from netip.Addr, want access.Reason) 
 	if !errors.As(err, &f) || r == nil {
 		o.Fatalf("%v is no refusal", err)
 	}
-	if f.Code != fault.Unauthenticated || f.Detail != nil || f.Fields != nil || f.RetryAfter != 0 || f.Extra != nil ||
+	if f.Code != fault.Unauthenticated || f.Detail != "" || f.Fields != nil || f.RetryAfter != 0 || f.Extra != nil ||
 		f.Header != nil {
 		o.Errorf("the 401 tells more than the others do: %+v", f)
 	}

@@ -68,11 +68,11 @@ const (
 // NOT_FOUND.
 func OrganizationIn(ctx context.Context, tx db.Tx, orgID string) (OrganizationInfo, error) {
 	if !id.Valid(id.Organization, orgID) {
-		return OrganizationInfo{}, fault.Unknown("Eine Organisation", "organization")
+		return OrganizationInfo{}, fault.Unknown("There is no organization with this id.")
 	}
 	o, err := ScanOrganization(tx.QueryRow(ctx, selectOrganization, orgID))
 	if errors.Is(err, db.ErrNoRows) {
-		return OrganizationInfo{}, fault.Unknown("Eine Organisation", "organization")
+		return OrganizationInfo{}, fault.Unknown("There is no organization with this id.")
 	}
 	return o, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/store/db"
 )
@@ -54,12 +55,6 @@ type SignIn struct {
 	LastSeenAt clock.Micros `json:"lastSeenAt"`
 }
 
-// The languages of emails to users.
-const (
-	German  = "de"
-	English = "en"
-)
-
 // Prefix returns the id prefix of the kind.
 func (t PrincipalType) Prefix() string {
 	if t == UserPrincipal {
@@ -71,12 +66,12 @@ func (t PrincipalType) Prefix() string {
 // PrincipalIn reads a principal inside a transaction, of either kind if kind is
 // empty. An unknown id is NOT_FOUND.
 func PrincipalIn(ctx context.Context, tx db.Tx, kind PrincipalType, principalID string) (PrincipalInfo, error) {
-	missing := fault.Unknown("Einen Benutzer oder ein Dienstkonto", "user or service account")
+	missing := fault.Unknown("There is no user or service account with this id.")
 	switch kind {
 	case UserPrincipal:
-		missing = fault.Unknown("Einen Benutzer", "user")
+		missing = fault.Unknown("There is no user with this id.")
 	case ServiceAccountPrincipal:
-		missing = fault.Unknown("Ein Dienstkonto", "service account")
+		missing = fault.Unknown("There is no service account with this id.")
 	}
 	isUser, isService := id.Valid(id.User, principalID), id.Valid(id.ServiceAccount, principalID)
 	if !isUser && !isService || isUser && kind == ServiceAccountPrincipal || isService && kind == UserPrincipal {
@@ -109,7 +104,7 @@ func ScanPrincipal(row db.Row) (PrincipalInfo, error) {
 }
 
 // ErasedName is what an erased person is called.
-var ErasedName = fault.Text{DE: "Gelöschte Person", EN: "Erased person"}
+var ErasedName = i18n.Text("Erased person")
 
 // FoldEmail returns a form in which two addresses of the same mailbox are
 // equal. A letter whose small form belongs to another capital stays as it is, such as

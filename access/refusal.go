@@ -6,6 +6,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // Reason is why a caller was refused. Only the request log has it.
@@ -72,15 +73,12 @@ func refused(reason Reason, c Credential, organization int64) *fault.Fault {
 
 // Lacking returns the fault for a call without the scopes that it needs.
 func Lacking(scopes ...string) *fault.Fault {
-	which := fault.Text{DE: "fehlt der Scope ", EN: "the scope "}
+	said := i18n.Text("This call lacks the scope %s.")
 	if len(scopes) > 1 {
-		which = fault.Text{DE: "fehlen die Scopes ", EN: "the scopes "}
+		said = "This call lacks the scopes %s."
 	}
-	list := strings.Join(scopes, ", ")
-	return &fault.Fault{Code: fault.Forbidden, Reason: string(NoScope), Detail: &fault.Text{
-		DE: "Diesem Aufruf " + which.DE + list + ".",
-		EN: "This call lacks " + which.EN + list + ".",
-	}}
+	detail := i18n.Format(said, strings.Join(scopes, ", "))
+	return &fault.Fault{Code: fault.Forbidden, Reason: string(NoScope), Detail: detail}
 }
 
 // SecondFactor refuses a person who has no second factor, once the organization
@@ -89,13 +87,10 @@ func (a *Actor) SecondFactor(now clock.Micros) error {
 	if from := a.Credential().SecondFactorFrom; from == 0 || now < from {
 		return nil
 	}
-	return &fault.Fault{Code: fault.Forbidden, Reason: string(NoSecondFactor), Detail: &needsFactor}
+	return &fault.Fault{Code: fault.Forbidden, Reason: string(NoSecondFactor), Detail: needsFactor}
 }
 
-var needsFactor = fault.Text{
-	DE: "Ihre Organisation verlangt einen zweiten Faktor. Richten Sie zuerst einen ein: einen Passkey oder eine App für Einmalcodes.",
-	EN: "Your organization requires a second factor. Set one up first: a passkey or an authenticator app.",
-}
+var needsFactor = i18n.Text("Your organization requires a second factor. Set one up first: a passkey or an authenticator app.")
 
 // Recent refuses what asks for a recent sign-in, unless the caller has signed in recently
 // or is the operator.
@@ -103,10 +98,7 @@ func (a *Actor) Recent(now clock.Micros) error {
 	if a.Credential().Kind == Operator || now < a.Credential().FreshUntil {
 		return nil
 	}
-	return &fault.Fault{Code: fault.Forbidden, Reason: string(NotFresh), Detail: &signInAgain}
+	return &fault.Fault{Code: fault.Forbidden, Reason: string(NotFresh), Detail: signInAgain}
 }
 
-var signInAgain = fault.Text{
-	DE: "Dafür ist eine neue Anmeldung nötig. Bitte melden Sie sich noch einmal an.",
-	EN: "This requires a recent sign-in. Please sign in again.",
-}
+var signInAgain = i18n.Text("This requires a recent sign-in. Please sign in again.")

@@ -22,8 +22,6 @@ var (
 	vary        = []string{"Authorization, Accept-Language, Svc-Version"}
 	jsonType    = []string{"application/json"}
 	problemType = []string{"application/problem+json"}
-	inGerman    = []string{"de"}
-	inEnglish   = []string{"en"}
 	yes         = []string{"true"}
 )
 
@@ -161,10 +159,7 @@ func (a *API) setLimitHeaders(c *call, set func(name, value string)) {
 func (a *API) setFaultHeaders(c *call, f *fault.Fault, set func(name, value string)) {
 	h := c.header
 	h["Content-Type"] = problemType
-	h["Content-Language"] = inGerman
-	if c.language == fault.English {
-		h["Content-Language"] = inEnglish
-	}
+	h["Content-Language"] = []string{string(c.language)}
 	a.challenge(c, f, set)
 	if wait := f.Wait(); wait > 0 {
 		set("Retry-After", seconds(wait))

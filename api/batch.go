@@ -8,6 +8,7 @@ import (
 	"kartei/integration/batch"
 	"kartei/integration/limit"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 const (
@@ -49,7 +50,7 @@ func (a *API) runParts(ctx context.Context, c *call, in *batch.Calls) ([]*call, 
 		}
 		request := c.part(&calls[i])
 		if answered.Load() > maxAnswered {
-			request.Refusal = &fault.Fault{Code: fault.Overloaded, RetryAfter: fullRetry, Detail: &tooMuch}
+			request.Refusal = &fault.Fault{Code: fault.Overloaded, RetryAfter: fullRetry, Detail: tooMuch}
 		}
 		var r *Response
 		r, parts[i] = a.do(ctx, request, nil)
@@ -80,10 +81,7 @@ func (a *API) runParts(ctx context.Context, c *call, in *batch.Calls) ([]*call, 
 	return parts, results
 }
 
-var tooMuch = fault.Text{
-	DE: "Die Antworten der vorigen Teile füllen die Antwort des Batch bereits. Senden Sie diesen Teil in einem neuen Batch.",
-	EN: "The answers of the earlier parts already fill the answer of the batch. Send this part in a new batch.",
-}
+var tooMuch = i18n.Text("The answers of the earlier parts already fill the answer of the batch. Send this part in a new batch.")
 
 // inBatch reports whether a batch may contain a call. A path that does not
 // exist is refused in its part only.

@@ -7,6 +7,7 @@ import (
 
 	"kartei/access"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // This file has the stages of the path that only check, in the order of the
@@ -79,7 +80,7 @@ func channel(_ *API, _ context.Context, c *call) error {
 		return err
 	}
 	if c.op.Channel.Preview(c.version) && !asked && c.duties.Preview {
-		return &fault.Fault{Code: fault.OperationNotInVersion, Detail: &fault.IsPreview}
+		return &fault.Fault{Code: fault.OperationNotInVersion, Detail: fault.IsPreview}
 	}
 	return nil
 }
@@ -109,17 +110,14 @@ func blocked(_ *API, _ context.Context, c *call) error {
 	if c.family != "" {
 		f := fault.New(fault.RiskFamilyBlocked)
 		if c.family == "users" {
-			f.Detail = &noUsers
+			f.Detail = noUsers
 		}
 		return f
 	}
 	return nil
 }
 
-var noUsers = fault.Text{
-	DE: "Benutzerkonten sind über die API grundsätzlich nicht zugänglich. Kennungen von Personen nennt der Betreiber (kartei user list); Ihre eigene steht in GET /v1/me.",
-	EN: "User accounts are never available through the API. The operator knows the ids of people (kartei user list); your own is in GET /v1/me.",
-}
+var noUsers = i18n.Text("User accounts are never available through the API. The operator knows the ids of people (kartei user list); your own is in GET /v1/me.")
 
 // authorize checks the set of callers of an operation that is not in the contract, and the
 // scope. The queries decide which records the actor sees.
@@ -128,7 +126,7 @@ func authorize(_ *API, _ context.Context, c *call) error { return c.authorize(c.
 // authorize checks whether an actor may call the operation.
 func (c *call) authorize(a *access.Actor) error {
 	if !c.op.Published() && !c.op.Who.Allows(a) {
-		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &notAdministered}
+		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: notAdministered}
 	}
 	if needed := c.op.Published() || c.op.Scope != ""; needed && !a.May(c.op.Scope) {
 		return forbidden(c.op, a)
@@ -143,10 +141,7 @@ func (c *call) authorize(a *access.Actor) error {
 // recent. After session.refresh the same call succeeds.
 func Stale(f *fault.Fault) bool { return f != nil && f.Reason == string(access.NotFresh) }
 
-var notAdministered = fault.Text{
-	DE: "Dazu haben Sie nicht das Recht. Eine Administratorin oder ein Administrator Ihrer Organisation kann helfen.",
-	EN: "You do not have the right to do this. An admin of your organization can help.",
-}
+var notAdministered = i18n.Text("You do not have the right to do this. An admin of your organization can help.")
 
 // show removes the record from the answer to a change if the credential may
 // write the family but not read it. The answer is then 204 with the new ETag.

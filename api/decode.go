@@ -13,6 +13,7 @@ import (
 	"kartei/api/op"
 	"kartei/api/schema"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 
 	"github.com/dunglas/httpsfv"
 )
@@ -83,7 +84,7 @@ func (c *call) inputAgain(a *API) error {
 
 func (c *call) decodeHeaders() error {
 	var wrong []fault.Field
-	fail := func(name string, code fault.FieldCode, text *fault.Text) {
+	fail := func(name string, code fault.FieldCode, text i18n.Text) {
 		wrong = append(wrong, fault.Field{Name: name, Code: code, Text: text})
 	}
 	if !c.op.Run.file && !acceptsJSON(c.Header["Accept"]) {
@@ -92,15 +93,15 @@ func (c *call) decodeHeaders() error {
 	if c.op.Run.writes {
 		var ok bool
 		if c.ifMatch, ok = precondition(c.Header["If-Match"]); !ok {
-			fail("If-Match", fault.InvalidFormat, &tagExpected)
+			fail("If-Match", fault.InvalidFormat, tagExpected)
 		}
 		c.ifMatch.Waived = !c.duties.Precondition
 		if c.acceptsKey() {
 			switch key, ok := idempotencyKey(c.Header["Idempotency-Key"]); {
 			case !ok:
-				fail("Idempotency-Key", fault.InvalidFormat, &keyExpected)
+				fail("Idempotency-Key", fault.InvalidFormat, keyExpected)
 			case key == "" && c.op.Creates() && c.duties.IdempotencyKey:
-				fail("Idempotency-Key", fault.Required, &keyMissing)
+				fail("Idempotency-Key", fault.Required, keyMissing)
 			default:
 				c.idempotency = key
 			}
@@ -110,7 +111,7 @@ func (c *call) decodeHeaders() error {
 	} else if len(values) > 0 {
 		tags, ok := entityTags(values)
 		if !ok {
-			fail("If-None-Match", fault.InvalidFormat, &tagExpected)
+			fail("If-None-Match", fault.InvalidFormat, tagExpected)
 		}
 		for _, t := range tags {
 			c.ifNoneMatch = append(c.ifNoneMatch, strings.TrimPrefix(t, "W/"))
@@ -123,18 +124,9 @@ func (c *call) decodeHeaders() error {
 }
 
 var (
-	tagExpected = fault.Text{
-		DE: `Erwartet wird in diesem Header ein ETag in Anführungszeichen, zum Beispiel "r1".`,
-		EN: `This header takes an ETag in double quotes, for example "r1".`,
-	}
-	keyExpected = fault.Text{
-		DE: "Erwartet werden in diesem Header 1 bis 255 druckbare ASCII-Zeichen, einmal gesendet.",
-		EN: "This header takes 1 to 255 printable ASCII characters, sent once.",
-	}
-	keyMissing = fault.Text{
-		DE: "Der Header Idempotency-Key fehlt. Mit ihm lässt sich der Aufruf gefahrlos wiederholen: Senden Sie einen selbst gewählten Text, zum Beispiel eine UUID, für jeden neuen Vorgang einen anderen.",
-		EN: "The header Idempotency-Key is missing. It makes the call safe to repeat: send a text of your own, for example a UUID, another one for each new operation.",
-	}
+	tagExpected = i18n.Text(`This header takes an ETag in double quotes, for example "r1".`)
+	keyExpected = i18n.Text("This header takes 1 to 255 printable ASCII characters, sent once.")
+	keyMissing  = i18n.Text("The header Idempotency-Key is missing. It makes the call safe to repeat: send a text of your own, for example a UUID, another one for each new operation.")
 )
 
 func (c *call) decodeBody(a *API) error {
@@ -145,7 +137,7 @@ func (c *call) decodeBody(a *API) error {
 			} else if len(sent) > 0 && !(c.op.Act == op.Change && empty(sent)) {
 				return &fault.Fault{
 					Code:   fault.InvalidRequest,
-					Fields: []fault.Field{{Name: "body", Code: fault.UnknownField, Text: &noBody}},
+					Fields: []fault.Field{{Name: "body", Code: fault.UnknownField, Text: noBody}},
 				}
 			}
 		}
@@ -181,15 +173,9 @@ func (c *call) read() ([]byte, error) {
 	return c.sent()
 }
 
-var noBody = fault.Text{
-	DE: "Dieser Aufruf nimmt keinen Body an.",
-	EN: "This call accepts no body.",
-}
+var noBody = i18n.Text("This call accepts no body.")
 
-var encoded = fault.Text{
-	DE: "Content-Encoding wird für den Body einer Anfrage nicht angenommen. Senden Sie ihn unkomprimiert.",
-	EN: "Content-Encoding is not accepted for the body of a request. Send it uncompressed.",
-}
+var encoded = i18n.Text("Content-Encoding is not accepted for the body of a request. Send it uncompressed.")
 
 // fillBody decodes the body into an input: by the rules of the version's document, or as JSON
 // that is the whole input.
@@ -210,7 +196,7 @@ func (c *call) contentType() error {
 		if !strings.EqualFold(strings.TrimSpace(coding), "identity") {
 			return &fault.Fault{
 				Code:   fault.UnsupportedMediaType,
-				Detail: &encoded,
+				Detail: encoded,
 				Header: map[string]string{"Accept-Encoding": "identity"},
 			}
 		}
@@ -230,16 +216,13 @@ func (c *call) contentType() error {
 			return nil
 		}
 		if media == "multipart/form-data" && c.op.ID == "documents.create" {
-			return &fault.Fault{Code: fault.UnsupportedMediaType, Detail: &fileElsewhere}
+			return &fault.Fault{Code: fault.UnsupportedMediaType, Detail: fileElsewhere}
 		}
 	}
 	return fault.New(fault.UnsupportedMediaType)
 }
 
-var fileElsewhere = fault.Text{
-	DE: "Hier wird keine Datei gesendet. Beginnen Sie mit POST /v1/uploads, senden Sie die Datei an die Adresse, die Sie dort bekommen, und legen Sie dann mit JSON das Dokument an.",
-	EN: "No file is sent here. Begin with POST /v1/uploads, send the file to the address that you get there, and then create the document with JSON.",
-}
+var fileElsewhere = i18n.Text("No file is sent here. Begin with POST /v1/uploads, send the file to the address that you get there, and then create the document with JSON.")
 
 // acceptsJSON reports whether an Accept header allows JSON (RFC 9110, section
 // 12.5.1).

@@ -7,7 +7,7 @@ import (
 
 	"kartei/api/op"
 	"kartei/kit/clock"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record"
 	"kartei/record/contact"
 
@@ -89,15 +89,15 @@ func FuzzAcceptLanguage(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
-		l := fault.Preferred([]string{value})
-		if l != fault.German && l != fault.English {
+		l := i18n.Preferred([]string{value})
+		if l != i18n.German && l != i18n.English {
 			t.Fatalf("%q gives %q", value, l)
 		}
-		if l == fault.English && !strings.Contains(strings.ToLower(value), "en") {
+		if l == i18n.English && !strings.Contains(strings.ToLower(value), "en") {
 			t.Fatalf("%q gives English", value)
 		}
 		// Ranges of other languages do not matter.
-		if with := fault.Preferred([]string{value, "fr", "x;q=1"}); with != l {
+		if with := i18n.Preferred([]string{value, "fr", "x;q=1"}); with != l {
 			t.Fatalf("%q gives %s, with French %s", value, l, with)
 		}
 	})

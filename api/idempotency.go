@@ -12,6 +12,7 @@ import (
 
 	"kartei/access"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record"
 	"kartei/store/db"
 	"kartei/store/replay"
@@ -96,7 +97,7 @@ func (a *API) repeat(ctx context.Context, c *call, tx db.Tx, stored *replay.Answ
 	}
 	switch {
 	case stored.Erased && hidden:
-		return &fault.Fault{Code: fault.NotFound, Detail: &shownOnce}
+		return &fault.Fault{Code: fault.NotFound, Detail: shownOnce}
 	case stored.Erased:
 		return fault.New(fault.NotFound)
 	}
@@ -124,10 +125,7 @@ func (a *API) usedUp(ctx context.Context, c *call, tx db.Tx, record string) (boo
 	return access.UsedSince(ctx, tx, record, stored)
 }
 
-var shownOnce = fault.Text{
-	DE: "Dieses Formular ist schon bearbeitet, und das Geheimnis wurde gezeigt. Es lässt sich nicht noch einmal anzeigen. Haben Sie es verloren, dann erneuern Sie es.",
-	EN: "This form was processed already, and the secret was shown. It cannot be shown again. If you lost it, make a new one.",
-}
+var shownOnce = i18n.Text("This form was processed already, and the secret was shown. It cannot be shown again. If you lost it, make a new one.")
 
 // shownOnce reports whether the answer has a secret that is shown to one session, for some
 // minutes. Programs get the answer of an operation of the contract as long as it is stored.

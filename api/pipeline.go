@@ -11,6 +11,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/kit/trace"
 	"kartei/store/db"
@@ -108,7 +109,7 @@ type call struct {
 	id       string // req_...
 	now      clock.Micros
 	begun    time.Time
-	language fault.Language
+	language i18n.Language
 	header   map[string][]string // of the answer
 	span     *trace.Span         // usually nil
 
@@ -171,7 +172,7 @@ func (a *API) newCall(r *Request, header map[string][]string) *call {
 	now := a.clock.Now()
 	return &call{
 		Request: r, id: id.At(id.Request, now), now: clock.FromTime(now), begun: now,
-		language: fault.Preferred(r.Header["Accept-Language"]), header: header,
+		language: i18n.Preferred(r.Header["Accept-Language"]), header: header,
 		versionResult: versionResult{version: a.current},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // routes finds the rows of a path. It is a tree of at most three levels:
@@ -119,10 +120,7 @@ func (n *node) inBatch(method string) bool {
 }
 
 // noPath says that the path is wrong and no record is missing: the paths are no secret.
-var noPath = fault.Text{
-	DE: "Diesen Pfad gibt es in der API nicht. Die Pfade stehen in der Referenz dieser Instanz unter /docs, mit genau dieser Schreibweise.",
-	EN: "The API has no such path. The reference of this instance at /docs has the paths, in exactly this spelling.",
-}
+var noPath = i18n.Text("The API has no such path. The reference of this instance at /docs has the paths, in exactly this spelling.")
 
 // HasWord reports whether a word begins paths of the API.
 func (a *API) HasWord(word string) bool {
@@ -146,7 +144,7 @@ func route(a *API, _ context.Context, c *call) error {
 	case at.family != "":
 		return nil
 	case at.node == nil:
-		return &fault.Fault{Code: fault.NotFound, Detail: &noPath}
+		return &fault.Fault{Code: fault.NotFound, Detail: noPath}
 	}
 	for _, op := range at.node.rows {
 		if op.Method == c.Method {

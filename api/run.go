@@ -10,6 +10,7 @@ import (
 	"kartei/api/op"
 	"kartei/api/schema"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/audit"
 	"kartei/store/db"
 
@@ -266,10 +267,7 @@ func resultOf(o *Operation, answer any) (r result) {
 }
 
 // notStored is the detail if the database can be read and not written.
-var notStored = fault.Text{
-	DE: "Zurzeit lässt sich nichts speichern. Geändert wurde nichts; Lesen ist weiterhin möglich. Versuchen Sie es etwas später noch einmal.",
-	EN: "Nothing can be stored at the moment. Nothing was changed; reading is still possible. Please try again a little later.",
-}
+var notStored = i18n.Text("Nothing can be stored at the moment. Nothing was changed; reading is still possible. Please try again a little later.")
 
 // explain maps the errors of the database to faults. A busy one is 429
 // OVERLOADED. One that is unreachable or full is 503 INSTANCE_PENDING. If the
@@ -280,7 +278,7 @@ func explain(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, db.ErrRefused):
-		return &fault.Fault{Code: fault.InstancePending, Detail: &notStored, RetryAfter: 5 * time.Second, Cause: err}
+		return &fault.Fault{Code: fault.InstancePending, Detail: notStored, RetryAfter: 5 * time.Second, Cause: err}
 	case errors.Is(err, db.ErrUnavailable), errors.Is(err, db.ErrUnknownOutcome):
 		return &fault.Fault{Code: fault.InstancePending, RetryAfter: 5 * time.Second, Cause: err}
 	case errors.Is(err, db.ErrBusy), errors.Is(err, db.ErrConflict),

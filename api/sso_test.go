@@ -13,6 +13,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/kit/clock"
+	"kartei/kit/i18n"
 	"kartei/people/account"
 	"kartei/people/invitation"
 	"kartei/people/offboarding"
@@ -93,10 +94,10 @@ func (v *visitor) unlinkAll() {
 
 // inWords is what a refusal says to a person. The API itself says nothing about a 401.
 func inWords(r *api.Response) string {
-	if r.Fault == nil || r.Fault.Detail == nil {
+	if r.Fault == nil || r.Fault.Detail == "" {
 		return string(r.Body)
 	}
-	return r.Fault.Detail.DE
+	return r.Fault.Detail.In(i18n.German)
 }
 
 func (v *visitor) identities() []account.Identity {

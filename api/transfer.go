@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // Transfer is a file in transit between a client and this process. It takes as
@@ -69,11 +70,11 @@ func (a *API) Transfer(organization int64, direction string) (*Transfer, error) 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.of[organization] >= t.each {
-		return nil, &fault.Fault{Code: fault.RateLimited, RetryAfter: transferRetry, Detail: &manyTransfers,
+		return nil, &fault.Fault{Code: fault.RateLimited, RetryAfter: transferRetry, Detail: manyTransfers,
 			Extra: map[string]any{"violated-policies": []string{"transfers"}}}
 	}
 	if t.count >= t.limit {
-		return nil, &fault.Fault{Code: fault.Overloaded, RetryAfter: transferRetry, Detail: &noLine}
+		return nil, &fault.Fault{Code: fault.Overloaded, RetryAfter: transferRetry, Detail: noLine}
 	}
 	t.count++
 	t.of[organization]++
@@ -109,12 +110,6 @@ func (t *Transfer) End(how string) {
 const transferRetry = 2 * time.Second
 
 var (
-	manyTransfers = fault.Text{
-		DE: "Für Ihre Organisation sind bereits so viele Dateien unterwegs, wie diese Instanz gleichzeitig zulässt. Warten Sie, bis eine davon übertragen ist.",
-		EN: "Your organization already has as many files in transit as this instance allows at the same time. Wait until one of them has been transferred.",
-	}
-	noLine = fault.Text{
-		DE: "Zurzeit sind zu viele Dateien unterwegs. Versuchen Sie es gleich noch einmal.",
-		EN: "Too many files are in transit at present. Please try again shortly.",
-	}
+	manyTransfers = i18n.Text("Your organization already has as many files in transit as this instance allows at the same time. Wait until one of them has been transferred.")
+	noLine        = i18n.Text("Too many files are in transit at present. Please try again shortly.")
 )

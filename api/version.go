@@ -10,6 +10,7 @@ import (
 	"kartei/api/schema"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // versionResult is the result of the stage version: the version that serves a call, and its rules.
@@ -64,11 +65,9 @@ func linkTo(target, rel, contentType string) string {
 }
 
 // candidate says of a version that is published as a candidate where it is served.
-func (a *API) candidate(wrong fault.Field) *fault.Text {
-	return &fault.Text{
-		DE: wrong.Message(fault.German) + " Die genannte Version ist ein Kandidat: Bis zur Freigabe beantwortet sie nur eine Instanz der Umgebung rc.",
-		EN: wrong.Message(fault.English) + " The version named is a candidate: until its release only an instance of the environment rc serves it.",
-	}
+func (a *API) candidate(wrong fault.Field) i18n.Text {
+	return i18n.Join(" ", i18n.InEach(wrong.Message), "The version named is a candidate: "+
+		"until its release only an instance of the environment rc serves it.")
 }
 
 // over reports whether the version has ended.

@@ -14,6 +14,7 @@ import (
 	"kartei/integration/key"
 	"kartei/integration/requestlog"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/test/apitest"
 	"kartei/test/operator"
 )
@@ -150,7 +151,7 @@ func TestStanding(t *testing.T) {
 			"Veraltet ab 2027-11-01, 00:00 UTC: Bitte beginnen Sie nichts Neues mehr mit dieser Version. Abgeschaltet wird sie am 2027-11-01, 00:01 UTC; danach antwortet sie 410 VERSION_SUNSET.",
 			"Deprecated from 2027-11-01, 00:00 UTC on: please begin nothing new with this version. It ends at 2027-11-01, 00:01 UTC; afterwards it answers 410 VERSION_SUNSET."},
 	} {
-		if got := test.version.Announcement(); got.DE != test.de || got.EN != test.en {
+		if got := test.version.Announcement(); got.In(i18n.German) != test.de || got.In(i18n.English) != test.en {
 			t.Errorf("%+v: %+v", test.version, got)
 		}
 	}

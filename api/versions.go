@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"kartei/api/openapi"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // Version is a version of the API, as a release declares it.
@@ -31,27 +31,24 @@ type Version struct {
 
 // Announcement returns the announcements about the version in words, for the page
 // to which the header Link refers. It is empty if there are none.
-func (v Version) Announcement() fault.Text {
-	var s fault.Text
-	say := func(de, en string) {
-		s.DE, s.EN = strings.TrimSpace(s.DE+" "+de), strings.TrimSpace(s.EN+" "+en)
-	}
+func (v Version) Announcement() i18n.Text {
+	var said []i18n.Text
 	const form = "2006-01-02, 15:04 UTC"
 	if v.Candidate {
-		say("Diese Version ist noch nicht veröffentlicht und kann sich ändern.",
-			"This version is not released yet and may change.")
+		said = append(said, "This version is not released yet and may change.")
 	}
 	if !v.Deprecated.IsZero() {
 		at := v.Deprecated.UTC().Format(form)
-		say("Veraltet ab "+at+": Bitte beginnen Sie nichts Neues mehr mit dieser Version.",
-			"Deprecated from "+at+" on: please begin nothing new with this version.")
+		said = append(said, i18n.Format("Deprecated from %s on: please begin nothing new with this version.", at))
 	}
 	if !v.Sunset.IsZero() {
 		at := v.Sunset.UTC().Format(form)
-		say("Abgeschaltet wird sie am "+at+"; danach antwortet sie 410 VERSION_SUNSET.",
-			"It ends at "+at+"; afterwards it answers 410 VERSION_SUNSET.")
+		said = append(said, i18n.Format("It ends at %s; afterwards it answers 410 VERSION_SUNSET.", at))
 	}
-	return s
+	if said == nil {
+		return ""
+	}
+	return i18n.Join(" ", said...)
 }
 
 // Versions lists all versions, the oldest first. They differ only in this table

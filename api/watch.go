@@ -10,6 +10,7 @@ import (
 	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record"
 	"kartei/store/db"
 )
@@ -46,7 +47,7 @@ func (w *watches) enter(credential, person string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.each[credential] >= maxWatchesEach || w.each[person] >= maxWatchesPerson {
-		return &fault.Fault{Code: fault.RateLimited, RetryAfter: watchBeat, Detail: &manyWatches,
+		return &fault.Fault{Code: fault.RateLimited, RetryAfter: watchBeat, Detail: manyWatches,
 			Extra: map[string]any{"violated-policies": []string{"watches"}}}
 	}
 	if w.n >= maxWatches {
@@ -69,10 +70,7 @@ func (w *watches) leave(credential, person string) {
 	}
 }
 
-var manyWatches = fault.Text{
-	DE: "Zu viele Verbindungen für laufende Änderungen. Je Anmeldung sind vier möglich, je Person vierzig.",
-	EN: "Too many connections for changes as they happen. A sign-in may have four, a person forty.",
-}
+var manyWatches = i18n.Text("Too many connections for changes as they happen. A sign-in may have four, a person forty.")
 
 // Unattended returns a context for calls that a page makes by itself, and not its
 // person. They keep no session alive.
@@ -180,7 +178,7 @@ func (w *watch) admit(ctx context.Context, who Credential, from netip.Addr) erro
 		return explain(err)
 	}
 	if !actor.Credential().Duties.Person {
-		err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &notAdministered}
+		err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: notAdministered}
 	}
 	if err != nil {
 		return explain(err)

@@ -12,7 +12,7 @@ import (
 	"kartei/door/rest"
 	"kartei/instance/config"
 	"kartei/kit/clock"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/serve"
 	"kartei/web"
 	"kartei/web/app"
@@ -91,10 +91,10 @@ func (i *Instance) doors() (http.Handler, error) {
 }
 
 // announcements returns the announcements about versions, for their pages.
-func announcements(versions []api.Version) map[string]fault.Text {
-	words := map[string]fault.Text{}
+func announcements(versions []api.Version) map[string]i18n.Text {
+	words := map[string]i18n.Text{}
 	for _, v := range versions {
-		if s := v.Announcement(); s != (fault.Text{}) {
+		if s := v.Announcement(); s != "" {
 			words[v.Name] = s
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/store/db"
 )
 
@@ -59,16 +60,13 @@ func Explain(refused func() error) func(error) error {
 		case !is:
 			return err
 		case reason != nil:
-			return pending(fault.Text{DE: "Nichts wurde gespeichert: ", EN: "Nothing was stored: "}, reason, err)
+			return pending("Nothing was stored: %s.", reason, err)
 		}
-		return pending(fault.Text{DE: "Die Datenbank ist nicht erreichbar: ", EN: "The database is not available: "},
-			f.Cause, err)
+		return pending("The database is not available: %s.", f.Cause, err)
 	}
 }
 
-// pending returns a fault with a text and a reason.
-func pending(text fault.Text, reason, cause error) error {
-	return &fault.Fault{Code: fault.InstancePending, Cause: cause, Detail: &fault.Text{
-		DE: fmt.Sprintf("%s%v.", text.DE, reason), EN: fmt.Sprintf("%s%v.", text.EN, reason),
-	}}
+// pending returns a fault with a text that has a place for a reason.
+func pending(said i18n.Text, reason, cause error) error {
+	return &fault.Fault{Code: fault.InstancePending, Cause: cause, Detail: i18n.Format(said, reason)}
 }

@@ -13,6 +13,7 @@ import (
 	"kartei/integration/event"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/record/search"
 	"kartei/store/db"
@@ -499,7 +500,7 @@ func (k *Collection[T, F, P]) check(
 			return err
 		}
 		if !found {
-			wrong = append(wrong, fault.Field{Name: "ownerId", Code: fault.FieldNotFound, Text: &noPrincipal})
+			wrong = append(wrong, fault.Field{Name: "ownerId", Code: fault.FieldNotFound, Text: noPrincipal})
 		}
 	}
 	if len(wrong) > 0 {
@@ -513,10 +514,7 @@ func (k *Collection[T, F, P]) check(
 func (k *Collection[T, F, P]) taken(c *op.Call, holder, audience string) fault.Field {
 	f := fault.Field{Name: "externalId", Code: fault.Duplicate}
 	if c.Actor.May(k.ReadScope()) && (audience == "" || audience == c.Actor.PrincipalID() || c.Actor.SeesAll()) {
-		f.Text = &fault.Text{
-			DE: "Diesen Wert hat schon der Datensatz " + holder + ".",
-			EN: "The record " + holder + " has this value already.",
-		}
+		f.Text = i18n.Format("The record %s has this value already.", holder)
 	}
 	return f
 }

@@ -10,6 +10,7 @@ import (
 
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/invisible"
 	"kartei/store/db"
 )
@@ -280,19 +281,16 @@ func (n selection) check(q string, includeDeleted bool) error {
 		return nil
 	}
 	if includeDeleted {
-		return fault.BadRequest(fault.Field{Name: "includeDeleted", Code: fault.ForbiddenCombination, Text: &notWithFilters})
+		return fault.BadRequest(fault.Field{Name: "includeDeleted", Code: fault.ForbiddenCombination, Text: notWithFilters})
 	}
 	var wrong []fault.Field
 	for _, x := range n.filters {
-		wrong = append(wrong, fault.Field{Name: x.parameter, Code: fault.ForbiddenCombination, Text: &notWithQ})
+		wrong = append(wrong, fault.Field{Name: x.parameter, Code: fault.ForbiddenCombination, Text: notWithQ})
 	}
 	return fault.BadRequest(wrong...)
 }
 
-var notWithFilters = fault.Text{
-	DE: "Nicht zusammen mit Filtern erlaubt: Eine Löschmarke hat keine Felder mehr.",
-	EN: "Not allowed together with filters: a deletion marker has no fields any more.",
-}
+var notWithFilters = i18n.Text("Not allowed together with filters: a deletion marker has no fields any more.")
 
 // matchesNothing reports whether a filter names a record that is deleted or hidden
 // from the actor. References to it are returned as null, so no record may be found

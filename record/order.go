@@ -9,6 +9,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -65,7 +66,7 @@ func (k *Collection[T, F, P]) ordered(in *ListInput, n *selection) error {
 	n.order = k.order
 	var wrong []fault.Field
 	if in.UpdatedSince != 0 {
-		wrong = append(wrong, fault.Field{Name: "updatedSince", Code: fault.ForbiddenCombination, Text: &onlyByChange})
+		wrong = append(wrong, fault.Field{Name: "updatedSince", Code: fault.ForbiddenCombination, Text: onlyByChange})
 	}
 	if only := k.order.only; only != "" {
 		i := slices.IndexFunc(n.filters, func(x *filter) bool { return x.parameter == only })
@@ -73,7 +74,7 @@ func (k *Collection[T, F, P]) ordered(in *ListInput, n *selection) error {
 			text := fmt.Sprintf("sort=%s: %s=%s", k.order.parameter, only, k.order.value)
 			wrong = append(wrong, fault.Field{
 				Name: only, Code: fault.ForbiddenCombination,
-				Text: &fault.Text{DE: "Nötig mit " + text + ".", EN: "Required with " + text + "."},
+				Text: i18n.Format("Required with %s.", text),
 			})
 		} else { // what the column says already
 			n.filters, n.values = slices.Delete(n.filters, i, i+1), slices.Delete(n.values, i, i+1)
@@ -85,10 +86,7 @@ func (k *Collection[T, F, P]) ordered(in *ListInput, n *selection) error {
 	return nil
 }
 
-var onlyByChange = fault.Text{
-	DE: "Nur in der Reihenfolge der Änderungen erlaubt.",
-	EN: "Only allowed in the order of changes.",
-}
+var onlyByChange = i18n.Text("Only allowed in the order of changes.")
 
 // NameKey returns the text by which names are ordered (DIN 5007-2), the first of
 // them first. Case, diacritics and punctuation do not count, and numbers are

@@ -12,6 +12,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/store/db"
 )
@@ -128,34 +129,28 @@ func (k *Collection[T, F, P]) checkReferences(
 
 // visible reports whether a reference names a record of its family that the actor
 // sees. If the actor may name no record of the family at all, why says so.
-func visible(ctx context.Context, c *op.Call, r reference, name string) (found bool, why *fault.Text, err error) {
+func visible(ctx context.Context, c *op.Call, r reference, name string) (found bool, why i18n.Text, err error) {
 	if r.family == principals {
 		found, err = access.PrincipalExists(ctx, c.Tx, c.Actor.Org(), name)
-		return found, &noPrincipal, err
+		return found, noPrincipal, err
 	}
 	i := slices.IndexFunc(c.Services.Families, func(f op.Family) bool { return f.Plural == r.family })
 	if i < 0 {
-		return false, nil, nil
+		return false, "", nil
 	}
 	f := c.Services.Families[i]
 	if scope := f.ReadScope(); !c.Actor.May(scope) {
-		return false, &fault.Text{
-			DE: "Um diesen Verweis zu setzen, fehlt dem Aufruf der Scope " + scope + ".",
-			EN: "To set this reference, the call lacks the scope " + scope + ".",
-		}, nil
+		return false, i18n.Format("To set this reference, the call lacks the scope %s.", scope), nil
 	}
 	if !id.Valid(f.Prefix, name) {
-		return false, nil, nil
+		return false, "", nil
 	}
 	found, err = Seen(ctx, c, f.Plural, name)
-	return found, nil, err
+	return found, "", err
 }
 
 var (
-	noPrincipal = fault.Text{
-		DE: "Eine solche Person oder ein solches Dienstkonto gibt es in der Organisation nicht. Die Kennungen nennt der Betreiber; die eigene steht in GET /me.",
-		EN: "There is no such person or service account in the organization. Whoever runs the instance knows the ids; one's own is in GET /me.",
-	}
+	noPrincipal = i18n.Text("There is no such person or service account in the organization. Whoever runs the instance knows the ids; one's own is in GET /me.")
 )
 
 // Seen reports whether a family has a record of that id that is not deleted and

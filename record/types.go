@@ -6,6 +6,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record/search"
 )
 
@@ -108,22 +109,22 @@ func (in *ListInput) Check(given func(parameter string) bool) []fault.Field {
 	if given("q") {
 		for _, name := range []string{"updatedSince", "sort", "includeDeleted"} {
 			if given(name) {
-				wrong = append(wrong, fault.Field{Name: name, Code: fault.ForbiddenCombination, Text: &notWithQ})
+				wrong = append(wrong, fault.Field{Name: name, Code: fault.ForbiddenCombination, Text: notWithQ})
 			}
 		}
 	}
 	if in.Back && (given("q") || given("updatedSince")) {
-		wrong = append(wrong, fault.Field{Name: "back", Code: fault.ForbiddenCombination, Text: &onlyInLists})
+		wrong = append(wrong, fault.Field{Name: "back", Code: fault.ForbiddenCombination, Text: onlyInLists})
 	}
 	if given("near") {
 		for _, name := range []string{"q", "updatedSince", "cursor"} {
 			if given(name) {
-				wrong = append(wrong, fault.Field{Name: name, Code: fault.ForbiddenCombination, Text: &notWithNear})
+				wrong = append(wrong, fault.Field{Name: name, Code: fault.ForbiddenCombination, Text: notWithNear})
 			}
 		}
 	}
 	if in.IncludeDeleted && !given("updatedSince") {
-		wrong = append(wrong, fault.Field{Name: "includeDeleted", Code: fault.ForbiddenCombination, Text: &onlyWithSince})
+		wrong = append(wrong, fault.Field{Name: "includeDeleted", Code: fault.ForbiddenCombination, Text: onlyWithSince})
 	}
 	return wrong
 }
@@ -131,28 +132,16 @@ func (in *ListInput) Check(given func(parameter string) bool) []fault.Field {
 // Check refuses parameters that do not go together.
 func (in *CountInput) Check(given func(parameter string) bool) []fault.Field {
 	if given("q") && given("updatedSince") {
-		return []fault.Field{{Name: "updatedSince", Code: fault.ForbiddenCombination, Text: &notWithQ}}
+		return []fault.Field{{Name: "updatedSince", Code: fault.ForbiddenCombination, Text: notWithQ}}
 	}
 	return nil
 }
 
 var (
-	notWithQ = fault.Text{
-		DE: "Nicht zusammen mit q erlaubt.",
-		EN: "Not allowed together with q.",
-	}
-	onlyInLists = fault.Text{
-		DE: "Nicht zusammen mit q oder updatedSince erlaubt.",
-		EN: "Not allowed together with q or updatedSince.",
-	}
-	notWithNear = fault.Text{
-		DE: "Nicht zusammen mit near erlaubt.",
-		EN: "Not allowed together with near.",
-	}
-	onlyWithSince = fault.Text{
-		DE: "Nur zusammen mit updatedSince erlaubt.",
-		EN: "Only allowed together with updatedSince.",
-	}
+	notWithQ      = i18n.Text("Not allowed together with q.")
+	onlyInLists   = i18n.Text("Not allowed together with q or updatedSince.")
+	notWithNear   = i18n.Text("Not allowed together with near.")
+	onlyWithSince = i18n.Text("Only allowed together with updatedSince.")
 )
 
 // Count is the response of every record count.

@@ -8,6 +8,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/store/db"
 )
 
@@ -18,13 +19,10 @@ func mayShare(c *op.Call, before, after *CommonFields) error {
 		before.OwnerID == after.OwnerID && before.Visibility == after.Visibility {
 		return nil
 	}
-	return &fault.Fault{Code: fault.Forbidden, Detail: &ownersOnly}
+	return &fault.Fault{Code: fault.Forbidden, Detail: ownersOnly}
 }
 
-var ownersOnly = fault.Text{
-	DE: "ownerId und visibility ändern nur der Eigentümer des Datensatzes und Administratoren.",
-	EN: "Only the record's owner and admins may change ownerId and visibility.",
-}
+var ownersOnly = i18n.Text("Only the record's owner and admins may change ownerId and visibility.")
 
 // giveAway asks for a recent sign-in, and tells those whom it concerns, if an admin gives somebody
 // else's private record to another owner or shows it to all. Without that, a session that is left

@@ -1,17 +1,22 @@
 package web
 
 import (
+	"cmp"
 	"bytes"
 	"embed"
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"strings"
 	"sync"
 
+	"github.com/go-json-experiment/json"
 	"github.com/tdewolff/minify/v2"
 	"github.com/tdewolff/minify/v2/css"
 	"github.com/tdewolff/minify/v2/js"
+
+	"kartei/kit/i18n"
 )
 
 //go:embed static/*.css static/pages.js static/icon.svg static/vendor/*.js script/*.js
@@ -44,13 +49,14 @@ var joined = []struct {
 	{"icon.svg", "image/svg+xml", []string{"static/icon.svg"}},
 }
 
-// Asset returns the address of a file below /static/ by its name, or an empty text.
-func Asset(name string) string {
+// Asset returns the address of a file below /static/ by its name, or an empty text. A script
+// speaks language l.
+func Asset(name string, l i18n.Language) string {
 	a, err := loaded()
 	if err != nil {
 		return ""
 	}
-	return a.urls[name]
+	return cmp.Or(a.urls[inLanguage(name, l)], a.urls[inLanguage(name, i18n.English)])
 }
 
 // loaded are the assets of this program, read once.
@@ -60,32 +66,76 @@ var loaded = sync.OnceValues(loadAssets)
 func loadAssets() (*assets, error) {
 	a := &assets{files: map[string]*content{}, urls: map[string]string{}}
 	for _, j := range joined {
-		var body []byte
-		for _, pattern := range j.parts {
-			names, err := fs.Glob(staticFiles, pattern)
-			if err != nil || len(names) == 0 {
-				return nil, fmt.Errorf("web: no file %s", pattern)
+		for _, l := range i18n.Languages {
+			body, err := join(j.parts, l)
+			if err != nil {
+				return nil, err
 			}
-			for _, name := range names {
-				part, err := staticFiles.ReadFile(name)
-				if err != nil {
-					return nil, fmt.Errorf("web: %w", err)
-				}
-				if part, err = smaller(name, part); err != nil {
-					return nil, fmt.Errorf("web: %s: %w", name, err)
-				}
-				body = append(append(body, bytes.TrimSpace(part)...), '\n')
-			}
+			a.add(inLanguage(j.name, l), newContent(j.contentType, cacheHashed, body))
 		}
-		a.add(j.name, newContent(j.contentType, cacheHashed, body))
 	}
 	return a, nil
+}
+
+// join returns files one after the other, in a language.
+func join(patterns []string, l i18n.Language) ([]byte, error) {
+	var body []byte
+	for _, pattern := range patterns {
+		names, err := fs.Glob(staticFiles, pattern)
+		if err != nil || len(names) == 0 {
+			return nil, fmt.Errorf("web: no file %s", pattern)
+		}
+		for _, name := range names {
+			part, err := staticFiles.ReadFile(name)
+			if err != nil {
+				return nil, fmt.Errorf("web: %w", err)
+			}
+			if part, err = smaller(name, translated(name, part, l)); err != nil {
+				return nil, fmt.Errorf("web: %s: %w", name, err)
+			}
+			body = append(append(body, bytes.TrimSpace(part)...), '\n')
+		}
+	}
+	return body, nil
+}
+
+// vendored is the folder of files that others wrote.
+const vendored = "static/vendor/"
+
+// inLanguage returns the name of a script in a language: app.de.js.
+func inLanguage(name string, l i18n.Language) string {
+	if base, is := strings.CutSuffix(name, ".js"); is {
+		return base + "." + string(l) + ".js"
+	}
+	return name
+}
+
+// saidInScript finds a text of a script: say("Copied").
+var saidInScript = regexp.MustCompile(`\bsay\("((?:[^"\\]|\\.)*)"`)
+
+// translated returns an own script that says its texts in a language. Other files stay as
+// they are.
+func translated(name string, script []byte, l i18n.Language) []byte {
+	if path.Ext(name) != ".js" || strings.HasPrefix(name, vendored) {
+		return script
+	}
+	return saidInScript.ReplaceAllFunc(script, func(call []byte) []byte {
+		var text string
+		if err := json.Unmarshal(call[len("say("):], &text); err != nil {
+			return call
+		}
+		said, err := json.Marshal(i18n.Text(text).In(l))
+		if err != nil {
+			return call
+		}
+		return append([]byte("say("), said...)
+	})
 }
 
 // smaller returns an own script or style sheet without comments and white space.
 // Files of others are served as they are published.
 func smaller(name string, file []byte) ([]byte, error) {
-	if strings.HasPrefix(name, "static/vendor/") {
+	if strings.HasPrefix(name, vendored) {
 		return file, nil
 	}
 	var b bytes.Buffer

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/test/webtest"
 )
 
@@ -38,7 +38,7 @@ func views() []webtest.View {
 }
 
 // inLanguage returns an address in one language.
-func inLanguage(path string, l fault.Language) string {
+func inLanguage(path string, l i18n.Language) string {
 	if strings.Contains(path, "?") {
 		return path + "&lang=" + string(l)
 	}
@@ -86,7 +86,7 @@ func TestPagesWithoutScript(t *testing.T) {
 	for _, path := range kinds {
 		var said [2]string
 		for i, tab := range []*webtest.Tab{with, without} {
-			tab.Open(server.URL + inLanguage(path, fault.English))
+			tab.Open(server.URL + inLanguage(path, i18n.English))
 			said[i] = webtest.Eval[string](tab, words)
 			buttons := webtest.Eval[int](tab, `document.querySelectorAll("button.copy").length`)
 			blocks := webtest.Eval[int](tab, `document.querySelectorAll(".code").length`)

@@ -15,6 +15,7 @@ import (
 	"kartei/api/draft"
 	"kartei/api/openapi"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/web/codesample"
 )
@@ -23,7 +24,7 @@ import (
 // the words of the frozen document are German.
 type Description struct {
 	Version  string
-	Language fault.Language
+	Language i18n.Language
 	// BaseURL is the address of the instance, without /v1.
 	BaseURL string
 	// Reference adds the parts that only the reference shows: webhooks, code
@@ -51,7 +52,7 @@ func Document(d Description) ([]byte, error) {
 	if document, err = served(document, d.BaseURL); err != nil {
 		return nil, err
 	}
-	if d.Language == fault.English {
+	if d.Language != i18n.German {
 		if document, _, err = english(document); err != nil {
 			return nil, err
 		}
@@ -88,7 +89,7 @@ func served(document []byte, baseURL string) ([]byte, error) {
 			continue
 		}
 		end := d.InputOffset()
-		servers, err := json.Marshal([]map[string]string{{"url": baseURL + "/v1", "description": thisInstance.DE}},
+		servers, err := json.Marshal([]map[string]string{{"url": baseURL + "/v1", "description": thisInstance.In(i18n.German)}},
 			json.Deterministic(true), jsontext.WithIndentPrefix("  "), jsontext.WithIndent("  "))
 		if err != nil {
 			return nil, fmt.Errorf("web: the OpenAPI document: %w", err)
@@ -98,7 +99,7 @@ func served(document []byte, baseURL string) ([]byte, error) {
 	return nil, fmt.Errorf("web: the OpenAPI document has no servers")
 }
 
-var thisInstance = fault.Text{DE: "Diese Instanz von Kartei", EN: "This instance of Kartei"}
+const thisInstance i18n.Text = "This instance of Kartei"
 
 // asYAML converts a JSON document to YAML and keeps the order of the members.
 func asYAML(document []byte) ([]byte, error) {
@@ -142,13 +143,13 @@ type documents struct {
 
 type form struct {
 	path, version string
-	language      fault.Language
+	language      i18n.Language
 }
 
 func newDocuments(o Options) *documents {
 	d := &documents{baseURL: o.BaseURL, versions: o.Versions, made: map[form]func() (*content, error){}}
 	for i, version := range o.Versions {
-		for _, l := range []fault.Language{fault.German, fault.English} {
+		for _, l := range i18n.Languages {
 			for _, path := range []string{pathJSON, pathYAML, pathReference} {
 				d.made[form{path, version, l}] = sync.OnceValues(func() (*content, error) {
 					document, err := Document(Description{
@@ -190,7 +191,7 @@ func (d *documents) serve(w http.ResponseWriter, r *http.Request) {
 // version and German.
 func (d *documents) asked(r *http.Request) (form, []fault.Field) {
 	query := r.URL.Query()
-	asked := form{path: r.URL.Path, version: d.versions[0], language: fault.German}
+	asked := form{path: r.URL.Path, version: d.versions[0], language: i18n.German}
 	var wrong []fault.Field
 	if query.Has("version") {
 		if asked.version = query.Get("version"); !slices.Contains(d.versions, asked.version) {
@@ -198,12 +199,12 @@ func (d *documents) asked(r *http.Request) (form, []fault.Field) {
 		}
 	}
 	if query.Has("lang") {
-		asked.language = fault.Language(query.Get("lang"))
-		if asked.language != fault.German && asked.language != fault.English {
+		asked.language = i18n.Language(query.Get("lang"))
+		if !asked.language.Known() {
 			wrong = append(wrong, fault.Field{
 				Name:  "lang",
 				Code:  fault.NotInEnum,
-				Limit: []string{string(fault.German), string(fault.English)},
+				Limit: i18n.Tags(),
 			})
 		}
 	}
@@ -213,7 +214,7 @@ func (d *documents) asked(r *http.Request) (form, []fault.Field) {
 // refuse answers with a problem document like the API, because programs read
 // these addresses.
 func (d *documents) refuse(w http.ResponseWriter, r *http.Request, why *fault.Fault) {
-	l, request := language(r), id.New(id.Request)
+	l, request := i18n.OfPage(r), id.New(id.Request)
 	body := why.AppendProblem(nil, fault.Problem{
 		TypeBase: d.baseURL, Instance: r.URL.Path, RequestID: request, Language: l,
 	})

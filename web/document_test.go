@@ -14,6 +14,7 @@ import (
 
 	"kartei/api/openapi"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 const office = "https://office.example:8443"
@@ -137,7 +138,7 @@ func TestDocumentRefusesUnknownParameters(t *testing.T) {
 		pathYAML + "?lang=&version=2026-11-01":    "lang",
 		pathJSON + "?lang=EN&version=2026-11-01x": "version lang",
 	} {
-		for _, l := range []fault.Language{fault.German, fault.English} {
+		for _, l := range []i18n.Language{i18n.German, i18n.English} {
 			w := read(t, target, "Accept-Language", string(l))
 			var problem struct {
 				Type, Title, Code, RequestID string

@@ -12,6 +12,7 @@ import (
 
 	"kartei/api/words"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // The OpenAPI documents are frozen, and German by contract. The English
@@ -27,11 +28,11 @@ type translation struct {
 // translation stay German, and missing lists them.
 func english(document []byte) (translated []byte, missing []string, err error) {
 	t := translation{words: words.English()}
-	t.words[thisInstance.DE] = thisInstance.EN
+	t.words[thisInstance.In(i18n.German)] = thisInstance.In(i18n.English)
 	for _, c := range fault.Codes() {
 		e := c.Entry()
-		for _, text := range []fault.Text{e.Title, e.What} {
-			t.words[text.DE] = text.EN
+		for _, text := range []i18n.Text{e.Title, e.What} {
+			t.words[text.In(i18n.German)] = text.In(i18n.English)
 		}
 	}
 	var b bytes.Buffer
@@ -119,9 +120,9 @@ func (t *translation) paragraph(german string) string {
 	}
 	if found := problemLine.FindStringSubmatch(german); found != nil && fault.Code(found[1]).Known() {
 		e := fault.Code(found[1]).Entry()
-		words := found[0] + e.Title.EN
-		if e.Detail.EN != "" {
-			words += ". " + e.Detail.EN
+		words := found[0] + e.Title.In(i18n.English)
+		if e.Detail != "" {
+			words += ". " + e.Detail.In(i18n.English)
 		}
 		return words
 	}

@@ -5,7 +5,7 @@ import (
 	"regexp"
 
 	"kartei/docs"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // The other addresses of the guide: the example program, and the guide as
@@ -20,9 +20,9 @@ var marks = regexp.MustCompile(`(?m)^<!-- .* -->\n`)
 
 // guide returns the guide in a language without the marks, and with baseURL as the
 // address in the commands.
-func guide(baseURL string, l fault.Language) []byte {
+func guide(baseURL string, l i18n.Language) []byte {
 	text := docs.Guide
-	if l == fault.German {
+	if l == i18n.German {
 		text = docs.GuideDE
 	}
 	text = marks.ReplaceAll(text, nil)
@@ -32,9 +32,9 @@ func guide(baseURL string, l fault.Language) []byte {
 
 // guideArticle returns the guide as a page shows it. The headings have the ids of the English
 // guide in both languages, so that a link into the guide leads to its place in either.
-func guideArticle(baseURL string, l fault.Language) article {
-	english := newArticle(guide(baseURL, fault.English), fault.English)
-	if l == fault.English {
+func guideArticle(baseURL string, l i18n.Language) article {
+	english := newArticle(guide(baseURL, i18n.English), i18n.English)
+	if l != i18n.German {
 		return english
 	}
 	return newArticle(guide(baseURL, l), l).withIDs(english)

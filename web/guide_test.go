@@ -13,7 +13,7 @@ import (
 	east "github.com/yuin/goldmark/extension/ast"
 
 	"kartei/docs"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // section is what stands between two headings of the guide.
@@ -39,7 +39,7 @@ func (s section) sum() string {
 // sectionsOf returns the sections of a guide, in order.
 func sectionsOf(text []byte) []section {
 	text = marks.ReplaceAll(text, nil)
-	a := newArticle(text, fault.English)
+	a := newArticle(text, i18n.English)
 	var all []section
 	for n := a.tree.FirstChild(); n != nil; n = n.NextSibling() {
 		if h, ok := n.(*ast.Heading); ok {

@@ -9,6 +9,7 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/web/reference"
 )
 
@@ -60,9 +61,9 @@ func TestTextIsNeverMarkup(t *testing.T) {
 		Options: Options{
 			BaseURL:       "https://kartei.example/" + hostile,
 			Versions:      []string{"1", hostile},
-			Announcements: map[string]fault.Text{hostile: {DE: hostile, EN: hostile}},
+			Announcements: map[string]i18n.Text{hostile: hostile},
 		},
-		Language: fault.German, Path: "/" + hostile, Title: hostile, Version: hostile, assets: assets, Group: g,
+		Language: i18n.German, Path: "/" + hostile, Title: hostile, Version: hostile, assets: assets, Group: g,
 		Doc: &reference.Document{
 			Title: hostile, Summary: hostile, Server: hostile, Text: hostile,
 			Sections: []reference.Section{{ID: hostile, Heading: hostile, Text: hostile}},
@@ -75,7 +76,7 @@ func TestTextIsNeverMarkup(t *testing.T) {
 		"start": startPage(p), "missing": missingPage(p), "method": methodPage(p), "problems": problemsPage(p),
 		"problem": problemPage(p, fault.Internal.Entry()),
 		"article": articlePage(p, newArticle([]byte("# "+hostile+"\n\n"+hostile+"\n\n```sh\n"+hostile+
-			"\n```\n\n    "+hostile+"\n\n[a](javascript:alert(1))"), fault.English)),
+			"\n```\n\n    "+hostile+"\n\n[a](javascript:alert(1))"), i18n.English)),
 		"introduction": introductionPage(p), "group": groupPage(p), "operation": operationPage(p, o),
 		"webhooks": webhooksPage(p),
 	} {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/web/reference"
 )
 
@@ -49,7 +50,7 @@ func llmsFull(o Options, d *reference.Document) []byte {
 	var b strings.Builder
 	b.Write(llms(o))
 	b.WriteString("\n---\n\n")
-	b.Write(guide(o.BaseURL, fault.English))
+	b.Write(guide(o.BaseURL, i18n.English))
 	fmt.Fprintf(&b, "\n---\n\n# The operations of version %s\n\nPaths lie below %s.\n", d.Version, d.Server)
 	for _, g := range d.Groups {
 		for _, operation := range g.Operations {
@@ -59,7 +60,7 @@ func llmsFull(o Options, d *reference.Document) []byte {
 	b.WriteString("\n---\n\n# Problem codes\n\n")
 	for _, c := range fault.Codes() {
 		e := c.Entry()
-		fmt.Fprintf(&b, "- %d %s: %s. %s %s\n", e.Status, c, e.Title.EN, e.What.EN, e.Do.EN)
+		fmt.Fprintf(&b, "- %d %s: %s. %s %s\n", e.Status, c, e.Title.In(i18n.English), e.What.In(i18n.English), e.Do.In(i18n.English))
 	}
 	return []byte(b.String())
 }

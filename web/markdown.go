@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 
+	"kartei/kit/i18n"
+
 	"github.com/a-h/templ"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -16,13 +18,11 @@ import (
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
-
-	"kartei/kit/fault"
 )
 
 // article is a text in Markdown, and its table of contents.
 type article struct {
-	language fault.Language
+	language i18n.Language
 	source   []byte
 	tree     ast.Node
 	contents []heading
@@ -43,7 +43,7 @@ var markdown = goldmark.New(
 )
 
 // newArticle reads a document.
-func newArticle(source []byte, l fault.Language) article {
+func newArticle(source []byte, l i18n.Language) article {
 	tree := markdown.Parser().Parse(text.NewReader(source))
 	return article{language: l, source: source, tree: tree, contents: contents(tree, source)}
 }

@@ -17,7 +17,7 @@ import (
 
 	"kartei"
 	"kartei/kit/fault"
-	"kartei/web/i18n"
+	"kartei/kit/i18n"
 	"kartei/web/reference"
 )
 
@@ -33,7 +33,7 @@ const exampleRequestID = "req_01m7q5p4xjf0r8yq3v6w2t9m7c"
 // page is what a public page is drawn from.
 type page struct {
 	Options
-	Language fault.Language
+	Language i18n.Language
 	// Path is the page's own address, without a language.
 	Path  string
 	Title string
@@ -49,11 +49,10 @@ type page struct {
 	assets    *assets
 }
 
-// Say returns the sentence in the page's language.
-func (p page) Say(de, en string) string { return fault.Text{DE: de, EN: en}.In(p.Language) }
-
-// In returns the text in the page's language.
-func (p page) In(t fault.Text) string { return t.In(p.Language) }
+// Say returns the text in the page's language, with values in the places of its verbs.
+func (p page) Say(t i18n.Text, values ...any) string {
+	return i18n.Words{Language: p.Language}.Say(t, values...)
+}
 
 // Link returns an address of this site and keeps the page's language. Links
 // within the reference keep its version.
@@ -71,18 +70,13 @@ func (p page) Link(path string) string {
 
 // Announcement returns the announcement about the version of the page, if there is
 // one.
-func (p page) Announcement() string { return p.In(p.Announcements[p.Version]) }
+func (p page) Announcement() string { return p.Say(p.Announcements[p.Version]) }
 
-// Other returns the other language.
-func (p page) Other() fault.Language {
-	if p.Language == fault.English {
-		return fault.German
-	}
-	return fault.English
-}
+// Number returns a number with the separators of the language: 10.000 or 10,000.
+func (p page) Number(n int64) string { return i18n.Words{Language: p.Language}.Number(int(n)) }
 
-// OtherLink returns this page's address in the other language.
-func (p page) OtherLink() string {
+// OtherLink returns this page's address in another language.
+func (p page) OtherLink(l i18n.Language) string {
 	target := p.Path
 	if strings.HasPrefix(target, "!") {
 		target = "/"
@@ -90,14 +84,14 @@ func (p page) OtherLink() string {
 	if p.Version != "" && p.Version != p.Versions[0] {
 		target += "?version=" + p.Version
 	}
-	return i18n.Link(target, p.Other())
+	return i18n.Link(target, l)
 }
 
 // Problem returns the address of a code's page.
 func (p page) Problem(c fault.Code) string { return p.Link(problemPath(c)) }
 
 // Asset returns the address of a static file.
-func (p page) Asset(name string) (string, error) { return p.assets.url(name) }
+func (p page) Asset(name string) (string, error) { return p.assets.url(inLanguage(name, p.Language)) }
 
 // problems returns the catalogue.
 func problems() []fault.Entry {
@@ -164,13 +158,13 @@ func (r pageRenderer) pages(list []page) map[string]lazy {
 }
 
 // plain returns the pages outside the reference, in one language.
-func (r pageRenderer) plain(l fault.Language) map[string]lazy {
+func (r pageRenderer) plain(l i18n.Language) map[string]lazy {
 	return r.pages(page{Options: r.options, Language: l, assets: r.assets}.list())
 }
 
 // reference returns the pages of the reference in one language and one version.
 func (r pageRenderer) reference(
-	l fault.Language, version string, document []byte, elsewhere func(version, path string) bool,
+	l i18n.Language, version string, document []byte, elsewhere func(version, path string) bool,
 ) (map[string]lazy, error) {
 	doc, err := reference.Read(document)
 	if err != nil {
@@ -191,16 +185,16 @@ func (p page) list() []page {
 		return at(path, title, func(p page) templ.Component { return articlePage(p, read(p)) })
 	}
 	pages := []page{
-		at(PathAbout, p.Say("Übersicht", "Overview"), startPage),
-		written("/guide", p.Say("Leitfaden", "Guide"), func(p page) article { return guideArticle(p.BaseURL, p.Language) }),
-		written("/changelog", p.Say("Änderungen", "Changes"),
-			func(page) article { return newArticle(kartei.Changelog, fault.English) }),
-		at("/problems", p.Say("Problemcodes", "Problem codes"), problemsPage),
-		at(pathMissing, p.Say("Seite nicht gefunden", "Page not found"), missingPage),
-		at(pathMethod, p.Say("Methode nicht erlaubt", "Method not allowed"), methodPage),
+		at(PathAbout, p.Say("Overview"), startPage),
+		written("/guide", p.Say("Guide"), func(p page) article { return guideArticle(p.BaseURL, p.Language) }),
+		written("/changelog", p.Say("Changes"),
+			func(page) article { return newArticle(kartei.Changelog, i18n.English) }),
+		at("/problems", p.Say("Problem codes"), problemsPage),
+		at(pathMissing, p.Say("Page not found"), missingPage),
+		at(pathMethod, p.Say("Method not allowed"), methodPage),
 	}
 	for _, e := range problems() {
-		pages = append(pages, at(problemPath(e.Code), p.In(e.Title),
+		pages = append(pages, at(problemPath(e.Code), p.Say(e.Title),
 			func(p page) templ.Component { return problemPage(p, e) }))
 	}
 	return pages

@@ -11,7 +11,7 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/kit/fault"
-	"kartei/web/i18n"
+	"kartei/kit/i18n"
 	"kartei/web/reference"
 )
 
@@ -51,9 +51,9 @@ func (p part) ID(m reference.Member) string {
 // Count returns the number of members of an object in words.
 func (p part) Count(n int) string {
 	if n == 1 {
-		return p.Say("1 Angabe", "1 member")
+		return p.Say("1 member")
 	}
-	return strconv.Itoa(n) + p.Say(" Angaben", " members")
+	return p.Say("%s members", strconv.Itoa(n))
 }
 
 // TypeOf returns the type of a member in words.
@@ -66,10 +66,10 @@ func (p part) TypeOf(m reference.Member) string {
 	case kind == "":
 		kind = "JSON"
 	case m.List:
-		kind = p.Say("Liste von ", "list of ") + kind
+		kind = p.Say("list of %s", kind)
 	}
 	if m.Nullable {
-		kind += p.Say(" oder null", " or null")
+		kind += p.Say(" or null")
 	}
 	return kind
 }
@@ -87,9 +87,9 @@ type rule struct {
 func (p part) Rules(m reference.Member) []rule {
 	var rules []rule
 	if len(m.Values) > 0 && !(len(m.Values) == 1 && p.isAnswer && !m.Open) {
-		values := rule{name: p.Say("Werte: ", "Values: "), values: m.Values}
+		values := rule{name: p.Say("Values: "), values: m.Values}
 		if m.Open {
-			values.more = p.Say(" (weitere können hinzukommen)", " (more may be added)")
+			values.more = p.Say(" (more may be added)")
 		}
 		rules = append(rules, values)
 	}
@@ -98,11 +98,11 @@ func (p part) Rules(m reference.Member) []rule {
 			rules = append(rules, rule{name: bound})
 		}
 		if m.Default != "" {
-			rules = append(rules, rule{name: p.Say("Vorgabe: ", "Default: "), values: []string{m.Default}})
+			rules = append(rules, rule{name: p.Say("Default: "), values: []string{m.Default}})
 		}
 	}
 	if m.Example != "" && len(m.Example) <= 60 && len(m.Values) == 0 && m.Example != "[]" && m.Example != m.Default {
-		rules = append(rules, rule{name: p.Say("Beispiel: ", "Example: "), values: []string{m.Example}})
+		rules = append(rules, rule{name: p.Say("Example: "), values: []string{m.Example}})
 	}
 	return rules
 }
@@ -113,13 +113,13 @@ func (p part) bounds(m reference.Member) []string {
 	var said []string
 	if m.Length.Any() && !(m.Length.Most != nil && *m.Length.Most < 10) && m.Format == "" &&
 		!strings.HasSuffix(m.Name, "Id") && m.Name != "id" && len(m.Values) == 0 {
-		said = append(said, p.between(m.Length)+p.Say(" Zeichen", " characters"))
+		said = append(said, p.Say("%s characters", p.between(m.Length)))
 	}
 	if m.Range.Any() && !(m.Range.Most != nil && *m.Range.Most > 1<<40) {
 		said = append(said, p.between(m.Range))
 	}
 	if m.Count.Any() {
-		said = append(said, p.between(m.Count)+p.Say(" Einträge", " items"))
+		said = append(said, p.Say("%s items", p.between(m.Count)))
 	}
 	return said
 }
@@ -127,24 +127,11 @@ func (p part) bounds(m reference.Member) []string {
 func (p part) between(b reference.Bounds) string {
 	switch {
 	case b.Least == nil || *b.Least == 0 && b.Most != nil:
-		return fmt.Sprint(p.Say("höchstens ", "at most "), grouped(p.Language, *b.Most))
+		return p.Say("at most %s", p.Number(*b.Most))
 	case b.Most == nil:
-		return fmt.Sprint(p.Say("mindestens ", "at least "), grouped(p.Language, *b.Least))
+		return p.Say("at least %s", p.Number(*b.Least))
 	}
-	return fmt.Sprint(grouped(p.Language, *b.Least), p.Say(" bis ", " to "), grouped(p.Language, *b.Most))
-}
-
-// grouped formats a number with the separators of the language: 10.000 or
-// 10,000.
-func grouped(l fault.Language, n int64) string {
-	s, sep := strconv.FormatInt(n, 10), "."
-	if l == fault.English {
-		sep = ","
-	}
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + sep + s[i:]
-	}
-	return s
+	return p.Say("%s to %s", p.Number(*b.Least), p.Number(*b.Most))
 }
 
 // FirstCall returns the first call that a reader should try.
@@ -153,17 +140,17 @@ func (p page) FirstCall() string {
 }
 
 // groupTitles are readable titles for the tags of the document.
-var groupTitles = map[string]fault.Text{
-	"meta":              {DE: "Zugang und Limits", EN: "Access and limits"},
-	"contacts":          {DE: "Kontakte", EN: "Contacts"},
-	"companies":         {DE: "Firmen", EN: "Companies"},
-	"tasks":             {DE: "Aufgaben", EN: "Tasks"},
-	"documents":         {DE: "Dokumente", EN: "Documents"},
-	"uploads":           {DE: "Uploads", EN: "Uploads"},
-	"batch":             {DE: "Gebündelte Aufrufe", EN: "Batches"},
-	"operations":        {DE: "Vorgänge", EN: "Operations"},
-	"webhook_endpoints": {DE: "Webhook-Endpunkte", EN: "Webhook endpoints"},
-	"events":            {DE: "Ereignisse", EN: "Events"},
+var groupTitles = map[string]i18n.Text{
+	"meta":              "Access and limits",
+	"contacts":          "Contacts",
+	"companies":         "Companies",
+	"tasks":             "Tasks",
+	"documents":         "Documents",
+	"uploads":           "Uploads",
+	"batch":             "Batches",
+	"operations":        "Operations",
+	"webhook_endpoints": "Webhook endpoints",
+	"events":            "Events",
 }
 
 // GroupTitle returns the title of a group. A title in the document takes
@@ -173,7 +160,7 @@ func (p page) GroupTitle(g reference.Group) string {
 		return g.Title
 	}
 	if t, ok := groupTitles[g.Name]; ok {
-		return p.In(t)
+		return p.Say(t)
 	}
 	return g.Name
 }
@@ -183,11 +170,11 @@ func (p page) GroupTitle(g reference.Group) string {
 func (p page) PlaceTitle(in string) string {
 	switch in {
 	case "path":
-		return p.Say("Pfad-Parameter", "Path parameters")
+		return p.Say("Path parameters")
 	case "query":
-		return p.Say("Query-Parameter", "Query parameters")
+		return p.Say("Query parameters")
 	}
-	return p.Say("Header der Anfrage", "Headers of the request")
+	return p.Say("Headers of the request")
 }
 
 // Prefix returns the path that all operations share.
@@ -259,7 +246,7 @@ func (p page) ProblemOf(code string) string { return p.Problem(fault.Code(code))
 // ProblemTitle returns the title of a code.
 func (p page) ProblemTitle(code string) string {
 	if c := fault.Code(code); c.Known() {
-		return p.In(c.Entry().Title)
+		return p.Say(c.Entry().Title)
 	}
 	return ""
 }
@@ -315,9 +302,9 @@ func (p page) reference() []page {
 		one.Path, one.Title, one.draw = path, title, draw
 		return one
 	}
-	pages := []page{at("/docs", p.Say("API-Referenz", "API reference"), introductionPage)}
+	pages := []page{at("/docs", p.Say("API reference"), introductionPage)}
 	if len(p.Doc.Webhooks) > 0 {
-		pages = append(pages, at(docsPath+"webhooks", "Webhooks", webhooksPage))
+		pages = append(pages, at(docsPath+"webhooks", p.Say("Webhooks"), webhooksPage))
 	}
 	for _, g := range p.Doc.Groups {
 		p.Group = g

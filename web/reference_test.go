@@ -12,6 +12,7 @@ import (
 	"kartei"
 	"kartei/api/openapi"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // operationOf is the part of an operation that the tests read.
@@ -97,7 +98,7 @@ func TestEveryOperationHasItsPage(t *testing.T) {
 				w := get(t, h, path)
 				page := w.Body.String()
 				if w.Code != 200 || !strings.Contains(page, "<code>/v1"+o.Path+"</code>") ||
-					l == fault.German && !strings.Contains(page, "<h1>"+o.Summary+"</h1>") {
+					l == i18n.German && !strings.Contains(page, "<h1>"+o.Summary+"</h1>") {
 					t.Fatalf("%s: %d", path, w.Code)
 				}
 				for _, label := range []string{"curl", "Python", "JavaScript", "Go"} {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"kartei/web/i18n"
+	"kartei/kit/i18n"
 	"kartei/web/ui"
 )
 
@@ -24,13 +24,13 @@ func (h *handler) styleguide(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	view := ui.View{
-		Words: i18n.Words{Language: language(r), Now: time.Now()}, Nonce: nonce, Theme: r.URL.Query().Get("theme"),
+		Words: i18n.Words{Language: i18n.OfPage(r), Now: time.Now()}, Nonce: nonce, Theme: r.URL.Query().Get("theme"),
 		Keys: true, Styles: "settings.css",
-		Asset: func(name string) string { return h.assets.urls[name] },
+		Asset: Asset,
 	}
 	frame := ui.Frame{
 		Find: pathStyleguide + "/find", Has: func(path string) bool { return path != "/help" },
-		View: view, Title: view.Say("Bausteine", "Parts"), Here: "contacts", Person: "Ida Morgen",
+		View: view, Title: view.Say("Parts"), Here: "contacts", Person: "Ida Morgen",
 		Organization: "Kanzlei Morgenstern", Bell: 3,
 	}
 	page := ui.Styleguide(frame)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"kartei/kit/i18n"
 	"kartei/web"
 )
 
@@ -61,12 +62,16 @@ func TestWeight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page = append(page, web.Asset("settings.css")...)
+	page = append(page, web.Asset("settings.css", i18n.German)...)
 	for pattern, limit := range map[string]int64{
 		`/static/app-[0-9a-f]+\.css`: 12_500, `/static/settings-[0-9a-f]+\.css`: 2_500,
-		`/static/app-[0-9a-f]+\.js`: 33_000,
+		`/static/app\.de-[0-9a-f]+\.js`: 33_000,
 	} {
-		r, err := http.NewRequest(http.MethodGet, server.URL+string(regexp.MustCompile(pattern).Find(page)), nil)
+		found := regexp.MustCompile(pattern).Find(page)
+		if found == nil {
+			t.Errorf("the page loads no %s", pattern)
+		}
+		r, err := http.NewRequest(http.MethodGet, server.URL+string(found), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,9 @@ import (
 
 	"kartei/api/openapi"
 	"kartei/docs/examples"
+	"kartei/kit/accept"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/web/reference"
 )
 
@@ -30,7 +32,7 @@ type Options struct {
 	Versions []string
 	// Announcements are the notices to integrators about each version: not released yet,
 	// deprecated, or the date of its end. Most versions have no entry.
-	Announcements map[string]fault.Text
+	Announcements map[string]i18n.Text
 	// Styleguide serves /styleguide, for those who build pages.
 	Styleguide bool
 }
@@ -81,11 +83,11 @@ type handler struct {
 	files   map[string]*content
 	assets  *assets
 	// pages by language and path
-	pages     map[fault.Language]map[string]lazy
+	pages     map[i18n.Language]map[string]lazy
 	documents *documents
 	// references are the pages of the reference by language and version, then
 	// by path.
-	references map[fault.Language]map[string]func() (map[string]lazy, error)
+	references map[i18n.Language]map[string]func() (map[string]lazy, error)
 	llmsFull   lazy
 }
 
@@ -102,8 +104,8 @@ func Handler(o Options) (http.Handler, error) {
 	}
 	h := &handler{
 		options: o, documents: newDocuments(o),
-		pages:      map[fault.Language]map[string]lazy{},
-		references: map[fault.Language]map[string]func() (map[string]lazy, error){},
+		pages:      map[i18n.Language]map[string]lazy{},
+		references: map[i18n.Language]map[string]func() (map[string]lazy, error){},
 	}
 	for _, version := range o.Versions {
 		if _, found := openapi.Document(version); !found {
@@ -117,10 +119,10 @@ func Handler(o Options) (http.Handler, error) {
 	}
 	h.assets, h.files = assets, maps.Clone(assets.files)
 	h.files[pathMirror] = newContent("text/plain; charset=utf-8", cachePage, examples.Mirror)
-	h.files[pathGuideMarkdown] = newContent("text/markdown; charset=utf-8", cachePage, guide(o.BaseURL, fault.English))
+	h.files[pathGuideMarkdown] = newContent("text/markdown; charset=utf-8", cachePage, guide(o.BaseURL, i18n.English))
 	h.files["/llms.txt"] = newContent("text/plain; charset=utf-8", cachePage, llms(o))
 	r := pageRenderer{options: o, assets: assets}
-	for _, l := range []fault.Language{fault.German, fault.English} {
+	for _, l := range i18n.Languages {
 		h.pages[l] = r.plain(l)
 		h.references[l] = map[string]func() (map[string]lazy, error){}
 		for _, version := range o.Versions {
@@ -138,7 +140,7 @@ func Handler(o Options) (http.Handler, error) {
 
 // full generates /llms-full.txt on its first request.
 func (h *handler) full() (*content, error) {
-	document, err := h.documents.made[form{pathReference, h.options.Versions[0], fault.English}]()
+	document, err := h.documents.made[form{pathReference, h.options.Versions[0], i18n.English}]()
 	if err != nil {
 		return nil, err
 	}
@@ -151,14 +153,14 @@ func (h *handler) full() (*content, error) {
 
 // hasReference reports whether the reference of a version has a page.
 func (h *handler) hasReference(version, path string) bool {
-	pages, err := h.references[fault.German][version]()
+	pages, err := h.references[i18n.German][version]()
 	return err == nil && pages[path] != nil
 }
 
 // ServeHTTP answers GET and HEAD. All other methods are 405.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setSecurity(w.Header())
-	l := language(r)
+	l := i18n.OfPage(r)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		h.page(w, r, l, pathMethod, http.StatusMethodNotAllowed)
@@ -178,7 +180,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	case "/llms-full.txt":
-		h.draw(w, r, fault.English, h.llmsFull, http.StatusOK)
+		h.draw(w, r, i18n.English, h.llmsFull, http.StatusOK)
 		return
 	case pathJSON, pathYAML, pathReference:
 		h.documents.serve(w, r)
@@ -205,7 +207,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // pagesFor returns the group of pages that contains the requested one: the
 // reference in one version, or all other pages.
-func (h *handler) pagesFor(r *http.Request, l fault.Language) (map[string]lazy, error) {
+func (h *handler) pagesFor(r *http.Request, l i18n.Language) (map[string]lazy, error) {
 	if r.URL.Path != "/docs" && !strings.HasPrefix(r.URL.Path, docsPath) {
 		return h.pages[l], nil
 	}
@@ -228,12 +230,12 @@ func setSecurity(header http.Header) {
 	header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 }
 
-func (h *handler) page(w http.ResponseWriter, r *http.Request, l fault.Language, path string, status int) {
+func (h *handler) page(w http.ResponseWriter, r *http.Request, l i18n.Language, path string, status int) {
 	h.draw(w, r, l, h.pages[l][path], status)
 }
 
 // draw renders a page and sends it.
-func (h *handler) draw(w http.ResponseWriter, r *http.Request, l fault.Language, page lazy, status int) {
+func (h *handler) draw(w http.ResponseWriter, r *http.Request, l i18n.Language, page lazy, status int) {
 	c, err := page()
 	if err != nil {
 		h.fail(w, err)
@@ -250,7 +252,7 @@ func (h *handler) fail(w http.ResponseWriter, err error) {
 	http.Error(w, "This page cannot be shown: "+err.Error(), http.StatusInternalServerError)
 }
 
-func setLanguage(header http.Header, l fault.Language) {
+func setLanguage(header http.Header, l i18n.Language) {
 	header.Set("Content-Language", string(l))
 	header.Add("Vary", "Accept-Language")
 }
@@ -270,7 +272,7 @@ func (c *content) serve(w http.ResponseWriter, r *http.Request, status int) {
 	header := w.Header()
 	header.Add("Vary", "Accept-Encoding")
 	body, etag := c.body, `"`+c.etag+`"`
-	if fault.AcceptsGzip(r.Header.Get("Accept-Encoding")) && len(c.gzipped) < len(c.body) {
+	if accept.Gzip(r.Header.Get("Accept-Encoding")) && len(c.gzipped) < len(c.body) {
 		body, etag = c.gzipped, `"`+c.etag+`-gz"`
 		header.Set("Content-Encoding", "gzip")
 	}

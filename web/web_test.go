@@ -16,12 +16,13 @@ import (
 
 	"kartei/api/openapi"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/web"
 )
 
 const base = "https://kartei.example"
 
-var languages = []fault.Language{fault.German, fault.English}
+var languages = []i18n.Language{i18n.German, i18n.English}
 
 func newHandler(t testing.TB) http.Handler {
 	t.Helper()
@@ -78,7 +79,7 @@ func TestEveryCodeHasItsPageInBothLanguages(t *testing.T) {
 		if !ok {
 			t.Fatalf("type %s is not below %s", c.TypeURI(base), base)
 		}
-		bodies := map[fault.Language]string{}
+		bodies := map[i18n.Language]string{}
 		for _, l := range languages {
 			w := get(t, h, path+"?lang="+string(l))
 			if w.Code != 200 || w.Header().Get("Content-Language") != string(l) {
@@ -103,7 +104,7 @@ func TestEveryCodeHasItsPageInBothLanguages(t *testing.T) {
 				t.Errorf("%s %s: a backtick without its pair", c, l)
 			}
 		}
-		if bodies[fault.German] == bodies[fault.English] {
+		if bodies[i18n.German] == bodies[i18n.English] {
 			t.Errorf("%s: the same page in both languages", c)
 		}
 	}
@@ -192,23 +193,23 @@ func TestLanguage(t *testing.T) {
 	h := newHandler(t)
 	tests := []struct {
 		query, header string
-		want          fault.Language
+		want          i18n.Language
 	}{
-		{"", "", fault.German},
-		{"", "en", fault.English},
-		{"", "en-GB,en;q=0.9,de;q=0.8", fault.English},
-		{"", "de-DE,de;q=0.9,en;q=0.8", fault.German},
-		{"", "de;q=0.5, EN;q=0.6", fault.English},
-		{"", "fr, en;q=0.1", fault.English},
-		{"", "fr", fault.German},
-		{"", "*", fault.German},
-		{"", "en;q=0", fault.German},
-		{"", "en;q=2", fault.German},
-		{"", "en;q=nan", fault.German},
-		{"", ";;,,=q", fault.German},
-		{"?lang=en", "de", fault.English},
-		{"?lang=de", "en", fault.German},
-		{"?lang=fr", "en", fault.English},
+		{"", "", i18n.German},
+		{"", "en", i18n.English},
+		{"", "en-GB,en;q=0.9,de;q=0.8", i18n.English},
+		{"", "de-DE,de;q=0.9,en;q=0.8", i18n.German},
+		{"", "de;q=0.5, EN;q=0.6", i18n.English},
+		{"", "fr, en;q=0.1", i18n.English},
+		{"", "fr", i18n.German},
+		{"", "*", i18n.German},
+		{"", "en;q=0", i18n.German},
+		{"", "en;q=2", i18n.German},
+		{"", "en;q=nan", i18n.German},
+		{"", ";;,,=q", i18n.German},
+		{"?lang=en", "de", i18n.English},
+		{"?lang=de", "en", i18n.German},
+		{"?lang=fr", "en", i18n.English},
 	}
 	for _, tt := range tests {
 		for _, path := range []string{"/about", "/docs", "/missing"} {
@@ -230,9 +231,9 @@ func TestLanguageSwitch(t *testing.T) {
 	h := newHandler(t)
 	for _, path := range allPages() {
 		for _, l := range languages {
-			other := fault.English
-			if l == fault.English {
-				other = fault.German
+			other := i18n.English
+			if l == i18n.English {
+				other = i18n.German
 			}
 			page := get(t, h, path+"?lang="+string(l)).Body.String()
 			want := fmt.Sprintf(`href="%s?lang=%s" hreflang="%s" lang="%s"`, path, other, other, other)
@@ -354,7 +355,7 @@ func TestNothingInline(t *testing.T) {
 func TestCaching(t *testing.T) {
 	h := newHandler(t)
 	css := regexp.MustCompile(`/static/pages-[0-9a-f]{16}\.css`).FindString(get(t, h, "/about").Body.String())
-	script := regexp.MustCompile(`/static/pages-[0-9a-f]{16}\.js`).FindString(get(t, h, "/about").Body.String())
+	script := regexp.MustCompile(`/static/pages\.de-[0-9a-f]{16}\.js`).FindString(get(t, h, "/about").Body.String())
 	for path, cache := range map[string]string{
 		"/about": "no-cache", "/problems/NOT_FOUND": "no-cache", "/docs": "no-cache", "/docs/contacts/create": "no-cache",
 		"/docs/openapi.json": "no-cache",
@@ -414,9 +415,9 @@ func TestGuide(t *testing.T) {
 	h := newHandler(t)
 	for _, l := range languages {
 		start := get(t, h, "/about?lang="+string(l)).Body.String()
-		families := fault.Text{
-			DE: "Kontakte, Firmen, Aufgaben und Dokumente", EN: "contacts, companies, tasks and documents",
-		}.In(l)
+		families := map[i18n.Language]string{
+			i18n.German: "Kontakte, Firmen, Aufgaben und Dokumente", i18n.English: "contacts, companies, tasks and documents",
+		}[l]
 		for _, want := range []string{
 			`href="/guide?lang=` + string(l) + `"`, `href="/guide?lang=` + string(l) + `#applications"`, families,
 		} {
@@ -425,7 +426,7 @@ func TestGuide(t *testing.T) {
 			}
 		}
 		page := get(t, h, "/guide?lang="+string(l)).Body.String()
-		keeping := fault.Text{DE: "Eine Kopie führen", EN: "Keep a copy"}.In(l)
+		keeping := map[i18n.Language]string{i18n.German: "Eine Kopie führen", i18n.English: "Keep a copy"}[l]
 		for _, want := range []string{
 			"export KARTEI_URL=" + base, `<h2 id="keep-a-copy"><a href="#keep-a-copy">`,
 			fmt.Sprintf(`<li><a href="#keep-a-copy">%s</a>`, keeping), fmt.Sprintf(`<article lang="%s">`, l),

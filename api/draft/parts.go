@@ -13,6 +13,7 @@ import (
 	"kartei/api/schema"
 	"kartei/api/schema/pattern"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -532,9 +533,9 @@ func (d *drafter) problemWords(codes []fault.Code) string {
 		if i > 0 {
 			b.WriteString("\n\n")
 		}
-		fmt.Fprintf(&b, "`%s`: %s", c, e.Title.DE)
-		if e.Detail.DE != "" {
-			b.WriteString(". " + e.Detail.DE)
+		fmt.Fprintf(&b, "`%s`: %s", c, e.Title.In(i18n.German))
+		if e.Detail != "" {
+			b.WriteString(". " + e.Detail.In(i18n.German))
 		}
 	}
 	return b.String()
@@ -544,8 +545,8 @@ func (d *drafter) problemWords(codes []fault.Code) string {
 func (d *drafter) problemExample(code fault.Code) object {
 	e := code.Entry()
 	return d.share("examples", string(code), object{
-		{"summary", e.Title.DE},
-		{"description", e.What.DE},
+		{"summary", e.Title.In(i18n.German)},
+		{"description", e.What.In(i18n.German)},
 		{"value", problemBody(code)},
 	})
 }
@@ -557,7 +558,7 @@ func problemBody(code fault.Code) jsontext.Value {
 	f.Code = code
 	return f.AppendProblem(nil, fault.Problem{
 		TypeBase: "https://" + exampleHost, Instance: e.Example.Instance, RequestID: "req_" + exampleSuffix,
-		Language: fault.German,
+		Language: i18n.German,
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/trace"
 	"kartei/people/audit"
 	"kartei/store/db"
@@ -23,7 +24,7 @@ type Call struct {
 	// Version is the resolved version of the API.
 	Version string
 	// Language is the language for words in the answer.
-	Language fault.Language
+	Language i18n.Language
 	// RequestID is the id of the call, req_....
 	RequestID string
 	// Door is the door of the call (api.Door), or job for work that goes on
@@ -94,12 +95,9 @@ func (p Precondition) Check(revision int64) error {
 	}
 	f := &fault.Fault{Code: fault.PreconditionFailed, Extra: map[string]any{"currentRevision": revision}}
 	if len(p.Tags) == 0 {
-		f.Detail = &onlyWeak
+		f.Detail = onlyWeak
 	}
 	return f
 }
 
-var onlyWeak = fault.Text{
-	DE: "If-Match braucht einen starken ETag, ohne W/ davor. Schwache passen nie.",
-	EN: "If-Match needs a strong ETag, without W/ before it. Weak ones never match.",
-}
+var onlyWeak = i18n.Text("If-Match needs a strong ETag, without W/ before it. Weak ones never match.")

@@ -34,7 +34,7 @@ func (c *Call) FindOrganization(ctx context.Context, name string) (access.Organi
 	}
 	o, err := access.OrganizationIn(ctx, c.Tx, name)
 	if err == nil && !c.Reaches(o.Number, o.Live) {
-		return access.OrganizationInfo{}, fault.Unknown("Eine Organisation", "organization")
+		return access.OrganizationInfo{}, fault.Unknown("There is no organization with this id.")
 	}
 	return o, err
 }
@@ -64,8 +64,7 @@ func (c *Call) OrganizationField(ctx context.Context, f *input.Faults, name stri
 		f.Add("organizationId", fault.Required, nil)
 		return o, nil
 	case fault.Is(err, fault.NotFound):
-		f.Say("organizationId", fault.FieldNotFound, "Eine solche Organisation gibt es nicht.",
-			"There is no such organization.")
+		f.Say("organizationId", fault.FieldNotFound, "There is no such organization.")
 		return access.OrganizationInfo{}, nil
 	}
 	return o, err

@@ -17,6 +17,7 @@ import (
 	"kartei/api/op"
 	"kartei/api/schema/pattern"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -87,31 +88,17 @@ func (r *Document) Body(op string, raw []byte, target any, services *op.Services
 }
 
 var (
-	emptyBody = fault.Text{
-		DE: "Die Anfrage hat keinen Body. Erwartet wird ein JSON-Objekt.",
-		EN: "The request has no body. A JSON object is expected.",
-	}
-	notUTF8 = fault.Text{
-		DE: "Der Body der Anfrage ist kein gültiges UTF-8.", EN: "The body of the request is not valid UTF-8.",
-	}
-	notObject = fault.Text{
-		DE: "Der Body der Anfrage muss auf oberster Ebene ein JSON-Objekt sein.",
-		EN: "The body of the request must be a JSON object at its top level.",
-	}
-	tooDeep = fault.Text{
-		DE: "Der Body der Anfrage ist zu tief verschachtelt.",
-		EN: "The body of the request is nested too deeply.",
-	}
-	trailing = fault.Text{
-		DE: "Nach dem JSON-Objekt darf im Body der Anfrage nichts mehr folgen.",
-		EN: "Nothing may follow the JSON object in the body of the request.",
-	}
+	emptyBody   = i18n.Text("The request has no body. A JSON object is expected.")
+	notUTF8     = i18n.Text("The body of the request is not valid UTF-8.")
+	notObject   = i18n.Text("The body of the request must be a JSON object at its top level.")
+	tooDeep     = i18n.Text("The body of the request is nested too deeply.")
+	trailing    = i18n.Text("Nothing may follow the JSON object in the body of the request.")
 	errTooDeep  = errors.New("schema: nested too deeply")
 	decoderPool = sync.Pool{New: func() any { return jsontext.NewDecoder(new(bytes.Buffer)) }}
 )
 
-func malformed(detail fault.Text, err error) error {
-	return &fault.Fault{Code: fault.InvalidRequest, Detail: &detail, Cause: err}
+func malformed(detail i18n.Text, err error) error {
+	return &fault.Fault{Code: fault.InvalidRequest, Detail: detail, Cause: err}
 }
 
 // parseBody parses raw as one JSON object. Numbers become int64 if possible,
@@ -150,24 +137,19 @@ func syntax(raw []byte, err error) error {
 	if s := (*jsontext.SyntacticError)(nil); errors.As(err, &s) {
 		at = s.ByteOffset
 	}
-	de, en := position(raw[:min(int(at), len(raw))])
+	line, column := position(raw[:min(int(at), len(raw))])
 	if errors.Is(err, jsontext.ErrDuplicateName) {
-		return malformed(fault.Text{
-			DE: "Im Body der Anfrage steht ein Name zweimal in demselben Objekt (" + de + ").",
-			EN: "A name occurs twice in the same object of the request's body (" + en + ").",
-		}, nil)
+		return malformed(i18n.Format(
+			"A name occurs twice in the same object of the request's body (line %d, column %d).", line, column), nil)
 	}
-	return malformed(fault.Text{
-		DE: "Der Body der Anfrage ist kein gültiges JSON (" + de + ").",
-		EN: "The body of the request is not valid JSON (" + en + ").",
-	}, nil)
+	return malformed(i18n.Format("The body of the request is not valid JSON (line %d, column %d).", line, column), nil)
 }
 
 // position returns the line and column after before, as editors count them.
-func position(before []byte) (de, en string) {
-	line := 1 + bytes.Count(before, []byte{'\n'})
-	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
-	return fmt.Sprintf("Zeile %d, Zeichen %d", line, column), fmt.Sprintf("line %d, column %d", line, column)
+func position(before []byte) (line, column int) {
+	line = 1 + bytes.Count(before, []byte{'\n'})
+	column = 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+	return line, column
 }
 
 func parseValue(d *jsontext.Decoder, depth int) (any, error) {
@@ -366,12 +348,9 @@ func (c *collector) judge(body map[string]any, target any, services *op.Services
 }
 
 // say sets the words of the error that was added last.
-func (c *collector) say(words *fault.Text) { c.fields[len(c.fields)-1].Text = words }
+func (c *collector) say(words i18n.Text) { c.fields[len(c.fields)-1].Text = words }
 
-var emptyIsNull = fault.Text{
-	DE: "Mindestens 1 Zeichen ist nötig; null lässt die Angabe leer.",
-	EN: "At least 1 character is needed; null leaves it empty.",
-}
+var emptyIsNull = i18n.Text("At least 1 character is needed; null leaves it empty.")
 
 // membersOf returns the members that an object may have.
 func (c *collector) membersOf(e *jsonschema.ValidationError) []string {
@@ -382,15 +361,11 @@ func (c *collector) membersOf(e *jsonschema.ValidationError) []string {
 const maxCompared = 20
 
 // knownMembers lists the members that an object may have.
-func knownMembers(names []string) *fault.Text {
+func knownMembers(names []string) i18n.Text {
 	if len(names) == 0 {
-		return nil
+		return ""
 	}
-	all := strings.Join(names, ", ")
-	return &fault.Text{
-		DE: "Dieser Name ist hier nicht bekannt. Bekannte Namen: " + all + ".",
-		EN: "This name is not known here. Known names: " + all + ".",
-	}
+	return i18n.Format("This name is not known here. Known names: %s.", strings.Join(names, ", "))
 }
 
 func (c *collector) collect(e *jsonschema.ValidationError) {
@@ -432,7 +407,7 @@ func (c *collector) collect(e *jsonschema.ValidationError) {
 		}
 	case *kind.MinLength:
 		if c.add(path, fault.TooShort, k.Want) && k.Want == 1 && slices.Contains(list(c.schema(e)["type"]), any("null")) {
-			c.say(&emptyIsNull)
+			c.say(emptyIsNull)
 		}
 	case *kind.MaxLength:
 		c.add(path, fault.TooLong, k.Want)
@@ -487,18 +462,15 @@ func (c *collector) bounds(e *jsonschema.ValidationError) any {
 	return nil
 }
 
-func atLeast(n *big.Rat) fault.Text {
-	return fault.Text{DE: "mindestens " + n.RatString(), EN: "at least " + n.RatString()}
+func atLeast(n *big.Rat) i18n.Text {
+	return i18n.Format("at least %s", n.RatString())
 }
 
-func atMost(n *big.Rat) fault.Text {
-	return fault.Text{DE: "höchstens " + n.RatString(), EN: "at most " + n.RatString()}
+func atMost(n *big.Rat) i18n.Text {
+	return i18n.Format("at most %s", n.RatString())
 }
 
-var countryCode = fault.Text{
-	DE: "ein Ländercode aus zwei Großbuchstaben nach ISO 3166-1 alpha-2, zum Beispiel DE",
-	EN: "a country code of two capital letters from ISO 3166-1 alpha-2, for example DE",
-}
+var countryCode = i18n.Text("a country code of two capital letters from ISO 3166-1 alpha-2, for example DE")
 
 // choice returns the allowed values as texts.
 func choice(values []any) any {
@@ -542,11 +514,12 @@ func form(name string) any {
 }
 
 // wantsID describes the form of an id.
-func wantsID(prefixes []string) fault.Text {
-	return fault.Text{
-		DE: "eine Kennung, die mit " + strings.Join(prefixes, " oder ") + " beginnt und dahinter 26 Zeichen hat",
-		EN: "an id that begins with " + strings.Join(prefixes, " or ") + " and has 26 characters after that",
+func wantsID(prefixes []string) i18n.Text {
+	var choice any = prefixes[0]
+	for _, prefix := range prefixes[1:] {
+		choice = i18n.Format("%s or %s", choice, prefix)
 	}
+	return i18n.Format("an id that begins with %s and has 26 characters after that", choice)
 }
 
 func member(path []string, name string) []string {

@@ -14,7 +14,7 @@ import (
 
 	"kartei/api/schema/pattern"
 	"kartei/kit/clock"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -268,33 +268,18 @@ var formats = map[string]func(string) bool{
 }
 
 // expected describes a format or pattern in an error message.
-var expected = map[string]fault.Text{
-	"email": {DE: "eine E-Mail-Adresse", EN: "an email address"},
-	"date":  {DE: "ein Datum in der Form JJJJ-MM-TT", EN: "a date in the form YYYY-MM-DD"},
-	"date-time": {
-		DE: "ein Zeitpunkt nach RFC 3339 mit Zeitzone, zum Beispiel 2026-11-01T09:30:00Z",
-		EN: "an RFC 3339 date-time with offset, for example 2026-11-01T09:30:00Z",
-	},
-	"uri": {DE: "eine Adresse mit http:// oder https://", EN: "an address with http:// or https://"},
+var expected = map[string]i18n.Text{
+	"email":     "an email address",
+	"date":      "a date in the form YYYY-MM-DD",
+	"date-time": "an RFC 3339 date-time with offset, for example 2026-11-01T09:30:00Z",
+	"uri":       "an address with http:// or https://",
 
-	pattern.Line: {
-		DE: "eine Zeile ohne Steuerzeichen mit mindestens einem sichtbaren Zeichen",
-		EN: "one line without control characters and with at least one visible character",
-	},
-	pattern.Text: {
-		DE: "Text ohne Steuerzeichen mit mindestens einem sichtbaren Zeichen",
-		EN: "text without control characters and with at least one visible character",
-	},
-	pattern.Language: {
-		DE: "ein Sprachkürzel nach BCP 47, zum Beispiel de-DE",
-		EN: "a language tag as in BCP 47, for example de-DE",
-	},
-	pattern.Target: {
-		DE: "ein Pfad, der mit / beginnt, ohne /v1, ohne Leerzeichen und ohne #",
-		EN: "a path that begins with /, without /v1, spaces and #",
-	},
-	pattern.Hex:     {DE: "hexadezimale Ziffern (0 bis 9, a bis f)", EN: "hexadecimal digits (0 to 9, a to f)"},
-	pattern.Version: {DE: "eine Version in der Form JJJJ-MM-TT", EN: "a version in the form YYYY-MM-DD"},
+	pattern.Line:     "one line without control characters and with at least one visible character",
+	pattern.Text:     "text without control characters and with at least one visible character",
+	pattern.Language: "a language tag as in BCP 47, for example de-DE",
+	pattern.Target:   "a path that begins with /, without /v1, spaces and #",
+	pattern.Hex:      "hexadecimal digits (0 to 9, a to f)",
+	pattern.Version:  "a version in the form YYYY-MM-DD",
 }
 
 // isEmail accepts the addresses to which mail systems actually deliver. The

@@ -10,6 +10,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // parameterRule holds the document's rules for one query parameter.
@@ -93,7 +94,7 @@ func (r *Document) Query(op, rawQuery string) ([]Parameter, error) {
 		rawName, rawText, _ := strings.Cut(pair, "=")
 		name, ok := unescape(rawName)
 		if !ok {
-			return nil, &fault.Fault{Code: fault.InvalidRequest, Detail: &badEncoding}
+			return nil, &fault.Fault{Code: fault.InvalidRequest, Detail: badEncoding}
 		}
 		i := slices.IndexFunc(o.query, func(p parameterRule) bool { return p.name == name })
 		if i < 0 {
@@ -104,13 +105,13 @@ func (r *Document) Query(op, rawQuery string) ([]Parameter, error) {
 			continue
 		}
 		if seen&(1<<i) != 0 {
-			wrong = note(wrong, fault.Field{Name: name, Code: fault.Duplicate, Text: &twice})
+			wrong = note(wrong, fault.Field{Name: name, Code: fault.Duplicate, Text: twice})
 			continue
 		}
 		seen |= 1 << i
 		text, ok := unescape(rawText)
 		if !ok {
-			wrong = note(wrong, fault.Field{Name: name, Code: fault.InvalidFormat, Text: &badEncoding})
+			wrong = note(wrong, fault.Field{Name: name, Code: fault.InvalidFormat, Text: badEncoding})
 			continue
 		}
 		value, field := o.query[i].parse(&o.query[i], text)
@@ -139,9 +140,9 @@ func (r *Document) Query(op, rawQuery string) ([]Parameter, error) {
 
 // parameterFor names the parameter that probably was meant by an unknown one, or else lists
 // the parameters of the operation.
-func (o *operation) parameterFor(unknown string) *fault.Text {
+func (o *operation) parameterFor(unknown string) i18n.Text {
 	if len(o.query) == 0 {
-		return &fault.Text{DE: "Diese Operation hat keine Parameter.", EN: "This operation takes no parameters."}
+		return "This operation takes no parameters."
 	}
 	names := make([]string, len(o.query))
 	for i := range o.query {
@@ -150,24 +151,17 @@ func (o *operation) parameterFor(unknown string) *fault.Text {
 	if near := fault.Nearest(unknown, names); near != "" {
 		return fault.DidYouMean(near)
 	}
-	all := strings.Join(names, ", ")
-	return &fault.Text{
-		DE: "Diese Operation kennt nur diese Parameter: " + all + ".",
-		EN: "This operation knows only these parameters: " + all + ".",
-	}
+	return i18n.Format("This operation knows only these parameters: %s.", strings.Join(names, ", "))
 }
 
 // unknown returns the words for an unknown parameter. They name the later
 // version that has it, if there is one.
-func (r *Document) unknown(op, name string, words *fault.Text) *fault.Text {
+func (r *Document) unknown(op, name string, words i18n.Text) i18n.Text {
 	version := r.later(op, name)
 	if version == "" {
 		return words
 	}
-	return &fault.Text{
-		DE: words.DE + " Den Parameter " + name + " gibt es ab Version " + version + ".",
-		EN: words.EN + " The parameter " + name + " comes with version " + version + ".",
-	}
+	return i18n.Join(" ", words, i18n.Format("The parameter %s comes with version %s.", name, version))
 }
 
 // note appends a field unless the list has it already or is full.
@@ -179,18 +173,9 @@ func note(fields []fault.Field, f fault.Field) []fault.Field {
 }
 
 var (
-	badEncoding = fault.Text{
-		DE: "Die Prozent-Kodierung ist ungültig, ergibt kein UTF-8 oder enthält ein Steuerzeichen.",
-		EN: "The percent-encoding is not valid, is not UTF-8 or holds a control character.",
-	}
-	twice = fault.Text{
-		DE: "Dieser Parameter darf nur einmal vorkommen.",
-		EN: "This parameter may be given only once.",
-	}
-	plusIsSpace = fault.Text{
-		DE: "In einer Adresse bedeutet + ein Leerzeichen. Kodieren Sie das Pluszeichen der Zeitzone als %2B.",
-		EN: "In an address, + means a space. Encode the plus sign of the offset as %2B.",
-	}
+	badEncoding = i18n.Text("The percent-encoding is not valid, is not UTF-8 or holds a control character.")
+	twice       = i18n.Text("This parameter may be given only once.")
+	plusIsSpace = i18n.Text("In an address, + means a space. Encode the plus sign of the offset as %2B.")
 )
 
 // unescape decodes a name or value of a query (application/x-www-form-urlencoded)
@@ -295,7 +280,7 @@ func parseTime(_ *parameterRule, text string) (any, *fault.Field) {
 	}
 	if i := strings.LastIndexByte(text, ' '); i > 0 {
 		if _, err := clock.Parse(text[:i] + "+" + text[i+1:]); err == nil {
-			return nil, &fault.Field{Code: fault.InvalidFormat, Text: &plusIsSpace}
+			return nil, &fault.Field{Code: fault.InvalidFormat, Text: plusIsSpace}
 		}
 	}
 	return nil, &fault.Field{Code: fault.InvalidFormat, Limit: expected["date-time"]}

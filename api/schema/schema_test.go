@@ -13,6 +13,7 @@ import (
 	"kartei/api/openapi"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record/contact"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -147,8 +148,8 @@ func TestWrongParameters(t *testing.T) {
 func TestPlus(t *testing.T) {
 	_, err := currentRules(t).Query("contacts.list", "updatedSince=2026-11-01T00:00:00+01:00")
 	f := fault.From(err).Fields[0]
-	if !strings.Contains(f.Message(fault.German), "%2B") || !strings.Contains(f.Message(fault.English), "%2B") {
-		t.Error(f.Message(fault.German), f.Message(fault.English))
+	if !strings.Contains(f.Message(i18n.German), "%2B") || !strings.Contains(f.Message(i18n.English), "%2B") {
+		t.Error(f.Message(i18n.German), f.Message(i18n.English))
 	}
 }
 
@@ -298,13 +299,13 @@ func TestMessages(t *testing.T) {
 		t.Fatal(said(err))
 	}
 	for _, field := range f.Fields {
-		for _, l := range []fault.Language{fault.German, fault.English} {
+		for _, l := range []i18n.Language{i18n.German, i18n.English} {
 			if m := field.Message(l); m == "" || strings.Contains(m, "geheim") {
 				t.Errorf("%s: %q", field.Name, m)
 			}
 		}
 	}
-	if m := f.Fields[1].Message(fault.English); !strings.Contains(m, "ISO 3166-1 alpha-2") {
+	if m := f.Fields[1].Message(i18n.English); !strings.Contains(m, "ISO 3166-1 alpha-2") {
 		t.Errorf("country: %s", m)
 	}
 }

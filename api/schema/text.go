@@ -78,7 +78,7 @@ func (c *collector) plainIn(t reflect.Type, value any, path []string) {
 	}
 	switch v := value.(type) {
 	case string:
-		if why := fault.Deceptive(v); t.Kind() == reflect.String && why != nil && !c.body.touches(path) &&
+		if why := fault.Deceptive(v); t.Kind() == reflect.String && why != "" && !c.body.touches(path) &&
 			c.add(path, fault.InvalidFormat, nil) {
 			c.say(why)
 		}

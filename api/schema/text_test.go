@@ -15,7 +15,7 @@ func TestOrdinary(t *testing.T) {
 		if !utf8.ValidRune(r) || !ordinary([]byte(string(r))) {
 			continue
 		}
-		if s := "a" + string(r); invisible.Remove(s) != s || fault.Deceptive(string(r)) != nil {
+		if s := "a" + string(r); invisible.Remove(s) != s || fault.Deceptive(string(r)) != "" {
 			t.Errorf("%U passes without a check", r)
 		}
 	}

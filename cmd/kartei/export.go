@@ -13,14 +13,14 @@ import (
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/kit/archive"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/transfer/exports"
 )
 
 // exportFlags are the flags of commands that write an export.
 type exportFlags struct {
-	Output   string         `name:"output" short:"o" required:"" type:"path" placeholder:"FILE" help:"The ZIP file to write, which must not exist; - is standard output."`
-	Language fault.Language `name:"language" default:"de" placeholder:"de|en" help:"Language of the words in the file."`
+	Output   string        `name:"output" short:"o" required:"" type:"path" placeholder:"FILE" help:"The ZIP file to write, which must not exist; - is standard output."`
+	Language i18n.Language `name:"language" default:"de" placeholder:"de|en" help:"Language of the words in the file."`
 	blobKeys `embed:""`
 }
 

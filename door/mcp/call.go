@@ -19,6 +19,7 @@ import (
 	"kartei/api"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // member is an argument as it was sent.
@@ -121,7 +122,7 @@ func (c *conversion) place(m *member) {
 	case m.name == "revision" && c.op.Preconditional():
 		n, err := strconv.ParseInt(m.text(), 10, 64)
 		if err != nil || n < 1 {
-			c.refuse(fault.Invalid(fault.Field{Name: "revision", Code: fault.InvalidType, Text: &revisionExpected}))
+			c.refuse(fault.Invalid(fault.Field{Name: "revision", Code: fault.InvalidType, Text: revisionExpected}))
 		}
 		c.header["If-Match"] = []string{`"r` + strconv.FormatInt(n, 10) + `"`}
 	case m.name == "idempotencyKey" && c.op.Idempotent():
@@ -187,10 +188,7 @@ func (c *conversion) complete() {
 	}
 }
 
-var revisionExpected = fault.Text{
-	DE: "Erwartet wird die Zahl, die im Datensatz als revision steht, zum Beispiel 3.",
-	EN: "It takes the number that the record has as revision, for example 3.",
-}
+var revisionExpected = i18n.Text("It takes the number that the record has as revision, for example 3.")
 
 // call calls the operation of a tool along the path of every other call, and turns the
 // answer into a result.
@@ -296,7 +294,7 @@ func done(t *tool, record string, r *api.Response) []byte {
 // failed is the result of a call that was refused: what is wrong and what to do, and the
 // problem as the API has it. There is no structured content: a client would check it by
 // the schema of an answer.
-func failed(f *fault.Fault, in fault.Language, problem []byte) *sdk.CallToolResult {
+func failed(f *fault.Fault, in i18n.Language, problem []byte) *sdk.CallToolResult {
 	text := string(f.Code) + ": "
 	switch {
 	case len(f.Fields) > 0: // each says more than the detail, which only announces them

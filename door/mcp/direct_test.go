@@ -13,7 +13,7 @@ import (
 
 	"kartei/api"
 	"kartei/api/openapi"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // What the door takes for a plain call is one for the SDK, too: with the same id, the same
@@ -113,7 +113,7 @@ func TestListsBound(t *testing.T) {
 
 // Each text of HTTP that is said in other words stands in the document.
 func TestHTTPWords(t *testing.T) {
-	for _, in := range []fault.Language{fault.German, fault.English} {
+	for _, in := range []i18n.Language{i18n.German, i18n.English} {
 		said := map[string]bool{}
 		for _, version := range api.Names(api.Versions) {
 			document, _ := openapi.Document(version)

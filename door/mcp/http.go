@@ -10,6 +10,7 @@ import (
 
 	"kartei/api"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/loopback"
 )
 
@@ -73,9 +74,7 @@ func problem(a *api.API, w http.ResponseWriter, r *http.Request, err error) {
 // Closed answers at the path of a door that is switched off.
 func Closed(a *api.API) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		problem(a, w, r, &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
-			DE: "Diese Instanz lässt keine Assistenten ein.", EN: "This instance lets no assistants in.",
-		}})
+		problem(a, w, r, &fault.Fault{Code: fault.NotFound, Detail: "This instance lets no assistants in."})
 	})
 }
 
@@ -104,28 +103,20 @@ func refusedBySDK(answer *answerBuffer) *fault.Fault {
 		code = fault.InvalidRequest
 	}
 	why := strings.TrimSpace(answer.String())
-	return &fault.Fault{Code: code, Detail: &fault.Text{
-		DE: "Die Anfrage folgt nicht dem Protokoll. Auf Englisch: " + why,
-		EN: "The request does not follow the protocol: " + why,
-	}}
+	return &fault.Fault{Code: code, Detail: i18n.Format("The request does not follow the protocol: %s", why)}
 }
 
-func refusal(code fault.Code, de, en string) *fault.Fault {
-	return &fault.Fault{Code: code, Detail: &fault.Text{DE: de, EN: en}}
+func refusal(code fault.Code, said i18n.Text) *fault.Fault {
+	return &fault.Fault{Code: code, Detail: said}
 }
 
 var (
-	foreign = refusal(fault.Forbidden, "Dieser Host oder diese Herkunft (Origin) gehört nicht zur Instanz.",
-		"This host or origin is not the instance's.")
-	compressed = refusal(fault.UnsupportedMediaType, "Senden Sie die Anfrage unkomprimiert.",
-		"A request is sent uncompressed.")
-	tooLarge = refusal(fault.PayloadTooLarge, "Die Anfrage hat mehr als 1 MiB.", "The request has more than 1 MiB.")
-	cutOff   = refusal(fault.InvalidRequest, "Die Anfrage ist nicht vollständig angekommen.",
-		"The request did not arrive as a whole.")
-	severalOne = refusal(fault.InvalidRequest, "Eine Anfrage ist genau ein JSON-Objekt.", "A request is one JSON object.")
-	unfitForm  = refusal(fault.NotAcceptable,
-		"Der Header Accept lässt weder application/json noch text/event-stream zu.",
-		"The header Accept allows neither application/json nor text/event-stream.")
+	foreign    = refusal(fault.Forbidden, "This host or origin is not the instance's.")
+	compressed = refusal(fault.UnsupportedMediaType, "A request is sent uncompressed.")
+	tooLarge   = refusal(fault.PayloadTooLarge, "The request has more than 1 MiB.")
+	cutOff     = refusal(fault.InvalidRequest, "The request did not arrive as a whole.")
+	severalOne = refusal(fault.InvalidRequest, "A request is one JSON object.")
+	unfitForm  = refusal(fault.NotAcceptable, "The header Accept allows neither application/json nor text/event-stream.")
 )
 
 // sameHost reports whether a request is for the host of the instance. An instance on this

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"kartei/api/words"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // spec is an OpenAPI document, from which the schemas of the tools are made. Package
@@ -16,7 +16,7 @@ import (
 type spec struct {
 	Paths      map[string]map[string]operationObject `json:"paths"`
 	Components map[string]map[string]any             `json:"components"`
-	language   fault.Language
+	language   i18n.Language
 	// english has the English words for the German ones, nil for German.
 	english map[string]string
 	// words turns the words of HTTP into an assistant's words.
@@ -33,12 +33,12 @@ type operationObject struct {
 	Responses   map[string]any   `json:"responses"`
 }
 
-func parseDocument(text []byte, in fault.Language) (*spec, error) {
+func parseDocument(text []byte, in i18n.Language) (*spec, error) {
 	d := &spec{language: in, words: forAssistants(in)}
 	if err := json.Unmarshal(text, d); err != nil {
 		return nil, fmt.Errorf("mcp: the OpenAPI document: %w", err)
 	}
-	if in == fault.English {
+	if in == i18n.English {
 		d.english = words.English()
 	}
 	return d, nil

@@ -11,7 +11,7 @@ import (
 
 	"kartei/api"
 	"kartei/api/openapi"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // The size of a page at this door. A page of a hundred is more than an assistant reads.
@@ -34,7 +34,7 @@ type tool struct {
 }
 
 // toolsOf returns the tools of a version, in the order of the table.
-func toolsOf(version string, in fault.Language) ([]*tool, error) {
+func toolsOf(version string, in i18n.Language) ([]*tool, error) {
 	text, found := openapi.Document(version)
 	if !found {
 		return nil, fmt.Errorf("mcp: version %s has no OpenAPI document", version)
@@ -70,27 +70,15 @@ func toolsOf(version string, in fault.Language) ([]*tool, error) {
 }
 
 // toolNotes is what a description says at this door only.
-var toolNotes = map[string]fault.Text{
-	"uploads.create": {
-		DE: "\n\nDie Datei selbst geht danach mit PUT an die Adresse, die die Antwort nennt; ein Werkzeug dafür gibt es nicht.",
-		EN: "\n\nThe file itself then goes by PUT to the address that the answer names; there is no tool for that.",
-	},
-	"documents.create": {
-		DE: "\n\nDie Antwort ist ein Vorgang. Fragen Sie seinen Stand mit operations_get ab, nach einer Sekunde erneut.",
-		EN: "\n\nThe answer is an operation. Ask for it with operations_get, and again a second later.",
-	},
+var toolNotes = map[string]i18n.Text{
+	"uploads.create":   "\n\nThe file itself then goes by PUT to the address that the answer names; there is no tool for that.",
+	"documents.create": "\n\nThe answer is an operation. Ask for it with operations_get, and again a second later.",
 }
 
 var (
-	revisionText = fault.Text{
-		DE: "Die Revision des Datensatzes, die Sie gelesen haben",
-		EN: "The revision of the record that you have read",
-	}
-	keyText = fault.Text{
-		DE: "Senden Sie denselben Schlüssel, wenn Sie einen Aufruf wiederholen, dessen Antwort ausgeblieben ist",
-		EN: "Send the same key when you repeat a call whose answer you did not get",
-	}
-	limitText = fault.Text{DE: "Größe der Seite", EN: "Size of the page"}
+	revisionText = i18n.Text("The revision of the record that you have read")
+	keyText      = i18n.Text("Send the same key when you repeat a call whose answer you did not get")
+	limitText    = i18n.Text("Size of the page")
 )
 
 // inputSchema collects the schema of the arguments of a tool.

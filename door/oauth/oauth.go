@@ -18,6 +18,7 @@ import (
 	"kartei/api/op"
 	"kartei/integration/oauth"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // The paths of the door.
@@ -370,9 +371,9 @@ func (d *door) answer(w http.ResponseWriter, r *http.Request, client clientAuth,
 	if known && f.Code == fault.Unauthenticated && client.basic {
 		w.Header().Set("WWW-Authenticate", `Basic realm="Kartei"`) // RFC 6749, section 5.2
 	}
-	why := f.DetailIn(fault.English)
-	if f.Detail != nil {
-		why = f.Detail.EN
+	why := f.DetailIn(i18n.English)
+	if f.Detail != "" {
+		why = f.Detail.In(i18n.English)
 	}
 	refuse(w, response.Status, code, why)
 }

@@ -6,6 +6,7 @@ import (
 
 	"kartei/api"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // Misplaced answers calls with a credential of the API that lack its prefix, with a problem
@@ -17,15 +18,12 @@ func Misplaced(a *api.API, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		answer(w, r, a.Refuse(&fault.Fault{Code: fault.NotFound, Detail: &belowPrefix}, r.URL.EscapedPath(),
+		answer(w, r, a.Refuse(&fault.Fault{Code: fault.NotFound, Detail: belowPrefix}, r.URL.EscapedPath(),
 			r.Header["Accept-Language"], w.Header()))
 	})
 }
 
-var belowPrefix = fault.Text{
-	DE: "Unter dieser Adresse antwortet keine API. Ihre Pfade beginnen mit /v1, zum Beispiel /v1/contacts. Die Referenz steht unter /docs.",
-	EN: "No API answers at this address. Its paths begin with /v1, for example /v1/contacts. The reference is at /docs.",
-}
+var belowPrefix = i18n.Text("No API answers at this address. Its paths begin with /v1, for example /v1/contacts. The reference is at /docs.")
 
 // misplaced reports whether a request is a call of the API at another path. Browsers send no
 // bearer, and the paths of OAuth are none of those that it looks at.

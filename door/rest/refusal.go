@@ -9,6 +9,7 @@ import (
 
 	"kartei/api"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // Refusal returns a function that writes the response to a request that
@@ -21,7 +22,7 @@ func Refusal(a *api.API) func(status int) []byte {
 		if !known {
 			detail = refusals[http.StatusBadRequest]
 		}
-		refused := a.RefuseUnread(&fault.Fault{Code: fault.InvalidRequest, Detail: &detail}, header)
+		refused := a.RefuseUnread(&fault.Fault{Code: fault.InvalidRequest, Detail: detail}, header)
 		answer := http.Response{
 			StatusCode: refused.Status, ProtoMajor: 1, ProtoMinor: 1, Header: header, Close: true,
 			ContentLength: int64(len(refused.Body)), Body: io.NopCloser(bytes.NewReader(refused.Body)),
@@ -41,7 +42,7 @@ func ForServer(a *api.API) http.Handler {
 			return
 		}
 		detail := refusals[http.StatusBadRequest]
-		response := a.RefuseUnread(&fault.Fault{Code: fault.InvalidRequest, Detail: &detail}, w.Header())
+		response := a.RefuseUnread(&fault.Fault{Code: fault.InvalidRequest, Detail: detail}, w.Header())
 		w.Header().Set("Connection", "close")
 		w.Header().Set("Content-Length", strconv.Itoa(len(response.Body)))
 		w.WriteHeader(response.Status)
@@ -50,21 +51,9 @@ func ForServer(a *api.API) http.Handler {
 }
 
 // refusals explain what net/http rejected, by its status.
-var refusals = map[int]fault.Text{
-	http.StatusBadRequest: {
-		DE: "Die Anfrage ist kein gültiges HTTP/1.1. Prüfen Sie die erste Zeile (Pfad und Prozentzeichen), den Header Host und die Schreibweise aller Header.",
-		EN: "The request is not valid HTTP/1.1. Check the first line (path and percent signs), the header Host, and the form of all headers.",
-	},
-	http.StatusExpectationFailed: {
-		DE: "Der Header Expect kennt nur 100-continue.",
-		EN: "The header Expect takes 100-continue only.",
-	},
-	http.StatusRequestHeaderFieldsTooLarge: {
-		DE: "Die Header der Anfrage sind zusammen zu groß.",
-		EN: "The headers of the request are too large in all.",
-	},
-	http.StatusNotImplemented: {
-		DE: "Der Header Transfer-Encoding kennt nur chunked.",
-		EN: "The header Transfer-Encoding takes chunked only.",
-	},
+var refusals = map[int]i18n.Text{
+	http.StatusBadRequest:                  "The request is not valid HTTP/1.1. Check the first line (path and percent signs), the header Host, and the form of all headers.",
+	http.StatusExpectationFailed:           "The header Expect takes 100-continue only.",
+	http.StatusRequestHeaderFieldsTooLarge: "The headers of the request are too large in all.",
+	http.StatusNotImplemented:              "The header Transfer-Encoding takes chunked only.",
 }

@@ -8,6 +8,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/audit"
 	"kartei/store/db"
 	"kartei/store/job"
@@ -68,18 +69,12 @@ func retry(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) 
 	_, err := job.Retry(ctx, c.Tx, c.Now, in.ID)
 	switch {
 	case errors.Is(err, db.ErrDuplicate): // another job has the same key by now
-		return op.Nothing{}, fault.Invalid(fault.Field{Name: "id", Code: fault.Duplicate, Text: &keyInUse})
+		return op.Nothing{}, fault.Invalid(fault.Field{Name: "id", Code: fault.Duplicate, Text: keyInUse})
 	case fault.Is(err, fault.NotFound):
-		return op.Nothing{}, &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
-			DE: "Einen gescheiterten Auftrag " + in.ID + " gibt es nicht.",
-			EN: "There is no failed job " + in.ID + ".",
-		}}
+		return op.Nothing{}, &fault.Fault{Code: fault.NotFound, Detail: i18n.Format("There is no failed job %s.", in.ID)}
 	}
 	c.Audit.About(audit.Instance, in.ID)
 	return op.Nothing{}, err
 }
 
-var keyInUse = fault.Text{
-	DE: "Ein anderer Auftrag tut gerade dasselbe; dieser muss nicht wiederholt werden.",
-	EN: "Another job does the same now, so this one does not need to be retried.",
-}
+var keyInUse = i18n.Text("Another job does the same now, so this one does not need to be retried.")

@@ -10,6 +10,7 @@ import (
 
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -122,14 +123,9 @@ func (c *Calls) malformed(sent op.RuleScope) (wrong []fault.Field) {
 	return wrong
 }
 
-var behindVersion = fault.Text{
-	DE: "der Pfad hinter /v1, zum Beispiel /contacts", EN: "the path after /v1, for example /contacts",
-}
+var behindVersion = i18n.Text("the path after /v1, for example /contacts")
 
-var escaped = fault.Text{
-	DE: "ein Pfad, in dem hinter % zwei Hexadezimalziffern stehen",
-	EN: "a path with two hexadecimal digits after each %",
-}
+var escaped = i18n.Text("a path with two hexadecimal digits after each %")
 
 // outside returns the calls that a batch may not contain.
 func (c *Calls) outside(s *op.Services, sent op.RuleScope) (wrong []fault.Field) {
@@ -139,15 +135,13 @@ func (c *Calls) outside(s *op.Services, sent op.RuleScope) (wrong []fault.Field)
 			continue
 		}
 		if path, _, err := c.Calls[i].Target(); err == nil && !Allowed.Of(s)(c.Calls[i].Method, path) {
-			wrong = append(wrong, fault.Field{Name: name, Code: fault.NotInEnum, Text: &outOfBatch})
+			wrong = append(wrong, fault.Field{Name: name, Code: fault.NotInEnum, Text: outOfBatch})
 		}
 	}
 	return wrong
 }
 
-var outOfBatch = fault.Text{
-	DE: "Diese Operation ist im Batch nicht erlaubt.", EN: "This operation is not allowed in a batch.",
-}
+var outOfBatch = i18n.Text("This operation is not allowed in a batch.")
 
 func member(i int, name string) string { return fmt.Sprintf("calls[%d].%s", i, name) }
 

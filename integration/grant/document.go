@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"kartei/kit/egress"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // The bounds of reading a document. A person waits for it.
@@ -33,7 +33,7 @@ const (
 
 // DocumentError says for people why a document does not make its application known.
 type DocumentError struct {
-	Why fault.Text
+	Why i18n.Text
 	// Cause is for the operator. No person sees it, since it shows answers from
 	// the network of the instance.
 	Cause error
@@ -41,12 +41,12 @@ type DocumentError struct {
 
 func (e *DocumentError) Error() string {
 	if e.Cause != nil {
-		return e.Why.EN + " " + e.Cause.Error()
+		return e.Why.In(i18n.English) + " " + e.Cause.Error()
 	}
-	return e.Why.EN
+	return e.Why.In(i18n.English)
 }
 
-func unfit(de, en string) error { return &DocumentError{Why: fault.Text{DE: de, EN: en}} }
+func unfit(why i18n.Text) error { return &DocumentError{Why: why} }
 
 // NamesDocument reports whether the name by which a client calls itself is the address of a
 // document about it.
@@ -100,12 +100,10 @@ func (d *Documents) Check(clientID string) error {
 	u, err := url.Parse(clientID)
 	switch {
 	case err != nil || !validDocument(clientID):
-		return unfit("Die Adresse, mit der die Anwendung sich nennt, ist nicht zulässig.",
-			"The address by which the application calls itself is not permitted.")
+		return unfit("The address by which the application calls itself is not permitted.")
 	case strings.EqualFold(u.Hostname(), d.own), len(d.hosts) > 0 &&
 		!slices.Contains(d.hosts, strings.ToLower(u.Hostname())):
-		return unfit("Anwendungen dieses Anbieters sind hier nicht zugelassen.",
-			"Applications of this host are not admitted here.")
+		return unfit("Applications of this host are not admitted here.")
 	}
 	return nil
 }
@@ -142,10 +140,10 @@ func (d *Documents) fetch(ctx context.Context, clientID string) (found readResul
 	body, header, err := d.get(ctx, clientID)
 	if err != nil {
 		// The cause is not shown: it would describe the network of the instance.
-		return found, &DocumentError{Cause: err, Why: fault.Text{
-			DE: "Unter der Adresse, mit der die Anwendung sich nennt, war ihre Beschreibung nicht zu lesen.",
-			EN: "The description of the application could not be read at the address by which it calls itself.",
-		}}
+		return found, &DocumentError{
+			Cause: err,
+			Why:   "The description of the application could not be read at the address by which it calls itself.",
+		}
 	}
 	found.client, err = parseDocument(clientID, body)
 	sum := sha256.Sum256(body)
@@ -196,21 +194,18 @@ func parseDocument(clientID string, body []byte) (c Client, err error) {
 		Methods      []string `json:"token_endpoint_auth_methods_supported"`
 	}
 	if json.Unmarshal(body, &document) != nil {
-		return c, unfit("Die Beschreibung der Anwendung ist fehlerhaft.", "The description of the application is malformed.")
+		return c, unfit("The description of the application is malformed.")
 	}
 	addresses := slices.DeleteFunc(document.RedirectURIs, func(a string) bool { return !ValidRedirect(a, true) })
 	switch {
 	case document.ClientID != clientID:
-		return c, unfit("Die Beschreibung gehört zu einer anderen Anwendung.",
-			"The description is that of another application.")
+		return c, unfit("The description is that of another application.")
 	case document.Method != "" && document.Method != NoSecret && !slices.Contains(document.Methods, NoSecret):
-		return c, unfit("Die Anwendung will sich auf eine Weise ausweisen, die hier nicht möglich ist.",
-			"The application wants to prove itself in a way that is not possible here.")
+		return c, unfit("The application wants to prove itself in a way that is not possible here.")
 	case Impersonates(document.Name):
-		return c, unfit("Die Anwendung gibt sich als Kartei aus.", "The application calls itself Kartei.")
+		return c, unfit("The application calls itself Kartei.")
 	case len(addresses) == 0:
-		return c, unfit("Die Beschreibung nennt keine Adresse, zu der Sie zurückkehren könnten.",
-			"The description has no address that you could return to.")
+		return c, unfit("The description has no address that you could return to.")
 	}
 	return Client{
 		Kind: ByDocument, ClientID: clientID, Name: CleanName(document.Name), RedirectURIs: addresses,

@@ -18,6 +18,7 @@ import (
 
 	"kartei/integration/grant"
 	"kartei/kit/egress"
+	"kartei/kit/i18n"
 )
 
 const documentID = "https://example.com/client.json"
@@ -168,8 +169,8 @@ func TestDocument(t *testing.T) {
 	} {
 		p.answer = c.answer
 		_, _, err := d.Read(t.Context(), documentID)
-		if why := (*grant.DocumentError)(nil); !errors.As(err, &why) || !strings.Contains(why.Why.EN, c.want) ||
-			why.Why.DE == "" {
+		if why := (*grant.DocumentError)(nil); !errors.As(err, &why) || !strings.Contains(why.Why.In(i18n.English), c.want) ||
+			why.Why.In(i18n.German) == why.Why.In(i18n.English) {
 			t.Errorf("%s: %v, want %q", what, err, c.want)
 		}
 	}
@@ -206,7 +207,7 @@ func TestDocumentInside(t *testing.T) {
 		d := grant.NewDocuments(egress.New(o), nil, "https://kartei.example")
 		_, _, err := d.Read(t.Context(), documentID)
 		why := (*grant.DocumentError)(nil)
-		if !errors.As(err, &why) || strings.Contains(why.Why.EN+why.Why.DE, "127.0.0.1") {
+		if !errors.As(err, &why) || strings.Contains(why.Why.In(i18n.English)+why.Why.In(i18n.German), "127.0.0.1") {
 			t.Errorf("%s: %v", what, err)
 		}
 		d.Close()

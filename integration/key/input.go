@@ -50,13 +50,11 @@ func networksOf(f *input.Faults, field string, texts []string) []netip.Prefix {
 		net, ok := parseNetwork(strings.TrimSpace(text))
 		if !ok {
 			f.Say(input.Indexed(field, i), fault.InvalidFormat,
-				"Geben Sie eine IP-Adresse oder ein Netz in CIDR-Schreibweise an, etwa 192.0.2.7 oder 2001:db8::/48.",
 				"Give an IP address or a network in CIDR notation, such as 192.0.2.7 or 2001:db8::/48.")
 			continue
 		}
 		if net.Addr().Is4() && net.Bits() < widestIPv4 || net.Addr().Is6() && net.Bits() < widestIPv6 {
 			f.Say(input.Indexed(field, i), fault.OutOfRange,
-				"Das Netz ist zu groß: höchstens /8 bei IPv4 und /16 bei IPv6.",
 				"The network is too large: at most /8 for IPv4 and /16 for IPv6.")
 			continue
 		}

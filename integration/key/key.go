@@ -16,6 +16,7 @@ import (
 	"kartei/integration/limit"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/kit/input"
 	"kartei/store/db"
@@ -201,11 +202,10 @@ func prepare(ctx context.Context, c *op.Call, f *input.Faults, in New) (keyDraft
 	case in.Principal == "" || o.ID == "":
 	case err != nil || p.Home != o.Live || !secretOf(c, p.ID):
 		f.Say("principalId", fault.FieldNotFound,
-			"Einen solchen Benutzer oder ein solches Dienstkonto gibt es in dieser Organisation nicht.",
 			"There is no such user or service account in this organization.")
 	case p.Disabled:
 		f.Say("principalId", fault.ForbiddenCombination,
-			"Dieser Benutzer oder dieses Dienstkonto ist gesperrt.", "This user or service account is disabled.")
+			"This user or service account is disabled.")
 	}
 
 	input.OneOf(f, "environment", in.Environment, access.Test, access.Live)
@@ -233,7 +233,6 @@ func prepare(ctx context.Context, c *op.Call, f *input.Faults, in New) (keyDraft
 func bound(f *input.Faults, networks, scopes []string) {
 	if len(networks) == 0 && slices.ContainsFunc(scopes, access.Writes) {
 		f.Say("networks", fault.Required,
-			"Ein Schlüssel, der schreiben darf, muss an IP-Adressen oder Netze gebunden sein.",
 			"A key that may write must be bound to IP addresses or networks.")
 	}
 }
@@ -249,10 +248,9 @@ func bind(
 		return sandbox.Number, err
 	case environment == access.Live && o.SandboxOf != "":
 		f.Say("environment", fault.ForbiddenCombination,
-			"In der Sandbox gibt es nur Schlüssel der Umgebung test.", "A sandbox has test keys only.")
+			"A sandbox has test keys only.")
 	case environment == access.Live && o.Level == access.Off:
 		f.Say("environment", fault.ForbiddenCombination,
-			"Für diese Organisation ist die API ausgeschaltet. Eine Administratorin oder ein Administrator muss zuerst die Stufe read oder on einstellen.",
 			"The API of this organization is off. An organization admin has to set its level to read or on first.")
 	}
 	return o.Number, nil
@@ -263,7 +261,6 @@ func withinRights(f *input.Faults, field string, scopes []string, p access.Princ
 	for i, scope := range scopes {
 		if access.ValidScope(scope) && !access.Allows(p.Role, p.Rights, scope) {
 			f.Say(input.Indexed(field, i), fault.ForbiddenCombination,
-				"Dieser Scope geht über die Rechte des Benutzers oder Dienstkontos hinaus.",
 				"This scope goes beyond the rights of the user or service account.")
 		}
 	}
@@ -275,7 +272,6 @@ func lifetime(f *input.Faults, d, unset time.Duration) time.Duration {
 	}
 	if d < minLifetime || d > MaxLifetime {
 		f.Say("expiresIn", fault.OutOfRange,
-			"Ein Schlüssel gilt mindestens eine Sekunde und höchstens 366 Tage (8784h).",
 			"A key lives for at least one second and at most 366 days (8784h).")
 	}
 	return d
@@ -405,7 +401,7 @@ func findToChange(ctx context.Context, c *op.Call, keyID string) (Info, error) {
 func revokedForGood() error {
 	var f input.Faults
 	f.Say("id", fault.ForbiddenCombination,
-		"Dieser Schlüssel ist widerrufen; das lässt sich nicht zurücknehmen.", "This key is revoked, which cannot be undone.")
+		"This key is revoked, which cannot be undone.")
 	return f.Err()
 }
 
@@ -416,10 +412,7 @@ func secretOf(c *op.Call, principal string) bool {
 		c.Administers() && id.Valid(id.ServiceAccount, principal)
 }
 
-var othersKey = fault.Text{
-	DE: "Das Geheimnis dieses Schlüssels bekommt nur die Person, der er gehört. Sie können ihn anhalten oder widerrufen.",
-	EN: "Only the person whose key it is gets its secret. You can pause it or revoke it.",
-}
+var othersKey = i18n.Text("Only the person whose key it is gets its secret. You can pause it or revoke it.")
 
 // Rotate gives a key a new kid and a new secret. The id and the properties
 // stay, so that request log and limits continue. The old secret is invalid at
@@ -434,7 +427,7 @@ func rotate(ctx context.Context, c *op.Call, in Rotation) (WithSecret, error) {
 		return WithSecret{}, err
 	}
 	if !secretOf(c, k.PrincipalID) {
-		return WithSecret{}, &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &othersKey}
+		return WithSecret{}, &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: othersKey}
 	}
 	var f input.Faults
 	before := k
@@ -442,7 +435,6 @@ func rotate(ctx context.Context, c *op.Call, in Rotation) (WithSecret, error) {
 		k.ExpiresAt = c.Now.Add(lifetime(&f, in.ExpiresIn, 0))
 	} else if k.ExpiresAt <= c.Now {
 		f.Say("expiresIn", fault.Required,
-			"Dieser Schlüssel ist abgelaufen; nennen Sie die Laufzeit des neuen.",
 			"This key has expired: name the lifetime of the new one.")
 	}
 	if err := f.Err(); err != nil {
@@ -466,7 +458,7 @@ func rotate(ctx context.Context, c *op.Call, in Rotation) (WithSecret, error) {
 // lists: kart_test_oKdzvJ33... Keys that the caller may not administer are
 // NOT_FOUND.
 func Find(ctx context.Context, c *op.Call, name string) (Info, error) {
-	missing := fault.Unknown("Einen Schlüssel", "key")
+	missing := fault.Unknown("There is no key with this id.")
 	if id.Valid(id.Key, name) {
 		k, err := scan(c.Tx.QueryRow(ctx, selectKey, name), c.Now)
 		if errors.Is(err, db.ErrNoRows) || err == nil && !k.of(c) {
@@ -487,10 +479,7 @@ func Find(ctx context.Context, c *op.Call, name string) (Info, error) {
 	case len(found) == 0:
 		return Info{}, missing
 	case len(found) > 1:
-		return Info{}, &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
-			DE: "Mehrere Schlüssel beginnen so. Nennen Sie die Kennung (key_...).",
-			EN: "Several keys begin with this. Give the id (key_...).",
-		}}
+		return Info{}, &fault.Fault{Code: fault.NotFound, Detail: "Several keys begin with this. Give the id (key_...)."}
 	}
 	return found[0], nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"kartei/access"
@@ -12,6 +11,7 @@ import (
 	"kartei/integration/grant"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/people/organization"
 	"kartei/people/signin"
@@ -38,9 +38,9 @@ func admit(
 	case err != nil:
 		return false, err
 	case s.Setting == access.NoApplications:
-		return false, &fault.Fault{Code: fault.Forbidden, Detail: &noApplications}
+		return false, &fault.Fault{Code: fault.Forbidden, Detail: noApplications}
 	case !s.Open() && !c.Actor.SeesAll():
-		return false, &fault.Fault{Code: fault.Forbidden, Detail: &adminFirst}
+		return false, &fault.Fault{Code: fault.Forbidden, Detail: adminFirst}
 	case !s.Open():
 		a, err := grant.ApproveClient(ctx, c.Tx, c.Now, s.Live, client, c.Actor.PrincipalID(), c.Actor.PrincipalID())
 		if err != nil {
@@ -56,14 +56,8 @@ func admit(
 }
 
 var (
-	noApplications = fault.Text{
-		DE: "Ihr Büro lässt keine Anwendungen zu.",
-		EN: "Your office does not allow applications.",
-	}
-	adminFirst = fault.Text{
-		DE: "Diese Anwendung muss zuerst jemand mit Administrationsrechten freigeben.",
-		EN: "An admin has to approve this application first.",
-	}
+	noApplications = i18n.Text("Your office does not allow applications.")
+	adminFirst     = i18n.Text("An admin has to approve this application first.")
 )
 
 // askAdmins tells the admins that the caller wants to connect an application.
@@ -78,7 +72,7 @@ func askAdmins(ctx context.Context, c *op.Call, live int64, client *grant.Client
 	}
 	err = signin.Attempt(ctx, c.Tx, c.Now, limit)
 	if left := signin.Waits(err); left > 0 {
-		return &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: &tooManyDocuments}
+		return &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: tooManyDocuments}
 	}
 	if err != nil {
 		return err
@@ -228,9 +222,9 @@ func (in *ApproveInput) find(
 	case client.ID == "":
 		return a, fault.Invalid(fault.Field{Name: "clientId", Code: fault.Required})
 	case client.Kind == grant.ByAdmin:
-		return a, fault.Invalid(fault.Field{Name: "clientId", Code: fault.ForbiddenCombination, Text: &ofService})
+		return a, fault.Invalid(fault.Field{Name: "clientId", Code: fault.ForbiddenCombination, Text: ofService})
 	case client.Kind == grant.Registered && in.Principal == "":
-		return a, fault.Invalid(fault.Field{Name: "principalId", Code: fault.Required, Text: &forOne})
+		return a, fault.Invalid(fault.Field{Name: "principalId", Code: fault.Required, Text: forOne})
 	case client.Kind == grant.Registered:
 		p, err := access.UserIn(ctx, c.Tx, in.Principal)
 		if err != nil && !fault.Is(err, fault.NotFound) {
@@ -245,23 +239,14 @@ func (in *ApproveInput) find(
 }
 
 var (
-	ofService = fault.Text{
-		DE: "Diese Anwendung handelt für ein Dienstkonto. Niemand muss sie freigeben.",
-		EN: "This application acts for a service account. Nobody has to approve it.",
-	}
-	forOne = fault.Text{
-		DE: "Diese Anwendung hat sich selbst angemeldet. Sie wird für eine Person freigegeben.",
-		EN: "This application registered itself. It is approved for one person.",
-	}
-	noApproval = fault.Text{
-		DE: "Eine solche Freigabe oder Anfrage gibt es nicht mehr.",
-		EN: "There is no such approval or request any more.",
-	}
+	ofService  = i18n.Text("This application acts for a service account. Nobody has to approve it.")
+	forOne     = i18n.Text("This application registered itself. It is approved for one person.")
+	noApproval = i18n.Text("There is no such approval or request any more.")
 )
 
 // approvalByID returns an approval or a request of an organization.
 func approvalByID(ctx context.Context, c *op.Call, o *access.OrganizationInfo, name string) (a approval, err error) {
-	missing := &fault.Fault{Code: fault.NotFound, Detail: &noApproval}
+	missing := &fault.Fault{Code: fault.NotFound, Detail: noApproval}
 	if !id.Valid(id.Approval, name) {
 		return a, missing
 	}
@@ -344,7 +329,7 @@ var RenewGrant = op.New("grants.renew", op.Administer, renewGrant, op.By(op.Self
 	op.Audited("grant.renew"))
 
 func renewGrant(ctx context.Context, c *op.Call, in access.ByID) (out GrantInfo, err error) {
-	missing := &fault.Fault{Code: fault.NotFound, Detail: &noGrant}
+	missing := &fault.Fault{Code: fault.NotFound, Detail: noGrant}
 	if !id.Valid(id.Grant, in.ID) {
 		return out, missing
 	}
@@ -364,7 +349,7 @@ func renewGrant(ctx context.Context, c *op.Call, in access.ByID) (out GrantInfo,
 		return out, err
 	}
 	if g.Renewal == 0 || !connected(&g) {
-		return out, &fault.Fault{Code: fault.Forbidden, Detail: &notRenewable}
+		return out, &fault.Fault{Code: fault.Forbidden, Detail: notRenewable}
 	}
 	c.Audit.About(out.organization, out.ID)
 	before := g.ExpiresAt
@@ -376,30 +361,24 @@ func renewGrant(ctx context.Context, c *op.Call, in access.ByID) (out GrantInfo,
 	return out, tellConnected(ctx, c, &g, true)
 }
 
-var notRenewable = fault.Text{
-	DE: "Diese Verbindung muss nicht verlängert werden.",
-	EN: "This connection need not be renewed.",
-}
+var notRenewable = i18n.Text("This connection need not be renewed.")
 
 // connected reports whether the application has exchanged its code.
 func connected(g *grant.Grant) bool { return g.ExpiresAt.Sub(g.CreatedAt) > grant.CodeLifetime }
 
 // scopeText describes the rights of scopes.
-func scopeText(scopes []string) fault.Text {
-	de, en := make([]string, len(scopes)), make([]string, len(scopes))
+func scopeText(scopes []string) i18n.Text {
+	said := make([]i18n.Text, len(scopes))
 	for i, scope := range scopes {
-		family, right, _ := strings.Cut(scope, ":")
-		name, verb := scopeFamilies[family], scopeRights[right]
-		de[i], en[i] = name.DE+" "+verb.DE, verb.EN+" "+name.EN
+		said[i] = scopeTexts[scope]
 	}
-	return fault.Text{DE: strings.Join(de, ", "), EN: strings.Join(en, ", ")}
+	return i18n.Join(", ", said...)
 }
 
-var (
-	scopeFamilies = map[string]fault.Text{
-		"contacts": {DE: "Kontakte", EN: "contacts"}, "companies": {DE: "Firmen", EN: "companies"},
-		"tasks":     {DE: "Aufgaben", EN: "tasks"},
-		"documents": {DE: "Dokumente", EN: "documents"}, "webhook_endpoints": {DE: "Webhooks", EN: "webhooks"},
-	}
-	scopeRights = map[string]fault.Text{"read": {DE: "lesen", EN: "read"}, "write": {DE: "ändern", EN: "change"}}
-)
+var scopeTexts = map[string]i18n.Text{
+	"contacts:read": "read contacts", "contacts:write": "change contacts",
+	"companies:read": "read companies", "companies:write": "change companies",
+	"tasks:read": "read tasks", "tasks:write": "change tasks",
+	"documents:read": "read documents", "documents:write": "change documents",
+	"webhook_endpoints:read": "read webhooks", "webhook_endpoints:write": "change webhooks",
+}

@@ -10,6 +10,7 @@ import (
 	"kartei/api/op"
 	"kartei/integration/grant"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -103,7 +104,7 @@ func prefetchClient(ctx context.Context, c *op.Call, in AskInput) (client grant.
 	case err != nil:
 		return client, err
 	case !client.Redirects(in.RedirectURI):
-		return client, &fault.Fault{Code: fault.InvalidRequest, Detail: &unknownRedirect}
+		return client, &fault.Fault{Code: fault.InvalidRequest, Detail: unknownRedirect}
 	}
 	return client, nil
 }
@@ -120,15 +121,9 @@ func findClient(ctx context.Context, c *op.Call, clientID string) (client grant.
 	return client, err
 }
 
-var unknownRedirect = fault.Text{
-	DE: "Die Anwendung nennt keine Adresse für die Rückkehr (redirect_uri), die für sie angemeldet ist. Sie wurden deshalb nicht weitergeleitet.",
-	EN: "The application names no address to return to (redirect_uri) that is registered for it. So you were not sent anywhere.",
-}
+var unknownRedirect = i18n.Text("The application names no address to return to (redirect_uri) that is registered for it. So you were not sent anywhere.")
 
-var impersonates = fault.Text{
-	DE: "Der Name der Anwendung sieht aus wie der Name von Kartei oder Ihrer Organisation. Sie wurden deshalb nicht weitergeleitet. Ihr Hersteller muss sie anders nennen.",
-	EN: "The name of the application looks like the name of Kartei or of your organization. So you were not sent anywhere. Its developer has to name it differently.",
-}
+var impersonates = i18n.Text("The name of the application looks like the name of Kartei or of your organization. So you were not sent anywhere. Its developer has to name it differently.")
 
 // Ask prepares the consent of a person. From here on an error goes to the application.
 var Ask = op.NewPrefetched("oauth.ask", op.Note, prefetchClient, ask, op.By(op.Member))
@@ -136,7 +131,7 @@ var Ask = op.NewPrefetched("oauth.ask", op.Note, prefetchClient, ask, op.By(op.M
 func ask(ctx context.Context, c *op.Call, in AskInput, client grant.Client) (out Prompt, err error) {
 	// The office is known only here. A name may also have been stored before a rule.
 	if grant.Impersonates(client.Name, c.Actor.Organization().Name) {
-		return out, &fault.Fault{Code: fault.InvalidRequest, Detail: &impersonates}
+		return out, &fault.Fault{Code: fault.InvalidRequest, Detail: impersonates}
 	}
 	audience, known := audienceOf(c, in.Resources)
 	scopes := in.scopes(c.Actor)
@@ -253,7 +248,7 @@ func answer(ctx context.Context, c *op.Call, in AnswerInput) (out Destination, e
 	var a consentRequest
 	if _, err = signin.Take(ctx, c.Tx, c.Now, signin.Consent, in.Ticket, &a); signin.Missing(err) ||
 		err == nil && !a.by(c.Actor) {
-		return out, &fault.Fault{Code: fault.NotFound, Detail: &askedTooLong}
+		return out, &fault.Fault{Code: fault.NotFound, Detail: askedTooLong}
 	}
 	if err != nil {
 		return out, err
@@ -266,17 +261,17 @@ func answer(ctx context.Context, c *op.Call, in AnswerInput) (out Destination, e
 	scopes := slices.DeleteFunc(slices.Clone(a.Scopes),
 		func(s string) bool { return !slices.Contains(in.Scopes, s) || !c.Actor.May(s) })
 	if len(scopes) == 0 {
-		return out, fault.Invalid(fault.Field{Name: "scopes", Code: fault.Required, Text: &nothingLeft})
+		return out, fault.Invalid(fault.Field{Name: "scopes", Code: fault.Required, Text: nothingLeft})
 	}
 	if err := c.Actor.Recent(c.Now); err != nil {
 		return out, err
 	}
 	client, err := grant.ClientByID(ctx, c.Tx, a.Client)
 	if err != nil || client.Disabled {
-		return out, &fault.Fault{Code: fault.NotFound, Detail: &unknownClient, Cause: err}
+		return out, &fault.Fault{Code: fault.NotFound, Detail: unknownClient, Cause: err}
 	}
 	if client.DocumentHash != a.DocumentHash {
-		return out, &fault.Fault{Code: fault.NotFound, Detail: &describedAnew}
+		return out, &fault.Fault{Code: fault.NotFound, Detail: describedAnew}
 	}
 	o, err := access.OrganizationIn(ctx, c.Tx, c.Actor.Organization().ID)
 	if err != nil {
@@ -287,7 +282,7 @@ func answer(ctx context.Context, c *op.Call, in AnswerInput) (out Destination, e
 		return out, err
 	}
 	if in.Sandbox && o.SandboxID == "" {
-		return out, &fault.Fault{Code: fault.NotFound, Detail: &askedTooLong}
+		return out, &fault.Fault{Code: fault.NotFound, Detail: askedTooLong}
 	}
 	if in.Sandbox {
 		o, err = access.OrganizationIn(ctx, c.Tx, o.SandboxID)
@@ -324,18 +319,9 @@ func answer(ctx context.Context, c *op.Call, in AnswerInput) (out Destination, e
 }
 
 var (
-	askedTooLong = fault.Text{
-		DE: "Diese Anfrage ist abgelaufen oder schon beantwortet. Beginnen Sie in der Anwendung neu.",
-		EN: "This request has expired, or was answered already. Start again in the application.",
-	}
-	nothingLeft = fault.Text{
-		DE: "Sie haben nichts angekreuzt. Wählen Sie mindestens ein Recht, oder lehnen Sie ab.",
-		EN: "You have ticked nothing. Choose at least one right, or deny.",
-	}
-	describedAnew = fault.Text{
-		DE: "Die Anwendung beschreibt sich inzwischen anders als auf der Seite, die Sie gesehen haben. Beginnen Sie in der Anwendung neu.",
-		EN: "The application describes itself otherwise by now than on the page that you saw. Start again in the application.",
-	}
+	askedTooLong  = i18n.Text("This request has expired, or was answered already. Start again in the application.")
+	nothingLeft   = i18n.Text("You have ticked nothing. Choose at least one right, or deny.")
+	describedAnew = i18n.Text("The application describes itself otherwise by now than on the page that you saw. Start again in the application.")
 )
 
 // back returns the address to which the browser goes on, with parameters, the state of the

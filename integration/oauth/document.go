@@ -10,6 +10,7 @@ import (
 	"kartei/integration/grant"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -36,7 +37,7 @@ func byDocument(
 	case err != nil && !errors.Is(err, db.ErrNoRows):
 		return client, err
 	case client.Disabled:
-		return client, &fault.Fault{Code: fault.NotFound, Detail: &unknownClient}
+		return client, &fault.Fault{Code: fault.NotFound, Detail: unknownClient}
 	case c.Now < client.FreshUntil && client.FreshUntil-c.Now <= clock.Day: // not from a clock that was ahead
 		return client, nil
 	}
@@ -61,15 +62,12 @@ func countDocument(ctx context.Context, c *op.Call) error {
 		signin.Limit{Subject: "document|" + c.Actor.PrincipalID(), Window: time.Minute, Most: documentsOfPerson, Keeps: true},
 		signin.Limit{Subject: "documents", Window: time.Minute, Most: documentsOfInstance, Keeps: true})
 	if left := signin.Waits(err); left > 0 {
-		return &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: &tooManyDocuments}
+		return &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: tooManyDocuments}
 	}
 	return err
 }
 
-var tooManyDocuments = fault.Text{
-	DE: "In kurzer Zeit wurden zu viele Anwendungen angefragt. Bitte warten Sie.",
-	EN: "Too many applications were asked for in a short time. Please wait.",
-}
+var tooManyDocuments = i18n.Text("Too many applications were asked for in a short time. Please wait.")
 
 // undescribed returns the fault of an application that its document does not make known.
 // The log has the cause, for the operator.
@@ -80,5 +78,5 @@ func undescribed(c *op.Call, clientID string, err error) error {
 	}
 	c.Services.Logger.Info("the document of an application was not accepted",
 		slog.String("host", grant.Host(clientID)), slog.Any("error", err))
-	return &fault.Fault{Code: fault.InvalidRequest, Detail: &why.Why}
+	return &fault.Fault{Code: fault.InvalidRequest, Detail: why.Why}
 }

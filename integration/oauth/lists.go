@@ -12,6 +12,7 @@ import (
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/store/db"
 	"kartei/store/replay"
@@ -109,7 +110,7 @@ var EndGrant = op.New("grants.end", op.Administer, endGrant, op.By(op.Self|op.Op
 	op.Audited("grant.end"))
 
 func endGrant(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
-	missing := &fault.Fault{Code: fault.NotFound, Detail: &noGrant}
+	missing := &fault.Fault{Code: fault.NotFound, Detail: noGrant}
 	if !id.Valid(id.Grant, in.ID) {
 		return op.Nothing{}, missing
 	}
@@ -134,10 +135,7 @@ func endGrant(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, erro
 	return op.Nothing{}, err
 }
 
-var noGrant = fault.Text{
-	DE: "Eine verbundene Anwendung mit dieser Kennung gibt es nicht.",
-	EN: "There is no connected application with this id.",
-}
+var noGrant = i18n.Text("There is no connected application with this id.")
 
 // of reports whether the caller may end the grant.
 func (g *GrantInfo) of(c *op.Call) bool {
@@ -239,7 +237,7 @@ func (in *NewClient) draft(ctx context.Context, c *op.Call, o *access.Organizati
 	case err != nil && !fault.Is(err, fault.NotFound):
 		return client, err
 	case err != nil || p.Home != o.Live:
-		fields = append(fields, fault.Field{Name: "principalId", Code: fault.FieldNotFound, Text: &noAccount})
+		fields = append(fields, fault.Field{Name: "principalId", Code: fault.FieldNotFound, Text: noAccount})
 	}
 	if len(in.Scopes) == 0 {
 		fields = append(fields, fault.Field{Name: "scopes", Code: fault.Required})
@@ -249,7 +247,7 @@ func (in *NewClient) draft(ctx context.Context, c *op.Call, o *access.Organizati
 		case !access.ValidScope(scope):
 			fields = append(fields, fault.Field{Name: "scopes", Code: fault.NotInEnum, Limit: access.AllScopes()})
 		case p.ID != "" && !access.Allows(p.Role, p.Rights, scope):
-			fields = append(fields, fault.Field{Name: "scopes", Code: fault.ForbiddenCombination, Text: &beyondRights})
+			fields = append(fields, fault.Field{Name: "scopes", Code: fault.ForbiddenCombination, Text: beyondRights})
 		}
 	}
 	client.Scopes = slices.Compact(slices.Sorted(slices.Values(in.Scopes)))
@@ -260,18 +258,9 @@ func (in *NewClient) draft(ctx context.Context, c *op.Call, o *access.Organizati
 }
 
 var (
-	noAccount = fault.Text{
-		DE: "Ein solches Dienstkonto gibt es in dieser Organisation nicht.",
-		EN: "There is no such service account in this organization.",
-	}
-	beyondRights = fault.Text{
-		DE: "Dieser Scope geht über die Rechte des Dienstkontos hinaus.",
-		EN: "This scope goes beyond the rights of the service account.",
-	}
-	noClient = fault.Text{
-		DE: "Eine Anwendung mit dieser Kennung gibt es nicht.",
-		EN: "There is no application with this id.",
-	}
+	noAccount    = i18n.Text("There is no such service account in this organization.")
+	beyondRights = i18n.Text("This scope goes beyond the rights of the service account.")
+	noClient     = i18n.Text("There is no application with this id.")
 )
 
 // ListClients lists the clients of service accounts of an organization and its sandbox.
@@ -303,7 +292,7 @@ func listClients(ctx context.Context, c *op.Call, in access.Page) (page access.L
 
 // clientInfo returns a client of an admin that the caller administers.
 func clientInfo(ctx context.Context, c *op.Call, name string) (info ClientInfo, err error) {
-	missing := &fault.Fault{Code: fault.NotFound, Detail: &noClient}
+	missing := &fault.Fault{Code: fault.NotFound, Detail: noClient}
 	client, err := grant.ClientByID(ctx, c.Tx, name)
 	if errors.Is(err, db.ErrNoRows) || err == nil && client.Kind != grant.ByAdmin {
 		return info, missing

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	"kartei/access"
@@ -13,6 +12,7 @@ import (
 	"kartei/integration/grant"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/notify"
 	"kartei/store/db"
 )
@@ -63,7 +63,7 @@ const applicationsPath = "/settings/interfaces/applications"
 
 // ofGrant returns the form of notices about a connection. words gets the names of the
 // application, of its organization and of the person, which are empty for an email.
-func ofGrant(words func(GrantFacts, names) notify.Words, page fault.Text) notify.Form {
+func ofGrant(words func(GrantFacts, names) notify.Words, page i18n.Text) notify.Form {
 	return notify.Form{
 		Words: func(ctx context.Context, tx db.Tx, data []byte) (w notify.Words, err error) {
 			var f GrantFacts
@@ -92,7 +92,7 @@ func ofGrant(words func(GrantFacts, names) notify.Words, page fault.Text) notify
 
 // ofApproval returns the form of notices about an application that waits for an admin, or
 // did.
-func ofApproval(words func(names) notify.Words, page func(ApprovalFacts) notify.Page, farewell fault.Text) notify.Form {
+func ofApproval(words func(names) notify.Words, page func(ApprovalFacts) notify.Page, farewell i18n.Text) notify.Form {
 	return notify.Form{
 		Words: func(ctx context.Context, tx db.Tx, data []byte) (w notify.Words, err error) {
 			var f ApprovalFacts
@@ -140,122 +140,97 @@ func namesOf(ctx context.Context, tx db.Tx, principal string) (n names, err erro
 }
 
 // app is the application as the subject of a sentence.
-func (n *names) app() fault.Text {
+func (n *names) app() i18n.Text {
 	if n.application == "" {
-		return fault.Text{DE: "Eine Anwendung", EN: "An application"}
+		return "An application"
 	}
-	return fault.Text{DE: "Die Anwendung „" + n.application + "“", EN: "The application “" + n.application + "”"}
+	return i18n.Format("The application “%s”", n.application)
 }
 
-// day is a day in both languages.
-func day(at clock.Micros) fault.Text {
-	return fault.Text{DE: at.Time().Format("02.01.2006"), EN: at.Time().Format("2 January 2006")}
+// day is a day as each language writes it.
+func day(at clock.Micros) i18n.Text {
+	return i18n.InEach(func(l i18n.Language) string {
+		if l == i18n.German {
+			return at.Time().Format("02.01.2006")
+		}
+		return at.Time().Format("2 January 2006")
+	})
 }
 
 func connectedWords(f GrantFacts, n names) notify.Words {
 	app, scopes, until := n.app(), scopeText(f.Scopes), day(f.ExpiresAt)
-	inDE, inEN := "", ""
+	person := i18n.Format("%s", n.person)
 	if n.organization != "" {
-		inDE, inEN = " in "+n.organization, " in "+n.organization
+		person = i18n.Format("%s in %s", n.person, n.organization)
 	}
 	w := notify.Words{
-		Title: fault.Text{DE: app.DE + " wurde verbunden", EN: app.EN + " was connected"},
-		Text: fault.Text{
-			DE: fmt.Sprintf("%s handelt jetzt für %s%s und darf: %s.", app.DE, n.person, inDE, scopes.DE),
-			EN: fmt.Sprintf("%s now acts for %s%s and may: %s.", app.EN, n.person, inEN, scopes.EN),
-		},
+		Title: i18n.Format("%s was connected", app),
+		Text:  i18n.Format("%s now acts for %s and may: %s.", app, person, scopes),
 	}
 	if f.Renewed {
-		w.Title = fault.Text{DE: app.DE + " bleibt verbunden", EN: app.EN + " stays connected"}
-		w.Text = fault.Text{
-			DE: fmt.Sprintf("Die Verbindung von %s%s wurde bis zum %s verlängert. Erlaubt ist: %s.", n.person, inDE,
-				until.DE, scopes.DE),
-			EN: fmt.Sprintf("The connection of %s%s was renewed until %s. It permits: %s.", n.person, inEN, until.EN, scopes.EN),
-		}
+		w.Title = i18n.Format("%s stays connected", app)
+		w.Text = i18n.Format("The connection of %s was renewed until %s. It permits: %s.", person, until, scopes)
 	}
-	w.Text.DE += "\n\nFalls Sie das nicht erwarten, trennen Sie die Anwendung. Ihr nächster Aufruf wird dann abgewiesen."
-	w.Text.EN += "\n\nIf you do not expect this, disconnect the application. Its next call is refused then."
+	w.Text = i18n.Join("\n\n", w.Text,
+		"If you do not expect this, disconnect the application. Its next call is refused then.")
 	return w
 }
 
 func endsWords(f GrantFacts, n names) notify.Words {
 	app, until := n.app(), day(f.ExpiresAt)
 	return notify.Words{
-		Title: fault.Text{
-			DE: app.DE + " ist nur noch bis zum " + until.DE + " verbunden",
-			EN: app.EN + " is connected until " + until.EN + " only",
-		},
-		Text: fault.Text{
-			DE: "Niemand hat geprüft, wer hinter dieser Anwendung steht. Ihre Verbindung endet deshalb nach 90 Tagen, wenn Sie sie nicht verlängern. Brauchen Sie sie nicht mehr, dann müssen Sie nichts tun.",
-			EN: "Nobody has checked who is behind this application. So its connection ends after 90 days unless you renew it. If you do not need it any more, you need not do anything.",
-		},
+		Title: i18n.Format("%s is connected until %s only", app, until),
+		Text:  "Nobody has checked who is behind this application. So its connection ends after 90 days unless you renew it. If you do not need it any more, you need not do anything.",
 	}
 }
 
 func endedWords(_ GrantFacts, n names) notify.Words {
 	app := n.app()
 	return notify.Words{
-		Title: fault.Text{DE: app.DE + " ist nicht mehr verbunden", EN: app.EN + " is not connected any more"},
-		Text: fault.Text{
-			DE: "Die Verbindung wurde nicht verlängert und ist nach 90 Tagen zu Ende gegangen. Wenn Sie die Anwendung noch brauchen, verbinden Sie sie von der Anwendung aus neu.",
-			EN: "The connection was not renewed, and has ended after 90 days. If you still need the application, connect it again, beginning in the application.",
-		},
+		Title: i18n.Format("%s is not connected any more", app),
+		Text:  "The connection was not renewed, and has ended after 90 days. If you still need the application, connect it again, beginning in the application.",
 	}
 }
 
 func askedWords(n names) notify.Words {
 	app := n.app()
 	return notify.Words{
-		Title: fault.Text{DE: app.DE + " wartet auf Ihre Freigabe", EN: app.EN + " waits for your approval"},
-		Text: fault.Text{
-			DE: n.person + " möchte diese Anwendung verbinden. Sie ist in Ihrem Büro neu. Sehen Sie nach, woher sie kommt, und fragen Sie nach, wenn Sie sie nicht kennen: Was die Anwendung liest, verlässt Kartei.",
-			EN: n.person + " wants to connect this application. It is new to your office. See where it comes from, and ask if you do not know it: what the application reads leaves Kartei.",
-		},
+		Title: i18n.Format("%s waits for your approval", app),
+		Text: i18n.Format("%s wants to connect this application. It is new to your office. See where it comes from, and ask if you do not know it: what the application reads leaves Kartei.",
+			n.person),
 	}
 }
 
 func approvedWords(n names) notify.Words {
 	app := n.app()
 	return notify.Words{
-		Title: fault.Text{DE: app.DE + " ist freigegeben", EN: app.EN + " is approved"},
-		Text: fault.Text{
-			DE: "Sie können die Anwendung jetzt verbinden. Ist ihre Seite noch offen, dann laden Sie sie neu; sonst beginnen Sie in der Anwendung noch einmal.",
-			EN: "You can connect the application now. If its page is still open, reload it; otherwise start again in the application.",
-		},
+		Title: i18n.Format("%s is approved", app),
+		Text:  "You can connect the application now. If its page is still open, reload it; otherwise start again in the application.",
 	}
 }
 
 var (
-	toBoth = fault.Text{
-		DE: "Diese E-Mail ging an die Person, für die die Anwendung handelt, oder an die Administration der Organisation.",
-		EN: "This email went to the person for whom the application acts, or to the admins of the organization.",
-	}
-	toAdmins = fault.Text{
-		DE: "Sie erhalten diese Nachricht von Kartei, weil Sie die Organisation verwalten.",
-		EN: "Kartei sent this message because you administer the organization.",
-	}
-	toAsker = fault.Text{
-		DE: "Sie erhalten diese Nachricht von Kartei, weil Sie die Anwendung verbinden wollten.",
-		EN: "Kartei sent this message because you wanted to connect the application.",
-	}
-	viewConnected = fault.Text{DE: "Verbundene Anwendungen ansehen", EN: "View the connected applications"}
+	toBoth        = i18n.Text("This email went to the person for whom the application acts, or to the admins of the organization.")
+	toAdmins      = i18n.Text("Kartei sent this message because you administer the organization.")
+	toAsker       = i18n.Text("Kartei sent this message because you wanted to connect the application.")
+	viewConnected = i18n.Text("View the connected applications")
 )
 
 // Forms holds the forms of notices about applications.
 var Forms = map[notify.Kind]notify.Form{
 	Connected:  ofGrant(connectedWords, viewConnected),
-	EndsSoon:   ofGrant(endsWords, fault.Text{DE: "Verbindung verlängern", EN: "Renew the connection"}),
+	EndsSoon:   ofGrant(endsWords, "Renew the connection"),
 	NotRenewed: ofGrant(endedWords, viewConnected),
 	AskedFor: ofApproval(askedWords, func(f ApprovalFacts) notify.Page {
 		return notify.Page{
 			Path: applicationsPath + "/approvals/" + f.Approval,
-			Name: fault.Text{DE: "Ansehen und freigeben", EN: "View and approve"},
+			Name: "View and approve",
 		}
 	}, toAdmins),
 	Approved: ofApproval(approvedWords, func(ApprovalFacts) notify.Page {
 		return notify.Page{
 			Path: applicationsPath,
-			Name: fault.Text{DE: "Freigegebene Anwendungen ansehen", EN: "View the approved applications"},
+			Name: "View the approved applications",
 		}
 	}, toAsker),
 	TokenReused: {
@@ -271,24 +246,19 @@ var Forms = map[notify.Kind]notify.Form{
 		Page: func(string, []byte) (notify.Page, error) {
 			return notify.Page{Path: applicationsPath, Name: viewConnected}, nil
 		},
-		Farewell: fault.Text{
-			DE: "Diese E-Mail ging an die Person, für die die Anwendung handelte, und an die Administration der Organisation.",
-			EN: "This email went to the person for whom the application acted, and to the admins of the organization.",
-		},
+		Farewell: "This email went to the person for whom the application acted, and to the admins of the organization.",
 	},
 }
 
 func reuseWords(l access.Label) notify.Words {
-	de, en := "Eine verbundene Anwendung", "A connected application"
+	app := i18n.Text("A connected application")
 	if l.Name != "" {
-		de, en = "Die Anwendung „"+l.Name+"“", "The application “"+l.Name+"”"
+		app = i18n.Format("The application “%s”", l.Name)
 	}
 	return notify.Words{
-		Title: fault.Text{DE: de + " wurde getrennt", EN: en + " was disconnected"},
-		Text: fault.Text{
-			DE: de + " hat ein Token vorgelegt, das schon verbraucht war. Vielleicht hat es jemand gestohlen. Die Verbindung wurde deshalb beendet; die Anwendung kann neu verbunden werden. Sehen Sie nach, was zuletzt geändert wurde und welche Webhooks eingerichtet sind.",
-			EN: en + " showed a token that was used up. Somebody may have stolen it. So the connection was ended; the application can be connected again. Check what was changed lately, and which webhooks are set up.",
-		},
+		Title: i18n.Format("%s was disconnected", app),
+		Text: i18n.Format("%s showed a token that was used up. Somebody may have stolen it. So the connection was ended; the application can be connected again. Check what was changed lately, and which webhooks are set up.",
+			app),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"kartei/api/op"
 	"kartei/integration/grant"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -59,7 +60,7 @@ func audienceOf(c *op.Call, addresses []string) (string, bool) {
 // refused returns the fault of a refusal of RFC 6749. Its reason is the error code of the
 // protocol. A client that does not prove itself is 401, everything else 400.
 func refused(code, why string) *fault.Fault {
-	f := &fault.Fault{Code: fault.InvalidRequest, Reason: code, Detail: &fault.Text{DE: why, EN: why}}
+	f := &fault.Fault{Code: fault.InvalidRequest, Reason: code, Detail: i18n.Format("%s", why)}
 	if code == grant.InvalidClient {
 		f.Code = fault.Unauthenticated
 	}

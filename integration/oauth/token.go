@@ -12,6 +12,7 @@ import (
 	"kartei/integration/grant"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/signin"
 	"kartei/store/db"
 	"kartei/store/replay"
@@ -243,24 +244,18 @@ func throttled(err error) error {
 }
 
 func tooMany(left time.Duration) error {
-	return &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: &tooManyTries}
+	return &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: tooManyTries}
 }
 
-var tooManyTries = fault.Text{
-	DE: "Aus diesem Netz kamen in kurzer Zeit zu viele Versuche. Bitte warten Sie.",
-	EN: "Too many tries came from this network in a short time. Please wait.",
-}
+var tooManyTries = i18n.Text("Too many tries came from this network in a short time. Please wait.")
 
 // liveClient reads a client that is known and not disabled, or nothing.
 func liveClient(ctx context.Context, tx db.Tx, clientID string) (grant.Client, error) {
 	client, err := grant.ClientBy(ctx, tx, clientID)
 	if errors.Is(err, db.ErrNoRows) || err == nil && client.Disabled {
-		return grant.Client{}, &fault.Fault{Code: fault.NotFound, Detail: &unknownClient}
+		return grant.Client{}, &fault.Fault{Code: fault.NotFound, Detail: unknownClient}
 	}
 	return client, err
 }
 
-var unknownClient = fault.Text{
-	DE: "Diese Anwendung (client_id) ist hier nicht bekannt. Ihr Hersteller muss sie zuerst anmelden.",
-	EN: "This application (client_id) is not known here. Its developer has to register it first.",
-}
+var unknownClient = i18n.Text("This application (client_id) is not known here. Its developer has to register it first.")

@@ -8,6 +8,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/store/db"
 )
@@ -91,7 +92,7 @@ func (in *QueryInput) Find(ctx context.Context, tx db.Tx, ids map[int64]string, 
 	if in.Request != "" {
 		if !id.Valid(id.Request, in.Request) {
 			return out, fault.BadRequest(fault.Field{Name: "requestId", Code: fault.InvalidFormat,
-				Limit: fault.Text{DE: "eine Request-Id, req_...", EN: "a Request-Id, req_..."}})
+				Limit: i18n.Text("a Request-Id, req_...")})
 		}
 		f.Request = in.Request
 	}

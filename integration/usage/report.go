@@ -194,8 +194,7 @@ func (in *Input) span() (days int, zone *time.Location, err error) {
 	input.OneOf(&f, "by", cmp.Or(in.By, "day"), "day", "hour")
 	zone, err = time.LoadLocation(cmp.Or(in.Zone, "UTC"))
 	if err != nil || in.Zone == "Local" {
-		f.Say("zone", fault.InvalidFormat, "Eine Zeitzone heißt zum Beispiel Europe/Berlin.",
-			"A time zone is called Europe/Berlin, for example.")
+		f.Say("zone", fault.InvalidFormat, "A time zone is called Europe/Berlin, for example.")
 	}
 	return days, zone, f.Err()
 }

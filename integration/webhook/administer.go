@@ -13,6 +13,7 @@ import (
 	"kartei/integration/event"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/people/notify"
 	"kartei/store/db"
@@ -321,7 +322,7 @@ func (in *One) find(ctx context.Context, c *op.Call) (r Row, err error) {
 	}
 	r, err = Find(ctx, c.Tx, o.Number, in.ID)
 	if errors.Is(err, db.ErrNoRows) || err == nil && !mayAdminister(c, r.Principal) {
-		err = &fault.Fault{Code: fault.NotFound, Detail: &noEndpoint}
+		err = &fault.Fault{Code: fault.NotFound, Detail: noEndpoint}
 	}
 	return r, err
 }
@@ -402,7 +403,7 @@ func (r *Row) sendUnsent(ctx context.Context, c *op.Call) (*ResendOutput, error)
 	case err != nil:
 		return nil, err
 	case sees == Nothing && !rests:
-		return nil, fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &ownerless})
+		return nil, fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: ownerless})
 	}
 	whole := *r
 	if err := c.Tx.QueryRow(ctx, selectTick, r.Organization).Scan(&whole.Cursor); err != nil {
@@ -498,30 +499,12 @@ type ResendOutput struct {
 }
 
 var (
-	noEndpoint = fault.Text{
-		DE: "Einen Webhook-Endpunkt mit dieser Kennung gibt es in der Organisation nicht.",
-		EN: "There is no webhook endpoint with this id in the organization.",
-	}
-	noEvent = fault.Text{
-		DE: "Dieses Ereignis gibt es nicht, es ist älter als 30 Tage, oder der Endpunkt bekommt es nicht (Ereignisart, Rechte).",
-		EN: "There is no such event, it is older than 30 days, or the endpoint does not get it (event type, rights).",
-	}
-	isDisabled = fault.Text{
-		DE: "Der Endpunkt ist abgeschaltet. Schalten Sie ihn zuerst wieder ein.",
-		EN: "The endpoint is disabled. Enable it first.",
-	}
-	ownerless = fault.Text{
-		DE: "Der Inhaber des Endpunkts ist gesperrt; ihm wird nichts zugestellt. Heben Sie die Sperre zuerst auf (kartei user set oder kartei service-account set mit --enable).",
-		EN: "The owner of the endpoint is disabled, so nothing is delivered to it. Enable the owner first (kartei user set or kartei service-account set, with --enable).",
-	}
-	resting = fault.Text{
-		DE: "Die API der Organisation ist zurzeit abgeschaltet oder die Organisation ist geschlossen; es wird nichts zugestellt.",
-		EN: "The API of the organization is off at present or the organization is closed; nothing is delivered.",
-	}
-	oneOfThree = fault.Text{
-		DE: "Geben Sie genau eines an: ein Ereignis, alle gescheiterten Ereignisse oder einen Zeitraum.",
-		EN: "Give exactly one of these: an event, all failed events, or a period.",
-	}
+	noEndpoint = i18n.Text("There is no webhook endpoint with this id in the organization.")
+	noEvent    = i18n.Text("There is no such event, it is older than 30 days, or the endpoint does not get it (event type, rights).")
+	isDisabled = i18n.Text("The endpoint is disabled. Enable it first.")
+	ownerless  = i18n.Text("The owner of the endpoint is disabled, so nothing is delivered to it. Enable the owner first (kartei user set or kartei service-account set, with --enable).")
+	resting    = i18n.Text("The API of the organization is off at present or the organization is closed; nothing is delivered.")
+	oneOfThree = i18n.Text("Give exactly one of these: an event, all failed events, or a period.")
 )
 
 // Resend sends events again.
@@ -536,14 +519,14 @@ func resend(ctx context.Context, c *op.Call, in ResendInput) (out ResendOutput, 
 		}
 	}
 	if ways != 1 {
-		return out, fault.Invalid(fault.Field{Name: "eventId", Code: fault.ForbiddenCombination, Text: &oneOfThree})
+		return out, fault.Invalid(fault.Field{Name: "eventId", Code: fault.ForbiddenCombination, Text: oneOfThree})
 	}
 	r, err := (&One{in.Organization, in.ID}).find(ctx, c)
 	switch {
 	case err != nil:
 		return out, err
 	case r.Status == Disabled:
-		return out, fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &isDisabled})
+		return out, fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: isDisabled})
 	}
 	c.Audit.About(r.Organization, r.ID)
 	if err := c.Gives(ctx, r.gain(op.HookResent)); err != nil {
@@ -554,7 +537,7 @@ func resend(ctx context.Context, c *op.Call, in ResendInput) (out ResendOutput, 
 	case err != nil:
 		return out, err
 	case sees == Nothing && !rests:
-		return out, fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &ownerless})
+		return out, fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: ownerless})
 	case in.Event == "":
 		from := in.from(&r, c.Now)
 		if out.Going, out.Rests = true, rests; !rests {
@@ -565,7 +548,7 @@ func resend(ctx context.Context, c *op.Call, in ResendInput) (out ResendOutput, 
 		}
 		return out, job.Enqueue(ctx, c.Tx, r.Organization, c.Now, from.spec(in.Since))
 	case rests:
-		return out, fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &resting})
+		return out, fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: resting})
 	}
 	out.Events = 1
 	return out, resendOne(ctx, c.Tx, &r, c.Now, in.Event, sees)
@@ -574,7 +557,7 @@ func resend(ctx context.Context, c *op.Call, in ResendInput) (out ResendOutput, 
 // resendOne queues one event again.
 func resendOne(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, name, sees string) error {
 	if !id.Valid(id.Event, name) {
-		return fault.Invalid(fault.Field{Name: "eventId", Code: fault.FieldNotFound, Text: &noEvent})
+		return fault.Invalid(fault.Field{Name: "eventId", Code: fault.FieldNotFound, Text: noEvent})
 	}
 	again := resendStep{dialect: tx.Dialect(), Row: r, now: now}
 	events, err := readEvents(ctx, tx, again.one(sees), r.Organization, r.Principal, name, now-event.Retention,
@@ -583,11 +566,11 @@ func resendOne(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, name, se
 		return err
 	}
 	if len(events) == 0 {
-		return fault.Invalid(fault.Field{Name: "eventId", Code: fault.FieldNotFound, Text: &noEvent})
+		return fault.Invalid(fault.Field{Name: "eventId", Code: fault.FieldNotFound, Text: noEvent})
 	}
 	sent, err := again.send(ctx, tx, events)
 	if err == nil && !sent {
-		return &fault.Fault{Code: fault.NotFound, Detail: &noEndpoint}
+		return &fault.Fault{Code: fault.NotFound, Detail: noEndpoint}
 	}
 	return err
 }

@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"kartei/access"
 	"kartei/kit/clock"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/notify"
 	"kartei/store/db"
 )
@@ -50,7 +49,7 @@ func alertPage(_ string, data []byte) (notify.Page, error) {
 	err := json.Unmarshal(data, &f)
 	return notify.Page{
 		Path: "/settings/interfaces/webhooks/" + f.Endpoint,
-		Name: fault.Text{DE: "Endpunkt ansehen", EN: "View the endpoint"},
+		Name: "View the endpoint",
 	}, err
 }
 
@@ -97,8 +96,7 @@ func alertMail(words func(AlertFacts, names) notify.Words) func([]byte) (notify.
 			return notify.Words{}, err
 		}
 		return words(f, names{
-			organization: f.Organization,
-			de:           f.Endpoint + " von " + f.Organization, en: f.Endpoint + " of " + f.Organization,
+			organization: f.Organization, endpoint: i18n.Format("%s of %s", f.Endpoint, f.Organization),
 		}), nil
 	}
 }
@@ -106,16 +104,8 @@ func alertMail(words func(AlertFacts, names) notify.Words) func([]byte) (notify.
 // names are the names of an endpoint and its organization.
 type names struct {
 	organization string
-	// de and en name the endpoint together with its organization.
-	de, en string
-}
-
-// title names the endpoint in a title.
-func (n names) title(f AlertFacts) fault.Text {
-	return fault.Text{
-		DE: "Webhook-Endpunkt " + f.Endpoint + " von " + n.organization,
-		EN: "Webhook endpoint " + f.Endpoint + " of " + n.organization,
-	}
+	// endpoint names the endpoint together with its organization.
+	endpoint i18n.Text
 }
 
 // called reads the present names.
@@ -124,74 +114,49 @@ func called(ctx context.Context, tx db.Tx, f AlertFacts) (names, error) {
 	if err != nil {
 		return names{}, err
 	}
-	de, en := f.Endpoint, f.Endpoint
+	n := names{organization: o.Name, endpoint: i18n.Format("%s of %s", f.Endpoint, o.Name)}
 	r, err := Find(ctx, tx, o.Number, f.Endpoint)
 	switch {
 	case err == nil:
-		de, en = "„"+r.Name+"“", "“"+r.Name+"”"
+		n.endpoint = i18n.Format("“%s” of %s", r.Name, o.Name)
 	case !errors.Is(err, db.ErrNoRows): // a deleted endpoint has no name
 		return names{}, err
 	}
-	return names{organization: o.Name, de: de + " von " + o.Name, en: en + " of " + o.Name}, nil
+	return n, nil
 }
 
 func minute(t clock.Micros) string { return strings.Replace(t.String(), "T", " ", 1)[:16] }
 
 func failingWords(f AlertFacts, n names) notify.Words {
-	of, end := n.title(f), f.Since+disabledAfter
+	end := f.Since + disabledAfter
 	return notify.Words{
-		Title: fault.Text{
-			DE: of.DE + ": seit 24 Stunden keine Zustellung",
-			EN: of.EN + ": no delivery for 24 hours",
-		},
-		Text: fault.Text{
-			DE: fmt.Sprintf("Seit dem %s (UTC) ist keine Zustellung an den Webhook-Endpunkt %s mehr gelungen. Weitere Versuche folgen; gelingt bis zum %s (UTC) keiner, wird der Endpunkt abgeschaltet.\n\n"+
-				"Woran die Versuche scheitern, steht im Zustellprotokoll des Endpunkts. Sobald eine Zustellung gelingt, ist nichts weiter zu tun.", minute(f.Since), n.de, minute(end)),
-			EN: fmt.Sprintf("No delivery to the webhook endpoint %s has succeeded since %s (UTC). Further attempts follow; if none succeeds by %s (UTC), the endpoint will be disabled.\n\n"+
-				"The delivery log of the endpoint shows why the attempts fail. As soon as a delivery succeeds, there is nothing more to do.", n.en, minute(f.Since), minute(end)),
-		},
+		Title: i18n.Format("Webhook endpoint %s of %s: no delivery for 24 hours", f.Endpoint, n.organization),
+		Text: i18n.Format("No delivery to the webhook endpoint %s has succeeded since %s (UTC). Further attempts follow; if none succeeds by %s (UTC), the endpoint will be disabled.\n\n"+
+			"The delivery log of the endpoint shows why the attempts fail. As soon as a delivery succeeds, there is nothing more to do.",
+			n.endpoint, minute(f.Since), minute(end)),
 	}
 }
 
 func disabledWords(f AlertFacts, n names) notify.Words {
-	of := n.title(f)
-	why := fault.Text{
-		DE: fmt.Sprintf("Seit dem %s (UTC) ist keine Zustellung an den Webhook-Endpunkt %s mehr gelungen. Nach 72 Stunden, am %s (UTC), wurde er deshalb abgeschaltet.", minute(f.Since), n.de, minute(f.At)),
-		EN: fmt.Sprintf("No delivery to the webhook endpoint %s has succeeded since %s (UTC). It was therefore disabled after 72 hours, at %s (UTC).", n.en, minute(f.Since), minute(f.At)),
-	}
-	title := fault.Text{DE: "72 Stunden ohne Erfolg", EN: "72 hours without success"}
+	why := i18n.Format("No delivery to the webhook endpoint %s has succeeded since %s (UTC). It was therefore disabled after 72 hours, at %s (UTC).",
+		n.endpoint, minute(f.Since), minute(f.At))
+	title := i18n.Text("72 hours without success")
 	switch f.Reason {
 	case KeyRevoked:
-		why = fault.Text{
-			DE: fmt.Sprintf("Der API-Schlüssel oder die Anwendung, womit der Webhook-Endpunkt %s angelegt wurde, hat keinen Zugriff mehr, oder jemand hat den Endpunkt unter „Zugänge“ beendet. Deshalb wurde er am %s (UTC) abgeschaltet.", n.de, minute(f.At)),
-			EN: fmt.Sprintf("The API key or the application that created the webhook endpoint %s has no access any more, or somebody ended the endpoint under “Access”. So it was disabled, at %s (UTC).", n.en, minute(f.At)),
-		}
-		title = fault.Text{
-			DE: "sein Schlüssel oder seine Anwendung hat keinen Zugriff mehr",
-			EN: "its key or application has no access any more",
-		}
+		why = i18n.Format("The API key or the application that created the webhook endpoint %s has no access any more, or somebody ended the endpoint under “Access”. So it was disabled, at %s (UTC).",
+			n.endpoint, minute(f.At))
+		title = "its key or application has no access any more"
 	case Gone:
-		why = fault.Text{
-			DE: fmt.Sprintf("Der Empfänger des Webhook-Endpunkts %s hat am %s (UTC) mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.", n.de, minute(f.At)),
-			EN: fmt.Sprintf("The receiver of the webhook endpoint %s answered 410 Gone at %s (UTC): it wants no more deliveries. The endpoint was therefore disabled at once.", n.en, minute(f.At)),
-		}
-		title = fault.Text{DE: "der Empfänger antwortet 410 Gone", EN: "the receiver answers 410 Gone"}
+		why = i18n.Format("The receiver of the webhook endpoint %s answered 410 Gone at %s (UTC): it wants no more deliveries. The endpoint was therefore disabled at once.",
+			n.endpoint, minute(f.At))
+		title = "the receiver answers 410 Gone"
 	}
 	return notify.Words{
-		Title: fault.Text{
-			DE: of.DE + " wurde abgeschaltet: " + title.DE,
-			EN: of.EN + " was disabled: " + title.EN,
-		},
-		Text: fault.Text{
-			DE: why.DE + fmt.Sprintf(" Ausstehende Zustellungen werden nicht mehr versucht.\n\n"+
-				"Es geht nichts verloren: Der Ereignisfeed enthält alle Ereignisse 30 Tage lang. Sobald der Empfänger wieder erreichbar ist, wählen Sie auf der Seite des Endpunkts „Einschalten und nachsenden“. Der Betreiber verwendet dafür:\n\nkartei webhook enable %s --org %s --missed", f.Endpoint, f.Organization),
-			EN: why.EN + fmt.Sprintf(" Pending deliveries are not tried any more.\n\n"+
-				"Nothing is lost: the event feed has all events for 30 days. Once the receiver is back, choose “Enable and resend” on the page of the endpoint. The operator of the instance does the same with:\n\nkartei webhook enable %s --org %s --missed", f.Endpoint, f.Organization),
-		},
+		Title: i18n.Format("Webhook endpoint %s of %s was disabled: %s", f.Endpoint, n.organization, title),
+		Text: i18n.Join(" ", why, i18n.Format("Pending deliveries are not tried any more.\n\n"+
+			"Nothing is lost: the event feed has all events for 30 days. Once the receiver is back, choose “Enable and resend” on the page of the endpoint. The operator of the instance does the same with:\n\nkartei webhook enable %s --org %s --missed",
+			f.Endpoint, f.Organization)),
 	}
 }
 
-var alertFarewell = fault.Text{
-	DE: "Sie erhalten diese Nachricht von Kartei, weil Ihnen der Webhook-Endpunkt gehört oder weil Sie die Organisation seines Dienstkontos verwalten. Zu jeder solchen Störung erhalten Sie eine Nachricht.",
-	EN: "Kartei sent this message because the webhook endpoint is yours or because you administer the organization of its service account. You get one message for each such failure.",
-}
+var alertFarewell = i18n.Text("Kartei sent this message because the webhook endpoint is yours or because you administer the organization of its service account. You get one message for each such failure.")

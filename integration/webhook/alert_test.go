@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kartei/kit/clock"
+	"kartei/kit/i18n"
 	"kartei/people/notify"
 )
 
@@ -23,7 +24,7 @@ func TestAlertWords(t *testing.T) {
 	}
 	gone, silent, revoked := f, f, f
 	gone.Reason, silent.Reason, revoked.Reason = Gone, NoSuccess, KeyRevoked
-	n := names{organization: "Kanzlei", de: "„CRM“ von Kanzlei", en: "“CRM” of Kanzlei"}
+	n := names{organization: "Kanzlei", endpoint: i18n.Format("“%s” of %s", "CRM", "Kanzlei")}
 	commands := "kartei webhook enable whe_1 --org org_1 --missed"
 	for _, c := range []struct {
 		words          notify.Words
@@ -65,10 +66,12 @@ func TestAlertWords(t *testing.T) {
 			[]string{"Deshalb wurde er am 2026-11-05 09:30 (UTC) abgeschaltet.", commands},
 			[]string{"So it was disabled, at 2026-11-05 09:30 (UTC).", commands}},
 	} {
-		if c.words.Title.DE != c.titleDE || c.words.Title.EN != c.title {
-			t.Errorf("the titles are %+v", c.words.Title)
+		de, en := c.words.Title.In(i18n.German), c.words.Title.In(i18n.English)
+		if de != c.titleDE || en != c.title {
+			t.Errorf("the titles are %q and %q", de, en)
 		}
-		for text, want := range map[string][]string{c.words.Text.DE: c.de, c.words.Text.EN: c.en} {
+		for language, want := range map[i18n.Language][]string{i18n.German: c.de, i18n.English: c.en} {
+			text := c.words.Text.In(language)
 			for _, w := range want {
 				if !strings.Contains(text, w) {
 					t.Errorf("%q is not in:\n%s", w, text)

@@ -5,7 +5,6 @@ import (
 
 	"kartei/integration/event"
 	"kartei/kit/clock"
-	"kartei/kit/fault"
 	"kartei/store/db"
 	"kartei/store/job"
 )
@@ -14,7 +13,7 @@ import (
 // need these internals.
 type ResendFrom = resendFrom
 
-var Resting, Ownerless *fault.Text = &resting, &ownerless
+var Resting, Ownerless = resting, ownerless
 
 func EnqueueResend(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, in ResendInput) error {
 	return job.Enqueue(ctx, tx, r.Organization, now, in.from(r, now).spec(in.Since))

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/store/db"
 )
 
@@ -56,11 +56,10 @@ var OutcomesOf = op.New("events.outcomes", op.Read, outcomesOf, op.By(op.Self))
 func outcomesOf(ctx context.Context, c *op.Call, in OutcomesInput) (Outcomes, error) {
 	out := Outcomes{Data: []Outcome{}}
 	if len(in.IDs) == 0 || len(in.IDs) > MaxOutcomes {
-		limit := strconv.Itoa(MaxOutcomes)
 		return out, fault.BadRequest(fault.Field{
 			Name:  "ids",
 			Code:  fault.InvalidFormat,
-			Limit: fault.Text{DE: "1 bis " + limit + " Kennungen", EN: "1 to " + limit + " ids"},
+			Limit: i18n.Format("1 to %d ids", MaxOutcomes),
 		})
 	}
 	o, err := c.FindOrganization(ctx, in.Organization)

@@ -245,7 +245,7 @@ func (f *Fields) check(c *op.Call) error {
 		add("name", fault.TooLong, maxName)
 	case slices.ContainsFunc([]rune(name), unicode.IsControl):
 		add("name", fault.InvalidFormat, nil)
-	case fault.Deceptive(name) != nil:
+	case fault.Deceptive(name) != "":
 		wrong = append(wrong, fault.Field{Name: "name", Code: fault.InvalidFormat, Text: fault.Deceptive(name)})
 	}
 	if f.URL == "" {

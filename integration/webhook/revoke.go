@@ -8,6 +8,7 @@ import (
 	"kartei/api/op"
 	"kartei/integration/key"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/store/db"
 )
 
@@ -32,7 +33,7 @@ type RevokedKey struct {
 	Endpoints []Info `json:"endpoints"`
 }
 
-var keepOrDisable = fault.Text{DE: "Möglich sind keep und disable.", EN: "It must be keep or disable."}
+var keepOrDisable = i18n.Text("It must be keep or disable.")
 
 // RevokeKey revokes a key for ever. It disables the webhook endpoints that the
 // key made if the input says so, and returns them.
@@ -41,7 +42,7 @@ var RevokeKey = op.New("keys.revoke", op.Administer, revokeKey, op.By(op.Self|op
 
 func revokeKey(ctx context.Context, c *op.Call, in RevokeInput) (out RevokedKey, err error) {
 	if in.Endpoints != "" && in.Endpoints != KeepEndpoints && in.Endpoints != DisableEndpoints {
-		return out, fault.Invalid(fault.Field{Name: "endpoints", Code: fault.InvalidFormat, Text: &keepOrDisable})
+		return out, fault.Invalid(fault.Field{Name: "endpoints", Code: fault.InvalidFormat, Text: keepOrDisable})
 	}
 	if out.Info, err = key.Revoke(ctx, c, access.ByID{ID: in.ID}); err != nil {
 		return out, err

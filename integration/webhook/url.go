@@ -12,6 +12,7 @@ import (
 
 	"kartei/kit/egress"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // maxURL bounds the characters of an endpoint's URL.
@@ -28,25 +29,24 @@ const maxURL = 2048
 // ones.
 func CheckURL(raw string, guard *egress.Guard) (string, error) {
 	if utf8.RuneCountInString(raw) > maxURL {
-		return "", badURL("höchstens 2.048 Zeichen", "at most 2,048 characters")
+		return "", badURL("at most 2,048 characters")
 	}
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil, !utf8.ValidString(raw), strings.ContainsFunc(raw, unsafe), u.Opaque != "":
-		return "", badURL("eine vollständige https-Adresse", "a complete https URL")
+		return "", badURL("a complete https URL")
 	case u.Scheme != "https", !strings.HasPrefix(strings.ToLower(raw), "https://"):
-		return "", badURL("eine https-Adresse auf Port 443", "an https URL on port 443")
+		return "", badURL("an https URL on port 443")
 	case u.User != nil:
-		return "", badURL("eine Adresse ohne Benutzernamen und Kennwort", "a URL without user name and password")
+		return "", badURL("a URL without user name and password")
 	case strings.Contains(raw, "#"):
-		return "", badURL("eine Adresse ohne Fragment (#)", "a URL without fragment (#)")
+		return "", badURL("a URL without fragment (#)")
 	case u.Port() != "" && u.Port() != "443", strings.HasSuffix(u.Host, ":"):
-		return "", badURL("eine https-Adresse auf Port 443", "an https URL on port 443")
+		return "", badURL("an https URL on port 443")
 	}
 	host, ok := checkHost(u.Hostname(), strings.HasPrefix(u.Host, "["), guard)
 	if !ok {
-		return "", badURL("ein öffentlicher Rechnername oder eine öffentliche IP-Adresse",
-			"a public host name or a public IP address")
+		return "", badURL("a public host name or a public IP address")
 	}
 	begin := len("https://")
 	end := begin + strings.IndexAny(raw[begin:]+"/", "/?")
@@ -59,7 +59,7 @@ func CheckURL(raw string, guard *egress.Guard) (string, error) {
 	if stored := raw[:begin] + authority + encode(raw[end:]); utf8.RuneCountInString(stored) <= maxURL {
 		return stored, nil
 	}
-	return "", badURL("höchstens 2.048 Zeichen", "at most 2,048 characters")
+	return "", badURL("at most 2,048 characters")
 }
 
 // encode percent-encodes bytes outside ASCII, as browsers do.
@@ -138,8 +138,8 @@ func hostName(host string) bool {
 	return err == nil
 }
 
-func badURL(de, en string) error {
+func badURL(wanted i18n.Text) error {
 	f := fault.New(fault.WebhookURLInvalid)
-	f.Fields = []fault.Field{{Name: "url", Code: fault.InvalidFormat, Limit: fault.Text{DE: de, EN: en}}}
+	f.Fields = []fault.Field{{Name: "url", Code: fault.InvalidFormat, Limit: wanted}}
 	return f
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // declared returns the values of the string constants of a type in fault.go.
@@ -99,16 +100,17 @@ func TestUnknownCodeIsInternal(t *testing.T) {
 }
 
 // checkText checks the form of a sentence, which is the same for all texts.
-func checkText(t *testing.T, name string, text fault.Text, sentence bool) {
+func checkText(t *testing.T, name string, text i18n.Text, sentence bool) {
 	t.Helper()
-	if text.DE == "" || text.EN == "" {
-		t.Errorf("%s: empty in one language", name)
+	if text == "" {
+		t.Errorf("%s: empty", name)
 		return
 	}
-	if text.DE == text.EN {
-		t.Errorf("%s: the same in both languages: %q", name, text.DE)
+	de, en := text.In(i18n.German), text.In(i18n.English)
+	if de == en {
+		t.Errorf("%s: the same in both languages: %q", name, de)
 	}
-	for _, s := range []string{text.DE, text.EN} {
+	for _, s := range []string{de, en} {
 		if !utf8.ValidString(s) || strings.TrimSpace(s) != s || strings.Contains(s, "  ") {
 			t.Errorf("%s: stray space or broken text: %q", name, s)
 		}
@@ -130,13 +132,13 @@ func TestWordsInBothLanguages(t *testing.T) {
 		checkText(t, string(c)+" why", e.Why, true)
 		checkText(t, string(c)+" do", e.Do, true)
 		if c == fault.Unauthenticated {
-			if e.Detail != (fault.Text{}) {
+			if e.Detail != "" {
 				t.Errorf("UNAUTHENTICATED has a detail: %v", e.Detail)
 			}
 		} else {
 			checkText(t, string(c)+" detail", e.Detail, true)
 		}
-		for _, title := range []string{e.Title.DE, e.Title.EN} {
+		for _, title := range []string{e.Title.In(i18n.German), e.Title.In(i18n.English)} {
 			if other, used := titles[title]; used {
 				t.Errorf("%s and %s share the title %q", c, other, title)
 			}
@@ -156,13 +158,12 @@ func TestWordsInBothLanguages(t *testing.T) {
 }
 
 func TestDetail(t *testing.T) {
-	own := &fault.Text{DE: "Eigener Satz.", EN: "A sentence of its own."}
-	f := &fault.Fault{Code: fault.Forbidden, Detail: own}
-	if f.DetailIn(fault.German) != own.DE || f.DetailIn(fault.English) != own.EN {
+	f := &fault.Fault{Code: fault.Forbidden, Detail: "The file is empty."}
+	if f.DetailIn(i18n.German) != "Die Datei ist leer." || f.DetailIn(i18n.English) != "The file is empty." {
 		t.Error("the fault's own detail is not used")
 	}
 	f.Code = fault.Unauthenticated
-	if f.DetailIn(fault.German) != "" || f.DetailIn(fault.English) != "" {
+	if f.DetailIn(i18n.German) != "" || f.DetailIn(i18n.English) != "" {
 		t.Error("a credential failure has a detail")
 	}
 }

@@ -3,35 +3,28 @@ package fault
 import (
 	"strings"
 	"unicode"
+
+	"kartei/kit/i18n"
 )
 
 // Deceptive returns why a text of one line, such as a name, looks like another
-// text. It returns nil if it does not.
-func Deceptive(s string) *Text {
+// text. It is empty if it does not.
+func Deceptive(s string) i18n.Text {
 	switch visible := strings.ContainsFunc(s, visible); {
 	case strings.ContainsAny(s, "\u2028\u2029"):
-		return &twoLines
+		return twoLines
 	case strings.ContainsFunc(s, disguises):
-		return &disguised
+		return disguised
 	case !visible && strings.TrimSpace(s) != "": // another rule refuses blank texts
-		return &invisible
+		return invisible
 	}
-	return nil
+	return ""
 }
 
 var (
-	disguised = Text{
-		DE: "Der Text enthält ein Zeichen, das die Schreibrichtung ändert. Damit könnte er anders aussehen, als er ist.",
-		EN: "The text contains a character that changes the direction of writing. The text could look like another one.",
-	}
-	twoLines = Text{
-		DE: "Der Text enthält einen Zeilenumbruch. Hier ist nur eine Zeile erlaubt.",
-		EN: "The text contains a line break. Only one line is allowed here.",
-	}
-	invisible = Text{
-		DE: "Der Text besteht nur aus unsichtbaren Zeichen.",
-		EN: "The text consists of invisible characters only.",
-	}
+	disguised = i18n.Text("The text contains a character that changes the direction of writing. The text could look like another one.")
+	twoLines  = i18n.Text("The text contains a line break. Only one line is allowed here.")
+	invisible = i18n.Text("The text consists of invisible characters only.")
 )
 
 // disguises reports whether a character changes the direction of the following

@@ -1,10 +1,12 @@
-// Package fault owns the problem codes: their status, and their words in German and English.
+// Package fault owns the problem codes: their status, and their words.
 package fault
 
 import (
 	"errors"
 	"fmt"
 	"time"
+
+	"kartei/kit/i18n"
 )
 
 // Code is a problem code of the contract. Within a version codes never change.
@@ -69,26 +71,6 @@ const (
 	Duplicate            FieldCode = "DUPLICATE"
 )
 
-// Text is one sentence in both languages.
-type Text struct{ DE, EN string }
-
-// Language is a language that the product speaks.
-type Language string
-
-// The two languages. German is the default.
-const (
-	German  Language = "de"
-	English Language = "en"
-)
-
-// In returns the sentence in language l.
-func (t Text) In(l Language) string {
-	if l == English {
-		return t.EN
-	}
-	return t.DE
-}
-
 // Field is one entry of a problem's errors.
 type Field struct {
 	// Name is a path into the body (address.country, tags[3]) or the name of
@@ -99,7 +81,7 @@ type Field struct {
 	// characters, a range, the allowed values.
 	Limit any
 	// Text, if set, replaces the catalogue's sentence with a more precise one.
-	Text *Text
+	Text i18n.Text
 }
 
 // Fault is an error that a client sees.
@@ -107,7 +89,7 @@ type Fault struct {
 	Code Code
 	// Detail, if set, replaces the catalogue's sentence with a more precise
 	// one.
-	Detail *Text
+	Detail i18n.Text
 	// Fields are the problem's errors, in the order in which they stand in the input.
 	Fields []Field
 	// RetryAfter is how long to wait; zero sends no Retry-After.
@@ -148,14 +130,9 @@ func Invalid(fields ...Field) *Fault { return &Fault{Code: ValidationFailed, Fie
 // BadRequest returns 400 INVALID_REQUEST with the parameters or headers.
 func BadRequest(fields ...Field) *Fault { return &Fault{Code: InvalidRequest, Fields: fields} }
 
-// Unknown returns NOT_FOUND for an id in the input. What the caller does not reach
-// gets the same answer as what does not exist.
-func Unknown(de, en string) error {
-	return &Fault{Code: NotFound, Detail: &Text{
-		DE: de + " mit dieser Kennung gibt es nicht.",
-		EN: "There is no " + en + " with this id.",
-	}}
-}
+// Unknown returns NOT_FOUND for an id in the input, with the sentence that says so. What the
+// caller does not reach gets the same answer as what does not exist.
+func Unknown(said i18n.Text) error { return &Fault{Code: NotFound, Detail: said} }
 
 // Wrap returns 500 INTERNAL with a cause for the operator's log.
 func Wrap(err error) *Fault { return &Fault{Code: Internal, Cause: err} }

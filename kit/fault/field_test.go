@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 func TestFieldMessage(t *testing.T) {
@@ -106,9 +107,9 @@ func TestFieldMessage(t *testing.T) {
 		},
 		{
 			"format in words",
-			fault.Field{Code: fault.InvalidFormat, Limit: &fault.Text{DE: "ein Datum", EN: "a date"}},
-			"Das Format stimmt nicht. Erwartet wird: ein Datum.",
-			"The format is not valid. Expected: a date.",
+			fault.Field{Code: fault.InvalidFormat, Limit: i18n.Text("an email address")},
+			"Das Format stimmt nicht. Erwartet wird: eine E-Mail-Adresse.",
+			"The format is not valid. Expected: an email address.",
 		},
 		{
 			"types",
@@ -124,9 +125,9 @@ func TestFieldMessage(t *testing.T) {
 		},
 		{
 			"own words",
-			fault.Field{Code: fault.TooLong, Limit: 3, Text: &fault.Text{DE: "Anders.", EN: "Other."}},
-			"Anders.",
-			"Other.",
+			fault.Field{Code: fault.TooLong, Limit: 3, Text: "The file is empty."},
+			"Die Datei ist leer.",
+			"The file is empty.",
 		},
 		{
 			"unknown code",
@@ -137,10 +138,10 @@ func TestFieldMessage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.field.Message(fault.German); got != tt.de {
+			if got := tt.field.Message(i18n.German); got != tt.de {
 				t.Errorf("German: %q, want %q", got, tt.de)
 			}
-			if got := tt.field.Message(fault.English); got != tt.en {
+			if got := tt.field.Message(i18n.English); got != tt.en {
 				t.Errorf("English: %q, want %q", got, tt.en)
 			}
 		})

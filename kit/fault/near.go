@@ -1,6 +1,10 @@
 package fault
 
-import "strings"
+import (
+	"strings"
+
+	"kartei/kit/i18n"
+)
 
 // Nearest returns the name that a client probably meant by an unknown one: the same but for
 // case and underscores, or with one or two letters that differ. It is empty if there is none.
@@ -20,11 +24,8 @@ func Nearest(unknown string, names []string) string {
 }
 
 // DidYouMean says of a name that it is not known, and which one probably was meant.
-func DidYouMean(name string) *Text {
-	return &Text{
-		DE: "Dieser Name ist hier nicht bekannt. Meinten Sie " + name + "?",
-		EN: "This name is not known here. Did you mean " + name + "?",
-	}
+func DidYouMean(name string) i18n.Text {
+	return i18n.Format("This name is not known here. Did you mean %s?", name)
 }
 
 // maxCompared bounds the bytes of a name that is compared with others.

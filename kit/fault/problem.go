@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"kartei/kit/i18n"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -21,7 +23,7 @@ type Problem struct {
 	// Instance is the request's path, escaped or not, without its query.
 	Instance  string
 	RequestID string
-	Language  Language
+	Language  i18n.Language
 }
 
 // minWait is the wait of a 429 that names none. So the header and the body of a
@@ -72,7 +74,7 @@ func (f *Fault) AppendProblem(b []byte, p Problem) []byte {
 	return append(appendExtra(b, f.Extra), '}')
 }
 
-func appendFields(b []byte, fields []Field, l Language) []byte {
+func appendFields(b []byte, fields []Field, l i18n.Language) []byte {
 	b = append(b, `,"errors":[`...)
 	for i, field := range fields {
 		if i > 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 const base = "https://kartei.example"
@@ -28,8 +29,8 @@ func decode(t *testing.T, document []byte) map[string]any {
 func TestProblemOfEveryCode(t *testing.T) {
 	for _, code := range fault.Codes() {
 		e := code.Entry()
-		documents := map[fault.Language]map[string]any{}
-		for _, l := range []fault.Language{fault.German, fault.English} {
+		documents := map[i18n.Language]map[string]any{}
+		for _, l := range []i18n.Language{i18n.German, i18n.English} {
 			p := fault.Problem{TypeBase: base, Instance: "/v1/contacts", RequestID: "req_x", Language: l}
 			m := decode(t, fault.New(code).AppendProblem(nil, p))
 			want := map[string]any{
@@ -47,7 +48,7 @@ func TestProblemOfEveryCode(t *testing.T) {
 			}
 			documents[l] = m
 		}
-		if documents[fault.German]["title"] == documents[fault.English]["title"] {
+		if documents[i18n.German]["title"] == documents[i18n.English]["title"] {
 			t.Errorf("%s: the same title in both languages", code)
 		}
 	}
@@ -56,7 +57,7 @@ func TestProblemOfEveryCode(t *testing.T) {
 func TestProblemMembersInOrder(t *testing.T) {
 	f := &fault.Fault{
 		Code:       fault.ValidationFailed,
-		Detail:     &fault.Text{DE: "Nein.", EN: "No."},
+		Detail:     "No.",
 		Fields:     []fault.Field{{Name: "tags[3]", Code: fault.TooLong, Limit: 50}, {Name: `a"b`, Code: fault.UnknownField}},
 		RetryAfter: 1500*time.Millisecond + time.Microsecond,
 		Extra: map[string]any{
@@ -66,7 +67,7 @@ func TestProblemMembersInOrder(t *testing.T) {
 		Reason: "secret reason", Cause: nil,
 	}
 	got := string(f.AppendProblem([]byte("prefix "), fault.Problem{
-		TypeBase: base, Instance: "/v1/contacts/con_1", RequestID: "req_1", Language: fault.English,
+		TypeBase: base, Instance: "/v1/contacts/con_1", RequestID: "req_1", Language: i18n.English,
 	}))
 	want := `prefix {"type":"https://kartei.example/problems/VALIDATION_FAILED","title":"Validation failed","status":422,"detail":"No.",` +
 		`"instance":"/v1/contacts/con_1","code":"VALIDATION_FAILED","requestId":"req_1",` +
@@ -119,7 +120,7 @@ func FuzzProblemInstance(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path, field string) {
 		problem := fault.Invalid(fault.Field{Name: field, Code: fault.UnknownField})
 		document := problem.AppendProblem(nil, fault.Problem{
-			TypeBase: base, Instance: path, RequestID: "req_1", Language: fault.German,
+			TypeBase: base, Instance: path, RequestID: "req_1", Language: i18n.German,
 		})
 		m := decode(t, document)
 		instance := m["instance"].(string)
@@ -141,7 +142,7 @@ func BenchmarkAppendProblem(b *testing.B) {
 	f := fault.New(fault.NotFound)
 	p := fault.Problem{
 		TypeBase: base, Instance: "/v1/contacts/con_01m7q5p4xkeq58z2c7n4r6t9bd",
-		RequestID: "req_01m7q5p4xjf0r8yq3v6w2t9m7c", Language: fault.German,
+		RequestID: "req_01m7q5p4xjf0r8yq3v6w2t9m7c", Language: i18n.German,
 	}
 	buf := make([]byte, 0, 1024)
 	b.ReportAllocs()

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/invisible"
 
 	"golang.org/x/text/unicode/norm"
@@ -30,8 +31,8 @@ func (f *Faults) Add(name string, code fault.FieldCode, limit any) {
 }
 
 // Say adds a fault with its own text.
-func (f *Faults) Say(name string, code fault.FieldCode, de, en string) {
-	*f = append(*f, fault.Field{Name: name, Code: code, Text: &fault.Text{DE: de, EN: en}})
+func (f *Faults) Say(name string, code fault.FieldCode, said i18n.Text) {
+	*f = append(*f, fault.Field{Name: name, Code: code, Text: said})
 }
 
 // Err returns the faults as one error, or nil.
@@ -56,8 +57,8 @@ func (f *Faults) Text(field, s string, max int) string {
 	case s == "":
 		f.Add(field, fault.Required, nil)
 	case !utf8.ValidString(s) || strings.IndexFunc(s, unicode.IsControl) >= 0:
-		f.Say(field, fault.InvalidFormat, "Steuerzeichen sind nicht erlaubt.", "Control characters are not allowed.")
-	case fault.Deceptive(s) != nil:
+		f.Say(field, fault.InvalidFormat, "Control characters are not allowed.")
+	case fault.Deceptive(s) != "":
 		*f = append(*f, fault.Field{Name: field, Code: fault.InvalidFormat, Text: fault.Deceptive(s)})
 	case utf8.RuneCountInString(s) > max:
 		f.Add(field, fault.TooLong, max)

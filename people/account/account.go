@@ -11,6 +11,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/people/notify"
 	"kartei/people/signin"
@@ -239,7 +240,7 @@ func mailOf(ctx context.Context, c *op.Call, account string, what change) error 
 	}
 	m := notify.Message{To: a.email, Language: in, Title: title.In(in), Text: text.In(in)}
 	if what == newDevice && c.Address.IsValid() {
-		m.Text += fmt.Sprintf(fromWhere.In(in), c.Address.Unmap())
+		m.Text += " " + fmt.Sprintf(fromWhere.In(in), c.Address.Unmap())
 	}
 	m.Text += "\n\n" + notYou.In(in)
 	if base := c.Services.BaseURL; base != "" {
@@ -248,12 +249,12 @@ func mailOf(ctx context.Context, c *op.Call, account string, what change) error 
 	return mail(ctx, c, m)
 }
 
-func languageOf(ctx context.Context, tx db.Tx, account string) (fault.Language, error) {
+func languageOf(ctx context.Context, tx db.Tx, account string) (i18n.Language, error) {
 	persons, err := personsOf(ctx, tx, account)
 	if err != nil || len(persons) == 0 {
-		return fault.German, err
+		return i18n.German, err
 	}
-	return fault.Language(persons[0].Language), nil
+	return i18n.Language(persons[0].Language), nil
 }
 
 // AccessPath is the page with everything that acts for the account of the caller.
@@ -262,12 +263,9 @@ const AccessPath = "/settings/security/access"
 // A new password ends the sessions of an attacker, but leaves their passkey, their link with
 // single sign-on, and what they made: keys, grants and endpoints.
 var (
-	notYou = fault.Text{
-		DE: "Waren Sie das nicht, dann setzen Sie gleich ein neues Kennwort; damit enden alle Sitzungen. Sehen Sie danach nach, was noch für Ihr Konto handelt, und beenden Sie, was Sie nicht selbst eingerichtet haben. Sagen Sie es auch der Administration Ihrer Organisation.",
-		EN: "If this was not you, set a new password at once; that ends all sessions. Then look at what still acts for your account, and end what you did not set up yourself. Tell an admin of your organization too.",
-	}
-	toPassword = fault.Text{DE: "Neues Kennwort setzen:", EN: "Set a new password:"}
-	toAccess   = fault.Text{DE: "Was für Ihr Konto handelt:", EN: "What acts for your account:"}
+	notYou     = i18n.Text("If this was not you, set a new password at once; that ends all sessions. Then look at what still acts for your account, and end what you did not set up yourself. Tell an admin of your organization too.")
+	toPassword = i18n.Text("Set a new password:")
+	toAccess   = i18n.Text("What acts for your account:")
 )
 
 // desk returns what the sign-in needs.
@@ -290,23 +288,17 @@ func throttled(err error) error {
 }
 
 func tooMany(left time.Duration) error {
-	return &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: &tooManyAttempts}
+	return &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: tooManyAttempts}
 }
 
-var tooManyAttempts = fault.Text{
-	DE: "Zu viele Versuche. Bitte warten Sie einen Moment. Mit einem Passkey oder über „Kennwort vergessen“ können Sie sich gleich anmelden.",
-	EN: "Too many attempts. Please wait a moment. With a passkey, or by 'Forgot password', you can sign in at once.",
-}
+var tooManyAttempts = i18n.Text("Too many attempts. Please wait a moment. With a passkey, or by 'Forgot password', you can sign in at once.")
 
 // unknown returns the one 404 for tickets and links.
 func unknown(err error) error {
 	if errors.Is(err, db.ErrNoRows) {
-		return &fault.Fault{Code: fault.NotFound, Detail: &noTicket}
+		return &fault.Fault{Code: fault.NotFound, Detail: noTicket}
 	}
 	return err
 }
 
-var noTicket = fault.Text{
-	DE: "Dieser Vorgang ist abgelaufen oder schon abgeschlossen. Bitte beginnen Sie von vorn.",
-	EN: "This has expired, or was completed already. Please start again.",
-}
+var noTicket = i18n.Text("This has expired, or was completed already. Please start again.")

@@ -12,6 +12,7 @@ import (
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/people/audit"
 	"kartei/store/db"
@@ -170,7 +171,7 @@ func endActing(ctx context.Context, c *op.Call, in End) (out EndResult, err erro
 	if !in.All {
 		all = all.only(in.ID)
 		if all.none() {
-			return out, &fault.Fault{Code: fault.NotFound, Detail: &noActing}
+			return out, &fault.Fault{Code: fault.NotFound, Detail: noActing}
 		}
 	}
 	if err := all.end(ctx, c); err != nil {
@@ -186,10 +187,7 @@ func endActing(ctx context.Context, c *op.Call, in End) (out EndResult, err erro
 	return s.endSignIns(ctx, c)
 }
 
-var noActing = fault.Text{
-	DE: "Dieser Zugang ist schon beendet, oder er gehört nicht zu Ihrem Konto.",
-	EN: "This access has ended already, or it does not belong to your account.",
-}
+var noActing = i18n.Text("This access has ended already, or it does not belong to your account.")
 
 // only keeps what has an id.
 func (a *Agents) only(name string) (one Agents) {

@@ -8,6 +8,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/input"
 	"kartei/people/notify"
 	"kartei/people/signin"
@@ -44,7 +45,7 @@ func changeEmail(ctx context.Context, c *op.Call, in NewAddress) (op.Nothing, er
 	case access.FoldEmail(in.Email) == access.FoldEmail(s.account.email) && in.Email == s.account.email:
 		return op.Nothing{}, fault.Invalid(fault.Field{Name: "email", Code: fault.Duplicate})
 	case !notify.Mails.In(c):
-		return op.Nothing{}, &fault.Fault{Code: fault.Forbidden, Detail: &noMails}
+		return op.Nothing{}, &fault.Fault{Code: fault.Forbidden, Detail: noMails}
 	}
 	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.MailLimit("address", s.account.id))); err != nil {
 		return op.Nothing{}, err
@@ -65,7 +66,7 @@ func changeEmail(ctx context.Context, c *op.Call, in NewAddress) (op.Nothing, er
 	return op.Nothing{}, tellBell(ctx, c, s.account.id, ChangeFacts{What: addressBegun})
 }
 
-func sendAddress(ctx context.Context, c *op.Call, s *own, to string, m addressTicket, text fault.Text) error {
+func sendAddress(ctx context.Context, c *op.Call, s *own, to string, m addressTicket, text i18n.Text) error {
 	token, err := signin.Issue(ctx, c.Tx, c.Now, signin.EmailLifetime, signin.Address, s.account.id, m)
 	if err != nil {
 		return err
@@ -81,15 +82,9 @@ func sendAddress(ctx context.Context, c *op.Call, s *own, to string, m addressTi
 }
 
 var (
-	addressTitle = fault.Text{DE: "Adresse für die Anmeldung", EN: "Sign-in address"}
-	addressText  = fault.Text{
-		DE: "Mit dieser Adresse möchte sich jemand künftig bei Kartei anmelden. Waren Sie es, dann bestätigen Sie sie unter diesem Link:\n\n%s\n\nDer Link ist einen Tag lang gültig. Auch die bisherige Adresse muss zustimmen. Waren Sie es nicht, dann löschen Sie diese Nachricht.",
-		EN: "Somebody wants to sign in to Kartei with this address. If it was you, confirm it by this link:\n\n%s\n\nThe link works for a day. The present address must agree too. If it was not you, delete this message.",
-	}
-	oldAddressText = fault.Text{
-		DE: "Ihr Konto soll eine andere Adresse für die Anmeldung bekommen. Waren Sie es, dann bestätigen Sie das unter diesem Link:\n\n%s\n\nDer Link ist einen Tag lang gültig. Waren Sie es nicht, dann bestätigen Sie nichts und ändern Sie Ihr Kennwort.",
-		EN: "Your account is to get another sign-in address. If it was you, confirm it by this link:\n\n%s\n\nThe link works for a day. If it was not you, confirm nothing and change your password.",
-	}
+	addressTitle   = i18n.Text("Sign-in address")
+	addressText    = i18n.Text("Somebody wants to sign in to Kartei with this address. If it was you, confirm it by this link:\n\n%s\n\nThe link works for a day. The present address must agree too. If it was not you, delete this message.")
+	oldAddressText = i18n.Text("Your account is to get another sign-in address. If it was you, confirm it by this link:\n\n%s\n\nThe link works for a day. If it was not you, confirm nothing and change your password.")
 )
 
 // Link is the input of ConfirmEmail.

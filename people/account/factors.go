@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/people/signin"
 	"kartei/store/db"
@@ -138,7 +138,7 @@ func checkCurrent(ctx context.Context, c *op.Call, s *own, password string) (*pa
 	}
 	p, err := checkPassword(ctx, c, "factors.password", s.id, s.account.email, password)
 	if fault.Is(err, fault.Unauthenticated) {
-		err = fault.Invalid(fault.Field{Name: "current", Code: fault.InvalidFormat, Text: &wrongOne})
+		err = fault.Invalid(fault.Field{Name: "current", Code: fault.InvalidFormat, Text: wrongOne})
 	}
 	return &p, err
 }
@@ -346,7 +346,7 @@ func renewRecoveryCodes(ctx context.Context, c *op.Call, _ op.None) (r RecoveryC
 		return r, err
 	}
 	if !f.any() {
-		return r, &fault.Fault{Code: fault.Forbidden, Detail: &noFactor}
+		return r, &fault.Fault{Code: fault.Forbidden, Detail: noFactor}
 	}
 	if r.Codes, err = newCodes(ctx, c, s.account.id); err != nil {
 		return r, err
@@ -354,10 +354,7 @@ func renewRecoveryCodes(ctx context.Context, c *op.Call, _ op.None) (r RecoveryC
 	return r, s.changed(ctx, c, "recoveryCodes", codesRenewed)
 }
 
-var noFactor = fault.Text{
-	DE: "Richten Sie zuerst einen Passkey oder eine App für Einmalcodes ein.",
-	EN: "Set up a passkey or an app for codes first.",
-}
+var noFactor = i18n.Text("Set up a passkey or an app for codes first.")
 
 // RemoveTOTP removes the generator of codes. Recovery codes go with the last second
 // factor.
@@ -407,7 +404,7 @@ func beginPasskey(ctx context.Context, c *op.Call, _ op.None) (q PasskeyQuestion
 		return q, err
 	}
 	if desk(c).Passkeys == nil {
-		return q, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
+		return q, &fault.Fault{Code: fault.NotFound, Detail: noPasskeys}
 	}
 	c.Audit.Omit()
 	owner, err := ownerOf(ctx, c.Tx, &s.account)
@@ -415,15 +412,12 @@ func beginPasskey(ctx context.Context, c *op.Call, _ op.None) (q PasskeyQuestion
 		return q, err
 	}
 	if len(owner.Stored) >= maxPasskeys {
-		return q, &fault.Fault{Code: fault.Forbidden, Detail: &manyPasskeys}
+		return q, &fault.Fault{Code: fault.Forbidden, Detail: manyPasskeys}
 	}
 	return register(c, signin.Registration, owner)
 }
 
-var manyPasskeys = fault.Text{
-	DE: fmt.Sprintf("Ein Konto hat höchstens %d Passkeys. Entfernen Sie zuerst einen.", maxPasskeys),
-	EN: fmt.Sprintf("An account has at most %d passkeys. Remove one first.", maxPasskeys),
-}
+var manyPasskeys = i18n.Format("An account has at most %d passkeys. Remove one first.", maxPasskeys)
 
 func ownerOf(ctx context.Context, tx db.Tx, a *accountRow) (*signin.Owner, error) {
 	o := &signin.Owner{Account: a.id, Email: a.email}
@@ -504,7 +498,7 @@ func registered(
 	ctx context.Context, c *op.Call, kind signin.Kind, owner *signin.Owner, in NewPasskey,
 ) (p registeredPasskey, err error) {
 	if desk(c).Passkeys == nil {
-		return p, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
+		return p, &fault.Fault{Code: fault.NotFound, Detail: noPasskeys}
 	}
 	p.Passkey = Passkey{ID: id.New(id.Passkey), Name: tidyName(in.Name), CreatedAt: c.Now}
 	if p.Name == "" {
@@ -541,7 +535,7 @@ func (p *registeredPasskey) store(ctx context.Context, tx db.Tx) error {
 }
 
 func notAPasskey() error {
-	return fault.Invalid(fault.Field{Name: "response", Code: fault.InvalidFormat, Text: &wrongPasskey})
+	return fault.Invalid(fault.Field{Name: "response", Code: fault.InvalidFormat, Text: wrongPasskey})
 }
 
 // ByID names a passkey.
@@ -565,7 +559,7 @@ func removePasskey(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error)
 	if n == 0 {
 		return op.Nothing{}, fault.New(fault.NotFound)
 	}
-	if err = s.keepsAWay(ctx, c, &lastWay); err != nil {
+	if err = s.keepsAWay(ctx, c, lastWay); err != nil {
 		return op.Nothing{}, err
 	}
 	if err = dropCodes(ctx, c, s.account.id); err != nil {
@@ -574,7 +568,4 @@ func removePasskey(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error)
 	return op.Nothing{}, s.changed(ctx, c, "passkeys", passkeyGone)
 }
 
-var lastWay = fault.Text{
-	DE: "Ohne diesen Passkey könnten Sie sich nicht mehr anmelden. Fügen Sie zuerst einen anderen hinzu, oder setzen Sie ein Kennwort, wenn Ihre Organisation die Anmeldung damit erlaubt.",
-	EN: "Without this passkey you could not sign in any more. Add another one first, or set a password if your organization allows sign-in by it.",
-}
+var lastWay = i18n.Text("Without this passkey you could not sign in any more. Add another one first, or set a password if your organization allows sign-in by it.")

@@ -8,6 +8,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/people/audit"
 	"kartei/people/invitation"
@@ -87,13 +88,10 @@ func checkAcceptance(ctx context.Context, c *op.Call, in Acceptance) (p acceptan
 // hasAccount tells the holder of an invitation that the address has an account. The
 // token is mailed to the address, or given by the operator, so nobody else learns it.
 func hasAccount() error {
-	return fault.Invalid(fault.Field{Name: "password", Code: fault.InvalidFormat, Text: &itsPassword})
+	return fault.Invalid(fault.Field{Name: "password", Code: fault.InvalidFormat, Text: itsPassword})
 }
 
-var itsPassword = fault.Text{
-	DE: "Zu dieser Adresse gibt es schon ein Konto. Geben Sie dessen Kennwort ein, oder melden Sie sich erst an und öffnen den Link dann noch einmal.",
-	EN: "This address has an account already. Enter its password, or sign in first and open the link again.",
-}
+var itsPassword = i18n.Text("This address has an account already. Enter its password, or sign in first and open the link again.")
 
 // Accept accepts an invitation. It creates the person, with an account if the address
 // has none, and signs them in. A present account keeps its password and its factors.
@@ -143,15 +141,12 @@ func joinInvited(
 	}
 	err = Join(ctx, c.Tx, person.ID, account)
 	if errors.Is(err, db.ErrDuplicate) {
-		err = orRefuse(nil, &alreadyThere)
+		err = orRefuse(nil, alreadyThere)
 	}
 	return person, account, err
 }
 
-var alreadyThere = fault.Text{
-	DE: "Ihr Konto gehört in dieser Organisation schon zu einer anderen Person.",
-	EN: "Your account is another person of this organization already.",
-}
+var alreadyThere = i18n.Text("Your account is another person of this organization already.")
 
 // account returns the account of a person who accepts, and makes it if the address
 // has none.
@@ -214,7 +209,7 @@ func registerInvited(ctx context.Context, c *op.Call, token string) (PasskeyQues
 		return PasskeyQuestion{}, err
 	}
 	if a.id != "" {
-		return PasskeyQuestion{}, &fault.Fault{Code: fault.Forbidden, Detail: &itsPassword}
+		return PasskeyQuestion{}, &fault.Fault{Code: fault.Forbidden, Detail: itsPassword}
 	}
 	return register(c, signin.Invited, &signin.Owner{Account: id.New(id.Account), Email: i.Email})
 }

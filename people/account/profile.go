@@ -13,6 +13,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/invisible"
 	"kartei/record/lookup"
 
@@ -163,7 +164,7 @@ func (in *ProfileChange) apply(p *Profile) error {
 			wrong = append(wrong, fault.Field{Name: field, Code: fault.NotInEnum, Limit: allowed})
 		}
 	}
-	choose("language", &p.Language, in.Language, access.German, access.English)
+	choose("language", &p.Language, in.Language, i18n.Tags()...)
 	choose("theme", &p.Theme, in.Theme, "system", "light", "dark")
 	choose("density", &p.Density, in.Density, "comfortable", "compact")
 	for to, value := range map[**bool]*bool{
@@ -189,7 +190,7 @@ func checkName(name string) (code fault.FieldCode, limit any) {
 	switch {
 	case name == "":
 		return fault.Required, nil
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || fault.Deceptive(name) != nil:
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || fault.Deceptive(name) != "":
 		return fault.InvalidFormat, nil
 	case utf8.RuneCountInString(name) > maxName:
 		return fault.TooLong, maxName

@@ -9,6 +9,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/notify"
 	"kartei/people/principal"
 	"kartei/people/signin"
@@ -38,7 +39,7 @@ func limitForgot(ctx context.Context, c *op.Call, in ForgotInput) (send bool, er
 		return false, fault.Invalid(fault.Field{Name: "email", Code: fault.Required})
 	}
 	if !notify.Mails.In(c) {
-		return false, &fault.Fault{Code: fault.Forbidden, Detail: &noMails}
+		return false, &fault.Fault{Code: fault.Forbidden, Detail: noMails}
 	}
 	var from signin.Origin
 	err = c.Services.Read(ctx, func(tx db.Tx) error {
@@ -59,10 +60,7 @@ func limitForgot(ctx context.Context, c *op.Call, in ForgotInput) (send bool, er
 	return err == nil, err
 }
 
-var noMails = fault.Text{
-	DE: "Diese Instanz verschickt keine E-Mails. Wer sie betreibt, kann Ihnen einen Link geben: kartei user reset.",
-	EN: "This instance sends no emails. Its operator can give you a link: kartei user reset.",
-}
+var noMails = i18n.Text("This instance sends no emails. Its operator can give you a link: kartei user reset.")
 
 // Forgot mails a link that sets a password. The answer and its time do not tell
 // whether the address has an account.
@@ -84,7 +82,7 @@ func forgot(ctx context.Context, c *op.Call, in ForgotInput, send bool) (op.Noth
 // sendReset stores a ticket and enqueues its email to the address of the account, and
 // not to the one that somebody typed. For an address without an account it does the
 // same, with an email that has expired: it is never sent.
-func sendReset(ctx context.Context, c *op.Call, typed string, a *accountRow, text fault.Text) error {
+func sendReset(ctx context.Context, c *op.Call, typed string, a *accountRow, text i18n.Text) error {
 	if !notify.Mails.In(c) {
 		return nil
 	}
@@ -107,15 +105,9 @@ func sendReset(ctx context.Context, c *op.Call, typed string, a *accountRow, tex
 }
 
 var (
-	resetTitle = fault.Text{DE: "Neues Kennwort", EN: "New password"}
-	forgotten  = fault.Text{
-		DE: "Unter diesem Link setzen Sie ein neues Kennwort:\n\n%s\n\nDer Link ist 30 Minuten lang gültig und kann nur einmal verwendet werden. Ihr zweiter Faktor bleibt. Haben Sie kein neues Kennwort angefordert, dann löschen Sie diese Nachricht.",
-		EN: "This link sets a new password:\n\n%s\n\nThe link works once, and for 30 minutes. Your second factor stays. If you did not ask for a new password, delete this message.",
-	}
-	manyGuesses = fault.Text{
-		DE: "Jemand hat sehr oft ein falsches Kennwort für Ihr Konto eingegeben. Anmeldungen mit Kennwort sind deshalb bis zu einer Stunde lang gesperrt, außer von Geräten und aus Netzen, von denen Sie sich zuletzt angemeldet haben. Waren Sie es selbst, dann setzen Sie unter diesem Link ein neues:\n\n%s\n\nDer Link ist 30 Minuten lang gültig. Mit einem Passkey können Sie sich weiterhin anmelden.",
-		EN: "Somebody has entered a wrong password for your account very often. Sign-ins by password are therefore blocked for up to an hour, except from devices and networks that signed in lately. If it was you, set a new one by this link:\n\n%s\n\nThe link works for 30 minutes. A passkey still signs you in.",
-	}
+	resetTitle  = i18n.Text("New password")
+	forgotten   = i18n.Text("This link sets a new password:\n\n%s\n\nThe link works once, and for 30 minutes. Your second factor stays. If you did not ask for a new password, delete this message.")
+	manyGuesses = i18n.Text("Somebody has entered a wrong password for your account very often. Sign-ins by password are therefore blocked for up to an hour, except from devices and networks that signed in lately. If it was you, set a new one by this link:\n\n%s\n\nThe link works for 30 minutes. A passkey still signs you in.")
 )
 
 // NewByLink is the input of Reset. Token is the token of a link, mailed or printed.
@@ -303,11 +295,11 @@ func resetFactors(ctx context.Context, c *op.Call, in access.ByID) (l FactorRese
 	byOperator := c.IsOperator()
 	switch {
 	case account == "":
-		return l, &fault.Fault{Code: fault.Forbidden, Detail: &notJoined}
+		return l, &fault.Fault{Code: fault.Forbidden, Detail: notJoined}
 	case p.ID == c.Actor.PrincipalID():
-		return l, &fault.Fault{Code: fault.Forbidden, Detail: &ownFactors}
+		return l, &fault.Fault{Code: fault.Forbidden, Detail: ownFactors}
 	case !byOperator && !notify.Mails.In(c):
-		return l, &fault.Fault{Code: fault.Forbidden, Detail: &onlyOperator}
+		return l, &fault.Fault{Code: fault.Forbidden, Detail: onlyOperator}
 	case !byOperator:
 		l.Mailed = true
 		if err := mailFactors(ctx, c, account); err != nil {
@@ -354,7 +346,7 @@ func resetPassword(ctx context.Context, c *op.Call, in access.ByID) (l FactorRes
 		return l, err
 	}
 	if account == "" {
-		return l, &fault.Fault{Code: fault.Forbidden, Detail: &notJoined}
+		return l, &fault.Fault{Code: fault.Forbidden, Detail: notJoined}
 	}
 	if err := c.Gives(ctx, op.Gain{Word: op.PasswordLink, ID: p.ID, Organization: p.Home, Principal: p.ID}); err != nil {
 		return l, err
@@ -390,21 +382,9 @@ func mailFactors(ctx context.Context, c *op.Call, account string) error {
 }
 
 var (
-	liftTitle = fault.Text{DE: "Zweite Faktoren entfernen", EN: "Remove second factors"}
-	liftText  = fault.Text{
-		DE: "Die Administration Ihrer Organisation möchte die zweiten Faktoren Ihres Kontos entfernen, weil Sie sie verloren haben. Unter diesem Link bestätigen Sie das mit Ihrem Kennwort:\n\n%s\n\nDer Link ist einen Tag lang gültig. Haben Sie nichts verloren, dann löschen Sie diese Nachricht und fragen Sie nach.",
-		EN: "An admin of your organization wants to remove the second factors of your account, because you lost them. Confirm it with your password by this link:\n\n%s\n\nThe link works for a day. If you lost nothing, delete this message and ask why.",
-	}
-	notJoined = fault.Text{
-		DE: "Diese Person hat noch keine Einladung angenommen.",
-		EN: "This person has not accepted an invitation yet.",
-	}
-	ownFactors = fault.Text{
-		DE: "Ihre eigenen Faktoren ändern Sie im Profil unter Sicherheit.",
-		EN: "You change your own factors in your profile, under security.",
-	}
-	onlyOperator = fault.Text{
-		DE: "Diese Instanz verschickt keine E-Mails. Wer sie betreibt, kann die Faktoren entfernen: kartei user reset-factors.",
-		EN: "This instance sends no emails. Its operator can remove the factors: kartei user reset-factors.",
-	}
+	liftTitle    = i18n.Text("Remove second factors")
+	liftText     = i18n.Text("An admin of your organization wants to remove the second factors of your account, because you lost them. Confirm it with your password by this link:\n\n%s\n\nThe link works for a day. If you lost nothing, delete this message and ask why.")
+	notJoined    = i18n.Text("This person has not accepted an invitation yet.")
+	ownFactors   = i18n.Text("You change your own factors in your profile, under security.")
+	onlyOperator = i18n.Text("This instance sends no emails. Its operator can remove the factors: kartei user reset-factors.")
 )

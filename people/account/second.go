@@ -9,6 +9,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/signin"
 	"kartei/store/db"
 )
@@ -119,13 +120,10 @@ func checkCode(
 }
 
 func wrongCode(field string) error {
-	return fault.Invalid(fault.Field{Name: field, Code: fault.InvalidFormat, Text: &codeIsWrong})
+	return fault.Invalid(fault.Field{Name: field, Code: fault.InvalidFormat, Text: codeIsWrong})
 }
 
-var codeIsWrong = fault.Text{
-	DE: "Dieser Code stimmt nicht, oder er wurde schon verwendet.",
-	EN: "This code is wrong, or it was used already.",
-}
+var codeIsWrong = i18n.Text("This code is wrong, or it was used already.")
 
 // use takes a code, which serves once. The use of a recovery code is mailed.
 func (p *codeProof) use(ctx context.Context, c *op.Call) error {
@@ -194,10 +192,7 @@ type PasskeyQuestion struct {
 // Secret implements op.Secret.
 func (PasskeyQuestion) Secret() {}
 
-var noPasskeys = fault.Text{
-	DE: "Unter der Adresse dieser Instanz sind keine Passkeys möglich.",
-	EN: "The address of this instance allows no passkeys.",
-}
+var noPasskeys = i18n.Text("The address of this instance allows no passkeys.")
 
 // AskPasskey asks the browser for a passkey, for a sign-in or a fresh one. It writes
 // nothing: the sign-in page asks whenever it is opened.
@@ -205,7 +200,7 @@ var AskPasskey = op.New("signin.passkeyOptions", op.Read, askPasskey, op.By(op.A
 
 func askPasskey(ctx context.Context, c *op.Call, in PasskeyFor) (q PasskeyQuestion, err error) {
 	if desk(c).Passkeys == nil {
-		return q, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
+		return q, &fault.Fault{Code: fault.NotFound, Detail: noPasskeys}
 	}
 	if in.Invitation != "" {
 		return registerInvited(ctx, c, in.Invitation)
@@ -247,7 +242,7 @@ func tryPasskey(ctx context.Context, c *op.Call, in PasskeyInput) (used usedPass
 // checkPasskey is tryPasskey, also in a session.
 func checkPasskey(ctx context.Context, c *op.Call, session string, in PasskeyInput) (used usedPasskey, err error) {
 	if desk(c).Passkeys == nil {
-		return used, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
+		return used, &fault.Fault{Code: fault.NotFound, Detail: noPasskeys}
 	}
 	used.account = signin.Holder(in.Response)
 	var from signin.Origin
@@ -273,15 +268,12 @@ func checkPasskey(ctx context.Context, c *op.Call, session string, in PasskeyInp
 		return used, err
 	}
 	if used.made, err = desk(c).Passkeys.Used(&owner, used.kept, in.Response); err != nil {
-		return used, &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &wrongPasskey}
+		return used, &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: wrongPasskey}
 	}
 	return used, nil
 }
 
-var wrongPasskey = fault.Text{
-	DE: "Mit diesem Passkey ist keine Anmeldung möglich.",
-	EN: "This passkey does not sign in.",
-}
+var wrongPasskey = i18n.Text("This passkey does not sign in.")
 
 // take ends the ceremony, and stores the counter of the passkey.
 func (u *usedPasskey) take(ctx context.Context, c *op.Call) error {
@@ -293,7 +285,7 @@ func (u *usedPasskey) take(ctx context.Context, c *op.Call) error {
 		return err
 	}
 	if n == 0 { // it was removed meanwhile
-		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.Unknown), Detail: &wrongPasskey}
+		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.Unknown), Detail: wrongPasskey}
 	}
 	return nil
 }
@@ -357,7 +349,7 @@ func checkFresh(ctx context.Context, c *op.Call, in Fresh) (p freshProof, err er
 	if in.Ticket != "" {
 		used, err := checkPasskey(ctx, c, s.id, PasskeyInput{Ticket: in.Ticket, Response: in.Response})
 		if err == nil && used.account != s.account.id {
-			err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.Unknown), Detail: &wrongPasskey}
+			err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.Unknown), Detail: wrongPasskey}
 		}
 		p.passkey = &used
 		return p, inSession(err)
@@ -380,12 +372,12 @@ func checkFresh(ctx context.Context, c *op.Call, in Fresh) (p freshProof, err er
 // inSession turns a wrong password into an error of its field: the session goes on.
 func inSession(err error) error {
 	if f, is := errors.AsType[*fault.Fault](err); is && f.Code == fault.Unauthenticated {
-		return fault.Invalid(fault.Field{Name: "password", Code: fault.InvalidFormat, Text: &wrongOne})
+		return fault.Invalid(fault.Field{Name: "password", Code: fault.InvalidFormat, Text: wrongOne})
 	}
 	return err
 }
 
-var wrongOne = fault.Text{DE: "Das stimmt nicht.", EN: "This is wrong."}
+var wrongOne = i18n.Text("This is wrong.")
 
 // Refresh makes the sign-in of the session recent, and gives it a new token.
 var Refresh = op.NewPrefetched("session.refresh", op.Administer, checkFresh, refresh, op.By(op.Member), op.Always,

@@ -10,6 +10,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/notify"
 	"kartei/people/signin"
 	"kartei/store/db"
@@ -243,7 +244,7 @@ func endSessions(ctx context.Context, c *op.Call, in EndInput) (op.Nothing, erro
 		return op.Nothing{}, err
 	}
 	if !ended {
-		return op.Nothing{}, &fault.Fault{Code: fault.NotFound, Detail: &noSession}
+		return op.Nothing{}, &fault.Fault{Code: fault.NotFound, Detail: noSession}
 	}
 	return op.Nothing{}, nil
 }
@@ -267,10 +268,7 @@ func deviceOf(ctx context.Context, tx db.Tx, account, session string) (device st
 	return device, err
 }
 
-var noSession = fault.Text{
-	DE: "Diese Sitzung ist schon zu Ende.",
-	EN: "This session has ended already.",
-}
+var noSession = i18n.Text("This session has ended already.")
 
 // endOthers ends all sessions of an account but one, forgets the devices of all others, and
 // ends everything that was begun with the factors that changed.

@@ -9,6 +9,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/audit"
 	"kartei/people/signin"
 	"kartei/store/db"
@@ -157,13 +158,10 @@ func originOf(ctx context.Context, c *op.Call, tx db.Tx, account, proof string) 
 
 // wrongPassword is the one answer to an unknown address and a wrong password.
 func wrongPassword() error {
-	return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &wrong}
+	return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: wrong}
 }
 
-var wrong = fault.Text{
-	DE: "E-Mail-Adresse oder Kennwort stimmt nicht.",
-	EN: "The email address or the password is wrong.",
-}
+var wrong = i18n.Text("The email address or the password is wrong.")
 
 // refusedPassword records a refusal, and mails a link if the bound of an hour is
 // reached.
@@ -274,7 +272,7 @@ func enter(ctx context.Context, c *op.Call, account string, b signInState) (Sign
 		}
 	}
 	if len(persons) == 0 {
-		return SignedIn{}, &fault.Fault{Code: fault.Forbidden, Reason: string(access.PrincipalDisabled), Detail: &nobody}
+		return SignedIn{}, &fault.Fault{Code: fault.Forbidden, Reason: string(access.PrincipalDisabled), Detail: nobody}
 	}
 	c.Audit.Omit()
 	s := SignedIn{Status: "choose", Persons: persons}
@@ -282,10 +280,7 @@ func enter(ctx context.Context, c *op.Call, account string, b signInState) (Sign
 	return s, err
 }
 
-var nobody = fault.Text{
-	DE: "Ihr Konto ist in keiner Organisation mehr aktiv. Eine Administratorin oder ein Administrator Ihrer Organisation kann helfen.",
-	EN: "Your account is active in no organization any more. An admin of your organization can help.",
-}
+var nobody = i18n.Text("Your account is active in no organization any more. An admin of your organization can help.")
 
 func begin(ctx context.Context, c *op.Call, account string, p Person, b signInState) (SignedIn, error) {
 	if err := p.admits(c, b.Method); err != nil {
@@ -337,13 +332,10 @@ func (p *Person) admits(c *op.Call, by access.Method) error {
 	if !p.noPassword || by == access.BySSO || by == access.ByPasskey || desk(c).Provider == nil {
 		return nil
 	}
-	return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &passwordsOff}
+	return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: passwordsOff}
 }
 
-var passwordsOff = fault.Text{
-	DE: "Ihre Organisation hat die Anmeldung mit Kennwort ausgeschaltet. Melden Sie sich mit Single Sign-on oder einem Passkey an.",
-	EN: "Your organization has switched sign-in by password off. Sign in by single sign-on or a passkey.",
-}
+var passwordsOff = i18n.Text("Your organization has switched sign-in by password off. Sign in by single sign-on or a passkey.")
 
 // Choice is the input of Choose.
 type Choice struct {
@@ -406,7 +398,7 @@ func checkNew(field, password, email string) error {
 	case !utf8.ValidString(password):
 		wrong = fault.Field{Code: fault.InvalidFormat}
 	case signin.Guessable(password, email):
-		wrong = fault.Field{Code: fault.InvalidFormat, Text: &guessable}
+		wrong = fault.Field{Code: fault.InvalidFormat, Text: guessable}
 	default:
 		return nil
 	}
@@ -414,7 +406,4 @@ func checkNew(field, password, email string) error {
 	return fault.Invalid(wrong)
 }
 
-var guessable = fault.Text{
-	DE: "Dieses Kennwort ist leicht zu erraten. Nehmen Sie zum Beispiel vier zufällige Wörter.",
-	EN: "This password is easily guessed. Take four random words, for example.",
-}
+var guessable = i18n.Text("This password is easily guessed. Take four random words, for example.")

@@ -10,6 +10,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/people/audit"
 	"kartei/people/invitation"
@@ -100,7 +101,7 @@ func provider(c *op.Call) (*sso.Provider, error) {
 	if p := desk(c).Provider; p != nil {
 		return p, nil
 	}
-	return nil, &fault.Fault{Code: fault.NotFound, Detail: &noProvider}
+	return nil, &fault.Fault{Code: fault.NotFound, Detail: noProvider}
 }
 
 // leave seals a way.
@@ -144,7 +145,7 @@ func beginSSOLink(ctx context.Context, c *op.Call, _ op.None, q question) (Redir
 	}
 	c.Audit.Omit()
 	if linked, err := s.linked(ctx, c); err != nil || linked {
-		return Redirect{}, orRefuse(err, &linkedAlready)
+		return Redirect{}, orRefuse(err, linkedAlready)
 	}
 	return q.leave(c, signin.SSOLink, signin.Way{Account: s.account.id})
 }
@@ -159,12 +160,12 @@ func beginSSOFresh(ctx context.Context, c *op.Call, in SSOTo, q question) (Redir
 		return Redirect{}, err
 	}
 	if linked, err := s.linked(ctx, c); err != nil || !linked {
-		return Redirect{}, orRefuse(err, &notLinkedHere)
+		return Redirect{}, orRefuse(err, notLinkedHere)
 	}
 	return q.leave(c, signin.SSOFresh, signin.Way{Account: s.account.id, Next: in.Next})
 }
 
-func orRefuse(err error, why *fault.Text) error {
+func orRefuse(err error, why i18n.Text) error {
 	if err != nil {
 		return err
 	}
@@ -243,7 +244,7 @@ func prove(ctx context.Context, c *op.Call, kind signin.Kind, in ReturnInput) (a
 		return a, unknown(err)
 	}
 	if in.Error != "" {
-		return a, &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &sentAway}
+		return a, &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: sentAway}
 	}
 	a.Identity, err = p.Prove(ctx, a.way.Asked, in.Answer, kind == signin.SSOInvited || kind == signin.SSOLink)
 	if err != nil {
@@ -281,13 +282,13 @@ func providerFault(c *op.Call, err error) error {
 		slog.String("reason", why[:min(len(why), maxLogged)]))
 	switch {
 	case errors.Is(err, sso.ErrAway):
-		return &fault.Fault{Code: fault.Upstream, Detail: &providerAway, Cause: err}
+		return &fault.Fault{Code: fault.Upstream, Detail: providerAway, Cause: err}
 	case errors.Is(err, sso.ErrUnknownTime):
-		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &unknownTime}
+		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: unknownTime}
 	case errors.Is(err, sso.ErrNotRecent):
-		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &notRecent}
+		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: notRecent}
 	}
-	return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &provesNothing}
+	return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: provesNothing}
 }
 
 // SignInBySSO begins the session of the account that is linked with an identity. The
@@ -311,7 +312,7 @@ func signInBySSO(ctx context.Context, c *op.Call, _ ReturnInput, a provenIdentit
 // notLinked is the one answer to an identity without an account. Whether an account has
 // the same address makes no difference.
 func notLinked() error {
-	return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.Unknown), Detail: &linkFirst}
+	return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.Unknown), Detail: linkFirst}
 }
 
 // holder returns the account of an identity, empty if there is none.
@@ -367,9 +368,9 @@ func acceptBySSO(ctx context.Context, c *op.Call, _ ReturnInput, a provenIdentit
 	case err != nil:
 		return AcceptResult{}, err
 	case !a.Verified || a.Email == "":
-		return AcceptResult{}, orRefuse(nil, &notVerified)
+		return AcceptResult{}, orRefuse(nil, notVerified)
 	case access.FoldEmail(a.Email) != access.FoldEmail(i.Email):
-		return AcceptResult{}, orRefuse(nil, &otherAddress)
+		return AcceptResult{}, orRefuse(nil, otherAddress)
 	}
 	name := a.way.Name
 	if name == "" {
@@ -396,11 +397,11 @@ func (a *provenIdentity) accountOf(ctx context.Context, c *op.Call, email string
 		return account, err
 	}
 	if handedOver {
-		return "", orRefuse(nil, &handedLink)
+		return "", orRefuse(nil, handedLink)
 	}
 	known, err := byEmail(ctx, c.Tx, email)
 	if err != nil || known.id != "" {
-		return "", orRefuse(err, &passwordFirst)
+		return "", orRefuse(err, passwordFirst)
 	}
 	if account, err = Create(ctx, c.Tx, c.Now, email); err != nil {
 		return "", err // of two at the same time the second one finds the account
@@ -425,10 +426,10 @@ func linkSSO(ctx context.Context, c *op.Call, _ ReturnInput, a provenIdentity) (
 		return op.Nothing{}, err
 	}
 	if account, err := a.holder(ctx, c.Tx); err != nil || account != "" && account != s.account.id {
-		return op.Nothing{}, orRefuse(err, &linkedElsewhere)
+		return op.Nothing{}, orRefuse(err, linkedElsewhere)
 	}
 	if linked, err := s.linked(ctx, c); err != nil || linked {
-		return op.Nothing{}, orRefuse(err, &linkedAlready)
+		return op.Nothing{}, orRefuse(err, linkedAlready)
 	}
 	if err := a.link(ctx, c, s.account.id, 0); err != nil {
 		return op.Nothing{}, err // an identity that another call took is found when this one runs again
@@ -455,7 +456,7 @@ func unlinkSSO(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error) {
 	if n == 0 {
 		return op.Nothing{}, fault.New(fault.NotFound)
 	}
-	if err := s.keepsAWay(ctx, c, &lastLink); err != nil {
+	if err := s.keepsAWay(ctx, c, lastLink); err != nil {
 		return op.Nothing{}, err
 	}
 	if err := s.withoutLink(ctx, c); err != nil {
@@ -465,7 +466,7 @@ func unlinkSSO(ctx context.Context, c *op.Call, in ByID) (op.Nothing, error) {
 }
 
 // keepsAWay refuses a change after which nobody could sign in to the account.
-func (s *own) keepsAWay(ctx context.Context, c *op.Call, why *fault.Text) error {
+func (s *own) keepsAWay(ctx context.Context, c *op.Call, why i18n.Text) error {
 	f, err := factorsOf(ctx, c.Tx, &s.account)
 	if err != nil || f.passkeys > 0 {
 		return err
@@ -543,13 +544,13 @@ func refreshBySSO(ctx context.Context, c *op.Call, _ ReturnInput, a provenIdenti
 		return r, err
 	}
 	if !used {
-		err = orRefuse(nil, &somebodyElse)
+		err = orRefuse(nil, somebodyElse)
 	}
 	if err != nil {
 		return r, err
 	}
 	if a.AuthTime = min(a.AuthTime, c.Now); a.AuthTime.Add(access.SignInFresh) <= c.Now { // the person came back late
-		return r, orRefuse(nil, &notRecent)
+		return r, orRefuse(nil, notRecent)
 	}
 	r.Next = a.way.Next
 	r.Renewal, err = s.refresh(ctx, c, a.AuthTime)
@@ -577,7 +578,7 @@ func unlink(ctx context.Context, c *op.Call, in access.ByID) (l FactorReset, err
 		return l, err
 	}
 	if n, err := c.Tx.Exec(ctx, deleteIdentities, account); err != nil || n == 0 {
-		return l, orRefuse(err, &nothingLinked)
+		return l, orRefuse(err, nothingLinked)
 	}
 	a, err := byID(ctx, c.Tx, account)
 	if err != nil {
@@ -597,71 +598,21 @@ func unlink(ctx context.Context, c *op.Call, in access.ByID) (l FactorReset, err
 }
 
 var (
-	noProvider = fault.Text{
-		DE: "Auf dieser Instanz gibt es kein Single Sign-on.", EN: "This instance has no single sign-on.",
-	}
-	providerAway = fault.Text{
-		DE: "Single Sign-on ist gerade nicht möglich: Der Anbieter antwortet nicht. Versuchen Sie es in ein paar Minuten noch einmal, oder melden Sie sich mit Kennwort oder Passkey an.",
-		EN: "Single sign-on is not possible at present: the provider does not answer. Try again in some minutes, or sign in with a password or a passkey.",
-	}
-	sentAway = fault.Text{
-		DE: "Die Anmeldung wurde beim Anbieter abgebrochen oder von ihm abgelehnt.",
-		EN: "The sign-in was cancelled at the provider, or refused by it.",
-	}
-	provesNothing = fault.Text{
-		DE: "Die Antwort des Anbieters war ungültig, deshalb ist niemand angemeldet. Versuchen Sie es noch einmal. Hilft das nicht, fragen Sie, wer diese Instanz betreibt.",
-		EN: "The answer of the provider was not valid, so nobody is signed in. Try again. If that does not help, ask who operates this instance.",
-	}
-	notRecent = fault.Text{
-		DE: "Der Anbieter hat Sie nicht noch einmal nach Ihrer Anmeldung gefragt. Versuchen Sie es noch einmal, oder bestätigen Sie mit Kennwort oder Passkey.",
-		EN: "The provider did not ask you to sign in again. Try again, or confirm with a password or a passkey.",
-	}
-	unknownTime = fault.Text{
-		DE: "Der Anbieter teilt nicht mit, wann Sie sich dort angemeldet haben. Bestätigen Sie mit Kennwort oder Passkey. Haben Sie beides nicht, dann setzen Sie über „Kennwort vergessen“ ein Kennwort.",
-		EN: "The provider does not tell when you signed in there. Confirm with a password or a passkey. If you have neither, set a password by 'Forgot password'.",
-	}
-	linkFirst = fault.Text{
-		DE: "Ihr Konto beim Anbieter ist hier mit keinem Konto verbunden. Haben Sie schon eines, dann melden Sie sich mit Kennwort oder Passkey an und verbinden es unter Einstellungen, Sicherheit. Sonst bitten Sie Ihre Administration um eine Einladung.",
-		EN: "Your account at the provider is linked with no account here. If you have one, sign in with its password or passkey, and link it under settings, security. Otherwise ask an admin for an invitation.",
-	}
-	handedLink = fault.Text{
-		DE: "Dieser Link kam nicht per E-Mail, deshalb verbindet er nichts. Nehmen Sie die Einladung mit Kennwort oder Passkey an, und verbinden Sie das Konto danach unter Einstellungen, Sicherheit.",
-		EN: "This link did not come by email, so it links nothing. Accept the invitation with a password or a passkey, and link the account afterwards under settings, security.",
-	}
-	notVerified = fault.Text{
-		DE: "Der Anbieter bestätigt nicht, dass die eingeladene Adresse Ihnen gehört. Nehmen Sie die Einladung mit einem Kennwort oder Passkey an, und verbinden Sie das Konto danach unter Einstellungen, Sicherheit.",
-		EN: "The provider does not confirm that the invited address is yours. Accept the invitation with a password or a passkey, and link the account afterwards under settings, security.",
-	}
-	otherAddress = fault.Text{
-		DE: "Die Einladung gilt einer anderen Adresse als der, die der Anbieter von Ihnen nennt. Bitten Sie um eine Einladung an diese, oder nehmen Sie sie mit einem Kennwort oder Passkey an.",
-		EN: "The invitation is for another address than the one that the provider names. Ask for an invitation to that one, or accept with a password or a passkey.",
-	}
-	passwordFirst = fault.Text{
-		DE: "Zu dieser Adresse gibt es schon ein Konto, das nicht mit Single Sign-on verbunden ist. Nehmen Sie die Einladung mit dessen Kennwort an, und verbinden Sie es danach unter Einstellungen, Sicherheit.",
-		EN: "This address has an account already, which is not linked with single sign-on. Accept the invitation with its password, and link it afterwards under settings, security.",
-	}
-	linkedElsewhere = fault.Text{
-		DE: "Dieses Konto beim Anbieter ist hier schon mit einem anderen Konto verbunden. Trennen Sie es zuerst dort.",
-		EN: "This account at the provider is linked with another account here. Unlink it there first.",
-	}
-	linkedAlready = fault.Text{
-		DE: "Ihr Konto ist schon verbunden. Trennen Sie es zuerst, um es neu zu verbinden.",
-		EN: "Your account is linked already. Unlink it first, to link it anew.",
-	}
-	notLinkedHere = fault.Text{
-		DE: "Ihr Konto ist nicht mit Single Sign-on verbunden.",
-		EN: "Your account is not linked with single sign-on.",
-	}
-	lastLink = fault.Text{
-		DE: "Ohne diese Verbindung könnten Sie sich nicht mehr anmelden. Fügen Sie zuerst einen Passkey hinzu, oder setzen Sie ein Kennwort, wenn Ihre Organisation die Anmeldung damit erlaubt.",
-		EN: "Without this link you could not sign in any more. Add a passkey first, or set a password if your organization allows sign-in by it.",
-	}
-	somebodyElse = fault.Text{
-		DE: "Beim Anbieter hat sich jemand anders angemeldet als die Person, mit der Ihr Konto verbunden ist.",
-		EN: "Somebody else signed in at the provider than the person with whom your account is linked.",
-	}
-	nothingLinked = fault.Text{
-		DE: "Das Konto dieser Person ist nicht mit Single Sign-on verbunden.",
-		EN: "The account of this person is not linked with single sign-on.",
-	}
+	noProvider      = i18n.Text("This instance has no single sign-on.")
+	providerAway    = i18n.Text("Single sign-on is not possible at present: the provider does not answer. Try again in some minutes, or sign in with a password or a passkey.")
+	sentAway        = i18n.Text("The sign-in was cancelled at the provider, or refused by it.")
+	provesNothing   = i18n.Text("The answer of the provider was not valid, so nobody is signed in. Try again. If that does not help, ask who operates this instance.")
+	notRecent       = i18n.Text("The provider did not ask you to sign in again. Try again, or confirm with a password or a passkey.")
+	unknownTime     = i18n.Text("The provider does not tell when you signed in there. Confirm with a password or a passkey. If you have neither, set a password by 'Forgot password'.")
+	linkFirst       = i18n.Text("Your account at the provider is linked with no account here. If you have one, sign in with its password or passkey, and link it under settings, security. Otherwise ask an admin for an invitation.")
+	handedLink      = i18n.Text("This link did not come by email, so it links nothing. Accept the invitation with a password or a passkey, and link the account afterwards under settings, security.")
+	notVerified     = i18n.Text("The provider does not confirm that the invited address is yours. Accept the invitation with a password or a passkey, and link the account afterwards under settings, security.")
+	otherAddress    = i18n.Text("The invitation is for another address than the one that the provider names. Ask for an invitation to that one, or accept with a password or a passkey.")
+	passwordFirst   = i18n.Text("This address has an account already, which is not linked with single sign-on. Accept the invitation with its password, and link it afterwards under settings, security.")
+	linkedElsewhere = i18n.Text("This account at the provider is linked with another account here. Unlink it there first.")
+	linkedAlready   = i18n.Text("Your account is linked already. Unlink it first, to link it anew.")
+	notLinkedHere   = i18n.Text("Your account is not linked with single sign-on.")
+	lastLink        = i18n.Text("Without this link you could not sign in any more. Add a passkey first, or set a password if your organization allows sign-in by it.")
+	somebodyElse    = i18n.Text("Somebody else signed in at the provider than the person with whom your account is linked.")
+	nothingLinked   = i18n.Text("The account of this person is not linked with single sign-on.")
 )

@@ -16,6 +16,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/kit/input"
 	"kartei/people/notify"
@@ -118,7 +119,6 @@ func create(ctx context.Context, c *op.Call, in New) (Created, error) {
 	}
 	if in.Mail && !notify.Mails.In(c) {
 		f.Say("mail", fault.ForbiddenCombination,
-			"Es ist kein Mailserver eingerichtet (--smtp-url), oder der Server läuft nicht.",
 			"No mail server is configured (--smtp-url), or no server is running.")
 	}
 	if err := f.Err(); err != nil {
@@ -173,16 +173,16 @@ func mayInvite(ctx context.Context, c *op.Call, i *Created, role access.Role) er
 		return err
 	case p.ID == "":
 	case joined || p.Disabled:
-		return fault.Invalid(fault.Field{Name: "email", Code: fault.Duplicate, Text: &isMember})
+		return fault.Invalid(fault.Field{Name: "email", Code: fault.Duplicate, Text: isMember})
 	case role != "" && role != p.Role:
-		return fault.Invalid(fault.Field{Name: "role", Code: fault.ForbiddenCombination, Text: &hasRole})
+		return fault.Invalid(fault.Field{Name: "role", Code: fault.ForbiddenCombination, Text: hasRole})
 	default:
 		i.Role, i.Rights, i.Language = p.Role, p.Rights, p.Language
 	}
 	var open int64
 	err = c.Tx.QueryRow(ctx, countInvitations, i.organization, c.Now, access.FoldEmail(i.Email)).Scan(&open)
 	if err == nil && open >= maxOpen {
-		err = &fault.Fault{Code: fault.Forbidden, Detail: &tooManyInvitations}
+		err = &fault.Fault{Code: fault.Forbidden, Detail: tooManyInvitations}
 	}
 	return err
 }
@@ -205,18 +205,10 @@ func personAt(
 }
 
 var (
-	isMember = fault.Text{
-		DE: "Diese Adresse gehört schon einer Person der Organisation. Ist sie gesperrt, heben Sie die Sperre auf.",
-		EN: "This address belongs to a person of the organization already. If that person is disabled, enable them.",
-	}
-	hasRole = fault.Text{
-		DE: "Diese Person hat schon eine andere Rolle. Ändern Sie sie zuerst, oder laden Sie ohne Rolle ein.",
-		EN: "This person has another role already. Change it first, or invite without a role.",
-	}
-	tooManyInvitations = fault.Text{
-		DE: fmt.Sprintf("Die Organisation hat schon %d offene Einladungen. Ziehen Sie eine zurück, oder warten Sie, bis eine angenommen wird oder abläuft.", maxOpen),
-		EN: fmt.Sprintf("The organization has %d open invitations already. Revoke one, or wait until one is accepted or expires.", maxOpen),
-	}
+	isMember           = i18n.Text("This address belongs to a person of the organization already. If that person is disabled, enable them.")
+	hasRole            = i18n.Text("This person has another role already. Change it first, or invite without a role.")
+	tooManyInvitations = i18n.Format("The organization has %d open invitations already. Revoke one, or wait until one is accepted or expires.",
+		maxOpen)
 )
 
 // store stores an invitation in place of an older one to the same
@@ -261,7 +253,7 @@ func mayMail(ctx context.Context, c *op.Call, organization int64, email string) 
 		Subject: fmt.Sprintf("%s|%d", subject, organization), Window: time.Hour, Most: 3,
 	})
 	if left := signin.Waits(err); left > 0 {
-		return false, &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: &manyMails}
+		return false, &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: manyMails}
 	}
 	if err != nil {
 		return false, err
@@ -273,16 +265,13 @@ func mayMail(ctx context.Context, c *op.Call, organization int64, email string) 
 	return err == nil, err
 }
 
-var manyMails = fault.Text{
-	DE: "An diese Adresse gingen in der letzten Stunde schon drei Einladungen. Fragen Sie nach, ob eine im Spam liegt.",
-	EN: "Three invitations went to this address within the last hour. Ask whether one is in the spam folder.",
-}
+var manyMails = i18n.Text("Three invitations went to this address within the last hour. Ask whether one is in the spam folder.")
 
 // message returns the email with the link. It names neither the organization
 // nor the inviting person. Otherwise texts that people chose would go to
 // strangers in the instance's name.
 func (i *Created) message() notify.Message {
-	in := fault.Language(i.Language)
+	in := cmp.Or(i18n.Language(i.Language), i18n.German)
 	return notify.Message{
 		To: i.Email, Language: in, Until: i.ExpiresAt,
 		Title: invitationTitle.In(in), Text: fmt.Sprintf(invitationText.In(in), i.Link),
@@ -290,11 +279,8 @@ func (i *Created) message() notify.Message {
 }
 
 var (
-	invitationTitle = fault.Text{DE: "Einladung", EN: "Invitation"}
-	invitationText  = fault.Text{
-		DE: "Sie sind eingeladen, mit Kartei zu arbeiten. Unter diesem Link nehmen Sie die Einladung an:\n\n%s\n\nDer Link ist sieben Tage lang gültig und kann nur einmal verwendet werden. Geben Sie ihn nicht weiter. Haben Sie keine Einladung erwartet, dann löschen Sie diese Nachricht.",
-		EN: "You are invited to work with Kartei. This link accepts the invitation:\n\n%s\n\nThe link works once, and for seven days. Do not pass it on. If you did not expect an invitation, delete this message.",
-	}
+	invitationTitle = i18n.Text("Invitation")
+	invitationText  = i18n.Text("You are invited to work with Kartei. This link accepts the invitation:\n\n%s\n\nThe link works once, and for seven days. Do not pass it on. If you did not expect an invitation, delete this message.")
 )
 
 // List lists open invitations, the oldest first.
@@ -315,7 +301,7 @@ var Revoke = op.New("invitations.revoke", op.Administer, revoke, op.By(op.Admin|
 func revoke(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error) {
 	i, err := scan(c.Tx.QueryRow(ctx, selectInvitation, in.ID))
 	if errors.Is(err, db.ErrNoRows) || err == nil && (!c.Reaches(i.organization, i.organization) || i.ExpiresAt <= c.Now) {
-		err = fault.Unknown("Eine offene Einladung", "open invitation")
+		err = fault.Unknown("There is no open invitation with this id.")
 	}
 	if err != nil {
 		return op.Nothing{}, err
@@ -399,15 +385,12 @@ func Open(ctx context.Context, c *op.Call, token string) (Info, error) {
 			c.Services.Logger.Info("an invitation was refused, because its address belongs to a person already",
 				slog.String("invitation", i.ID))
 		}
-		return i, &fault.Fault{Code: fault.NotFound, Detail: &noInvitation}
+		return i, &fault.Fault{Code: fault.NotFound, Detail: noInvitation}
 	}
 	return i, nil
 }
 
-var noInvitation = fault.Text{
-	DE: "Diese Einladung ist nicht oder nicht mehr gültig. Bitten Sie um eine neue.",
-	EN: "This invitation is not valid, or no longer valid. Ask for a new one.",
-}
+var noInvitation = i18n.Text("This invitation is not valid, or no longer valid. Ask for a new one.")
 
 func scan(row db.Row) (Info, error) { return scanAnd(row) }
 

@@ -6,6 +6,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 )
 
@@ -51,7 +52,7 @@ func readBell(ctx context.Context, c *op.Call, in ReadInput) (out ReadOutput, er
 	}
 	user, err := access.PrincipalIn(ctx, c.Tx, access.UserPrincipal, in.Principal)
 	if err == nil && user.Home != o.Live {
-		err = fault.Unknown("Einen Benutzer", "user")
+		err = fault.Unknown("There is no user with this id.")
 	}
 	if err != nil {
 		return out, err
@@ -65,14 +66,11 @@ func readBell(ctx context.Context, c *op.Call, in ReadInput) (out ReadOutput, er
 			}
 		}
 		if !has {
-			return out, &fault.Fault{Code: fault.NotFound, Detail: &noEntry}
+			return out, &fault.Fault{Code: fault.NotFound, Detail: noEntry}
 		}
 	}
 	out.Read, err = notices.MarkRead(ctx, c.Tx, o.Live, user.ID, in.Entry, c.Now)
 	return out, err
 }
 
-var noEntry = fault.Text{
-	DE: "Einen Eintrag mit dieser Kennung gibt es nicht.",
-	EN: "There is no entry with this id.",
-}
+var noEntry = i18n.Text("There is no entry with this id.")

@@ -12,6 +12,7 @@ import (
 	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/store/db"
 	"kartei/store/job"
 
@@ -279,7 +280,7 @@ func (c *Center) compose(l *letter, user access.PrincipalInfo, form Form) (*mail
 		}
 	}
 	if l.count > 1 {
-		heading += fmt.Sprintf(andMore.In(in), l.count-1)
+		heading = fmt.Sprintf(andMore.In(in), heading, l.count-1)
 	}
 	if rest := l.count - int64(len(l.facts)); rest > 0 {
 		text += fmt.Sprintf("\n- "+unnamed.In(in), rest)
@@ -289,7 +290,7 @@ func (c *Center) compose(l *letter, user access.PrincipalInfo, form Form) (*mail
 }
 
 // envelope assembles an email.
-func (c *Center) envelope(to string, in fault.Language, id, heading, text string) (*mail.Msg, error) {
+func (c *Center) envelope(to string, in i18n.Language, id, heading, text string) (*mail.Msg, error) {
 	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := m.FromFormat("Kartei", c.From); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"kartei/kit/clock"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/store/db"
 	"kartei/store/job"
 )
@@ -23,10 +23,10 @@ const MessagePurpose = "emails"
 // Message is an email to one address. It is sent at once and never bundled. Its
 // text may hold a secret link, for example an invitation.
 type Message struct {
-	To       string         `json:"to"`
-	Language fault.Language `json:"language"`
-	Title    string         `json:"title"`
-	Text     string         `json:"text"`
+	To       string        `json:"to"`
+	Language i18n.Language `json:"language"`
+	Title    string        `json:"title"`
+	Text     string        `json:"text"`
 	// Until is when the link expires. After that the email is not sent. Zero
 	// means never.
 	Until clock.Micros `json:"until,omitempty"`

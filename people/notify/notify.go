@@ -11,7 +11,7 @@ import (
 	"kartei/access"
 	"kartei/integration/limit"
 	"kartei/kit/clock"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/kit/masterkey"
 	"kartei/store/db"
@@ -34,18 +34,18 @@ type Form struct {
 	Page func(recipient string, facts []byte) (Page, error)
 	// Farewell ends an email and says why the recipient gets it. FarewellPath is the page
 	// that it leads to, empty for the start page.
-	Farewell     fault.Text
+	Farewell     i18n.Text
 	FarewellPath string
 }
 
 // Page is a page of the web application: its path, and what somebody does there.
 type Page struct {
 	Path string
-	Name fault.Text
+	Name i18n.Text
 }
 
 // Words are the texts of a notice.
-type Words struct{ Title, Text fault.Text }
+type Words struct{ Title, Text i18n.Text }
 
 // Age is how long notices are kept.
 const Age = 90 * 24 * time.Hour
@@ -217,7 +217,7 @@ const maxAmended = 20
 
 // write fills in the texts of an entry. The title of a kind that only another release
 // knows is its name.
-func (c *Center) write(ctx context.Context, tx db.Tx, e *Entry, in fault.Language) error {
+func (c *Center) write(ctx context.Context, tx db.Tx, e *Entry, in i18n.Language) error {
 	form, known := c.forms[e.Kind]
 	if !known {
 		e.Title = string(e.Kind)

@@ -3,7 +3,6 @@ package offboarding
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"kartei/access"
@@ -11,6 +10,7 @@ import (
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/people/audit"
 	"kartei/people/invitation"
@@ -164,7 +164,7 @@ func erase(ctx context.Context, c *op.Call, in access.ByID, seen heldCounts) (ac
 func (s *heldCounts) mayErase(ctx context.Context, c *op.Call, tenants []tenant, person string) error {
 	busy, err := underway(ctx, c.Tx, tenants, person)
 	if err == nil && busy {
-		err = &fault.Fault{Code: fault.Forbidden, Detail: &isUnderway}
+		err = &fault.Fault{Code: fault.Forbidden, Detail: isUnderway}
 	}
 	if err != nil {
 		return err
@@ -173,17 +173,13 @@ func (s *heldCounts) mayErase(ctx context.Context, c *op.Call, tenants []tenant,
 	if err != nil || len(held) == 0 {
 		return err
 	}
-	what, command := say(held), fault.Text{}
+	text := i18n.Text("The person still owns records, in the sandbox too, or is assigned tasks: %s. Hand them over first.")
 	if c.IsOperator() {
-		command = fault.Text{
-			DE: " (kartei user hand-over, private mit --private)",
-			EN: " (kartei user hand-over, private ones with --private)",
-		}
+		text = "The person still owns records, in the sandbox too, or is assigned tasks: %s. Hand them over first (kartei user hand-over, private ones with --private)."
 	}
-	return &fault.Fault{Code: fault.Forbidden, Extra: map[string]any{"held": held}, Detail: &fault.Text{
-		DE: fmt.Sprintf("Der Person gehören noch Einträge, auch in der Sandbox, oder ihr sind Aufgaben zugewiesen: %s. Übergeben Sie sie zuerst%s.", what.DE, command.DE),
-		EN: fmt.Sprintf("The person still owns records, in the sandbox too, or is assigned tasks: %s. Hand them over first%s.", what.EN, command.EN),
-	}}
+	return &fault.Fault{
+		Code: fault.Forbidden, Extra: map[string]any{"held": held}, Detail: i18n.Format(text, say(held)),
+	}
 }
 
 const (

@@ -12,6 +12,7 @@ import (
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/people/principal"
 	"kartei/record"
@@ -186,11 +187,11 @@ func parties(ctx context.Context, c *op.Call, in HandOverInput) (from, to access
 	case in.To == "":
 		wrong.Code = fault.Required
 	case err != nil || to.Home != from.Home || to.ErasedAt != 0:
-		wrong.Code, wrong.Text = fault.FieldNotFound, &noSuccessor
+		wrong.Code, wrong.Text = fault.FieldNotFound, noSuccessor
 	case to.ID == from.ID:
-		wrong.Code, wrong.Text = fault.ForbiddenCombination, &samePrincipal
+		wrong.Code, wrong.Text = fault.ForbiddenCombination, samePrincipal
 	case to.Disabled:
-		wrong.Code, wrong.Text = fault.ForbiddenCombination, &disabledSuccessor
+		wrong.Code, wrong.Text = fault.ForbiddenCombination, disabledSuccessor
 	default:
 		return from, to, nil
 	}
@@ -198,18 +199,9 @@ func parties(ctx context.Context, c *op.Call, in HandOverInput) (from, to access
 }
 
 var (
-	noSuccessor = fault.Text{
-		DE: "Eine solche Person oder ein solches Dienstkonto gibt es in der Organisation nicht.",
-		EN: "There is no such person or service account in the organization.",
-	}
-	samePrincipal = fault.Text{
-		DE: "Die Datensätze gehören schon dieser Person. Nennen Sie eine andere.",
-		EN: "The records belong to this person already. Name another one.",
-	}
-	disabledSuccessor = fault.Text{
-		DE: "Diese Person oder dieses Dienstkonto ist gesperrt und kann nichts übernehmen.",
-		EN: "This person or service account is disabled and cannot take over anything.",
-	}
+	noSuccessor       = i18n.Text("There is no such person or service account in the organization.")
+	samePrincipal     = i18n.Text("The records belong to this person already. Name another one.")
+	disabledSuccessor = i18n.Text("This person or service account is disabled and cannot take over anything.")
 )
 
 // free refuses a principal who takes part in an unfinished hand-over. It also
@@ -223,9 +215,9 @@ func free(ctx context.Context, tx db.Tx, tenants []tenant, from, to string) erro
 		}
 		switch {
 		case busy > 0:
-			return fault.Invalid(fault.Field{Name: "id", Code: fault.Duplicate, Text: &isUnderway})
+			return fault.Invalid(fault.Field{Name: "id", Code: fault.Duplicate, Text: isUnderway})
 		case leaving > 0:
-			return fault.Invalid(fault.Field{Name: "to", Code: fault.Duplicate, Text: &isUnderway})
+			return fault.Invalid(fault.Field{Name: "to", Code: fault.Duplicate, Text: isUnderway})
 		}
 	}
 	return nil

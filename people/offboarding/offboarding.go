@@ -3,12 +3,10 @@ package offboarding
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"kartei/access"
 	"kartei/api/op"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
@@ -21,16 +19,16 @@ import (
 // their assignee.
 type family struct {
 	plural string
-	german string
+	name   i18n.Text
 	record.Holder
 }
 
 // families are all families of records, in the order of a hand-over.
 var families = []family{
-	{contact.Contacts.Plural, "Kontakte", contact.Contacts},
-	{company.Companies.Plural, "Firmen", company.Companies},
-	{task.Tasks.Plural, "Aufgaben", task.Tasks},
-	{document.Documents.Plural, "Dokumente", document.Documents},
+	{contact.Contacts.Plural, "contacts", contact.Contacts},
+	{company.Companies.Plural, "companies", company.Companies},
+	{task.Tasks.Plural, "tasks", task.Tasks},
+	{document.Documents.Plural, "documents", document.Documents},
 }
 
 // Families returns the names of the families whose records are handed over.
@@ -70,31 +68,27 @@ func underway(ctx context.Context, tx db.Tx, tenants []tenant, principal string)
 	return false, nil
 }
 
-var isUnderway = fault.Text{
-	DE: "Eine Übergabe von dieser oder an diese Person läuft noch. Warten Sie das Ende ab.",
-	EN: "A hand-over from or to this person is still in progress. Wait for its end.",
-}
+var isUnderway = i18n.Text("A hand-over from or to this person is still in progress. Wait for its end.")
 
 // say formats counts for people: contacts 12, tasks 3.
-func say(held map[string]record.Holdings) fault.Text {
-	var de, en []string
+func say(held map[string]record.Holdings) i18n.Text {
+	var said []i18n.Text
 	for _, f := range families {
 		h := held[f.plural]
 		for _, part := range []struct {
 			n    int64
-			word fault.Text
+			text i18n.Text
 		}{
-			{h.Owned, fault.Text{}},
-			{h.Private, fault.Text{DE: " (privat)", EN: " (private)"}},
-			{h.Assigned, fault.Text{DE: " (zugewiesen)", EN: " (assigned)"}},
+			{h.Owned, "%s %d"},
+			{h.Private, "%s (private) %d"},
+			{h.Assigned, "%s (assigned) %d"},
 		} {
 			if part.n > 0 {
-				de = append(de, fmt.Sprintf("%s%s %d", f.german, part.word.DE, part.n))
-				en = append(en, fmt.Sprintf("%s%s %d", f.plural, part.word.EN, part.n))
+				said = append(said, i18n.Format(part.text, f.name, part.n))
 			}
 		}
 	}
-	return fault.Text{DE: strings.Join(de, ", "), EN: strings.Join(en, ", ")}
+	return i18n.Join(", ", said...)
 }
 
 // in returns a copy of c with another transaction.

@@ -20,6 +20,7 @@ import (
 	"kartei/integration/key"
 	"kartei/integration/webhook"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/audit"
 	"kartei/people/auditlog"
 	"kartei/people/offboarding"
@@ -531,13 +532,13 @@ func TestErase(t *testing.T) {
 		}
 
 		if err := l.erase(t); err == nil || err.Code != fault.Forbidden ||
-			!strings.Contains(err.Detail.EN, "contacts 1, contacts (private) 1, companies 1, tasks 1, tasks (private) 1, tasks (assigned) 3, documents 1") {
+			!strings.Contains(err.Detail.In(i18n.English), "contacts 1, contacts (private) 1, companies 1, tasks 1, tasks (private) 1, tasks (assigned) 3, documents 1") {
 			t.Fatalf("with records: %+v", err)
 		}
 		handOver(t, o, offboarding.HandOverInput{ID: l.Principal, To: successor.Principal})
-		if err := l.erase(t); err == nil || !strings.Contains(err.Detail.EN,
+		if err := l.erase(t); err == nil || !strings.Contains(err.Detail.In(i18n.English),
 			": contacts (private) 1, tasks (private) 1, tasks (assigned) 1 ") &&
-			!strings.Contains(err.Detail.EN, ": contacts (private) 1, tasks (private) 1, tasks (assigned) 1.") {
+			!strings.Contains(err.Detail.In(i18n.English), ": contacts (private) 1, tasks (private) 1, tasks (assigned) 1.") {
 			t.Fatalf("with private records: %+v", err)
 		}
 		handOver(t, o, offboarding.HandOverInput{ID: l.Principal, To: successor.Principal, Private: true})
@@ -798,7 +799,7 @@ func TestEraseRefused(t *testing.T) {
 			call.Prefetched = seen
 			return optest.Run(ctx, call, offboarding.Erase, in)
 		}, access.ByID{ID: c.Principal})
-		if !fault.Is(err, fault.Forbidden) || !strings.Contains(fault.From(err).Detail.EN, "tasks (assigned) 1") {
+		if !fault.Is(err, fault.Forbidden) || !strings.Contains(fault.From(err).Detail.In(i18n.English), "tasks (assigned) 1") {
 			t.Errorf("with a task of meanwhile: %v", err)
 		}
 		if _, err := call[any](t, o, "people.erase", access.ByID{ID: only}); err != nil {

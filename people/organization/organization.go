@@ -12,6 +12,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/kit/input"
 	"kartei/people/audit"
@@ -178,7 +179,7 @@ func get(ctx context.Context, c *op.Call, in access.ByID) (out Shown, err error)
 // itself. The operator must name one.
 func byID(ctx context.Context, c *op.Call, name string) (access.OrganizationInfo, error) {
 	if name == "" && c.IsOperator() {
-		return access.OrganizationInfo{}, fault.Unknown("Eine Organisation", "organization")
+		return access.OrganizationInfo{}, fault.Unknown("There is no organization with this id.")
 	}
 	return c.FindOrganization(ctx, name)
 }
@@ -270,31 +271,25 @@ func widensApplications(before, after access.Applications) bool {
 // checkChange refuses changes that are not allowed.
 func checkChange(f *input.Faults, c *op.Call, o *access.OrganizationInfo, in Change) {
 	if in.Name != nil && o.SandboxOf != "" {
-		f.Say("name", fault.ReadOnly, "Die Sandbox heißt wie ihre Organisation.", "A sandbox is named like its organization.")
+		f.Say("name", fault.ReadOnly, "A sandbox is named like its organization.")
 	}
 	if in.SecondFactor != nil && o.SandboxOf != "" {
-		f.Say("secondFactor", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.",
-			"What holds for the organization holds for its sandbox.")
+		f.Say("secondFactor", fault.ReadOnly, "What holds for the organization holds for its sandbox.")
 	}
 	if in.Applications != nil && o.SandboxOf != "" {
-		f.Say("applications", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.",
-			"What holds for the organization holds for its sandbox.")
+		f.Say("applications", fault.ReadOnly, "What holds for the organization holds for its sandbox.")
 	}
 	if in.Country != nil && o.SandboxOf != "" {
-		f.Say("country", fault.ReadOnly, "Die Sandbox ist in dem Land ihrer Organisation.",
-			"A sandbox is in the country of its organization.")
+		f.Say("country", fault.ReadOnly, "A sandbox is in the country of its organization.")
 	}
 	switch {
 	case in.State == nil:
 	case !c.IsOperator():
-		f.Say("state", fault.ReadOnly, "Den Zustand einer Organisation ändert nur der Betreiber.",
-			"Only the operator changes the state of an organization.")
+		f.Say("state", fault.ReadOnly, "Only the operator changes the state of an organization.")
 	case o.SandboxOf != "":
-		f.Say("state", fault.ReadOnly, "Der Zustand der Sandbox ist der ihrer Organisation.",
-			"The state of a sandbox is that of its organization.")
+		f.Say("state", fault.ReadOnly, "The state of a sandbox is that of its organization.")
 	case *in.State != access.Deleting && o.EraseAt != nil && *o.EraseAt <= c.Now:
-		f.Say("state", fault.ReadOnly, "Die Löschung ist fällig und lässt sich nicht mehr abbrechen.",
-			"The erasure is due and cannot be cancelled any more.")
+		f.Say("state", fault.ReadOnly, "The erasure is due and cannot be cancelled any more.")
 	}
 }
 
@@ -378,9 +373,9 @@ func erase(ctx context.Context, c *op.Call, in access.ByID) (access.Organization
 	}
 	switch {
 	case o.SandboxOf != "":
-		return o, &fault.Fault{Code: fault.Forbidden, Detail: &withItsOrganization}
+		return o, &fault.Fault{Code: fault.Forbidden, Detail: withItsOrganization}
 	case o.State != access.Deleting:
-		return o, &fault.Fault{Code: fault.Forbidden, Detail: &notDeleting}
+		return o, &fault.Fault{Code: fault.Forbidden, Detail: notDeleting}
 	}
 	c.Audit.About(audit.Instance, o.ID)
 	if _, err := c.Tx.Exec(ctx, updateOrganization, o.Number, o.Name, o.Module == "on", o.Secrecy == "declared",
@@ -393,12 +388,6 @@ func erase(ctx context.Context, c *op.Call, in access.ByID) (access.Organization
 }
 
 var (
-	withItsOrganization = fault.Text{
-		DE: "Die Sandbox wird mit ihrer Organisation gelöscht. Nennen Sie deren Kennung.",
-		EN: "A sandbox is erased with its organization. Give the id of the organization.",
-	}
-	notDeleting = fault.Text{
-		DE: "Gelöscht wird nur eine Organisation im Zustand deleting. Setzen Sie ihn zuerst: kartei org set ORG --state deleting.",
-		EN: "Only an organization in the state deleting is erased. Set it first: kartei org set ORG --state deleting.",
-	}
+	withItsOrganization = i18n.Text("A sandbox is erased with its organization. Give the id of the organization.")
+	notDeleting         = i18n.Text("Only an organization in the state deleting is erased. Set it first: kartei org set ORG --state deleting.")
 )

@@ -6,6 +6,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/input"
 	"kartei/people/signin"
 )
@@ -31,8 +32,7 @@ func checkPasswords(ctx context.Context, c *op.Call, f *input.Faults, before, o 
 		return nil
 	}
 	if o.SandboxOf != "" {
-		f.Say("passwords", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.",
-			"What holds for the organization holds for its sandbox.")
+		f.Say("passwords", fault.ReadOnly, "What holds for the organization holds for its sandbox.")
 		return nil
 	}
 	if o.Passwords == "on" {
@@ -40,15 +40,13 @@ func checkPasswords(ctx context.Context, c *op.Call, f *input.Faults, before, o 
 	}
 	provider := signin.Issuer(c)
 	if provider == "" {
-		f.Say("passwords", fault.ForbiddenCombination, "Auf dieser Instanz gibt es kein Single Sign-on.",
-			"This instance has no single sign-on.")
+		f.Say("passwords", fault.ForbiddenCombination, "This instance has no single sign-on.")
 	}
 	var n int64
 	if o.PasswordAdmin != "" {
 		err := c.Tx.QueryRow(ctx, countPasswordAdmin, o.PasswordAdmin, o.Number).Scan(&n)
 		if err == nil && n == 0 {
 			f.Say("passwordAdmin", fault.FieldNotFound,
-				"Das ist keine Administratorin und kein Administrator der Organisation mit einem Kennwort.",
 				"This is no admin of the organization who has a password.")
 		}
 		return err
@@ -59,7 +57,6 @@ func checkPasswords(ctx context.Context, c *op.Call, f *input.Faults, before, o 
 	err := c.Tx.QueryRow(ctx, countLinked, c.Actor.PrincipalID(), provider).Scan(&n)
 	if err == nil && n == 0 {
 		f.Say("passwords", fault.ForbiddenCombination,
-			"Verbinden Sie zuerst Ihr eigenes Konto mit Single Sign-on, oder nennen Sie jemanden mit Administrationsrechten für den Notfall.",
 			"Link your own account with single sign-on first, or name an admin for emergencies.")
 	}
 	return err
@@ -92,12 +89,9 @@ func DropPasswordAdmin(ctx context.Context, c *op.Call, p access.PrincipalInfo) 
 	}
 	err = c.Tx.QueryRow(ctx, countLinkedAdmins, p.Home, p.ID, signin.Issuer(c)).Scan(&n)
 	if err == nil && n == 0 {
-		err = &fault.Fault{Code: fault.Forbidden, Detail: &lastPasswordAdmin}
+		err = &fault.Fault{Code: fault.Forbidden, Detail: lastPasswordAdmin}
 	}
 	return err
 }
 
-var lastPasswordAdmin = fault.Text{
-	DE: "Diese Person meldet sich im Notfall mit Kennwort an, und sonst ist niemand mit Administrationsrechten mit Single Sign-on verbunden. Nennen Sie zuerst jemand anderen für den Notfall, oder erlauben Sie die Anmeldung mit Kennwort wieder.",
-	EN: "This person signs in by password in an emergency, and no other admin is linked with single sign-on. Name somebody else for emergencies first, or allow sign-in by password again.",
-}
+var lastPasswordAdmin = i18n.Text("This person signs in by password in an emergency, and no other admin is linked with single sign-on. Name somebody else for emergencies first, or allow sign-in by password again.")

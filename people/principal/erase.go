@@ -8,6 +8,7 @@ import (
 	"kartei/integration/grant"
 	"kartei/integration/key"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/notify"
 	"kartei/people/organization"
 )
@@ -59,7 +60,7 @@ func Erase(ctx context.Context, c *op.Call, p access.PrincipalInfo) (access.Prin
 // mayErase refuses a person who is already erased, and the last admin.
 func mayErase(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
 	if p.ErasedAt != 0 {
-		return &fault.Fault{Code: fault.Forbidden, Detail: &erased}
+		return &fault.Fault{Code: fault.Forbidden, Detail: erased}
 	}
 	if p.Role != access.Admin {
 		return nil
@@ -74,12 +75,9 @@ func otherAdmin(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
 	var others int64
 	err := c.Tx.QueryRow(ctx, countOtherAdmins, p.Home, p.ID).Scan(&others)
 	if err == nil && others == 0 {
-		err = &fault.Fault{Code: fault.Forbidden, Detail: &lastAdmin}
+		err = &fault.Fault{Code: fault.Forbidden, Detail: lastAdmin}
 	}
 	return err
 }
 
-var lastAdmin = fault.Text{
-	DE: "Das ist die letzte Administratorin oder der letzte Administrator der Organisation. Geben Sie zuerst jemand anderem diese Rolle.",
-	EN: "This is the last admin of the organization. Give this role to somebody else first.",
-}
+var lastAdmin = i18n.Text("This is the last admin of the organization. Give this role to somebody else first.")

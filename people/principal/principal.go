@@ -10,6 +10,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/kit/input"
 	"kartei/people/notify"
@@ -161,7 +162,7 @@ func Check(c *op.Call, f *input.Faults, kind access.PrincipalType, in New) acces
 	p := access.PrincipalInfo{
 		ID:        id.New(kind.Prefix()),
 		Type:      kind,
-		Language:  access.German,
+		Language:  string(i18n.German),
 		Rights:    access.Rights{},
 		CreatedAt: c.Now,
 	}
@@ -265,7 +266,7 @@ func change(ctx context.Context, c *op.Call, kind access.PrincipalType, in Chang
 	}
 	p, err := Find(ctx, c, kind, in.ID)
 	if err == nil && p.ErasedAt != 0 {
-		err = &fault.Fault{Code: fault.Forbidden, Detail: &erased}
+		err = &fault.Fault{Code: fault.Forbidden, Detail: erased}
 	}
 	if err != nil {
 		return access.PrincipalInfo{}, err
@@ -315,18 +316,15 @@ func tellAddress(ctx context.Context, c *op.Call, before, p access.PrincipalInfo
 	if err != nil || center == nil || !notify.Mails.In(c) || before.Email == "" {
 		return err
 	}
-	in := fault.Language(before.Language)
+	in := i18n.Language(before.Language)
 	return center.Send(ctx, c.Tx, p.Home, notify.Message{
 		To: before.Email, Language: in, Title: movedTitle.In(in), Text: movedText.In(in),
 	})
 }
 
 var (
-	movedTitle = fault.Text{DE: "Ihre E-Mails gehen an eine andere Adresse", EN: "Your emails go to another address"}
-	movedText  = fault.Text{
-		DE: "Die Administration Ihrer Organisation hat die Adresse geändert, an die Sie Nachrichten von Kartei bekommen. Diese Adresse bekommt keine mehr.\n\nHaben Sie das nicht erwartet, dann fragen Sie nach. Ihre Anmeldung ist davon nicht betroffen.",
-		EN: "An admin of your organization changed the address to which you get messages of Kartei. This address gets none any more.\n\nIf you do not expect this, ask why. Your sign-in is not affected.",
-	}
+	movedTitle = i18n.Text("Your emails go to another address")
+	movedText  = i18n.Text("An admin of your organization changed the address to which you get messages of Kartei. This address gets none any more.\n\nIf you do not expect this, ask why. Your sign-in is not affected.")
 )
 
 // Disable refuses the keys and the sign-ins of a principal from now on, as part of
@@ -364,10 +362,7 @@ func Find(ctx context.Context, c *op.Call, kind access.PrincipalType, name strin
 	return p, err
 }
 
-var erased = fault.Text{
-	DE: "Diese Person ist gelöscht. Das lässt sich nicht rückgängig machen.",
-	EN: "This person is erased. That cannot be undone.",
-}
+var erased = i18n.Text("This person is erased. That cannot be undone.")
 
 func apply(p *access.PrincipalInfo, f *input.Faults, c Change) {
 	if c.Name != nil {
@@ -378,17 +373,15 @@ func apply(p *access.PrincipalInfo, f *input.Faults, c Change) {
 	case p.Type == access.UserPrincipal:
 		p.Email = f.Email("email", *c.Email)
 	default:
-		f.Say("email", fault.ForbiddenCombination, "Ein Dienstkonto hat keine E-Mail-Adresse.",
-			"A service account has no email address.")
+		f.Say("email", fault.ForbiddenCombination, "A service account has no email address.")
 	}
 	switch {
 	case c.Language == nil:
 	case p.Type == access.UserPrincipal:
-		input.OneOf(f, "language", *c.Language, access.German, access.English)
+		input.OneOf(f, "language", *c.Language, i18n.Tags()...)
 		p.Language = *c.Language
 	default:
-		f.Say("language", fault.ForbiddenCombination, "Ein Dienstkonto erhält keine Nachrichten.",
-			"A service account gets no messages.")
+		f.Say("language", fault.ForbiddenCombination, "A service account gets no messages.")
 	}
 	if c.Role != nil {
 		input.OneOf(f, "role", *c.Role, access.Admin, access.Member, access.Viewer)

@@ -7,6 +7,7 @@ import (
 
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/record"
 	"kartei/record/search"
@@ -121,18 +122,15 @@ func (f *Fields) Wrong(_ *op.Services, sent op.RuleScope) []fault.Field {
 		return nil
 	case sent.New: // any of them would suffice
 		return []fault.Field{
-			{Name: "firstName", Code: fault.Required, Text: &nameMissing},
-			{Name: "lastName", Code: fault.Required, Text: &nameMissing},
-			{Name: "email", Code: fault.Required, Text: &nameMissing},
+			{Name: "firstName", Code: fault.Required, Text: nameMissing},
+			{Name: "lastName", Code: fault.Required, Text: nameMissing},
+			{Name: "email", Code: fault.Required, Text: nameMissing},
 		}
 	}
-	return []fault.Field{{Name: "lastName", Code: fault.Required, Text: &nameMissing}}
+	return []fault.Field{{Name: "lastName", Code: fault.Required, Text: nameMissing}}
 }
 
-var nameMissing = fault.Text{
-	DE: "Mindestens eines von firstName, lastName und email ist nötig.",
-	EN: "At least one of firstName, lastName and email is required.",
-}
+var nameMissing = i18n.Text("At least one of firstName, lastName and email is required.")
 
 // displayName returns first and last name, or else the email address.
 func displayName(f *Fields) *string {

@@ -9,6 +9,7 @@ import (
 	"kartei/api/op"
 	"kartei/extract"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/record"
 	"kartei/record/operation"
@@ -187,7 +188,7 @@ func accept(ctx context.Context, c *op.Call, n *New, staged blob.Info) (*Fields,
 	var wrong []fault.Field
 	switch {
 	case !found:
-		wrong = append(wrong, fault.Field{Name: "uploadId", Code: fault.FieldNotFound, Text: &noUpload})
+		wrong = append(wrong, fault.Field{Name: "uploadId", Code: fault.FieldNotFound, Text: noUpload})
 	case s.Operation != "":
 		wrong = append(wrong, fault.Field{Name: "uploadId", Code: fault.Duplicate, Text: consumed(s.Operation)})
 	}
@@ -211,20 +212,13 @@ func accept(ctx context.Context, c *op.Call, n *New, staged blob.Info) (*Fields,
 	return nil, fault.New(fault.UploadChecksumMismatch)
 }
 
-var noUpload = fault.Text{
-	DE: "Einen solchen Upload haben Sie nicht begonnen, oder er ist abgelaufen. Beginnen Sie einen neuen mit POST /v1/uploads.",
-	EN: "You have not begun such an upload, or it has expired. Begin a new one with POST /v1/uploads.",
-}
+var noUpload = i18n.Text("You have not begun such an upload, or it has expired. Begin a new one with POST /v1/uploads.")
 
 // consumed returns words that name the operation, for a client that lost its
 // response.
-func consumed(operation string) *fault.Text {
-	return &fault.Text{
-		DE: "Dieser Upload ist schon verwendet; das Ergebnis steht unter GET /v1/operations/" + operation +
-			". Für ein weiteres Dokument beginnen Sie einen neuen mit POST /v1/uploads.",
-		EN: "This upload has already been used; GET /v1/operations/" + operation +
-			" shows the result. For another document, begin a new upload with POST /v1/uploads.",
-	}
+func consumed(operation string) i18n.Text {
+	return i18n.Format("This upload has already been used; GET /v1/operations/%s shows the result. "+
+		"For another document, begin a new upload with POST /v1/uploads.", operation)
 }
 
 // eraseRest deletes a document's file, the words of its content and its pictures.
@@ -254,7 +248,7 @@ func (f *Fields) Wrong(_ *op.Services, sent op.RuleScope) []fault.Field {
 	switch why := upload.NameFault(f.Name); {
 	case f.Name == "":
 		return []fault.Field{{Name: "name", Code: fault.Required}}
-	case why != nil:
+	case why != "":
 		return []fault.Field{{Name: "name", Code: fault.InvalidFormat, Text: why}}
 	}
 	return nil

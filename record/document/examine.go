@@ -9,6 +9,7 @@ import (
 
 	"kartei/extract"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record/search"
 	"kartei/store/blob"
 	"kartei/store/job"
@@ -23,7 +24,7 @@ func (w *work) identify(file blob.Reader) error {
 	}
 	switch v.Refusal {
 	case extract.NotAllowed:
-		return &fault.Fault{Code: fault.UploadRejected, Detail: &notAllowed}
+		return &fault.Fault{Code: fault.UploadRejected, Detail: notAllowed}
 	case extract.NotAsSaid:
 		return &fault.Fault{Code: fault.UploadRejected, Detail: notAsSaid(w.Types, w.Fields.ContentType, v.Found)}
 	}
@@ -34,31 +35,19 @@ func (w *work) identify(file blob.Reader) error {
 // notAsSaid returns the words for a file whose content is not of the declared
 // type. They name the actual type if it is known. If that type is not accepted
 // either, they do not advise another upload.
-func notAsSaid(types extract.Types, declared, found string) *fault.Text {
+func notAsSaid(types extract.Types, declared, found string) i18n.Text {
 	if found == extract.Polyglot {
-		return &fault.Text{
-			DE: "Die Datei ist mehreres zugleich, zum Beispiel ein Bild, hinter dem ein Archiv steht. Solche Dateien werden nicht angenommen.",
-			EN: "The file is several things at once, for example a picture with an archive behind it. Such files are not accepted.",
-		}
+		return "The file is several things at once, for example a picture with an archive behind it. Such files are not accepted."
 	}
-	t := fault.Text{
-		DE: "Der Inhalt der Datei ist nicht vom Typ " + declared,
-		EN: "The content of the file is not of the type " + declared,
-	}
-	next := fault.Text{
-		DE: "Beginnen Sie mit dem passenden Typ einen neuen Upload.",
-		EN: "Begin a new upload with the type that fits.",
-	}
+	why := i18n.Format("The content of the file is not of the type %s.", declared)
+	next := i18n.Text("Begin a new upload with the type that fits.")
 	if name, _, _ := strings.Cut(found, ";"); strings.Contains(name, "/") && name != extract.Unknown && name != declared {
-		t.DE, t.EN = t.DE+", sondern sieht aus wie "+name, t.EN+" but looks like "+name
+		why = i18n.Format("The content of the file is not of the type %s but looks like %s.", declared, name)
 		if _, taken := types.Declared(name); !taken {
-			next = fault.Text{
-				DE: "Dateien dieses Typs werden hier nicht angenommen.",
-				EN: "Files of that type are not accepted here.",
-			}
+			next = "Files of that type are not accepted here."
 		}
 	}
-	return &fault.Text{DE: t.DE + ". " + next.DE, EN: t.EN + ". " + next.EN}
+	return i18n.Join(" ", why, next)
 }
 
 // measure compares the hash of the bytes with the announced one, and stores it.
@@ -93,17 +82,17 @@ func (w *work) scan(ctx context.Context, file blob.Reader) error {
 	found, err := w.Scanner.Scan(ctx, file)
 	switch {
 	case errors.Is(err, extract.ErrScanSize):
-		return &fault.Fault{Code: fault.UploadRejected, Detail: &unscannable, Cause: err}
+		return &fault.Fault{Code: fault.UploadRejected, Detail: unscannable, Cause: err}
 	case err != nil && ctx.Err() != nil: // the process stops
 		return ctx.Err()
 	case errors.Is(err, extract.ErrScannerAway) && w.RefuseUnscanned:
-		return &fault.Fault{Code: fault.Upstream, Detail: &scannerAway, Cause: err}
+		return &fault.Fault{Code: fault.Upstream, Detail: scannerAway, Cause: err}
 	case errors.Is(err, extract.ErrScannerAway):
 		return errors.Join(err, job.Later(scannerBackoff))
 	case err != nil:
 		return err
 	case found != "":
-		return &fault.Fault{Code: fault.UploadRejected, Detail: &malware}
+		return &fault.Fault{Code: fault.UploadRejected, Detail: malware}
 	}
 	return nil
 }
@@ -147,28 +136,10 @@ func again(file io.Seeker) error {
 }
 
 var (
-	notAllowed = fault.Text{
-		DE: "Dateien dieses Typs nimmt diese Instanz nicht an.",
-		EN: "This instance does not accept files of this type.",
-	}
-	malware = fault.Text{
-		DE: "In der Datei wurde Schadsoftware gefunden. Sie wurde gelöscht.",
-		EN: "Malware was found in the file. It was deleted.",
-	}
-	unscannable = fault.Text{
-		DE: "Die Datei ist größer, als die Prüfung auf Schadsoftware zulässt.",
-		EN: "The file is larger than the scan for malware allows.",
-	}
-	damaged = fault.Text{
-		DE: "Die Datei ist im Speicher dieser Instanz beschädigt und wurde gelöscht. Senden Sie sie mit einem neuen Upload noch einmal, und nennen Sie dem Betreiber die requestId.",
-		EN: "The file was damaged in the storage of this instance and has been deleted. Send it once more with a new upload, and tell the operator the requestId.",
-	}
-	unknownKey = fault.Text{
-		DE: "Diese Instanz hat den Hauptschlüssel nicht, unter dem die Datei verschlüsselt wurde; sie wurde gelöscht. Senden Sie sie mit einem neuen Upload noch einmal, und nennen Sie dem Betreiber die requestId.",
-		EN: "This instance does not have the master key that the file was encrypted under; it has been deleted. Send it once more with a new upload, and tell the operator the requestId.",
-	}
-	scannerAway = fault.Text{
-		DE: "Die Prüfung auf Schadsoftware ist zurzeit nicht erreichbar; ungeprüft wird keine Datei angenommen. Versuchen Sie es später noch einmal mit einem neuen Upload.",
-		EN: "The scan for malware cannot be reached at present; no file is accepted without it. Please try again later, with a new upload.",
-	}
+	notAllowed  = i18n.Text("This instance does not accept files of this type.")
+	malware     = i18n.Text("Malware was found in the file. It was deleted.")
+	unscannable = i18n.Text("The file is larger than the scan for malware allows.")
+	damaged     = i18n.Text("The file was damaged in the storage of this instance and has been deleted. Send it once more with a new upload, and tell the operator the requestId.")
+	unknownKey  = i18n.Text("This instance does not have the master key that the file was encrypted under; it has been deleted. Send it once more with a new upload, and tell the operator the requestId.")
+	scannerAway = i18n.Text("The scan for malware cannot be reached at present; no file is accepted without it. Please try again later, with a new upload.")
 )

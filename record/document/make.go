@@ -171,9 +171,9 @@ func (m *Maker) GaveUp(ctx context.Context, tx db.Tx, j *job.Job, cause error) e
 	why := fault.Wrap(cause)
 	switch {
 	case errors.Is(cause, blob.ErrDamaged):
-		why.Detail = &damaged
+		why.Detail = damaged
 	case errors.Is(cause, blob.ErrUnknownKey):
-		why.Detail = &unknownKey
+		why.Detail = unknownKey
 	}
 	return w.failIn(ctx, tx, why)
 }

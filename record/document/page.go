@@ -10,6 +10,7 @@ import (
 	"kartei/api/op"
 	"kartei/extract"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record/search"
 	"kartei/record/upload"
 	"kartei/store/db"
@@ -154,7 +155,7 @@ func seen(ctx context.Context, c *op.Call, name string) (*Fields, error) {
 // mayRead checks the caller's right to read documents.
 func mayRead(c *op.Call) error {
 	if !c.Actor.May(Documents.ReadScope()) {
-		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &mayNotRead}
+		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: mayNotRead}
 	}
 	return nil
 }
@@ -165,7 +166,7 @@ func seeing(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, extract.ErrBusy):
-		return &fault.Fault{Code: fault.Overloaded, RetryAfter: drawRetry, Detail: &beingDrawn}
+		return &fault.Fault{Code: fault.Overloaded, RetryAfter: drawRetry, Detail: beingDrawn}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
@@ -176,12 +177,6 @@ func seeing(err error) error {
 const drawRetry = 2 * time.Second
 
 var (
-	mayNotRead = fault.Text{
-		DE: "Sie haben nicht das Recht, Dokumente zu lesen. Eine Administratorin oder ein Administrator Ihrer Organisation kann helfen.",
-		EN: "You do not have the right to read documents. An admin of your organization can help.",
-	}
-	beingDrawn = fault.Text{
-		DE: "Die Seite wird noch gezeichnet, oder viele andere warten vor ihr. Versuchen Sie es gleich noch einmal.",
-		EN: "The page is still being drawn, or many others wait before it. Please try again shortly.",
-	}
+	mayNotRead = i18n.Text("You do not have the right to read documents. An admin of your organization can help.")
+	beingDrawn = i18n.Text("The page is still being drawn, or many others wait before it. Please try again shortly.")
 )

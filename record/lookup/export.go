@@ -8,6 +8,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/audit"
 	"kartei/record"
 	"kartei/record/company"
@@ -70,7 +71,7 @@ func beginExport(ctx context.Context, c *op.Call, in ExportInput) (out Export, e
 		return out, err
 	}
 	o := c.Actor.Organization()
-	if err := CheckSize(ctx, c, o.Number, o.ID, out.Count, &tooMany); err != nil {
+	if err := CheckSize(ctx, c, o.Number, o.ID, out.Count, tooMany); err != nil {
 		return out, err
 	}
 	c.Audit.About(o.Number, o.ID)
@@ -88,7 +89,7 @@ var exportWords = []string{"records.export", "records.exportContact"}
 // a day, the export gives access, and needs a recent sign-in. What is exported has the id that
 // about names.
 func CheckSize(
-	ctx context.Context, c *op.Call, organization int64, about string, records int64, tooMany *fault.Text,
+	ctx context.Context, c *op.Call, organization int64, about string, records int64, tooMany i18n.Text,
 ) error {
 	by := c.Actor.Credential()
 	if records > maxExported {
@@ -102,7 +103,7 @@ func CheckSize(
 		return err
 	}
 	if c.Now >= by.FreshUntil {
-		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NotFresh), Detail: &confirmFirst}
+		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NotFresh), Detail: confirmFirst}
 	}
 	return c.Gives(ctx, op.Gain{
 		Word: op.ListExported, ID: about, Organization: organization, Principal: c.Actor.PrincipalID(),
@@ -154,12 +155,6 @@ func countList[X any](in *ExportInput, count func(record.CountInput, X) (record.
 	return n.Count, err
 }
 
-var tooMany = fault.Text{
-	DE: "Auf einmal lassen sich weniger als 10.000 Einträge exportieren. Bitte grenzen Sie die Liste ein, zum Beispiel mit einem Schlagwort.",
-	EN: "Fewer than 10,000 entries can be exported at once. Please narrow the list, for example by a tag.",
-}
+var tooMany = i18n.Text("Fewer than 10,000 entries can be exported at once. Please narrow the list, for example by a tag.")
 
-var confirmFirst = fault.Text{
-	DE: "Mehr als 200 Einträge am Tag verlassen die Kartei nur nach einer neuen Anmeldung. Bitte melden Sie sich noch einmal an.",
-	EN: "More than 200 entries a day leave the file only after a recent sign-in. Please sign in again.",
-}
+var confirmFirst = i18n.Text("More than 200 entries a day leave the file only after a recent sign-in. Please sign in again.")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // A stored fault has the same text in both languages as the fault itself. The
@@ -15,7 +16,7 @@ func TestFailureIsKept(t *testing.T) {
 		fault.New(fault.UploadRejected),
 		{
 			Code:   fault.UploadRejected,
-			Detail: &fault.Text{DE: "Die Datei enthält „Schadsoftware“.", EN: `The file holds "malware".`},
+			Detail: i18n.Format("The content of the file is not of the type %s.", `"Schadsoftware" „ü“`),
 		},
 		{Code: fault.Upstream, Cause: fault.New(fault.Internal), Reason: "who asked"},
 		fault.Invalid(
@@ -23,7 +24,7 @@ func TestFailureIsKept(t *testing.T) {
 			fault.Field{Name: "tags[3]", Code: fault.TooLong, Limit: 50},
 			fault.Field{
 				Name: "externalId", Code: fault.Duplicate,
-				Text: &fault.Text{DE: "Den hat schon ein anderer.", EN: "Another has it."},
+				Text: i18n.Format("The record %s has this value already.", "con_1"),
 			},
 		),
 	} {
@@ -35,7 +36,7 @@ func TestFailureIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		for _, l := range []fault.Language{fault.German, fault.English} {
+		for _, l := range []i18n.Language{i18n.German, i18n.English} {
 			of := fault.Problem{
 				TypeBase: "https://kartei.example", Instance: "/v1/operations/opr_x", RequestID: "req_x",
 				Language: l,
@@ -52,6 +53,10 @@ func TestFailureIsKept(t *testing.T) {
 		if f, err := parse(text); err == nil {
 			t.Errorf("%q is %+v", text, f)
 		}
+	}
+	if f, err := parse(`{"code":"UPSTREAM","detail":{"DE":"Später.","EN":"Later."}}`); err != nil ||
+		f.Detail.In(i18n.German) != "Später." || f.Detail.In(i18n.English) != "Later." {
+		t.Errorf("as stored: %+v, %v", f, err)
 	}
 	if f, err := parse(`{"code":"LATER","more":1,"fields":[{"name":"a","code":"NEW"}]}`); err != nil ||
 		f.Code != "LATER" || !slices.Equal(f.Fields, []fault.Field{{Name: "a", Code: "NEW"}}) {

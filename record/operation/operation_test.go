@@ -129,9 +129,12 @@ func TestFailure(t *testing.T) {
 		}
 		as(t, c, func(call *op.Call) error {
 			return operation.Fail(t.Context(), call, name,
-				&fault.Fault{Code: fault.UploadRejected, Detail: &fault.Text{DE: "Schadsoftware", EN: "Malware"}}, "")
+				&fault.Fault{Code: fault.UploadRejected, Detail: "Malware was found in the file. It was deleted."}, "")
 		})
-		for language, want := range map[string]string{"de": "Schadsoftware", "en": "Malware"} {
+		for language, want := range map[string]string{
+			"de": "In der Datei wurde Schadsoftware gefunden. Sie wurde gelöscht.",
+			"en": "Malware was found in the file. It was deleted.",
+		} {
 			problem := c.Do("GET", "/operations/"+name, nil, "Accept-Language",
 				language).Want(200).JSON()["error"].(map[string]any)
 			if problem["detail"] != want || problem["code"] != "UPLOAD_REJECTED" || problem["requestId"] != request {

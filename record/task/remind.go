@@ -10,6 +10,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/notify"
 	"kartei/store/db"
 	"kartei/store/job"
@@ -30,34 +31,25 @@ var Forms = map[notify.Kind]notify.Form{IsDue: {
 	Words: func(context.Context, db.Tx, []byte) (notify.Words, error) {
 		return notify.Words{
 			Title: taskDue,
-			Text: fault.Text{
-				DE: "Eine Aufgabe ist fällig, die Ihnen zugewiesen ist.",
-				EN: "A task that is assigned to you is due.",
-			},
+			Text:  "A task that is assigned to you is due.",
 		}, nil
 	},
 	Mail: func([]byte) (notify.Words, error) {
 		return notify.Words{
 			Title: taskDue,
-			Text: fault.Text{
-				DE: "eine Aufgabe ist fällig, die Ihnen zugewiesen ist.",
-				EN: "a task that is assigned to you is due.",
-			},
+			Text:  "a task that is assigned to you is due.",
 		}, nil
 	},
 	Page: func(_ string, data []byte) (notify.Page, error) {
 		var f DueFacts
 		err := json.Unmarshal(data, &f)
-		return notify.Page{Path: "/tasks/" + f.Task, Name: fault.Text{DE: "Aufgabe öffnen", EN: "Open the task"}}, err
+		return notify.Page{Path: "/tasks/" + f.Task, Name: "Open the task"}, err
 	},
-	Farewell: fault.Text{
-		DE: "Diese E-Mail haben Sie in Ihrem Profil bestellt. Dort können Sie sie auch abbestellen:",
-		EN: "You asked for this email in your profile, and can turn it off there:",
-	},
+	Farewell:     "You asked for this email in your profile, and can turn it off there:",
 	FarewellPath: "/settings/profile",
 }}
 
-var taskDue = fault.Text{DE: "Eine Aufgabe ist fällig", EN: "A task is due"}
+var taskDue = i18n.Text("A task is due")
 
 const (
 	// earliest is how long before a due date its reminder may come: a due date of a

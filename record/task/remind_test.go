@@ -13,6 +13,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/kit/clock"
+	"kartei/kit/i18n"
 	"kartei/people/notify"
 	"kartei/people/principal"
 	"kartei/record/task"
@@ -270,7 +271,7 @@ func TestReminderMail(t *testing.T) {
 		t.Fatal(err)
 	}
 	words, err := task.Forms[task.IsDue].Mail(facts)
-	if err != nil || words.Title.EN != "A task is due" {
+	if err != nil || words.Title.In(i18n.English) != "A task is due" {
 		t.Errorf("%+v %v", words, err)
 	}
 	page, err := task.Forms[task.IsDue].Page("", facts)

@@ -7,6 +7,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/record"
 	"kartei/record/search"
@@ -163,12 +164,9 @@ func (f *Fields) Follow(before *Fields) []fault.Field {
 	return nil
 }
 
-var completed = fault.Field{Name: "status", Code: fault.ReadOnly, Text: &useComplete}
+var completed = fault.Field{Name: "status", Code: fault.ReadOnly, Text: useComplete}
 
-var useComplete = fault.Text{
-	DE: "Eine Aufgabe wird mit POST /tasks/{id}/complete abgeschlossen.",
-	EN: "A task is completed with POST /tasks/{id}/complete.",
-}
+var useComplete = i18n.Text("A task is completed with POST /tasks/{id}/complete.")
 
 // Words returns the words of a task. Its title has the lowest rank; then come
 // tags; then the description.

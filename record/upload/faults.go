@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/store/blob"
 )
 
@@ -28,9 +29,9 @@ func Unreadable(err error) bool {
 func Unopened(err error) error {
 	switch {
 	case errors.Is(err, blob.ErrNotExist):
-		return &fault.Fault{Code: fault.Internal, Detail: &missing, Cause: err}
+		return &fault.Fault{Code: fault.Internal, Detail: missing, Cause: err}
 	case Unreadable(err):
-		return &fault.Fault{Code: fault.Internal, Detail: &damaged, Cause: err}
+		return &fault.Fault{Code: fault.Internal, Detail: damaged, Cause: err}
 	}
 	return Away(err)
 }
@@ -38,9 +39,9 @@ func Unopened(err error) error {
 // unverified returns the fault for an address that is not valid.
 func unverified(err error) error {
 	if errors.Is(err, blob.ErrExpired) {
-		return &fault.Fault{Code: fault.NotFound, Detail: &late}
+		return &fault.Fault{Code: fault.NotFound, Detail: late}
 	}
-	return &fault.Fault{Code: fault.NotFound, Detail: &noTarget}
+	return &fault.Fault{Code: fault.NotFound, Detail: noTarget}
 }
 
 // unstored returns the fault for a file that could not be stored for a reason
@@ -50,9 +51,9 @@ func unstored(err error) error {
 	case source: // the client went away or is too slow
 		return &fault.Fault{Code: fault.UploadIncomplete, Cause: err}
 	case errors.Is(err, blob.ErrUnavailable):
-		return &fault.Fault{Code: fault.InstancePending, Detail: &storeAway, RetryAfter: 5 * time.Second, Cause: err}
+		return &fault.Fault{Code: fault.InstancePending, Detail: storeAway, RetryAfter: 5 * time.Second, Cause: err}
 	case errors.Is(err, blob.ErrFull):
-		return &fault.Fault{Code: fault.InstancePending, Detail: &storeFull, RetryAfter: 30 * time.Second, Cause: err}
+		return &fault.Fault{Code: fault.InstancePending, Detail: storeFull, RetryAfter: 30 * time.Second, Cause: err}
 	}
 	return err
 }
@@ -66,55 +67,29 @@ func unfit(err error, size, announced int64) *fault.Fault {
 	case errors.Is(err, blob.ErrTooLong):
 		return &fault.Fault{Code: fault.UploadChecksumMismatch, Detail: another(size, announced, more), Cause: err}
 	case errors.Is(err, blob.ErrChecksum):
-		return &fault.Fault{Code: fault.UploadChecksumMismatch, Detail: &otherSum, Cause: err}
+		return &fault.Fault{Code: fault.UploadChecksumMismatch, Detail: otherSum, Cause: err}
 	}
 	return nil
 }
 
 // another returns a text with the size of the session and the size of the file.
 // If the size of the file was not announced, sent describes the difference.
-func another(size, announced int64, sent fault.Text) *fault.Text {
+func another(size, announced int64, sent i18n.Text) i18n.Text {
 	if announced >= 0 {
-		sent = fault.Bytes(announced)
+		sent = i18n.Bytes(announced)
 	}
-	n := fault.Bytes(size)
-	return &fault.Text{
-		DE: "Der Upload wurde für " + n.DE + " begonnen, gesendet: " + sent.DE +
-			". Senden Sie die ganze Datei noch einmal; ist sie wirklich so groß, beginnen Sie einen neuen Upload.",
-		EN: "The upload was begun for " + n.EN + "; sent were " + sent.EN +
-			". Send the whole file again; if that is its size, begin a new upload.",
-	}
+	return i18n.Format("The upload was begun for %s; sent were %s. "+
+		"Send the whole file again; if that is its size, begin a new upload.", i18n.Bytes(size), sent)
 }
 
 var (
-	late = fault.Text{
-		DE: "Die Zeit für diesen Upload ist abgelaufen. Beginnen Sie einen neuen mit POST /v1/uploads.",
-		EN: "The time for this upload is over. Begin a new one with POST /v1/uploads.",
-	}
-	noTarget = fault.Text{
-		DE: "Diese Adresse gehört zu keinem Upload. Verwenden Sie url aus der Antwort auf POST /v1/uploads unverändert.",
-		EN: "This address belongs to no upload. Use url of the answer to POST /v1/uploads as it is.",
-	}
-	storeAway = fault.Text{
-		DE: "Die Datei lässt sich zurzeit nicht speichern. Gespeichert wurde nichts; senden Sie sie später noch einmal.",
-		EN: "The file cannot be stored at the moment. Nothing was stored; send it again later.",
-	}
-	storeFull = fault.Text{
-		DE: "Für die Datei ist zurzeit kein Platz. Gespeichert wurde nichts; senden Sie sie später noch einmal.",
-		EN: "There is no room for the file at the moment. Nothing was stored; send it again later.",
-	}
-	missing = fault.Text{
-		DE: "Die Datei dieses Dokuments fehlt im Speicher des Servers. Nennen Sie dem Betreiber die requestId: Er kann die Datei aus einer Sicherung zurückholen.",
-		EN: "The file of this document is missing in the server's storage. Tell the operator the requestId: a backup may still have the file.",
-	}
-	damaged = fault.Text{
-		DE: "Die Datei dieses Dokuments lässt sich im Speicher des Servers nicht mehr lesen. Nennen Sie dem Betreiber die requestId: Er kann die Datei aus einer Sicherung zurückholen.",
-		EN: "The file of this document in the server's storage cannot be read any more. Tell the operator the requestId: a backup may still have the file.",
-	}
-	fewer    = fault.Text{DE: "weniger", EN: "fewer"}
-	more     = fault.Text{DE: "mehr", EN: "more"}
-	otherSum = fault.Text{
-		DE: "Die gesendete Datei hat die richtige Größe, aber einen anderen SHA-256-Wert als angekündigt. Senden Sie sie noch einmal; war die Angabe falsch, beginnen Sie einen neuen Upload.",
-		EN: "The file that was sent has the right size but another SHA-256 than was announced. Send it again; if the value was wrong, begin a new upload.",
-	}
+	late      = i18n.Text("The time for this upload is over. Begin a new one with POST /v1/uploads.")
+	noTarget  = i18n.Text("This address belongs to no upload. Use url of the answer to POST /v1/uploads as it is.")
+	storeAway = i18n.Text("The file cannot be stored at the moment. Nothing was stored; send it again later.")
+	storeFull = i18n.Text("There is no room for the file at the moment. Nothing was stored; send it again later.")
+	missing   = i18n.Text("The file of this document is missing in the server's storage. Tell the operator the requestId: a backup may still have the file.")
+	damaged   = i18n.Text("The file of this document in the server's storage cannot be read any more. Tell the operator the requestId: a backup may still have the file.")
+	fewer     = i18n.Text("fewer")
+	more      = i18n.Text("more")
+	otherSum  = i18n.Text("The file that was sent has the right size but another SHA-256 than was announced. Send it again; if the value was wrong, begin a new upload.")
 )

@@ -71,7 +71,7 @@ func getTicket(ctx context.Context, c *op.Call, in access.ByID) (Ticket, error) 
 		return Ticket{}, err
 	}
 	if !found {
-		return Ticket{}, &fault.Fault{Code: fault.NotFound, Detail: &over}
+		return Ticket{}, &fault.Fault{Code: fault.NotFound, Detail: over}
 	}
 	return Ticket{
 		Name: Staged(c.Actor.Org(), in.ID), Size: s.Size, ContentType: s.ContentType, SHA256: s.SHA256,

@@ -12,6 +12,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/store/job"
@@ -52,20 +53,18 @@ func (r *Receiver) Open(token, method string, header map[string][]string) (blob.
 	case method != http.MethodPut:
 		return blob.Upload{}, &fault.Fault{Code: fault.MethodNotAllowed, Header: map[string]string{"Allow": http.MethodPut}}
 	case bareType(header["Content-Type"]) != granted.ContentType:
-		return blob.Upload{}, &fault.Fault{Code: fault.UnsupportedMediaType, Detail: &fault.Text{
-			DE: "Der Upload wurde für den Medientyp " + granted.ContentType +
-				" begonnen. Senden Sie genau die Header, die er nennt.",
-			EN: "The upload was begun for the media type " + granted.ContentType + ". Send exactly the headers that it names.",
-		}}
+		return blob.Upload{}, &fault.Fault{Code: fault.UnsupportedMediaType, Detail: i18n.Format(
+			"The upload was begun for the media type %s. Send exactly the headers that it names.", granted.ContentType,
+		)}
 	case header["Content-Range"] != nil:
 		return blob.Upload{}, &fault.Fault{
 			Code:   fault.InvalidRequest,
-			Detail: &noPart,
+			Detail: noPart,
 			Fields: []fault.Field{{Name: "Content-Range", Code: fault.UnknownField}},
 		}
 	}
 	if coding := first(header["Content-Encoding"]); coding != "" && !strings.EqualFold(coding, "identity") {
-		return blob.Upload{}, &fault.Fault{Code: fault.UnsupportedMediaType, Detail: &coded}
+		return blob.Upload{}, &fault.Fault{Code: fault.UnsupportedMediaType, Detail: coded}
 	}
 	return granted, nil
 }
@@ -179,11 +178,11 @@ func (r *Receiver) state(ctx context.Context, organization int64, name, credenti
 func (s Status) fault() error {
 	switch s {
 	case Expired:
-		return &fault.Fault{Code: fault.NotFound, Detail: &over}
+		return &fault.Fault{Code: fault.NotFound, Detail: over}
 	case Consumed:
-		return &fault.Fault{Code: fault.NotFound, Detail: &used}
+		return &fault.Fault{Code: fault.NotFound, Detail: used}
 	case withdrawn:
-		return &fault.Fault{Code: fault.NotFound, Detail: &denied}
+		return &fault.Fault{Code: fault.NotFound, Detail: denied}
 	}
 	return nil
 }
@@ -214,26 +213,11 @@ func (r *Receiver) note(ctx context.Context, organization int64, name string, re
 }
 
 var (
-	noPart = fault.Text{
-		DE: "Eine Datei lässt sich nicht in Teilen senden. Senden Sie sie ganz, ohne Content-Range.",
-		EN: "A file cannot be sent in parts. Send all of it, without Content-Range.",
-	}
-	coded = fault.Text{
-		DE: "Die Datei wird gespeichert, wie sie gesendet wird. Senden Sie sie unkomprimiert, ohne Content-Encoding.",
-		EN: "The file is stored as it is sent. Send it without compression and without Content-Encoding.",
-	}
-	over = fault.Text{
-		DE: "Diesen Upload gibt es nicht, oder seine Zeit ist abgelaufen. Beginnen Sie einen neuen mit POST /v1/uploads.",
-		EN: "There is no such upload, or its time is over. Begin a new one with POST /v1/uploads.",
-	}
-	denied = fault.Text{
-		DE: "Dieser Upload nimmt zurzeit keine Datei an: Der Schlüssel, der ihn begonnen hat, darf nicht mehr hochladen.",
-		EN: "This upload takes no file at the moment: the key that began it may no longer upload.",
-	}
-	used = fault.Text{
-		DE: "Dieser Upload ist schon verwendet; seine Datei ändert sich nicht mehr. Beginnen Sie einen neuen mit POST /v1/uploads.",
-		EN: "This upload has been used already; its file does not change any more. Begin a new one with POST /v1/uploads.",
-	}
+	noPart = i18n.Text("A file cannot be sent in parts. Send all of it, without Content-Range.")
+	coded  = i18n.Text("The file is stored as it is sent. Send it without compression and without Content-Encoding.")
+	over   = i18n.Text("There is no such upload, or its time is over. Begin a new one with POST /v1/uploads.")
+	denied = i18n.Text("This upload takes no file at the moment: the key that began it may no longer upload.")
+	used   = i18n.Text("This upload has been used already; its file does not change any more. Begin a new one with POST /v1/uploads.")
 )
 
 // Handlers returns the handlers of the jobs of sessions.

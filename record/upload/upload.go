@@ -13,6 +13,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/record"
 	"kartei/store/blob"
@@ -166,10 +167,10 @@ func room(ctx context.Context, c *op.Call, size int64) error {
 	if err != nil || taken.fits(size, Service.In(c)) {
 		return err
 	}
-	f := &fault.Fault{Code: fault.QuotaExhausted, RetryAfter: max(first.Sub(c.Now), time.Second), Detail: &noRoom,
+	f := &fault.Fault{Code: fault.QuotaExhausted, RetryAfter: max(first.Sub(c.Now), time.Second), Detail: noRoom,
 		Extra: map[string]any{"violated-policies": []string{"uploads"}}}
 	if taken.all+size <= Service.In(c).MaxStaged && taken.open < maxOpen {
-		f.Detail = &noRoomOfOne
+		f.Detail = noRoomOfOne
 	}
 	return f
 }
@@ -205,14 +206,8 @@ func announced(ctx context.Context, c *op.Call, query string) (s share, first cl
 }
 
 var (
-	noRoom = fault.Text{
-		DE: "Ihre Organisation hat so viele Dateien angekündigt, aus denen noch kein Dokument wurde, dass für diese Datei kein Platz mehr ist. Legen Sie die Dokumente mit POST /v1/documents an; jedes gibt sofort Platz frei. Uploads, aus denen nichts wird, enden nach 24 Stunden.",
-		EN: "Your organization has announced so many files of which no document was made yet that there is no room for this one. Create the documents with POST /v1/documents; each makes room at once. Uploads that come to nothing end after 24 hours.",
-	}
-	noRoomOfOne = fault.Text{
-		DE: "Sie haben so viele Dateien angekündigt, aus denen noch kein Dokument wurde, dass Ihre Hälfte des Platzes der Organisation voll ist. Legen Sie die Dokumente mit POST /v1/documents an; jedes gibt sofort Platz frei. Uploads, aus denen nichts wird, enden nach 24 Stunden.",
-		EN: "You have announced so many files of which no document was made yet that your half of your organization's room is full. Create the documents with POST /v1/documents; each makes room at once. Uploads that come to nothing end after 24 hours.",
-	}
+	noRoom      = i18n.Text("Your organization has announced so many files of which no document was made yet that there is no room for this one. Create the documents with POST /v1/documents; each makes room at once. Uploads that come to nothing end after 24 hours.")
+	noRoomOfOne = i18n.Text("You have announced so many files of which no document was made yet that your half of your organization's room is full. Create the documents with POST /v1/documents; each makes room at once. Uploads that come to nothing end after 24 hours.")
 )
 
 // Wrong returns the violations in a file's members that the schema does not
@@ -224,7 +219,7 @@ func (f *New) Wrong(s *op.Services, sent op.RuleScope) []fault.Field {
 
 // check returns the media type without parameters, and the violations.
 func check(f *New, files Files, sent op.RuleScope) (kind string, wrong []fault.Field) {
-	if why := NameFault(f.FileName); why != nil && sent.Fit("fileName") {
+	if why := NameFault(f.FileName); why != "" && sent.Fit("fileName") {
 		wrong = append(wrong, fault.Field{Name: "fileName", Code: fault.InvalidFormat, Text: why})
 	}
 	declared, _, err := mime.ParseMediaType(f.ContentType)
@@ -244,16 +239,10 @@ func check(f *New, files Files, sent op.RuleScope) (kind string, wrong []fault.F
 	return kind, wrong
 }
 
-var mediaType = fault.Text{
-	DE: "ein Medientyp, zum Beispiel application/pdf", EN: "a media type, for example application/pdf",
-}
+var mediaType = i18n.Text("a media type, for example application/pdf")
 
-func tooLarge(limit int64) *fault.Text {
-	n := fault.Bytes(limit)
-	return &fault.Text{
-		DE: "Eine Datei darf höchstens " + n.DE + " groß sein.",
-		EN: "A file may have at most " + n.EN + ".",
-	}
+func tooLarge(limit int64) i18n.Text {
+	return i18n.Format("A file may have at most %s.", i18n.Bytes(limit))
 }
 
 // Staged is the name of a session's bytes in the blob store.

@@ -19,7 +19,7 @@ import (
 	"kartei/api/op"
 	"kartei/door/mcp"
 	"kartei/kit/clock"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -513,7 +513,7 @@ func (a *Answer) derive(k *keyCall, row *api.Operation) {
 	h.Set("Link", "<"+BaseURL+"/docs/openapi.json?version="+version+`>; rel="service-desc"; type="application/json"`)
 	if a.Status >= http.StatusBadRequest {
 		h.Set("Content-Type", "application/problem+json")
-		h.Set("Content-Language", string(fault.Preferred(k.Header["Accept-Language"])))
+		h.Set("Content-Language", string(i18n.Preferred(k.Header["Accept-Language"])))
 		return
 	}
 	_, record := k.row()

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
 	"kartei/web/app"
@@ -397,7 +397,7 @@ func pageExists(path string) bool {
 }
 
 // allCommands are the commands of somebody who may do everything.
-func allCommands(language fault.Language) []ui.Command {
+func allCommands(language i18n.Language) []ui.Command {
 	f := ui.Frame{}
 	f.Language = language
 	return f.Commands()
@@ -408,7 +408,7 @@ func allCommands(language fault.Language) []ui.Command {
 func TestChords(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t))
 	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
-	for _, c := range allCommands(fault.German) {
+	for _, c := range allCommands(i18n.German) {
 		if c.Href == "" || c.Keys == "" || !pageExists(c.Href) {
 			continue
 		}
@@ -461,7 +461,7 @@ func (k *keyboard) record() {
 
 func (k *keyboard) elementsNameTheirKeys() {
 	k.Helper()
-	for _, c := range allCommands(fault.German) {
+	for _, c := range allCommands(i18n.German) {
 		if c.ID != "edit" && c.ID != "more" && c.ID != "find" {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/kit/i18n"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
 	"kartei/web/app"
@@ -128,6 +129,7 @@ func TestWalk(t *testing.T) {
 			}
 		}
 	})
+	t.Run("pseudo-locale", func(t *testing.T) { o.walkPseudo(t, pages) })
 	t.Run("missing", func(t *testing.T) { o.walkMissing(t, axe, pages) })
 	t.Run("refused", func(t *testing.T) { o.walkRefused(t, axe, pages) })
 	t.Run("stranger", func(t *testing.T) { o.walkOpen(t, axe, pages) })
@@ -137,6 +139,47 @@ func TestWalk(t *testing.T) {
 		t.Errorf("the instance logged: %s", log)
 	}
 }
+
+// walkPseudo opens the pages in the pseudo-locale, whose texts are longer by a third, in a
+// narrow window. A page has room for them, and has no text that the catalogs do not know.
+func (o *Office) walkPseudo(t *testing.T, pages []sheet) {
+	o.Speaks(o.Helene(), string(i18n.Pseudo))
+	defer o.Speaks(o.Helene(), "de")
+	r := &reader{
+		"the reader of the pseudo-locale", string(i18n.Pseudo),
+		o.SignedIn(o.Helene(), webtest.View{Width: 320, Touch: true, Language: "en"}),
+	}
+	said := map[string]bool{}
+	for text := range i18n.CatalogOf(i18n.German) {
+		said[text.In(i18n.English)] = true
+	}
+	for _, own := range []string{"Deutsch", "English"} { // a language is called by its own name
+		delete(said, own)
+	}
+	for _, p := range pages {
+		if p.Open() {
+			continue // in the language of the browser
+		}
+		r.tab.Open(o.BaseURL + p.address)
+		r.check(t, "", p.address, 200)
+		for _, text := range webtest.Eval[[]string](r.tab, textNodes) {
+			// An import stores what it says about its lines, in German and in English.
+			if said[text] && !strings.Contains(p.Path, "/data/{id}") {
+				t.Errorf("%s: %q is not said by the catalogs", p.address, text)
+			}
+		}
+	}
+}
+
+// textNodes are the texts of a page, but what programs and people wrote.
+const textNodes = `(() => {
+	const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), list = [];
+	for (let n = walk.nextNode(); n; n = walk.nextNode()) {
+		const text = n.data.trim();
+		if (text.length > 3 && !n.parentElement.closest("script, template, code, pre, kbd, .copy, [lang]:not(html)")) { list.push(text); }
+	}
+	return list;
+})()`
 
 // walkMissing opens the pages about something with the id of nothing. Each says so,
 // and is as good as others.

@@ -9,6 +9,7 @@ import (
 	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/organization"
 	"kartei/people/principal"
 	"kartei/store/db"
@@ -58,7 +59,7 @@ func Wrong(t *testing.T, err error) []string {
 	var fields []string
 	for _, field := range f.Fields {
 		fields = append(fields, field.Name+" "+string(field.Code))
-		if field.Message(fault.German) == "" || field.Message(fault.English) == "" {
+		if field.Message(i18n.German) == "" || field.Message(i18n.English) == "" {
 			t.Errorf("%s says nothing", field.Name)
 		}
 	}

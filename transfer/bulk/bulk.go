@@ -303,10 +303,10 @@ func find(ctx context.Context, c *op.Call, name string) (*row, error) {
 }
 
 func unknown() error {
-	return &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
-		DE: "Eine Änderung ganzer Listen mit dieser Kennung gibt es nicht, oder ihre sieben Tage sind um.",
-		EN: "There is no change of a whole list with this id, or its seven days are over.",
-	}}
+	return &fault.Fault{
+		Code:   fault.NotFound,
+		Detail: "There is no change of a whole list with this id, or its seven days are over.",
+	}
 }
 
 // public returns the act for its rows.

@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/record"
 	"kartei/store/db"
@@ -123,24 +125,21 @@ func (in *StartInput) check(ctx context.Context, c *op.Call) error {
 	if kept >= mostKept || own >= mostOfOne {
 		return &fault.Fault{
 			Code:   fault.QuotaExhausted,
-			Detail: &tooMany,
+			Detail: tooMany,
 			Extra:  map[string]any{"violated-policies": []string{"bulk"}},
 		}
 	}
 	return nil
 }
 
-var tooMany = fault.Text{
-	DE: "Sie oder Ihr Büro haben in den letzten sieben Tagen so viele ganze Listen geändert, dass für eine weitere Änderung kein Platz ist. Nach sieben Tagen gibt jede ihren Platz frei.",
-	EN: "You or your office have changed so many whole lists within the last seven days that there is no room for another change. Each makes room after seven days.",
-}
+var tooMany = i18n.Text("You or your office have changed so many whole lists within the last seven days that there is no room for another change. Each makes room after seven days.")
 
 // unfit returns the fault of a call that does not fit the state.
 func (r *row) unfit() error {
-	return fault.Invalid(fault.Field{Name: "id", Code: fault.ForbiddenCombination, Text: &fault.Text{
-		DE: "Diese Änderung ist schon weiter oder läuft gerade (" + string(r.state) + ").",
-		EN: "This change has gone on already, or is in progress (" + string(r.state) + ").",
-	}})
+	return fault.Invalid(fault.Field{
+		Name: "id", Code: fault.ForbiddenCombination,
+		Text: i18n.Format("This change has gone on already, or is in progress (%s).", r.state),
+	})
 }
 
 // advance changes the state of an act that is in one of some states, and makes a job
@@ -340,23 +339,17 @@ func getReport(ctx context.Context, c *op.Call, in access.ByID) (out Report, err
 	return out, err
 }
 
-// storedProblem returns why a record was left, as it is stored: never what is in the
-// record.
+// storedProblem returns why a record was left: never what is in the record.
 func storedProblem(err *fault.Fault) string {
-	said := err.Detail
 	if len(err.Fields) > 0 {
-		f := err.Fields[0]
-		said = &fault.Text{DE: f.Message(fault.German), EN: f.Message(fault.English)}
+		return process.Encode(i18n.WordingOf(err.Fields[0].Message))
 	}
-	if said == nil {
-		said = &fault.Text{DE: "Nicht gespeichert.", EN: "Not saved."}
-	}
-	return process.Encode(said)
+	return process.Encode(cmp.Or(err.Detail, "Not saved.").Wording())
 }
 
-func messageOf(problem string, in fault.Language) (string, error) {
-	var said fault.Text
-	if err := json.Unmarshal([]byte(problem), &said); err != nil {
+func messageOf(stored string, in i18n.Language) (string, error) {
+	var said i18n.Wording
+	if err := json.Unmarshal([]byte(stored), &said); err != nil {
 		return "", fmt.Errorf("bulk: a stored problem: %w", err)
 	}
 	return said.In(in), nil

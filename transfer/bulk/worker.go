@@ -366,10 +366,7 @@ func tagAt(tags []string, tag string) int {
 }
 
 func changedSince() error {
-	return &fault.Fault{Code: fault.PreconditionFailed, Detail: &fault.Text{
-		DE: "Jemand hat das inzwischen geändert.",
-		EN: "Somebody changed this in the meantime.",
-	}}
+	return &fault.Fault{Code: fault.PreconditionFailed, Detail: "Somebody changed this in the meantime."}
 }
 
 // outcomeOf says what a change came to, and why if it was refused. Other errors stay

@@ -6,7 +6,7 @@ import (
 
 	"kartei/api/op"
 	"kartei/kit/clock"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/audit"
 	"kartei/record"
 	"kartei/record/company"
@@ -42,7 +42,7 @@ func aboutContact(ctx context.Context, r *partsReader) ([]document.File, error) 
 		return nil, err
 	}
 	r.add("contact.json", append(indented(s.json), '\n'))
-	r.add(r.say("auskunft.html", "summary.html"), s.page())
+	r.add(r.say("summary.html"), s.page())
 	return nil, nil
 }
 
@@ -168,11 +168,11 @@ func (r *partsReader) withoutOthers(list []audit.Line) {
 
 // readMe says what is in the archive, in both languages.
 func readMe(_ context.Context, r *partsReader) ([]document.File, error) {
-	texts := map[subject]fault.Text{
+	texts := map[subject]i18n.Text{
 		aContact: contactReadMe, aPrincipal: principalReadMe, anOrganization: organizationReadMe,
 	}
 	t := texts[r.Subject]
 	at := r.Begun.Time().UTC().Format("2006-01-02 15:04 UTC")
-	r.add("README.txt", []byte("Kartei, "+at+"\n\n"+t.DE+"\n\n----\n\n"+t.EN+"\n"))
+	r.add("README.txt", []byte("Kartei, "+at+"\n\n"+t.In(i18n.German)+"\n\n----\n\n"+t.In(i18n.English)+"\n"))
 	return nil, nil
 }

@@ -16,6 +16,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/people/principal"
 	"kartei/record"
@@ -53,20 +54,20 @@ type Input struct {
 	// ID is a contact, a person or service account, or an organization.
 	ID string `json:"id"`
 	// Language is the language of the words in the file, de or en. Empty is the caller's.
-	Language fault.Language `json:"language,omitempty"`
+	Language i18n.Language `json:"language,omitempty"`
 }
 
 // begin returns an export of a subject at its beginning.
 func (in *Input) begin(c *op.Call, of subject, organization, live int64) (*export, error) {
 	x := &export{
 		Subject: of, ID: in.ID, Organization: organization, Live: live,
-		Language: cmp.Or(in.Language, c.Language, fault.German), Begun: c.Now,
+		Language: cmp.Or(in.Language, c.Language, i18n.German), Begun: c.Now,
 	}
-	if x.Language != fault.German && x.Language != fault.English {
+	if !x.Language.Known() {
 		return nil, fault.Invalid(fault.Field{
 			Name:  "language",
 			Code:  fault.NotInEnum,
-			Limit: []string{string(fault.German), string(fault.English)},
+			Limit: i18n.Tags(),
 		})
 	}
 	return x, nil
@@ -115,7 +116,7 @@ func beginContact(ctx context.Context, c *op.Call, in Input) (Begun, error) {
 	if err != nil {
 		return Begun{}, err
 	}
-	if err := lookup.CheckSize(ctx, c, o.Number, in.ID, n, &tooMany); err != nil {
+	if err := lookup.CheckSize(ctx, c, o.Number, in.ID, n, tooMany); err != nil {
 		return Begun{}, err
 	}
 	if x.Last, err = db.LastTick(ctx, c.Tx, x.Organization); err != nil {
@@ -147,10 +148,7 @@ func (x *export) size(ctx context.Context, c, of *op.Call) (int64, error) {
 	return all, nil
 }
 
-var tooMany = fault.Text{
-	DE: "Zu diesem Kontakt gehören 10.000 Einträge oder mehr. Diese Auskunft kann nur der Betreiber aus dem Export der ganzen Organisation zusammenstellen.",
-	EN: "10,000 records or more belong to this contact. Only the operator can compile this file, from the export of the whole organization.",
-}
+var tooMany = i18n.Text("10,000 records or more belong to this contact. Only the operator can compile this file, from the export of the whole organization.")
 
 // BeginPrincipal begins the export of what is kept about a person of the office, or
 // about a service account: for themselves, and for admins.
@@ -221,9 +219,9 @@ type export struct {
 	ID           string  `json:"i"`
 	Organization int64   `json:"o"`
 	// Live is the organization that has the people: of a sandbox the live one.
-	Live     int64          `json:"l"`
-	Language fault.Language `json:"g"`
-	Begun    clock.Micros   `json:"b"`
+	Live     int64         `json:"l"`
+	Language i18n.Language `json:"g"`
+	Begun    clock.Micros  `json:"b"`
 	// Last is the tick of the last change before an export about a contact: what was
 	// made later is left out.
 	Last clock.Micros `json:"t,omitempty"`
@@ -246,7 +244,9 @@ type position struct {
 }
 
 // say returns a text in the language of the file.
-func (x *export) say(de, en string) string { return (&fault.Text{DE: de, EN: en}).In(x.Language) }
+func (x *export) say(t i18n.Text, values ...any) string {
+	return i18n.Words{Language: x.Language}.Say(t, values...)
+}
 
 // may reports whether the caller reads a family in the export.
 func (x *export) may(c *op.Call, f op.Family) bool {

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"kartei/kit/i18n"
 	"kartei/record"
 	"kartei/record/contact"
 )
@@ -12,7 +13,7 @@ import (
 func TestLabels(t *testing.T) {
 	known := map[string]bool{}
 	for _, l := range labels {
-		if l.DE == "" || l.EN == "" || known[l.member] {
+		if l.In(i18n.English) == "" || i18n.CatalogOf(i18n.German)[l.Text].Text == "" || known[l.member] {
 			t.Errorf("%s: %+v", l.member, l.Text)
 		}
 		known[l.member] = true

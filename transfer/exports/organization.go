@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"kartei/access"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/audit"
 	"kartei/record/company"
 	"kartei/record/document"
@@ -56,24 +56,7 @@ func organizationCalls(ctx context.Context, r *partsReader) ([]document.File, er
 	return nil, r.addCalls(ctx, "calls.jsonl")
 }
 
-var contactReadMe = fault.Text{
-	DE: `Alles über einen Kontakt: Auskunft nach Artikel 15 DSGVO
-
-auskunft.html             für Menschen: alles auf einer Seite, zum Drucken
-contact.json              der Kontakt, wie die API ihn liefert
-contact-history.jsonl     wer wann welche Angaben geändert hat (die letzten 200 Änderungen)
-tasks.jsonl               Aufgaben, die zu dem Kontakt gehören, und ihr Verlauf
-documents.jsonl           Dokumente, die zu ihm gehören, und ihr Verlauf
-files/                    die Dateien dieser Dokumente
-imports.jsonl             Importe, aus denen die Angaben stammen (sieben Tage lang; nur Ihre eigenen,
-                          für die Administration alle)
-audit.jsonl               Zeilen des Protokolls über den Kontakt (nur für die Administration)
-
-Eine Datei .jsonl hat eine Zeile je Eintrag, in JSON und UTF-8. Was Sie selbst nicht sehen dürfen, fehlt,
-und auch, was nach Beginn des Exports angelegt wurde.
-Prüfen Sie vor der Herausgabe, ob Rechte anderer oder Ihre Verschwiegenheit dem entgegenstehen: Notizen,
-Aufgaben und Dokumente können auch andere betreffen.`,
-	EN: `Everything about a contact: right of access by article 15 GDPR
+var contactReadMe = i18n.Text(`Everything about a contact: right of access by article 15 GDPR
 
 summary.html              for people: all of it on one page, to print (auskunft.html in German)
 contact.json              the contact, as the API returns it
@@ -87,29 +70,9 @@ audit.jsonl               lines of the audit log about the contact (for admins a
 A file .jsonl has a line for each entry, in JSON and UTF-8. What you may not see yourself is left out,
 and so is what was created after the export began.
 Before you hand it over, check whether rights of others or your professional secrecy forbid it: notes,
-tasks and documents may be about others too.`,
-}
+tasks and documents may be about others too.`)
 
-var principalReadMe = fault.Text{
-	DE: `Was über eine Person des Büros oder ein Dienstkonto gespeichert ist
-
-person.json               Name, Adresse, Rolle, Rechte, Einstellungen
-keys.jsonl                Schlüssel der API, ohne ihre Geheimnisse
-webhook-endpoints.jsonl   Webhook-Endpunkte, ohne Adresse und Geheimnisse
-sessions.jsonl            Anmeldungen mit dem Browser, und womit sie sich angemeldet hat
-account.json              das Konto der Anmeldung mit Identitäten (Single Sign-on) und bekannten Browsern
-                          (nur für die Person selbst und den Betreiber)
-bell.jsonl                Einträge der Glocke (nur für die Person selbst und den Betreiber)
-recents.jsonl             zuletzt geöffnete Einträge (nur für die Person selbst und den Betreiber)
-imports.jsonl             begonnene Importe
-audit-acts.jsonl          was sie verwaltet hat, nach dem Protokoll (400 Tage)
-audit-about.jsonl         was andere über sie verwaltet haben, nach dem Protokoll (400 Tage)
-calls-sessions.jsonl      Aufrufe ihrer Sitzungen (30 Tage)
-calls-keys.jsonl          Aufrufe ihrer Schlüssel (30 Tage)
-
-Kontakte, Firmen, Aufgaben und Dokumente gehören dem Büro und sind nicht enthalten. Eine Datei .jsonl hat
-eine Zeile je Eintrag, in JSON und UTF-8.`,
-	EN: `What is kept about a person of the office or a service account
+var principalReadMe = i18n.Text(`What is kept about a person of the office or a service account
 
 person.json               name, address, role, rights, preferences
 keys.jsonl                keys of the API, without their secrets
@@ -126,28 +89,9 @@ calls-sessions.jsonl      calls of their sessions (30 days)
 calls-keys.jsonl          calls of their keys (30 days)
 
 Contacts, companies, tasks and documents belong to the office and are not part of it. A file .jsonl has a
-line for each entry, in JSON and UTF-8.`,
-}
+line for each entry, in JSON and UTF-8.`)
 
-var organizationReadMe = fault.Text{
-	DE: `Alles einer Organisation
-
-organization.json         die Organisation und ihre Schalter
-people.jsonl              Personen und Dienstkonten
-keys.jsonl                Schlüssel der API, ohne ihre Geheimnisse
-webhook-endpoints.jsonl   Webhook-Endpunkte, ohne Adresse und Geheimnisse
-contacts.jsonl            Kontakte, wie die API sie liefert; ebenso companies, tasks und documents
-contacts-history.jsonl    wer wann welche Angaben eines Kontakts geändert hat; ebenso die anderen
-audit.jsonl               das Protokoll (400 Tage)
-calls.jsonl               Aufrufe der API und der Weboberfläche (30 Tage)
-files/                    die Dateien der Dokumente, unter der Kennung des Dokuments
-
-Eine Datei .jsonl hat eine Zeile je Eintrag, in JSON und UTF-8. Der Export liest, während andere arbeiten:
-Jeder Eintrag, den es während des ganzen Exports gab, ist genau einmal enthalten. Was währenddessen angelegt
-oder gelöscht wurde, kann enthalten sein oder fehlen. Nicht enthalten sind gelöschte Einträge, Kennwörter und
-Geheimnisse, der Index der Suche, die Ereignisse und Zustellungen der letzten 30 Tage und die Sandbox. Die
-Sandbox lässt sich für sich exportieren.`,
-	EN: `Everything of an organization
+var organizationReadMe = i18n.Text(`Everything of an organization
 
 organization.json         the organization and its switches
 people.jsonl              people and service accounts
@@ -162,5 +106,4 @@ files/                    the files of documents, below the id of the document
 A file .jsonl has a line for each entry, in JSON and UTF-8. The export reads while others work: each entry
 that existed during the whole export is in it exactly once. Entries that were created or deleted meanwhile may
 or may not be in it. Left out are deleted entries, passwords and secrets, the index of the search, the events
-and deliveries of the last 30 days, and the sandbox. The sandbox can be exported by itself.`,
-}
+and deliveries of the last 30 days, and the sandbox. The sandbox can be exported by itself.`)

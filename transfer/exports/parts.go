@@ -14,6 +14,7 @@ import (
 	"kartei/integration/usage"
 	"kartei/kit/archive"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record"
 	"kartei/record/contact"
 	"kartei/record/document"
@@ -67,7 +68,7 @@ func readParts(ctx context.Context, c *op.Call, in PartsInput) (p Parts, err err
 	p.Parts = []archive.Part{}
 	x := new(export)
 	if in.Cursor == "" || c.Services.Cursors.Open(scope(c), in.Cursor, c.Now, x) != nil {
-		return p, &fault.Fault{Code: fault.NotFound, Detail: &unknown}
+		return p, &fault.Fault{Code: fault.NotFound, Detail: unknown}
 	}
 	if flush := usage.Flush.In(c); x.Stage == 0 && flush != nil { // so that the calls before the export are in it
 		if err := flush(ctx); err != nil {
@@ -100,10 +101,7 @@ func readParts(ctx context.Context, c *op.Call, in PartsInput) (p Parts, err err
 	return p, err
 }
 
-var unknown = fault.Text{
-	DE: "Diesen Export gibt es nicht mehr. Bitte beginnen Sie einen neuen.",
-	EN: "This export does not exist any more. Please begin another one.",
-}
+var unknown = i18n.Text("This export does not exist any more. Please begin another one.")
 
 // stage reads the next parts of one file of the archive, or of the files of documents:
 // then it returns the files whose bytes follow.
@@ -442,9 +440,8 @@ func (r *partsReader) missing(ctx context.Context, f *document.File) error {
 	case err == nil:
 		r.Services.Logger.Error("an export lacks the file of a document, which is not in the store", "organization",
 			r.Organization, "document", f.ID)
-		r.note(f.ID, r.say("fehlt.txt", "missing.txt"),
-			r.say("Die Datei dieses Dokuments fehlt im Speicher. Bitte wenden Sie sich an den Betreiber.",
-				"The file of this document is missing from the store. Please ask the operator."))
+		r.note(f.ID, r.say("missing.txt"),
+			r.say("The file of this document is missing from the store. Please ask the operator."))
 	case !fault.Is(err, fault.NotFound):
 		return err
 	case r.Open == f.ID:
@@ -456,9 +453,8 @@ func (r *partsReader) missing(ctx context.Context, f *document.File) error {
 
 // deleted goes on after a document that was deleted while its file was read.
 func (r *partsReader) deleted(id string) {
-	r.note(id, r.say("gelöscht.txt", "deleted.txt"),
-		r.say("Dieses Dokument wurde während des Exports gelöscht. Seine Datei ist unvollständig.",
-			"This document was deleted during the export. Its file is incomplete."))
+	r.note(id, r.say("deleted.txt"),
+		r.say("This document was deleted during the export. Its file is incomplete."))
 	r.position = position{After: id}
 }
 

@@ -8,8 +8,7 @@ import (
 	"strings"
 
 	"kartei/kit/clock"
-	"kartei/kit/country"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record"
 	"kartei/record/contact"
 	"kartei/record/document"
@@ -34,41 +33,41 @@ type summary struct {
 // labels are the members of a contact in the order of the page, with their names.
 var labels = []struct {
 	member string
-	fault.Text
+	i18n.Text
 }{
-	{"salutation", fault.Text{DE: "Anrede", EN: "Salutation"}}, {"title", fault.Text{DE: "Titel", EN: "Title"}},
-	{"firstName", fault.Text{DE: "Vorname", EN: "First name"}}, {"lastName", fault.Text{DE: "Nachname", EN: "Last name"}},
-	{"displayName", fault.Text{DE: "Angezeigter Name", EN: "Displayed name"}},
-	{"birthday", fault.Text{DE: "Geburtstag", EN: "Birthday"}},
-	{"language", fault.Text{DE: "Sprache", EN: "Language"}}, {"companyId", fault.Text{DE: "Firma", EN: "Company"}},
-	{"jobTitle", fault.Text{DE: "Funktion", EN: "Job title"}},
-	{"email", fault.Text{DE: "E-Mail", EN: "Email"}}, {"phone", fault.Text{DE: "Telefon", EN: "Telephone"}},
-	{"mobile", fault.Text{DE: "Mobiltelefon", EN: "Mobile telephone"}},
-	{"address.street", fault.Text{DE: "Straße und Hausnummer", EN: "Street and number"}},
-	{"address.postalCode", fault.Text{DE: "Postleitzahl", EN: "Postal code"}},
-	{"address.city", fault.Text{DE: "Ort", EN: "City"}}, {"address.region", fault.Text{DE: "Region", EN: "Region"}},
-	{"address.country", fault.Text{DE: "Land", EN: "Country"}},
-	{"note", fault.Text{DE: "Notiz", EN: "Note"}}, {"tags", fault.Text{DE: "Schlagworte", EN: "Tags"}},
-	{"externalId", fault.Text{DE: "Externe Kennung", EN: "External ID"}},
-	{"ownerId", fault.Text{DE: "Zuständig", EN: "Owner"}},
-	{"visibility", fault.Text{DE: "Sichtbarkeit", EN: "Visibility"}},
-	{"id", fault.Text{DE: "Kennung", EN: "Identifier"}}, {"createdAt", fault.Text{DE: "Angelegt", EN: "Created"}},
-	{"updatedAt", fault.Text{DE: "Zuletzt geändert", EN: "Last changed"}},
+	{"salutation", "Salutation"}, {"title", "Title"},
+	{"firstName", "First name"}, {"lastName", "Last name"},
+	{"displayName", "Displayed name"},
+	{"birthday", "Birthday"},
+	{"language", "Language"}, {"companyId", "Company"},
+	{"jobTitle", "Job title"},
+	{"email", "Email"}, {"phone", "Telephone"},
+	{"mobile", "Mobile telephone"},
+	{"address.street", "Street and number"},
+	{"address.postalCode", "Postal code"},
+	{"address.city", "City"}, {"address.region", "Region"},
+	{"address.country", "Country"},
+	{"note", "Note"}, {"tags", "Tags"},
+	{"externalId", "External ID"},
+	{"ownerId", "Owner [in an export]"},
+	{"visibility", "Visibility"},
+	{"id", "Identifier"}, {"createdAt", "Created"},
+	{"updatedAt", "Last changed"},
 }
 
 // values are values that are words of the API.
-var values = map[string]fault.Text{
-	"salutation.mr": {DE: "Herr", EN: "Mr"}, "salutation.ms": {DE: "Frau", EN: "Ms"},
-	"salutation.mx":           {DE: "ohne Angabe des Geschlechts", EN: "Mx"},
-	"visibility.organization": {DE: "alle im Büro", EN: "everybody in the office"},
-	"visibility.private":      {DE: "nur die zuständige Person und die Administration", EN: "the owner and admins alone"},
-	"status.open":             {DE: "offen", EN: "open"}, "status.completed": {DE: "erledigt", EN: "completed"},
-	"act.created": {DE: "angelegt", EN: "created"}, "act.updated": {DE: "geändert", EN: "changed"},
-	"act.deleted": {DE: "gelöscht", EN: "deleted"},
-	"door.rest":   {DE: "über die API", EN: "by the API"},
-	"door.web":    {DE: "in der Weboberfläche", EN: "in the web application"},
-	"door.job":    {DE: "durch einen Auftrag im Hintergrund", EN: "by work in the background"},
-	"door.admin":  {DE: "durch den Betreiber", EN: "by the operator"},
+var values = map[string]i18n.Text{
+	"salutation.mr": "Mr", "salutation.ms": "Ms",
+	"salutation.mx":           "Mx",
+	"visibility.organization": "everybody in the office",
+	"visibility.private":      "the owner and admins alone",
+	"status.open":             "open", "status.completed": "completed",
+	"act.created": "created", "act.updated": "changed",
+	"act.deleted": "deleted",
+	"door.rest":   "by the API",
+	"door.web":    "in the web application",
+	"door.job":    "by work in the background",
+	"door.admin":  "by the operator [through]",
 }
 
 // value returns the words of a value.
@@ -86,10 +85,10 @@ li{margin:.4rem 0;overflow-wrap:anywhere}@media(max-width:30rem){dl{grid-templat
 
 // page writes the page.
 func (s *summary) page() []byte {
-	title := s.say("Auskunft über gespeicherte Daten", "Stored personal data")
+	title := s.say("Stored personal data")
 	s.write(`<!doctype html><html lang="%s"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>%s</title><style>`+style+`</style></head><body>`,
 		string(s.Language), title)
-	s.write("<h1>%s</h1>\n<p>%s</p>\n", title, s.say("Stand: ", "As of: ")+s.time(s.Begun))
+	s.write("<h1>%s</h1>\n<p>%s</p>\n", title, s.say("As of: %s", s.time(s.Begun)))
 	s.members()
 	s.taskList()
 	s.documentList()
@@ -109,7 +108,10 @@ func (s *summary) write(format string, texts ...string) {
 
 // time writes a time. The file is for people elsewhere too, so it names the zone.
 func (s *summary) time(at clock.Micros) string {
-	return at.Time().UTC().Format(s.say("02.01.2006 15:04 UTC", "2 January 2006 15:04 UTC"))
+	if s.Language == i18n.German {
+		return at.Time().UTC().Format("02.01.2006 15:04 UTC")
+	}
+	return at.Time().UTC().Format("2 January 2006 15:04 UTC")
 }
 
 // members writes the members of the contact that have a value.
@@ -118,7 +120,7 @@ func (s *summary) members() {
 	if err := json.Unmarshal(s.json, &all); err != nil {
 		panic("exports: " + err.Error()) // the API wrote it
 	}
-	s.write("<h2>%s</h2>\n<dl>\n", s.say("Kontakt", "Contact"))
+	s.write("<h2>%s</h2>\n<dl>\n", s.say("Contact"))
 	for _, l := range labels {
 		if text := s.member(l.member, all); text != "" {
 			s.write("<dt>%s</dt><dd>%s</dd>\n", l.In(s.Language), text)
@@ -144,7 +146,7 @@ func (s *summary) member(name string, all map[string]any) string {
 	case name == "ownerId":
 		return joined(s.names[text], text)
 	case name == "address.country" && text != "":
-		if t, known := country.Names[text]; known {
+		if t, known := i18n.CountryNames[text]; known {
 			return t.In(s.Language)
 		}
 	case name == "createdAt" || name == "updatedAt":
@@ -167,7 +169,7 @@ func joined(name, id string) string {
 // more says that a list is longer than the page.
 func (s *summary) more(n int, file string) {
 	if n == page {
-		s.write("<p>%s</p>\n", s.say("Weitere stehen in ", "Others are in ")+file+".")
+		s.write("<p>%s</p>\n", s.say("Others are in %s.", file))
 	}
 }
 
@@ -175,14 +177,14 @@ func (s *summary) taskList() {
 	if len(s.tasks) == 0 {
 		return
 	}
-	s.write("<h2>%s</h2>\n<ul>\n", s.say("Aufgaben", "Tasks"))
+	s.write("<h2>%s</h2>\n<ul>\n", s.say("Tasks"))
 	for i := range s.tasks {
 		t := &s.tasks[i]
-		due := ""
+		state := s.value("status", string(t.Status))
 		if t.DueAt != nil {
-			due = s.say(", fällig ", ", due ") + s.time(*t.DueAt)
+			state = s.say("%s, due %s", state, s.time(*t.DueAt))
 		}
-		s.write("<li>%s (%s)", t.Title, s.value("status", string(t.Status))+due)
+		s.write("<li>%s (%s)", t.Title, state)
 		if t.Description != nil {
 			s.write("<br>%s", *t.Description)
 		}
@@ -196,11 +198,10 @@ func (s *summary) documentList() {
 	if len(s.documents) == 0 {
 		return
 	}
-	s.write("<h2>%s</h2>\n<ul>\n", s.say("Dokumente", "Documents"))
+	s.write("<h2>%s</h2>\n<ul>\n", s.say("Documents"))
 	for i := range s.documents {
 		d := &s.documents[i]
-		size := fault.Bytes(d.Size)
-		s.write("<li>%s (%s, %s)</li>\n", d.Name, d.ContentType, (&size).In(s.Language))
+		s.write("<li>%s (%s, %s)</li>\n", d.Name, d.ContentType, i18n.Bytes(d.Size).In(s.Language))
 	}
 	s.write("</ul>\n")
 	s.more(len(s.documents), "documents.jsonl")
@@ -208,7 +209,7 @@ func (s *summary) documentList() {
 
 // changes writes who changed what when.
 func (s *summary) changes() {
-	s.write("<h2>%s</h2>\n<ol>\n", s.say("Verlauf", "History"))
+	s.write("<h2>%s</h2>\n<ol>\n", s.say("History"))
 	for _, c := range s.history {
 		var members []string
 		for _, m := range c.Members {

@@ -7,6 +7,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record/contact"
 	"kartei/store/db"
 	"kartei/store/job"
@@ -205,30 +206,18 @@ func (x *work) unread(l *line) (Outcome, []problem) {
 	if l.done {
 		return Erased, nil
 	}
-	why := &unreadRow
+	why := unreadRow
 	if x.Format == source.VCard {
-		why = &unreadCard
+		why = unreadCard
 	}
 	return Refused, problemsOf([]fault.Field{{Code: fault.InvalidFormat, Text: why}})
 }
 
 var (
-	unreadRow = fault.Text{
-		DE: "Dieser Eintrag lässt sich nicht lesen: Er hat mehr als 16.384 Spalten oder ist länger als ein Megabyte.",
-		EN: "This entry cannot be read: it has more than 16,384 columns, or is longer than a megabyte.",
-	}
-	tornRow = fault.Text{
-		DE: "Dieser Eintrag ist unvollständig. Gelesen wurde, was davon lesbar ist.",
-		EN: "This entry is not complete. What can be read of it was read.",
-	}
-	tornCard = fault.Text{
-		DE: "Diese Karte ist unvollständig: Sie hat zu viele Zeilen, oder an ihrem Ende fehlt END:VCARD. Gelesen wurde, was davon lesbar ist.",
-		EN: "This card is not complete: it has too many lines, or END:VCARD is missing at its end. What can be read of it was read.",
-	}
-	unreadCard = fault.Text{
-		DE: "Diese Karte ist unvollständig: Sie hat zu viele Zeilen, oder an ihrem Ende fehlt END:VCARD.",
-		EN: "This card is not complete: it has too many lines, or END:VCARD is missing at its end.",
-	}
+	unreadRow  = i18n.Text("This entry cannot be read: it has more than 16,384 columns, or is longer than a megabyte.")
+	tornRow    = i18n.Text("This entry is not complete. What can be read of it was read.")
+	tornCard   = i18n.Text("This card is not complete: it has too many lines, or END:VCARD is missing at its end. What can be read of it was read.")
+	unreadCard = i18n.Text("This card is not complete: it has too many lines, or END:VCARD is missing at its end.")
 )
 
 // judgeUpdate says what would become of a contact that is there.

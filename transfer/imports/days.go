@@ -205,15 +205,11 @@ func (e *entry) born(c *content, today string) {
 		}
 		switch {
 		case known && day > today && !e.exact:
-			e.move("birthday", e.say("birthday"), i, fault.InvalidFormat, fault.Text{
-				DE: "Dieser Tag ist noch nicht gewesen.", EN: "This day has not been yet.",
-			})
+			e.move("birthday", e.say("birthday"), i, fault.InvalidFormat, "This day has not been yet.")
 		case !known:
 			i.text = dayWords(i.text)
-			e.move("birthday", e.say("birthday"), i, fault.InvalidFormat, fault.Text{
-				DE: "Das ist kein Datum. Möglich ist zum Beispiel 17.05.1984.",
-				EN: "This is no date. Possible is for example 1984-05-17.",
-			})
+			e.move("birthday", e.say("birthday"), i, fault.InvalidFormat,
+				"This is no date. Possible is for example 1984-05-17.")
 		case day == "":
 		case e.firm || n > 0 && e.text("birthday") != day:
 			e.move("birthday", e.say("birthday"), i, noPlace, noField)

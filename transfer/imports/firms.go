@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"kartei/api/op"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/record"
 	"kartei/record/company"
@@ -232,14 +232,8 @@ func (x *work) judgeFirm(
 func (l *line) isFirm() bool { return l.record != nil && id.Valid(id.Company, *l.record) }
 
 var (
-	aGroup = fault.Text{
-		DE: "Das ist eine Gruppe und kein Kontakt. Sie wird nicht übernommen.",
-		EN: "This is a group and no contact. It is left out.",
-	}
-	aGroupOf = fault.Text{
-		DE: "Das ist eine Gruppe und kein Kontakt. Ihre Mitglieder in dieser Datei bekommen den Namen als Schlagwort.",
-		EN: "This is a group and no contact. Its members in this file get its name as a tag.",
-	}
+	aGroup   = i18n.Text("This is a group and no contact. It is left out.")
+	aGroupOf = i18n.Text("This is a group and no contact. Its members in this file get its name as a tag.")
 )
 
 // toldGroup is what is told of a group.
@@ -248,15 +242,14 @@ func (c *content) toldGroup(e *entry) []problem {
 	if name.text == "" {
 		name.text = e.first("lastName")
 	}
-	p := problem{
-		Code: noPlace, DE: aGroup.DE, EN: aGroup.EN, Heading: name.heading, Value: cut(name.text, mostShown),
-		Fate: LeftOut,
-	}
+	why, fate := aGroup, LeftOut
 	for _, groups := range c.Groups {
 		if slices.Contains(groups, name.text) {
-			p.DE, p.EN, p.Fate = aGroupOf.DE, aGroupOf.EN, Altered
+			why, fate = aGroupOf, Altered
 			break
 		}
 	}
+	p := told(noPlace, why)
+	p.Heading, p.Value, p.Fate = name.heading, cut(name.text, mostShown), fate
 	return []problem{p}
 }

@@ -20,6 +20,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/kit/masterkey"
 	"kartei/store/db"
@@ -225,7 +226,7 @@ type content struct {
 	// Groups are the names of groups of cards, by the members.
 	Groups map[string][]string `json:"groups,omitempty"`
 	// Language is the language of labels in notes.
-	Language fault.Language `json:"language"`
+	Language i18n.Language `json:"language"`
 	// columns are the columns by their numbers in the file.
 	columns map[int]*Column
 }
@@ -466,10 +467,7 @@ var needed = []string{"contacts:read", "contacts:write"}
 func mayImport(a *access.Actor) error { return process.Require(a, needed...) }
 
 func unknown() error {
-	return &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
-		DE: "Einen Import mit dieser Kennung gibt es nicht.",
-		EN: "There is no import with this id.",
-	}}
+	return &fault.Fault{Code: fault.NotFound, Detail: "There is no import with this id."}
 }
 
 // change stores the next state of an import. It fails with process.ErrMoved if another

@@ -12,6 +12,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record"
 	"kartei/record/contact"
 	"kartei/store/db"
@@ -153,7 +154,7 @@ func (x *candidate) join(has map[string]any, otherFirm bool) (map[string]any, []
 	return patch, j.told
 }
 
-var noteFull = fault.Text{DE: "Eine Notiz hat höchstens 10.000 Zeichen.", EN: "A note has at most 10,000 characters."}
+var noteFull = i18n.Text("A note has at most 10,000 characters.")
 
 // tagsFor returns the tags for which a contact has room. The others become lines.
 func (j *joinedEntry) tagsFor(has map[string]any, tags []string, x *candidate) (list []string) {

@@ -48,10 +48,8 @@ func (e *entry) speak(i item) {
 	}
 	tag, _, more := strings.Cut(strings.ReplaceAll(text, "_", "-"), ".") // de_DE.UTF-8
 	if _, err := language.Raw.Parse(tag); err != nil || len(tag) > 35 {
-		e.move("language", e.say("language"), i, fault.InvalidFormat, fault.Text{
-			DE: "Diese Sprache ist nicht bekannt. Möglich sind Kürzel wie de und Namen wie Deutsch.",
-			EN: "This language is not known. Possible are tags such as de and names such as German.",
-		})
+		e.move("language", e.say("language"), i, fault.InvalidFormat,
+			"This language is not known. Possible are tags such as de and names such as German.")
 		return
 	}
 	if more {

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // Fate is what became of a value that no member took as it is.
@@ -44,12 +45,24 @@ type problem struct {
 	Record string `json:"r,omitempty"`
 }
 
+// told returns a problem with its words.
+func told(code fault.FieldCode, why i18n.Text) problem {
+	return problem{Code: code, DE: why.In(i18n.German), EN: why.In(i18n.English)}
+}
+
+// in returns the words of a problem in a language.
+func (p *problem) in(l i18n.Language) string {
+	if l == i18n.English {
+		return p.EN
+	}
+	return p.DE
+}
+
 // problemOf returns a violation as it is told.
 func problemOf(f fault.Field) problem {
-	return problem{
-		Field: strings.TrimPrefix(f.Name, "body."), Code: f.Code, DE: f.Message(fault.German),
-		EN: f.Message(fault.English),
-	}
+	p := told(f.Code, i18n.InEach(f.Message))
+	p.Field = strings.TrimPrefix(f.Name, "body.")
+	return p
 }
 
 // problemsOf returns violations as they are told.
@@ -61,30 +74,26 @@ func problemsOf(fields []fault.Field) (list []problem) {
 }
 
 // tell notes what became of a value.
-func (e *entry) tell(fate Fate, member string, i item, code fault.FieldCode, why fault.Text) {
+func (e *entry) tell(fate Fate, member string, i item, code fault.FieldCode, why i18n.Text) {
 	if len(e.told) == mostProblems {
 		return
 	}
-	p := problem{
-		Field: member, Code: code, DE: why.DE, EN: why.EN, Heading: i.heading, Value: cut(i.text, mostShown),
-		Fate: fate,
-	}
 	if len(e.told) == mostProblems-1 {
-		p = problem{
-			Code: noPlace, DE: "Der Eintrag hat noch mehr Angaben, die hier nicht einzeln stehen.",
-			EN: "The entry has more values, which are not listed here.",
-		}
+		e.remark(noPlace, "The entry has more values, which are not listed here.")
+		return
 	}
+	p := told(code, why)
+	p.Field, p.Heading, p.Value, p.Fate = member, i.heading, cut(i.text, mostShown), fate
 	e.told = append(e.told, p)
 }
 
 // remark notes something of the entry as a whole, which no value and so no fate belongs to.
-func (e *entry) remark(code fault.FieldCode, why fault.Text) {
-	e.told = append(e.told, problem{Code: code, DE: why.DE, EN: why.EN})
+func (e *entry) remark(code fault.FieldCode, why i18n.Text) {
+	e.told = append(e.told, told(code, why))
 }
 
 // move puts a value into the note.
-func (e *entry) move(member, label string, i item, code fault.FieldCode, why fault.Text) {
+func (e *entry) move(member, label string, i item, code fault.FieldCode, why i18n.Text) {
 	line := strings.ReplaceAll(i.text, "\n", ", ")
 	if label != "" {
 		line = label + ": " + line
@@ -107,68 +116,65 @@ func (e *entry) addLine(line string) bool {
 
 // The reasons that are no rules of a member.
 var (
-	onlyOne = fault.Text{
-		DE: "Dafür gibt es nur ein Feld, und es enthält schon eine andere Angabe.",
-		EN: "There is only one field for this, and it has another value already.",
-	}
-	noField = fault.Text{DE: "Dafür gibt es kein Feld.", EN: "There is no field for this."}
-	useless = fault.Text{DE: "Das ist keine Angabe.", EN: "This says nothing."}
+	onlyOne = i18n.Text("There is only one field for this, and it has another value already.")
+	noField = i18n.Text("There is no field for this.")
+	useless = i18n.Text("This says nothing.")
 )
 
 // labelWords are the words for kinds of values, in the note and in the report.
-var labelWords = map[string]fault.Text{
-	"work": {DE: "geschäftlich", EN: "work"}, "home": {DE: "privat", EN: "home"},
-	"other": {DE: "weitere", EN: "other"}, "main": {DE: "Zentrale", EN: "main"},
-	"direct": {DE: "Durchwahl", EN: "direct"}, "company": {DE: "Firma", EN: "company"}, "car": {DE: "Auto", EN: "car"},
-	"assistant": {DE: "Assistenz", EN: "assistant"},
-	"callback":  {DE: "Rückruf", EN: "callback"}, "isdn": {DE: "ISDN", EN: "ISDN"}, "radio": {DE: "Funk", EN: "radio"},
-	"school": {DE: "Schule", EN: "school"},
-	"pager":  {DE: "Pager", EN: "pager"}, "textphone": {DE: "Schreibtelefon", EN: "textphone"},
-	"tty": {DE: "Schreibtelefon", EN: "textphone"}, "profession": {DE: "Beruf", EN: "profession"},
-	"role":     {DE: "Rolle", EN: "role"},
-	"nickname": {DE: "Spitzname", EN: "Nickname"}, "anniversary": {DE: "Jahrestag", EN: "Anniversary"},
-	"gender": {DE: "Geschlecht", EN: "Gender"}, "impp": {DE: "Messenger", EN: "Messenger"},
-	"related": {DE: "Beziehung", EN: "Relation"}, "spouse": {DE: "Partner", EN: "Spouse"},
-	"manager": {DE: "Vorgesetzt", EN: "Manager"}, "children": {DE: "Kinder", EN: "Children"},
-	"maiden": {DE: "Geburtsname", EN: "Maiden name"}, "maidenname": {DE: "Geburtsname", EN: "Maiden name"},
-	"office": {DE: "Büro", EN: "Office"}, "telex": {DE: "Telex", EN: "Telex"},
-	"geo": {DE: "Koordinaten", EN: "Coordinates"}, "tz": {DE: "Zeitzone", EN: "Time zone"},
-	"expertise": {DE: "Fachgebiet", EN: "Expertise"}, "hobby": {DE: "Hobby", EN: "Hobby"},
-	"interest": {DE: "Interesse", EN: "Interest"}, "member": {DE: "Mitglied", EN: "Member"},
-	"skype": {DE: "Skype", EN: "Skype"}, "socialprofile": {DE: "Profil", EN: "Profile"},
-	"birthplace": {DE: "Geburtsort", EN: "Place of birth"}, "deathdate": {DE: "Todestag", EN: "Day of death"},
-	"fax": {DE: "Fax", EN: "Fax"}, "email": {DE: "E-Mail", EN: "Email"}, "phone": {DE: "Telefon", EN: "Phone"},
-	"mobile": {DE: "Mobil", EN: "Mobile"}, "website": {DE: "Website", EN: "Website"},
-	"address": {DE: "Anschrift", EN: "Address"}, "department": {DE: "Abteilung", EN: "Department"},
-	"jobTitle": {DE: "Funktion", EN: "Job title"}, "title": {DE: "Titel", EN: "Title"},
-	"name": {DE: "Anzeigename", EN: "Display name"}, "lastName": {DE: "Nachname", EN: "Last name"},
-	"firstName": {DE: "Vorname", EN: "First name"}, "birthday": {DE: "Geburtstag", EN: "Birthday"},
-	"language": {DE: "Sprache", EN: "Language"}, "externalId": {DE: "Externe Kennung", EN: "External ID"},
-	"salutation": {DE: "Anrede", EN: "Salutation"}, "tags": {DE: "Schlagwort", EN: "Tag"},
-	"legalForm": {DE: "Rechtsform", EN: "Legal form"}, "vatId": {DE: "USt-IdNr.", EN: "VAT ID"},
-	"registerNumber": {DE: "Registernummer", EN: "Register number"}, "suffix": {DE: "Namenszusatz", EN: "Suffix"},
-	"country": {DE: "Land", EN: "Country"}, "note": {DE: "Notiz", EN: "Note"}, "firm": {DE: "Firma", EN: "Company"},
-	"visibility": {DE: "Sichtbarkeit", EN: "Visibility"},
-	"child":      {DE: "Kind", EN: "Child"}, "mother": {DE: "Mutter", EN: "Mother"},
-	"father": {DE: "Vater", EN: "Father"}, "parent": {DE: "Elternteil", EN: "Parent"},
-	"brother": {DE: "Bruder", EN: "Brother"}, "sister": {DE: "Schwester", EN: "Sister"},
-	"friend": {DE: "Freund/in", EN: "Friend"}, "partner": {DE: "Partner", EN: "Partner"},
-	"domestic_partner": {DE: "Lebenspartner", EN: "Domestic partner"}, "relative": {DE: "Verwandt", EN: "Relative"},
-	"referred_by": {DE: "Empfohlen von", EN: "Referred by"},
-	"son":         {DE: "Sohn", EN: "Son"}, "daughter": {DE: "Tochter", EN: "Daughter"},
-	"abrelatednames": {DE: "Beziehung", EN: "Relation"}, "abdate": {DE: "Datum", EN: "Date"},
-	"imaddress": {DE: "Messenger", EN: "Messenger"}, "assistantphone": {DE: "Assistenz", EN: "assistant"},
-	"assistantsname": {DE: "Assistenz", EN: "assistant"},
-	"managersname":   {DE: "Vorgesetzt", EN: "Manager"}, "spousesname": {DE: "Partner", EN: "Spouse"},
-	"profile": {DE: "Profil", EN: "Profile"}, "blog": {DE: "Blog", EN: "Blog"},
-	"phonetic-first-name":  {DE: "Vorname (Aussprache)", EN: "First name (phonetic)"},
-	"phonetic-last-name":   {DE: "Nachname (Aussprache)", EN: "Last name (phonetic)"},
-	"phonetic-middle-name": {DE: "Weiterer Vorname (Aussprache)", EN: "Middle name (phonetic)"},
-	"phonetic-org":         {DE: "Firma (Aussprache)", EN: "Company (phonetic)"},
-	"google-talk-id":       {DE: "Google Talk", EN: "Google Talk"}, "caluri": {DE: "Kalender", EN: "Calendar"},
-	"caladruri": {DE: "Kalenderadresse", EN: "Calendar address"}, "fburl": {DE: "Verfügbarkeit", EN: "Availability"},
-	"street": {DE: "Straße", EN: "Street"}, "postalCode": {DE: "PLZ", EN: "Postal code"},
-	"city": {DE: "Ort", EN: "City"}, "region": {DE: "Region", EN: "Region"},
+var labelWords = map[string]i18n.Text{
+	"work": "work", "home": "home",
+	"other": "other", "main": "main",
+	"direct": "direct", "company": "company", "car": "car",
+	"assistant": "assistant",
+	"callback":  "callback", "isdn": "ISDN", "radio": "radio",
+	"school": "school",
+	"pager":  "pager", "textphone": "textphone",
+	"tty": "textphone", "profession": "profession",
+	"role":     "role",
+	"nickname": "Nickname", "anniversary": "Anniversary",
+	"gender": "Gender", "impp": "Messenger",
+	"related": "Relation", "spouse": "Spouse",
+	"manager": "Manager", "children": "Children",
+	"maiden": "Maiden name", "maidenname": "Maiden name",
+	"office": "Office", "telex": "Telex",
+	"geo": "Coordinates", "tz": "Time zone",
+	"expertise": "Expertise", "hobby": "Hobby",
+	"interest": "Interest", "member": "Member",
+	"skype": "Skype", "socialprofile": "Profile",
+	"birthplace": "Place of birth", "deathdate": "Day of death",
+	"fax": "Fax", "email": "Email", "phone": "Phone",
+	"mobile": "Mobile", "website": "Website",
+	"address": "Address", "department": "Department",
+	"jobTitle": "Job title", "title": "Title",
+	"name": "Display name", "lastName": "Last name",
+	"firstName": "First name", "birthday": "Birthday",
+	"language": "Language", "externalId": "External ID",
+	"salutation": "Salutation", "tags": "Tag",
+	"legalForm": "Legal form", "vatId": "VAT ID",
+	"registerNumber": "Register number", "suffix": "Suffix",
+	"country": "Country", "note": "Note", "firm": "Company",
+	"visibility": "Visibility",
+	"child":      "Child", "mother": "Mother",
+	"father": "Father", "parent": "Parent",
+	"brother": "Brother", "sister": "Sister",
+	"friend": "Friend", "partner": "Partner",
+	"domestic_partner": "Domestic partner", "relative": "Relative",
+	"referred_by": "Referred by",
+	"son":         "Son", "daughter": "Daughter",
+	"abrelatednames": "Relation", "abdate": "Date",
+	"imaddress": "Messenger", "assistantphone": "assistant",
+	"assistantsname": "assistant",
+	"managersname":   "Manager", "spousesname": "Spouse",
+	"profile": "Profile", "blog": "Blog",
+	"phonetic-first-name":  "First name (phonetic)",
+	"phonetic-last-name":   "Last name (phonetic)",
+	"phonetic-middle-name": "Middle name (phonetic)",
+	"phonetic-org":         "Company (phonetic)",
+	"google-talk-id":       "Google Talk", "caluri": "Calendar",
+	"caladruri": "Calendar address", "fburl": "Availability",
+	"street": "Street", "postalCode": "Postal code [short]",
+	"city": "City", "region": "Region",
 }
 
 // kindOf returns what kind of value a label of some program means.
@@ -211,8 +217,8 @@ func (e *entry) say(word string) string {
 
 // foldedWords are the words by their labels in small letters: Google writes Spouse, and
 // SPOUSE.
-var foldedWords = func() map[string]fault.Text {
-	all := map[string]fault.Text{}
+var foldedWords = func() map[string]i18n.Text {
+	all := map[string]i18n.Text{}
 	for label, word := range labelWords {
 		all[strings.ToLower(label)] = word
 	}

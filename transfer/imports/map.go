@@ -8,6 +8,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/kit/invisible"
 	"kartei/record"
@@ -38,7 +39,7 @@ type entry struct {
 	refused bool
 	// late says that the entry turned out to be a company.
 	late     bool
-	language fault.Language
+	language i18n.Language
 	items    map[string][]item
 }
 
@@ -331,10 +332,7 @@ func (e *entry) notes() {
 		note = strings.TrimSpace(string(runes[:room]))
 		i := e.has("note")[0]
 		i.text = string(runes[room:])
-		e.tell(LeftOut, "note", i, fault.TooLong, fault.Text{
-			DE: "Eine Notiz hat höchstens 10.000 Zeichen. Hier steht, was nicht mehr hineinpasst.",
-			EN: "A note has at most 10,000 characters. This is what does not fit.",
-		})
+		e.tell(LeftOut, "note", i, fault.TooLong, "A note has at most 10,000 characters. This is what does not fit.")
 	}
 	e.body["note"] = note
 	e.noteSize += len([]rune(note))
@@ -404,10 +402,7 @@ var (
 	}
 	open = []string{"aus", "false", "falsch", "nein", "no", "0", "normal", "public", "öffentlich"}
 
-	becamePrivate = fault.Text{
-		DE: "Der Eintrag war vertraulich. Er ist nur für den Eigentümer sichtbar.",
-		EN: "The entry was confidential. Only its owner sees it.",
-	}
+	becamePrivate = i18n.Text("The entry was confidential. Only its owner sees it.")
 )
 
 // show reads who sees a record, as exports of Kartei and other programs have it.
@@ -449,13 +444,9 @@ func (e *entry) tag(more []string) {
 		switch {
 		case tag == "" || slices.Contains(list, tag):
 		case len([]rune(tag)) > 50:
-			e.move("tags", e.say("tags"), i, fault.TooLong, fault.Text{
-				DE: "Ein Schlagwort hat höchstens 50 Zeichen.", EN: "A tag has at most 50 characters.",
-			})
+			e.move("tags", e.say("tags"), i, fault.TooLong, "A tag has at most 50 characters.")
 		case len(list)+len(more) >= 20:
-			e.move("tags", e.say("tags"), i, fault.TooLong, fault.Text{
-				DE: "Höchstens 20 Schlagworte sind möglich.", EN: "At most 20 tags are possible.",
-			})
+			e.move("tags", e.say("tags"), i, fault.TooLong, "At most 20 tags are possible.")
 		default:
 			list = append(list, tag)
 		}

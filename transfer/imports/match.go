@@ -8,6 +8,7 @@ import (
 
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/record"
 	"kartei/record/company"
@@ -434,10 +435,7 @@ func (x *work) withoutID(n *candidate) {
 	x.relocate(n, "externalId", "externalId", i, fault.Duplicate, otherHasID)
 }
 
-var otherHasID = fault.Text{
-	DE: "Ein anderer Kontakt mit anderem Namen hat diese Kennung schon.",
-	EN: "Another contact of another name has this id already.",
-}
+var otherHasID = i18n.Text("Another contact of another name has this id already.")
 
 // calls reports whether the entry and a contact have a number in common.
 func (x *candidate) calls(f *contact.Fields) bool {

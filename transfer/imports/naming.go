@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/invisible"
 	"kartei/record"
 	"kartei/transfer/imports/source"
@@ -59,16 +60,10 @@ func (e *entry) namePerson() {
 		}
 		if e.company = e.oneLine(i.text); nameKey(e.company) == "" {
 			e.company = ""
-			e.move(targetCompany, e.say("firm"), i, fault.InvalidFormat, fault.Text{
-				DE: "Dieser Name hat keine Buchstaben und keine Ziffern.",
-				EN: "This name has no letters and no digits.",
-			})
+			e.move(targetCompany, e.say("firm"), i, fault.InvalidFormat, "This name has no letters and no digits.")
 		} else if len([]rune(e.company)) > 200 {
 			e.company = ""
-			e.move(targetCompany, e.say("firm"), i, fault.TooLong, fault.Text{
-				DE: "Der Name einer Firma hat höchstens 200 Zeichen.",
-				EN: "The name of a company has at most 200 characters.",
-			})
+			e.move(targetCompany, e.say("firm"), i, fault.TooLong, "The name of a company has at most 200 characters.")
 		}
 	}
 	e.jobs()
@@ -172,14 +167,10 @@ func (e *entry) takeName(i item, text string) {
 	}
 	switch {
 	case p.whole || p.firm:
-		e.tell(Altered, "lastName", i, noPlace, fault.Text{
-			DE: "Das ist nicht der Name einer einzelnen Person. Er steht als Ganzes im Nachnamen.",
-			EN: "This is not the name of one person. It stands as a whole in the last name.",
-		})
+		e.tell(Altered, "lastName", i, noPlace,
+			"This is not the name of one person. It stands as a whole in the last name.")
 	case p.doubtful:
-		e.tell(Altered, "lastName", i, noPlace, fault.Text{
-			DE: "Vor- und Nachname sind nicht sicher.", EN: "First and last name are not sure.",
-		})
+		e.tell(Altered, "lastName", i, noPlace, "First and last name are not sure.")
 	}
 }
 
@@ -260,10 +251,7 @@ func (e *entry) isCompany() bool {
 			func(i item) bool { _, of := emailOf(i.text); return of != "" && !strings.EqualFold(of, company.text) })
 	case isFirmName(e.oneLine(name.text)):
 		if !hasCompany {
-			e.tell(Altered, targetName, name, noPlace, fault.Text{
-				DE: "Das ist der Name einer Firma. Der Eintrag ist eine Firma.",
-				EN: "This is the name of a company. The entry is a company.",
-			})
+			e.tell(Altered, targetName, name, noPlace, "This is the name of a company. The entry is a company.")
 		}
 		return true
 	}
@@ -331,9 +319,7 @@ func (e *entry) salute(i item) {
 		e.titleOf(i, title)
 	case isTitle(text) && e.text("title") == "":
 		e.set("title", i, text)
-		e.tell(Altered, "title", i, fault.NotInEnum, fault.Text{
-			DE: "Das ist ein Titel und keine Anrede.", EN: "This is a title and no salutation.",
-		})
+		e.tell(Altered, "title", i, fault.NotInEnum, "This is a title and no salutation.")
 	case says(all, text): // Liebe Anna
 		e.tell(LeftOut, "salutation", i, fault.NotInEnum, noSalutation)
 	default:
@@ -364,10 +350,7 @@ func (e *entry) titleOf(i item, title string) {
 	}
 }
 
-var noSalutation = fault.Text{
-	DE: "Diese Anrede gibt es nicht. Möglich sind Frau, Herr und divers.",
-	EN: "There is no such salutation. Possible are Ms, Mr and Mx.",
-}
+var noSalutation = i18n.Text("There is no such salutation. Possible are Ms, Mr and Mx.")
 
 // nameFirm sets the name of an entry that is a company itself.
 func (e *entry) nameFirm() {
@@ -428,10 +411,7 @@ func (e *entry) nameless(mayMake bool) bool {
 				e.body["name"] = name
 				e.tell(Altered, "name", item{
 					text: name,
-				}, noPlace, fault.Text{
-					DE: "Die Firma hat keinen Namen. Sie heißt wie ihre E-Mail-Adresse oder Nummer.",
-					EN: "The company has no name. It is called like its email address or number.",
-				})
+				}, noPlace, "The company has no name. It is called like its email address or number.")
 			}
 		}
 		return e.text("name") == ""
@@ -448,10 +428,7 @@ func (e *entry) nameless(mayMake bool) bool {
 		e.body["lastName"] = nickname
 		e.tell(Altered, "lastName", item{
 			text: nickname,
-		}, noPlace, fault.Text{
-			DE: "Der Eintrag hat keinen Namen. Er heißt wie sein Spitzname.",
-			EN: "The entry has no name. It is called by its nickname.",
-		})
+		}, noPlace, "The entry has no name. It is called by its nickname.")
 	case e.company != "" && mayMake:
 		e.late = true
 	case e.company != "":
@@ -462,20 +439,14 @@ func (e *entry) nameless(mayMake bool) bool {
 		e.body["lastName"] = number
 		e.tell(Altered, "lastName", item{
 			text: number,
-		}, noPlace, fault.Text{
-			DE: "Der Eintrag hat keinen Namen. Er heißt wie seine Nummer.",
-			EN: "The entry has no name. It is called like its number.",
-		})
+		}, noPlace, "The entry has no name. It is called like its number.")
 	default:
 		return true
 	}
 	return false
 }
 
-var noFirms = fault.Text{
-	DE: "Zum Anlegen von Firmen fehlt Ihnen das Recht. Der Eintrag ist ein Kontakt, und der Name der Firma ist sein Nachname.",
-	EN: "You lack the right to create companies. The entry is a contact, and the name of the company is its last name.",
-}
+var noFirms = i18n.Text("You lack the right to create companies. The entry is a contact, and the name of the company is its last name.")
 
 // becomePerson makes a contact of a company, for whom may create no companies.
 func (e *entry) becomePerson() {

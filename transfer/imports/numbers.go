@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/phone"
 	"kartei/record"
 	"kartei/transfer/imports/source"
@@ -38,10 +39,7 @@ var (
 	noDate = regexp.MustCompile(`^(0{1,4}[./-]0{1,4}[./-]0{1,4}|0?1[./-]0?1[./-](4501|1601)|(4501|1601)-01-01)$`)
 )
 
-var lost = fault.Text{
-	DE: "Eine Tabellenkalkulation hat die letzten Ziffern dieser Nummer verworfen.",
-	EN: "A spreadsheet has thrown away the last digits of this number.",
-}
+var lost = i18n.Text("A spreadsheet has thrown away the last digits of this number.")
 
 // isLost reports whether a spreadsheet threw away the digits of an item. Then it is told.
 func (e *entry) isLost(i item) bool {
@@ -67,7 +65,7 @@ func (e *entry) callable(members ...string) (list []item) {
 				e.tell(LeftOut, member, i, fault.InvalidFormat, useless)
 			default:
 				e.move(member, e.labelled(member, i.kind), i, fault.InvalidFormat,
-					fault.Text{DE: "Das ist keine Telefonnummer.", EN: "This is no telephone number."})
+					"This is no telephone number.")
 			}
 		}
 	}
@@ -108,10 +106,8 @@ func (e *entry) withZero(i item, text string) string {
 	default:
 		return text
 	}
-	e.tell(Altered, i.member, i, fault.InvalidFormat, fault.Text{
-		DE: "Dieser Nummer fehlte der Anfang. Übernommen wurde " + repaired + ".",
-		EN: "The beginning of this number was missing. Taken was " + repaired + ".",
-	})
+	e.tell(Altered, i.member, i, fault.InvalidFormat,
+		i18n.Format("The beginning of this number was missing. Taken was %s.", repaired))
 	return repaired
 }
 

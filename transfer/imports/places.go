@@ -4,23 +4,26 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/text/language"
 
-	"kartei/kit/country"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/invisible"
 	"kartei/record"
 	"kartei/transfer/imports/source"
 )
 
-// countries are the codes of all countries by their names in German and English, and by
+// countries returns the codes of all countries by their names in German and English, and by
 // other names that address books have, in folded form.
-var countries = func() map[string]string {
+var countries = sync.OnceValue(func() map[string]string {
 	all := map[string]string{}
-	for code, name := range country.Names {
-		all[source.Fold(name.DE)], all[source.Fold(name.EN)] = code, code
+	for code, name := range i18n.CountryNames {
+		for _, l := range i18n.Languages {
+			all[source.Fold(name.In(l))] = code
+		}
 	}
 	for line := range strings.Lines(otherNames) {
 		code, names, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -29,7 +32,7 @@ var countries = func() map[string]string {
 		}
 	}
 	return all
-}()
+})
 
 // otherNames are former names, short forms, signs of cars and names in the languages of
 // neighbours.
@@ -109,15 +112,15 @@ func countryOf(text string) (code string, known bool) {
 		name, strings.TrimPrefix(name, "the"), strings.TrimPrefix(name, "republik"),
 		strings.TrimPrefix(name, "republicof"), strings.TrimPrefix(name, "la"),
 	} {
-		if code = countries[form]; code != "" {
+		if code = countries()[form]; code != "" {
 			return code, true
 		}
 	}
-	if upper := strings.ToUpper(text); country.Names[upper].EN != "" {
+	if upper := strings.ToUpper(text); i18n.CountryNames[upper] != "" {
 		return upper, true
 	}
 	if utf8.RuneCountInString(text) == 3 { // DEU
-		if r, err := language.ParseRegion(strings.ToUpper(text)); err == nil && country.Names[r.String()].EN != "" {
+		if r, err := language.ParseRegion(strings.ToUpper(text)); err == nil && i18n.CountryNames[r.String()] != "" {
 			return r.String(), true
 		}
 	}
@@ -385,10 +388,8 @@ func (e *entry) addresses() {
 				set(&g.country, line(text))
 			case "whole":
 				if g.whole(e.withoutName(text)); g.postalCode == "" {
-					e.tell(Altered, "address.street", i, fault.InvalidFormat, fault.Text{
-						DE: "In dieser Anschrift ist keine Postleitzahl mit Ort zu erkennen. Sie steht als Straße.",
-						EN: "This address has no postal code with a city that can be read. It stands as the street.",
-					})
+					e.tell(Altered, "address.street", i, fault.InvalidFormat,
+						"This address has no postal code with a city that can be read. It stands as the street.")
 				}
 			}
 		}
@@ -436,10 +437,8 @@ func (e *entry) live(a *address, i item) {
 					of = p
 				}
 			}
-			e.tell(Altered, "address.postalCode", of, fault.InvalidFormat, fault.Text{
-				DE: "Dieser Postleitzahl fehlte die Null am Anfang. Übernommen wurde " + a.postalCode + ".",
-				EN: "The zero at the beginning of this postal code was missing. Taken was " + a.postalCode + ".",
-			})
+			e.tell(Altered, "address.postalCode", of, fault.InvalidFormat,
+				i18n.Format("The zero at the beginning of this postal code was missing. Taken was %s.", a.postalCode))
 		}
 		set("street", a.streetLine())
 	}
@@ -464,15 +463,11 @@ func (e *entry) live(a *address, i item) {
 			}
 		case a.region == "":
 			a.region = a.country
-			e.tell(Altered, "address.country", of, fault.NotInEnum, fault.Text{
-				DE: "Dieses Land ist nicht bekannt. Es steht als Region.",
-				EN: "This country is not known. It stands as the region.",
-			})
+			e.tell(Altered, "address.country", of, fault.NotInEnum,
+				"This country is not known. It stands as the region.")
 		default:
-			e.move("address.country", e.say("country"), of, fault.NotInEnum, fault.Text{
-				DE: "Dieses Land ist nicht bekannt. Möglich sind Kürzel wie DE und Namen wie Deutschland.",
-				EN: "This country is not known. Possible are codes such as DE and names such as Germany.",
-			})
+			e.move("address.country", e.say("country"), of, fault.NotInEnum,
+				"This country is not known. Possible are codes such as DE and names such as Germany.")
 		}
 	}
 	set("region", a.region)

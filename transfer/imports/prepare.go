@@ -9,6 +9,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
@@ -78,7 +79,7 @@ func (x *work) readCandidate(c *op.Call, n *candidate) {
 	}
 	n.wrong = x.decode(n)
 	if n.refused {
-		n.wrong = []fault.Field{{Code: fault.Required, Text: &nameless}}
+		n.wrong = []fault.Field{{Code: fault.Required, Text: nameless}}
 	}
 	n.identity = identityOf(n.entry)
 	if n.firm {
@@ -88,10 +89,7 @@ func (x *work) readCandidate(c *op.Call, n *candidate) {
 	}
 }
 
-var nameless = fault.Text{
-	DE: "Dieser Eintrag hat keinen Namen, keine Firma, keine gültige E-Mail-Adresse und keine Telefonnummer.",
-	EN: "This entry has no name, no company, no valid email address and no telephone number.",
-}
+var nameless = i18n.Text("This entry has no name, no company, no valid email address and no telephone number.")
 
 // entryOf reads values, and gives up those that break a rule of the API until none does.
 func (x *work) entryOf(values []source.Value, now clock.Micros, mayMake bool) *entry {
@@ -114,11 +112,11 @@ func (x *work) entryAs(values []source.Value, now clock.Micros, mayMake, firm bo
 		return e
 	}
 	if torn {
-		why := &tornRow
+		why := tornRow
 		if x.Format == source.VCard {
-			why = &tornCard
+			why = tornCard
 		}
-		e.remark(fault.InvalidFormat, *why)
+		e.remark(fault.InvalidFormat, why)
 	}
 	if e.firm && !mayMake {
 		e.becomePerson()
@@ -166,7 +164,7 @@ func (x *work) withoutCompany(n *candidate) {
 }
 
 // relocate puts a value of an entry that is read into the note.
-func (x *work) relocate(n *candidate, member, word string, i item, code fault.FieldCode, why fault.Text) {
+func (x *work) relocate(n *candidate, member, word string, i item, code fault.FieldCode, why i18n.Text) {
 	before := len(n.lines)
 	n.move(member, n.say(word), i, code, why)
 	if all := n.lines; len(all) > before {
@@ -177,10 +175,7 @@ func (x *work) relocate(n *candidate, member, word string, i item, code fault.Fi
 	}
 }
 
-var noCompany = fault.Text{
-	DE: "Diese Firma gibt es nicht, und zum Anlegen fehlt Ihnen das Recht.",
-	EN: "There is no such company, and you lack the right to create it.",
-}
+var noCompany = i18n.Text("There is no such company, and you lack the right to create it.")
 
 // broken returns the violations of the rules of a call, and decodes its body.
 func (x *work) broken(body map[string]any, operation string, into any) []fault.Field {

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/transfer/imports/source"
 )
 
@@ -33,10 +34,7 @@ func (e *entry) withoutOpenQuote(i item, text string) string {
 	return rest
 }
 
-var openQuote = fault.Text{
-	DE: "Ein Anführungszeichen ohne Gegenstück ist weggelassen. Möglicherweise fehlt etwas von dieser Angabe.",
-	EN: "A quote without its other half is left out. Something of this value may be missing.",
-}
+var openQuote = i18n.Text("A quote without its other half is left out. Something of this value may be missing.")
 
 // halves are quotes that people pair with a plain one.
 const halves = "„“”«»‟"

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/invisible"
 )
 
@@ -43,8 +44,8 @@ func emailOf(text string) (address, name string) {
 }
 
 // takenAs says what was taken of a value.
-func takenAs(text string) fault.Text {
-	return fault.Text{DE: "Übernommen wurde " + text + ".", EN: "Taken was " + text + "."}
+func takenAs(text string) i18n.Text {
+	return i18n.Format("Taken was %s.", text)
 }
 
 // repaired reports whether an address is something else than what stands in its cell, beside
@@ -73,7 +74,7 @@ func (e *entry) reach() {
 		switch {
 		case address == "":
 			e.move("email", e.labelled("email", i.kind), i, fault.InvalidFormat,
-				fault.Text{DE: "Das Format ist nicht gültig.", EN: "The format is not valid."})
+				"The format is not valid.")
 			continue
 		case name != "" && !e.firm && e.text("lastName") == "" && e.text("firstName") == "":
 			e.takeName(item{member: "email", text: name, heading: i.heading}, name)
@@ -144,10 +145,7 @@ func (e *entry) numbers() {
 			if rest != "" {
 				i.text = text
 				e.move(i.member, e.labelled(i.member,
-					i.kind), i, fault.TooLong, fault.Text{
-					DE: "Eine Telefonnummer hat höchstens 50 Zeichen. Die Bemerkung dahinter steht in der Notiz.",
-					EN: "A telephone number has at most 50 characters. The remark behind it is in the note.",
-				})
+					i.kind), i, fault.TooLong, "A telephone number has at most 50 characters. The remark behind it is in the note.")
 			}
 		}
 	}

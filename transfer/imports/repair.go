@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/invisible"
 	"kartei/record"
 	"kartei/transfer/imports/source"
@@ -99,13 +100,13 @@ func (e *entry) giveUp(f fault.Field) bool {
 	}
 	p := problemOf(f)
 	if member == "externalId" { // it says nothing to people
-		e.tell(LeftOut, name, i, f.Code, fault.Text{DE: p.DE, EN: p.EN})
+		e.tell(LeftOut, name, i, f.Code, i18n.InEach(p.in))
 		return true
 	}
 	if i.text == "" {
 		i.text = value
 	}
-	e.move(name, e.say(member), i, f.Code, fault.Text{DE: p.DE, EN: p.EN})
+	e.move(name, e.say(member), i, f.Code, i18n.InEach(p.in))
 	return true
 }
 

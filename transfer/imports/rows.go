@@ -10,6 +10,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/record"
 	"kartei/store/db"
@@ -53,7 +54,7 @@ func create(ctx context.Context, c *op.Call, in CreateInput) (Import, error) {
 	if kept >= mostKept || own >= mostOfOne {
 		return Import{}, &fault.Fault{
 			Code:   fault.QuotaExhausted,
-			Detail: &tooMany,
+			Detail: tooMany,
 			Extra:  map[string]any{"violated-policies": []string{"imports"}},
 		}
 	}
@@ -76,10 +77,7 @@ func create(ctx context.Context, c *op.Call, in CreateInput) (Import, error) {
 	return r.public(), err
 }
 
-var tooMany = fault.Text{
-	DE: "Sie oder Ihr Büro haben in den letzten sieben Tagen so viele Dateien importiert, dass für eine weitere kein Platz ist. Verwerfen Sie Importe, die Sie nicht mehr brauchen.",
-	EN: "You or your office have imported so many files within the last seven days that there is no room for another one. Discard imports that you need no more.",
-}
+var tooMany = i18n.Text("You or your office have imported so many files within the last seven days that there is no room for another one. Discard imports that you need no more.")
 
 func (in *CreateInput) check() error {
 	var wrong []fault.Field
@@ -90,12 +88,8 @@ func (in *CreateInput) check() error {
 		wrong = append(wrong, fault.Field{Name: "fileName", Code: fault.TooLong, Limit: 200})
 	}
 	if in.Size < 1 || in.Size > MaxSize {
-		most := fault.Bytes(MaxSize)
 		wrong = append(wrong, fault.Field{Name: "size", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: MaxSize},
-			Text: &fault.Text{
-				DE: "Eine Datei für den Import darf nicht leer und höchstens " + most.DE + " groß sein.",
-				EN: "A file to import must not be empty, and may have at most " + most.EN + ".",
-			}})
+			Text: i18n.Format("A file to import must not be empty, and may have at most %s.", i18n.Bytes(MaxSize))})
 	}
 	if wrong == nil {
 		return nil
@@ -155,10 +149,10 @@ func piecePart(number int64) string { return fmt.Sprintf("piece %d", number) }
 
 // unfit returns the fault of a call that does not fit the state.
 func (r *row) unfit() error {
-	return fault.Invalid(fault.Field{Name: "id", Code: fault.ForbiddenCombination, Text: &fault.Text{
-		DE: "Dieser Import ist schon weiter oder arbeitet gerade (" + string(r.state) + ").",
-		EN: "This import has gone on already, or works at the moment (" + string(r.state) + ").",
-	}})
+	return fault.Invalid(fault.Field{
+		Name: "id", Code: fault.ForbiddenCombination,
+		Text: i18n.Format("This import has gone on already, or works at the moment (%s).", r.state),
+	})
 }
 
 // CompleteInput is the input of Complete.
@@ -178,10 +172,10 @@ func complete(ctx context.Context, c *op.Call, in CompleteInput) (Import, error)
 			return err
 		}
 		if n == 0 || n != in.Pieces {
-			return fault.Invalid(fault.Field{Name: "pieces", Code: fault.ForbiddenCombination, Text: &fault.Text{
-				DE: "Die Datei ist nicht vollständig angekommen.",
-				EN: "The file did not arrive completely.",
-			}})
+			return fault.Invalid(fault.Field{
+				Name: "pieces", Code: fault.ForbiddenCombination,
+				Text: "The file did not arrive completely.",
+			})
 		}
 		r.state = Reading
 		return nil
@@ -245,12 +239,11 @@ func mapColumns(ctx context.Context, c *op.Call, in MapInput) (Import, error) {
 // check returns what is wrong with a mapping.
 func (in *MapInput) check(whose *access.Actor, columns []Column) error {
 	var wrong []fault.Field
-	add := func(name string, code fault.FieldCode, de, en string) {
-		wrong = append(wrong, fault.Field{Name: name, Code: code, Text: &fault.Text{DE: de, EN: en}})
+	add := func(name string, code fault.FieldCode, said i18n.Text) {
+		wrong = append(wrong, fault.Field{Name: name, Code: code, Text: said})
 	}
 	if len(in.Targets) != len(columns) {
-		add("targets", fault.ForbiddenCombination, fmt.Sprintf("Die Datei hat %d Spalten.", len(columns)),
-			fmt.Sprintf("The file has %d columns.", len(columns)))
+		add("targets", fault.ForbiddenCombination, i18n.Format("The file has %d columns.", len(columns)))
 	}
 	slot := func(i int) string {
 		if i < len(columns) {
@@ -266,23 +259,21 @@ func (in *MapInput) check(whose *access.Actor, columns []Column) error {
 		case name == "":
 			continue
 		case t == nil:
-			add(field, fault.NotInEnum, "Diese Angabe gibt es nicht.", "There is no such member.")
+			add(field, fault.NotInEnum, "There is no such member.")
 			continue
 		case !t.Several && twice(in.Targets[:i], name, slot, slot(i)):
-			add(field, fault.Duplicate, "Diese Angabe ist schon einer anderen Spalte zugeordnet.",
-				"Another column is this member already.")
+			add(field, fault.Duplicate, "Another column is this member already.")
 		case name == targetCompany && !whose.May("companies:read"):
-			add(field, fault.ForbiddenCombination, "Dafür fehlt Ihnen das Recht, Firmen zu lesen.",
-				"You lack the right to read companies.")
+			add(field, fault.ForbiddenCombination, "You lack the right to read companies.")
 		}
 		named = named || t.Names
 	}
 	if !named {
-		add("targets", fault.Required, "Mindestens eine Spalte muss den Namen, die Firma, die E-Mail-Adresse oder eine Telefonnummer enthalten.", "At least one column must have the name, the company, the email address or a telephone number.")
+		add("targets", fault.Required,
+			"At least one column must have the name, the company, the email address or a telephone number.")
 	}
 	if in.Companies && !whose.May("companies:write") {
-		add("companies", fault.ForbiddenCombination, "Dafür fehlt Ihnen das Recht, Firmen anzulegen.",
-			"You lack the right to create companies.")
+		add("companies", fault.ForbiddenCombination, "You lack the right to create companies.")
 	}
 	if !slices.Contains([]Duplicates{Skip, Fill, Replace}, in.Duplicates) {
 		wrong = append(wrong, fault.Field{
@@ -293,8 +284,7 @@ func (in *MapInput) check(whose *access.Actor, columns []Column) error {
 	}
 	if len(in.Tags) > 5 || slices.ContainsFunc(in.Tags,
 		func(tag string) bool { return tag == "" || utf8.RuneCountInString(tag) > 50 }) {
-		add("tags", fault.TooLong, "Höchstens 5 Schlagworte mit je höchstens 50 Zeichen.",
-			"At most 5 tags, of at most 50 characters each.")
+		add("tags", fault.TooLong, "At most 5 tags, of at most 50 characters each.")
 	}
 	if wrong == nil {
 		return nil
@@ -341,10 +331,10 @@ var Undo = op.New("imports.undo", op.Administer, undo, op.By(op.Member|op.Operat
 func undo(ctx context.Context, c *op.Call, in Named) (Import, error) {
 	return advance(ctx, c, in, func(r *row, _ *access.Actor) error {
 		if r.forgotten != 0 || r.expires <= c.Now {
-			return fault.Invalid(fault.Field{Name: "id", Code: fault.ForbiddenCombination, Text: &fault.Text{
-				DE: "Dieser Import lässt sich nicht mehr rückgängig machen: Die sieben Tage sind um.",
-				EN: "This import can no longer be undone: the seven days are over.",
-			}})
+			return fault.Invalid(fault.Field{
+				Name: "id", Code: fault.ForbiddenCombination,
+				Text: "This import can no longer be undone: the seven days are over.",
+			})
 		}
 		r.state, r.Reason, r.After, r.progress.Undo, r.ContactsDone = Undoing, "", r.Lines+1, true, false
 		c.Audit.About(r.organization, r.id)
@@ -548,7 +538,7 @@ func (r *row) cells(values []source.Value) []string {
 }
 
 // readProblems reads stored problems in the words of the reader.
-func (r *row) readProblems(l *Line, sealed string, in fault.Language) error {
+func (r *row) readProblems(l *Line, sealed string, in i18n.Language) error {
 	l.Problems = []Problem{}
 	if sealed == "" {
 		return nil
@@ -559,7 +549,7 @@ func (r *row) readProblems(l *Line, sealed string, in fault.Language) error {
 	}
 	for _, p := range list {
 		l.Problems = append(l.Problems, Problem{
-			Field: p.Field, Code: p.Code, Message: (&fault.Text{DE: p.DE, EN: p.EN}).In(in), Heading: p.Heading,
+			Field: p.Field, Code: p.Code, Message: p.in(in), Heading: p.Heading,
 			Value: p.Value, Fate: p.Fate, RecordID: p.Record,
 		})
 	}

@@ -56,24 +56,24 @@ func liveOf(v *shell.Request, here string) string {
 // settingsMenu has the pages of the settings that a menu leads to. Pages below them
 // belong to the line of their list.
 var settingsMenu = []shell.SettingsGroup{
-	{Name: shell.Text("Persönlich", "Personal"), Pages: []shell.SettingsPage{
-		{Path: shell.ProfilePath, Icon: "user", Name: shell.Text("Profil", "Profile"), Hint: shell.Text("Name, Sprache, Zeitzone, Darstellung", "Name, language, time zone, appearance")},
-		{Path: shell.SecurityPath, Icon: "shield-check", Name: shell.Text("Sicherheit", "Security"), Hint: shell.Text("Kennwort, zweiter Faktor, Passkeys, Sitzungen", "Password, second factor, passkeys, sessions")},
+	{Name: "Personal", Pages: []shell.SettingsPage{
+		{Path: shell.ProfilePath, Icon: "user", Name: "Profile", Hint: "Name, language, time zone, appearance"},
+		{Path: shell.SecurityPath, Icon: "shield-check", Name: "Security", Hint: "Password, second factor, passkeys, sessions"},
 	}},
-	{Name: shell.Text("Schnittstellen", "Interfaces"), Pages: []shell.SettingsPage{
-		{Path: shell.KeysPath, Icon: "key-round", Name: shell.Text("API-Schlüssel", "API keys"), Hint: shell.Text("Womit Programme Kartei aufrufen", "What programs call Kartei with")},
-		{Path: shell.RequestsPath, Icon: "list", Name: shell.Text("Aufrufe", "Calls"), Hint: shell.Text("Was Programme aufgerufen haben, und warum etwas abgelehnt wurde", "What programs have called, and why something was refused")},
-		{Path: shell.EventsPath, Icon: "history", Name: shell.Text("Ereignisse", "Events"), Hint: shell.Text("Was sich geändert hat, und wohin es gemeldet wurde", "What has changed, and where that was told")},
-		{Path: shell.UsagePath, Icon: "gauge", Name: shell.Text("Nutzung", "Usage"), Hint: shell.Text("Wie viel Programme aufrufen, wie schnell, und was von den Limits frei ist", "How much programs call, how fast, and what is left of the limits")},
-		{Path: shell.ApplicationsPath, Icon: "plug", Name: shell.Text("Anwendungen", "Applications"), Hint: shell.Text("Welche Anwendungen in Ihrem Namen handeln, und was sie dürfen", "Which applications act in your name, and what they may do")},
-		{Path: shell.WebhooksPath, Icon: "webhook", Name: shell.Text("Webhooks", "Webhooks"), Hint: shell.Text("Wohin Kartei meldet, dass sich etwas geändert hat", "Where Kartei reports changes")},
+	{Name: "Interfaces", Pages: []shell.SettingsPage{
+		{Path: shell.KeysPath, Icon: "key-round", Name: "API keys", Hint: "What programs call Kartei with"},
+		{Path: shell.RequestsPath, Icon: "list", Name: "Calls", Hint: "What programs have called, and why something was refused"},
+		{Path: shell.EventsPath, Icon: "history", Name: "Events", Hint: "What has changed, and where that was told"},
+		{Path: shell.UsagePath, Icon: "gauge", Name: "Usage", Hint: "How much programs call, how fast, and what is left of the limits"},
+		{Path: shell.ApplicationsPath, Icon: "plug", Name: "Applications", Hint: "Which applications act in your name, and what they may do"},
+		{Path: shell.WebhooksPath, Icon: "webhook", Name: "Webhooks", Hint: "Where Kartei reports changes"},
 	}},
-	{Name: shell.Text("Büro", "Office"), Pages: []shell.SettingsPage{
-		{Path: shell.PeoplePath, Icon: "users", Name: shell.Text("Personen", "People"), Hint: shell.Text("Einladen, Rollen und Rechte, sperren und übergeben", "Invite, roles and rights, disable and hand over"),
-			Others: shell.Text("Wer zum Büro gehört", "Who belongs to the office")},
-		{Path: shell.AccountsPath, Icon: "command", Name: shell.Text("Dienstkonten", "Service accounts"), Hint: shell.Text("Konten für Programme, die niemandem gehören", "Accounts for programs that belong to nobody")},
-		{Path: shell.DataPath, Icon: "file-spreadsheet", Name: shell.Text("Daten", "Data"), Hint: shell.Text("Kontakte importieren, Auskunft, alles exportieren", "Import contacts, personal data, export everything")},
-		{Path: shell.OrganizationPath, Icon: "building-2", Name: shell.Text("Organisation", "Organization"), Hint: shell.Text("Name, API, Berufsgeheimnis, Sandbox", "Name, API, professional secrecy, sandbox")},
-		{Path: shell.AuditPath, Icon: "history", Name: shell.Text("Protokoll", "Audit log"), Hint: shell.Text("Wer Rechte, Schlüssel und Einstellungen geändert hat", "Who changed rights, keys and settings")},
+	{Name: "Office", Pages: []shell.SettingsPage{
+		{Path: shell.PeoplePath, Icon: "users", Name: "People", Hint: "Invite, roles and rights, disable and hand over",
+			Others: "Who belongs to the office"},
+		{Path: shell.AccountsPath, Icon: "command", Name: "Service accounts", Hint: "Accounts for programs that belong to nobody"},
+		{Path: shell.DataPath, Icon: "file-spreadsheet", Name: "Data", Hint: "Import contacts, personal data, export everything"},
+		{Path: shell.OrganizationPath, Icon: "building-2", Name: "Organization", Hint: "Name, API, professional secrecy, sandbox"},
+		{Path: shell.AuditPath, Icon: "history", Name: "Audit log", Hint: "Who changed rights, keys and settings"},
 	}},
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"kartei/api/op"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/people/account"
 	"kartei/web/shell"
@@ -13,26 +13,26 @@ import (
 
 // madeKinds are the words for what was made, its picture, and the page on which an admin ends it.
 var madeKinds = map[string]struct {
-	word fault.Text
+	word i18n.Text
 	icon string
 	page func(id string) string
 }{
-	"key":        {shell.Text("API-Schlüssel", "API key"), "key-round", func(id string) string { return shell.KeysPath + "/" + id }},
-	"endpoint":   {shell.Text("Webhook", "Webhook"), "webhook", func(id string) string { return "/settings/interfaces/webhooks/" + id }},
-	"client":     {shell.Text("Anwendung", "Application"), "plug", func(id string) string { return shell.ApplicationsPath + "#" + id }},
-	"invitation": {shell.Text("Einladung", "Invitation"), "mail", func(string) string { return "/settings/people" }},
+	"key":        {"API key", "key-round", func(id string) string { return shell.KeysPath + "/" + id }},
+	"endpoint":   {"Webhook", "webhook", func(id string) string { return "/settings/interfaces/webhooks/" + id }},
+	"client":     {"Application", "plug", func(id string) string { return shell.ApplicationsPath + "#" + id }},
+	"invitation": {"Invitation", "mail", func(string) string { return "/settings/people" }},
 }
 
 // madeFacts say what was made, whose it is, and where.
 func madeFacts(v *shell.Request, m account.Creation) string {
-	owner, sandbox := v.Words.Say("gehört der Organisation", "belongs to the organization"), ""
+	owner, sandbox := v.Words.Say("belongs to the organization"), ""
 	if m.OwnerName != "" {
-		owner = v.Words.Say("gehört ", "belongs to ") + m.OwnerName
+		owner = v.Words.Say("belongs to %s", m.OwnerName)
 	}
 	if m.Environment == "test" {
-		sandbox = v.Words.Say("Sandbox", "sandbox")
+		sandbox = v.Words.Say("sandbox")
 	}
-	return shell.Joined(" · ", madeKinds[m.Kind].word.In(v.Words.Language), owner, m.OrganizationName, sandbox)
+	return shell.Joined(" · ", v.Words.Say(madeKinds[m.Kind].word), owner, m.OrganizationName, sandbox)
 }
 
 // actsTitle is the name of a key, or the beginning of its text.
@@ -48,7 +48,7 @@ func actsTitle(a account.Acts) string {
 func actsPlace(v *shell.Request, a account.Acts) string {
 	sandbox, organization := "", ""
 	if a.Environment == "test" {
-		sandbox = v.Words.Say("Sandbox", "sandbox")
+		sandbox = v.Words.Say("sandbox")
 	}
 	if len(v.Session.Persons) > 1 {
 		organization = a.OrganizationName
@@ -61,7 +61,7 @@ func othersAct(p account.Agents) bool {
 	return len(p.Sessions) > 1 || len(p.Passkeys)+len(p.Identities)+len(p.Keys)+len(p.Grants)+len(p.Endpoints) > 0
 }
 
-func actingTitle(v *shell.Request) string { return v.Words.Say("Zugänge", "Access") }
+func actingTitle(v *shell.Request) string { return v.Words.Say("Access [all ways in]") }
 
 // showActing serves the page.
 func showActing(v *shell.Request) shell.View {

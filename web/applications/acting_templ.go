@@ -44,9 +44,9 @@ func actingView(v *shell.Request, p account.Agents) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 string
-		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Alles, was für Ihr Konto handelt, in allen Ihren Organisationen. Beenden Sie, was Sie nicht selbst eingerichtet haben.", "Everything that acts for your account, in all your organizations. End whatever you did not set up yourself."))
+		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Everything that acts for your account, in all your organizations. End whatever you did not set up yourself."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/acting.templ`, Line: 14, Col: 264}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/acting.templ`, Line: 14, Col: 141}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -69,13 +69,13 @@ func actingView(v *shell.Request, p account.Agents) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = shell.Act(v, shell.ActingPath+"/end", "", v.Words.Say("Alles beenden", "End everything"), "danger").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = shell.Act(v, shell.ActingPath+"/end", "", v.Words.Say("End everything"), "danger").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("Hatte jemand anders Zugang zu Ihrem Konto?", "Did somebody else have access to your account?"), v.Words.Say("„Alles beenden“ widerruft Ihre API-Schlüssel, trennt Ihre Anwendungen, schaltet Ihre Webhooks ab und beendet alle anderen Sitzungen. Passkeys und Single Sign-on werden entfernt, wenn Ihre Anmeldung höchstens zehn Minuten alt ist und Sie ein Kennwort haben.", "“End everything” revokes your API keys, disconnects your applications, disables your webhooks and ends all other sessions. Passkeys and single sign-on are removed if you signed in within the last ten minutes and have a password.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("Did somebody else have access to your account?"), v.Words.Say("“End everything” revokes your API keys, disconnects your applications, disables your webhooks and ends all other sessions. Passkeys and single sign-on are removed if you signed in within the last ten minutes and have a password.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -155,9 +155,9 @@ func actingView(v *shell.Request, p account.Agents) templ.Component {
 					}
 				}
 				var templ_7745c5c3_Var8 string
-				templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("zuletzt ", "last seen "))
+				templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("last seen "))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/acting.templ`, Line: 31, Col: 46}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/acting.templ`, Line: 31, Col: 34}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 				if templ_7745c5c3_Err != nil {
@@ -200,12 +200,12 @@ func actingView(v *shell.Request, p account.Agents) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if s.Current {
-					templ_7745c5c3_Err = ui.Badge(ui.OK, v.Words.Say("diese Sitzung", "this session")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Badge(ui.OK, v.Words.Say("this session")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = shell.Act(v, shell.ActingPath+"/"+s.ID+"/end", shell.DeviceText(v.Words, s.Agent), v.Words.Say("Beenden", "End"), "").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = shell.Act(v, shell.ActingPath+"/"+s.ID+"/end", shell.DeviceText(v.Words, s.Agent), v.Words.Say("End"), "").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -221,19 +221,19 @@ func actingView(v *shell.Request, p account.Agents) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("acting-sessions", v.Words.Say("Sitzungen", "Sessions"), shell.Count(v, len(p.Sessions)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("acting-sessions", v.Words.Say("Sessions"), shell.Count(v, len(p.Sessions)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = actingSection(v, "acting-keys", "key-round", v.Words.Say("API-Schlüssel", "API keys"), v.Words.Say("Widerrufen", "Revoke"), p.Keys).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = actingSection(v, "acting-keys", "key-round", v.Words.Say("API keys"), v.Words.Say("Revoke"), p.Keys).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = actingSection(v, "acting-grants", "plug", v.Words.Say("Verbundene Anwendungen", "Connected applications"), v.Words.Say("Trennen", "Disconnect"), p.Grants).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = actingSection(v, "acting-grants", "plug", v.Words.Say("Connected applications"), v.Words.Say("Disconnect"), p.Grants).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = actingSection(v, "acting-endpoints", "webhook", v.Words.Say("Webhooks", "Webhooks"), v.Words.Say("Abschalten", "Disable"), p.Endpoints).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = actingSection(v, "acting-endpoints", "webhook", v.Words.Say("Webhooks"), v.Words.Say("Disable [an endpoint]"), p.Endpoints).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -293,7 +293,7 @@ func actingView(v *shell.Request, p account.Agents) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = shell.Act(v, shell.ActingPath+"/"+k.ID+"/end", k.Name, v.Words.Say("Entfernen", "Remove"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = shell.Act(v, shell.ActingPath+"/"+k.ID+"/end", k.Name, v.Words.Say("Remove"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -356,9 +356,9 @@ func actingView(v *shell.Request, p account.Agents) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var15 string
-					templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("verbunden ", "linked "))
+					templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("linked "))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/acting.templ`, Line: 78, Col: 46}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/acting.templ`, Line: 78, Col: 32}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 					if templ_7745c5c3_Err != nil {
@@ -372,7 +372,7 @@ func actingView(v *shell.Request, p account.Agents) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = shell.Act(v, shell.ActingPath+"/"+i.ID+"/end", i.Label, v.Words.Say("Trennen", "Unlink"), "").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = shell.Act(v, shell.ActingPath+"/"+i.ID+"/end", i.Label, v.Words.Say("Unlink"), "").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -387,7 +387,7 @@ func actingView(v *shell.Request, p account.Agents) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Section("acting-identities", v.Words.Say("Single Sign-on", "Single sign-on"), shell.Count(v, len(p.Identities)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("acting-identities", v.Words.Say("Single sign-on"), shell.Count(v, len(p.Identities)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -410,9 +410,9 @@ func actingView(v *shell.Request, p account.Agents) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var17 string
-				templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Diese Zugänge arbeiten ohne Sie weiter, und „Alles beenden“ lässt sie bestehen: Das Büro braucht sie vielleicht. Hatte jemand anders Ihr Konto, dann sehen Sie jeden einzeln an. Beenden kann ihn die Administration.", "This access works on without you, and “End everything” leaves it: the office may need it. If somebody else had your account, look at each of it. Admins can end it."))
+				templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("This access works on without you, and “End everything” leaves it: the office may need it. If somebody else had your account, look at each of it. Admins can end it."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/acting.templ`, Line: 90, Col: 427}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/acting.templ`, Line: 90, Col: 203}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 				if templ_7745c5c3_Err != nil {
@@ -462,9 +462,9 @@ func actingView(v *shell.Request, p account.Agents) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var20 string
-					templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" · angelegt ", " · created "))
+					templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" · created "))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/acting.templ`, Line: 99, Col: 54}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/acting.templ`, Line: 99, Col: 37}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 					if templ_7745c5c3_Err != nil {
@@ -479,7 +479,7 @@ func actingView(v *shell.Request, p account.Agents) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if m.Here {
-						templ_7745c5c3_Err = ui.LinkButton(ui.Own(madeKinds[m.Kind].page(m.ID)), "", v.Words.Say("Ansehen", "View"), "").Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.LinkButton(ui.Own(madeKinds[m.Kind].page(m.ID)), "", v.Words.Say("View"), "").Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -495,7 +495,7 @@ func actingView(v *shell.Request, p account.Agents) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Section("acting-made", v.Words.Say("Von Ihnen angelegt, gehört der Organisation", "Made by you, belongs to the organization"), shell.Count(v, len(p.Made)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("acting-made", v.Words.Say("Made by you, belongs to the organization"), shell.Count(v, len(p.Made)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -504,7 +504,7 @@ func actingView(v *shell.Request, p account.Agents) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.SecurityPath), "", v.Words.Say("Zur Sicherheit", "To security"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.SecurityPath), "", v.Words.Say("To security"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -587,9 +587,9 @@ func actingSection(v *shell.Request, name, icon, title, label string, list []acc
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var24 string
-				templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("angelegt ", "created "))
+				templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("created "))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/acting.templ`, Line: 129, Col: 45}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/acting.templ`, Line: 129, Col: 32}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 				if templ_7745c5c3_Err != nil {
@@ -601,9 +601,9 @@ func actingSection(v *shell.Request, name, icon, title, label string, list []acc
 				}
 				if a.LastUsedAt != 0 {
 					var templ_7745c5c3_Var25 string
-					templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" · zuletzt verwendet ", " · last used "))
+					templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" · last used "))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/acting.templ`, Line: 132, Col: 65}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/acting.templ`, Line: 132, Col: 39}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 					if templ_7745c5c3_Err != nil {
@@ -643,7 +643,7 @@ func actingSection(v *shell.Request, name, icon, title, label string, list []acc
 					}
 				}
 				if a.Paused {
-					templ_7745c5c3_Err = ui.Badge(ui.Warn, v.Words.Say("angehalten", "paused")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Badge(ui.Warn, v.Words.Say("paused")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -701,9 +701,9 @@ func noneActs(v *shell.Request) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var29 string
-		templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Keine.", "None."))
+		templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("None."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/acting.templ`, Line: 151, Col: 49}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/acting.templ`, Line: 151, Col: 39}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 		if templ_7745c5c3_Err != nil {

@@ -45,9 +45,9 @@ func (g *grantGroup) origin(v *shell.Request) string {
 // originText says how an application became known.
 func originText(v *shell.Request, kind grant.Kind, clientID string) string {
 	if at, err := url.Parse(clientID); err == nil && kind == grant.ByDocument {
-		return v.Words.Say("von ", "from ") + at.Host
+		return v.Words.Say("from %s", at.Host)
 	}
-	return v.Words.Say("hat sich selbst angemeldet; niemand hat geprüft, wer dahintersteht", "registered by itself; nobody has checked who is behind it")
+	return v.Words.Say("registered by itself; nobody has checked who is behind it")
 }
 
 // showApplications serves the list.
@@ -113,7 +113,7 @@ func (a *approvalInfo) title() string { return cmp.Or(a.Client, a.ClientID) }
 // whom says who may connect the application.
 func (a *approvalInfo) whom(v *shell.Request, names map[string]string) string {
 	if a.PrincipalID == "" {
-		return v.Words.Say("alle im Büro, solange sich ihre Beschreibung nicht ändert", "everybody in the office, as long as its description does not change")
+		return v.Words.Say("everybody in the office, as long as its description does not change")
 	}
 	return cmp.Or(names[a.PrincipalID], a.PrincipalID)
 }
@@ -130,7 +130,7 @@ func (a *approvalInfo) askers(v *shell.Request, names map[string]string) string 
 // by is the name of who approved the application.
 func (a *approvalInfo) by(v *shell.Request, names map[string]string) string {
 	if a.ApprovedBy == "" {
-		return v.Words.Say("Betreiber", "the operator")
+		return v.Words.Say("the operator")
 	}
 	return cmp.Or(names[a.ApprovedBy], a.ApprovedBy)
 }
@@ -147,15 +147,15 @@ func showApproval(v *shell.Request) shell.View {
 	i := slices.IndexFunc(approvals.Data, func(a oauth.ApprovalInfo) bool { return a.ID == v.PathValue("id") })
 	if i < 0 {
 		return v.Problem(http.StatusNotFound, shell.ProblemPage{
-			Title: v.Words.Say("Nicht mehr da", "No longer here"),
-			Text:  v.Words.Say("Diese Anfrage ist abgelehnt, oder die Freigabe ist widerrufen.", "This request was declined, or the approval was withdrawn."),
+			Title: v.Words.Say("No longer here"),
+			Text:  v.Words.Say("This request was declined, or the approval was withdrawn."),
 		})
 	}
 	a, names := approvalInfo(approvals.Data[i]), map[string]string{}
 	if err := v.NamesOf(a.named(), names); err != nil {
 		return v.Failed(err)
 	}
-	return v.Settings(shell.ApplicationsPath, v.Words.Say("Anwendung freigeben", "Approve an application"), approvalView(v, a, names))
+	return v.Settings(shell.ApplicationsPath, v.Words.Say("Approve an application"), approvalView(v, a, names))
 }
 
 // approve lets people connect an application.
@@ -173,7 +173,7 @@ func renewGrant(v *shell.Request) shell.View {
 	return actedOnApplication(v, oauth.RenewGrant, access.ByID{ID: v.PathValue("id")}, "grantRenewed")
 }
 
-func applicationsTitle(v *shell.Request) string { return v.Words.Say("Anwendungen", "Applications") }
+func applicationsTitle(v *shell.Request) string { return v.Words.Say("Applications") }
 
 // add puts a grant beside the others of its application.
 func (p *applicationsPage) add(g oauth.GrantInfo) {
@@ -232,7 +232,7 @@ func drawClientForm(v *shell.Request, f clientForm, status int) shell.View {
 			f.accounts = append(f.accounts, ui.Option{Value: a.ID, Text: a.Name})
 		}
 	}
-	return v.Settings(shell.ApplicationsPath, v.Words.Say("Neue Anwendung", "New application"), newClientView(v, f)).WithStatus(status)
+	return v.Settings(shell.ApplicationsPath, v.Words.Say("New application"), newClientView(v, f)).WithStatus(status)
 }
 
 // createClient creates an application, and shows its secret once.
@@ -260,16 +260,16 @@ func rotateClient(v *shell.Request) shell.View {
 }
 
 func clientSecret(v *shell.Request, made oauth.CreatedClient) shell.View {
-	return v.Settings(shell.ApplicationsPath, v.Words.Say("Geheimnis der Anwendung", "Secret of the application"), clientSecretView(v, made.ID, made.ClientSecret)).WithSecret()
+	return v.Settings(shell.ApplicationsPath, v.Words.Say("Secret of the application"), clientSecretView(v, made.ID, made.ClientSecret)).WithSecret()
 }
 
 // fields are the fields of the form.
 func (f *clientForm) fields(v *shell.Request) (name, account, environment ui.Field) {
 	say := v.Words.Say
-	name = ui.Field{Name: "name", Label: "Name", Value: f.typed["name"], Errors: errorsOf(f.wrong["name"]), Required: true, Hint: say("Woran Sie die Anwendung erkennen.", "How you recognize the application.")}
-	account = ui.Field{Name: "principalId", Label: say("Dienstkonto", "Service account"), Value: f.typed["principalId"], Errors: errorsOf(f.wrong["principalId"]), Options: f.accounts}
-	environment = ui.Field{Name: "environment", Label: say("Umgebung", "Environment"), Value: f.typed["environment"], Errors: errorsOf(f.wrong["environment"]), Options: []ui.Option{
-		{Value: "test", Text: "Sandbox", Hint: say("Nur Testdaten.", "Test data only.")}, {Value: "live", Text: "Live", Hint: say("Die wirklichen Daten des Büros.", "The real data of the office.")},
+	name = ui.Field{Name: "name", Label: say("Name"), Value: f.typed["name"], Errors: errorsOf(f.wrong["name"]), Required: true, Hint: say("How you recognize the application.")}
+	account = ui.Field{Name: "principalId", Label: say("Service account"), Value: f.typed["principalId"], Errors: errorsOf(f.wrong["principalId"]), Options: f.accounts}
+	environment = ui.Field{Name: "environment", Label: say("Environment"), Value: f.typed["environment"], Errors: errorsOf(f.wrong["environment"]), Options: []ui.Option{
+		{Value: "test", Text: "Sandbox", Hint: say("Test data only.")}, {Value: "live", Text: say("Live [environment]"), Hint: say("The real data of the office.")},
 	}}
 	return name, account, environment
 }

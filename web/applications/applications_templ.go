@@ -56,7 +56,7 @@ func applicationsView(v *shell.Request, p applicationsPage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("Ihr Büro lässt keine Anwendungen zu.", "Your office does not allow applications."), v.Words.Say("Verbundene Anwendungen ruhen: Kartei weist ihre Aufrufe ab, bis die Administration das wieder ändert.", "Connected applications are suspended: their calls are refused until an admin changes this.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("Your office does not allow applications."), v.Words.Say("Connected applications are suspended: their calls are refused until an admin changes this.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -76,7 +76,7 @@ func applicationsView(v *shell.Request, p applicationsPage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("Es gibt Verbindungen ohne Freigabe.", "There are connections without an approval."), v.Words.Say("Sie entstanden, während Ihr Büro alle Anwendungen zuließ, und arbeiten weiter. Trennen Sie, was Sie nicht kennen.", "They began while your office admitted all applications, and go on. Disconnect what you do not know.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("There are connections without an approval."), v.Words.Say("They began while your office admitted all applications, and go on. Disconnect what you do not know.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -110,7 +110,7 @@ func applicationsView(v *shell.Request, p applicationsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Section("waiting", v.Words.Say("Warten auf Freigabe", "Waiting for approval"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("waiting", v.Words.Say("Waiting for approval"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -133,9 +133,9 @@ func applicationsView(v *shell.Request, p applicationsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var6 string
-				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("MCP (Model Context Protocol) ist der Weg, auf dem Assistenten wie Claude, ChatGPT oder Cursor mit Kartei arbeiten. Fügen Sie dort diese Adresse ein; der Assistent schickt Sie dann hierher, und Sie bestimmen, was er darf.", "MCP (Model Context Protocol) is the way in which assistants such as Claude, ChatGPT or Cursor work with Kartei. Paste this address there; the assistant then sends you here, and you decide what it may do."))
+				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("MCP (Model Context Protocol) is the way in which assistants such as Claude, ChatGPT or Cursor work with Kartei. Paste this address there; the assistant then sends you here, and you decide what it may do."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 35, Col: 464}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 35, Col: 239}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 				if templ_7745c5c3_Err != nil {
@@ -167,9 +167,9 @@ func applicationsView(v *shell.Request, p applicationsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var8 string
-				templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("So verbinden Sie Claude, ChatGPT, Cursor und andere", "How to connect Claude, ChatGPT, Cursor and others"))
+				templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("How to connect Claude, ChatGPT, Cursor and others"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 37, Col: 186}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 37, Col: 131}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 				if templ_7745c5c3_Err != nil {
@@ -181,7 +181,7 @@ func applicationsView(v *shell.Request, p applicationsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Section("assistants", v.Words.Say("Einen Assistenten verbinden", "Connect an assistant"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("assistants", v.Words.Say("Connect an assistant"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -213,7 +213,7 @@ func applicationsView(v *shell.Request, p applicationsPage) templ.Component {
 					ctx = templ.InitializeContext(ctx)
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Empty("plug", v.Words.Say("Keine Anwendung verbunden", "No application connected"), v.Words.Say("Eine Anwendung, die mit Kartei arbeitet, schickt Sie hierher und fragt, was sie darf. Danach steht sie hier und lässt sich trennen.", "An application that works with Kartei sends you here and asks what it may do. It then appears here, where you can disconnect it.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("plug", v.Words.Say("No application connected"), v.Words.Say("An application that works with Kartei sends you here and asks what it may do. It then appears here, where you can disconnect it.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -223,9 +223,9 @@ func applicationsView(v *shell.Request, p applicationsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var11 string
-				templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Eine Anwendung handelt im Namen einer Person und höchstens mit deren Rechten.", "An application acts in the name of a person, with their rights at most."))
+				templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("An application acts in the name of a person, with their rights at most."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 45, Col: 189}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 45, Col: 107}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 				if templ_7745c5c3_Err != nil {
@@ -287,9 +287,9 @@ func applicationsView(v *shell.Request, p applicationsPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var14 string
-					templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Es gibt mehr; hier stehen die ersten 1.000.", "There are more; these are the first 1,000."))
+					templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("There are more; these are the first 1,000."))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 56, Col: 126}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 56, Col: 79}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 					if templ_7745c5c3_Err != nil {
@@ -303,7 +303,7 @@ func applicationsView(v *shell.Request, p applicationsPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("connected", v.Words.Say("Verbundene Anwendungen", "Connected applications"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("connected", v.Words.Say("Connected applications"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -325,9 +325,9 @@ func applicationsView(v *shell.Request, p applicationsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var16 string
-				templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Diese Anwendungen dürfen verbunden werden. Die Verbindung beginnt in der Anwendung selbst.", "These applications may be connected. Start in the application itself."))
+				templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("These applications may be connected. Start in the application itself."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 62, Col: 200}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 62, Col: 105}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 				if templ_7745c5c3_Err != nil {
@@ -349,7 +349,7 @@ func applicationsView(v *shell.Request, p applicationsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Section("approved", v.Words.Say("Freigegebene Anwendungen", "Approved applications"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("approved", v.Words.Say("Approved applications"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -373,9 +373,9 @@ func applicationsView(v *shell.Request, p applicationsPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var18 string
-					templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Eine Anwendung, die für ein Dienstkonto handelt, bekommt ihre Zugriffstoken mit einem Geheimnis, ohne dass jemand zustimmt.", "An application that acts for a service account gets its tokens with a secret, and nobody has to consent."))
+					templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("An application that acts for a service account gets its tokens with a secret, and nobody has to consent."))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 73, Col: 269}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 73, Col: 141}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 					if templ_7745c5c3_Err != nil {
@@ -403,7 +403,7 @@ func applicationsView(v *shell.Request, p applicationsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Section("clients", v.Words.Say("Anwendungen von Dienstkonten", "Applications of service accounts"), "", newClientButton(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("clients", v.Words.Say("Applications of service accounts"), "", newClientButton(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -433,7 +433,7 @@ func newClientButton(v *shell.Request) templ.Component {
 			templ_7745c5c3_Var19 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.ApplicationsPath+"/new"), "plus", v.Words.Say("Neue Anwendung", "New application"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.ApplicationsPath+"/new"), "plus", v.Words.Say("New application"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -523,7 +523,7 @@ func grantLine(v *shell.Request, p applicationsPage, g oauth.GrantInfo) templ.Co
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Badge(ui.Warn, v.Words.Say("angehalten", "paused")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge(ui.Warn, v.Words.Say("paused")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -538,7 +538,7 @@ func grantLine(v *shell.Request, p applicationsPage, g oauth.GrantInfo) templ.Co
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Badge(ui.Warn, v.Words.Say("ohne Freigabe", "not approved")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge(ui.Warn, v.Words.Say("not approved")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -561,9 +561,9 @@ func grantLine(v *shell.Request, p applicationsPage, g oauth.GrantInfo) templ.Co
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var27 string
-		templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("verbunden ", "connected "))
+		templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("connected "))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 108, Col: 45}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 108, Col: 31}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 		if templ_7745c5c3_Err != nil {
@@ -588,9 +588,9 @@ func grantLine(v *shell.Request, p applicationsPage, g oauth.GrantInfo) templ.Co
 		}
 		if g.LastUsedAt == 0 {
 			var templ_7745c5c3_Var29 string
-			templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("noch nicht verwendet", "not used yet"))
+			templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("not used yet"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 112, Col: 58}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 112, Col: 34}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 			if templ_7745c5c3_Err != nil {
@@ -602,9 +602,9 @@ func grantLine(v *shell.Request, p applicationsPage, g oauth.GrantInfo) templ.Co
 			}
 		} else {
 			var templ_7745c5c3_Var30 string
-			templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("zuletzt verwendet ", "last used "))
+			templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("last used "))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 114, Col: 54}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 114, Col: 32}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var30))
 			if templ_7745c5c3_Err != nil {
@@ -616,9 +616,9 @@ func grantLine(v *shell.Request, p applicationsPage, g oauth.GrantInfo) templ.Co
 			}
 		}
 		var templ_7745c5c3_Var31 string
-		templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" · bis ", " · until ") + v.Words.Day(g.ExpiresAt.Time()))
+		templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" · until %s", v.Words.Day(g.ExpiresAt.Time())))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 117, Col: 77}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 117, Col: 66}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 		if templ_7745c5c3_Err != nil {
@@ -629,12 +629,12 @@ func grantLine(v *shell.Request, p applicationsPage, g oauth.GrantInfo) templ.Co
 			return templ_7745c5c3_Err
 		}
 		if g.Renewal && g.PrincipalID == v.Session.Principal.ID {
-			templ_7745c5c3_Err = shell.Act(v, shell.ApplicationsPath+"/"+g.ID+"/renew", g.Client, v.Words.Say("Um 90 Tage verlängern", "Renew for 90 days"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = shell.Act(v, shell.ApplicationsPath+"/"+g.ID+"/renew", g.Client, v.Words.Say("Renew for 90 days"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = shell.Act(v, shell.ApplicationsPath+"/"+g.ID+"/end", g.Client, v.Words.Say("Trennen", "Disconnect"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = shell.Act(v, shell.ApplicationsPath+"/"+g.ID+"/end", g.Client, v.Words.Say("Disconnect"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -725,9 +725,9 @@ func approvalLine(v *shell.Request, p applicationsPage, a approvalInfo) templ.Co
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var36 string
-			templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("angefragt von ", "requested by "))
+			templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("requested by "))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 138, Col: 53}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 138, Col: 35}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 			if templ_7745c5c3_Err != nil {
@@ -740,7 +740,7 @@ func approvalLine(v *shell.Request, p applicationsPage, a approvalInfo) templ.Co
 			var templ_7745c5c3_Var37 string
 			templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(a.askers(v, p.names))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 138, Col: 82}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 138, Col: 64}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var37))
 			if templ_7745c5c3_Err != nil {
@@ -753,7 +753,7 @@ func approvalLine(v *shell.Request, p applicationsPage, a approvalInfo) templ.Co
 			var templ_7745c5c3_Var38 string
 			templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(", ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 138, Col: 96}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 138, Col: 78}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var38))
 			if templ_7745c5c3_Err != nil {
@@ -773,9 +773,9 @@ func approvalLine(v *shell.Request, p applicationsPage, a approvalInfo) templ.Co
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var39 string
-			templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("für ", "for "))
+			templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("for "))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 142, Col: 53}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 142, Col: 44}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var39))
 			if templ_7745c5c3_Err != nil {
@@ -788,7 +788,7 @@ func approvalLine(v *shell.Request, p applicationsPage, a approvalInfo) templ.Co
 			var templ_7745c5c3_Var40 string
 			templ_7745c5c3_Var40, templ_7745c5c3_Err = templ.JoinStringErrs(a.whom(v, p.names))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 142, Col: 80}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 142, Col: 71}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var40))
 			if templ_7745c5c3_Err != nil {
@@ -799,9 +799,9 @@ func approvalLine(v *shell.Request, p applicationsPage, a approvalInfo) templ.Co
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var41 string
-			templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("freigegeben von ", "approved by "))
+			templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("approved by "))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 144, Col: 54}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 144, Col: 34}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var41))
 			if templ_7745c5c3_Err != nil {
@@ -814,7 +814,7 @@ func approvalLine(v *shell.Request, p applicationsPage, a approvalInfo) templ.Co
 			var templ_7745c5c3_Var42 string
 			templ_7745c5c3_Var42, templ_7745c5c3_Err = templ.JoinStringErrs(a.by(v, p.names))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 144, Col: 79}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 144, Col: 59}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var42))
 			if templ_7745c5c3_Err != nil {
@@ -827,7 +827,7 @@ func approvalLine(v *shell.Request, p applicationsPage, a approvalInfo) templ.Co
 			var templ_7745c5c3_Var43 string
 			templ_7745c5c3_Var43, templ_7745c5c3_Err = templ.JoinStringErrs(", ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 144, Col: 93}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 144, Col: 73}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var43))
 			if templ_7745c5c3_Err != nil {
@@ -852,7 +852,7 @@ func approvalLine(v *shell.Request, p applicationsPage, a approvalInfo) templ.Co
 				return templ_7745c5c3_Err
 			}
 			if a.ApprovedAt == 0 {
-				templ_7745c5c3_Err = ui.LinkButton(ui.Own(approvalsPath+"/"+a.ID), "", v.Words.Say("Ansehen", "View"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(approvalsPath+"/"+a.ID), "", v.Words.Say("View"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -897,7 +897,7 @@ func approvalActs(v *shell.Request, a approvalInfo) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if a.ApprovedAt == 0 {
-			templ_7745c5c3_Err = shell.Act(v, approvalsPath+"/"+a.ID+"/approve", a.title(), v.Words.Say("Freigeben", "Approve"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = shell.Act(v, approvalsPath+"/"+a.ID+"/approve", a.title(), v.Words.Say("Approve"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -935,9 +935,9 @@ func approvalActs(v *shell.Request, a approvalInfo) templ.Component {
 		}
 		if a.ApprovedAt == 0 {
 			var templ_7745c5c3_Var46 string
-			templ_7745c5c3_Var46, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Ablehnen", "Decline"))
+			templ_7745c5c3_Var46, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Decline"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 172, Col: 40}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 172, Col: 28}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var46))
 			if templ_7745c5c3_Err != nil {
@@ -949,9 +949,9 @@ func approvalActs(v *shell.Request, a approvalInfo) templ.Component {
 			}
 		} else {
 			var templ_7745c5c3_Var47 string
-			templ_7745c5c3_Var47, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Freigabe widerrufen", "Withdraw approval"))
+			templ_7745c5c3_Var47, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Withdraw approval"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 174, Col: 61}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 174, Col: 38}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var47))
 			if templ_7745c5c3_Err != nil {
@@ -1066,9 +1066,9 @@ func approvalView(v *shell.Request, a approvalInfo, names map[string]string) tem
 					}
 				} else {
 					var templ_7745c5c3_Var54 string
-					templ_7745c5c3_Var54, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Hat sich selbst angemeldet. Niemand hat geprüft, wer hinter diesem Namen steht.", "It registered itself. Nobody has checked who is behind this name."))
+					templ_7745c5c3_Var54, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("It registered itself. Nobody has checked who is behind this name."))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 189, Col: 170}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 189, Col: 86}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var54))
 					if templ_7745c5c3_Err != nil {
@@ -1077,7 +1077,7 @@ func approvalView(v *shell.Request, a approvalInfo, names map[string]string) tem
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Fact(v.Words.Say("Woher sie kommt", "Where it comes from")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var52), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fact(v.Words.Say("Where it comes from")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var52), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1116,7 +1116,7 @@ func approvalView(v *shell.Request, a approvalInfo, names map[string]string) tem
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Fact(v.Words.Say("Danach geht es zu", "Afterwards people go to")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fact(v.Words.Say("Afterwards people go to")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1156,7 +1156,7 @@ func approvalView(v *shell.Request, a approvalInfo, names map[string]string) tem
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Angefragt von", "Requested by")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var57), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Requested by")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var57), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1192,7 +1192,7 @@ func approvalView(v *shell.Request, a approvalInfo, names map[string]string) tem
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Freigegeben von", "Approved by")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var59), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Approved by")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var59), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1232,7 +1232,7 @@ func approvalView(v *shell.Request, a approvalInfo, names map[string]string) tem
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Fact(v.Words.Say("Gilt für", "Applies to")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var61), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fact(v.Words.Say("Applies to")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var61), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1247,9 +1247,9 @@ func approvalView(v *shell.Request, a approvalInfo, names map[string]string) tem
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var63 string
-		templ_7745c5c3_Var63, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Freigeben heißt: Diese Anwendung darf verbunden werden. Was sie dann darf, entscheidet jede Person selbst, im Rahmen ihrer eigenen Rechte. Was die Anwendung liest, verlässt Kartei.", "If you approve it, this application may be connected. Each person then decides what it may do, within their own rights. What the application reads leaves Kartei."))
+		templ_7745c5c3_Var63, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("If you approve it, this application may be connected. Each person then decides what it may do, within their own rights. What the application reads leaves Kartei."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 209, Col: 381}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/applications.templ`, Line: 209, Col: 195}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var63))
 		if templ_7745c5c3_Err != nil {
@@ -1265,7 +1265,7 @@ func approvalView(v *shell.Request, a approvalInfo, names map[string]string) tem
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.ApplicationsPath), "", v.Words.Say("Zu den Anwendungen", "To the applications"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.ApplicationsPath), "", v.Words.Say("To the applications"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1359,7 +1359,7 @@ func clientLine(v *shell.Request, p applicationsPage, c oauth.ClientInfo) templ.
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Badge(ui.Bad, v.Words.Say("gesperrt", "disabled")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge(ui.Bad, v.Words.Say("disabled")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1420,17 +1420,17 @@ func clientLine(v *shell.Request, p applicationsPage, c oauth.ClientInfo) templ.
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = shell.Act(v, shell.ApplicationsPath+"/"+c.ID+"/rotate", c.Name, v.Words.Say("Neues Geheimnis", "New secret"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = shell.Act(v, shell.ApplicationsPath+"/"+c.ID+"/rotate", c.Name, v.Words.Say("New secret"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if c.Disabled {
-			templ_7745c5c3_Err = shell.Act(v, shell.ApplicationsPath+"/"+c.ID+"/enable", c.Name, v.Words.Say("Freigeben", "Enable"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = shell.Act(v, shell.ApplicationsPath+"/"+c.ID+"/enable", c.Name, v.Words.Say("Enable [an application]"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = shell.Act(v, shell.ApplicationsPath+"/"+c.ID+"/disable", c.Name, v.Words.Say("Sperren", "Disable"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = shell.Act(v, shell.ApplicationsPath+"/"+c.ID+"/disable", c.Name, v.Words.Say("Disable"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1479,13 +1479,13 @@ func newClientView(v *shell.Request, f clientForm) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.AccountsPath+"/new"), "plus", v.Words.Say("Dienstkonto anlegen", "Create a service account"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.AccountsPath+"/new"), "plus", v.Words.Say("Create a service account"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Empty("command", v.Words.Say("Noch kein Dienstkonto", "No service account yet"), v.Words.Say("Die Anwendung handelt für ein Dienstkonto. Legen Sie zuerst eines an.", "The application acts for a service account. Create one first.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var74), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("command", v.Words.Say("No service account yet"), v.Words.Say("The application acts for a service account. Create one first.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var74), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1611,11 +1611,11 @@ func newClientView(v *shell.Request, f clientForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Button("", v.Words.Say("Anwendung anlegen", "Create the application"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("", v.Words.Say("Create the application"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.ApplicationsPath), "", v.Words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.ApplicationsPath), "", v.Words.Say("Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1664,7 +1664,7 @@ func clientSecretView(v *shell.Request, id, secret string) templ.Component {
 			ctx = templ.InitializeContext(ctx)
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("Dieses Geheimnis sehen Sie nur jetzt.", "You see this secret only now."), v.Words.Say("Tragen Sie es in die Einstellungen Ihrer Anwendung ein. Kartei speichert nur einen Abdruck davon. Ein früheres gilt ab jetzt nicht mehr.", "Put it into the settings of your application. Kartei stores only a hash of it. An earlier one is no longer valid.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var81), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("You see this secret only now."), v.Words.Say("Put it into the settings of your application. Kartei stores only a hash of it. An earlier one is no longer valid.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var81), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1686,7 +1686,7 @@ func clientSecretView(v *shell.Request, id, secret string) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("secret", v.Words.Say("Ihr Geheimnis", "Your secret"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var82), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("secret", v.Words.Say("Your secret"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var82), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1708,7 +1708,7 @@ func clientSecretView(v *shell.Request, id, secret string) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("try", v.Words.Say("Gleich ausprobieren", "Try it now"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var83), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("try", v.Words.Say("Try it now"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var83), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1716,7 +1716,7 @@ func clientSecretView(v *shell.Request, id, secret string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.ApplicationsPath), "", v.Words.Say("Zu den Anwendungen", "To the applications"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.ApplicationsPath), "", v.Words.Say("To the applications"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"kartei/integration/oauth"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/web/shell"
 	"kartei/web/signin"
 	"kartei/web/ui"
@@ -29,7 +30,7 @@ type asked struct {
 
 // name is what the application calls itself.
 func (a *asked) name(v *shell.Request) string {
-	return cmp.Or(a.Client, v.Words.Say("Eine Anwendung ohne Namen", "An application without a name"))
+	return cmp.Or(a.Client, v.Words.Say("An application without a name"))
 }
 
 // showConsent shows what an application asks for. If nobody can answer the request, the
@@ -46,7 +47,7 @@ func drawConsent(v *shell.Request, q url.Values, answered *shell.Form, wrong str
 	switch {
 	case fault.Is(err, fault.NotFound), fault.Is(err, fault.InvalidRequest):
 		return v.Problem(http.StatusBadRequest, shell.ProblemPage{
-			Title: v.Words.Say("Diese Anwendung kann nicht verbunden werden", "This application cannot be connected"), Text: shell.AsFault(err).DetailIn(v.Words.Language),
+			Title: v.Words.Say("This application cannot be connected"), Text: shell.AsFault(err).DetailIn(v.Words.Language),
 		})
 	case err != nil:
 		return v.Failed(err)
@@ -56,8 +57,8 @@ func drawConsent(v *shell.Request, q url.Values, answered *shell.Form, wrong str
 		return leaveFor(v, a.Redirect)
 	case a.Redirect != "": // nobody in the office knows the application, so its address is not opened unasked
 		return v.Problem(http.StatusBadRequest, shell.ProblemPage{
-			Title: v.Words.Say("Diese Anwendung kann nicht verbunden werden", "This application cannot be connected"),
-			Text:  v.Words.Say("Die Anwendung fragt auf eine Weise, die nicht möglich ist. Wenn Sie zu ihr zurückgehen, erfährt ihr Hersteller den Grund.", "The application asks in a way that is not possible. If you go back to it, its developer learns the reason."),
+			Title: v.Words.Say("This application cannot be connected"),
+			Text:  v.Words.Say("The application asks in a way that is not possible. If you go back to it, its developer learns the reason."),
 			Back:  a.Redirect, BackTo: a.RedirectHost,
 		})
 	}
@@ -66,7 +67,7 @@ func drawConsent(v *shell.Request, q url.Values, answered *shell.Form, wrong str
 		status = http.StatusUnprocessableEntity
 	}
 	shell.LetFormEnd(v.Writer.Header(), a.RedirectOrigin)
-	return v.Card(v.Words.Say("Anwendung verbinden", "Connect an application"), consentView(v, a)).WithStatus(status)
+	return v.Card(v.Words.Say("Connect an application"), consentView(v, a)).WithStatus(status)
 }
 
 // leaveFor sends the browser to an address of an application. Behind a form of another page,
@@ -76,14 +77,14 @@ func leaveFor(v *shell.Request, address string) shell.View {
 		return shell.Redirect{To: address}
 	}
 	v.Writer.Header().Set("Refresh", `0; url="`+strings.ReplaceAll(address, `"`, "%22")+`"`)
-	return v.Card(v.Words.Say("Zurück zur Anwendung", "Back to the application"), backView(v, address))
+	return v.Card(v.Words.Say("Back to the application"), backView(v, address))
 }
 
 // refusedConsent says why the person may not connect an application.
 func refusedConsent(v *shell.Request, a asked) shell.View {
-	status, title := http.StatusOK, v.Words.Say("Die Administration ist gefragt", "Your admins have been asked")
+	status, title := http.StatusOK, v.Words.Say("Your admins have been asked")
 	if a.Refused == "off" {
-		status, title = http.StatusForbidden, v.Words.Say("Ihr Büro lässt keine Anwendungen zu", "Your office does not allow applications")
+		status, title = http.StatusForbidden, v.Words.Say("Your office does not allow applications")
 	}
 	return v.Card(title, refusedView(v, title, a)).WithStatus(status)
 }
@@ -121,7 +122,7 @@ func answerConsent(v *shell.Request) shell.View {
 	})
 	switch {
 	case a.Is(fault.NotFound):
-		return v.Problem(a.Status, shell.ProblemPage{Title: v.Words.Say("Nicht verbunden", "Not connected"), Text: a.Fault.DetailIn(v.Words.Language)})
+		return v.Problem(a.Status, shell.ProblemPage{Title: v.Words.Say("Not connected"), Text: a.Fault.DetailIn(v.Words.Language)})
 	case a.Is(fault.ValidationFailed):
 		return drawConsent(v, query, v.Sent, a.Fault.Fields[0].Message(v.Words.Language))
 	case v.Stale:
@@ -166,7 +167,7 @@ func (a *asked) proposes(scope string) bool {
 // families returns what the application asks for, by family.
 func (a *asked) families(v *shell.Request) (list []consentFamily) {
 	for _, family := range shell.KeyFamilies {
-		f := consentFamily{label: family.Label.In(v.Words.Language)}
+		f := consentFamily{label: v.Words.Say(family.Label)}
 		for _, right := range []string{"read", "write"} {
 			name := family.Value + ":" + right
 			if !slices.Contains(a.Scopes, name) {
@@ -174,7 +175,7 @@ func (a *asked) families(v *shell.Request) (list []consentFamily) {
 			}
 			s := consentScope{name: name, chosen: a.proposes(name)}
 			words := scopeWords[name]
-			s.text, s.hint, _ = strings.Cut(words.In(v.Words.Language), ": ")
+			s.text, s.hint, _ = strings.Cut(v.Words.Say(words), ": ")
 			f.scopes = append(f.scopes, s)
 		}
 		if len(f.scopes) > 0 {
@@ -185,55 +186,53 @@ func (a *asked) families(v *shell.Request) (list []consentFamily) {
 }
 
 // scopeWords say what each scope lets an application do, with examples after the colon.
-var scopeWords = map[string]fault.Text{
-	"contacts:read":           shell.Text("Kontakte lesen: Namen, Nummern, Adressen und Notizen, die Sie sehen", "Read contacts: names, numbers, addresses and notes that you see"),
-	"contacts:write":          shell.Text("Kontakte ändern: anlegen, ändern und löschen", "Change contacts: create, change and delete"),
-	"companies:read":          shell.Text("Firmen lesen: Namen, Adressen und Notizen, die Sie sehen", "Read companies: names, addresses and notes that you see"),
-	"companies:write":         shell.Text("Firmen ändern: anlegen, ändern und löschen", "Change companies: create, change and delete"),
-	"tasks:read":              shell.Text("Aufgaben lesen: was zu tun ist, bis wann und von wem", "Read tasks: what is to be done, until when and by whom"),
-	"tasks:write":             shell.Text("Aufgaben ändern: anlegen, erledigen und löschen", "Change tasks: create, complete and delete"),
-	"documents:read":          shell.Text("Dokumente lesen: die Dateien selbst und ihr Text", "Read documents: the files themselves and their text"),
-	"documents:write":         shell.Text("Dokumente ändern: hochladen, umbenennen und löschen", "Change documents: upload, rename and delete"),
-	"webhook_endpoints:read":  shell.Text("Webhooks lesen: wohin Änderungen gemeldet werden", "Read webhooks: where changes are reported"),
-	"webhook_endpoints:write": shell.Text("Webhooks ändern: Änderungen an Adressen melden lassen, die die Anwendung wählt", "Change webhooks: have changes reported to addresses that the application chooses"),
+var scopeWords = map[string]i18n.Text{
+	"contacts:read":           "Read contacts: names, numbers, addresses and notes that you see",
+	"contacts:write":          "Change contacts: create, change and delete",
+	"companies:read":          "Read companies: names, addresses and notes that you see",
+	"companies:write":         "Change companies: create, change and delete",
+	"tasks:read":              "Read tasks: what is to be done, until when and by whom",
+	"tasks:write":             "Change tasks: create, complete and delete",
+	"documents:read":          "Read documents: the files themselves and their text",
+	"documents:write":         "Change documents: upload, rename and delete",
+	"webhook_endpoints:read":  "Read webhooks: where changes are reported",
+	"webhook_endpoints:write": "Change webhooks: have changes reported to addresses that the application chooses",
 }
 
 // approving says what the answer of an admin does beside letting the application act.
 func (a *asked) approving(v *shell.Request) string {
 	if a.Host != "" {
-		return v.Words.Say("Wenn Sie sie zulassen, geben Sie sie damit für alle in Ihrem Büro frei.", "If you allow it, you approve it for everybody in your office.")
+		return v.Words.Say("If you allow it, you approve it for everybody in your office.")
 	}
-	return v.Words.Say("Wenn Sie sie zulassen, geben Sie sie damit frei, nur für sich selbst.", "If you allow it, you approve it, for yourself only.")
+	return v.Words.Say("If you allow it, you approve it, for yourself only.")
 }
 
 // allowing is the text of the button.
 func (a *asked) allowing(v *shell.Request) string {
 	if a.Approves {
-		return v.Words.Say("Freigeben und zulassen", "Approve and allow")
+		return v.Words.Say("Approve and allow")
 	}
-	return v.Words.Say("Zulassen", "Allow")
+	return v.Words.Say("Allow")
 }
 
 // lasting says when the connection ends.
 func (a *asked) lasting(v *shell.Request) string {
 	if a.Renewal {
-		return v.Words.Say("Die Verbindung endet nach 30 Tagen ohne Nutzung, und nach 90 Tagen, wenn Sie sie nicht verlängern; Sie können sie jederzeit unter Einstellungen, Anwendungen trennen.",
-			"The connection ends after 30 days without use, and after 90 days unless you renew it; you can disconnect it at any time in the settings, under Applications.")
+		return v.Words.Say("The connection ends after 30 days without use, and after 90 days unless you renew it; you can disconnect it at any time in the settings, under Applications.")
 	}
-	return v.Words.Say("Die Verbindung endet nach 30 Tagen ohne Nutzung, spätestens nach einem Jahr; Sie können sie jederzeit unter Einstellungen, Anwendungen trennen.",
-		"The connection ends after 30 days without use, and after a year at the latest; you can disconnect it at any time in the settings, under Applications.")
+	return v.Words.Say("The connection ends after 30 days without use, and after a year at the latest; you can disconnect it at any time in the settings, under Applications.")
 }
 
 // environments is the choice between the live organization and its sandbox.
 func (a *asked) environments(v *shell.Request) ui.Field {
-	f := ui.Field{Name: "environment", Label: v.Words.Say("Mit welchen Daten", "With which data"), Value: "live", Options: []ui.Option{
-		{Value: "live", Text: a.Organization.Name, Hint: v.Words.Say("Die wirklichen Daten des Büros.", "The real data of the office.")},
+	f := ui.Field{Name: "environment", Label: v.Words.Say("With which data"), Value: "live", Options: []ui.Option{
+		{Value: "live", Text: a.Organization.Name, Hint: v.Words.Say("The real data of the office.")},
 	}}
 	if a.Organization.SandboxID != "" {
 		if a.answered != nil && a.answered.Get("environment") == "test" {
 			f.Value = "test"
 		}
-		f.Options = append(f.Options, ui.Option{Value: "test", Text: "Sandbox", Hint: v.Words.Say("Nur Testdaten, zum Ausprobieren.", "Test data only, to try the application.")})
+		f.Options = append(f.Options, ui.Option{Value: "test", Text: "Sandbox", Hint: v.Words.Say("Test data only, to try the application.")})
 	}
 	return f
 }

@@ -55,9 +55,9 @@ func consentView(v *shell.Request, a asked) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var3 string
-		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" möchte für Sie handeln", " wants to act for you"))
+		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" wants to act for you"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 12, Col: 96}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 12, Col: 67}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 		if templ_7745c5c3_Err != nil {
@@ -111,9 +111,9 @@ func consentView(v *shell.Request, a asked) templ.Component {
 					}
 					if a.Verified {
 						var templ_7745c5c3_Var7 string
-						templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" (in Ihrem Büro freigegeben)", " (approved in your office)"))
+						templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" (approved in your office)"))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 18, Col: 81}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 18, Col: 48}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 						if templ_7745c5c3_Err != nil {
@@ -122,9 +122,9 @@ func consentView(v *shell.Request, a asked) templ.Component {
 					}
 				} else {
 					var templ_7745c5c3_Var8 string
-					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Niemand hat geprüft, wer hinter diesem Namen steht.", "Nobody has checked who is behind this name."))
+					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Nobody has checked who is behind this name."))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 21, Col: 120}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 21, Col: 64}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -133,7 +133,7 @@ func consentView(v *shell.Request, a asked) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Fact(v.Words.Say("Wer fragt", "Who asks")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fact(v.Words.Say("Who asks")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -155,9 +155,9 @@ func consentView(v *shell.Request, a asked) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				if a.RedirectScheme != "" {
 					var templ_7745c5c3_Var10 string
-					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("dem Programm auf diesem Computer für Adressen mit ", "the program on this computer for addresses with "))
+					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("the program on this computer for addresses with "))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 26, Col: 124}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 26, Col: 69}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {
@@ -170,7 +170,7 @@ func consentView(v *shell.Request, a asked) templ.Component {
 					var templ_7745c5c3_Var11 string
 					templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(a.RedirectScheme)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 26, Col: 149}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 26, Col: 94}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 					if templ_7745c5c3_Err != nil {
@@ -182,9 +182,9 @@ func consentView(v *shell.Request, a asked) templ.Component {
 					}
 				} else if a.Local {
 					var templ_7745c5c3_Var12 string
-					templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("einem Programm auf diesem Computer", "a program on this computer"))
+					templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("a program on this computer"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 28, Col: 85}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 28, Col: 47}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 					if templ_7745c5c3_Err != nil {
@@ -252,7 +252,7 @@ func consentView(v *shell.Request, a asked) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Fact(v.Words.Say("Danach geht es zu", "Afterwards you go to")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fact(v.Words.Say("Afterwards you go to")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -291,7 +291,7 @@ func consentView(v *shell.Request, a asked) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Fact(v.Words.Say("Sie sind", "You are")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fact(v.Words.Say("You are")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -316,7 +316,7 @@ func consentView(v *shell.Request, a asked) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Banner(ui.Info, v.Words.Say("Diese Anwendung ist in Ihrem Büro neu.", "This application is new to your office."), a.approving(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Info, v.Words.Say("This application is new to your office."), a.approving(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -336,7 +336,7 @@ func consentView(v *shell.Request, a asked) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("Haben Sie das Programm gerade selbst gestartet?", "Have you just started the program yourself?"), v.Words.Say("Wenn nicht, lehnen Sie ab: Jedes Programm auf diesem Computer kann sich so nennen.", "If not, deny: every program on this computer can call itself that.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("Have you just started the program yourself?"), v.Words.Say("If not, deny: every program on this computer can call itself that.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -356,7 +356,7 @@ func consentView(v *shell.Request, a asked) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Banner(ui.Info, v.Words.Say("Die API Ihrer Organisation ist ausgeschaltet.", "The API of your organization is switched off."), v.Words.Say("Die Anwendung kann erst handeln, wenn sie eingeschaltet ist. In der Sandbox geht es gleich.", "The application can act once it is switched on. In the sandbox it can at once.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Info, v.Words.Say("The API of your organization is switched off."), v.Words.Say("The application can act once it is switched on. In the sandbox it can at once.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -376,7 +376,7 @@ func consentView(v *shell.Request, a asked) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.Words.Say("Nicht verbunden", "Not connected"), a.wrong).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.Words.Say("Not connected"), a.wrong).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -420,9 +420,9 @@ func consentView(v *shell.Request, a asked) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var24 string
-			templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Niemand in Ihrem Büro hat diese Anwendung geprüft. Kreuzen Sie deshalb nur an, was sie wirklich braucht.", "Nobody in your office has checked this application. So tick only what it really needs."))
+			templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Nobody in your office has checked this application. So tick only what it really needs."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 62, Col: 232}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 62, Col: 122}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 			if templ_7745c5c3_Err != nil {
@@ -516,9 +516,9 @@ func consentView(v *shell.Request, a asked) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var29 string
-		templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Die Anwendung sieht und darf nie mehr als Sie selbst, und keine Einstellungen. Was sie liest, verlässt Kartei: Prüfen Sie, ob Mandantendaten dorthin dürfen.", "The application never sees or does more than you yourself may, and it has no access to settings. What it reads leaves Kartei: check whether client data may go there."))
+		templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("The application never sees or does more than you yourself may, and it has no access to settings. What it reads leaves Kartei: check whether client data may go there."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 78, Col: 363}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 78, Col: 200}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 		if templ_7745c5c3_Err != nil {
@@ -531,7 +531,7 @@ func consentView(v *shell.Request, a asked) templ.Component {
 		var templ_7745c5c3_Var30 string
 		templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(a.lasting(v))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 78, Col: 380}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 78, Col: 217}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var30))
 		if templ_7745c5c3_Err != nil {
@@ -542,9 +542,9 @@ func consentView(v *shell.Request, a asked) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var31 string
-		templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Ablehnen", "Deny"))
+		templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Deny"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 81, Col: 102}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 81, Col: 90}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 		if templ_7745c5c3_Err != nil {
@@ -616,9 +616,9 @@ func refusedView(v *shell.Request, title string, a asked) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var35 string
-			templ_7745c5c3_Var35, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Deshalb können Sie die Anwendung nicht verbinden:", "So you cannot connect the application:"))
+			templ_7745c5c3_Var35, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("So you cannot connect the application:"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 92, Col: 115}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 92, Col: 61}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var35))
 			if templ_7745c5c3_Err != nil {
@@ -631,7 +631,7 @@ func refusedView(v *shell.Request, title string, a asked) templ.Component {
 			var templ_7745c5c3_Var36 string
 			templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(a.name(v))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 92, Col: 142}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 92, Col: 88}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 			if templ_7745c5c3_Err != nil {
@@ -642,9 +642,9 @@ func refusedView(v *shell.Request, title string, a asked) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var37 string
-			templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Die Administration Ihres Büros kann das unter Einstellungen, Organisation ändern.", "The admins of your office can change that in the settings, under Organization."))
+			templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("The admins of your office can change that in the settings, under Organization."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 93, Col: 201}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 93, Col: 114}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var37))
 			if templ_7745c5c3_Err != nil {
@@ -674,9 +674,9 @@ func refusedView(v *shell.Request, title string, a asked) templ.Component {
 			}
 			if a.Host != "" {
 				var templ_7745c5c3_Var39 string
-				templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" von ", " from "))
+				templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" from "))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 98, Col: 37}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 98, Col: 28}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var39))
 				if templ_7745c5c3_Err != nil {
@@ -689,7 +689,7 @@ func refusedView(v *shell.Request, title string, a asked) templ.Component {
 				var templ_7745c5c3_Var40 string
 				templ_7745c5c3_Var40, templ_7745c5c3_Err = templ.JoinStringErrs(a.Host)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 98, Col: 52}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 98, Col: 43}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var40))
 				if templ_7745c5c3_Err != nil {
@@ -701,9 +701,9 @@ func refusedView(v *shell.Request, title string, a asked) templ.Component {
 				}
 			}
 			var templ_7745c5c3_Var41 string
-			templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" ist in Ihrem Büro neu. Deshalb entscheidet die Administration, ob Sie die Anwendung verbinden dürfen. Sie ist benachrichtigt.", " is new to your office. So your admins decide whether you may connect it. They have been notified."))
+			templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" is new to your office. So your admins decide whether you may connect it. They have been notified."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 100, Col: 251}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 100, Col: 119}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var41))
 			if templ_7745c5c3_Err != nil {
@@ -714,9 +714,9 @@ func refusedView(v *shell.Request, title string, a asked) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var42 string
-			templ_7745c5c3_Var42, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Ist sie freigegeben, bekommen Sie eine Mitteilung, auch per E-Mail. Laden Sie dann diese Seite neu, oder beginnen Sie in der Anwendung noch einmal.", "You get a notification and an email once it is approved. Then reload this page, or start again in the application."))
+			templ_7745c5c3_Var42, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("You get a notification and an email once it is approved. Then reload this page, or start again in the application."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 102, Col: 301}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 102, Col: 150}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var42))
 			if templ_7745c5c3_Err != nil {
@@ -732,16 +732,16 @@ func refusedView(v *shell.Request, title string, a asked) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if a.Refused != "off" {
-			templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL(consentPath+"?"+a.query), "refresh-cw", v.Words.Say("Noch einmal versuchen", "Try again"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL(consentPath+"?"+a.query), "refresh-cw", v.Words.Say("Try again"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL(a.Redirect), "", v.Words.Say("Zurück zur Anwendung", "Back to the application"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL(a.Redirect), "", v.Words.Say("Back to the application"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Own("/"), "", v.Words.Say("Zur Startseite", "To the start page"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own("/"), "", v.Words.Say("To the start page"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -780,9 +780,9 @@ func backView(v *shell.Request, address string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var44 string
-		templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Zurück zur Anwendung", "Back to the application"))
+		templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Back to the application"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 116, Col: 70}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 116, Col: 45}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var44))
 		if templ_7745c5c3_Err != nil {
@@ -793,9 +793,9 @@ func backView(v *shell.Request, address string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var45 string
-		templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Sie werden weitergeleitet. Geschieht nichts, dann gehen Sie selbst weiter.", "You are being taken there. If nothing happens, go on yourself."))
+		templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("You are being taken there. If nothing happens, go on yourself."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 117, Col: 174}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/consent.templ`, Line: 117, Col: 96}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var45))
 		if templ_7745c5c3_Err != nil {
@@ -805,7 +805,7 @@ func backView(v *shell.Request, address string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL(address), "", v.Words.Say("Weiter", "Go on"), "primary wide").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL(address), "", v.Words.Say("Go on"), "primary wide").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/web/i18n"
+	"kartei/kit/i18n"
 	"kartei/web/records"
 	"kartei/web/shell"
 )
@@ -40,7 +40,7 @@ func missing(p records.Page, v *shell.Request) []records.Group {
 		}
 	}
 	if len(addressLines(p, v)) == 0 {
-		list = append(list, records.Group{Name: "address", Label: shell.Text("Anschrift", "Address")})
+		list = append(list, records.Group{Name: "address", Label: "Address"})
 	}
 	return list
 }
@@ -66,7 +66,7 @@ func addressBlock(p records.Page, v *shell.Request) string {
 // letterTo returns the lines of the address of a letter. names has the name of the
 // company.
 func letterTo(v *shell.Request, r shell.Values, names map[string]string) []string {
-	salutations := map[string]string{"ms": v.Words.Say("Frau", "Ms"), "mr": v.Words.Say("Herrn", "Mr")}
+	salutations := map[string]string{"ms": v.Words.Say("Ms"), "mr": v.Words.Say("Mr [in an address]")}
 	person := shell.Joined(" ", salutations[r["salutation"]], r["title"], r["firstName"], r["lastName"])
 	head := shell.Present(names[r["companyId"]], cmp.Or(person, r["name"]))
 	return append(head, v.Words.Lines(addressOf(r))...)
@@ -115,6 +115,6 @@ func askToDelete(f *records.Family) func(*shell.Request) shell.View {
 			return v.Failed(err)
 		}
 		name := f.Heading(p.record)
-		return v.InDialog(v.Words.Say("„"+name+"“ löschen?", "Delete “"+name+"”?"), f.Name, deletionQuestion(v, p))
+		return v.InDialog(v.Words.Say("Delete “%s”?", name), f.Name, deletionQuestion(v, p))
 	}
 }

@@ -12,7 +12,7 @@ import (
 // showBook serves the list of a family of the address book.
 func showBook(f *records.Family) func(*shell.Request) shell.View {
 	return records.ShowList(f, func(v *shell.Request, l records.List) shell.View {
-		return v.OK(f.Many.In(v.Words.Language), f.Name, bookListView(v, l))
+		return v.OK(v.Words.Say(f.Many), f.Name, bookListView(v, l))
 	})
 }
 
@@ -34,17 +34,17 @@ func bookColumns(l records.List, v *shell.Request, wide bool) []ui.Column {
 		c.Href = v.Look().To(to.At("/" + l.Family.Name))
 		return c
 	}
-	name, changed := sorted(say("Name", "Name"), "name"), sorted(say("Geändert", "Changed"), "-updatedAt")
+	name, changed := sorted(say("Name"), "name"), sorted(say("Changed"), "-updatedAt")
 	name.Class, changed.Class = "main", "when"
-	columns := []ui.Column{{Name: say("Auswahl", "Selection"), Class: "pick"}, name}
+	columns := []ui.Column{{Name: say("Selection"), Class: "pick"}, name}
 	if l.Family.Has("companyId") && wide {
-		columns = append(columns, ui.Column{Name: say("Firma", "Company"), Class: "wide"})
+		columns = append(columns, ui.Column{Name: say("Company"), Class: "wide"})
 	}
 	if !wide {
-		return append(columns, ui.Column{Name: say("Telefon", "Phone"), Class: "tel"})
+		return append(columns, ui.Column{Name: say("Phone"), Class: "tel"})
 	}
-	return append(columns, ui.Column{Name: say("Telefon", "Phone"), Class: "tel"}, ui.Column{Name: say("Ort", "City"), Class: "wide"},
-		ui.Column{Name: say("Schlagworte", "Tags"), Class: "wide"}, changed)
+	return append(columns, ui.Column{Name: say("Phone"), Class: "tel"}, ui.Column{Name: say("City"), Class: "wide"},
+		ui.Column{Name: say("Tags"), Class: "wide"}, changed)
 }
 
 // showTags answers a field for a tag with those in use.
@@ -71,7 +71,7 @@ func newTag(v *shell.Request, typed string, used []string) string {
 	if typed == "" {
 		return ""
 	}
-	return v.Words.Say("„"+typed+"“ verwenden", "Use “"+typed+"”")
+	return v.Words.Say("Use “%s”", typed)
 }
 
 // hasMore reports whether the list has more records than the page shows.
@@ -85,9 +85,9 @@ func printNote(l records.List, v *shell.Request) string {
 	}
 	n, all := v.Words.Number(len(l.Rows)), v.Words.Number(l.Count.Count)
 	if l.Count.Capped {
-		return v.Words.Say(n+" von mehr als "+all+" Einträgen. Alle stehen in einer Tabelle: Liste exportieren.", n+" of more than "+all+" entries. A table has all of them: export the list.")
+		return v.Words.Say("%s of more than %s entries. A table has all of them: export the list.", n, all)
 	}
-	return v.Words.Say(n+" von "+all+" Einträgen. Alle stehen in einer Tabelle: Liste exportieren.", n+" of "+all+" entries. A table has all of them: export the list.")
+	return v.Words.Say("%s of %s entries. A table has all of them: export the list.", n, all)
 }
 
 // allText offers all records of the list, or says that they are selected.
@@ -95,13 +95,13 @@ func allText(l records.List, v *shell.Request, selected bool) string {
 	say, n := v.Words.Say, v.Words.Number(l.Count.Count)
 	switch {
 	case selected && l.Count.Capped:
-		return say("Mehr als "+n+" ausgewählt", "More than "+n+" selected")
+		return say("More than %s selected", n)
 	case selected:
-		return say(n+" ausgewählt", n+" selected")
+		return say("%s selected", n)
 	case l.Count.Capped:
-		return say("Alle Einträge dieser Liste auswählen, mehr als "+n, "Select all entries of this list, more than "+n)
+		return say("Select all entries of this list, more than %s", n)
 	}
-	return say("Alle "+n+" Einträge dieser Liste auswählen", "Select all "+n+" entries of this list")
+	return say("Select all %s entries of this list", n)
 }
 
 // bulkAct returns the address of an act on the list, with its filters.

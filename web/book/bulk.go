@@ -11,6 +11,7 @@ import (
 	"kartei/api"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/transfer/bulk"
 	"kartei/web/records"
@@ -71,7 +72,7 @@ func beginBulk(f *records.Family) func(*shell.Request) shell.View {
 			return v.Failed(err)
 		}
 		if len(b.picks) == 0 {
-			return notDone(v, b, v.Words.Say("Es ist kein Eintrag ausgewählt.", "No entry is selected."))
+			return notDone(v, b, v.Words.Say("No entry is selected."))
 		}
 		if err := readChosen(v, &b); err != nil {
 			return v.Failed(err)
@@ -120,7 +121,7 @@ func notDone(v *shell.Request, b bulkDone, why string) shell.View {
 	if v.Scripted() {
 		return v.Done(b.back, &shell.Toast{Bad: true, Text: why})
 	}
-	return v.Problem(fault.ValidationFailed.Status(), shell.ProblemPage{Title: v.Words.Say("Nichts geändert", "Nothing changed"), Text: why})
+	return v.Problem(fault.ValidationFailed.Status(), shell.ProblemPage{Title: v.Words.Say("Nothing changed"), Text: why})
 }
 
 // readPicks returns the chosen records of the form. A choice that no page of the family
@@ -131,25 +132,21 @@ func readPicks(v *shell.Request, f *records.Family) ([]pick, error) {
 		parts := append(strings.SplitN(text, "|", 3), "", "")
 		p := pick{parts[0], parts[1], parts[2]}
 		if n, err := strconv.ParseInt(p.revision, 10, 64); err != nil || n < 1 || !holds(f, p.id) {
-			return nil, &fault.Fault{Code: fault.ValidationFailed, Detail: &unknownPick}
+			return nil, &fault.Fault{Code: fault.ValidationFailed, Detail: unknownPick}
 		}
 		if !slices.ContainsFunc(list, func(q pick) bool { return q.id == p.id }) {
 			list = append(list, p)
 		}
 		if len(list) > mostChosen {
-			return nil, &fault.Fault{Code: fault.ValidationFailed, Detail: &tooManyPicks}
+			return nil, &fault.Fault{Code: fault.ValidationFailed, Detail: tooManyPicks}
 		}
 	}
 	return list, nil
 }
 
 var (
-	unknownPick = shell.Text(
-		"In der Auswahl ist etwas, das kein Eintrag dieser Liste ist. Es wurde nichts geändert. Bitte wählen Sie in der Liste neu aus.",
-		"The selection has something that is no entry of this list. Nothing was changed. Please select again in the list.")
-	tooManyPicks = shell.Text(
-		"Auf einmal lassen sich höchstens "+strconv.Itoa(mostChosen)+" Einträge auswählen. Es wurde nichts geändert.",
-		"At most "+strconv.Itoa(mostChosen)+" entries can be selected at once. Nothing was changed.")
+	unknownPick  = i18n.Text("The selection has something that is no entry of this list. Nothing was changed. Please select again in the list.")
+	tooManyPicks = i18n.Format("At most %d entries can be selected at once. Nothing was changed.", mostChosen)
 )
 
 // holds reports whether a text is the id of a record of the family, which may be gone.
@@ -214,13 +211,13 @@ func readChosen(v *shell.Request, b *bulkDone) error {
 func why(v *shell.Request, r batchResult) string {
 	switch r.Status {
 	case http.StatusNotFound:
-		return v.Words.Say("Inzwischen gelöscht, oder Sie dürfen ihn nicht mehr sehen.", "Deleted in the meantime, or you may no longer see it.")
+		return v.Words.Say("Deleted in the meantime, or you may no longer see it.")
 	case http.StatusPreconditionFailed:
-		return v.Words.Say("Jemand hat ihn inzwischen geändert. Bitte sehen Sie ihn noch einmal an.", "Somebody changed it in the meantime. Please look at it again.")
+		return v.Words.Say("Somebody changed it in the meantime. Please look at it again.")
 	case http.StatusForbidden:
-		return v.Words.Say("Das dürfen nur der Eigentümer und die Administration.", "Only the owner and admins may do this.")
+		return v.Words.Say("Only the owner and admins may do this.")
 	case http.StatusTooManyRequests:
-		return v.Words.Say("Gerade zu viele Änderungen auf einmal. Bitte versuchen Sie es in einer Minute noch einmal.", "Too many changes at once. Please try again in a minute.")
+		return v.Words.Say("Too many changes at once. Please try again in a minute.")
 	}
 	var problem struct {
 		Detail string `json:"detail"`
@@ -232,7 +229,7 @@ func why(v *shell.Request, r batchResult) string {
 	if len(problem.Errors) > 0 {
 		return problem.Errors[0].Message
 	}
-	return cmp.Or(problem.Detail, v.Words.Say("Nicht gespeichert.", "Not saved."))
+	return cmp.Or(problem.Detail, v.Words.Say("Not saved."))
 }
 
 // callsOf returns the calls of an act on the records that it changes, or the problem
@@ -274,7 +271,7 @@ func changeOf(v *shell.Request, b *bulkDone) (change func(shell.Values) string, 
 	case "tag", "untag":
 		b.member, b.what = "tags", records.TagIn(v.Sent.Values)
 		if b.what == "" {
-			return nil, v.Words.Say("Bitte geben Sie ein Schlagwort ein.", "Please enter a tag.")
+			return nil, v.Words.Say("Please enter a tag.")
 		}
 		return func(r shell.Values) string { return retagged(r["tags"], b.what, b.act == "tag") }, ""
 	case "owner":
@@ -284,24 +281,24 @@ func changeOf(v *shell.Request, b *bulkDone) (change func(shell.Values) string, 
 			found, err := records.SeekPeople(v, text)
 			c, clear := found.Only()
 			if err != nil || !clear || text == "" {
-				return nil, v.Words.Say("Der Name passt auf niemanden oder auf mehrere. Bitte wählen Sie aus der Liste.", "The name fits nobody or several people. Please choose from the list.")
+				return nil, v.Words.Say("The name fits nobody or several people. Please choose from the list.")
 			}
 			id, text = c.Value, c.Text
 		}
 		b.what = text
 		return func(shell.Values) string { return id }, ""
 	case "private", "organization":
-		b.member, b.what = "visibility", b.family.Field("visibility").LabelOf(b.act).In(v.Words.Language)
+		b.member, b.what = "visibility", v.Words.Say(b.family.Field("visibility").LabelOf(b.act))
 		return func(shell.Values) string { return b.act }, ""
 	case "restore":
 		if b.member = v.Sent.Get("member"); !slices.Contains([]string{"tags", "ownerId", "visibility"}, b.member) {
-			return nil, v.Words.Say("Das lässt sich nicht rückgängig machen.", "This cannot be undone.")
+			return nil, v.Words.Say("This cannot be undone. [entries]")
 		}
 		return func(r shell.Values) string { return v.Sent.Text("former." + r["id"]) }, ""
 	case "erase":
 		return nil, ""
 	}
-	return nil, v.Words.Say("Das gibt es hier nicht.", "There is no such action here.")
+	return nil, v.Words.Say("There is no such action here.")
 }
 
 // retagged returns the tags of a record with one more, or without one.
@@ -344,24 +341,24 @@ func runAll(v *shell.Request, b *bulkDone, calls []batchCall) error {
 // title says how many of the chosen records were changed.
 func (b *bulkDone) title(v *shell.Request) string {
 	all := len(b.picks)
-	return v.Words.Say(strconv.Itoa(len(b.done))+" von "+strconv.Itoa(all)+" Einträgen geändert", strconv.Itoa(len(b.done))+" of "+strconv.Itoa(all)+" entries changed")
+	return v.Words.Say("%s of %s entries changed", strconv.Itoa(len(b.done)), strconv.Itoa(all))
 }
 
 // note says what was done, and offers to undo it if that is possible.
 func (b *bulkDone) note(v *shell.Request) *shell.Toast {
-	n := v.Words.Plural(len(b.done), "Ein Eintrag", "%d Einträge", "One entry", "%d entries")
+	n := v.Words.Plural(len(b.done), "One entry", "%d entries")
 	say := v.Words.Say
 	t := &shell.Toast{Text: map[string]string{
-		"tag":          say(n+": Schlagwort „"+b.what+"“ ergänzt.", n+": tag “"+b.what+"” added."),
-		"untag":        say(n+": Schlagwort „"+b.what+"“ entfernt.", n+": tag “"+b.what+"” removed."),
-		"owner":        say(n+": an "+b.what+" übergeben.", n+": handed over to "+b.what+"."),
-		"private":      say(n+": sichtbar nur für Eigentümer und Administration.", n+": visible to "+b.what+"."),
-		"organization": say(n+": sichtbar für "+b.what+".", n+": visible to "+b.what+"."),
-		"restore":      say(n+": Änderung zurückgenommen.", n+": change undone."),
-		"erase":        say(n+" gelöscht.", n+" deleted."),
+		"tag":          say("%s: tag “%s” added.", n, b.what),
+		"untag":        say("%s: tag “%s” removed.", n, b.what),
+		"owner":        say("%s: handed over to %s.", n, b.what),
+		"private":      say("%s: visible to the owner and admins only.", n),
+		"organization": say("%s: visible to %s.", n, b.what),
+		"restore":      say("%s: change undone.", n),
+		"erase":        say("%s deleted.", n),
 	}[b.act]}
 	if len(b.done) == 0 {
-		t.Text = say("Nichts geändert: Das gilt für die ausgewählten Einträge schon.", "Nothing changed: this is so for the selected entries already.")
+		t.Text = say("Nothing changed: this is so for the selected entries already.")
 	}
 	if b.act == "erase" || b.act == "restore" || len(b.done) == 0 {
 		return t
@@ -387,11 +384,11 @@ func (b *bulkDone) address(act string) string {
 func askToErase(v *shell.Request, b bulkDone, wrong bool) shell.View {
 	switch {
 	case len(b.records) == 0:
-		return v.Done(b.back, &shell.Toast{Bad: true, Text: v.Words.Say("Die ausgewählten Einträge gibt es nicht mehr.", "The selected entries do not exist any more.")})
+		return v.Done(b.back, &shell.Toast{Bad: true, Text: v.Words.Say("The selected entries do not exist any more.")})
 	case len(b.records) > mostErased:
-		return v.Done(b.back, &shell.Toast{Bad: true, Text: v.Words.Say("Auf einmal lassen sich höchstens 30 Einträge löschen.", "At most 30 entries can be deleted at once.")})
+		return v.Done(b.back, &shell.Toast{Bad: true, Text: v.Words.Say("At most 30 entries can be deleted at once.")})
 	}
-	out := v.OK(v.Words.Say("Einträge löschen", "Delete entries"), b.family.Name, bulkDeletion(v, b, wrong))
+	out := v.OK(v.Words.Say("Delete entries"), b.family.Name, bulkDeletion(v, b, wrong))
 	if wrong {
 		return out.WithStatus(fault.ValidationFailed.Status())
 	}
@@ -401,11 +398,11 @@ func askToErase(v *shell.Request, b bulkDone, wrong bool) shell.View {
 // countField is the field in which the number of records is typed.
 func countField(v *shell.Request, n int, wrong bool) ui.Field {
 	f := ui.Field{
-		Name: "count", Label: v.Words.Say("Zur Sicherheit: Wie viele Einträge werden gelöscht?", "To be sure: how many entries will be deleted?"),
+		Name: "count", Label: v.Words.Say("To be sure: how many entries will be deleted?"),
 		Autocomplete: "off", Required: true, Focus: wrong,
 	}
 	if wrong {
-		f.Errors = []string{v.Words.Say("Bitte geben Sie die Zahl ein: ", "Please type the number: ") + strconv.Itoa(n)}
+		f.Errors = []string{v.Words.Say("Please type the number: %s", strconv.Itoa(n))}
 	}
 	return f
 }
@@ -422,7 +419,7 @@ func changeOnAll(v *shell.Request, b *bulkDone) shell.View {
 	case b.act == "owner":
 		value = set(nil)
 	case b.act != "tag" && b.act != "untag":
-		return notDone(v, *b, v.Words.Say("Das geht nur mit einzeln ausgewählten Einträgen.", "This can be done with single selected entries only."))
+		return notDone(v, *b, v.Words.Say("This can be done with single selected entries only."))
 	}
 	l := b.family.ListingOf(v.URL.Query())
 	in := bulk.StartInput{Family: b.family.Name, Kind: kind, Value: value}

@@ -33,7 +33,7 @@ const mostCallers = 20
 func showCall(v *shell.Request) shell.View {
 	p := callPage{number: records.NumberOf(v.URL.Query().Get("number")), q: strings.TrimSpace(v.URL.Query().Get("q"))}
 	if p.number == "" {
-		return v.OK(v.Words.Say("Anruf", "Call"), "", noNumberView(v))
+		return v.OK(v.Words.Say("Call"), "", noNumberView(v))
 	}
 	var err error
 	if p.people, err = inBook(v, p.number); err != nil {
@@ -51,7 +51,7 @@ func showCall(v *shell.Request) shell.View {
 		}
 		p.matches = slices.DeleteFunc(p.matches, func(h lookup.Hit) bool { return !v.Session.May(records.FamilyOf(h.Object).Write) })
 	}
-	return v.OK(v.Words.Say("Anruf: ", "Call: ")+p.number, "", callView(v, p))
+	return v.OK(v.Words.Say("Call: %s", p.number), "", callView(v, p))
 }
 
 // inBook finds a text among the contacts and companies.
@@ -80,7 +80,7 @@ func (p callPage) heading(v *shell.Request) string {
 func (p callPage) facts(v *shell.Request) string {
 	list := v.Words.Numbers(p.number, "")
 	if len(list) != 1 {
-		return v.Words.Say("ohne Vorwahl, wie innerhalb eines Ortes oder einer Telefonanlage", "without an area code, as within a place or a telephone system")
+		return v.Words.Say("without an area code, as within a place or a telephone system")
 	}
 	country, mobile := list[0].Where()
 	var facts []string
@@ -88,7 +88,7 @@ func (p callPage) facts(v *shell.Request) string {
 		facts = append(facts, v.Words.Country(country))
 	}
 	if mobile {
-		facts = append(facts, v.Words.Say("Mobiltelefon", "mobile telephone"))
+		facts = append(facts, v.Words.Say("mobile telephone"))
 	}
 	return strings.Join(facts, ", ")
 }
@@ -96,9 +96,9 @@ func (p callPage) facts(v *shell.Request) string {
 // unknownCaller says what a person can do about a call from an unknown number.
 func unknownCaller(v *shell.Request) string {
 	if !v.Session.May(records.Contacts.Write) {
-		return v.Words.Say("Sie dürfen lesen, aber keine Kontakte anlegen.", "You may read, but not create contacts.")
+		return v.Words.Say("You may read, but not create contacts.")
 	}
-	return v.Words.Say("Gesucht wurde mit und ohne Landesvorwahl, auch nach der Zentrale einer Durchwahl.", "The number was searched with and without its country code, and as an extension of an office.")
+	return v.Words.Say("The number was searched with and without its country code, and as an extension of an office.")
 }
 
 // addingNumber returns the form of a record with the number of a caller in a member that

@@ -51,14 +51,14 @@ func callView(v *shell.Request, p callPage) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if len(p.people) > 0 && v.Session.May(records.Contacts.Write) {
-				templ_7745c5c3_Err = ui.LinkButton(v.Look().To(search.NewContact(p.number)), "user-plus", v.Words.Say("Neuer Kontakt", "New contact"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(v.Look().To(search.NewContact(p.number)), "user-plus", v.Words.Say("New contact"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Head(v.Words.Say("Anruf von ", "Call from ")+p.heading(v), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(v.Words.Say("Call from %s", p.heading(v)), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -110,14 +110,14 @@ func callView(v *shell.Request, p callPage) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if v.Session.May(records.Contacts.Write) {
-					templ_7745c5c3_Err = ui.LinkButton(v.Look().To(search.NewContact(p.number)), "user-plus", v.Words.Say("Kontakt anlegen", "Create a contact"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(v.Look().To(search.NewContact(p.number)), "user-plus", v.Words.Say("Create a contact"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Empty("phone", v.Words.Say("Diese Nummer steht nicht in der Kartei", "This number is not in Kartei"), unknownCaller(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("phone", v.Words.Say("This number is not in Kartei"), unknownCaller(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -153,9 +153,9 @@ func callView(v *shell.Request, p callPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var7 string
-				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Kontakt suchen", "Search for a contact"))
+				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Search for a contact"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `book/call.templ`, Line: 36, Col: 137}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `book/call.templ`, Line: 36, Col: 119}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 				if templ_7745c5c3_Err != nil {
@@ -192,9 +192,9 @@ func callView(v *shell.Request, p callPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var10 string
-				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Name des Kontakts oder der Firma", "Name of the contact or the company"))
+				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Name of the contact or the company"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `book/call.templ`, Line: 38, Col: 190}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `book/call.templ`, Line: 38, Col: 154}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 				if templ_7745c5c3_Err != nil {
@@ -205,9 +205,9 @@ func callView(v *shell.Request, p callPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var11 string
-				templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Name des Kontakts oder der Firma", "Name of the contact or the company"))
+				templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Name of the contact or the company"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `book/call.templ`, Line: 38, Col: 292}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `book/call.templ`, Line: 38, Col: 220}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 				if templ_7745c5c3_Err != nil {
@@ -217,7 +217,7 @@ func callView(v *shell.Request, p callPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Button("search", v.Words.Say("Suchen", "Search"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button("search", v.Words.Say("Search"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -231,9 +231,9 @@ func callView(v *shell.Request, p callPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var12 string
-					templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Nichts gefunden", "Nothing found"))
+					templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Nothing found"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `book/call.templ`, Line: 42, Col: 83}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `book/call.templ`, Line: 42, Col: 64}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 					if templ_7745c5c3_Err != nil {
@@ -313,7 +313,7 @@ func callView(v *shell.Request, p callPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Section("caller", v.Words.Say("Zu einem vorhandenen Kontakt hinzufügen", "Add to an existing contact"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("caller", v.Words.Say("Add to an existing contact"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -344,11 +344,11 @@ func noNumberView(v *shell.Request) templ.Component {
 			templ_7745c5c3_Var14 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Head(v.Words.Say("Anruf", "Call"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(v.Words.Say("Call"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Empty("phone", v.Words.Say("Keine Nummer übermittelt", "No number was sent"), v.Words.Say("Suchen Sie oben nach dem Namen.", "Search for the name above.")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Empty("phone", v.Words.Say("No number was sent"), v.Words.Say("Search for the name above.")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -5,9 +5,8 @@ import (
 	"io"
 	"net/http"
 
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/vcard"
-	"kartei/web/i18n"
 	"kartei/web/records"
 	"kartei/web/shell"
 )
@@ -29,7 +28,7 @@ func Card(record []byte, company string, old bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	f, w := &records.Contacts, i18n.Words{Language: fault.German}
+	f, w := &records.Contacts, i18n.Words{Language: i18n.German}
 	if v["object"] == "company" {
 		f = &records.Companies
 	}

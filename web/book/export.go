@@ -33,7 +33,7 @@ func exportList(f *records.Family) func(*shell.Request) shell.View {
 			return v.Failed(err)
 		}
 		e.old = asked == "vcard3"
-		w := shell.Download{Name: f.Many.In(v.Words.Language) + " " + v.Words.Now.In(v.Zone()).Format(time.DateOnly) + ".csv", MediaType: spreadsheet.MediaType, Write: e.csv}
+		w := shell.Download{Name: v.Words.Say(f.Many) + " " + v.Words.Now.In(v.Zone()).Format(time.DateOnly) + ".csv", MediaType: spreadsheet.MediaType, Write: e.csv}
 		if format == "vcard" {
 			w.Name, w.MediaType, w.Write = strings.TrimSuffix(w.Name, "csv")+"vcf", vcard.MediaType, e.vcards
 		}
@@ -140,9 +140,9 @@ func (e *export) csv(w http.ResponseWriter) error {
 	for _, m := range e.family.Fields {
 		heads = append(heads, m.Label.In(e.v.Words.Language))
 	}
-	heads = append(heads, e.v.Words.Say("Kennung", "Identifier"), e.v.Words.Say("Angelegt", "Created"), e.v.Words.Say("Geändert", "Changed"))
+	heads = append(heads, e.v.Words.Say("Identifier"), e.v.Words.Say("Created"), e.v.Words.Say("Changed"))
 	if e.family.Has("companyId") {
-		heads = append(heads, e.v.Words.Say("Kennung der Firma", "Company identifier"))
+		heads = append(heads, e.v.Words.Say("Company identifier"))
 	}
 	if err := table.Row(heads...); err != nil {
 		return err

@@ -69,6 +69,6 @@ func showLabels(f *records.Family) func(*shell.Request) shell.View {
 				return v.Failed(err)
 			}
 		}
-		return v.OK(v.Words.Say("Adressaufkleber", "Address labels"), f.Name, labelsView(v, s))
+		return v.OK(v.Words.Say("Address labels"), f.Name, labelsView(v, s))
 	}
 }

@@ -50,7 +50,7 @@ func labelsView(v *shell.Request, s labelSheets) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.LinkButton(v.Look().To(s.back), "chevron-left", v.Words.Say("Zur Liste", "To the list"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(v.Look().To(s.back), "chevron-left", v.Words.Say("To the list"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -72,9 +72,9 @@ func labelsView(v *shell.Request, s labelSheets) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var3 string
-				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Drucken", "Print"))
+				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Print"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `book/labels.templ`, Line: 18, Col: 43}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `book/labels.templ`, Line: 18, Col: 32}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 				if templ_7745c5c3_Err != nil {
@@ -87,7 +87,7 @@ func labelsView(v *shell.Request, s labelSheets) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Head(v.Words.Say("Adressaufkleber", "Address labels"), v.Words.Number(len(s.labels))).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(v.Words.Say("Address labels"), v.Words.Number(len(s.labels))).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -101,9 +101,9 @@ func labelsView(v *shell.Request, s labelSheets) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var4 string
-			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Für Bögen A4 mit 3 × 8 Aufklebern von 70 × 37 mm. Drucken Sie in Originalgröße (100 %), ohne Ränder.", "For sheets of A4 with 3 × 8 labels of 70 × 37 mm. Print at actual size (100%), without margins."))
+			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("For sheets of A4 with 3 × 8 labels of 70 × 37 mm. Print at actual size (100%), without margins."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `book/labels.templ`, Line: 24, Col: 244}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `book/labels.templ`, Line: 24, Col: 133}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
@@ -114,13 +114,13 @@ func labelsView(v *shell.Request, s labelSheets) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = ui.Empty("map-pin", v.Words.Say("Keine Anschrift", "No address"), v.Words.Say("Von diesen Einträgen hat keiner eine Anschrift.", "None of these entries has an address.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("map-pin", v.Words.Say("No address"), v.Words.Say("None of these entries has an address.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if s.more {
-			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("Die Liste geht weiter", "The list goes on"), v.Words.Say("Hier stehen die ersten "+v.Words.Number(mostLabels)+". Grenzen Sie die Liste für die übrigen ein.", "These are the first "+v.Words.Number(mostLabels)+". Narrow the list for the others.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("The list goes on"), v.Words.Say("These are the first %s. Narrow the list for the others.", v.Words.Number(mostLabels))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -131,9 +131,9 @@ func labelsView(v *shell.Request, s labelSheets) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var5 string
-			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Plural(n, "Ein Eintrag hat keine Anschrift und fehlt:", "%d Einträge haben keine Anschrift und fehlen:", "One entry has no address and is missing:", "%d entries have no address and are missing:"))
+			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Plural(n, "One entry has no address and is missing:", "%d entries have no address and are missing:"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `book/labels.templ`, Line: 32, Col: 212}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `book/labels.templ`, Line: 32, Col: 116}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {

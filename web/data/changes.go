@@ -11,6 +11,7 @@ import (
 	"kartei/api/op"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/transfer/bulk"
 	"kartei/web/records"
 	"kartei/web/shell"
@@ -41,15 +42,15 @@ func (c *wholeChange) title(v *shell.Request, names map[string]string) string {
 	say := v.Words.Say
 	switch c.Kind {
 	case bulk.Tag:
-		return say("Schlagwort „"+c.Value+"“ ergänzen", "Add the tag “"+c.Value+"”")
+		return say("Add the tag “%s”", c.Value)
 	case bulk.Untag:
-		return say("Schlagwort „"+c.Value+"“ entfernen", "Remove the tag “"+c.Value+"”")
+		return say("Remove the tag “%s”", c.Value)
 	case bulk.Owner:
 		name := cmp.Or(names[c.Value], c.Value)
-		return say("An "+name+" übergeben", "Hand over to "+name)
+		return say("Hand over to %s", name)
 	}
-	label := c.family().Field("visibility").LabelOf(c.Value).In(v.Words.Language)
-	return say("Sichtbar für: "+label, "Visible to: "+label)
+	label := v.Words.Say(c.family().Field("visibility").LabelOf(c.Value))
+	return say("Visible to: %s", label)
 }
 
 // badge says in a word where the change is.
@@ -57,41 +58,41 @@ func (c *wholeChange) badge(v *shell.Request) (ui.Kind, string) {
 	say := v.Words.Say
 	switch {
 	case c.State.Works() && c.Waits:
-		return ui.Info, say("wartet", "waiting")
+		return ui.Info, say("waiting")
 	case c.State.Works():
-		return ui.Info, say("läuft", "in progress")
+		return ui.Info, say("in progress")
 	case c.State == bulk.Stopped:
-		return ui.Warn, say("angehalten", "stopped")
+		return ui.Warn, say("stopped")
 	case c.State == bulk.Undone:
-		return ui.Info, say("rückgängig gemacht", "undone")
+		return ui.Info, say("undone")
 	}
-	return ui.OK, say("fertig", "done")
+	return ui.OK, say("done [work]")
 }
 
 // step says what a job does.
 func (c *wholeChange) step(v *shell.Request) string {
 	switch {
 	case c.Waits:
-		return v.Words.Say("Wartet, bis eine andere Änderung fertig ist", "Waiting until another change is done")
+		return v.Words.Say("Waiting until another change is done")
 	case c.State == bulk.Collecting:
-		return v.Words.Say("Die Einträge werden gesucht", "Finding the entries")
+		return v.Words.Say("Finding the entries")
 	case c.State == bulk.Undoing:
-		return v.Words.Say("Wird rückgängig gemacht", "Being undone")
+		return v.Words.Say("Being undone")
 	}
-	return v.Words.Say("Wird geändert", "Being changed")
+	return v.Words.Say("Being changed")
 }
 
 // wholeOutcomes are the outcomes in the order of a sum.
 var wholeOutcomes = []struct {
 	outcome bulk.Outcome
-	label   fault.Text
+	label   i18n.Text
 }{
-	{bulk.Changed, shell.Text("geändert", "changed")},
-	{bulk.Unchanged, shell.Text("unverändert", "unchanged")},
-	{bulk.Refused, shell.Text("abgelehnt", "refused")},
-	{bulk.Restored, shell.Text("zurückgenommen", "taken back")},
-	{bulk.Kept, shell.Text("seither anders", "different since")},
-	{bulk.Gone, shell.Text("nicht mehr vorhanden", "gone")},
+	{bulk.Changed, "changed"},
+	{bulk.Unchanged, "unchanged"},
+	{bulk.Refused, "refused"},
+	{bulk.Restored, "taken back"},
+	{bulk.Kept, "different since"},
+	{bulk.Gone, "gone"},
 }
 
 // sums says in one line what became of the records.
@@ -99,11 +100,11 @@ func (c *wholeChange) sums(v *shell.Request) string {
 	var parts []string
 	for _, o := range wholeOutcomes {
 		if n := c.Counts[o.outcome]; n > 0 {
-			parts = append(parts, v.Number(n)+" "+o.label.In(v.Words.Language))
+			parts = append(parts, v.Number(n)+" "+v.Words.Say(o.label))
 		}
 	}
 	if len(parts) == 0 && c.State != bulk.Collecting {
-		return v.Words.Plural(int(c.Records), "ein Eintrag", "%d Einträge", "one entry", "%d entries")
+		return v.Words.Plural(int(c.Records), "one entry", "%d entries [in a sentence]")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -113,13 +114,13 @@ func (c *wholeChange) why(v *shell.Request) string {
 	say := v.Words.Say
 	switch c.Reason {
 	case bulk.NoRight:
-		return say("Der Person, die sie begonnen hat, fehlt das Recht dazu. Wer es hat, kann sie fortsetzen.", "The person who began it lacks the right to it. Who has it can resume it.")
+		return say("The person who began it lacks the right to it. Who has it can resume it.")
 	case bulk.NotOpen:
-		return say("Das Büro ist geschlossen.", "The office is closed.")
+		return say("The office is closed.")
 	case bulk.TooMany:
-		return say("Die Liste hat mehr als 500.000 Einträge. Es wurde nichts geändert; bitte grenzen Sie die Liste ein.", "The list has more than 500,000 entries. Nothing was changed; please narrow the list.")
+		return say("The list has more than 500,000 entries. Nothing was changed; please narrow the list.")
 	}
-	return say("Was schon geändert ist, bleibt so. Sie können fortsetzen oder rückgängig machen.", "What is changed already stays so. You can resume or undo.")
+	return say("What is changed already stays so. You can resume or undo.")
 }
 
 // changesPage is the list of changes of whole lists.
@@ -151,7 +152,7 @@ func showChanges(v *shell.Request) shell.View {
 	if err := v.NamesOf(peopleOf(p.list...), p.names); err != nil {
 		return v.Failed(err)
 	}
-	return v.OK(v.Words.Say("Änderungen ganzer Listen", "Changes of whole lists"), shell.ChangesPath, changesView(v, p))
+	return v.OK(v.Words.Say("Changes of whole lists"), shell.ChangesPath, changesView(v, p))
 }
 
 // peopleOf returns the people whom changes name.

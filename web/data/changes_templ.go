@@ -38,7 +38,7 @@ func changesView(v *shell.Request, p changesPage) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Head(v.Words.Say("Änderungen ganzer Listen", "Changes of whole lists"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(v.Words.Say("Changes of whole lists"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -55,13 +55,13 @@ func changesView(v *shell.Request, p changesPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.LinkButton(v.Look().To("/contacts"), "users", v.Words.Say("Zu den Kontakten", "To the contacts"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(v.Look().To("/contacts"), "users", v.Words.Say("To the contacts"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Empty("list-filter", v.Words.Say("Noch keine Änderung", "No change yet"), v.Words.Say("Wählen Sie in einer Liste Einträge aus und dann „Alle Einträge dieser Liste“: So bekommen alle auf einmal ein Schlagwort, einen Eigentümer oder eine Sichtbarkeit.", "Select entries in a list and then “All entries of this list”: this gives all of them a tag, an owner or a visibility at once.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("list-filter", v.Words.Say("No change yet"), v.Words.Say("Select entries in a list and then “All entries of this list”: this gives all of them a tag, an owner or a visibility at once.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -127,9 +127,9 @@ func changesView(v *shell.Request, p changesPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var6 string
-				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(shell.Joined(" · ", c.family().Many.In(v.Words.Language), p.names[c.PrincipalID], c.sums(v)))
+				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(shell.Joined(" · ", v.Words.Say(c.family().Many), p.names[c.PrincipalID], c.sums(v)))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 29, Col: 120}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 29, Col: 112}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 				if templ_7745c5c3_Err != nil {
@@ -240,9 +240,9 @@ func changeView(v *shell.Request, p changePage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var10 string
-		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(shell.Joined(" · ", p.family().Many.In(v.Words.Language), v.Words.Say("begonnen von ", "begun by ")+p.names[p.PrincipalID]))
+		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(shell.Joined(" · ", v.Words.Say(p.family().Many), v.Words.Say("begun by %s", p.names[p.PrincipalID])))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 51, Col: 143}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 51, Col: 121}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 		if templ_7745c5c3_Err != nil {
@@ -258,12 +258,12 @@ func changeView(v *shell.Request, p changePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.State == bulk.Collecting {
-				templ_7745c5c3_Err = ui.Progress(fmt.Sprintf("%s …", p.step(v)), 0, 0, v.Words.Plural(int(p.Records), "einer gefunden", "%d gefunden", "one found", "%d found")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Progress(fmt.Sprintf("%s …", p.step(v)), 0, 0, v.Words.Plural(int(p.Records), "one found", "%d found")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Progress(fmt.Sprintf("%s …", p.step(v)), p.Done, p.Records, v.Words.Say(v.Number(p.Done)+" von "+v.Number(p.Records), v.Number(p.Done)+" of "+v.Number(p.Records))).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Progress(fmt.Sprintf("%s …", p.step(v)), p.Done, p.Records, v.Words.Say("%s of %s", v.Number(p.Done), v.Number(p.Records))).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -273,9 +273,9 @@ func changeView(v *shell.Request, p changePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var11 string
-			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Diese Seite aktualisiert sich von selbst. Sie können sie auch verlassen.", "This page refreshes by itself. You may also leave it."))
+			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("This page refreshes by itself. You may also leave it."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 60, Col: 165}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 60, Col: 88}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 			if templ_7745c5c3_Err != nil {
@@ -288,7 +288,7 @@ func changeView(v *shell.Request, p changePage) templ.Component {
 			var templ_7745c5c3_Var12 templ.SafeURL
 			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinURLErrs(v.Look().To(p.path()))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 60, Col: 199}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 60, Col: 122}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 			if templ_7745c5c3_Err != nil {
@@ -299,9 +299,9 @@ func changeView(v *shell.Request, p changePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var13 string
-			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Jetzt aktualisieren", "Refresh now"))
+			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Refresh now"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 60, Col: 253}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 60, Col: 153}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 			if templ_7745c5c3_Err != nil {
@@ -327,7 +327,7 @@ func changeView(v *shell.Request, p changePage) templ.Component {
 					ctx = templ.InitializeContext(ctx)
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("Die Änderung wurde angehalten.", "The change was stopped."), p.why(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("The change was stopped."), p.why(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -366,9 +366,9 @@ func changeView(v *shell.Request, p changePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var16 string
-			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Rückgängig machen geht bis ", "It can be undone until ") + v.Words.Day(p.KeptUntil.Time()) + v.Words.Say(". Was andere seither geändert haben, bleibt.", ". What others have changed since stays."))
+			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("It can be undone until %s. What others have changed since stays.", v.Words.Day(p.KeptUntil.Time())))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 73, Col: 231}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 73, Col: 132}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
@@ -379,7 +379,7 @@ func changeView(v *shell.Request, p changePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = ui.LinkButton(v.Look().To(shell.ChangesPath), "list-filter", v.Words.Say("Alle Änderungen ganzer Listen", "All changes of whole lists"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(v.Look().To(shell.ChangesPath), "list-filter", v.Words.Say("All changes of whole lists"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -415,23 +415,23 @@ func changeActs(v *shell.Request, p changePage) templ.Component {
 		}
 		switch {
 		case p.State.Works():
-			templ_7745c5c3_Err = changeAct(v, p.path()+"/stop", "x", v.Words.Say("Anhalten", "Stop"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = changeAct(v, p.path()+"/stop", "x", v.Words.Say("Stop"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case p.State == bulk.Stopped && p.Reason != bulk.TooMany:
-			templ_7745c5c3_Err = changeAct(v, p.path()+"/resume", "refresh-cw", v.Words.Say("Fortsetzen", "Resume"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = changeAct(v, p.path()+"/resume", "refresh-cw", v.Words.Say("Resume"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if p.undoable(v) {
-			templ_7745c5c3_Err = changeAct(v, p.path()+"/undo", "history", v.Words.Say("Rückgängig machen", "Undo"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = changeAct(v, p.path()+"/undo", "history", v.Words.Say("Undo"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = ui.LinkButton(v.Look().To("/"+p.family().Name), "chevron-left", v.Words.Say("Zur Liste", "To the list"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(v.Look().To("/"+p.family().Name), "chevron-left", v.Words.Say("To the list"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -573,9 +573,9 @@ func changeLeft(v *shell.Request, p changePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var24 string
-			templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(p.family().One.In(v.Words.Language))
+			templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(p.family().One))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 111, Col: 80}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 111, Col: 72}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 			if templ_7745c5c3_Err != nil {
@@ -586,9 +586,9 @@ func changeLeft(v *shell.Request, p changePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var25 string
-			templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Grund", "Reason"))
+			templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Reason"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 111, Col: 135}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 111, Col: 118}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 			if templ_7745c5c3_Err != nil {
@@ -636,9 +636,9 @@ func changeLeft(v *shell.Request, p changePage) templ.Component {
 					}
 				} else {
 					var templ_7745c5c3_Var28 string
-					templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Nicht mehr sichtbar", "No longer visible"))
+					templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("No longer visible"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 119, Col: 65}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 119, Col: 42}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 					if templ_7745c5c3_Err != nil {
@@ -673,9 +673,9 @@ func changeLeft(v *shell.Request, p changePage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var30 string
-				templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Gezeigt werden die ersten "+v.Number(int64(len(p.report.Records)))+".", "These are the first "+v.Number(int64(len(p.report.Records)))+"."))
+				templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("These are the first %s.", v.Number(int64(len(p.report.Records)))))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 128, Col: 172}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/changes.templ`, Line: 128, Col: 99}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var30))
 				if templ_7745c5c3_Err != nil {
@@ -688,7 +688,7 @@ func changeLeft(v *shell.Request, p changePage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("left", v.Words.Say("Unverändert geblieben", "Left unchanged"), v.Number(p.Counts[bulk.Refused]+p.Counts[bulk.Kept]), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("left", v.Words.Say("Left unchanged"), v.Number(p.Counts[bulk.Refused]+p.Counts[bulk.Kept]), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

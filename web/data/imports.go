@@ -15,6 +15,7 @@ import (
 	"kartei/kit/archive"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	spreadsheet "kartei/kit/sheet"
 	"kartei/transfer/imports"
 	"kartei/web/documents"
@@ -41,37 +42,37 @@ func whyLeftOut(v *shell.Request, reason string) string {
 	say := v.Words.Say
 	switch reason {
 	case "kind":
-		return say("weder Tabelle noch vCard", "neither a table nor a vCard")
+		return say("neither a table nor a vCard")
 	case "nested":
-		return say("ein ZIP in einem ZIP; bitte einzeln hochladen", "a ZIP in a ZIP; please upload it by itself")
+		return say("a ZIP in a ZIP; please upload it by itself")
 	case "encrypted":
-		return say("mit einem Passwort geschützt", "protected by a password")
+		return say("protected by a password")
 	case "hidden":
-		return say("ein ausgeblendetes Tabellenblatt", "a hidden sheet")
+		return say("a hidden sheet")
 	case "sheet":
-		return say("ein weiteres Tabellenblatt; bitte einzeln speichern und hochladen", "another sheet; please save and upload it by itself")
+		return say("another sheet; please save and upload it by itself")
 	case "other":
-		return say("eine weitere Tabelle; bitte einzeln hochladen", "another table; please upload it by itself")
+		return say("another table; please upload it by itself")
 	case "noCards":
-		return say("enthält keine vCard", "has no vCard")
+		return say("has no vCard")
 	}
-	return say("nicht lesbar", "unreadable")
+	return say("unreadable")
 }
 
 // filesText says how many files are read, or which sheet or table.
 func (i *importInfo) filesText(v *shell.Request) string {
 	switch {
 	case i.Sheet != "":
-		return v.Words.Say("Gelesen wird „"+i.Sheet+"“.", "“"+i.Sheet+"” is read.")
+		return v.Words.Say("“%s” is read.", i.Sheet)
 	case i.Files > 0:
-		return v.Words.Plural(i.Files, "Eine Datei wird gelesen.", "%d Dateien werden gelesen.", "One file is read.", "%d files are read.")
+		return v.Words.Plural(i.Files, "One file is read.", "%d files are read.")
 	}
 	return ""
 }
 
 // lineText says where an entry stands.
 func lineText(v *shell.Request, l *imports.Line) string {
-	line := v.Words.Say("Zeile ", "Line ") + v.Number(l.Line)
+	line := v.Words.Say("Line %s", v.Number(l.Line))
 	if l.File == "" {
 		return line
 	}
@@ -91,7 +92,7 @@ func (i *importInfo) path() string { return shell.DataPath + "/" + i.ID }
 
 // title returns the name of the file. Imports that were given up or forgotten have none any more.
 func (i *importInfo) title(v *shell.Request) string {
-	return cmp.Or(i.FileName, v.Words.Say("Import vom ", "Import of ")+v.Words.Day(i.CreatedAt.Time()))
+	return cmp.Or(i.FileName, v.Words.Say("Import of %s", v.Words.Day(i.CreatedAt.Time())))
 }
 
 // undoable reports whether the import can be taken back.
@@ -103,11 +104,11 @@ func (i *importInfo) undoable(v *shell.Request) bool {
 func fateText(v *shell.Request, fate imports.Fate) string {
 	switch fate {
 	case imports.InNote:
-		return v.Words.Say("in die Notiz", "into the note")
+		return v.Words.Say("into the note")
 	case imports.LeftOut:
-		return v.Words.Say("nicht übernommen", "left out")
+		return v.Words.Say("left out")
 	case imports.Altered:
-		return v.Words.Say("anders übernommen", "taken in another form")
+		return v.Words.Say("taken in another form")
 	}
 	return ""
 }
@@ -161,9 +162,9 @@ func showData(v *shell.Request) shell.View {
 		if err != nil {
 			return v.Failed(err)
 		}
-		p.people = ui.Field{Name: "id", Label: v.Words.Say("Person oder Dienstkonto", "Person or service account"), Value: v.Session.Principal.ID, Options: options}
+		p.people = ui.Field{Name: "id", Label: v.Words.Say("Person or service account"), Value: v.Session.Principal.ID, Options: options}
 	}
-	return v.Settings(shell.DataPath, v.Words.Say("Daten", "Data"), dataView(v, p))
+	return v.Settings(shell.DataPath, v.Words.Say("Data"), dataView(v, p))
 }
 
 // read reads a page of imports.
@@ -195,7 +196,7 @@ func (p *importsPage) read(v *shell.Request) error {
 func showNewImport(v *shell.Request) shell.View { return drawNewImport(v, "", http.StatusOK) }
 
 func drawNewImport(v *shell.Request, why string, status int) shell.View {
-	return v.Settings(shell.DataPath, v.Words.Say("Kontakte importieren", "Import contacts"), newImportView(v, why)).WithStatus(status)
+	return v.Settings(shell.DataPath, v.Words.Say("Import contacts"), newImportView(v, why)).WithStatus(status)
 }
 
 // importPiece is how many bytes of a file one call takes.
@@ -205,7 +206,7 @@ const importPiece = 512 << 10
 func createImport(v *shell.Request) shell.View {
 	file := v.Sent.File
 	if file == nil {
-		return drawNewImport(v, documents.NoFile.In(v.Words.Language), http.StatusUnprocessableEntity)
+		return drawNewImport(v, v.Words.Say(documents.NoFile), http.StatusUnprocessableEntity)
 	}
 	made, err := shell.Ask(v, imports.Create, imports.CreateInput{FileName: cutName(file.Name), Size: file.Size}, onceWith(file))
 	if err == nil {
@@ -259,7 +260,7 @@ func refusedImport(v *shell.Request, f *fault.Fault) shell.View {
 	case fault.ValidationFailed:
 		return drawNewImport(v, f.Fields[0].Message(v.Words.Language), http.StatusUnprocessableEntity)
 	case fault.UploadIncomplete:
-		return drawNewImport(v, v.Words.Say("Die Datei ist nicht vollständig angekommen. Bitte senden Sie sie noch einmal.", "The file did not arrive completely. Please send it again."), http.StatusUnprocessableEntity)
+		return drawNewImport(v, v.Words.Say("The file did not arrive completely. Please send it again."), http.StatusUnprocessableEntity)
 	case fault.QuotaExhausted:
 		return drawNewImport(v, v.Reason(f), f.Code.Status())
 	}
@@ -340,27 +341,27 @@ func (p *importPage) problems(v *shell.Request) error {
 // importTarget is a member of a record that can take the values of a column.
 type importTarget struct {
 	name  string
-	label fault.Text
+	label i18n.Text
 }
 
 // importTargets are the members in the order of the choice. Those of contacts have the
 // labels of their forms.
 var importTargets = func() []importTarget {
-	list := []importTarget{{"lastName", fault.Text{}}, {"firstName", fault.Text{}}, {"middleName", shell.Text("Weitere Vornamen", "Middle name")}, {"suffix", shell.Text("Namenszusatz", "Suffix")},
-		{"name", shell.Text("Ganzer Name", "Whole name")}, {"salutation", fault.Text{}}, {"title", fault.Text{}},
-		{"company", shell.Text("Firma", "Company")}, {"companyId", shell.Text("Kennung der Firma", "Company identifier")}, {"department", shell.Text("Abteilung", "Department")}, {"jobTitle", fault.Text{}}, {"email", fault.Text{}}, {"phone", fault.Text{}}, {"mobile", fault.Text{}},
-		{"fax", shell.Text("Fax", "Fax")}, {"website", shell.Text("Website", "Website")},
-		{"address.street", fault.Text{}}, {"address.houseNumber", shell.Text("Hausnummer", "House number")}, {"address.more", shell.Text("Adresszusatz", "Address line 2")},
-		{"address.postalCode", fault.Text{}}, {"address.city", fault.Text{}}, {"address.place", shell.Text("PLZ und Ort", "Postal code and city")},
-		{"address.region", fault.Text{}}, {"address.country", fault.Text{}}, {"address.whole", shell.Text("Ganze Anschrift", "Whole address")}, {"address.formatted", shell.Text("Anschrift, wie sie auf Briefen steht", "Address as on letters")},
-		{"birthday", fault.Text{}}, {"birthday.day", shell.Text("Geburtstag: Tag", "Birthday: day")}, {"birthday.month", shell.Text("Geburtstag: Monat", "Birthday: month")}, {"birthday.year", shell.Text("Geburtstag: Jahr", "Birthday: year")},
-		{"language", fault.Text{}}, {"note", fault.Text{}}, {"other", shell.Text("In die Notiz, mit Überschrift", "Into the note, with its heading")}, {"tags", fault.Text{}}, {"externalId", fault.Text{}},
-		{"id", shell.Text("Kennung in Kartei", "Id in Kartei")}, {"visibility", fault.Text{}},
-		{"legalForm", shell.Text("Rechtsform", "Legal form")}, {"vatId", shell.Text("USt-IdNr.", "VAT ID")}, {"registerNumber", shell.Text("Registernummer", "Register number")},
-		{"email.label", shell.Text("Art der E-Mail-Adresse", "Kind of the email address")}, {"email.display", shell.Text("Name zur E-Mail-Adresse", "Name of the email address")}, {"phone.label", shell.Text("Art der Telefonnummer", "Kind of the telephone number")},
-		{"address.label", shell.Text("Art der Anschrift", "Kind of the address")}, {"website.label", shell.Text("Art der Website", "Kind of the website")}, {"other.label", shell.Text("Art der Angabe daneben", "Kind of the value beside it")}}
+	list := []importTarget{{"lastName", ""}, {"firstName", ""}, {"middleName", "Middle name"}, {"suffix", "Suffix"},
+		{"name", "Whole name"}, {"salutation", ""}, {"title", ""},
+		{"company", "Company"}, {"companyId", "Company identifier"}, {"department", "Department"}, {"jobTitle", ""}, {"email", ""}, {"phone", ""}, {"mobile", ""},
+		{"fax", "Fax"}, {"website", "Website"},
+		{"address.street", ""}, {"address.houseNumber", "House number"}, {"address.more", "Address line 2"},
+		{"address.postalCode", ""}, {"address.city", ""}, {"address.place", "Postal code and city"},
+		{"address.region", ""}, {"address.country", ""}, {"address.whole", "Whole address"}, {"address.formatted", "Address as on letters"},
+		{"birthday", ""}, {"birthday.day", "Birthday: day"}, {"birthday.month", "Birthday: month"}, {"birthday.year", "Birthday: year"},
+		{"language", ""}, {"note", ""}, {"other", "Into the note, with its heading"}, {"tags", ""}, {"externalId", ""},
+		{"id", "Id in Kartei"}, {"visibility", ""},
+		{"legalForm", "Legal form"}, {"vatId", "VAT ID"}, {"registerNumber", "Register number"},
+		{"email.label", "Kind of the email address"}, {"email.display", "Name of the email address"}, {"phone.label", "Kind of the telephone number"},
+		{"address.label", "Kind of the address"}, {"website.label", "Kind of the website"}, {"other.label", "Kind of the value beside it"}}
 	for i, t := range list {
-		if t.label == (fault.Text{}) {
+		if t.label == "" {
 			list[i].label = records.Contacts.Field(t.name).Label
 		}
 	}
@@ -371,10 +372,10 @@ var importTargets = func() []importTarget {
 func targetLabel(v *shell.Request, name string) string {
 	name, _, _ = strings.Cut(name, "[")
 	if i := slices.IndexFunc(importTargets, func(t importTarget) bool { return t.name == name }); i >= 0 {
-		return importTargets[i].label.In(v.Words.Language)
+		return v.Words.Say(importTargets[i].label)
 	}
 	if name == "companyId" {
-		return v.Words.Say("Firma", "Company")
+		return v.Words.Say("Company")
 	}
 	return name
 }
@@ -382,16 +383,16 @@ func targetLabel(v *shell.Request, name string) string {
 // columnFields are the fields of the columns: those that become a member, and the
 // others.
 func (p *importPage) columnFields(v *shell.Request) (used, unused []ui.Field) {
-	options := []ui.Option{{Text: v.Words.Say("nicht übernehmen", "leave out")}}
+	options := []ui.Option{{Text: v.Words.Say("leave out")}}
 	for _, t := range importTargets {
-		options = append(options, ui.Option{Value: t.name, Text: t.label.In(v.Words.Language)})
+		options = append(options, ui.Option{Value: t.name, Text: v.Words.Say(t.label)})
 	}
 	for i, c := range p.Columns {
 		if p.Format == "vcard" && len(c.Samples) == 0 { // no card of the file has it
 			continue
 		}
 		name := fmt.Sprintf("target.%d", i)
-		f := ui.Field{Name: name, Label: cmp.Or(p.heading(v, &c), v.Words.Say("ohne Überschrift", "without a heading")), Hint: strings.Join(c.Samples, " · "), Value: c.Target, Options: options,
+		f := ui.Field{Name: name, Label: cmp.Or(p.heading(v, &c), v.Words.Say("without a heading")), Hint: strings.Join(c.Samples, " · "), Value: c.Target, Options: options,
 			Errors: shell.Present(p.wrong[fmt.Sprintf("targets[%d]", i)])}
 		if c.Target == "" && len(f.Errors) == 0 {
 			unused = append(unused, f)
@@ -414,19 +415,19 @@ func (p *importPage) optionFields(v *shell.Request) map[string]ui.Field {
 		records = "companies"
 	}
 	return map[string]ui.Field{
-		"records": {Name: "records", Label: say("Was die Zeilen sind", "What the rows are"), Value: records, Errors: shell.Present(p.wrong["companies"]), Options: []ui.Option{
-			{Value: "contacts", Text: say("Kontakte (Firma als Spalte)", "Contacts (company as a column)")}, {Value: "companies", Text: say("Firmen", "Companies")}}},
-		"duplicates": {Name: "duplicates", Label: say("Wenn es den Kontakt schon gibt", "If a contact is there already"), Value: string(p.Options.Duplicates), Errors: shell.Present(p.wrong["duplicates"]),
-			Hint: say("Denselben Kontakt erkennt Kartei an der externen Kennung, oder an E-Mail-Adresse oder Telefonnummer, wenn der Name nicht widerspricht.", "Kartei recognizes the same contact by the external ID, or by email address or telephone number if the names do not contradict."),
+		"records": {Name: "records", Label: say("What the rows are"), Value: records, Errors: shell.Present(p.wrong["companies"]), Options: []ui.Option{
+			{Value: "contacts", Text: say("Contacts (company as a column)")}, {Value: "companies", Text: say("Companies")}}},
+		"duplicates": {Name: "duplicates", Label: say("If a contact is there already"), Value: string(p.Options.Duplicates), Errors: shell.Present(p.wrong["duplicates"]),
+			Hint: say("Kartei recognizes the same contact by the external ID, or by email address or telephone number if the names do not contradict."),
 			Options: []ui.Option{
-				{Value: "skip", Text: say("Nicht ändern", "Leave it as it is")},
-				{Value: "fill", Text: say("Leere Felder ergänzen", "Fill in what is empty")},
-				{Value: "replace", Text: say("Alles überschreiben, was die Datei enthält", "Replace everything that the file has")},
+				{Value: "skip", Text: say("Leave it as it is")},
+				{Value: "fill", Text: say("Fill in what is empty")},
+				{Value: "replace", Text: say("Replace everything that the file has")},
 			}},
-		"dates": {Name: "dates", Label: say("Datumsangaben mit Schrägstrich", "Dates with slashes"), Value: dates, Hint: say("Gilt, wenn die Spalte selbst die Reihenfolge nicht erkennen lässt.", "Used if the column itself does not show the order."), Options: []ui.Option{
-			{Value: "dayFirst", Text: say("31/12/1984, Tag zuerst", "31/12/1984, day first")}, {Value: "monthFirst", Text: say("12/31/1984, Monat zuerst", "12/31/1984, month first")}}},
-		"tags": {Name: "tags", Label: say("Schlagworte für alle", "Tags for all"), Value: strings.Join(p.Options.Tags, ", "), Errors: shell.Present(p.wrong["tags"]), Optional: true,
-			Hint: say("Mit Kommas getrennt, zum Beispiel: Umzug 2026", "Separated by commas, for example: Move 2026")},
+		"dates": {Name: "dates", Label: say("Dates with slashes"), Value: dates, Hint: say("Used if the column itself does not show the order."), Options: []ui.Option{
+			{Value: "dayFirst", Text: say("31/12/1984, day first")}, {Value: "monthFirst", Text: say("12/31/1984, month first")}}},
+		"tags": {Name: "tags", Label: say("Tags for all"), Value: strings.Join(p.Options.Tags, ", "), Errors: shell.Present(p.wrong["tags"]), Optional: true,
+			Hint: say("Separated by commas, for example: Move 2026")},
 	}
 }
 
@@ -435,7 +436,7 @@ func (p *importPage) wrongs(v *shell.Request) (list []ui.Field) {
 	used, unused := p.columnFields(v)
 	o := p.optionFields(v)
 	if why := p.wrong["targets"]; why != "" && len(p.Columns) > 0 {
-		list = append(list, ui.Field{Name: "target.0", Label: v.Words.Say("Spalten", "Columns"), Errors: []string{why}})
+		list = append(list, ui.Field{Name: "target.0", Label: v.Words.Say("Columns"), Errors: []string{why}})
 	}
 	list = append(append(append(list, used...), unused...), o["duplicates"], o["tags"])
 	if len(o["records"].Errors) > 0 { // the page hides it from whoever may not create companies
@@ -503,7 +504,7 @@ func askToUndo(v *shell.Request) shell.View {
 	if !info.undoable(v) {
 		return shell.Redirect{To: info.path()}
 	}
-	return v.Settings(shell.DataPath, v.Words.Say("Import rückgängig machen", "Undo the import"), undoImportView(v, info))
+	return v.Settings(shell.DataPath, v.Words.Say("Undo the import"), undoImportView(v, info))
 }
 
 // discardImport gives an import up.
@@ -524,7 +525,7 @@ func showReport(v *shell.Request) shell.View {
 		return v.Failed(err)
 	}
 	return shell.Download{
-		Name: shell.NameOfFile(v.Words.Say("Bericht ", "Report ")+info.title(v), "csv"), MediaType: spreadsheet.MediaType,
+		Name: shell.NameOfFile(v.Words.Say("Report %s", info.title(v)), "csv"), MediaType: spreadsheet.MediaType,
 		Write: func(w http.ResponseWriter) error { return writeReport(v, w, &info) },
 	}
 }
@@ -532,11 +533,11 @@ func showReport(v *shell.Request) shell.View {
 // writeReport writes a report, page by page.
 func writeReport(v *shell.Request, w http.ResponseWriter, info *importInfo) error {
 	table, say := spreadsheet.NewWriter(w), v.Words.Say
-	where := []string{say("Zeile", "Line")}
+	where := []string{say("Line")}
 	if info.Files > 0 {
-		where = []string{say("Datei", "File"), say("Zeile", "Line")}
+		where = []string{say("File"), say("Line")}
 	}
-	if err := table.Row(append(where, say("Ergebnis", "Outcome"), say("Kennung", "Id"), say("Angabe", "Field"), say("Überschrift", "Heading"), say("Wert", "Value"), say("Verbleib", "What became of it"), say("Hinweis", "Note"))...); err != nil {
+	if err := table.Row(append(where, say("Outcome"), say("Id"), say("Field"), say("Heading"), say("Value"), say("What became of it"), say("Note [of an import]"))...); err != nil {
 		return err
 	}
 	for after := int64(0); ; {
@@ -575,7 +576,7 @@ func showRefused(v *shell.Request) shell.View {
 		return v.Failed(err)
 	}
 	return shell.Download{
-		Name: shell.NameOfFile(v.Words.Say("Abgelehnt ", "Refused ")+info.title(v), "csv"), MediaType: spreadsheet.MediaType,
+		Name: shell.NameOfFile(v.Words.Say("Refused %s", info.title(v)), "csv"), MediaType: spreadsheet.MediaType,
 		Write: func(w http.ResponseWriter) error { return writeRefused(v, w, &info) },
 	}
 }
@@ -587,7 +588,7 @@ func writeRefused(v *shell.Request, w http.ResponseWriter, info *importInfo) err
 	for _, c := range info.Columns {
 		heads = append(heads, cmp.Or(info.heading(v, &c), targetLabel(v, c.Target)))
 	}
-	if err := table.Row(append(heads, v.Words.Say("Hinweis von Kartei", "Note by Kartei"))...); err != nil {
+	if err := table.Row(append(heads, v.Words.Say("Note by Kartei"))...); err != nil {
 		return err
 	}
 	for after := int64(0); ; {
@@ -619,38 +620,38 @@ func writeRefused(v *shell.Request, w http.ResponseWriter, info *importInfo) err
 // outcomes are what became of an entry, in the order of a summary, and what would.
 var outcomes = []struct {
 	name       imports.Outcome
-	was, would fault.Text
+	was, would i18n.Text
 }{
-	{imports.Created, shell.Text("angelegt", "created"), shell.Text("neu", "new")},
-	{imports.Updated, shell.Text("geändert", "updated"), shell.Text("werden geändert", "to be updated")},
-	{imports.Unchanged, shell.Text("unverändert", "unchanged"), shell.Text("unverändert", "unchanged")},
-	{imports.Skipped, shell.Text("übersprungen", "skipped"), shell.Text("werden übersprungen", "to be skipped")},
-	{imports.Refused, shell.Text("abgelehnt", "refused"), shell.Text("werden abgelehnt", "to be refused")},
-	{imports.Erased, shell.Text("inzwischen gelöscht, nicht importiert", "erased meanwhile, not imported"), shell.Text("inzwischen gelöscht", "erased meanwhile")},
-	{imports.Deleted, shell.Text("wieder gelöscht", "deleted again"), fault.Text{}},
-	{imports.Restored, shell.Text("zurückgesetzt", "restored"), fault.Text{}},
-	{imports.Kept, shell.Text("inzwischen geändert oder gebraucht, behalten", "changed or needed since, kept"), fault.Text{}},
-	{imports.Gone, shell.Text("inzwischen gelöscht", "deleted since"), fault.Text{}},
+	{imports.Created, "created", "new"},
+	{imports.Updated, "updated", "to be updated"},
+	{imports.Unchanged, "unchanged", "unchanged"},
+	{imports.Skipped, "skipped", "to be skipped"},
+	{imports.Refused, "refused", "to be refused"},
+	{imports.Erased, "erased meanwhile, not imported", "erased meanwhile"},
+	{imports.Deleted, "deleted again", ""},
+	{imports.Restored, "restored", ""},
+	{imports.Kept, "changed or needed since, kept", ""},
+	{imports.Gone, "deleted since", ""},
 }
 
 // outcomeLabel says what became of an entry, or what would.
 func outcomeLabel(v *shell.Request, name imports.Outcome, would bool) string {
 	for _, o := range outcomes {
-		if o.name == name && would && o.would != (fault.Text{}) {
-			return o.would.In(v.Words.Language)
+		if o.name == name && would && o.would != "" {
+			return v.Words.Say(o.would)
 		} else if o.name == name {
-			return o.was.In(v.Words.Language)
+			return v.Words.Say(o.was)
 		}
 	}
-	return v.Words.Say("noch nicht geprüft", "not checked yet")
+	return v.Words.Say("not checked yet")
 }
 
 // problemsTitle is the heading of the entries with problems.
 func (p *importPage) problemsTitle(v *shell.Request) string {
 	if p.State == imports.Checked {
-		return v.Words.Say("Was nicht oder anders übernommen wird", "What will be left out or changed")
+		return v.Words.Say("What will be left out or changed")
 	}
-	return v.Words.Say("Was nicht oder anders übernommen wurde", "What was left out or changed")
+	return v.Words.Say("What was left out or changed")
 }
 
 // lineLabel is outcomeLabel for one entry.
@@ -663,34 +664,34 @@ func (i *importInfo) badge(v *shell.Request) (ui.Kind, string) {
 	say := v.Words.Say
 	switch i.State {
 	case imports.Receiving:
-		return ui.Plain, say("Datei unvollständig", "file incomplete")
+		return ui.Plain, say("file incomplete")
 	case imports.Reading, imports.Checking, imports.Running, imports.Undoing:
 		return ui.Info, i.step(v)
 	case imports.Unreadable:
-		return ui.Bad, say("nicht lesbar", "unreadable")
+		return ui.Bad, say("unreadable")
 	case imports.Mapping:
-		return ui.Warn, say("Spalten zuordnen", "map the columns")
+		return ui.Warn, say("map the columns")
 	case imports.Checked:
-		return ui.Warn, say("geprüft, noch nicht importiert", "checked, not imported yet")
+		return ui.Warn, say("checked, not imported yet")
 	case imports.Stopped:
-		return ui.Bad, say("angehalten", "stopped")
+		return ui.Bad, say("stopped")
 	case imports.Undone:
-		return ui.Plain, say("rückgängig gemacht", "undone")
+		return ui.Plain, say("undone")
 	}
-	return ui.OK, say("importiert", "imported")
+	return ui.OK, say("imported")
 }
 
 // step says what a job does.
 func (i *importInfo) step(v *shell.Request) string {
 	switch i.State {
 	case imports.Reading:
-		return v.Words.Say("wird gelesen", "being read")
+		return v.Words.Say("being read")
 	case imports.Checking:
-		return v.Words.Say("wird geprüft", "being checked")
+		return v.Words.Say("being checked")
 	case imports.Undoing:
-		return v.Words.Say("wird rückgängig gemacht", "being undone")
+		return v.Words.Say("being undone")
 	}
-	return v.Words.Say("wird importiert", "being imported")
+	return v.Words.Say("being imported")
 }
 
 // progress says how far a job came, of how many. An undoing goes from the end to the
@@ -710,29 +711,29 @@ func (i *importInfo) why(v *shell.Request) string {
 	say := v.Words.Say
 	switch i.Reason {
 	case imports.NoTable:
-		return say("Die Datei ist weder eine Tabelle (.xlsx, .csv) noch eine vCard (.vcf), und kein ZIP mit solchen Dateien. Speichern Sie die Tabelle in Excel mit „Speichern unter“ als „Excel-Arbeitsmappe (.xlsx)“ oder „CSV UTF-8“.", "The file is neither a table (.xlsx, .csv) nor a vCard (.vcf), and no ZIP with such files. In Excel, save the table with “Save as” as “Excel Workbook (.xlsx)” or “CSV UTF-8”.")
+		return say("The file is neither a table (.xlsx, .csv) nor a vCard (.vcf), and no ZIP with such files. In Excel, save the table with “Save as” as “Excel Workbook (.xlsx)” or “CSV UTF-8”.")
 	case imports.Encrypted:
-		return say("Die Datei ist mit einem Passwort geschützt. Öffnen Sie sie, nehmen Sie das Passwort heraus (in Excel unter „Datei“, „Informationen“, „Arbeitsmappe schützen“), speichern Sie sie, und laden Sie sie noch einmal hoch.", "The file is protected by a password. Open it, remove the password (in Excel below “File”, “Info”, “Protect Workbook”), save it, and upload it again.")
+		return say("The file is protected by a password. Open it, remove the password (in Excel below “File”, “Info”, “Protect Workbook”), save it, and upload it again.")
 	case imports.Broken:
-		return say("Die Datei ist beschädigt oder unvollständig. Öffnen Sie sie in ihrem Programm, speichern Sie sie neu, und laden Sie sie noch einmal hoch.", "The file is damaged or not complete. Open it in its program, save it anew, and upload it again.")
+		return say("The file is damaged or not complete. Open it in its program, save it anew, and upload it again.")
 	case imports.TooLarge:
-		return say("Ausgepackt ist die Datei zu groß. Löschen Sie leere Zeilen, andere Tabellenblätter und Bilder, oder teilen Sie die Datei auf.", "Unpacked, the file is too large. Delete empty rows, other sheets and pictures, or divide the file.")
+		return say("Unpacked, the file is too large. Delete empty rows, other sheets and pictures, or divide the file.")
 	case imports.OldWorkbook:
-		return say("Die Datei hat das Format von Excel vor 2007 (.xls). Öffnen Sie sie in Excel oder LibreOffice, und speichern Sie sie als „Excel-Arbeitsmappe (.xlsx)“.", "The file has the format of Excel before 2007 (.xls). Open it in Excel or LibreOffice, and save it as “Excel Workbook (.xlsx)”.")
+		return say("The file has the format of Excel before 2007 (.xls). Open it in Excel or LibreOffice, and save it as “Excel Workbook (.xlsx)”.")
 	case imports.OtherWorkbook:
-		return say("Dieses Tabellenformat (OpenDocument, Numbers oder .xlsb) wird nicht gelesen. Speichern oder exportieren Sie die Tabelle als „Excel-Arbeitsmappe (.xlsx)“ oder als CSV.", "This format of tables (OpenDocument, Numbers or .xlsb) is not read. Save or export the table as “Excel Workbook (.xlsx)” or as CSV.")
+		return say("This format of tables (OpenDocument, Numbers or .xlsb) is not read. Save or export the table as “Excel Workbook (.xlsx)” or as CSV.")
 	case imports.Unconfined:
-		return say("Dieser Server liest keine gepackten Dateien, weil er sie nicht sicher lesen kann. Bitte laden Sie CSV-Tabellen oder vCards hoch, oder fragen Sie den Betreiber.", "This server reads no packed files, because it cannot do so safely. Please upload CSV tables or vCards, or ask the operator.")
+		return say("This server reads no packed files, because it cannot do so safely. Please upload CSV tables or vCards, or ask the operator.")
 	case imports.NoLines:
-		return say("Die Datei enthält keinen Eintrag.", "The file has no entry.")
+		return say("The file has no entry.")
 	case imports.TooMany:
-		return say("Die Datei enthält mehr als 100.000 Einträge. Bitte teilen Sie sie auf.", "The file has more than 100,000 entries. Please divide it.")
+		return say("The file has more than 100,000 entries. Please divide it.")
 	case imports.NoRight:
-		return say("Der Person, die den Import begonnen hat, fehlt das Recht dazu. Wer es hat, kann ihn fortsetzen.", "The person who began the import lacks the right to it. Who has it can resume the import.")
+		return say("The person who began the import lacks the right to it. Who has it can resume the import.")
 	case imports.NotOpen:
-		return say("Das Büro ist geschlossen.", "The office is closed.")
+		return say("The office is closed.")
 	case imports.Sealed:
-		return say("Die Datei lässt sich nicht mehr entschlüsseln. Bitte fragen Sie den Betreiber.", "The file can no longer be decrypted. Please ask the operator.")
+		return say("The file can no longer be decrypted. Please ask the operator.")
 	}
 	return ""
 }
@@ -746,7 +747,7 @@ func (i *importInfo) sums(v *shell.Request) string {
 		}
 	}
 	if len(parts) == 0 && i.Lines > 0 {
-		return v.Words.Plural(int(i.Lines), "ein Eintrag", "%d Einträge", "one entry", "%d entries")
+		return v.Words.Plural(int(i.Lines), "one entry", "%d entries [in a sentence]")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -755,9 +756,9 @@ func (i *importInfo) sums(v *shell.Request) string {
 func (p *importPage) resultTitle(v *shell.Request) string {
 	switch p.State {
 	case imports.Checked:
-		return v.Words.Say("Ergebnis der Prüfung", "Result of the check")
+		return v.Words.Say("Result of the check")
 	case imports.Undone:
-		return v.Words.Say("Rückgängig gemacht", "Undone")
+		return v.Words.Say("Undone")
 	}
-	return v.Words.Say("Ergebnis", "Result")
+	return v.Words.Say("Result")
 }

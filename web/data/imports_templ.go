@@ -100,13 +100,13 @@ func importsView(v *shell.Request, p importsPage) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.DataPath+"/new"), "upload", v.Words.Say("Kontakte importieren", "Import contacts"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.DataPath+"/new"), "upload", v.Words.Say("Import contacts"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Empty("upload", v.Words.Say("Noch kein Import", "No import yet"), v.Words.Say("Übernehmen Sie Kontakte aus Outlook, Google, Excel oder einem anderen Programm: als Excel- oder CSV-Tabelle oder als vCard.", "Import contacts from Outlook, Google, Excel or another program, as an Excel or CSV file or as vCards.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("upload", v.Words.Say("No import yet"), v.Words.Say("Import contacts from Outlook, Google, Excel or another program, as an Excel or CSV file or as vCards.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -204,7 +204,7 @@ func importsView(v *shell.Request, p importsPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("imports", v.Words.Say("Importe", "Imports"), "", newImportButton(v, p)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("imports", v.Words.Say("Imports"), "", newImportButton(v, p)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -235,7 +235,7 @@ func newImportButton(v *shell.Request, p importsPage) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(p.list) > 0 {
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.DataPath+"/new"), "upload", v.Words.Say("Kontakte importieren", "Import contacts"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.DataPath+"/new"), "upload", v.Words.Say("Import contacts"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -298,7 +298,7 @@ func newImportView(v *shell.Request, why string) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if why != "" {
-			templ_7745c5c3_Err = ui.Summary(v.Look(), []ui.Wrong{{ID: "f-file", Label: v.Words.Say("Datei", "File"), Text: why}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Summary(v.Look(), []ui.Wrong{{ID: "f-file", Label: v.Words.Say("File"), Text: why}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -329,9 +329,9 @@ func newImportView(v *shell.Request, why string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var13 string
-		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Dateien auswählen", "Choose files"))
+		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Choose files"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 72, Col: 93}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 72, Col: 71}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 		if templ_7745c5c3_Err != nil {
@@ -396,9 +396,9 @@ func newImportView(v *shell.Request, why string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var16 string
-		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Eine Tabelle (.xlsx, .csv), eine oder mehrere vCards (.vcf) oder ein ZIP davon, höchstens 100.000 Einträge. Trennzeichen, Umlaute und Überschriften erkennt Kartei selbst. Importiert wird erst, wenn Sie das Ergebnis der Prüfung gesehen haben.", "A table (.xlsx, .csv), one or several vCards (.vcf), or a ZIP of them, at most 100,000 entries. Kartei recognizes separators, encodings and headings itself. Nothing is imported until you have seen the result of a check."))
+		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("A table (.xlsx, .csv), one or several vCards (.vcf), or a ZIP of them, at most 100,000 entries. Kartei recognizes separators, encodings and headings itself. Nothing is imported until you have seen the result of a check."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 91, Col: 521}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 91, Col: 272}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 		if templ_7745c5c3_Err != nil {
@@ -408,11 +408,11 @@ func newImportView(v *shell.Request, why string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Button("upload", v.Words.Say("Hochladen", "Upload"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("upload", v.Words.Say("Upload"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.DataPath), "", v.Words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.DataPath), "", v.Words.Say("Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -452,9 +452,9 @@ func importView(v *shell.Request, p importPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var18 string
-			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Begonnen von ", "Begun by "))
+			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Begun by "))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 103, Col: 61}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 103, Col: 44}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 			if templ_7745c5c3_Err != nil {
@@ -467,7 +467,7 @@ func importView(v *shell.Request, p importPage) templ.Component {
 			var templ_7745c5c3_Var19 string
 			templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(p.owner)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 103, Col: 77}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 103, Col: 60}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 			if templ_7745c5c3_Err != nil {
@@ -499,7 +499,7 @@ func importView(v *shell.Request, p importPage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("Die Datei ist nicht vollständig angekommen.", "The file did not arrive completely."), v.Words.Say("Bitte laden Sie sie noch einmal hoch.", "Please upload it again.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("The file did not arrive completely."), v.Words.Say("Please upload it again.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -526,7 +526,7 @@ func importView(v *shell.Request, p importPage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.Words.Say("Diese Datei lässt sich nicht importieren.", "This file cannot be imported."), p.why(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.Words.Say("This file cannot be imported."), p.why(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -562,7 +562,7 @@ func importView(v *shell.Request, p importPage) templ.Component {
 					ctx = templ.InitializeContext(ctx)
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Banner(ui.Bad, v.Words.Say("Die Prüfung wurde angehalten.", "The check was stopped."), p.why(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Banner(ui.Bad, v.Words.Say("The check was stopped."), p.why(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -613,7 +613,7 @@ func importProgress(v *shell.Request, i *importInfo) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if all > 0 {
-			templ_7745c5c3_Err = ui.Progress(fmt.Sprintf("%s …", i.step(v)), done, all, v.Words.Say(v.Number(done)+" von "+v.Number(all), v.Number(done)+" of "+v.Number(all))).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Progress(fmt.Sprintf("%s …", i.step(v)), done, all, v.Words.Say("%s of %s", v.Number(done), v.Number(all))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -628,9 +628,9 @@ func importProgress(v *shell.Request, i *importInfo) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var24 string
-		templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Diese Seite aktualisiert sich von selbst. Sie können sie auch verlassen.", "This page refreshes by itself. You may also leave it."))
+		templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("This page refreshes by itself. You may also leave it."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 138, Col: 164}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 138, Col: 87}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 		if templ_7745c5c3_Err != nil {
@@ -643,7 +643,7 @@ func importProgress(v *shell.Request, i *importInfo) templ.Component {
 		var templ_7745c5c3_Var25 templ.SafeURL
 		templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinURLErrs(ui.Own(i.path()))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 138, Col: 193}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 138, Col: 116}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 		if templ_7745c5c3_Err != nil {
@@ -654,9 +654,9 @@ func importProgress(v *shell.Request, i *importInfo) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var26 string
-		templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Jetzt aktualisieren", "Refresh now"))
+		templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Refresh now"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 138, Col: 247}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 138, Col: 147}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 		if templ_7745c5c3_Err != nil {
@@ -724,9 +724,9 @@ func columnsView(v *shell.Request, p importPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var29 string
-		templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Plural(int(p.Lines), "Ein Eintrag.", "%d Einträge.", "One entry.", "%d entries."))
+		templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Plural(int(p.Lines), "One entry.", "%d entries."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 148, Col: 97}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 148, Col: 64}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 		if templ_7745c5c3_Err != nil {
@@ -737,9 +737,9 @@ func columnsView(v *shell.Request, p importPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var30 string
-		templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Was bedeuten die Spalten? Unter jeder stehen die ersten Werte.", "What do the columns mean? The first values are below each."))
+		templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("What do the columns mean? The first values are below each."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 148, Col: 241}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 148, Col: 142}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var30))
 		if templ_7745c5c3_Err != nil {
@@ -778,9 +778,9 @@ func columnsView(v *shell.Request, p importPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var32 string
-			templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Plural(p.Above, "Eine Zeile über den Überschriften wird nicht übernommen.", "%d Zeilen über den Überschriften werden nicht übernommen.", "One row above the headings is left out.", "%d rows above the headings are left out."))
+			templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Plural(p.Above, "One row above the headings is left out.", "%d rows above the headings are left out."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 154, Col: 258}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 154, Col: 131}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var32))
 			if templ_7745c5c3_Err != nil {
@@ -796,9 +796,9 @@ func columnsView(v *shell.Request, p importPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var33 string
-		templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Spalten", "Columns"))
+		templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Columns"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 157, Col: 46}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 157, Col: 35}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var33))
 		if templ_7745c5c3_Err != nil {
@@ -834,9 +834,9 @@ func columnsView(v *shell.Request, p importPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var34 string
-			templ_7745c5c3_Var34, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Plural(len(unused), "Eine Spalte wird nicht übernommen", "%d Spalten werden nicht übernommen", "One column is left out", "%d columns are left out"))
+			templ_7745c5c3_Var34, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Plural(len(unused), "One column is left out", "%d columns are left out"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 165, Col: 173}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 165, Col: 96}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var34))
 			if templ_7745c5c3_Err != nil {
@@ -862,9 +862,9 @@ func columnsView(v *shell.Request, p importPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var35 string
-		templ_7745c5c3_Var35, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Übernahme", "How to import"))
+		templ_7745c5c3_Var35, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("How to import"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 175, Col: 55}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 175, Col: 41}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var35))
 		if templ_7745c5c3_Err != nil {
@@ -900,7 +900,7 @@ func columnsView(v *shell.Request, p importPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Button("check", v.Words.Say("Prüfen", "Check"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("check", v.Words.Say("Check"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -909,9 +909,9 @@ func columnsView(v *shell.Request, p importPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var36 string
-		templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Dabei wird noch nichts geändert.", "This changes nothing yet."))
+		templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("This changes nothing yet."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 187, Col: 101}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 187, Col: 64}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 		if templ_7745c5c3_Err != nil {
@@ -967,9 +967,9 @@ func importLeftOut(v *shell.Request, i *importInfo) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var38 string
-			templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Plural(len(i.LeftOut)+i.NotListed, "Eine Datei oder ein Tabellenblatt wird nicht gelesen", "%d Dateien oder Tabellenblätter werden nicht gelesen", "One file or sheet is not read", "%d files or sheets are not read"))
+			templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Plural(len(i.LeftOut)+i.NotListed, "One file or sheet is not read", "%d files or sheets are not read"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 197, Col: 237}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 197, Col: 124}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var38))
 			if templ_7745c5c3_Err != nil {
@@ -1017,9 +1017,9 @@ func importLeftOut(v *shell.Request, i *importInfo) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var41 string
-				templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Plural(i.NotListed, "und eine weitere", "und %d weitere", "and one more", "and %d more"))
+				templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Plural(i.NotListed, "and one more", "and %d more"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 203, Col: 107}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 203, Col: 69}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var41))
 				if templ_7745c5c3_Err != nil {
@@ -1076,7 +1076,7 @@ func importResult(v *shell.Request, p importPage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.Words.Say("Der Import wurde angehalten.", "The import was stopped."), p.why(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var43), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.Words.Say("The import was stopped."), p.why(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var43), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1164,7 +1164,7 @@ func importResult(v *shell.Request, p importPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fact(v.Words.Say("neue Firmen", "new companies")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var48), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.Words.Say("new companies")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var48), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1205,7 +1205,7 @@ func importResult(v *shell.Request, p importPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Tabelle", "Table")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var50), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Table")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var50), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1238,7 +1238,7 @@ func importResult(v *shell.Request, p importPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Dateien", "Files")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var52), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Files")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var52), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1271,7 +1271,7 @@ func importResult(v *shell.Request, p importPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Datei gesendet", "File sent")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var54), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.Words.Say("File sent")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var54), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1300,9 +1300,9 @@ func importResult(v *shell.Request, p importPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var56 string
-				templ_7745c5c3_Var56, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Abgelehnt wird nur, was weder Namen noch Firma, E-Mail-Adresse oder Telefonnummer hat. Sie können diese Einträge herunterladen, berichtigen und dann diese Datei importieren.", "Only entries without a name, a company, an email address and a telephone number are refused. You can download them, correct them, and then import that file."))
+				templ_7745c5c3_Var56, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Only entries without a name, a company, an email address and a telephone number are refused. You can download them, correct them, and then import that file."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 248, Col: 371}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 248, Col: 192}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var56))
 				if templ_7745c5c3_Err != nil {
@@ -1323,9 +1323,9 @@ func importResult(v *shell.Request, p importPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var57 string
-				templ_7745c5c3_Var57, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Datei und Bericht werden gelöscht am ", "The file and the report are deleted on ") + v.Words.Time(p.KeptUntil.Time()) + ".")
+				templ_7745c5c3_Var57, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("The file and the report are deleted on %s.", v.Words.Time(p.KeptUntil.Time())))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 251, Col: 158}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 251, Col: 112}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var57))
 				if templ_7745c5c3_Err != nil {
@@ -1341,9 +1341,9 @@ func importResult(v *shell.Request, p importPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var58 string
-				templ_7745c5c3_Var58, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Rückgängig machen ist möglich bis ", "It can be undone until ") + v.Words.Time(p.KeptUntil.Time()) + v.Words.Say(". Danach sind Datei und Bericht gelöscht.", ". After that the file and the report are deleted."))
+				templ_7745c5c3_Var58, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("It can be undone until %s. After that the file and the report are deleted.", v.Words.Time(p.KeptUntil.Time())))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 253, Col: 248}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/imports.templ`, Line: 253, Col: 144}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var58))
 				if templ_7745c5c3_Err != nil {
@@ -1668,7 +1668,7 @@ func importActs(v *shell.Request, p importPage) templ.Component {
 		switch {
 		case p.State == imports.Checked && !p.edit:
 			if p.Counts[imports.Created]+p.Counts[imports.Updated] > 0 {
-				templ_7745c5c3_Err = importAct(v, p.path()+"/run", "check", v.Words.Say("Jetzt importieren", "Import now"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = importAct(v, p.path()+"/run", "check", v.Words.Say("Import now"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1677,34 +1677,34 @@ func importActs(v *shell.Request, p importPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.path()+"?columns"), "pencil", v.Words.Say("Spalten ändern", "Change the columns"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.path()+"?columns"), "pencil", v.Words.Say("Change the columns"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case p.State == imports.Receiving || p.State == imports.Unreadable:
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.DataPath+"/new"), "upload", v.Words.Say("Eine andere Datei", "Another file"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.DataPath+"/new"), "upload", v.Words.Say("Another file"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case p.State == imports.Stopped:
-			templ_7745c5c3_Err = importAct(v, p.path()+"/run", "refresh-cw", v.Words.Say("Fortsetzen", "Resume"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = importAct(v, p.path()+"/run", "refresh-cw", v.Words.Say("Resume"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case p.State == imports.Finished:
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own("/contacts"), "users", v.Words.Say("Zu den Kontakten", "To the contacts"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own("/contacts"), "users", v.Words.Say("To the contacts"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if p.undoable(v) {
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.path()+"/undo"), "history", v.Words.Say("Rückgängig machen", "Undo"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.path()+"/undo"), "history", v.Words.Say("Undo"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if !p.Forgotten && (p.State == imports.Checked || p.State == imports.Finished || p.State == imports.Stopped || p.State == imports.Undone) {
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.path()+"/report"), "download", v.Words.Say("Bericht (CSV)", "Report (CSV)"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.path()+"/report"), "download", v.Words.Say("Report (CSV)"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1713,7 +1713,7 @@ func importActs(v *shell.Request, p importPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Counts[imports.Refused] > 0 {
-				templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.path()+"/refused"), "download", v.Words.Say("Fehlerhafte Einträge (CSV)", "Entries with errors (CSV)"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.path()+"/refused"), "download", v.Words.Say("Entries with errors (CSV)"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1721,7 +1721,7 @@ func importActs(v *shell.Request, p importPage) templ.Component {
 		}
 		switch p.State {
 		case imports.Receiving, imports.Unreadable, imports.Mapping, imports.Checked:
-			templ_7745c5c3_Err = importAct(v, p.path()+"/discard", "x", v.Words.Say("Verwerfen", "Discard"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = importAct(v, p.path()+"/discard", "x", v.Words.Say("Discard"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1825,7 +1825,7 @@ func undoImportView(v *shell.Request, i importInfo) templ.Component {
 			ctx = templ.InitializeContext(ctx)
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("Was der Import angelegt hat, wird gelöscht.", "What the import created is deleted."), v.Words.Say("Geänderte Kontakte bekommen ihre früheren Werte zurück. Was seither jemand geändert hat oder woran Aufgaben oder Dokumente hängen, bleibt, wie es ist. Gelöschtes lässt sich nicht wiederherstellen.", "Contacts that were changed get their former values back. What somebody has changed since, or what tasks or documents belong to, stays as it is. What is deleted cannot be restored.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var77), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("What the import created is deleted."), v.Words.Say("Contacts that were changed get their former values back. What somebody has changed since, or what tasks or documents belong to, stays as it is. What is deleted cannot be restored.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var77), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1880,11 +1880,11 @@ func undoImportView(v *shell.Request, i importInfo) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Button("history", v.Words.Say("Rückgängig machen", "Undo"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("history", v.Words.Say("Undo"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Own(i.path()), "", v.Words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(i.path()), "", v.Words.Say("Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

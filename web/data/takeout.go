@@ -49,17 +49,17 @@ func pack(v *shell.Request, w http.ResponseWriter, cursor string) error {
 // takeOutPerson serves what is kept about a person of the office: about the caller, or
 // for admins about anybody.
 func takeOutPerson(v *shell.Request) shell.View {
-	return takeOut(v, exports.BeginPrincipal, cmp.Or(v.Sent.Text("id"), v.Session.Principal.ID), v.Words.Say("Auskunft", "Personal data"))
+	return takeOut(v, exports.BeginPrincipal, cmp.Or(v.Sent.Text("id"), v.Session.Principal.ID), v.Words.Say("Personal data"))
 }
 
 // takeOutOrganization serves everything of the organization.
 func takeOutOrganization(v *shell.Request) shell.View {
-	return takeOut(v, exports.BeginOrganization, "", v.Words.Say("Export", "Export"))
+	return takeOut(v, exports.BeginOrganization, "", v.Words.Say("Export"))
 }
 
 // takeOutContact serves everything about a contact.
 func takeOutContact(v *shell.Request) shell.View {
-	return takeOut(v, exports.BeginContact, v.PathValue("id"), v.Words.Say("Auskunft", "Personal data"))
+	return takeOut(v, exports.BeginContact, v.PathValue("id"), v.Words.Say("Personal data"))
 }
 
 // askToTakeOut says what is in the file about a contact, and offers it.
@@ -69,5 +69,5 @@ func askToTakeOut(v *shell.Request) shell.View {
 	if p.Record, err = records.Get(v, &records.Contacts, v.PathValue("id")); err != nil {
 		return v.Failed(err)
 	}
-	return v.InDialog(v.Words.Say("Auskunft über „", "Everything about “")+records.Contacts.Heading(p.Record)+v.Words.Say("“", "”"), records.Contacts.Name, takeOutContactView(v, p))
+	return v.InDialog(v.Words.Say("Everything about “%s”", records.Contacts.Heading(p.Record)), records.Contacts.Name, takeOutContactView(v, p))
 }

@@ -54,9 +54,9 @@ func takeOutView(v *shell.Request, p importsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var3 string
-				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Für eine Auskunft über einen Kontakt (Artikel 15 DSGVO) öffnen Sie den Kontakt und wählen im Menü „Mehr“ den Punkt „Auskunft“.", "For a request about a contact (article 15 GDPR), open the contact and choose “Everything about them” in the menu “More”."))
+				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("For a request about a contact (article 15 GDPR), open the contact and choose “Everything about them” in the menu “More”."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/takeout.templ`, Line: 13, Col: 307}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/takeout.templ`, Line: 13, Col: 164}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 				if templ_7745c5c3_Err != nil {
@@ -94,9 +94,9 @@ func takeOutView(v *shell.Request, p importsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var5 string
-				templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Was über eine Person des Büros gespeichert ist: Rolle, Anmeldungen, Schlüssel, Importe, Protokoll, Aufrufe.", "What is kept about a person of the office: role, sign-ins, keys, imports, audit log, calls."))
+				templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("What is kept about a person of the office: role, sign-ins, keys, imports, audit log, calls."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/takeout.templ`, Line: 18, Col: 229}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/takeout.templ`, Line: 18, Col: 115}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 				if templ_7745c5c3_Err != nil {
@@ -116,9 +116,9 @@ func takeOutView(v *shell.Request, p importsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var6 string
-				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Was über Sie selbst gespeichert ist: Rolle, Anmeldungen, Schlüssel, Importe, Protokoll, Aufrufe.", "What is kept about yourself: role, sign-ins, keys, imports, audit log, calls."))
+				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("What is kept about yourself: role, sign-ins, keys, imports, audit log, calls."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/takeout.templ`, Line: 21, Col: 203}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/takeout.templ`, Line: 21, Col: 101}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 				if templ_7745c5c3_Err != nil {
@@ -133,7 +133,7 @@ func takeOutView(v *shell.Request, p importsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Button("download", v.Words.Say("Auskunft herunterladen (ZIP)", "Download personal data (ZIP)"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("download", v.Words.Say("Download personal data (ZIP)"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -143,7 +143,7 @@ func takeOutView(v *shell.Request, p importsPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("take-out", v.Words.Say("Auskunft", "Personal data"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("take-out", v.Words.Say("Personal data"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -186,9 +186,9 @@ func takeOutView(v *shell.Request, p importsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var9 string
-				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Alles, was Ihrem Büro gehört: Kontakte, Firmen, Aufgaben, Dokumente mit ihren Dateien, Verlauf, Personen und Protokoll. Auch die privaten Einträge aller Personen sind enthalten. Der Export kann lange dauern. Wenn er abbricht, beginnen Sie bitte noch einmal.", "Everything that belongs to your office: contacts, companies, tasks, documents with their files, histories, people and the audit log. The private entries of everybody are part of it. The export may take long. If it breaks off, please begin again."))
+				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Everything that belongs to your office: contacts, companies, tasks, documents with their files, histories, people and the audit log. The private entries of everybody are part of it. The export may take long. If it breaks off, please begin again."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/takeout.templ`, Line: 32, Col: 533}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/takeout.templ`, Line: 32, Col: 269}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -198,7 +198,7 @@ func takeOutView(v *shell.Request, p importsPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Button("download", v.Words.Say("Alles exportieren (ZIP)", "Export everything (ZIP)"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button("download", v.Words.Say("Export everything (ZIP)"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -208,7 +208,7 @@ func takeOutView(v *shell.Request, p importsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Section("everything", v.Words.Say("Alles mitnehmen", "Take everything along"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("everything", v.Words.Say("Take everything along"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -244,9 +244,9 @@ func takeOutContactView(v *shell.Request, p records.Page) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var11 string
-		templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Die Datei enthält, was das Büro über diesen Kontakt gespeichert hat, soweit Sie es sehen dürfen: alle Angaben, den Verlauf, seine Aufgaben und seine Dokumente mit ihren Dateien. Eine Seite darin ist zum Lesen und Drucken.", "The file has what the office keeps about this contact, as far as you may see it: all members, the history, its tasks, and its documents with their files. One page of it is for reading and printing."))
+		templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("The file has what the office keeps about this contact, as far as you may see it: all members, the history, its tasks, and its documents with their files. One page of it is for reading and printing."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/takeout.templ`, Line: 43, Col: 447}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/takeout.templ`, Line: 43, Col: 218}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 		if templ_7745c5c3_Err != nil {
@@ -257,9 +257,9 @@ func takeOutContactView(v *shell.Request, p records.Page) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var12 string
-		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Prüfen Sie vor der Herausgabe, ob Rechte anderer oder Ihre Verschwiegenheit entgegenstehen. Der Export steht im Protokoll.", "Before you hand it over, check whether rights of others or your professional secrecy forbid it. The audit log has a line about the export."))
+		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Before you hand it over, check whether rights of others or your professional secrecy forbid it. The audit log has a line about the export."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/takeout.templ`, Line: 44, Col: 299}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `data/takeout.templ`, Line: 44, Col: 172}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 		if templ_7745c5c3_Err != nil {
@@ -290,11 +290,11 @@ func takeOutContactView(v *shell.Request, p records.Page) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Button("download", v.Words.Say("Auskunft herunterladen (ZIP)", "Download (ZIP)"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("download", v.Words.Say("Download (ZIP)"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(p.Path(v, ""), "", v.Words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(p.Path(v, ""), "", v.Words.Say("Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

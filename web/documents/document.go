@@ -349,20 +349,20 @@ func (d *viewer) reason(v *shell.Request) string {
 	case "":
 		return ""
 	case "encrypted":
-		return say("Die Datei ist mit einem Kennwort geschützt. Laden Sie sie herunter, und öffnen Sie sie mit dem Kennwort.", "The file is protected by a password. Download it, and open it with the password.")
+		return say("The file is protected by a password. Download it, and open it with the password.")
 	case "lost":
-		return say("Die Datei lässt sich gerade nicht lesen. Bleibt das so, wenden Sie sich an den Betreiber.", "The file cannot be read at the moment. If that stays so, ask the operator.")
+		return say("The file cannot be read at the moment. If that stays so, ask the operator.")
 	case "broken":
-		return say("Die Datei ist beschädigt oder unvollständig und lässt sich hier nicht zeigen.", "The file is damaged or incomplete, and cannot be shown here.")
+		return say("The file is damaged or incomplete, and cannot be shown here.")
 	case "inflated", "memory", "time", "crashed":
-		return say("Die Datei ist zu groß oder zu aufwendig, um sie hier zu zeigen.", "The file is too large or too complex to be shown here.")
+		return say("The file is too large or too complex to be shown here.")
 	case "unconfined":
-		return say("Dieser Server zeigt keine Dokumente an. Der Betreiber kann das ändern.", "This server does not show documents. Its operator can change that.")
+		return say("This server does not show documents. Its operator can change that.")
 	}
 	if d.asText && d.paged {
-		return say("Dieses Bild hat keinen Text.", "This picture has no text.")
+		return say("This picture has no text.")
 	}
-	return say("Dateien dieser Art lassen sich hier nicht zeigen.", "Files of this kind cannot be shown here.")
+	return say("Files of this kind cannot be shown here.")
 }
 
 // piece is a part of a text, with the number of its hit or zero.
@@ -394,7 +394,7 @@ func (d *viewer) views(v *shell.Request) []ui.Tab {
 		return ui.Tab{Name: name, Href: v.Look().To(d.at("zoom", zoom, "view", view, "page", strconv.Itoa(d.number()))), Here: here}
 	}
 	return []ui.Tab{
-		tab(v.Words.Say("Breite", "Width"), fitWidth, ""), tab(v.Words.Number(100)+" %", natural, ""), tab(v.Words.Number(150)+" %", large, ""),
-		tab(v.Words.Say("Text", "Text"), d.zoom, "text"),
+		tab(v.Words.Say("Width"), fitWidth, ""), tab(v.Words.Number(100)+" %", natural, ""), tab(v.Words.Number(150)+" %", large, ""),
+		tab(v.Words.Say("Text"), d.zoom, "text"),
 	}
 }

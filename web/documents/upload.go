@@ -18,6 +18,7 @@ import (
 	"kartei/api/op"
 	"kartei/door/transfer"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record/document"
 	"kartei/record/operation"
 	"kartei/record/upload"
@@ -58,7 +59,7 @@ func drawUpload(v *shell.Request, f uploadForm, status int) shell.View {
 	if err := records.Documents.Resolve(v, f.Names, f.Typed); err != nil {
 		return v.Failed(err)
 	}
-	return v.OK(v.Words.Say("Dokument ablegen", "File a document"), records.Documents.Name, uploadView(v, f)).WithStatus(status)
+	return v.OK(v.Words.Say("File a document"), records.Documents.Name, uploadView(v, f)).WithStatus(status)
 }
 
 // createDocument makes a document of the file of a form, or of a file that has
@@ -71,7 +72,7 @@ func createDocument(v *shell.Request) shell.View {
 		once = numbered(v, "d")
 	} else {
 		if file == nil {
-			return refusedUpload(v, typed, fault.Invalid(fault.Field{Name: "file", Code: fault.Required, Text: &NoFile}))
+			return refusedUpload(v, typed, fault.Invalid(fault.Field{Name: "file", Code: fault.Required, Text: NoFile}))
 		}
 		t, err := records.ReadTerms(v)
 		if err != nil {
@@ -159,7 +160,7 @@ func receive(v *shell.Request, t records.Terms, file *shell.SentFile, once strin
 // openUpload opens an upload session for a file.
 func openUpload(v *shell.Request, t records.Terms, name, said string, size int64, once string) (string, error) {
 	if size == 0 {
-		return "", fault.Invalid(fault.Field{Name: "size", Code: fault.Required, Text: &emptyFile})
+		return "", fault.Invalid(fault.Field{Name: "size", Code: fault.Required, Text: emptyFile})
 	}
 	session, err := shell.Fetch[struct {
 		ID string `json:"id"`
@@ -168,8 +169,8 @@ func openUpload(v *shell.Request, t records.Terms, name, said string, size int64
 }
 
 var (
-	NoFile    = shell.Text("Bitte wählen Sie eine Datei.", "Please choose a file.")
-	emptyFile = shell.Text("Die Datei ist leer.", "The file is empty.")
+	NoFile    = i18n.Text("Please choose a file.")
+	emptyFile = i18n.Text("The file is empty.")
 )
 
 // refusedUpload draws the form again, and says why no document was made.
@@ -196,17 +197,17 @@ func whyRefused(v *shell.Request, f *fault.Fault) string {
 		switch field.Name {
 		case "contentType":
 			t, _ := records.ReadTerms(v)
-			return v.Words.Say("Dateien dieser Art werden nicht angenommen. Möglich sind: ", "Files of this kind are not accepted. Accepted kinds: ") + strings.Join(t.Words(v.Words.Language), ", ") + "."
+			return v.Words.Say("Files of this kind are not accepted. Accepted kinds: %s.", strings.Join(t.Words(v.Words.Language), ", "))
 		case "size":
 			if field.Code == fault.OutOfRange {
 				t, _ := records.ReadTerms(v)
-				return v.Words.Say("Die Datei ist zu groß. Möglich sind höchstens ", "The file is too large. The limit is ") + v.Words.Bytes(t.MaxSize) + "."
+				return v.Words.Say("The file is too large. The limit is %s.", v.Words.Bytes(t.MaxSize))
 			}
 			return field.Message(v.Words.Language)
 		case "fileName", "file", "name":
 			return field.Message(v.Words.Language)
 		case "uploadId":
-			return v.Words.Say("Die Übertragung ist nicht mehr gültig. Bitte wählen Sie die Datei noch einmal.", "The transfer is no longer valid. Please choose the file again.")
+			return v.Words.Say("The transfer is no longer valid. Please choose the file again.")
 		}
 	}
 	if len(f.Fields) > 0 {
@@ -214,9 +215,9 @@ func whyRefused(v *shell.Request, f *fault.Fault) string {
 	}
 	switch f.Code {
 	case fault.UploadIncomplete, fault.UploadChecksumMismatch, fault.NotFound:
-		return v.Words.Say("Die Datei ist nicht vollständig angekommen. Bitte senden Sie sie noch einmal.", "The file did not arrive completely. Please send it again.")
+		return v.Words.Say("The file did not arrive completely. Please send it again.")
 	case fault.QuotaExhausted:
-		return v.Words.Say("Im Büro warten gerade so viele Dateien, dass für diese kein Platz ist. Bitte versuchen Sie es später noch einmal.", "So many files of your office are waiting that there is no room for this one. Please try again later.")
+		return v.Words.Say("So many files of your office are waiting that there is no room for this one. Please try again later.")
 	}
 	_, why := v.Refusal(f)
 	return why
@@ -275,13 +276,13 @@ func (o begunOperation) ended() bool {
 func (o begunOperation) stage(v *shell.Request) string {
 	switch {
 	case o.Status == operation.Succeeded:
-		return v.Words.Say("Geprüft und abgelegt", "Checked and filed")
+		return v.Words.Say("Checked and filed")
 	case o.Progress < 30:
-		return v.Words.Say("Wird geprüft …", "Being checked …")
+		return v.Words.Say("Being checked …")
 	case o.Progress < 60:
-		return v.Words.Say("Wird auf Schadsoftware geprüft …", "Being scanned for malware …")
+		return v.Words.Say("Being scanned for malware …")
 	}
-	return v.Words.Say("Geprüft, wird gelesen …", "Checked, being read …")
+	return v.Words.Say("Checked, being read …")
 }
 
 // why says why the work failed.
@@ -291,9 +292,9 @@ func (o begunOperation) why(v *shell.Request) string {
 	case "":
 		return ""
 	case fault.UploadIncomplete, fault.UploadChecksumMismatch:
-		return v.Words.Say("Die Datei ist nicht vollständig angekommen.", "The file did not arrive completely.")
+		return v.Words.Say("The file did not arrive completely.")
 	case fault.Internal:
-		return v.Words.Say("Die Datei konnte nicht verarbeitet werden. Bitte versuchen Sie es noch einmal.", "The file could not be processed. Please try again.")
+		return v.Words.Say("The file could not be processed. Please try again.")
 	}
 	for _, e := range f.Errors {
 		return e.Message
@@ -338,11 +339,11 @@ type operationPage struct {
 func (p operationPage) title(v *shell.Request) string {
 	switch {
 	case p.Status == operation.Failed:
-		return v.Words.Say("Nicht abgelegt", "Not filed")
+		return v.Words.Say("Not filed")
 	case p.Status == operation.Succeeded:
-		return v.Words.Say("Abgelegt", "Filed")
+		return v.Words.Say("Filed")
 	}
-	return v.Words.Say("Wird abgelegt", "Being filed")
+	return v.Words.Say("Being filed")
 }
 
 // about names what the document is about.
@@ -377,5 +378,5 @@ var showDocuments = records.ShowList(&records.Documents, func(v *shell.Request, 
 	if err != nil {
 		return v.Failed(err)
 	}
-	return v.OK(records.Documents.Many.In(v.Words.Language), records.Documents.Name, documentsView(v, l, files.Data))
+	return v.OK(v.Words.Say(records.Documents.Many), records.Documents.Name, documentsView(v, l, files.Data))
 })

@@ -11,7 +11,7 @@ import (
 	"kartei/api"
 	"kartei/integration/event"
 	"kartei/integration/webhook"
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record/lookup"
 	"kartei/web/records"
 	"kartei/web/shell"
@@ -90,7 +90,7 @@ func (e *caused) what(v *shell.Request) string {
 	if !known {
 		return e.Type
 	}
-	what := text.In(v.Words.Language)
+	what := v.Words.Say(text)
 	if f := records.FamilyOf(e.Data.Object); f != nil && len(e.Members) > 0 {
 		what += ": " + records.Labels(v, f, e.Members)
 	}
@@ -100,35 +100,35 @@ func (e *caused) what(v *shell.Request) string {
 // kind is the name of the record's kind.
 func (e *caused) kind(v *shell.Request) string {
 	if f := records.FamilyOf(e.Data.Object); f != nil {
-		return f.One.In(v.Words.Language)
+		return v.Words.Say(f.One)
 	}
-	return v.Words.Say("Vorgang", "Operation")
+	return v.Words.Say("Operation [of the audit log]")
 }
 
 // verbs are the last parts of the types of events.
-var verbs = map[string]fault.Text{
-	"created":   shell.Text("angelegt", "created"),
-	"updated":   shell.Text("geändert", "changed"),
-	"completed": shell.Text("erledigt", "completed"),
-	"deleted":   shell.Text("gelöscht", "deleted"),
+var verbs = map[string]i18n.Text{
+	"created":   "created",
+	"updated":   "changed",
+	"completed": "completed",
+	"deleted":   "deleted",
 }
 
 // deliveryState says how far a delivery came.
 func deliveryState(v *shell.Request, d *webhook.EventDelivery) (kind ui.Kind, text string) {
 	if len(d.Attempts) == 0 {
-		return ui.Info, v.Words.Say("steht noch aus", "not sent yet")
+		return ui.Info, v.Words.Say("not sent yet")
 	}
 	last := d.Attempts[0]
 	if last.Status == string(webhook.Succeeded) {
-		return ui.OK, strconv.Itoa(last.ResponseStatus) + v.Words.Say(" in ", " in ") + strconv.FormatInt(last.ResponseTimeMs, 10) + " ms"
+		return ui.OK, v.Words.Say("%s in %s ms", strconv.Itoa(last.ResponseStatus), strconv.FormatInt(last.ResponseTimeMs, 10))
 	}
 	why := cmp.Or(string(last.ErrorCode), "HTTP_STATUS")
 	if last.ResponseStatus > 0 {
 		why = strconv.Itoa(last.ResponseStatus)
 	}
-	text = v.Words.Say("Versuch ", "attempt ") + strconv.Itoa(last.Attempt) + "/10: " + why
+	text = v.Words.Say("attempt %s/10: %s", strconv.Itoa(last.Attempt), why)
 	if d.DueAt > 0 {
-		return ui.Warn, text + v.Words.Say(", der nächste ", ", the next ") + v.Words.Time(d.DueAt.Time())
+		return ui.Warn, v.Words.Say("%s, the next %s", text, v.Words.Time(d.DueAt.Time()))
 	}
 	return ui.Bad, text
 }

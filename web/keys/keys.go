@@ -118,7 +118,7 @@ func showKeys(v *shell.Request) shell.View {
 	return v.Settings(shell.KeysPath, keysTitle(v), keysView(v, p))
 }
 
-func keysTitle(v *shell.Request) string { return v.Words.Say("API-Schlüssel", "API keys") }
+func keysTitle(v *shell.Request) string { return v.Words.Say("API keys") }
 
 // keyPage is the page of one key.
 type keyPage struct {
@@ -197,11 +197,11 @@ func (p *keyPage) fields(v *shell.Request) []ui.Field {
 	f := keyForm{terms: p.terms, typed: p.typed, wrong: p.wrong}
 	all := f.fields(v)
 	days := all["days"]
-	days.Label, days.Hint = v.Words.Say("Gültig", "Valid"), ""
-	days.Options = append([]ui.Option{{Text: v.Words.Say("wie bisher, bis "+v.Words.Day(p.key.ExpiresAt.Time()), "as before, until "+v.Words.Day(p.key.ExpiresAt.Time()))}}, days.Options...)
+	days.Label, days.Hint = v.Words.Say("Valid"), ""
+	days.Options = append([]ui.Option{{Text: v.Words.Say("as before, until %s", v.Words.Day(p.key.ExpiresAt.Time()))}}, days.Options...)
 	version := all["version"]
 	if !slices.Contains(p.terms.Versions, p.key.VersionPin) {
-		version.Options = append([]ui.Option{{Value: p.key.VersionPin, Text: p.key.VersionPin + v.Words.Say(" (endet)", " (ends)")}}, version.Options...)
+		version.Options = append([]ui.Option{{Value: p.key.VersionPin, Text: v.Words.Say("%s (ends)", p.key.VersionPin)}}, version.Options...)
 	}
 	return []ui.Field{all["name"], all["networks"], days, version}
 }
@@ -250,7 +250,7 @@ func rotateKey(v *shell.Request) shell.View {
 	if a.Fault != nil {
 		return v.Failed(a.Fault)
 	}
-	return keyMade(v, a.Value, v.Words.Say("Der Schlüssel hat ein neues Geheimnis", "The key has a new secret"))
+	return keyMade(v, a.Value, v.Words.Say("The key has a new secret"))
 }
 
 // askToRevoke asks whether a key is to be revoked, which cannot be undone, and what is
@@ -264,7 +264,7 @@ func askToRevoke(v *shell.Request) shell.View {
 	if err != nil {
 		return v.Failed(err)
 	}
-	return v.Settings(shell.KeysPath, v.Words.Say("Schlüssel widerrufen", "Revoke the key"), revokeView(v, KeyInfo(k), endpoints.Data))
+	return v.Settings(shell.KeysPath, v.Words.Say("Revoke the key"), revokeView(v, KeyInfo(k), endpoints.Data))
 }
 
 // revokeKey revokes a key, and disables its webhook endpoints if the person says so.
@@ -282,7 +282,7 @@ func revokeKey(v *shell.Request) shell.View {
 // ScopesText says what a key may do: "lesen: Kontakte, Firmen · schreiben: Aufgaben".
 func ScopesText(v *shell.Request, scopes []string) string {
 	say := v.Words.Say
-	words := []string{"", say("lesen: ", "read: "), say("schreiben: ", "write: "), say("lesen und schreiben: ", "read and write: ")}
+	words := []string{"", say("read: "), say("write: "), say("read and write: ")}
 	by := make([][]string, len(words))
 	for _, family := range shell.KeyFamilies {
 		right := 0
@@ -292,7 +292,7 @@ func ScopesText(v *shell.Request, scopes []string) string {
 		if slices.Contains(scopes, family.Value+":write") {
 			right += 2
 		}
-		by[right] = append(by[right], family.Label.In(v.Words.Language))
+		by[right] = append(by[right], v.Words.Say(family.Label))
 	}
 	var parts []string
 	for right, word := range words[1:] {
@@ -306,7 +306,7 @@ func ScopesText(v *shell.Request, scopes []string) string {
 // networksText says from where a key may be used.
 func networksText(v *shell.Request, networks []string) string {
 	if len(networks) == 0 {
-		return v.Words.Say("von überall", "from everywhere")
+		return v.Words.Say("from everywhere")
 	}
 	return strings.Join(networks, ", ")
 }
@@ -316,13 +316,13 @@ func (k *KeyInfo) badge(v *shell.Request) (ui.Kind, string) {
 	say := v.Words.Say
 	switch {
 	case k.Status == key.Revoked:
-		return ui.Bad, say("widerrufen", "revoked")
+		return ui.Bad, say("revoked")
 	case k.Status == key.Expired:
-		return ui.Bad, say("abgelaufen", "expired")
+		return ui.Bad, say("expired")
 	case k.LockedUntil > clock.FromTime(v.Words.Now):
-		return ui.Warn, say("gesperrt bis ", "locked until ") + v.Words.Clock(k.LockedUntil.Time())
+		return ui.Warn, say("locked until %s", v.Words.Clock(k.LockedUntil.Time()))
 	case k.Status == key.Paused:
-		return ui.Warn, say("pausiert", "paused")
+		return ui.Warn, say("paused [a key]")
 	}
-	return ui.OK, say("aktiv", "active")
+	return ui.OK, say("active")
 }

@@ -65,13 +65,13 @@ func keysView(v *shell.Request, p keysPage) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.KeysPath+"/new"), "plus", v.Words.Say("Schlüssel anlegen", "Create a key"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.KeysPath+"/new"), "plus", v.Words.Say("Create a key"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Empty("key-round", v.Words.Say("Noch kein Schlüssel", "No key yet"), v.Words.Say("Mit einem API-Schlüssel ruft ein Programm Kartei auf, in Ihrem Namen und höchstens mit Ihren Rechten.", "A program calls Kartei with an API key, in your name and with your rights at most.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("key-round", v.Words.Say("No key yet"), v.Words.Say("A program calls Kartei with an API key, in your name and with your rights at most.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -81,9 +81,9 @@ func keysView(v *shell.Request, p keysPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var4 string
-				templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Mit einem Schlüssel ruft ein Programm Kartei auf, höchstens mit den Rechten dessen, dem er gehört.", "A program calls Kartei with a key, with the rights of its owner at most."))
+				templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("A program calls Kartei with a key, with the rights of its owner at most."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 21, Col: 213}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 21, Col: 108}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 				if templ_7745c5c3_Err != nil {
@@ -96,7 +96,7 @@ func keysView(v *shell.Request, p keysPage) templ.Component {
 				var templ_7745c5c3_Var5 templ.SafeURL
 				templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinURLErrs(v.Words.Docs("/guide"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 21, Col: 248}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 21, Col: 143}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 				if templ_7745c5c3_Err != nil {
@@ -107,9 +107,9 @@ func keysView(v *shell.Request, p keysPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var6 string
-				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Leitfaden", "Guide"))
+				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Guide"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 21, Col: 286}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 21, Col: 168}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 				if templ_7745c5c3_Err != nil {
@@ -232,7 +232,7 @@ func keysView(v *shell.Request, p keysPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("keys", v.Words.Say("Alle Schlüssel", "All keys"), "", newKeyButton(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("keys", v.Words.Say("All keys"), "", newKeyButton(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -261,7 +261,7 @@ func newKeyButton(v *shell.Request) templ.Component {
 			templ_7745c5c3_Var12 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.KeysPath+"/new"), "plus", v.Words.Say("Neuer Schlüssel", "New key"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.KeysPath+"/new"), "plus", v.Words.Say("New key"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -342,12 +342,12 @@ func versionBadge(v *shell.Request, version string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if ends.IsZero() {
-				templ_7745c5c3_Err = ui.Badge(ui.Bad, v.Words.Say("Version beendet", "version ended")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Badge(ui.Bad, v.Words.Say("version ended")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Badge(ui.Warn, v.Words.Say("Version endet am ", "version ends on ")+v.Words.Day(ends)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Badge(ui.Warn, v.Words.Say("version ends on %s", v.Words.Day(ends))).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -437,9 +437,9 @@ func keyExpiry(v *shell.Request, k *KeyInfo) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var21 string
-		templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Plural(left, "noch einen Tag", "noch %d Tage", "one day left", "%d days left") + v.Words.Say(", bis ", ", until ") + v.Words.Day(k.ExpiresAt.Time()))
+		templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("%s, until %s", v.Words.Plural(left, "one day left", "%d days left"), v.Words.Day(k.ExpiresAt.Time())))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 80, Col: 160}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 80, Col: 118}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 		if templ_7745c5c3_Err != nil {
@@ -477,9 +477,9 @@ func KeyUse(v *shell.Request, k *KeyInfo) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if k.LastUsedAt == 0 {
 			var templ_7745c5c3_Var23 string
-			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("noch nicht verwendet", "not used yet"))
+			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("not used yet"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 87, Col: 55}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 87, Col: 31}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 			if templ_7745c5c3_Err != nil {
@@ -487,9 +487,9 @@ func KeyUse(v *shell.Request, k *KeyInfo) templ.Component {
 			}
 		} else {
 			var templ_7745c5c3_Var24 string
-			templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("zuletzt verwendet ", "last used "))
+			templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("last used "))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 89, Col: 51}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 89, Col: 29}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 			if templ_7745c5c3_Err != nil {
@@ -576,7 +576,7 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Zustand", "State")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.Words.Say("State")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -615,7 +615,7 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Beginnt mit", "Begins with")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Begins with")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -688,7 +688,7 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Gehört", "Belongs to")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Belongs to")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -728,7 +728,7 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Erstellt", "Made")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Made")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -759,7 +759,7 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Rechte", "Rights")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Rights")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -790,7 +790,7 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Netze", "Networks")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var39), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Networks")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var39), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -821,7 +821,7 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Gültig bis", "Valid until")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Valid until")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -860,9 +860,9 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var45 string
-						templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Zuletzt auch mit Svc-Version: ", "Lately also by Svc-Version: ") + other)
+						templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Lately also by Svc-Version: %s", other))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 130, Col: 93}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 130, Col: 60}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var45))
 						if templ_7745c5c3_Err != nil {
@@ -901,9 +901,9 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 					ctx = templ.InitializeContext(ctx)
 					if p.key.LastUsedAt == 0 {
 						var templ_7745c5c3_Var47 string
-						templ_7745c5c3_Var47, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("noch nicht", "not yet"))
+						templ_7745c5c3_Var47, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("not yet"))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 137, Col: 43}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 137, Col: 29}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var47))
 						if templ_7745c5c3_Err != nil {
@@ -917,7 +917,7 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Zuletzt verwendet", "Last used")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var46), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Last used")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var46), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -948,7 +948,7 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Angelegt", "Created")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var48), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Created")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var48), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -974,7 +974,7 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Kennung", "Id")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var50), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Id")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var50), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -986,7 +986,7 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("facts", v.Words.Say("Der Schlüssel", "The key"), "", keyActs(v, &p.key)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var26), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("facts", v.Words.Say("The key"), "", keyActs(v, &p.key)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var26), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1008,9 +1008,9 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var52 string
-				templ_7745c5c3_Var52, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Noch keine. Auch ein Aufruf, der abgelehnt wird, erscheint hier.", "None yet. A call that is refused appears here too."))
+				templ_7745c5c3_Var52, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("None yet. A call that is refused appears here too."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 152, Col: 154}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 152, Col: 86}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var52))
 				if templ_7745c5c3_Err != nil {
@@ -1054,9 +1054,9 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var54 string
-				templ_7745c5c3_Var54, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Alle Aufrufe dieses Schlüssels", "All calls of this key"))
+				templ_7745c5c3_Var54, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("All calls of this key"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 160, Col: 139}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 160, Col: 104}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var54))
 				if templ_7745c5c3_Err != nil {
@@ -1069,7 +1069,7 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("calls", v.Words.Say("Letzte Aufrufe", "Latest calls"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var51), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("calls", v.Words.Say("Latest calls"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var51), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1095,9 +1095,9 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var56 string
-				templ_7745c5c3_Var56, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Was ein Schlüssel darf, ändert sich nicht. Für andere Rechte legen Sie einen neuen an.", "What a key may do does not change. For other rights, create a new one."))
+				templ_7745c5c3_Var56, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("What a key may do does not change. For other rights, create a new one."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 166, Col: 199}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 166, Col: 106}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var56))
 				if templ_7745c5c3_Err != nil {
@@ -1160,7 +1160,7 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Button("", v.Words.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button("", v.Words.Say("Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1170,7 +1170,7 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Section("change", v.Words.Say("Ändern", "Change"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("change", v.Words.Say("Change"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1197,9 +1197,9 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var59 string
-				templ_7745c5c3_Var59, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Wer hat an diesem Schlüssel was geändert?", "Who changed what of this key?"))
+				templ_7745c5c3_Var59, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Who changed what of this key?"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 184, Col: 159}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 184, Col: 112}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var59))
 				if templ_7745c5c3_Err != nil {
@@ -1229,9 +1229,9 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var61 string
-				templ_7745c5c3_Var61, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Der Schlüssel bekommt einen neuen Text; der bisherige gilt sofort nicht mehr. Name, Rechte und Protokoll bleiben.", "The key gets a new text; the present one stops working at once. Name, rights and log stay."))
+				templ_7745c5c3_Var61, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("The key gets a new text; the present one stops working at once. Name, rights and log stay."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 189, Col: 244}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 189, Col: 126}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var61))
 				if templ_7745c5c3_Err != nil {
@@ -1268,7 +1268,7 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Button("refresh-cw", v.Words.Say("Geheimnis erneuern", "Rotate the secret"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button("refresh-cw", v.Words.Say("Rotate the secret"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1278,7 +1278,7 @@ func keyView(v *shell.Request, p keyPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Section("secret", v.Words.Say("Neues Geheimnis", "New secret"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var60), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("secret", v.Words.Say("New secret"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var60), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1310,18 +1310,18 @@ func keyActs(v *shell.Request, k *KeyInfo) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if k.Status == key.Paused {
-			templ_7745c5c3_Err = shell.Act(v, shell.KeysPath+"/"+k.ID+"/resume", "", v.Words.Say("Fortsetzen", "Resume"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = shell.Act(v, shell.KeysPath+"/"+k.ID+"/resume", "", v.Words.Say("Resume"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else if k.Status == key.Active {
-			templ_7745c5c3_Err = shell.Act(v, shell.KeysPath+"/"+k.ID+"/pause", "", v.Words.Say("Pausieren", "Pause"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = shell.Act(v, shell.KeysPath+"/"+k.ID+"/pause", "", v.Words.Say("Pause"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if k.Status != key.Revoked {
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.KeysPath+"/"+k.ID+"/revoke"), "", v.Words.Say("Widerrufen", "Revoke"), "danger").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.KeysPath+"/"+k.ID+"/revoke"), "", v.Words.Say("Revoke"), "danger").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1366,7 +1366,7 @@ func revokeView(v *shell.Request, k KeyInfo, endpoints []webhook.Info) templ.Com
 			ctx = templ.InitializeContext(ctx)
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("Das lässt sich nicht zurücknehmen.", "This cannot be undone."), v.Words.Say("Programme mit diesem Schlüssel werden sofort abgelehnt. Soll er nur eine Weile ruhen, pausieren Sie ihn.", "Programs with this key are refused at once. If it is to rest for a while only, pause it.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var65), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("This cannot be undone."), v.Words.Say("Programs with this key are refused at once. If it is to rest for a while only, pause it.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var65), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1423,9 +1423,9 @@ func revokeView(v *shell.Request, k KeyInfo, endpoints []webhook.Info) templ.Com
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var69 string
-			templ_7745c5c3_Var69, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Plural(len(endpoints), "Mit diesem Schlüssel ist ein Webhook-Endpunkt angelegt, der weiter beliefert wird:", "Mit diesem Schlüssel sind %d Webhook-Endpunkte angelegt, die weiter beliefert werden:", "This key created a webhook endpoint, which still gets its deliveries:", "This key created %d webhook endpoints, which still get their deliveries:"))
+			templ_7745c5c3_Var69, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Plural(len(endpoints), "This key created a webhook endpoint, which still gets its deliveries:", "This key created %d webhook endpoints, which still get their deliveries:"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 223, Col: 364}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/keys.templ`, Line: 223, Col: 187}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var69))
 			if templ_7745c5c3_Err != nil {
@@ -1458,7 +1458,7 @@ func revokeView(v *shell.Request, k KeyInfo, endpoints []webhook.Info) templ.Com
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Check(v.Look(), ui.Field{Name: "disable", Label: v.Words.Say("Auch die Endpunkte abschalten", "Disable the endpoints too")}, false).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Check(v.Look(), ui.Field{Name: "disable", Label: v.Words.Say("Disable the endpoints too")}, false).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1467,11 +1467,11 @@ func revokeView(v *shell.Request, k KeyInfo, endpoints []webhook.Info) templ.Com
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Widerrufen", "Revoke"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Revoke"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.KeysPath+"/"+k.ID), "", v.Words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.KeysPath+"/"+k.ID), "", v.Words.Say("Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -110,7 +110,7 @@ func drawKeyForm(v *shell.Request, f keyForm, status int) shell.View {
 		f.typed["version"] = cmp.Or(f.typed["version"], f.terms.Versions[0])
 	}
 	f.here = f.here && f.writes()
-	return v.Settings(shell.KeysPath, v.Words.Say("Neuer API-Schlüssel", "New API key"), newKeyView(v, f)).WithStatus(status)
+	return v.Settings(shell.KeysPath, v.Words.Say("New API key"), newKeyView(v, f)).WithStatus(status)
 }
 
 // ownMachine are the networks of a machine's calls to itself. They are offered together,
@@ -203,15 +203,15 @@ func (f *keyForm) limits(v *shell.Request) string {
 // inSandbox says what the sandbox has.
 func (f *keyForm) inSandbox(v *shell.Request) string {
 	if f.sandbox.Count == 0 {
-		return v.Words.Say("Beispieldaten der Sandbox. Nichts davon ist echt.", "The sample data of the sandbox. None of it is real.")
+		return v.Words.Say("The sample data of the sandbox. None of it is real.")
 	}
 	n := records.CountText(v.Words, f.sandbox)
 	if f.sandbox.Count == 1 {
-		n += v.Words.Say(" Kontakt", " contact")
+		n += v.Words.Say(" contact")
 	} else {
-		n += v.Words.Say(" Kontakte", " contacts")
+		n += v.Words.Say(" contacts")
 	}
-	return v.Words.Say("Beispieldaten der Sandbox ("+n+"). Nichts davon ist echt.", "The sample data of the sandbox ("+n+"). None of it is real.")
+	return v.Words.Say("The sample data of the sandbox (%s). None of it is real.", n)
 }
 
 // scopes returns the scopes that the form stands for.
@@ -232,7 +232,7 @@ func (f *keyForm) scopes() []string {
 
 // said says what the key may do.
 func (f *keyForm) said(v *shell.Request) string {
-	return cmp.Or(ScopesText(v, f.scopes()), v.Words.Say("noch nichts", "nothing yet"))
+	return cmp.Or(ScopesText(v, f.scopes()), v.Words.Say("nothing yet"))
 }
 
 // from says from where the key works.
@@ -243,9 +243,9 @@ func (f *keyForm) from(v *shell.Request) string {
 	case f.here:
 		return f.present
 	case f.writes():
-		return v.Words.Say("noch keine Adresse: Ein Schlüssel, der schreibt, braucht eine", "no address yet: a key that writes needs one")
+		return v.Words.Say("no address yet: a key that writes needs one")
 	}
-	return v.Words.Say("von überall", "from everywhere")
+	return v.Words.Say("from everywhere")
 }
 
 // writes reports whether the key would write.
@@ -283,31 +283,31 @@ func (f *keyForm) field(name, label, hint string, options ...ui.Option) ui.Field
 // fields are the fields of the form by their names, for the summary of what is wrong.
 func (f *keyForm) fields(v *shell.Request) map[string]ui.Field {
 	say := v.Words.Say
-	live := say("Echte Daten Ihrer Organisation.", "The real data of your organization.")
+	live := say("The real data of your organization.")
 	switch f.terms.Live {
 	case access.Off:
-		live = say("Die API Ihrer Organisation ist ausgeschaltet. Eine Administratorin oder ein Administrator kann sie einschalten.", "The API of your organization is off. An admin can switch it on.")
+		live = say("The API of your organization is off. An admin can switch it on.")
 	case access.Read:
-		live = say("Echte Daten. Die API Ihrer Organisation steht auf Lesen: Was schreibt, wird abgelehnt.", "Real data. The API of your organization is set to read: writes are refused.")
+		live = say("Real data. The API of your organization is set to read: writes are refused.")
 	}
-	environment := f.field("environment", say("Umgebung", "Environment"), "",
-		ui.Option{Value: "test", Text: "Test", Hint: f.inSandbox(v)},
-		ui.Option{Value: "live", Text: "Live", Hint: live})
-	name := f.field("name", "Name", say("Woran Sie den Schlüssel später erkennen, zum Beispiel „Buchhaltung“.", "How you will recognize the key, for example “Accounting”."))
+	environment := f.field("environment", say("Environment"), "",
+		ui.Option{Value: "test", Text: say("Test [environment]"), Hint: f.inSandbox(v)},
+		ui.Option{Value: "live", Text: say("Live [environment]"), Hint: live})
+	name := f.field("name", say("Name"), say("How you will recognize the key, for example “Accounting”."))
 	name.Autocomplete, name.Optional = "off", true
-	may := f.field("may", say("Was er darf", "What it may do"), "",
-		ui.Option{Value: keyReads, Text: say("Nur lesen", "Read only")})
+	may := f.field("may", say("What it may do"), "",
+		ui.Option{Value: keyReads, Text: say("Read only")})
 	if slices.ContainsFunc(f.terms.Scopes, func(scope string) bool { return strings.HasSuffix(scope, ":write") }) {
-		may.Options = append(may.Options, ui.Option{Value: keyWrites, Text: say("Lesen und schreiben", "Read and write")})
+		may.Options = append(may.Options, ui.Option{Value: keyWrites, Text: say("Read and write")})
 	}
-	may.Options = append(may.Options, ui.Option{Value: keyOwn, Text: say("Einzelne Rechte", "Single rights")})
+	may.Options = append(may.Options, ui.Option{Value: keyOwn, Text: say("Single rights")})
 	may.Errors = shell.Present(f.wrong["scopes"])
-	networks := f.field("networks", say("Von welchen Adressen", "From which addresses"),
-		say("IP-Adressen oder Netze, mit Komma getrennt: 203.0.113.7, 2001:db8::/48. Ein Schlüssel, der schreibt, braucht welche.", "IP addresses or networks, separated by commas: 203.0.113.7, 2001:db8::/48. A key that writes needs some."))
+	networks := f.field("networks", say("From which addresses"),
+		say("IP addresses or networks, separated by commas: 203.0.113.7, 2001:db8::/48. A key that writes needs some."))
 	networks.Autocomplete, networks.More = "off", templ.OrderedAttributes{{Key: "spellcheck", Value: "false"}}
-	days := f.field("days", say("Wie lange", "For how long"), "", f.lifetimes(v)...)
+	days := f.field("days", say("For how long"), "", f.lifetimes(v)...)
 	days.Errors = shell.Present(f.wrong["expiresIn"])
-	version := f.field("version", "Version", say("Der Schlüssel bleibt bei dieser Version, bis Sie sie ändern.", "The key stays at this version until you change it."), versionOptions(v, f.terms.Versions)...)
+	version := f.field("version", "Version", say("The key stays at this version until you change it."), versionOptions(v, f.terms.Versions)...)
 	version.Errors = shell.Present(f.wrong["versionPin"])
 	return map[string]ui.Field{"environment": environment, "name": name, "may": may, "networks": networks, "days": days, "version": version}
 }
@@ -321,14 +321,14 @@ func (f *keyForm) wrongs(v *shell.Request) []ui.Field {
 // rights are the fields of single rights, one for each family.
 func (f *keyForm) rights(v *shell.Request) (list []ui.Field) {
 	for _, family := range shell.KeyFamilies {
-		options := []ui.Option{{Value: "", Text: v.Words.Say("nichts", "nothing")}}
+		options := []ui.Option{{Value: "", Text: v.Words.Say("nothing")}}
 		if f.may(family.Value + ":read") {
-			options = append(options, ui.Option{Value: keyReads, Text: v.Words.Say("lesen", "read")})
+			options = append(options, ui.Option{Value: keyReads, Text: v.Words.Say("read")})
 		}
 		if f.may(family.Value + ":write") {
-			options = append(options, ui.Option{Value: keyWrites, Text: v.Words.Say("lesen und schreiben", "read and write")})
+			options = append(options, ui.Option{Value: keyWrites, Text: v.Words.Say("read and write")})
 		}
-		list = append(list, f.field("may."+family.Value, family.Label.In(v.Words.Language), "", options...))
+		list = append(list, f.field("may."+family.Value, v.Words.Say(family.Label), "", options...))
 	}
 	return list
 }
@@ -338,7 +338,7 @@ func (f *keyForm) lifetimes(v *shell.Request) (list []ui.Option) {
 	for _, days := range keyDays {
 		ends := v.Words.Now.Add(time.Duration(days) * 24 * time.Hour)
 		list = append(list, ui.Option{Value: strconv.Itoa(days), Text: v.Words.Say(
-			strconv.Itoa(days)+" Tage (bis "+v.Words.Day(ends)+")", strconv.Itoa(days)+" days (until "+v.Words.Day(ends)+")")})
+			"%s days (until %s)", strconv.Itoa(days), v.Words.Day(ends))})
 	}
 	return list
 }
@@ -348,7 +348,7 @@ func versionOptions(v *shell.Request, versions []string) (list []ui.Option) {
 	for i, version := range versions {
 		name := version
 		if i == 0 {
-			name += v.Words.Say(" (aktuell)", " (current)")
+			name += v.Words.Say(" (current)")
 		}
 		list = append(list, ui.Option{Value: version, Text: name})
 	}
@@ -381,7 +381,6 @@ func createKey(v *shell.Request) shell.View {
 	}
 	if f.contradicts() {
 		f.wrong = map[string]string{"scopes": v.Words.Say(
-			"Darunter sind einzelne Rechte ausgewählt. Wählen Sie „Einzelne Rechte“, oder lassen Sie sie leer.",
 			"Single rights are chosen below. Choose “Single rights”, or leave them empty.")}
 		return drawKeyForm(v, f, http.StatusUnprocessableEntity)
 	}
@@ -401,7 +400,7 @@ func createKey(v *shell.Request) shell.View {
 	case a.Fault != nil:
 		return v.Failed(a.Fault)
 	}
-	return keyMade(v, a.Value, v.Words.Say("Der Schlüssel ist angelegt", "The key was created"))
+	return keyMade(v, a.Value, v.Words.Say("The key was created"))
 }
 
 // keyMade shows the secret of a new or a rotated key, and waits for its first call.

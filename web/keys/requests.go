@@ -69,22 +69,22 @@ var requestFilters = append([]string{"key", "status", "operation", "reason"}, sh
 // statuses are the choices of the filter by result: all of a class, and those that the
 // API answers with.
 var statuses = []shell.Option{
-	shell.NewOption("", "alle Ergebnisse", "all results"),
-	shell.NewOption("2xx", "erfolgreich (2xx)", "successful (2xx)"),
-	shell.NewOption("4xx", "abgelehnt (4xx)", "refused (4xx)"),
-	shell.NewOption("400", "Anfrage ungültig (400)", "invalid request (400)"),
-	shell.NewOption("401", "Zugang abgelehnt (401)", "access refused (401)"),
-	shell.NewOption("403", "Recht fehlt (403)", "right missing (403)"),
-	shell.NewOption("404", "nicht gefunden (404)", "not found (404)"),
-	shell.NewOption("409", "Konflikt (409)", "conflict (409)"),
-	shell.NewOption("412", "inzwischen geändert (412)", "changed meanwhile (412)"),
-	shell.NewOption("413", "zu groß (413)", "too large (413)"),
-	shell.NewOption("415", "Format unbekannt (415)", "unknown format (415)"),
-	shell.NewOption("422", "Feld ungültig (422)", "invalid field (422)"),
-	shell.NewOption("428", "Bedingung fehlt (428)", "condition missing (428)"),
-	shell.NewOption("429", "zu viele (429)", "too many (429)"),
-	shell.NewOption("5xx", "Fehler des Servers (5xx)", "faults of the server (5xx)"),
-	shell.NewOption("503", "nicht verfügbar (503)", "not available (503)"),
+	shell.NewOption("", "all results"),
+	shell.NewOption("2xx", "successful (2xx)"),
+	shell.NewOption("4xx", "refused (4xx)"),
+	shell.NewOption("400", "invalid request (400)"),
+	shell.NewOption("401", "access refused (401)"),
+	shell.NewOption("403", "right missing (403)"),
+	shell.NewOption("404", "not found (404)"),
+	shell.NewOption("409", "conflict (409)"),
+	shell.NewOption("412", "changed meanwhile (412)"),
+	shell.NewOption("413", "too large (413)"),
+	shell.NewOption("415", "unknown format (415)"),
+	shell.NewOption("422", "invalid field (422)"),
+	shell.NewOption("428", "condition missing (428)"),
+	shell.NewOption("429", "too many (429)"),
+	shell.NewOption("5xx", "faults of the server (5xx)"),
+	shell.NewOption("503", "not available (503)"),
 }
 
 // isStatus says what the filter takes: a status, or a class of them.
@@ -102,20 +102,20 @@ func statusOptions(v *shell.Request, chosen string) []ui.Option {
 
 // periods are the choices of the filter by time.
 var periods = []shell.Option{
-	shell.NewOption("", "30 Tage", "30 days"),
-	shell.NewOption("1h", "letzte Stunde", "last hour"),
-	shell.NewOption("24h", "letzte 24 Stunden", "last 24 hours"),
-	shell.NewOption("168h", "letzte 7 Tage", "last 7 days"),
+	shell.NewOption("", "30 days"),
+	shell.NewOption("1h", "last hour"),
+	shell.NewOption("24h", "last 24 hours"),
+	shell.NewOption("168h", "last 7 days"),
 }
 
 // reasonOptions are the choices of the filter by reason, in the order of their texts.
 func reasonOptions(v *shell.Request) []ui.Option {
 	list := []ui.Option{}
 	for reason, text := range reasons {
-		list = append(list, ui.Option{Value: reason, Text: text.In(v.Words.Language)})
+		list = append(list, ui.Option{Value: reason, Text: v.Words.Say(text)})
 	}
 	slices.SortFunc(list, func(a, b ui.Option) int { return strings.Compare(a.Text, b.Text) })
-	return append([]ui.Option{{Text: v.Words.Say("alle Gründe", "all reasons")}}, list...)
+	return append([]ui.Option{{Text: v.Words.Say("all reasons")}}, list...)
 }
 
 // showRequests serves the request log.
@@ -178,7 +178,7 @@ func showRequests(v *shell.Request) shell.View {
 // offeredKeys asks for the keys that a filter offers.
 var offeredKeys = key.FindInput{Page: access.Page{Limit: 200}}
 
-func requestsTitle(v *shell.Request) string { return v.Words.Say("Aufrufe der API", "API calls") }
+func requestsTitle(v *shell.Request) string { return v.Words.Say("API calls") }
 
 // Follows reports whether the page of calls shows new ones as they come. The page of a
 // former time stands still.
@@ -201,7 +201,7 @@ func (p *requestsPage) at(name, value string) string {
 
 // keyOptions are the choices of a filter by key.
 func keyOptions(v *shell.Request, keys []key.Info) []ui.Option {
-	list := []ui.Option{{Text: v.Words.Say("alle Schlüssel", "all keys")}}
+	list := []ui.Option{{Text: v.Words.Say("all keys")}}
 	for i := range keys {
 		k := (*KeyInfo)(&keys[i])
 		list = append(list, ui.Option{Value: k.ID, Text: shell.Joined(" · ", k.Title(), k.Environment)})
@@ -241,7 +241,7 @@ func showRequest(v *shell.Request) shell.View {
 	answer, err := shell.Ask(v, requestlog.List, requestlog.QueryInput{Request: id, Limit: requestsShown})
 	found := answer.Data
 	if fault.Is(err, fault.InvalidRequest) || err == nil && len(found) == 0 {
-		return v.Settings(shell.RequestsPath, v.Words.Say("Kein solcher Aufruf", "No such call"), noRequestView(v)).WithStatus(http.StatusNotFound)
+		return v.Settings(shell.RequestsPath, v.Words.Say("No such call"), noRequestView(v)).WithStatus(http.StatusNotFound)
 	}
 	if err != nil {
 		return v.Failed(err)

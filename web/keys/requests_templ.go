@@ -57,9 +57,9 @@ func requestsView(v *shell.Request, p requestsPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var3 string
-		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Liste eingrenzen", "Narrow the list"))
+		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Narrow the list"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 14, Col: 130}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 14, Col: 110}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 		if templ_7745c5c3_Err != nil {
@@ -69,11 +69,11 @@ func requestsView(v *shell.Request, p requestsPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = OneOf("key", v.Words.Say("Schlüssel", "Key"), p.filter.Get("key"), keyOptions(v, p.keys)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = OneOf("key", v.Words.Say("Key"), p.filter.Get("key"), keyOptions(v, p.keys)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = OneOf("status", v.Words.Say("Ergebnis", "Result"), p.filter.Get("status"), statusOptions(v, p.filter.Get("status"))).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = OneOf("status", v.Words.Say("Result"), p.filter.Get("status"), statusOptions(v, p.filter.Get("status"))).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -99,9 +99,9 @@ func requestsView(v *shell.Request, p requestsPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var5 string
-		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Operation", "Operation"))
+		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Operation"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 19, Col: 184}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 19, Col: 171}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 		if templ_7745c5c3_Err != nil {
@@ -112,9 +112,9 @@ func requestsView(v *shell.Request, p requestsPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var6 string
-		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Operation, zum Beispiel contacts.list", "Operation, for example contacts.list"))
+		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Operation, for example contacts.list"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 19, Col: 292}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 19, Col: 238}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 		if templ_7745c5c3_Err != nil {
@@ -147,7 +147,7 @@ func requestsView(v *shell.Request, p requestsPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = OneOf("reason", v.Words.Say("Grund der Ablehnung", "Reason of the refusal"), p.filter.Get("reason"), reasonOptions(v)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = OneOf("reason", v.Words.Say("Reason of the refusal"), p.filter.Get("reason"), reasonOptions(v)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -157,7 +157,7 @@ func requestsView(v *shell.Request, p requestsPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Anwenden", "Apply"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Apply"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -166,7 +166,7 @@ func requestsView(v *shell.Request, p requestsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.at("", "")), "x", v.Words.Say("Nicht mehr mitlaufen", "Stop following"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.at("", "")), "x", v.Words.Say("Stop following"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -179,7 +179,7 @@ func requestsView(v *shell.Request, p requestsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.at("follow", "1")), "refresh-cw", v.Words.Say("Mitlaufen", "Follow"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.at("follow", "1")), "refresh-cw", v.Words.Say("Follow"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -198,9 +198,9 @@ func requestsView(v *shell.Request, p requestsPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var8 string
-			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Durchsucht bis ", "Searched down to ") + v.Words.Time(p.found.Through.Time()) + ".")
+			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Searched down to %s.", v.Words.Time(p.found.Through.Time())))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 41, Col: 116}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 41, Col: 93}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 			if templ_7745c5c3_Err != nil {
@@ -243,13 +243,13 @@ func requestsView(v *shell.Request, p requestsPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.RequestsPath), "", v.Words.Say("Alles zeigen", "Show everything"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.RequestsPath), "", v.Words.Say("Show everything"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Empty("list", v.Words.Say("Kein Aufruf", "No call"), v.Words.Say("So eingegrenzt gibt es keinen Aufruf.", "Narrowed down like this, there is no call.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("list", v.Words.Say("No call"), v.Words.Say("Narrowed down like this, there is no call.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -272,7 +272,7 @@ func requestsView(v *shell.Request, p requestsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Empty("list", v.Words.Say("Kein Aufruf", "No call"), v.Words.Say("Was Programme aufrufen, erscheint hier eine Sekunde später und bleibt 30 Tage. Inhalte werden nicht protokolliert.", "What programs call appears here a second later, and stays for 30 days. Contents are not logged.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("list", v.Words.Say("No call"), v.Words.Say("What programs call appears here a second later, and stays for 30 days. Contents are not logged.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -435,7 +435,7 @@ func PeriodFilter(v *shell.Request, filter url.Values, periods []shell.Option) t
 			templ_7745c5c3_Var17 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = OneOf("since", v.Words.Say("Zeitraum", "Period"), filter.Get("since"), shell.PeriodOptions(v, periods)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = OneOf("since", v.Words.Say("Period"), filter.Get("since"), shell.PeriodOptions(v, periods)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -444,9 +444,9 @@ func PeriodFilter(v *shell.Request, filter url.Values, periods []shell.Option) t
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var18 string
-		templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("von", "from"))
+		templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("from"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 77, Col: 56}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 77, Col: 49}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 		if templ_7745c5c3_Err != nil {
@@ -459,7 +459,7 @@ func PeriodFilter(v *shell.Request, filter url.Values, periods []shell.Option) t
 		var templ_7745c5c3_Var19 string
 		templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(filter.Get("from"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 77, Col: 116}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 77, Col: 109}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 		if templ_7745c5c3_Err != nil {
@@ -470,9 +470,9 @@ func PeriodFilter(v *shell.Request, filter url.Values, periods []shell.Option) t
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var20 string
-		templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("bis", "to"))
+		templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("to"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 78, Col: 54}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 78, Col: 47}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 		if templ_7745c5c3_Err != nil {
@@ -485,7 +485,7 @@ func PeriodFilter(v *shell.Request, filter url.Values, periods []shell.Option) t
 		var templ_7745c5c3_Var21 string
 		templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(filter.Get("to"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 78, Col: 110}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 78, Col: 103}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 		if templ_7745c5c3_Err != nil {
@@ -803,7 +803,7 @@ func requestView(v *shell.Request, p requestPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Ergebnis", "Result")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Result")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -847,9 +847,9 @@ func requestView(v *shell.Request, p requestPage) templ.Component {
 								return templ_7745c5c3_Err
 							}
 							var templ_7745c5c3_Var38 string
-							templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Dem Aufrufer wurde nur 401 gesagt.", "The caller was told 401 only."))
+							templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("The caller was told 401 only."))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 140, Col: 109}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 140, Col: 71}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var38))
 							if templ_7745c5c3_Err != nil {
@@ -862,7 +862,7 @@ func requestView(v *shell.Request, p requestPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Grund", "Reason")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var36), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Reason")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var36), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -907,7 +907,7 @@ func requestView(v *shell.Request, p requestPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Wann", "When")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var39), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.Words.Say("When")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var39), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -960,7 +960,7 @@ func requestView(v *shell.Request, p requestPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Anwendung", "Application")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var42), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Application")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var42), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -978,9 +978,9 @@ func requestView(v *shell.Request, p requestPage) templ.Component {
 						}
 						ctx = templ.InitializeContext(ctx)
 						var templ_7745c5c3_Var46 string
-						templ_7745c5c3_Var46, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("im Browser", "in the browser"))
+						templ_7745c5c3_Var46, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("in the browser"))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 153, Col: 50}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 153, Col: 36}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var46))
 						if templ_7745c5c3_Err != nil {
@@ -988,7 +988,7 @@ func requestView(v *shell.Request, p requestPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Zugang", "Access")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var45), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Access")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var45), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1037,9 +1037,9 @@ func requestView(v *shell.Request, p requestPage) templ.Component {
 								return templ_7745c5c3_Err
 							}
 							var templ_7745c5c3_Var50 string
-							templ_7745c5c3_Var50, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("erstellt ", "made "))
+							templ_7745c5c3_Var50, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("made "))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 159, Col: 60}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 159, Col: 47}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var50))
 							if templ_7745c5c3_Err != nil {
@@ -1052,7 +1052,7 @@ func requestView(v *shell.Request, p requestPage) templ.Component {
 							var templ_7745c5c3_Var51 string
 							templ_7745c5c3_Var51, templ_7745c5c3_Err = templ.JoinStringErrs(p.made)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 159, Col: 75}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 159, Col: 62}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var51))
 							if templ_7745c5c3_Err != nil {
@@ -1083,7 +1083,7 @@ func requestView(v *shell.Request, p requestPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Schlüssel", "Key")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var47), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Key")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var47), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1124,7 +1124,7 @@ func requestView(v *shell.Request, p requestPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Von", "By")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var53), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.Words.Say("By")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var53), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1165,7 +1165,7 @@ func requestView(v *shell.Request, p requestPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Adresse", "Address")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Address [of a network or of mail]")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1278,7 +1278,7 @@ func requestView(v *shell.Request, p requestPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Teil von", "Part of")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var60), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Part of")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var60), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1294,9 +1294,9 @@ func requestView(v *shell.Request, p requestPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var63 string
-			templ_7745c5c3_Var63, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Inhalte von Aufrufen werden nicht protokolliert.", "Contents of calls are not logged."))
+			templ_7745c5c3_Var63, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Contents of calls are not logged."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 189, Col: 120}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 189, Col: 68}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var63))
 			if templ_7745c5c3_Err != nil {
@@ -1308,7 +1308,7 @@ func requestView(v *shell.Request, p requestPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("call", v.Words.Say("Der Aufruf", "The call"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var33), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("call", v.Words.Say("The call"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var33), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1340,9 +1340,9 @@ func requestView(v *shell.Request, p requestPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var65 string
-				templ_7745c5c3_Var65, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Parameter und Inhalt kennt das Protokoll nicht. $KEY ist Ihr Schlüssel.", "The log knows neither parameters nor contents. $KEY is your key."))
+				templ_7745c5c3_Var65, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("The log knows neither parameters nor contents. $KEY is your key."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 197, Col: 176}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `keys/requests.templ`, Line: 197, Col: 100}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var65))
 				if templ_7745c5c3_Err != nil {
@@ -1354,7 +1354,7 @@ func requestView(v *shell.Request, p requestPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Section("again", v.Words.Say("Noch einmal aufrufen", "Call again"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var64), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("again", v.Words.Say("Call again"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var64), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1388,7 +1388,7 @@ func requestView(v *shell.Request, p requestPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Section("parts", v.Words.Say("Die Teile", "The parts"), shell.Count(v, len(p.parts)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var66), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("parts", v.Words.Say("The parts"), shell.Count(v, len(p.parts)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var66), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1431,13 +1431,13 @@ func noRequestView(v *shell.Request) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.RequestsPath), "", v.Words.Say("Alle Aufrufe", "All calls"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.RequestsPath), "", v.Words.Say("All calls"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Empty("webhook", v.Words.Say("Nicht gefunden", "Not found"), v.Words.Say("Keiner der Aufrufe, die Sie sehen, hat diese Kennung. Wurde Ihr Aufruf mit 401 abgelehnt, hat Kartei den Schlüssel vielleicht nicht erkannt: Er fehlte, war unvollständig oder gehört zu einer anderen Instanz. Aufrufe bleiben 30 Tage; ein neuer erscheint nach einer Sekunde.", "None of the calls that you see has this id. If yours was refused with 401, Kartei may not have recognized its key: it was missing, incomplete or belongs to another instance. Calls stay for 30 days; a new one appears after a second.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var68), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Empty("webhook", v.Words.Say("Not found"), v.Words.Say("None of the calls that you see has this id. If yours was refused with 401, Kartei may not have recognized its key: it was missing, incomplete or belongs to another instance. Calls stay for 30 days; a new one appears after a second.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var68), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -10,6 +10,7 @@ import (
 	"kartei/integration/key"
 	"kartei/integration/usage"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/web/shell"
 	"kartei/web/ui"
@@ -37,10 +38,10 @@ type usagePage struct {
 
 // spans are the choices of the filter by time. The first one is shown by the hour.
 var spans = []shell.Option{
-	shell.NewOption("1", "letzte 24 Stunden", "last 24 hours"),
-	shell.NewOption("7", "7 Tage", "7 days"),
-	shell.NewOption("30", "30 Tage", "30 days"),
-	shell.NewOption("90", "90 Tage", "90 days"),
+	shell.NewOption("1", "last 24 hours"),
+	shell.NewOption("7", "7 days"),
+	shell.NewOption("30", "30 days"),
+	shell.NewOption("90", "90 days"),
 }
 
 // usualSpan is shown first.
@@ -82,14 +83,14 @@ func showUsage(v *shell.Request) shell.View {
 	return v.Settings(shell.UsagePath, usageTitle(v), usageView(v, p))
 }
 
-func usageTitle(v *shell.Request) string { return v.Words.Say("Nutzung", "Usage") }
+func usageTitle(v *shell.Request) string { return v.Words.Say("Usage") }
 
 // hourly reports whether the charts are by the hour.
 func (p *usagePage) hourly() bool { return p.days == spans[0].Value }
 
 // span says in words which time is shown.
 func (p *usagePage) span(v *shell.Request) string {
-	return spans[slices.IndexFunc(spans, func(o shell.Option) bool { return o.Value == p.days })].Label.In(v.Words.Language)
+	return v.Words.Say(spans[slices.IndexFunc(spans, func(o shell.Option) bool { return o.Value == p.days })].Label)
 }
 
 // none reports whether nothing was called or delivered.
@@ -115,16 +116,16 @@ type tile struct{ name, value, note, href string }
 func (p *usagePage) tiles(v *shell.Request) []tile {
 	c, d := &p.Calls.Total, &p.Deliveries.Total
 	list := []tile{
-		{name: v.Words.Say("Aufrufe", "Calls"), value: figure(v, c.Calls)},
-		{name: v.Words.Say("Abgelehnt (4xx)", "Refused (4xx)"), value: figure(v, refused(c)+c.Limited), href: p.calls("4xx")},
-		{name: v.Words.Say("Davon zu viele (429)", "Too many of them (429)"), value: figure(v, c.Limited), href: p.calls("429")},
-		{name: v.Words.Say("Fehler (5xx)", "Faults (5xx)"), value: figure(v, c.Failed), href: p.calls("5xx")},
-		{name: v.Words.Say("Punkte", "Points"), value: figure(v, c.Points)},
-		{name: v.Words.Say("Gelesene Einträge", "Records read"), value: figure(v, c.Records)},
-		{name: v.Words.Say("Antwortzeit", "Response time"), value: millis(v, c.P50Micros), note: v.Words.Say("95 von 100: ", "95 of 100: ") + millis(v, c.P95Micros)},
+		{name: v.Words.Say("Calls"), value: figure(v, c.Calls)},
+		{name: v.Words.Say("Refused (4xx)"), value: figure(v, refused(c)+c.Limited), href: p.calls("4xx")},
+		{name: v.Words.Say("Too many of them (429)"), value: figure(v, c.Limited), href: p.calls("429")},
+		{name: v.Words.Say("Faults (5xx)"), value: figure(v, c.Failed), href: p.calls("5xx")},
+		{name: v.Words.Say("Points"), value: figure(v, c.Points)},
+		{name: v.Words.Say("Records read"), value: figure(v, c.Records)},
+		{name: v.Words.Say("Response time"), value: millis(v, c.P50Micros), note: v.Words.Say("95 of 100: %s", millis(v, c.P95Micros))},
 	}
 	if d.Calls > 0 {
-		list = append(list, tile{name: v.Words.Say("Zustellungen", "Deliveries"), value: figure(v, d.Calls), note: v.Words.Say("fehlgeschlagen: ", "failed: ") + figure(v, d.Failed), href: shell.WebhooksPath})
+		list = append(list, tile{name: v.Words.Say("Deliveries"), value: figure(v, d.Calls), note: v.Words.Say("failed:  [calls]") + figure(v, d.Failed), href: shell.WebhooksPath})
 	}
 	for i := range list {
 		if list[i].value == "0" {
@@ -137,21 +138,21 @@ func (p *usagePage) tiles(v *shell.Request) []tile {
 // charts are the drawings.
 func (p *usagePage) charts(v *shell.Request) []ui.Chart {
 	kinds := []ui.Series{
-		{Name: v.Words.Say("erfolgreich", "successful"), Kind: ui.Info, Values: sums(&p.Calls, succeeded)},
-		{Name: v.Words.Say("abgelehnt (4xx)", "refused (4xx)"), Kind: ui.Plain, Values: sums(&p.Calls, refused)},
-		{Name: v.Words.Say("zu viele (429)", "too many (429)"), Kind: ui.Warn, Values: sums(&p.Calls, func(u *usage.Sum) int64 { return u.Limited })},
-		{Name: v.Words.Say("Fehler (5xx)", "faults (5xx)"), Kind: ui.Bad, Values: sums(&p.Calls, func(u *usage.Sum) int64 { return u.Failed })},
+		{Name: v.Words.Say("successful"), Kind: ui.Info, Values: sums(&p.Calls, succeeded)},
+		{Name: v.Words.Say("refused (4xx)"), Kind: ui.Plain, Values: sums(&p.Calls, refused)},
+		{Name: v.Words.Say("too many (429)"), Kind: ui.Warn, Values: sums(&p.Calls, func(u *usage.Sum) int64 { return u.Limited })},
+		{Name: v.Words.Say("faults (5xx)"), Kind: ui.Bad, Values: sums(&p.Calls, func(u *usage.Sum) int64 { return u.Failed })},
 	}
 	list := []ui.Chart{
-		p.chart(v, "calls", v.Words.Say("Aufrufe", "Calls"), &p.Calls, kinds...),
-		p.chart(v, "time", v.Words.Say("Antwortzeit", "Response time"), &p.Calls, times(v, &p.Calls)...),
-		p.chart(v, "points", v.Words.Say("Punkte", "Points"), &p.Calls, ui.Series{Name: v.Words.Say("Punkte", "points"), Kind: ui.Info, Values: sums(&p.Calls, func(u *usage.Sum) int64 { return u.Points })}),
+		p.chart(v, "calls", v.Words.Say("Calls"), &p.Calls, kinds...),
+		p.chart(v, "time", v.Words.Say("Response time"), &p.Calls, times(v, &p.Calls)...),
+		p.chart(v, "points", v.Words.Say("Points"), &p.Calls, ui.Series{Name: v.Words.Say("points"), Kind: ui.Info, Values: sums(&p.Calls, func(u *usage.Sum) int64 { return u.Points })}),
 	}
 	list[1].Lines, list[1].Format = true, func(n int64) string { return millis(v, n) }
 	if p.Deliveries.Total.Calls > 0 {
-		list = append(list, p.chart(v, "deliveries", v.Words.Say("Webhook-Zustellungen", "Webhook deliveries"), &p.Deliveries,
-			ui.Series{Name: v.Words.Say("zugestellt", "delivered"), Kind: ui.Info, Values: sums(&p.Deliveries, func(u *usage.Sum) int64 { return u.Calls - u.Failed })},
-			ui.Series{Name: v.Words.Say("fehlgeschlagen", "failed"), Kind: ui.Bad, Values: sums(&p.Deliveries, func(u *usage.Sum) int64 { return u.Failed })}))
+		list = append(list, p.chart(v, "deliveries", v.Words.Say("Webhook deliveries"), &p.Deliveries,
+			ui.Series{Name: v.Words.Say("delivered"), Kind: ui.Info, Values: sums(&p.Deliveries, func(u *usage.Sum) int64 { return u.Calls - u.Failed })},
+			ui.Series{Name: v.Words.Say("failed [calls]"), Kind: ui.Bad, Values: sums(&p.Deliveries, func(u *usage.Sum) int64 { return u.Failed })}))
 	}
 	return list
 }
@@ -159,16 +160,16 @@ func (p *usagePage) charts(v *shell.Request) []ui.Chart {
 // times are the two lines of how long calls took.
 func times(v *shell.Request, s *usage.Series) []ui.Series {
 	return []ui.Series{
-		{Name: v.Words.Say("die Hälfte höchstens (p50)", "half of them at most (p50)"), Kind: ui.Info, Values: sums(s, func(u *usage.Sum) int64 { return u.P50Micros })},
-		{Name: v.Words.Say("95 von 100 höchstens (p95)", "95 of 100 at most (p95)"), Kind: ui.Plain, Values: sums(s, func(u *usage.Sum) int64 { return u.P95Micros })},
+		{Name: v.Words.Say("half of them at most (p50)"), Kind: ui.Info, Values: sums(s, func(u *usage.Sum) int64 { return u.P50Micros })},
+		{Name: v.Words.Say("95 of 100 at most (p95)"), Kind: ui.Plain, Values: sums(s, func(u *usage.Sum) int64 { return u.P95Micros })},
 	}
 }
 
 // chart returns a chart of a series without its format.
 func (p *usagePage) chart(v *shell.Request, id, title string, s *usage.Series, series ...ui.Series) ui.Chart {
-	c := ui.Chart{ID: "chart-" + id, Title: title, Head: v.Words.Say("Tag", "Day"), Series: series}
+	c := ui.Chart{ID: "chart-" + id, Title: title, Head: v.Words.Say("Day"), Series: series}
 	if p.hourly() {
-		c.Head = v.Words.Say("Stunde", "Hour")
+		c.Head = v.Words.Say("Hour")
 	}
 	for _, point := range s.Points {
 		at := point.Start.Time()
@@ -178,7 +179,7 @@ func (p *usagePage) chart(v *shell.Request, id, title string, s *usage.Series, s
 		}
 		c.Points, c.Ticks = append(c.Points, v.Words.Day(at)), append(c.Ticks, v.Words.Short(at))
 	}
-	c.Desc = title + ", " + p.span(v) + v.Words.Say(". Die Zahlen stehen in der Tabelle darunter.", ". The numbers are in the table below.")
+	c.Desc = title + ", " + p.span(v) + v.Words.Say(". The numbers are in the table below.")
 	return c
 }
 
@@ -223,7 +224,7 @@ func (s *usedSubject) href() string {
 func (p *usagePage) note(v *shell.Request, s *usedSubject) string {
 	limited := ""
 	if s.LimitedAt != 0 {
-		limited = v.Words.Say("zuletzt 429: ", "last 429: ") + v.Words.Short(s.LimitedAt.Time()) + " " + v.Words.Clock(s.LimitedAt.Time())
+		limited = v.Words.Say("last 429: %s %s", v.Words.Short(s.LimitedAt.Time()), v.Words.Clock(s.LimitedAt.Time()))
 	}
 	return shell.Joined(" · ", p.names[s.PrincipalID], s.Environment, limited)
 }
@@ -239,45 +240,45 @@ func (p *usagePage) shown(l *usage.KeyLimits) []key.PolicyBalance {
 }
 
 // units are what limits count.
-var units = map[string]fault.Text{
-	"points":  shell.Text("Punkte", "points"),
-	"writes":  shell.Text("Schreibende Aufrufe", "writing calls"),
-	"calls":   shell.Text("Gleichzeitige Aufrufe", "calls at the same time"),
-	"deletes": shell.Text("Löschungen", "deletes"),
-	"records": shell.Text("Gelesene Einträge", "records read"),
+var units = map[string]i18n.Text{
+	"points":  "points",
+	"writes":  "writing calls",
+	"calls":   "calls at the same time",
+	"deletes": "deletes",
+	"records": "records read",
 }
 
 // levels are whom limits are for.
-var levels = map[string]fault.Text{
-	"key":          shell.Text("dieses Schlüssels", "of this key"),
-	"principal":    shell.Text("aller Schlüssel von dessen Inhaber", "of all keys of its owner"),
-	"organization": shell.Text("der ganzen Organisation", "of the whole organization"),
+var levels = map[string]i18n.Text{
+	"key":          "of this key",
+	"principal":    "of all keys of its owner",
+	"organization": "of the whole organization",
 }
 
 // title says what a limit counts, and for whom.
 func (l *policyLeft) title(v *shell.Request) string {
-	return l.counts(v) + " " + levels[l.Level].In(v.Words.Language)
+	return l.counts(v) + " " + v.Words.Say(levels[l.Level])
 }
 
 // counts says what a limit counts.
 func (l *policyLeft) counts(v *shell.Request) string {
-	name := units[l.Unit].In(v.Words.Language)
+	name := v.Words.Say(units[l.Unit])
 	switch l.WindowSeconds {
 	case 60:
-		name += v.Words.Say(" je Minute", " a minute")
+		name += v.Words.Say(" a minute [each]")
 	case 3600:
-		name += v.Words.Say(" je Stunde", " an hour")
+		name += v.Words.Say(" an hour [each]")
 	case 24 * 3600:
-		name += v.Words.Say(" je Tag", " a day")
+		name += v.Words.Say(" a day")
 	}
 	return name
 }
 
 // left says how much is left, and when all is again.
 func (l *policyLeft) left(v *shell.Request) string {
-	text := v.Words.Say("frei: ", "left: ") + figure(v, l.Remaining) + v.Words.Say(" von ", " of ") + figure(v, l.Capacity)
+	text := v.Words.Say("left: %s of %s", figure(v, l.Remaining), figure(v, l.Capacity))
 	if l.ResetSeconds > 0 && l.Remaining < l.Capacity {
-		text += v.Words.Say(", wieder alles in ", ", all again in ") + shell.Waiting(v.Words, time.Duration(l.ResetSeconds)*time.Second)
+		text += v.Words.Say(", all again in %s", shell.Waiting(v.Words, time.Duration(l.ResetSeconds)*time.Second))
 	}
 	return text
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/a-h/templ"
 
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	spreadsheet "kartei/kit/sheet"
 	"kartei/people/audit"
@@ -47,29 +47,29 @@ var auditFilters = append([]string{"who", "word", "target"}, shell.PeriodFilters
 
 // auditGroups are the choices of the filter by kind of act: the first part of the word.
 var auditGroups = []shell.Option{
-	shell.NewOption("", "alle Vorgänge", "all acts"),
-	shell.NewOption("key", "API-Schlüssel", "API keys"),
-	shell.NewOption("grant", "Verbundene Anwendungen", "Connected applications"),
-	shell.NewOption("client", "Anwendungen von Dienstkonten", "Applications of service accounts"),
-	shell.NewOption("webhook", "Webhooks", "Webhooks"),
-	shell.NewOption("person", "Personen", "People"),
-	shell.NewOption("invitation", "Einladungen", "Invitations"),
-	shell.NewOption("serviceAccount", "Dienstkonten", "Service accounts"),
-	shell.NewOption("organization", "Organisation", "Organization"),
-	shell.NewOption("session", "Anmeldungen", "Sign-ins"),
-	shell.NewOption("access", "Beendete Zugänge", "Ended access"),
-	shell.NewOption("account", "Kennwörter und zweite Faktoren", "Passwords and second factors"),
-	shell.NewOption("records", "Importe und Exporte", "Imports and exports"),
-	shell.NewOption("audit", "Exporte des Protokolls", "Exports of the audit log"),
-	shell.NewOption("profile", "Profile", "Profiles"),
+	shell.NewOption("", "all acts"),
+	shell.NewOption("key", "API keys"),
+	shell.NewOption("grant", "Connected applications"),
+	shell.NewOption("client", "Applications of service accounts"),
+	shell.NewOption("webhook", "Webhooks"),
+	shell.NewOption("person", "People"),
+	shell.NewOption("invitation", "Invitations"),
+	shell.NewOption("serviceAccount", "Service accounts"),
+	shell.NewOption("organization", "Organization"),
+	shell.NewOption("session", "Sign-ins"),
+	shell.NewOption("access", "Ended access"),
+	shell.NewOption("account", "Passwords and second factors"),
+	shell.NewOption("records", "Imports and exports"),
+	shell.NewOption("audit", "Exports of the audit log"),
+	shell.NewOption("profile", "Profiles"),
 }
 
 // auditPeriods are the choices of the filter by time.
 var auditPeriods = []shell.Option{
-	shell.NewOption("", "400 Tage", "400 days"),
-	shell.NewOption("24h", "letzte 24 Stunden", "last 24 hours"),
-	shell.NewOption("168h", "letzte 7 Tage", "last 7 days"),
-	shell.NewOption("720h", "letzte 30 Tage", "last 30 days"),
+	shell.NewOption("", "400 days"),
+	shell.NewOption("24h", "last 24 hours"),
+	shell.NewOption("168h", "last 7 days"),
+	shell.NewOption("720h", "last 30 days"),
 }
 
 // readAuditFilter reads the filters of the address, and makes the input of audit.list.
@@ -112,11 +112,11 @@ func showAudit(v *shell.Request) shell.View {
 	return v.Settings(shell.AuditPath, auditTitle(v), auditView(v, p))
 }
 
-func auditTitle(v *shell.Request) string { return v.Words.Say("Protokoll", "Audit log") }
+func auditTitle(v *shell.Request) string { return v.Words.Say("Audit log") }
 
 // offerPeople reads the people whose lines can be asked for.
 func (p *auditPage) offerPeople(v *shell.Request) error {
-	p.people = []ui.Option{{Text: v.Words.Say("alle", "everybody")}, {Value: audit.OperatorKind, Text: v.Words.Say("der Betreiber", "the operator")}}
+	p.people = []ui.Option{{Text: v.Words.Say("everybody")}, {Value: audit.OperatorKind, Text: v.Words.Say("the operator [subject]")}}
 	options, err := PrincipalOptions(v, Everybody)
 	if err != nil {
 		return err
@@ -169,9 +169,9 @@ func (p *auditPage) at(before string) string {
 func (p *auditPage) who(v *shell.Request, l *audit.Line) string {
 	switch {
 	case l.CredentialKind == audit.OperatorKind:
-		return v.Words.Say("Der Betreiber", "The operator")
+		return v.Words.Say("The operator")
 	case l.PrincipalID == "":
-		return v.Words.Say("Unbekannt", "Unknown")
+		return v.Words.Say("Unknown")
 	}
 	return cmp.Or(p.names[l.PrincipalID], l.PrincipalID)
 }
@@ -179,7 +179,7 @@ func (p *auditPage) who(v *shell.Request, l *audit.Line) string {
 // what says what was done.
 func (p *auditPage) what(v *shell.Request, l *audit.Line) string {
 	if text, known := acts[l.Word]; known {
-		return text.In(v.Words.Language)
+		return v.Words.Say(text)
 	}
 	return l.Word
 }
@@ -195,17 +195,17 @@ func (p *auditPage) target(v *shell.Request, l *audit.Line) string {
 		return name
 	}
 	if word, known := targetKinds[kind]; known {
-		return word.In(v.Words.Language) + " …" + id.Short(l.Target)
+		return v.Words.Say(word) + " …" + id.Short(l.Target)
 	}
 	return l.Target
 }
 
 // targetKinds are the words for targets that the log keeps no name of, by the prefix of
 // the id. The end of the id stands behind the word.
-var targetKinds = map[string]fault.Text{
-	"key": shell.Text("Schlüssel", "key"), "gra": shell.Text("Verbindung", "connection"), "cli": shell.Text("Anwendung", "application"), "whe": shell.Text("Endpunkt", "endpoint"),
-	"inv": shell.Text("Einladung", "invitation"), "imp": shell.Text("Import", "import"), "blk": shell.Text("Änderung", "change"), "con": shell.Text("Kontakt", "contact"),
-	"usr": shell.Text("Person", "person"), "svc": shell.Text("Dienstkonto", "service account"), "job": shell.Text("Auftrag", "job"),
+var targetKinds = map[string]i18n.Text{
+	"key": "key", "gra": "connection", "cli": "application", "whe": "endpoint",
+	"inv": "invitation", "imp": "import", "blk": "change [noun]", "con": "contact",
+	"usr": "person", "svc": "service account", "job": "job",
 }
 
 // href is the address of what it was done to, empty if there is no page.
@@ -224,141 +224,141 @@ var targetPages = map[string]string{
 
 // from says by which door, and from where.
 func from(v *shell.Request, l *audit.Line) string {
-	door := map[string]string{"web": v.Words.Say("im Browser", "in the browser"), "admin": v.Words.Say("auf dem Server", "on the server"), "rest": "API", "oauth": v.Words.Say("durch die Anwendung", "by the application"), "job": v.Words.Say("als Auftrag", "as a job")}[l.Door]
+	door := map[string]string{"web": v.Words.Say("in the browser"), "admin": v.Words.Say("on the server"), "rest": "API", "oauth": v.Words.Say("by the application"), "job": v.Words.Say("as a job")}[l.Door]
 	return shell.Joined(" · ", cmp.Or(door, l.Door), l.Address)
 }
 
 // acts are the words of the audit log, after the name of who did it.
-var acts = map[string]fault.Text{
-	"key.create":                 shell.Text("hat einen API-Schlüssel angelegt", "created an API key"),
-	"key.update":                 shell.Text("hat einen API-Schlüssel geändert", "changed an API key"),
-	"key.pause":                  shell.Text("hat einen API-Schlüssel pausiert", "paused an API key"),
-	"key.resume":                 shell.Text("hat einen API-Schlüssel fortgesetzt", "resumed an API key"),
-	"key.revoke":                 shell.Text("hat einen API-Schlüssel widerrufen", "revoked an API key"),
-	"key.rotate":                 shell.Text("hat das Geheimnis eines API-Schlüssels erneuert", "rotated the secret of an API key"),
-	"grant.create":               shell.Text("hat eine Anwendung verbunden", "connected an application"),
-	"grant.end":                  shell.Text("hat eine Anwendung getrennt", "disconnected an application"),
-	"grant.renew":                shell.Text("hat eine Verbindung mit einer Anwendung verlängert", "renewed a connection with an application"),
-	"client.approve":             shell.Text("hat eine Anwendung freigegeben", "approved an application"),
-	"client.disapprove":          shell.Text("hat die Freigabe einer Anwendung zurückgenommen oder verweigert", "took back or refused the approval of an application"),
-	"client.create":              shell.Text("hat eine Anwendung für ein Dienstkonto angelegt", "created an application for a service account"),
-	"client.rotate":              shell.Text("hat das Geheimnis einer Anwendung erneuert", "rotated the secret of an application"),
-	"client.set":                 shell.Text("hat eine Anwendung gesperrt oder freigegeben", "disabled or enabled an application"),
-	"webhook.create":             shell.Text("hat einen Endpunkt angelegt", "created an endpoint"),
-	"webhook.change":             shell.Text("hat einen Endpunkt geändert", "changed an endpoint"),
-	"webhook.delete":             shell.Text("hat einen Endpunkt gelöscht", "deleted an endpoint"),
-	"webhook.rotate":             shell.Text("hat das Geheimnis eines Endpunkts erneuert", "rotated the secret of an endpoint"),
-	"webhook.test":               shell.Text("hat ein Testereignis gesendet", "sent a test event"),
-	"webhook.enable":             shell.Text("hat einen Endpunkt eingeschaltet", "enabled an endpoint"),
-	"webhook.resend":             shell.Text("hat Ereignisse erneut gesendet", "sent events again"),
-	"person.create":              shell.Text("hat eine Person angelegt", "created a person"),
-	"person.set":                 shell.Text("hat eine Person geändert", "changed a person"),
-	"person.handOver":            shell.Text("hat Einträge übergeben", "handed records over"),
-	"person.erase":               shell.Text("hat eine Person gelöscht", "erased a person"),
-	"person.invite":              shell.Text("hat jemanden eingeladen", "invited somebody"),
-	"person.unlink":              shell.Text("hat eine Verbindung mit Single Sign-on getrennt", "removed a link with single sign-on"),
-	"person.resetFactors":        shell.Text("hat zweite Faktoren zurückgesetzt", "reset second factors"),
-	"person.resetPassword":       shell.Text("hat einen Link für ein neues Kennwort erzeugt", "made a link that sets a new password"),
-	"invitation.revoke":          shell.Text("hat eine Einladung zurückgenommen", "revoked an invitation"),
-	"invitation.accept":          shell.Text("hat eine Einladung angenommen", "accepted an invitation"),
-	"serviceAccount.create":      shell.Text("hat ein Dienstkonto angelegt", "created a service account"),
-	"serviceAccount.set":         shell.Text("hat ein Dienstkonto geändert", "changed a service account"),
-	"organization.create":        shell.Text("hat die Organisation angelegt", "created the organization"),
-	"organization.set":           shell.Text("hat die Organisation geändert", "changed the organization"),
-	"organization.erase":         shell.Text("hat eine Organisation gelöscht", "erased an organization"),
-	"session.begin":              shell.Text("hat sich angemeldet", "signed in"),
-	"session.end":                shell.Text("hat eine Sitzung beendet", "ended a session"),
-	"access.end":                 shell.Text("hat Zugänge beendet", "ended access"),
-	"audit.export":               shell.Text("hat das Protokoll exportiert", "exported the audit log"),
-	"session.switch":             shell.Text("hat die Organisation gewechselt", "switched the organization"),
-	"session.refresh":            shell.Text("hat die Anmeldung bestätigt", "confirmed the sign-in"),
-	"account.forgot":             shell.Text("hat ein neues Kennwort angefordert", "asked for a new password"),
-	"account.reset":              shell.Text("hat das Kennwort zurückgesetzt", "reset the password"),
-	"account.password":           shell.Text("hat das Kennwort geändert", "changed the password"),
-	"account.totp":               shell.Text("hat die App für Einmalcodes geändert", "changed the authenticator app"),
-	"account.recoveryCodes":      shell.Text("hat neue Wiederherstellungscodes erzeugt", "renewed the recovery codes"),
-	"account.sso":                shell.Text("hat eine Verbindung mit Single Sign-on geändert", "changed a link with single sign-on"),
-	"account.passkey":            shell.Text("hat Passkeys geändert", "changed passkeys"),
-	"account.changeEmail":        shell.Text("will die E-Mail-Adresse ändern", "asked to change the email address"),
-	"account.confirmEmail":       shell.Text("hat die E-Mail-Adresse bestätigt", "confirmed the email address"),
-	"profile.set":                shell.Text("hat das Profil geändert", "changed the profile"),
-	"records.export":             shell.Text("hat Einträge exportiert", "exported records"),
-	"records.bulkStart":          shell.Text("hat die Änderung einer ganzen Liste begonnen", "began the change of a whole list"),
-	"records.bulkStop":           shell.Text("hat die Änderung einer ganzen Liste angehalten", "stopped the change of a whole list"),
-	"records.bulkResume":         shell.Text("hat die Änderung einer ganzen Liste fortgesetzt", "resumed the change of a whole list"),
-	"records.bulkUndo":           shell.Text("hat die Änderung einer ganzen Liste zurückgenommen", "undid the change of a whole list"),
-	"records.import":             shell.Text("hat Kontakte importiert", "imported contacts"),
-	"records.importFile":         shell.Text("hat eine Datei zum Importieren gesendet", "sent a file to import"),
-	"records.exportContact":      shell.Text("hat alles über einen Kontakt exportiert", "exported everything about a contact"),
-	"records.exportPerson":       shell.Text("hat alles über eine Person des Büros exportiert", "exported everything about a person of the office"),
-	"records.exportOrganization": shell.Text("hat alles exportiert, was dem Büro gehört", "exported everything that the office owns"),
-	"records.importUndo":         shell.Text("hat einen Import zurückgenommen", "undid an import"),
+var acts = map[string]i18n.Text{
+	"key.create":                 "created an API key",
+	"key.update":                 "changed an API key",
+	"key.pause":                  "paused an API key",
+	"key.resume":                 "resumed an API key",
+	"key.revoke":                 "revoked an API key",
+	"key.rotate":                 "rotated the secret of an API key",
+	"grant.create":               "connected an application",
+	"grant.end":                  "disconnected an application",
+	"grant.renew":                "renewed a connection with an application",
+	"client.approve":             "approved an application",
+	"client.disapprove":          "took back or refused the approval of an application",
+	"client.create":              "created an application for a service account",
+	"client.rotate":              "rotated the secret of an application",
+	"client.set":                 "disabled or enabled an application",
+	"webhook.create":             "created an endpoint",
+	"webhook.change":             "changed an endpoint",
+	"webhook.delete":             "deleted an endpoint",
+	"webhook.rotate":             "rotated the secret of an endpoint",
+	"webhook.test":               "sent a test event",
+	"webhook.enable":             "enabled an endpoint",
+	"webhook.resend":             "sent events again",
+	"person.create":              "created a person",
+	"person.set":                 "changed a person",
+	"person.handOver":            "handed records over",
+	"person.erase":               "erased a person",
+	"person.invite":              "invited somebody",
+	"person.unlink":              "removed a link with single sign-on",
+	"person.resetFactors":        "reset second factors",
+	"person.resetPassword":       "made a link that sets a new password",
+	"invitation.revoke":          "revoked an invitation",
+	"invitation.accept":          "accepted an invitation",
+	"serviceAccount.create":      "created a service account",
+	"serviceAccount.set":         "changed a service account",
+	"organization.create":        "created the organization",
+	"organization.set":           "changed the organization",
+	"organization.erase":         "erased an organization",
+	"session.begin":              "signed in",
+	"session.end":                "ended a session",
+	"access.end":                 "ended access",
+	"audit.export":               "exported the audit log",
+	"session.switch":             "switched the organization",
+	"session.refresh":            "confirmed the sign-in",
+	"account.forgot":             "asked for a new password",
+	"account.reset":              "reset the password",
+	"account.password":           "changed the password",
+	"account.totp":               "changed the authenticator app",
+	"account.recoveryCodes":      "renewed the recovery codes",
+	"account.sso":                "changed a link with single sign-on",
+	"account.passkey":            "changed passkeys",
+	"account.changeEmail":        "asked to change the email address",
+	"account.confirmEmail":       "confirmed the email address",
+	"profile.set":                "changed the profile",
+	"records.export":             "exported records",
+	"records.bulkStart":          "began the change of a whole list",
+	"records.bulkStop":           "stopped the change of a whole list",
+	"records.bulkResume":         "resumed the change of a whole list",
+	"records.bulkUndo":           "undid the change of a whole list",
+	"records.import":             "imported contacts",
+	"records.importFile":         "sent a file to import",
+	"records.exportContact":      "exported everything about a contact",
+	"records.exportPerson":       "exported everything about a person of the office",
+	"records.exportOrganization": "exported everything that the office owns",
+	"records.importUndo":         "undid an import",
 	// These are not acts of rows: a job has ended, or a sign-in was refused.
-	"records.give":         shell.Text("hat einen privaten Datensatz von jemand anderem übergeben oder für alle sichtbar gemacht", "handed over a private record of somebody else, or showed it to all"),
-	"person.handedOver":    shell.Text("hat eine Übergabe abgeschlossen", "finished a hand-over"),
-	"records.bulkDone":     shell.Text("hat die Änderung einer ganzen Liste abgeschlossen", "finished the change of a whole list"),
-	"records.bulkUndone":   shell.Text("hat das Zurücknehmen der Änderung einer ganzen Liste abgeschlossen", "finished undoing the change of a whole list"),
-	"records.imported":     shell.Text("hat einen Import abgeschlossen", "finished an import"),
-	"records.importUndone": shell.Text("hat das Zurücknehmen eines Imports abgeschlossen", "finished undoing an import"),
-	"session.refuse":       shell.Text("hat vergeblich versucht, sich anzumelden", "failed to sign in"),
+	"records.give":         "handed over a private record of somebody else, or showed it to all",
+	"person.handedOver":    "finished a hand-over",
+	"records.bulkDone":     "finished the change of a whole list",
+	"records.bulkUndone":   "finished undoing the change of a whole list",
+	"records.imported":     "finished an import",
+	"records.importUndone": "finished undoing an import",
+	"session.refuse":       "failed to sign in",
 }
 
 // members are the names of the members that acts change.
-var members = map[string]fault.Text{
-	"country": shell.Text("Land", "country"), "disabled": shell.Text("gesperrt", "disabled"), "disabledEndpoints": shell.Text("abgeschaltete Endpunkte", "disabled endpoints"),
-	"email": shell.Text("E-Mail", "email"), "newEmail": shell.Text("neue E-Mail", "new email"), "endpoints": shell.Text("Endpunkte", "endpoints"),
-	"environment": shell.Text("Umgebung", "environment"), "eventTypes": shell.Text("Ereignisse", "events"), "expiresAt": shell.Text("gültig bis", "valid until"),
-	"factors": shell.Text("zweite Faktoren", "second factors"), "family": shell.Text("Art", "kind"), "filter": shell.Text("Filter", "filter"), "format": shell.Text("Format", "format"),
-	"language": shell.Text("Sprache", "language"), "level": shell.Text("Stufe der API", "level of the API"), "lines": shell.Text("Zeilen", "lines"),
-	"module": shell.Text("Modul", "module"), "name": shell.Text("Name", "name"), "networks": shell.Text("Netze", "networks"), "password": shell.Text("Kennwort", "password"),
-	"principalId": shell.Text("Inhaber", "owner"), "private": shell.Text("auch private", "private ones too"), "records": shell.Text("Einträge", "records"),
-	"rights": shell.Text("Rechte", "rights"), "role": shell.Text("Rolle", "role"), "scopes": shell.Text("Rechte", "rights"), "secrecy": shell.Text("Berufsgeheimnis", "secrecy"),
-	"secondFactor": shell.Text("zweiter Faktor", "second factor"), "size": shell.Text("Größe", "size"), "state": shell.Text("Zustand", "state"), "status": shell.Text("Zustand", "status"), "url": shell.Text("Adresse", "address"),
-	"versionPin": shell.Text("Version", "version"), "duplicates": shell.Text("Doppelte", "duplicates"), "passwords": shell.Text("Anmeldung mit Kennwort", "sign-in by password"),
-	"passwordAdmin": shell.Text("Anmeldung mit Kennwort im Notfall", "sign-in by password in an emergency"), "attempts": shell.Text("Versuche", "attempts"),
-	"contacts": shell.Text("Kontakte", "contacts"), "companies": shell.Text("Firmen", "companies"), "tasks": shell.Text("Aufgaben", "tasks"), "documents": shell.Text("Dokumente", "documents"),
-	"created": shell.Text("angelegt", "created"), "updated": shell.Text("geändert", "updated"), "unchanged": shell.Text("unverändert", "unchanged"), "skipped": shell.Text("übersprungen", "skipped"),
-	"kind": shell.Text("Änderung", "change"), "changed": shell.Text("geändert", "changed"), "ownerId": shell.Text("Eigentümer", "owner"), "visibility": shell.Text("Sichtbarkeit", "visibility"),
-	"refused": shell.Text("abgelehnt", "refused"), "erased": shell.Text("inzwischen gelöscht", "erased meanwhile"), "deleted": shell.Text("wieder gelöscht", "deleted again"),
-	"restored": shell.Text("zurückgesetzt", "restored"), "kept": shell.Text("behalten", "kept"), "gone": shell.Text("inzwischen gelöscht", "deleted since"),
-	"webhook_endpoints": shell.Text("Webhook-Endpunkte", "webhook endpoints"), "clientId": shell.Text("Anwendung", "application"), "reason": shell.Text("Grund", "reason"),
-	"applications": shell.Text("Anwendungen", "applications"), "approved": shell.Text("freigegeben", "approved"), "endedGrants": shell.Text("beendete Verbindungen", "ended connections"),
-	"handedOver": shell.Text("Link gezeigt", "link shown"), "secret": shell.Text("Geheimnis", "secret"), "replaced": shell.Text("ersetzt", "replaces"),
-	"endedKeys": shell.Text("widerrufene Schlüssel", "revoked keys"),
-	"sessions":  shell.Text("Sitzungen", "sessions"), "passkeys": shell.Text("Passkeys", "passkeys"), "sso": shell.Text("Single Sign-on", "single sign-on"),
+var members = map[string]i18n.Text{
+	"country": "country", "disabled": "disabled", "disabledEndpoints": "disabled endpoints",
+	"email": "email", "newEmail": "new email", "endpoints": "endpoints",
+	"environment": "environment", "eventTypes": "events", "expiresAt": "valid until",
+	"factors": "second factors", "family": "kind", "filter": "filter", "format": "format",
+	"language": "language", "level": "level of the API", "lines": "lines",
+	"module": "module", "name": "name", "networks": "networks", "password": "password",
+	"principalId": "owner", "private": "private ones too", "records": "records",
+	"rights": "rights", "role": "role", "scopes": "rights", "secrecy": "secrecy",
+	"secondFactor": "second factor", "size": "size", "state": "state", "status": "status", "url": "address",
+	"versionPin": "version", "duplicates": "duplicates", "passwords": "sign-in by password",
+	"passwordAdmin": "sign-in by password in an emergency", "attempts": "attempts",
+	"contacts": "contacts", "companies": "companies", "tasks": "tasks", "documents": "documents",
+	"created": "created", "updated": "updated", "unchanged": "unchanged", "skipped": "skipped",
+	"kind": "change [noun]", "changed": "changed", "ownerId": "owner [of a record]", "visibility": "visibility",
+	"refused": "refused", "erased": "erased meanwhile", "deleted": "deleted again",
+	"restored": "restored", "kept": "kept", "gone": "deleted since",
+	"webhook_endpoints": "webhook endpoints", "clientId": "application", "reason": "reason",
+	"applications": "applications", "approved": "approved", "endedGrants": "ended connections",
+	"handedOver": "link shown", "secret": "secret", "replaced": "replaces",
+	"endedKeys": "revoked keys",
+	"sessions":  "sessions", "passkeys": "passkeys", "sso": "single sign-on",
 }
 
 // memberParts are the words behind the point of a member.
-var memberParts = map[string]fault.Text{
-	"owned": shell.Text("übergeben", "handed over"), "private": shell.Text("(private) übergeben", "(private) handed over"), "assigned": shell.Text("neu zugewiesen", "assigned anew"),
-	"stayed": shell.Text("(private) geblieben", "(private) stayed"),
+var memberParts = map[string]i18n.Text{
+	"owned": "handed over", "private": "(private) handed over", "assigned": "assigned anew",
+	"stayed": "(private) stayed",
 }
 
 // valueWords are the words for the values of a member that has a few. Those of a form are
 // longer: they begin a line, and a hint explains them.
-var valueWords = map[string]map[string]fault.Text{
-	"role":         {"member": shell.Text("Mitarbeit", "member"), "viewer": shell.Text("nur lesen", "viewer"), "admin": shell.Text("Administration", "admin")},
-	"rights":       {"write": shell.Text("schreiben", "write"), "read": shell.Text("nur lesen", "read only"), "none": shell.Text("nichts", "nothing")},
-	"reason":       {"reuse": shell.Text("ein Token wurde zweimal benutzt", "a token was used twice"), "client": shell.Text("die Anwendung hat sich abgemeldet", "the application signed out")},
-	"applications": {"off": shell.Text("keine", "none"), "known": shell.Text("freigegebene", "approved ones"), "all": shell.Text("alle", "all")},
+var valueWords = map[string]map[string]i18n.Text{
+	"role":         {"member": "member", "viewer": "viewer", "admin": "admin"},
+	"rights":       {"write": "write", "read": "read only", "none": "nothing"},
+	"reason":       {"reuse": "a token was used twice", "client": "the application signed out"},
+	"applications": {"off": "none", "known": "approved ones", "all": "all"},
 	"module":       onOff,
 	"passwords":    onOff,
-	"level":        {"on": shell.Text("lesen und schreiben", "read and write"), "read": shell.Text("nur lesen", "read only"), "off": shell.Text("nichts", "nothing")},
-	"secrecy":      {"declared": shell.Text("geklärt", "declared"), "undeclared": shell.Text("nicht geklärt", "undeclared")},
-	"secondFactor": {"optional": shell.Text("optional", "optional"), "required": shell.Text("verlangt", "required")},
-	"state":        {"open": shell.Text("offen", "open"), "closed": shell.Text("geschlossen", "closed"), "deleting": shell.Text("wird gelöscht", "being deleted")},
+	"level":        {"on": "read and write", "read": "read only", "off": "nothing"},
+	"secrecy":      {"declared": "declared", "undeclared": "undeclared"},
+	"secondFactor": {"optional": "optional", "required": "required"},
+	"state":        {"open": "open", "closed": "closed", "deleting": "being deleted"},
 	"status": {
-		"active": shell.Text("aktiv", "active"), "paused": shell.Text("pausiert", "paused"), "revoked": shell.Text("widerrufen", "revoked"), "expired": shell.Text("abgelaufen", "expired"),
-		"failing": shell.Text("scheitert", "failing"), "disabled": shell.Text("abgeschaltet", "disabled"),
+		"active": "active", "paused": "paused [a key]", "revoked": "revoked", "expired": "expired",
+		"failing": "failing", "disabled": "disabled [endpoint]",
 	},
-	"language":    {"de": shell.Text("Deutsch", "German"), "en": shell.Text("Englisch", "English")},
-	"environment": {"live": shell.Text("echte Daten", "live data"), "test": shell.Text("Sandbox", "sandbox")},
-	"kind":        {"tag": shell.Text("Schlagwort ergänzen", "add a tag"), "untag": shell.Text("Schlagwort entfernen", "remove a tag"), "owner": shell.Text("Eigentümer", "owner"), "visibility": shell.Text("Sichtbarkeit", "visibility")},
-	"visibility":  {"organization": shell.Text("alle im Büro", "everyone in the office"), "private": shell.Text("Eigentümer und Administration", "the owner and admins")},
-	"duplicates":  {"skip": shell.Text("nicht ändern", "leave"), "fill": shell.Text("ergänzen", "complete"), "replace": shell.Text("überschreiben", "replace")},
+	"language":    {"de": "German", "en": "English"},
+	"environment": {"live": "live data", "test": "sandbox"},
+	"kind":        {"tag": "add a tag", "untag": "remove a tag", "owner": "owner [of a record]", "visibility": "visibility"},
+	"visibility":  {"organization": "everyone in the office", "private": "the owner and admins"},
+	"duplicates":  {"skip": "leave", "fill": "complete", "replace": "replace"},
 }
 
-var onOff = map[string]fault.Text{"on": shell.Text("an", "on"), "off": shell.Text("aus", "off")}
+var onOff = map[string]i18n.Text{"on": "on", "off": "off"}
 
 // changed says what a member was and is. Rechte: contacts:read → contacts:write.
 func (p *auditPage) changed(v *shell.Request, c audit.Change) string {
@@ -383,7 +383,7 @@ func (p *auditPage) changes(v *shell.Request, l *audit.Line) []string {
 		}
 	}
 	if len(hidden) > 0 {
-		said = append(said, v.Words.Say("Ohne Werte protokolliert: ", "Logged without values: ")+v.Words.List(hidden))
+		said = append(said, v.Words.Say("Logged without values: %s", v.Words.List(hidden)))
 	}
 	return said
 }
@@ -399,7 +399,7 @@ func (p *auditPage) label(v *shell.Request, member string) string {
 	if !known {
 		part = members[rest] // a family
 	}
-	return shell.Joined(" ", text.In(v.Words.Language), cmp.Or(part.In(v.Words.Language), rest))
+	return shell.Joined(" ", v.Words.Say(text), cmp.Or(v.Words.Say(part), rest))
 }
 
 // value draws a value of a line.
@@ -408,7 +408,7 @@ func (p *auditPage) value(v *shell.Request, member string, value any) string {
 	case nil:
 		return ""
 	case bool:
-		return map[bool]string{true: v.Words.Say("ja", "yes"), false: v.Words.Say("nein", "no")}[value]
+		return map[bool]string{true: v.Words.Say("yes"), false: v.Words.Say("no")}[value]
 	case float64:
 		if member == "size" {
 			return v.Words.Bytes(int64(value))
@@ -431,7 +431,7 @@ func (p *auditPage) value(v *shell.Request, member string, value any) string {
 			return v.Words.Time(t)
 		}
 		if word, known := valueWords[member][value]; known {
-			return word.In(v.Words.Language)
+			return v.Words.Say(word)
 		}
 		return cmp.Or(p.names[value], value)
 	}
@@ -465,7 +465,7 @@ func exportAudit(v *shell.Request) shell.View {
 	write := func(w http.ResponseWriter) error {
 		control, table := http.NewResponseController(w), spreadsheet.NewWriter(w)
 		say := v.Words.Say
-		if err := table.Row(say("Zeit", "Time"), say("Wer", "Who"), say("Was", "What"), say("Womit", "Target"), say("Änderungen", "Changes"), say("Von wo", "From"), "Request-Id"); err != nil {
+		if err := table.Row(say("Time"), say("Who"), say("What"), say("Target"), say("Changes"), say("From"), "Request-Id"); err != nil {
 			return err
 		}
 		for n := 0; ; {
@@ -477,7 +477,7 @@ func exportAudit(v *shell.Request) shell.View {
 			}
 			n += len(lines)
 			if more && n >= auditExported {
-				if err := table.Row(say("Die Datei endet hier. Ältere Zeilen erhalten Sie mit einem anderen Filter.", "The file ends here. Use another filter to get older lines.")); err != nil {
+				if err := table.Row(say("The file ends here. Use another filter to get older lines.")); err != nil {
 					return err
 				}
 			}
@@ -490,7 +490,7 @@ func exportAudit(v *shell.Request) shell.View {
 			}
 		}
 	}
-	name := v.Words.Say("Protokoll ", "Audit log ") + v.Words.Now.In(v.Zone()).Format(time.DateOnly) + ".csv"
+	name := v.Words.Say("Audit log %s.csv", v.Words.Now.In(v.Zone()).Format(time.DateOnly))
 	return shell.Download{Name: name, MediaType: spreadsheet.MediaType, Write: write}
 }
 

@@ -42,9 +42,9 @@ func auditView(v *shell.Request, p auditPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 string
-		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Wer hat wann Rechte, Schlüssel und Einstellungen geändert? Eine Zeile bleibt 400 Tage; niemand kann sie ändern. Inhalte und Geheimnisse stehen nicht darin.", "Who changed rights, keys and settings, and when? A line stays for 400 days, and nobody can change it. It has no contents and no secrets."))
+		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Who changed rights, keys and settings, and when? A line stays for 400 days, and nobody can change it. It has no contents and no secrets."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/auditlog.templ`, Line: 12, Col: 332}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/auditlog.templ`, Line: 12, Col: 170}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -68,9 +68,9 @@ func auditView(v *shell.Request, p auditPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var4 string
-		templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Liste eingrenzen", "Narrow the list"))
+		templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Narrow the list"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/auditlog.templ`, Line: 13, Col: 127}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/auditlog.templ`, Line: 13, Col: 107}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 		if templ_7745c5c3_Err != nil {
@@ -80,11 +80,11 @@ func auditView(v *shell.Request, p auditPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = keys.OneOf("who", v.Words.Say("Wer", "Who"), p.filter.Get("who"), p.people).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = keys.OneOf("who", v.Words.Say("Who"), p.filter.Get("who"), p.people).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = keys.OneOf("word", v.Words.Say("Was", "What"), p.filter.Get("word"), shell.OptionList(v, auditGroups)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = keys.OneOf("word", v.Words.Say("What"), p.filter.Get("word"), shell.OptionList(v, auditGroups)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -110,9 +110,9 @@ func auditView(v *shell.Request, p auditPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var6 string
-		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Kennung: key_…", "Id: key_…"))
+		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Id: key_…"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/auditlog.templ`, Line: 17, Col: 169}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/auditlog.templ`, Line: 17, Col: 149}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 		if templ_7745c5c3_Err != nil {
@@ -123,9 +123,9 @@ func auditView(v *shell.Request, p auditPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var7 string
-		templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Kennung dessen, worum es geht", "Id of what it is about"))
+		templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Id of what it is about"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/auditlog.templ`, Line: 17, Col: 255}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/auditlog.templ`, Line: 17, Col: 202}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 		if templ_7745c5c3_Err != nil {
@@ -135,7 +135,7 @@ func auditView(v *shell.Request, p auditPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Anwenden", "Apply"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Apply"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -200,13 +200,13 @@ func auditView(v *shell.Request, p auditPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.AuditPath), "", v.Words.Say("Alles zeigen", "Show everything"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.AuditPath), "", v.Words.Say("Show everything"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Empty("history", v.Words.Say("Keine Zeile", "No line"), v.Words.Say("So eingegrenzt steht nichts im Protokoll.", "Narrowed down like this, the log has nothing.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("history", v.Words.Say("No line"), v.Words.Say("Narrowed down like this, the log has nothing.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

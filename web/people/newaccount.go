@@ -19,8 +19,8 @@ type accountForm struct {
 // fields are the fields before the fields of rights.
 func (f *accountForm) fields(v *shell.Request) []ui.Field {
 	return []ui.Field{
-		{Name: "name", Label: "Name", Value: f.typed["name"], Errors: shell.Present(f.wrong["name"]), Autocomplete: "off", Focus: true,
-			Hint: v.Words.Say("Wofür das Konto da ist, zum Beispiel „Buchhaltung“. Einträge, die das Programm anlegt, nennen diesen Namen.", "What the account is for, for example “Accounting”. Records that the program creates name it.")},
+		{Name: "name", Label: v.Words.Say("Name"), Value: f.typed["name"], Errors: shell.Present(f.wrong["name"]), Autocomplete: "off", Focus: true,
+			Hint: v.Words.Say("What the account is for, for example “Accounting”. Records that the program creates name it.")},
 		roleField(v, f.typed, f.wrong),
 	}
 }
@@ -31,7 +31,7 @@ func showNewAccount(v *shell.Request) shell.View {
 }
 
 func drawAccountForm(v *shell.Request, f accountForm, status int) shell.View {
-	return v.Settings(shell.AccountsPath, v.Words.Say("Neues Dienstkonto", "New service account"), newAccountView(v, f)).WithStatus(status)
+	return v.Settings(shell.AccountsPath, v.Words.Say("New service account"), newAccountView(v, f)).WithStatus(status)
 }
 
 // createAccount creates a service account, and leads to its page.

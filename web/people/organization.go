@@ -3,11 +3,11 @@ package people
 import (
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"kartei/access"
 	"kartei/integration/oauth"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/organization"
 	"kartei/web/shell"
 	"kartei/web/ui"
@@ -39,7 +39,7 @@ func drawOrganization(v *shell.Request, p organizationPage, status int) shell.Vi
 	if p.typed == nil {
 		p.typed = shell.Values{"name": p.is.Name, "country": p.is.Country, "module": p.is.Module, "secrecy": p.is.Secrecy, "level": string(p.is.Level), "secondFactor": p.is.SecondFactor, "passwords": p.is.Passwords, "passwordAdmin": p.is.PasswordAdmin, "applications": string(p.is.Applications)}
 	}
-	return v.Settings(shell.OrganizationPath, v.Words.Say("Organisation", "Organization"), organizationView(v, p)).WithStatus(status)
+	return v.Settings(shell.OrganizationPath, v.Words.Say("Organization"), organizationView(v, p)).WithStatus(status)
 }
 
 // read reads the organization, and who declared secrecy.
@@ -50,7 +50,7 @@ func (p *organizationPage) read(v *shell.Request) (err error) {
 	if err = p.readPasswordPeople(v); err != nil || p.is.SecrecyAt == 0 {
 		return err
 	}
-	p.declared = v.Words.Say("Betreiber", "the operator")
+	p.declared = v.Words.Say("the operator")
 	if p.is.SecrecyBy == "" {
 		return nil
 	}
@@ -80,34 +80,31 @@ func (p *organizationPage) fields(v *shell.Request) (list []ui.Field) {
 		for _, c := range v.Words.Countries() {
 			countries = append(countries, ui.Option{Value: c.Code, Text: c.Name})
 		}
-		name := field("name", say("Name des Büros", "Name of the office"), "")
+		name := field("name", say("Name of the office"), "")
 		name.Required = true
-		list = append(list, name, field("country", say("Land", "Country"), say("Adressen und Telefonnummern im eigenen Land nennen es nicht.", "Addresses and telephone numbers within it do not name it."), countries...))
+		list = append(list, name, field("country", say("Country"), say("Addresses and telephone numbers within it do not name it."), countries...))
 	}
 	list = append(list,
-		field("secrecy", say("Berufsgeheimnis", "Professional secrecy"), "",
-			ui.Option{Value: "declared", Text: say("Geklärt", "Declared"), Hint: say(
-				"Das Büro hat geklärt, ob für es ein Berufsgeheimnis gilt und welche Daten Programme lesen dürfen.",
+		field("secrecy", say("Professional secrecy"), "",
+			ui.Option{Value: "declared", Text: say("Declared"), Hint: say(
 				"The office has declared whether professional secrecy applies to it, and which data programs may read.")},
-			ui.Option{Value: "undeclared", Text: say("Noch nicht geklärt", "Not declared yet"), Hint: p.concerned(v, p.is.Keys, "Bis dahin wird jeder Aufruf abgelehnt", "Until then every call is refused")}),
-		field("module", say("Schnittstelle", "Interface"), "",
-			ui.Option{Value: "on", Text: say("Eingeschaltet", "On"), Hint: say("Änderungen werden zu Ereignissen, und Webhooks bekommen sie.", "Changes become events, and webhooks get them.")},
-			ui.Option{Value: "off", Text: say("Ausgeschaltet", "Off"), Hint: shell.Joined(" ",
-				p.concerned(v, p.is.Keys, "Jeder Aufruf wird abgelehnt", "Every call is refused"),
-				say("Was sich inzwischen ändert, wird kein Ereignis, auch nachträglich nicht.", "What changes meanwhile becomes no event, not even later."))}),
-		field("level", say("Was Programme dürfen", "What programs may do"), "",
-			ui.Option{Value: "on", Text: say("Lesen und schreiben", "Read and write"), Hint: p.concerned(v, p.is.Keys, "Jeder Schlüssel darf, was seine Rechte sagen", "Each key may do what its rights say")},
-			ui.Option{Value: "read", Text: say("Nur lesen", "Read only"), Hint: p.concerned(v, p.is.WritingKeys, "Was schreibt, wird abgelehnt", "Writes are refused")},
-			ui.Option{Value: "off", Text: say("Nichts", "Nothing"), Hint: p.concerned(v, p.is.Keys, "Jeder Aufruf wird abgelehnt", "Every call is refused")}),
+			ui.Option{Value: "undeclared", Text: say("Not declared yet"), Hint: p.concerned(v, p.is.Keys, "Until then every call is refused")}),
+		field("module", say("Interface"), "",
+			ui.Option{Value: "on", Text: say("On"), Hint: say("Changes become events, and webhooks get them.")},
+			ui.Option{Value: "off", Text: say("Off"), Hint: shell.Joined(" ",
+				p.concerned(v, p.is.Keys, "Every call is refused"),
+				say("What changes meanwhile becomes no event, not even later."))}),
+		field("level", say("What programs may do"), "",
+			ui.Option{Value: "on", Text: say("Read and write"), Hint: p.concerned(v, p.is.Keys, "Each key may do what its rights say")},
+			ui.Option{Value: "read", Text: say("Read only"), Hint: p.concerned(v, p.is.WritingKeys, "Writes are refused")},
+			ui.Option{Value: "off", Text: say("Nothing"), Hint: p.concerned(v, p.is.Keys, "Every call is refused")}),
 	)
 	if p.is.SandboxOf == "" {
-		list = append(list, field("applications", say("Anwendungen, die Personen verbinden", "Applications that people connect"), "",
-			ui.Option{Value: "known", Text: say("Nur freigegebene", "Approved ones only"), Hint: say(
-				"Wer eine neue Anwendung verbinden möchte, fragt damit die Administration, die sie freigibt.",
+		list = append(list, field("applications", say("Applications that people connect"), "",
+			ui.Option{Value: "known", Text: say("Approved ones only"), Hint: say(
 				"Who wants to connect a new application asks the admins by it, who approve it.")},
-			ui.Option{Value: "all", Text: say("Alle", "All"), Hint: say("Jede Person entscheidet selbst. Die Administration erfährt von jeder Verbindung.", "Each person decides. The admins are told of each connection.")},
-			ui.Option{Value: "off", Text: say("Keine", "None"), Hint: say(
-				"Verbundene Anwendungen ruhen, bis Sie das wieder ändern. Ihre Webhooks werden abgeschaltet. Anwendungen von Dienstkonten arbeiten weiter.",
+			ui.Option{Value: "all", Text: say("All"), Hint: say("Each person decides. The admins are told of each connection.")},
+			ui.Option{Value: "off", Text: say("None"), Hint: say(
 				"Connected applications rest until you change this again. Their webhooks are disabled. Applications of service accounts go on.")}))
 		list = append(append(list, p.factor(v)), p.passwords(v)...)
 	}
@@ -117,29 +114,27 @@ func (p *organizationPage) fields(v *shell.Request) (list []ui.Field) {
 // factor is the choice whether a second factor is required.
 func (p *organizationPage) factor(v *shell.Request) ui.Field {
 	say := v.Words.Say
-	f := ui.Field{Name: "secondFactor", Label: say("Zweiter Faktor bei der Anmeldung", "Second factor at the sign-in"), Value: p.typed["secondFactor"], Errors: shell.Present(p.wrong["secondFactor"])}
+	f := ui.Field{Name: "secondFactor", Label: say("Second factor at the sign-in"), Value: p.typed["secondFactor"], Errors: shell.Present(p.wrong["secondFactor"])}
 	f.Options = []ui.Option{
-		{Value: "optional", Text: say("Freiwillig", "Optional"), Hint: say("Jede Person entscheidet selbst.", "Each person decides.")},
-		{Value: "required", Text: say("Für alle verlangt", "Required for everybody"), Hint: say(
-			"Ein Passkey oder eine App für Einmalcodes. Nach sieben Tagen führt die Anmeldung zuerst dorthin, wo man ihn einrichtet.",
+		{Value: "optional", Text: say("Optional"), Hint: say("Each person decides.")},
+		{Value: "required", Text: say("Required for everybody"), Hint: say(
 			"A passkey or an authenticator app. After seven days the sign-in leads to setting one up first.")},
 	}
 	if p.is.SecondFactorFrom != 0 {
-		f.Options[1].Hint = shell.Joined(" ", say("Verlangt ab ", "Required from ")+v.Words.Time(p.is.SecondFactorFrom.Time())+".", say("Ein Passkey oder eine App für Einmalcodes.", "A passkey or an authenticator app."))
+		f.Options[1].Hint = shell.Joined(" ", say("Required from %s.", v.Words.Time(p.is.SecondFactorFrom.Time())), say("A passkey or an authenticator app."))
 	}
 	return f
 }
 
 // concerned adds to a sentence how many keys it concerns.
-func (p *organizationPage) concerned(v *shell.Request, n int64, de, en string) string {
-	number := strconv.FormatInt(n, 10)
+func (p *organizationPage) concerned(v *shell.Request, n int64, sentence i18n.Text) string {
 	switch n {
 	case 0:
-		return v.Words.Say(de+". Zurzeit betrifft das keinen Schlüssel.", en+". At present this concerns no key.")
+		return v.Words.Say("%s. At present this concerns no key.", sentence)
 	case 1:
-		return v.Words.Say(de+": betrifft einen Schlüssel.", en+": concerns one key.")
+		return v.Words.Say("%s: concerns one key.", sentence)
 	}
-	return v.Words.Say(de+": betrifft "+number+" Schlüssel.", en+": concerns "+number+" keys.")
+	return v.Words.Say("%s: concerns %d keys.", sentence, n)
 }
 
 // saveOrganization changes what the person changed.

@@ -31,7 +31,7 @@ func (p *organizationPage) readPasswordPeople(v *shell.Request) error {
 	}
 	found, err := shell.Ask(v, principal.ListUsers, access.Page{Limit: peopleCounted})
 	p.many = found.HasMore
-	p.admins = []ui.Option{{Text: v.Words.Say("niemand", "nobody")}}
+	p.admins = []ui.Option{{Text: v.Words.Say("nobody")}}
 	for _, one := range found.Data {
 		if !isActive(&one) || !hasJoined(&one) {
 			continue
@@ -53,18 +53,17 @@ func (p *organizationPage) passwords(v *shell.Request) []ui.Field {
 		return nil
 	}
 	say := v.Words.Say
-	linked := v.Words.Number(p.linked) + say(" von ", " of ") + v.Words.Number(p.joined)
+	linked := say("%s of %s", v.Words.Number(p.linked), v.Words.Number(p.joined))
 	if p.many {
-		linked += say(" und mehr", " and more")
+		linked += say(" and more")
 	}
 	return []ui.Field{
-		{Name: "passwords", Label: say("Anmeldung mit Kennwort", "Sign-in by password"), Value: p.typed["passwords"], Errors: shell.Present(p.wrong["passwords"]), Options: []ui.Option{
-			{Value: "on", Text: say("Erlaubt", "Allowed"), Hint: say("Jede Person meldet sich an, wie sie möchte.", "Each person signs in as they like.")},
-			{Value: "off", Text: say("Ausgeschaltet", "Switched off"), Hint: say(
-				"Nur Single Sign-on und Passkeys melden an. Sitzungen, die mit einem Kennwort begonnen haben, enden. Mit Single Sign-on verbunden: "+linked+" Personen.",
-				"Only single sign-on and passkeys sign in. Sessions that began by a password end. Linked with single sign-on: "+linked+" people.")},
+		{Name: "passwords", Label: say("Sign-in by password"), Value: p.typed["passwords"], Errors: shell.Present(p.wrong["passwords"]), Options: []ui.Option{
+			{Value: "on", Text: say("Allowed"), Hint: say("Each person signs in as they like.")},
+			{Value: "off", Text: say("Switched off"), Hint: say(
+				"Only single sign-on and passkeys sign in. Sessions that began by a password end. Linked with single sign-on: %s people.", linked)},
 		}},
-		{Name: "passwordAdmin", Label: say("Für den Notfall mit Kennwort", "By password in an emergency"), Value: p.typed["passwordAdmin"], Errors: shell.Present(p.wrong["passwordAdmin"]), Options: p.admins,
-			Hint: say("Wer die Organisation verwaltet und sich auch dann anmelden kann, wenn der Anbieter ausfällt.", "An admin who can sign in even if the provider fails.")},
+		{Name: "passwordAdmin", Label: say("By password in an emergency"), Value: p.typed["passwordAdmin"], Errors: shell.Present(p.wrong["passwordAdmin"]), Options: p.admins,
+			Hint: say("An admin who can sign in even if the provider fails.")},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"kartei/access"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/invitation"
 	"kartei/people/principal"
 	"kartei/web/shell"
@@ -36,17 +37,17 @@ var (
 // title is the name of the list.
 func (p *principals) title(v *shell.Request) string {
 	if p.isPeople() {
-		return v.Words.Say("Personen", "People")
+		return v.Words.Say("People")
 	}
-	return v.Words.Say("Dienstkonten", "Service accounts")
+	return v.Words.Say("Service accounts")
 }
 
 // all is the heading above the list.
 func (p *principals) all(v *shell.Request) string {
 	if p.isPeople() {
-		return v.Words.Say("Alle Personen", "All people")
+		return v.Words.Say("All people")
 	}
-	return v.Words.Say("Alle Dienstkonten", "All service accounts")
+	return v.Words.Say("All service accounts")
 }
 
 func (p *principals) isPeople() bool { return p.path == shell.PeoplePath }
@@ -65,30 +66,30 @@ func principalState(v *shell.Request, p *access.PrincipalInfo) (ui.Kind, string)
 	say := v.Words.Say
 	switch {
 	case p.ErasedAt != 0:
-		return ui.Plain, say("gelöscht", "erased")
+		return ui.Plain, say("erased")
 	case p.Disabled:
-		return ui.Bad, say("gesperrt", "disabled")
+		return ui.Bad, say("disabled")
 	case p.SignIn != nil && !p.SignIn.Joined:
-		return ui.Warn, say("noch nicht angemeldet", "has not joined yet")
+		return ui.Warn, say("has not joined yet")
 	}
-	return ui.OK, say("aktiv", "active")
+	return ui.OK, say("active")
 }
 
 // roles are the roles, with what they allow.
 var roles = []struct {
 	name        access.Role
-	label, hint fault.Text
+	label, hint i18n.Text
 }{
-	{access.Member, shell.Text("Mitarbeit", "Member"), shell.Text("Liest und bearbeitet alles, was das Büro teilt.", "Reads and edits everything that the office shares.")},
-	{access.Viewer, shell.Text("Nur lesen", "Viewer"), shell.Text("Liest alles, was das Büro teilt, und ändert nichts.", "Reads everything that the office shares, and changes nothing.")},
-	{access.Admin, shell.Text("Administration", "Admin"), shell.Text("Wie Mitarbeit, sieht auch Privates und verwaltet Personen, Schlüssel und Einstellungen.", "Like a member, also sees private records, and administers people, keys and settings.")},
+	{access.Member, "Member [role]", "Reads and edits everything that the office shares."},
+	{access.Viewer, "Viewer", "Reads everything that the office shares, and changes nothing."},
+	{access.Admin, "Admin", "Like a member, also sees private records, and administers people, keys and settings."},
 }
 
 // roleText is the name of a role.
 func roleText(v *shell.Request, role access.Role) string {
 	for _, r := range roles {
 		if r.name == role {
-			return r.label.In(v.Words.Language)
+			return v.Words.Say(r.label)
 		}
 	}
 	return string(role)
@@ -96,9 +97,9 @@ func roleText(v *shell.Request, role access.Role) string {
 
 // roleField is the choice of a role.
 func roleField(v *shell.Request, typed shell.Values, wrong map[string]string) ui.Field {
-	f := ui.Field{Name: "role", Label: v.Words.Say("Rolle", "Role"), Value: typed["role"], Errors: shell.Present(wrong["role"])}
+	f := ui.Field{Name: "role", Label: v.Words.Say("Role"), Value: typed["role"], Errors: shell.Present(wrong["role"])}
 	for _, r := range roles {
-		f.Options = append(f.Options, ui.Option{Value: string(r.name), Text: r.label.In(v.Words.Language), Hint: r.hint.In(v.Words.Language)})
+		f.Options = append(f.Options, ui.Option{Value: string(r.name), Text: v.Words.Say(r.label), Hint: v.Words.Say(r.hint)})
 	}
 	return f
 }
@@ -110,12 +111,12 @@ const fullRight = string(access.WriteRight)
 func rightFields(v *shell.Request, typed shell.Values, wrong map[string]string) (list []ui.Field) {
 	for _, family := range shell.KeyFamilies {
 		list = append(list, ui.Field{
-			Name: "right." + family.Value, Label: family.Label.In(v.Words.Language), Value: typed["right."+family.Value],
+			Name: "right." + family.Value, Label: v.Words.Say(family.Label), Value: typed["right."+family.Value],
 			Errors: shell.Present(wrong["rights."+family.Value]),
 			Options: []ui.Option{
-				{Value: fullRight, Text: v.Words.Say("wie die Rolle", "as the role")},
-				{Value: string(access.ReadRight), Text: v.Words.Say("nur lesen", "read only")},
-				{Value: string(access.NoRight), Text: v.Words.Say("nichts", "nothing")},
+				{Value: fullRight, Text: v.Words.Say("as the role")},
+				{Value: string(access.ReadRight), Text: v.Words.Say("read only")},
+				{Value: string(access.NoRight), Text: v.Words.Say("nothing")},
 			},
 		})
 	}
@@ -146,11 +147,11 @@ func rightsSent(v *shell.Request, typed shell.Values) access.Rights {
 // rightsText says how rights narrow a role: "nur lesen: Kontakte · nichts: Webhooks".
 func rightsText(v *shell.Request, rights access.Rights) string {
 	var parts []string
-	for right, word := range map[access.Right]string{access.NoRight: v.Words.Say("nichts: ", "nothing: "), access.ReadRight: v.Words.Say("nur lesen: ", "read only: ")} {
+	for right, word := range map[access.Right]string{access.NoRight: v.Words.Say("nothing: "), access.ReadRight: v.Words.Say("read only: ")} {
 		var names []string
 		for _, family := range shell.KeyFamilies {
 			if rights[family.Value] == right {
-				names = append(names, family.Label.In(v.Words.Language))
+				names = append(names, v.Words.Say(family.Label))
 			}
 		}
 		if len(names) > 0 {
@@ -236,7 +237,7 @@ type inviteForm struct {
 // fields are the fields before the fields of rights.
 func (f *inviteForm) fields(v *shell.Request) []ui.Field {
 	return []ui.Field{
-		{Name: "email", Type: "email", Label: v.Words.Say("E-Mail-Adresse", "Email address"), Value: f.typed["email"], Errors: shell.Present(f.wrong["email"], f.wrong["mail"]), Autocomplete: "off", Focus: true},
+		{Name: "email", Type: "email", Label: v.Words.Say("Email address"), Value: f.typed["email"], Errors: shell.Present(f.wrong["email"], f.wrong["mail"]), Autocomplete: "off", Focus: true},
 		roleField(v, f.typed, f.wrong),
 		mailLanguage(v, f.typed, f.wrong),
 	}
@@ -244,21 +245,18 @@ func (f *inviteForm) fields(v *shell.Request) []ui.Field {
 
 // mailLanguage is the choice of the language of messages.
 func mailLanguage(v *shell.Request, typed shell.Values, wrong map[string]string) ui.Field {
-	return ui.Field{Name: "language", Label: v.Words.Say("Sprache", "Language"), Value: typed["language"], Errors: shell.Present(wrong["language"]),
-		Options: []ui.Option{{Value: "de", Text: "Deutsch"}, {Value: "en", Text: "English"}}}
+	return ui.Field{Name: "language", Label: v.Words.Say("Language"), Value: typed["language"], Errors: shell.Present(wrong["language"]),
+		Options: ui.Languages()}
 }
 
 // showInvite serves the form of an invitation.
 func showInvite(v *shell.Request) shell.View {
-	language := "de"
-	if v.Words.Language == fault.English {
-		language = "en"
-	}
-	return drawInvite(v, inviteForm{typed: rightsTyped(shell.Values{"role": "member", "language": language}, nil)}, http.StatusOK)
+	typed := shell.Values{"role": "member", "language": string(v.Words.Language)}
+	return drawInvite(v, inviteForm{typed: rightsTyped(typed, nil)}, http.StatusOK)
 }
 
 func drawInvite(v *shell.Request, f inviteForm, status int) shell.View {
-	return v.Settings(shell.PeoplePath, v.Words.Say("Person einladen", "Invite a person"), inviteView(v, f)).WithStatus(status)
+	return v.Settings(shell.PeoplePath, v.Words.Say("Invite a person"), inviteView(v, f)).WithStatus(status)
 }
 
 // invite sends an invitation. With a mail server its link goes to the address alone, and
@@ -282,7 +280,7 @@ func invite(v *shell.Request) shell.View {
 	if made.Mailed {
 		return v.Saved(shell.PeoplePath, "invited")
 	}
-	return v.Settings(shell.PeoplePath, v.Words.Say("Einladung für ", "Invitation for ")+made.Email, invitedView(v, made)).WithSecret()
+	return v.Settings(shell.PeoplePath, v.Words.Say("Invitation for %s", made.Email), invitedView(v, made)).WithSecret()
 }
 
 // revokeInvitation ends an open invitation.

@@ -55,9 +55,9 @@ func principalsView(v *shell.Request, p principalsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var3 string
-				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Ein Dienstkonto ist für ein Programm, das nicht im Namen einer Person arbeitet. Niemand meldet sich damit an: Es hat nur Schlüssel, und sie bleiben, wenn jemand das Büro verlässt.", "A service account is for a program that does not act in the name of a person. Nobody signs in with it: it has keys only, and they stay when somebody leaves the office."))
+				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("A service account is for a program that does not act in the name of a person. Nobody signs in with it: it has keys only, and they stay when somebody leaves the office."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/people.templ`, Line: 14, Col: 390}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/people.templ`, Line: 14, Col: 203}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 				if templ_7745c5c3_Err != nil {
@@ -91,7 +91,7 @@ func principalsView(v *shell.Request, p principalsPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Empty(p.of.icon, v.Words.Say("Noch keines", "None yet"), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(p.of.icon, v.Words.Say("None yet"), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -165,9 +165,9 @@ func principalsView(v *shell.Request, p principalsPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var7 string
-					templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(shell.Joined(" · ", roleText(v, i.Role), rightsText(v, i.Rights), v.Words.Say("gilt bis ", "valid until ")+v.Words.Time(i.ExpiresAt.Time())))
+					templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(shell.Joined(" · ", roleText(v, i.Role), rightsText(v, i.Rights), v.Words.Say("valid until %s", v.Words.Time(i.ExpiresAt.Time()))))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/people.templ`, Line: 37, Col: 169}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/people.templ`, Line: 37, Col: 159}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 					if templ_7745c5c3_Err != nil {
@@ -181,7 +181,7 @@ func principalsView(v *shell.Request, p principalsPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = shell.Act(v, shell.PeoplePath+"/invitations/"+i.ID+"/revoke", i.Email, v.Words.Say("Zurückziehen", "Revoke"), "").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = shell.Act(v, shell.PeoplePath+"/invitations/"+i.ID+"/revoke", i.Email, v.Words.Say("Revoke [an invitation]"), "").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -196,7 +196,7 @@ func principalsView(v *shell.Request, p principalsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Section("invitations", v.Words.Say("Offene Einladungen", "Open invitations"), shell.Count(v, len(p.invitations)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("invitations", v.Words.Say("Open invitations"), shell.Count(v, len(p.invitations)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -271,9 +271,9 @@ func inviteAgain(v *shell.Request, i *invitation.Info) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var10 string
-		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(sendOrShow(v, v.Words.Say("Noch einmal senden", "Send again"), v.Words.Say("Neuer Link", "New link")))
+		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(sendOrShow(v, v.Words.Say("Send again"), v.Words.Say("New link")))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/people.templ`, Line: 61, Col: 106}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/people.templ`, Line: 61, Col: 70}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 		if templ_7745c5c3_Err != nil {
@@ -322,12 +322,12 @@ func newPrincipalButton(v *shell.Request, of *principals) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if of.isPeople() {
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.PeoplePath+"/invite"), "plus", v.Words.Say("Einladen", "Invite"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.PeoplePath+"/invite"), "plus", v.Words.Say("Invite"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.AccountsPath+"/new"), "plus", v.Words.Say("Neues Dienstkonto", "New service account"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.AccountsPath+"/new"), "plus", v.Words.Say("New service account"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -418,7 +418,7 @@ func principalLine(v *shell.Request, of *principals, p *access.PrincipalInfo) te
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Badge(ui.Warn, v.Words.Say("ohne zweiten Faktor", "no second factor")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge(ui.Warn, v.Words.Say("no second factor")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -448,9 +448,9 @@ func principalLine(v *shell.Request, of *principals, p *access.PrincipalInfo) te
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var19 string
-			templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("zuletzt da ", "last seen "))
+			templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("last seen  [a person]"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/people.templ`, Line: 96, Col: 67}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/people.templ`, Line: 96, Col: 63}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 			if templ_7745c5c3_Err != nil {
@@ -544,13 +544,13 @@ func inviteView(v *shell.Request, f inviteForm) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.Words.Say("Nicht eingeladen", "Not invited"), f.why).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.Words.Say("Not invited"), f.why).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if !v.Session.Mails {
-			templ_7745c5c3_Err = ui.Banner(ui.Info, v.Words.Say("Diese Instanz verschickt keine E-Mails", "This instance sends no emails"), v.Words.Say("Nach dem Einladen zeigt Kartei einmal einen Link. Geben Sie ihn der Person selbst, auf einem Weg, den niemand sonst mitliest.", "Kartei then shows a link once. Pass it on to the person yourself, in a way that nobody else can read.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Info, v.Words.Say("This instance sends no emails"), v.Words.Say("Kartei then shows a link once. Pass it on to the person yourself, in a way that nobody else can read.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -585,9 +585,9 @@ func inviteView(v *shell.Request, f inviteForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var24 string
-		templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Wen", "Whom"))
+		templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Whom"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/people.templ`, Line: 121, Col: 39}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/people.templ`, Line: 121, Col: 32}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 		if templ_7745c5c3_Err != nil {
@@ -611,10 +611,10 @@ func inviteView(v *shell.Request, f inviteForm) templ.Component {
 		}
 		var templ_7745c5c3_Var25 string
 		templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(sendOrShow(v,
-			v.Words.Say("Die Person erhält einen Link, der sieben Tage gilt. Nur sie sieht ihn: Wer ihn hat, handelt in ihrem Namen.", "The person gets a link that works for seven days. Nobody else sees it: whoever has it acts in their name."),
-			v.Words.Say("Der Link gilt sieben Tage und nur einmal. Wer ihn hat, handelt im Namen der Person.", "The link works once, and for seven days. Whoever has it acts in the person's name.")))
+			v.Words.Say("The person gets a link that works for seven days. Nobody else sees it: whoever has it acts in their name."),
+			v.Words.Say("The link works once, and for seven days. Whoever has it acts in the person's name.")))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/people.templ`, Line: 127, Col: 186}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/people.templ`, Line: 127, Col: 99}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 		if templ_7745c5c3_Err != nil {
@@ -625,9 +625,9 @@ func inviteView(v *shell.Request, f inviteForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var26 string
-		templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Was sie darf", "What they may do"))
+		templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("What they may do"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/people.templ`, Line: 131, Col: 60}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/people.templ`, Line: 131, Col: 44}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 		if templ_7745c5c3_Err != nil {
@@ -649,11 +649,11 @@ func inviteView(v *shell.Request, f inviteForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Button("", sendOrShow(v, v.Words.Say("Einladen", "Invite"), v.Words.Say("Einladen und Link zeigen", "Invite and show the link")), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", sendOrShow(v, v.Words.Say("Invite"), v.Words.Say("Invite and show the link")), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.PeoplePath), "", v.Words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.PeoplePath), "", v.Words.Say("Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -687,7 +687,7 @@ func invitedView(v *shell.Request, i invitation.Created) templ.Component {
 			templ_7745c5c3_Var27 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("Dieser Link ist nur jetzt zu sehen und wurde nicht versandt", "This link is shown only now, and was not sent"), v.Words.Say("Geben Sie den Link der Person selbst. Wer ihn hat, handelt in ihrem Namen. Er gilt einmal, bis ", "Give the link to the person yourself. Whoever has it acts in their name. It works once, until ")+v.Words.Time(i.ExpiresAt.Time())+".").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("This link is shown only now, and was not sent"), v.Words.Say("Give the link to the person yourself. Whoever has it acts in their name. It works once, until %s.", v.Words.Time(i.ExpiresAt.Time()))).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -709,7 +709,7 @@ func invitedView(v *shell.Request, i invitation.Created) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("link", v.Words.Say("Der Link", "The link"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("link", v.Words.Say("The link"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -718,9 +718,9 @@ func invitedView(v *shell.Request, i invitation.Created) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var29 string
-		templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Ist der Link verloren gegangen, erzeugen Sie unter „Personen“ einen neuen; der alte gilt dann nicht mehr. Single Sign-on verbindet die Person selbst, nach der ersten Anmeldung.", "If the link is lost, create a new one under People; the old one then stops working. The person links single sign-on themselves, after the first sign-in."))
+		templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("If the link is lost, create a new one under People; the old one then stops working. The person links single sign-on themselves, after the first sign-in."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/people.templ`, Line: 148, Col: 370}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/people.templ`, Line: 148, Col: 186}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 		if templ_7745c5c3_Err != nil {
@@ -730,7 +730,7 @@ func invitedView(v *shell.Request, i invitation.Created) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.PeoplePath), "", v.Words.Say("Fertig", "Done"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.PeoplePath), "", v.Words.Say("Done [of a page]"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -769,9 +769,9 @@ func rightsMatrix(v *shell.Request, typed shell.Values, wrong map[string]string)
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var31 string
-		templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Rechte engen die Rolle ein, sie erweitern sie nicht.", "Rights narrow the role; they do not widen it."))
+		templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Rights narrow the role; they do not widen it."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/people.templ`, Line: 156, Col: 135}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/people.templ`, Line: 156, Col: 79}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 		if templ_7745c5c3_Err != nil {

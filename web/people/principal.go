@@ -42,25 +42,25 @@ func (p *principalPage) self(v *shell.Request) bool { return p.one.ID == v.Sessi
 // is disabled it gets nothing.
 func heldState(v *shell.Request, e *offboarding.HeldEndpoint, owner *access.PrincipalInfo) string {
 	if owner.Disabled {
-		return v.Words.Say("bekommt nichts, solange das Konto gesperrt ist", "gets nothing while the account is disabled")
+		return v.Words.Say("gets nothing while the account is disabled")
 	}
 	missed := ""
 	if e.Missed != nil && *e.Missed != (webhook.Tally{}) {
-		missed = v.Words.Say("verpasst: ", "missed: ") + webhooks.TallyText(v, *e.Missed)
+		missed = v.Words.Say("missed: %s", webhooks.TallyText(v, *e.Missed))
 	}
 	since := ""
 	if e.MissedSince != 0 {
-		since = v.Words.Say("verpasst Ereignisse seit ", "misses events since ") + v.Words.Time(e.MissedSince.Time())
+		since = v.Words.Say("misses events since %s", v.Words.Time(e.MissedSince.Time()))
 	}
 	switch {
 	case e.Status == webhook.Disabled:
-		return shell.Joined(" · ", v.Words.Say("abgeschaltet", "disabled"), missed)
+		return shell.Joined(" · ", v.Words.Say("disabled [endpoint]"), missed)
 	case since != "":
 		return shell.Joined(" · ", since, missed)
 	case e.Waiting > 0:
-		return v.Words.Plural(int(e.Waiting), "ein Ereignis wartet", "%d Ereignisse warten", "one event waits", "%d events wait")
+		return v.Words.Plural(int(e.Waiting), "one event waits", "%d events wait")
 	}
-	return v.Words.Say("nichts wartet", "nothing waits")
+	return v.Words.Say("nothing waits")
 }
 
 // handedText says what was handed over so far, and what stayed: "12 Kontakte · 3 Aufgaben".
@@ -75,17 +75,17 @@ func handedText(v *shell.Request, h *offboarding.Handover) string {
 			stayed += t.Stayed
 		}
 		if n > 0 {
-			parts = append(parts, v.Number(n)+" "+f.Many.In(v.Words.Language))
+			parts = append(parts, v.Number(n)+" "+v.Words.Say(f.Many))
 		}
 	}
 	if len(parts) == 0 {
-		parts = append(parts, v.Words.Say("noch nichts übergeben", "nothing handed over yet"))
+		parts = append(parts, v.Words.Say("nothing handed over yet"))
 		if h.FinishedAt != 0 {
-			parts[0] = v.Words.Say("nichts zu übergeben", "nothing to hand over")
+			parts[0] = v.Words.Say("nothing to hand over")
 		}
 	}
 	if stayed > 0 {
-		parts = append(parts, v.Words.Plural(int(stayed), "ein privater Eintrag blieb", "%d private Einträge blieben", "one private record stayed", "%d private records stayed"))
+		parts = append(parts, v.Words.Plural(int(stayed), "one private record stayed", "%d private records stayed"))
 	}
 	return shell.Joined(" · ", parts...)
 }
@@ -168,11 +168,11 @@ func (p *principalPage) readKeys(v *shell.Request) error {
 
 // fields are the fields of the form before the fields of rights.
 func (p *principalPage) fields(v *shell.Request) []ui.Field {
-	name := ui.Field{Name: "name", Label: "Name", Value: p.typed["name"], Errors: shell.Present(p.wrong["name"]), Autocomplete: "off"}
+	name := ui.Field{Name: "name", Label: v.Words.Say("Name"), Value: p.typed["name"], Errors: shell.Present(p.wrong["name"]), Autocomplete: "off"}
 	if !p.of.isPeople() {
 		return []ui.Field{name, roleField(v, p.typed, p.wrong)}
 	}
-	email := ui.Field{Name: "email", Type: "email", Label: v.Words.Say("E-Mail für Nachrichten", "Email for messages"), Value: p.typed["email"], Errors: shell.Present(p.wrong["email"]), Autocomplete: "off"}
+	email := ui.Field{Name: "email", Type: "email", Label: v.Words.Say("Email for messages"), Value: p.typed["email"], Errors: shell.Present(p.wrong["email"]), Autocomplete: "off"}
 	return []ui.Field{name, email, mailLanguage(v, p.typed, p.wrong), roleField(v, p.typed, p.wrong)}
 }
 
@@ -262,15 +262,15 @@ func drawLeave(v *shell.Request, p leavePage, status int) shell.View {
 	); err != nil {
 		return v.Failed(err)
 	}
-	title := v.Words.Say("Sperren und übergeben", "Disable and hand over")
+	title := v.Words.Say("Disable and hand over")
 	if p.one.Disabled {
-		title = v.Words.Say("Übergeben", "Hand over")
+		title = v.Words.Say("Hand over")
 	}
 	return v.Settings(p.of.path, title, leaveView(v, p)).WithStatus(status)
 }
 
 func ownAccount(v *shell.Request) string {
-	return v.Words.Say("Das ist Ihr eigenes Konto. Sperren kann es jemand anderes aus der Administration.", "This is your own account. Another admin can disable it.")
+	return v.Words.Say("This is your own account. Another admin can disable it.")
 }
 
 // countRecords counts what the principal owns. Of tasks it has those that are assigned:
@@ -285,11 +285,11 @@ func (p *leavePage) countRecords(v *shell.Request) error {
 			return err
 		}
 		if n.Count > 0 {
-			p.counts = append(p.counts, records.CountText(v.Words, n)+" "+f.Many.In(v.Words.Language))
+			p.counts = append(p.counts, records.CountText(v.Words, n)+" "+v.Words.Say(f.Many))
 		}
 	}
 	if p.OpenTasks > 0 {
-		p.counts = append(p.counts, v.Words.Plural(int(p.OpenTasks), "eine offene Aufgabe", "%d offene Aufgaben", "one open task", "%d open tasks"))
+		p.counts = append(p.counts, v.Words.Plural(int(p.OpenTasks), "one open task", "%d open tasks"))
 	}
 	return nil
 }
@@ -298,12 +298,12 @@ func (p *leavePage) countRecords(v *shell.Request) error {
 func (p *leavePage) access(v *shell.Request) string {
 	var sessions, applications string
 	if p.Sessions > 0 {
-		sessions = v.Words.Plural(int(p.Sessions), "in einem Browser angemeldet", "in %d Browsern angemeldet", "signed in with one browser", "signed in with %d browsers")
+		sessions = v.Words.Plural(int(p.Sessions), "signed in with one browser", "signed in with %d browsers")
 	}
 	if p.Applications > 0 {
-		applications = v.Words.Plural(int(p.Applications), "eine verbundene Anwendung", "%d verbundene Anwendungen", "one connected application", "%d connected applications")
+		applications = v.Words.Plural(int(p.Applications), "one connected application", "%d connected applications")
 	}
-	return cmp.Or(shell.Joined(" · ", sessions, applications), v.Words.Say("Nirgends angemeldet, keine verbundene Anwendung.", "Signed in nowhere, no connected application."))
+	return cmp.Or(shell.Joined(" · ", sessions, applications), v.Words.Say("Signed in nowhere, no connected application."))
 }
 
 // private says how many private records there are.
@@ -313,22 +313,21 @@ func (p *leavePage) private(v *shell.Request) string {
 		n += of
 	}
 	if n == 0 {
-		return v.Words.Say("Private Einträge gibt es nicht.", "There are no private records.")
+		return v.Words.Say("There are no private records.")
 	}
-	return v.Words.Plural(int(n), "Ein privater Eintrag. Wer übernimmt, sieht ihn dann. Sonst bleibt er liegen, und nur die Administration sieht ihn.", "%d private Einträge. Wer übernimmt, sieht sie dann. Sonst bleiben sie liegen, und nur die Administration sieht sie.",
-		"One private record. Whoever takes over sees it then. Otherwise it stays, and only admins see it.", "%d private records. Whoever takes over sees them then. Otherwise they stay, and only admins see them.")
+	return v.Words.Plural(int(n), "One private record. Whoever takes over sees it then. Otherwise it stays, and only admins see it.", "%d private records. Whoever takes over sees them then. Otherwise they stay, and only admins see them.")
 }
 
 // fields are the fields of the form.
 func (p *leavePage) fields(v *shell.Request) []ui.Field {
-	none := v.Words.Say("noch niemand: nur sperren", "nobody yet: disable only")
+	none := v.Words.Say("nobody yet: disable only")
 	if p.one.Disabled {
-		none = v.Words.Say("bitte wählen", "please choose")
+		none = v.Words.Say("please choose")
 	}
-	to := ui.Field{Name: "to", Label: v.Words.Say("Wer übernimmt", "Who takes over"), Value: p.typed["to"], Errors: shell.Present(p.wrong["to"], p.wrong["id"]),
-		Hint:    v.Words.Say("Einträge und Aufgaben, auch die der Sandbox.", "Records and tasks, those of the sandbox too."),
+	to := ui.Field{Name: "to", Label: v.Words.Say("Who takes over"), Value: p.typed["to"], Errors: shell.Present(p.wrong["to"], p.wrong["id"]),
+		Hint:    v.Words.Say("Records and tasks, those of the sandbox too."),
 		Options: append([]ui.Option{{Text: none}}, p.successors...)}
-	private := ui.Field{Name: "private", Label: v.Words.Say("Auch private Einträge übergeben", "Hand over private records too"),
+	private := ui.Field{Name: "private", Label: v.Words.Say("Hand over private records too"),
 		Hint: p.private(v)}
 	return []ui.Field{to, private}
 }
@@ -387,14 +386,14 @@ func drawErase(v *shell.Request, p erasePage, status int) shell.View {
 	if one.self(v) {
 		p.why, status = ownAccount(v), http.StatusForbidden
 	}
-	return v.Settings(shell.PeoplePath, v.Words.Say("Person löschen", "Erase the person"), eraseView(v, p)).WithStatus(status)
+	return v.Settings(shell.PeoplePath, v.Words.Say("Erase the person"), eraseView(v, p)).WithStatus(status)
 }
 
 // field is the name, typed once more.
 func (p *erasePage) field(v *shell.Request) ui.Field {
-	f := ui.Field{Name: "name", Label: v.Words.Say("Zur Sicherheit: der Name der Person", "To be sure: the name of the person"), Autocomplete: "off"}
+	f := ui.Field{Name: "name", Label: v.Words.Say("To be sure: the name of the person"), Autocomplete: "off"}
 	if p.wrong {
-		f.Errors = []string{v.Words.Say("Bitte geben Sie den Namen ein: ", "Please enter the name: ") + p.one.Name}
+		f.Errors = []string{v.Words.Say("Please enter the name: %s", p.one.Name)}
 	}
 	return f
 }

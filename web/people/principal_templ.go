@@ -56,7 +56,7 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.Words.Say("Nicht geändert", "Not changed"), p.why).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.Words.Say("Not changed"), p.why).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -103,7 +103,7 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Zustand", "State")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.Words.Say("State")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -126,9 +126,9 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 						ctx = templ.InitializeContext(ctx)
 						if p.one.SignIn.SecondFactor {
 							var templ_7745c5c3_Var7 string
-							templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("eingerichtet", "set up"))
+							templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("set up"))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 28, Col: 45}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 28, Col: 29}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 							if templ_7745c5c3_Err != nil {
@@ -136,9 +136,9 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 							}
 						} else {
 							var templ_7745c5c3_Var8 string
-							templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("keiner", "none"))
+							templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("none [person or time]"))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 30, Col: 37}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 30, Col: 44}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 							if templ_7745c5c3_Err != nil {
@@ -147,7 +147,7 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Zweiter Faktor", "Second factor")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Second factor")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -169,9 +169,9 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 							}
 							ctx = templ.InitializeContext(ctx)
 							var templ_7745c5c3_Var10 string
-							templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("verbunden", "linked"))
+							templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("linked"))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 35, Col: 42}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 35, Col: 29}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 							if templ_7745c5c3_Err != nil {
@@ -179,7 +179,7 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 							}
 							return nil
 						})
-						templ_7745c5c3_Err = ui.Fact(v.Words.Say("Single Sign-on", "Single sign-on")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Fact(v.Words.Say("Single sign-on")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -207,9 +207,9 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 							}
 						} else {
 							var templ_7745c5c3_Var12 string
-							templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("keine Sitzung in letzter Zeit", "no session lately"))
+							templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("no session lately"))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 42, Col: 73}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 42, Col: 40}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 							if templ_7745c5c3_Err != nil {
@@ -218,7 +218,7 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Zuletzt da", "Last seen")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Fact(v.Words.Say("Last seen")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -250,7 +250,7 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Angelegt", "Created")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Created")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -276,7 +276,7 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Kennung", "Id")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Fact(v.Words.Say("Id")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -369,7 +369,7 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Button("", v.Words.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button("", v.Words.Say("Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -379,7 +379,7 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Section("change", v.Words.Say("Rolle und Rechte", "Role and rights"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("change", v.Words.Say("Role and rights"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -413,9 +413,9 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var19 string
-					templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Die Person erhält einen Link und bestätigt mit ihrem Kennwort, dass Passkeys und App für Einmalcodes entfernt werden.", "The person gets a link, and confirms with their password that passkeys and authenticator app are removed."))
+					templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("The person gets a link, and confirms with their password that passkeys and authenticator app are removed."))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 84, Col: 266}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 84, Col: 142}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 					if templ_7745c5c3_Err != nil {
@@ -425,7 +425,7 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = shell.Act(v, p.of.at(p.one.ID)+"/factors", "", v.Words.Say("Link senden", "Send the link"), "").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = shell.Act(v, p.of.at(p.one.ID)+"/factors", "", v.Words.Say("Send the link"), "").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -435,7 +435,7 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Section("factors", v.Words.Say("Zweite Faktoren verloren", "Second factors lost"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Section("factors", v.Words.Say("Second factors lost"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -462,9 +462,9 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var21 string
-					templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Name und Adresse verschwinden für immer. Das geht erst, wenn der Person nichts mehr gehört.", "Name and address disappear for ever. This is possible only once the person owns nothing any more."))
+					templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Name and address disappear for ever. This is possible only once the person owns nothing any more."))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 92, Col: 231}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 92, Col: 134}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 					if templ_7745c5c3_Err != nil {
@@ -474,7 +474,7 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.of.at(p.one.ID)+"/erase"), "", v.Words.Say("Löschen …", "Erase …"), "danger").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.of.at(p.one.ID)+"/erase"), "", v.Words.Say("Erase …"), "danger").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -484,7 +484,7 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Section("erase", v.Words.Say("Person löschen", "Erase the person"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Section("erase", v.Words.Say("Erase the person"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -496,9 +496,9 @@ func principalView(v *shell.Request, p principalPage) templ.Component {
 
 func factsTitle(v *shell.Request, of *principals) string {
 	if of.isPeople() {
-		return v.Words.Say("Die Person", "The person")
+		return v.Words.Say("The person")
 	}
-	return v.Words.Say("Das Dienstkonto", "The service account")
+	return v.Words.Say("The service account")
 }
 
 // principalActs are the buttons that let a principal in, or keep it out.
@@ -525,7 +525,7 @@ func principalActs(v *shell.Request, p principalPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if p.one.ErasedAt == 0 && !p.self(v) {
 			if p.one.Disabled {
-				templ_7745c5c3_Err = shell.Act(v, p.of.at(p.one.ID)+"/enable", "", v.Words.Say("Entsperren", "Enable"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = shell.Act(v, p.of.at(p.one.ID)+"/enable", "", v.Words.Say("Enable [a person]"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -533,12 +533,12 @@ func principalActs(v *shell.Request, p principalPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.of.at(p.one.ID)+"/leave"), "", v.Words.Say("Übergeben …", "Hand over …"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.of.at(p.one.ID)+"/leave"), "", v.Words.Say("Hand over …"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.of.at(p.one.ID)+"/leave"), "", v.Words.Say("Sperren …", "Disable …"), "danger").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.of.at(p.one.ID)+"/leave"), "", v.Words.Say("Disable …"), "danger").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -572,12 +572,12 @@ func newKeyOf(v *shell.Request, p principalPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if !p.of.isPeople() && isActive(&p.one) {
 			if p.one.ID == v.Session.Principal.ID {
-				templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.KeysPath+"/new"), "plus", v.Words.Say("Neuer Schlüssel", "New key"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.KeysPath+"/new"), "plus", v.Words.Say("New key"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else if strings.HasPrefix(p.one.ID, id.ServiceAccount) {
-				templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.KeysPath+"/new?owner="+p.one.ID), "plus", v.Words.Say("Neuer Schlüssel", "New key"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.KeysPath+"/new?owner="+p.one.ID), "plus", v.Words.Say("New key"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -627,9 +627,9 @@ func propertyView(v *shell.Request, p principalPage, acts templ.Component) templ
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var26 string
-				templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Keine.", "None."))
+				templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("None."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 135, Col: 51}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 135, Col: 41}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 				if templ_7745c5c3_Err != nil {
@@ -729,7 +729,7 @@ func propertyView(v *shell.Request, p principalPage, acts templ.Component) templ
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("keys", v.Words.Say("API-Schlüssel", "API keys"), shell.Count(v, len(p.keys)), acts).Render(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("keys", v.Words.Say("API keys"), shell.Count(v, len(p.keys)), acts).Render(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -837,7 +837,7 @@ func propertyView(v *shell.Request, p principalPage, acts templ.Component) templ
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Section("endpoints", v.Words.Say("Webhook-Endpunkte", "Webhook endpoints"), shell.Count(v, len(p.Endpoints)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("endpoints", v.Words.Say("Webhook endpoints"), shell.Count(v, len(p.Endpoints)), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -915,9 +915,9 @@ func handoversView(v *shell.Request, p principalPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var38 string
-				templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("An ", "To "))
+				templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("To "))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 196, Col: 34}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 196, Col: 27}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var38))
 				if templ_7745c5c3_Err != nil {
@@ -954,12 +954,12 @@ func handoversView(v *shell.Request, p principalPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if h.FinishedAt == 0 {
-					templ_7745c5c3_Err = ui.Badge(ui.Info, v.Words.Say("läuft", "in progress")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Badge(ui.Info, v.Words.Say("in progress")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = ui.Badge(ui.OK, v.Words.Say("fertig", "finished")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Badge(ui.OK, v.Words.Say("finished")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -996,7 +996,7 @@ func handoversView(v *shell.Request, p principalPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("handovers", v.Words.Say("Übergaben", "Hand-overs"), "", reloadButton(v, p)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("handovers", v.Words.Say("Hand-overs"), "", reloadButton(v, p)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1026,7 +1026,7 @@ func reloadButton(v *shell.Request, p principalPage) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if p.underway() {
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.of.at(p.one.ID)), "refresh-cw", v.Words.Say("Neu laden", "Reload"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.of.at(p.one.ID)), "refresh-cw", v.Words.Say("Reload"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1072,7 +1072,7 @@ func leaveView(v *shell.Request, p leavePage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.Words.Say("Nicht gesperrt", "Not disabled"), p.why).Render(templ.WithChildren(ctx, templ_7745c5c3_Var44), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.Words.Say("Not disabled"), p.why).Render(templ.WithChildren(ctx, templ_7745c5c3_Var44), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1116,9 +1116,9 @@ func leaveView(v *shell.Request, p leavePage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var47 string
-				templ_7745c5c3_Var47, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Keine, die Sie sehen.", "None that you see."))
+				templ_7745c5c3_Var47, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("None that you see."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 232, Col: 79}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 232, Col: 54}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var47))
 				if templ_7745c5c3_Err != nil {
@@ -1149,7 +1149,7 @@ func leaveView(v *shell.Request, p leavePage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("records", v.Words.Say("Einträge und Aufgaben", "Records and tasks"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var46), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("records", v.Words.Say("Records and tasks"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var46), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1184,7 +1184,7 @@ func leaveView(v *shell.Request, p leavePage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("access", v.Words.Say("Zugang", "Access"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var49), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("access", v.Words.Say("Access"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var49), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1220,9 +1220,9 @@ func leaveView(v *shell.Request, p leavePage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var52 string
-				templ_7745c5c3_Var52, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Alle Sitzungen enden sofort. Schlüssel und Anwendungen werden abgelehnt, bis jemand das Konto entsperrt. Webhook-Endpunkte bleiben, erhalten aber keine Ereignisse.", "All sessions end at once. Keys and applications are refused until somebody enables the account. Webhook endpoints stay, but get no events."))
+				templ_7745c5c3_Var52, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("All sessions end at once. Keys and applications are refused until somebody enables the account. Webhook endpoints stay, but get no events."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 245, Col: 330}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `people/principal.templ`, Line: 245, Col: 162}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var52))
 				if templ_7745c5c3_Err != nil {
@@ -1246,17 +1246,17 @@ func leaveView(v *shell.Request, p leavePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.one.Disabled {
-				templ_7745c5c3_Err = ui.Button("", v.Words.Say("Übergeben", "Hand over"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button("", v.Words.Say("Hand over"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Button("", v.Words.Say("Sperren und übergeben", "Disable and hand over"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button("", v.Words.Say("Disable and hand over"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.of.at(p.one.ID)), "", v.Words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(p.of.at(p.one.ID)), "", v.Words.Say("Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1306,7 +1306,7 @@ func eraseView(v *shell.Request, p erasePage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.Words.Say("Nicht gelöscht", "Not erased"), p.why).Render(templ.WithChildren(ctx, templ_7745c5c3_Var54), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Bad, v.Words.Say("Not erased"), p.why).Render(templ.WithChildren(ctx, templ_7745c5c3_Var54), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1325,7 +1325,7 @@ func eraseView(v *shell.Request, p erasePage) templ.Component {
 			ctx = templ.InitializeContext(ctx)
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("Das lässt sich nicht zurücknehmen.", "This cannot be undone."), v.Words.Say("Name, Adresse, Sitzungen und Mitteilungen werden gelöscht, Schlüssel widerrufen, Endpunkte entfernt. Einträge und Protokoll nennen danach „Gelöschte Person“.", "Name, address, sessions and notifications are erased, keys revoked, endpoints removed. Records and logs then name an “Erased person”.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("This cannot be undone."), v.Words.Say("Name, address, sessions and notifications are erased, keys revoked, endpoints removed. Records and logs then name an “Erased person”.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1380,15 +1380,15 @@ func eraseView(v *shell.Request, p erasePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Button("", v.Words.Say("Endgültig löschen", "Erase for ever"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("", v.Words.Say("Erase for ever"), "danger", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.PeoplePath+"/"+p.one.ID), "", v.Words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.PeoplePath+"/"+p.one.ID), "", v.Words.Say("Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.PeoplePath+"/"+p.one.ID+"/leave"), "", v.Words.Say("Erst übergeben", "Hand over first"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.PeoplePath+"/"+p.one.ID+"/leave"), "", v.Words.Say("Hand over first"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

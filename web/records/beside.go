@@ -64,15 +64,15 @@ func (l List) title(v *shell.Request) string {
 	say := v.Words.Say
 	switch {
 	case l.Listing.Q != "":
-		return say("Treffer für „"+l.Listing.Q+"“", "Results for “"+l.Listing.Q+"”")
+		return say("Results for “%s”", l.Listing.Q)
 	case !l.Family.completable:
-		return l.Family.Many.In(v.Words.Language)
+		return v.Words.Say(l.Family.Many)
 	case l.Listing.Tab == DoneTab:
-		return say("Erledigte Aufgaben", "Completed tasks")
+		return say("Completed tasks")
 	case l.Listing.Tab == AllTab:
-		return say("Offene Aufgaben", "Open tasks")
+		return say("Open tasks")
 	}
-	return say("Meine Aufgaben", "My tasks")
+	return say("My tasks")
 }
 
 // absent says that the list beside a record does not have it, or nothing.
@@ -81,9 +81,9 @@ func (p Page) absent(v *shell.Request) string {
 	case p.List.has(p.Record["id"]):
 		return ""
 	case p.List.Listing.Q != "":
-		return v.Words.Say("Der geöffnete Eintrag steht nicht auf dieser Seite der Treffer.", "The open entry is not on this page of the results.")
+		return v.Words.Say("The open entry is not on this page of the results.")
 	}
-	return v.Words.Say("Der geöffnete Eintrag gehört nicht zu dieser Auswahl.", "The open entry is not in this selection.")
+	return v.Words.Say("The open entry is not in this selection.")
 }
 
 // whole returns the address of the record beside the whole list, and keeps what else the

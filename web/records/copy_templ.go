@@ -62,9 +62,9 @@ func CopyLines(v *shell.Request, f *Family, record shell.Values) templ.Component
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var3 string
-		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Link kopieren", "Copy the link"))
+		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Copy the link"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/copy.templ`, Line: 13, Col: 55}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/copy.templ`, Line: 13, Col: 38}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 		if templ_7745c5c3_Err != nil {
@@ -106,9 +106,9 @@ func CopyLines(v *shell.Request, f *Family, record shell.Values) templ.Component
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var5 string
-		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Kennung kopieren", "Copy the identifier"))
+		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Copy the identifier"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/copy.templ`, Line: 20, Col: 64}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/copy.templ`, Line: 20, Col: 44}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 		if templ_7745c5c3_Err != nil {
@@ -119,7 +119,7 @@ func CopyLines(v *shell.Request, f *Family, record shell.Values) templ.Component
 			return templ_7745c5c3_Err
 		}
 		if programs(&v.Session) {
-			templ_7745c5c3_Err = ui.MenuButton("webhook", v.Words.Say("Als curl kopieren …", "Copy as curl …"), "", "", templ.Attributes{"type": "button", "commandfor": "curl", "command": "show-modal"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.MenuButton("webhook", v.Words.Say("Copy as curl …"), "", "", templ.Attributes{"type": "button", "commandfor": "curl", "command": "show-modal"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -167,12 +167,12 @@ func CopyDialog(v *shell.Request, f *Family, record shell.Values, mayWrite bool)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Code(v.Words.Say("Lesen", "Read"), curlsOf(v, f, record).get).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Code(v.Words.Say("Read"), curlsOf(v, f, record).get).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				if mayWrite {
-					templ_7745c5c3_Err = ui.Code(v.Words.Say("Ändern, wenn der Eintrag noch so ist wie hier", "Change, if the entry still is as shown here"), curlsOf(v, f, record).patch).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Code(v.Words.Say("Change, if the entry still is as shown here"), curlsOf(v, f, record).patch).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -181,9 +181,9 @@ func CopyDialog(v *shell.Request, f *Family, record shell.Values, mayWrite bool)
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var8 string
-					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Ändern, mit allen Werten", "Change, with all values"))
+					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Change, with all values"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/copy.templ`, Line: 36, Col: 84}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/copy.templ`, Line: 36, Col: 55}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -207,9 +207,9 @@ func CopyDialog(v *shell.Request, f *Family, record shell.Values, mayWrite bool)
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var9 string
-				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("$KEY ist Ihr Schlüssel für die Schnittstelle.", "$KEY is your key for the API."))
+				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("$KEY is your key for the API."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/copy.templ`, Line: 40, Col: 117}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `records/copy.templ`, Line: 40, Col: 66}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -221,7 +221,7 @@ func CopyDialog(v *shell.Request, f *Family, record shell.Values, mayWrite bool)
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Dialog(v.Look(), "curl", v.Words.Say("Für Programme", "For programs")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Dialog(v.Look(), "curl", v.Words.Say("For programs")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

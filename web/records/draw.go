@@ -8,12 +8,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/a-h/templ"
 
 	"kartei/kit/clock"
-	"kartei/kit/fault"
-	"kartei/web/i18n"
+	"kartei/kit/i18n"
 	"kartei/web/shell"
 	"kartei/web/ui"
 )
@@ -48,13 +49,13 @@ func (f *Family) Shown(r shell.Values, editing string) []Field {
 }
 
 // LabelOf returns the label of a value of a choice.
-func (m Field) LabelOf(value string) fault.Text {
+func (m Field) LabelOf(value string) i18n.Text {
 	for _, o := range m.options {
 		if o.Value == value {
 			return o.Label
 		}
 	}
-	return shell.Text(value, value)
+	return i18n.Format("%s", value)
 }
 
 // mail returns the mailto URI of an address (RFC 6068). Special characters before the last @ are
@@ -127,9 +128,9 @@ func sizeText(w i18n.Words, bytes string) string {
 func formTitle(v *shell.Request, f Form) string {
 	switch {
 	case f.id == "":
-		return f.Family.another.In(v.Words.Language)
+		return v.Words.Say(f.Family.another)
 	case len(f.conflicts) > 0:
-		return v.Words.Say("Bitte entscheiden: ", "Please decide: ") + f.Family.Heading(f.Was)
+		return v.Words.Say("Please decide: %s", f.Family.Heading(f.Was))
 	}
 	return f.Family.Heading(f.Was)
 }
@@ -154,14 +155,17 @@ func (f Form) begins(m Field) bool {
 // otherChange says who stored the other one of two changes.
 func (f Form) otherChange(v *shell.Request) string {
 	if f.by == "" || f.at.IsZero() {
-		return v.Words.Say("Zwei Änderungen gleichzeitig", "Two changes at the same time")
+		return v.Words.Say("Two changes at the same time")
 	}
-	return v.Words.Say(have(f.by)+v.Words.Ago(f.at)+" gespeichert (Stand r"+strconv.FormatInt(f.revision, 10)+")", capital(f.by)+" saved "+v.Words.Ago(f.at)+" (revision r"+strconv.FormatInt(f.revision, 10)+")")
+	if several(v, f.by) {
+		return v.Words.Say("%s saved %s (revision r%d) [several]", capital(f.by), v.Words.Ago(f.at), f.revision)
+	}
+	return v.Words.Say("%s saved %s (revision r%d)", capital(f.by), v.Words.Ago(f.at), f.revision)
 }
 
 // tagsField returns the field in which tags are typed.
 func (f *Family) tagsField(v *shell.Request, m ui.Field) ui.Combo {
-	m.Placeholder = v.Words.Say("Schlagwort …", "Tag …")
+	m.Placeholder = v.Words.Say("Tag …")
 	return ui.Combo{Field: m, Source: "/choices/tags?family=" + f.Name + "&list=f-" + m.Name + "-list", Offers: true}
 }
 
@@ -234,7 +238,7 @@ func (f Form) named(v *shell.Request, name, value string) string {
 	case Reference:
 		return cmp.Or(f.Names[value], value)
 	case Choice:
-		return m.LabelOf(value).In(v.Words.Language)
+		return v.Words.Say(m.LabelOf(value))
 	case dayField:
 		return day(v.Words, value)
 	case momentField, languageField:
@@ -273,20 +277,20 @@ func MomentHint(v *shell.Request, typed string) string {
 	due, clock, ok := v.Words.ReadDue(typed)
 	switch {
 	case typed == "":
-		return v.Words.Say("Zum Beispiel: morgen 10, nächsten Freitag, 15.12.", "For example: tomorrow 10, next Friday, 2026-12-15")
+		return v.Words.Say("For example: tomorrow 10, next Friday, 2026-12-15")
 	case !ok:
-		return unreadMoment.In(v.Words.Language)
+		return v.Words.Say(unreadMoment)
 	case clock:
 		return v.Words.Weekday(due) + ", " + v.Words.Time(due)
 	}
 	return v.Words.Weekday(due) + ", " + v.Words.Day(due)
 }
 
-var unreadMoment = shell.Text("Kein Datum erkannt. Zum Beispiel: morgen 10, nächsten Freitag, 15.12.", "No date recognized. For example: tomorrow 10, next Friday, 2026-12-15")
+var unreadMoment = i18n.Text("No date recognized. For example: tomorrow 10, next Friday, 2026-12-15")
 
-var unreadDay = shell.Text("Diesen Tag gibt es nicht. Bitte schreiben Sie ihn zum Beispiel so: 31.12.1984.", "There is no such day. Please write it for example like this: 1984-12-31.")
+var unreadDay = i18n.Text("There is no such day. Please write it for example like this: 1984-12-31.")
 
-var unreadLanguage = shell.Text("Diese Sprache ist nicht bekannt. Bitte schreiben Sie ihren Namen oder ihr Kürzel.", "This language is not known. Please write its name or its code.")
+var unreadLanguage = i18n.Text("This language is not known. Please write its name or its code.")
 
 // typed returns a value of a record as a field shows it.
 func (m Field) typed(v *shell.Request, value string) string {
@@ -332,7 +336,7 @@ func (f Form) wrongs(v *shell.Request) []ui.Wrong {
 	var list []ui.Wrong
 	for _, m := range f.Family.Fields {
 		if text := f.Wrong[m.Name]; text != "" {
-			list = append(list, ui.Wrong{ID: "f-" + m.Name, Label: m.Label.In(v.Words.Language), Text: text})
+			list = append(list, ui.Wrong{ID: "f-" + m.Name, Label: v.Words.Say(m.Label), Text: text})
 		}
 	}
 	return list
@@ -343,9 +347,9 @@ func (l List) columns(v *shell.Request) []ui.Column {
 	say := v.Words.Say
 	about := ui.Column{Name: aboutLabel(v), Class: "wide"}
 	if l.Family.Files {
-		return []ui.Column{{Name: "Name", Class: "main"}, about, {Name: say("Größe", "Size"), Class: "num"}, {Name: say("Geändert", "Changed"), Class: "when"}}
+		return []ui.Column{{Name: say("Name"), Class: "main"}, about, {Name: say("Size"), Class: "num"}, {Name: say("Changed"), Class: "when"}}
 	}
-	return []ui.Column{{Name: say("Aufgabe", "Task"), Class: "main"}, about, {Name: say("Zuständig", "Assignee"), Class: "wide"}, {Name: say("Fällig", "Due"), Class: "when"}}
+	return []ui.Column{{Name: say("Task"), Class: "main"}, about, {Name: say("Assignee"), Class: "wide"}, {Name: say("Due"), Class: "when"}}
 }
 
 // Pages are the neighbouring pages of a list.
@@ -373,12 +377,12 @@ func (p Page) Beneath() string {
 func (p Page) Moments(v *shell.Request) []ui.Moment {
 	var list []ui.Moment
 	for _, c := range p.History {
-		m := ui.Moment{At: c.ChangedAt.Time(), Who: p.Names[c.Principal], Icon: "pencil", Text: Labels(v, p.Family, c.Members) + v.Words.Say(" geändert", " changed")}
+		m := ui.Moment{At: c.ChangedAt.Time(), Who: p.Names[c.Principal], Icon: "pencil", Text: v.Words.Say("%s changed", Labels(v, p.Family, c.Members))}
 		switch c.Act {
 		case "created":
-			m.Icon, m.Text = "plus", v.Words.Say("angelegt", "created")
+			m.Icon, m.Text = "plus", v.Words.Say("created")
 		case "completed":
-			m.Icon, m.Text = "check", v.Words.Say("erledigt", "completed")
+			m.Icon, m.Text = "check", v.Words.Say("completed")
 		}
 		m.Note = shell.Joined(", ", door(v.Words, c), credentialOf(v, c, p.Names))
 		list = append(list, m)
@@ -386,28 +390,22 @@ func (p Page) Moments(v *shell.Request) []ui.Moment {
 	return list
 }
 
-// Lower returns the English name of a record within a sentence.
-func (f *Family) Lower() string { return strings.ToLower(f.One.EN) }
-
 // Labels names members: "Mobil und Schlagworte", or their number.
 func Labels(v *shell.Request, f *Family, names []string) string {
 	if len(names) > 3 {
-		return strconv.Itoa(len(names)) + v.Words.Say(" Felder", " fields")
+		return v.Words.Say("%s fields", strconv.Itoa(len(names)))
 	}
 	labels := make([]string, len(names))
 	for i, name := range names {
-		labels[i] = f.Field(name).Label.In(v.Words.Language)
+		labels[i] = v.Words.Say(f.Field(name).Label)
 	}
 	return v.Words.List(labels)
 }
 
-// have appends the German verb to the name or the names of those who changed
-// something.
-func have(who string) string {
-	if who == "Sie selbst" || strings.Contains(who, " und ") {
-		return who + " haben "
-	}
-	return who + " hat "
+// several reports whether a verb that follows is not in the third person singular: the
+// reader, or more than one person.
+func several(v *shell.Request, who string) bool {
+	return who == v.Words.Say("you") || strings.Contains(who, v.Words.Say(" and "))
 }
 
 // capital begins a sentence.
@@ -415,5 +413,6 @@ func capital(s string) string {
 	if s == "" {
 		return s
 	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[size:]
 }

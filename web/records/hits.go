@@ -91,13 +91,13 @@ func FactsOf(v *shell.Request, h lookup.Hit) []lookup.Fact {
 		case x.Name == "contentType" || x.Name == "priority" && x.Text == "normal" || x.Name == "status" && x.Text == "open":
 			continue
 		case x.Name == "status":
-			x.Text, x.Marks = v.Words.Say("erledigt", "done"), nil
+			x.Text, x.Marks = v.Words.Say("done"), nil
 		case x.Name == "dueAt" && isTime:
 			x.Text, x.Marks = v.Words.Due(t, false), nil
 		case x.Name == "size":
 			x.Text = sizeText(v.Words, x.Text)
 		case f != nil && f.Field(x.Name).Kind == Choice:
-			x.Text, x.Marks = f.Field(x.Name).LabelOf(x.Text).In(v.Words.Language), nil
+			x.Text, x.Marks = v.Words.Say(f.Field(x.Name).LabelOf(x.Text)), nil
 		}
 		list = append(list, x)
 	}

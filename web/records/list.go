@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/web/shell"
 	"kartei/web/ui"
 )
@@ -88,12 +89,12 @@ type Listing struct {
 // The orders of lists. The first one of a family is its default.
 var (
 	byName = []shell.Option{
-		shell.NewOption("name", "nach Name", "by name"),
-		shell.NewOption("-updatedAt", "zuletzt geändert", "recently changed"),
+		shell.NewOption("name", "by name"),
+		shell.NewOption("-updatedAt", "recently changed"),
 	}
 	byDue = []shell.Option{
-		shell.NewOption("dueAt", "nach Fälligkeit", "by due date"),
-		shell.NewOption("-updatedAt", "zuletzt geändert", "recently changed"),
+		shell.NewOption("dueAt", "by due date"),
+		shell.NewOption("-updatedAt", "recently changed"),
 	}
 )
 
@@ -431,23 +432,23 @@ func WithParameter(path, name, value string) string {
 
 // kinds are the kinds of files that a list is narrowed to.
 var kinds = []shell.Option{
-	shell.NewOption("pdf", "PDF", "PDF"), shell.NewOption("text", "Texte", "Texts"), shell.NewOption("sheet", "Tabellen", "Spreadsheets"),
-	shell.NewOption("slides", "Präsentationen", "Presentations"), shell.NewOption("email", "E-Mails", "Emails"), shell.NewOption("image", "Bilder", "Pictures"),
-	shell.NewOption("other", "Andere", "Others"),
+	shell.NewOption("pdf", "PDF"), shell.NewOption("text", "Texts"), shell.NewOption("sheet", "Spreadsheets"),
+	shell.NewOption("slides", "Presentations"), shell.NewOption("email", "Emails"), shell.NewOption("image", "Pictures"),
+	shell.NewOption("other", "Others"),
 }
 
 // kindName returns the name of a kind.
-func kindName(kind string) fault.Text {
+func kindName(kind string) i18n.Text {
 	for _, o := range kinds {
 		if o.Value == kind {
 			return o.Label
 		}
 	}
-	return fault.Text{}
+	return ""
 }
 
 // aboutLabel is the word for what a task or a document is about.
-func aboutLabel(v *shell.Request) string { return v.Words.Say("Worum es geht", "About") }
+func aboutLabel(v *shell.Request) string { return v.Words.Say("About") }
 
 // filterInForce is a filter of a list in words, and the list without it.
 type filterInForce struct {
@@ -464,19 +465,19 @@ func (l List) narrowings(v *shell.Request) []filterInForce {
 		list = append(list, filterInForce{text, without})
 	}
 	if c := l.Listing.Company; c != "" {
-		add(v.Words.Say("Firma: ", "Company: ")+cmp.Or(l.Names[c], c), func(l *Listing) { l.Company = "" })
+		add(v.Words.Say("Company: %s", cmp.Or(l.Names[c], c)), func(l *Listing) { l.Company = "" })
 	}
 	if k := l.Listing.Kind; k != "" {
-		add(kindName(k).In(v.Words.Language), func(l *Listing) { l.Kind = "" })
+		add(v.Words.Say(kindName(k)), func(l *Listing) { l.Kind = "" })
 	}
 	if a := l.Listing.About; a != "" {
 		add(aboutLabel(v)+": "+cmp.Or(l.Names[a], a), func(l *Listing) { l.About = "" })
 	}
 	if t := l.Listing.Tag; t != "" {
-		add(v.Words.Say("Schlagwort: ", "Tag: ")+t, func(l *Listing) { l.Tag = "" })
+		add(v.Words.Say("Tag: %s", t), func(l *Listing) { l.Tag = "" })
 	}
 	if o := l.Listing.Owner; o != "" {
-		add(v.Words.Say("Eigentümer: ", "Owner: ")+cmp.Or(l.Names[o], o), func(l *Listing) { l.Owner = "" })
+		add(v.Words.Say("Owner: %s", cmp.Or(l.Names[o], o)), func(l *Listing) { l.Owner = "" })
 	}
 	return list
 }
@@ -491,9 +492,9 @@ func (l List) filterCombo(v *shell.Request, name, to, label, id string) ui.Combo
 
 // kindField is the choice of a kind of files.
 func (l List) kindField(v *shell.Request) ui.Field {
-	f := ui.Field{Name: "kind", ID: "filter-kind", Label: v.Words.Say("Art", "Kind"), Value: l.Listing.Kind, Options: []ui.Option{{Text: v.Words.Say("alle", "all")}}}
+	f := ui.Field{Name: "kind", ID: "filter-kind", Label: v.Words.Say("Kind"), Value: l.Listing.Kind, Options: []ui.Option{{Text: v.Words.Say("all")}}}
 	for _, o := range kinds {
-		f.Options = append(f.Options, ui.Option{Value: o.Value, Text: o.Label.In(v.Words.Language)})
+		f.Options = append(f.Options, ui.Option{Value: o.Value, Text: v.Words.Say(o.Label)})
 	}
 	return f
 }
@@ -537,8 +538,8 @@ func narrowed(v *shell.Request, l Listing) (out Listing, unfound []string, err e
 		name, to, label string
 		into            *string
 	}{
-		{"companyId", "companies", v.Words.Say("Firma", "Company"), &l.Company},
-		{"ownerId", "people", v.Words.Say("Eigentümer", "Owner"), &l.Owner},
+		{"companyId", "companies", v.Words.Say("Company"), &l.Company},
+		{"ownerId", "people", v.Words.Say("Owner"), &l.Owner},
 		{"about", anything, aboutLabel(v), &l.About},
 	} {
 		typed := shell.Normal(v.URL.Query().Get(x.name + TextSuffix))

@@ -45,17 +45,17 @@ func newsOf(v *shell.Request, f *Family, list []record.Change, names map[string]
 	who, members := list[0].Principal, []string{}
 	for _, c := range list {
 		if c.Act == "deleted" {
-			return v.Words.Say("Dieser Eintrag wurde gerade gelöscht. Was Sie eingegeben haben, bleibt stehen.", "This entry was just deleted. What you entered stays here.")
+			return v.Words.Say("This entry was just deleted. What you entered stays here.")
 		}
 		if c.Principal != who {
 			who = ""
 		}
 		members = append(members, c.Members...)
 	}
-	name := cmp.Or(names[who], v.Words.Say("Jemand", "Somebody"))
+	name := cmp.Or(names[who], v.Words.Say("Somebody"))
 	what := Labels(v, f, shell.Unique(members))
 	if len(members) == 0 {
-		what = v.Words.Say("diesen Eintrag", "this entry")
+		what = v.Words.Say("this entry")
 	}
-	return v.Words.Say(name+" hat gerade "+what+" geändert.", name+" has just changed "+what+".")
+	return v.Words.Say("%s has just changed %s.", name, what)
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record"
 	"kartei/record/lookup"
-	"kartei/web/i18n"
 	"kartei/web/shell"
 )
 
@@ -220,15 +220,15 @@ func (f *Form) unsent() bool {
 // asked returns the fields of the form besides those that need a decision. The first
 // one of a part has its heading.
 func (f *Form) asked(v *shell.Request) (list []Field) {
-	var part fault.Text
+	var part i18n.Text
 	for _, m := range f.Family.Fields {
-		if m.part.EN != "" {
+		if m.part != "" {
 			part = m.part
 		}
 		if f.conflicting(m.Name) || m.Unasked || m.restricted && !f.mayShare(v) {
 			continue
 		}
-		m.part, part = part, fault.Text{}
+		m.part, part = part, ""
 		list = append(list, m)
 	}
 	return list
@@ -274,9 +274,9 @@ func drawForm(v *shell.Request, form Form, status int) shell.View {
 	if err != nil {
 		return v.Failed(err)
 	}
-	title := form.Family.another.In(v.Words.Language)
+	title := v.Words.Say(form.Family.another)
 	if form.id != "" {
-		title = v.Words.Say("Bearbeiten: ", "Edit: ") + form.Family.Heading(form.Was)
+		title = v.Words.Say("Edit: %s", form.Family.Heading(form.Was))
 	}
 	return v.OK(title, form.Family.Name, formView(v, form)).WithStatus(status)
 }
@@ -308,7 +308,7 @@ func CreateRecord(f *Family) func(*shell.Request) shell.View {
 		if v.Sent.Get("next") != "" {
 			return v.SeeOther("/" + f.Name + "/new?" + url.Values{"companyId": {typed["companyId"]}, "made": {made}}.Encode())
 		}
-		said := v.Words.Say(f.One.DE+" angelegt.", f.One.EN+" created.")
+		said := v.Words.Say("%s created.", f.One)
 		return v.Done(path, &shell.Toast{Text: said, Log: said})
 	}
 }
@@ -360,7 +360,7 @@ func SaveRecord(f *Family) func(*shell.Request) shell.View {
 	}
 }
 
-var nameNeeded = shell.Text("Nachname, Vorname oder E-Mail: Eines davon ist nötig.", "Last name, first name or email: one of them is required.")
+var nameNeeded = i18n.Text("Last name, first name or email: one of them is required.")
 
 // refusedForm draws a form again, with everything that was typed, and says why it
 // was not stored.
@@ -395,11 +395,11 @@ func wrongs(v *shell.Request, form Form, f *fault.Fault) map[string]string {
 		}
 		switch typed := form.Typed[m.Name]; {
 		case m.Kind == momentField && m.typed(v, typed) == typed:
-			texts[m.Name] = unreadMoment.In(v.Words.Language)
+			texts[m.Name] = v.Words.Say(unreadMoment)
 		case m.Kind == dayField:
-			texts[m.Name] = unreadDay.In(v.Words.Language)
+			texts[m.Name] = v.Words.Say(unreadDay)
 		case m.Kind == languageField:
-			texts[m.Name] = unreadLanguage.In(v.Words.Language)
+			texts[m.Name] = v.Words.Say(unreadLanguage)
 		}
 	}
 	nameless := func(field fault.Field) bool { return field.Name == "lastName" && field.Code == fault.Required }
@@ -409,7 +409,7 @@ func wrongs(v *shell.Request, form Form, f *fault.Fault) map[string]string {
 				delete(texts, name)
 			}
 		}
-		texts["lastName"] = nameNeeded.In(v.Words.Language)
+		texts["lastName"] = v.Words.Say(nameNeeded)
 	}
 	return texts
 }
@@ -470,15 +470,14 @@ func DeleteRecord(f *Family) func(*shell.Request) shell.View {
 		a := v.Send(f.Acts.remove, shell.Arguments{ID: v.PathValue("id"), Match: max(v.Sent.Revision, 1), Once: v.Sent.Token})
 		switch {
 		case a.Is(fault.NotFound): // somebody else was quicker
-			return v.Done("/"+f.Name, &shell.Toast{Bad: true, Text: v.Words.Say("Diesen Eintrag gibt es nicht mehr.", "This entry does not exist any more.")})
+			return v.Done("/"+f.Name, &shell.Toast{Bad: true, Text: v.Words.Say("This entry does not exist any more.")})
 		case a.Is(fault.PreconditionFailed):
 			return v.Done("/"+f.Name+"/"+v.PathValue("id"), &shell.Toast{Bad: true, Text: v.Words.Say(
-				"Nicht gelöscht: Der Eintrag wurde inzwischen geändert. Bitte sehen Sie ihn noch einmal an.",
 				"Not deleted: the entry was changed in the meantime. Please look at it again.")})
 		case a.Fault != nil:
 			return v.Failed(a.Fault)
 		}
-		return v.Done("/"+f.Name, &shell.Toast{Text: v.Words.Say("Gelöscht.", "Deleted."), Log: v.Words.Say(f.One.DE+" gelöscht.", f.One.EN+" deleted.")})
+		return v.Done("/"+f.Name, &shell.Toast{Text: v.Words.Say("Deleted."), Log: v.Words.Say("%s deleted.", f.One)})
 	}
 }
 
@@ -498,7 +497,7 @@ func (f *Family) Field(name string) Field {
 			return m
 		}
 	}
-	return Field{Name: name, Label: shell.Text(name, name)}
+	return Field{Name: name, Label: i18n.Format("%s", name)}
 }
 
 // changeNote says which members a form changed, and what somebody else changed
@@ -509,9 +508,9 @@ func changeNote(v *shell.Request, f *Family, id string, s saved) *shell.Toast {
 	}
 	var t shell.Toast
 	if len(s.Changed) > 0 {
-		t.Text = v.Words.Say(Labels(v, f, s.Changed)+" geändert.", Labels(v, f, s.Changed)+" changed.")
+		t.Text = v.Words.Say("%s changed.", Labels(v, f, s.Changed))
 		if v.Undoing() {
-			t.Text = v.Words.Say(Labels(v, f, s.Changed)+" wie vorher.", Labels(v, f, s.Changed)+" as before.")
+			t.Text = v.Words.Say("%s as before.", Labels(v, f, s.Changed))
 		}
 		u := shell.Undo{Action: f.ListingOf(v.URL.Query()).At("/" + f.Name + "/" + id), Token: v.Mint(), Revision: shell.RevisionOf(s.Record), Was: shell.Values{}, Set: shell.Values{}}
 		for _, name := range s.Changed {
@@ -520,10 +519,19 @@ func changeNote(v *shell.Request, f *Family, id string, s saved) *shell.Toast {
 		t.Undo = &u
 	}
 	if len(s.Theirs) > 0 {
-		t.Text = shell.Joined(" ", t.Text, v.Words.Say(have(cmp.Or(s.By, "Jemand anderes"))+"gleichzeitig geändert: ", cmp.Or(s.By, "Somebody else")+" changed at the same time: ")+Labels(v, f, s.Theirs)+".")
+		t.Text = shell.Joined(" ", t.Text, s.changedToo(v, f))
 	}
-	t.Log, t.Members = f.One.In(v.Words.Language)+": "+t.Text, s.Changed
+	t.Log, t.Members = v.Words.Say(f.One)+": "+t.Text, s.Changed
 	return &t
+}
+
+// changedToo says what somebody else changed at the same time.
+func (s saved) changedToo(v *shell.Request, f *Family) string {
+	who := cmp.Or(s.By, v.Words.Say("Somebody else"))
+	if several(v, who) {
+		return v.Words.Say("%s changed at the same time: %s. [several]", who, Labels(v, f, s.Theirs))
+	}
+	return v.Words.Say("%s changed at the same time: %s.", who, Labels(v, f, s.Theirs))
 }
 
 // notUndone says that somebody has changed the same members since. Their values stay,
@@ -535,9 +543,9 @@ func notUndone(v *shell.Request, f *Family, id string, m *merged) shell.View {
 	}
 	what := Labels(v, f, names)
 	path := "/" + f.Name + "/" + id
-	return v.Done(path, &shell.Toast{Bad: true, Href: path + "#history", HrefText: v.Words.Say("Verlauf", "History"),
-		Text: v.Words.Say("Nicht zurückgenommen. Inzwischen noch einmal geändert: "+what+".", "Not undone. Changed again since: "+what+"."),
-		Log:  v.Words.Say("Nicht zurückgenommen: inzwischen geändert.", "Not undone: changed since.")})
+	return v.Done(path, &shell.Toast{Bad: true, Href: path + "#history", HrefText: v.Words.Say("History"),
+		Text: v.Words.Say("Not undone. Changed again since: %s.", what),
+		Log:  v.Words.Say("Not undone: changed since.")})
 }
 
 // Get reads a record.
@@ -552,10 +560,10 @@ func Get(v *shell.Request, f *Family, id string) (shell.Values, error) {
 // dropText says to what files belong that are dropped on a page.
 func dropText(v *shell.Request, f *Family, record shell.Values) string {
 	if record == nil || !f.takesDocuments() {
-		return v.Words.Say("Als Dokumente ablegen", "File as documents")
+		return v.Words.Say("File as documents")
 	}
 	name := f.Heading(record)
-	return v.Words.Say("Ablegen bei „"+name+"“", "File with “"+name+"”")
+	return v.Words.Say("File with “%s”", name)
 }
 
 // At returns the address of a page of the record, with the list that it was opened
@@ -576,16 +584,16 @@ func door(w i18n.Words, c record.Change) string {
 	case "web":
 		return ""
 	case "rest":
-		return w.Say("über die API", "through the API")
+		return w.Say("through the API")
 	case "mcp":
-		return w.Say("über einen Assistenten", "through an assistant")
+		return w.Say("through an assistant")
 	case "job":
 		if c.Act == "updated" {
-			return w.Say("von Kartei, bei der Übergabe von Einträgen", "by Kartei, as entries were handed over")
+			return w.Say("by Kartei, as entries were handed over")
 		}
-		return w.Say("von Kartei, als Beispiel", "by Kartei, as an example")
+		return w.Say("by Kartei, as an example")
 	}
-	return w.Say("vom Betreiber", "by the operator")
+	return w.Say("by the operator")
 }
 
 // credentialOf names the key or the application of a change. Who made a key, and so has seen
@@ -595,11 +603,11 @@ func credentialOf(v *shell.Request, c record.Change, names map[string]string) st
 	case c.Key != nil:
 		title, made := shell.KeyTitle(c.Key.Name, c.Key.Environment, c.Key.KidShort), shell.KeyMadeBy(v, c.Key.MadeBy, names)
 		if c.Key.MadeBy == c.Principal {
-			return v.Words.Say("mit dem Schlüssel ", "with the key ") + title
+			return v.Words.Say("with the key %s", title)
 		}
-		return v.Words.Say("mit dem Schlüssel "+title+", erstellt "+made, "with the key "+title+", created "+made)
+		return v.Words.Say("with the key %s, created %s", title, made)
 	case names[c.Credential] != "":
-		return v.Words.Say("durch die Anwendung ", "by the application ") + names[c.Credential]
+		return v.Words.Say("by the application %s", names[c.Credential])
 	}
 	return ""
 }
@@ -611,13 +619,13 @@ func textFact(v *shell.Request, record shell.Values) string {
 	switch status {
 	case "none":
 		if strings.HasPrefix(record["contentType"], "image/") {
-			return say("Bilder werden nicht als Text gelesen. Die Suche findet die Datei nur über Name und Schlagwörter.", "Pictures are not read as text. The search finds the file by name and tags only.")
+			return say("Pictures are not read as text. The search finds the file by name and tags only.")
 		}
-		return say("Die Datei enthält keinen lesbaren Text, zum Beispiel weil sie ein Scan ist. Die Suche findet sie nur über Name und Schlagworte.", "The file has no readable text, for example because it is a scan. The search finds it by name and tags only.")
+		return say("The file has no readable text, for example because it is a scan. The search finds it by name and tags only.")
 	case "partial":
-		return say("Nur teilweise gelesen: ", "Only read in part: ") + MissingText(v, reason) + " " + say("Die Suche findet nur diesen Teil.", "The search finds this part only.")
+		return say("Only read in part: %s The search finds this part only.", MissingText(v, reason))
 	case "unread":
-		return say("Nicht gelesen: ", "Not read: ") + MissingText(v, reason) + " " + say("Die Suche findet die Datei nur über Name und Schlagworte.", "The search finds the file by name and tags only.")
+		return say("Not read: %s The search finds the file by name and tags only.", MissingText(v, reason))
 	}
 	return ""
 }
@@ -627,21 +635,21 @@ func MissingText(v *shell.Request, reason string) string {
 	say := v.Words.Say
 	switch reason {
 	case "encrypted":
-		return say("Der Inhalt ist verschlüsselt oder mit einem Kennwort geschützt.", "The content is encrypted or protected by a password.")
+		return say("The content is encrypted or protected by a password.")
 	case "damaged", "broken":
-		return say("Die Datei ist beschädigt oder unvollständig.", "The file is damaged or incomplete.")
+		return say("The file is damaged or incomplete.")
 	case "too_long":
-		return say("Der Text ist länger, als gelesen wird.", "The text is longer than Kartei reads.")
+		return say("The text is longer than Kartei reads.")
 	case "too_complex", "inflated", "memory", "time", "crashed":
-		return say("Die Datei ist zu groß oder zu aufwendig.", "The file is too large or too complex.")
+		return say("The file is too large or too complex.")
 	case "scanned":
-		return say("Einige Seiten sind Bilder, zum Beispiel Scans.", "Some pages are pictures, for example scans.")
+		return say("Some pages are pictures, for example scans.")
 	case "contained":
-		return say("Dateien in der Datei werden nicht gelesen, zum Beispiel Anhänge.", "Files inside of the file are not read, for example attachments.")
+		return say("Files inside of the file are not read, for example attachments.")
 	case "overdrawn":
-		return say("Die Lesezeit Ihrer Organisation war verbraucht.", "The reading time of your organization was used up.")
+		return say("The reading time of your organization was used up.")
 	case "unavailable", "unconfined":
-		return say("Dieser Server liest keine Dateien.", "This server does not read files.")
+		return say("This server does not read files.")
 	}
-	return say("Dateien dieser Art werden hier nicht gelesen.", "Files of this kind are not read here.")
+	return say("Files of this kind are not read here.")
 }

@@ -5,9 +5,8 @@ import (
 
 	"github.com/a-h/templ"
 
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record"
-	"kartei/web/i18n"
 	"kartei/web/shell"
 )
 
@@ -47,7 +46,7 @@ func TestDoors(t *testing.T) {
 		{"job", "created"}: {"von Kartei, als Beispiel", "by Kartei, as an example"}, {"job", "completed"}: {"von Kartei, als Beispiel", "by Kartei, as an example"},
 		{"admin", "updated"}: {"vom Betreiber", "by the operator"},
 	} {
-		de, en := i18n.Words{Language: fault.German}, i18n.Words{Language: fault.English}
+		de, en := i18n.Words{Language: i18n.German}, i18n.Words{Language: i18n.English}
 		if got := [2]string{door(de, record.Change{Door: c[0], Act: c[1]}), door(en, record.Change{Door: c[0], Act: c[1]})}; got != want {
 			t.Errorf("%v: %q, want %q", c, got, want)
 		}
@@ -71,7 +70,7 @@ func TestCredentialsOfChanges(t *testing.T) {
 		{"durch die Anwendung Kalender", "by the application Kalender"}:                                                                                            {Principal: "usr_1", Credential: "gra_1"},
 	} {
 		var got [2]string
-		for i, in := range []fault.Language{fault.German, fault.English} {
+		for i, in := range []i18n.Language{i18n.German, i18n.English} {
 			v := &shell.Request{Words: i18n.Words{Language: in}}
 			v.Session.Principal.ID = "usr_3"
 			got[i] = credentialOf(v, c, map[string]string{"usr_2": "Jana Sommer", "gra_1": "Kalender"})

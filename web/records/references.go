@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/principal"
 	"kartei/record/lookup"
 	"kartei/web/shell"
@@ -88,7 +89,7 @@ var ownWords = []string{"ich", "mich", "mir", "me", "myself"}
 // SeekPeople finds active people and service accounts by name. Oneself comes first.
 func SeekPeople(v *shell.Request, text string) (s Sought, err error) {
 	me := v.Session.Principal
-	self := ui.Choice{Value: me.ID, Text: me.Name, Note: v.Words.Say("ich", "me"), Icon: "user"}
+	self := ui.Choice{Value: me.ID, Text: me.Name, Note: v.Words.Say("me"), Icon: "user"}
 	if slices.Contains(ownWords, strings.ToLower(text)) {
 		return Sought{Choices: []ui.Choice{self}, Exact: []ui.Choice{self}}, nil
 	}
@@ -227,24 +228,20 @@ func (u unclear) offers() []ui.Choice {
 }
 
 // Why says why a text names no single record, with some of the records that it fits.
-func (u unclear) Why() *fault.Text {
-	t := shell.Text("„"+u.Text+"“ wurde nicht gefunden. Tippen Sie einen Teil des Namens, oder leeren Sie das Feld.",
-		"“"+u.Text+"” was not found. Type a part of the name, or empty the field.")
-	if u.Anew != "" && len(u.Choices) == 0 {
-		t = shell.Text("„"+u.Text+"“ gibt es noch nicht. Legen Sie die Firma unten an, tippen Sie einen Teil eines anderen Namens, oder leeren Sie das Feld.",
-			"There is no “"+u.Text+"” yet. Create the company below, type a part of another name, or empty the field.")
-	}
-	if len(u.Choices) > 0 {
+func (u unclear) Why() i18n.Text {
+	switch {
+	case len(u.Choices) > 0:
 		var names []string
 		for _, c := range u.Choices[:min(3, len(u.Choices))] {
 			names = append(names, c.Text)
 		}
-		list, more := strings.Join(names, ", "), ""
+		list := strings.Join(names, ", ")
 		if len(u.Choices) > len(names) {
-			more = " …"
+			list += " …"
 		}
-		t = shell.Text("„"+u.Text+"“ ist nicht eindeutig: "+list+more+". Wählen Sie unten aus, oder schreiben Sie mehr vom Namen.",
-			"“"+u.Text+"” is ambiguous: "+list+more+". Choose below, or type more of the name.")
+		return i18n.Format("“%s” is ambiguous: %s. Choose below, or type more of the name.", u.Text, list)
+	case u.Anew != "":
+		return i18n.Format("There is no “%s” yet. Create the company below, type a part of another name, or empty the field.", u.Text)
 	}
-	return &t
+	return i18n.Format("“%s” was not found. Type a part of the name, or empty the field.", u.Text)
 }

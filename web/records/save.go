@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/web/shell"
 )
 
@@ -67,12 +68,10 @@ func Save(v *shell.Request, f *Family, id string, was, typed shell.Values, revis
 		}
 		was, typed = stored, m.Values
 	}
-	return out, &fault.Fault{Code: fault.Overloaded, Detail: &busyRecord}
+	return out, &fault.Fault{Code: fault.Overloaded, Detail: busyRecord}
 }
 
-var busyRecord = shell.Text(
-	"Dieser Eintrag wird gerade von mehreren Personen geändert. Bitte senden Sie das Formular noch einmal.",
-	"This entry is being changed by several people. Please send the form again.")
+var busyRecord = i18n.Text("This entry is being changed by several people. Please send the form again.")
 
 // attemptKey returns the idempotency key of an attempt. Another attempt has another
 // content, and so another key.

@@ -36,8 +36,8 @@ func findSimilar(v *shell.Request, f *Family, typed shell.Values) ([]lookup.Like
 // likeness says what two records have in common.
 func likeness(v *shell.Request, l lookup.Like) string {
 	words := map[lookup.Likeness]string{
-		lookup.ByEmail: v.Words.Say("gleiche E-Mail-Adresse", "same email address"), lookup.ByNumber: v.Words.Say("gleiche Nummer", "same number"),
-		lookup.ByName: v.Words.Say("ähnlicher Name", "similar name"),
+		lookup.ByEmail: v.Words.Say("same email address"), lookup.ByNumber: v.Words.Say("same number"),
+		lookup.ByName: v.Words.Say("similar name"),
 	}
 	var list []string
 	for _, by := range l.By {
@@ -103,7 +103,7 @@ func changedBy(v *shell.Request, id string, since int64, members []string) (who 
 	var list []string
 	for _, id := range shell.Unique(ids) {
 		if id == v.Session.Principal.ID {
-			list = append(list, v.Words.Say("Sie selbst", "you"))
+			list = append(list, v.Words.Say("you"))
 		} else if names[id] != "" {
 			list = append(list, names[id])
 		}

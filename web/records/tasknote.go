@@ -10,18 +10,18 @@ import (
 func TaskNote(v *shell.Request, task shell.Values, back string) *shell.Toast {
 	title := task["title"]
 	if title == "" { // somebody who may write, but not read
-		return &shell.Toast{Text: v.Words.Say("Gespeichert.", "Saved.")}
+		return &shell.Toast{Text: v.Words.Say("Saved.")}
 	}
 	if task["status"] == "completed" {
 		return &shell.Toast{
-			Text: v.Words.Say("„"+title+"“ erledigt.", "“"+title+"” done."),
-			Log:  v.Words.Say("Aufgabe erledigt.", "Task done."),
+			Text: v.Words.Say("“%s” done.", title),
+			Log:  v.Words.Say("Task done."),
 			Undo: &shell.Undo{Action: "/tasks/" + task["id"], Token: v.Mint(), Revision: shell.RevisionOf(task), Was: shell.Values{"status": "completed"}, Set: shell.Values{"status": "open"}, Back: back},
 		}
 	}
-	t := &shell.Toast{Href: "/tasks/" + task["id"], HrefText: v.Words.Say("Ansehen", "View")}
+	t := &shell.Toast{Href: "/tasks/" + task["id"], HrefText: v.Words.Say("View")}
 	if shell.RevisionOf(task) > 1 {
-		t.Text = v.Words.Say("„"+title+"“ ist wieder offen.", "“"+title+"” is open again.")
+		t.Text = v.Words.Say("“%s” is open again.", title)
 		return t
 	}
 	about := []string{title}
@@ -29,12 +29,12 @@ func TaskNote(v *shell.Request, task shell.Values, back string) *shell.Toast {
 		about = append(about, v.Words.Due(due, v.Words.HasClock(due)))
 	}
 	if task["priority"] == "high" {
-		about = append(about, v.Words.Say("dringend", "high priority"))
+		about = append(about, v.Words.Say("high priority"))
 	}
 	names := map[string]string{}
 	if v.TitlesOf([]string{cmp.Or(task["contactId"], task["companyId"])}, names) == nil {
 		about = append(about, names[cmp.Or(task["contactId"], task["companyId"])])
 	}
-	t.Text = v.Words.Say("Angelegt: ", "Created: ") + shell.Joined(" · ", about...)
+	t.Text = v.Words.Say("Created: %s", shell.Joined(" · ", about...))
 	return t
 }

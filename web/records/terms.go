@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record/upload"
 	"kartei/web/shell"
 )
@@ -51,7 +51,7 @@ func (t Terms) TypeOf(name, said string) string {
 }
 
 // Words names the kinds of files that are taken, each once.
-func (t Terms) Words(in fault.Language) []string {
+func (t Terms) Words(in i18n.Language) []string {
 	var list []string
 	for _, k := range t.Kinds {
 		if word := shell.KindOf(k.ContentType).Word.In(in); !slices.Contains(list, word) && word != k.ContentType {

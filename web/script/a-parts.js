@@ -5,8 +5,9 @@
 if (document.documentElement.dataset.address) { history.replaceState(null, "", document.documentElement.dataset.address); }
 
 (function () {
-  const german = document.documentElement.lang === "de";
-  const say = (de, en) => (german ? de : en);
+  // say returns a text with values in the places of its %s. The server has put the reader's
+  // language in the place of the English one.
+  const say = (text, ...values) => values.reduce((said, value) => said.replace("%s", () => value), text);
 
   // A browser offers the clipboard only to pages from TLS or from this machine.
   // On other pages the text is selected and copied by the old command.
@@ -34,7 +35,7 @@ if (document.documentElement.dataset.address) { history.replaceState(null, "", d
   }
 
   function copyAndSay(text) {
-    copy(text).then(() => toast(say("Kopiert", "Copied")), () => toast(say("Nicht kopiert", "Not copied")));
+    copy(text).then(() => toast(say("Copied")), () => toast(say("Not copied")));
   }
 
   // speak announces a text to screen readers only. While a modal dialog is open, they
@@ -57,7 +58,7 @@ if (document.documentElement.dataset.address) { history.replaceState(null, "", d
       const button = document.createElement("button");
       button.type = "button";
       button.className = "button copy";
-      button.textContent = say("Kopieren", "Copy");
+      button.textContent = say("Copy");
       block.append(button);
     }
   }

@@ -23,10 +23,10 @@
   function counted(field) {
     if (stays(field) || isSearch(field) && field.value.trim() === "") {
       const n = options(field).length;
-      return n === 1 ? say("1 Vorschlag", "1 suggestion") : n + say(" Vorschläge", " suggestions");
+      return n === 1 ? say("1 suggestion") : say("%s suggestions", n);
     }
     const n = hits(field).length;
-    return n === 1 ? say("1 Treffer", "1 result") : n + say(" Treffer", " results");
+    return n === 1 ? say("1 result") : say("%s results", n);
   }
   let speaking = 0;
   function speak(field) {
@@ -170,7 +170,7 @@
     line.className = "option none";
     line.setAttribute("role", "option");
     line.setAttribute("aria-disabled", "true");
-    line.textContent = say("Die Suche antwortet gerade nicht.", "The search does not answer at the moment.");
+    line.textContent = say("The search does not answer at the moment.");
     ctx.target.replaceChildren(line);
     s.asking = s.enter = false;
     if (document.activeElement === field) {

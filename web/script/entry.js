@@ -96,7 +96,7 @@
       const all = document.createElement("input");
       all.type = "checkbox";
       all.className = "pick";
-      all.setAttribute("aria-label", window.kartei.say("Alle auf dieser Seite auswählen", "Select all on this page"));
+      all.setAttribute("aria-label", window.kartei.say("Select all on this page"));
       head.append(all);
     }
     count();

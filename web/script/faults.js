@@ -99,7 +99,7 @@
 
   // --- Waiting: a countdown holds the forms that it is about.
   const ends = new WeakMap();
-  const left = (n) => n < 120 ? n + (n === 1 ? say(" Sekunde", " second") : say(" Sekunden", " seconds")) : Math.ceil(n / 60) + say(" Minuten", " minutes");
+  const left = (n) => n === 1 ? say("%s second", n) : n < 120 ? say("%s seconds", n) : say("%s minutes", Math.ceil(n / 60));
   function count() {
     for (const timer of document.querySelectorAll("[data-countdown]")) {
       if (!ends.has(timer)) {
@@ -112,7 +112,7 @@
         continue;
       }
       const forms = formsOf(timer);
-      timer.closest("[data-wait]").textContent = say("Sie können es jetzt noch einmal versuchen.", "You can try again now.");
+      timer.closest("[data-wait]").textContent = say("You can try again now.");
       for (const form of forms) { release(form); }
     }
   }

@@ -98,7 +98,7 @@
       return true;
     }
     const on = target(id);
-    if (!on && id === "undo") { toast(say("Es gibt nichts mehr zurückzunehmen. Der Verlauf eines Eintrags zeigt, wer was geändert hat.", "There is nothing left to undo. The history of a record shows who changed what.")); }
+    if (!on && id === "undo") { toast(say("There is nothing left to undo. The history of a record shows who changed what.")); }
     if (!on) { return false; }
     if (acts[id]) { acts[id](on); } else { on.click(); }
     return true;

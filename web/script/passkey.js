@@ -14,10 +14,10 @@
       method: "POST", headers: { Accept: "application/json" },
       body: new URLSearchParams({ "form-token": form.elements["form-token"].value, token: form.elements.token ? form.elements.token.value : "" }),
     });
-    if (!isOurs(answer.headers)) { throw new Error(say("Kartei antwortet gerade nicht. Bitte versuchen Sie es gleich noch einmal.", "Kartei does not answer at the moment. Please try again in a moment.")); }
+    if (!isOurs(answer.headers)) { throw new Error(say("Kartei does not answer at the moment. Please try again in a moment.")); }
     const said = await answer.json();
     if (said.confirm && await window.kartei.confirm()) { return options(button, form); }
-    if (!answer.ok) { throw new Error(said.problem || say("Das ist noch nicht möglich.", "This is not possible yet.")); }
+    if (!answer.ok) { throw new Error(said.problem || say("This is not possible yet.")); }
     return said;
   }
 
@@ -40,10 +40,10 @@
 
   function explain(error) {
     if (error.name === "InvalidStateError") {
-      return say("Dieses Gerät hat schon einen Passkey für Ihr Konto.", "This device already has a passkey for your account.");
+      return say("This device already has a passkey for your account.");
     }
     if (error.name === "NotAllowedError" || error.name === "AbortError") {
-      return say("Kein Passkey verwendet. Sie können es noch einmal versuchen.", "No passkey was used. You can try again.");
+      return say("No passkey was used. You can try again.");
     }
     return error.message;
   }
@@ -52,7 +52,7 @@
     const button = event.target.closest("[data-passkey]");
     if (!button) { return; }
     if (!able) {
-      toast(say("Dieser Browser unterstützt keine Passkeys.", "This browser does not support passkeys."));
+      toast(say("This browser does not support passkeys."));
       return;
     }
     button.disabled = true;

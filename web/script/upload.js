@@ -15,7 +15,7 @@
   const target = () => document.querySelector("[data-drop]");
   const sleep = (s) => new Promise((done) => setTimeout(done, 1000 * s));
   function size(bytes) {
-    const units = [[say("Byte", "bytes"), 1], ["KB", 1e3], ["MB", 1e6], ["GB", 1e9]], [unit, by] = units.findLast(([, n]) => bytes >= n) || units[0];
+    const units = [[say("bytes"), 1], ["KB", 1e3], ["MB", 1e6], ["GB", 1e9]], [unit, by] = units.findLast(([, n]) => bytes >= n) || units[0];
     return (bytes / by).toLocaleString(lang, { maximumFractionDigits: by < 1e6 ? 0 : 1 }) + " " + unit;
   }
   function make(tag, name, text) {
@@ -39,7 +39,7 @@
     title.id = "queue-title";
     panel.setAttribute("aria-labelledby", title.id);
     list = make("ul");
-    const close = button(say("Schließen", "Close"), () => {
+    const close = button(say("Close"), () => {
       items.splice(0).forEach((i) => i.row.remove());
       panel.remove();
       panel = null;
@@ -53,8 +53,9 @@
   function update() {
     const left = items.filter((i) => i.state !== "done" && i.state !== "refused").length, refused = items.filter((i) => i.state === "refused").length;
     if (!panel) { return; }
-    const ended = items.length - refused, not = say(`${refused} abgelehnt`, `${refused} refused`);
-    title.textContent = left ? say(`${left} ${left === 1 ? "Datei wird" : "Dateien werden"} abgelegt`, `Filing ${left} ${left === 1 ? "file" : "files"}`) : !refused ? say("Abgelegt", "Filed") : ended ? say(`${ended} abgelegt, `, `${ended} filed, `) + not : not;
+    const ended = items.length - refused;
+    title.textContent = left === 1 ? say("Filing %s file", left) : left ? say("Filing %s files", left)
+      : !refused ? say("Filed") : ended ? say("%s filed, %s refused", ended, refused) : say("%s refused", refused);
     panel.close.hidden = left > 0;
   }
 
@@ -64,7 +65,7 @@
     draw();
     for (const file of files) {
       if (items.filter((i) => i.state !== "done" && i.state !== "refused").length >= most) {
-        toast(say(`Höchstens ${most} Dateien auf einmal. Bitte fügen Sie die übrigen danach hinzu.`, `At most ${most} files at a time. Please add the others afterwards.`));
+        toast(say("At most %s files at a time. Please add the others afterwards.", most));
         break;
       }
       const i = { file, about, n: ++number, token: config.dataset.drop, state: "waiting", row: make("li") };
@@ -72,15 +73,15 @@
       i.name = make("input");
       i.name.value = file.name;
       i.name.maxLength = 200;
-      i.name.setAttribute("aria-label", say("Name des Dokuments", "Name of the document"));
-      i.cancel = button(say("Abbrechen", "Cancel"), () => cancel(i));
+      i.name.setAttribute("aria-label", say("Name of the document"));
+      i.cancel = button(say("Cancel"), () => cancel(i));
       i.bar = document.createElement("progress");
       i.bar.max = file.size || 1;
       i.bar.value = 0;
       i.bar.setAttribute("aria-label", file.name);
       i.says = make("div", "queue-says");
       i.says.setAttribute("role", "status");
-      i.flow = make("p", "note", size(file.size) + " · " + say("wartet", "waiting"));
+      i.flow = make("p", "note", size(file.size) + " · " + say("waiting"));
       line.append(i.name, i.cancel);
       i.row.append(line, i.bar, i.flow, i.says);
       list.append(i.row);
@@ -117,14 +118,14 @@
     if (!ours) { stopped(status); }
     if (status === 401) { throw new SignIn(); }
     if (status === 0 || status === 408 || status === 409 || status === 429 || status >= 500) { throw new Broken(Number(wait) || 0, status >= 500 && !text.startsWith("<") && text); }
-    if (status >= 400) { throw new Refused(text.startsWith("<") ? say("Die Datei wurde nicht angenommen.", "The file was not accepted.") : text); }
+    if (status >= 400) { throw new Refused(text.startsWith("<") ? say("The file was not accepted.") : text); }
     return text;
   }
   // stopped judges an answer of somebody between, or none, of status 0.
   function stopped(status) {
-    if (status === 413) { throw new Refused(say("Die Datei ist größer, als der Proxy vor Kartei durchlässt.", "The file is larger than the proxy before Kartei lets through.")); }
-    const text = say("Kartei ist gerade nicht erreichbar.", "Kartei cannot be reached at the moment.");
-    throw new Broken(0, status && (isBarred(status) ? say(`Ein Proxy vor Kartei hat das aufgehalten (${status}).`, `A proxy before Kartei has stopped this (${status}).`) : text));
+    if (status === 413) { throw new Refused(say("The file is larger than the proxy before Kartei lets through.")); }
+    const text = say("Kartei cannot be reached at the moment.");
+    throw new Broken(0, status && (isBarred(status) ? say("A proxy before Kartei has stopped this (%s).", status) : text));
   }
   async function post(path, fields) {
     let answer;
@@ -140,7 +141,7 @@
       xhr.upload.addEventListener("progress", function (event) {
         const past = (performance.now() - begun) / 1000, rate = event.loaded / Math.max(past, .1), left = Math.ceil((i.file.size - event.loaded) / Math.max(rate, 1));
         i.bar.value = Math.min(event.loaded, i.file.size);
-        i.flow.textContent = `${size(Math.min(event.loaded, i.file.size))} ${say("von", "of")} ${size(i.file.size)} · ${size(rate)}/s · ${say("noch", "left:")} ${left} s`;
+        i.flow.textContent = say("%s of %s · %s/s · left: %s s", size(Math.min(event.loaded, i.file.size)), size(i.file.size), size(rate), left);
       });
       const end = () => { try { resolve(judge(xhr.status, xhr.status > 0 && isOursXHR(xhr), xhr.responseText, xhr.getResponseHeader("Retry-After"))); } catch (e) { reject(e); } };
       for (const name of ["load", "error", "abort", "timeout"]) { xhr.addEventListener(name, end); }
@@ -171,22 +172,22 @@
         if (why instanceof Refused) {
           i.state = "refused";
           i.bar.remove();
-          i.cancel.textContent = say("Entfernen", "Remove");
+          i.cancel.textContent = say("Remove");
           i.row.classList.add("failed");
           i.flow.textContent = size(i.file.size);
-          tell(i, say("Abgelehnt: ", "Refused: ") + why.message);
+          tell(i, say("Refused: %s", why.message));
           next();
           return;
         }
         if (!(why instanceof Broken)) { throw why; }
         if (tried >= pauses.length) {
           i.state = "broken";
-          tell(i, why.text || say("Die Verbindung ist abgebrochen.", "The connection was lost."), button(say("Noch einmal", "Try again"), () => { i.state = "waiting"; next(); }));
+          tell(i, why.text || say("The connection was lost."), button(say("Try again [upload]"), () => { i.state = "waiting"; next(); }));
           next();
           return;
         }
         const wait = Math.max(why.wait, pauses[tried]);
-        tell(i, say(`Unterbrochen. Neuer Versuch in ${wait} s …`, `Interrupted. Trying again in ${wait} s …`));
+        tell(i, say("Interrupted. Trying again in %s s …", wait));
         await sleep(wait);
         if (!items.includes(i)) { return; }
         tell(i, "");
@@ -195,10 +196,10 @@
   }
   function askToSignIn(i) {
     i.state = "signin";
-    const link = make("a", "", say("Anmelden", "Sign in"));
+    const link = make("a", "", say("Sign in"));
     link.href = root + "/signin?next=" + encodeURIComponent(location.pathname);
     link.target = "_blank";
-    tell(i, say("Ihre Anmeldung ist abgelaufen. Die Datei wartet. ", "Your sign-in has ended. The file is waiting. "), link, button(say("Weiter", "Continue"), again));
+    tell(i, say("Your sign-in has ended. The file is waiting.") + " ", link, button(say("Continue"), again));
     next();
   }
   function again() {
@@ -284,7 +285,7 @@
     light(0);
     const folder = (f, k) => { const e = event.dataTransfer.items[k]?.webkitGetAsEntry?.(); return e && e.isDirectory; };
     const files = [...event.dataTransfer.files].filter((f, k) => !folder(f, k));
-    if (files.length < event.dataTransfer.files.length) { toast(say("Ordner werden nicht übernommen, nur Dateien.", "Only files are accepted, not folders.")); }
+    if (files.length < event.dataTransfer.files.length) { toast(say("Only files are accepted, not folders.")); }
     add(files, aboutOf(target()));
   });
   window.addEventListener("beforeunload", (event) => { if (items.some(open)) { event.preventDefault(); } });

@@ -154,7 +154,7 @@
     const paper = bar.querySelector("[data-print-sheets]");
     async function printAll() {
       paper.disabled = true;
-      if (pages > 1) { toast(say("Die Seiten werden für den Druck geladen …", "The pages are being loaded for printing …")); }
+      if (pages > 1) { toast(say("The pages are being loaded for printing …")); }
       for (let n = 1; n <= pages && box.isConnected; n++) {
         for (let tries = 0; tries < 60; tries++) {
           await load(n);
@@ -167,7 +167,7 @@
       if (box.isConnected) { print(); }
     }
     if (paper) { paper.addEventListener("click", printAll); }
-    box.setAttribute("aria-label", say("Seiten, mit den Pfeiltasten zu blättern", "Pages, scroll with the arrow keys"));
+    box.setAttribute("aria-label", say("Pages, scroll with the arrow keys"));
   }
 
   // openText shows the hit of a text, unless the address leads to one.

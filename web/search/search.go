@@ -53,7 +53,7 @@ func showSearch(v *shell.Request) shell.View {
 		if err != nil {
 			return v.Failed(err)
 		}
-		return v.OK(v.Words.Say("Suche", "Search"), "", searchView(v, searchPage{FindOutput: f, forgets: !v.Session.Remembers()}))
+		return v.OK(v.Words.Say("Search [noun]"), "", searchView(v, searchPage{FindOutput: f, forgets: !v.Session.Remembers()}))
 	}
 	p, err := findAll(v, q, records.FamilyOf(v.URL.Query().Get("in")))
 	switch {
@@ -64,7 +64,7 @@ func showSearch(v *shell.Request) shell.View {
 	case v.URL.Query().Get("open") != "" && p.Best != "":
 		return goTo(v, p.Best)
 	}
-	return v.OK(v.Words.Say("Suche: ", "Search: ")+q, "", searchView(v, p))
+	return v.OK(v.Words.Say("Search: %s", q), "", searchView(v, p))
 }
 
 // findAll finds a text in all families, and more of it in the one whose tab is open.
@@ -169,7 +169,7 @@ func optionsOf(v *shell.Request, q string, f lookup.FindOutput) []optionGroup {
 		add(groupTitle(v, g), list...)
 	}
 	if t := f.Thing; t != nil {
-		add(v.Words.Say("Kennung", "Identifier"), ui.Choice{
+		add(v.Words.Say("Identifier"), ui.Choice{
 			Text: t.Title, Note: thingKind(v, t), Icon: "link", Best: true, Href: string(cmp.Or(leads(v, cmp.Or(t.Of, t.ID)), v.Look().To(searchFor(q)))),
 		})
 	}
@@ -180,7 +180,7 @@ func optionsOf(v *shell.Request, q string, f lookup.FindOutput) []optionGroup {
 func extras(v *shell.Request, q string, f lookup.FindOutput) []ui.Choice {
 	var list []ui.Choice
 	if slices.ContainsFunc(f.Groups, func(g lookup.Group) bool { return g.More }) {
-		list = append(list, ui.Choice{Text: v.Words.Say("Alle Treffer", "All hits"), Icon: "search", Href: string(v.Look().To(searchFor(q))), Extra: true})
+		list = append(list, ui.Choice{Text: v.Words.Say("All hits"), Icon: "search", Href: string(v.Look().To(searchFor(q))), Extra: true})
 	}
 	if n, offered := newFrom(v, q, f); offered {
 		list = append(list, ui.Choice{Text: n.text, Icon: "plus", Href: string(v.Look().To(n.href)), Extra: true})
@@ -281,9 +281,9 @@ func searchFor(q string) string { return "/search?" + url.Values{"q": {q}}.Encod
 // searchTitle returns the heading of the hits.
 func searchTitle(v *shell.Request, p searchPage) string {
 	if p.q == "" {
-		return v.Words.Say("Zuletzt geöffnet", "Recently opened")
+		return v.Words.Say("Recently opened")
 	}
-	return v.Words.Say("Treffer für „"+p.q+"“", "Hits for “"+p.q+"”")
+	return v.Words.Say("Hits for “%s”", p.q)
 }
 
 // tabs are the families that the person may read, with the number of hits of each.
@@ -295,12 +295,12 @@ func (p searchPage) tabs(v *shell.Request) []ui.Tab {
 		}
 		return ui.Tab{Name: name, Href: v.Look().To("/search?" + address.Encode()), Here: p.in == f}
 	}
-	tabs := []ui.Tab{tab(v.Words.Say("Alle", "All"), nil)}
+	tabs := []ui.Tab{tab(v.Words.Say("All"), nil)}
 	for _, f := range records.Families {
 		if !v.Session.May(f.Read) {
 			continue
 		}
-		t := tab(f.Many.In(v.Words.Language), f)
+		t := tab(v.Words.Say(f.Many), f)
 		t.Count = "0"
 		for _, g := range p.counts {
 			if g.Family == f.Name && g.Count != nil {
@@ -315,30 +315,30 @@ func (p searchPage) tabs(v *shell.Request) []ui.Tab {
 // groupTitle returns the heading of the hits of a family.
 func groupTitle(v *shell.Request, g lookup.Group) string {
 	if f := records.FamilyOf(g.Family); f != nil {
-		return f.Many.In(v.Words.Language)
+		return v.Words.Say(f.Many)
 	}
-	return v.Words.Say("Zuletzt geöffnet", "Recently opened")
+	return v.Words.Say("Recently opened")
 }
 
 // thingKind returns what a thing is, in words.
 func thingKind(v *shell.Request, t *lookup.Thing) string {
 	switch t.Object {
 	case "request":
-		return v.Words.Say("Aufruf der Schnittstelle", "API call")
+		return v.Words.Say("API call")
 	case "event":
-		return v.Words.Say("Ereignis", "Event")
+		return v.Words.Say("Event")
 	case "operation":
-		return v.Words.Say("Vorgang", "Operation")
+		return v.Words.Say("Operation [of the audit log]")
 	case "delivery":
-		return v.Words.Say("Zustellung", "Delivery")
+		return v.Words.Say("Delivery")
 	case "webhookEndpoint":
 		return "Webhook"
 	case "key":
-		return v.Words.Say("Schlüssel", "Key")
+		return v.Words.Say("Key")
 	case "serviceAccount":
-		return v.Words.Say("Dienstkonto", "Service account")
+		return v.Words.Say("Service account")
 	}
-	return v.Words.Say("Person", "Person")
+	return v.Words.Say("Person")
 }
 
 // isElsewhere reports whether a thing is a call that was made in the other environment.

@@ -47,7 +47,7 @@ func searchView(v *shell.Request, p searchPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(p.counts) > 0 || p.in != nil {
-			templ_7745c5c3_Err = ui.TabList(v.Words.Say("Treffer nach Art", "Hits by kind"), p.tabs(v)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.TabList(v.Words.Say("Hits by kind"), p.tabs(v)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -71,12 +71,12 @@ func searchView(v *shell.Request, p searchPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if p.forgets {
-				templ_7745c5c3_Err = ui.Empty("history", v.Words.Say("Diese Liste ist ausgeschaltet", "This list is switched off"), v.Words.Say("Kartei merkt sich nicht, was Sie öffnen. Im Profil können Sie das ändern.", "Kartei does not remember what you open. You can change that in your profile.")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("history", v.Words.Say("This list is switched off"), v.Words.Say("Kartei does not remember what you open. You can change that in your profile.")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Empty("search", v.Words.Say("Noch nichts geöffnet", "Nothing opened yet"), v.Words.Say("Hier stehen die letzten zwanzig Einträge, die Sie geöffnet haben. Nur Sie sehen sie.", "The last twenty entries that you opened appear here. Only you see them.")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("search", v.Words.Say("Nothing opened yet"), v.Words.Say("The last twenty entries that you opened appear here. Only you see them.")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -101,7 +101,7 @@ func searchView(v *shell.Request, p searchPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Section("rules", v.Words.Say("So wird gesucht", "How the search works"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("rules", v.Words.Say("How the search works"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -202,7 +202,7 @@ func hitGroup(v *shell.Request, p searchPage, i int, g lookup.Group) templ.Compo
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.LinkButton(v.Look().To(records.Searched(g.Family, p.Q)), "", v.Words.Say("Alle in der Liste", "All in the list"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(v.Look().To(records.Searched(g.Family, p.Q)), "", v.Words.Say("All in the list"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -244,9 +244,9 @@ func hitGroup(v *shell.Request, p searchPage, i int, g lookup.Group) templ.Compo
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var10 string
-			templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Weitere in der Liste", "More in the list"))
+			templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("More in the list"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `search/search.templ`, Line: 60, Col: 138}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `search/search.templ`, Line: 60, Col: 114}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 			if templ_7745c5c3_Err != nil {
@@ -358,9 +358,9 @@ func HitLine(v *shell.Request, h lookup.Hit, q string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var13 string
-			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Im Text des Dokuments gefunden", "Found in the text of the document"))
+			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Found in the text of the document"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `search/search.templ`, Line: 84, Col: 213}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `search/search.templ`, Line: 84, Col: 179}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 			if templ_7745c5c3_Err != nil {
@@ -403,9 +403,9 @@ func wordsView(v *shell.Request, e document.DocumentText) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if e.Text == "" {
 			var templ_7745c5c3_Var15 string
-			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Im Text des Dokuments gefunden", "Found in the text of the document"))
+			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Found in the text of the document"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `search/search.templ`, Line: 92, Col: 86}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `search/search.templ`, Line: 92, Col: 52}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 			if templ_7745c5c3_Err != nil {
@@ -418,9 +418,9 @@ func wordsView(v *shell.Request, e document.DocumentText) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var16 string
-				templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Seite ", "Page ") + strconv.Itoa(e.Part))
+				templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Page %s", strconv.Itoa(e.Part)))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `search/search.templ`, Line: 95, Col: 81}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `search/search.templ`, Line: 95, Col: 72}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 				if templ_7745c5c3_Err != nil {
@@ -532,9 +532,9 @@ func thingView(v *shell.Request, t *lookup.Thing) templ.Component {
 					}
 					if v.Sandbox {
 						var templ_7745c5c3_Var23 string
-						templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("in der Kartei, nicht in der Sandbox", "in the live data, not in the sandbox"))
+						templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("in the live data, not in the sandbox"))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `search/search.templ`, Line: 113, Col: 98}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `search/search.templ`, Line: 113, Col: 59}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 						if templ_7745c5c3_Err != nil {
@@ -542,9 +542,9 @@ func thingView(v *shell.Request, t *lookup.Thing) templ.Component {
 						}
 					} else {
 						var templ_7745c5c3_Var24 string
-						templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("in der Sandbox", "in the sandbox"))
+						templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("in the sandbox"))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `search/search.templ`, Line: 115, Col: 55}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `search/search.templ`, Line: 115, Col: 37}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 						if templ_7745c5c3_Err != nil {
@@ -558,7 +558,7 @@ func thingView(v *shell.Request, t *lookup.Thing) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Fact(v.Words.Say("Art", "Kind")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fact(v.Words.Say("Kind")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -630,7 +630,7 @@ func thingView(v *shell.Request, t *lookup.Thing) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Fact(v.Words.Say("Bezeichnung", "Name")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fact(v.Words.Say("Name [of a record]")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -656,7 +656,7 @@ func thingView(v *shell.Request, t *lookup.Thing) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Fact(v.Words.Say("Kennung", "Identifier")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fact(v.Words.Say("Identifier")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -715,14 +715,14 @@ func nothingFound(v *shell.Request, p searchPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.in != nil {
-				templ_7745c5c3_Err = ui.LinkButton(v.Look().To(searchFor(p.Q)), "", v.Words.Say("Überall suchen", "Search everywhere"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(v.Look().To(searchFor(p.Q)), "", v.Words.Say("Search everywhere"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Empty("search", v.Words.Say("Nichts gefunden", "Nothing found"), v.Words.Say("Gesucht wurde in Namen, Nummern, E-Mail-Adressen, Anschriften, Schlagworten, Notizen und im Text der Dokumente, soweit Sie sie sehen dürfen.", "Names, numbers, email addresses, postal addresses, tags, notes and the text of documents were searched, as far as you may see them.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Empty("search", v.Words.Say("Nothing found"), v.Words.Say("Names, numbers, email addresses, postal addresses, tags, notes and the text of documents were searched, as far as you may see them.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -756,23 +756,23 @@ func SearchRules(v *shell.Request) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Rule(v.Words.Say("Namen", "Names"), v.Words.Say("Vom letzten Wort genügt der Anfang: „brigitte mül“ findet Brigitte Müller. „Mueller“ findet auch Müller.", "The beginning of the last word is enough: “brigitte mül” finds Brigitte Müller. “Mueller” finds Müller too.")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Rule(v.Words.Say("Names"), v.Words.Say("The beginning of the last word is enough: “brigitte mül” finds Brigitte Müller. “Mueller” finds Müller too.")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Rule(v.Words.Say("Nummern", "Numbers"), v.Words.Say("In jeder Schreibweise: 0221 98, 0221/98 und +49 221 98 finden dasselbe.", "In any spelling: 0221 98, 0221/98 and +49 221 98 find the same.")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Rule(v.Words.Say("Numbers"), v.Words.Say("In any spelling: 0221 98, 0221/98 and +49 221 98 find the same.")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Rule(v.Words.Say("Dokumente", "Documents"), v.Words.Say("Auch die Wörter im Text werden gefunden.", "The words of their text are found too.")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Rule(v.Words.Say("Documents"), v.Words.Say("The words of their text are found too.")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Rule(v.Words.Say("Nur eine Art", "One kind only"), v.Words.Say("Mit einem Buchstaben und Doppelpunkt davor: k: Kontakte, f: Firmen, a: Aufgaben, d: Dokumente.", "With a letter and a colon in front: c: contacts, o: companies, t: tasks, d: documents.")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Rule(v.Words.Say("One kind only"), v.Words.Say("With a letter and a colon in front: c: contacts, o: companies, t: tasks, d: documents.")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Rule(v.Words.Say("Kennungen", "Identifiers"), v.Words.Say("Jede Kennung führt zu ihrer Seite, auch aus einer kopierten Adresse oder Zeile.", "Every identifier leads to its page, also from a copied address or line.")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Rule(v.Words.Say("Identifiers"), v.Words.Say("Every identifier leads to its page, also from a copied address or line.")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -868,7 +868,7 @@ func suggestions(v *shell.Request, list, q string, f lookup.FindOutput) templ.Co
 			}
 		}
 		if q != "" && len(f.Groups) == 0 && f.Thing == nil && !(list == paletteList && v.Frame("", "").Knows(q)) {
-			templ_7745c5c3_Err = ui.NoOption(list, v.Words.Say("Nichts gefunden", "Nothing found")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.NoOption(list, v.Words.Say("Nothing found")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

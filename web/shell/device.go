@@ -3,7 +3,7 @@ package shell
 import (
 	"strings"
 
-	"kartei/web/i18n"
+	"kartei/kit/i18n"
 )
 
 // marks finds a word by what a user agent says of itself. The order counts: most
@@ -33,13 +33,13 @@ func DeviceText(w i18n.Words, agent string) string {
 	browser, system := browsers.in(agent), systems.in(agent)
 	switch {
 	case browser == "" && system == "":
-		return w.Say("Unbekanntes Gerät", "Unknown device")
+		return w.Say("Unknown device")
 	case browser == "" || system == "":
 		return browser + system
 	case system == "iPhone" || system == "iPad":
-		return browser + w.Say(" auf dem ", " on the ") + system
+		return w.Say("%s on the %s", browser, system)
 	}
-	return browser + w.Say(" unter ", " on ") + system
+	return w.Say("%s on %s", browser, system)
 }
 
 // DeviceIcon is the icon of a device.

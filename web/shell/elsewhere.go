@@ -44,7 +44,7 @@ func (v *Request) misplaced() View {
 		return nil
 	case v.Site.Tokens.MadeFor(v.Sent.Token, me), v.Header.Get(personHeader) == me && me != "":
 		return v.sendAgain(http.StatusUnprocessableEntity, v.Words.Say(
-			"Dieses Formular ist zu alt. Gespeichert wurde noch nichts.", "This form is too old. Nothing was stored yet."))
+			"This form is too old. Nothing was stored yet."))
 	}
 	return v.elsewhere(v.MadeIt(v.Sent.Token))
 }
@@ -92,19 +92,19 @@ func (v *Request) elsewhere(of *account.Person) View {
 func (v *Request) ElsewherePage(of *account.Person, waiting *Again) ProblemPage {
 	here := v.Session.Organization.Name
 	if here == "" { // a page for everyone
-		here = v.Words.Say("niemand", "nobody")
+		here = v.Words.Say("nobody")
 	}
 	p := ProblemPage{Kept: waiting.typed(), Elsewhere: true}
 	if of == nil {
-		p.Title = v.Words.Say("Diese Seite gehört zu einer anderen Anmeldung", "This page belongs to another sign-in")
-		p.Text = v.Words.Say("Gespeichert wurde noch nichts. Bitte laden Sie die Seite neu.", "Nothing was stored yet. Please reload the page.")
+		p.Title = v.Words.Say("This page belongs to another sign-in")
+		p.Text = v.Words.Say("Nothing was stored yet. Please reload the page.")
 		return p
 	}
 	p.Home = &home{*of, waiting}
-	p.Title = v.Words.Say("Diese Seite gehört zu „"+of.OrganizationName+"“", "This page belongs to “"+of.OrganizationName+"”")
-	p.Text = v.Words.Say("In diesem Browser arbeiten Sie inzwischen in „"+here+"“.", "In this browser you now work in “"+here+"”.")
+	p.Title = v.Words.Say("This page belongs to “%s”", of.OrganizationName)
+	p.Text = v.Words.Say("In this browser you now work in “%s”.", here)
 	if waiting != nil {
-		p.Text = Joined(" ", p.Text, v.Words.Say("Gespeichert wurde noch nichts.", "Nothing was stored yet."))
+		p.Text = Joined(" ", p.Text, v.Words.Say("Nothing was stored yet."))
 	}
 	return p
 }

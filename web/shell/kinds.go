@@ -4,45 +4,45 @@ import (
 	"regexp"
 	"strings"
 
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // fileKind is a kind of files in everyday words, with its icon.
 type fileKind struct {
 	Icon string
-	Word fault.Text
+	Word i18n.Text
 }
 
 // KindOf returns the kind of a media type.
 func KindOf(contentType string) fileKind {
 	has := func(part string) bool { return strings.Contains(contentType, part) }
-	sheet, slides := fileKind{"file-spreadsheet", Text("Tabelle", "Spreadsheet")}, fileKind{"monitor", Text("Präsentation", "Presentation")}
+	sheet, slides := fileKind{"file-spreadsheet", "Spreadsheet"}, fileKind{"monitor", "Presentation"}
 	switch {
 	case contentType == "application/pdf":
-		return fileKind{"file-text", Text("PDF", "PDF")}
+		return fileKind{"file-text", "PDF"}
 	case has("spreadsheet"), has("ms-excel"), contentType == "text/csv", contentType == "text/tab-separated-values":
 		return sheet
 	case has("presentation"), has("powerpoint"):
 		return slides
 	case has("outlook"), contentType == "message/rfc822":
-		return fileKind{"mail", Text("E-Mail", "Email")}
+		return fileKind{"mail", "Email"}
 	case has("word"), has("opendocument.text"), contentType == "application/rtf":
-		return fileKind{"file-text", Text("Textdokument", "Text document")}
+		return fileKind{"file-text", "Text document"}
 	case strings.HasPrefix(contentType, "image/"), has("graphics"):
-		return fileKind{"image", Text("Bild", "Picture")}
+		return fileKind{"image", "Picture"}
 	case contentType == "text/html":
-		return fileKind{"file", Text("HTML-Seite", "HTML page")}
+		return fileKind{"file", "HTML page"}
 	case contentType == "application/zip":
-		return fileKind{"folder", Text("ZIP-Archiv", "ZIP archive")}
+		return fileKind{"folder", "ZIP archive"}
 	case strings.HasPrefix(contentType, "text/"), contentType == "application/json", contentType == "application/xml":
-		return fileKind{"file", Text("Text", "Text")}
+		return fileKind{"file", "Text"}
 	}
-	return fileKind{"file", Text(contentType, contentType)}
+	return fileKind{"file", i18n.Format("%s", contentType)}
 }
 
 // Plain returns a refusal in everyday words: kinds of files instead of media types,
 // and nothing about calls of the API.
-func Plain(detail string, in fault.Language) string {
+func Plain(detail string, in i18n.Language) string {
 	detail = mediaTypes.ReplaceAllStringFunc(detail, func(t string) string { return KindOf(t).Word.In(in) })
 	var kept []string
 	for sentence := range strings.SplitAfterSeq(detail, ". ") {

@@ -57,18 +57,18 @@ func KeyTitle(name, environment, kidShort string) string {
 func KeyMadeBy(v *Request, madeBy string, names map[string]string) string {
 	switch madeBy {
 	case "":
-		return v.Words.Say("vom Betreiber der Instanz", "by the operator of the instance")
+		return v.Words.Say("by the operator of the instance")
 	case v.Session.Principal.ID:
-		return v.Words.Say("von Ihnen", "by you")
+		return v.Words.Say("by you")
 	}
-	return v.Words.Say("von ", "by ") + cmp.Or(names[madeBy], madeBy)
+	return v.Words.Say("by %s", cmp.Or(names[madeBy], madeBy))
 }
 
 // KeyFamilies are the families that a key may be restricted to, as scopes name them.
 var KeyFamilies = []Option{
-	NewOption("contacts", "Kontakte", "Contacts"),
-	NewOption("companies", "Firmen", "Companies"),
-	NewOption("tasks", "Aufgaben", "Tasks"),
-	NewOption("documents", "Dokumente", "Documents"),
-	NewOption("webhook_endpoints", "Webhooks", "Webhooks"),
+	NewOption("contacts", "Contacts"),
+	NewOption("companies", "Companies"),
+	NewOption("tasks", "Tasks"),
+	NewOption("documents", "Documents"),
+	NewOption("webhook_endpoints", "Webhooks"),
 }

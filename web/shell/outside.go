@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"kartei/kit/fault"
-	"kartei/web/i18n"
+	"kartei/kit/i18n"
 )
 
 // outside serves unknown addresses. A person who is signed in sees the refusal within
@@ -26,7 +26,7 @@ func (h *Site) outside(w http.ResponseWriter, r *http.Request) {
 	v := &Request{
 		Request: r, Site: h, Writer: w, Page: &Page{Path: r.URL.Path}, nonce: newNonce(),
 		Sandbox: r.URL.Path == SandboxPath || strings.HasPrefix(r.URL.Path, SandboxPath+"/"),
-		Words:   i18n.Words{Language: languageOf(r), Now: h.Clock.Now()},
+		Words:   i18n.Words{Language: i18n.OfPage(r), Now: h.Clock.Now()},
 	}
 	if v.Token = v.cookie(); v.Identify() != nil {
 		h.Public.ServeHTTP(w, r)
@@ -36,8 +36,8 @@ func (h *Site) outside(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && h.reads(r) {
 		w.Header().Set("Allow", "GET, HEAD")
 		v.show(v.Problem(http.StatusMethodNotAllowed, ProblemPage{
-			Title: v.Words.Say("Das geht hier nicht", "Not possible here"),
-			Text:  v.Words.Say("Diese Seite lässt sich nur lesen. Es wurde nichts geändert.", "This page can only be read. Nothing was changed."),
+			Title: v.Words.Say("Not possible here"),
+			Text:  v.Words.Say("This page can only be read. Nothing was changed."),
 		}))
 		return
 	}

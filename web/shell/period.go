@@ -36,7 +36,7 @@ func (v *Request) PeriodIn(q url.Values, periods []Option) (p Period) {
 	}
 	q.Set("since", days)
 	if p = v.DaysIn(q.Get("from"), q.Get("to")); p.Wrong == "" && p.Since == 0 && p.Until == 0 {
-		p.Wrong = v.Words.Say("Wählen Sie den ersten oder den letzten Tag. Gezeigt wird alles.", "Choose the first or the last day. Everything is shown.")
+		p.Wrong = v.Words.Say("Choose the first or the last day. Everything is shown.")
 	}
 	return p
 }
@@ -48,10 +48,10 @@ func (v *Request) DaysIn(first, last string) (p Period) {
 	to, noTo := v.Moment(last)
 	switch {
 	case noFrom || noTo:
-		p.Wrong = v.Words.Say("Einen dieser Tage gibt es nicht. Gezeigt wird alles.", "One of these days does not exist. Everything is shown.")
+		p.Wrong = v.Words.Say("One of these days does not exist. Everything is shown.")
 		return p
 	case to != 0 && from > to:
-		p.Wrong = v.Words.Say("Der erste Tag liegt nach dem letzten. Gezeigt wird alles.", "The first day is after the last one. Everything is shown.")
+		p.Wrong = v.Words.Say("The first day is after the last one. Everything is shown.")
 		return p
 	case to != 0:
 		p.Until = clock.FromTime(v.nextDay(to.Time()))
@@ -68,7 +68,7 @@ func (v *Request) nextDay(t time.Time) time.Time {
 
 // PeriodOptions are the choices of a filter by time.
 func PeriodOptions(v *Request, periods []Option) []ui.Option {
-	return append(OptionList(v, periods), ui.Option{Value: days, Text: v.Words.Say("von … bis …", "from … to …")})
+	return append(OptionList(v, periods), ui.Option{Value: days, Text: v.Words.Say("from … to …")})
 }
 
 // Moment returns a time that a person typed, in their time zone; zero if nothing was.

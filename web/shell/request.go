@@ -15,8 +15,8 @@ import (
 	"kartei/api"
 	"kartei/api/op"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/account"
-	"kartei/web/i18n"
 )
 
 // Request is one request for a page.
@@ -50,7 +50,7 @@ func (h *Site) page(p *Page, sandbox bool) http.Handler {
 			v.Request = r.WithContext(api.Unattended(r.Context()))
 		}
 		setHeaders(w.Header(), v.nonce)
-		v.Words = i18n.Words{Language: languageOf(r), Now: h.Clock.Now()}
+		v.Words = i18n.Words{Language: i18n.OfPage(r), Now: h.Clock.Now()}
 		v.show(v.serve())
 	})
 }
@@ -76,7 +76,7 @@ func (v *Request) serve() View {
 		v.Sent = f
 	}
 	if !v.wellFormed() {
-		return v.Failed(&fault.Fault{Code: fault.InvalidRequest, Detail: &notText})
+		return v.Failed(&fault.Fault{Code: fault.InvalidRequest, Detail: notText})
 	}
 	if v.Page.reach != reachOpen && v.Page.reach != reachWatching {
 		switch err := v.Identify(); {
@@ -95,7 +95,7 @@ func (v *Request) serve() View {
 		return Redirect{To: SecurityPath}
 	}
 	if !v.Session.mayOpen(v.Page) {
-		return v.Failed(&fault.Fault{Code: fault.Forbidden, Detail: &NotAllowed})
+		return v.Failed(&fault.Fault{Code: fault.Forbidden, Detail: NotAllowed})
 	}
 	out := v.Page.Serve(v)
 	if v.Stale {
@@ -123,12 +123,10 @@ func (v *Request) wellFormed() bool {
 	return !slices.ContainsFunc(sent, func(text string) bool { return !utf8.ValidString(text) || strings.ContainsRune(text, 0) })
 }
 
-var notText = Text("Die Angaben sind kein gültiger Text.", "What was sent is no valid text.")
+var notText = i18n.Text("What was sent is no valid text.")
 
 // NotAllowed is shown in place of a page that needs a right.
-var NotAllowed = Text(
-	"Dafür fehlt Ihnen das Recht. Eine Administratorin oder ein Administrator Ihres Büros kann es Ihnen geben.",
-	"You do not have the right to do this. An admin of your office can give it to you.")
+var NotAllowed = i18n.Text("You do not have the right to do this. An admin of your office can give it to you.")
 
 // show sends a view.
 func (v *Request) show(out View) {
@@ -327,7 +325,7 @@ func AsFault(err error) *fault.Fault {
 }
 
 // FieldTexts returns the messages of a fault by field.
-func FieldTexts(f *fault.Fault, in fault.Language) map[string]string {
+func FieldTexts(f *fault.Fault, in i18n.Language) map[string]string {
 	texts := map[string]string{}
 	for _, field := range f.Fields {
 		name, _, _ := strings.Cut(field.Name, "[")

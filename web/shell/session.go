@@ -2,13 +2,11 @@ package shell
 
 import (
 	"cmp"
-	"net/http"
 	"slices"
 	"time"
 
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/account"
-	"kartei/web/i18n"
 	"kartei/web/ui"
 )
 
@@ -59,20 +57,9 @@ func (s *Session) mayOpen(p *Page) bool {
 // words returns how the pages speak to the person.
 func (s *Session) words(w i18n.Words) i18n.Words {
 	w.Home = s.Organization.Country
-	w.Language = fault.German
-	if s.Principal.Language == string(fault.English) {
-		w.Language = fault.English
-	}
+	w.Language = cmp.Or(i18n.Language(s.Principal.Language), i18n.German)
 	if zone, err := time.LoadLocation(cmp.Or(s.Preferences.Zone, "Europe/Berlin")); err == nil {
 		w.Zone = zone
 	}
 	return w
-}
-
-// languageOf returns the language of a page for a caller who is not known yet.
-func languageOf(r *http.Request) fault.Language {
-	if r.URL.Query().Get("lang") == string(fault.English) {
-		return fault.English
-	}
-	return fault.Preferred(r.Header["Accept-Language"])
 }

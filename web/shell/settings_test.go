@@ -12,8 +12,8 @@ func TestSettingsMenu(t *testing.T) {
 	site := &Site{application: Application{
 		Pages: []Page{Private("GET", "/settings/own", nil, nil), Private("GET", "/settings/trial", op.List{auditlog.List}, nil)},
 		Menu: []SettingsGroup{
-			{Text("Eigenes", "Own"), []SettingsPage{{Path: "/settings/own"}}},
-			{Text("Probe", "Trial"), []SettingsPage{{Path: "/settings/trial"}, {Path: "/settings/missing"}}},
+			{"Own", []SettingsPage{{Path: "/settings/own"}}},
+			{"Trial", []SettingsPage{{Path: "/settings/trial"}, {Path: "/settings/missing"}}},
 		},
 	}}
 	clerk := (&Request{Site: site}).menu()

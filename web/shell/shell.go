@@ -12,6 +12,7 @@ import (
 
 	"kartei/api"
 	"kartei/kit/clock"
+	"kartei/kit/i18n"
 	"kartei/kit/loopback"
 	"kartei/web/ui"
 )
@@ -40,8 +41,9 @@ type Options struct {
 	// Violation counts what a browser refused by the content security policy, by the
 	// directive of the policy.
 	Violation func(directive string)
-	// Asset returns the address of a file below /static/ by its name.
-	Asset func(name string) string
+	// Asset returns the address of a file below /static/ by its name. A script speaks the
+	// language.
+	Asset func(name string, l i18n.Language) string
 }
 
 // Application is what the pages tell the shell around them.

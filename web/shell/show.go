@@ -12,6 +12,7 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/web/ui"
 )
 
@@ -56,8 +57,7 @@ func (v *Request) Frame(title, here string) ui.Frame {
 		f.Banner = erasureBanner(v)
 	}
 	if v.Site.ReadOnly != nil && v.Site.ReadOnly() {
-		f.Banner = ui.Banner(ui.Warn, v.Words.Say("Zurzeit wird nichts gespeichert", "Nothing can be stored at present"), v.Words.Say(
-			"Lesen und Suchen gehen weiter. Wer Kartei betreibt, sieht den Grund im Protokoll.",
+		f.Banner = ui.Banner(ui.Warn, v.Words.Say("Nothing can be stored at present"), v.Words.Say(
 			"Reading and searching go on. The log tells the operator why."))
 	}
 	return f
@@ -65,12 +65,12 @@ func (v *Request) Frame(title, here string) ui.Frame {
 
 // erasureBanner tells the people of an organization when it is erased.
 func erasureBanner(v *Request) templ.Component {
-	text := v.Words.Say("Nur die Administration liest noch und kann alles exportieren.", "Only admins still read, and can export everything.")
+	text := v.Words.Say("Only admins still read, and can export everything.")
 	if v.Session.Administers {
-		text = v.Words.Say("Bis dahin lesen Sie alles und können es exportieren.", "Until then you read everything and can export it.")
+		text = v.Words.Say("Until then you read everything and can export it.")
 	}
-	return ui.Banner(ui.Bad, v.Words.Say("Diese Organisation wird gelöscht, am ", "This organization is being deleted, on ")+v.Words.Day(v.Session.Organization.EraseAt.Time())+".",
-		Joined(" ", text, v.Words.Say("Der Betreiber kann die Löschung noch abbrechen.", "The operator can still cancel the deletion.")))
+	return ui.Banner(ui.Bad, v.Words.Say("This organization is being deleted, on %s.", v.Words.Day(v.Session.Organization.EraseAt.Time())),
+		Joined(" ", text, v.Words.Say("The operator can still cancel the deletion.")))
 }
 
 // OK answers with a page of the application.
@@ -190,20 +190,18 @@ func (v *Request) Failed(err error) View {
 	p := ProblemPage{Wait: f.Wait()}
 	p.Title, p.Text = v.Refusal(f)
 	for _, field := range f.Fields {
-		p.Wrong = append(p.Wrong, Joined(": ", parameters[field.Name].In(v.Words.Language), field.Message(v.Words.Language)))
+		p.Wrong = append(p.Wrong, Joined(": ", v.Words.Say(parameters[field.Name]), field.Message(v.Words.Language)))
 	}
 	switch f.Code {
 	case fault.NotFound:
-		p.Title, p.Text = v.Words.Say("Nicht gefunden", "Not found"), v.Words.Say(
-			"Diese Seite gibt es nicht, oder Sie dürfen sie nicht sehen.",
+		p.Title, p.Text = v.Words.Say("Not found"), v.Words.Say(
 			"This page does not exist, or you may not see it.")
 		if v.refreshing() {
-			p.Title, p.Text = v.Words.Say("Nicht mehr da", "No longer here"), v.Words.Say(
-				"Das wurde gerade gelöscht, oder Sie dürfen es nicht mehr sehen.",
+			p.Title, p.Text = v.Words.Say("No longer here"), v.Words.Say(
 				"This was just deleted, or you may no longer see it.")
 		}
 	case fault.IdempotencyPayloadMismatch: // somebody went back to a form that was sent, and changed it
-		return v.sendAgain(f.Code.Status(), sentBefore.In(v.Words.Language))
+		return v.sendAgain(f.Code.Status(), v.Words.Say(sentBefore))
 	case fault.RateLimited, fault.Overloaded, fault.APIPaused, fault.InstancePending, fault.Upstream:
 		v.offerAgain(&p)
 	case fault.Internal:
@@ -214,49 +212,40 @@ func (v *Request) Failed(err error) View {
 	return v.Problem(f.Code.Status(), p)
 }
 
-var sentBefore = Text(
-	"Dieses Formular wurde schon einmal gesendet, mit anderem Inhalt. Soll auch dieser gespeichert werden, dann senden Sie es noch einmal.",
-	"This form was sent already, with other content. To store this too, send it again.")
+var sentBefore = i18n.Text("This form was sent already, with other content. To store this too, send it again.")
 
 // Refusal says what was refused, and the reason, to a person and not to a client of the API.
 func (v *Request) Refusal(f *fault.Fault) (title, text string) {
 	title, text = f.Title(v.Words.Language), Plain(f.DetailIn(v.Words.Language), v.Words.Language)
 	switch {
 	case f.Code == fault.RateLimited && v.Sent != nil:
-		return v.Words.Say("Zu viel auf einmal", "Too much at once"), v.Words.Say(
-			"Sie haben in kurzer Zeit sehr viel geändert. Ihre letzte Eingabe ist noch nicht gespeichert; sie bleibt hier stehen.",
+		return v.Words.Say("Too much at once"), v.Words.Say(
 			"You have made many changes in a short time. Your last entry is not stored yet; it stays here.")
 	case f.Code == fault.RateLimited:
-		return v.Words.Say("Zu viel auf einmal", "Too much at once"), v.Words.Say(
-			"Sie haben in kurzer Zeit sehr viele Seiten aufgerufen. In einem Augenblick geht es weiter.",
+		return v.Words.Say("Too much at once"), v.Words.Say(
 			"You have opened many pages in a short time. You can go on in a moment.")
 	case f.Code == fault.QuotaExhausted:
-		return v.Words.Say("Grenze erreicht", "Limit reached"), v.Words.Say(
-			"Zum Schutz der Daten ist begrenzt, wie viel eine Person in einer Stunde abruft und an einem Tag löscht. Braucht Ihr Büro mehr, kann der Betreiber die Grenze ändern.",
+		return v.Words.Say("Limit reached"), v.Words.Say(
 			"To protect the data, there is a limit to what one person reads in an hour and deletes in a day. If your office needs more, the operator can change it.")
-	case f.Code == fault.ValidationFailed && f.Detail == nil:
-		return title, v.Words.Say("Das lässt sich so nicht speichern.", "This cannot be stored like this.")
-	case f.Code == fault.InvalidRequest && f.Detail == nil:
-		return v.Words.Say("Nicht lesbar", "Not readable"), v.Words.Say(
-			"Was Ihr Browser gesendet hat, ließ sich nicht lesen. Es wurde nichts geändert.",
+	case f.Code == fault.ValidationFailed && f.Detail == "":
+		return title, v.Words.Say("This cannot be stored like this.")
+	case f.Code == fault.InvalidRequest && f.Detail == "":
+		return v.Words.Say("Not readable"), v.Words.Say(
 			"What your browser sent could not be read. Nothing was changed.")
-	case f.Code == fault.PayloadTooLarge && f.Detail == nil:
-		return v.Words.Say("Zu groß", "Too large"), v.Words.Say(
-			"Das ist mehr, als sich auf einmal senden lässt. Es wurde nichts geändert.",
+	case f.Code == fault.PayloadTooLarge && f.Detail == "":
+		return v.Words.Say("Too large"), v.Words.Say(
 			"This is more than can be sent at once. Nothing was changed.")
 	case f.Code == fault.IdempotencyPayloadMismatch:
-		return title, sentBefore.In(v.Words.Language)
+		return title, v.Words.Say(sentBefore)
 	case f.Code == fault.APIPaused:
 		text = v.Words.Say(
-			"Kartei ist gerade angehalten, zum Beispiel für eine Wartung. Versuchen Sie es später wieder.",
 			"Kartei is paused, for example for maintenance. Please try again later.")
-	case f.Code == fault.InstancePending && f.Detail == nil:
+	case f.Code == fault.InstancePending && f.Detail == "":
 		text = v.Words.Say(
-			"Kartei ist gerade nicht bereit. Versuchen Sie es gleich noch einmal.",
 			"Kartei is not ready at the moment. Please try again in a moment.")
 	}
 	if f.Code.Status() >= http.StatusInternalServerError && f.Code != fault.Internal {
-		title = v.Words.Say("Zurzeit nicht möglich", "Not possible at present")
+		title = v.Words.Say("Not possible at present")
 	}
 	if f.Code.Status() >= http.StatusInternalServerError {
 		text = Joined(" ", text, v.serversFault())
@@ -271,8 +260,8 @@ func (v *Request) Reason(f *fault.Fault) string {
 	case f.Code.Status() >= http.StatusInternalServerError:
 		_, text := v.Refusal(f)
 		return text
-	case f.Detail != nil: // the API says nothing about a 401; the operations that sign in do
-		return f.Detail.In(v.Words.Language)
+	case f.Detail != "": // the API says nothing about a 401; the operations that sign in do
+		return v.Words.Say(f.Detail)
 	}
 	return f.DetailIn(v.Words.Language)
 }
@@ -284,24 +273,21 @@ func (v *Request) serversFault() string {
 	switch {
 	case v.Sent != nil && v.Sent.File != nil: // a browser does not choose a file by itself
 		return v.Words.Say(
-			"Das liegt am Server und nicht an Ihrer Datei. Bitte wählen Sie sie noch einmal; alles andere steht noch hier.",
 			"This is the server's fault, and not your file's. Please choose it again; everything else is still here.")
 	case v.inQueue():
 		return v.Words.Say(
-			"Das liegt am Server und nicht an Ihrer Datei. Sie bleibt hier und kann noch einmal gesendet werden.",
 			"This is the server's fault, and not your file's. It stays here, and can be sent again.")
 	case v.Sent == nil:
 		return ""
 	case slices.ContainsFunc(secretFields, hidden):
-		return v.Words.Say("Das liegt am Server und nicht an Ihrer Eingabe.", "This is the server's fault, and not that of your entry.")
+		return v.Words.Say("This is the server's fault, and not that of your entry.")
 	}
 	return v.Words.Say(
-		"Das liegt am Server und nicht an Ihrer Eingabe. Sie bleibt hier stehen und kann noch einmal gesendet werden.",
 		"This is the server's fault, and not that of your entry. It stays here, and can be sent again.")
 }
 
 // parameters are the parameters of addresses that people type.
-var parameters = map[string]fault.Text{"q": Text("Suchtext", "Search text"), "tag": Text("Schlagwort", "Tag"), "number": Text("Nummer", "Number")}
+var parameters = map[string]i18n.Text{"q": "Search text", "tag": "Tag", "number": "Number"}
 
 // offerAgain offers the same form, or the same page.
 func (v *Request) offerAgain(p *ProblemPage) {
@@ -316,7 +302,7 @@ func (v *Request) offerAgain(p *ProblemPage) {
 func (v *Request) sendAgain(status int, why string) View {
 	token := v.Mint()
 	v.Writer.Header().Set("Kartei-Token", token) // a script puts it into the form, which stays
-	return v.Problem(status, ProblemPage{Title: v.Words.Say("Bitte noch einmal senden", "Please send again"), Text: why, Again: v.Again(token)})
+	return v.Problem(status, ProblemPage{Title: v.Words.Say("Please send again"), Text: why, Again: v.Again(token)})
 }
 
 // Again returns the submitted form, with the filters in its address. Secrets are not
@@ -360,7 +346,6 @@ func (v *Request) askToSignIn() View {
 	if v.Scripted() {
 		v.overPage()
 		return v.Site.application.SignIn(v, http.StatusUnauthorized, nil, v.Words.Say(
-			"Ihre Anmeldung ist abgelaufen. Was Sie eingegeben haben, steht noch auf der Seite.",
 			"Your sign-in has ended. What you entered is still on the page."))
 	}
 	if v.Method == http.MethodPut { // a script sends a file, and asks by itself
@@ -377,7 +362,6 @@ func (v *Request) askToSignIn() View {
 		return Redirect{To: "/signin?" + url.Values{"next": {target}}.Encode()}
 	}
 	return v.Site.application.SignIn(v, http.StatusUnauthorized, v.Again(v.Sent.Token), v.Words.Say(
-		"Ihre Anmeldung ist abgelaufen. Was Sie eingegeben haben, ist noch da: Melden Sie sich an, dann wird es gesendet.",
 		"Your sign-in has ended. What you entered is still here: sign in, and it will be sent."))
 }
 
@@ -385,11 +369,10 @@ func (v *Request) askToSignIn() View {
 func (h *Site) denyForeign(w http.ResponseWriter, r *http.Request) {
 	v := &Request{Request: r, Site: h, Writer: w, Page: &Page{Path: r.URL.Path}, nonce: newNonce()}
 	setHeaders(w.Header(), v.nonce)
-	v.Words.Language = languageOf(r)
+	v.Words.Language = i18n.OfPage(r)
 	v.show(v.Problem(http.StatusForbidden, ProblemPage{
-		Title: v.Words.Say("Abgelehnt", "Refused"),
-		Text: v.Words.Say("Diese Änderung kam von einer fremden Seite und wurde nicht ausgeführt.",
-			"This change came from another site and was not carried out."),
+		Title: v.Words.Say("Refused"),
+		Text:  v.Words.Say("This change came from another site and was not carried out."),
 	}))
 }
 

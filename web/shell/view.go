@@ -18,7 +18,7 @@ import (
 
 	"kartei/api"
 	"kartei/door/transfer"
-	"kartei/kit/fault"
+	"kartei/kit/accept"
 	"kartei/record/document"
 )
 
@@ -71,7 +71,7 @@ func (p HTML) send(v *Request) {
 		h.Set("HX-Reswap", "innerHTML")
 		h.Set("HX-Reselect", ".banner")
 	}
-	packed := fault.AcceptsGzip(v.Header.Get("Accept-Encoding")) && !p.secret
+	packed := accept.Gzip(v.Header.Get("Accept-Encoding")) && !p.secret
 	if packed {
 		h.Set("Content-Encoding", "gzip")
 	}

@@ -10,8 +10,7 @@ import (
 	"time"
 
 	"kartei/kit/clock"
-	"kartei/kit/fault"
-	"kartei/web/i18n"
+	"kartei/kit/i18n"
 	"kartei/web/ui"
 )
 
@@ -41,9 +40,6 @@ func Joined(between string, texts ...string) string {
 	return out
 }
 
-// Text returns a text in both languages.
-func Text(de, en string) fault.Text { return fault.Text{DE: de, EN: en} }
-
 // SortedNames returns the keys of a map in order.
 func SortedNames[M ~map[string]V, V any](m M) []string { return slices.Sorted(maps.Keys(m)) }
 
@@ -51,12 +47,12 @@ func SortedNames[M ~map[string]V, V any](m M) []string { return slices.Sorted(ma
 func Waiting(w i18n.Words, d time.Duration) string {
 	n := int((d + time.Second - 1) / time.Second)
 	if n < 120 {
-		return w.Plural(n, "%d Sekunde", "%d Sekunden", "%d second", "%d seconds")
+		return w.Plural(n, "%d second", "%d seconds")
 	}
 	if n < 2*60*60 {
-		return w.Plural((n+59)/60, "%d Minute", "%d Minuten", "%d minute", "%d minutes")
+		return w.Plural((n+59)/60, "%d minute", "%d minutes")
 	}
-	return w.Plural((n+3599)/3600, "%d Stunde", "%d Stunden", "%d hour", "%d hours")
+	return w.Plural((n+3599)/3600, "%d hour", "%d hours")
 }
 
 // WaitText says how long to wait, or nothing.
@@ -64,7 +60,7 @@ func WaitText(w i18n.Words, d time.Duration) string {
 	if d <= 0 {
 		return ""
 	}
-	return w.Say("Bitte warten Sie "+Waiting(w, d)+".", "Please wait for "+Waiting(w, d)+".")
+	return w.Say("Please wait for %s.", Waiting(w, d))
 }
 
 // CountOf returns a number of things for a heading, or nothing for none.
@@ -95,11 +91,11 @@ func Split(list string) []string {
 // Option is a value of a choice.
 type Option struct {
 	Value string
-	Label fault.Text
+	Label i18n.Text
 }
 
-// NewOption returns a value with its label in both languages.
-func NewOption(value, de, en string) Option { return Option{value, Text(de, en)} }
+// NewOption returns a value with its label.
+func NewOption(value string, label i18n.Text) Option { return Option{value, label} }
 
 // TimeOf returns a time of an answer.
 func TimeOf(at string) (time.Time, bool) {
@@ -122,7 +118,7 @@ func (v *Request) Number(n int64) string { return v.Words.Number(int(n)) }
 func OptionList(v *Request, options []Option) []ui.Option {
 	list := make([]ui.Option, len(options))
 	for i, o := range options {
-		list[i] = ui.Option{Value: o.Value, Text: o.Label.In(v.Words.Language)}
+		list[i] = ui.Option{Value: o.Value, Text: v.Words.Say(o.Label)}
 	}
 	return list
 }

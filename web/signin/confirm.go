@@ -63,7 +63,7 @@ func DrawConfirmForm(v *shell.Request, f ConfirmForm, status int) shell.View {
 		return v.Failed(err)
 	}
 	f.factors, f.Next = factors, shell.Local(f.Next)
-	title := v.Words.Say("Anmeldung bestätigen", "Confirm your sign-in")
+	title := v.Words.Say("Confirm your sign-in")
 	if v.Scripted() {
 		return v.Card(title, confirmView(v, f)).WithStatus(status)
 	}
@@ -173,10 +173,10 @@ func codesIn(f *shell.Form) (code, recovery string) {
 
 // fields are the fields of the form.
 func (f ConfirmForm) fields(v *shell.Request) (password, code ui.Field) {
-	password = ui.Field{Name: "password", ID: "f-confirm-password", Type: "password", Label: v.Words.Say("Kennwort", "Password"), Autocomplete: "current-password", Required: true, Focus: true, Errors: shell.Present(f.wrong["password"])}
-	label := v.Words.Say("Wiederherstellungscode", "Recovery code")
+	password = ui.Field{Name: "password", ID: "f-confirm-password", Type: "password", Label: v.Words.Say("Password"), Autocomplete: "current-password", Required: true, Focus: true, Errors: shell.Present(f.wrong["password"])}
+	label := v.Words.Say("Recovery code")
 	if f.factors.TOTP {
-		label = v.Words.Say("Code aus der App oder ein Wiederherstellungscode", "Code from the app, or a recovery code")
+		label = v.Words.Say("Code from the app, or a recovery code")
 	}
 	code = ui.Field{Name: "code", ID: "f-confirm-code", Label: label, Autocomplete: "one-time-code", Required: true, Errors: shell.Present(f.wrong["code"], f.wrong["recoveryCode"])}
 	return password, code

@@ -40,12 +40,12 @@ func confirmView(v *shell.Request, f ConfirmForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if v.Scripted() {
-			templ_7745c5c3_Err = cardTitle(v, v.Words.Say("Anmeldung bestätigen", "Confirm your sign-in")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = cardTitle(v, v.Words.Say("Confirm your sign-in")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = ui.Head(v.Words.Say("Anmeldung bestätigen", "Confirm your sign-in"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Head(v.Words.Say("Confirm your sign-in"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -55,9 +55,9 @@ func confirmView(v *shell.Request, f ConfirmForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 string
-		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Dieser Schritt braucht eine Anmeldung aus den letzten zehn Minuten. Bestätigen Sie Ihre Anmeldung, dann geht es weiter. Ihre Eingaben bleiben erhalten.", "This step requires a sign-in within the last ten minutes. Confirm your sign-in to continue. What you entered is kept."))
+		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("This step requires a sign-in within the last ten minutes. Confirm your sign-in to continue. What you entered is kept."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/confirm.templ`, Line: 16, Col: 308}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/confirm.templ`, Line: 16, Col: 152}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -103,7 +103,7 @@ func confirmView(v *shell.Request, f ConfirmForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(f.factors.Passkeys) > 0 {
-			templ_7745c5c3_Err = passkeyButton(v, "get", confirmPath+"/passkey", v.Words.Say("Mit Passkey bestätigen", "Confirm with a passkey")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = passkeyButton(v, "get", confirmPath+"/passkey", v.Words.Say("Confirm with a passkey")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -117,7 +117,7 @@ func confirmView(v *shell.Request, f ConfirmForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Button("", v.Words.Say("Bestätigen", "Confirm"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("", v.Words.Say("Confirm"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -25,7 +25,7 @@ func showInvitation(v *shell.Request) shell.View {
 }
 
 func drawInvitation(v *shell.Request, f invitationForm, status int) shell.View {
-	return v.Card(v.Words.Say("Einladung", "Invitation"), invitationView(v, f)).WithStatus(status)
+	return v.Card(v.Words.Say("Invitation"), invitationView(v, f)).WithStatus(status)
 }
 
 // acceptInvitation takes the name and the password of a person who was invited, and

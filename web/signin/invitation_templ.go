@@ -40,9 +40,9 @@ func invitationView(v *shell.Request, f invitationForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 string
-		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Willkommen bei Kartei", "Welcome to Kartei"))
+		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Welcome to Kartei"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/invitation.templ`, Line: 10, Col: 64}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/invitation.templ`, Line: 10, Col: 39}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -70,7 +70,7 @@ func invitationView(v *shell.Request, f invitationForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "token", Label: v.Words.Say("Link aus der Einladung", "Link from the invitation"), Value: f.Token, Required: true, Autocomplete: "off", Errors: shell.Present(f.Wrong["token"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "token", Label: v.Words.Say("Link from the invitation"), Value: f.Token, Required: true, Autocomplete: "off", Errors: shell.Present(f.Wrong["token"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -78,15 +78,15 @@ func invitationView(v *shell.Request, f invitationForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "name", Label: v.Words.Say("Ihr Name", "Your name"), Value: f.Name, Autocomplete: "name", Errors: shell.Present(f.Wrong["name"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "name", Label: v.Words.Say("Your name"), Value: f.Name, Autocomplete: "name", Errors: shell.Present(f.Wrong["name"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "password", Type: "password", Label: v.Words.Say("Kennwort", "Password"), Hint: v.Words.Say("Mindestens 12 Zeichen. Haben Sie schon ein Konto, geben Sie Ihr Kennwort ein.", "At least 12 characters. If you have an account, enter its password."), Required: true, Autocomplete: "new-password", Errors: shell.Present(f.Wrong["password"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "password", Type: "password", Label: v.Words.Say("Password"), Hint: v.Words.Say("At least 12 characters. If you have an account, enter its password."), Required: true, Autocomplete: "new-password", Errors: shell.Present(f.Wrong["password"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Einladung annehmen", "Accept the invitation"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Accept the invitation"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -96,9 +96,9 @@ func invitationView(v *shell.Request, f invitationForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var3 string
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("oder ohne Kennwort", "or without a password"))
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("or without a password"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/invitation.templ`, Line: 23, Col: 92}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/invitation.templ`, Line: 23, Col: 70}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -108,7 +108,7 @@ func invitationView(v *shell.Request, f invitationForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = passkeyButton(v, "create", "/signin/passkey/options", v.Words.Say("Mit einem Passkey annehmen", "Accept with a passkey")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = passkeyButton(v, "create", "/signin/passkey/options", v.Words.Say("Accept with a passkey")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -127,9 +127,9 @@ func invitationView(v *shell.Request, f invitationForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var4 string
-			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Mit ", "Accept with ") + v.SSO() + v.Words.Say(" annehmen", ""))
+			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Accept with %s", v.SSO()))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/invitation.templ`, Line: 29, Col: 88}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/invitation.templ`, Line: 29, Col: 50}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {

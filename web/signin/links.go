@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/people/account"
 	"kartei/web/shell"
 )
@@ -21,10 +22,10 @@ type linkKind struct {
 	// take takes the token of the link, and the password if the page asks for one. Its
 	// answer says whether the other link of a change is still missing.
 	take               func(v *shell.Request, token, password string) shell.Answer[account.ConfirmResult]
-	title, text, label fault.Text
+	title, text, label i18n.Text
 	// password is the label of the field that the page has for a password, and hint
 	// stands below it. complete is the autocomplete value of the field.
-	password, hint fault.Text
+	password, hint i18n.Text
 	complete       string
 	// after is the page to go to afterwards, and done the word for its message. From there
 	// the person comes to all that acts for the account.
@@ -33,28 +34,28 @@ type linkKind struct {
 
 var resetLink = linkKind{
 	path: "/reset", take: reset,
-	title: shell.Text("Neues Kennwort", "New password"), label: shell.Text("Kennwort setzen", "Set the password"),
-	text:     shell.Text("Danach enden alle Sitzungen Ihres Kontos, und Sie melden sich neu an. An einem zweiten Faktor ändert das nichts.", "After that, all sessions of your account end, and you sign in again. A second factor is not changed."),
-	password: shell.Text("Neues Kennwort", "New password"), hint: passwordHint, complete: "new-password",
+	title: "New password", label: "Set the password",
+	text:     "After that, all sessions of your account end, and you sign in again. A second factor is not changed.",
+	password: "New password", hint: passwordHint, complete: "new-password",
 	after: "/signin", done: "password",
 }
 
 var liftLink = linkKind{
 	path: "/factors", take: reset,
-	title: shell.Text("Zweite Faktoren entfernen", "Remove second factors"), label: shell.Text("Faktoren entfernen", "Remove the factors"),
-	text:     shell.Text("Die App für Einmalcodes, die Passkeys und die Wiederherstellungscodes Ihres Kontos werden entfernt. Bestätigen Sie das mit Ihrem Kennwort.", "The authenticator app, the passkeys and the recovery codes of your account are removed. Confirm this with your password."),
-	password: shell.Text("Kennwort", "Password"), complete: "current-password",
+	title: "Remove second factors", label: "Remove the factors",
+	text:     "The authenticator app, the passkeys and the recovery codes of your account are removed. Confirm this with your password.",
+	password: "Password", complete: "current-password",
 	after: "/signin", done: "factors",
 }
 
 var addressLink = linkKind{
 	path: "/address", take: confirmAddress,
-	title: shell.Text("Adresse für die Anmeldung", "Sign-in address"), label: shell.Text("Bestätigen", "Confirm"),
-	text: shell.Text("Bestätigen Sie die neue Adresse Ihres Kontos. Sie gilt, sobald die Links an die bisherige und an die neue Adresse bestätigt sind.", "Confirm the new address of your account. It takes effect once the links to the present and to the new address are confirmed."),
+	title: "Sign-in address", label: "Confirm",
+	text: "Confirm the new address of your account. It takes effect once the links to the present and to the new address are confirmed.",
 }
 
 // passwordHint says what a new password must be.
-var passwordHint = shell.Text("Mindestens 12 Zeichen. Vier zufällige Wörter sind leicht zu merken.", "At least 12 characters. Four random words are easy to remember.")
+var passwordHint = i18n.Text("At least 12 characters. Four random words are easy to remember.")
 
 // linkForm is the page of a mailed link.
 type linkForm struct {
@@ -71,7 +72,7 @@ func showLink(k *linkKind) func(*shell.Request) shell.View {
 }
 
 func drawLink(v *shell.Request, f linkForm, status int) shell.View {
-	return v.Card(f.title.In(v.Words.Language), linkView(v, f)).WithStatus(status)
+	return v.Card(v.Words.Say(f.title), linkView(v, f)).WithStatus(status)
 }
 
 // followLink takes the token of a mailed link.
@@ -113,14 +114,14 @@ func confirmAddress(v *shell.Request, token, _ string) shell.Answer[account.Conf
 // deadLink says what to do with a link that expired, that was used, or that is none.
 // It does not tell which.
 func deadLink(v *shell.Request, f linkForm) shell.View {
-	return v.Card(v.Words.Say("Dieser Link gilt nicht mehr", "This link is no longer valid"), deadLinkView(v, f)).WithStatus(http.StatusNotFound)
+	return v.Card(v.Words.Say("This link is no longer valid"), deadLinkView(v, f)).WithStatus(http.StatusNotFound)
 }
 
 // addressConfirmed says whether the new address holds already.
 func addressConfirmed(v *shell.Request, c account.ConfirmResult) shell.View {
-	title, text := v.Words.Say("Die neue Adresse gilt", "The new address is in use"), v.Words.Say("Melden Sie sich ab jetzt mit ihr an.", "Sign in with it from now on.")
+	title, text := v.Words.Say("The new address is in use"), v.Words.Say("Sign in with it from now on.")
 	if c.Status == "waiting" {
-		title, text = v.Words.Say("Bestätigt", "Confirmed"), v.Words.Say("Jetzt fehlt noch die andere Adresse: Öffnen Sie auch den Link, der dorthin ging.", "Now only the other address is missing: open the link that was sent there too.")
+		title, text = v.Words.Say("Confirmed"), v.Words.Say("Now only the other address is missing: open the link that was sent there too.")
 	}
 	return v.Card(title, saidView(v, title, text))
 }
@@ -129,7 +130,7 @@ func addressConfirmed(v *shell.Request, c account.ConfirmResult) shell.View {
 func showForgot(v *shell.Request) shell.View { return forgotForm(v, "", nil, "", http.StatusOK) }
 
 func forgotForm(v *shell.Request, email string, wrong map[string]string, problem string, status int) shell.View {
-	return v.Card(v.Words.Say("Kennwort vergessen", "Forgot your password"), forgotView(v, email, wrong, problem)).WithStatus(status)
+	return v.Card(v.Words.Say("Forgot your password"), forgotView(v, email, wrong, problem)).WithStatus(status)
 }
 
 // forgot mails a link. The answer is the same for an address without an account.
@@ -142,8 +143,7 @@ func forgot(v *shell.Request) shell.View {
 	case a.Fault != nil:
 		return forgotForm(v, email, nil, v.Reason(a.Fault), a.Status)
 	}
-	title := v.Words.Say("Sehen Sie in Ihr Postfach", "Check your mailbox")
+	title := v.Words.Say("Check your mailbox")
 	return v.Card(title, saidView(v, title, v.Words.Say(
-		"Gibt es zu dieser Adresse ein Konto, dann ist jetzt ein Link dorthin unterwegs. Er gilt 30 Minuten lang und nur einmal. Kommt nichts an, sehen Sie im Spam-Ordner nach, oder fragen Sie Ihre Administration.",
 		"If this address has an account, a link is on its way there. It works once, and for 30 minutes. If nothing arrives, check the spam folder, or ask an admin of your office.")))
 }

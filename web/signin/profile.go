@@ -43,7 +43,7 @@ func showProfile(v *shell.Request) shell.View {
 		return v.Failed(err)
 	}
 	f := profileForm{email: p.Email, was: profileValues(p), typed: profileValues(p)}
-	return v.Settings(shell.ProfilePath, v.Words.Say("Profil", "Profile"), profileView(v, f))
+	return v.Settings(shell.ProfilePath, v.Words.Say("Profile"), profileView(v, f))
 }
 
 // saveProfile stores what the person changed. Members that the form did not change
@@ -70,7 +70,7 @@ func saveProfile(v *shell.Request) shell.View {
 	switch {
 	case a.Is(fault.ValidationFailed):
 		f.wrong = shell.FieldTexts(a.Fault, v.Words.Language)
-		return v.Settings(shell.ProfilePath, v.Words.Say("Profil", "Profile"), profileView(v, f)).WithStatus(a.Status)
+		return v.Settings(shell.ProfilePath, v.Words.Say("Profile"), profileView(v, f)).WithStatus(a.Status)
 	case a.Fault != nil:
 		return v.Failed(a.Fault)
 	}
@@ -85,10 +85,10 @@ func (f profileForm) field(name, label, hint string, options ...ui.Option) ui.Fi
 // fields are the fields that can be refused, for the summary.
 func (f profileForm) fields(v *shell.Request) []ui.Field {
 	say := v.Words.Say
-	name := f.field("name", "Name", say("Ihre Kolleginnen und Kollegen sehen diesen Namen.", "Your colleagues see this name."))
+	name := f.field("name", say("Name"), say("Your colleagues see this name."))
 	name.Autocomplete, name.Required = "name", true
-	language := f.field("language", say("Sprache", "Language"), "", ui.Option{Value: "de", Text: "Deutsch"}, ui.Option{Value: "en", Text: "English"})
-	zone := f.field("zone", say("Zeitzone", "Time zone"), f.clock(v))
+	language := f.field("language", say("Language"), "", ui.Languages()...)
+	zone := f.field("zone", say("Time zone"), f.clock(v))
 	zone.More = templ.OrderedAttributes{{Key: "list", Value: "zones"}, {Key: "spellcheck", Value: "false"}}
 	zone.Autocomplete = "off"
 	return []ui.Field{name, language, zone}
@@ -102,7 +102,7 @@ func (f profileForm) clock(v *shell.Request) string {
 	}
 	w := v.Words
 	w.Zone = zone
-	return v.Words.Say("Dort ist es jetzt ", "The time there is ") + w.Clock(v.Words.Now) + v.Words.Say(" Uhr.", ".")
+	return v.Words.Say("The time there is %s.", w.Clock(v.Words.Now))
 }
 
 // on reports whether a switch of the form is on.

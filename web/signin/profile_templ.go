@@ -58,9 +58,9 @@ func profileView(v *shell.Request, f profileForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 string
-		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Sie", "You"))
+		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("You"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/profile.templ`, Line: 17, Col: 38}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/profile.templ`, Line: 17, Col: 31}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -79,9 +79,9 @@ func profileView(v *shell.Request, f profileForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var3 string
-		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("E-Mail für die Anmeldung", "Sign-in email"))
+		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Sign-in email"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/profile.templ`, Line: 20, Col: 92}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/profile.templ`, Line: 20, Col: 63}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 		if templ_7745c5c3_Err != nil {
@@ -105,9 +105,9 @@ func profileView(v *shell.Request, f profileForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var5 string
-		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("ändern", "change"))
+		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("change"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/profile.templ`, Line: 23, Col: 79}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/profile.templ`, Line: 23, Col: 68}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 		if templ_7745c5c3_Err != nil {
@@ -153,9 +153,9 @@ func profileView(v *shell.Request, f profileForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var7 string
-		templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Darstellung", "Appearance"))
+		templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Appearance"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/profile.templ`, Line: 37, Col: 53}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/profile.templ`, Line: 37, Col: 38}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 		if templ_7745c5c3_Err != nil {
@@ -165,16 +165,16 @@ func profileView(v *shell.Request, f profileForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Radios(v.Look(), f.field("theme", v.Words.Say("Farben", "Colours"), "",
-			ui.Option{Value: "system", Text: v.Words.Say("Wie das Gerät", "As the device")},
-			ui.Option{Value: "light", Text: v.Words.Say("Hell", "Light")},
-			ui.Option{Value: "dark", Text: v.Words.Say("Dunkel", "Dark")})).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Radios(v.Look(), f.field("theme", v.Words.Say("Colours"), "",
+			ui.Option{Value: "system", Text: v.Words.Say("As the device")},
+			ui.Option{Value: "light", Text: v.Words.Say("Light")},
+			ui.Option{Value: "dark", Text: v.Words.Say("Dark")})).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Radios(v.Look(), f.field("density", v.Words.Say("Zeilen in Listen", "Rows of lists"), "",
-			ui.Option{Value: "comfortable", Text: v.Words.Say("Bequem", "Comfortable")},
-			ui.Option{Value: "compact", Text: v.Words.Say("Dicht: mehr auf einen Blick", "Compact: more at a glance")})).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Radios(v.Look(), f.field("density", v.Words.Say("Rows of lists"), "",
+			ui.Option{Value: "comfortable", Text: v.Words.Say("Comfortable")},
+			ui.Option{Value: "compact", Text: v.Words.Say("Compact: more at a glance")})).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -183,9 +183,9 @@ func profileView(v *shell.Request, f profileForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var8 string
-		templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Bedienung", "Controls"))
+		templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Controls"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/profile.templ`, Line: 49, Col: 49}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/profile.templ`, Line: 49, Col: 36}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 		if templ_7745c5c3_Err != nil {
@@ -195,15 +195,15 @@ func profileView(v *shell.Request, f profileForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Check(v.Look(), f.field("singleKeys", v.Words.Say("Tasten ohne Strg als Kürzel", "Keys without Ctrl as shortcuts"), v.Words.Say("Zum Beispiel / für die Suche und ? für die Übersicht. Schalten Sie sie aus, wenn Sie diktieren.", "For example / to search and ? for the list of keys. Switch them off if you dictate.")), f.on("singleKeys")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Check(v.Look(), f.field("singleKeys", v.Words.Say("Keys without Ctrl as shortcuts"), v.Words.Say("For example / to search and ? for the list of keys. Switch them off if you dictate.")), f.on("singleKeys")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Check(v.Look(), f.field("recent", v.Words.Say("Zuletzt Geöffnetes merken", "Keep what I opened last"), v.Words.Say("Die letzten 20 Einträge, ohne Zeiten. Nur Sie sehen sie.", "The last 20 entries, without times. Only you see them.")), f.on("recent")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Check(v.Look(), f.field("recent", v.Words.Say("Keep what I opened last"), v.Words.Say("The last 20 entries, without times. Only you see them.")), f.on("recent")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Check(v.Look(), f.field("reminders", v.Words.Say("Fristen auch per E-Mail", "Due dates by email too"), v.Words.Say("Unter „Mitteilungen“ erinnert Kartei Sie in jedem Fall. Die E-Mail nennt keine Inhalte.", "You always get a notification in Kartei. The email does not say what is due.")), f.on("reminders")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Check(v.Look(), f.field("reminders", v.Words.Say("Due dates by email too"), v.Words.Say("You always get a notification in Kartei. The email does not say what is due.")), f.on("reminders")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -211,7 +211,7 @@ func profileView(v *shell.Request, f profileForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -20,7 +20,7 @@ type securityPage struct {
 	signIns  []account.Entry
 }
 
-func securityTitle(v *shell.Request) string { return v.Words.Say("Sicherheit", "Security") }
+func securityTitle(v *shell.Request) string { return v.Words.Say("Security") }
 
 // showSecurity serves the page.
 func showSecurity(v *shell.Request) shell.View {
@@ -53,12 +53,9 @@ func (p securityPage) others() bool { return len(p.sessions) > 1 || p.factors.Kn
 
 // knownText says where strangers who guess do not lock the person out.
 func knownText(v *shell.Request, n int64) string {
-	return v.Words.Plural(int(n), "Kartei kennt einen weiteren Browser oder Ort von Ihren Anmeldungen der letzten 90 Tage.",
-		"Kartei kennt %d weitere Browser oder Orte von Ihren Anmeldungen der letzten 90 Tage.",
-		"Kartei remembers one more browser or location from your sign-ins of the last 90 days.",
+	return v.Words.Plural(int(n), "Kartei remembers one more browser or location from your sign-ins of the last 90 days.",
 		"Kartei remembers %d more browsers or locations from your sign-ins of the last 90 days.") + " " +
-		v.Words.Say("Von dort können Sie sich auch dann anmelden, wenn jemand Ihr Kennwort zu erraten versucht. „Alle anderen beenden“ löscht auch diese Angaben.",
-			"You can sign in from there even while somebody is guessing your password. “End all others” deletes this information too.")
+		v.Words.Say("You can sign in from there even while somebody is guessing your password. “End all others” deletes this information too.")
 }
 
 // passwordForm is the page on which a person changes the password.
@@ -77,13 +74,13 @@ func drawPasswordForm(v *shell.Request, f passwordForm, status int) shell.View {
 	if f.factors, err = shell.Ask(v, account.GetFactors, op.None{}); err != nil {
 		return v.Failed(err)
 	}
-	return v.Settings(shell.SecurityPath, v.Words.Say("Kennwort ändern", "Change the password"), passwordView(v, f)).WithStatus(status)
+	return v.Settings(shell.SecurityPath, v.Words.Say("Change the password"), passwordView(v, f)).WithStatus(status)
 }
 
 // savePassword changes the password.
 func savePassword(v *shell.Request) shell.View {
 	if v.Sent.Get("password") != v.Sent.Get("repeat") {
-		return drawPasswordForm(v, passwordForm{wrong: map[string]string{"repeat": v.Words.Say("Die beiden Kennwörter stimmen nicht überein.", "The two passwords differ.")}}, http.StatusUnprocessableEntity)
+		return drawPasswordForm(v, passwordForm{wrong: map[string]string{"repeat": v.Words.Say("The two passwords differ.")}}, http.StatusUnprocessableEntity)
 	}
 	a := shell.Do(v, account.SetPassword, account.NewPassword{Password: v.Sent.Get("password"), Current: v.Sent.Get("current")}, shell.Once)
 	switch {
@@ -102,11 +99,11 @@ func savePassword(v *shell.Request) shell.View {
 func (f passwordForm) fields(v *shell.Request) []ui.Field {
 	say, l := v.Words.Say, v.Words.Language
 	all := []ui.Field{
-		{Name: "password", Type: "password", Label: say("Neues Kennwort", "New password"), Hint: passwordHint.In(l), Autocomplete: "new-password", Required: true, Errors: shell.Present(f.wrong["password"])},
-		{Name: "repeat", Type: "password", Label: say("Neues Kennwort wiederholen", "Repeat the new password"), Autocomplete: "new-password", Required: true, Errors: shell.Present(f.wrong["repeat"])},
+		{Name: "password", Type: "password", Label: say("New password"), Hint: passwordHint.In(l), Autocomplete: "new-password", Required: true, Errors: shell.Present(f.wrong["password"])},
+		{Name: "repeat", Type: "password", Label: say("Repeat the new password"), Autocomplete: "new-password", Required: true, Errors: shell.Present(f.wrong["repeat"])},
 	}
 	if f.factors.HasPassword {
-		current := ui.Field{Name: "current", Type: "password", Label: say("Bisheriges Kennwort", "Present password"), Autocomplete: "current-password", Required: true, Focus: len(f.wrong) == 0, Errors: shell.Present(f.wrong["current"])}
+		current := ui.Field{Name: "current", Type: "password", Label: say("Present password"), Autocomplete: "current-password", Required: true, Focus: len(f.wrong) == 0, Errors: shell.Present(f.wrong["current"])}
 		all = append([]ui.Field{current}, all...)
 	}
 	return all
@@ -133,7 +130,7 @@ func showGenerator(v *shell.Request, ticket, wrong string, status int) shell.Vie
 	if err != nil {
 		return v.Failed(err)
 	}
-	return v.Settings(shell.SecurityPath, v.Words.Say("App für Einmalcodes", "Authenticator app"), totpView(v, g, wrong)).WithStatus(status).WithSecret()
+	return v.Settings(shell.SecurityPath, v.Words.Say("Authenticator app"), totpView(v, g, wrong)).WithStatus(status).WithSecret()
 }
 
 // confirmTOTP takes the generator into use.
@@ -175,7 +172,7 @@ func codesOrSaved(v *shell.Request, codes []string, done string) shell.View {
 	if len(codes) == 0 {
 		return v.Saved(shell.SecurityPath, done)
 	}
-	return v.Settings(shell.SecurityPath, v.Words.Say("Wiederherstellungscodes", "Recovery codes"), codesView(v, codes)).WithSecret()
+	return v.Settings(shell.SecurityPath, v.Words.Say("Recovery codes"), codesView(v, codes)).WithSecret()
 }
 
 // showNewPasskey asks a browser to make a passkey.
@@ -188,8 +185,8 @@ func addPasskey(v *shell.Request) shell.View {
 	ticket, response, given := passkeyIn(v.Sent)
 	if !given {
 		return v.Problem(http.StatusUnprocessableEntity, shell.ProblemPage{
-			Title: v.Words.Say("Kein Passkey angekommen", "No passkey arrived"),
-			Text:  v.Words.Say("Passkeys brauchen JavaScript und einen Browser, der sie unterstützt.", "Passkeys need JavaScript, and a browser that supports them."),
+			Title: v.Words.Say("No passkey arrived"),
+			Text:  v.Words.Say("Passkeys need JavaScript, and a browser that supports them."),
 		})
 	}
 	made, err := shell.Ask(v, account.AddPasskey, account.NewPasskey{
@@ -221,7 +218,7 @@ func showAddress(v *shell.Request) shell.View {
 }
 
 func drawAddressForm(v *shell.Request, f addressForm, status int) shell.View {
-	return v.Settings(shell.SecurityPath, v.Words.Say("Adresse für die Anmeldung", "Sign-in address"), addressView(v, f)).WithStatus(status)
+	return v.Settings(shell.SecurityPath, v.Words.Say("Sign-in address"), addressView(v, f)).WithStatus(status)
 }
 
 // changeAddress begins the change of the sign-in address.
@@ -232,7 +229,7 @@ func changeAddress(v *shell.Request) shell.View {
 	case a.Is(fault.ValidationFailed):
 		f.wrong = shell.FieldTexts(a.Fault, v.Words.Language)["email"]
 		return drawAddressForm(v, f, a.Status)
-	case a.Fault != nil && a.Fault.Detail != nil && !v.Stale:
+	case a.Fault != nil && a.Fault.Detail != "" && !v.Stale:
 		f.problem = shell.Joined(" ", v.Reason(a.Fault), shell.WaitText(v.Words, a.Fault.Wait()))
 		return drawAddressForm(v, f, a.Status)
 	case a.Fault != nil:
@@ -244,15 +241,15 @@ func changeAddress(v *shell.Request) shell.View {
 // totpLabel is the label of the button that sets up a generator of codes.
 func totpLabel(v *shell.Request, present bool) string {
 	if present {
-		return v.Words.Say("Neu einrichten", "Set up again")
+		return v.Words.Say("Set up again")
 	}
-	return v.Words.Say("Einrichten", "Set up")
+	return v.Words.Say("Set up")
 }
 
 // deviceOrSignIn says which device signed in, as long as its session is kept.
 func deviceOrSignIn(v *shell.Request, s account.Entry) string {
 	if s.Agent == "" {
-		return v.Words.Say("Angemeldet", "Signed in")
+		return v.Words.Say("Signed in")
 	}
 	return shell.DeviceText(v.Words, s.Agent)
 }

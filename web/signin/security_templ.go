@@ -63,9 +63,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var3 string
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Adresse", "Address"))
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Address [of a network or of mail]"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 18, Col: 48}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 18, Col: 63}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -88,7 +88,7 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.SecurityPath+"/address"), "", v.Words.Say("Ändern", "Change"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.SecurityPath+"/address"), "", v.Words.Say("Change"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -105,9 +105,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var5 string
-			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Kennwort", "Password"))
+			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Password"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 26, Col: 50}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 26, Col: 38}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
@@ -124,9 +124,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 				}
 				if at := p.factors.PasswordChangedAt; at != 0 {
 					var templ_7745c5c3_Var6 string
-					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("zuletzt geändert ", "last changed "))
+					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("last changed "))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 30, Col: 60}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 30, Col: 38}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 					if templ_7745c5c3_Err != nil {
@@ -148,9 +148,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 				}
 				if len(p.factors.Passkeys) > 0 {
 					var templ_7745c5c3_Var7 string
-					templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Sie haben keines: Sie melden sich mit einem Passkey an.", "You have none: you sign in with a passkey."))
+					templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("You have none: you sign in with a passkey."))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 37, Col: 126}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 37, Col: 67}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 					if templ_7745c5c3_Err != nil {
@@ -158,9 +158,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 					}
 				} else if linked(p.factors) {
 					var templ_7745c5c3_Var8 string
-					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Sie haben keines: Sie melden sich mit Single Sign-on an.", "You have none: you sign in with single sign-on."))
+					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("You have none: you sign in with single sign-on."))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 39, Col: 132}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 39, Col: 72}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -177,12 +177,12 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.factors.HasPassword {
-				templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.SecurityPath+"/password"), "", v.Words.Say("Ändern", "Change"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.SecurityPath+"/password"), "", v.Words.Say("Change"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.SecurityPath+"/password"), "", v.Words.Say("Setzen", "Set"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.SecurityPath+"/password"), "", v.Words.Say("Set"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -193,7 +193,7 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("ways", v.Words.Say("So melden Sie sich an", "How you sign in"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("ways", v.Words.Say("How you sign in"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -215,9 +215,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var10 string
-				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Nur Ihr Kennwort schützt dieses Konto. Ein Passkey oder eine App für Einmalcodes hält Fremde auch dann fern, wenn sie es kennen.", "Your password alone protects this account. A passkey or an authenticator app keeps strangers out even if they know it."))
+				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Your password alone protects this account. A passkey or an authenticator app keeps strangers out even if they know it."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 54, Col: 289}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 54, Col: 154}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 				if templ_7745c5c3_Err != nil {
@@ -241,9 +241,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var11 string
-			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("App für Einmalcodes", "Authenticator app"))
+			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Authenticator app"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 60, Col: 71}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 60, Col: 47}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 			if templ_7745c5c3_Err != nil {
@@ -255,9 +255,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 			}
 			if at := p.factors.TOTPSince; at != 0 && p.factors.TOTP {
 				var templ_7745c5c3_Var12 string
-				templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("eingerichtet ", "set up "))
+				templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("set up "))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 63, Col: 48}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 63, Col: 31}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 				if templ_7745c5c3_Err != nil {
@@ -269,9 +269,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 				}
 			} else {
 				var templ_7745c5c3_Var13 string
-				templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Sechs Ziffern aus einer App auf Ihrem Telefon", "Six digits from an app on your phone"))
+				templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Six digits from an app on your phone"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 66, Col: 109}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 66, Col: 60}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 				if templ_7745c5c3_Err != nil {
@@ -287,7 +287,7 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.factors.TOTP {
-				templ_7745c5c3_Err = shell.Act(v, shell.SecurityPath+"/totp/remove", "", v.Words.Say("Entfernen", "Remove"), "danger").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = shell.Act(v, shell.SecurityPath+"/totp/remove", "", v.Words.Say("Remove"), "danger").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -310,9 +310,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var14 string
-				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Wiederherstellungscodes", "Recovery codes"))
+				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Recovery codes"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 81, Col: 72}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 81, Col: 45}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 				if templ_7745c5c3_Err != nil {
@@ -323,9 +323,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var15 string
-				templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Plural(int(p.factors.RecoveryCodes), "noch %d Code", "noch %d Codes", "%d code left", "%d codes left"))
+				templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Plural(int(p.factors.RecoveryCodes), "%d code left", "%d codes left"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 83, Col: 119}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 83, Col: 86}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 				if templ_7745c5c3_Err != nil {
@@ -336,12 +336,12 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if p.factors.RecoveryCodes == 0 {
-					templ_7745c5c3_Err = ui.Badge(ui.Warn, v.Words.Say("bitte neue erzeugen", "please make new ones")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Badge(ui.Warn, v.Words.Say("please make new ones")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else if p.factors.RecoveryCodes < 4 {
-					templ_7745c5c3_Err = ui.Badge(ui.Warn, v.Words.Say("bald keine mehr", "nearly used up")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Badge(ui.Warn, v.Words.Say("nearly used up")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -350,7 +350,7 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = shell.Act(v, shell.SecurityPath+"/codes", "", v.Words.Say("Neue erzeugen", "Make new ones"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = shell.Act(v, shell.SecurityPath+"/codes", "", v.Words.Say("Make new ones"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -365,7 +365,7 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("second", v.Words.Say("Zweiter Faktor", "Second factor"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("second", v.Words.Say("Second factor"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -386,9 +386,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var17 string
-			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Anmelden mit Fingerabdruck, Gesicht oder PIN des Geräts. Ein Passkey ersetzt Kennwort und zweiten Faktor, und niemand kann ihn abfischen.", "Sign in with the fingerprint, face or PIN of the device. A passkey replaces password and second factor, and nobody can phish it."))
+			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Sign in with the fingerprint, face or PIN of the device. A passkey replaces password and second factor, and nobody can phish it."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 97, Col: 305}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 97, Col: 163}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 			if templ_7745c5c3_Err != nil {
@@ -432,7 +432,7 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = shell.Act(v, shell.SecurityPath+"/passkeys/"+k.ID+"/remove", k.Name, v.Words.Say("Entfernen", "Remove"), "danger").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = shell.Act(v, shell.SecurityPath+"/passkeys/"+k.ID+"/remove", k.Name, v.Words.Say("Remove"), "danger").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -467,11 +467,11 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "name", Label: v.Words.Say("Name des neuen Passkeys", "Name of the new passkey"), Placeholder: shell.DeviceText(v.Words, v.UserAgent()), Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "name", Label: v.Words.Say("Name of the new passkey"), Placeholder: shell.DeviceText(v.Words, v.UserAgent()), Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = passkeyButton(v, "create", shell.SecurityPath+"/passkeys/options", v.Words.Say("Passkey hinzufügen", "Add a passkey")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = passkeyButton(v, "create", shell.SecurityPath+"/passkeys/options", v.Words.Say("Add a passkey")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -480,9 +480,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var20 string
-				templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Zum Hinzufügen braucht Ihr Browser JavaScript.", "To add one, your browser needs JavaScript."))
+				templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("To add one, your browser needs JavaScript."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 118, Col: 139}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 118, Col: 88}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 				if templ_7745c5c3_Err != nil {
@@ -498,9 +498,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var21 string
-				templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Unter der Adresse dieser Instanz sind keine Passkeys möglich. Der Betreiber muss einen Namen und TLS einrichten.", "Passkeys do not work at the address of this instance. The operator must set up a host name and TLS."))
+				templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Passkeys do not work at the address of this instance. The operator must set up a host name and TLS."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 120, Col: 252}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 120, Col: 135}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 				if templ_7745c5c3_Err != nil {
@@ -538,9 +538,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var23 string
-			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Schlüssel, Anwendungen, Webhooks, Sitzungen und Passkeys: alles, was für Ihr Konto handelt.", "Keys, applications, webhooks, sessions and passkeys: everything that acts for your account."))
+			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Keys, applications, webhooks, sessions and passkeys: everything that acts for your account."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 125, Col: 223}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 125, Col: 126}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 			if templ_7745c5c3_Err != nil {
@@ -550,7 +550,7 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.ActingPath), "shield-check", v.Words.Say("Alle Zugänge ansehen", "View all access"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.ActingPath), "shield-check", v.Words.Say("View all access"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -560,7 +560,7 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("access", v.Words.Say("Zugänge", "Access"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("access", v.Words.Say("Access [all ways in]"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -639,9 +639,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 					}
 				}
 				var templ_7745c5c3_Var28 string
-				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("zuletzt ", "last seen "))
+				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("last seen "))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 141, Col: 46}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 141, Col: 34}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 				if templ_7745c5c3_Err != nil {
@@ -684,12 +684,12 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if s.Current {
-					templ_7745c5c3_Err = ui.Badge(ui.OK, v.Words.Say("diese Sitzung", "this session")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Badge(ui.OK, v.Words.Say("this session")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = shell.Act(v, shell.SecurityPath+"/sessions/"+s.ID+"/end", shell.DeviceText(v.Words, s.Agent), v.Words.Say("Beenden", "End"), "").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = shell.Act(v, shell.SecurityPath+"/sessions/"+s.ID+"/end", shell.DeviceText(v.Words, s.Agent), v.Words.Say("End"), "").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -724,7 +724,7 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("sessions", v.Words.Say("Sitzungen", "Sessions"), shell.Count(v, len(p.sessions)), endOthers(v, p)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("sessions", v.Words.Say("Sessions"), shell.Count(v, len(p.sessions)), endOthers(v, p)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -746,9 +746,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var33 string
-				templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Noch keine.", "None yet."))
+				templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("None yet."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 162, Col: 60}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 162, Col: 45}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var33))
 				if templ_7745c5c3_Err != nil {
@@ -785,9 +785,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 				}
 				if s.Refused {
 					var templ_7745c5c3_Var34 string
-					templ_7745c5c3_Var34, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Abgelehnt: falsches Kennwort oder falscher Code", "Refused: wrong password or code"))
+					templ_7745c5c3_Var34, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Refused: wrong password or code"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 175, Col: 107}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 175, Col: 56}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var34))
 					if templ_7745c5c3_Err != nil {
@@ -865,7 +865,7 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("sign-ins", v.Words.Say("Letzte Anmeldungen", "Latest sign-ins"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var32), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("sign-ins", v.Words.Say("Latest sign-ins"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var32), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -895,7 +895,7 @@ func endOthers(v *shell.Request, p securityPage) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if p.others() {
-			templ_7745c5c3_Err = shell.Act(v, shell.SecurityPath+"/sessions/end", "", v.Words.Say("Alle anderen beenden", "End all others"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = shell.Act(v, shell.SecurityPath+"/sessions/end", "", v.Words.Say("End all others"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -928,9 +928,9 @@ func Used(v *shell.Request, k account.Passkey) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if k.LastUsedAt != 0 {
 			var templ_7745c5c3_Var40 string
-			templ_7745c5c3_Var40, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("zuletzt verwendet ", "last used "))
+			templ_7745c5c3_Var40, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("last used "))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 207, Col: 51}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 207, Col: 29}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var40))
 			if templ_7745c5c3_Err != nil {
@@ -942,9 +942,9 @@ func Used(v *shell.Request, k account.Passkey) templ.Component {
 			}
 		} else {
 			var templ_7745c5c3_Var41 string
-			templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("noch nicht verwendet, hinzugefügt ", "not used yet, added "))
+			templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("not used yet, added "))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 210, Col: 78}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 210, Col: 39}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var41))
 			if templ_7745c5c3_Err != nil {
@@ -996,9 +996,9 @@ func passwordView(v *shell.Request, f passwordForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var43 string
-		templ_7745c5c3_Var43, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Danach enden alle anderen Sitzungen Ihres Kontos. Diese bleibt.", "After that, all other sessions of your account end. This one stays."))
+		templ_7745c5c3_Var43, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("After that, all other sessions of your account end. This one stays."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 221, Col: 168}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 221, Col: 101}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var43))
 		if templ_7745c5c3_Err != nil {
@@ -1039,11 +1039,11 @@ func passwordView(v *shell.Request, f passwordForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Kennwort ändern", "Change the password"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Change the password"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.SecurityPath), "", v.Words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.SecurityPath), "", v.Words.Say("Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1082,9 +1082,9 @@ func totpView(v *shell.Request, g account.Generator, wrong string) templ.Compone
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var46 string
-		templ_7745c5c3_Var46, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Öffnen Sie Ihre App, und scannen Sie den QR-Code.", "Open your app, and scan the QR code."))
+		templ_7745c5c3_Var46, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Open your app, and scan the QR code."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 239, Col: 121}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 239, Col: 67}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var46))
 		if templ_7745c5c3_Err != nil {
@@ -1095,9 +1095,9 @@ func totpView(v *shell.Request, g account.Generator, wrong string) templ.Compone
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var47 string
-		templ_7745c5c3_Var47, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Zum Beispiel Aegis, 2FAS, Google Authenticator oder Ihre Kennwortverwaltung.", "For example Aegis, 2FAS, Google Authenticator, or your password manager."))
+		templ_7745c5c3_Var47, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("For example Aegis, 2FAS, Google Authenticator, or your password manager."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 240, Col: 188}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 240, Col: 108}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var47))
 		if templ_7745c5c3_Err != nil {
@@ -1107,7 +1107,7 @@ func totpView(v *shell.Request, g account.Generator, wrong string) templ.Compone
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.QR(g.Address, v.Words.Say("QR-Code mit dem Geheimnis, das darunter steht", "QR code with the secret that is shown below")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.QR(g.Address, v.Words.Say("QR code with the secret that is shown below")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1116,9 +1116,9 @@ func totpView(v *shell.Request, g account.Generator, wrong string) templ.Compone
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var48 string
-		templ_7745c5c3_Var48, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Geht das nicht, geben Sie dieses Geheimnis ein:", "If that does not work, type this secret:"))
+		templ_7745c5c3_Var48, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("If that does not work, type this secret:"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 242, Col: 127}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 242, Col: 76}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var48))
 		if templ_7745c5c3_Err != nil {
@@ -1155,9 +1155,9 @@ func totpView(v *shell.Request, g account.Generator, wrong string) templ.Compone
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var51 string
-		templ_7745c5c3_Var51, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Kopieren", "Copy"))
+		templ_7745c5c3_Var51, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Copy"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 243, Col: 211}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 243, Col: 199}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var51))
 		if templ_7745c5c3_Err != nil {
@@ -1196,7 +1196,7 @@ func totpView(v *shell.Request, g account.Generator, wrong string) templ.Compone
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "code", Label: v.Words.Say("Code, den die App jetzt zeigt", "Code that the app shows now"), Autocomplete: "one-time-code", Required: true, Focus: true, Errors: shell.Present(wrong), More: templ.OrderedAttributes{{Key: "inputmode", Value: "numeric"}}}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "code", Label: v.Words.Say("Code that the app shows now"), Autocomplete: "one-time-code", Required: true, Focus: true, Errors: shell.Present(wrong), More: templ.OrderedAttributes{{Key: "inputmode", Value: "numeric"}}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1204,11 +1204,11 @@ func totpView(v *shell.Request, g account.Generator, wrong string) templ.Compone
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Einschalten", "Switch on"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Switch on"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.SecurityPath), "", v.Words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.SecurityPath), "", v.Words.Say("Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1256,7 +1256,7 @@ func codesView(v *shell.Request, codes []string) templ.Component {
 			ctx = templ.InitializeContext(ctx)
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("Diese Codes sehen Sie nur jetzt.", "You see these codes only now."), v.Words.Say("Drucken Sie sie aus oder legen Sie sie in Ihre Kennwortverwaltung. Mit jedem Code können Sie sich einmal anmelden, wenn Telefon oder Passkey fehlt.", "Print them, or put them into your password manager. Each code signs you in once if your phone or passkey is missing.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var54), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("You see these codes only now."), v.Words.Say("Print them, or put them into your password manager. Each code signs you in once if your phone or passkey is missing.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var54), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1272,7 +1272,7 @@ func codesView(v *shell.Request, codes []string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.SecurityPath), "", v.Words.Say("Ich habe sie gesichert", "I have saved them"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.SecurityPath), "", v.Words.Say("I have saved them"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1289,9 +1289,9 @@ func codesView(v *shell.Request, codes []string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var55 string
-		templ_7745c5c3_Var55, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Drucken", "Print"))
+		templ_7745c5c3_Var55, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Print"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 272, Col: 42}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 272, Col: 31}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var55))
 		if templ_7745c5c3_Err != nil {
@@ -1338,9 +1338,9 @@ func addressView(v *shell.Request, f addressForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var57 string
-		templ_7745c5c3_Var57, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Jetzt melden Sie sich mit ", "You sign in with "))
+		templ_7745c5c3_Var57, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("You sign in with "))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 283, Col: 66}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 283, Col: 36}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var57))
 		if templ_7745c5c3_Err != nil {
@@ -1364,9 +1364,9 @@ func addressView(v *shell.Request, f addressForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var59 string
-		templ_7745c5c3_Var59, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" an. Die bisherige und die neue Adresse bekommen je einen Link; erst wenn Sie beide geöffnet haben, gilt die neue.", " now. The present and the new address each get a link; the new one takes effect once you have opened both."))
+		templ_7745c5c3_Var59, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" now. The present and the new address each get a link; the new one takes effect once you have opened both."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 285, Col: 244}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 285, Col: 125}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var59))
 		if templ_7745c5c3_Err != nil {
@@ -1393,7 +1393,7 @@ func addressView(v *shell.Request, f addressForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "email", Type: "email", Label: v.Words.Say("Neue Adresse", "New address"), Value: f.email, Autocomplete: "email", Required: true, Focus: true, Errors: shell.Present(f.wrong)}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "email", Type: "email", Label: v.Words.Say("New address"), Value: f.email, Autocomplete: "email", Required: true, Focus: true, Errors: shell.Present(f.wrong)}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1401,11 +1401,11 @@ func addressView(v *shell.Request, f addressForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Links schicken", "Send the links"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Send the links"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.SecurityPath), "", v.Words.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.Own(shell.SecurityPath), "", v.Words.Say("Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -36,9 +36,9 @@ func showSignIn(v *shell.Request) shell.View {
 	}
 	f := signInForm{Next: v.URL.Query().Get("next")}
 	if v.URL.Query().Get(shell.DoneField) == "password" {
-		f.Notice = v.Words.Say("Ihr Kennwort ist gesetzt. Melden Sie sich damit an.", "Your password is set. Sign in with it.")
+		f.Notice = v.Words.Say("Your password is set. Sign in with it.")
 	} else if v.URL.Query().Get(shell.DoneField) == "factors" {
-		f.Notice = v.Words.Say("Ihre zweiten Faktoren sind entfernt. Melden Sie sich an und richten Sie neue ein.", "Your second factors are removed. Sign in, and set up new ones.")
+		f.Notice = v.Words.Say("Your second factors are removed. Sign in, and set up new ones.")
 	}
 	return drawSignIn(v, f, http.StatusOK)
 }
@@ -64,14 +64,14 @@ func AskToSignIn(v *shell.Request, status int, waiting *shell.Again, notice stri
 func drawSignIn(v *shell.Request, f signInForm, status int) shell.View {
 	f.Next = shell.Local(f.Next)
 	if v.Site.Unprotected(v.Request) {
-		f.Problem = v.Words.Say("Diese Verbindung ist nicht verschlüsselt, deshalb ist eine Anmeldung hier nicht möglich. ", "This connection is not encrypted, so signing in is not possible here. ")
+		f.Problem = v.Words.Say("This connection is not encrypted, so signing in is not possible here. ")
 		if v.Site.Secure {
-			f.Problem += v.Words.Say("Öffnen Sie Kartei unter ", "Open Kartei at ") + v.Site.BaseURL + "."
+			f.Problem += v.Words.Say("Open Kartei at %s.", v.Site.BaseURL)
 		} else {
-			f.Problem += v.Words.Say("Der Betreiber muss TLS einrichten (--tls-cert oder ein Proxy, und --base-url mit https).", "The operator must set up TLS (--tls-cert or a proxy, and --base-url with https).")
+			f.Problem += v.Words.Say("The operator must set up TLS (--tls-cert or a proxy, and --base-url with https).")
 		}
 	}
-	return v.Card(v.Words.Say("Anmelden", "Sign in"), signInView(v, f)).WithStatus(status)
+	return v.Card(v.Words.Say("Sign in"), signInView(v, f)).WithStatus(status)
 }
 
 // signIn takes an address and a password.
@@ -125,7 +125,7 @@ func signedIn(v *shell.Request, s account.SignedIn, f signInForm) shell.View {
 	if err := v.Identify(); err != nil {
 		return v.Failed(err)
 	}
-	return goOnWith(v, f.Resume, v.Words.Say("Sie sind wieder angemeldet", "You are signed in again"))
+	return goOnWith(v, f.Resume, v.Words.Say("You are signed in again"))
 }
 
 // goOnWith offers a form that waited for a sign-in, or for the way back to its
@@ -135,15 +135,14 @@ func goOnWith(v *shell.Request, waiting *shell.Again, title string) shell.View {
 		return v.Problem(http.StatusOK, v.ElsewherePage(of, waiting))
 	}
 	if !v.Site.Tokens.MadeFor(waiting.Token, v.Session.Principal.ID) {
-		return v.Problem(http.StatusOK, shell.ProblemPage{Title: v.Words.Say("Sie sind angemeldet", "You are signed in"), Text: v.Words.Say(
-			"Was auf dieser Seite wartete, hatte jemand anders eingegeben. Es wurde nicht gespeichert.",
+		return v.Problem(http.StatusOK, shell.ProblemPage{Title: v.Words.Say("You are signed in"), Text: v.Words.Say(
 			"Somebody else had entered what waited on this page. It was not stored.")})
 	}
 	if !v.Site.Tokens.Valid(waiting.Token, v.Session.Principal.ID) {
 		waiting.Token = v.Mint()
 	}
 	p := shell.ProblemPage{Title: title, Again: waiting,
-		Text: v.Words.Say("Senden Sie jetzt, was Sie eingegeben hatten.", "Now send what you had entered.")}
+		Text: v.Words.Say("Now send what you had entered.")}
 	return v.Problem(http.StatusOK, p)
 }
 
@@ -164,9 +163,9 @@ func signedInOver(v *shell.Request, token string) shell.View {
 
 // nextStep draws the page of the second factor, or of the choice of an organization.
 func nextStep(v *shell.Request, s account.SignedIn, f signInForm) shell.HTML {
-	title, content := v.Words.Say("Bestätigen", "Confirm"), secondView(v, s, f)
+	title, content := v.Words.Say("Confirm"), secondView(v, s, f)
 	if s.Status == "choose" {
-		title, content = v.Words.Say("Organisation wählen", "Choose an organization"), chooseView(v, s, f)
+		title, content = v.Words.Say("Choose an organization"), chooseView(v, s, f)
 	}
 	return v.Card(title, content)
 }
@@ -226,7 +225,7 @@ const choosePath = "/signin/choose"
 
 // showChoose lists the organizations of the account.
 func showChoose(v *shell.Request) shell.View {
-	return v.OK(v.Words.Say("Organisation wechseln", "Switch organization"), "", switchView(v))
+	return v.OK(v.Words.Say("Switch organization"), "", switchView(v))
 }
 
 // signOut ends the session. The browser forgets it in any case: the next person at
@@ -236,7 +235,6 @@ func signOut(v *shell.Request) shell.View {
 	v.Site.SignOut(v.Writer)
 	if a.Fault != nil && !a.Is(fault.Unauthenticated) {
 		return drawSignIn(v, signInForm{Notice: v.Words.Say(
-			"Sie sind an diesem Gerät abgemeldet. Zurzeit kann nichts gespeichert werden; auf dem Server endet die Sitzung deshalb erst mit ihrer Frist.",
 			"You are signed out on this device. Nothing can be stored at present, so the session ends on the server only when it expires.")}, a.Status)
 	}
 	return shell.Redirect{To: "/signin"}
@@ -261,5 +259,5 @@ func switchTo(v *shell.Request) shell.View {
 	if err := v.Identify(); err != nil {
 		return v.Failed(err)
 	}
-	return goOnWith(v, waiting, v.Words.Say("Sie arbeiten wieder in „"+v.Session.Organization.Name+"“", "You work in “"+v.Session.Organization.Name+"” again"))
+	return goOnWith(v, waiting, v.Words.Say("You work in “%s” again", v.Session.Organization.Name))
 }

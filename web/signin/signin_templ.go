@@ -40,7 +40,7 @@ func signInView(v *shell.Request, f signInForm) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = cardTitle(v, v.Words.Say("Anmelden", "Sign in")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = cardTitle(v, v.Words.Say("Sign in")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -63,15 +63,15 @@ func signInView(v *shell.Request, f signInForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "email", ID: "signin-email", Type: "email", Label: v.Words.Say("E-Mail", "Email"), Value: f.Email, Autocomplete: "username webauthn", Required: true, Focus: f.Email == ""}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "email", ID: "signin-email", Type: "email", Label: v.Words.Say("Email"), Value: f.Email, Autocomplete: "username webauthn", Required: true, Focus: f.Email == ""}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "password", ID: "signin-password", Type: "password", Label: v.Words.Say("Kennwort", "Password"), Autocomplete: "current-password", Required: true, Focus: f.Email != "", Described: f.refusal()}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "password", ID: "signin-password", Type: "password", Label: v.Words.Say("Password"), Autocomplete: "current-password", Required: true, Focus: f.Email != "", Described: f.refusal()}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Button("", v.Words.Say("Anmelden", "Sign in"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("", v.Words.Say("Sign in"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -96,9 +96,9 @@ func signInView(v *shell.Request, f signInForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var2 string
-			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Kennwort vergessen?", "Forgot your password?"))
+			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Forgot your password?"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/signin.templ`, Line: 29, Col: 104}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/signin.templ`, Line: 29, Col: 81}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 			if templ_7745c5c3_Err != nil {
@@ -109,7 +109,7 @@ func signInView(v *shell.Request, f signInForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if v.Site.Secure {
-			templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL(v.Site.BaseURL+"/signin"), "", v.Words.Say("Verschlüsselt anmelden", "Sign in with encryption"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL(v.Site.BaseURL+"/signin"), "", v.Words.Say("Sign in with encryption"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -317,7 +317,7 @@ func passkeySignIn(v *shell.Request, f signInForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = passkeyButton(v, "get", "/signin/passkey/options", v.Words.Say("Mit Passkey anmelden", "Sign in with a passkey")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = passkeyButton(v, "get", "/signin/passkey/options", v.Words.Say("Sign in with a passkey")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -390,7 +390,7 @@ func secondView(v *shell.Request, s account.SignedIn, f signInForm) templ.Compon
 			templ_7745c5c3_Var12 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = cardTitle(v, v.Words.Say("Noch ein Schritt", "One more step")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = cardTitle(v, v.Words.Say("One more step")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -413,15 +413,15 @@ func secondView(v *shell.Request, s account.SignedIn, f signInForm) templ.Compon
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "code", Label: v.Words.Say("Code aus der App", "Code from the app"), Autocomplete: "one-time-code", Required: true, Focus: true, Described: f.refusal(), More: templ.OrderedAttributes{{Key: "inputmode", Value: "numeric"}, {Key: "maxlength", Value: "24"}}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "code", Label: v.Words.Say("Code from the app"), Autocomplete: "one-time-code", Required: true, Focus: true, Described: f.refusal(), More: templ.OrderedAttributes{{Key: "inputmode", Value: "numeric"}, {Key: "maxlength", Value: "24"}}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Check(v.Look(), ui.Field{Name: "trusted", Label: v.Words.Say("Diesem Gerät 30 Tage vertrauen", "Trust this device for 30 days")}, false).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Check(v.Look(), ui.Field{Name: "trusted", Label: v.Words.Say("Trust this device for 30 days")}, false).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Button("", v.Words.Say("Bestätigen", "Confirm"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("", v.Words.Say("Confirm"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -435,9 +435,9 @@ func secondView(v *shell.Request, s account.SignedIn, f signInForm) templ.Compon
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var13 string
-		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Wiederherstellungscode verwenden", "Use a recovery code"))
+		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Use a recovery code"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/signin.templ`, Line: 96, Col: 83}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/signin.templ`, Line: 96, Col: 47}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 		if templ_7745c5c3_Err != nil {
@@ -451,11 +451,11 @@ func secondView(v *shell.Request, s account.SignedIn, f signInForm) templ.Compon
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "recoveryCode", Label: v.Words.Say("Wiederherstellungscode", "Recovery code"), Hint: v.Words.Say("Einer der zehn Codes, die Sie beim Einrichten gesichert haben. Jeder gilt einmal.", "One of the ten codes that you saved when you set it up. Each works once."), Autocomplete: "off", Required: true}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "recoveryCode", Label: v.Words.Say("Recovery code"), Hint: v.Words.Say("One of the ten codes that you saved when you set it up. Each works once."), Autocomplete: "off", Required: true}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Mit diesem Code anmelden", "Sign in with this code"), "wide", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Sign in with this code"), "wide", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -464,9 +464,9 @@ func secondView(v *shell.Request, s account.SignedIn, f signInForm) templ.Compon
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var14 string
-		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Haben Sie auch keinen Code mehr, kann Ihre Administration die Faktoren zurücksetzen.", "If you have no code left, an admin of your office can reset the factors."))
+		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("If you have no code left, an admin of your office can reset the factors."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/signin.templ`, Line: 102, Col: 196}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/signin.templ`, Line: 102, Col: 107}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 		if templ_7745c5c3_Err != nil {
@@ -539,7 +539,7 @@ func chooseView(v *shell.Request, s account.SignedIn, f signInForm) templ.Compon
 			templ_7745c5c3_Var16 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = cardTitle(v, v.Words.Say("Für wen arbeiten Sie gerade?", "Who are you working for?")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = cardTitle(v, v.Words.Say("Who are you working for?")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -604,7 +604,7 @@ func switchView(v *shell.Request) templ.Component {
 			templ_7745c5c3_Var18 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Head(v.Words.Say("Für wen arbeiten Sie gerade?", "Who are you working for?"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(v.Words.Say("Who are you working for?"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -644,7 +644,7 @@ func switchView(v *shell.Request) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.ID == v.Session.Principal.ID {
-				templ_7745c5c3_Err = ui.Badge(ui.OK, v.Words.Say("gerade hier", "here now")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Badge(ui.OK, v.Words.Say("here now")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -666,9 +666,9 @@ func switchView(v *shell.Request) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var21 string
-				templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Wechseln", "Switch"))
+				templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Switch"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/signin.templ`, Line: 141, Col: 78}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/signin.templ`, Line: 141, Col: 66}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 				if templ_7745c5c3_Err != nil {
@@ -681,7 +681,7 @@ func switchView(v *shell.Request) templ.Component {
 				var templ_7745c5c3_Var22 string
 				templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(" " + p.OrganizationName)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/signin.templ`, Line: 141, Col: 127}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/signin.templ`, Line: 141, Col: 115}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 				if templ_7745c5c3_Err != nil {

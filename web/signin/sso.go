@@ -50,7 +50,7 @@ func keepTicket(v *shell.Request, kind, ticket string) {
 func sendOff(v *shell.Request, kind, kept string, l account.Redirect) shell.View {
 	keepTicket(v, kind, kept+l.Ticket)
 	v.Writer.Header().Set("Refresh", `0; url="`+l.Address+`"`)
-	return v.Card(v.Words.Say("Weiter zur Anmeldung", "On to the sign-in"), leavingView(v, l.Address))
+	return v.Card(v.Words.Say("On to the sign-in"), leavingView(v, l.Address))
 }
 
 // leaveToSignIn begins a sign-in.
@@ -105,7 +105,7 @@ func keptInvitation(text string) (f invitationForm, ticket string) {
 
 // notLinked says why an account was not linked.
 func notLinked(v *shell.Request, why *fault.Fault) shell.View {
-	return v.Problem(why.Code.Status(), shell.ProblemPage{Title: v.Words.Say("Nicht verbunden", "Not linked"), Text: v.Reason(why), Wait: why.Wait()})
+	return v.Problem(why.Code.Status(), shell.ProblemPage{Title: v.Words.Say("Not linked"), Text: v.Reason(why), Wait: why.Wait()})
 }
 
 // leaveToConfirm begins the confirmation of a sign-in.
@@ -158,10 +158,9 @@ func comeBack(v *shell.Request) shell.View {
 
 // backTooLate answers a browser that did not leave, or that was here already.
 func backTooLate(v *shell.Request, known bool) shell.View {
-	why := v.Words.Say("Diese Anmeldung hat nicht in diesem Browser begonnen, ist abgelaufen oder schon abgeschlossen. Bitte beginnen Sie von vorn.",
-		"This sign-in did not begin in this browser, has expired, or was completed already. Please start again.")
+	why := v.Words.Say("This sign-in did not begin in this browser, has expired, or was completed already. Please start again.")
 	if known {
-		return v.Problem(http.StatusNotFound, shell.ProblemPage{Title: v.Words.Say("Abgelaufen", "Expired"), Text: why})
+		return v.Problem(http.StatusNotFound, shell.ProblemPage{Title: v.Words.Say("Expired"), Text: why})
 	}
 	return drawSignIn(v, signInForm{Problem: why}, http.StatusNotFound)
 }
@@ -212,13 +211,13 @@ const besidePath = "/signin/sso/done"
 
 // showBeside says that the second window is not needed any more.
 func showBeside(v *shell.Request) shell.View {
-	return v.Card(v.Words.Say("Angemeldet", "Signed in"), besideView(v))
+	return v.Card(v.Words.Say("Signed in"), besideView(v))
 }
 
 // goOn goes on in the first window after a single sign-on in a second one.
 func goOn(v *shell.Request) shell.View {
 	f, confirming := signInForm{Next: v.Sent.Get("next"), Resume: v.Resumed()}, v.Sent.Get("confirming") != ""
-	notYet := v.Words.Say("Sie sind im anderen Fenster noch nicht angemeldet.", "You have not signed in in the other window yet.")
+	notYet := v.Words.Say("You have not signed in in the other window yet.")
 	if v.Token == "" || v.Identify() != nil {
 		f.Problem = notYet
 		return drawSignIn(v, f, http.StatusUnauthorized)
@@ -234,5 +233,5 @@ func goOn(v *shell.Request) shell.View {
 	case confirming:
 		return resend(v, f.Resume, v.Token)
 	}
-	return goOnWith(v, f.Resume, v.Words.Say("Sie sind wieder angemeldet", "You are signed in again"))
+	return goOnWith(v, f.Resume, v.Words.Say("You are signed in again"))
 }

@@ -42,9 +42,9 @@ func leavingView(v *shell.Request, address string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 string
-		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Weiter zu ", "On to "))
+		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("On to "))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 12, Col: 42}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 12, Col: 28}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -57,7 +57,7 @@ func leavingView(v *shell.Request, address string) templ.Component {
 		var templ_7745c5c3_Var3 string
 		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.SSO())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 12, Col: 58}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 12, Col: 44}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 		if templ_7745c5c3_Err != nil {
@@ -68,9 +68,9 @@ func leavingView(v *shell.Request, address string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var4 string
-		templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Sie werden zur Anmeldung weitergeleitet. Geschieht nichts, dann öffnen Sie sie selbst.", "You are being taken to the sign-in. If nothing happens, open it yourself."))
+		templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("You are being taken to the sign-in. If nothing happens, open it yourself."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 13, Col: 198}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 13, Col: 107}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 		if templ_7745c5c3_Err != nil {
@@ -80,7 +80,7 @@ func leavingView(v *shell.Request, address string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL(address), "", v.Words.Say("Zur Anmeldung", "To the sign-in"), "primary wide").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(templ.SafeURL(address), "", v.Words.Say("To the sign-in"), "primary wide").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -112,7 +112,7 @@ func ssoSignIn(v *shell.Request, f signInForm) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if v.SSO() != "" {
 			if v.Scripted() || f.Resume != nil {
-				templ_7745c5c3_Err = ssoBeside(v, "/signin/sso", v.Words.Say("Mit ", "Sign in with ")+v.SSO()+v.Words.Say(" anmelden", ""), f, false).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ssoBeside(v, "/signin/sso", v.Words.Say("Sign in with %s", v.SSO()), f, false).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -129,7 +129,7 @@ func ssoSignIn(v *shell.Request, f signInForm) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ssoButton(v.Words.Say("Mit ", "Sign in with ")+v.SSO()+v.Words.Say(" anmelden", "")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ssoButton(v.Words.Say("Sign in with %s", v.SSO())).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -274,9 +274,9 @@ func ssoBeside(v *shell.Request, action, label string, f signInForm, confirming 
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var11 string
-		templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" (öffnet ein neues Fenster)", " (opens a new window)"))
+		templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" (opens a new window)"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 52, Col: 94}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 52, Col: 62}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 		if templ_7745c5c3_Err != nil {
@@ -314,9 +314,9 @@ func ssoBeside(v *shell.Request, action, label string, f signInForm, confirming 
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var13 string
-		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Das öffnet ein neues Fenster; was Sie eingegeben haben, bleibt hier. Kommen Sie danach zurück.", "This opens a new window; what you entered stays here. Come back afterwards."))
+		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("This opens a new window; what you entered stays here. Come back afterwards."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 60, Col: 210}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 60, Col: 110}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 		if templ_7745c5c3_Err != nil {
@@ -326,7 +326,7 @@ func ssoBeside(v *shell.Request, action, label string, f signInForm, confirming 
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Erledigt, weiter", "Done, go on"), "wide", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button("", v.Words.Say("Done, go on"), "wide", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -362,7 +362,7 @@ func ssoConfirm(v *shell.Request, f ConfirmForm) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if linked(f.factors) {
 			if v.Scripted() || f.Resume != nil {
-				templ_7745c5c3_Err = ssoBeside(v, "/confirm/sso", v.Words.Say("Mit ", "Confirm with ")+v.SSO()+v.Words.Say(" bestätigen", ""), signInForm{Next: f.Next, Resume: f.Resume}, true).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ssoBeside(v, "/confirm/sso", v.Words.Say("Confirm with %s", v.SSO()), signInForm{Next: f.Next, Resume: f.Resume}, true).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -379,7 +379,7 @@ func ssoConfirm(v *shell.Request, f ConfirmForm) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ssoButton(v.Words.Say("Mit ", "Confirm with ")+v.SSO()+v.Words.Say(" bestätigen", "")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ssoButton(v.Words.Say("Confirm with %s", v.SSO())).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -420,9 +420,9 @@ func besideView(v *shell.Request) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var16 string
-		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Sie sind angemeldet", "You are signed in"))
+		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("You are signed in"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 82, Col: 62}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 82, Col: 39}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 		if templ_7745c5c3_Err != nil {
@@ -433,9 +433,9 @@ func besideView(v *shell.Request) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var17 string
-		templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Schließen Sie dieses Fenster, und machen Sie dort weiter, wo Sie waren.", "Close this window, and go on where you were."))
+		templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Close this window, and go on where you were."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 83, Col: 141}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 83, Col: 65}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 		if templ_7745c5c3_Err != nil {
@@ -446,9 +446,9 @@ func besideView(v *shell.Request) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var18 string
-		templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Zur Startseite", "To the start page"))
+		templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("To the start page"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 84, Col: 81}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 84, Col: 63}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 		if templ_7745c5c3_Err != nil {
@@ -503,9 +503,9 @@ func ssoSection(v *shell.Request, p securityPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var21 string
-					templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Sie melden sich beim Anbieter an. Für Kennwort und zweiten Faktor ist dann er zuständig.", "You sign in at the provider. Password and second factor are then its business."))
+					templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("You sign in at the provider. Password and second factor are then its business."))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 92, Col: 209}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 92, Col: 115}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 					if templ_7745c5c3_Err != nil {
@@ -521,9 +521,9 @@ func ssoSection(v *shell.Request, p securityPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var22 string
-					templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Verbinden Sie Ihr Konto, dann melden Sie sich beim Anbieter an. Für Kennwort und zweiten Faktor ist dann er zuständig.", "Link your account, and sign in at the provider. Password and second factor are then its business."))
+					templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Link your account, and sign in at the provider. Password and second factor are then its business."))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 94, Col: 258}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 94, Col: 134}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 					if templ_7745c5c3_Err != nil {
@@ -552,9 +552,9 @@ func ssoSection(v *shell.Request, p securityPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var23 string
-					templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(cmp.Or(i.Label, p.factors.SSO, v.Words.Say("Verbunden", "Linked")))
+					templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(cmp.Or(i.Label, p.factors.SSO, v.Words.Say("Linked")))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 101, Col: 88}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 101, Col: 75}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 					if templ_7745c5c3_Err != nil {
@@ -565,9 +565,9 @@ func ssoSection(v *shell.Request, p securityPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var24 string
-					templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("verbunden ", "linked "))
+					templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("linked "))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 103, Col: 46}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 103, Col: 32}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 					if templ_7745c5c3_Err != nil {
@@ -579,9 +579,9 @@ func ssoSection(v *shell.Request, p securityPage) templ.Component {
 					}
 					if i.LastUsedAt != 0 {
 						var templ_7745c5c3_Var25 string
-						templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" · zuletzt verwendet ", " · last used "))
+						templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" · last used "))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 106, Col: 66}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 106, Col: 40}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 						if templ_7745c5c3_Err != nil {
@@ -593,9 +593,9 @@ func ssoSection(v *shell.Request, p securityPage) templ.Component {
 						}
 					} else {
 						var templ_7745c5c3_Var26 string
-						templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" · noch nicht verwendet", " · not used yet"))
+						templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say(" · not used yet"))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 109, Col: 70}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/sso.templ`, Line: 109, Col: 42}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 						if templ_7745c5c3_Err != nil {
@@ -607,7 +607,7 @@ func ssoSection(v *shell.Request, p securityPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if i.Former {
-						templ_7745c5c3_Err = ui.Badge(ui.Warn, v.Words.Say("früherer Anbieter", "former provider")).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Badge(ui.Warn, v.Words.Say("former provider")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -616,7 +616,7 @@ func ssoSection(v *shell.Request, p securityPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = shell.Act(v, shell.SecurityPath+"/sso/"+i.ID+"/remove", i.Label, v.Words.Say("Trennen", "Unlink"), "danger").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = shell.Act(v, shell.SecurityPath+"/sso/"+i.ID+"/remove", i.Label, v.Words.Say("Unlink"), "danger").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -651,7 +651,7 @@ func ssoSection(v *shell.Request, p securityPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Button("link", v.Words.Say("Mit ", "Link with ")+p.factors.SSO+v.Words.Say(" verbinden", ""), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Button("link", v.Words.Say("Link with %s", p.factors.SSO), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -662,7 +662,7 @@ func ssoSection(v *shell.Request, p securityPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Section("sso", v.Words.Say("Single Sign-on", "Single sign-on"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Section("sso", v.Words.Say("Single sign-on"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -4,8 +4,7 @@
 "use strict";
 
 (function () {
-  const german = document.documentElement.lang === "de";
-  const say = german ? { copy: "Kopieren", copied: "Kopiert", failed: "Nicht kopiert" } : { copy: "Copy", copied: "Copied", failed: "Not copied" };
+  const say = (text) => text; // the server has put the reader's language in the place of the English text
 
   // A browser offers the clipboard only to pages from TLS or from this machine.
   // On other pages the text is selected and copied by the old command.
@@ -23,13 +22,13 @@
     const button = document.createElement("button");
     button.type = "button";
     button.className = "copy";
-    button.lang = german ? "de" : "en";
-    button.textContent = say.copy;
+    button.lang = document.documentElement.lang;
+    button.textContent = say("Copy");
     button.addEventListener("click", function () {
-      copy(block.querySelector("pre")).then(() => say.copied, () => say.failed).then(function (said) {
+      copy(block.querySelector("pre")).then(() => say("Copied"), () => say("Not copied")).then(function (said) {
         button.textContent = said;
         button.setAttribute("aria-live", "polite");
-        setTimeout(function () { button.textContent = say.copy; }, 2000);
+        setTimeout(function () { button.textContent = say("Copy"); }, 2000);
       });
     });
     block.append(button);

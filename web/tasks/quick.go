@@ -8,8 +8,8 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/record/task"
-	"kartei/web/i18n"
 	"kartei/web/records"
 	"kartei/web/shell"
 	"kartei/web/ui"
@@ -131,15 +131,15 @@ func understand(v *shell.Request, line string) (understood, error) {
 // why says what is not clear in a line, if something is not.
 func (u understood) why(w i18n.Words) string {
 	if u.misread != "" {
-		return w.Say("„"+u.misread+"“ gibt es nicht als Frist.", "“"+u.misread+"” is no due date.")
+		return w.Say("“%s” is no due date.", u.misread)
 	}
 	if u.about == "" || u.record.Value != "" {
 		return ""
 	}
 	if len(u.choices) == 0 {
-		return w.Say("„@"+u.about+"“ nennt keinen Kontakt und keine Firma.", "No contact or company matches “@"+u.about+"”.")
+		return w.Say("No contact or company matches “@%s”.", u.about)
 	}
-	return w.Say("„@"+u.about+"“ passt auf mehrere. Wer ist gemeint?", "“@"+u.about+"” fits several. Who is meant?")
+	return w.Say("“@%s” fits several. Who is meant?", u.about)
 }
 
 // showLine answers how a line is understood, while it is typed.
@@ -165,7 +165,7 @@ func createByLine(v *shell.Request) shell.View {
 	}
 	switch {
 	case u.title == "":
-		line.wrong = v.Words.Say("Was ist zu tun? Schreiben Sie es vor die Frist.", "What needs to be done? Write it before the date.")
+		line.wrong = v.Words.Say("What needs to be done? Write it before the date.")
 	case u.misread != "":
 		line.wrong = u.why(v.Words)
 	case u.about != "" && about == "":
@@ -224,7 +224,7 @@ func (u understood) said(w i18n.Words) []string {
 		list = append(list, text)
 	}
 	if u.urgent {
-		list = append(list, w.Say("dringend", "high priority"))
+		list = append(list, w.Say("high priority"))
 	}
 	return slices.Clip(list)
 }

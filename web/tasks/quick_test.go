@@ -5,11 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"kartei/kit/fault"
-	"kartei/web/i18n"
+	"kartei/kit/i18n"
 )
 
-var someDay = i18n.Words{Language: fault.German, Now: time.Date(2026, 11, 22, 11, 30, 0, 0, time.UTC)}
+var someDay = i18n.Words{Language: i18n.German, Now: time.Date(2026, 11, 22, 11, 30, 0, 0, time.UTC)}
 
 func TestReadLine(t *testing.T) {
 	for line, want := range map[string]quickLine{

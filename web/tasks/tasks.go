@@ -57,7 +57,7 @@ func showTasks(v *shell.Request) shell.View {
 			l.Assignee = id
 			return v.SeeOther(l.From("", false).At("/tasks"))
 		}
-		who.Value, who.Text, who.Errors = "", unclear.Text, []string{unclear.Why().In(v.Words.Language)}
+		who.Value, who.Text, who.Errors = "", unclear.Text, []string{v.Words.Say(unclear.Why())}
 		l.Assignee = ""
 	}
 	return drawTasks(v, l, who, quickForm{token: v.Mint()}, http.StatusOK)
@@ -65,7 +65,7 @@ func showTasks(v *shell.Request) shell.View {
 
 // whoField returns the field of the filter by assignee.
 func whoField(v *shell.Request, l records.Listing) ui.Combo {
-	label := v.Words.Say("Zuständig", "Assignee")
+	label := v.Words.Say("Assignee")
 	return ui.Combo{
 		Field:  ui.Field{Name: "assigneeId", Label: label, Value: l.Assignee, Placeholder: label},
 		Source: "/choices/people?list=f-assigneeId-list", Offers: true,
@@ -108,7 +108,7 @@ func drawTasks(v *shell.Request, l records.Listing, who ui.Combo, line quickForm
 		p.who.Text = p.Names[l.Assignee]
 	}
 	p.groups = groupByTime(v, p.List)
-	return v.OK(records.Tasks.Many.In(v.Words.Language), records.Tasks.Name, tasksView(v, p)).WithStatus(status)
+	return v.OK(v.Words.Say(records.Tasks.Many), records.Tasks.Name, tasksView(v, p)).WithStatus(status)
 }
 
 // groupByTime cuts a page of open tasks into stretches of time. The tasks stand in the
@@ -142,15 +142,15 @@ func stretch(v *shell.Request, dueAt string) (name string, late bool) {
 	toSunday := (7 - int(v.Words.Now.In(v.Zone()).Weekday())) % 7
 	switch days := v.Words.Days(due); {
 	case !ok:
-		return v.Words.Say("Ohne Frist", "Without a date"), false
+		return v.Words.Say("Without a date"), false
 	case due.Before(v.Words.Now):
-		return v.Words.Say("Überfällig", "Overdue"), true
+		return v.Words.Say("Overdue"), true
 	case days == 0:
-		return v.Words.Say("Heute", "Today"), false
+		return v.Words.Say("Today"), false
 	case days <= toSunday:
-		return v.Words.Say("Diese Woche", "This week"), false
+		return v.Words.Say("This week"), false
 	}
-	return v.Words.Say("Später", "Later"), false
+	return v.Words.Say("Later"), false
 }
 
 // next returns the task that comes next, if none is due today.
@@ -167,7 +167,7 @@ func (p taskList) next(v *shell.Request) shell.Values {
 
 // tabList are the tabs with their numbers.
 func (p taskList) tabList(v *shell.Request) []ui.Tab {
-	names := []string{v.Words.Say("Meine", "Mine"), v.Words.Say("Alle", "All"), v.Words.Say("Erledigt", "Done")}
+	names := []string{v.Words.Say("Mine"), v.Words.Say("All"), v.Words.Say("Done")}
 	var list []ui.Tab
 	for i, tab := range tabsOf(p.Listing) {
 		list = append(list, ui.Tab{Name: names[i], Href: v.Look().To(tab.At("/tasks")), Count: records.CountText(v.Words, p.counts[i]), Here: tab.Tab == p.Listing.Tab && p.Listing.Q == ""})
@@ -178,20 +178,20 @@ func (p taskList) tabList(v *shell.Request) []ui.Tab {
 // columns are the heads of the table of tasks.
 func (p taskList) columns(v *shell.Request) []ui.Column {
 	say := v.Words.Say
-	when := ui.Column{Name: say("Fällig", "Due"), Class: "when"}
+	when := ui.Column{Name: say("Due"), Class: "when"}
 	if p.Listing.Tab == records.DoneTab {
-		when.Name = say("Erledigt", "Done")
+		when.Name = say("Done")
 	}
 	return []ui.Column{
-		{Name: say("Erledigen", "Complete"), Class: "pick"}, {Name: say("Aufgabe", "Task"), Class: "main"},
-		{Name: say("Worum es geht", "About"), Class: "wide"}, {Name: say("Zuständig", "Assignee"), Class: "wide"}, when,
+		{Name: say("Complete"), Class: "pick"}, {Name: say("Task"), Class: "main"},
+		{Name: say("About"), Class: "wide"}, {Name: say("Assignee"), Class: "wide"}, when,
 	}
 }
 
 // assignee is who has a task to do.
 func (p taskList) assignee(v *shell.Request, t shell.Values) string {
 	if t["assigneeId"] == v.Session.Principal.ID {
-		return v.Words.Say("ich", "me")
+		return v.Words.Say("me")
 	}
 	return p.Names[t["assigneeId"]]
 }
@@ -275,9 +275,9 @@ func (g taskGroup) size() string {
 // others says how many tasks are open in the office, if the person has none.
 func (p taskList) others(v *shell.Request) string {
 	if n := p.counts[1]; p.Listing.Tab == records.MineTab && n.Count > 0 {
-		return v.Words.Plural(n.Count, "Im Büro ist eine Aufgabe offen.", "Im Büro sind %d Aufgaben offen.", "One task is open in the office.", "%d tasks are open in the office.")
+		return v.Words.Plural(n.Count, "One task is open in the office.", "%d tasks are open in the office.")
 	}
-	return v.Words.Say("Es gibt keine offene Aufgabe.", "There is no open task.")
+	return v.Words.Say("There is no open task.")
 }
 
 // shownDue says when a task is due, or was done.

@@ -71,7 +71,7 @@ func nameTasks(v *shell.Request, entries []bellEntry) error {
 	}
 	for i, e := range entries {
 		if title := titles[e.task()]; title != "" {
-			entries[i].Title = v.Words.Say("Fällig: "+title, "Due: "+title)
+			entries[i].Title = v.Words.Say("Due: %s", title)
 			entries[i].About = "/tasks/" + e.task()
 		}
 	}
@@ -84,7 +84,7 @@ func showBell(v *shell.Request) shell.View {
 	if err != nil {
 		return v.Failed(err)
 	}
-	return v.OK(v.Words.Say("Mitteilungen", "Notifications"), "bell", bellView(v, p))
+	return v.OK(v.Words.Say("Notifications"), "bell", bellView(v, p))
 }
 
 // readBell marks an entry as read, or all. With an address to go on, it leads there.

@@ -22,7 +22,7 @@ type helpPage struct {
 // showHelp serves the page of help, its content for the sheet over another page, or the
 // list of the palette.
 func showHelp(v *shell.Request) shell.View {
-	title := v.Words.Say("Hilfe", "Help")
+	title := v.Words.Say("Help")
 	p := helpPage{frame: v.Frame(title, "help"), back: "/help", inside: v.Part("sheet")}
 	if v.Part("commands") {
 		return shell.HTML{Body: ui.Palette(p.frame)}
@@ -58,9 +58,9 @@ func switchTheme(v *shell.Request) shell.View {
 func rightsOf(v *shell.Request, f *records.Family) string {
 	switch {
 	case v.Session.May(f.Write):
-		return v.Words.Say("lesen und schreiben", "read and write")
+		return v.Words.Say("read and write")
 	case v.Session.May(f.Read):
-		return v.Words.Say("nur lesen", "read only")
+		return v.Words.Say("read only")
 	}
-	return v.Words.Say("kein Zugang", "no access")
+	return v.Words.Say("no access")
 }

@@ -37,7 +37,7 @@ func helpView(v *shell.Request, p helpPage) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Head(v.Words.Say("Hilfe", "Help"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Head(v.Words.Say("Help"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -153,9 +153,9 @@ func helpSheet(v *shell.Request, p helpPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var6 string
-			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Drücken Sie zwei Tasten nacheinander innerhalb einer Sekunde. Einzelne Tasten wirken nur, wenn kein Feld den Cursor hat.", "Press two keys one after the other within a second. Single keys work only while no field has the cursor."))
+			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Press two keys one after the other within a second. Single keys work only while no field has the cursor."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `today/help.templ`, Line: 41, Col: 265}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `today/help.templ`, Line: 41, Col: 140}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
@@ -167,7 +167,7 @@ func helpSheet(v *shell.Request, p helpPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("help-keys", v.Words.Say("Tasten", "Keys"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("help-keys", v.Words.Say("Keys"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -189,7 +189,7 @@ func helpSheet(v *shell.Request, p helpPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("help-search", v.Words.Say("Suche", "Search"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("help-search", v.Words.Say("Search [noun]"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -210,9 +210,9 @@ func helpSheet(v *shell.Request, p helpPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var9 string
-			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Jeder Eintrag ist für alle im Büro sichtbar oder privat. Private Einträge sehen nur ihr Eigentümer und die Administration. Was Sie nicht sehen dürfen, steht auch in keiner Liste, keiner Suche und keiner Anzahl.", "Each entry is visible to everyone in the office, or private. Only their owner and admins see private entries. What you may not see is in no list, no search and no count."))
+			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Each entry is visible to everyone in the office, or private. Only their owner and admins see private entries. What you may not see is in no list, no search and no count."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `today/help.templ`, Line: 47, Col: 424}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `today/help.templ`, Line: 47, Col: 205}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 			if templ_7745c5c3_Err != nil {
@@ -223,7 +223,7 @@ func helpSheet(v *shell.Request, p helpPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, f := range records.Families {
-				templ_7745c5c3_Err = search.Rule(f.Many.In(v.Words.Language), rightsOf(v, f)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = search.Rule(v.Words.Say(f.Many), rightsOf(v, f)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -234,7 +234,7 @@ func helpSheet(v *shell.Request, p helpPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("help-rights", v.Words.Say("Wer was sieht", "Who sees what"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("help-rights", v.Words.Say("Who sees what"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -255,9 +255,9 @@ func helpSheet(v *shell.Request, p helpPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var11 string
-			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Rechte vergibt die Administration Ihres Büros. Zeigt eine Seite einen Fehler, nennen Sie bei einer Rückfrage die Kennung, die dort steht. Damit lässt sich feststellen, was geschehen ist.", "The admins of your office give rights. If a page shows an error, quote its identifier when you ask for help. With it the operator finds out what happened."))
+			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("The admins of your office give rights. If a page shows an error, quote its identifier when you ask for help. With it the operator finds out what happened."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `today/help.templ`, Line: 55, Col: 383}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `today/help.templ`, Line: 55, Col: 190}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 			if templ_7745c5c3_Err != nil {
@@ -281,9 +281,9 @@ func helpSheet(v *shell.Request, p helpPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var13 string
-			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Leitfaden für die Schnittstelle", "Guide to the API"))
+			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Guide to the API"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `today/help.templ`, Line: 56, Col: 123}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `today/help.templ`, Line: 56, Col: 87}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 			if templ_7745c5c3_Err != nil {
@@ -295,7 +295,7 @@ func helpSheet(v *shell.Request, p helpPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section("help-people", v.Words.Say("Wenn Sie nicht weiterkommen", "If you are stuck"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Section("help-people", v.Words.Say("If you are stuck"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -361,9 +361,9 @@ func keySwitch(v *shell.Request, p helpPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var16 string
-			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Einzelne Tasten sind an.", "Single keys are on."))
+			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Single keys are on."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `today/help.templ`, Line: 68, Col: 78}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `today/help.templ`, Line: 68, Col: 50}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
@@ -374,9 +374,9 @@ func keySwitch(v *shell.Request, p helpPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var17 string
-			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Schalten Sie sie aus, wenn Sie diktieren oder leicht aus Versehen eine Taste treffen. Tasten mit Strg wirken weiterhin.", "Switch them off if you dictate, or if you easily hit a key by accident. Keys with Ctrl still work."))
+			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Switch them off if you dictate, or if you easily hit a key by accident. Keys with Ctrl still work."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `today/help.templ`, Line: 68, Col: 328}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `today/help.templ`, Line: 68, Col: 177}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 			if templ_7745c5c3_Err != nil {
@@ -394,7 +394,7 @@ func keySwitch(v *shell.Request, p helpPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Button("keyboard", v.Words.Say("Ausschalten", "Switch off"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("keyboard", v.Words.Say("Switch off"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -404,9 +404,9 @@ func keySwitch(v *shell.Request, p helpPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var18 string
-			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Einzelne Tasten sind aus.", "Single keys are off."))
+			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Single keys are off."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `today/help.templ`, Line: 72, Col: 80}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `today/help.templ`, Line: 72, Col: 51}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 			if templ_7745c5c3_Err != nil {
@@ -417,9 +417,9 @@ func keySwitch(v *shell.Request, p helpPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var19 string
-			templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Tasten mit Strg wirken weiterhin.", "Keys with Ctrl still work."))
+			templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(v.Words.Say("Keys with Ctrl still work."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `today/help.templ`, Line: 72, Col: 172}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `today/help.templ`, Line: 72, Col: 106}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 			if templ_7745c5c3_Err != nil {
@@ -437,7 +437,7 @@ func keySwitch(v *shell.Request, p helpPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Button("keyboard", v.Words.Say("Einschalten", "Switch on"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button("keyboard", v.Words.Say("Switch on"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -3,10 +3,10 @@ package today
 import (
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"kartei/kit/clock"
+	"kartei/kit/i18n"
 	"kartei/record"
 	"kartei/record/contact"
 	"kartei/record/lookup"
@@ -59,7 +59,7 @@ func showToday(v *shell.Request) shell.View {
 	if err := p.resolve(v); err != nil {
 		return v.Failed(err)
 	}
-	return v.OK(v.Words.Say("Heute", "Today"), "today", todayView(v, p))
+	return v.OK(v.Words.Say("Today"), "today", todayView(v, p))
 }
 
 // readTasks reads the open tasks of the person. They come by due date, so the due
@@ -154,15 +154,21 @@ func midnight(v *shell.Request) time.Time {
 
 // what says what was done: hat 3 Kontakte geändert.
 func (g changeGroup) what(v *shell.Request) string {
-	w := v.Words
-	de := map[string]string{"created": "angelegt", "updated": "geändert", "completed": "erledigt"}[g.Act]
-	en := map[string]string{"created": "created ", "updated": "changed ", "completed": "completed "}[g.Act]
-	if g.Count == 1 {
-		article := map[string]string{"contact": "einen Kontakt ", "company": "eine Firma ", "task": "eine Aufgabe ", "document": "ein Dokument "}[g.Object]
-		return w.Say("hat "+article+de, en+"a "+g.family.Lower())
-	}
-	many := w.Number(g.Count) + " "
-	return w.Say("hat "+many+g.family.Many.DE+" "+de, en+many+strings.ToLower(g.family.Many.EN))
+	said := done[g.Act+" "+g.Object]
+	return v.Words.Plural(g.Count, said.one, said.many)
+}
+
+// done says what was done to one record, and to %d.
+var done = map[string]struct{ one, many i18n.Text }{
+	"created contact":  {"created a contact", "created %d contacts"},
+	"updated contact":  {"changed a contact", "changed %d contacts"},
+	"created company":  {"created a company", "created %d companies"},
+	"updated company":  {"changed a company", "changed %d companies"},
+	"created task":     {"created a task", "created %d tasks"},
+	"updated task":     {"changed a task", "changed %d tasks"},
+	"completed task":   {"completed a task", "completed %d tasks"},
+	"created document": {"created a document", "created %d documents"},
+	"updated document": {"changed a document", "changed %d documents"},
 }
 
 // named returns the records of the group whose names are known, and how many others there

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/web/i18n"
+	"kartei/kit/i18n"
 )
 
 // The axis ends at a round number that is not much higher than the highest value.

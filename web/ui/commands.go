@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // Command is something that a person does from any page: with the palette, with
@@ -51,15 +51,15 @@ type command struct {
 	id    string
 	group Group
 	// keys are the keys in each language.
-	keys fault.Text
-	name fault.Text
+	keys i18n.Text
+	name i18n.Text
 	icon string
 	href string
 	// family and verb are the right that it needs, if any.
 	family, verb string
 	listed       bool
 	own          bool
-	// words are other words for it, of both languages: people mix them.
+	// words are other words for it, of all languages: people mix them.
 	words string
 	// room is the environment in which it stands; empty means both.
 	room room
@@ -73,102 +73,100 @@ const (
 	sandbox room = "sandbox"
 )
 
-func both(keys string) fault.Text { return fault.Text{DE: keys, EN: keys} }
-
 // commands is the list. A command that acts on the page presses the element whose
 // data-key is its key, or is a function of the same name in keys.js.
 var commands = []command{
 	{
 		id:     "edit",
 		group:  OnPage,
-		keys:   both("e"),
-		name:   fault.Text{DE: "Bearbeiten", EN: "Edit"},
+		keys:   "e [key]",
+		name:   "Edit",
 		icon:   "pencil",
 		listed: true,
 	},
 	{
 		id:     "complete",
 		group:  OnPage,
-		keys:   both("x"),
-		name:   fault.Text{DE: "Erledigen oder auswählen", EN: "Complete or select"},
+		keys:   "x [key]",
+		name:   "Complete or select",
 		icon:   "check",
 		listed: true,
 	},
 	{
 		id:     "selection",
 		group:  OnPage,
-		keys:   both(","),
-		name:   fault.Text{DE: "Zu den Aktionen der Auswahl", EN: "Go to the actions on the selection"},
+		keys:   ", [key]",
+		name:   "Go to the actions on the selection",
 		icon:   "square-check-big",
 		listed: true,
 	},
 	{
 		id:     "quick",
 		group:  OnPage,
-		keys:   both("t"),
-		name:   fault.Text{DE: "Neue Aufgabe in einer Zeile", EN: "New task in one line"},
+		keys:   "t [key]",
+		name:   "New task in one line",
 		icon:   "plus",
 		listed: true,
 	},
 	{
 		id:     "upload",
 		group:  OnPage,
-		keys:   both("u"),
-		name:   fault.Text{DE: "Datei ablegen", EN: "Upload a file"},
+		keys:   "u [key]",
+		name:   "Upload a file",
 		icon:   "upload",
 		listed: true,
 	},
 	{
 		id:     "more",
 		group:  OnPage,
-		keys:   both("."),
-		name:   fault.Text{DE: "Weitere Aktionen", EN: "More actions"},
+		keys:   ". [key]",
+		name:   "More actions",
 		icon:   "ellipsis",
 		listed: true,
 	},
 	{
 		id:     "link",
 		group:  OnPage,
-		keys:   both("y"),
-		name:   fault.Text{DE: "Link kopieren", EN: "Copy the link"},
+		keys:   "y [key]",
+		name:   "Copy the link",
 		icon:   "link",
 		listed: true,
 	},
 	{
 		id:     "id",
 		group:  OnPage,
-		name:   fault.Text{DE: "Kennung kopieren", EN: "Copy the identifier"},
+		name:   "Copy the identifier",
 		icon:   "copy",
 		listed: true,
 	},
 	{
 		id:     "undo",
 		group:  OnPage,
-		keys:   both("z"),
-		name:   fault.Text{DE: "Letzte Änderung zurücknehmen", EN: "Undo the last change"},
+		keys:   "z [key]",
+		name:   "Undo the last change",
 		icon:   "undo-2",
 		listed: true,
 	},
 	{
 		id:     "hit",
 		group:  OnPage,
-		keys:   both("n"),
-		name:   fault.Text{DE: "Nächster Treffer im Dokument", EN: "Next hit in the document"},
+		keys:   "n [key]",
+		name:   "Next hit in the document",
 		icon:   "chevron-down",
 		listed: true,
 	},
 	{
 		id:     "hitBefore",
 		group:  OnPage,
-		keys:   both("p"),
-		name:   fault.Text{DE: "Voriger Treffer im Dokument", EN: "Previous hit in the document"},
+		keys:   "p [key]",
+		name:   "Previous hit in the document",
 		icon:   "chevron-down",
 		listed: true,
 	},
 	{
 		id:     "print",
 		group:  OnPage,
-		name:   fault.Text{DE: "Seite drucken", EN: "Print the page"},
+		name:   "Print the page",
 		icon:   "printer",
 		listed: true,
 		words:  "drucken ausdrucken drucker pdf print printer paper papier",
@@ -177,8 +175,8 @@ var commands = []command{
 	{
 		id:     "go.today",
 		group:  GoTo,
-		keys:   both("g h"),
-		name:   fault.Text{DE: "Heute", EN: "Today"},
+		keys:   "g h [key]",
+		name:   "Today",
 		icon:   "house",
 		href:   "/",
 		listed: true,
@@ -186,8 +184,8 @@ var commands = []command{
 	{
 		id:     "go.contacts",
 		group:  GoTo,
-		keys:   fault.Text{DE: "g k", EN: "g c"},
-		name:   fault.Text{DE: "Kontakte", EN: "Contacts"},
+		keys:   "g c [key]",
+		name:   "Contacts",
 		icon:   "users",
 		href:   "/contacts",
 		family: "contacts",
@@ -197,8 +195,8 @@ var commands = []command{
 	{
 		id:     "go.companies",
 		group:  GoTo,
-		keys:   fault.Text{DE: "g f", EN: "g o"},
-		name:   fault.Text{DE: "Firmen", EN: "Companies"},
+		keys:   "g o [key]",
+		name:   "Companies",
 		icon:   "building-2",
 		href:   "/companies",
 		family: "companies",
@@ -208,8 +206,8 @@ var commands = []command{
 	{
 		id:     "go.tasks",
 		group:  GoTo,
-		keys:   fault.Text{DE: "g a", EN: "g t"},
-		name:   fault.Text{DE: "Aufgaben", EN: "Tasks"},
+		keys:   "g t [key]",
+		name:   "Tasks",
 		icon:   "square-check-big",
 		href:   "/tasks",
 		family: "tasks",
@@ -219,8 +217,8 @@ var commands = []command{
 	{
 		id:     "go.documents",
 		group:  GoTo,
-		keys:   both("g d"),
-		name:   fault.Text{DE: "Dokumente", EN: "Documents"},
+		keys:   "g d [key]",
+		name:   "Documents",
 		icon:   "file-text",
 		href:   "/documents",
 		family: "documents",
@@ -230,7 +228,7 @@ var commands = []command{
 	{
 		id:     "go.bell",
 		group:  GoTo,
-		name:   fault.Text{DE: "Mitteilungen", EN: "Notifications"},
+		name:   "Notifications",
 		icon:   "bell",
 		href:   "/bell",
 		listed: true,
@@ -239,7 +237,7 @@ var commands = []command{
 	{
 		id:     "go.recent",
 		group:  GoTo,
-		name:   fault.Text{DE: "Zuletzt geöffnet", EN: "Recently opened"},
+		name:   "Recently opened",
 		icon:   "history",
 		href:   "/search",
 		listed: true,
@@ -247,7 +245,7 @@ var commands = []command{
 	{
 		id:     "go.changes",
 		group:  GoTo,
-		name:   fault.Text{DE: "Änderungen ganzer Listen", EN: "Changes of whole lists"},
+		name:   "Changes of whole lists",
 		icon:   "list-filter",
 		href:   "/changes",
 		family: "contacts",
@@ -257,22 +255,20 @@ var commands = []command{
 	{
 		id:     "go.settings",
 		group:  GoTo,
-		keys:   both("g s"),
-		name:   fault.Text{DE: "Einstellungen", EN: "Settings"},
+		keys:   "g s [key]",
+		name:   "Settings",
 		icon:   "settings",
 		href:   "/settings",
 		listed: true,
 		own:    true,
 		words:  "optionen konfiguration menü preferences options configuration",
 	},
-	{id: "go.profile", group: GoTo, name: fault.Text{
-		DE: "Profil, Sprache und Darstellung", EN: "Profile, language and appearance",
-	}, icon: "user", href: "/settings/profile", listed: true, own: true,
+	{id: "go.profile", group: GoTo, name: "Profile, language and appearance", icon: "user", href: "/settings/profile", listed: true, own: true,
 		words: "name zeitzone farben design benachrichtigungen tasten time zone theme colours colors notifications shortcuts account konto"},
 	{
 		id:     "go.security",
 		group:  GoTo,
-		name:   fault.Text{DE: "Kennwort und Anmeldung", EN: "Password and sign-in"},
+		name:   "Password and sign-in",
 		icon:   "shield-check",
 		href:   "/settings/security",
 		listed: true,
@@ -282,7 +278,7 @@ var commands = []command{
 	{
 		id:     "go.keys",
 		group:  GoTo,
-		name:   fault.Text{DE: "API-Schlüssel", EN: "API keys"},
+		name:   "API keys",
 		icon:   "key-round",
 		href:   "/settings/interfaces/keys",
 		listed: true,
@@ -292,7 +288,7 @@ var commands = []command{
 	{
 		id:     "go.requests",
 		group:  GoTo,
-		name:   fault.Text{DE: "Aufrufe der API", EN: "API calls"},
+		name:   "API calls",
 		icon:   "list",
 		href:   "/settings/interfaces/requests",
 		listed: true,
@@ -302,7 +298,7 @@ var commands = []command{
 	{
 		id:     "go.events",
 		group:  GoTo,
-		name:   fault.Text{DE: "Ereignisse", EN: "Events"},
+		name:   "Events",
 		icon:   "history",
 		href:   "/settings/interfaces/events",
 		listed: true,
@@ -311,7 +307,7 @@ var commands = []command{
 	{
 		id:     "go.webhooks",
 		group:  GoTo,
-		name:   fault.Text{DE: "Webhooks", EN: "Webhooks"},
+		name:   "Webhooks",
 		icon:   "webhook",
 		href:   "/settings/interfaces/webhooks",
 		listed: true,
@@ -320,7 +316,7 @@ var commands = []command{
 	{
 		id:     "go.applications",
 		group:  GoTo,
-		name:   fault.Text{DE: "Verbundene Anwendungen", EN: "Connected applications"},
+		name:   "Connected applications",
 		icon:   "plug",
 		href:   "/settings/interfaces/applications",
 		listed: true,
@@ -330,7 +326,7 @@ var commands = []command{
 	{
 		id:     "go.usage",
 		group:  GoTo,
-		name:   fault.Text{DE: "Nutzung der API", EN: "API usage"},
+		name:   "API usage",
 		icon:   "gauge",
 		href:   "/settings/interfaces/usage",
 		listed: true,
@@ -340,7 +336,7 @@ var commands = []command{
 	{
 		id:     "go.people",
 		group:  GoTo,
-		name:   fault.Text{DE: "Personen", EN: "People"},
+		name:   "People",
 		icon:   "users",
 		href:   "/settings/people",
 		listed: true,
@@ -350,21 +346,19 @@ var commands = []command{
 	{
 		id:     "go.accounts",
 		group:  GoTo,
-		name:   fault.Text{DE: "Dienstkonten", EN: "Service accounts"},
+		name:   "Service accounts",
 		icon:   "command",
 		href:   "/settings/service-accounts",
 		listed: true,
 		own:    true,
 		words:  "programme technische benutzer programs robots",
 	},
-	{id: "go.data", group: GoTo, name: fault.Text{
-		DE: "Daten: Importe, Auskunft, Export", EN: "Data: imports, personal data, export",
-	}, icon: "file-spreadsheet", href: "/settings/data", listed: true, own: true,
+	{id: "go.data", group: GoTo, name: "Data: imports, personal data, export", icon: "file-spreadsheet", href: "/settings/data", listed: true, own: true,
 		words: "export exportieren alles herunterladen sichern dsgvo auskunft import download everything gdpr takeout"},
 	{
 		id:     "go.organization",
 		group:  GoTo,
-		name:   fault.Text{DE: "Organisation", EN: "Organization"},
+		name:   "Organization",
 		icon:   "building-2",
 		href:   "/settings/organization",
 		listed: true,
@@ -374,7 +368,7 @@ var commands = []command{
 	{
 		id:     "go.audit",
 		group:  GoTo,
-		name:   fault.Text{DE: "Protokoll", EN: "Audit log"},
+		name:   "Audit log",
 		icon:   "history",
 		href:   "/settings/audit",
 		listed: true,
@@ -384,7 +378,7 @@ var commands = []command{
 	{
 		id:     "go.help",
 		group:  GoTo,
-		name:   fault.Text{DE: "Hilfe", EN: "Help"},
+		name:   "Help",
 		icon:   "circle-question-mark",
 		href:   "/help",
 		listed: true,
@@ -394,8 +388,8 @@ var commands = []command{
 	{
 		id:     "new.contact",
 		group:  Create,
-		keys:   fault.Text{DE: "c k", EN: "c c"},
-		name:   fault.Text{DE: "Kontakt", EN: "Contact"},
+		keys:   "c c [key]",
+		name:   "Contact",
 		icon:   "user-plus",
 		href:   "/contacts/new",
 		family: "contacts",
@@ -405,8 +399,8 @@ var commands = []command{
 	{
 		id:     "new.company",
 		group:  Create,
-		keys:   fault.Text{DE: "c f", EN: "c o"},
-		name:   fault.Text{DE: "Firma", EN: "Company"},
+		keys:   "c o [key]",
+		name:   "Company",
 		icon:   "building-2",
 		href:   "/companies/new",
 		family: "companies",
@@ -416,8 +410,8 @@ var commands = []command{
 	{
 		id:     "new.task",
 		group:  Create,
-		keys:   fault.Text{DE: "c a", EN: "c t"},
-		name:   fault.Text{DE: "Aufgabe", EN: "Task"},
+		keys:   "c t [key]",
+		name:   "Task",
 		icon:   "square-check-big",
 		href:   "/tasks/new",
 		family: "tasks",
@@ -427,8 +421,8 @@ var commands = []command{
 	{
 		id:     "new.document",
 		group:  Create,
-		keys:   both("c d"),
-		name:   fault.Text{DE: "Dokument", EN: "Document"},
+		keys:   "c d [key]",
+		name:   "Document",
 		icon:   "upload",
 		href:   "/documents/new",
 		family: "documents",
@@ -436,18 +430,18 @@ var commands = []command{
 		listed: true,
 	},
 
-	{id: "find", group: Everywhere, keys: both("/"), name: fault.Text{DE: "Suchen", EN: "Search"}},
+	{id: "find", group: Everywhere, keys: "/ [key]", name: "Search"},
 	{
 		id:    "palette",
 		group: Everywhere,
-		keys:  both("Control+K"),
-		name:  fault.Text{DE: "Befehle, zuletzt Geöffnetes, Kennungen", EN: "Commands, recently opened, identifiers"},
+		keys:  "Control+K [key]",
+		name:  "Commands, recently opened, identifiers",
 	},
 	{
 		id:     "help",
 		group:  Everywhere,
-		keys:   both("?"),
-		name:   fault.Text{DE: "Tasten und Hilfe zeigen", EN: "Show keys and help"},
+		keys:   "? [key]",
+		name:   "Show keys and help",
 		icon:   "circle-question-mark",
 		listed: true,
 		words:  "tastatur tastenkürzel kürzel übersicht keyboard shortcuts overview",
@@ -455,25 +449,25 @@ var commands = []command{
 	{
 		id:    "save",
 		group: Everywhere,
-		keys:  both("Control+Enter"),
-		name:  fault.Text{DE: "Formular speichern", EN: "Save the form"},
+		keys:  "Control+Enter [key]",
+		name:  "Save the form",
 	},
 	{
 		id:    "saveNext",
 		group: Everywhere,
-		keys:  both("Control+Shift+Enter"),
-		name:  fault.Text{DE: "Speichern und den nächsten Eintrag anlegen", EN: "Save and create the next entry"},
+		keys:  "Control+Shift+Enter [key]",
+		name:  "Save and create the next entry",
 	},
-	{id: "invite", group: Everywhere, name: fault.Text{DE: "Person einladen", EN: "Invite a person"},
+	{id: "invite", group: Everywhere, name: "Invite a person",
 		icon: "user-plus", href: "/settings/people/invite", listed: true, own: true,
 		words: "einladung neuer benutzer kollege mitarbeiter hinzufügen invitation new user colleague member add"},
-	{id: "import", group: Everywhere, name: fault.Text{DE: "Kontakte importieren", EN: "Import contacts"},
+	{id: "import", group: Everywhere, name: "Import contacts",
 		icon: "file-spreadsheet", href: "/settings/data/new", family: "contacts", verb: "write", listed: true, own: true,
 		words: "import einlesen übernehmen csv vcard vcf excel outlook google hochladen upload migrate"},
 	{
 		id:     "export",
 		group:  Everywhere,
-		name:   fault.Text{DE: "Daten exportieren", EN: "Export data"},
+		name:   "Export data",
 		icon:   "download",
 		href:   "/settings/data",
 		listed: true,
@@ -483,7 +477,7 @@ var commands = []command{
 	{
 		id:     "dark",
 		group:  Everywhere,
-		name:   fault.Text{DE: "Dunkle Farben", EN: "Dark colours"},
+		name:   "Dark colours",
 		icon:   "settings",
 		listed: true,
 		words:  "dunkel nacht dark mode night theme dunkelmodus schwarz black colors",
@@ -491,7 +485,7 @@ var commands = []command{
 	{
 		id:     "light",
 		group:  Everywhere,
-		name:   fault.Text{DE: "Helle Farben", EN: "Light colours"},
+		name:   "Light colours",
 		icon:   "settings",
 		listed: true,
 		words:  "hell tag light mode day theme weiß white colors",
@@ -499,7 +493,7 @@ var commands = []command{
 	{
 		id:     "sandbox",
 		group:  Everywhere,
-		name:   fault.Text{DE: "Zur Sandbox", EN: "To the sandbox"},
+		name:   "To the sandbox",
 		icon:   "refresh-cw",
 		href:   "/sandbox/",
 		listed: true,
@@ -510,7 +504,7 @@ var commands = []command{
 	{
 		id:     "live",
 		group:  Everywhere,
-		name:   fault.Text{DE: "Zur Kartei", EN: "To the live data"},
+		name:   "To the live data",
 		icon:   "refresh-cw",
 		href:   "/",
 		listed: true,
@@ -521,16 +515,16 @@ var commands = []command{
 	{
 		id:     "signOut",
 		group:  Everywhere,
-		name:   fault.Text{DE: "Abmelden", EN: "Sign out"},
+		name:   "Sign out",
 		icon:   "log-out",
 		listed: true,
 		words:  "ausloggen logout log out beenden verlassen exit quit",
 	},
 
-	{id: "next", group: Moves, keys: both("j"), name: fault.Text{DE: "Nächster Eintrag", EN: "Next entry"}},
-	{id: "previous", group: Moves, keys: both("k"), name: fault.Text{DE: "Voriger Eintrag", EN: "Previous entry"}},
-	{id: "open", group: Moves, keys: both("Enter"), name: fault.Text{DE: "Eintrag öffnen", EN: "Open the entry"}},
-	{id: "close", group: Moves, keys: both("Escape"), name: fault.Text{DE: "Eine Ebene schließen", EN: "Close one level"}},
+	{id: "next", group: Moves, keys: "j [key]", name: "Next entry"},
+	{id: "previous", group: Moves, keys: "k [key]", name: "Previous entry"},
+	{id: "open", group: Moves, keys: "Enter [key]", name: "Open the entry"},
+	{id: "close", group: Moves, keys: "Escape [key]", name: "Close one level"},
 }
 
 // Commands are those that the reader may use, in the order of their groups.
@@ -556,12 +550,12 @@ func (f Frame) commandsIf(chosen func(*command) bool) []Command {
 			ID: c.id, Name: c.name.In(f.Language), Icon: c.icon, Keys: c.keys.In(f.Language), Href: c.href,
 			Own: c.own, Group: c.group, Listed: c.listed,
 		}
-		out.Words = strings.TrimSpace(c.words + " " + c.name.EN)
-		if f.Language == fault.English {
-			out.Words = strings.TrimSpace(c.words + " " + c.name.DE)
-		}
-		for _, other := range []string{c.keys.DE, c.keys.EN} {
-			if other != out.Keys {
+		for _, l := range i18n.Languages {
+			if l == f.Language {
+				continue
+			}
+			out.Words = strings.TrimSpace(c.words + " " + c.name.In(l))
+			if other := c.keys.In(l); other != out.Keys {
 				out.Also = other
 			}
 		}
@@ -609,9 +603,9 @@ type CommandGroup struct {
 // true, or else the commands with keys.
 func (f Frame) CommandGroups(listed bool) []CommandGroup {
 	names := map[Group]string{
-		OnPage: f.Say("Auf dieser Seite", "On this page"), GoTo: f.Say("Wechseln zu", "Go to"),
-		Create:     f.Say("Anlegen", "Create"),
-		Everywhere: f.Say("Überall", "Everywhere"), Moves: f.Say("In Listen", "In lists"),
+		OnPage: f.Say("On this page"), GoTo: f.Say("Go to"),
+		Create:     f.Say("Create"),
+		Everywhere: f.Say("Everywhere"), Moves: f.Say("In lists"),
 	}
 	groups := make([]CommandGroup, len(names))
 	for _, c := range f.Commands() {
@@ -633,7 +627,7 @@ type shortcut struct {
 // shortcuts are the commands with keys: "go.contacts" has "g k" and "g c".
 func (f Frame) shortcuts() string {
 	all := map[string]shortcut{}
-	for _, c := range f.commandsIf(func(c *command) bool { return c.keys.EN != "" }) {
+	for _, c := range f.commandsIf(func(c *command) bool { return c.keys != "" }) {
 		s := shortcut{Keys: []string{c.Keys}}
 		if c.Also != "" {
 			s.Keys = append(s.Keys, c.Also)
@@ -655,9 +649,9 @@ func (v View) keyCaps(keys string) []string {
 		for part := range strings.SplitSeq(key, "+") {
 			switch part {
 			case "Control":
-				part = v.Say("Strg", "Ctrl")
+				part = v.Say("Ctrl")
 			case "Shift":
-				part = v.Say("Umschalt", "Shift")
+				part = v.Say("Shift")
 			case "Escape":
 				part = "Esc"
 			}

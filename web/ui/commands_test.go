@@ -4,13 +4,13 @@ import (
 	"slices"
 	"testing"
 
-	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // TestCommandsByOtherWords finds commands by the words that people use for them, of both
 // languages, whatever the language of the page.
 func TestCommandsByOtherWords(t *testing.T) {
-	for _, language := range []fault.Language{fault.German, fault.English} {
+	for _, language := range []i18n.Language{i18n.German, i18n.English} {
 		f := Frame{}
 		f.Language = language
 		for _, typed := range []string{

@@ -7,8 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/a-h/templ"
-
-	"kartei/kit/fault"
 )
 
 // link is a line of the navigation or of a menu.
@@ -47,12 +45,12 @@ func (f Frame) may(family, verb string) bool { return f.May == nil || f.May(fami
 
 // places are the lines of the navigation: what the reader may read.
 func (f Frame) places() []link {
-	places := []link{{Address: "/", Name: f.Say("Heute", "Today"), Icon: "house", Here: f.Here == "today"}}
+	places := []link{{Address: "/", Name: f.Say("Today"), Icon: "house", Here: f.Here == "today"}}
 	for _, p := range []struct{ family, name, icon string }{
-		{"contacts", f.Say("Kontakte", "Contacts"), "users"},
-		{"companies", f.Say("Firmen", "Companies"), "building-2"},
-		{"tasks", f.Say("Aufgaben", "Tasks"), "square-check-big"},
-		{"documents", f.Say("Dokumente", "Documents"), "file-text"},
+		{"contacts", f.Say("Contacts"), "users"},
+		{"companies", f.Say("Companies"), "building-2"},
+		{"tasks", f.Say("Tasks"), "square-check-big"},
+		{"documents", f.Say("Documents"), "file-text"},
 	} {
 		if f.may(p.family, "read") && f.has("/"+p.family) {
 			places = append(places, link{Address: "/" + p.family, Name: p.name, Icon: p.icon, Here: f.Here == p.family})
@@ -60,13 +58,13 @@ func (f Frame) places() []link {
 	}
 	if f.has("/help") {
 		places = append(places, link{
-			Address: "/help", Name: f.Say("Hilfe", "Help"), Icon: "circle-question-mark", Here: f.Here == "help",
+			Address: "/help", Name: f.Say("Help"), Icon: "circle-question-mark", Here: f.Here == "help",
 			Last: true,
 		})
 	}
 	if f.has("/settings") {
 		places = append(places, link{
-			Address: "/settings", Name: f.Say("Einstellungen", "Settings"), Icon: "settings", Here: f.Here == "settings",
+			Address: "/settings", Name: f.Say("Settings"), Icon: "settings", Here: f.Here == "settings",
 			Last: true, Own: true,
 		})
 	}
@@ -85,7 +83,7 @@ func (f Frame) creatable() []link {
 func (f Frame) mayWriteAny() bool { return len(f.creatable()) > 0 }
 
 func (f Frame) bellLabel() string {
-	return f.Plural(f.Bell, "Mitteilungen: %d ungelesen", "Mitteilungen: %d ungelesen", "Notifications: %d unread",
+	return f.Plural(f.Bell, "Notifications: %d unread",
 		"Notifications: %d unread")
 }
 
@@ -122,13 +120,6 @@ func initials(name string) string {
 		return "?"
 	}
 	return short
-}
-
-func (v View) otherLanguage() string {
-	if v.English() {
-		return string(fault.German)
-	}
-	return string(fault.English)
 }
 
 // colorScheme has the schemes in which the browser may draw its own controls.

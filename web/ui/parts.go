@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"kartei/kit/i18n"
+
 	"github.com/a-h/templ"
 )
 
@@ -73,6 +75,15 @@ type Field struct {
 
 // Option is one choice.
 type Option struct{ Value, Text, Hint string }
+
+// Languages are the languages of the product to choose from, each by its own name.
+func Languages() []Option {
+	all := make([]Option, len(i18n.Languages))
+	for i, l := range i18n.Languages {
+		all[i] = Option{Value: string(l), Text: l.OwnName()}
+	}
+	return all
+}
 
 func (f Field) id() string      { return cmp.Or(f.ID, "f-"+f.Name) }
 func (f Field) hintID() string  { return f.id() + "-hint" }

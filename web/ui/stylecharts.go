@@ -21,38 +21,37 @@ func styleCharts(f Frame) []Chart {
 	}
 	none := func(int) int64 { return 0 }
 	charts := []Chart{
-		{Title: f.Say("Aufrufe", "Calls"), Desc: f.Say("Aufrufe je Tag in 90 Tagen, nach Ergebnis.",
-			"Calls by day in 90 days, by result."), Series: []Series{
-			{f.Say("erfolgreich", "successful"), Info, values(90, func(i int) int64 { return int64(400 + i*i%577) })},
-			{f.Say("abgelehnt", "refused"), Plain, values(90, func(i int) int64 { return int64(i * 7 % 90) })},
+		{Title: f.Say("Calls"), Desc: f.Say("Calls by day in 90 days, by result."), Series: []Series{
+			{f.Say("successful"), Info, values(90, func(i int) int64 { return int64(400 + i*i%577) })},
+			{f.Say("refused"), Plain, values(90, func(i int) int64 { return int64(i * 7 % 90) })},
 			{
-				f.Say("zu viele (429)", "too many (429)"), Warn,
+				f.Say("too many (429)"), Warn,
 				values(90, func(i int) int64 { return int64(max(0, i*13%70-50)) }),
 			},
-			{f.Say("Fehler (5xx)", "faults (5xx)"), Bad, values(90, func(i int) int64 { return int64(max(0, i*11%40-38)) })},
+			{f.Say("faults (5xx)"), Bad, values(90, func(i int) int64 { return int64(max(0, i*11%40-38)) })},
 		}},
-		{Title: f.Say("Wenige", "Few"), Desc: f.Say("Aufrufe je Tag in drei Tagen.", "Calls by day in three days."),
+		{Title: f.Say("Few"), Desc: f.Say("Calls by day in three days."),
 			Series: []Series{
-				{f.Say("erfolgreich", "successful"), Info, []int64{1, 0, 3}}, {f.Say("Fehler", "faults"), Bad, []int64{0, 1, 1}},
+				{f.Say("successful"), Info, []int64{1, 0, 3}}, {f.Say("faults"), Bad, []int64{0, 1, 1}},
 			}},
-		{Title: f.Say("Antwortzeit", "Response time"), Lines: true,
+		{Title: f.Say("Response time"), Lines: true,
 			Format: func(n int64) string { return f.Decimal(float64(n)/1000, 1) + " ms" },
-			Desc:   f.Say("Antwortzeit je Tag in 30 Tagen.", "Response time by day in 30 days."), Series: []Series{
+			Desc:   f.Say("Response time by day in 30 days."), Series: []Series{
 				{
-					f.Say("Hälfte der Aufrufe", "half of the calls"), Info,
+					f.Say("half of the calls"), Info,
 					values(30, func(i int) int64 { return seldom(i, 900+i*i%300) }),
 				},
-				{f.Say("95 von 100", "95 of 100"), Plain, values(30, func(i int) int64 { return seldom(i, 3000+i*i%2300) })},
+				{f.Say("95 of 100"), Plain, values(30, func(i int) int64 { return seldom(i, 3000+i*i%2300) })},
 			}},
 		{
-			Title:  f.Say("Nichts", "Nothing"),
-			Desc:   f.Say("Keine Aufrufe.", "No calls."),
-			Series: []Series{{f.Say("Aufrufe", "calls"), Info, values(7, none)}},
+			Title:  f.Say("Nothing"),
+			Desc:   f.Say("No calls."),
+			Series: []Series{{f.Say("calls"), Info, values(7, none)}},
 		},
 	}
 	for i := range charts {
 		c := &charts[i]
-		c.ID, c.Head = "sg-chart-"+string(rune('a'+i)), f.Say("Tag", "Day")
+		c.ID, c.Head = "sg-chart-"+string(rune('a'+i)), f.Say("Day")
 		c.Points, c.Ticks = days(len(c.Series[0].Values))
 	}
 	return charts

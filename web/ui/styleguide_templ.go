@@ -59,7 +59,7 @@ func Styleguide(f Frame) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = LinkButton(f.To("#table"), "list-filter", f.Say("Filter", "Filter"), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = LinkButton(f.To("#table"), "list-filter", f.Say("Filter"), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -67,13 +67,13 @@ func Styleguide(f Frame) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = LinkButton(f.To("#form"), "plus", f.Say("Anlegen", "Create"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = LinkButton(f.To("#form"), "plus", f.Say("Create"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Head(f.Say("Bausteine", "Parts"), f.Say("alle Teile in ihren Zuständen", "all parts in their states")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Head(f.Say("Parts"), f.Say("all parts in their states")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -81,7 +81,7 @@ func Styleguide(f Frame) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = TabList(f.Say("Ansichten", "Views"), []Tab{{Name: f.Say("Meine", "Mine"), Count: "7", Here: true, Href: "#table"}, {Name: f.Say("Alle", "All"), Count: f.Number(1284), Href: "#table"}, {Name: f.Say("Erledigt", "Done"), Href: "#table"}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = TabList(f.Say("Views"), []Tab{{Name: f.Say("Mine"), Count: "7", Here: true, Href: "#table"}, {Name: f.Say("All"), Count: f.Number(1284), Href: "#table"}, {Name: f.Say("Done"), Href: "#table"}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -123,7 +123,7 @@ func Styleguide(f Frame) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Section("table", f.Say("Liste", "List"), f.Number(1284), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Section("table", f.Say("List"), f.Number(1284), nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -149,7 +149,7 @@ func Styleguide(f Frame) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Section("buttons", f.Say("Knöpfe und Menüs", "Buttons and menus"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Section("buttons", f.Say("Buttons and menus"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -175,7 +175,7 @@ func Styleguide(f Frame) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Section("form", f.Say("Formular", "Form"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Section("form", f.Say("Form"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -201,7 +201,7 @@ func Styleguide(f Frame) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Section("facts", f.Say("Angaben", "Facts"), "", LinkButton("#facts", "plus", f.Say("Feld", "Field"), "quiet")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Section("facts", f.Say("Facts"), "", LinkButton("#facts", "plus", f.Say("Field [of a form]"), "quiet")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -222,9 +222,9 @@ func Styleguide(f Frame) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				templ_7745c5c3_Err = Timeline(f.View, []Moment{
-					{At: f.Now.Add(-2 * time.Minute), Who: "Ida Morgen", Text: f.Say("hat Mobil und Schlagworte geändert", "changed mobile and tags"), Icon: "pencil", Note: f.Say("Stand r8", "revision r8")},
-					{At: f.Now.Add(-3 * time.Hour), Who: "Mirror", Text: f.Say("hat die Aufgabe „Klage prüfen“ erledigt", "completed the task “Review the claim”"), Icon: "check", Note: f.Say("Schlüssel 3f8…c2", "key 3f8…c2")},
-					{At: f.Now.Add(-49 * time.Hour), Who: "Ida Morgen", Text: f.Say("hat den Kontakt angelegt", "created the contact"), Icon: "plus"},
+					{At: f.Now.Add(-2 * time.Minute), Who: "Ida Morgen", Text: f.Say("changed mobile and tags"), Icon: "pencil", Note: f.Say("revision r8")},
+					{At: f.Now.Add(-3 * time.Hour), Who: "Mirror", Text: f.Say("completed the task “Review the claim”"), Icon: "check", Note: f.Say("key 3f8…c2")},
+					{At: f.Now.Add(-49 * time.Hour), Who: "Ida Morgen", Text: f.Say("created the contact"), Icon: "plus"},
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -233,13 +233,13 @@ func Styleguide(f Frame) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Diff(f.View, []Change{{Label: f.Say("Mobil", "Mobile"), From: "0176 04069063", To: "0176 04069064"}, {Label: f.Say("Funktion", "Position"), From: "", To: "Polizeibeamtin"}, {Label: "E-Mail", From: "b.mueller@example.net", To: ""}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Diff(f.View, []Change{{Label: f.Say("Mobile"), From: "0176 04069063", To: "0176 04069064"}, {Label: f.Say("Position"), From: "", To: "Polizeibeamtin"}, {Label: "E-Mail", From: "b.mueller@example.net", To: ""}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Section("history", f.Say("Verlauf", "History"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Section("history", f.Say("History"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -267,7 +267,7 @@ func Styleguide(f Frame) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Section("charts", f.Say("Diagramme", "Charts"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Section("charts", f.Say("Charts"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -287,13 +287,13 @@ func Styleguide(f Frame) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = QR("BEGIN:VCARD\nVERSION:4.0\nFN:Brigitte Müller\nTEL:+49 176 04069063\nEND:VCARD", f.Say("QR-Code mit Name und Nummer", "QR code with name and number")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = QR("BEGIN:VCARD\nVERSION:4.0\nFN:Brigitte Müller\nTEL:+49 176 04069063\nEND:VCARD", f.Say("QR code with name and number")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Section("qr", f.Say("QR-Code", "QR code"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Section("qr", f.Say("QR code"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -321,15 +321,15 @@ func Styleguide(f Frame) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Progress("Klage.pdf", 3_100_000, 8_000_000, f.Bytes(3_100_000)+f.Say(" von ", " of ")+f.Bytes(8_000_000)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Progress("Klage.pdf", 3_100_000, 8_000_000, f.Say("%s of %s", f.Bytes(3_100_000), f.Bytes(8_000_000))).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Progress("Scan_0412.pdf", 0, 0, f.Say("geprüft, wird gelesen …", "checked, being read …")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Progress("Scan_0412.pdf", 0, 0, f.Say("checked, being read …")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Steps(f.Say("Schritte", "Steps"), []string{f.Say("Wofür", "Purpose"), f.Say("Was er darf", "Rights"), f.Say("Von wo", "Networks"), f.Say("Wie lange", "Expiry")}, 1).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Steps(f.Say("Steps"), []string{f.Say("Purpose"), f.Say("Rights"), f.Say("Networks"), f.Say("Expiry")}, 1).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -339,7 +339,7 @@ func Styleguide(f Frame) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Section("code", f.Say("Code, Fortschritt, Schritte", "Code, progress, steps"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Section("code", f.Say("Code, progress, steps"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -371,7 +371,7 @@ func Styleguide(f Frame) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = LinkButton("#form", "plus", f.Say("Kontakt anlegen", "Create a contact"), "primary").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = LinkButton("#form", "plus", f.Say("Create a contact"), "primary").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -379,19 +379,19 @@ func Styleguide(f Frame) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = LinkButton("#form", "upload", f.Say("Importieren", "Import"), "").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = LinkButton("#form", "upload", f.Say("Import"), "").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = Empty("users", f.Say("Noch keine Kontakte", "No contacts yet"), f.Say("Legen Sie den ersten an, oder ziehen Sie eine CSV- oder vCard-Datei hierher.", "Create the first one, or drop a CSV or vCard file here.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Empty("users", f.Say("No contacts yet"), f.Say("Create the first one, or drop a CSV or vCard file here.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Section("empty", f.Say("Leere Liste", "Empty list"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Section("empty", f.Say("Empty list"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -416,9 +416,9 @@ func Styleguide(f Frame) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var15 string
-				templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(f.Say("„Brigitte Müller“ wird sofort und endgültig gelöscht. 2 Aufgaben und 3 Dokumente verweisen dann auf niemanden mehr.", "“Brigitte Müller” is erased at once and for good. 2 tasks and 3 documents will refer to nobody."))
+				templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(f.Say("“Brigitte Müller” is erased at once and for good. 2 tasks and 3 documents will refer to nobody."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/styleguide.templ`, Line: 61, Col: 243}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/styleguide.templ`, Line: 61, Col: 117}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 				if templ_7745c5c3_Err != nil {
@@ -429,9 +429,9 @@ func Styleguide(f Frame) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var16 string
-				templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(f.Say("Abbrechen", "Cancel"))
+				templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(f.Say("Cancel"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/styleguide.templ`, Line: 64, Col: 68}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/styleguide.templ`, Line: 64, Col: 55}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 				if templ_7745c5c3_Err != nil {
@@ -450,9 +450,9 @@ func Styleguide(f Frame) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var17 string
-				templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(f.Say("Endgültig löschen", "Delete for good"))
+				templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(f.Say("Delete for good"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/styleguide.templ`, Line: 67, Col: 61}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/styleguide.templ`, Line: 67, Col: 38}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 				if templ_7745c5c3_Err != nil {
@@ -464,7 +464,7 @@ func Styleguide(f Frame) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Dialog(f.View, "sg-dialog", f.Say("Kontakt löschen?", "Delete the contact?")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Dialog(f.View, "sg-dialog", f.Say("Delete the contact?")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -472,7 +472,7 @@ func Styleguide(f Frame) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Said(f.View, Toast{Kind: OK, Text: f.Say("Mobil geändert.", "Mobile changed."), Undo: "/styleguide"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Said(f.View, Toast{Kind: OK, Text: f.Say("Mobile changed."), Undo: "/styleguide"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -496,11 +496,11 @@ func Styleguide(f Frame) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Said(f.View, Toast{Kind: OK, Text: f.Say("„Rückruf Müller“ erledigt.", "“Call Müller back” done."), Undo: "/styleguide"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Said(f.View, Toast{Kind: OK, Text: f.Say("“Call Müller back” done."), Undo: "/styleguide"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Said(f.View, Toast{Kind: Bad, Text: f.Say("Nicht gespeichert.", "Not saved."), Href: "/styleguide", HrefText: f.Say("Ansehen", "View")}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Said(f.View, Toast{Kind: Bad, Text: f.Say("Not saved."), Href: "/styleguide", HrefText: f.Say("View")}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -510,7 +510,7 @@ func Styleguide(f Frame) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Section("toast", f.Say("Meldungen", "Toasts"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Section("toast", f.Say("Toasts"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -557,17 +557,17 @@ func styleBanners(f Frame) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = LinkButton("#history", "", f.Say("Ansehen", "View"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = LinkButton("#history", "", f.Say("View"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = Banner(Info, f.Say("Ida Morgen hat gerade Mobil geändert.", "Ida Morgen has just changed mobile."), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Banner(Info, f.Say("Ida Morgen has just changed mobile."), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Banner(Warn, f.Say("Nur lesen", "Read-only"), f.Say("Die Datenbank wird gerade gesichert. Änderungen gehen in etwa 2 Minuten wieder.", "The database is being backed up. Changes work again in about 2 minutes.")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Banner(Warn, f.Say("Read-only"), f.Say("The database is being backed up. Changes work again in about 2 minutes.")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -583,17 +583,17 @@ func styleBanners(f Frame) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = LinkButton("#form", "refresh-cw", f.Say("Noch einmal", "Try again"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = LinkButton("#form", "refresh-cw", f.Say("Try again"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = Banner(Bad, f.Say("Nicht gespeichert", "Not saved"), f.Say("Der Server antwortet nicht. Was Sie getippt haben, bleibt hier.", "The server does not answer. What you typed stays here.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Banner(Bad, f.Say("Not saved"), f.Say("The server does not answer. What you typed stays here.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Banner(OK, f.Say("E-Mail-Adresse bestätigt", "Address confirmed"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Banner(OK, f.Say("Address confirmed"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -641,12 +641,12 @@ func styleTable(f Frame) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = Columns(f.View, []Column{
-			{Name: f.Say("Auswählen", "Select"), Class: "pick"},
+			{Name: f.Say("Select"), Class: "pick"},
 			{Name: "Name", Class: "main", Href: "#table", Sorted: "ascending"},
-			{Name: f.Say("Firma", "Company"), Href: "#table"},
-			{Name: f.Say("Telefon", "Telephone"), Class: "wide"},
-			{Name: f.Say("Schlagworte", "Tags"), Class: "wide"},
-			{Name: f.Say("Geändert", "Changed"), Class: "when", Href: "#table"},
+			{Name: f.Say("Company"), Href: "#table"},
+			{Name: f.Say("Telephone"), Class: "wide"},
+			{Name: f.Say("Tags"), Class: "wide"},
+			{Name: f.Say("Changed"), Class: "when", Href: "#table"},
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -740,7 +740,7 @@ func styleTable(f Frame) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Chips(f.Say("Schlagworte", "Tags"), row.tags, nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Chips(f.Say("Tags"), row.tags, nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -790,27 +790,27 @@ func styleButtons(f Frame) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Button("check", f.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Button("check", f.Say("Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Button("", f.Say("Abbrechen", "Cancel"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Button("", f.Say("Cancel"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Button("pencil", f.Say("Bearbeiten", "Edit"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Button("pencil", f.Say("Edit"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Button("download", f.Say("Herunterladen", "Download"), "quiet", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Button("download", f.Say("Download"), "quiet", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Button("", f.Say("Gesperrt", "Disabled"), "", templ.Attributes{"disabled": true}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Button("", f.Say("Disabled"), "", templ.Attributes{"disabled": true}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Opener("sg-dialog", "trash-2", f.Say("Löschen", "Delete"), "danger").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Opener("sg-dialog", "trash-2", f.Say("Delete"), "danger").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -826,7 +826,7 @@ func styleButtons(f Frame) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = MenuLink("#buttons", "link", f.Say("Link kopieren", "Copy link"), "y").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = MenuLink("#buttons", "link", f.Say("Copy link"), "y").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -842,13 +842,13 @@ func styleButtons(f Frame) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = MenuButton("trash-2", f.Say("Löschen", "Delete"), "", "danger", templ.Attributes{"type": "button", "commandfor": "sg-dialog", "command": "show-modal"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = MenuButton("trash-2", f.Say("Delete"), "", "danger", templ.Attributes{"type": "button", "commandfor": "sg-dialog", "command": "show-modal"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = Menu("sg-menu", "", f.Say("Mehr", "More"), false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Menu("sg-menu", "", f.Say("More"), false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -864,13 +864,13 @@ func styleButtons(f Frame) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = MenuLink("#buttons", "printer", f.Say("Drucken", "Print"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = MenuLink("#buttons", "printer", f.Say("Print"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = Menu("sg-menu2", "ellipsis", f.Say("Weitere Aktionen", "More actions"), true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Menu("sg-menu2", "ellipsis", f.Say("More actions"), true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -878,11 +878,11 @@ func styleButtons(f Frame) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Round(f.View, "#badges", false, f.Say("„Klage prüfen“ erledigen", "Complete “Review the claim”"), nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Round(f.View, "#badges", false, f.Say("Complete “Review the claim”"), nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Round(f.View, "#badges", true, f.Say("„Vollmacht scannen“ wieder öffnen", "Reopen “Scan the power of attorney”"), nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Round(f.View, "#badges", true, f.Say("Reopen “Scan the power of attorney”"), nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -890,23 +890,23 @@ func styleButtons(f Frame) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Badge(Plain, f.Say("Entwurf", "Draft")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Badge(Plain, f.Say("Draft")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Badge(OK, f.Say("aktiv", "active")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Badge(OK, f.Say("active")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Badge(Warn, f.Say("läuft ab", "expires")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Badge(Warn, f.Say("expires")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Badge(Bad, f.Say("gesperrt", "locked")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Badge(Bad, f.Say("locked")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Badge(Info, f.Say("neu", "new")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Badge(Info, f.Say("new")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -979,11 +979,11 @@ func styleForm(f Frame) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Input(f.View, Field{Name: "givenName", Label: f.Say("Vorname", "First name"), Value: "Brigitte", Optional: true, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Input(f.View, Field{Name: "givenName", Label: f.Say("First name"), Value: "Brigitte", Optional: true, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Input(f.View, Field{Name: "familyName", Label: f.Say("Nachname", "Last name"), Value: "Müller", Required: true}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Input(f.View, Field{Name: "familyName", Label: f.Say("Last name"), Value: "Müller", Required: true}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -995,12 +995,12 @@ func styleForm(f Frame) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Combobox(f.View, Combo{Field: Field{Name: "companyId", Label: f.Say("Firma", "Company"), Optional: true, Hint: f.Say("Tippen Sie einen Teil des Namens.", "Type a part of the name.")}, Text: "Rheinbau GmbH & Co. KG", Source: "/styleguide/options"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Combobox(f.View, Combo{Field: Field{Name: "companyId", Label: f.Say("Company"), Optional: true, Hint: f.Say("Type a part of the name.")}, Text: "Rheinbau GmbH & Co. KG", Source: "/styleguide/options"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = Combobox(f.View, Combo{
-			Field: Field{Name: "contactId", Label: f.Say("Kontakt", "Contact"), Errors: []string{f.Say("„Müller“ passt auf mehrere.", "“Müller” fits several.")}},
+			Field: Field{Name: "contactId", Label: f.Say("Contact"), Errors: []string{f.Say("“Müller” fits several.")}},
 			Text:  "Müller", Source: "/styleguide/options", Choices: []Choice{{Value: "1", Text: "Brigitte Müller", Note: "Rheinbau GmbH & Co. KG"}, {Value: "2", Text: "Jonas Müller"}},
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
@@ -1010,11 +1010,11 @@ func styleForm(f Frame) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Select(f.View, Field{Name: "visibility", Label: f.Say("Sichtbar für", "Visible to"), Value: "all", Options: []Option{{Value: "all", Text: f.Say("alle im Büro", "everybody in the office")}, {Value: "me", Text: f.Say("nur mich", "only me")}}}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Select(f.View, Field{Name: "visibility", Label: f.Say("Visible to"), Value: "all", Options: []Option{{Value: "all", Text: f.Say("everybody in the office")}, {Value: "me", Text: f.Say("only me")}}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Input(f.View, Field{Name: "dueAt", Type: "date", Label: f.Say("Fällig", "Due"), Value: "2026-11-30"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Input(f.View, Field{Name: "dueAt", Type: "date", Label: f.Say("Due"), Value: "2026-11-30"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1022,27 +1022,27 @@ func styleForm(f Frame) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Area(f.View, Field{Name: "notes", Label: f.Say("Notizen", "Notes"), Optional: true, Value: f.Say("Ruft nur vormittags zurück.", "Calls back in the mornings only.")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Area(f.View, Field{Name: "notes", Label: f.Say("Notes"), Optional: true, Value: f.Say("Calls back in the mornings only.")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Input(f.View, Field{Name: "password", Type: "password", Label: f.Say("Kennwort", "Password"), Value: "geheim-aber-lang", Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Input(f.View, Field{Name: "password", Type: "password", Label: f.Say("Password"), Value: "geheim-aber-lang", Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Radios(f.View, Field{Name: "env", Label: f.Say("Umgebung", "Environment"), Value: "test", Options: []Option{{Value: "test", Text: "Test", Hint: f.Say("Arbeitet mit den Daten der Sandbox.", "Works with the data of the sandbox.")}, {Value: "live", Text: "Live", Hint: f.Say("Arbeitet mit Ihrer Kartei.", "Works with your live data.")}}}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Radios(f.View, Field{Name: "env", Label: f.Say("Environment"), Value: "test", Options: []Option{{Value: "test", Text: "Test", Hint: f.Say("Works with the data of the sandbox.")}, {Value: "live", Text: "Live", Hint: f.Say("Works with your live data.")}}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Input(f.View, Field{Name: "due", Label: f.Say("Fällig, in Worten", "Due, in words"), Value: f.Say("nächsten Freitag", "next Friday"), Hint: f.Say("Fr, 27.11.2026", "Fri, 27 Nov 2026"), Calendar: true, Live: true, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Input(f.View, Field{Name: "due", Label: f.Say("Due, in words"), Value: f.Say("next Friday"), Hint: f.Say("Fri, 27 Nov 2026"), Calendar: true, Live: true, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Tags(f.View, Combo{Field: Field{Name: "tags", Label: f.Say("Schlagworte", "Tags"), Placeholder: f.Say("Schlagwort …", "Tag …")}, Source: "/styleguide/options", Offers: true}, []string{"Mandant", "Immobilien", f.Say("Wiedervorlage im Frühjahr", "Follow up in spring")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Tags(f.View, Combo{Field: Field{Name: "tags", Label: f.Say("Tags"), Placeholder: f.Say("Tag …")}, Source: "/styleguide/options", Offers: true}, []string{"Mandant", "Immobilien", f.Say("Follow up in spring")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Check(f.View, Field{Name: "trust", Label: f.Say("Diesem Gerät 30 Tage vertrauen", "Trust this device for 30 days")}, true).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Check(f.View, Field{Name: "trust", Label: f.Say("Trust this device for 30 days")}, true).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1050,11 +1050,11 @@ func styleForm(f Frame) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Button("", f.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Button("", f.Say("Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = LinkButton("#form", "", f.Say("Abbrechen", "Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = LinkButton("#form", "", f.Say("Cancel"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1068,8 +1068,8 @@ func styleForm(f Frame) templ.Component {
 
 func styleWrong(f Frame) Field {
 	return Field{
-		Name: "email", Type: "text", Label: f.Say("E-Mail", "Email"), Value: "brigitte.mueller@", Hint: f.Say("Wird niemandem außerhalb gezeigt.", "Not shown to anybody outside."),
-		Errors: []string{f.Say("Das ist keine E-Mail-Adresse: Nach dem @ fehlt der Name des Servers.", "This is not an email address: the name of the server is missing after the @.")},
+		Name: "email", Type: "text", Label: f.Say("Email"), Value: "brigitte.mueller@", Hint: f.Say("Not shown to anybody outside."),
+		Errors: []string{f.Say("This is not an email address: the name of the server is missing after the @.")},
 	}
 }
 
@@ -1124,7 +1124,7 @@ func styleFacts(f Frame) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Editable(f.View, f.Say("Mobil", "Mobile"), "sg-mobile", "/styleguide").Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Editable(f.View, f.Say("Mobile"), "sg-mobile", "/styleguide").Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1176,7 +1176,7 @@ func styleFacts(f Frame) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Fact(f.Say("Anschrift", "Address")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Fact(f.Say("Address")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1196,13 +1196,13 @@ func styleFacts(f Frame) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = Chips(f.Say("Schlagworte", "Tags"), []string{"Mandant", "Immobilien"}, func(string) templ.SafeURL { return "#facts" }).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Chips(f.Say("Tags"), []string{"Mandant", "Immobilien"}, func(string) templ.SafeURL { return "#facts" }).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Fact(f.Say("Schlagworte", "Tags")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var38), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Fact(f.Say("Tags")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var38), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1224,7 +1224,7 @@ func styleFacts(f Frame) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = Editable(f.View, f.Say("Funktion", "Position"), "sg-position", "/styleguide").Render(templ.WithChildren(ctx, templ_7745c5c3_Var39), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Editable(f.View, f.Say("Position"), "sg-position", "/styleguide").Render(templ.WithChildren(ctx, templ_7745c5c3_Var39), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1250,7 +1250,7 @@ func styleFacts(f Frame) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Fact(f.Say("Geändert", "Changed")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var40), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Fact(f.Say("Changed")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var40), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1288,7 +1288,7 @@ func StyleOptions(v View, q string, find bool) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if find {
-			templ_7745c5c3_Err = OptionGroup("find-list", v.Say("Kontakte", "Contacts"), 0, styleChoices(q, "user", true)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = OptionGroup("find-list", v.Say("Contacts"), 0, styleChoices(q, "user", true)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

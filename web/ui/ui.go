@@ -13,7 +13,7 @@ import (
 
 	"github.com/a-h/templ"
 
-	"kartei/web/i18n"
+	"kartei/kit/i18n"
 )
 
 // AnswerHeader is in each answer of the web application. The script of a page shows no
@@ -42,8 +42,9 @@ type View struct {
 	Me string
 	// Keys is whether single keys are shortcuts.
 	Keys bool
-	// Asset returns the address of a file below /static/ by its name.
-	Asset func(name string) string
+	// Asset returns the address of a file below /static/ by its name. A script speaks the
+	// language.
+	Asset func(name string, l i18n.Language) string
 }
 
 // To returns the address of a page within the reader's environment. The settings are the

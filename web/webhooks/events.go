@@ -11,6 +11,7 @@ import (
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/web/records"
 	"kartei/web/shell"
 	"kartei/web/ui"
@@ -134,7 +135,7 @@ func showEvents(v *shell.Request) shell.View {
 	return v.Settings(shell.EventsPath, eventsTitle(v), eventsView(v, p))
 }
 
-func eventsTitle(v *shell.Request) string { return v.Words.Say("Ereignisse", "Events") }
+func eventsTitle(v *shell.Request) string { return v.Words.Say("Events") }
 
 // nameEvents finds the names of the records and of the people of events.
 func nameEvents(v *shell.Request, events []eventInfo, sandbox bool, titles, names map[string]string) error {
@@ -173,10 +174,13 @@ func (p *eventsPage) at(before clock.Micros) string {
 }
 
 // tabs are the environments.
-func (p *eventsPage) tabs() []ui.Tab {
+func (p *eventsPage) tabs(w i18n.Words) []ui.Tab {
 	live, test := *p, *p
 	live.sandbox, test.sandbox = false, true
-	return []ui.Tab{{Name: "Live", Href: ui.Own(live.at(0)), Here: !p.sandbox}, {Name: "Test", Href: ui.Own(test.at(0)), Here: p.sandbox}}
+	return []ui.Tab{
+		{Name: w.Say("Live [environment]"), Href: ui.Own(live.at(0)), Here: !p.sandbox},
+		{Name: w.Say("Test [environment]"), Href: ui.Own(test.at(0)), Here: p.sandbox},
+	}
 }
 
 // narrowed reports whether a filter is set.

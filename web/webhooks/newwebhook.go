@@ -11,6 +11,7 @@ import (
 	"kartei/docs"
 	"kartei/integration/webhook"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/web/shell"
 	"kartei/web/ui"
 )
@@ -18,44 +19,44 @@ import (
 // eventType is a type of event in words.
 type eventType struct {
 	name string
-	text fault.Text
+	text i18n.Text
 	// icon is the icon of a line. read is the right that the type needs, if any.
 	icon, read string
 }
 
 // eventTypes are all types that endpoints can get, in the order of the contract.
 var eventTypes = []eventType{
-	{"contact.created", shell.Text("Kontakt angelegt", "Contact created"), "plus", "contacts:read"},
-	{"contact.updated", shell.Text("Kontakt geändert", "Contact changed"), "pencil", "contacts:read"},
-	{"contact.deleted", shell.Text("Kontakt gelöscht", "Contact deleted"), "trash-2", "contacts:read"},
-	{"company.created", shell.Text("Firma angelegt", "Company created"), "plus", "companies:read"},
-	{"company.updated", shell.Text("Firma geändert", "Company changed"), "pencil", "companies:read"},
-	{"company.deleted", shell.Text("Firma gelöscht", "Company deleted"), "trash-2", "companies:read"},
-	{"task.created", shell.Text("Aufgabe angelegt", "Task created"), "plus", "tasks:read"},
-	{"task.updated", shell.Text("Aufgabe geändert", "Task changed"), "pencil", "tasks:read"},
-	{"task.completed", shell.Text("Aufgabe erledigt", "Task completed"), "check", "tasks:read"},
-	{"task.deleted", shell.Text("Aufgabe gelöscht", "Task deleted"), "trash-2", "tasks:read"},
-	{"document.created", shell.Text("Dokument angelegt", "Document created"), "plus", "documents:read"},
-	{"document.deleted", shell.Text("Dokument gelöscht", "Document deleted"), "trash-2", "documents:read"},
-	{"operation.completed", shell.Text("Vorgang abgeschlossen", "Operation completed"), "circle-check", ""},
+	{"contact.created", "Contact created", "plus", "contacts:read"},
+	{"contact.updated", "Contact changed", "pencil", "contacts:read"},
+	{"contact.deleted", "Contact deleted", "trash-2", "contacts:read"},
+	{"company.created", "Company created", "plus", "companies:read"},
+	{"company.updated", "Company changed", "pencil", "companies:read"},
+	{"company.deleted", "Company deleted", "trash-2", "companies:read"},
+	{"task.created", "Task created", "plus", "tasks:read"},
+	{"task.updated", "Task changed", "pencil", "tasks:read"},
+	{"task.completed", "Task completed", "check", "tasks:read"},
+	{"task.deleted", "Task deleted", "trash-2", "tasks:read"},
+	{"document.created", "Document created", "plus", "documents:read"},
+	{"document.deleted", "Document deleted", "trash-2", "documents:read"},
+	{"operation.completed", "Operation completed", "circle-check", ""},
 }
 
 // eventFamilies are the headings of the types.
 var eventFamilies = []shell.Option{
-	shell.NewOption("contact", "Kontakte", "Contacts"),
-	shell.NewOption("company", "Firmen", "Companies"),
-	shell.NewOption("task", "Aufgaben", "Tasks"),
-	shell.NewOption("document", "Dokumente", "Documents"),
-	shell.NewOption("operation", "Vorgänge", "Operations"),
+	shell.NewOption("contact", "Contacts"),
+	shell.NewOption("company", "Companies"),
+	shell.NewOption("task", "Tasks"),
+	shell.NewOption("document", "Documents"),
+	shell.NewOption("operation", "Operations"),
 }
 
 // eventText is a type in words. A type that is not known is its own name.
 func eventText(v *shell.Request, name string) string {
 	if name == "webhook.test" {
-		return v.Words.Say("Test des Endpunkts", "Test of the endpoint")
+		return v.Words.Say("Test of the endpoint")
 	}
 	if i := slices.IndexFunc(eventTypes, func(t eventType) bool { return t.name == name }); i >= 0 {
-		return eventTypes[i].text.In(v.Words.Language)
+		return v.Words.Say(eventTypes[i].text)
 	}
 	return name
 }
@@ -72,13 +73,13 @@ func TypesText(v *shell.Request, types []string) string {
 				continue
 			}
 			if slices.Contains(types, t.name) {
-				chosen = append(chosen, t.text.In(v.Words.Language))
+				chosen = append(chosen, v.Words.Say(t.text))
 			} else {
 				all = false
 			}
 		}
 		if all {
-			chosen = []string{family.Label.In(v.Words.Language)}
+			chosen = []string{v.Words.Say(family.Label)}
 		}
 		parts = append(parts, chosen...)
 	}
@@ -106,9 +107,9 @@ func showNewWebhook(v *shell.Request) shell.View {
 
 func drawWebhookForm(v *shell.Request, f webhookForm, status int) shell.View {
 	if !v.Session.May(managesEndpoints) {
-		return v.Failed(&fault.Fault{Code: fault.Forbidden, Detail: &shell.NotAllowed})
+		return v.Failed(&fault.Fault{Code: fault.Forbidden, Detail: shell.NotAllowed})
 	}
-	return v.Settings(shell.WebhooksPath, v.Words.Say("Neuer Webhook-Endpunkt", "New webhook endpoint"), newWebhookView(v, f)).WithStatus(status)
+	return v.Settings(shell.WebhooksPath, v.Words.Say("New webhook endpoint"), newWebhookView(v, f)).WithStatus(status)
 }
 
 // sentWebhook is the form as it was sent.
@@ -147,16 +148,16 @@ func (f *webhookForm) fields(v *shell.Request) map[string]ui.Field {
 	field := func(name, label, hint string) ui.Field {
 		return ui.Field{Name: name, Label: label, Hint: hint, Value: f.typed[name], Errors: shell.Present(f.wrong[name]), Autocomplete: "off"}
 	}
-	environment := field("environment", say("Umgebung", "Environment"), "")
+	environment := field("environment", say("Environment"), "")
 	environment.Options = []ui.Option{
-		{Value: "test", Text: "Test", Hint: say("Ereignisse der Sandbox. Nichts davon ist echt.", "Events of the sandbox. None of it is real.")},
-		{Value: "live", Text: "Live", Hint: say("Ereignisse der echten Daten Ihrer Organisation.", "Events of the real data of your organization.")},
+		{Value: "test", Text: say("Test [environment]"), Hint: say("Events of the sandbox. None of it is real.")},
+		{Value: "live", Text: say("Live [environment]"), Hint: say("Events of the real data of your organization.")},
 	}
-	name := field("name", "Name", say("Woran Sie den Endpunkt erkennen, zum Beispiel „Buchhaltung“.", "How you recognize the endpoint, for example “Accounting”."))
+	name := field("name", say("Name"), say("How you recognize the endpoint, for example “Accounting”."))
 	name.Required = true
-	address := field("url", "URL", say("Eine öffentliche https-Adresse auf Port 443, zum Beispiel https://hooks.example.com/kartei.", "A public https URL on port 443, for example https://hooks.example.com/kartei."))
+	address := field("url", "URL", say("A public https URL on port 443, for example https://hooks.example.com/kartei."))
 	address.Type, address.Required, address.More = "url", true, templ.OrderedAttributes{{Key: "spellcheck", Value: "false"}}
-	return map[string]ui.Field{"environment": environment, "name": name, "url": address, "eventTypes": field("eventTypes", say("Ereignisse", "Events"), "")}
+	return map[string]ui.Field{"environment": environment, "name": name, "url": address, "eventTypes": field("eventTypes", say("Events"), "")}
 }
 
 // wrongs are the fields in the order of the form, for the summary.
@@ -169,7 +170,7 @@ func (f *webhookForm) wrongs(v *shell.Request) []ui.Field {
 func createWebhook(v *shell.Request) shell.View {
 	f := sentWebhook(v)
 	if environment := f.typed["environment"]; environment != "test" && environment != "live" {
-		f.wrong = map[string]string{"environment": v.Words.Say("Wählen Sie eine Umgebung.", "Choose an environment.")}
+		f.wrong = map[string]string{"environment": v.Words.Say("Choose an environment.")}
 		return drawWebhookForm(v, f, http.StatusUnprocessableEntity)
 	}
 	in := webhook.NewInput{Fields: webhook.Fields{Name: f.typed["name"], URL: f.typed["url"], EventTypes: f.chosen(v)}}
@@ -178,7 +179,7 @@ func createWebhook(v *shell.Request) shell.View {
 		f.wrong = shell.FieldTexts(a.Fault, v.Words.Language)
 		return drawWebhookForm(v, f, a.Status)
 	}
-	return webhookMade(v, a, v.Words.Say("Der Endpunkt ist angelegt", "The endpoint was created"))
+	return webhookMade(v, a, v.Words.Say("The endpoint was created"))
 }
 
 // webhookMade shows a secret, how to verify with it, and the button that tests it.

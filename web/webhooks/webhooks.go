@@ -11,6 +11,7 @@ import (
 	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 	"kartei/kit/id"
 	"kartei/web/records"
 	"kartei/web/shell"
@@ -27,9 +28,9 @@ type endpoint struct {
 // TallyText is a number of events in words.
 func TallyText(v *shell.Request, t webhook.Tally) string {
 	if t.More {
-		return v.Words.Say("mindestens ", "at least ") + v.Words.Plural(t.Events, "ein Ereignis", "%d Ereignisse", "one event", "%d events")
+		return v.Words.Say("at least %s", v.Words.Plural(t.Events, "one event", "%d events"))
 	}
-	return v.Words.Plural(t.Events, "ein Ereignis", "%d Ereignisse", "one event", "%d events")
+	return v.Words.Plural(t.Events, "one event", "%d events")
 }
 
 // path is the address of the page of an endpoint.
@@ -68,13 +69,13 @@ func (e *endpoint) badge(v *shell.Request) (ui.Kind, string) {
 	say := v.Words.Say
 	switch {
 	case e.Status == webhook.Disabled:
-		return ui.Bad, say("abgeschaltet", "disabled")
+		return ui.Bad, say("disabled [endpoint]")
 	case e.Status == webhook.Failing:
-		return ui.Warn, say("scheitert", "failing")
+		return ui.Warn, say("failing")
 	case e.FailedSince != 0:
-		return ui.Warn, say("zuletzt gescheitert", "failed lately")
+		return ui.Warn, say("failed lately")
 	}
-	return ui.OK, say("aktiv", "active")
+	return ui.OK, say("active")
 }
 
 // disabledFor reports whether the endpoint was disabled for a reason.
@@ -89,17 +90,16 @@ func (e *endpoint) state(v *shell.Request) string {
 	since := v.Words.Time(e.FailedSince.Time())
 	switch {
 	case e.Status == webhook.Disabled && e.disabledFor(webhook.Gone):
-		return say("Der Empfänger hat mit 410 Gone geantwortet: Er will keine Ereignisse mehr.", "The receiver answered 410 Gone: it wants no more events.")
+		return say("The receiver answered 410 Gone: it wants no more events.")
 	case e.Status == webhook.Disabled && e.disabledFor(webhook.KeyRevoked):
-		return say("Der Schlüssel, mit dem der Endpunkt angelegt wurde, ist widerrufen.", "The key that created the endpoint was revoked.")
+		return say("The key that created the endpoint was revoked.")
 	case e.Status == webhook.Disabled:
-		return say("72 Stunden lang ist keine Zustellung gelungen.", "No delivery succeeded for 72 hours.")
+		return say("No delivery succeeded for 72 hours.")
 	case e.Status == webhook.Failing:
 		end := v.Words.Time((e.FailedSince + disabledAfter).Time())
-		return say("Seit "+since+" ist keine Zustellung gelungen. Bleibt es so, wird der Endpunkt am "+end+" abgeschaltet.",
-			"No delivery has succeeded since "+since+". If none does, the endpoint will be disabled at "+end+".")
+		return say("No delivery has succeeded since %s. If none does, the endpoint will be disabled at %s.", since, end)
 	case e.FailedSince != 0:
-		return say("Seit "+since+" ist keine Zustellung gelungen. Kartei versucht es weiter.", "No delivery has succeeded since "+since+". Kartei goes on trying.")
+		return say("No delivery has succeeded since %s. Kartei goes on trying.", since)
 	}
 	return ""
 }
@@ -111,19 +111,19 @@ func (e *endpoint) missed(v *shell.Request) string {
 	}
 	since := ""
 	if e.MissedSince != 0 {
-		since = v.Words.Say(", die ersten seit ", ", the first since ") + v.Words.Time(e.MissedSince.Time())
+		since = v.Words.Say(", the first since %s", v.Words.Time(e.MissedSince.Time()))
 	}
-	return v.Words.Say("Nicht zugestellt: ", "Not delivered: ") + TallyText(v, *e.Missed) + since + "."
+	return v.Words.Say("Not delivered: %s%s.", TallyText(v, *e.Missed), since)
 }
 
 // backlog says what waits, empty if nothing does.
 func (e *endpoint) backlog(v *shell.Request) string {
 	text := ""
 	if e.Waiting > 0 {
-		text = v.Words.Plural(int(e.Waiting), "eine Zustellung wartet", "%d Zustellungen warten", "one delivery waits", "%d deliveries wait")
+		text = v.Words.Plural(int(e.Waiting), "one delivery waits", "%d deliveries wait")
 	}
 	if e.BehindSince != 0 {
-		text = shell.Joined(" · ", text, v.Words.Say("im Rückstand seit ", "behind since ")+v.Words.Time(e.BehindSince.Time()))
+		text = shell.Joined(" · ", text, v.Words.Say("behind since %s", v.Words.Time(e.BehindSince.Time())))
 	}
 	return text
 }
@@ -144,15 +144,15 @@ func (all hourly) sums() (succeeded, failed int64, more bool) {
 func (all hourly) text(v *shell.Request) string {
 	succeeded, failed, more := all.sums()
 	if succeeded+failed == 0 {
-		return v.Words.Say("24 Stunden: kein Versuch", "24 hours: no attempt")
+		return v.Words.Say("24 hours: no attempt")
 	}
 	atLeast := ""
 	if more {
-		atLeast = v.Words.Say("mindestens ", "at least ")
+		atLeast = v.Words.Say("at least ")
 	}
-	text := v.Words.Say("24 Stunden: ", "24 hours: ") + atLeast + v.Number(succeeded) + v.Words.Say(" zugestellt", " delivered")
+	text := v.Words.Say("24 hours: %s%s delivered", atLeast, v.Number(succeeded))
 	if failed > 0 {
-		text += ", " + v.Number(failed) + v.Words.Say(" gescheitert", " failed")
+		text = v.Words.Say("24 hours: %s%s delivered, %s failed", atLeast, v.Number(succeeded), v.Number(failed))
 	}
 	return text
 }
@@ -168,7 +168,7 @@ func (all hourly) when(v *shell.Request) string {
 	if len(times) == 0 {
 		return ""
 	}
-	return v.Words.Say("; gescheitert in den Stunden ab ", "; failed in the hours from ") + v.Words.List(times)
+	return v.Words.Say("; failed in the hours from %s", v.Words.List(times))
 }
 
 // bar is an hour of the strip, in units of its picture.
@@ -265,7 +265,7 @@ func showWebhooks(v *shell.Request) shell.View {
 			return v.Failed(err)
 		}
 	}
-	return v.Settings(shell.WebhooksPath, "Webhooks", webhooksView(v, p))
+	return v.Settings(shell.WebhooksPath, v.Words.Say("Webhooks"), webhooksView(v, p))
 }
 
 // total is the line above the list.
@@ -276,7 +276,7 @@ func (p *webhooksPage) total(v *shell.Request) string {
 		all = append(all, e.Recent.Hours...)
 		waiting += e.Waiting
 	}
-	return all.text(v) + v.Words.Say(" · Rückstand ", " · backlog ") + v.Number(waiting)
+	return v.Words.Say("%s · backlog %s", all.text(v), v.Number(waiting))
 }
 
 // arrived reports whether the receiver confirmed the event.
@@ -292,7 +292,7 @@ func cameBack(v *shell.Request, a *webhook.Attempt) string {
 		result = strconv.Itoa(a.ResponseStatus)
 	}
 	return shell.Joined(" · ", result, strconv.FormatInt(a.ResponseTimeMs, 10)+" ms",
-		v.Words.Say("Versuch ", "attempt ")+strconv.Itoa(a.Attempt)+v.Words.Say(" von ", " of ")+strconv.Itoa(mostAttempts))
+		v.Words.Say("attempt %s of %s", strconv.Itoa(a.Attempt), strconv.Itoa(mostAttempts)))
 }
 
 // nextAttempt says when the next attempt is made, or that none is.
@@ -301,40 +301,40 @@ func nextAttempt(v *shell.Request, a *webhook.Attempt) string {
 	case arrived(a):
 		return ""
 	case a.NextAttemptAt != 0:
-		return v.Words.Say("Nächster Versuch ", "Next attempt ") + v.Words.Time(a.NextAttemptAt.Time()) + "."
+		return v.Words.Say("Next attempt %s.", v.Words.Time(a.NextAttemptAt.Time()))
 	}
-	return v.Words.Say("Es folgt kein Versuch von selbst.", "No attempt follows by itself.")
+	return v.Words.Say("No attempt follows by itself.")
 }
 
 // failures say why an attempt failed and what helps, by the code of the log.
-var failures = map[webhook.Code]fault.Text{
-	webhook.Timeout:        shell.Text("Keine Antwort in 10 Sekunden. Der Empfänger soll sofort mit 2xx antworten und danach arbeiten.", "No answer within 10 seconds. The receiver should answer 2xx at once, and work afterwards."),
-	webhook.NameError:      shell.Text("Der Rechnername lässt sich nicht auflösen. Prüfen Sie die Adresse und den Eintrag im DNS.", "The host name does not resolve. Check the URL and the DNS record."),
-	webhook.ConnectError:   shell.Text("Niemand nimmt die Verbindung an. Läuft der Empfänger, und lässt die Firewall Port 443 zu?", "Nobody accepts the connection. Is the receiver running, and does the firewall permit port 443?"),
-	webhook.TLSError:       shell.Text("Das Zertifikat gilt nicht, oder der Empfänger spricht kein TLS. Prüfen Sie Rechnername, Ablauf und Zwischenzertifikate.", "The certificate is not valid, or the receiver speaks no TLS. Check its host name, its expiry and the intermediate certificates."),
-	webhook.BlockedAddress: shell.Text("Der Name führt zu einer Adresse, an die dieser Server nicht sendet. Der Empfänger braucht eine öffentliche.", "The name leads to an address to which this server does not send. The receiver needs a public one."),
-	webhook.ProtocolError:  shell.Text("Die Verbindung endete ohne eine HTTP-Antwort. Oft ist der Empfänger abgestürzt: Sehen Sie in sein Protokoll.", "The connection ended without an HTTP answer. Often the receiver has crashed: look at its log."),
+var failures = map[webhook.Code]i18n.Text{
+	webhook.Timeout:        "No answer within 10 seconds. The receiver should answer 2xx at once, and work afterwards.",
+	webhook.NameError:      "The host name does not resolve. Check the URL and the DNS record.",
+	webhook.ConnectError:   "Nobody accepts the connection. Is the receiver running, and does the firewall permit port 443?",
+	webhook.TLSError:       "The certificate is not valid, or the receiver speaks no TLS. Check its host name, its expiry and the intermediate certificates.",
+	webhook.BlockedAddress: "The name leads to an address to which this server does not send. The receiver needs a public one.",
+	webhook.ProtocolError:  "The connection ended without an HTTP answer. Often the receiver has crashed: look at its log.",
 }
 
 // whyFailed says why an attempt failed and what helps, empty if it succeeded.
 func whyFailed(v *shell.Request, a *webhook.Attempt) string {
 	say := v.Words.Say
 	if a.ErrorCode != webhook.HTTPStatus {
-		return failures[a.ErrorCode].In(v.Words.Language)
+		return v.Words.Say(failures[a.ErrorCode])
 	}
 	switch status := a.ResponseStatus; {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return say("Der Empfänger lehnt ab: Er hat das falsche Geheimnis, prüft andere Bytes als die gesendeten, oder seine Uhr geht falsch.", "The receiver refuses: it has the wrong secret, verifies other bytes than were sent, or its clock is wrong.")
+		return say("The receiver refuses: it has the wrong secret, verifies other bytes than were sent, or its clock is wrong.")
 	case status == http.StatusNotFound:
-		return say("Unter dieser Adresse gibt es keinen Empfänger. Prüfen Sie den Pfad.", "There is no receiver at this URL. Check the path.")
+		return say("There is no receiver at this URL. Check the path.")
 	case status == http.StatusGone:
-		return say("410 heißt: nie wieder. Der Endpunkt ist deshalb abgeschaltet.", "410 means: never again. So the endpoint was disabled.")
+		return say("410 means: never again. So the endpoint was disabled.")
 	case status >= 300 && status < 400:
-		return say("Umleitungen wird nicht gefolgt. Tragen Sie die Adresse ein, zu der sie führt.", "Redirects are not followed. Enter the URL to which it leads.")
+		return say("Redirects are not followed. Enter the URL to which it leads.")
 	case status >= 500:
-		return say("Der Empfänger ist gescheitert. Sehen Sie in sein Protokoll.", "The receiver failed. Look at its log.")
+		return say("The receiver failed. Look at its log.")
 	}
-	return say("Nur eine Antwort mit 2xx bestätigt ein Ereignis.", "Only an answer of 2xx confirms an event.")
+	return say("Only an answer of 2xx confirms an event.")
 }
 
 // webhookPage is the page of one endpoint.
@@ -363,14 +363,14 @@ type sentAgain struct {
 func (s *sentAgain) text(v *shell.Request) string {
 	switch {
 	case s.Rests:
-		return v.Words.Say("Gesendet wird, sobald die API der Organisation wieder eingeschaltet und die Organisation offen ist.", "They are sent once the API of the organization is on again and the organization is open.")
+		return v.Words.Say("They are sent once the API of the organization is on again and the organization is open.")
 	case s.Events == 0 && !s.More:
-		return v.Words.Say("Es gibt nichts nachzusenden.", "There is nothing to send again.")
+		return v.Words.Say("There is nothing to send again.")
 	case s.Events == 1 && !s.More:
-		return v.Words.Say("Ein Ereignis wird nachgesendet. Das Ergebnis steht gleich im Protokoll.", "One event is sent again. The log shows the result in a moment.")
+		return v.Words.Say("One event is sent again. The log shows the result in a moment.")
 	}
 	n := TallyText(v, s.Tally)
-	return strings.ToUpper(n[:1]) + n[1:] + v.Words.Say(" werden nachgesendet. Die Ergebnisse erscheinen nach und nach im Protokoll.", " are sent again. The results appear in the log one after another.")
+	return v.Words.Say("%s%s are sent again. The results appear in the log one after another.", strings.ToUpper(n[:1]), n[1:])
 }
 
 const attemptsShown = 30
@@ -493,7 +493,7 @@ func resendTo(v *shell.Request) shell.View {
 		since, wrong := v.Moment(p.since)
 		until, alsoWrong := v.Moment(p.until)
 		if wrong || since == 0 || alsoWrong || until != 0 && until <= since {
-			p.wrong = v.Words.Say("Geben Sie einen Zeitraum an: von wann, und bis wann oder bis jetzt.", "Give a period: from when, and until when or until now.")
+			p.wrong = v.Words.Say("Give a period: from when, and until when or until now.")
 			return drawWebhook(v, p, http.StatusUnprocessableEntity)
 		}
 		in.Since, in.Until = since-1, until // the operation means the time after Since
@@ -522,21 +522,20 @@ func (p *webhookPage) cause(v *shell.Request) string {
 	if len(p.attempts) == 0 || arrived(&p.attempts[0]) || p.pages.Newer != "" {
 		return ""
 	}
-	return v.Words.Say("Zuletzt: ", "Lately: ") + whyFailed(v, &p.attempts[0])
+	return v.Words.Say("Lately: %s", whyFailed(v, &p.attempts[0]))
 }
 
 // overlap says until when the former secret signs too.
 func overlap(v *shell.Request, until clock.Micros) string {
-	return v.Words.Say("Bis ", "Until ") + v.Words.Time(until.Time()) +
-		v.Words.Say(" unterschreibt auch das bisherige Geheimnis. Tragen Sie das neue bis dahin beim Empfänger ein.", " the former secret signs too. Install the new one at the receiver by then.")
+	return v.Words.Say("Until %s the former secret signs too. Install the new one at the receiver by then.", v.Words.Time(until.Time()))
 }
 
 // testWord says in a word what came of a test.
 func testWord(v *shell.Request, a *webhook.Attempt) string {
 	if arrived(a) {
-		return v.Words.Say("Der Test ist angekommen", "The test has arrived")
+		return v.Words.Say("The test has arrived")
 	}
-	return v.Words.Say("Der Test ist gescheitert", "The test has failed")
+	return v.Words.Say("The test has failed")
 }
 
 // testWait is the part of a page that waits for the result of a test.
@@ -591,7 +590,7 @@ func showTest(v *shell.Request) shell.View {
 		w.Asked = asked + 1
 		return shell.HTML{Body: testView(v, w)}
 	}
-	return v.Settings(shell.WebhooksPath, v.Words.Say("Test: ", "Test: ")+e.Name, testPageView(v, e, w))
+	return v.Settings(shell.WebhooksPath, v.Words.Say("Test: %s", e.Name), testPageView(v, e, w))
 }
 
 // rotateWebhook gives an endpoint a new secret, and shows it once.
@@ -601,7 +600,7 @@ func rotateWebhook(v *shell.Request) shell.View {
 		return v.Failed(err)
 	}
 	return webhookMade(v, shell.Do(v, webhook.RotateByPerson, webhook.One{ID: e.ID}, shell.Once, shell.InSandbox(e.sandbox)),
-		v.Words.Say("Der Endpunkt hat ein neues Geheimnis", "The endpoint has a new secret"))
+		v.Words.Say("The endpoint has a new secret"))
 }
 
 // saveWebhook changes what the person changed of an endpoint.
@@ -640,7 +639,7 @@ func askToDeleteWebhook(v *shell.Request) shell.View {
 	if err != nil {
 		return v.Failed(err)
 	}
-	return v.Settings(shell.WebhooksPath, v.Words.Say("Endpunkt löschen", "Delete the endpoint"), deleteWebhookView(v, e))
+	return v.Settings(shell.WebhooksPath, v.Words.Say("Delete the endpoint"), deleteWebhookView(v, e))
 }
 
 // deleteWebhook deletes an endpoint.

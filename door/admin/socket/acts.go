@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // Act is one administrative act: JSON in, a value that becomes JSON out.
@@ -94,14 +95,14 @@ func Sentence(err error, names map[string]string) string {
 		return err.Error()
 	}
 	if len(f.Fields) == 0 {
-		if detail := f.DetailIn(fault.English); detail != "" {
+		if detail := f.DetailIn(i18n.English); detail != "" {
 			return strings.TrimSuffix(detail, ".")
 		}
 		return string(f.Code)
 	}
 	fields := make([]string, len(f.Fields))
 	for i, field := range f.Fields {
-		fields[i] = rename(field.Name, names) + ": " + strings.TrimSuffix(field.Message(fault.English), ".")
+		fields[i] = rename(field.Name, names) + ": " + strings.TrimSuffix(field.Message(i18n.English), ".")
 	}
 	return strings.Join(fields, "; ")
 }

@@ -41,7 +41,7 @@ var acts = socket.Acts{
 			fault.Field{Name: "name", Code: fault.TooLong, Limit: 200})
 	}),
 	"miss": socket.Do(func(context.Context, input) (output, error) {
-		return output{}, &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{DE: "Fehlt.", EN: "It is missing."}}
+		return output{}, &fault.Fault{Code: fault.NotFound, Detail: "It is missing."}
 	}),
 	"fail":   socket.Do(func(context.Context, input) (output, error) { return output{}, errors.New("the disk is full") }),
 	"broken": socket.Do(func(context.Context, input) (chan int, error) { return make(chan int), nil }),

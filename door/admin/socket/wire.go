@@ -7,13 +7,14 @@ import (
 	"net/http"
 
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // problem is the form of an error on the socket. The other end is the operator,
 // so it includes causes.
 type problem struct {
 	Code   fault.Code   `json:"code,omitempty"`
-	Detail *fault.Text  `json:"detail,omitempty"`
+	Detail i18n.Wording    `json:"detail,omitempty"`
 	Fields []wrongField `json:"fields,omitempty"`
 	// Message is the error's own text if the error is not a fault.
 	Message string `json:"message,omitempty"`
@@ -22,7 +23,7 @@ type problem struct {
 type wrongField struct {
 	Name string          `json:"name"`
 	Code fault.FieldCode `json:"code"`
-	Text fault.Text      `json:"text"`
+	Text i18n.Wording       `json:"text"`
 }
 
 func statusOf(err error) int {
@@ -38,10 +39,9 @@ func encodeError(err error) ([]byte, error) {
 	if !errors.As(err, &f) || f.Code == fault.Internal {
 		return json.Marshal(problem{Message: err.Error()})
 	}
-	p := problem{Code: f.Code, Detail: f.Detail}
+	p := problem{Code: f.Code, Detail: f.Detail.Wording()}
 	for _, field := range f.Fields {
-		p.Fields = append(p.Fields, wrongField{field.Name, field.Code,
-			fault.Text{DE: field.Message(fault.German), EN: field.Message(fault.English)}})
+		p.Fields = append(p.Fields, wrongField{field.Name, field.Code, i18n.WordingOf(field.Message)})
 	}
 	return json.Marshal(p)
 }
@@ -54,9 +54,9 @@ func decodeError(status int, body []byte) error {
 	if p.Code == "" {
 		return errors.New(p.Message)
 	}
-	f := &fault.Fault{Code: p.Code, Detail: p.Detail}
+	f := &fault.Fault{Code: p.Code, Detail: p.Detail.Text()}
 	for _, field := range p.Fields {
-		f.Fields = append(f.Fields, fault.Field{Name: field.Name, Code: field.Code, Text: &field.Text})
+		f.Fields = append(f.Fields, fault.Field{Name: field.Name, Code: field.Code, Text: field.Text.Text()})
 	}
 	return f
 }

@@ -7,9 +7,8 @@ import (
 
 // months and weekdays are the short names. German dates are numbers.
 var (
-	months     = [...]string{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"}
-	weekdaysDE = [...]string{"So", "Mo", "Di", "Mi", "Do", "Fr", "Sa"}
-	weekdaysEN = [...]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
+	months   = [...]string{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"}
+	weekdays = [...]Text{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
 )
 
 // here returns t in the reader's zone.
@@ -55,15 +54,15 @@ func (w Words) Ago(t time.Time) string {
 	case past < -time.Minute:
 		return w.Time(t)
 	case past < time.Minute:
-		return w.Say("gerade eben", "just now")
+		return w.Say("just now")
 	case past < time.Hour:
 		minutes := strconv.Itoa(int(past / time.Minute))
-		return w.Say("vor "+minutes+noBreak+"Min.", minutes+noBreak+"min ago")
+		return w.Say("%s"+noBreak+"min ago", minutes)
 	case past < 24*time.Hour:
 		hours := strconv.Itoa(int(past / time.Hour))
-		return w.Say("vor "+hours+noBreak+"Std.", hours+noBreak+"h ago")
+		return w.Say("%s"+noBreak+"h ago", hours)
 	case w.Days(t) == -1:
-		return w.Say("gestern", "yesterday")
+		return w.Say("yesterday")
 	}
 	return w.Short(t)
 }
@@ -85,11 +84,11 @@ func (w Words) Due(t time.Time, clock bool) string {
 	var day string
 	switch days := w.Days(t); {
 	case days == -1:
-		day = w.Say("gestern", "yesterday")
+		day = w.Say("yesterday")
 	case days == 0:
-		day = w.Say("heute", "today")
+		day = w.Say("today")
 	case days == 1:
-		day = w.Say("morgen", "tomorrow")
+		day = w.Say("tomorrow")
 	case days > 1 && days < 7:
 		day = w.Weekday(t)
 	default:
@@ -111,7 +110,11 @@ func (w Words) HasClock(t time.Time) bool {
 // DueText returns a due date as a field shows it, in words that ReadDue reads:
 // "24.11.2026 10:00", "2026-11-24 10:00".
 func (w Words) DueText(t time.Time) string {
-	text := w.here(t).Format(w.Say("02.01.2006", "2006-01-02"))
+	dueFormat := time.DateOnly
+	if !w.English() {
+		dueFormat = "02.01.2006"
+	}
+	text := w.here(t).Format(dueFormat)
 	if w.HasClock(t) {
 		text += " " + w.Clock(t)
 	}
@@ -120,8 +123,7 @@ func (w Words) DueText(t time.Time) string {
 
 // Weekday returns the short name of the day: "Do", "Thu".
 func (w Words) Weekday(t time.Time) string {
-	day := w.here(t).Weekday()
-	return w.Say(weekdaysDE[day], weekdaysEN[day])
+	return w.Say(weekdays[w.here(t).Weekday()])
 }
 
 // Machine returns t for the datetime attribute.

@@ -4,12 +4,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"kartei/kit/fault"
 )
 
 func TestAddressLines(t *testing.T) {
-	german, english := Words{Language: fault.German}, Words{Language: fault.English}
+	german, english := Words{Language: German}, Words{Language: English}
 	for want, a := range map[string]Address{
 		"Bahnhofstr. 119|52066 Aachen": {
 			"Bahnhofstr. 119", "52066", "Aachen", "Nordrhein-Westfalen", "DE",
@@ -39,7 +37,7 @@ func TestAddressLines(t *testing.T) {
 
 // TestHome writes letters and numbers as an office in another country does.
 func TestHome(t *testing.T) {
-	vienna := Words{Language: fault.German, Home: "AT"}
+	vienna := Words{Language: German, Home: "AT"}
 	for want, a := range map[string]Address{
 		"Graben 3|1010 Wien":                       {"Graben 3", "1010", "Wien", "", "AT"},
 		"Graben 4|1010 Wien":                       {"Graben 4", "1010", "Wien", "", ""},
@@ -78,7 +76,7 @@ func TestTelephone(t *testing.T) {
 }
 
 func TestCountries(t *testing.T) {
-	for _, w := range []Words{{Language: fault.German}, {Language: fault.English}} {
+	for _, w := range []Words{{Language: German}, {Language: English}} {
 		all := w.Countries()
 		if len(all) != 249 || all[0].Code != "DE" || all[3].Name != "Afghanistan" {
 			t.Errorf("%d countries: %v", len(all), all[:5])

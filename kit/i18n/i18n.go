@@ -1,17 +1,16 @@
-// Package i18n owns how pages speak: sentences, plurals, dates, numbers, addresses, in German and in English.
+// Package i18n owns how the product speaks: its texts and their translations, plurals, dates, numbers, addresses.
 package i18n
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
-
-	"kartei/kit/fault"
 )
 
 // Words speak to one reader at one moment.
 type Words struct {
-	Language fault.Language
+	Language Language
 	// Zone is the reader's time zone. Without one it is UTC.
 	Zone *time.Location
 	// Home is the country of the office, by its code. Without one it is Germany.
@@ -20,17 +19,24 @@ type Words struct {
 	Now time.Time
 }
 
-// Say returns the sentence in the reader's language.
-func (w Words) Say(de, en string) string { return w.In(fault.Text{DE: de, EN: en}) }
-
-// In returns a text in the reader's language.
-func (w Words) In(t fault.Text) string { return t.In(w.Language) }
+// Say returns the text in the reader's language, with values in the places of its verbs.
+func (w Words) Say(t Text, values ...any) string {
+	if len(values) == 0 {
+		return t.In(w.Language)
+	}
+	for i, v := range values {
+		if text, is := v.(Text); is {
+			values[i] = text.In(w.Language)
+		}
+	}
+	return fmt.Sprintf(t.In(w.Language), values...)
+}
 
 // English reports whether the reader reads English.
-func (w Words) English() bool { return w.Language == fault.English }
+func (w Words) English() bool { return w.Language != German && w.Language != "" }
 
 // Link returns the address of a page in a language.
-func Link(path string, l fault.Language) string {
+func Link(path string, l Language) string {
 	path, fragment, found := strings.Cut(path, "#")
 	separator := "?"
 	if strings.Contains(path, "?") {
@@ -47,14 +53,10 @@ func Link(path string, l fault.Language) string {
 // pages know no session, and would ask the browser.
 func (w Words) Docs(path string) string { return Link(path, w.Language) }
 
-// Plural returns the sentence that fits n, with the number in place of %d. German
-// and English both say "0 Kontakte" and "1 Kontakt".
-func (w Words) Plural(n int, deOne, deMany, enOne, enMany string) string {
-	sentence := w.Say(deMany, enMany)
-	if n == 1 {
-		sentence = w.Say(deOne, enOne)
-	}
-	return strings.ReplaceAll(sentence, "%d", w.Number(n))
+// Plural returns the text that fits n, with the number in the place of %d. English and German
+// both say "0 contacts" and "1 contact".
+func (w Words) Plural(n int, one, many Text) string {
+	return counting(one, many, int64(n), w.Number(n), w.Language)
 }
 
 // List joins names: "A", "A und B", "A, B und C".
@@ -63,17 +65,23 @@ func (w Words) List(names []string) string {
 		return strings.Join(names, "")
 	}
 	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + w.Say(" und ", " and ") + names[last]
+	return strings.Join(names[:last], ", ") + w.Say(" and ") + names[last]
 }
 
 // Number returns 1.284 in German and 1,284 in English.
-func (w Words) Number(n int) string {
-	digits := strconv.Itoa(n)
+func (w Words) Number(n int) string { return grouped(int64(n), w.Language) }
+
+// grouped returns n with the language's thousands separator.
+func grouped(n int64, l Language) string {
+	digits := strconv.FormatInt(n, 10)
 	from := 0
 	if n < 0 {
 		from = 1
 	}
-	separator := w.Say(".", ",")
+	separator := "."
+	if l != German && l != "" {
+		separator = ","
+	}
 	var b strings.Builder
 	for i, d := range digits {
 		if left := len(digits) - i; i > from && left%3 == 0 {
@@ -94,7 +102,10 @@ func (w Words) Decimal(n float64, places int) string {
 	if !found {
 		return whole
 	}
-	return whole + w.Say(",", ".") + part
+	if !w.English() {
+		return whole + "," + part
+	}
+	return whole + "." + part
 }
 
 // noBreak keeps a number and its unit in one line.
@@ -104,7 +115,7 @@ const noBreak = "\u00a0"
 // in the browsers' own lists of downloads.
 func (w Words) Bytes(n int64) string {
 	if n < 1000 {
-		return w.Plural(int(n), "%d"+noBreak+"Byte", "%d"+noBreak+"Byte", "%d"+noBreak+"byte", "%d"+noBreak+"bytes")
+		return w.Plural(int(n), "%d"+noBreak+"byte", "%d"+noBreak+"bytes")
 	}
 	units := []string{"KB", "MB", "GB", "TB"}
 	size := float64(n) / 1000

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"kartei/kit/country"
 )
 
 // Country is a country with its name in the reader's language.
@@ -13,7 +11,7 @@ type Country struct{ Code, Name string }
 
 // Country returns the name of a country, or the code if there is none.
 func (w Words) Country(code string) string {
-	return cmp.Or(w.In(country.Names[code]), code)
+	return cmp.Or(w.Say(CountryNames[code]), code)
 }
 
 // neighbours are the countries that most letters of an office go to. They stand
@@ -23,9 +21,9 @@ var neighbours = []string{"DE", "AT", "CH"}
 // Countries returns all countries: the office's country, then its neighbours, then the
 // others in the order of their names.
 func (w Words) Countries() []Country {
-	list := make([]Country, 0, len(country.Names))
-	for code, name := range country.Names {
-		list = append(list, Country{code, w.In(name)})
+	list := make([]Country, 0, len(CountryNames))
+	for code, name := range CountryNames {
+		list = append(list, Country{code, w.Say(name)})
 	}
 	slices.SortFunc(list, func(a, b Country) int {
 		return cmp.Or(cmp.Compare(w.place(a.Code), w.place(b.Code)), cmp.Compare(alphabetical(a.Name), alphabetical(b.Name)))

@@ -4,8 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/kit/fault"
-	"kartei/web/i18n"
+	"kartei/kit/i18n"
 )
 
 // noon is half past noon of a Sunday in Cologne.
@@ -18,8 +17,8 @@ func both(t *testing.T) (de, en i18n.Words) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return i18n.Words{Language: fault.German, Zone: cologne, Now: noon},
-		i18n.Words{Language: fault.English, Zone: cologne, Now: noon}
+	return i18n.Words{Language: i18n.German, Zone: cologne, Now: noon},
+		i18n.Words{Language: i18n.English, Zone: cologne, Now: noon}
 }
 
 func TestNumbers(t *testing.T) {
@@ -32,9 +31,9 @@ func TestNumbers(t *testing.T) {
 		{de.Bytes(999_499), "999\u00a0KB"}, {de.Bytes(999_500), "1,0\u00a0MB"}, {de.Bytes(3_140_000), "3,1\u00a0MB"},
 		{en.Bytes(3_140_000), "3.1\u00a0MB"}, {de.Bytes(9_949_999), "9,9\u00a0MB"},
 		{de.Bytes(9_950_000), "10\u00a0MB"}, {de.Bytes(2_000_000_000_000_000), "2.000\u00a0TB"},
-		{de.Plural(1, "%d Kontakt", "%d Kontakte", "%d contact", "%d contacts"), "1 Kontakt"},
-		{de.Plural(1284, "%d Kontakt", "%d Kontakte", "%d contact", "%d contacts"), "1.284 Kontakte"},
-		{en.Plural(0, "%d Kontakt", "%d Kontakte", "%d contact", "%d contacts"), "0 contacts"},
+		{de.Plural(1, "%d second", "%d seconds"), "1 Sekunde"},
+		{de.Plural(1284, "%d second", "%d seconds"), "1.284 Sekunden"},
+		{en.Plural(0, "%d second", "%d seconds"), "0 seconds"},
 		{de.List(nil), ""}, {de.List([]string{"A"}), "A"}, {de.List([]string{"A", "B"}), "A und B"},
 		{en.List([]string{"A", "B", "C"}), "A, B and C"},
 	} {
@@ -50,7 +49,7 @@ func TestTimes(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{de.Time(noon), "22.11.2026, 12:30"}, {en.Time(noon), "22 Nov 2026, 12:30"},
 		{i18n.Machine(noon), "2026-11-22T11:30:00Z"},
-		{i18n.Words{Language: fault.German}.Time(noon), "22.11.2026, 11:30"},
+		{i18n.Words{Language: i18n.German}.Time(noon), "22.11.2026, 11:30"},
 		{de.Day(noon.Add(11*time.Hour + 45*time.Minute)), "23.11.2026"}, // after midnight in Cologne, before it in Greenwich
 		{de.Ago(noon), "gerade eben"}, {en.Ago(before(59 * time.Second)), "just now"},
 		{de.Ago(before(time.Minute)), "vor 1\u00a0Min."},
@@ -116,7 +115,7 @@ func TestDocs(t *testing.T) {
 		"/guide#webhooks":       "/guide?lang=de#webhooks",
 		"/docs?version=1#types": "/docs?version=1&lang=de#types",
 	} {
-		if got := (i18n.Words{Language: fault.German}).Docs(path); got != want {
+		if got := (i18n.Words{Language: i18n.German}).Docs(path); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}

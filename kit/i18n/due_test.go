@@ -4,8 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/kit/fault"
-	"kartei/web/i18n"
+	"kartei/kit/i18n"
 )
 
 // It is Sunday, 22 November 2026, half past twelve in Cologne.
@@ -100,7 +99,7 @@ func FuzzReadDue(f *testing.F) {
 	for _, seed := range []string{"morgen 10", "fr", "29.2.", "+999m", "2026-12-15", "31.12.99 24:00"} {
 		f.Add(seed)
 	}
-	w := i18n.Words{Language: fault.German, Now: noon}
+	w := i18n.Words{Language: i18n.German, Now: noon}
 	f.Fuzz(func(t *testing.T, text string) {
 		due, _, ok := w.ReadDue(text)
 		if ok && (due.Year() < 1900 || due.Year() > 9999) {

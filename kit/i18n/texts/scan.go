@@ -1,0 +1,269 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kartei/kit/i18n"
+)
+
+const i18nPath = "kartei/kit/i18n"
+
+// use is a place of the code that says a text.
+type use struct {
+	text i18n.Text
+	// many is the text for other numbers, where this one is for one thing.
+	many i18n.Text
+	// counts says that the text is for a number of things: it has plural forms.
+	counts bool
+	file   string
+	line   int
+	// from and to bound the expression in its file, in bytes.
+	from, to int
+}
+
+// scan is what the code says.
+type scan struct {
+	uses []use
+	// variable are the places that make a Text of a string that is no constant.
+	variable []string
+	// mismatched are the calls whose values do not fit the verbs of their text.
+	mismatched []string
+}
+
+// goPackage is a package as go list describes it.
+type goPackage struct {
+	ImportPath, Dir, Export string
+	GoFiles                 []string
+	Module                  *struct{ Main bool }
+}
+
+// scanModule reads all packages of the module in dir with their types, and the scripts of
+// the pages.
+func scanModule(dir string) (*scan, error) {
+	packages, err := list(dir)
+	if err != nil {
+		return nil, err
+	}
+	exports := map[string]string{}
+	for _, p := range packages {
+		exports[p.ImportPath] = p.Export
+	}
+	s, files := &scan{}, token.NewFileSet()
+	imports := importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) {
+		if exports[path] == "" {
+			return nil, fmt.Errorf("no export data of %s", path)
+		}
+		return os.Open(exports[path])
+	})
+	for _, p := range packages {
+		if p.Module == nil || !p.Module.Main {
+			continue
+		}
+		if err := s.check(files, imports, p); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.ImportPath, err)
+		}
+	}
+	scripts, err := filepath.Glob(filepath.Join(dir, "web/script/*.js"))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range append(scripts, filepath.Join(dir, "web/static/pages.js")) {
+		if err := s.script(name); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// list returns the packages of a module and those that they import, with export data.
+func list(dir string) ([]goPackage, error) {
+	c := exec.Command("go", "list", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles,Module", "./...")
+	c.Dir, c.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
+	var said bytes.Buffer
+	c.Stderr = &said
+	out, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w: %s", err, said.Bytes())
+	}
+	var all []goPackage
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		all = append(all, p)
+	}
+}
+
+// check reads one package.
+func (s *scan) check(files *token.FileSet, imports types.Importer, p goPackage) error {
+	var parsed []*ast.File
+	for _, name := range p.GoFiles {
+		f, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		parsed = append(parsed, f)
+	}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+	c := types.Config{Importer: imports}
+	if _, err := c.Check(p.ImportPath, files, parsed, info); err != nil {
+		return err
+	}
+	for _, f := range parsed {
+		v := &visitor{scan: s, files: files, info: info, inside: p.ImportPath == i18nPath}
+		ast.Inspect(f, v.visit)
+	}
+	return nil
+}
+
+// visitor collects the texts of one file.
+type visitor struct {
+	*scan
+	files  *token.FileSet
+	info   *types.Info
+	inside bool // the package of the type itself
+}
+
+// isText reports whether a type is i18n.Text.
+func isText(t types.Type) bool {
+	n, is := t.(*types.Named)
+	return is && n.Obj().Name() == "Text" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == i18nPath
+}
+
+// visit is called for each node. It goes no deeper below a text.
+func (v *visitor) visit(n ast.Node) bool {
+	e, is := n.(ast.Expr)
+	if !is {
+		return true
+	}
+	if call, is := e.(*ast.CallExpr); is {
+		if v.plural(call) {
+			return false
+		}
+		v.count(call)
+	}
+	tv := v.info.Types[e]
+	if tv.Type == nil || !isText(tv.Type) || tv.IsType() {
+		return true
+	}
+	if tv.Value != nil {
+		v.add(e, use{text: textOf(tv.Value)})
+		return false
+	}
+	if call, is := e.(*ast.CallExpr); is && !v.inside && v.info.Types[call.Fun].IsType() {
+		v.variable = append(v.variable, v.files.Position(e.Pos()).String())
+	}
+	return true
+}
+
+// plural adds the texts of a call of Plural, and reports whether it is one with constants.
+func (v *visitor) plural(call *ast.CallExpr) bool {
+	sel, is := call.Fun.(*ast.SelectorExpr)
+	if !is || sel.Sel.Name != "Plural" || len(call.Args) != 3 {
+		return false
+	}
+	one, many := v.info.Types[call.Args[1]], v.info.Types[call.Args[2]]
+	if one.Value == nil || many.Value == nil || one.Type == nil || !isText(one.Type) {
+		return false
+	}
+	v.add(call.Args[1], use{text: textOf(one.Value), many: textOf(many.Value)})
+	v.add(call.Args[2], use{text: textOf(many.Value), counts: true})
+	ast.Inspect(call.Args[0], v.visit)
+	return true
+}
+
+// count compares the number of values with the verbs of a text.
+func (v *visitor) count(call *ast.CallExpr) {
+	name := ""
+	switch f := call.Fun.(type) {
+	case *ast.SelectorExpr:
+		name = f.Sel.Name
+	case *ast.Ident:
+		name = f.Name
+	}
+	if len(call.Args) == 0 || call.Ellipsis.IsValid() || name != "Say" && name != "say" && name != "Format" {
+		return
+	}
+	text := v.info.Types[call.Args[0]]
+	if text.Value == nil || !isText(text.Type) || len(call.Args) == 1 && name != "Format" {
+		return
+	}
+	if places := verbs(string(textOf(text.Value))); len(strings.Fields(places)) != len(call.Args)-1 {
+		v.mismatched = append(v.mismatched,
+			fmt.Sprintf("%s: %d values for %q", v.files.Position(call.Pos()), len(call.Args)-1, textOf(text.Value)))
+	}
+}
+
+func textOf(v constant.Value) i18n.Text { return i18n.Text(constant.StringVal(v)) }
+
+func (v *visitor) add(e ast.Expr, u use) {
+	from, to := v.files.Position(e.Pos()), v.files.Position(e.End())
+	u.file, u.line, u.from, u.to = from.Filename, from.Line, from.Offset, to.Offset
+	v.uses = append(v.uses, u)
+}
+
+// saidInScript finds the text of a call in a script: say("Copied").
+var saidInScript = regexp.MustCompile(`\bsay\(("(?:[^"\\]|\\.)*")`)
+
+// script adds the texts of a script.
+func (s *scan) script(name string) error {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	for _, at := range saidInScript.FindAllSubmatchIndex(b, -1) {
+		var text string
+		if err := json.Unmarshal(b[at[2]:at[3]], &text); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		s.uses = append(s.uses, use{
+			text: i18n.Text(text), file: name, line: 1 + bytes.Count(b[:at[0]], []byte("\n")), from: at[2], to: at[3],
+		})
+	}
+	if calls := strings.Count(string(b), "say("); calls != len(saidInScript.FindAll(b, -1)) {
+		return fmt.Errorf("%s: say has a text that is no constant in double quotes", name)
+	}
+	return nil
+}
+
+// verb finds a place for a value, such as %s or %[2]d.
+var verb = regexp.MustCompile(`%%|%(?:\[(\d+)\])?([a-z])`)
+
+// verbs returns the places for values in the order of the values.
+func verbs(text string) string {
+	var found []string
+	n := 0
+	for _, m := range verb.FindAllStringSubmatch(text, -1) {
+		switch {
+		case m[0] == "%%":
+			continue
+		case m[1] != "":
+			found = append(found, m[1]+m[2])
+		default:
+			n++
+			found = append(found, strconv.Itoa(n)+m[2])
+		}
+	}
+	slices.Sort(found)
+	return strings.Join(found, " ")
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"kartei/kit/i18n"
+)
+
+// TestCatalogs: each text of the code has a translation in each language, each translation
+// has a text, and both have the same places for values.
+func TestCatalogs(t *testing.T) {
+	s, err := scanModule("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range s.variable {
+		if strings.Contains(place, "/kit/i18n/texts/") || strings.Contains(place, "/web/assets.go") {
+			continue // they read texts out of files
+		}
+		t.Errorf("%s: a Text is a constant: use i18n.Format for values", place)
+	}
+	for _, wrong := range s.mismatched {
+		t.Error(wrong)
+	}
+	for _, l := range i18n.Languages {
+		if l == i18n.English {
+			continue
+		}
+		for _, wrong := range compare(s.uses, i18n.CatalogOf(l)) {
+			t.Errorf("%s: %s", l, wrong)
+		}
+	}
+}
+
+// same are texts of more than three words that both languages say alike.
+var same = []i18n.Text{" (JSON Merge Patch, RFC 7396)", "%s in %s ms"}
+
+// TestCatalogFiles: a catalog has one line for each text, in their order, as rename writes it.
+func TestCatalogFiles(t *testing.T) {
+	for _, l := range i18n.Languages {
+		if l == i18n.English {
+			continue
+		}
+		is, err := os.ReadFile("../" + string(l) + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var catalog map[string]jsontext.Value
+		if err := json.Unmarshal(is, &catalog); err != nil {
+			t.Fatal(err)
+		}
+		should, err := format(catalog)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(should), string(is)); diff != "" {
+			t.Errorf("%s.json (-should +is):\n%.2000s", l, diff)
+		}
+	}
+}
+
+// letters finds what can be translated, besides the verbs for values.
+var letters = regexp.MustCompile(`\pL`)
+
+// translatable reports whether a text has words.
+func translatable(t i18n.Text) bool { return letters.MatchString(verb.ReplaceAllString(string(t), "")) }
+
+// compare returns what is wrong with a catalog.
+func compare(uses []use, catalog i18n.Catalog) (wrong []string) {
+	said := map[i18n.Text]bool{}
+	for _, u := range uses {
+		if !translatable(u.text) || said[u.text] && !u.counts {
+			continue
+		}
+		translation, known := catalog[u.text]
+		if u.many != "" && catalog[u.many].Forms != nil {
+			continue
+		}
+		said[u.text] = true
+		switch {
+		case !known:
+			wrong = append(wrong, fmt.Sprintf("%s:%d: no translation of %q", u.file, u.line, u.text))
+		case u.counts && (translation.Forms["one"] == "" || translation.Forms["other"] == ""):
+			wrong = append(wrong, fmt.Sprintf("%s:%d: no plural forms of %q", u.file, u.line, u.text))
+		}
+	}
+	for _, text := range slices.Sorted(maps.Keys(catalog)) {
+		t := catalog[text]
+		if !said[text] {
+			wrong = append(wrong, fmt.Sprintf("nothing says %q", text))
+		}
+		if t.Text != "" && verbs(t.Text) != verbs(string(text)) {
+			wrong = append(wrong, fmt.Sprintf("%q has other values: %q", text, t.Text))
+		}
+		if t.Forms != nil && verbs(t.Forms["other"]) != verbs(string(text)) {
+			wrong = append(wrong, fmt.Sprintf("%q has other values: %q", text, t.Forms["other"]))
+		}
+		if t.Text == string(text) && len(strings.Fields(t.Text)) > 3 && !slices.Contains(same, text) {
+			wrong = append(wrong, fmt.Sprintf("%q is not translated", text))
+		}
+	}
+	return wrong
+}
+
+// TestCompare: each kind of mistake is found.
+func TestCompare(t *testing.T) {
+	for name, c := range map[string]struct {
+		uses    []use
+		catalog i18n.Catalog
+		wrong   int
+	}{
+		"translated":         {[]use{{text: "A task"}}, i18n.Catalog{"A task": {Text: "Eine Aufgabe"}}, 0},
+		"without words":      {[]use{{text: "%s: %d"}}, nil, 0},
+		"missing":            {[]use{{text: "A task"}}, nil, 1},
+		"orphan":             {nil, i18n.Catalog{"A task": {Text: "Eine Aufgabe"}}, 1},
+		"other value":        {[]use{{text: "%s of %s"}}, i18n.Catalog{"%s of %s": {Text: "%s von %d"}}, 1},
+		"other order":        {[]use{{text: "%s of %d"}}, i18n.Catalog{"%s of %d": {Text: "%[2]d mal %[1]s"}}, 0},
+		"a value is left":    {[]use{{text: "%s of %s"}}, i18n.Catalog{"%s of %s": {Text: "von %s"}}, 1},
+		"forms":              {[]use{{text: "one day", many: "%d days"}, {text: "%d days", counts: true}}, i18n.Catalog{"%d days": {Forms: map[string]string{"one": "ein Tag", "other": "%d Tage"}}}, 0},
+		"no forms":           {[]use{{text: "%d days", counts: true}}, i18n.Catalog{"%d days": {Text: "%d Tage"}}, 1},
+		"the English text":   {[]use{{text: "All of this is so."}}, i18n.Catalog{"All of this is so.": {Text: "All of this is so."}}, 1},
+		"a proper name":      {[]use{{text: "Kartei"}}, i18n.Catalog{"Kartei": {Text: "Kartei"}}, 0},
+		"said in two places": {[]use{{text: "A"}, {text: "A"}}, nil, 1},
+	} {
+		if wrong := compare(c.uses, c.catalog); len(wrong) != c.wrong {
+			t.Errorf("%s: %q", name, wrong)
+		}
+	}
+}
