@@ -22,15 +22,17 @@ const (
 	// maxRoundabout bounds the phrases 'that of' and 'those of', in 1,000 lines of comments.
 	// The goal is reached.
 	maxRoundabout = 1.0
-	// maxParticiples bounds the types named by a participle, in percent of all. The goal is 1.
-	maxParticiples = 1.42
+	// maxParticiples bounds the types named by a participle, in percent of all. The goal of 1 is
+	// reached.
+	maxParticiples = 0.2
 	// maxInverted bounds the conditions err == nil for each err != nil. The goal is 0.05. Tests
 	// do not count: they ask for an error that did not come.
 	maxInverted = 0.10
 	// maxPrefixed bounds the names like mostRows and usualRows. The goal is none.
-	maxPrefixed = 30
-	// maxLong bounds the lines of more than 120 columns, in percent of all. The goal is 1.
-	maxLong = 1.15
+	maxPrefixed = 0
+	// maxLong bounds the lines of more than 120 columns, in percent of all. The goal of 1 is
+	// reached.
+	maxLong = 1.0
 	// maxColumns is the length of a line. A tab is one column, since its width is the reader's
 	// choice.
 	maxColumns = 120
@@ -105,7 +107,7 @@ func (c *tally) report(t *testing.T, limit, unit float64, what string) {
 // language holds what the files say.
 type language struct {
 	comments, types, inverted, lines tally
-	// prefixed are constants, variables and functions like mostRows.
+	// prefixed are constants, variables and functions like maxRows.
 	prefixed []offence
 	// misnamed are comments that begin with a name that their declaration does not have.
 	misnamed []offence

@@ -752,7 +752,7 @@ func (m *inputMaker) people() map[string]any {
 }
 
 // invite invites somebody to the organization.
-func (m *inputMaker) invite(email string) invitation.Created {
+func (m *inputMaker) invite(email string) invitation.NewInvitation {
 	m.t.Helper()
 	made, err := operator.Run(m.t.Context(), m.o.Operator, invitation.Create,
 		invitation.New{Organization: m.o.ID, Email: email})
@@ -917,7 +917,7 @@ func (m *inputMaker) exports() map[string]any {
 		"exports.organization": exports.Input{ID: m.o.ID},
 		"exports.audit":        exports.AuditInput{},
 		"exports.parts": func() any {
-			var begun exports.Begun
+			var begun exports.BeginOutput
 			if got := ask(m.t, m.o, api.Admin, api.Local(), "exports.person",
 				exports.Input{ID: m.owner.Principal}); json.Unmarshal(got.Body, &begun) != nil {
 				m.t.Fatalf("exports.person: %s", got.Body)
@@ -955,18 +955,18 @@ func importInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 						Organization: o.SandboxID, Principal: owner, FileName: "Geheim.csv", Size: 14,
 					},
 					"imports.append": imports.AppendInput{
-						Named:   imports.Named{Organization: o.SandboxID, ID: made.ID},
-						Content: []byte("Nachname\nBerg\n"),
+						Reference: imports.Reference{Organization: o.SandboxID, ID: made.ID},
+						Content:   []byte("Nachname\nBerg\n"),
 					},
-					"imports.complete": imports.CompleteInput{Named: imports.Named{Organization: o.SandboxID, ID: made.ID}, Pieces: 1},
+					"imports.complete": imports.CompleteInput{Reference: imports.Reference{Organization: o.SandboxID, ID: made.ID}, Pieces: 1},
 					"imports.map": imports.MapInput{
-						Named:   imports.Named{Organization: o.SandboxID, ID: made.ID},
-						Targets: []string{"lastName"},
-						Options: imports.Options{Duplicates: imports.Skip},
+						Reference: imports.Reference{Organization: o.SandboxID, ID: made.ID},
+						Targets:   []string{"lastName"},
+						Options:   imports.Options{Duplicates: imports.Skip},
 					},
 				}[step]
 				if in == nil {
-					in = imports.Named{Organization: o.SandboxID, ID: made.ID}
+					in = imports.Reference{Organization: o.SandboxID, ID: made.ID}
 				}
 				if step == last {
 					return in
@@ -1223,7 +1223,7 @@ func TestInvitationsHoldWithTheirSender(t *testing.T) {
 			},
 		} {
 			sender := o.User(access.Admin)
-			var made invitation.Created
+			var made invitation.NewInvitation
 			if got := ask(t, o, api.Web, api.Credential{Scheme: session, Text: o.ID + " " + sender}, "people.invite",
 				invitation.New{Email: loss + "@example.com", Role: access.Admin}); json.Unmarshal(got.Body, &made) != nil ||
 				made.Token != "" || made.Link != "" {

@@ -15,14 +15,14 @@ import (
 	"kartei/test/dbtest"
 )
 
-// stuck is a client that reads the header of an answer and then nothing, until
+// stuckClient is a client that reads the header of an answer and then nothing, until
 // it is released.
-type stuck struct {
+type stuckClient struct {
 	http.ResponseWriter
 	flows, let chan struct{}
 }
 
-func (s *stuck) Write(b []byte) (int, error) {
+func (s *stuckClient) Write(b []byte) (int, error) {
 	s.flows <- struct{}{}
 	<-s.let
 	return len(b), nil
@@ -31,7 +31,7 @@ func (s *stuck) Write(b []byte) (int, error) {
 // trickle begins a download whose client reads nothing; end makes it read the
 // rest.
 func trickle(c *apitest.Client, document string) (end func()) {
-	w := &stuck{httptest.NewRecorder(), make(chan struct{}, 100), make(chan struct{})}
+	w := &stuckClient{httptest.NewRecorder(), make(chan struct{}, 100), make(chan struct{})}
 	done := make(chan struct{})
 	r := c.Request("GET", "/documents/"+document+"/content", nil)
 	go func() {

@@ -155,7 +155,7 @@ func TestRestoredEndsSessions(t *testing.T) {
 var onceOnly = []string{"sign_in_tickets", "invitations", "recovery_codes", "devices"}
 
 // invited invites somebody.
-func (i *Instance) invited(t *testing.T, o *operator.Operator, organization, email string) invitation.Created {
+func (i *Instance) invited(t *testing.T, o *operator.Operator, organization, email string) invitation.NewInvitation {
 	t.Helper()
 	made, err := operator.Run(t.Context(), o, invitation.Create, invitation.New{
 		Organization: organization, Email: email, Role: access.Member,

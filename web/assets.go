@@ -1,8 +1,8 @@
 package web
 
 import (
-	"cmp"
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"io/fs"

@@ -238,7 +238,7 @@ func TestImportWithoutItsServer(t *testing.T) {
 		{answers{nil, fault.New(fault.InstancePending)}, "imp_a goes on by itself"},
 	} {
 		var g Globals
-		of := imports.Named{Organization: "org_a", ID: "imp_a"}
+		of := imports.Reference{Organization: "org_a", ID: "imp_a"}
 		err := step(t.Context(), &g, &c.answers, JSON{}, imports.Run, of, of)
 		if err == nil || !strings.Contains(err.Error(), c.want) ||
 			!strings.Contains(err.Error(), "kartei import show imp_a --org org_a") || strings.Contains(err.Error(), "unknown") {

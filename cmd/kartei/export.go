@@ -93,7 +93,7 @@ func (c *contactExportCmd) Run(ctx context.Context, g *Globals) error {
 
 // write begins an export and writes its file. A file that is not whole is removed.
 func (c *exportFlags) write(
-	ctx context.Context, g *Globals, o op.Operation[exports.Input, exports.Begun], in exports.Input,
+	ctx context.Context, g *Globals, o op.Operation[exports.Input, exports.BeginOutput], in exports.Input,
 ) (err error) {
 	caller, done, err := g.connect(ctx, c.open)
 	if err != nil {

@@ -48,10 +48,12 @@ type importActor struct {
 	For string `name:"for" placeholder:"ID" help:"Whose rights the step has; by default those of the person for whom the import began."`
 }
 
-func (i *importRef) named() imports.Named { return imports.Named{Organization: i.Org, ID: i.ID} }
+func (i *importRef) named() imports.Reference {
+	return imports.Reference{Organization: i.Org, ID: i.ID}
+}
 
-func (a *importActor) named() imports.Named {
-	return imports.Named{Organization: a.Org, Principal: a.For, ID: a.ID}
+func (a *importActor) named() imports.Reference {
+	return imports.Reference{Organization: a.Org, Principal: a.For, ID: a.ID}
 }
 
 type importStartCmd struct {
@@ -89,10 +91,10 @@ func (c *importStartCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return g.refused(err)
 	}
-	of := imports.Named{Organization: c.Org, Principal: c.For, ID: made.ID}
+	of := imports.Reference{Organization: c.Org, Principal: c.For, ID: made.ID}
 	all := archive.NewBundle(imports.MaxPiece, func(number int64, content []byte) error {
 		if _, err := admin.Call(ctx, caller, imports.Append,
-			imports.AppendInput{Named: of, Number: number, Content: content}); err != nil {
+			imports.AppendInput{Reference: of, Number: number, Content: content}); err != nil {
 			return g.refused(err)
 		}
 		return nil
@@ -106,7 +108,7 @@ func (c *importStartCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	return step(ctx, g, caller, c.JSON, imports.Complete, of, imports.CompleteInput{Named: of, Pieces: pieces})
+	return step(ctx, g, caller, c.JSON, imports.Complete, of, imports.CompleteInput{Reference: of, Pieces: pieces})
 }
 
 // addFile sends a file.
@@ -165,7 +167,7 @@ func (c *importCheckCmd) Run(ctx context.Context, g *Globals) error {
 			return err
 		}
 	}
-	return step(ctx, g, caller, c.JSON, imports.Map, in.Named, in)
+	return step(ctx, g, caller, c.JSON, imports.Map, in.Reference, in)
 }
 
 // mapping returns the columns and choices: from the flags, then from the profile, then
@@ -181,7 +183,7 @@ func (c *importCheckCmd) mapping(x *imports.Import) (in imports.MapInput, err er
 			return in, fmt.Errorf("--profile: %w", err)
 		}
 	}
-	in.Named = c.named()
+	in.Reference = c.named()
 	for _, column := range x.Columns {
 		in.Targets = append(in.Targets, column.Target)
 	}
@@ -349,7 +351,7 @@ func (c *importReportCmd) Run(ctx context.Context, g *Globals) error {
 	if err := table.Row(head...); err != nil {
 		return err
 	}
-	for in := (imports.LinesInput{Named: c.named(), Refused: c.Refused}); ; {
+	for in := (imports.LinesInput{Reference: c.named(), Refused: c.Refused}); ; {
 		page, err := admin.Call(ctx, caller, imports.GetLines, in)
 		if err != nil {
 			return g.refused(err)
@@ -395,7 +397,7 @@ func reportRows(l *imports.Line, columns int, refused bool) (rows [][]string) {
 
 // stepOf is step with a connection of its own.
 func (g *Globals) stepOf(
-	ctx context.Context, j JSON, o op.Operation[imports.Named, imports.Import], of imports.Named,
+	ctx context.Context, j JSON, o op.Operation[imports.Reference, imports.Import], of imports.Reference,
 ) error {
 	caller, done, err := g.server(ctx)
 	if err != nil {
@@ -436,7 +438,7 @@ func call[In, Out any](ctx context.Context, g *Globals, o op.Operation[In, Out],
 // step calls an operation that a job goes on with, waits for the job, and shows the import.
 func step[In any](
 	ctx context.Context, g *Globals, caller socket.Caller, j JSON, o op.Operation[In, imports.Import],
-	of imports.Named, in In,
+	of imports.Reference, in In,
 ) error {
 	x, err := admin.Call(ctx, caller, o, in)
 	if err != nil {
@@ -472,7 +474,7 @@ func step[In any](
 
 // goesOn returns the error of a command that could not ask how far an import is. The
 // job goes on without it, also when the server is started again.
-func (g *Globals) goesOn(of imports.Named, err error) error {
+func (g *Globals) goesOn(of imports.Reference, err error) error {
 	cause := g.refused(err)
 	if errors.Is(err, socket.ErrNoAnswer) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 		cause = errors.New("the server ended")
@@ -481,7 +483,7 @@ func (g *Globals) goesOn(of imports.Named, err error) error {
 }
 
 // showing returns the command that shows an import.
-func showing(of imports.Named) string {
+func showing(of imports.Reference) string {
 	return "kartei import show " + of.ID + " --org " + of.Organization
 }
 

@@ -25,11 +25,11 @@ type Output struct {
 	// Counts has the number of jobs for each kind and state, without zeros.
 	Counts []job.Count `json:"counts"`
 	// Failed are the jobs that failed last.
-	Failed []Failed `json:"failed"`
+	Failed []FailedJob `json:"failed"`
 }
 
-// Failed is a job that failed for good.
-type Failed struct {
+// FailedJob is a job that failed for good.
+type FailedJob struct {
 	job.FailedJob
 	// Organization is the id of its organization, empty for a job of the
 	// instance.
@@ -51,13 +51,13 @@ func list(ctx context.Context, c *op.Call, in Input) (out Output, err error) {
 	if err != nil {
 		return out, err
 	}
-	out.Failed = make([]Failed, len(failed))
+	out.Failed = make([]FailedJob, len(failed))
 	for n, f := range failed {
 		id, err := access.OrganizationID(ctx, c.Tx, f.Organization)
 		if err != nil {
 			return out, err
 		}
-		out.Failed[n] = Failed{f, id}
+		out.Failed[n] = FailedJob{f, id}
 	}
 	return out, nil
 }

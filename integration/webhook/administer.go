@@ -91,8 +91,8 @@ type EnableInput struct {
 	Missed bool `json:"missed,omitempty"`
 }
 
-// Enabled is an endpoint that was enabled.
-type Enabled struct {
+// EnableOutput is an endpoint that was enabled.
+type EnableOutput struct {
 	Info
 	// Sends says what is sent again, null if nothing was asked for.
 	Sends *ResendOutput `json:"sends,omitempty"`
@@ -368,7 +368,7 @@ func AttemptOf(ctx context.Context, c *op.Call, name string) (endpoint, title st
 var Enable = op.New("webhooks.enable", op.Administer, enableByPerson, op.By(op.Self|op.Operator), op.Fresh,
 	op.Gives, op.Audited("webhook.enable"))
 
-func enableByPerson(ctx context.Context, c *op.Call, in EnableInput) (out Enabled, err error) {
+func enableByPerson(ctx context.Context, c *op.Call, in EnableInput) (out EnableOutput, err error) {
 	r, err := in.find(ctx, c)
 	if err != nil {
 		return out, err

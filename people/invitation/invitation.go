@@ -76,10 +76,10 @@ type Info struct {
 	organization int64
 }
 
-// Created is a new invitation. Its token is shown only here, and only to the
+// NewInvitation is a new invitation. Its token is shown only here, and only to the
 // operator. An admin has it mailed, or passes it on if no mail server sends it: whoever
 // has the token acts as the owner of the address.
-type Created struct {
+type NewInvitation struct {
 	Info
 	Token string `json:"token,omitempty"`
 	// Link is the address of the page that accepts the invitation. It is empty
@@ -90,7 +90,7 @@ type Created struct {
 }
 
 // Secret implements op.Secret.
-func (Created) Secret() {}
+func (NewInvitation) Secret() {}
 
 // Acceptance is the input of Accept.
 type Acceptance struct {
@@ -106,11 +106,11 @@ type Acceptance struct {
 var Create = op.New("people.invite", op.Administer, create, op.By(op.Admin|op.Operator), op.Fresh, op.Gives,
 	op.Audited("person.invite"))
 
-func create(ctx context.Context, c *op.Call, in New) (Created, error) {
+func create(ctx context.Context, c *op.Call, in New) (NewInvitation, error) {
 	var f input.Faults
 	o, err := c.OrganizationField(ctx, &f, in.Organization)
 	if err != nil {
-		return Created{}, err
+		return NewInvitation{}, err
 	}
 	made := prepare(c, &f, in)
 	if !c.IsOperator() {
@@ -122,7 +122,7 @@ func create(ctx context.Context, c *op.Call, in New) (Created, error) {
 			"No mail server is configured (--smtp-url), or no server is running.")
 	}
 	if err := f.Err(); err != nil {
-		return Created{}, err
+		return NewInvitation{}, err
 	}
 	made.organization, made.OrganizationID = o.Live, o.ID
 	if o.SandboxOf != "" {
@@ -131,13 +131,13 @@ func create(ctx context.Context, c *op.Call, in New) (Created, error) {
 	// Changed serializes the changes of an organization, so that the bound on
 	// invitations holds.
 	if err := access.Changed(ctx, c.Tx); err != nil {
-		return Created{}, err
+		return NewInvitation{}, err
 	}
 	if err := mayInvite(ctx, c, &made, in.Role); err != nil {
-		return Created{}, err
+		return NewInvitation{}, err
 	}
 	if made, err = store(ctx, c, made, in.Mail); err != nil {
-		return Created{}, err
+		return NewInvitation{}, err
 	}
 	err = c.Gives(ctx, op.Gain{Word: op.PersonInvited, ID: made.ID, Organization: made.organization})
 	if !c.IsOperator() && !made.HandedOver {
@@ -147,14 +147,14 @@ func create(ctx context.Context, c *op.Call, in New) (Created, error) {
 }
 
 // prepare checks the members that the new person will have.
-func prepare(c *op.Call, f *input.Faults, in New) Created {
+func prepare(c *op.Call, f *input.Faults, in New) NewInvitation {
 	p := principal.Check(c, f, access.UserPrincipal, principal.New{
 		Name: placeholder, Email: in.Email, Language: in.Language, Role: in.Role, Rights: in.Rights,
 	})
 	if in.Language == "" {
 		p.Language = "" // the person's browser decides
 	}
-	return Created{Info: Info{
+	return NewInvitation{Info: Info{
 		ID: id.New(id.Invitation), Email: p.Email, Language: p.Language, Role: p.Role, Rights: p.Rights,
 		InvitedBy: c.Actor.PrincipalID(), CreatedAt: c.Now, ExpiresAt: c.Now.Add(Lifetime),
 	}}
@@ -166,7 +166,7 @@ const placeholder = "?"
 // mayInvite refuses an address whose person in the organization has an account
 // already, or is disabled, and an invitation beyond the bounds. A person without an
 // account keeps the role and the rights that they have.
-func mayInvite(ctx context.Context, c *op.Call, i *Created, role access.Role) error {
+func mayInvite(ctx context.Context, c *op.Call, i *NewInvitation, role access.Role) error {
 	p, joined, err := personAt(ctx, c.Tx, i.organization, i.Email)
 	switch {
 	case err != nil:
@@ -213,7 +213,7 @@ var (
 
 // store stores an invitation in place of an older one to the same
 // address. It enqueues the email, if one is wanted.
-func store(ctx context.Context, c *op.Call, i Created, mail bool) (Created, error) {
+func store(ctx context.Context, c *op.Call, i NewInvitation, mail bool) (NewInvitation, error) {
 	i.Token = access.NewToken()
 	if base := c.Services.BaseURL; base != "" {
 		i.Link = base + Path + i.Token
@@ -270,7 +270,7 @@ var manyMails = i18n.Text("Three invitations went to this address within the las
 // message returns the email with the link. It names neither the organization
 // nor the inviting person. Otherwise texts that people chose would go to
 // strangers in the instance's name.
-func (i *Created) message() notify.Message {
+func (i *NewInvitation) message() notify.Message {
 	in := cmp.Or(i18n.Language(i.Language), i18n.German)
 	return notify.Message{
 		To: i.Email, Language: in, Until: i.ExpiresAt,

@@ -38,7 +38,7 @@ func newOffice(t *testing.T, d db.DB) *office {
 	return &office{operator.NewOffice(t, d)}
 }
 
-func (o *office) invite(in invitation.New) (invitation.Created, error) {
+func (o *office) invite(in invitation.New) (invitation.NewInvitation, error) {
 	in.Organization = o.Org.ID
 	return operator.Run(ctx, o.Operator, invitation.Create, in)
 }
@@ -178,10 +178,10 @@ func TestInvitationsAreBounded(t *testing.T) {
 	})
 }
 
-// taken is a Sender that keeps emails in memory.
-type taken struct{ texts chan string }
+// mailbox is a Sender that keeps emails in memory.
+type mailbox struct{ texts chan string }
 
-func (s taken) Send(_ context.Context, _ string, m *mail.Msg) error {
+func (s mailbox) Send(_ context.Context, _ string, m *mail.Msg) error {
 	var b strings.Builder
 	_, err := m.WriteTo(&b)
 	s.texts <- b.String()
@@ -195,7 +195,7 @@ func TestInvitationIsMailed(t *testing.T) {
 		o := newOffice(t, d)
 		var logged bytes.Buffer
 		ring := masterkey.Ring{Current: masterkey.New()}
-		sender := taken{make(chan string, 1)}
+		sender := mailbox{make(chan string, 1)}
 		center := notify.New(notify.Options{
 			DB: d, Clock: o.Clock, Sender: sender, From: "kartei@kartei.example", BaseURL: "https://kartei.example",
 			Host:  "kartei.example",

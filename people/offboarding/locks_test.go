@@ -18,13 +18,13 @@ import (
 	"kartei/test/waittest"
 )
 
-// repeating counts the runs of transactions after their first one.
-type repeating struct {
+// retryCounter counts the runs of transactions after their first one.
+type retryCounter struct {
 	db.DB
 	repeats atomic.Int64
 }
 
-func (r *repeating) count(f func(db.Tx) error) func(db.Tx) error {
+func (r *retryCounter) count(f func(db.Tx) error) func(db.Tx) error {
 	first := true
 	return func(tx db.Tx) error {
 		if !first {
@@ -35,11 +35,11 @@ func (r *repeating) count(f func(db.Tx) error) func(db.Tx) error {
 	}
 }
 
-func (r *repeating) Write(ctx context.Context, f func(db.Tx) error) error {
+func (r *retryCounter) Write(ctx context.Context, f func(db.Tx) error) error {
 	return r.DB.Write(ctx, r.count(f))
 }
 
-func (r *repeating) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+func (r *retryCounter) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
 	return r.DB.WriteIn(ctx, organization, r.count(f))
 }
 
@@ -66,7 +66,7 @@ func TestLockOrder(t *testing.T) {
 			if name == "revoke" {
 				apitest.BySession.Except(t, "authenticate", "the endpoints are those that a key has made")
 			}
-			d := &repeating{DB: dbtest.Postgres(t)}
+			d := &retryCounter{DB: dbtest.Postgres(t)}
 			o := apitest.New(t, d, apitest.Replicas(1))
 			admin := live(t, o, access.Admin)
 			owner := live(t, o, access.Member)
@@ -113,13 +113,13 @@ func TestLockOrder(t *testing.T) {
 	}
 }
 
-// keyed is a client with a live key, and the key's id.
-type keyed struct {
+// keyClient is a client with a live key, and the key's id.
+type keyClient struct {
 	*apitest.Client
 	id string
 }
 
-func live(t *testing.T, o *apitest.Office, role access.Role) keyed {
+func live(t *testing.T, o *apitest.Office, role access.Role) keyClient {
 	t.Helper()
 	c := o.As(role)
 	key, err := o.Operator.CreateKey(ctx, key.New{
@@ -130,7 +130,7 @@ func live(t *testing.T, o *apitest.Office, role access.Role) keyed {
 		t.Fatal(err)
 	}
 	c.Key = key.Key
-	return keyed{c, key.ID}
+	return keyClient{c, key.ID}
 }
 
 // until waits until a query returns a number other than zero.

@@ -155,8 +155,8 @@ func list(ctx context.Context, c *op.Call, p access.Page) (access.List[access.Or
 	return access.ListPage(ctx, c.Tx, p, access.ScanOrganization, selectOrganizations, p.After)
 }
 
-// Shown is the answer of Get.
-type Shown struct {
+// GetOutput is the answer of Get.
+type GetOutput struct {
 	access.OrganizationInfo
 	// Keys counts the keys that are bound to the organization and neither revoked nor
 	// expired. WritingKeys counts the keys among them that may write.
@@ -167,7 +167,7 @@ type Shown struct {
 // Get returns one organization, and how many keys its switches concern.
 var Get = op.New("organizations.get", op.Read, get, op.By(op.Admin|op.Operator))
 
-func get(ctx context.Context, c *op.Call, in access.ByID) (out Shown, err error) {
+func get(ctx context.Context, c *op.Call, in access.ByID) (out GetOutput, err error) {
 	if out.OrganizationInfo, err = byID(ctx, c, in.ID); err != nil {
 		return out, err
 	}

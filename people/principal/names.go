@@ -98,8 +98,8 @@ type FindNamesInput struct {
 }
 
 const (
-	usualFoundNames = 8
-	mostFoundNames  = 50
+	defaultFound = 8
+	maxFound     = 50
 	// maxSearchedName bounds a searched text in characters, as lookup.find does.
 	maxSearchedName = 200
 	selectActive    = `select id, kind, name from principals where organization = $1 and disabled = false and erased_at = 0 order by kind desc, id`
@@ -155,7 +155,7 @@ func findNames(ctx context.Context, c *op.Call, in FindNamesInput) (FoundNames, 
 	slices.SortStableFunc(found.Data, func(a, b FoundName) int {
 		return cmp.Or(cmp.Compare(a.weight(), b.weight()), strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)))
 	})
-	if limit := cmp.Or(in.Limit, usualFoundNames); len(found.Data) > limit {
+	if limit := cmp.Or(in.Limit, defaultFound); len(found.Data) > limit {
 		found.Data, found.More = found.Data[:limit], true
 	}
 	return found, nil
@@ -166,11 +166,11 @@ func (in FindNamesInput) check() error {
 	if utf8.RuneCountInString(in.Q) > maxSearchedName {
 		wrong = append(wrong, fault.Field{Name: "q", Code: fault.TooLong, Limit: maxSearchedName})
 	}
-	if in.Limit < 0 || in.Limit > mostFoundNames {
+	if in.Limit < 0 || in.Limit > maxFound {
 		wrong = append(wrong, fault.Field{
 			Name:  "limit",
 			Code:  fault.OutOfRange,
-			Limit: fault.Range{Min: 1, Max: mostFoundNames},
+			Limit: fault.Range{Min: 1, Max: maxFound},
 		})
 	}
 	if wrong != nil {

@@ -11,14 +11,14 @@ import (
 // language is known only when it is read.
 type failure struct {
 	Code   fault.Code     `json:"code"`
-	Detail i18n.Wording      `json:"detail,omitzero"`
+	Detail i18n.Wording   `json:"detail,omitzero"`
 	Fields []failureField `json:"fields,omitempty"`
 }
 
 type failureField struct {
 	Name string          `json:"name"`
 	Code fault.FieldCode `json:"code"`
-	Text i18n.Wording       `json:"text,omitzero"`
+	Text i18n.Wording    `json:"text,omitzero"`
 }
 
 func encode(f *fault.Fault) (string, error) {

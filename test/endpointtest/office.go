@@ -356,7 +356,7 @@ func (d *Desk) Enable(ctx context.Context, in webhook.One) (webhook.Info, error)
 }
 
 // EnableWith calls webhook.Enable, also with what was missed.
-func (d *Desk) EnableWith(ctx context.Context, in webhook.EnableInput) (webhook.Enabled, error) {
+func (d *Desk) EnableWith(ctx context.Context, in webhook.EnableInput) (webhook.EnableOutput, error) {
 	return operator.Run(ctx, d.operator(), webhook.Enable, in)
 }
 

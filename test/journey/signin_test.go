@@ -18,7 +18,7 @@ const secretWords = "vier Wörter aus dem Sack"
 // invited returns the address of the page of an invitation.
 func (o *Office) invited(email string) string {
 	o.Helper()
-	made, err := apitest.Ask[invitation.Created](context.Background(), o.API,
+	made, err := apitest.Ask[invitation.NewInvitation](context.Background(), o.API,
 		api.Caller{Door: api.Admin, Credential: api.Local()}, "people.invite",
 		api.Arguments{Body: invitation.New{Organization: o.OrganizationID, Email: email, Role: access.Member}})
 	if err != nil {

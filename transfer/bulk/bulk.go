@@ -32,10 +32,10 @@ const Age = 7 * 24 * time.Hour
 const (
 	// MaxRecords bounds the records of an act.
 	MaxRecords = 500_000
-	// mostKept bounds the acts of an organization that are kept, mostOfOne the acts of one
+	// maxKept bounds the acts of an organization that are kept, maxPerPerson the acts of one
 	// person, so that nobody takes the place of the others.
-	mostKept  = 200
-	mostOfOne = 100
+	maxKept      = 200
+	maxPerPerson = 100
 )
 
 // family is a family whose lists have acts on all of their records.

@@ -122,7 +122,7 @@ func (in *StartInput) check(ctx context.Context, c *op.Call) error {
 	if err := c.Tx.QueryRow(ctx, countKept, c.Actor.Org(), c.Actor.PrincipalID()).Scan(&kept, &own); err != nil {
 		return err
 	}
-	if kept >= mostKept || own >= mostOfOne {
+	if kept >= maxKept || own >= maxPerPerson {
 		return &fault.Fault{
 			Code:   fault.QuotaExhausted,
 			Detail: tooMany,
@@ -173,8 +173,8 @@ func advance(ctx context.Context, c *op.Call, in access.ByID, alter func(*row) e
 	return r.public(ctx, c.Tx)
 }
 
-// mostRequests bounds how often an act is taken up again.
-const mostRequests = 50
+// maxRequests bounds how often an act is taken up again.
+const maxRequests = 50
 
 // Resume takes up an act, or its undoing, that stopped.
 var Resume = op.New("bulk.resume", op.Administer, resume, op.By(op.Member), op.Gives, op.Audited("records.bulkResume"))
@@ -182,7 +182,7 @@ var Resume = op.New("bulk.resume", op.Administer, resume, op.By(op.Member), op.G
 func resume(ctx context.Context, c *op.Call, in access.ByID) (Act, error) {
 	return advance(ctx, c, in, func(r *row) error {
 		switch {
-		case len(r.Requests) > mostRequests:
+		case len(r.Requests) > maxRequests:
 			return r.unfit()
 		case r.Undo:
 			r.state = Undoing
@@ -282,15 +282,15 @@ func list(ctx context.Context, c *op.Call, in ListInput) (out access.List[Act], 
 	return access.PageOf(list, limit), nil
 }
 
-// mostShown bounds the records that a report names.
-const mostShown = 100
+// maxShown bounds the records that a report names.
+const maxShown = 100
 
 // Report says which records an act left as they were, and why.
 type Report struct {
 	// Reasons counts the records by reason, the most frequent first.
 	Reasons []Why `json:"reasons"`
 	// Records are the first of them.
-	Records []Left `json:"records"`
+	Records []LeftRecord `json:"records"`
 }
 
 // Why is a reason, with the number of its records.
@@ -299,8 +299,8 @@ type Why struct {
 	Count   int64  `json:"count"`
 }
 
-// Left is a record that an act left as it was.
-type Left struct {
+// LeftRecord is a record that an act left as it was.
+type LeftRecord struct {
 	RecordID string  `json:"recordId"`
 	Outcome  Outcome `json:"outcome"`
 	Message  string  `json:"message"`
@@ -325,17 +325,17 @@ func getReport(ctx context.Context, c *op.Call, in access.ByID) (out Report, err
 			w.Message, err = messageOf(problem, c.Language)
 		}
 		return w, err
-	}, selectReasons, r.organization, r.id, mostShown)
+	}, selectReasons, r.organization, r.id, maxShown)
 	if err != nil {
 		return out, err
 	}
-	out.Records, err = db.List(ctx, c.Tx, func(from db.Row) (l Left, err error) {
+	out.Records, err = db.List(ctx, c.Tx, func(from db.Row) (l LeftRecord, err error) {
 		var problem string
 		if err = from.Scan(&l.RecordID, &l.Outcome, &problem); err == nil {
 			l.Message, err = messageOf(problem, c.Language)
 		}
 		return l, err
-	}, selectLeft, r.organization, r.id, mostShown)
+	}, selectLeft, r.organization, r.id, maxShown)
 	return out, err
 }
 

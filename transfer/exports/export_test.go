@@ -1,4 +1,4 @@
 package exports
 
 // The files and logs of tests are smaller than a part of a real one.
-func init() { most, logPage = 192<<10, 20 }
+func init() { bound, logPage = 192<<10, 20 }

@@ -37,8 +37,8 @@ const (
 	anOrganization subject = "organization"
 )
 
-// Begun is an export that may be read.
-type Begun struct {
+// BeginOutput is an export that may be read.
+type BeginOutput struct {
 	// Cursor is the input of GetParts.
 	Cursor string `json:"cursor"`
 	// Name is what the file is about: a contact, a person, an organization.
@@ -74,9 +74,9 @@ func (in *Input) begin(c *op.Call, of subject, organization, live int64) (*expor
 }
 
 // seal returns the beginning as the answer of a row.
-func (x *export) seal(c *op.Call, name string, size int64) (Begun, error) {
+func (x *export) seal(c *op.Call, name string, size int64) (BeginOutput, error) {
 	cursor, err := c.Services.Cursors.Seal(scope(c), c.Now, x)
-	return Begun{cursor, name, size}, err
+	return BeginOutput{cursor, name, size}, err
 }
 
 // scope is what a cursor is bound to: nobody else can go on with an export.
@@ -89,38 +89,38 @@ func scope(c *op.Call) string {
 var BeginContact = op.New("exports.contact", op.Administer, beginContact, op.By(op.Member|op.Operator), op.Reads,
 	op.Gives, op.Audited("records.exportContact"))
 
-func beginContact(ctx context.Context, c *op.Call, in Input) (Begun, error) {
+func beginContact(ctx context.Context, c *op.Call, in Input) (BeginOutput, error) {
 	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
-		return Begun{}, err
+		return BeginOutput{}, err
 	}
 	if in.Organization == "" { // the environment that the caller is in
 		o.Number = c.Actor.Org()
 	}
 	x, err := in.begin(c, aContact, o.Number, o.Live)
 	if err != nil {
-		return Begun{}, err
+		return BeginOutput{}, err
 	}
 	of, err := x.reader(ctx, c, c.Tx)
 	if err != nil {
-		return Begun{}, err
+		return BeginOutput{}, err
 	}
 	if !x.may(c, contact.Contacts.Family) {
-		return Begun{}, access.Lacking(contact.Contacts.ReadScope())
+		return BeginOutput{}, access.Lacking(contact.Contacts.ReadScope())
 	}
 	f, _, err := contact.Contacts.Members(ctx, of, in.ID)
 	if err != nil {
-		return Begun{}, err
+		return BeginOutput{}, err
 	}
 	n, err := x.size(ctx, c, of)
 	if err != nil {
-		return Begun{}, err
+		return BeginOutput{}, err
 	}
 	if err := lookup.CheckSize(ctx, c, o.Number, in.ID, n, tooMany); err != nil {
-		return Begun{}, err
+		return BeginOutput{}, err
 	}
 	if x.Last, err = db.LastTick(ctx, c.Tx, x.Organization); err != nil {
-		return Begun{}, err
+		return BeginOutput{}, err
 	}
 	c.Audit.About(o.Number, in.ID)
 	c.Audit.Changed("records", nil, n)
@@ -155,18 +155,18 @@ var tooMany = i18n.Text("10,000 records or more belong to this contact. Only the
 var BeginPrincipal = op.New("exports.person", op.Administer, beginPrincipal, op.By(op.Self|op.Operator), op.Reads,
 	op.Fresh, op.Gives, op.Audited("records.exportPerson"))
 
-func beginPrincipal(ctx context.Context, c *op.Call, in Input) (Begun, error) {
+func beginPrincipal(ctx context.Context, c *op.Call, in Input) (BeginOutput, error) {
 	p, err := principal.FindOwn(ctx, c, in.ID)
 	if err != nil {
-		return Begun{}, err
+		return BeginOutput{}, err
 	}
 	x, err := in.begin(c, aPrincipal, p.Home, p.Home)
 	if err != nil {
-		return Begun{}, err
+		return BeginOutput{}, err
 	}
 	c.Audit.About(p.Home, p.ID)
 	if err := c.Gives(ctx, op.Gain{Word: op.PersonExported, ID: p.ID, Organization: p.Home, Principal: p.ID}); err != nil {
-		return Begun{}, err
+		return BeginOutput{}, err
 	}
 	return x.seal(c, p.Name, 0)
 }
@@ -175,21 +175,21 @@ func beginPrincipal(ctx context.Context, c *op.Call, in Input) (Begun, error) {
 var BeginOrganization = op.New("exports.organization", op.Administer, beginOrganization,
 	op.By(op.Admin|op.Operator), op.Reads, op.Fresh, op.Gives, op.Audited("records.exportOrganization"))
 
-func beginOrganization(ctx context.Context, c *op.Call, in Input) (Begun, error) {
+func beginOrganization(ctx context.Context, c *op.Call, in Input) (BeginOutput, error) {
 	if in.ID == "" && !c.IsOperator() {
 		in.ID = c.Actor.Organization().ID
 	}
 	o, err := c.FindOrganization(ctx, in.ID)
 	if err != nil {
-		return Begun{}, err
+		return BeginOutput{}, err
 	}
 	x, err := in.begin(c, anOrganization, o.Number, o.Live)
 	if err != nil {
-		return Begun{}, err
+		return BeginOutput{}, err
 	}
 	c.Audit.About(o.Number, o.ID)
 	if err := c.Gives(ctx, op.Gain{Word: op.AllExported, ID: o.ID, Organization: o.Number}); err != nil {
-		return Begun{}, err
+		return BeginOutput{}, err
 	}
 	return x.seal(c, o.Name, 0)
 }

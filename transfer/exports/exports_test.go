@@ -66,7 +66,7 @@ func (by taker) send(row string, in any) *api.Response {
 }
 
 // begin begins an export.
-func (by taker) begin(row string, in exports.Input) (begun exports.Begun) {
+func (by taker) begin(row string, in exports.Input) (begun exports.BeginOutput) {
 	by.Helper()
 	if got := by.send(row, in); got.Fault != nil || json.Unmarshal(got.Body, &begun) != nil {
 		by.Fatalf("%s: %d %s", row, got.Status, got.Body)
@@ -635,7 +635,7 @@ func TestContactIsGone(t *testing.T) {
 			exports.Input{ID: gone}), by.begin("exports.contact", exports.Input{ID: private})
 		c.Do("DELETE", "/contacts/"+gone, nil, "If-Match", `"r1"`).Want(204)
 		c.Do("PATCH", "/contacts/"+private, map[string]any{"visibility": "private"}, "If-Match", `"r1"`).Want(200)
-		for _, begun := range []exports.Begun{first, second} {
+		for _, begun := range []exports.BeginOutput{first, second} {
 			if got := by.send("exports.parts", exports.PartsInput{Cursor: begun.Cursor}); got.Status != 404 {
 				t.Errorf("%d %s", got.Status, got.Body)
 			}

@@ -33,8 +33,8 @@ const (
 
 // The bounds of one answer are variables for tests alone.
 var (
-	// most bounds the bytes of files.
-	most int64 = 2 << 20
+	// bound limits the bytes of files.
+	bound int64 = 2 << 20
 	// logPage bounds the lines of logs.
 	logPage = 500
 )
@@ -376,7 +376,7 @@ func files(ctx context.Context, r *partsReader) ([]document.File, error) {
 
 // readFiles reads files until the answer is full.
 func (r *partsReader) readFiles(ctx context.Context, list []document.File) error {
-	left := most
+	left := bound
 	for i := range list {
 		n, err := r.file(ctx, &list[i], left)
 		if err != nil {

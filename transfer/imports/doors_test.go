@@ -76,16 +76,16 @@ type story struct {
 	office *apitest.Office
 	call   func(row string, in map[string]any) *api.Response
 	id     string
-	seen   map[string]seen // by row
+	seen   map[string]trace // by row
 }
 
-// seen is what an act leaves: the import's state, and the lines of the audit log.
-type seen struct{ state, lines string }
+// trace is what an act leaves: the import's state, and the lines of the audit log.
+type trace struct{ state, lines string }
 
 // tell does all acts with an import of its own.
-func tell(t *testing.T, o *apitest.Office, call func(row string, in map[string]any) *api.Response) map[string]seen {
+func tell(t *testing.T, o *apitest.Office, call func(row string, in map[string]any) *api.Response) map[string]trace {
 	t.Helper()
-	s := &story{T: t, office: o, call: call, seen: map[string]seen{}}
+	s := &story{T: t, office: o, call: call, seen: map[string]trace{}}
 	file := "Nachname;Mobil\nBerg;1\nHaas;2\n"
 	for _, act := range []struct {
 		row string
@@ -130,7 +130,7 @@ func (s *story) do(row string, in map[string]any) {
 	}
 	now := s.decode(after)
 	now.ID, now.CreatedAt, now.KeptUntil = "", 0, 0 // they differ between two imports
-	s.seen[row] = seen{fmt.Sprintf("%+v", now), s.linesSince(row, before)}
+	s.seen[row] = trace{fmt.Sprintf("%+v", now), s.linesSince(row, before)}
 }
 
 func (s *story) decode(a *api.Response) (x imports.Import) {
@@ -190,7 +190,7 @@ func TestOperator(t *testing.T) {
 			if err := json.Unmarshal(got.Body, &x); err != nil || x.PrincipalID != member {
 				t.Errorf("%s", got.Body)
 			}
-			if got := operate(t, o, "imports.get", imports.Named{Organization: foreign, ID: x.ID}); got.Status != 404 {
+			if got := operate(t, o, "imports.get", imports.Reference{Organization: foreign, ID: x.ID}); got.Status != 404 {
 				t.Errorf("in another organization: %d", got.Status)
 			}
 		}

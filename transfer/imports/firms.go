@@ -250,6 +250,6 @@ func (c *content) toldGroup(e *entry) []problem {
 		}
 	}
 	p := told(noPlace, why)
-	p.Heading, p.Value, p.Fate = name.heading, cut(name.text, mostShown), fate
+	p.Heading, p.Value, p.Fate = name.heading, cut(name.text, maxShown), fate
 	return []problem{p}
 }

@@ -40,10 +40,10 @@ const (
 	MaxPiece = 512 << 10
 	// MaxLines bounds the entries of a file.
 	MaxLines = 100_000
-	// mostKept bounds the imports of an organization that keep something, mostOfOne the
+	// maxKept bounds the imports of an organization that keep something, maxPerPerson the
 	// imports of one person, so that nobody takes the place of the others.
-	mostKept  = 100
-	mostOfOne = 50
+	maxKept      = 100
+	maxPerPerson = 50
 )
 
 // State is where an import is.
@@ -393,8 +393,8 @@ func scan(from db.Row, secrets masterkey.Vault) (*row, error) {
 	return r, r.open(secrets)
 }
 
-// Named names an import.
-type Named struct {
+// Reference names an import.
+type Reference struct {
 	// Organization is the import's organization. The operator must name it.
 	Organization string `json:"organizationId,omitempty"`
 	// Principal is whose rights the step has if the operator calls. Empty is the person
@@ -405,7 +405,7 @@ type Named struct {
 
 // find reads an import for its caller: their own one, or any for admins and the
 // operator.
-func find(ctx context.Context, c *op.Call, in Named) (*row, error) {
+func find(ctx context.Context, c *op.Call, in Reference) (*row, error) {
 	if !id.Valid(id.Import, in.ID) {
 		return nil, unknown()
 	}

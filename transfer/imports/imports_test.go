@@ -379,9 +379,9 @@ func TestCompanies(t *testing.T) {
 			t.Errorf("%+v", x)
 		}
 		in := imports.MapInput{
-			Named:   imports.Named{ID: x.ID},
-			Targets: targets(x),
-			Options: imports.Options{Duplicates: imports.Fill, Companies: true},
+			Reference: imports.Reference{ID: x.ID},
+			Targets:   targets(x),
+			Options:   imports.Options{Duplicates: imports.Fill, Companies: true},
 		}
 		ask[imports.Import](d, "imports.map", in)
 		d.Recover()
@@ -462,14 +462,14 @@ func TestWho(t *testing.T) {
 			}
 		}
 		if a := d.send("imports.map", imports.MapInput{
-			Named:   imports.Named{ID: x.ID},
-			Targets: []string{"nickname"},
+			Reference: imports.Reference{ID: x.ID},
+			Targets:   []string{"nickname"},
 		}); a.Status != 422 || len(a.Fault.Fields) != 3 {
 			t.Errorf("%s", a.Body)
 		}
 		if a := d.send("imports.append", imports.AppendInput{
-			Named:   imports.Named{ID: x.ID},
-			Content: []byte("x"),
+			Reference: imports.Reference{ID: x.ID},
+			Content:   []byte("x"),
 		}); a.Status != 422 {
 			t.Errorf("a piece after the end: %s", a.Body)
 		}
@@ -567,9 +567,9 @@ func TestSealed(t *testing.T) {
 		d := sit(o, access.Member)
 		d.Do("POST", "/contacts", `{"lastName":"Altname","externalId":"1","note":"Vorherig"}`).Want(201)
 		made := ask[imports.Import](d, "imports.create", imports.CreateInput{FileName: "Geheimdatei.csv", Size: 9})
-		ask[imports.Appended](d, "imports.append", imports.AppendInput{
-			Named:   imports.Named{ID: made.ID},
-			Content: []byte("Geheimstueck"),
+		ask[imports.AppendOutput](d, "imports.append", imports.AppendInput{
+			Reference: imports.Reference{ID: made.ID},
+			Content:   []byte("Geheimstueck"),
 		})
 		x := d.check(d.upload("Geheimdatei.csv",
 			"Geheimspalte;Nachname;Externe Kennung;Notiz\nGeheimzelle;Berg;1;Geheimnotiz\n;Geheimname;;\n;Falschname;;"+

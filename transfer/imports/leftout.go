@@ -25,11 +25,11 @@ const (
 const noPlace fault.FieldCode = "NO_PLACE"
 
 const (
-	// mostProblems bounds what is told of an entry, mostShown the characters of a value.
-	mostProblems = 100
-	mostShown    = 2000
-	// mostNote is how many characters a note has.
-	mostNote = 10_000
+	// maxProblems bounds what is told of an entry, maxShown the characters of a value.
+	maxProblems = 100
+	maxShown    = 2000
+	// maxNote is how many characters a note has.
+	maxNote = 10_000
 )
 
 // problem is what is told of an entry, as it is stored: sealed, because it has values.
@@ -75,15 +75,15 @@ func problemsOf(fields []fault.Field) (list []problem) {
 
 // tell notes what became of a value.
 func (e *entry) tell(fate Fate, member string, i item, code fault.FieldCode, why i18n.Text) {
-	if len(e.told) == mostProblems {
+	if len(e.told) == maxProblems {
 		return
 	}
-	if len(e.told) == mostProblems-1 {
+	if len(e.told) == maxProblems-1 {
 		e.remark(noPlace, "The entry has more values, which are not listed here.")
 		return
 	}
 	p := told(code, why)
-	p.Field, p.Heading, p.Value, p.Fate = member, i.heading, cut(i.text, mostShown), fate
+	p.Field, p.Heading, p.Value, p.Fate = member, i.heading, cut(i.text, maxShown), fate
 	e.told = append(e.told, p)
 }
 
@@ -107,7 +107,7 @@ func (e *entry) move(member, label string, i item, code fault.FieldCode, why i18
 
 // addLine adds a line to the note, if it has room.
 func (e *entry) addLine(line string) bool {
-	if n := utf8.RuneCountInString(line) + 1; e.noteSize+n <= mostNote {
+	if n := utf8.RuneCountInString(line) + 1; e.noteSize+n <= maxNote {
 		e.lines, e.noteSize = append(e.lines, line), e.noteSize+n
 		return true
 	}

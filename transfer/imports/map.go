@@ -327,7 +327,7 @@ func (e *entry) notes() {
 	if note == "" {
 		return
 	}
-	room := mostNote - e.noteSize // the cells of emails may have written lines
+	room := maxNote - e.noteSize // the cells of emails may have written lines
 	if runes := []rune(note); len(runes) > room {
 		note = strings.TrimSpace(string(runes[:room]))
 		i := e.has("note")[0]

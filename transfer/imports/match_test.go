@@ -128,9 +128,9 @@ func TestNamesakes(t *testing.T) {
 		for _, want := range []imports.Outcome{imports.Created, imports.Unchanged} {
 			x := d.upload("firmen.csv", file)
 			ask[imports.Import](d, "imports.map", imports.MapInput{
-				Named:   imports.Named{ID: x.ID},
-				Targets: targets(x),
-				Options: imports.Options{Duplicates: imports.Fill, Companies: true},
+				Reference: imports.Reference{ID: x.ID},
+				Targets:   targets(x),
+				Options:   imports.Options{Duplicates: imports.Fill, Companies: true},
 			})
 			d.Recover()
 			if x = d.get(x.ID); x.Counts[want] != 6 {

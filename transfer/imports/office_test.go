@@ -76,14 +76,14 @@ func (d desk) upload(name, file string) imports.Import {
 	pieces := int64(0)
 	for rest := file; rest != ""; pieces++ {
 		n := min(len(rest), imports.MaxPiece)
-		ask[imports.Appended](d, "imports.append", imports.AppendInput{
-			Named:   imports.Named{ID: made.ID},
-			Number:  pieces,
-			Content: []byte(rest[:n]),
+		ask[imports.AppendOutput](d, "imports.append", imports.AppendInput{
+			Reference: imports.Reference{ID: made.ID},
+			Number:    pieces,
+			Content:   []byte(rest[:n]),
 		})
 		rest = rest[n:]
 	}
-	ask[imports.Import](d, "imports.complete", imports.CompleteInput{Named: imports.Named{ID: made.ID}, Pieces: pieces})
+	ask[imports.Import](d, "imports.complete", imports.CompleteInput{Reference: imports.Reference{ID: made.ID}, Pieces: pieces})
 	d.Recover()
 	return d.get(made.ID)
 }
@@ -100,9 +100,9 @@ func targets(x imports.Import) (list []string) {
 func (d desk) check(x imports.Import, how imports.Duplicates, tags ...string) imports.Import {
 	d.Helper()
 	ask[imports.Import](d, "imports.map", imports.MapInput{
-		Named:   imports.Named{ID: x.ID},
-		Targets: targets(x),
-		Options: imports.Options{Duplicates: how, Tags: tags},
+		Reference: imports.Reference{ID: x.ID},
+		Targets:   targets(x),
+		Options:   imports.Options{Duplicates: how, Tags: tags},
 	})
 	d.Recover()
 	return d.get(x.ID)
@@ -127,7 +127,7 @@ func (d desk) undo(x imports.Import) imports.Import {
 // lines returns the report.
 func (d desk) lines(x imports.Import) []imports.Line {
 	d.Helper()
-	return ask[imports.Lines](d, "imports.lines", imports.LinesInput{Named: imports.Named{ID: x.ID}}).Data
+	return ask[imports.Lines](d, "imports.lines", imports.LinesInput{Reference: imports.Reference{ID: x.ID}}).Data
 }
 
 // contacts returns the contacts that a search finds.

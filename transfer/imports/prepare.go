@@ -267,7 +267,7 @@ func (x *candidate) patchNote(patch, has map[string]any) {
 	}
 	all := note
 	for _, line := range x.lines {
-		if !hasLine(all, line) && utf8.RuneCountInString(all)+utf8.RuneCountInString(line) < mostNote {
+		if !hasLine(all, line) && utf8.RuneCountInString(all)+utf8.RuneCountInString(line) < maxNote {
 			all += "\n" + line
 		}
 	}

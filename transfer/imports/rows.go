@@ -51,7 +51,7 @@ func create(ctx context.Context, c *op.Call, in CreateInput) (Import, error) {
 	if err := c.Tx.QueryRow(ctx, countKept, organization, whose.PrincipalID()).Scan(&kept, &own); err != nil {
 		return Import{}, err
 	}
-	if kept >= mostKept || own >= mostOfOne {
+	if kept >= maxKept || own >= maxPerPerson {
 		return Import{}, &fault.Fault{
 			Code:   fault.QuotaExhausted,
 			Detail: tooMany,
@@ -99,20 +99,20 @@ func (in *CreateInput) check() error {
 
 // AppendInput is the input of Append.
 type AppendInput struct {
-	Named
+	Reference
 	// Number counts the pieces from 0.
 	Number int64 `json:"number"`
 	// Content has at most MaxPiece bytes.
 	Content []byte `json:"content"`
 }
 
-// Appended is the output of Append.
-type Appended struct {
+// AppendOutput is the output of Append.
+type AppendOutput struct {
 	Number int64 `json:"number"`
 }
 
 // Records returns 0.
-func (Appended) Records() int { return 0 }
+func (AppendOutput) Records() int { return 0 }
 
 const (
 	insertPiece = `insert into import_pieces (organization, import_id, number, content) values ($1, $2, $3, $4)
@@ -123,26 +123,26 @@ const (
 // Append takes a piece of the file. It may be sent again.
 var Append = op.New("imports.append", op.Note, appendPart, op.By(op.Member|op.Operator))
 
-func appendPart(ctx context.Context, c *op.Call, in AppendInput) (Appended, error) {
-	r, err := find(ctx, c, in.Named)
+func appendPart(ctx context.Context, c *op.Call, in AppendInput) (AppendOutput, error) {
+	r, err := find(ctx, c, in.Reference)
 	if err != nil {
-		return Appended{}, err
+		return AppendOutput{}, err
 	}
 	if r.state != Receiving {
-		return Appended{}, r.unfit()
+		return AppendOutput{}, r.unfit()
 	}
 	var wrong []fault.Field
-	if most := int64(MaxSize / MaxPiece); in.Number < 0 || in.Number >= most {
-		wrong = append(wrong, fault.Field{Name: "number", Code: fault.OutOfRange, Limit: fault.Range{Min: 0, Max: most - 1}})
+	if limit := int64(MaxSize / MaxPiece); in.Number < 0 || in.Number >= limit {
+		wrong = append(wrong, fault.Field{Name: "number", Code: fault.OutOfRange, Limit: fault.Range{Min: 0, Max: limit - 1}})
 	}
 	if len(in.Content) == 0 || len(in.Content) > MaxPiece {
 		wrong = append(wrong, fault.Field{Name: "content", Code: fault.TooLong, Limit: MaxPiece})
 	}
 	if wrong != nil {
-		return Appended{}, fault.Invalid(wrong...)
+		return AppendOutput{}, fault.Invalid(wrong...)
 	}
 	c.Tx.Queue(insertPiece, r.organization, r.id, in.Number, r.vault.Seal(in.Content, r.place(piecePart(in.Number))))
-	return Appended{in.Number}, nil
+	return AppendOutput{in.Number}, nil
 }
 
 func piecePart(number int64) string { return fmt.Sprintf("piece %d", number) }
@@ -157,7 +157,7 @@ func (r *row) unfit() error {
 
 // CompleteInput is the input of Complete.
 type CompleteInput struct {
-	Named
+	Reference
 	// Pieces is the number of pieces that were sent.
 	Pieces int64 `json:"pieces"`
 }
@@ -166,7 +166,7 @@ type CompleteInput struct {
 var Complete = op.New("imports.complete", op.Note, complete, op.By(op.Member|op.Operator))
 
 func complete(ctx context.Context, c *op.Call, in CompleteInput) (Import, error) {
-	return advance(ctx, c, in.Named, func(r *row, _ *access.Actor) error {
+	return advance(ctx, c, in.Reference, func(r *row, _ *access.Actor) error {
 		var n int64
 		if err := c.Tx.QueryRow(ctx, countPieces, r.organization, r.id).Scan(&n); err != nil {
 			return err
@@ -185,7 +185,7 @@ func complete(ctx context.Context, c *op.Call, in CompleteInput) (Import, error)
 // advance changes the state of an import that is in one of some states, and makes a
 // job work on it.
 func advance(
-	ctx context.Context, c *op.Call, in Named, alter func(*row, *access.Actor) error, from ...State,
+	ctx context.Context, c *op.Call, in Reference, alter func(*row, *access.Actor) error, from ...State,
 ) (Import, error) {
 	r, err := find(ctx, c, in)
 	if err != nil {
@@ -213,7 +213,7 @@ func advance(
 
 // MapInput is the input of Map.
 type MapInput struct {
-	Named
+	Reference
 	// Targets has the member for each column, empty for none.
 	Targets []string `json:"targets"`
 	Options
@@ -223,7 +223,7 @@ type MapInput struct {
 var Map = op.New("imports.map", op.Note, mapColumns, op.By(op.Member|op.Operator))
 
 func mapColumns(ctx context.Context, c *op.Call, in MapInput) (Import, error) {
-	return advance(ctx, c, in.Named, func(r *row, whose *access.Actor) error {
+	return advance(ctx, c, in.Reference, func(r *row, whose *access.Actor) error {
 		in.Tags = record.Unique(in.Tags)
 		if err := in.check(whose, r.Columns); err != nil {
 			return err
@@ -305,7 +305,7 @@ func twice(before []string, name string, slot func(int) string, own string) bool
 // Run begins an import after its dry run, or resumes one that stopped.
 var Run = op.New("imports.run", op.Administer, run, op.By(op.Member|op.Operator), op.Audited("records.import"))
 
-func run(ctx context.Context, c *op.Call, in Named) (Import, error) {
+func run(ctx context.Context, c *op.Call, in Reference) (Import, error) {
 	return advance(ctx, c, in, func(r *row, _ *access.Actor) error {
 		if r.progress.Undo {
 			return r.unfit()
@@ -328,7 +328,7 @@ func run(ctx context.Context, c *op.Call, in Named) (Import, error) {
 // Undo begins to undo an import.
 var Undo = op.New("imports.undo", op.Administer, undo, op.By(op.Member|op.Operator), op.Audited("records.importUndo"))
 
-func undo(ctx context.Context, c *op.Call, in Named) (Import, error) {
+func undo(ctx context.Context, c *op.Call, in Reference) (Import, error) {
 	return advance(ctx, c, in, func(r *row, _ *access.Actor) error {
 		if r.forgotten != 0 || r.expires <= c.Now {
 			return fault.Invalid(fault.Field{
@@ -345,7 +345,7 @@ func undo(ctx context.Context, c *op.Call, in Named) (Import, error) {
 // Discard gives up an import before it runs, or forgets what it kept to be undone.
 var Discard = op.New("imports.discard", op.Note, discard, op.By(op.Member|op.Operator))
 
-func discard(ctx context.Context, c *op.Call, in Named) (op.Nothing, error) {
+func discard(ctx context.Context, c *op.Call, in Reference) (op.Nothing, error) {
 	r, err := find(ctx, c, in)
 	if err != nil {
 		return op.Nothing{}, err
@@ -366,7 +366,7 @@ func discard(ctx context.Context, c *op.Call, in Named) (op.Nothing, error) {
 // Get returns an import.
 var Get = op.New("imports.get", op.Read, get, op.By(op.Member|op.Operator))
 
-func get(ctx context.Context, c *op.Call, in Named) (Import, error) {
+func get(ctx context.Context, c *op.Call, in Reference) (Import, error) {
 	r, err := find(ctx, c, in)
 	if err != nil {
 		return Import{}, err
@@ -447,7 +447,7 @@ type Problem struct {
 
 // LinesInput is the input of Lines.
 type LinesInput struct {
-	Named
+	Reference
 	// After is the number of the last entry of the previous page.
 	After int64 `json:"after,omitempty"`
 	// Limit is 1 to 1,000; zero means 1,000.
@@ -476,7 +476,7 @@ const (
 var GetLines = op.New("imports.lines", op.Read, getLines, op.By(op.Member|op.Operator))
 
 func getLines(ctx context.Context, c *op.Call, in LinesInput) (Lines, error) {
-	r, err := find(ctx, c, in.Named)
+	r, err := find(ctx, c, in.Reference)
 	if err != nil {
 		return Lines{}, err
 	}

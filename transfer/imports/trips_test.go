@@ -24,14 +24,14 @@ func TestRoundTrips(t *testing.T) {
 		file += fmt.Sprintf("N%d;k%d;F%d;n%d@example.com;0221 %d\n", i, i, i/20, i, 100000+i)
 	}
 	x := d.upload("a.csv", file)
-	step := func(name string, most float64, do func()) {
+	step := func(name string, limit float64, do func()) {
 		t.Helper()
 		before := trips.Load()
 		do()
 		each := float64(trips.Load()-before) / entries
 		t.Logf("%s: %.2f for each entry", name, each)
-		if each > most {
-			t.Errorf("%s: %.2f round trips for each entry, want %.2f at most", name, each, most)
+		if each > limit {
+			t.Errorf("%s: %.2f round trips for each entry, want %.2f at most", name, each, limit)
 		}
 	}
 	step("the dry run", 0.4, func() { x = d.check(x, imports.Skip) })

@@ -167,7 +167,7 @@ const (
 )
 
 // lines reads a window of entries.
-func (x *work) lines(ctx context.Context, tx db.Tx, statement string, from int64, most int) ([]*line, error) {
+func (x *work) lines(ctx context.Context, tx db.Tx, statement string, from int64, limit int) ([]*line, error) {
 	return db.List(ctx, tx, func(row db.Row) (*line, error) {
 		l, file, sealed := new(line), "", ""
 		if err := row.Scan(&l.number, &l.line, &file, &sealed, &l.state, &l.problems, &l.record, &l.made, &l.revision,
@@ -182,7 +182,7 @@ func (x *work) lines(ctx context.Context, tx db.Tx, statement string, from int64
 			return l, nil
 		}
 		return l, x.unseal(sealed, linePart(l.number), &l.values)
-	}, statement, x.organization, x.id, from, most)
+	}, statement, x.organization, x.id, from, limit)
 }
 
 // sealFile returns the name of a line's file as it is stored.
@@ -306,12 +306,12 @@ var unpackReasons = map[extract.Reason]Reason{
 	extract.Legacy: OldWorkbook, extract.Foreign: OtherWorkbook, extract.Unconfined: Unconfined,
 }
 
-// mostLeftOut bounds the files and sheets that are named as not read.
-const mostLeftOut = 100
+// maxLeftOut bounds the files and sheets that are named as not read.
+const maxLeftOut = 100
 
 // tellLeftOut notes what of a file is not read.
 func (x *work) tellLeftOut(f *source.File) {
-	n := min(len(f.LeftOut), mostLeftOut)
+	n := min(len(f.LeftOut), maxLeftOut)
 	x.LeftOut, x.NotListed = f.LeftOut[:n:n], len(f.LeftOut)-n
 }
 
@@ -471,7 +471,7 @@ const (
 )
 
 // resealIn seals the keys of the imports of one organization, which are at most
-// mostKept.
+// maxKept.
 func resealIn(
 	ctx context.Context, tx db.Tx, organization int64, secrets masterkey.Vault,
 ) (changed int, unreadable []error, err error) {

@@ -51,8 +51,8 @@ func TestRoundTripsOfPages(t *testing.T) {
 			}
 			least = min(least, trips.Load()-before)
 		}
-		if most := int64(session + 3*len(slices.DeleteFunc(p.Uses.IDs(), func(id string) bool { return id == "session.get" }))); least > most {
-			t.Errorf("%s: %d round trips, want at most %d", path, least, most)
+		if limit := int64(session + 3*len(slices.DeleteFunc(p.Uses.IDs(), func(id string) bool { return id == "session.get" }))); least > limit {
+			t.Errorf("%s: %d round trips, want at most %d", path, least, limit)
 		}
 		t.Logf("%s: %d", path, least)
 	}

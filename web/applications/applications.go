@@ -284,7 +284,7 @@ func errorsOf(message string) []string {
 
 // all are all scopes, as the consent page has them.
 func (f *clientForm) all(v *shell.Request) []consentFamily {
-	a := asked{}
+	a := consentRequest{}
 	for name := range scopeWords {
 		a.Scopes = append(a.Scopes, name)
 	}

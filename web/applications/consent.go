@@ -19,8 +19,8 @@ import (
 // them or not.
 const consentPath = "/oauth/authorize"
 
-// asked is what an application asks for, and what the person answered.
-type asked struct {
+// consentRequest is what an application asks for, and what the person answered.
+type consentRequest struct {
 	oauth.Prompt
 	// query is what the application asked, and wrong what the person's answer lacked.
 	query, wrong string
@@ -29,7 +29,7 @@ type asked struct {
 }
 
 // name is what the application calls itself.
-func (a *asked) name(v *shell.Request) string {
+func (a *consentRequest) name(v *shell.Request) string {
 	return cmp.Or(a.Client, v.Words.Say("An application without a name"))
 }
 
@@ -43,7 +43,7 @@ func showConsent(v *shell.Request) shell.View {
 // drawConsent asks a person. answered is what they chose before, and wrong what that lacked.
 func drawConsent(v *shell.Request, q url.Values, answered *shell.Form, wrong string) shell.View {
 	found, err := shell.Ask(v, oauth.Ask, askedBy(q))
-	a := asked{Prompt: found, query: q.Encode(), answered: answered, wrong: wrong}
+	a := consentRequest{Prompt: found, query: q.Encode(), answered: answered, wrong: wrong}
 	switch {
 	case fault.Is(err, fault.NotFound), fault.Is(err, fault.InvalidRequest):
 		return v.Problem(http.StatusBadRequest, shell.ProblemPage{
@@ -81,7 +81,7 @@ func leaveFor(v *shell.Request, address string) shell.View {
 }
 
 // refusedConsent says why the person may not connect an application.
-func refusedConsent(v *shell.Request, a asked) shell.View {
+func refusedConsent(v *shell.Request, a consentRequest) shell.View {
 	status, title := http.StatusOK, v.Words.Say("Your admins have been asked")
 	if a.Refused == "off" {
 		status, title = http.StatusForbidden, v.Words.Say("Your office does not allow applications")
@@ -157,7 +157,7 @@ type consentScope struct {
 // proposes reports whether a right is ticked: as the person chose, and before that only
 // where an admin has approved the application. Webhooks send data elsewhere, so nobody gets
 // them by not looking.
-func (a *asked) proposes(scope string) bool {
+func (a *consentRequest) proposes(scope string) bool {
 	if a.answered != nil {
 		return slices.Contains(a.answered.Values["scopes"], scope)
 	}
@@ -165,7 +165,7 @@ func (a *asked) proposes(scope string) bool {
 }
 
 // families returns what the application asks for, by family.
-func (a *asked) families(v *shell.Request) (list []consentFamily) {
+func (a *consentRequest) families(v *shell.Request) (list []consentFamily) {
 	for _, family := range shell.KeyFamilies {
 		f := consentFamily{label: v.Words.Say(family.Label)}
 		for _, right := range []string{"read", "write"} {
@@ -200,7 +200,7 @@ var scopeWords = map[string]i18n.Text{
 }
 
 // approving says what the answer of an admin does beside letting the application act.
-func (a *asked) approving(v *shell.Request) string {
+func (a *consentRequest) approving(v *shell.Request) string {
 	if a.Host != "" {
 		return v.Words.Say("If you allow it, you approve it for everybody in your office.")
 	}
@@ -208,7 +208,7 @@ func (a *asked) approving(v *shell.Request) string {
 }
 
 // allowing is the text of the button.
-func (a *asked) allowing(v *shell.Request) string {
+func (a *consentRequest) allowing(v *shell.Request) string {
 	if a.Approves {
 		return v.Words.Say("Approve and allow")
 	}
@@ -216,7 +216,7 @@ func (a *asked) allowing(v *shell.Request) string {
 }
 
 // lasting says when the connection ends.
-func (a *asked) lasting(v *shell.Request) string {
+func (a *consentRequest) lasting(v *shell.Request) string {
 	if a.Renewal {
 		return v.Words.Say("The connection ends after 30 days without use, and after 90 days unless you renew it; you can disconnect it at any time in the settings, under Applications.")
 	}
@@ -224,7 +224,7 @@ func (a *asked) lasting(v *shell.Request) string {
 }
 
 // environments is the choice between the live organization and its sandbox.
-func (a *asked) environments(v *shell.Request) ui.Field {
+func (a *consentRequest) environments(v *shell.Request) ui.Field {
 	f := ui.Field{Name: "environment", Label: v.Words.Say("With which data"), Value: "live", Options: []ui.Option{
 		{Value: "live", Text: a.Organization.Name, Hint: v.Words.Say("The real data of the office.")},
 	}}

@@ -16,7 +16,7 @@ import (
 
 // consentView asks a person whether an application may act for them. Both answers weigh
 // the same.
-func consentView(v *shell.Request, a asked) templ.Component {
+func consentView(v *shell.Request, a consentRequest) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -572,7 +572,7 @@ func consentView(v *shell.Request, a asked) templ.Component {
 }
 
 // refusedView says why a person may not connect an application.
-func refusedView(v *shell.Request, title string, a asked) templ.Component {
+func refusedView(v *shell.Request, title string, a consentRequest) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -82,7 +82,7 @@ func referrers(v *shell.Request, f *records.Family, id string) ([]string, error)
 			continue
 		}
 		counts = append(counts, func() error {
-			n, err := shell.Fetch[records.Counted](v, by.Acts.Count, shell.Arguments{Query: url.Values{f.Object + "Id": {id}}})
+			n, err := shell.Fetch[records.CountAnswer](v, by.Acts.Count, shell.Arguments{Query: url.Values{f.Object + "Id": {id}}})
 			if n.Count > 0 {
 				list[i] = by.Quantity(v.Words, n.Count)
 			}

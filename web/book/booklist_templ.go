@@ -1099,7 +1099,7 @@ func bulkLine(v *shell.Request, l records.List, act, icon, text string) templ.Co
 }
 
 // bulkReport says which records were not changed, and why.
-func bulkReport(v *shell.Request, b bulkDone) templ.Component {
+func bulkReport(v *shell.Request, b bulkResult) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1271,7 +1271,7 @@ func bulkReport(v *shell.Request, b bulkDone) templ.Component {
 }
 
 // bulkDeletion asks before several records are erased.
-func bulkDeletion(v *shell.Request, b bulkDone, wrong bool) templ.Component {
+func bulkDeletion(v *shell.Request, b bulkResult, wrong bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -20,21 +20,21 @@ import (
 )
 
 const (
-	// mostChosen bounds the chosen records: a page of a list shows no more.
-	mostChosen = records.PageSize
+	// maxChosen bounds the chosen records: a page of a list shows no more.
+	maxChosen = records.PageSize
 	// batchSize bounds the calls of a batch.
 	batchSize = 20
 	// countedFrom is the largest number of records that are erased without typing it.
 	countedFrom = 5
-	// mostErased is the number of deletions that a session may make in a minute.
-	mostErased = 30
+	// maxErased is the number of deletions that a session may make in a minute.
+	maxErased = 30
 )
 
 // pick is a chosen record, at the revision and by the name that was seen.
 type pick struct{ id, revision, name string }
 
-// bulkDone is an act on chosen records, and its outcome.
-type bulkDone struct {
+// bulkResult is an act on chosen records, and its outcome.
+type bulkResult struct {
 	family *records.Family
 	act    string
 	picks  []pick
@@ -42,7 +42,7 @@ type bulkDone struct {
 	records []shell.Values
 	// done are those that were changed, as they are now.
 	done    []shell.Values
-	refused []notChanged
+	refused []unchangedRecord
 	// member is the member that changes, and former are its values before, by id.
 	member string
 	former map[string]string
@@ -52,8 +52,8 @@ type bulkDone struct {
 	back string
 }
 
-// notChanged is a chosen record that stayed as it was. One that is gone has no page.
-type notChanged struct {
+// unchangedRecord is a chosen record that stayed as it was. One that is gone has no page.
+type unchangedRecord struct {
 	id, name, why string
 	gone          bool
 }
@@ -62,7 +62,7 @@ type notChanged struct {
 // the person saw.
 func beginBulk(f *records.Family) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
-		b := bulkDone{family: f, act: v.PathValue("act"), former: map[string]string{}}
+		b := bulkResult{family: f, act: v.PathValue("act"), former: map[string]string{}}
 		b.back = f.ListingOf(v.URL.Query()).At("/" + f.Name)
 		if v.Sent.Get(wholeField) != "" {
 			return changeOnAll(v, &b)
@@ -106,7 +106,7 @@ func beginBulk(f *records.Family) func(*shell.Request) shell.View {
 
 // asksFirst reports whether a call gives a private record of somebody else away, and the sign-in
 // is not recent (record.giveAway).
-func asksFirst(v *shell.Request, b *bulkDone, calls []batchCall) bool {
+func asksFirst(v *shell.Request, b *bulkResult, calls []batchCall) bool {
 	if b.member != "ownerId" && b.member != "visibility" || clock.Now(v.Site.Clock) < v.Session.FreshUntil {
 		return false
 	}
@@ -117,7 +117,7 @@ func asksFirst(v *shell.Request, b *bulkDone, calls []batchCall) bool {
 }
 
 // notDone says above the list why nothing was done. Without a script a page says it.
-func notDone(v *shell.Request, b bulkDone, why string) shell.View {
+func notDone(v *shell.Request, b bulkResult, why string) shell.View {
 	if v.Scripted() {
 		return v.Done(b.back, &shell.Toast{Bad: true, Text: why})
 	}
@@ -137,7 +137,7 @@ func readPicks(v *shell.Request, f *records.Family) ([]pick, error) {
 		if !slices.ContainsFunc(list, func(q pick) bool { return q.id == p.id }) {
 			list = append(list, p)
 		}
-		if len(list) > mostChosen {
+		if len(list) > maxChosen {
 			return nil, &fault.Fault{Code: fault.ValidationFailed, Detail: tooManyPicks}
 		}
 	}
@@ -146,7 +146,7 @@ func readPicks(v *shell.Request, f *records.Family) ([]pick, error) {
 
 var (
 	unknownPick  = i18n.Text("The selection has something that is no entry of this list. Nothing was changed. Please select again in the list.")
-	tooManyPicks = i18n.Format("At most %d entries can be selected at once. Nothing was changed.", mostChosen)
+	tooManyPicks = i18n.Format("At most %d entries can be selected at once. Nothing was changed.", maxChosen)
 )
 
 // holds reports whether a text is the id of a record of the family, which may be gone.
@@ -187,7 +187,7 @@ func batch(v *shell.Request, calls []batchCall) ([]batchResult, error) {
 }
 
 // readChosen reads the chosen records. Those that are gone are refused.
-func readChosen(v *shell.Request, b *bulkDone) error {
+func readChosen(v *shell.Request, b *bulkResult) error {
 	var calls []batchCall
 	for _, p := range b.picks {
 		calls = append(calls, batchCall{ID: p.id, Method: "GET", Path: "/" + b.family.Name + "/" + p.id})
@@ -195,7 +195,7 @@ func readChosen(v *shell.Request, b *bulkDone) error {
 	results, err := batch(v, calls)
 	for _, r := range results {
 		if r.Status != http.StatusOK {
-			b.refused = append(b.refused, notChanged{r.ID, b.picked(r.ID).name, why(v, r), r.Status == http.StatusNotFound})
+			b.refused = append(b.refused, unchangedRecord{r.ID, b.picked(r.ID).name, why(v, r), r.Status == http.StatusNotFound})
 			continue
 		}
 		record, err := shell.Flatten(r.Body)
@@ -234,7 +234,7 @@ func why(v *shell.Request, r batchResult) string {
 
 // callsOf returns the calls of an act on the records that it changes, or the problem
 // that prevents it.
-func callsOf(v *shell.Request, b *bulkDone) (calls []batchCall, problem string) {
+func callsOf(v *shell.Request, b *bulkResult) (calls []batchCall, problem string) {
 	change, problem := changeOf(v, b)
 	if problem != "" {
 		return nil, problem
@@ -261,12 +261,12 @@ func callsOf(v *shell.Request, b *bulkDone) (calls []batchCall, problem string) 
 }
 
 // picked returns a record as it was chosen.
-func (b *bulkDone) picked(id string) pick {
+func (b *bulkResult) picked(id string) pick {
 	return b.picks[slices.IndexFunc(b.picks, func(p pick) bool { return p.id == id })]
 }
 
 // changeOf returns the new value of the member that an act changes.
-func changeOf(v *shell.Request, b *bulkDone) (change func(shell.Values) string, problem string) {
+func changeOf(v *shell.Request, b *bulkResult) (change func(shell.Values) string, problem string) {
 	switch b.act {
 	case "tag", "untag":
 		b.member, b.what = "tags", records.TagIn(v.Sent.Values)
@@ -315,7 +315,7 @@ func retagged(tags, tag string, more bool) string {
 }
 
 // runAll runs the calls of an act, and sorts their answers.
-func runAll(v *shell.Request, b *bulkDone, calls []batchCall) error {
+func runAll(v *shell.Request, b *bulkResult, calls []batchCall) error {
 	names := map[string]string{}
 	for _, r := range b.records {
 		names[r["id"]] = b.family.Heading(r)
@@ -326,7 +326,7 @@ func runAll(v *shell.Request, b *bulkDone, calls []batchCall) error {
 		case r.Status == http.StatusNoContent || r.Status == http.StatusNotFound && b.act == "erase":
 			b.done = append(b.done, shell.Values{"id": r.ID})
 		case r.Status != http.StatusOK:
-			b.refused = append(b.refused, notChanged{r.ID, names[r.ID], why(v, r), r.Status == http.StatusNotFound})
+			b.refused = append(b.refused, unchangedRecord{r.ID, names[r.ID], why(v, r), r.Status == http.StatusNotFound})
 		default:
 			record, err := shell.Flatten(r.Body)
 			if err != nil {
@@ -339,13 +339,13 @@ func runAll(v *shell.Request, b *bulkDone, calls []batchCall) error {
 }
 
 // title says how many of the chosen records were changed.
-func (b *bulkDone) title(v *shell.Request) string {
+func (b *bulkResult) title(v *shell.Request) string {
 	all := len(b.picks)
 	return v.Words.Say("%s of %s entries changed", strconv.Itoa(len(b.done)), strconv.Itoa(all))
 }
 
 // note says what was done, and offers to undo it if that is possible.
-func (b *bulkDone) note(v *shell.Request) *shell.Toast {
+func (b *bulkResult) note(v *shell.Request) *shell.Toast {
 	n := v.Words.Plural(len(b.done), "One entry", "%d entries")
 	say := v.Words.Say
 	t := &shell.Toast{Text: map[string]string{
@@ -372,7 +372,7 @@ func (b *bulkDone) note(v *shell.Request) *shell.Toast {
 }
 
 // address returns the address of an act on the same list.
-func (b *bulkDone) address(act string) string {
+func (b *bulkResult) address(act string) string {
 	path, query, _ := strings.Cut(b.back, "?")
 	if query != "" {
 		query = "?" + query
@@ -381,11 +381,11 @@ func (b *bulkDone) address(act string) string {
 }
 
 // askToErase asks before records are erased: for their number, if they are many.
-func askToErase(v *shell.Request, b bulkDone, wrong bool) shell.View {
+func askToErase(v *shell.Request, b bulkResult, wrong bool) shell.View {
 	switch {
 	case len(b.records) == 0:
 		return v.Done(b.back, &shell.Toast{Bad: true, Text: v.Words.Say("The selected entries do not exist any more.")})
-	case len(b.records) > mostErased:
+	case len(b.records) > maxErased:
 		return v.Done(b.back, &shell.Toast{Bad: true, Text: v.Words.Say("At most 30 entries can be deleted at once.")})
 	}
 	out := v.OK(v.Words.Say("Delete entries"), b.family.Name, bulkDeletion(v, b, wrong))
@@ -408,7 +408,7 @@ func countField(v *shell.Request, n int, wrong bool) ui.Field {
 }
 
 // changeOnAll begins an act on all records of a list, and leads to its page.
-func changeOnAll(v *shell.Request, b *bulkDone) shell.View {
+func changeOnAll(v *shell.Request, b *bulkResult) shell.View {
 	set, problem := changeOf(v, b)
 	kind, value := bulk.Kind(b.act), b.what
 	switch {

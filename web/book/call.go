@@ -22,8 +22,8 @@ type callPage struct {
 	matches []lookup.Hit
 }
 
-// mostCallers is how many records a call shows.
-const mostCallers = 20
+// maxCallers is how many records a call shows.
+const maxCallers = 20
 
 // showCall is the page that a telephone system opens with the number of the caller: as
 // digits, or as an address with tel: or sip:. One record with the number is opened, and
@@ -59,7 +59,7 @@ func inBook(v *shell.Request, q string) (list []lookup.Hit, err error) {
 	if utf8.RuneCountInString(q) > records.MaxSought {
 		return nil, nil
 	}
-	f, err := shell.Ask(v, lookup.Find, lookup.FindInput{Q: q, Limit: mostCallers})
+	f, err := shell.Ask(v, lookup.Find, lookup.FindInput{Q: q, Limit: maxCallers})
 	for _, g := range f.Groups {
 		if family := records.FamilyOf(g.Family); family != nil && family.InBook {
 			list = append(list, g.Hits...)

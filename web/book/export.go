@@ -103,7 +103,7 @@ func (e *export) read(cursor string) error {
 
 // readPicks reads chosen records. Those that are gone are left out.
 func (e *export) readPicks(picks []pick) error {
-	b := bulkDone{family: e.family, picks: picks}
+	b := bulkResult{family: e.family, picks: picks}
 	if err := readChosen(e.v, &b); err != nil {
 		return err
 	}

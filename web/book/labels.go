@@ -8,10 +8,10 @@ import (
 )
 
 // A sheet of labels is A4 with three in a row and eight rows, 70 by 37 mm each, as
-// office shops sell it. mostLabels are a hundred sheets: a browser prints no more.
+// office shops sell it. maxLabels are a hundred sheets: a browser prints no more.
 const (
 	labelsOnSheet = 24
-	mostLabels    = 100 * labelsOnSheet
+	maxLabels     = 100 * labelsOnSheet
 )
 
 // labelSheets are the addresses of a list, to be printed on labels.
@@ -22,18 +22,18 @@ type labelSheets struct {
 	// missing have no address. without are the first of them. more says that the
 	// list goes on.
 	missing int
-	without []unaddressed
+	without []unaddressedRecord
 	more    bool
 	back    string
 }
 
-// unaddressed is a record without an address.
-type unaddressed struct{ id, name string }
+// unaddressedRecord is a record without an address.
+type unaddressedRecord struct{ id, name string }
 
 // leaveOut counts a record without an address. Only those that are shown are kept.
 func (s *labelSheets) leaveOut(r shell.Values) {
 	if s.missing++; len(s.without) < withoutShown {
-		s.without = append(s.without, unaddressed{r["id"], records.SortName(s.family, r)})
+		s.without = append(s.without, unaddressedRecord{r["id"], records.SortName(s.family, r)})
 	}
 }
 
@@ -56,7 +56,7 @@ func showLabels(f *records.Family) func(*shell.Request) shell.View {
 				switch {
 				case len(v.Words.Lines(addressOf(r))) == 0:
 					s.leaveOut(r)
-				case len(s.labels) == mostLabels:
+				case len(s.labels) == maxLabels:
 					s.more = true
 				default:
 					s.labels = append(s.labels, letterTo(v, r, e.names))

@@ -120,7 +120,7 @@ func labelsView(v *shell.Request, s labelSheets) templ.Component {
 			}
 		}
 		if s.more {
-			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("The list goes on"), v.Words.Say("These are the first %s. Narrow the list for the others.", v.Words.Number(mostLabels))).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.Warn, v.Words.Say("The list goes on"), v.Words.Say("These are the first %s. Narrow the list for the others.", v.Words.Number(maxLabels))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -14,7 +14,7 @@ func TestLabelsLeftOut(t *testing.T) {
 	for i := range 9999 {
 		s.leaveOut(shell.Values{"id": "con_" + strconv.Itoa(i), "lastName": "Ohne", "firstName": "Ida", "note": "lang"})
 	}
-	if s.missing != 9999 || len(s.without) != withoutShown || s.without[1] != (unaddressed{"con_1", "Ohne, Ida"}) {
+	if s.missing != 9999 || len(s.without) != withoutShown || s.without[1] != (unaddressedRecord{"con_1", "Ohne, Ida"}) {
 		t.Errorf("%d: %v", s.missing, s.without)
 	}
 }

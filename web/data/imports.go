@@ -33,7 +33,7 @@ type importInfo struct{ imports.Import }
 
 // readImport reads the import that the address names.
 func readImport(v *shell.Request) (importInfo, error) {
-	info, err := shell.Ask(v, imports.Get, imports.Named{ID: v.PathValue("id")})
+	info, err := shell.Ask(v, imports.Get, imports.Reference{ID: v.PathValue("id")})
 	return importInfo{info}, err
 }
 
@@ -210,7 +210,7 @@ func createImport(v *shell.Request) shell.View {
 	}
 	made, err := shell.Ask(v, imports.Create, imports.CreateInput{FileName: cutName(file.Name), Size: file.Size}, onceWith(file))
 	if err == nil {
-		made, err = shell.Ask(v, imports.Get, imports.Named{ID: made.ID})
+		made, err = shell.Ask(v, imports.Get, imports.Reference{ID: made.ID})
 	}
 	if err == nil && made.State == imports.Receiving { // otherwise the form was sent twice
 		err = sendImport(v, made.ID, file)
@@ -239,7 +239,7 @@ func cutName(name string) string {
 // sendImport passes files on as they arrive.
 func sendImport(v *shell.Request, id string, file *shell.SentFile) error {
 	all := archive.NewBundle(importPiece, func(number int64, content []byte) error {
-		return shell.Do(v, imports.Append, imports.AppendInput{Named: imports.Named{ID: id}, Number: number, Content: content}).Err()
+		return shell.Do(v, imports.Append, imports.AppendInput{Reference: imports.Reference{ID: id}, Number: number, Content: content}).Err()
 	})
 	if err := file.Each(all.Add); err != nil {
 		if _, refused := errors.AsType[*fault.Fault](err); !refused {
@@ -251,7 +251,7 @@ func sendImport(v *shell.Request, id string, file *shell.SentFile) error {
 	if err != nil {
 		return err
 	}
-	return shell.Do(v, imports.Complete, imports.CompleteInput{Named: imports.Named{ID: id}, Pieces: pieces}).Err()
+	return shell.Do(v, imports.Complete, imports.CompleteInput{Reference: imports.Reference{ID: id}, Pieces: pieces}).Err()
 }
 
 // refusedImport draws the form again, and says why the file was refused.
@@ -317,7 +317,7 @@ func drawImport(v *shell.Request, p importPage, status int) shell.View {
 // problems reads a page of entries with a problem.
 func (p *importPage) problems(v *shell.Request) error {
 	after, _ := strconv.ParseInt(v.URL.Query().Get("after"), 10, 64)
-	found, err := shell.Ask(v, imports.GetLines, imports.LinesInput{Named: imports.Named{ID: p.ID}, After: max(0, after), Limit: problemsShown, Wrong: true})
+	found, err := shell.Ask(v, imports.GetLines, imports.LinesInput{Reference: imports.Reference{ID: p.ID}, After: max(0, after), Limit: problemsShown, Wrong: true})
 	if err != nil {
 		return err
 	}
@@ -467,7 +467,7 @@ func mapImport(v *shell.Request) shell.View {
 			info.Options.Tags = append(info.Options.Tags, tag)
 		}
 	}
-	a := shell.Do(v, imports.Map, imports.MapInput{Named: imports.Named{ID: info.ID}, Targets: targets, Options: info.Options})
+	a := shell.Do(v, imports.Map, imports.MapInput{Reference: imports.Reference{ID: info.ID}, Targets: targets, Options: info.Options})
 	switch {
 	case a.Is(fault.ValidationFailed) && a.Fault.Fields[0].Name == "id": // sent twice
 		return shell.Redirect{To: info.path()}
@@ -484,10 +484,10 @@ func mapImport(v *shell.Request) shell.View {
 }
 
 // actOnImport runs an operation on an import, and goes back to its page.
-func actOnImport(row op.Operation[imports.Named, imports.Import]) func(*shell.Request) shell.View {
+func actOnImport(row op.Operation[imports.Reference, imports.Import]) func(*shell.Request) shell.View {
 	return func(v *shell.Request) shell.View {
 		id := v.PathValue("id")
-		a := shell.Do(v, row, imports.Named{ID: id}, shell.Once)
+		a := shell.Do(v, row, imports.Reference{ID: id}, shell.Once)
 		if a.Fault != nil && !a.Is(fault.ValidationFailed) { // its page says how far it is
 			return v.Failed(a.Fault)
 		}
@@ -509,7 +509,7 @@ func askToUndo(v *shell.Request) shell.View {
 
 // discardImport gives an import up.
 func discardImport(v *shell.Request) shell.View {
-	switch a := shell.Do(v, imports.Discard, imports.Named{ID: v.PathValue("id")}, shell.Once); {
+	switch a := shell.Do(v, imports.Discard, imports.Reference{ID: v.PathValue("id")}, shell.Once); {
 	case a.Is(fault.NotFound): // it is gone already
 		return shell.Redirect{To: shell.DataPath}
 	case a.Fault != nil:
@@ -541,7 +541,7 @@ func writeReport(v *shell.Request, w http.ResponseWriter, info *importInfo) erro
 		return err
 	}
 	for after := int64(0); ; {
-		found, err := shell.Ask(v, imports.GetLines, imports.LinesInput{Named: imports.Named{ID: info.ID}, After: after})
+		found, err := shell.Ask(v, imports.GetLines, imports.LinesInput{Reference: imports.Reference{ID: info.ID}, After: after})
 		if err != nil {
 			return err
 		}
@@ -592,7 +592,7 @@ func writeRefused(v *shell.Request, w http.ResponseWriter, info *importInfo) err
 		return err
 	}
 	for after := int64(0); ; {
-		found, err := shell.Ask(v, imports.GetLines, imports.LinesInput{Named: imports.Named{ID: info.ID}, After: after, Refused: true})
+		found, err := shell.Ask(v, imports.GetLines, imports.LinesInput{Reference: imports.Reference{ID: info.ID}, After: after, Refused: true})
 		if err != nil {
 			return err
 		}

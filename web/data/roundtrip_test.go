@@ -265,12 +265,12 @@ func importFile(b *pagetest.Browser, o *apitest.Office, content, format string) 
 		}
 		return x
 	}
-	of := imports.Named{ID: send("imports.create", imports.CreateInput{FileName: "a", Size: int64(len(content))}).ID}
-	send("imports.append", imports.AppendInput{Named: of, Content: []byte(content)})
-	send("imports.complete", imports.CompleteInput{Named: of, Pieces: 1})
+	of := imports.Reference{ID: send("imports.create", imports.CreateInput{FileName: "a", Size: int64(len(content))}).ID}
+	send("imports.append", imports.AppendInput{Reference: of, Content: []byte(content)})
+	send("imports.complete", imports.CompleteInput{Reference: of, Pieces: 1})
 	o.Recover()
 	x := send("imports.get", of)
-	in := imports.MapInput{Named: of, Options: x.Options}
+	in := imports.MapInput{Reference: of, Options: x.Options}
 	for _, c := range x.Columns {
 		in.Targets = append(in.Targets, c.Target)
 	}

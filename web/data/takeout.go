@@ -16,7 +16,7 @@ import (
 // parts are read, each with the rights of its moment. The call has no idempotency key:
 // the page stays, and its form may be sent again. If that fails halfway the
 // connection is cut, so that no browser takes a part for the whole.
-func takeOut(v *shell.Request, row op.Operation[exports.Input, exports.Begun], id, title string) shell.View {
+func takeOut(v *shell.Request, row op.Operation[exports.Input, exports.BeginOutput], id, title string) shell.View {
 	begun, err := shell.Ask(v, row, exports.Input{ID: id, Language: v.Words.Language})
 	if err != nil {
 		return v.Failed(err)

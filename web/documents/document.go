@@ -147,13 +147,13 @@ func (d *viewer) number() int {
 	return 1
 }
 
-// mostPrinted is the number of pages that are printed from the viewer, which loads
+// maxPrinted is the number of pages that are printed from the viewer, which loads
 // them all. Longer documents are downloaded.
-const mostPrinted = 300
+const maxPrinted = 300
 
 // printable reports whether the viewer prints the document.
 func (d *viewer) printable() bool {
-	return d.page != nil && d.count() <= mostPrinted || d.text != nil
+	return d.page != nil && d.count() <= maxPrinted || d.text != nil
 }
 
 // count returns the number of pages or parts.

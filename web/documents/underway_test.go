@@ -77,7 +77,7 @@ func TestManyReadOneDocument(t *testing.T) {
 	path := "/sandbox/documents/" + o.As(access.Member).Document("Gutachten.pdf", "application/pdf", testFile(t, "pages.pdf"))
 	g.shut()
 	defer g.lift()
-	const people, each, most = 10, 8, 64
+	const people, each, limit = 10, 8, 64
 	answers := make(chan *pagetest.Page)
 	for p := range people {
 		reader := &pagetest.Browser{T: t, Handler: b.Handler, Cookie: o.Session(o.As(access.Member).Principal)}
@@ -85,7 +85,7 @@ func TestManyReadOneDocument(t *testing.T) {
 			go func() { answers <- reader.Get(path + "/pictures/" + strconv.Itoa(p*each+i+1)) }()
 		}
 	}
-	for range people*each - most {
+	for range people*each - limit {
 		busy := <-answers
 		if busy.Status != 429 || busy.Header.Get("Retry-After") != "2" {
 			t.Errorf("%s: %d %v, want 429", busy.Path, busy.Status, busy.Header)
@@ -97,7 +97,7 @@ func TestManyReadOneDocument(t *testing.T) {
 	}
 	b.Get(path+"/sheets/2").Want(200, "Die Seite wird vorbereitet", `data-page="2"`)
 	g.lift()
-	for range most {
+	for range limit {
 		if a := <-answers; a.Status != 200 && a.Status != 422 && a.Status != 429 { // behind the last page, or tired of waiting
 			t.Errorf("%s: %d", a.Path, a.Status)
 		}

@@ -18,8 +18,8 @@ import (
 	"kartei/web/ui"
 )
 
-// caused is a change of a call, with its event and where that went.
-type caused struct {
+// callChange is a change of a call, with its event and where that went.
+type callChange struct {
 	event.CallEvent
 	// title is the name of the record, empty if the person does not see it, or if it is
 	// gone.
@@ -39,7 +39,7 @@ func inSandbox(v *shell.Request, c *loggedCall) bool {
 }
 
 // readChain returns what a call changed, and where the events of that went.
-func readChain(v *shell.Request, c *loggedCall) ([]caused, error) {
+func readChain(v *shell.Request, c *loggedCall) ([]callChange, error) {
 	if !c.good() || c.Method == "GET" || c.RequestID == "" {
 		return nil, nil
 	}
@@ -56,9 +56,9 @@ func readChain(v *shell.Request, c *loggedCall) ([]caused, error) {
 	if err := v.TitlesIn(sandbox, ids, titles); err != nil {
 		return nil, err
 	}
-	chain := make([]caused, len(found.Data))
+	chain := make([]callChange, len(found.Data))
 	for i, e := range found.Data {
-		chain[i] = caused{CallEvent: e, title: titles[e.Data.ID], sandbox: sandbox}
+		chain[i] = callChange{CallEvent: e, title: titles[e.Data.ID], sandbox: sandbox}
 		if i >= followed {
 			continue
 		}
@@ -72,7 +72,7 @@ func readChain(v *shell.Request, c *loggedCall) ([]caused, error) {
 }
 
 // href is the address of the record, or of the operation.
-func (e *caused) href() templ.SafeURL {
+func (e *callChange) href() templ.SafeURL {
 	place := "/" + e.Data.Object + "s/"
 	if f := records.FamilyOf(e.Data.Object); f != nil {
 		place = "/" + f.Name + "/"
@@ -84,7 +84,7 @@ func (e *caused) href() templ.SafeURL {
 }
 
 // what says what happened to the record.
-func (e *caused) what(v *shell.Request) string {
+func (e *callChange) what(v *shell.Request) string {
 	_, verb, _ := strings.Cut(e.Type, ".")
 	text, known := verbs[verb]
 	if !known {
@@ -98,7 +98,7 @@ func (e *caused) what(v *shell.Request) string {
 }
 
 // kind is the name of the record's kind.
-func (e *caused) kind(v *shell.Request) string {
+func (e *callChange) kind(v *shell.Request) string {
 	if f := records.FamilyOf(e.Data.Object); f != nil {
 		return v.Words.Say(f.One)
 	}

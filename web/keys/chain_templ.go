@@ -218,7 +218,7 @@ func chainView(v *shell.Request, p requestPage) templ.Component {
 }
 
 // deliveredView says how far an event came at an endpoint, and sends it once more.
-func deliveredView(v *shell.Request, c *loggedCall, e *caused, d *webhook.EventDelivery) templ.Component {
+func deliveredView(v *shell.Request, c *loggedCall, e *callChange, d *webhook.EventDelivery) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -47,7 +47,7 @@ type keyForm struct {
 	// exceeds says that the link names rights that the owner lacks.
 	exceeds bool
 	// sandbox is the number of its contacts, zero if the person may not read them.
-	sandbox records.Counted
+	sandbox records.CountAnswer
 }
 
 // The presets of what a key may.
@@ -99,7 +99,7 @@ func drawKeyForm(v *shell.Request, f keyForm, status int) shell.View {
 	}
 	if v.Session.May("contacts:read") {
 		var err error
-		if f.sandbox, err = shell.Fetch[records.Counted](v, contact.Count, shell.Arguments{Sandbox: true}); err != nil {
+		if f.sandbox, err = shell.Fetch[records.CountAnswer](v, contact.Count, shell.Arguments{Sandbox: true}); err != nil {
 			return v.Failed(err)
 		}
 	}
@@ -193,7 +193,7 @@ func keyScopes() (list []string) {
 func (f *keyForm) limits(v *shell.Request) string {
 	var list []string
 	for i := range f.terms.Limits {
-		if l := (*policyLeft)(&f.terms.Limits[i]); l.WindowSeconds == 60 {
+		if l := (*policyBalance)(&f.terms.Limits[i]); l.WindowSeconds == 60 {
 			list = append(list, l.counts(v)+": "+figure(v, l.Quota))
 		}
 	}

@@ -232,7 +232,7 @@ type requestPage struct {
 	made    string
 	keyInfo KeyInfo
 	// chain is what the call changed, and where the events of that went.
-	chain []caused
+	chain []callChange
 }
 
 // showRequest serves the page of a call.

@@ -25,8 +25,8 @@ func succeeded(u *usage.Sum) int64 { return u.Calls - refused(u) - u.Limited - u
 // usedSubject is a key, an application or an endpoint with what the page says of it.
 type usedSubject usage.Entry
 
-// policyLeft is a limit with what pages say of it.
-type policyLeft key.PolicyBalance
+// policyBalance is a limit with what pages say of it.
+type policyBalance key.PolicyBalance
 
 // usagePage is the usage with its filters.
 type usagePage struct {
@@ -44,13 +44,13 @@ var spans = []shell.Option{
 	shell.NewOption("90", "90 days"),
 }
 
-// usualSpan is shown first.
-const usualSpan = "30"
+// defaultSpan is shown first.
+const defaultSpan = "30"
 
 // showUsage serves the usage.
 func showUsage(v *shell.Request) shell.View {
 	q := v.URL.Query()
-	p := usagePage{key: q.Get("key"), days: cmp.Or(shell.Offered(spans, q.Get("days")), usualSpan), names: map[string]string{}}
+	p := usagePage{key: q.Get("key"), days: cmp.Or(shell.Offered(spans, q.Get("days")), defaultSpan), names: map[string]string{}}
 	days, _ := strconv.Atoi(p.days)
 	in := usage.Input{Key: p.key, Days: days, Zone: v.Words.Zone.String()}
 	if p.hourly() {
@@ -256,12 +256,12 @@ var levels = map[string]i18n.Text{
 }
 
 // title says what a limit counts, and for whom.
-func (l *policyLeft) title(v *shell.Request) string {
+func (l *policyBalance) title(v *shell.Request) string {
 	return l.counts(v) + " " + v.Words.Say(levels[l.Level])
 }
 
 // counts says what a limit counts.
-func (l *policyLeft) counts(v *shell.Request) string {
+func (l *policyBalance) counts(v *shell.Request) string {
 	name := v.Words.Say(units[l.Unit])
 	switch l.WindowSeconds {
 	case 60:
@@ -275,7 +275,7 @@ func (l *policyLeft) counts(v *shell.Request) string {
 }
 
 // left says how much is left, and when all is again.
-func (l *policyLeft) left(v *shell.Request) string {
+func (l *policyBalance) left(v *shell.Request) string {
 	text := v.Words.Say("left: %s of %s", figure(v, l.Remaining), figure(v, l.Capacity))
 	if l.ResetSeconds > 0 && l.Remaining < l.Capacity {
 		text += v.Words.Say(", all again in %s", shell.Waiting(v.Words, time.Duration(l.ResetSeconds)*time.Second))
@@ -284,7 +284,7 @@ func (l *policyLeft) left(v *shell.Request) string {
 }
 
 // scarce reports whether less than a fifth is left.
-func (l *policyLeft) scarce() bool { return l.Remaining*5 < l.Capacity }
+func (l *policyBalance) scarce() bool { return l.Remaining*5 < l.Capacity }
 
 // figure writes a number.
 func figure(v *shell.Request, n int64) string { return v.Words.Number(int(n)) }

@@ -696,7 +696,7 @@ func usedLimitsView(v *shell.Request, p *usagePage) templ.Component {
 			l := &p.Limits[i]
 			shown := p.shown(l)
 			for j := range shown {
-				one := (*policyLeft)(&shown[j])
+				one := (*policyBalance)(&shown[j])
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 54, "<li><div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

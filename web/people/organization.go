@@ -15,7 +15,7 @@ import (
 
 // organizationPage is the page about an organization.
 type organizationPage struct {
-	is    organization.Shown
+	is    organization.GetOutput
 	typed shell.Values
 	wrong map[string]string
 	// declared is the name of who declared secrecy.
@@ -61,7 +61,7 @@ func (p *organizationPage) read(v *shell.Request) (err error) {
 }
 
 // readOrganization reads the organization of the page, or its sandbox.
-func readOrganization(v *shell.Request) (organization.Shown, error) {
+func readOrganization(v *shell.Request) (organization.GetOutput, error) {
 	o, err := shell.Ask(v, organization.Get, access.ByID{})
 	if err != nil || !ofSandbox(v) {
 		return o, err

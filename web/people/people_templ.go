@@ -666,7 +666,7 @@ func inviteView(v *shell.Request, f inviteForm) templ.Component {
 }
 
 // invitedView shows the link of an invitation that nobody sends. It is shown once.
-func invitedView(v *shell.Request, i invitation.Created) templ.Component {
+func invitedView(v *shell.Request, i invitation.NewInvitation) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -280,7 +280,7 @@ func (p *leavePage) countRecords(v *shell.Request) error {
 		if !f.ByOwner || !v.Session.May(f.Read) {
 			continue
 		}
-		n, err := shell.Fetch[records.Counted](v, f.Acts.Count, shell.Arguments{Query: url.Values{"ownerId": {p.one.ID}}})
+		n, err := shell.Fetch[records.CountAnswer](v, f.Acts.Count, shell.Arguments{Query: url.Values{"ownerId": {p.one.ID}}})
 		if err != nil {
 			return err
 		}

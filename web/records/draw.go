@@ -20,7 +20,7 @@ import (
 )
 
 // CountText returns the number of records: 1.284, or 10.000+ where counting stops.
-func CountText(w i18n.Words, c Counted) string {
+func CountText(w i18n.Words, c CountAnswer) string {
 	text := w.Number(c.Count)
 	if c.Capped {
 		text += "+"

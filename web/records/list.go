@@ -21,24 +21,24 @@ const (
 	ahead    = 5
 )
 
-// listed is a page of a list of records.
-type listed struct {
+// listAnswer is a page of a list of records.
+type listAnswer struct {
 	Records    []shell.Values
 	HasMore    bool
 	NextCursor string
 }
 
 // ReadPage runs the operation that lists a family.
-func ReadPage(v *shell.Request, f *Family, query url.Values) (listed, error) {
+func ReadPage(v *shell.Request, f *Family, query url.Values) (listAnswer, error) {
 	a := v.Send(f.Acts.list, shell.Arguments{Query: query})
 	if err := a.Err(); err != nil {
-		return listed{}, err
+		return listAnswer{}, err
 	}
 	return readListed(a.Body)
 }
 
 // readListed reads the answer of a list.
-func readListed(body []byte) (page listed, err error) {
+func readListed(body []byte) (page listAnswer, err error) {
 	d := shell.NewRecordReader(body)
 	err = d.Object(func(name string) (err error) {
 		switch name {
@@ -61,8 +61,8 @@ func readListed(body []byte) (page listed, err error) {
 	return page, d.Ended(err)
 }
 
-// Counted is the number of records, up to a cap.
-type Counted struct {
+// CountAnswer is the number of records, up to a cap.
+type CountAnswer struct {
 	Count  int  `json:"count"`
 	Capped bool `json:"capped"`
 }
@@ -302,7 +302,7 @@ type List struct {
 	Family  *Family
 	Listing Listing
 	Rows    []shell.Values
-	Count   Counted
+	Count   CountAnswer
 	next    string
 	// around is the id of the record that the page is around, or empty. previous is then
 	// the cursor of the page before it.
@@ -325,7 +325,7 @@ func (f *Family) List(v *shell.Request, l Listing) (List, error) {
 // unnamed reads a page of a family without names.
 func (f *Family) unnamed(v *shell.Request, l Listing) (List, error) {
 	out := List{Family: f, Listing: l, around: l.Near, Names: map[string]string{}}
-	var page, before listed
+	var page, before listAnswer
 	err := shell.Together(
 		func() (err error) {
 			page, err = ReadPage(v, f, l.Parameters(v.Session.Principal.ID))
@@ -338,7 +338,7 @@ func (f *Family) unnamed(v *shell.Request, l Listing) (List, error) {
 			return err
 		},
 		func() (err error) {
-			out.Count, err = shell.Fetch[Counted](v, f.Acts.Count, shell.Arguments{Query: l.Filters(v.Session.Principal.ID)})
+			out.Count, err = shell.Fetch[CountAnswer](v, f.Acts.Count, shell.Arguments{Query: l.Filters(v.Session.Principal.ID)})
 			return err
 		},
 	)

@@ -14,8 +14,8 @@ type conflict struct {
 	Base, Theirs, Mine string
 }
 
-// merged is the result of merge.
-type merged struct {
+// mergeResult is the result of merge.
+type mergeResult struct {
 	// Values are the record's values after the merge, for the members of the form. A
 	// member in conflict has the stored value.
 	Values shell.Values
@@ -32,8 +32,8 @@ type merged struct {
 // A member that one side changed is taken over. So is one that both changed to the
 // same value. Every other difference is a conflict: no typed value is lost or
 // written unseen.
-func merge(base, mine, theirs shell.Values) merged {
-	m := merged{Values: shell.Values{}}
+func merge(base, mine, theirs shell.Values) mergeResult {
+	m := mergeResult{Values: shell.Values{}}
 	for _, name := range slices.Sorted(maps.Keys(mine)) {
 		b, i, t := base[name], mine[name], theirs[name]
 		switch {

@@ -125,14 +125,14 @@ const placeField = "place"
 // historyShown is the number of changes that the page of a record shows at first.
 const historyShown = 10
 
-// mostHistory is more than a history has: the server keeps some 200 changes.
-const mostHistory = 1000
+// maxHistory is more than a history has: the server keeps some 200 changes.
+const maxHistory = 1000
 
 // readHistory returns the last changes of a record, or all, and whether there are more.
 func readHistory(v *shell.Request, id string) ([]record.Change, bool, error) {
 	limit := historyShown
 	if v.URL.Query().Get("history") == "all" {
-		limit = mostHistory
+		limit = maxHistory
 	}
 	found, err := shell.Ask(v, record.History, record.HistoryInput{ID: id, Limit: limit})
 	return found.Data, found.HasMore, err
@@ -502,7 +502,7 @@ func (f *Family) Field(name string) Field {
 
 // changeNote says which members a form changed, and what somebody else changed
 // meanwhile.
-func changeNote(v *shell.Request, f *Family, id string, s saved) *shell.Toast {
+func changeNote(v *shell.Request, f *Family, id string, s saveResult) *shell.Toast {
 	if len(s.Changed) == 0 && len(s.Theirs) == 0 {
 		return nil
 	}
@@ -526,7 +526,7 @@ func changeNote(v *shell.Request, f *Family, id string, s saved) *shell.Toast {
 }
 
 // changedToo says what somebody else changed at the same time.
-func (s saved) changedToo(v *shell.Request, f *Family) string {
+func (s saveResult) changedToo(v *shell.Request, f *Family) string {
 	who := cmp.Or(s.By, v.Words.Say("Somebody else"))
 	if several(v, who) {
 		return v.Words.Say("%s changed at the same time: %s. [several]", who, Labels(v, f, s.Theirs))
@@ -536,7 +536,7 @@ func (s saved) changedToo(v *shell.Request, f *Family) string {
 
 // notUndone says that somebody has changed the same members since. Their values stay,
 // and the history shows them.
-func notUndone(v *shell.Request, f *Family, id string, m *merged) shell.View {
+func notUndone(v *shell.Request, f *Family, id string, m *mergeResult) shell.View {
 	var names []string
 	for _, c := range m.Conflicts {
 		names = append(names, c.Name)

@@ -25,18 +25,18 @@ const (
 	PickSuffix  = "-pick"
 )
 
-// mostChoices is the maximum number of choices for a text. MaxSought is the maximum length of the
+// maxChoices is the maximum number of choices for a text. MaxSought is the maximum length of the
 // text in characters, as in the operations that search.
 const (
-	mostChoices = 8
-	MaxSought   = 200
+	maxChoices = 8
+	MaxSought  = 200
 )
 
 // anything stands for all families that a document can be about.
 const anything = "anything"
 
-// Sought is the result of a search for a text in a family, or among people.
-type Sought struct {
+// SearchResult is the result of a search for a text in a family, or among people.
+type SearchResult struct {
 	Choices []ui.Choice
 	// Exact are the choices whose whole name is the text.
 	Exact []ui.Choice
@@ -46,7 +46,7 @@ type Sought struct {
 }
 
 // Only returns the choice that a text can only mean.
-func (s Sought) Only() (ui.Choice, bool) {
+func (s SearchResult) Only() (ui.Choice, bool) {
 	switch {
 	case len(s.Exact) == 1:
 		return s.Exact[0], true
@@ -57,17 +57,17 @@ func (s Sought) Only() (ui.Choice, bool) {
 }
 
 // Seek finds a text in a family, or among people.
-func Seek(v *shell.Request, to, text string) (Sought, error) {
+func Seek(v *shell.Request, to, text string) (SearchResult, error) {
 	switch {
 	case utf8.RuneCountInString(text) > MaxSought:
-		return Sought{}, nil
+		return SearchResult{}, nil
 	case to == "people":
 		return SeekPeople(v, text)
 	case text == "" || Letters[to] == "" && to != anything:
-		return Sought{}, nil
+		return SearchResult{}, nil
 	}
-	var s Sought
-	hits, err := shell.Ask(v, lookup.Find, lookup.FindInput{Q: Letters[to] + text, Limit: mostChoices})
+	var s SearchResult
+	hits, err := shell.Ask(v, lookup.Find, lookup.FindInput{Q: Letters[to] + text, Limit: maxChoices})
 	for _, h := range hitsOf(hits) {
 		if to == anything && h.Object == Documents.Object { // nothing is about a document
 			continue
@@ -87,13 +87,13 @@ func Seek(v *shell.Request, to, text string) (Sought, error) {
 var ownWords = []string{"ich", "mich", "mir", "me", "myself"}
 
 // SeekPeople finds active people and service accounts by name. Oneself comes first.
-func SeekPeople(v *shell.Request, text string) (s Sought, err error) {
+func SeekPeople(v *shell.Request, text string) (s SearchResult, err error) {
 	me := v.Session.Principal
 	self := ui.Choice{Value: me.ID, Text: me.Name, Note: v.Words.Say("me"), Icon: "user"}
 	if slices.Contains(ownWords, strings.ToLower(text)) {
-		return Sought{Choices: []ui.Choice{self}, Exact: []ui.Choice{self}}, nil
+		return SearchResult{Choices: []ui.Choice{self}, Exact: []ui.Choice{self}}, nil
 	}
-	names, err := shell.Ask(v, principal.FindNames, principal.FindNamesInput{Q: text, Limit: mostChoices})
+	names, err := shell.Ask(v, principal.FindNames, principal.FindNamesInput{Q: text, Limit: maxChoices})
 	if text == "" {
 		s.Choices = append(s.Choices, self)
 	}

@@ -14,8 +14,8 @@ import (
 // stored the record in between.
 const attempts = 3
 
-// saved is the outcome of storing a form.
-type saved struct {
+// saveResult is the outcome of storing a form.
+type saveResult struct {
 	// Record is the record as it is stored now.
 	Record shell.Values
 	// Changed are the members that this form changed. Before has their former values.
@@ -26,14 +26,14 @@ type saved struct {
 	// By says who that was.
 	By string
 	// Merge is set if a person must decide. Nothing was stored then.
-	Merge *merged
+	Merge *mergeResult
 }
 
 // Save stores the typed values. was has the values that the person saw at a revision.
 // A form without a revision is of the first one. If the record has another revision
 // by now, both changes are merged by member (see merge).
-func Save(v *shell.Request, f *Family, id string, was, typed shell.Values, revision int64) (saved, error) {
-	var out saved
+func Save(v *shell.Request, f *Family, id string, was, typed shell.Values, revision int64) (saveResult, error) {
+	var out saveResult
 	for attempt := range attempts {
 		out.Before, out.Changed = was, shell.Changed(was, typed)
 		if len(out.Changed) == 0 {

@@ -101,12 +101,12 @@ const paletteList = "command-hits"
 
 // suggest serves the lines below the field or in the palette.
 func suggest(v *shell.Request, q string, inPalette bool) shell.View {
-	list, most := "find-list", 8
+	list, limit := "find-list", 8
 	if inPalette {
-		list, most = paletteList, hitsBelow
+		list, limit = paletteList, hitsBelow
 	}
 	if q == "" {
-		f, err := findRecent(v, most)
+		f, err := findRecent(v, limit)
 		if err != nil {
 			return v.Failed(err)
 		}
@@ -120,11 +120,11 @@ func suggest(v *shell.Request, q string, inPalette bool) shell.View {
 }
 
 // findRecent returns what the person opened lately, as hits without a search.
-func findRecent(v *shell.Request, most int) (lookup.FindOutput, error) {
+func findRecent(v *shell.Request, limit int) (lookup.FindOutput, error) {
 	if !v.Session.Remembers() {
 		return lookup.FindOutput{}, nil
 	}
-	r, err := shell.Ask(v, lookup.Recent, lookup.RecentInput{Limit: min(most, 20)})
+	r, err := shell.Ask(v, lookup.Recent, lookup.RecentInput{Limit: min(limit, 20)})
 	if err != nil || len(r.Data) == 0 {
 		return lookup.FindOutput{}, err
 	}
@@ -304,7 +304,7 @@ func (p searchPage) tabs(v *shell.Request) []ui.Tab {
 		t.Count = "0"
 		for _, g := range p.counts {
 			if g.Family == f.Name && g.Count != nil {
-				t.Count = records.CountText(v.Words, records.Counted(*g.Count))
+				t.Count = records.CountText(v.Words, records.CountAnswer(*g.Count))
 			}
 		}
 		tabs = append(tabs, t)

@@ -90,7 +90,7 @@ func (v *Request) refresh(p HTML) {
 		Status(http.StatusNotModified).answer(v)
 		return
 	}
-	p.Body = drawn(b.Bytes())
+	p.Body = rendering(b.Bytes())
 	p.send(v)
 }
 
@@ -98,11 +98,11 @@ func (v *Request) refresh(p HTML) {
 // forms, and for how long a sign-in is recent.
 var everNew = regexp.MustCompile(` (?:(?:hx-nonce|data-token|data-drop)="[^"]*"|name="form-token" value="[^"]*")`)
 
-// drawn is a component that is drawn already.
-type drawn []byte
+// rendering is a component that is drawn already.
+type rendering []byte
 
 // Render writes it.
-func (d drawn) Render(_ context.Context, w io.Writer) error {
+func (d rendering) Render(_ context.Context, w io.Writer) error {
 	_, err := w.Write(d)
 	return err
 }

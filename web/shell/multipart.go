@@ -90,7 +90,7 @@ func readFileForm(w http.ResponseWriter, r *http.Request, boundary string) (*For
 		return nil, fault.New(fault.InvalidRequest)
 	}
 	limited.N = r.ContentLength
-	file.Reader, file.Incoming = &ended{io.LimitReader(p.Reader, file.Size), p.Reader, end}, incoming
+	file.Reader, file.Incoming = &boundedFile{io.LimitReader(p.Reader, file.Size), p.Reader, end}, incoming
 	if file.boundary = boundary; file.Name != "" {
 		f.File = file
 	}
@@ -163,14 +163,14 @@ func FileName(sent string) string {
 	return path.Base(strings.NewReplacer("%22", `"`, "%0D", "", "%0A", "", `\`, "/").Replace(sent))
 }
 
-// ended is the bytes of a file, which the end of its form must follow.
-type ended struct {
+// boundedFile is the bytes of a file, which the end of its form must follow.
+type boundedFile struct {
 	io.Reader
 	rest io.Reader
 	end  string
 }
 
-func (e *ended) Read(b []byte) (int, error) {
+func (e *boundedFile) Read(b []byte) (int, error) {
 	n, err := e.Reader.Read(b)
 	if err == io.EOF && e.end != "" {
 		end := make([]byte, len(e.end))

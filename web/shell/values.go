@@ -51,12 +51,12 @@ func (d *recordReader) Ended(err error) error {
 
 var errRest = errors.New("something follows it")
 
-// usualMembers is more than the members of a record, with the parts of its address.
-const usualMembers = 40
+// defaultMembers is more than the members of a record, with the parts of its address.
+const defaultMembers = 40
 
 // Record reads a record. It returns nil with an error.
 func (d *recordReader) Record() (Values, error) {
-	v := make(Values, usualMembers)
+	v := make(Values, defaultMembers)
 	if err := d.members(v, ""); err != nil {
 		return nil, err
 	}

@@ -84,8 +84,8 @@ type quickForm struct {
 	choices     []ui.Choice
 }
 
-// understood is a line as the server understands it.
-type understood struct {
+// quickTask is a line as the server understands it.
+type quickTask struct {
 	quickLine
 	// record is what the task is about, once that is clear.
 	record ui.Choice
@@ -99,17 +99,17 @@ const (
 	aboutField = "about"
 )
 
-// mostMeant bounds the records offered for a name of the line. More of the name narrows
+// maxMeant bounds the records offered for a name of the line. More of the name narrows
 // them.
-const mostMeant = 5
+const maxMeant = 5
 
 // understand reads a line and finds what it is about.
-func understand(v *shell.Request, line string) (understood, error) {
-	u := understood{quickLine: readLine(v.Words, line)}
+func understand(v *shell.Request, line string) (quickTask, error) {
+	u := quickTask{quickLine: readLine(v.Words, line)}
 	if u.about == "" {
 		return u, nil
 	}
-	var both records.Sought
+	var both records.SearchResult
 	for _, to := range []*records.Family{&records.Contacts, &records.Companies} {
 		if !v.Session.May(to.Read) {
 			continue
@@ -124,12 +124,12 @@ func understand(v *shell.Request, line string) (understood, error) {
 		u.record = only
 		return u, nil
 	}
-	u.choices = both.Choices[:min(len(both.Choices), mostMeant)]
+	u.choices = both.Choices[:min(len(both.Choices), maxMeant)]
 	return u, nil
 }
 
 // why says what is not clear in a line, if something is not.
-func (u understood) why(w i18n.Words) string {
+func (u quickTask) why(w i18n.Words) string {
 	if u.misread != "" {
 		return w.Say("“%s” is no due date.", u.misread)
 	}
@@ -190,7 +190,7 @@ func createByLine(v *shell.Request) shell.View {
 }
 
 // task returns the body of the task that a line means.
-func (u understood) task(assignee, about string) map[string]any {
+func (u quickTask) task(assignee, about string) map[string]any {
 	body := map[string]any{"title": u.title, "assigneeId": assignee}
 	if u.hasDue {
 		body["dueAt"] = clock.FromTime(u.due).String()
@@ -214,7 +214,7 @@ func refusedLine(v *shell.Request, line quickForm) shell.View {
 }
 
 // said are the parts of a line as they are understood, besides the title.
-func (u understood) said(w i18n.Words) []string {
+func (u quickTask) said(w i18n.Words) []string {
 	var list []string
 	if u.hasDue {
 		text := w.Due(u.due, u.clock)

@@ -19,7 +19,7 @@ import (
 type taskList struct {
 	records.List
 	// counts are the numbers of the tabs, in their order.
-	counts [3]records.Counted
+	counts [3]records.CountAnswer
 	groups []taskGroup
 	line   quickForm
 	// who is the field of the filter by assignee.
@@ -90,7 +90,7 @@ func drawTasks(v *shell.Request, l records.Listing, who ui.Combo, line quickForm
 	}}
 	for i, tab := range tabsOf(l) {
 		reads = append(reads, func() (err error) {
-			p.counts[i], err = shell.Fetch[records.Counted](v, task.Count, shell.Arguments{Query: tab.Filters(v.Session.Principal.ID)})
+			p.counts[i], err = shell.Fetch[records.CountAnswer](v, task.Count, shell.Arguments{Query: tab.Filters(v.Session.Principal.ID)})
 			return err
 		})
 	}

@@ -980,7 +980,7 @@ func hintView(text string) templ.Component {
 }
 
 // understoodView is how a line is understood.
-func understoodView(v *shell.Request, u understood) templ.Component {
+func understoodView(v *shell.Request, u quickTask) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

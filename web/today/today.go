@@ -139,7 +139,7 @@ func (p *today) resolve(v *shell.Request) error {
 			if len(p.due)+len(p.recent)+len(p.groups) > 0 || p.next != nil || !v.Session.May(records.Contacts.Read) {
 				return nil
 			}
-			n, err := shell.Fetch[records.Counted](v, contact.Count, shell.Arguments{})
+			n, err := shell.Fetch[records.CountAnswer](v, contact.Count, shell.Arguments{})
 			p.empty = err == nil && n.Count == 0
 			return err
 		},

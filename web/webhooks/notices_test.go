@@ -35,8 +35,8 @@ import (
 	"kartei/web/shell"
 )
 
-// told are two people who are told of something, and what the notices are about.
-type told struct {
+// audience are two people who are told of something, and what the notices are about.
+type audience struct {
 	*apitest.Office
 	owner, admin, key, paused, grant, asked, failing, disabled, task string
 	application                                                      grant.Client
@@ -47,9 +47,9 @@ type told struct {
 // tell makes two keys, a connected application, two endpoints and a task of a person, and tells
 // of each what can be told. A key and the person have used most of a quota, and the application
 // and the other key all of it.
-func tell(t *testing.T, o *apitest.Office) *told {
+func tell(t *testing.T, o *apitest.Office) *audience {
 	t.Helper()
-	w := &told{Office: o, owner: o.User(access.Member), admin: o.User(access.Admin), mails: filepath.Join(t.TempDir(), "mail")}
+	w := &audience{Office: o, owner: o.User(access.Member), admin: o.User(access.Admin), mails: filepath.Join(t.TempDir(), "mail")}
 	for _, key := range []*string{&w.key, &w.paused} {
 		made, err := o.Operator.CreateKey(t.Context(), apikey.New{Organization: o.ID, Principal: w.owner, Environment: access.Test, Name: "Spiegel", Scopes: []string{"contacts:read"}})
 		if err != nil {
@@ -80,7 +80,7 @@ func tell(t *testing.T, o *apitest.Office) *told {
 }
 
 // post posts the notices to those who get them.
-func (w *told) post(t *testing.T, tx db.Tx) error {
+func (w *audience) post(t *testing.T, tx db.Tx) error {
 	in, err := access.OrganizationIn(t.Context(), tx, w.SandboxID)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ var (
 )
 
 // mailed sends the emails, and returns the paths of their links by address.
-func (w *told) mailed(t *testing.T, want int) map[string][]string {
+func (w *audience) mailed(t *testing.T, want int) map[string][]string {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup

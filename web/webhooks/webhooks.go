@@ -189,14 +189,14 @@ const (
 // bars are the hours of the strip. The heights are logarithms, so that a few attempts are
 // seen beside thousands. A cross marks an hour with failures.
 func (all hourly) bars() (list []bar) {
-	most := int64(10)
+	limit := int64(10)
 	for _, h := range all {
-		most = max(most, h.Succeeded+h.Failed)
+		limit = max(limit, h.Succeeded+h.Failed)
 	}
 	for i, h := range all {
 		b := bar{x: i * stripHour, failed: h.Failed > 0, height: 1}
 		if n := h.Succeeded + h.Failed; n > 0 {
-			b.height = int(math.Round(stripBars * math.Log(float64(n+1)) / math.Log(float64(most+1))))
+			b.height = int(math.Round(stripBars * math.Log(float64(n+1)) / math.Log(float64(limit+1))))
 		}
 		b.y = stripHeight - b.height
 		list = append(list, b)
@@ -282,8 +282,8 @@ func (p *webhooksPage) total(v *shell.Request) string {
 // arrived reports whether the receiver confirmed the event.
 func arrived(a *webhook.Attempt) bool { return a.Status == string(webhook.Succeeded) }
 
-// mostAttempts is the number of attempts in a series.
-const mostAttempts = 10
+// maxAttempts is the number of attempts in a series.
+const maxAttempts = 10
 
 // cameBack is what came back, and how long it took.
 func cameBack(v *shell.Request, a *webhook.Attempt) string {
@@ -292,7 +292,7 @@ func cameBack(v *shell.Request, a *webhook.Attempt) string {
 		result = strconv.Itoa(a.ResponseStatus)
 	}
 	return shell.Joined(" · ", result, strconv.FormatInt(a.ResponseTimeMs, 10)+" ms",
-		v.Words.Say("attempt %s of %s", strconv.Itoa(a.Attempt), strconv.Itoa(mostAttempts)))
+		v.Words.Say("attempt %s of %s", strconv.Itoa(a.Attempt), strconv.Itoa(maxAttempts)))
 }
 
 // nextAttempt says when the next attempt is made, or that none is.

@@ -14,7 +14,7 @@ import (
 // so it includes causes.
 type problem struct {
 	Code   fault.Code   `json:"code,omitempty"`
-	Detail i18n.Wording    `json:"detail,omitempty"`
+	Detail i18n.Wording `json:"detail,omitempty"`
 	Fields []wrongField `json:"fields,omitempty"`
 	// Message is the error's own text if the error is not a fault.
 	Message string `json:"message,omitempty"`
@@ -23,7 +23,7 @@ type problem struct {
 type wrongField struct {
 	Name string          `json:"name"`
 	Code fault.FieldCode `json:"code"`
-	Text i18n.Wording       `json:"text"`
+	Text i18n.Wording    `json:"text"`
 }
 
 func statusOf(err error) int {

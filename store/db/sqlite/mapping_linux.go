@@ -51,7 +51,7 @@ type region struct {
 	base     uintptr
 	size     int64
 	reserved int64
-	most     int64 // the maximum size; equal to size if there was no room for more
+	limit    int64 // the maximum size; equal to size if there was no room for more
 }
 
 type fileKey struct{ device, inode uint64 }
@@ -68,9 +68,9 @@ const (
 	overread = 256
 	// reserve is the minimum length of a region behind the end of the file.
 	reserve = 64 << 20
-	// mostMapped bounds the mapped part of a file. With 64-bit addresses it
+	// maxMapped bounds the mapped part of a file. With 64-bit addresses it
 	// exceeds every file.
-	mostMapped = 1 << (30 + 16*(^uintptr(0)>>63))
+	maxMapped = 1 << (30 + 16*(^uintptr(0)>>63))
 )
 
 // keepMapping makes the connection read the database file through the shared
@@ -129,7 +129,7 @@ func (c *Conn) read(tls *libc.TLS, file, to uintptr, size int32, offset int64) i
 // not mapped with enough bytes behind it.
 func (m *mappedFile) at(file uintptr, offset, size, behind int64) uintptr {
 	r, end := m.now.Load(), offset+size
-	if end > r.size && end <= r.most {
+	if end > r.size && end <= r.limit {
 		r = m.grow(descriptor(file), end)
 	}
 	if end+behind > r.size {
@@ -150,7 +150,7 @@ func openMapped(file uintptr) (*mappedFile, error) {
 	m := mappedFiles.open[key]
 	if m == nil {
 		m = &mappedFile{key: key}
-		m.now.Store(&region{most: mostMapped})
+		m.now.Store(&region{limit: maxMapped})
 		mappedFiles.open[key] = m
 	}
 	m.users++
@@ -180,13 +180,13 @@ func (m *mappedFile) grow(file int, end int64) *region {
 		return r
 	}
 	next := *r
-	next.size = min(stat.Size, mostMapped)
+	next.size = min(stat.Size, maxMapped)
 	if next.size > next.reserved {
-		next.reserved = min(next.size+max(next.size/4, reserve), mostMapped)
+		next.reserved = min(next.size+max(next.size/4, reserve), maxMapped)
 		all, err := unix.Mmap(file, 0, int(next.reserved), unix.PROT_READ, unix.MAP_SHARED)
 		if err != nil {
 			next = *r
-			next.most = next.size
+			next.limit = next.size
 		} else {
 			m.regions = append(m.regions, all)
 			next.base = uintptr(unsafe.Pointer(&all[0]))

@@ -153,7 +153,7 @@ func TestTheMappingMoves(t *testing.T) {
 	}
 	m := reader.mapping.file
 	m.mu.Lock()
-	m.now.Store(&region{most: mostMapped}) // as if it were full
+	m.now.Store(&region{limit: maxMapped}) // as if it were full
 	m.mu.Unlock()
 	if got, err := writer.Value("select substr(v, 99999) from t where id = 2"); got != "xx" || err != nil {
 		t.Fatal(got, err)
@@ -180,8 +180,8 @@ func TestNoRoomToMap(t *testing.T) {
 	}
 	defer folder.Close()
 	m := &mappedFile{}
-	m.now.Store(&region{most: mostMapped})
-	if r := m.grow(int(folder.Fd()), 1); r.size != 0 || r.most != 0 || m.now.Load() != r {
+	m.now.Store(&region{limit: maxMapped})
+	if r := m.grow(int(folder.Fd()), 1); r.size != 0 || r.limit != 0 || m.now.Load() != r {
 		t.Errorf("got %+v", *r)
 	}
 }

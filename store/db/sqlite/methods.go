@@ -25,12 +25,12 @@ type (
 const (
 	// maxPage is the largest page size of the library.
 	maxPage = 1 << 16
-	// mostCleaned is the size of a file up to which a page of an overflow chain
+	// maxCleaned is the size of a file up to which a page of an overflow chain
 	// cannot be mistaken for a b-tree page. An overflow page begins with the
 	// number of the next page. From page 33,554,432 on, the first byte of that
 	// number can be the type of a b-tree page, 2 or more. That is at 128 GiB
 	// with pages of 4 KiB; half of it leaves a margin for pages in the log.
-	mostCleaned = 64 << 30
+	maxCleaned = 64 << 30
 )
 
 // ownMethods installs the replaced methods for the connection's database file.
@@ -110,7 +110,7 @@ func (c *Conn) cleanable(tls *libc.TLS, file uintptr, offset int64) bool {
 		return false
 	}
 	end = *(*int64)(pointer(at))
-	return max(end, offset) < mostCleaned
+	return max(end, offset) < maxCleaned
 }
 
 // unused returns the range between the cell pointers and the first cell of a

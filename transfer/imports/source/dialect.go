@@ -92,7 +92,7 @@ func (d *dialect) of(folded string) (m meaning, known bool) {
 // choose returns the dialect that knows most headings of a table. Of several the first
 // one counts, which is the usual one.
 func choose(folded []string) *dialect {
-	best, most := dialects[0], 0
+	best, limit := dialects[0], 0
 	for _, d := range dialects[1:] {
 		n := 0
 		for _, f := range folded {
@@ -100,8 +100,8 @@ func choose(folded []string) *dialect {
 				n++
 			}
 		}
-		if n > most {
-			best, most = d, n
+		if n > limit {
+			best, limit = d, n
 		}
 	}
 	return best

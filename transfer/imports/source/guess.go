@@ -34,7 +34,7 @@ func (f *File) guess(headings []string, rows []row) {
 			continue
 		}
 		switch {
-		case c.Member == "title" && Fold(c.Heading) == "title" && !taken["jobTitle"] && most(values[at], job):
+		case c.Member == "title" && Fold(c.Heading) == "title" && !taken["jobTitle"] && majorityMatches(values[at], job):
 			c.Member = "jobTitle"
 		case slices.Contains(bareNumbers, Fold(c.Heading)) && c.Member == "":
 			if c.Member = Other; running(values[at]) {
@@ -103,8 +103,8 @@ var job = regexp.MustCompile(`^(.{12,}|[A-Z]{2,4}|\p{Lu}\p{Ll}{4,})$`)
 // number of a file and its year.
 var noNumber = regexp.MustCompile(`^(\d{1,2}([./-])\d{1,2}[./-]\d{2,4}|\d{4}-\d\d-\d\d|\d{1,5}/\d\d(-.*)?)$`)
 
-// most reports whether most values have a shape.
-func most(values []string, shape *regexp.Regexp) bool {
+// majorityMatches reports whether most values have a shape.
+func majorityMatches(values []string, shape *regexp.Regexp) bool {
 	n := 0
 	for _, v := range values {
 		if shape.MatchString(strings.TrimSpace(v)) {
@@ -124,8 +124,8 @@ func meant(values []string, heading string, bare bool) string {
 	for _, s := range shapes {
 		switch {
 		case s.bare && !bare, !quiet && s.member != "email" && s.member != "website":
-		case (s.member == "phone" || s.member == "mobile") && most(values, noNumber):
-		case most(values, s.shape):
+		case (s.member == "phone" || s.member == "mobile") && majorityMatches(values, noNumber):
+		case majorityMatches(values, s.shape):
 			return s.member
 		}
 	}

@@ -177,14 +177,14 @@ func (f *File) openFirstTable(tables []*extract.Part) error {
 // openBook opens the sheet of a workbook that has a table: the first one with headings that
 // are known, else the first with several columns, else the first that is not empty.
 func openBook(sheets []*extract.Part) (*File, error) {
-	best, most := -1, 0
+	best, limit := -1, 0
 	for i, p := range sheets {
 		rows, err := firstRows(p.Content)
 		if err != nil {
 			return nil, err
 		}
-		if n := worth(rows); n > most {
-			best, most = i, n
+		if n := worth(rows); n > limit {
+			best, limit = i, n
 		}
 	}
 	if best < 0 {

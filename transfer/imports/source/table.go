@@ -101,11 +101,11 @@ func (f *File) openRows(read func() (row, error)) error {
 // with most headings that are known. Else it is the first one, if none of its cells
 // could be a value.
 func headingsAt(rows []row) int {
-	best, most := -1, 0
+	best, limit := -1, 0
 	for i, r := range rows[:min(len(rows), headingRows)] {
 		filled := len(present(r.cells...))
-		if n := known(r.cells); n > most && (n > 1 || n*2 >= filled) && !strings.Contains(strings.Join(r.cells, ""), "@") {
-			best, most = i, n
+		if n := known(r.cells); n > limit && (n > 1 || n*2 >= filled) && !strings.Contains(strings.Join(r.cells, ""), "@") {
+			best, limit = i, n
 		}
 	}
 	switch {
