@@ -107,7 +107,7 @@ func (c *tally) report(t *testing.T, limit, unit float64, what string) {
 // language holds what the files say.
 type language struct {
 	comments, types, inverted, lines tally
-	// prefixed are constants, variables and functions like maxRows.
+	// prefixed are constants, variables and functions like mostRows.
 	prefixed []offence
 	// misnamed are comments that begin with a name that their declaration does not have.
 	misnamed []offence
