@@ -129,10 +129,10 @@ var tags = func() map[Language]language.Tag {
 
 // category returns the plural category of a whole number: one, few, other (Unicode CLDR).
 func category(n int64, l Language) string {
-	if n < 0 {
-		n = -n
+	if n = max(n, -n); n >= 10_000_000 {
+		n = n%1_000_000 + 1_000_000 // the rules look at the last digits, and at whether a number is small
 	}
-	switch plural.Cardinal.MatchPlural(tags[l], int(n%10_000_000), 0, 0, 0, 0) {
+	switch plural.Cardinal.MatchPlural(tags[l], int(n), 0, 0, 0, 0) {
 	case plural.Zero:
 		return "zero"
 	case plural.One:

@@ -29,6 +29,7 @@ func TestTexts(t *testing.T) {
 		{Format("Delete “%s”?", Format("Delete “%s”?", day)), "„„24.12.“ löschen?“ löschen?", "Delete “Delete “24 December”?”?"},
 		{Plural(1, "%d second", "%d seconds"), "1 Sekunde", "1 second"},
 		{Plural(20000, "%d second", "%d seconds"), "20000 Sekunden", "20000 seconds"},
+		{Plural(10_000_001, "%d second", "%d seconds"), "10000001 Sekunden", "10000001 seconds"},
 		{Join(" ", "The file is empty.", day), "Die Datei ist leer. 24.12.", "The file is empty. 24 December"},
 		{Bytes(1), "1 Byte", "1 byte"},
 		{Bytes(104_857_600), "104.857.600 Bytes", "104,857,600 bytes"},

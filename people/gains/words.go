@@ -94,8 +94,8 @@ func nameOf(ctx context.Context, tx db.Tx, principal string) (string, error) {
 	return cmp.Or(p.Name, principal), err
 }
 
-// sentences are the words of a gain: what it is called, and what happened. The title may have
-// a place for the short name of a key. The text has places for the time, the thing and the
+// sentences are the words of a gain: what it is called, and what happened. The title of a key has
+// a place for its short name. The text has places for the time, the thing and the
 // organization, in this order.
 type sentences struct{ title, text i18n.Text }
 
@@ -220,7 +220,7 @@ var unexpected = i18n.Text("If you do not expect this, take it back. Settings, s
 func (f *Facts) words(n names) notify.Words {
 	s := words[f.Word]
 	title := s.title
-	if strings.Contains(string(title), "%s") {
+	if f.kind() == "key" {
 		title = i18n.Format(title, f.KidShort)
 	}
 	said := []i18n.Text{i18n.Format(s.text, minute(f.At), n.thing, n.organization)}
@@ -269,11 +269,16 @@ var givenPages = []struct {
 	{id.Document, "/documents/", "View the record"},
 }
 
+// kind is what the gain is about, as its word begins: key, client, person.
+func (f *Facts) kind() string {
+	kind, _, _ := strings.Cut(string(f.Word), ".")
+	return kind
+}
+
 // page is the page where the recipient takes the access back, or looks at it.
 func (f *Facts) page(recipient string) notify.Page {
 	at := func(path string, name i18n.Text) notify.Page { return notify.Page{Path: path, Name: name} }
-	kind, _, _ := strings.Cut(string(f.Word), ".")
-	switch {
+	switch kind := f.kind(); {
 	case kind == "key":
 		return at("/settings/interfaces/keys/"+f.ID, "View the key")
 	case kind == "client":

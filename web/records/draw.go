@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/a-h/templ"
 
@@ -152,15 +150,23 @@ func (f Form) begins(m Field) bool {
 	return len(f.conflicts) == 0 && f.problem == nil && !f.gone && m.Name == f.Family.Begins
 }
 
+// subject is who stored the other change, at the beginning of a sentence.
+func (f Form) subject(v *shell.Request) string {
+	if others, is := strings.CutPrefix(f.by, v.Words.Say("you")); is {
+		return v.Words.Say("You [at the beginning]") + others
+	}
+	return f.by
+}
+
 // otherChange says who stored the other one of two changes.
 func (f Form) otherChange(v *shell.Request) string {
 	if f.by == "" || f.at.IsZero() {
 		return v.Words.Say("Two changes at the same time")
 	}
 	if several(v, f.by) {
-		return v.Words.Say("%s saved %s (revision r%d) [several]", capital(f.by), v.Words.Ago(f.at), f.revision)
+		return v.Words.Say("%s saved %s (revision r%d) [several]", f.subject(v), v.Words.Ago(f.at), f.revision)
 	}
-	return v.Words.Say("%s saved %s (revision r%d)", capital(f.by), v.Words.Ago(f.at), f.revision)
+	return v.Words.Say("%s saved %s (revision r%d)", f.subject(v), v.Words.Ago(f.at), f.revision)
 }
 
 // tagsField returns the field in which tags are typed.
@@ -406,13 +412,4 @@ func Labels(v *shell.Request, f *Family, names []string) string {
 // reader, or more than one person.
 func several(v *shell.Request, who string) bool {
 	return who == v.Words.Say("you") || strings.Contains(who, v.Words.Say(" and "))
-}
-
-// capital begins a sentence.
-func capital(s string) string {
-	if s == "" {
-		return s
-	}
-	first, size := utf8.DecodeRuneInString(s)
-	return string(unicode.ToUpper(first)) + s[size:]
 }

@@ -43,6 +43,8 @@ type scan struct {
 	uses []use
 	// variable are the places that make a Text of a string that is no constant.
 	variable []string
+	// unsaid are the places that write a Text as it stands in the code.
+	unsaid []string
 	// mismatched are the calls whose values do not fit the verbs of their text.
 	mismatched []string
 }
@@ -161,6 +163,7 @@ func (v *visitor) visit(n ast.Node) bool {
 			return false
 		}
 		v.count(call)
+		v.write(call)
 	}
 	tv := v.info.Types[e]
 	if tv.Type == nil || !isText(tv.Type) || tv.IsType() {
@@ -190,6 +193,19 @@ func (v *visitor) plural(call *ast.CallExpr) bool {
 	v.add(call.Args[2], use{text: textOf(many.Value), counts: true})
 	ast.Inspect(call.Args[0], v.visit)
 	return true
+}
+
+// write notes a call that makes a string of a Text, or writes it to a page.
+func (v *visitor) write(call *ast.CallExpr) {
+	f := v.info.Types[call.Fun]
+	sel, _ := call.Fun.(*ast.SelectorExpr)
+	if len(call.Args) == 0 || v.inside || !(f.IsType() && types.Identical(f.Type, types.Typ[types.String]) ||
+		sel != nil && sel.Sel.Name == "JoinStringErrs") {
+		return
+	}
+	if t := v.info.Types[call.Args[0]].Type; t != nil && isText(t) {
+		v.unsaid = append(v.unsaid, v.files.Position(call.Pos()).String())
+	}
 }
 
 // count compares the number of values with the verbs of a text.

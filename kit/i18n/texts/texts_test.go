@@ -29,6 +29,11 @@ func TestCatalogs(t *testing.T) {
 		}
 		t.Errorf("%s: a Text is a constant: use i18n.Format for values", place)
 	}
+	for _, place := range s.unsaid {
+		if !strings.Contains(place, "/kit/i18n/texts/") {
+			t.Errorf("%s: a Text is said by In, Say or Format, and not written as it is", place)
+		}
+	}
 	for _, wrong := range s.mismatched {
 		t.Error(wrong)
 	}
