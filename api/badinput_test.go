@@ -741,7 +741,7 @@ func TestBadKeys(t *testing.T) {
 	for _, line := range []string{"Authorization: bearer " + c.Key, "AUTHORIZATION: BEARER   " + c.Key + "  "} {
 		s.Send(c, apitest.Wire{Method: "GET", Path: "/contacts", Lines: []string{line}}).Want(200)
 	}
-	// No part of a key is stored outside its owner's hands.
+	// The operator's log must not contain the key.
 	if err := o.Log.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -492,7 +492,9 @@ var prepares = map[string]bool{
 func aboutTheCaller(r *api.Operation) bool { return !strings.Contains(r.Who.String(), "operator") }
 
 // TestConsoleAtHome checks that an admin also reaches the sandbox of the
-// organization. A member names and sees only their own data.
+// organization. Names are resolved only for people of the organization. A
+// member creates keys only for themselves, and sees only those keys and their
+// calls.
 func TestConsoleAtHome(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)

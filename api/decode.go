@@ -275,8 +275,8 @@ func precondition(values []string) (op.Precondition, bool) {
 	return p, ok
 }
 
-// isStar distinguishes * from a list of tags. The quoted "*" is an ordinary
-// tag.
+// isStar reports whether a header is *, and not a list of entity tags. The
+// quoted "*" is an ordinary entity tag.
 func isStar(values []string) bool {
 	return len(values) == 1 && strings.Trim(values[0], " \t") == "*"
 }

@@ -45,7 +45,8 @@ func watch(t *testing.T, o *apitest.Office, who api.Credential) *backgroundWatch
 	return w
 }
 
-// next returns what the watch tells next.
+// next returns the families of the next report of the watch. It fails the test
+// if the watch ends or reports nothing.
 func (w *backgroundWatch) next(t *testing.T) []string {
 	t.Helper()
 	select {

@@ -31,7 +31,7 @@ type document struct {
 	Records int       `json:"records"`
 	// Organizations is the number of organizations, if they are measured.
 	Organizations int `json:"organizations,omitempty"`
-	// Documents is the same for documents.
+	// Documents is the number of documents, if they are measured.
 	Documents int `json:"documents,omitempty"`
 	// Webhooks is the number of deliveries.
 	Webhooks int                 `json:"webhooks,omitempty"`

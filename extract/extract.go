@@ -96,9 +96,9 @@ type Extractor struct {
 	slots   *slots
 
 	mu sync.Mutex
-	// filling is set while a call fills the cache, and warm once one has. cold
-	// is how many PDFs are read without the cache before another call tries to
-	// fill it.
+	// filling says that a call is filling the cache. warm says that the cache is
+	// filled. cold is the number of PDFs still to read without the cache before
+	// the next attempt to fill it.
 	filling bool
 	warm    bool
 	cold    int

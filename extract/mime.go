@@ -300,7 +300,8 @@ func cutAtSemicolons(field string) []string {
 	return append(pieces, field[min(start, len(field)):])
 }
 
-// percentDecoded returns the text of charset'language'text.
+// percentDecoded decodes an extended parameter value (RFC 2231), such as
+// utf-8'de'M%C3%BCller. Text without charset and language is decoded too.
 func percentDecoded(text string) string {
 	charset, rest, is := strings.Cut(text, "'")
 	_, rest, is2 := strings.Cut(rest, "'")

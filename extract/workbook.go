@@ -188,8 +188,8 @@ func (w *workbook) merges(f *zip.File) (map[int][]mergedCells, error) {
 	return all, err
 }
 
-// cellAt returns the column, from 0, and the row of a reference such as AB12. What the
-// reference does not have is -1.
+// cellAt returns the column, from 0, and the row of a reference such as AB12. A
+// missing column or row is -1.
 func cellAt(ref string) (column, row int) {
 	digits := strings.TrimLeft(ref, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	column, row = 0, -1

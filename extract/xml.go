@@ -11,9 +11,9 @@ import (
 	"kartei/extract/textio"
 )
 
-// newXML returns a decoder for hostile XML. It opens nothing, and knows only
-// the five entities of XML, even if a document declares others. Raw tokens need
-// no stack, so depth costs nothing.
+// newXML returns a decoder for hostile XML. It knows only the five predefined
+// entities. An entity that the document declares stays text. Callers read raw
+// tokens, which need no stack, so deep nesting costs nothing.
 func newXML(r io.Reader) *xml.Decoder {
 	buffered := bufio.NewReader(r)
 	head, _ := buffered.Peek(2)

@@ -14,7 +14,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// silent is a database that refuses changes while it is away.
+// silent is a database whose writes fail with ErrUnavailable while away is set.
 type silent struct {
 	db.DB
 	away atomic.Bool

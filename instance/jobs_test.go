@@ -91,7 +91,8 @@ func TestJobs(t *testing.T) {
 	})
 }
 
-// A job whose key another one has meanwhile need not be retried.
+// TestRetryOfDuplicateJob checks that a failed job cannot be retried while
+// another job with the same key waits.
 func TestRetryOfDuplicateJob(t *testing.T) {
 	dir := t.TempDir()
 	i := begin(t, configOf(dir))

@@ -230,8 +230,8 @@ func Setup(r *Row) { r.Setup = true }
 // Unstored is for operations that issue the token of a session.
 func Unstored(r *Row) { r.Unstored = true }
 
-// Reads is for acts that only read: whoever may read in an organization that is
-// closed or being deleted may call them.
+// Reads marks an operation that changes nothing but the audit log. People may
+// call it in a closed organization, and admins in one that is being deleted.
 func Reads(r *Row) { r.Reads = true }
 
 // Gives marks an operation that makes, widens, restores or hands out access, at least with some

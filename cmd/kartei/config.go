@@ -17,7 +17,7 @@ type configCmd struct {
 	JSON
 }
 
-// setting is one line of the answer.
+// setting is one row of the output: a setting, its value and its source.
 type setting struct {
 	Name        string `json:"name"`
 	Value       string `json:"value"`

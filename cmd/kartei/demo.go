@@ -181,8 +181,8 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 	}
 }
 
-// folder chooses the data folder: a named one, or a temporary one that remove
-// deletes.
+// folder sets the data folder of g. It is the folder of a setting, or else a
+// temporary one. kept is false for a temporary folder, which remove deletes.
 func (c *demoCmd) folder(g *Globals) (kept bool, remove func(), err error) {
 	switch {
 	case c.Data != "":

@@ -28,8 +28,8 @@ func (d *Door) Call(ctx context.Context, name string, in, out any) error {
 	return socket.CallHere(ctx, d, name, in, out)
 }
 
-// Carry executes an operation or an act: JSON in, a value that becomes JSON
-// out.
+// Carry executes an operation or an act. body is its input as JSON. The result
+// can be encoded as JSON.
 func (d *Door) Carry(ctx context.Context, name string, body []byte) (any, error) {
 	out, err := d.carry(ctx, name, body)
 	if err != nil && d.Explain != nil {

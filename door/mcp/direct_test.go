@@ -111,7 +111,8 @@ func TestListsBound(t *testing.T) {
 	}
 }
 
-// Each text of HTTP that is said in other words stands in the document.
+// TestHTTPWords checks that each text that httpWords replaces occurs in an
+// OpenAPI document.
 func TestHTTPWords(t *testing.T) {
 	for _, in := range []i18n.Language{i18n.German, i18n.English} {
 		said := map[string]bool{}

@@ -58,8 +58,8 @@ type door struct {
 	documents map[string][]byte
 }
 
-// Handler serves the endpoints for applications and the metadata. All other paths are
-// next's.
+// Handler serves the endpoints for applications and the metadata. It passes all
+// requests for other paths to next.
 func Handler(o Options, next http.Handler) http.Handler {
 	d := &door{Options: o, documents: metadata(&o)}
 	endpoints := map[string]http.HandlerFunc{tokenPath: d.token, revokePath: d.revoke, introspectPath: d.introspect}

@@ -112,7 +112,8 @@ func (s *site) code(more ...string) (code string) {
 	return code
 }
 
-// reply is an answer of the door.
+// reply is an HTTP response of the handler. fields are the members of its JSON
+// body.
 type reply struct {
 	status int
 	header http.Header

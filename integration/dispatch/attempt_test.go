@@ -83,7 +83,8 @@ func (a *authority) issue(t *testing.T, ended time.Duration, names ...string) tl
 // hook is the host name of the receivers.
 const hook = "hook.example.com"
 
-// bench is a sender with its receiver.
+// bench is a Sender with the clock, the certificate authority and the secrets
+// of its test.
 type bench struct {
 	*Sender
 	clock *clock.Fake

@@ -283,8 +283,8 @@ func (d *Dispatcher) wantPolls(organization int64, ids []string) {
 	}
 }
 
-// step begins all work that may begin. It returns when there is next work
-// without a notification.
+// step begins all work that may begin now. The result next is the time when
+// more work is due without a notification.
 func (d *Dispatcher) step() (next clock.Micros) {
 	now := clock.Now(d.clock)
 	for _, q := range d.timers.expired(now) {

@@ -11,11 +11,14 @@ import (
 // is counted in units of 1/window of a point. So each microsecond adds exactly
 // quota units, a point is exactly window units, and nothing is ever rounded.
 //
-// Any other policy is a sliding window log: no interval of the window's length
-// has more usage than the quota. Each entry is kept until the window has
-// passed. For quotas above wholeLog that would cost memory. There, the entries
-// of one granule, a sixtieth of the window, become one entry with the last
-// time. They expire up to a granule late and never early.
+// Any other policy is a sliding window log. It allows at most the quota in any
+// interval of the window's length. The log keeps each entry until the window has
+// passed.
+//
+// For a quota above wholeLog, that log would need too much memory. Then all
+// usage within one granule, a sixtieth of the window, shares one entry. The time
+// of the entry is the latest time of that usage. Entries therefore expire up to
+// a granule late, and never early.
 type rule struct {
 	Policy
 	bucket  bool

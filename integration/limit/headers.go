@@ -11,11 +11,12 @@ import "strconv"
 //	RateLimit-Policy: "key";q=300;w=60, "writes";q=60;w=60
 //
 // The draft's parameter qu is the unit: requests (the default), content-bytes or
-// concurrent-requests. Points, writes, deletes and records are none of these,
-// and the draft has no private units, so their policies carry no qu. The name of
-// a policy tells what it counts, and GET /rate_limit has its unit. Only
-// concurrency carries qu="concurrent-requests", because six in a second would be
-// wrong.
+// concurrent-requests. The draft has no unit for points, writes, deletes and
+// records, and no private units. So the policies for these have no qu. The name
+// of a policy says what it counts, and GET /rate_limit has its unit.
+//
+// The policy concurrency has qu="concurrent-requests". Without it, q=6;w=1 would
+// mean six requests a second.
 func Headers(statuses []Status) (rateLimit, policy string) {
 	if len(statuses) == 0 {
 		return "", ""

@@ -117,7 +117,8 @@ func (t *table) begin(c *Charge) (*class, Decision) {
 // then on the account is saved at once.
 const urgent = 100
 
-// accounts are the three to which one call is charged.
+// accounts are the three accounts to which one call is charged, in the order of
+// their levels.
 type accounts [levels]*account
 
 // knowledge is the state of knowledge about the holdings of other replicas.
@@ -356,7 +357,8 @@ func (t *table) read(a *accounts, u *use, s *Status, over, refused bool) {
 	}
 }
 
-// refuse completes a refusal, and locks a key that was refused too often.
+// refuse sets RetryAfter of a refused call and counts the refusal. It locks a
+// key that has too many refusals.
 func (t *table) refuse(a *accounts, d *Decision, k *class, c *Charge) {
 	key := a[byKey]
 	d.RetryAfter = retryAfter(d)

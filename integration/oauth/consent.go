@@ -324,8 +324,8 @@ var (
 	describedAnew = i18n.Text("The application describes itself otherwise by now than on the page that you saw. Start again in the application.")
 )
 
-// back returns the address to which the browser goes on, with parameters, the state of the
-// application and the issuer (RFC 9207).
+// back returns the redirect URI with the response to the application in its
+// query. The query has the parameters, the state and the issuer (RFC 9207).
 func back(c *op.Call, address, state string, parameters ...string) string {
 	u, err := url.Parse(address)
 	if err != nil { // the address is one of the client's, which were parsed before

@@ -83,8 +83,9 @@ func (r *Reader) Query(ctx context.Context, f Filter) ([]Entry, error) {
 // queryResult is the answer to a query over several organizations and keys.
 type queryResult struct {
 	entries []Entry
-	// more reports whether there are more entries than the limit, or may be some
-	// before through.
+	// more says that more entries match than the limit, or that the search
+	// stopped at its bound. In the second case, entries up to through may match
+	// too.
 	more bool
 	// through is the time after which all calls were looked at; zero means that all
 	// were.

@@ -230,7 +230,7 @@ func alternatives(run string) []string {
 // them it follows an area code.
 const leastWhole = 6
 
-// dividesAt reports whether a sign in a run of digits divides two numbers.
+// dividesAt reports whether the character run[i] separates two numbers.
 func dividesAt(run string, i int) bool {
 	switch run[i] {
 	case '/':

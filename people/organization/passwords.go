@@ -62,8 +62,9 @@ func checkPasswords(ctx context.Context, c *op.Call, f *input.Faults, before, o 
 	return err
 }
 
-// setPasswords stores who signs in by password. If passwords are off, sessions that began
-// by one end, except the sessions of the caller and of the admin for emergencies.
+// setPasswords stores whether people may sign in by password, and who is the
+// admin for emergencies. If passwords are off, it ends the sessions that began
+// with a password. Sessions of the caller and of that admin stay.
 func setPasswords(ctx context.Context, c *op.Call, before, o access.OrganizationInfo) error {
 	if before.Passwords == o.Passwords && before.PasswordAdmin == o.PasswordAdmin {
 		return nil

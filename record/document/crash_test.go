@@ -55,7 +55,8 @@ func (f *faults) reached() bool {
 	return f.hit
 }
 
-// through runs a step, or ends the attempt there.
+// through runs do as one step. If arm chose this step, through ends the attempt
+// before the step, after it, or with a panic.
 func (f *faults) through(do func() error) error {
 	f.mu.Lock()
 	how := ""

@@ -21,7 +21,8 @@ const (
 	// input, and the highest limit.
 	defaultHits = 5
 	maxHits     = 50
-	// maxText bounds a searched text in characters, as in lists.
+	// maxText is the maximum length of a search text in characters. Lists have
+	// the same limit for q.
 	maxText = 200
 )
 

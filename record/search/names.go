@@ -5,9 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// A name is found by more words than stand in it: 'Karl-Heinz' by 'karlheinz', "O'Brien" by
-// 'obrien', '김민수' (Kim Minsu) by its given name '민수'. Only names with such characters
-// have more postings for it.
+// The index has more words for a name than the name contains. The word
+// 'karlheinz' finds 'Karl-Heinz', 'obrien' finds "O'Brien", and the given name
+// '민수' finds '김민수' (Kim Minsu). Only names with hyphens, apostrophes or Hangul
+// have these additional postings.
 
 // maxJoints bounds the hyphens and apostrophes of a compound: "d'Artagnan-de-la-Tour".
 const maxJoints = 4

@@ -33,10 +33,14 @@ func Parse(q string) Query {
 	return Query{distinct(words)}
 }
 
-// Readings returns the queries that a typed text may mean, the usual one first. Digits
-// in groups also mean a telephone number without its leading zero, many digits one with
-// a country code and no plus sign, as telephones send it, and digits without a zero the
-// end of one, as it is dialled in its own place.
+// Readings returns the queries that a typed text may mean, the most usual first. A
+// text of digits has up to three more readings:
+//
+//   - a telephone number without its prefix and leading zeros
+//   - a number with a country code but no plus sign, from withCountry digits on
+//   - the end of a telephone number, from leastLocal digits on
+//
+// The last two need a text that begins with neither zero nor plus.
 func Readings(q string) []Query {
 	list := []Query{Parse(q)}
 	if !IsNumber(q) {

@@ -118,8 +118,9 @@ func create(ctx context.Context, c *op.Call, in CreateInput) (record.Creation[Ta
 	return Tasks.Create(ctx, c, &in.Fields)
 }
 
-// Finish marks a task as done by the caller at this time. A completed task
-// does not change. Complete honours If-Match.
+// Finish marks a task as completed by the caller at the time of the call. A
+// completed task does not change. The operation Complete, which calls Finish,
+// honours If-Match.
 func Finish(ctx context.Context, c *op.Call, in op.ByID) (record.Answer[Task], error) {
 	return Tasks.Act(ctx, c, in.ID, "completed", func(f *Fields) error {
 		if f.Status != Completed {

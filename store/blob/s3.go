@@ -42,7 +42,8 @@ const (
 	// attempts bounds the tries of a failed request, and of an interrupted part
 	// of an object.
 	attempts = 3
-	// window bounds the bytes of one request for a part of an object.
+	// window is the maximum size of one request when an object is read in
+	// sequence. An upload of unknown size uses it as its part size.
 	window = 16 << 20
 	// maxObject is the limit of a bucket for one request to store or copy
 	// (Amazon S3 API reference, PutObject and CopyObject).
@@ -543,9 +544,9 @@ func (o *onward) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// encryptOne writes an encrypted copy of a plain object and then removes the
-// plain one. If that one is gone, it was deleted meanwhile, so the copy is
-// removed too.
+// encryptOne replaces a plain object by an encrypted copy. If the plain object
+// is gone once the copy is written, another call has deleted it meanwhile.
+// encryptOne then deletes the copy too.
 func (s *S3) encryptOne(ctx context.Context, o object, name string) error {
 	if err := s.copySealed(ctx, o, name, name); err != nil {
 		return err

@@ -95,7 +95,7 @@ func (c *waitingConn) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// Write notes how long it waits.
+// Write stores the time of its start in c.writes until it returns.
 func (c *waitingConn) Write(b []byte) (int, error) {
 	c.writes.Store(time.Now().UnixNano())
 	defer c.writes.Store(0)

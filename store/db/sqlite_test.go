@@ -317,7 +317,8 @@ func TestLogFreesRoomOnAFullDisk(t *testing.T) {
 			open := func() db.DB { return dbtest.Open(t, "sqlite:"+path, db.Options{Readers: 2}) }
 			d := open()
 			table(t, d)
-			// 20 rows take 240 KB; the log holds them many times.
+			// The 20 rows take 240 KB. The log has a new copy of a row for each
+			// write.
 			write := func(n int) error {
 				text := strings.Repeat(string(rune('a'+n%26)), 10_000) // an unchanged text would not be written
 				return dbtest.Exec(d, "insert into things (n, note) values ($1, $2) on conflict (n) do update set note = excluded.note", n%20, text)

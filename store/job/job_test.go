@@ -938,8 +938,8 @@ func (s slowCommit) Write(ctx context.Context, f func(db.Tx) error) error {
 	return err
 }
 
-// A portion gets smaller if its statements or its commit take long, and no smaller than its
-// lowest number.
+// TestPortionWrite checks that slow statements or a slow commit make a portion
+// smaller. A portion never has fewer records than Least.
 func TestPortionWrite(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		now := clock.NewFake(start)

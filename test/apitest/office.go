@@ -121,7 +121,7 @@ type options struct {
 
 // Replicas sets how many replicas answer the calls of an office on PostgreSQL
 // in turn. The default is the value of KARTEI_TEST_REPLICAS, or one. Tests that
-// use the insides of one API set 1.
+// use the internals of an API need Replicas(1).
 func Replicas(n int) Option { return func(o *options) { o.replicas = n } }
 
 // Silent takes the mail server away.

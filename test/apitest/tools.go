@@ -206,8 +206,8 @@ func (k *keyCall) large() bool {
 // maxToolSize is the size of the largest page of a tool.
 const maxToolSize = 50
 
-// row returns the row that a request calls, and the id that its path names. It is nil if
-// there is none.
+// row returns the operation that the request calls, and the record id in the
+// path. The operation is nil if none has this path.
 func (k *keyCall) row() (row *api.Operation, record string) {
 	for _, template := range []string{k.path, withID(k.path)} {
 		for i := range api.Operations {
@@ -308,8 +308,8 @@ func (k *keyCall) parameters() [][2]string {
 	return list
 }
 
-// literal returns the value of a parameter as an assistant sends it: a number and a truth
-// value without quotes.
+// literal returns the value of a parameter as an assistant sends it. Integers
+// and booleans have no quotes.
 func literal(row *api.Operation, name, value string) jsontext.Value {
 	f, known := parameterOf(row, name)
 	switch {

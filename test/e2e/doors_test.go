@@ -586,7 +586,8 @@ func (o *doorOffice) newFile() string { return filepath.Join(o.TempDir(), "expor
 // actTrace is what an act leaves behind, in the names of its office.
 type actTrace struct{ state, line string }
 
-// seen returns what the newest act has left behind, and names what it made.
+// seen returns the trace of the newest act. It also stores the id of what the
+// act made, under the name a.made, if there is one.
 func (o *doorOffice) seen(a doorAct) actTrace {
 	o.Helper()
 	lines := read[struct{ Data []audit.Line }](o.TB, o.on("audit", "--limit", "10")...).Data

@@ -117,7 +117,7 @@ type Outcome string
 // The outcomes.
 const (
 	Changed Outcome = "changed"
-	// Unchanged is a record for which the act was so already.
+	// Unchanged is a record that the act did not need to change.
 	Unchanged Outcome = "unchanged"
 	Refused   Outcome = "refused"
 	// Gone is a record that was deleted before its turn, or that the person no longer sees.

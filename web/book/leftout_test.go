@@ -8,7 +8,9 @@ import (
 	"kartei/web/shell"
 )
 
-// TestLabelsLeftOut keeps of the records without an address only what is shown.
+// TestLabelsLeftOut checks that leaveOut counts all records without an address.
+// Of these, leaveOut keeps only the first withoutShown, each with its id and
+// name.
 func TestLabelsLeftOut(t *testing.T) {
 	s := labelSheets{family: &records.Contacts}
 	for i := range 9999 {

@@ -312,7 +312,8 @@ func (f *keyForm) fields(v *shell.Request) map[string]ui.Field {
 	return map[string]ui.Field{"environment": environment, "name": name, "may": may, "networks": networks, "days": days, "version": version}
 }
 
-// wrongs are the fields in the order of the form, for the summary.
+// wrongs returns the fields in the order of the form. The summary above the
+// form lists their errors.
 func (f *keyForm) wrongs(v *shell.Request) []ui.Field {
 	fields := f.fields(v)
 	return []ui.Field{fields["environment"], fields["name"], fields["may"], fields["networks"], fields["days"], fields["version"]}

@@ -61,7 +61,8 @@ func (c *loggedCall) why(in i18n.Language) string {
 	return ""
 }
 
-// cure leads to what makes the next call succeed.
+// cure is a link to the page where a person can remove the reason for a refused
+// call.
 type cure struct {
 	label i18n.Text
 	// at is the address of the page, empty if the call does not tell enough.

@@ -18,7 +18,7 @@ type Family struct {
 	// Name is the plural in addresses: contacts.
 	Name string
 	Acts familyActs
-	// Object is the kind in answers: contact.
+	// Object is the singular, as in the member object of API responses: contact.
 	Object string
 	// Read and write are the scopes of the family.
 	Read, Write string

@@ -152,7 +152,8 @@ func people(history []record.Change) []string {
 	return ids
 }
 
-// Has reports whether a family has a member that can be typed.
+// Has reports whether the family has a member with this name that people can
+// edit in forms.
 func (f *Family) Has(name string) bool {
 	return slices.Contains(f.Names(), name) && !f.Field(name).Unasked
 }

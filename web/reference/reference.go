@@ -250,8 +250,8 @@ func (r *reader) once(all []route) (parameters []Member, headers, problemHeaders
 	return parameters, headers, problemHeaders
 }
 
-// counter counts the sets that contain each name. The empty name counts the
-// sets.
+// counter maps each name to the number of sets that contain it. The empty name
+// maps to the number of all sets.
 type counter map[string]int
 
 func (c counter) add(names []string) {

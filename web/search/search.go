@@ -188,7 +188,8 @@ func extras(v *shell.Request, q string, f lookup.FindOutput) []ui.Choice {
 	return list
 }
 
-// The bytes of a text before its first mark and after it that an excerpt shows.
+// excerptBefore and excerptAfter are the maximum numbers of bytes that an
+// excerpt shows before and after its first mark.
 const (
 	excerptBefore = 60
 	excerptAfter  = 160

@@ -158,7 +158,8 @@ type Status int
 
 func (s Status) answer(v *Request) { v.Writer.WriteHeader(int(s)) }
 
-// stream is the answer of a page that has sent its lines already.
+// stream is the View of a page that has already sent its response. Its answer
+// method does nothing.
 type stream struct{}
 
 func (stream) answer(*Request) {}

@@ -109,7 +109,8 @@ func (f passwordForm) fields(v *shell.Request) []ui.Field {
 	return all
 }
 
-// secretGroups returns the secret of a generator as people type it.
+// secretGroups returns a TOTP secret in groups of four characters, separated by
+// spaces.
 func secretGroups(secret string) string {
 	var b strings.Builder
 	for i, r := range secret {

@@ -572,7 +572,7 @@ func testWebhook(v *shell.Request) shell.View {
 	return shell.Redirect{To: e.path() + "/tests/" + sent.EventID}
 }
 
-// showTest serves the result of a test. A script asks for it again and again.
+// showTest serves the result of a test. A script polls it.
 func showTest(v *shell.Request) shell.View {
 	e, err := endpointAt(v, v.PathValue("id"), false)
 	if err != nil {

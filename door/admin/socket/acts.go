@@ -13,7 +13,8 @@ import (
 	"kartei/kit/i18n"
 )
 
-// Act is one administrative act: JSON in, a value that becomes JSON out.
+// Act is one administrative act. Its input is JSON, and its result can be
+// encoded as JSON.
 type Act func(ctx context.Context, in []byte) (any, error)
 
 // Acts are the acts of the process itself, by name. They concern the instance

@@ -15,7 +15,8 @@ var dialectFile string
 
 // meaning is what a heading means.
 type meaning struct {
-	// member is what its values become, LeaveOut for nothing.
+	// member is the member of the record that gets the values of the column.
+	// LeaveOut drops the values.
 	member string
 	// slot names what belongs together, or what kind of value it is: home, work, 2.
 	slot string
