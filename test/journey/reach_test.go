@@ -26,7 +26,7 @@ func TestReach(t *testing.T) {
 
 	tab.Click(`[popovertarget="bulk-visibility"]`)
 	tab.Click(`#bulk-visibility button`)
-	tab.Until(`document.querySelector(".toast") && document.activeElement !== document.body`)
+	tab.Until(`document.querySelector(".toast") && document.activeElement !== document.body && document.activeElement.checkVisibility()`)
 
 	tab.Open(o.BaseURL + "/contacts/" + o.caller())
 	if webtest.Eval[bool](tab, `(() => { const p = document.getElementById("pane"); p.scrollTop = 1e6; return p.scrollHeight > innerHeight && p.lastElementChild.getBoundingClientRect().bottom > innerHeight + 1; })()`) {

@@ -134,8 +134,8 @@
     if (at !== document.body && source.contains && !source.matches('[role="combobox"]') && (source.contains(at) || at.contains(source) || source.form === at.form && at.form)) { acting.set(ctx, at); }
   });
   document.addEventListener("htmx:after:swap", function (event) {
-    const at = acting.get(event.detail.ctx);
-    if (!at || document.activeElement !== document.body) { return; }
+    const at = acting.get(event.detail.ctx), now = document.activeElement;
+    if (!at || now !== document.body && now.checkVisibility()) { return; } // a hidden control loses it with the next frame
     const same = at.isConnected ? at : document.getElementById(at.id || "none"), title = document.querySelector("main h1");
     const to = [same, last, title].find((e) => e && e.isConnected && e.checkVisibility());
     if (!to) { return; }
