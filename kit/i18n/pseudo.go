@@ -6,8 +6,8 @@ import (
 )
 
 // Pseudo is a language that nobody speaks, by the tag that the Unicode CLDR has for it. Its
-// texts are the English ones in brackets, longer by a third. A page that shows it has no
-// text outside the catalogs, and has room for other languages.
+// texts are the English ones in brackets, longer by a third. A page that shows it has
+// room for other languages, and says what the catalogs say.
 const Pseudo Language = "en-XA"
 
 // stretch returns an English text in the pseudo-locale.

@@ -36,7 +36,7 @@ func Format(t Text, values ...any) Text {
 	return parts{Kind: formatted, Texts: []Text{t}, Values: values}.text()
 }
 
-// Plural returns the text that fits n, with n in the place of %d.
+// Plural returns the text that fits n, with n in the place of %d, without separators.
 func Plural(n int, one, many Text) Text {
 	return parts{Kind: counted, Texts: []Text{one, many}, Values: []any{n}}.text()
 }

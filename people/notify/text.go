@@ -143,8 +143,8 @@ var sessionUses = map[string]i18n.Text{
 func minute(at clock.Micros) string { return strings.Replace(at.String(), "T", " ", 1)[:16] }
 
 func language(user access.PrincipalInfo) i18n.Language {
-	if user.Language == string(i18n.English) {
-		return i18n.English
+	if l := i18n.Language(user.Language); l.Known() {
+		return l
 	}
 	return i18n.German
 }

@@ -141,7 +141,7 @@ func TestWalk(t *testing.T) {
 }
 
 // walkPseudo opens the pages in the pseudo-locale, whose texts are longer by a third, in a
-// narrow window. A page has room for them, and has no text that the catalogs do not know.
+// narrow window. A page has room for them, and writes no text of the catalogs by itself.
 func (o *Office) walkPseudo(t *testing.T, pages []sheet) {
 	o.Speaks(o.Helene(), string(i18n.Pseudo))
 	defer o.Speaks(o.Helene(), "de")

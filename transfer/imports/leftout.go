@@ -52,10 +52,10 @@ func told(code fault.FieldCode, why i18n.Text) problem {
 
 // in returns the words of a problem in a language.
 func (p *problem) in(l i18n.Language) string {
-	if l == i18n.English {
-		return p.EN
+	if l == i18n.German || l == "" {
+		return p.DE
 	}
-	return p.DE
+	return p.EN
 }
 
 // problemOf returns a violation as it is told.

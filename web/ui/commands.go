@@ -548,13 +548,13 @@ func (f Frame) commandsIf(chosen func(*command) bool) []Command {
 		}
 		out := Command{
 			ID: c.id, Name: c.name.In(f.Language), Icon: c.icon, Keys: c.keys.In(f.Language), Href: c.href,
-			Own: c.own, Group: c.group, Listed: c.listed,
+			Own: c.own, Group: c.group, Listed: c.listed, Words: c.words,
 		}
 		for _, l := range i18n.Languages {
 			if l == f.Language {
 				continue
 			}
-			out.Words = strings.TrimSpace(c.words + " " + c.name.In(l))
+			out.Words = strings.TrimSpace(out.Words + " " + c.name.In(l))
 			if other := c.keys.In(l); other != out.Keys {
 				out.Also = other
 			}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,11 +37,13 @@ func rename(dir string, from, to i18n.Text) error {
 	if len(places) == 0 {
 		return fmt.Errorf("nothing says %q", from)
 	}
+	anew := map[string][]byte{} // what is written, once everything is known to be possible
 	for _, name := range slices.Sorted(maps.Keys(places)) {
 		if template, is := strings.CutSuffix(name, "_templ.go"); is {
-			err = replaceLiteral(template+".templ", from, to)
+			name = template + ".templ"
+			anew[name], err = replaceLiteral(name, from, to)
 		} else {
-			err = replaceUses(name, places[name], to)
+			anew[name], err = replaceUses(name, places[name], to)
 		}
 		if err != nil {
 			return err
@@ -51,60 +54,64 @@ func rename(dir string, from, to i18n.Text) error {
 		return err
 	}
 	for _, name := range catalogs {
-		if err := renameKey(name, from, to); err != nil {
+		if anew[name], err = renameKey(name, from, to); err != nil {
+			return err
+		}
+	}
+	for name, content := range anew {
+		if err := os.WriteFile(name, content, 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// replaceUses replaces the expressions of a Go file or a script.
-func replaceUses(name string, uses []use, to i18n.Text) error {
+// replaceUses returns a Go file or a script with other expressions.
+func replaceUses(name string, uses []use, to i18n.Text) ([]byte, error) {
 	b, err := os.ReadFile(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	slices.SortFunc(uses, func(a, b use) int { return b.from - a.from })
 	for _, u := range uses {
 		b = slices.Replace(b, u.from, u.to, []byte(strconv.Quote(string(to)))...)
 	}
-	return os.WriteFile(name, b, 0o644)
+	return b, nil
 }
 
-// replaceLiteral replaces a string literal in a template.
-func replaceLiteral(name string, from, to i18n.Text) error {
+// replaceLiteral returns a template with another string literal. Attributes of HTML, and
+// values that a text is compared with, may look like it: a literal that is not the argument of
+// a call is none of a text.
+func replaceLiteral(name string, from, to i18n.Text) ([]byte, error) {
 	b, err := os.ReadFile(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	old := []byte(strconv.Quote(string(from)))
-	if !bytes.Contains(b, old) {
-		return fmt.Errorf("%s: no literal %s: rename it by hand", name, old)
+	argument := regexp.MustCompile(`([\w.]+\(|, )` + regexp.QuoteMeta(strconv.Quote(string(from))))
+	if !argument.Match(b) {
+		return nil, fmt.Errorf("%s: no call with %q: rename it by hand", name, from)
 	}
-	return os.WriteFile(name, bytes.ReplaceAll(b, old, []byte(strconv.Quote(string(to)))), 0o644)
+	return argument.ReplaceAllFunc(b, func(found []byte) []byte {
+		before, _, _ := bytes.Cut(found, []byte(`"`))
+		return append(slices.Clone(before), strconv.Quote(string(to))...)
+	}), nil
 }
 
-// renameKey renames a text in a catalog.
-func renameKey(name string, from, to i18n.Text) error {
+// renameKey returns a catalog in which a text has another name.
+func renameKey(name string, from, to i18n.Text) ([]byte, error) {
 	b, err := os.ReadFile(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var catalog map[string]jsontext.Value
 	if err := json.Unmarshal(b, &catalog); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	said, known := catalog[string(from)]
-	if !known {
-		return nil // the text of one thing, whose translation stands at the text of many
+	if said, known := catalog[string(from)]; known { // else it is the text of one thing
+		delete(catalog, string(from))
+		catalog[string(to)] = said
 	}
-	delete(catalog, string(from))
-	catalog[string(to)] = said
-	b, err = format(catalog)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(name, b, 0o644)
+	return format(catalog)
 }
 
 // format returns a catalog with a line for each text, in their order.

@@ -17,7 +17,7 @@ func TestRename(t *testing.T) {
 		"kit/i18n/de.json":    "{\n\t\"A task\": \"Eine Aufgabe\",\n\t\"Close\": \"Schließen\"\n}\n",
 		"web/a.go":            "package web\n\nimport \"kartei/kit/i18n\"\n\nvar A, B i18n.Text = \"A \" + \"task\", \"Close\"\n\nconst plain = \"A task\"\n",
 		"web/b_templ.go":      "package web\n\nimport \"kartei/kit/i18n\"\n\nvar C i18n.Text = \"A task\"\n",
-		"web/b.templ":         "{ v.Say(\"A task\") }\n",
+		"web/b.templ":         "{ v.Say(\"A task\") } <b class=\"A task\">\n",
 		"web/script/a.js":     "say(\"A task\"); say(\"Close\");\n",
 		"web/static/pages.js": "\n",
 	}
@@ -42,7 +42,7 @@ func TestRename(t *testing.T) {
 	for name, want := range map[string]string{
 		"kit/i18n/de.json": "{\n\t\"Close\": \"Schließen\",\n\t\"One task\": \"Eine Aufgabe\"\n}\n",
 		"web/a.go":         strings.Replace(files["web/a.go"], `"A " + "task"`, `"One task"`, 1),
-		"web/b.templ":      "{ v.Say(\"One task\") }\n",
+		"web/b.templ":      "{ v.Say(\"One task\") } <b class=\"A task\">\n",
 		"web/script/a.js":  "say(\"One task\"); say(\"Close\");\n",
 	} {
 		got, err := os.ReadFile(filepath.Join(dir, name))

@@ -224,7 +224,15 @@ func (v *visitor) count(call *ast.CallExpr) {
 	if text.Value == nil || !isText(text.Type) || len(call.Args) == 1 && name != "Format" {
 		return
 	}
-	if places := verbs(string(textOf(text.Value))); len(strings.Fields(places)) != len(call.Args)-1 {
+	places := strings.Fields(verbs(string(textOf(text.Value))))
+	for i, value := range call.Args[1:] {
+		if b, is := v.info.Types[value].Type.Underlying().(*types.Basic); is && b.Info()&types.IsNumeric != 0 &&
+			slices.Contains(places, strconv.Itoa(i+1)+"s") {
+			v.mismatched = append(v.mismatched,
+				fmt.Sprintf("%s: %%s for a number: use %%d, or i18n.Number", v.files.Position(value.Pos())))
+		}
+	}
+	if len(places) != len(call.Args)-1 {
 		v.mismatched = append(v.mismatched,
 			fmt.Sprintf("%s: %d values for %q", v.files.Position(call.Pos()), len(call.Args)-1, textOf(text.Value)))
 	}
@@ -255,6 +263,9 @@ func (s *scan) script(name string) error {
 		s.uses = append(s.uses, use{
 			text: i18n.Text(text), file: name, line: 1 + bytes.Count(b[:at[0]], []byte("\n")), from: at[2], to: at[3],
 		})
+	}
+	if strings.Contains(string(b), "%[") {
+		return fmt.Errorf("%s: say in a script has no %%[1]s", name)
 	}
 	if calls := strings.Count(string(b), "say("); calls != len(saidInScript.FindAll(b, -1)) {
 		return fmt.Errorf("%s: say has a text that is no constant in double quotes", name)

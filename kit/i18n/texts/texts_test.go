@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -11,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"kartei/kit/i18n"
 )
@@ -51,6 +52,7 @@ func TestCatalogs(t *testing.T) {
 var same = []i18n.Text{" (JSON Merge Patch, RFC 7396)", "%s in %s ms"}
 
 // TestCatalogFiles: a catalog has one line for each text, in their order, as rename writes it.
+// With KARTEI_TEST_UPDATE it is written.
 func TestCatalogFiles(t *testing.T) {
 	for _, l := range i18n.Languages {
 		if l == i18n.English {
@@ -68,7 +70,13 @@ func TestCatalogFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(should), string(is)); diff != "" {
+		if os.Getenv("KARTEI_TEST_UPDATE") != "" {
+			if err := os.WriteFile("../"+string(l)+".json", should, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if diff := gocmp.Diff(string(should), string(is)); diff != "" {
 			t.Errorf("%s.json (-should +is):\n%.2000s", l, diff)
 		}
 	}
@@ -82,21 +90,32 @@ func translatable(t i18n.Text) bool { return letters.MatchString(verb.ReplaceAll
 
 // compare returns what is wrong with a catalog.
 func compare(uses []use, catalog i18n.Catalog) (wrong []string) {
-	said := map[i18n.Text]bool{}
+	said, ones := map[i18n.Text]bool{}, map[i18n.Text]i18n.Text{}
+	add := func(u use, format string, values ...any) {
+		if w := fmt.Sprintf("%s:%d: ", u.file, u.line) + fmt.Sprintf(format, values...); !slices.Contains(wrong, w) {
+			wrong = append(wrong, w)
+		}
+	}
 	for _, u := range uses {
-		if !translatable(u.text) || said[u.text] && !u.counts {
+		if !translatable(u.text) {
 			continue
 		}
-		translation, known := catalog[u.text]
-		if u.many != "" && catalog[u.many].Forms != nil {
-			continue
+		if u.many != "" {
+			if other := cmp.Or(ones[u.many], u.text); other != u.text {
+				add(u, "%q and %q are both one of %q: give the text of many a remark in square brackets", u.text, other, u.many)
+			}
+			ones[u.many] = u.text
+			continue // its translation stands at the text of many
 		}
 		said[u.text] = true
+		translation, known := catalog[u.text]
 		switch {
-		case !known:
-			wrong = append(wrong, fmt.Sprintf("%s:%d: no translation of %q", u.file, u.line, u.text))
 		case u.counts && (translation.Forms["one"] == "" || translation.Forms["other"] == ""):
-			wrong = append(wrong, fmt.Sprintf("%s:%d: no plural forms of %q", u.file, u.line, u.text))
+			add(u, `%q needs plural forms: {"one": …, "other": …}`, u.text)
+		case !u.counts && !known:
+			add(u, "no translation of %q", u.text)
+		case !u.counts && translation.Text == "":
+			add(u, "%q has no text, or has plural forms: say it by Plural", u.text)
 		}
 	}
 	for _, text := range slices.Sorted(maps.Keys(catalog)) {
@@ -127,6 +146,9 @@ func TestCompare(t *testing.T) {
 		"translated":         {[]use{{text: "A task"}}, i18n.Catalog{"A task": {Text: "Eine Aufgabe"}}, 0},
 		"without words":      {[]use{{text: "%s: %d"}}, nil, 0},
 		"missing":            {[]use{{text: "A task"}}, nil, 1},
+		"empty":              {[]use{{text: "A task"}}, i18n.Catalog{"A task": {}}, 1},
+		"counted plainly":    {[]use{{text: "%d days"}}, i18n.Catalog{"%d days": {Forms: map[string]string{"one": "ein Tag", "other": "%d Tage"}}}, 1},
+		"two of many":        {[]use{{text: "one day", many: "%d days"}, {text: "One day", many: "%d days"}, {text: "%d days", counts: true}}, i18n.Catalog{"%d days": {Forms: map[string]string{"one": "ein Tag", "other": "%d Tage"}}}, 1},
 		"orphan":             {nil, i18n.Catalog{"A task": {Text: "Eine Aufgabe"}}, 1},
 		"other value":        {[]use{{text: "%s of %s"}}, i18n.Catalog{"%s of %s": {Text: "%s von %d"}}, 1},
 		"other order":        {[]use{{text: "%s of %d"}}, i18n.Catalog{"%s of %d": {Text: "%[2]d mal %[1]s"}}, 0},
@@ -135,7 +157,7 @@ func TestCompare(t *testing.T) {
 		"no forms":           {[]use{{text: "%d days", counts: true}}, i18n.Catalog{"%d days": {Text: "%d Tage"}}, 1},
 		"the English text":   {[]use{{text: "All of this is so."}}, i18n.Catalog{"All of this is so.": {Text: "All of this is so."}}, 1},
 		"a proper name":      {[]use{{text: "Kartei"}}, i18n.Catalog{"Kartei": {Text: "Kartei"}}, 0},
-		"said in two places": {[]use{{text: "A"}, {text: "A"}}, nil, 1},
+		"said in two places": {[]use{{text: "A", line: 1}, {text: "A", line: 2}}, nil, 2},
 	} {
 		if wrong := compare(c.uses, c.catalog); len(wrong) != c.wrong {
 			t.Errorf("%s: %q", name, wrong)
