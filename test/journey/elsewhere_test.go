@@ -83,9 +83,11 @@ func TestSwitchedMeanwhile(t *testing.T) {
 	if kept := webtest.Eval[string](one, `document.getElementById("f-line").value`); kept != "Frist notieren" {
 		t.Errorf("the quick line has %q", kept)
 	}
-	// The look at how a line is understood is refused too. The way back still sends the line.
-	one.Fill("#f-line", "Frist notieren")
+	// The look at how another line is understood is refused too. The way back still sends what
+	// was sent.
+	one.Fill("#f-line", "Frist notieren morgen")
 	one.Until(`performance.getEntriesByType("resource").some((e) => e.name.includes("/tasks/line?") && e.responseStatus === 409)`)
+	one.Fill("#f-line", "Frist notieren")
 	back()
 	one.Until(`document.getElementById("f-line").value === "" && document.querySelector("main").innerText.includes("Frist notieren")`)
 
