@@ -307,7 +307,7 @@ func (f *keyForm) fields(v *shell.Request) map[string]ui.Field {
 	networks.Autocomplete, networks.More = "off", templ.OrderedAttributes{{Key: "spellcheck", Value: "false"}}
 	days := f.field("days", say("For how long"), "", f.lifetimes(v)...)
 	days.Errors = shell.Present(f.wrong["expiresIn"])
-	version := f.field("version", "Version", say("The key stays at this version until you change it."), versionOptions(v, f.terms.Versions)...)
+	version := f.field("version", say("Version"), say("The key stays at this version until you change it."), versionOptions(v, f.terms.Versions)...)
 	version.Errors = shell.Present(f.wrong["versionPin"])
 	return map[string]ui.Field{"environment": environment, "name": name, "may": may, "networks": networks, "days": days, "version": version}
 }
