@@ -51,7 +51,7 @@ type page struct {
 
 // Say returns the text in the page's language, with values in the places of its verbs.
 func (p page) Say(t i18n.Text, values ...any) string {
-	return i18n.Words{Language: p.Language}.Say(t, values...)
+	return p.Language.Say(t, values...)
 }
 
 // Link returns an address of this site and keeps the page's language. Links

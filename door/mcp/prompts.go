@@ -64,7 +64,7 @@ func addPrompts(s *sdk.Server, in i18n.Language) {
 		s.AddPrompt(shown, func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 			value := r.Params.Arguments[p.argument]
 			if p.argument != "" && strings.TrimSpace(value) == "" {
-				return nil, invalid(i18n.Format("The argument %s is missing.", p.argument).In(in))
+				return nil, invalid(in.Say("The argument %s is missing.", p.argument))
 			}
 			text := strings.Replace(p.text.In(in), "{}", value, 1)
 			return &sdk.GetPromptResult{

@@ -50,11 +50,11 @@ var advice = map[Code]i18n.Text{
 func (f *Fault) Advice(in i18n.Language) string {
 	text := advice[f.Code].In(in)
 	if revision, known := f.Extra["currentRevision"]; known {
-		text += " " + i18n.Format("The present revision is %v.", revision).In(in)
+		text += " " + in.Say("The present revision is %v.", revision)
 	}
 	if wait := f.Wait(); wait > 0 {
 		seconds := int64((wait + time.Second - 1) / time.Second)
-		text += " " + i18n.Format("That is possible in %d s.", seconds).In(in)
+		text += " " + in.Say("That is possible in %d s.", seconds)
 	}
 	return text
 }

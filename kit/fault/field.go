@@ -119,15 +119,15 @@ func (f Field) limited(l i18n.Language) string {
 	}
 	switch f.Code {
 	case FieldNotFound:
-		return i18n.Format("This is not the id of such a record. Expected: %s.", words).In(l)
+		return l.Say("This is not the id of such a record. Expected: %s.", words)
 	case InvalidFormat:
-		return i18n.Format("The format is not valid. Expected: %s.", words).In(l)
+		return l.Say("The format is not valid. Expected: %s.", words)
 	case InvalidType:
-		return i18n.Format("The type is not valid. Expected: %s.", words).In(l)
+		return l.Say("The type is not valid. Expected: %s.", words)
 	case NotInEnum:
-		return i18n.Format("Allowed values: %s.", words).In(l)
+		return l.Say("Allowed values: %s.", words)
 	case ForbiddenCombination:
-		return i18n.Format("Not allowed together with: %s.", words).In(l)
+		return l.Say("Not allowed together with: %s.", words)
 	}
 	return ""
 }
@@ -136,26 +136,18 @@ func (f Field) limited(l i18n.Language) string {
 func (f Field) amount() i18n.Text {
 	if n, is := f.Limit.(Items); is {
 		if f.Code == TooShort {
-			return number(int64(n), "At least %s entry is needed.", "At least %s entries are needed.")
+			return i18n.Plural(int64(n), "At least %d entry is needed.", "At least %d entries are needed.")
 		}
-		return number(int64(n), "At most %s entry is allowed.", "At most %s entries are allowed.")
+		return i18n.Plural(int64(n), "At most %d entry is allowed.", "At most %d entries are allowed.")
 	}
 	n, ok := integer(f.Limit)
 	switch {
 	case !ok:
 		return ""
 	case f.Code == TooShort:
-		return number(n, "At least %s character is needed.", "At least %s characters are needed.")
+		return i18n.Plural(n, "At least %d character is needed.", "At least %d characters are needed.")
 	}
-	return number(n, "At most %s character is allowed.", "At most %s characters are allowed.")
-}
-
-// number returns the sentence for one or for another number of things.
-func number(n int64, one, many i18n.Text) i18n.Text {
-	if n == 1 {
-		return i18n.Format(one, i18n.Number(n))
-	}
-	return i18n.Format(many, i18n.Number(n))
+	return i18n.Plural(n, "At most %d character is allowed.", "At most %d characters are allowed.")
 }
 
 // largest is the largest integer that every JSON reader represents exactly (RFC

@@ -2,7 +2,6 @@
 package i18n
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -21,18 +20,11 @@ type Words struct {
 
 // Say returns the text in the reader's language, with values in the places of its verbs.
 func (w Words) Say(t Text, values ...any) string {
-	if len(values) == 0 {
-		return t.In(w.Language)
-	}
-	for i, v := range values {
-		if text, is := v.(Text); is {
-			values[i] = text.In(w.Language)
-		}
-	}
-	return fmt.Sprintf(t.In(w.Language), values...)
+	return w.Language.Say(t, values...)
 }
 
-// English reports whether the reader reads English.
+// English reports whether dates and numbers are written as in English: in each language but
+// German.
 func (w Words) English() bool { return w.Language != German && w.Language != "" }
 
 // Link returns the address of a page in a language.

@@ -1,6 +1,7 @@
 package i18n
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -28,6 +29,22 @@ func Tags() []string {
 		tags[i] = string(l)
 	}
 	return tags
+}
+
+// Say returns the text in the language, with values in the places of its verbs. A value that
+// is a Text is said in the language, too.
+func (l Language) Say(t Text, values ...any) string {
+	if len(values) == 0 {
+		return t.In(l)
+	}
+	said := make([]any, len(values))
+	for i, v := range values {
+		if text, is := v.(Text); is {
+			v = text.In(l)
+		}
+		said[i] = v
+	}
+	return fmt.Sprintf(t.In(l), said...)
 }
 
 // Known reports whether a reader can choose the language.

@@ -36,8 +36,8 @@ func Format(t Text, values ...any) Text {
 	return parts{Kind: formatted, Texts: []Text{t}, Values: values}.text()
 }
 
-// Plural returns the text that fits n, with n in the place of %d, without separators.
-func Plural(n int, one, many Text) Text {
+// Plural returns the text that fits n, with n in the place of %d as Number writes it.
+func Plural(n int64, one, many Text) Text {
 	return parts{Kind: counted, Texts: []Text{one, many}, Values: []any{n}}.text()
 }
 
@@ -53,21 +53,19 @@ func InEach(say func(Language) string) Text { return WordingOf(say).Text() }
 // Number returns n as a text. From 10,000 on it has the language's thousands separator, so
 // years and ports have none.
 func Number(n int64) Text {
-	return InEach(func(l Language) string {
-		if n > -10_000 && n < 10_000 {
-			return strconv.FormatInt(n, 10)
-		}
-		return grouped(n, l)
-	})
+	return InEach(func(l Language) string { return number(n, l) })
+}
+
+// number returns n in a language, with separators from 10,000 on.
+func number(n int64, l Language) string {
+	if n > -10_000 && n < 10_000 {
+		return strconv.FormatInt(n, 10)
+	}
+	return grouped(n, l)
 }
 
 // Bytes returns a number of bytes as a text: "1 Byte", "104.857.600 Bytes".
-func Bytes(n int64) Text {
-	if n == 1 {
-		return Format("%s byte", Number(n))
-	}
-	return Format("%s bytes", Number(n))
-}
+func Bytes(n int64) Text { return Plural(n, "%d byte", "%d bytes") }
 
 // composed begins a text with values. What follows are its parts as JSON.
 const composed = "\x00"
@@ -123,7 +121,7 @@ func compose(s string, l Language) string {
 		return fmt.Sprintf(p.Texts[0].In(l), values...)
 	case p.Kind == counted && len(p.Texts) == 2 && len(values) == 1:
 		n, _ := values[0].(int64)
-		return counting(p.Texts[0], p.Texts[1], n, strconv.FormatInt(n, 10), l)
+		return counting(p.Texts[0], p.Texts[1], n, number(n, l), l)
 	case p.Kind == joined && len(values) == 1:
 		said := make([]string, len(p.Texts))
 		for i, t := range p.Texts {
@@ -140,7 +138,9 @@ func compose(s string, l Language) string {
 func value(v any, l Language) any {
 	switch v := v.(type) {
 	case float64:
-		return int64(v) // below 2^53, since it came from an int
+		if n := int64(v); float64(n) == v { // counts and limits are below 2^53
+			return n
+		}
 	case map[string]any:
 		t, _ := v["t"].(string)
 		return Text(t).In(l)

@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -240,7 +239,7 @@ func mailOf(ctx context.Context, c *op.Call, account string, what change) error 
 	}
 	m := notify.Message{To: a.email, Language: in, Title: title.In(in), Text: text.In(in)}
 	if what == newDevice && c.Address.IsValid() {
-		m.Text += " " + fmt.Sprintf(fromWhere.In(in), c.Address.Unmap())
+		m.Text += " " + in.Say(fromWhere, c.Address.Unmap())
 	}
 	m.Text += "\n\n" + notYou.In(in)
 	if base := c.Services.BaseURL; base != "" {

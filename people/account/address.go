@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"kartei/access"
 	"kartei/api/op"
@@ -77,7 +76,7 @@ func sendAddress(ctx context.Context, c *op.Call, s *own, to string, m addressTi
 	}
 	return mail(ctx, c, notify.Message{
 		To: to, Language: in, Until: c.Now.Add(signin.EmailLifetime), Title: addressTitle.In(in),
-		Text: fmt.Sprintf(text.In(in), c.Services.BaseURL+AddressPath+token),
+		Text: in.Say(text, c.Services.BaseURL+AddressPath+token),
 	})
 }
 

@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"kartei/access"
 	"kartei/api/op"
@@ -96,7 +95,7 @@ func sendReset(ctx context.Context, c *op.Call, typed string, a *accountRow, tex
 	}
 	m := notify.Message{
 		To: a.email, Language: in, Until: c.Now.Add(signin.ResetLifetime), Title: resetTitle.In(in),
-		Text: fmt.Sprintf(text.In(in), c.Services.BaseURL+ResetPath+token),
+		Text: in.Say(text, c.Services.BaseURL+ResetPath+token),
 	}
 	if a.id == "" {
 		m.To, m.Until = typed, 1
@@ -377,7 +376,7 @@ func mailFactors(ctx context.Context, c *op.Call, account string) error {
 	}
 	return mail(ctx, c, notify.Message{
 		To: a.email, Language: in, Until: c.Now.Add(signin.EmailLifetime), Title: liftTitle.In(in),
-		Text: fmt.Sprintf(liftText.In(in), c.Services.BaseURL+LiftPath+token),
+		Text: in.Say(liftText, c.Services.BaseURL+LiftPath+token),
 	})
 }
 

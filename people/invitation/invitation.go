@@ -274,7 +274,7 @@ func (i *NewInvitation) message() notify.Message {
 	in := cmp.Or(i18n.Language(i.Language), i18n.German)
 	return notify.Message{
 		To: i.Email, Language: in, Until: i.ExpiresAt,
-		Title: invitationTitle.In(in), Text: fmt.Sprintf(invitationText.In(in), i.Link),
+		Title: invitationTitle.In(in), Text: in.Say(invitationText, i.Link),
 	}
 }
 

@@ -280,7 +280,7 @@ func (c *Center) compose(l *letter, user access.PrincipalInfo, form Form) (*mail
 		}
 	}
 	if l.count > 1 {
-		heading = fmt.Sprintf(andMore.In(in), heading, l.count-1)
+		heading = in.Say(andMore, heading, l.count-1)
 	}
 	if rest := l.count - int64(len(l.facts)); rest > 0 {
 		text += fmt.Sprintf("\n- "+unnamed.In(in), rest)

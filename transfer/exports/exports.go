@@ -245,7 +245,7 @@ type position struct {
 
 // say returns a text in the language of the file.
 func (x *export) say(t i18n.Text, values ...any) string {
-	return i18n.Words{Language: x.Language}.Say(t, values...)
+	return x.Language.Say(t, values...)
 }
 
 // may reports whether the caller reads a family in the export.

@@ -181,8 +181,7 @@ func (v *visitor) visit(n ast.Node) bool {
 
 // plural adds the texts of a call of Plural, and reports whether it is one with constants.
 func (v *visitor) plural(call *ast.CallExpr) bool {
-	sel, is := call.Fun.(*ast.SelectorExpr)
-	if !is || sel.Sel.Name != "Plural" || len(call.Args) != 3 {
+	if nameOf(call) != "Plural" || len(call.Args) != 3 {
 		return false
 	}
 	one, many := v.info.Types[call.Args[1]], v.info.Types[call.Args[2]]
@@ -198,9 +197,8 @@ func (v *visitor) plural(call *ast.CallExpr) bool {
 // write notes a call that makes a string of a Text, or writes it to a page.
 func (v *visitor) write(call *ast.CallExpr) {
 	f := v.info.Types[call.Fun]
-	sel, _ := call.Fun.(*ast.SelectorExpr)
-	if len(call.Args) == 0 || v.inside || !(f.IsType() && types.Identical(f.Type, types.Typ[types.String]) ||
-		sel != nil && sel.Sel.Name == "JoinStringErrs") {
+	if len(call.Args) == 0 || v.inside ||
+		!(f.IsType() && types.Identical(f.Type, types.Typ[types.String]) || nameOf(call) == "JoinStringErrs") {
 		return
 	}
 	if t := v.info.Types[call.Args[0]].Type; t != nil && isText(t) {
@@ -208,15 +206,20 @@ func (v *visitor) write(call *ast.CallExpr) {
 	}
 }
 
-// count compares the number of values with the verbs of a text.
-func (v *visitor) count(call *ast.CallExpr) {
-	name := ""
+// nameOf returns the name of the function that a call names, without its package or receiver.
+func nameOf(call *ast.CallExpr) string {
 	switch f := call.Fun.(type) {
 	case *ast.SelectorExpr:
-		name = f.Sel.Name
+		return f.Sel.Name
 	case *ast.Ident:
-		name = f.Name
+		return f.Name
 	}
+	return ""
+}
+
+// count compares the number of values with the verbs of a text.
+func (v *visitor) count(call *ast.CallExpr) {
+	name := nameOf(call)
 	if len(call.Args) == 0 || call.Ellipsis.IsValid() || name != "Say" && name != "say" && name != "Format" {
 		return
 	}
