@@ -66,7 +66,11 @@ var loaded = sync.OnceValues(loadAssets)
 func loadAssets() (*assets, error) {
 	a := &assets{files: map[string]*content{}, urls: map[string]string{}}
 	for _, j := range joined {
-		for _, l := range i18n.Languages {
+		languages := i18n.Languages
+		if !strings.HasSuffix(j.name, ".js") { // only scripts speak
+			languages = languages[:1]
+		}
+		for _, l := range languages {
 			body, err := join(j.parts, l)
 			if err != nil {
 				return nil, err
