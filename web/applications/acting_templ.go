@@ -101,7 +101,7 @@ func actingView(v *shell.Request, p account.Agents) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Icon(shell.DeviceIcon(s.Agent)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon(signin.DeviceIcon(s.Agent)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -110,9 +110,9 @@ func actingView(v *shell.Request, p account.Agents) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var5 string
-				templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(shell.DeviceText(v.Words, s.Agent))
+				templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(signin.DeviceText(v.Words, s.Agent))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/acting.templ`, Line: 26, Col: 50}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `applications/acting.templ`, Line: 26, Col: 51}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 				if templ_7745c5c3_Err != nil {
@@ -205,7 +205,7 @@ func actingView(v *shell.Request, p account.Agents) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = shell.Act(v, shell.ActingPath+"/"+s.ID+"/end", shell.DeviceText(v.Words, s.Agent), v.Words.Say("End"), "").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = shell.Act(v, shell.ActingPath+"/"+s.ID+"/end", signin.DeviceText(v.Words, s.Agent), v.Words.Say("End"), "").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

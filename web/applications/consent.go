@@ -10,6 +10,7 @@ import (
 	"kartei/integration/oauth"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
+	"kartei/web/keys"
 	"kartei/web/shell"
 	"kartei/web/signin"
 	"kartei/web/ui"
@@ -166,7 +167,7 @@ func (a *consentRequest) proposes(scope string) bool {
 
 // families returns what the application asks for, by family.
 func (a *consentRequest) families(v *shell.Request) (list []consentFamily) {
-	for _, family := range shell.KeyFamilies {
+	for _, family := range keys.Families {
 		f := consentFamily{label: v.Words.Say(family.Label)}
 		for _, right := range []string{"read", "write"} {
 			name := family.Value + ":" + right

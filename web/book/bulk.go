@@ -12,7 +12,6 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/i18n"
-	"kartei/kit/id"
 	"kartei/transfer/bulk"
 	"kartei/web/records"
 	"kartei/web/shell"
@@ -131,7 +130,7 @@ func readPicks(v *shell.Request, f *records.Family) ([]pick, error) {
 	for _, text := range v.Sent.Values["pick"] {
 		parts := append(strings.SplitN(text, "|", 3), "", "")
 		p := pick{parts[0], parts[1], parts[2]}
-		if n, err := strconv.ParseInt(p.revision, 10, 64); err != nil || n < 1 || !holds(f, p.id) {
+		if n, err := strconv.ParseInt(p.revision, 10, 64); err != nil || n < 1 || records.FamilyOfID(p.id) != f {
 			return nil, &fault.Fault{Code: fault.ValidationFailed, Detail: unknownPick}
 		}
 		if !slices.ContainsFunc(list, func(q pick) bool { return q.id == p.id }) {
@@ -148,12 +147,6 @@ var (
 	unknownPick  = i18n.Text("The selection has something that is no entry of this list. Nothing was changed. Please select again in the list.")
 	tooManyPicks = i18n.Format("At most %d entries can be selected at once. Nothing was changed.", maxChosen)
 )
-
-// holds reports whether a text is the id of a record of the family, which may be gone.
-func holds(f *records.Family, text string) bool {
-	prefix, _, _ := strings.Cut(text, "_")
-	return records.PathsByPrefix[prefix] == "/"+f.Name+"/" && id.Valid(prefix+"_", text)
-}
 
 // batchCall is a call of a batch.
 type batchCall struct {

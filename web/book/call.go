@@ -43,7 +43,7 @@ func showCall(v *shell.Request) shell.View {
 		p.people = slices.DeleteFunc(p.people, func(h lookup.Hit) bool { return !h.Exact })
 	}
 	if len(p.people) == 1 && !p.people[0].AtEnd && p.q == "" {
-		return v.Lead(records.PathOf(p.people[0].ID))
+		return v.Lead(shell.PathOf(p.people[0].ID))
 	}
 	if p.q != "" {
 		if p.matches, err = inBook(v, p.q); err != nil {
@@ -104,5 +104,5 @@ func unknownCaller(v *shell.Request) string {
 // addingNumber returns the form of a record with the number of a caller in a member that
 // is empty.
 func addingNumber(h lookup.Hit, number string) string {
-	return records.PathOf(h.ID) + "/edit?" + url.Values{records.CallerField: {number}}.Encode()
+	return shell.PathOf(h.ID) + "/edit?" + url.Values{records.CallerField: {number}}.Encode()
 }

@@ -18,7 +18,6 @@ import (
 	"kartei/kit/i18n"
 	spreadsheet "kartei/kit/sheet"
 	"kartei/transfer/imports"
-	"kartei/web/documents"
 	"kartei/web/people"
 	"kartei/web/records"
 	"kartei/web/shell"
@@ -206,7 +205,7 @@ const importPiece = 512 << 10
 func createImport(v *shell.Request) shell.View {
 	file := v.Sent.File
 	if file == nil {
-		return drawNewImport(v, v.Words.Say(documents.NoFile), http.StatusUnprocessableEntity)
+		return drawNewImport(v, v.Words.Say(shell.NoFile), http.StatusUnprocessableEntity)
 	}
 	made, err := shell.Ask(v, imports.Create, imports.CreateInput{FileName: cutName(file.Name), Size: file.Size}, onceWith(file))
 	if err == nil {
@@ -224,7 +223,7 @@ func createImport(v *shell.Request) shell.View {
 // onceWith is once for a form with a file: with another file it begins another import.
 func onceWith(file *shell.SentFile) shell.How {
 	return func(v *shell.Request, by *api.Caller) {
-		by.Header["Idempotency-Key"] = []string{documents.AttemptOf(v.Sent.Token, file.Name, file.Size)}
+		by.Header["Idempotency-Key"] = []string{file.Key(v.Sent.Token)}
 	}
 }
 

@@ -2,10 +2,7 @@ package documents
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -72,13 +69,13 @@ func createDocument(v *shell.Request) shell.View {
 		once = numbered(v, "d")
 	} else {
 		if file == nil {
-			return refusedUpload(v, typed, fault.Invalid(fault.Field{Name: "file", Code: fault.Required, Text: NoFile}))
+			return refusedUpload(v, typed, fault.Invalid(fault.Field{Name: "file", Code: fault.Required, Text: shell.NoFile}))
 		}
 		t, err := records.ReadTerms(v)
 		if err != nil {
 			return v.Failed(err)
 		}
-		once = AttemptOf(once, file.Name, file.Size)
+		once = file.Key(once)
 		if uploaded, err = receive(v, t, file, once+".f"); err != nil {
 			return refusedUpload(v, typed, shell.AsFault(err))
 		}
@@ -93,13 +90,6 @@ func createDocument(v *shell.Request) shell.View {
 		return shell.PlainText{Status: http.StatusOK, Text: begun.ID}
 	}
 	return v.SeeOther("/operations/" + begun.ID)
-}
-
-// AttemptOf returns the idempotency key of a file of a form: the same form makes two
-// documents of two files, and one of a file that is sent twice.
-func AttemptOf(token, name string, size int64) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", size, name))
-	return token + "." + hex.EncodeToString(sum[:8])
 }
 
 // numbered returns the idempotency key of one of the files that a script sends from a
@@ -168,10 +158,7 @@ func openUpload(v *shell.Request, t records.Terms, name, said string, size int64
 	return session.ID, err
 }
 
-var (
-	NoFile    = i18n.Text("Please choose a file.")
-	emptyFile = i18n.Text("The file is empty.")
-)
+const emptyFile = i18n.Text("The file is empty.")
 
 // refusedUpload draws the form again, and says why no document was made.
 func refusedUpload(v *shell.Request, typed shell.Values, f *fault.Fault) shell.View {

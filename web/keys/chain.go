@@ -157,7 +157,7 @@ func (p *requestPage) curl(v *shell.Request) string {
 			path, revision = strings.Replace(path, "{id}", e.Data.ID, 1), e.Revision
 		}
 	}
-	command := `curl -H "Authorization: Bearer $KEY"` + records.PreviewOf(o.ID)
+	command := shell.Curl(o.ID)
 	if o.Method != "GET" {
 		command += " -X " + o.Method
 		switch {
@@ -172,5 +172,5 @@ func (p *requestPage) curl(v *shell.Request) string {
 			command += ` -H 'Content-Type: application/json' -d '{}'`
 		}
 	}
-	return command + " " + records.Quoted(v.Site.BaseURL+"/v1"+path)
+	return command + " " + shell.Quoted(v.Site.BaseURL+"/v1"+path)
 }

@@ -284,7 +284,7 @@ func ScopesText(v *shell.Request, scopes []string) string {
 	say := v.Words.Say
 	words := []string{"", say("read: "), say("write: "), say("read and write: ")}
 	by := make([][]string, len(words))
-	for _, family := range shell.KeyFamilies {
+	for _, family := range Families {
 		right := 0
 		if slices.Contains(scopes, family.Value+":read") {
 			right++
@@ -325,4 +325,13 @@ func (k *KeyInfo) badge(v *shell.Request) (ui.Kind, string) {
 		return ui.Warn, say("paused [a key]")
 	}
 	return ui.OK, say("active")
+}
+
+// Families are the families of records in scopes, with their labels.
+var Families = []shell.Option{
+	shell.NewOption("contacts", "Contacts"),
+	shell.NewOption("companies", "Companies"),
+	shell.NewOption("tasks", "Tasks"),
+	shell.NewOption("documents", "Documents"),
+	shell.NewOption("webhook_endpoints", "Webhooks"),
 }

@@ -183,7 +183,7 @@ func (f *keyForm) dropUnknown(v *shell.Request) {
 
 // keyScopes are all scopes that a key can have.
 func keyScopes() (list []string) {
-	for _, family := range shell.KeyFamilies {
+	for _, family := range Families {
 		list = append(list, family.Value+":"+keyReads, family.Value+":"+keyWrites)
 	}
 	return list
@@ -266,7 +266,7 @@ func (f *keyForm) contradicts() bool {
 
 // rightNames are the names of the fields of single rights.
 func (f *keyForm) rightNames() (names []string) {
-	for _, family := range shell.KeyFamilies {
+	for _, family := range Families {
 		names = append(names, "may."+family.Value)
 	}
 	return names
@@ -321,7 +321,7 @@ func (f *keyForm) wrongs(v *shell.Request) []ui.Field {
 
 // rights are the fields of single rights, one for each family.
 func (f *keyForm) rights(v *shell.Request) (list []ui.Field) {
-	for _, family := range shell.KeyFamilies {
+	for _, family := range Families {
 		options := []ui.Option{{Value: "", Text: v.Words.Say("nothing")}}
 		if f.may(family.Value + ":read") {
 			options = append(options, ui.Option{Value: keyReads, Text: v.Words.Say("read")})

@@ -69,11 +69,11 @@ func usageView(v *shell.Request, p usagePage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = OneOf("key", v.Words.Say("Key"), p.key, keyOptions(v, p.keys)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.BareSelect("key", v.Words.Say("Key"), p.key, keyOptions(v, p.keys)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = OneOf("days", v.Words.Say("Period"), p.days, shell.OptionList(v, spans)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.BareSelect("days", v.Words.Say("Period"), p.days, shell.OptionList(v, spans)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

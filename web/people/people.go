@@ -13,6 +13,7 @@ import (
 	"kartei/kit/i18n"
 	"kartei/people/invitation"
 	"kartei/people/principal"
+	"kartei/web/keys"
 	"kartei/web/shell"
 	"kartei/web/ui"
 )
@@ -109,7 +110,7 @@ const fullRight = string(access.WriteRight)
 
 // rightFields are the choices of rights, one for each family.
 func rightFields(v *shell.Request, typed shell.Values, wrong map[string]string) (list []ui.Field) {
-	for _, family := range shell.KeyFamilies {
+	for _, family := range keys.Families {
 		list = append(list, ui.Field{
 			Name: "right." + family.Value, Label: v.Words.Say(family.Label), Value: typed["right."+family.Value],
 			Errors: shell.Present(wrong["rights."+family.Value]),
@@ -125,7 +126,7 @@ func rightFields(v *shell.Request, typed shell.Values, wrong map[string]string) 
 
 // rightsTyped adds the rights to the values of a form.
 func rightsTyped(typed shell.Values, rights access.Rights) shell.Values {
-	for _, family := range shell.KeyFamilies {
+	for _, family := range keys.Families {
 		typed["right."+family.Value] = cmp.Or(string(rights[family.Value]), fullRight)
 	}
 	return typed
@@ -134,7 +135,7 @@ func rightsTyped(typed shell.Values, rights access.Rights) shell.Values {
 // rightsSent returns the rights that a form sent, without those that it had before.
 func rightsSent(v *shell.Request, typed shell.Values) access.Rights {
 	rights := access.Rights{}
-	for _, family := range shell.KeyFamilies {
+	for _, family := range keys.Families {
 		name := "right." + family.Value
 		typed[name] = v.Sent.Text(name)
 		if typed[name] != "" && typed[name] != cmp.Or(v.Sent.Was[name], fullRight) {
@@ -149,7 +150,7 @@ func rightsText(v *shell.Request, rights access.Rights) string {
 	var parts []string
 	for right, word := range map[access.Right]string{access.NoRight: v.Words.Say("nothing: "), access.ReadRight: v.Words.Say("read only: ")} {
 		var names []string
-		for _, family := range shell.KeyFamilies {
+		for _, family := range keys.Families {
 			if rights[family.Value] == right {
 				names = append(names, v.Words.Say(family.Label))
 			}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"kartei/api"
 	"kartei/web/shell"
 )
 
@@ -25,10 +24,9 @@ func programs(s *shell.Session) bool { return s.Administers || s.HasKey }
 
 // curlsOf returns the calls about a record.
 func curlsOf(v *shell.Request, f *Family, record shell.Values) curls {
-	const begin = `curl -H "Authorization: Bearer $KEY"`
 	at := fmt.Sprintf("%s/v1/%s/%s", v.Site.BaseURL, f.Name, record["id"])
 	change := func(body string) string {
-		return begin + PreviewOf(f.Name+".update") + ` -H 'Content-Type: application/json' -X PATCH -H 'If-Match: "r` + record["revision"] + `"' -d ` + Quoted(body) + " " + at
+		return shell.Curl(f.Name+".update") + ` -H 'Content-Type: application/json' -X PATCH -H 'If-Match: "r` + record["revision"] + `"' -d ` + shell.Quoted(body) + " " + at
 	}
 	var names []string
 	for _, m := range f.Fields {
@@ -42,20 +40,5 @@ func curlsOf(v *shell.Request, f *Family, record shell.Values) curls {
 	if err := e.Encode(record.Patch(names)); err != nil {
 		body.Reset()
 	}
-	return curls{begin + PreviewOf(f.Name+".get") + " " + at, change("{}"), change(strings.TrimSpace(body.String()))}
+	return curls{shell.Curl(f.Name+".get") + " " + at, change("{}"), change(strings.TrimSpace(body.String()))}
 }
-
-// PreviewOf returns the header that a call of an operation needs, if it is a preview
-// in the current version.
-func PreviewOf(operation string) string {
-	current := api.Names(api.Versions)[0]
-	for i := range api.Operations {
-		if o := &api.Operations[i]; o.ID == operation && o.Channel.Preview(current) {
-			return ` -H 'Svc-Preview: true'`
-		}
-	}
-	return ""
-}
-
-// Quoted returns a text as one word of a shell.
-func Quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -6,6 +6,7 @@ import (
 
 	"kartei/api/op"
 	"kartei/kit/i18n"
+	"kartei/kit/id"
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/record/document"
@@ -20,6 +21,8 @@ type Family struct {
 	Acts familyActs
 	// Object is the singular, as in the member object of API responses: contact.
 	Object string
+	// prefix begins the ids of records.
+	prefix string
 	// Read and write are the scopes of the family.
 	Read, Write string
 	One, Many   i18n.Text
@@ -136,7 +139,7 @@ var address = []Field{
 
 var Contacts = Family{
 	Acts: familyActs{contact.List, contact.Count, contact.Get, contact.Create, contact.Update, contact.Delete},
-	Name: "contacts", Object: "contact", Read: "contacts:read", Write: "contacts:write",
+	Name: "contacts", Object: "contact", prefix: id.Contact, Read: "contacts:read", Write: "contacts:write",
 	One: "Contact", another: "New contact", create: "Create a contact", Many: "Contacts", Icon: "users", Sorts: byName, ByOwner: true,
 	InBook: true, Begins: "lastName", offer: "Create the contact “%s”",
 	Referrers: []*Family{&Tasks, &Documents}, related: "People",
@@ -174,7 +177,7 @@ func contactHeading(v shell.Values) string {
 
 var Companies = Family{
 	Acts: familyActs{company.List, company.Count, company.Get, company.Create, company.Update, company.Delete},
-	Name: "companies", Object: "company", Read: "companies:read", Write: "companies:write",
+	Name: "companies", Object: "company", prefix: id.Company, Read: "companies:read", Write: "companies:write",
 	One: "Company", another: "New company", create: "Create a company", Many: "Companies", Icon: "building-2", Sorts: byName, ByOwner: true,
 	InBook: true, Organizations: true, Begins: "name", offer: "Create the company “%s”",
 	Referrers: []*Family{&Contacts, &Tasks, &Documents},
@@ -195,7 +198,7 @@ var Companies = Family{
 
 var Tasks = Family{
 	Acts: familyActs{task.List, task.Count, task.Get, task.Create, task.Update, task.Delete},
-	Name: "tasks", Object: "task", Read: "tasks:read", Write: "tasks:write",
+	Name: "tasks", Object: "task", prefix: id.Task, Read: "tasks:read", Write: "tasks:write",
 	One: "Task", another: "New task", create: "Create a task", Many: "Tasks", Icon: "square-check-big", Sorts: byDue,
 	completable: true, about: true, Begins: "title", offer: "Create the task “%s”",
 	Referrers: []*Family{&Documents}, related: "Open tasks",
@@ -221,7 +224,7 @@ var Tasks = Family{
 
 var Documents = Family{
 	Acts: familyActs{document.List, document.Count, document.Get, document.Create, document.Update, document.Delete},
-	Name: "documents", Object: "document", Read: "documents:read", Write: "documents:write",
+	Name: "documents", Object: "document", prefix: id.Document, Read: "documents:read", Write: "documents:write",
 	One: "Document", another: "New document", create: "Create a document", Many: "Documents", Icon: "file-text", Sorts: byName, ByOwner: true,
 	Files: true, about: true, related: "Documents",
 	quantity: [2]i18n.Text{"one document", "%d documents"},

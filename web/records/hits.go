@@ -2,12 +2,12 @@ package records
 
 import (
 	"cmp"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
 
+	"kartei/kit/id"
 	"kartei/record/lookup"
 	"kartei/record/search"
 	"kartei/web/shell"
@@ -26,29 +26,15 @@ func FamilyOf(name string) *Family {
 	return nil
 }
 
-// PathsByPrefix are the pages of the kinds of id.
-var PathsByPrefix = map[string]string{
-	"con": "/contacts/", "cmp": "/companies/", "tsk": "/tasks/", "doc": "/documents/", "opr": "/operations/", "key": shell.KeysPath + "/", "whe": shell.WebhooksPath + "/",
-	"evt": shell.EventsPath + "/", "req": shell.RequestsPath + "/", "usr": shell.PeoplePath + "/", "svc": shell.AccountsPath + "/", "imp": shell.DataPath + "/",
-}
-
-// PathOf returns the path of the page of an id, or an empty text if there is none.
-func PathOf(id string) string {
-	prefix, _, _ := strings.Cut(id, "_")
-	path := PathsByPrefix[prefix]
-	if path == "" {
-		return ""
+// FamilyOfID returns the family whose records have ids like this one, or nil. The record may be
+// deleted.
+func FamilyOfID(name string) *Family {
+	for _, f := range Families {
+		if id.Valid(f.prefix, name) {
+			return f
+		}
 	}
-	return path + url.PathEscape(id)
-}
-
-// MayLead is PathOf, without pages that are for admins alone if the person is none.
-func MayLead(v *shell.Request, id string) string {
-	prefix, _, _ := strings.Cut(id, "_")
-	if page := v.Site.PageAt(PathsByPrefix[prefix] + "{id}"); page == nil || page.AdminsOnly() && !v.Session.Administers {
-		return ""
-	}
-	return PathOf(id)
+	return nil
 }
 
 // IconOf returns the icon of a kind of record.

@@ -3,7 +3,6 @@ package records
 import (
 	"cmp"
 	"net/http"
-	"strings"
 
 	"kartei/kit/fault"
 	"kartei/record"
@@ -14,8 +13,7 @@ import (
 // the form as it is.
 func showNews(v *shell.Request) shell.View {
 	id := v.PathValue("id")
-	prefix, _, _ := strings.Cut(id, "_")
-	f := FamilyOf(strings.Trim(PathsByPrefix[prefix], "/"))
+	f := FamilyOfID(id)
 	if f == nil {
 		return v.Failed(fault.New(fault.NotFound))
 	}

@@ -240,7 +240,7 @@ func showAny(v *shell.Request) shell.View { return goTo(v, v.PathValue("id")) }
 
 // goTo redirects to the page of an id.
 func goTo(v *shell.Request, id string) shell.View {
-	if path := records.MayLead(v, id); path != "" {
+	if path := v.PathOf(id); path != "" {
 		return v.SeeOther(path)
 	}
 	switch kind, _, _ := strings.Cut(id, "_"); kind {
@@ -269,7 +269,7 @@ func attemptPath(v *shell.Request, id string) string {
 // pageOf returns the address of the page of a hit. If the text of a document matched, the page
 // marks the words of the search.
 func pageOf(v *shell.Request, h lookup.Hit, q string) templ.SafeURL {
-	path := records.PathOf(h.ID)
+	path := shell.PathOf(h.ID)
 	if h.InText {
 		path += "?" + url.Values{"q": {q}}.Encode()
 	}
@@ -420,7 +420,7 @@ func splitName(text string) (firstName, lastName string) {
 
 // leads returns the address of the page of an id, or an empty text.
 func leads(v *shell.Request, id string) (address templ.SafeURL) {
-	if path := records.MayLead(v, id); path != "" {
+	if path := v.PathOf(id); path != "" {
 		return v.Look().To(path)
 	}
 	return ""

@@ -1,6 +1,11 @@
 package shell
 
-import "kartei/kit/id"
+import (
+	"net/url"
+	"strings"
+
+	"kartei/kit/id"
+)
 
 // The addresses of pages that other pages lead to.
 const (
@@ -52,4 +57,35 @@ func OrganizationAt(sandbox bool) string {
 		return OrganizationPath + "?of=sandbox"
 	}
 	return OrganizationPath
+}
+
+// pathsByPrefix has the path of the pages for each prefix of an id.
+var pathsByPrefix = map[string]string{
+	id.Contact: "/contacts/", id.Company: "/companies/", id.Task: "/tasks/", id.Document: "/documents/",
+	id.Operation: "/operations/", id.Import: DataPath + "/",
+	id.Key: KeysPath + "/", id.WebhookEndpoint: WebhooksPath + "/", id.Event: EventsPath + "/", id.Request: RequestsPath + "/",
+	id.User: PeoplePath + "/", id.ServiceAccount: AccountsPath + "/",
+}
+
+// pathFor returns the path of the pages for the prefix of an id, with a slash at the end. It is
+// empty if the prefix has no pages.
+func pathFor(name string) string { return pathsByPrefix[name[:strings.Index(name, "_")+1]] }
+
+// PathOf returns the path of the page of an id, or an empty text if there is none.
+func PathOf(name string) string {
+	path := pathFor(name)
+	if path == "" {
+		return ""
+	}
+	return path + url.PathEscape(name)
+}
+
+// PathOf returns the path of the page of an id. It is empty if there is no such page, or if only
+// admins may open the page and the person is no admin.
+func (v *Request) PathOf(name string) string {
+	page := v.Site.PageAt(pathFor(name) + "{id}")
+	if page == nil || page.AdminsOnly() && !v.Session.Administers {
+		return ""
+	}
+	return PathOf(name)
 }

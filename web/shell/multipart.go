@@ -3,7 +3,10 @@ package shell
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -16,6 +19,7 @@ import (
 
 	"kartei/door/transfer"
 	"kartei/kit/fault"
+	"kartei/kit/i18n"
 )
 
 // SentFile is the file of a form. Its bytes arrive as they are read, and are never
@@ -26,6 +30,16 @@ type SentFile struct {
 	io.Reader
 	Incoming *transfer.IncomingBody
 	boundary string
+}
+
+// NoFile is the refusal of a form without its file.
+const NoFile = i18n.Text("Please choose a file.")
+
+// Key returns the idempotency key of the file in the form with a token. A form that is sent twice
+// has two keys if the file is another one, and one key if it is the same file.
+func (f *SentFile) Key(token string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", f.Size, f.Name))
+	return token + "." + hex.EncodeToString(sum[:8])
 }
 
 // Each calls f with each file of a field that takes several. They follow each other in the

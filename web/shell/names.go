@@ -63,12 +63,3 @@ func KeyMadeBy(v *Request, madeBy string, names map[string]string) string {
 	}
 	return v.Words.Say("by %s", cmp.Or(names[madeBy], madeBy))
 }
-
-// KeyFamilies are the families that a key may be restricted to, as scopes name them.
-var KeyFamilies = []Option{
-	NewOption("contacts", "Contacts"),
-	NewOption("companies", "Companies"),
-	NewOption("tasks", "Tasks"),
-	NewOption("documents", "Documents"),
-	NewOption("webhook_endpoints", "Webhooks"),
-}

@@ -191,7 +191,7 @@ func addPasskey(v *shell.Request) shell.View {
 		})
 	}
 	made, err := shell.Ask(v, account.AddPasskey, account.NewPasskey{
-		Ticket: ticket, Name: cmp.Or(v.Sent.Text("name"), shell.DeviceText(v.Words, v.UserAgent())), Response: response,
+		Ticket: ticket, Name: cmp.Or(v.Sent.Text("name"), DeviceText(v.Words, v.UserAgent())), Response: response,
 	}, shell.Once)
 	if err != nil {
 		return v.Failed(err)
@@ -252,5 +252,5 @@ func deviceOrSignIn(v *shell.Request, s account.Entry) string {
 	if s.Agent == "" {
 		return v.Words.Say("Signed in")
 	}
-	return shell.DeviceText(v.Words, s.Agent)
+	return DeviceText(v.Words, s.Agent)
 }

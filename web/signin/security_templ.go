@@ -467,7 +467,7 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "name", Label: v.Words.Say("Name of the new passkey"), Placeholder: shell.DeviceText(v.Words, v.UserAgent()), Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Input(v.Look(), ui.Field{Name: "name", Label: v.Words.Say("Name of the new passkey"), Placeholder: DeviceText(v.Words, v.UserAgent()), Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -585,7 +585,7 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Icon(shell.DeviceIcon(s.Agent)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Icon(DeviceIcon(s.Agent)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -594,9 +594,9 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var25 string
-				templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(shell.DeviceText(v.Words, s.Agent))
+				templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(DeviceText(v.Words, s.Agent))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 136, Col: 50}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `signin/security.templ`, Line: 136, Col: 44}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 				if templ_7745c5c3_Err != nil {
@@ -689,7 +689,7 @@ func securityView(v *shell.Request, p securityPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = shell.Act(v, shell.SecurityPath+"/sessions/"+s.ID+"/end", shell.DeviceText(v.Words, s.Agent), v.Words.Say("End"), "").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = shell.Act(v, shell.SecurityPath+"/sessions/"+s.ID+"/end", DeviceText(v.Words, s.Agent), v.Words.Say("End"), "").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -43,7 +43,7 @@ func (e *eventInfo) icon() string {
 // record is the address of the record of an event in its environment, empty if it is
 // gone.
 func (e *eventInfo) record() templ.SafeURL {
-	path := records.PathOf(e.Data.ID)
+	path := shell.PathOf(e.Data.ID)
 	switch {
 	case path == "", strings.HasSuffix(e.Type, ".deleted"):
 		return ""

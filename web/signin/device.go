@@ -1,4 +1,4 @@
-package shell
+package signin
 
 import (
 	"strings"
