@@ -10,9 +10,10 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// level is the kind of subject that a policy counts for. A call is charged to three
-// accounts, locked in this order, so there is no deadlock. The third account is its key's,
-// or the one that all sessions of its principal share.
+// level is the kind of subject that a policy counts for. A call is charged to three accounts: its
+// organization's, its principal's and its key's. The calls of a session have no key. They share one
+// account of all sessions of the principal instead. Calls lock the accounts in the order of the
+// levels, which prevents deadlocks.
 type level uint8
 
 const (
@@ -38,10 +39,11 @@ func levelOf(name string) level {
 	return byKey
 }
 
-// place returns the position of a level's account among the three of a call.
+// place returns the index of the level's account in accounts.
 func (l level) place() level { return min(l, byKey) }
 
-// last returns the level of the third account of a call.
+// last returns the level of the call's third account: bySession for the call of a session, else
+// byKey.
 func (c *Charge) last() level {
 	if c.Session {
 		return bySession
@@ -49,19 +51,19 @@ func (c *Charge) last() level {
 	return byKey
 }
 
-// sessionsOf begins the names of the accounts of sessions.
+// sessionsOf is the prefix of the names of the accounts of sessions.
 const sessionsOf = "session:"
 
-// Sessions returns the name of the account that all sessions of a principal share:
-// to sign in again gives nobody a new quota.
+// Sessions returns the name of the account that all sessions of a principal share. So a new session
+// does not bring a new quota.
 func Sessions(principal string) string { return sessionsOf + principal }
 
-// subject is the owner of an account. Accounts are kept by organization: calls of
-// a principal in the sandbox do not count outside of it.
+// subject is the owner of an account. The organizations have separate accounts, so the calls of a
+// principal in the sandbox do not count outside of the sandbox.
 type subject struct {
 	organization int64
 	level        level
-	id           string // empty for the organization itself
+	id           string // empty for the account of the organization
 }
 
 func subjects(c *Charge) [levels]subject {
@@ -75,35 +77,34 @@ func subjects(c *Charge) [levels]subject {
 // account is the state of all policies for one subject.
 type account struct {
 	mu   sync.Mutex
-	gone bool // it was swept from memory; find it again
-	// at is the account's time in microseconds. It never goes back.
+	gone bool // set when a sweep dropped the account from memory; callers then look it up again
+	// at is the account's time in microseconds since 1970. It never decreases.
 	at       int64
 	counters []counter // one for each rule of the level
-	// lockedUntil and refusals are the lock of a key. share counts what the key has
-	// taken of its organization's quota.
+	// lockedUntil is the end of the lock of a key, and 0 if the key was never locked. refusals
+	// counts the recent refusals of the key. share counts the points that the key has taken from
+	// the quota of its organization.
 	lockedUntil     int64
 	refusals, share counter
-	// running is the number of running calls in this replica. reading is the
-	// number of those that may return records.
+	// running is the number of running calls in this replica. reading is the number of running
+	// calls that may return records.
 	running, reading int64
 	alerts           []Alert
 
-	// holdings are the other replicas' holdings, by incarnation. mine is the
-	// stored holding of this replica. Until cooldown ends, no leases are
-	// granted. recalls numbers the recalls of leases; only the organization's
-	// account has them.
+	// holdings are the holdings of the other replicas, by incarnation. mine is the stored holding
+	// of this replica. The account grants no leases until cooldown. recalls is the number of the
+	// last recall of leases. Only the account of the organization has recalls.
 	holdings          map[string]holding
 	mine              *holding
 	cooldown, recalls int64
-	// used is the time of the last charge here. touched is set while something
-	// here is not reported.
+	// used is the time of the last charge in this replica. touched is set while the account has
+	// changes in this replica that the database does not have.
 	used    int64
 	touched bool
-	held    bool // the stored account has a holding of this replica
+	held    bool // set if the stored account has a holding of this replica
 
-	// dirty is set while something is unsaved. unsaved is the unsaved usage of
-	// the day and hour quotas, in thousandths of the quota. saved is the time
-	// of the last save.
+	// dirty is set while the account has changes that are not saved. unsaved is the unsaved usage
+	// of the day and hour quotas, in thousandths of the quota. saved is the time of the last save.
 	dirty   bool
 	unsaved int64
 	saved   int64
@@ -118,8 +119,8 @@ func (a *account) inFlight() int64 {
 	return n
 }
 
-// inUseElsewhere returns how much of a counter the running calls of other
-// replicas need. It cannot be recalled before the calls end.
+// inUseElsewhere returns the part of a counter that the running calls of other replicas need. No
+// recall frees it before these calls end.
 func (r *rule) inUseElsewhere(a *account) (n int64) {
 	for _, h := range a.holdings {
 		switch r.Unit {
@@ -132,28 +133,30 @@ func (r *rule) inUseElsewhere(a *account) (n int64) {
 	return n
 }
 
-// holding is one replica's share of an account.
+// holding is the part of an account that one replica holds.
 type holding struct {
-	// Seq is the number of the transaction that wrote this holding. The account
-	// does not include usage with a later number.
+	// Seq is the number of the transaction that wrote this holding. The stored account does not
+	// include usage that has a later number.
 	Seq int64 `json:"seq"`
-	// Leases are the amounts of each policy that it may use without a
+	// Leases maps the name of each policy to the amount that the replica may charge without a
 	// transaction.
 	Leases map[string]int64 `json:"leases,omitempty"`
-	// Running is the number of its running calls, and Slots the number of calls
-	// that it may start in addition.
+	// Running is the number of running calls of the replica. Slots is the number of calls that the
+	// replica may start in addition.
 	Running int64 `json:"running,omitempty"`
 	Slots   int64 `json:"slots,omitempty"`
-	// Reading is the number of its calls that may have returned unreported
-	// records.
+	// Reading is the number of calls of the replica that may have returned records it has not
+	// reported.
 	Reading int64 `json:"reading,omitempty"`
-	// Reported is the time up to which its usage is reported.
+	// Reported is the time up to which the replica has reported its usage, in microseconds since
+	// 1970.
 	Reported int64 `json:"reported,omitempty"`
-	// Recalled is the number of the last recall that it has answered.
+	// Recalled is the number of the last recall that the replica has answered.
 	Recalled int64 `json:"recalled,omitempty"`
 }
 
-// state is an account as it is stored.
+// state is the JSON of a stored account. The times are microseconds since 1970. Since, Windows and
+// their like hold microseconds before At.
 type state struct {
 	At        int64                 `json:"at"`
 	Levels    map[string]int64      `json:"levels,omitempty"`
@@ -167,13 +170,13 @@ type state struct {
 	Recalls   int64                 `json:"recalls,omitempty"`
 }
 
-// The names under which a key's own counters are stored, besides the policies.
+// The names under which the account of a key stores its counters that belong to no policy.
 const (
 	shareName    = "share"
 	refusalsName = "refusals"
 )
 
-// each calls f with every counter of an account of a level.
+// each calls f with every counter of an account, and with the counter's rule and name.
 func (t *table) each(l level, a *account, f func(name string, r *rule, c *counter)) {
 	for i, p := range t.levels[l] {
 		f(t.rules[p].Name, &t.rules[p], &a.counters[i])
@@ -184,8 +187,7 @@ func (t *table) each(l level, a *account, f func(name string, r *rule, c *counte
 	}
 }
 
-// reportedUntil returns the time up to which all holders of leases have reported
-// their usage.
+// reportedUntil returns the time up to which all holders of leases have reported their usage.
 func (a *account) reportedUntil() int64 {
 	until := a.at
 	for _, h := range a.holdings {
@@ -196,7 +198,7 @@ func (a *account) reportedUntil() int64 {
 	return until
 }
 
-// encode writes an account.
+// encode returns the JSON text of an account, as the database stores it.
 func (t *table) encode(l level, a *account) string {
 	s := state{At: a.at, Locked: a.lockedUntil, Holdings: a.holdings, Recalls: a.recalls}
 	if a.cooldown > a.at {
@@ -206,7 +208,7 @@ func (t *table) encode(l level, a *account) string {
 	s.Alerted, s.Exhausted = map[string]int64{}, map[string]int64{}
 	t.each(l, a, func(name string, r *rule, c *counter) {
 		r.advance(c, a.at)
-		// Times are stored as differences to the account's own, which are shorter.
+		// Times are stored as differences from the account's time, because differences are shorter.
 		switch {
 		case r.bucket && c.since > 0:
 			r.fold(c, a.reportedUntil())
@@ -226,30 +228,30 @@ func (t *table) encode(l level, a *account) string {
 	})
 	b, err := json.Marshal(s, json.OmitZeroStructFields(true))
 	if err != nil {
-		panic("limit: " + err.Error()) // numbers and names only
+		panic("limit: " + err.Error()) // a state has only numbers and names, so encoding cannot fail
 	}
 	return string(b)
 }
 
-// backward is how far a stored time may be ahead of the clock, in microseconds.
-// A smaller difference is the skew between two replicas. A larger one means
-// that the clock was set back. Then the account continues as if no time had
-// passed.
+// backward is the largest difference between a stored time and the clock, in microseconds, that is
+// the skew between two replicas. If a stored time is further ahead, the clock was set back. Then
+// the account continues as if no time had passed.
 const backward = 5_000_000
 
-// decode reads an account at the time now. Leases of dead replicas count as taken,
-// since they may have been used. Their calls no longer run.
+// decode returns the account that a JSON text describes, at the time now. It fails if the text is
+// not valid. The leases of dead replicas count as used, because those replicas may have used them.
+// The calls of dead replicas no longer run.
 func (t *table) decode(l level, text string, now int64, me string, alive func(string) bool) (*account, error) {
 	var s state
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return nil, fmt.Errorf("limit: a stored account cannot be read: %w", err)
 	}
-	put := int64(0) // by how much the account's times are set back
+	put := int64(0) // the number of microseconds by which the account's times move back
 	if s.At > now+backward {
 		put = s.At - now
 	}
 	a := t.newAccount(l, s.At-put)
-	a.dirty = put > 0 // else every read would set it back again
+	a.dirty = put > 0 // if the change were not saved, each read would move the times again
 	if s.Locked > 0 {
 		a.lockedUntil = s.Locked - put
 	}
@@ -294,7 +296,7 @@ func (t *table) decode(l level, text string, now int64, me string, alive func(st
 	return a, nil
 }
 
-// forfeit takes the leases of a dead replica.
+// forfeit charges the leases of a dead replica to the account.
 func (t *table) forfeit(l level, a *account, h holding, now int64) {
 	a.at = max(a.at, now)
 	t.each(l, a, func(name string, r *rule, c *counter) {
@@ -315,7 +317,7 @@ func (t *table) newAccount(l level, now int64) *account {
 	return a
 }
 
-// rests reports whether an account equals a new one, so it can be dropped.
+// rests reports whether an account equals a new account. Memory need not keep such an account.
 func (t *table) rests(l level, a *account, now int64) bool {
 	if a.running > 0 || len(a.holdings) > 0 || len(a.alerts) > 0 || a.lockedUntil > now {
 		return false
@@ -325,11 +327,11 @@ func (t *table) rests(l level, a *account, now int64) bool {
 	return rests
 }
 
-// name returns the subject's name in the database. The organization's name
-// sorts first.
+// name returns the subject's name in the database. The name of the organization is empty and sorts
+// first.
 func (s *subject) name() string { return s.id }
 
-// levelOfName returns the level of a stored name.
+// levelOfName returns the level of an account with this stored name.
 func levelOfName(name string) level {
 	switch {
 	case name == "":
@@ -339,5 +341,5 @@ func levelOfName(name string) level {
 	case strings.HasPrefix(name, id.User), strings.HasPrefix(name, id.ServiceAccount):
 		return byPrincipal
 	}
-	return byKey // a credential of any kind
+	return byKey // any other name is the id of a credential
 }

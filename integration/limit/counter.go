@@ -43,31 +43,32 @@ func newRule(p Policy) rule {
 
 // counter is the state of one policy for one subject.
 type counter struct {
-	// level is the level of a bucket at the time at. If replicas report late,
-	// base is the level at the time since, and log has the usage after it.
+	// level is the level of a bucket at the time at. If reports of replicas can come late, base is
+	// the level at the time since. log then has the usage after since.
 	level, at   int64
 	base, since int64
-	// log is the log of a sliding window, and sum the usage in it. The first
-	// entry is log[gone].
+	// log has the entries of a sliding window, and sum is their total usage. The first entry that
+	// has not expired is log[gone].
 	log  []usageEntry
 	gone int
 	sum  int64
-	// alerted is the time until which no further alert is raised. exhausted is the
-	// same for the alert about a refusal.
+	// alerted is the time until which the policy raises no further alert about much usage.
+	// exhausted is the time until which the policy raises no further alert about a refusal.
 	alerted, exhausted int64
-	// reserved is the sum of all leases. Replicas may use it without a
-	// transaction, so a transaction leaves it untouched. lease is the rest of
-	// this replica's own lease, and granted its original size.
+	// reserved is the sum of all leases. Replicas may use the leases without a transaction, so
+	// transactions do not grant this amount again. lease is the unused rest of this replica's
+	// lease. granted is the size of that lease when it was granted.
 	reserved, lease, granted int64
 }
 
-// usageEntry is an entry of the log: the usage between the times first and last.
+// usageEntry is an entry of the log: the total amount that was used from the time first to the time
+// last.
 type usageEntry struct{ first, last, amount int64 }
 
 func (r *rule) fresh(now int64) counter { return counter{level: r.full, at: now} }
 
-// advance refills a bucket, or expires entries of a log, up to the time now. A time
-// before the counter's own changes nothing.
+// advance refills a bucket, or expires the entries of a log, up to the time now. If now is before
+// the counter's time, advance changes nothing.
 func (r *rule) advance(c *counter, now int64) {
 	if r.bucket {
 		c.level, c.at = r.refill(c.level, c.at, now)
@@ -85,7 +86,8 @@ func (r *rule) advance(c *counter, now int64) {
 	}
 }
 
-// refill returns the level of a bucket at the time now, with that time.
+// refill returns the level of a bucket at the time now, and the time of that level. If now is
+// before at, refill returns level and at.
 func (r *rule) refill(level, at, now int64) (int64, int64) {
 	elapsed := now - at
 	switch {
@@ -97,12 +99,12 @@ func (r *rule) refill(level, at, now int64) (int64, int64) {
 	return level + elapsed*r.Quota, now
 }
 
-// late is the number of entries that a bucket keeps so that late reports can be
-// inserted. Only quotas far above the contract's need more.
+// late is the maximum number of entries that a bucket keeps. A late report is inserted between
+// them. Only quotas far above the contract's quotas would need more entries.
 const late = 300
 
-// fold moves the base of a bucket up to the time until, before which no more
-// reports are due.
+// fold moves the base of a bucket up to the time until. No report of usage before until is due any
+// more.
 func (r *rule) fold(c *counter, until int64) {
 	n := 0
 	for ; n < len(c.log) && (c.log[n].last <= until || len(c.log)-n > late); n++ {
@@ -124,14 +126,14 @@ func (r *rule) replay(c *counter) {
 	r.advance(c, now)
 }
 
-// amount returns the charge before the call runs. A call that costs more than
-// the capacity is charged the whole capacity. So small quotas make callers
-// slow, but no operation impossible.
+// amount returns the amount that is charged before the call runs. A call that costs more than the
+// capacity is charged the whole capacity. So a small quota slows a caller down, but makes no
+// operation impossible.
 func (r *rule) amount(c *Charge) int64 {
 	switch r.Unit {
 	case Points:
 		return min(max(c.Points, 0), r.Capacity)
-	case Records: // known only after the call
+	case Records: // their number is known only after the call
 		return 0
 	case Calls:
 		if c.Nested {
@@ -141,13 +143,14 @@ func (r *rule) amount(c *Charge) int64 {
 	return 1
 }
 
-// page is the largest number of records that a call returns.
+// page is the maximum number of records that a call returns.
 const page = 100
 
-// least returns how much must be left for a call that takes amount. Records are
-// charged when they are returned, so a call that returns some passes while any
-// are left. If beside is set, the leases of other replicas must stay untouched.
-// Then a page for this call and one for each running call must be left.
+// least returns the remainder that a call needs, if the call takes amount. Records are charged when
+// the call returns them. So a call that returns records needs a remainder of one record.
+//
+// If beside is set, the leases of other replicas must stay untouched. Then the call needs a page
+// for itself and a page for each running call.
 func (r *rule) least(amount, running int64, beside bool) int64 {
 	switch {
 	case r.Unit != Records:
@@ -158,7 +161,8 @@ func (r *rule) least(amount, running int64, beside bool) int64 {
 	return 1
 }
 
-// left returns the remainder in whole units.
+// left returns the remainder of the policy in whole units. It is negative if a window has exceeded
+// its quota.
 func (r *rule) left(c *counter) int64 {
 	if r.bucket {
 		return c.level / r.window
@@ -166,17 +170,16 @@ func (r *rule) left(c *counter) int64 {
 	return r.Quota - c.sum
 }
 
-// leaseSize returns how much of the free rest one replica gets as a lease.
-// Leases are small: a killed replica forfeits little, and others find
-// something. Deletes are rare, so each is charged in a transaction without a
-// lease.
+// leaseSize returns the part of the free amount that one replica gets as a lease. Leases are small.
+// A killed replica then forfeits little, and other replicas still find a free amount. Deletes have
+// no leases: they are rare, so each delete is charged in a transaction.
 func (r *rule) leaseSize(free int64) int64 {
 	switch r.Unit {
 	case Deletes:
 		return 0
 	case Calls:
 		return (free + 3) / 4
-	case Records: // a killed replica forfeits them for an hour
+	case Records: // a killed replica's records are lost for an hour
 		if free < 20*page {
 			return 0
 		}
@@ -185,9 +188,9 @@ func (r *rule) leaseSize(free int64) int64 {
 	return free / 8
 }
 
-// take charges amount at the time now. The counter must be advanced. A bucket
-// never falls below empty, but a window may exceed its quota (records). now may
-// be before the counter's time if a report is late.
+// take charges amount at the time now. The caller must have advanced the counter. The level of a
+// bucket never falls below zero. A window of records may exceed its quota. If a report is late, now
+// may be before the counter's time.
 func (r *rule) take(c *counter, now, amount int64) {
 	switch {
 	case amount == 0:
@@ -219,7 +222,7 @@ func (r *rule) take(c *counter, now, amount int64) {
 	}
 }
 
-// read writes the remainder and its reset into s.
+// read stores the remainder of the policy, and the time until it is whole again, in s.
 func (r *rule) read(c *counter, now int64, s *Status) {
 	if r.bucket {
 		s.Remaining = c.level / r.window
@@ -232,7 +235,7 @@ func (r *rule) read(c *counter, now int64, s *Status) {
 	}
 }
 
-// used returns the present usage.
+// used returns the usage that counts at the counter's time.
 func (r *rule) used(c *counter) int64 {
 	if r.bucket {
 		return r.Capacity - c.level/r.window
@@ -240,7 +243,7 @@ func (r *rule) used(c *counter) int64 {
 	return c.sum
 }
 
-// rests reports whether the counter equals a fresh one.
+// rests reports whether the counter equals a new counter at the time now.
 func (r *rule) rests(c *counter, now int64) bool {
 	r.advance(c, now)
 	return c.sum == 0 && (!r.bucket || c.level == r.full) && c.alerted <= now && c.exhausted <= now

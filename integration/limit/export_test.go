@@ -1,19 +1,19 @@
 package limit
 
-// Report starts a round of reports, as Run does every reportEvery.
+// Report starts a round of reports, as Run does at each reportEvery.
 func (l *Ledger) Report() { l.reportAll(false) }
 
-// MaxWorkers is the number of transactions at the same time.
+// MaxWorkers is the maximum number of concurrent transactions.
 const MaxWorkers = maxWorkers
 
-// Queued returns the number of organizations that wait for a worker.
+// Queued returns the number of tenants that wait for a worker.
 func (l *Ledger) Queued() int {
 	l.tenants.queue.mu.Lock()
 	defer l.tenants.queue.mu.Unlock()
 	return len(l.tenants.queue.tenants)
 }
 
-// Serving returns the number of organizations that are served or wait for that.
+// Serving returns the number of tenants that are served or wait for a worker.
 func (l *Ledger) Serving() (n int) {
 	l.tenants.each(func(o *tenant) {
 		if o.serving {

@@ -31,8 +31,8 @@ func Headers(statuses []Status) (rateLimit, policy string) {
 	return string(AppendRateLimit(nil, statuses)), string(b)
 }
 
-// AppendRateLimit appends the value of the RateLimit header. For
-// RateLimit-Policy, callers have Decision.PolicyHeader.
+// AppendRateLimit appends the value of the RateLimit header to b and returns the result. The
+// matching value of RateLimit-Policy is Decision.PolicyHeader.
 func AppendRateLimit(b []byte, statuses []Status) []byte {
 	if len(statuses) == 0 {
 		return b

@@ -9,8 +9,8 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// TestHeadersAreStructuredFields parses the headers with a library for
-// structured fields, and compares them with the statuses.
+// TestHeadersAreStructuredFields checks that a library for structured fields can parse the headers,
+// and that their values equal the statuses.
 func TestHeadersAreStructuredFields(t *testing.T) {
 	c := clock.NewFake(start)
 	l := New(Config{Metered: true}, c)

@@ -22,10 +22,10 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 
 var begin = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 
-// lease is longer than a replica of the tests ever waits on a busy machine.
+// lease is longer than any wait of a replica in the tests, even on a busy machine.
 const lease = time.Minute
 
-// process is one process with limits on a database.
+// process is one process with a ledger on a database.
 type process struct {
 	testing.TB
 	*limit.Ledger
@@ -37,7 +37,7 @@ type settings struct {
 	config  limit.Config
 	replica string
 	alert   func(context.Context, db.Tx, limit.Alert) error
-	// patience is limit.Options.Patience.
+	// patience is the value of limit.Options.Patience.
 	patience time.Duration
 }
 
@@ -65,8 +65,8 @@ func launch(t testing.TB, d db.DB, c clock.Clock, s settings) *process {
 	return p
 }
 
-// call makes a call that ends at once, and returns the names of the policies
-// that refused it.
+// call makes a call that ends at once, and returns the names of the policies that refused it.
+// records is the number of returned records.
 func (p *process) call(c limit.Charge, records ...int) []string {
 	p.Helper()
 	d, err := p.Take(context.Background(), c)
@@ -96,7 +96,7 @@ var (
 	remove = limit.Charge{Organization: 7, Principal: "usr_a", Key: "key_a", Points: 10, Write: true, Delete: true}
 )
 
-// launchReplicas opens n replicas on one database.
+// launchReplicas starts n replicas on one database.
 func launchReplicas(t *testing.T, d db.DB, n int, c clock.Clock, config limit.Config) (all []*process) {
 	t.Helper()
 	for i := range n {
@@ -105,8 +105,8 @@ func launchReplicas(t *testing.T, d db.DB, n int, c clock.Clock, config limit.Co
 	return all
 }
 
-// TestBurstOverReplicas checks a burst from 100 clients over three replicas.
-// For every policy, exactly as many calls pass as the quota allows.
+// TestBurstOverReplicas checks that exactly as many calls of a burst pass as each policy allows.
+// The burst comes from 100 clients over three replicas.
 func TestBurstOverReplicas(t *testing.T) {
 	d := dbtest.Postgres(t)
 	for _, test := range []struct {
@@ -170,8 +170,8 @@ func TestBurstOverReplicas(t *testing.T) {
 	}
 }
 
-// TestConcurrencyOverReplicas checks that as many calls run at the same time as
-// the quota allows, in all replicas together.
+// TestConcurrencyOverReplicas checks that all replicas together run as many calls at the same time
+// as the quota allows.
 func TestConcurrencyOverReplicas(t *testing.T) {
 	replicas := launchReplicas(t, dbtest.Postgres(t), 3, clock.NewFake(begin), limit.Config{LockAfter: 1 << 40})
 	type permit struct {
@@ -210,8 +210,8 @@ func TestConcurrencyOverReplicas(t *testing.T) {
 	}
 }
 
-// TestNestedOverReplicas checks that nested calls take no slots, whichever
-// replica runs the outer call.
+// TestNestedOverReplicas checks that nested calls take no slots, no matter which replica runs the
+// outer call.
 func TestNestedOverReplicas(t *testing.T) {
 	replicas := launchReplicas(t, dbtest.Postgres(t), 3, clock.NewFake(begin), limit.Config{LockAfter: 1 << 40})
 	around := get
@@ -246,8 +246,8 @@ func TestNestedOverReplicas(t *testing.T) {
 	}
 }
 
-// TestLockOverReplicas checks that the refusals of all replicas count, and that
-// the 51st locks the key everywhere.
+// TestLockOverReplicas checks that the refusals of all replicas count together. The 51st refusal
+// locks the key in all replicas.
 func TestLockOverReplicas(t *testing.T) {
 	c := clock.NewFake(begin)
 	replicas := launchReplicas(t, dbtest.Postgres(t), 2, c, limit.Config{})
@@ -270,8 +270,8 @@ func TestLockOverReplicas(t *testing.T) {
 	}
 }
 
-// TestModelOverReplicas checks that two replicas in turn decide like one
-// process that counts in memory.
+// TestModelOverReplicas checks that two replicas, called at random, decide like one process that
+// counts in memory.
 func TestModelOverReplicas(t *testing.T) {
 	c := clock.NewFake(begin)
 	replicas := launchReplicas(t, dbtest.Postgres(t), 2, c, limit.Config{})
@@ -299,7 +299,7 @@ func TestModelOverReplicas(t *testing.T) {
 		records := random.IntN(100)
 		alone.Done(charge, &want, records)
 		r.Done(charge, &got, records)
-		r.Status(context.Background(), charge) // waits until the replica has reported the call
+		r.Status(context.Background(), charge) // returns once the replica has reported the call
 		if !slices.Equal(got.Violated, want.Violated) || !slices.Equal(got.Statuses, want.Statuses) ||
 			got.RetryAfter != want.RetryAfter || got.Quota != want.Quota {
 			t.Fatalf("call %d, %+v:\n%+v, want\n%+v", n, charge, got, want)
@@ -308,8 +308,8 @@ func TestModelOverReplicas(t *testing.T) {
 	}
 }
 
-// TestJoinAndLeave checks that a replica joins without waiting, and knows the
-// usage of the other one. The remaining one knows the usage of both.
+// TestJoinAndLeave checks that a replica joins without waiting and knows the usage of the other
+// replica. After it has left, the other replica knows the usage of both.
 func TestJoinAndLeave(t *testing.T) {
 	d, c := dbtest.Postgres(t), clock.NewFake(begin)
 	first := launch(t, dbtest.Again(t, d), c, settings{replica: "a"})
@@ -344,15 +344,14 @@ func TestJoinAndLeave(t *testing.T) {
 	}
 }
 
-// TestRestart checks that all usage is known after an orderly stop. After a
-// kill, usage of the day and hour quotas is known except for the last moment.
+// TestRestart checks that all usage is known after an orderly stop and a new start.
 func TestRestart(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		restart(t, d, get, remove)
 	})
 }
 
-// TestCredentialRestart checks the same for a credential that is no key.
+// TestCredentialRestart checks that all usage of a session credential is known after a restart.
 func TestCredentialRestart(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		get, remove := get, remove
@@ -382,8 +381,8 @@ func restart(t testing.TB, d db.DB, get, remove limit.Charge) {
 	p.end()
 }
 
-// TestKill ends a process without a stop. Usage that was unsaved for longer
-// than one round of saving is not lost.
+// TestKill checks a process that ends without a stop. Usage that was unsaved for longer than one
+// round of saving is not lost.
 func TestKill(t *testing.T) {
 	d := dbtest.SQLite(t)
 	c := clock.NewFake(begin)
@@ -392,7 +391,7 @@ func TestKill(t *testing.T) {
 	}, c, limit.Options{DB: d, Replica: "one", Logger: slog.New(slog.DiscardHandler)})
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	go l.Run(ctx) // never ends during the test, so its last save does not come
+	go l.Run(ctx) // Run does not end during the test, so it never saves the rest
 	p := &process{TB: t, Ledger: l}
 	c.Await(1)
 	for range 5 {
@@ -401,7 +400,7 @@ func TestKill(t *testing.T) {
 	p.call(get, 200)
 	c.Advance(time.Second)
 	c.Await(1)
-	p.call(get, 50) // less than a hundredth, and less than 10 s ago
+	p.call(get, 50) // less than a hundredth of the quota, and less than 10 s old
 	c.Advance(time.Second)
 	c.Await(1)
 	other := limit.Open(limit.Config{Metered: true}, c, limit.Options{DB: d, Replica: "one"})
@@ -409,7 +408,7 @@ func TestKill(t *testing.T) {
 	if day, out := after.left(remove, "deletes-day"), after.left(get, "outflow"); day != 295 || out != 9800 {
 		t.Errorf("%d deletes and %d records are left, want 295 and 9800", day, out)
 	}
-	c.Advance(9 * time.Second) // now it is 10 s old
+	c.Advance(9 * time.Second) // the usage is now 10 s old
 	c.Await(1)
 	last := &process{TB: t, Ledger: limit.Open(limit.Config{Metered: true}, c, limit.Options{DB: d, Replica: "one"})}
 	if out := last.left(get, "outflow"); out != 9750 {
@@ -417,8 +416,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestClockPutBack checks a start with a clock that was set back by an hour.
-// Usage counts for its window and no longer.
+// TestClockPutBack checks a start after the clock was set back by an hour. Usage still counts for
+// its window, and no longer.
 func TestClockPutBack(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		p := launch(t, d, clock.NewFake(begin), settings{})
@@ -443,9 +442,8 @@ func TestClockPutBack(t *testing.T) {
 	})
 }
 
-// TestAlertOnceAWindow checks that the alert at 80 percent is raised once in
-// each window, also after a restart. It comes in the transaction that saves the
-// account.
+// TestAlertOnceAWindow checks that the alert at 80 percent is raised once in each window, also
+// after a restart. The transaction that saves the account stores the alert.
 func TestAlertOnceAWindow(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := clock.NewFake(begin)
@@ -485,7 +483,7 @@ func TestAlertOnceAWindow(t *testing.T) {
 	})
 }
 
-// brokenDB refuses every transaction while it is switched on.
+// brokenDB is a database whose transactions fail with ErrUnavailable while now is set.
 type brokenDB struct {
 	db.DB
 	now atomic.Bool
@@ -505,8 +503,8 @@ func (b *brokenDB) Write(ctx context.Context, f func(db.Tx) error) error {
 	return b.DB.Write(ctx, f)
 }
 
-// TestDatabaseAway checks a replica without its database. It charges its leases, then
-// counts for itself, and refuses deletes (docs/decisions/0006).
+// TestDatabaseAway checks a replica whose database is unavailable. The replica charges its leases,
+// then counts in its own memory, and refuses deletes (docs/decisions/0006).
 func TestDatabaseAway(t *testing.T) {
 	d, c := dbtest.Postgres(t), clock.NewFake(begin)
 	b := &brokenDB{DB: dbtest.Again(t, d)}
@@ -536,8 +534,8 @@ func TestDatabaseAway(t *testing.T) {
 	}
 }
 
-// BenchmarkCall measures a call from its charge to its end: counted in memory
-// above each database, and shared by two replicas.
+// BenchmarkCall measures a call from its charge to its end. The ledger counts in memory above each
+// database, and in leases that two replicas share.
 func BenchmarkCall(b *testing.B) {
 	raised := make([]limit.Override, 0, 8)
 	for _, p := range limit.Policies() {

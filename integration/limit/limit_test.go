@@ -15,7 +15,7 @@ import (
 
 var start = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 
-// New returns a limiter that counts in this process's memory and saves nothing.
+// New returns a ledger that counts in the memory of this process and saves nothing.
 func New(config Config, c clock.Clock) *Ledger { return Open(config, c, Options{}) }
 
 // only returns the policies of the contract with these names.
@@ -64,7 +64,7 @@ func status(t testing.TB, l Limiter, c Charge, name string) Status {
 func TestContractExample(t *testing.T) {
 	c := clock.NewFake(start)
 	l := New(Config{Metered: true}, c)
-	for range 188 { // leaves 412 of 600, which are there again after 37.6 s
+	for range 188 { // 412 of 600 points are left, and all are back after 37.6 s
 		take(t, l, Charge{Key: "key_a", Points: 1})
 	}
 	d := take(t, l, Charge{Key: "key_a", Write: true})
@@ -96,7 +96,7 @@ func TestPoliciesOfCharges(t *testing.T) {
 			for _, s := range take(t, l, test.charge).Statuses {
 				got = append(got, s.Name)
 			}
-			slices.Sort(got) // the tightest comes first
+			slices.Sort(got) // the tightest status comes first
 			slices.Sort(test.want)
 			if !slices.Equal(got, test.want) {
 				t.Errorf("%+v: %v, want %v", test.charge, got, test.want)
@@ -133,7 +133,7 @@ func TestRejectionTakesNothing(t *testing.T) {
 	for range 119 {
 		take(t, l, Charge{Key: "key_a", Points: 5})
 	}
-	for range 50 { // 5 are left
+	for range 50 { // 5 points are left
 		d := take(t, l, Charge{Key: "key_a", Points: 10})
 		if !slices.Equal(d.Violated, []string{"key"}) || d.Quota || d.RetryAfter != 119*time.Second {
 			t.Fatalf("%+v", d)
@@ -151,9 +151,9 @@ func TestRejectionTakesNothing(t *testing.T) {
 	}
 }
 
-// TestObedientCallerIsRefusedRarely shows why RetryAfter waits for a full
-// bucket. A caller that calls without pauses and obeys each RetryAfter gets its
-// whole rate. It stays far below the 50 refusals a minute that lock a key.
+// TestObedientCallerIsRefusedRarely checks why RetryAfter waits for a full bucket. A caller that
+// calls without pauses and waits for each RetryAfter gets its whole rate. It stays far below the 50
+// refusals a minute that lock a key.
 func TestObedientCallerIsRefusedRarely(t *testing.T) {
 	c := clock.NewFake(start)
 	l := New(Config{Metered: true}, c)
@@ -187,7 +187,7 @@ func TestAllOrNothing(t *testing.T) {
 		running = append(running, begin(t, l, del))
 	}
 	before := rest()
-	d := take(t, l, del) // all six concurrent calls are running
+	d := take(t, l, del) // all six concurrent calls run
 	if !slices.Equal(d.Violated, []string{"concurrency"}) || d.Statuses[0].Name != "concurrency" ||
 		d.RetryAfter != time.Second {
 		t.Errorf("%v, %+v, %v", d.Violated, d.Statuses[0], d.RetryAfter)
@@ -214,8 +214,7 @@ func TestAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestConcurrency checks that a call holds its slot until it ends, even if that
-// takes long.
+// TestConcurrency checks that a call holds its slot until it ends, even after a long time.
 func TestConcurrency(t *testing.T) {
 	c := clock.NewFake(start)
 	l := New(Config{Metered: true}, c)
@@ -229,7 +228,7 @@ func TestConcurrency(t *testing.T) {
 	if !slices.Equal(d.Violated, []string{"concurrency"}) || d.RetryAfter != time.Second {
 		t.Fatalf("%+v", d)
 	}
-	l.Done(hang, &d, 0) // gives back nothing
+	l.Done(hang, &d, 0) // frees no slot, because the call was refused
 	if d := begin(t, l, hang); d.Violated == nil {
 		t.Fatal("a refused call gave a place back")
 	}
@@ -242,9 +241,9 @@ func TestConcurrency(t *testing.T) {
 	}
 }
 
-// TestNestedCalls checks a call that costs nothing and has nested calls. It passes
-// without any points left, and takes one slot; the nested calls take none. All
-// other limits count for them.
+// TestNestedCalls checks a call that costs nothing and has nested calls. The outer call passes
+// without any remaining points and takes one slot. The nested calls take no slots. All other limits
+// apply to them.
 func TestNestedCalls(t *testing.T) {
 	l := New(Config{Metered: true}, clock.NewFake(start))
 	key := Charge{Key: "key_a"}
@@ -284,7 +283,7 @@ func TestNestedCalls(t *testing.T) {
 		t.Errorf("a call that costs nothing is refused by %v", d.Violated)
 	}
 	around = begin(t, l, key)
-	for range 51 { // each refused part counts
+	for range 51 { // each refused nested call counts as a refusal
 		take(t, l, part)
 	}
 	if d := take(t, l, key); !d.Locked {
@@ -292,8 +291,8 @@ func TestNestedCalls(t *testing.T) {
 	}
 }
 
-// TestLock checks that 50 refusals within 60 s do not lock a key, and that one
-// more locks it for five minutes. Further calls do not prolong the lock.
+// TestLock checks that 50 refusals within 60 s do not lock a key. The 51st refusal locks it for
+// five minutes. Further calls do not prolong the lock.
 func TestLock(t *testing.T) {
 	c := clock.NewFake(start)
 	l := New(Config{Metered: true}, c)
@@ -314,7 +313,7 @@ func TestLock(t *testing.T) {
 	if d := refuse(25); d.RetryAfter > time.Minute || d.Violated[0] != "deletes" {
 		t.Fatalf("locked after 50: %+v", d)
 	}
-	c.Advance(time.Microsecond) // 25 refusals have expired; the deletes come back
+	c.Advance(time.Microsecond) // 25 refusals have expired, and deletes may pass again
 	for range 10 {
 		take(t, l, del)
 	}
@@ -341,8 +340,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestShareOfOneKey checks that one key may use half of the organization's
-// quota.
+// TestShareOfOneKey checks that one key may use half of the organization's quota.
 func TestShareOfOneKey(t *testing.T) {
 	c := clock.NewFake(start)
 	policies, err := With(Override{"key", 100_000, 100_000}, Override{"principal", 100_000, 100_000})
@@ -376,8 +374,8 @@ func TestShareOfOneKey(t *testing.T) {
 	}
 }
 
-// TestOutflow checks that returned records are counted after the call. So the
-// last call may exceed the quota, and no other one after it.
+// TestOutflow checks that returned records are charged after the call. So one call may exceed the
+// quota, and the next call is refused.
 func TestOutflow(t *testing.T) {
 	c := clock.NewFake(start)
 	policies, _ := With(Override{"outflow", 250, 250})
@@ -408,8 +406,8 @@ func TestOutflow(t *testing.T) {
 	}
 }
 
-// TestConcurrentCallersPassExactly lets many callers ask at the same time while
-// the clock moves. Exactly the capacity and the refilled points pass.
+// TestConcurrentCallersPassExactly checks calls at the same time, while the clock moves. As many
+// points pass as the capacity and the refill allow.
 func TestConcurrentCallersPassExactly(t *testing.T) {
 	c := clock.NewFake(start)
 	l := New(Config{Metered: true, LockAfter: 1 << 40, Policies: only("key", "principal", "organization")}, c)
@@ -434,7 +432,7 @@ func TestConcurrentCallersPassExactly(t *testing.T) {
 	for range 20 {
 		callers.Go(func() {
 			for range 500 {
-				c.Advance(200 * time.Microsecond) // 2 s in all: 10 points
+				c.Advance(200 * time.Microsecond) // 2 s in total refill 10 points
 				charge := Charge{Key: "key_a", Points: 1}
 				d, err := l.Take(context.Background(), charge)
 				if err == nil && d.Violated == nil {
@@ -459,7 +457,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 		return n
 	}
-	for i := range 100_000 { // 10 keys a second; each counts for a minute in its organization
+	for i := range 100_000 { // each of 10 keys a second counts for a minute in its organization
 		take(t, l, Charge{Key: fmt.Sprint("key_", i), Points: 1})
 		c.Advance(100 * time.Millisecond)
 	}
@@ -468,7 +466,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestTimesOutOfOrder charges calls whose times are out of order, as with concurrent calls. No
+// TestTimesOutOfOrder checks calls whose times are out of order, as concurrent calls have them. No
 // interval refills points twice.
 func TestTimesOutOfOrder(t *testing.T) {
 	c := clock.NewFake(start)
@@ -535,7 +533,7 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
-// TestTakeAllocatesNothing checks a call that passes and brings a buffer.
+// TestTakeAllocatesNothing checks that a call with a buffer allocates no memory if it passes.
 func TestTakeAllocatesNothing(t *testing.T) {
 	l := New(Config{Metered: true}, clock.System)
 	into, header := make([]Status, 0, 8), make([]byte, 0, 64)

@@ -11,23 +11,22 @@ type memory struct {
 	table  *table
 	seed   maphash.Seed
 	shards [shards]shard
-	// urgent wakes the saver at once.
+	// urgent wakes the saver before its next round.
 	urgent chan struct{}
 }
 
-// shards is the number of locks that share the subjects. A few hundred
-// connections seldom meet at one of them, and an idle process pays nothing for
-// them.
+// shards is the number of parts of the memory, each with a lock. A few hundred connections seldom
+// need the same lock at the same time. More parts would cost an idle process memory.
 const shards = 64
 
-// sweepFrom is how many accounts a shard holds before it is swept.
+// sweepFrom is the number of accounts in a shard that starts the first sweep.
 const sweepFrom = 256
 
 type shard struct {
 	mu       sync.Mutex
 	accounts map[subject]*account
 	sweepAt  int
-	_        [40]byte // fills the cache line, so that shards do not slow each other
+	_        [40]byte // fills the cache line, so that two shards never share a line
 }
 
 func newMemory(t *table) *memory {
@@ -45,7 +44,7 @@ func (m *memory) clear() {
 	}
 }
 
-// shard returns the shard of s; the caller locks it.
+// shard returns the shard that has the account of s. It does not lock the shard.
 func (m *memory) shard(s *subject) *shard {
 	h := maphash.String(m.seed, s.id) + uint64(s.organization)*0x9e3779b97f4a7c15
 	return &m.shards[h>>32%shards]
@@ -58,7 +57,8 @@ func (m *memory) find(s *subject) *account {
 	return sh.accounts[*s]
 }
 
-// add returns the account of s. If there is none, it adds read, or a new one.
+// add returns the account of s in memory. If there is none, it adds the account read. If read is
+// nil, it adds a new account.
 func (m *memory) add(s *subject, now int64, read *account) *account {
 	sh := m.shard(s)
 	sh.mu.Lock()
@@ -76,8 +76,8 @@ func (m *memory) add(s *subject, now int64, read *account) *account {
 	return read
 }
 
-// sweep drops the accounts that rest. The next sweep comes when the shard has
-// doubled, so each insertion pays a bounded share. Memory holds at most twice
+// sweep drops the accounts that equal new accounts. The next sweep comes when the shard has twice
+// as many accounts, so each insertion pays a bounded share of the cost. Memory holds at most twice
 // the subjects that are active within their longest window.
 func (m *memory) sweep(sh *shard, now int64) {
 	for s, a := range sh.accounts {
@@ -93,11 +93,12 @@ func (m *memory) sweep(sh *shard, now int64) {
 	sh.sweepAt = max(sweepFrom, 2*len(sh.accounts))
 }
 
-// reader reads accounts that are not in memory.
+// reader reads accounts that are not in memory. It stores them in into, and leaves nil for an
+// account that the database does not have.
 type reader func(ctx context.Context, who *[levels]subject, into *accounts) error
 
-// lock returns the accounts of a charge, locked. It reads accounts that are not
-// in memory. If read is nil, they are new.
+// lock returns the accounts of a charge and locks them. It reads accounts that are not in memory.
+// If read is nil, it adds new accounts instead.
 func (m *memory) lock(ctx context.Context, c *Charge, now int64, read reader) (a accounts, err error) {
 	who := subjects(c)
 	for {
@@ -109,7 +110,7 @@ func (m *memory) lock(ctx context.Context, c *Charge, now int64, read reader) (a
 		if !complete {
 			var stored accounts
 			if read != nil {
-				recalled, found := who, new(accounts) // allocates only in this rare case
+				recalled, found := who, new(accounts) // a copy, because only variables of this rare case may escape to the heap
 				if err := read(ctx, &recalled, found); err != nil {
 					return a, err
 				}
@@ -137,7 +138,7 @@ func (a *accounts) unlock() {
 	}
 }
 
-// hurry wakes the saver if the key has much that is unsaved.
+// hurry wakes the saver if the account of the key has much unsaved usage.
 func (m *memory) hurry(a *accounts) {
 	if a[byKey].unsaved < urgent {
 		return
@@ -148,7 +149,7 @@ func (m *memory) hurry(a *accounts) {
 	}
 }
 
-// all calls f with every account, each locked.
+// all calls f with every account. Each account is locked during its call.
 func (m *memory) all(f func(s subject, a *account)) {
 	for i := range m.shards {
 		sh := &m.shards[i]

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The reference is the contract's table of levels in its simplest form: with
-// fractions and lists, and without regard to cost.
+// refBucket is a token bucket of the reference. The reference implements the contract's limits in
+// the simplest way, with fractions and lists, and without regard to speed.
 
 type refBucket struct {
 	level, capacity, perMicro *big.Rat
@@ -40,7 +40,7 @@ func (r *refBucket) left() int64 {
 	return new(big.Int).Quo(r.level.Num(), r.level.Denom()).Int64()
 }
 
-// reset rounds up to whole microseconds.
+// reset returns the time until the bucket is full, rounded up to whole microseconds.
 func (r *refBucket) reset() time.Duration {
 	missing := new(big.Rat).Sub(r.capacity, r.level)
 	micros := missing.Quo(missing, r.perMicro)
@@ -48,16 +48,15 @@ func (r *refBucket) reset() time.Duration {
 	return time.Duration(n.Quo(n, micros.Denom()).Int64()) * time.Microsecond
 }
 
-// refWindow keeps every entry forever. back is the time at which an entry
-// expires. By the documented rule for large quotas, entries of one granule
-// expire together.
+// refWindow is a sliding window that keeps every entry forever. For large quotas, all entries of a
+// granule expire together, as the comment of rule says.
 type refWindow struct {
 	window, granule time.Duration
 	takings         []refCharge
 }
 
 type refCharge struct {
-	at, first, last time.Time // first and last time of the granule
+	at, first, last time.Time // first and last are times of the first and last charge of the granule
 	amount          int64
 }
 
@@ -78,8 +77,8 @@ func (w *refWindow) take(now time.Time, amount int64) {
 	w.takings = append(w.takings, refCharge{now, first, now, amount})
 }
 
-// sum is the usage that counts at a time. exactly is the true usage in the
-// window before it, without granules.
+// sum returns the usage that counts at a time, and the time until it is zero. exactly returns the
+// true usage in the window before a time, without granules.
 func (w *refWindow) sum(now time.Time) (n int64, reset time.Duration) {
 	for _, t := range w.takings {
 		if t.last.Add(w.window).After(now) {
@@ -98,7 +97,7 @@ func (w *refWindow) exactly(now time.Time, window time.Duration) (n int64) {
 	return n
 }
 
-// office is one organization of the reference.
+// office is the reference for one organization.
 type office struct {
 	policies []Policy
 	now      func() time.Time
@@ -166,8 +165,8 @@ func share(p Policy) Policy {
 	return p
 }
 
-// left returns the rest of a policy, and the time until all of it is back. over
-// is set for a call that has ended when its answer is read.
+// left returns the remainder of a policy, and the time until it is whole again. over is set for a
+// call that has ended when its caller reads the response.
 func (o *office) left(p Policy, c Charge, over, refused bool) (int64, time.Duration) {
 	switch {
 	case p.Unit == Calls:
@@ -194,8 +193,7 @@ func (o *office) left(p Policy, c Charge, over, refused bool) (int64, time.Durat
 	return left, reset
 }
 
-// take returns the policies that refuse a call, and charges it if there are
-// none.
+// take returns the names of the policies that refuse a call. If none refuses, it charges the call.
 func (o *office) take(c Charge) (violated []string) {
 	if o.locked[c.Key].After(o.now()) {
 		return []string{"key"}
@@ -255,9 +253,8 @@ func (o *office) take(c Charge) (violated []string) {
 	return nil
 }
 
-// sane compares the reference's windows with the contract: no window has more
-// usage than the quota. For records, one page may be added for each concurrent
-// call.
+// sane checks the windows of the reference against the contract. No window has more usage than the
+// quota. Windows of records may exceed it by one page for each concurrent call.
 func (o *office) sane(t *rapid.T, p Policy, c Charge) {
 	if p.Unit == Calls || p.Name == "key" {
 		return
@@ -276,7 +273,7 @@ func (o *office) sane(t *rapid.T, p Policy, c Charge) {
 	}
 }
 
-// checkDecision compares a decision with the reference after the call.
+// checkDecision compares the decision about a call with the reference.
 func (o *office) checkDecision(t *rapid.T, d Decision, c Charge, violated []string) {
 	if !slices.Equal(d.Violated, violated) {
 		t.Fatalf("%+v: violated %v, want %v", c, d.Violated, violated)
@@ -328,11 +325,10 @@ type runningCall struct {
 	decision Decision
 }
 
-// TestModel sends the same long random schedules to the limiter and the
-// reference. It compares every answer: passed or refused, the rest and reset of
-// each policy, the headers, the lock.
+// TestModel checks that the limiter and the reference agree on long random schedules. It compares
+// every response: the policies that refused, each remainder and reset, the headers and the lock.
 func TestModel(t *testing.T) {
-	// The policies are the contract's, and small ones that collide more often.
+	// Calls reach the limits of small more often than the limits of the contract.
 	small, err := With(Override{"key", 40, 60}, Override{"writes", 8, 8}, Override{"principal", 90, 90},
 		Override{"organization", 120, 120}, Override{"deletes", 3, 3}, Override{"deletes-day", 9, 9},
 		Override{"outflow", 600, 600},
@@ -348,7 +344,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// comparison is a limiter and its model, which get the same calls.
+// comparison is a limiter and its reference, which get the same calls.
 type comparison struct {
 	clock   *clock.Fake
 	limiter *Ledger
@@ -367,7 +363,7 @@ func compare(t *rapid.T, policies []Policy) {
 	})
 }
 
-// charge draws what a call costs.
+// charge draws the charge of a call.
 func (m *comparison) charge(t *rapid.T) Charge {
 	key := rapid.SampledFrom([]string{"key_a", "key_b", "key_c", Sessions("usr_a")}).Draw(t, "key")
 	ch := Charge{
@@ -390,10 +386,10 @@ func (m *comparison) charge(t *rapid.T) Charge {
 		ch.Points, ch.Write, ch.Delete = 10, true, true
 	case "events":
 		ch.Points = 1
-	case "batch": // costs nothing by itself
+	case "batch": // a batch itself costs nothing
 		return ch
 	}
-	// Nested calls take no slot of their own.
+	// A call is nested if a batch of its key runs. It then takes no slot of its own.
 	ch.Nested = slices.ContainsFunc(m.running, func(r runningCall) bool {
 		return r.charge.Key == ch.Key && r.charge.Points == 0 && r.decision.Violated == nil
 	})
@@ -425,7 +421,7 @@ func (m *comparison) end(r runningCall, records int) {
 	}
 }
 
-// call makes calls, one after the other.
+// call makes several calls in sequence.
 func (m *comparison) call(t *rapid.T) {
 	ch := m.charge(t)
 	records := rapid.IntRange(0, 100).Draw(t, "records")
@@ -436,7 +432,7 @@ func (m *comparison) call(t *rapid.T) {
 	}
 }
 
-// hang begins a call, which endOne may end.
+// hang begins a call, which endOne may end later.
 func (m *comparison) hang(t *rapid.T) { m.running = append(m.running, m.take(t, m.charge(t))) }
 
 func (m *comparison) endOne(t *rapid.T) {
@@ -453,7 +449,7 @@ func (m *comparison) wait(t *rapid.T) {
 	m.clock.Advance(time.Duration(rapid.IntRange(0, 3000).Draw(t, "units")) * unit)
 }
 
-// status compares the limits that a key sees.
+// status compares the statuses that a key sees.
 func (m *comparison) status(t *rapid.T) {
 	ch := m.charge(t)
 	asking := m.take(t, Charge{Organization: 1, Principal: ch.Principal, Key: ch.Key, Session: ch.Session, Points: 1})
@@ -475,8 +471,7 @@ func (m *comparison) status(t *rapid.T) {
 	}
 }
 
-// store writes the accounts and reads them again, as between replicas and over
-// a restart.
+// store encodes and decodes all accounts, as a restart does.
 func (m *comparison) store(t *rapid.T) {
 	l := m.limiter
 	for i := range l.memory.shards {

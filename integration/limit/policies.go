@@ -10,25 +10,23 @@ import (
 	"time"
 )
 
-// Config has the limits that an operator may change. A zero number means the
-// default of the contract.
+// Config has the limits that an operator may change. A number that is zero stands for the default
+// of the contract.
 type Config struct {
-	// Metered enforces the limits. Without it every policy is declared and shows its
-	// full quota.
+	// Metered makes the limiter enforce the limits. If it is false, every call passes, and every
+	// policy shows its full quota.
 	Metered bool
-	// Policies replaces the table of the contract; nil means Policies().
+	// Policies replace the policies of the contract. nil means Policies().
 	Policies []Policy
-	// Share is the percentage of the organization's quota that one key may use;
-	// 0 is 50.
+	// Share is the percentage of the organization's quota that one key may use. 0 means 50.
 	Share int64
-	// LockAfter is the number of 429 responses that a key may get in
-	// LockWindow. One more locks it for LockTime.
+	// LockAfter is the number of 429 responses that a key may get within LockWindow. One more
+	// response locks the key for LockTime. The zero values mean 50, a minute and five minutes.
 	LockAfter            int64
 	LockWindow, LockTime time.Duration
-	// AlertAt is the percentage of a day or hour quota at which an alert is
-	// raised.
+	// AlertAt is the percentage of a day or hour quota at which an alert is raised. 0 means 80.
 	AlertAt int64
-	// Exhausted asks for an alert also when deletes-day refuses a call.
+	// Exhausted makes the limiter raise another alert if deletes-day refuses a call.
 	Exhausted bool
 }
 
@@ -51,13 +49,13 @@ func or[T comparable](v *T, unset T) {
 	}
 }
 
-// sessionLevel is the level of the policies for sessions.
+// sessionLevel is the Level of the policies for sessions.
 const sessionLevel = "session"
 
-// Policies returns the table of the contract ('Limits'), in the order of the
-// headers, and the policies for sessions. The caller may change its copy.
+// Policies returns the policies of the contract ('Limits') in the order of the headers, and then
+// the policies for sessions. The caller may change the slice.
 //
-// Sessions have no points: a person clicks, and a page takes several calls.
+// Sessions have no limit of points, because one page of the web application makes several calls.
 func Policies() []Policy {
 	return []Policy{
 		{"key", "key", Points, 300, 600, time.Minute},
@@ -77,7 +75,7 @@ func Policies() []Policy {
 	}
 }
 
-// applies reports whether a policy concerns a call.
+// applies reports whether the policy limits this call.
 func (p *Policy) applies(c *Charge) bool {
 	if !p.concerns(c) {
 		return false
@@ -93,18 +91,17 @@ func (p *Policy) applies(c *Charge) bool {
 	return true
 }
 
-// concerns reports whether a policy is one of those for the kind of caller.
+// concerns reports whether the policy is for this kind of caller: for sessions, or for all others.
 func (p *Policy) concerns(c *Charge) bool { return (p.Level == sessionLevel) == c.Session }
 
-// bucket reports whether the policy is a token bucket: whether it has a
-// capacity.
+// bucket reports whether the policy is a token bucket. Other policies are sliding windows.
 func (p *Policy) bucket() bool { return p.Name == "key" || p.Capacity > p.Quota }
 
-// long reports whether the policy is a day or hour quota: it refuses with
+// long reports whether the policy is a day or hour quota. Such a policy refuses calls with
 // QUOTA_EXHAUSTED, raises alerts and survives a restart.
 func (p *Policy) long() bool { return p.Window >= time.Hour }
 
-// Check returns what is wrong with the configuration.
+// Check returns an error if the configuration has an unknown policy or a number out of its range.
 func (c Config) Check() error {
 	var errs []error
 	for _, p := range c.Policies {
@@ -127,8 +124,8 @@ func (c Config) Check() error {
 	return errors.Join(errs...)
 }
 
-// check reports numbers that are not positive, or too large for the exact
-// arithmetic of buckets (see rule).
+// check returns an error if a number is not positive. It also returns an error if a number is too
+// large for the exact arithmetic of buckets (see rule).
 func (p *Policy) check() error {
 	switch {
 	case p.Quota < 1 || p.Capacity < p.Quota:
@@ -141,15 +138,15 @@ func (p *Policy) check() error {
 	return nil
 }
 
-// Override changes the numbers of one policy. As text, for flags and
-// configuration files, it is NAME=QUOTA or NAME=QUOTA/CAPACITY, for example
-// key=3000/6000; without a capacity the quota is also the capacity.
+// Override changes the numbers of one policy. Its text in flags and configuration files is
+// NAME=QUOTA or NAME=QUOTA/CAPACITY, for example key=3000/6000. Without a capacity, the quota is
+// also the capacity.
 type Override struct {
 	Name            string
 	Quota, Capacity int64
 }
 
-// UnmarshalText reads the text form.
+// UnmarshalText sets the override from its text. It fails if the text has another form.
 func (o *Override) UnmarshalText(text []byte) error {
 	name, numbers, ok := strings.Cut(string(text), "=")
 	quota, capacity, given := strings.Cut(numbers, "/")
@@ -165,12 +162,13 @@ func (o *Override) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes the text form.
+// MarshalText returns NAME=QUOTA/CAPACITY. It never fails.
 func (o Override) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%s=%d/%d", o.Name, o.Quota, o.Capacity), nil
 }
 
-// With returns the table of the contract with some numbers replaced.
+// With returns the policies of the contract with the numbers of the overrides. It fails if a name
+// is unknown or a number is out of its range.
 func With(overrides ...Override) ([]Policy, error) {
 	policies := Policies()
 	for _, o := range overrides {

@@ -12,7 +12,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// The calls of a person: by a session, and by a key of the same principal.
+// shows and erases are calls of a person in a session. get and remove are calls with a key of the
+// same principal.
 var (
 	shows = limit.Charge{
 		Organization: 7, Principal: "usr_a", Key: limit.Sessions("usr_a"), Session: true, Points: 7,
@@ -24,9 +25,8 @@ var (
 	}
 )
 
-// TestSessions checks that sessions and keys of one principal take nothing from
-// each other, that all sessions share one account, which outlives a restart, and
-// that a session is never locked.
+// TestSessions checks that sessions and keys of one principal do not use up each other's limits.
+// All sessions share one account, which survives a restart. A session is never locked.
 func TestSessions(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := clock.NewFake(begin)
@@ -34,12 +34,12 @@ func TestSessions(t *testing.T) {
 		for range 30 {
 			p.call(erases)
 		}
-		for range 100 { // twice as many refusals as lock a key
+		for range 100 { // twice the number of refusals that lock a key
 			if v := p.call(erases); !slices.Equal(v, []string{"session-deletes"}) {
 				t.Fatalf("refused by %v", v)
 			}
 		}
-		for range 200 { // 1,400 points, if there were any
+		for range 200 { // 1,400 points, but sessions have no limit of points
 			if v := p.call(shows, 100); v != nil {
 				t.Fatalf("refused by %v", v)
 			}
@@ -81,8 +81,7 @@ func TestSessions(t *testing.T) {
 	})
 }
 
-// TestSessionsRunning checks how many calls of the sessions of a person run at the
-// same time.
+// TestSessionsRunning checks how many calls the sessions of one person may run at the same time.
 func TestSessionsRunning(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		p := launch(t, d, clock.NewFake(begin), settings{})
@@ -110,8 +109,8 @@ func TestSessionsRunning(t *testing.T) {
 	})
 }
 
-// TestSessionAlert checks that the alert at 80 percent says that it is about
-// sessions, and that no refusal asks to pause a key.
+// TestSessionAlert checks that the alert at 80 percent has Session set. A refusal of a session
+// raises no alert, because there is no key to pause.
 func TestSessionAlert(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		alerts := make(chan limit.Alert, 10)

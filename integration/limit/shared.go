@@ -15,46 +15,50 @@ import (
 	"kartei/store/db"
 )
 
-// On PostgreSQL the stored accounts decide, and replicas hold leases on what is
-// left of them. A call is charged to the lease of its replica, in memory. The
-// usage is reported in the background, in the transaction that also renews the
-// lease. Only a call for which the lease does not suffice waits for a
-// transaction, together with all waiting calls of its organization. It is refused
-// only if no lease is in its way: otherwise the leases are recalled, and each
-// replica returns what it does not need.
+// On PostgreSQL, the stored accounts decide, and replicas hold leases on parts of the remaining
+// amounts. A replica charges a call to its own lease, in memory. The transaction that renews the
+// lease reports the usage in the background.
+//
+// If the lease does not suffice, the call waits for a transaction. The transaction serves all
+// waiting calls of the organization. It refuses a call only if no lease of another replica prevents
+// the call. Otherwise it recalls the leases, and each replica returns the amounts that it does not
+// need.
 
-// callWait is the time for which a call waits for other replicas. It is longer
-// than the lease, so it is exceeded only if the database is slow.
+// callWait returns the maximum time for which a call waits for the leases of other replicas. It is
+// longer than the lease of a replica, so only a slow database lets it pass.
 func (o *Options) callWait() time.Duration { return o.Lease * 2 }
 
-// statusWait is how long GET /rate_limit waits for the reports of others.
+// statusWait returns the maximum time for which GET /rate_limit waits for the reports of other
+// replicas.
 func (o *Options) statusWait() time.Duration { return o.Lease / 5 }
 
 const (
-	// reportEvery is how long usage may stay unreported.
+	// reportEvery is the maximum time for which usage stays unreported.
 	reportEvery = 250 * time.Millisecond
-	// reportAlone is the same, in microseconds, if no other replica holds
-	// anything of the organization. No other replica reads these counts then,
-	// so reporting can wait. A replica that joins recalls the leases. A report
-	// costs 500 microseconds, five times as much as a read. In a test with
-	// 10,000 organizations that each call every few seconds, early reports
-	// reduced reads from 15,000 to 2,700 a second.
+	// reportAlone replaces reportEvery, in microseconds, while no other replica has a holding of
+	// the organization. No other replica then reads the counts, so a report can wait. A replica
+	// that joins recalls the leases.
+	//
+	// A report costs 500 microseconds, five times as much as a read. In a test, 10,000
+	// organizations each made a call every few seconds. Early reports reduced the reads from 15,000
+	// to 2,700 a second.
 	reportAlone = 5_000_000
-	// maxUnreported bounds the usages that wait for a report.
+	// maxUnreported is the number of unreported usages of an organization that starts a report at
+	// once.
 	maxUnreported = 4096
-	// idleTime is how long a replica keeps an unused lease, in microseconds.
-	// idleAlone is the same if no other replica holds anything of the organization.
-	// It is less than callWait, in case a notification is lost.
+	// idleTime is the time after which a replica returns an unused lease, in microseconds.
+	// idleAlone replaces it if no other replica has a holding of the organization. idleAlone is
+	// less than callWait, because a notification can be lost.
 	idleTime  = 2_000_000
 	idleAlone = 6_000_000
-	// maxReporters is the number of transactions that report usage at the same
-	// time while no call waits, on a cluster of servers.
+	// maxReporters is the maximum number of concurrent transactions that only report usage, if each
+	// organization has its own transaction.
 	maxReporters = 4
-	// maxTogether is the number of organizations that one transaction serves. A call
-	// whose organization needs another one waits for it.
+	// maxTogether is the maximum number of organizations that one transaction serves. All of them
+	// wait for its commit.
 	maxTogether = 64
-	// maxWorkers is the number of transactions at the same time on one server. With
-	// more of them, fewer calls share a commit.
+	// maxWorkers is the maximum number of concurrent transactions on one server. With more
+	// transactions, fewer calls would share a commit.
 	maxWorkers = 2
 )
 
@@ -63,26 +67,26 @@ type tenant struct {
 	organization int64
 
 	mu sync.Mutex
-	// accounts are the accounts of the last transaction, less the usage since.
-	// Calls are charged to them.
+	// accounts are the accounts of the last transaction with the usage since then. Calls are
+	// charged to them.
 	accounts    map[string]*account
 	unreported  []usage
-	spareUsages []usage // reused memory for unreported
-	// waiting are new requests, disputed those that wait for reports of others. Each
-	// transaction tries all of them.
+	spareUsages []usage // empty; its memory is reused for unreported
+	// waiting has the new requests. disputed has the requests that wait for reports of other
+	// replicas. Each transaction tries all requests.
 	waiting, disputed []*request
-	// due asks for a transaction. full asks for one that reports everything and
-	// returns the leases on accounts in cooldown.
+	// due asks for another transaction. full asks for a transaction that reports all usage and
+	// returns all leases.
 	due, full bool
-	// alone is set if no other replica held anything at reportedAt, the time of the
+	// alone is set if no other replica had a holding at reportedAt. reportedAt is the time of the
 	// last transaction.
 	alone      bool
 	reportedAt int64
 	serving    bool
-	gone       bool // it was dropped from the map; find it again
+	gone       bool // set when the tenant was dropped from the map; callers then look it up again
 }
 
-// usage is one entry of a report: a call that was charged to a lease, or the
+// usage is one entry of a report. It is a call that was charged to a lease or, if ends is set, the
 // records that a call returned.
 type usage struct {
 	principal, key string
@@ -91,23 +95,23 @@ type usage struct {
 	ends           bool
 	records        int
 	at             int64
-	// seq is the number of the first transaction that tried to report it.
+	// seq is the number of the first transaction that tried to report the usage. 0 means none.
 	seq int64
 }
 
-// request is a task for a transaction: to charge a call, or to read the rest of
-// the limits.
+// request is the task of a transaction to charge a call. If statusOnly is set, the task is to read
+// the statuses of the caller's policies.
 type request struct {
 	charge     Charge
 	now        int64
 	statusOnly bool
 	since      time.Duration
-	// recall is the number of the recall that was started for the request, if
-	// any. startsRecall is set if the transaction starts one.
+	// recall is the number of the recall that was started for the request, or 0. startsRecall is
+	// set if the current transaction starts a recall for it.
 	recall                 int64
 	disputed, startsRecall bool
-	// tries counts the transactions that left the request disputed. givenUp is set
-	// once its caller does not wait any more. Both are guarded by tenant.mu.
+	// tries is the number of transactions that have tried the request. givenUp is set once the
+	// caller has stopped waiting. tenant.mu guards both.
 	tries   int
 	givenUp bool
 
@@ -125,14 +129,14 @@ type tenants struct {
 	serving        sync.WaitGroup
 	queue          queue
 	reporters      chan struct{}
-	// together is set if the database is one server. On a cluster of several, a
-	// transaction with many organizations would be one of many servers.
+	// together is set if the database is one server. Then one transaction serves many
+	// organizations. On a cluster, it would span many servers.
 	together atomic.Bool
-	// reporting is set while reports of many organizations run.
+	// reporting is set while a round of reports of many organizations runs.
 	reporting atomic.Bool
 }
 
-// tenant returns the tenant of an organization, locked.
+// tenant returns the tenant of an organization and locks it.
 func (s *tenants) tenant(organization int64) *tenant {
 	for {
 		s.mu.RLock()
@@ -154,7 +158,8 @@ func (s *tenants) tenant(organization int64) *tenant {
 	}
 }
 
-// each calls f with every tenant, locked, and drops those that hold nothing.
+// each calls f with every tenant. It locks the tenant for the call. Then it drops the tenant if the
+// tenant has neither accounts nor anything to report.
 func (s *tenants) each(f func(o *tenant)) {
 	s.mu.RLock()
 	list := slices.Collect(maps.Values(s.byOrganization))
@@ -176,7 +181,8 @@ func (o *tenant) of(principal, key string) (accounts, bool) {
 	return a, a[byOrganization] != nil && a[byPrincipal] != nil && a[byKey] != nil
 }
 
-// takeShared charges a call to the leases of this replica, or in a transaction.
+// takeShared charges a call to the leases of this replica. If they do not suffice, it charges the
+// call in a transaction.
 func (l *Ledger) takeShared(ctx context.Context, c *Charge, now int64) (Decision, error) {
 	o := l.tenants.tenant(c.Organization)
 	if a, ok := o.of(c.Principal, c.Key); ok && l.replicas.Fresh() {
@@ -200,12 +206,12 @@ func (l *Ledger) takeShared(ctx context.Context, c *Charge, now int64) (Decision
 	return r.decision, nil
 }
 
-// errSilent is the error of a request that was given up.
+// errSilent is the error of a request whose caller stopped waiting for the database.
 var errSilent = fmt.Errorf("limit: %w: it does not answer", db.ErrUnavailable)
 
-// await waits until a request is served. It gives up when its caller has gone, or
-// when no transaction with the request ended for Options.Patience. A database
-// that hangs answers nothing for as long as a transaction may last.
+// await waits until the request is served, and returns its error. It stops waiting if the context
+// ends. It also stops if no transaction with the request ends within Options.Patience, because the
+// database then hangs.
 func (l *Ledger) await(ctx context.Context, o *tenant, r *request) error {
 	timer := time.NewTimer(l.opts.Patience)
 	defer timer.Stop()
@@ -228,13 +234,13 @@ func (l *Ledger) await(ctx context.Context, o *tenant, r *request) error {
 	}
 }
 
-// giveUp takes a request out of later transactions, and returns why. The present
-// transaction may still charge it: then the call ends with it.
+// giveUp removes a request from later transactions and returns why. The current transaction may
+// still charge the call. The end of that transaction then ends the call too.
 func (o *tenant) giveUp(r *request, why error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	select {
-	case <-r.done: // meanwhile
+	case <-r.done: // the request was served meanwhile
 		return r.err
 	default:
 	}
@@ -244,7 +250,7 @@ func (o *tenant) giveUp(r *request, why error) error {
 	return why
 }
 
-// noteUsage appends to the unreported usage.
+// noteUsage appends a usage to the unreported usages.
 func (o *tenant) noteUsage(a *accounts, c *Charge, d usage) {
 	d.principal, d.key, d.class = c.Principal, c.Key, c.class()
 	o.unreported = append(o.unreported, d)
@@ -255,13 +261,13 @@ func (o *tenant) noteUsage(a *accounts, c *Charge, d usage) {
 	}
 }
 
-// doneShared ends a call that was charged.
+// doneShared ends a call that was charged to the shared accounts, and charges its records.
 func (l *Ledger) doneShared(c *Charge, records int, now int64) {
 	o := l.tenants.tenant(c.Organization)
 	defer o.mu.Unlock()
 	key := o.accounts[c.Key]
 	if key == nil || key.running == 0 && !c.Nested {
-		return // never: accounts with running calls are kept
+		return // this never happens: accounts with running calls are kept
 	}
 	a := accounts{byKey: key}
 	key.end(c)
@@ -276,12 +282,12 @@ func (l *Ledger) doneShared(c *Charge, records int, now int64) {
 	}
 	if records > 0 && c.Reads {
 		l.table.returned(&a, c, records, now)
-		key.alerts = nil // the transaction that stores the account raises them
+		key.alerts = nil // the transaction that stores the account raises these alerts
 		o.noteUsage(&a, c, usage{ends: true, records: records, at: now})
 	}
 }
 
-// statusShared recalls the leases of the organization and returns what is left.
+// statusShared recalls the leases of the organization, and returns the status of each policy.
 func (l *Ledger) statusShared(ctx context.Context, c *Charge, now int64) ([]Status, error) {
 	o := l.tenants.tenant(c.Organization)
 	r := l.request(o, *c, now, true)
@@ -292,7 +298,7 @@ func (l *Ledger) statusShared(ctx context.Context, c *Charge, now int64) ([]Stat
 	return r.statuses, nil
 }
 
-// request adds a request to the next transaction.
+// request returns a new request, which the next transaction of the tenant serves.
 func (l *Ledger) request(o *tenant, c Charge, now int64, statusOnly bool) *request {
 	r := &request{charge: c, now: now, statusOnly: statusOnly, since: l.replicas.Elapsed(), done: make(chan struct{})}
 	o.waiting = append(o.waiting, r)
@@ -300,7 +306,8 @@ func (l *Ledger) request(o *tenant, c Charge, now int64, statusOnly bool) *reque
 	return r
 }
 
-// serve adds an organization to the queue of transactions, unless it is served already.
+// serve adds a tenant to the queue of transactions. If the tenant is being served, its next
+// transaction follows the current one.
 func (l *Ledger) serve(o *tenant) {
 	o.due = true
 	if !o.serving {
@@ -309,17 +316,16 @@ func (l *Ledger) serve(o *tenant) {
 	}
 }
 
-// queue holds the organizations whose transactions are due. A worker runs the
-// transactions of many as one. So the calls that come during a commit share the next
-// commit.
+// queue has the tenants whose transactions are due. A worker runs the transactions of many tenants
+// as one. So the calls that arrive during a commit share the next commit.
 type queue struct {
 	mu      sync.Mutex
 	tenants []*tenant
 	workers int
 }
 
-// enqueue adds an organization to the queue. On a cluster each has a worker and a
-// transaction of its own.
+// enqueue adds a tenant to the queue, and starts a worker if another worker may run. On a cluster,
+// each tenant has its own worker and transaction.
 func (l *Ledger) enqueue(o *tenant) {
 	q := &l.tenants.queue
 	q.mu.Lock()
@@ -342,8 +348,8 @@ func (l *Ledger) work() {
 	}
 }
 
-// dequeue returns the organizations of the next transaction. If there is none, the
-// worker has ended.
+// dequeue returns the tenants of the next transaction. If none is due, it returns nil, and the
+// worker must end.
 func (l *Ledger) dequeue() []*tenant {
 	q := &l.tenants.queue
 	q.mu.Lock()
@@ -363,8 +369,8 @@ func (l *Ledger) dequeue() []*tenant {
 	return list
 }
 
-// transactAll runs what is due of organizations that nobody else serves. Then it
-// adds those to the queue for which more is due.
+// transactAll runs the due transactions of tenants that no other worker serves. Then it enqueues
+// each tenant that already needs another transaction.
 func (l *Ledger) transactAll(list []*tenant) {
 	var round []*transaction
 	for _, o := range list {
@@ -382,7 +388,7 @@ func (l *Ledger) transactAll(list []*tenant) {
 	}
 }
 
-// finish makes the result of a transaction known.
+// finish hands the result of a transaction to the tenant and to the waiting calls.
 func (l *Ledger) finish(j *transaction, err error) {
 	o := j.tenant
 	o.mu.Lock()
@@ -412,7 +418,7 @@ func (j *transaction) message(kind, incarnation string) string {
 	return fmt.Sprintf("%s %d %s", kind, j.organization, incarnation)
 }
 
-// notified handles a notification. An empty one says that some were missed.
+// notified handles a notification. An empty notification means that others may be lost.
 func (l *Ledger) notified(word string) {
 	l.listening.Store(true)
 	part := strings.Fields(word)
@@ -435,8 +441,8 @@ func (l *Ledger) notified(word string) {
 	l.follow(o, part[0] == recallWord)
 }
 
-// follow reports everything of an organization if its leases were recalled. It
-// also retries requests that waited for a report.
+// follow starts a transaction that reports everything if the leases of the tenant were recalled. It
+// also retries the disputed requests.
 func (l *Ledger) follow(o *tenant, recalled bool) {
 	recalled = recalled && len(o.accounts) > 0
 	if o.full = o.full || recalled; recalled || o.serving || len(o.disputed) > 0 {
@@ -444,11 +450,11 @@ func (l *Ledger) follow(o *tenant, recalled bool) {
 	}
 }
 
-// alone reports whether no other replica held anything of an organization at the
-// last transaction, and notifications come through.
+// alone reports whether no other replica had a holding at the last transaction. It is false as long
+// as no notification has arrived.
 func (l *Ledger) alone(o *tenant) bool { return o.alone && l.listening.Load() }
 
-// idle reports whether an account is unused for so long that its lease goes back.
+// idle reports whether an account has been unused for so long that the replica returns its lease.
 func (l *Ledger) idle(o *tenant, a *account, now int64) bool {
 	if l.alone(o) {
 		return now-a.used > idleAlone
@@ -456,13 +462,13 @@ func (l *Ledger) idle(o *tenant, a *account, now int64) bool {
 	return now-a.used > idleTime
 }
 
-// reportAll reports all usage and returns idle leases. With everything set it
+// reportAll starts transactions that report usage and return idle leases. If everything is set, it
 // returns all leases.
 func (l *Ledger) reportAll(everything bool) {
 	now := l.now(time.Time{})
 	together := !everything && l.tenants.together.Load()
 	if together && !l.tenants.reporting.CompareAndSwap(false, true) {
-		return // the last round still runs
+		return // the previous round still runs
 	}
 	var list []*tenant
 	l.tenants.each(func(o *tenant) {
@@ -496,8 +502,8 @@ func (l *Ledger) reportAll(everything bool) {
 	}
 }
 
-// reportTogether reports the usage of organizations in one transaction. None of
-// them is served meanwhile.
+// reportTogether reports the usage of many tenants in one transaction. It leaves out tenants that
+// another transaction serves.
 func (l *Ledger) reportTogether(list []*tenant) {
 	l.transactAll(slices.DeleteFunc(list, func(o *tenant) bool {
 		o.mu.Lock()
@@ -510,8 +516,8 @@ func (l *Ledger) reportTogether(list []*tenant) {
 	}))
 }
 
-// runShared keeps in touch with the other replicas until ctx ends, then returns
-// the leases of this one.
+// runShared exchanges reports with the other replicas until ctx ends. Then it returns the leases of
+// this replica.
 func (l *Ledger) runShared(ctx context.Context) {
 	var beside sync.WaitGroup
 	beside.Go(func() { l.replicas.Run(ctx) })
@@ -531,7 +537,8 @@ func (l *Ledger) runShared(ctx context.Context) {
 	}
 }
 
-// oneServer reports whether the database is known to be one server.
+// oneServer reports whether the database is one server. If the database cannot say so, oneServer
+// returns false.
 func (l *Ledger) oneServer(ctx context.Context) bool {
 	cluster := true
 	err := l.opts.DB.Read(ctx, func(tx db.Tx) error {
@@ -540,7 +547,8 @@ func (l *Ledger) oneServer(ctx context.Context) bool {
 	return err == nil && !cluster
 }
 
-// drain returns all leases, and waits until the database has stored that.
+// drain returns all leases and waits until the database has stored their return. It fails if ctx
+// ends first.
 func (l *Ledger) drain(ctx context.Context) error {
 	l.tenants.closing.Store(true)
 	l.reportAll(true)

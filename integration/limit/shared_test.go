@@ -21,14 +21,14 @@ import (
 	"kartei/test/waittest"
 )
 
-// silent starts a replica without background work. It sends no heartbeats and
-// gets no notifications, as if it had been killed after its last call.
+// silent starts a replica without background work. The replica sends no heartbeats and gets no
+// notifications, like a process that was killed after its last call.
 func silent(t *testing.T, d db.DB, replica string) *process {
 	t.Helper()
 	return silentAt(t, d, replica, clock.NewFake(begin))
 }
 
-// silentAt is silent with a clock of the test.
+// silentAt starts a replica like silent, but with the clock c.
 func silentAt(t *testing.T, d db.DB, replica string, c clock.Clock) *process {
 	t.Helper()
 	l := limit.Open(limit.Config{
@@ -40,7 +40,7 @@ func silentAt(t *testing.T, d db.DB, replica string, c clock.Clock) *process {
 	return &process{TB: t, Ledger: l}
 }
 
-// passes returns the number of calls that pass until one is refused.
+// passes returns the number of calls that pass before one is refused.
 func (p *process) passes(c limit.Charge) (n int) {
 	p.Helper()
 	for p.call(c) == nil {
@@ -51,8 +51,8 @@ func (p *process) passes(c limit.Charge) (n int) {
 
 var write = limit.Charge{Organization: 7, Principal: "usr_a", Key: "key_a", Points: 1, Write: true}
 
-// TestNoRoundTripsFarFromTheLimit counts round trips: two for the first call of
-// a key, none for the following ones.
+// TestNoRoundTripsFarFromTheLimit checks that calls make no round trips to the database after the
+// first call of their key.
 func TestNoRoundTripsFarFromTheLimit(t *testing.T) {
 	address, trips := dbtest.Counted(t, dbtest.PostgresURL(t))
 	p := silent(t, dbtest.Open(t, address, db.Options{Readers: 1, Writers: 1}), "a")
@@ -69,8 +69,8 @@ func TestNoRoundTripsFarFromTheLimit(t *testing.T) {
 	}
 }
 
-// TestLeasesComeBack checks that another replica gets unused leases, to the
-// last unit, before one of its calls is refused.
+// TestLeasesComeBack checks that another replica gets all unused leases before one of its calls is
+// refused.
 func TestLeasesComeBack(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -80,7 +80,7 @@ func TestLeasesComeBack(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			replicas := launchReplicas(t, dbtest.Postgres(t), 3, clock.NewFake(begin), limit.Config{LockAfter: 1 << 40})
 			passed := 0
-			for _, r := range replicas[1:] { // they hold leases from now on
+			for _, r := range replicas[1:] { // these replicas hold leases from now on
 				if r.call(test.charge) == nil {
 					passed++
 				}
@@ -92,9 +92,8 @@ func TestLeasesComeBack(t *testing.T) {
 	}
 }
 
-// TestLeasesComeBackWithoutNotifications checks replicas behind a pooler that
-// loses notifications. They notice a recall by themselves, or return unused
-// leases.
+// TestLeasesComeBackWithoutNotifications checks replicas behind a pooler that loses notifications.
+// The replicas find a recall by themselves, or return unused leases after a while.
 func TestLeasesComeBackWithoutNotifications(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	mark := "?"
@@ -118,9 +117,9 @@ func TestLeasesComeBackWithoutNotifications(t *testing.T) {
 	}
 }
 
-// TestKilledWithLeases checks that the leases of a killed replica count as
-// used, and that its calls no longer run. A replica that was only slow notices
-// the loss. All together never exceed the quota.
+// TestKilledWithLeases checks that the leases of a killed replica count as used. Its calls no
+// longer run. A replica that was only slow finds that its leases are gone. All replicas together
+// never exceed the quota.
 func TestKilledWithLeases(t *testing.T) {
 	d := dbtest.Postgres(t)
 	killed := silent(t, dbtest.Again(t, d), "a")
@@ -130,12 +129,12 @@ func TestKilledWithLeases(t *testing.T) {
 			passed++
 		}
 	}
-	if _, err := killed.Take(context.Background(), get); err != nil { // hangs
+	if _, err := killed.Take(context.Background(), get); err != nil { // this call keeps running
 		t.Fatal(err)
 	}
 	c := clock.NewFake(begin)
 	other := launch(t, dbtest.Again(t, d), c, settings{replica: "b", config: limit.Config{LockAfter: 1 << 40}})
-	err := d.Write(context.Background(), func(tx db.Tx) error { // it has been silent for longer than its lease
+	err := d.Write(context.Background(), func(tx db.Tx) error { // replica a has now been silent for longer than its lease
 		_, err := tx.Exec(context.Background(), `update limit_replicas set renewed_at = renewed_at - $1 where id = 'a'`,
 			(lease + time.Second).Microseconds())
 		return err
@@ -150,7 +149,7 @@ func TestKilledWithLeases(t *testing.T) {
 	if left := other.left(get, "concurrency"); left != 6 {
 		t.Errorf("%d calls left", left)
 	}
-	// The slow replica charges its leases until it notices the loss.
+	// The slow replica charges its leases until it finds that they are gone.
 	if passed += n + killed.passes(write); passed > 60 {
 		t.Errorf("%d passed, want 60 at most", passed)
 	}
@@ -160,8 +159,8 @@ func TestKilledWithLeases(t *testing.T) {
 	}
 }
 
-// TestRestartAfterAKill checks that the next process of the same name ends the
-// old one's holdings at once.
+// TestRestartAfterAKill checks that a new process ends the holdings of the previous process of the
+// same name at once.
 func TestRestartAfterAKill(t *testing.T) {
 	d := dbtest.Postgres(t)
 	silent(t, dbtest.Again(t, d), "a").call(write)
@@ -171,7 +170,8 @@ func TestRestartAfterAKill(t *testing.T) {
 	}
 }
 
-// forgetful commits, and then returns an error as if the database were away.
+// forgetful is a database that commits. While now is set, its Write then returns ErrUnavailable all
+// the same.
 type forgetful struct {
 	db.DB
 	now atomic.Bool
@@ -184,8 +184,8 @@ func (f *forgetful) Write(ctx context.Context, do func(db.Tx) error) error {
 	return fmt.Errorf("%w: test", db.ErrUnavailable)
 }
 
-// TestReportedOnce checks that usage counts once, even if it is unknown whether
-// its transaction was committed.
+// TestReportedOnce checks that usage counts once, even if the replica does not know whether its
+// transaction was committed.
 func TestReportedOnce(t *testing.T) {
 	d := dbtest.Postgres(t)
 	f, b := &forgetful{DB: dbtest.Again(t, d)}, &brokenDB{}
@@ -195,7 +195,7 @@ func TestReportedOnce(t *testing.T) {
 	for n, lost := range []*atomic.Bool{&f.now, &b.now, &f.now} {
 		p.call(get, 10)
 		lost.Store(true)
-		p.left(get, "key") // commits, or not
+		p.left(get, "key") // commits if lost is &f.now, and fails before the commit if lost is &b.now
 		lost.Store(false)
 		p.call(get, 10)
 		want := int64(600 - 1 - 2*(n+1))
@@ -205,14 +205,13 @@ func TestReportedOnce(t *testing.T) {
 	}
 }
 
-// shiftedClock is a clock with a constant error.
+// shiftedClock is a clock that is wrong by a constant time.
 type shiftedClock time.Duration
 
 func (s shiftedClock) Now() time.Time                         { return time.Now().Add(time.Duration(s)) }
 func (s shiftedClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// TestReplicasWhoseClocksDiffer checks that replicas whose clocks differ by
-// minutes count alike.
+// TestReplicasWhoseClocksDiffer checks that replicas count alike if their clocks differ by minutes.
 func TestReplicasWhoseClocksDiffer(t *testing.T) {
 	d := dbtest.Postgres(t)
 	var replicas []*process
@@ -255,14 +254,14 @@ func TestReplicasWhoseClocksDiffer(t *testing.T) {
 	}
 }
 
-// TestReportedLate checks that usage reported a second late expires as if it
-// had been reported at once.
+// TestReportedLate checks that usage reported a second late expires as early as usage reported at
+// once.
 func TestReportedLate(t *testing.T) {
 	d := dbtest.Postgres(t)
 	early := launchReplicas(t, d, 1, clock.NewFake(begin), limit.Config{})[0]
 	later := launch(t, dbtest.Again(t, d), clock.NewFake(begin.Add(time.Second)),
 		settings{replica: "later", config: limit.Config{LockAfter: 1 << 40}})
-	for range 6 { // the last five from its lease
+	for range 6 { // the last five calls are charged to a lease
 		early.call(get)
 	}
 	if n := later.passes(get); n != 599 {
@@ -270,21 +269,21 @@ func TestReportedLate(t *testing.T) {
 	}
 }
 
-// TestRecordsOfOthersLeases checks a call that may return more records than its
-// replica's lease. It does not pass at the cost of another replica's lease.
+// TestRecordsOfOthersLeases checks a call that may return more records than its replica's lease
+// has. The call does not pass if it would use the lease of another replica.
 func TestRecordsOfOthersLeases(t *testing.T) {
 	policies, err := limit.With(limit.Override{Name: "outflow", Quota: 2100, Capacity: 2100})
 	if err != nil {
 		t.Fatal(err)
 	}
 	replicas := launchReplicas(t, dbtest.Postgres(t), 2, clock.NewFake(begin), limit.Config{Policies: policies})
-	replicas[0].call(get) // holds 105
+	replicas[0].call(get) // replica 0 then has a lease of 105 records
 	for n := range 21 {
 		if v := replicas[1].call(get, 99); v != nil {
 			t.Fatalf("call %d: %v", n, v)
 		}
 	}
-	if v := replicas[0].call(get, 100); v != nil { // 21 are left
+	if v := replicas[0].call(get, 100); v != nil { // 21 records are left
 		t.Error(v)
 	}
 	if v := replicas[0].call(get, 100); !slices.Equal(v, []string{"outflow"}) {
@@ -292,11 +291,11 @@ func TestRecordsOfOthersLeases(t *testing.T) {
 	}
 }
 
-// TestDecisionsOverReplicas checks that three replicas in turn decide like one
-// process that counts in memory.
+// TestDecisionsOverReplicas checks that three replicas in turn decide like one process that counts
+// in memory.
 func TestDecisionsOverReplicas(t *testing.T) {
-	// Small numbers collide often. All entries are kept whole, so both sides
-	// expire them alike.
+	// Calls reach small limits often. Windows up to 300 keep every entry, so both sides expire
+	// entries at the same time.
 	all := []limit.Override{{Name: "key", Quota: 40, Capacity: 60}, {Name: "writes", Quota: 8, Capacity: 8},
 		{Name: "principal", Quota: 90, Capacity: 90},
 		{Name: "organization", Quota: 120, Capacity: 120}, {Name: "deletes", Quota: 3, Capacity: 3},
@@ -313,8 +312,8 @@ func TestDecisionsOverReplicas(t *testing.T) {
 	})
 }
 
-// decide sends random calls, some of which keep running, and compares the
-// decisions. One of deletes writes is a delete.
+// decide sends random calls to the replicas and to one process, and compares the decisions. About
+// one in hang calls keeps running. About one in deletes writes is a delete.
 func decide(t *testing.T, config limit.Config, hang, deletes int, numbers ...limit.Override) {
 	t.Helper()
 	var err error
@@ -373,9 +372,9 @@ func decide(t *testing.T, config limit.Config, hang, deletes int, numbers ...lim
 	}
 }
 
-// TestDatabaseHangs checks calls while the database accepts connections and answers
-// nothing. They are charged in this process alone, a delete is refused, and a call
-// whose caller went ends. What the database charges later counts as ended.
+// TestDatabaseHangs checks calls while the database accepts connections but does not respond. Calls
+// are charged in this process only, and a delete is refused. A call ends if its context ends. If
+// the database charges a call later, the call counts as ended.
 func TestDatabaseHangs(t *testing.T) {
 	through, stall := dbtest.Stalled(t, dbtest.PostgresURL(t))
 	d := dbtest.Open(t, through, db.Options{Readers: 4, Writers: 4})
@@ -411,14 +410,14 @@ func TestDatabaseHangs(t *testing.T) {
 	p.allRun(take)
 }
 
-// allRun makes as many calls at the same time as a key may, in a round that the
-// database answers. All pass if no other call runs.
+// allRun makes as many calls at the same time as a key may run. It repeats the calls until the
+// database has charged all of them. It fails the test if one of them is refused then.
 func (p *process) allRun(take func(context.Context, limit.Charge) (limit.Decision, error)) {
 	p.Helper()
 	for w := waittest.New(); ; {
 		before, refused := p.Incidents(), false
 		var running []limit.Decision
-		for range 6 { // the limit "concurrency"
+		for range 6 { // the quota of the policy concurrency
 			taken, err := take(context.Background(), get)
 			if err != nil {
 				p.Fatal(err)
@@ -443,8 +442,8 @@ func (p *process) allRun(take func(context.Context, limit.Charge) (limit.Decisio
 	}
 }
 
-// TestReportedTogether checks that the usage of many organizations is reported in few
-// statements, and for each organization.
+// TestReportedTogether checks that few statements report the usage of many organizations. The usage
+// of each organization is reported.
 func TestReportedTogether(t *testing.T) {
 	const organizations = 100
 	var many, single atomic.Int64 // statements that read the accounts of many organizations, or of one
@@ -462,8 +461,8 @@ func TestReportedTogether(t *testing.T) {
 		return limit.Charge{Organization: int64(i + 1), Principal: "usr_a", Key: "key_a", Points: 30}
 	}
 	for i := range organizations {
-		p.call(of(i)) // takes the leases
-		p.call(of(i)) // charges them
+		p.call(of(i)) // takes leases
+		p.call(of(i)) // is charged to the leases
 	}
 	before := single.Load()
 	c.Advance(5 * time.Second)
@@ -490,9 +489,9 @@ func TestReportedTogether(t *testing.T) {
 	}
 }
 
-// TestServedTogether checks that the calls of many organizations that have to wait share
-// few transactions, and that each is counted: first calls, and calls whose accounts are
-// stored.
+// TestServedTogether checks that waiting calls of many organizations share few transactions, and
+// that each call is charged. The calls are first calls of an organization, and calls of stored
+// accounts.
 func TestServedTogether(t *testing.T) {
 	const organizations = 100
 	var statements atomic.Int64
@@ -505,12 +504,12 @@ func TestServedTogether(t *testing.T) {
 	of := func(i int, key string) limit.Charge {
 		return limit.Charge{Organization: int64(i + 1), Principal: "usr_a", Key: key, Points: 30}
 	}
-	for round, key := range []string{"key_a", "key_a", "key_b"} { // new organizations, nothing new, new keys
+	for round, key := range []string{"key_a", "key_a", "key_b"} { // new organizations, then stored accounts, then new keys
 		p := silentAt(t, d, fmt.Sprint("replica", round), c)
 		release, held := make(chan struct{}), make(chan struct{})
 		var calls sync.WaitGroup
 		call := func(i int, key string) { calls.Go(func() { p.call(of(i, key)) }) }
-		// The workers wait for rows that another transaction holds.
+		// The workers must wait for rows that this transaction holds.
 		calls.Go(func() {
 			if err := d.Write(t.Context(), func(tx db.Tx) error {
 				for i := range limit.MaxWorkers {
@@ -552,11 +551,12 @@ func TestServedTogether(t *testing.T) {
 		}
 		ended, end := context.WithCancel(t.Context())
 		end()
-		p.Run(ended) // returns the leases
+		p.Run(ended) // returns the leases, because the context has ended
 	}
 }
 
-// awaitQueue waits until so many calls came, of which so many wait for a worker.
+// awaitQueue waits until came organizations are being served and waiting organizations wait for a
+// worker.
 func (p *process) awaitQueue(came, waiting int) {
 	p.Helper()
 	for stuck := waittest.New(); p.Serving() != came || p.Queued() != waiting; runtime.Gosched() {

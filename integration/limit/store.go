@@ -18,19 +18,19 @@ const (
 )
 
 const (
-	// saveEvery is how often unsaved accounts are looked for. saveLate is how long
-	// usage of a day or hour quota may stay unsaved, in microseconds. A hundredth of
-	// a quota (soon) is saved with the next round, a tenth (urgent) at once. So a
-	// killed process forgets at most the usage of its last second, and a hundredth
-	// of each quota.
+	// saveEvery is the time between two rounds of saving. A round saves each account that has used
+	// a hundredth of a quota (soon) since its last save. An account that has used a tenth (urgent)
+	// is saved at once. Any other usage of a day or hour quota is saved after saveLate.
+	//
+	// So a killed process loses at most the usage of its last second and a hundredth of each quota.
 	saveEvery = time.Second
-	saveLate  = 10_000_000 // in microseconds
+	saveLate  = 10_000_000 // microseconds
 	soon      = 10         // thousandths of a quota
-	// savePiece is how many accounts one transaction saves at most.
+	// savePiece is the maximum number of accounts that one transaction saves.
 	savePiece = 200
 )
 
-// readStored reads the accounts of a call from the database.
+// readStored reads the accounts of a call from the database into into. It is a reader.
 func (l *Ledger) readStored(ctx context.Context, who *[levels]subject, into *accounts) error {
 	return l.opts.DB.Read(ctx, func(tx db.Tx) error {
 		found, err := l.readAccounts(ctx, tx, who[byKey].organization, []string{"", who[byPrincipal].id, who[byKey].id}, "")
@@ -44,7 +44,8 @@ func (l *Ledger) readStored(ctx context.Context, who *[levels]subject, into *acc
 	})
 }
 
-// readAccounts reads the stored accounts among the named subjects.
+// readAccounts returns the stored accounts with these names. lock is the end of the query, which
+// may lock the rows.
 func (l *Ledger) readAccounts(
 	ctx context.Context, tx db.Tx, organization int64, names []string, lock string,
 ) (map[string]*account, error) {
@@ -71,8 +72,8 @@ func (l *Ledger) readAccounts(
 	return found, rows.Err()
 }
 
-// read decodes a stored account. It sets unknown if the account has a holding of a
-// replica that this one has never seen.
+// read decodes a stored account. It sets unknown if the account has a holding of a replica that
+// this process does not know.
 func (l *Ledger) read(name, text string, unknown *error) (*account, error) {
 	alive := func(incarnation string) bool {
 		if l.replicas == nil {
@@ -87,9 +88,9 @@ func (l *Ledger) read(name, text string, unknown *error) (*account, error) {
 	return l.table.decode(levelOfName(name), text, l.now(time.Time{}), l.incarnation, alive)
 }
 
-// Start makes the limiter ready to count: on PostgreSQL it makes this replica
-// known to the others. If the database takes no writes for now, Run does that
-// once it does; until then each call is charged in a transaction.
+// Start prepares the ledger for its first charge. On PostgreSQL, it announces this replica to the
+// others. If the database accepts no writes, Run announces the replica later. Until then, each call
+// is charged in a transaction.
 func (l *Ledger) Start(ctx context.Context) error {
 	if l.replicas == nil {
 		return nil
@@ -98,8 +99,8 @@ func (l *Ledger) Start(ctx context.Context) error {
 	return l.replicas.Join(ctx)
 }
 
-// Run saves accounts, or reports to the other replicas, until ctx ends. Then it
-// saves what is left, or returns the leases.
+// Run saves accounts, or reports usage to the shared accounts, until ctx ends. Then it saves the
+// rest, or returns the leases.
 func (l *Ledger) Run(ctx context.Context) {
 	if l.opts.DB == nil || !l.Metered() {
 		return
@@ -115,7 +116,7 @@ func (l *Ledger) Run(ctx context.Context) {
 		case <-l.clock.After(saveEvery):
 		}
 		if err := l.save(ctx, false); err != nil && ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) {
-			// which db.Writes logs
+			// db.Writes logs that the database is unavailable
 			l.opts.Logger.Warn("limits not saved", "error", err)
 		}
 	}
@@ -126,7 +127,7 @@ func (l *Ledger) Run(ctx context.Context) {
 	}
 }
 
-// accountSave is one account on its way to the database.
+// accountSave is one account with the text that a transaction will store.
 type accountSave struct {
 	subject subject
 	account *account
@@ -136,7 +137,8 @@ type accountSave struct {
 	unsaved int64
 }
 
-// save writes the accounts that are due, or all that have changed.
+// save stores the accounts whose unsaved usage is due. If all is set, it stores all changed
+// accounts.
 func (l *Ledger) save(ctx context.Context, all bool) error {
 	var due []accountSave
 	now := l.now(time.Time{})
@@ -147,7 +149,7 @@ func (l *Ledger) save(ctx context.Context, all bool) error {
 		}
 		due = append(due, accountSave{s, a, "", a.at, a.alerts, a.unsaved})
 		w := &due[len(due)-1]
-		a.alerts = nil // they become notices in the same transaction
+		a.alerts = nil // the same transaction stores them as notices
 		w.text = l.table.encode(s.level, a)
 		a.dirty, a.unsaved, a.saved = false, 0, now
 	})
@@ -178,7 +180,7 @@ func (l *Ledger) savePiece(ctx context.Context, piece []accountSave) error {
 		}
 		return nil
 	}
-	for i := range piece { // the next round tries again
+	for i := range piece { // the next round saves these accounts again
 		w := &piece[i]
 		w.account.mu.Lock()
 		w.account.dirty = true
@@ -189,22 +191,22 @@ func (l *Ledger) savePiece(ctx context.Context, piece []accountSave) error {
 	return err
 }
 
-// unknownReplicaError means that a replica that this one has never seen holds
-// something of an account.
+// unknownReplicaError means that an account has a holding of a replica that this process does not
+// know.
 type unknownReplicaError struct{ incarnation string }
 
 func (e *unknownReplicaError) Error() string { return "limit: an unknown replica" }
 
-// alerted calls Options.Alerted if alerts were stored.
+// alerted calls Options.Alerted if n is positive, where n is the number of stored alerts.
 func (l *Ledger) alerted(n int) {
 	if n > 0 && l.opts.Alerted != nil {
 		l.opts.Alerted()
 	}
 }
 
-// alert stores alerts in the transaction that saves their accounts, after those
-// are saved. An alert may pause a key, which other transactions do before they
-// enqueue a job, so such alerts come first.
+// alert calls Options.Alert with each alert, in the transaction that has saved the accounts. Alerts
+// about a refusal come first, because they may pause a key. Other transactions also pause a key
+// before they enqueue a job.
 func (l *Ledger) alert(ctx context.Context, tx db.Tx, alerts []Alert) error {
 	if l.opts.Alert == nil {
 		return nil
@@ -222,8 +224,8 @@ func (l *Ledger) alert(ctx context.Context, tx db.Tx, alerts []Alert) error {
 	return nil
 }
 
-// LockedUntil returns when the lock of a key ends; 0 if the key was never locked.
-// Locks are stored within a second.
+// LockedUntil returns the end of the last lock of a key, or 0 if the key was never locked. A lock
+// is stored within a second of its start.
 func LockedUntil(ctx context.Context, tx db.Tx, organization int64, key string) (clock.Micros, error) {
 	var text string
 	err := tx.QueryRow(ctx, `select state from limits where organization = $1 and subject = $2`, organization,

@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// table is the compiled configuration: which policies apply to which call, and
-// how a call is charged to its accounts.
+// table is the compiled configuration. It says which policies apply to a call, and how the call is
+// charged to its accounts.
 type table struct {
 	config  Config
-	shared  bool // with replicas, whose reports come late
+	shared  bool // set if replicas share the accounts, whose reports come late
 	rules   []rule
 	levels  [kinds][]int // the rules of a level, as indices into rules
 	classes [16]class
-	// share is how many of the organization's points one key may take. refusals is
-	// how many 429 responses a key may get before it is locked.
+	// share limits the organization's points that one key may take. refusals limits the 429
+	// responses that a key may get before it is locked.
 	share, refusals rule
 }
 
-// class is a set of calls to which the same policies apply. There are sixteen.
+// class is a set of calls to which the same policies apply. There are sixteen classes.
 type class struct {
 	uses   []use
-	rest   []Status // their statuses if nothing is taken
+	rest   []Status // the statuses of a caller without usage
 	header string
 }
 
-// use locates the counter of a policy: level is the position of its account among the
-// accounts of a call, and slot its index there.
+// use is the place of the counter of a policy. level is the index of the account in accounts. slot
+// is the index of the counter in the account.
 type use struct {
 	rule  *rule
 	level level
@@ -72,8 +72,8 @@ func (t *table) newClass(c Charge) class {
 	return k
 }
 
-// atRest returns the status of a policy without usage. If limits are not
-// enforced, the contract wants the quota as the remainder, not the capacity.
+// atRest returns the status of a policy without usage. If limits are not enforced, its remainder is
+// the quota and not the capacity, as the contract demands.
 func (t *table) atRest(r *rule) Status {
 	s := Status{Policy: r.Policy, Remaining: r.Quota}
 	if t.config.Metered {
@@ -84,7 +84,7 @@ func (t *table) atRest(r *rule) Status {
 
 func (t *table) class(c *Charge) *class { return &t.classes[c.class()] }
 
-// class returns the index into table.classes.
+// class returns the index of the call's class in table.classes.
 func (c *Charge) class() (i uint8) {
 	if c.Write {
 		i |= 1
@@ -101,42 +101,41 @@ func (c *Charge) class() (i uint8) {
 	return i
 }
 
-// ofClass returns a charge of a class.
+// ofClass returns a charge that belongs to the class with this index.
 func ofClass(i uint8) Charge {
 	return Charge{Write: i&1 != 0, Delete: i&2 != 0, Reads: i&4 != 0, Session: i&8 != 0}
 }
 
-// begin returns the class of a call and the decision for a caller that has taken
-// nothing.
+// begin returns the class of a call, and the decision about a caller without usage.
 func (t *table) begin(c *Charge) (*class, Decision) {
 	k := t.class(c)
 	return k, Decision{Statuses: append(c.Into[:0], k.rest...), PolicyHeader: k.header}
 }
 
-// urgent is how many thousandths of a day or hour quota may stay unsaved. From
-// then on the account is saved at once.
+// urgent is the unsaved usage, in thousandths of a day or hour quota, at which an account is saved
+// at once.
 const urgent = 100
 
 // accounts are the three accounts to which one call is charged, in the order of
 // their levels.
 type accounts [levels]*account
 
-// knowledge is the state of knowledge about the holdings of other replicas.
+// knowledge says how much is known about the holdings of other replicas.
 type knowledge uint8
 
 const (
-	// unsure: leases may be used or not, and calls may have ended.
+	// unsure means that leases may be used or not, and that calls may have ended.
 	unsure knowledge = iota
-	// reported: each replica has reported its running calls since the call came.
+	// reported means that each replica has reported its running calls since the call arrived.
 	reported
-	// final: no more reports are awaited.
+	// final means that the decision waits for no further report.
 	final
 )
 
-// take checks every policy that applies, and charges all or none. The caller
-// holds the accounts' locks. If only leases of other replicas stand in the way,
-// the call is neither allowed nor refused. It is disputed, and the accounts are
-// in cooldown until the leases were recalled.
+// take checks every policy that applies, and charges all policies or none. The caller holds the
+// locks of the accounts. If only leases of other replicas prevent the call, take neither allows nor
+// refuses it. The call is then disputed, and the accounts are in cooldown until the leases are
+// recalled.
 func (t *table) take(a *accounts, c *Charge, now int64, known knowledge) (d Decision, disputed bool) {
 	k, d := t.begin(c)
 	key := a[byKey]
@@ -161,7 +160,7 @@ func (t *table) take(a *accounts, c *Charge, now int64, known knowledge) (d Deci
 		}
 	}
 	if d.Violated != nil && known != final && key.reserved() && t.locksNext(key) {
-		key.cooldown, disputed = key.at+cooldownTime, true // the lock holds everywhere, or nowhere
+		key.cooldown, disputed = key.at+cooldownTime, true // the lock must hold in all replicas
 	}
 	if disputed {
 		return d, true
@@ -180,12 +179,11 @@ func (t *table) take(a *accounts, c *Charge, now int64, known knowledge) (d Deci
 	return d, false
 }
 
-// cooldownTime is how long no leases are granted on an account after a dispute,
-// in microseconds.
+// cooldownTime is the time for which an account grants no leases after a dispute, in microseconds.
 const cooldownTime = 1_000_000
 
-// permits checks one policy for a call. open is set if the result depends on
-// leases of other replicas: then the account is put in cooldown.
+// permits checks one policy for a call. ok says that the policy lets the call pass. open says that
+// the result depends on leases of other replicas. Then permits puts the account in cooldown.
 func (t *table) permits(a *account, u *use, counter *counter, r *rule, c *Charge, known knowledge) (ok, open bool) {
 	r.advance(counter, a.at)
 	left := r.left(counter)
@@ -196,8 +194,8 @@ func (t *table) permits(a *account, u *use, counter *counter, r *rule, c *Charge
 	need := r.least(amount, a.beside(), false)
 	ok = need == 0 || left >= need && (counter.reserved == 0 || left >= r.least(amount, a.beside(), true)+counter.reserved)
 	if known == reported && counter.reserved == r.inUseElsewhere(a) {
-		// Running calls use everything that others hold. Those calls count now.
-		// The records that they return count when they end.
+		// The running calls use everything that the other replicas hold, and are known. The records
+		// that they return are charged when they end.
 		ok, known = ok || r.Unit == Records && left >= need, final
 	}
 	if !ok && left >= need && known != final {
@@ -206,8 +204,8 @@ func (t *table) permits(a *account, u *use, counter *counter, r *rule, c *Charge
 	return ok, open
 }
 
-// charge takes the cost of a call from every policy of the accounts that are set.
-// at may be before the account's own time, since reports come late.
+// charge charges a call to every policy of the accounts that are not nil. at may be before the
+// account's time, because reports come late.
 func (t *table) charge(a *accounts, k *class, c *Charge, at int64) {
 	key := a[byKey]
 	for i := range k.uses {
@@ -233,8 +231,8 @@ func (t *table) charge(a *accounts, k *class, c *Charge, at int64) {
 	}
 }
 
-// takeLeased charges a call to the leases of this replica. It reports false, and
-// charges nothing, if they do not suffice.
+// takeLeased charges a call to the leases of this replica. ok is false if the leases do not
+// suffice. Then takeLeased charges nothing.
 func (t *table) takeLeased(a *accounts, c *Charge, now int64) (d Decision, ok bool) {
 	k, key := t.class(c), a[byKey]
 	for l := range a {
@@ -256,7 +254,7 @@ func (t *table) takeLeased(a *accounts, c *Charge, now int64) (d Decision, ok bo
 	}
 	_, d = t.begin(c)
 	t.charge(a, k, c, key.at)
-	key.alerts = nil // the transaction that stores the account raises them
+	key.alerts = nil // the transaction that stores the account raises these alerts
 	key.begin(c)
 	for i := range k.uses {
 		u := &k.uses[i]
@@ -270,8 +268,7 @@ func (t *table) takeLeased(a *accounts, c *Charge, now int64) (d Decision, ok bo
 	return d, true
 }
 
-// low reports whether half of a lease is used, so the replica should ask for more
-// before it runs out.
+// low reports whether more than half of a lease is used. The replica then asks for more.
 func (t *table) low(a *accounts, c *Charge) bool {
 	k := t.class(c)
 	for i := range k.uses {
@@ -283,9 +280,8 @@ func (t *table) low(a *accounts, c *Charge) bool {
 	return 2*a[byKey].share.lease < a[byKey].share.granted
 }
 
-// grant gives this replica a lease on the free part of an account, and returns
-// its new holding. The replica keeps its old leases, and gets larger ones only
-// if more is set.
+// grant gives this replica leases on the free part of an account, and returns the replica's new
+// holding. If more is not set, the replica only keeps its old leases.
 func (t *table) grant(l level, a *account, h holding, more bool) holding {
 	h.Leases = map[string]int64{}
 	t.each(l, a, func(name string, r *rule, c *counter) {
@@ -309,8 +305,8 @@ func (t *table) grant(l level, a *account, h holding, more bool) holding {
 	return h
 }
 
-// took notes usage of a day or hour quota: it must be saved soon, and may raise an
-// alert.
+// took records usage of a day or hour quota. The account is then saved soon. took raises an alert
+// if the usage has reached AlertAt.
 func (t *table) took(key *account, r *rule, counter *counter, c *Charge, amount int64) {
 	key.unsaved += max(1, amount*1000/r.Quota)
 	used := r.used(counter)
@@ -328,11 +324,12 @@ func (t *table) alert(key *account, r *rule, c *Charge, used int64, exhausted bo
 	key.dirty, key.unsaved = true, key.unsaved+urgent
 }
 
-// read writes the rest of a policy into s. If over is set, one running call
-// does not count, because it is over when its caller reads this. For the
-// organization the rest is what all its keys have left together. The rest of the
-// key's own share counts instead if it is less. If the call was not refused, it
-// must also be less than a tenth of the quota.
+// read stores the remainder of a policy in s. If over is set, one running call does not count,
+// because it has ended when its caller reads s.
+//
+// The remainder of the organization's policy is shared by all keys. It is replaced by the remainder
+// of the key's share if that is smaller. If the call was not refused, the share's remainder must
+// also be less than a tenth of the quota.
 func (t *table) read(a *accounts, u *use, s *Status, over, refused bool) {
 	key := a[byKey]
 	if u.rule.Unit == Calls {
@@ -362,7 +359,7 @@ func (t *table) read(a *accounts, u *use, s *Status, over, refused bool) {
 func (t *table) refuse(a *accounts, d *Decision, k *class, c *Charge) {
 	key := a[byKey]
 	d.RetryAfter = retryAfter(d)
-	if c.Session { // it is never locked, and there is no key to pause
+	if c.Session { // a session is never locked and has no key to pause
 		return
 	}
 	if t.config.Exhausted {
@@ -379,14 +376,14 @@ func (t *table) refuse(a *accounts, d *Decision, k *class, c *Charge) {
 	}
 }
 
-// locksNext reports whether one more refusal locks the key.
+// locksNext reports whether the next refusal locks the key.
 func (t *table) locksNext(key *account) bool {
 	t.refusals.advance(&key.refusals, key.at)
 	return key.refusals.sum >= t.config.LockAfter
 }
 
-// reserved reports whether any replica holds leases on the account, so its calls
-// may pass there without a transaction.
+// reserved reports whether any replica holds leases on the account. The replica's calls may then
+// pass without a transaction.
 func (a *account) reserved() bool {
 	for _, h := range a.holdings {
 		if len(h.Leases) > 0 {
@@ -396,7 +393,7 @@ func (a *account) reserved() bool {
 	return a.leased()
 }
 
-// leased reports whether this replica holds an unused lease on the account.
+// leased reports whether this replica has an unused lease on the account.
 func (a *account) leased() bool {
 	for i := range a.counters {
 		if a.counters[i].lease > 0 {
@@ -406,8 +403,8 @@ func (a *account) leased() bool {
 	return a.share.lease > 0
 }
 
-// noteExhausted raises the alert for an exhausted day quota of deletes, once a
-// window.
+// noteExhausted raises an alert if the day quota of deletes refused the call. It raises at most one
+// alert in each window.
 func (t *table) noteExhausted(key *account, d *Decision, k *class, c *Charge) {
 	for i := range k.uses {
 		u := &k.uses[i]
@@ -421,8 +418,8 @@ func (t *table) noteExhausted(key *account, d *Decision, k *class, c *Charge) {
 	}
 }
 
-// showLock turns d into the refusal of a locked key. The limit of the key shows nothing left until
-// the lock ends.
+// showLock makes d the refusal of a locked key. The policy key then has no remainder until the lock
+// ends.
 func (t *table) showLock(d *Decision, key *account) {
 	rest := time.Duration(key.lockedUntil-key.at) * time.Microsecond
 	first := slices.IndexFunc(d.Statuses, func(s Status) bool { return s.Name == "key" })
@@ -436,11 +433,10 @@ func (t *table) showLock(d *Decision, key *account) {
 	d.RetryAfter = (rest + time.Second - 1).Truncate(time.Second)
 }
 
-// beside returns how many running calls may still return records, nested ones
-// included.
+// beside returns the number of running calls that may still return records. Nested calls count too.
 func (a *account) beside() int64 { return max(a.running, a.reading) }
 
-// begin counts a call as running.
+// begin counts a call as running in the account of its key.
 func (a *account) begin(c *Charge) {
 	if !c.Nested {
 		a.running++
@@ -450,7 +446,7 @@ func (a *account) begin(c *Charge) {
 	}
 }
 
-// end ends a running call.
+// end stops counting a call as running.
 func (a *account) end(c *Charge) {
 	if !c.Nested {
 		a.running = max(0, a.running-1)
@@ -460,7 +456,7 @@ func (a *account) end(c *Charge) {
 	}
 }
 
-// done ends a call that passed.
+// done ends a call that passed, and charges its records.
 func (t *table) done(a *accounts, c *Charge, records int, now int64) {
 	key := a[byKey]
 	key.at = max(key.at, now)
@@ -469,7 +465,7 @@ func (t *table) done(a *accounts, c *Charge, records int, now int64) {
 	t.returned(a, c, records, key.at)
 }
 
-// returned charges the records that a call returned at the time at.
+// returned charges the records that a call returned. at is the time of the charge.
 func (t *table) returned(a *accounts, c *Charge, records int, at int64) {
 	if records <= 0 || !c.Reads {
 		return
@@ -490,8 +486,8 @@ func (t *table) returned(a *accounts, c *Charge, records int, at int64) {
 	}
 }
 
-// Returned subtracts the records that a call returned from the decision's
-// statuses. Done will charge them.
+// Returned subtracts records from the statuses of the decision. The caller will pass the same
+// number to Done, which charges them.
 func (d *Decision) Returned(records int) {
 	for i := range d.Statuses {
 		s := &d.Statuses[i]
@@ -509,8 +505,8 @@ func (d *Decision) Returned(records int) {
 	}
 }
 
-// Least lowers each status of a decision to the smallest one of the same policy
-// among the others.
+// Least lowers each status of the decision to the smallest status of the same policy in the other
+// decisions.
 func (d *Decision) Least(others ...*Decision) {
 	for i := range d.Statuses {
 		s := &d.Statuses[i]
@@ -525,8 +521,8 @@ func (d *Decision) Least(others ...*Decision) {
 	tightestFirst(d.Statuses)
 }
 
-// status appends the status of every policy that concerns the caller to out. The asking call does
-// not count as running: it is over when its caller reads the response.
+// status appends the status of every policy that concerns the caller to out. The current call does
+// not count as running, because it has ended when its caller reads the response.
 func (t *table) status(a *accounts, c *Charge, now int64, out []Status) []Status {
 	for l := range a {
 		a[l].at = max(a[l].at, now)
@@ -549,9 +545,8 @@ func (t *table) status(a *accounts, c *Charge, now int64, out []Status) []Status
 	return out
 }
 
-// tightestFirst moves the status with the smallest share of its capacity
-// remaining to the front. The others keep their order. Of equal ones, the first
-// in the table wins.
+// tightestFirst moves the tightest status to the front: its Remaining is the smallest share of its
+// Capacity. The others keep their order. If two are equally tight, the earlier one comes first.
 func tightestFirst(s []Status) {
 	t := 0
 	for i := 1; i < len(s); i++ {
@@ -566,15 +561,16 @@ func tightestFirst(s []Status) {
 	}
 }
 
-// tighter compares a/A with b/B as a*B with b*A, in 128 bits.
+// tighter reports whether a has a smaller share of its capacity left than b. It compares cross
+// products in 128 bits, because fractions would be inexact.
 func tighter(a, b *Status) bool {
 	ah, al := bits.Mul64(uint64(a.Remaining), uint64(b.Capacity))
 	bh, bl := bits.Mul64(uint64(b.Remaining), uint64(a.Capacity))
 	return ah < bh || ah == bh && al < bl
 }
 
-// retryAfter is the longest reset of the policies that refused and of the one
-// that the answer's RateLimit header shows, at least one second.
+// retryAfter returns the longest Reset of the policies that refused and of the first status, but at
+// least one second. The RateLimit header shows the first status.
 func retryAfter(d *Decision) time.Duration {
 	seconds := max(1, d.Statuses[0].ResetSeconds())
 	for i := range d.Statuses {

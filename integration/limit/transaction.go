@@ -12,8 +12,8 @@ import (
 	"kartei/store/db"
 )
 
-// transaction is one transaction of an organization: it reports usage, serves
-// requests, and renews the leases of this replica.
+// transaction is one transaction of an organization. It reports usage, serves requests and renews
+// the leases of this replica.
 type transaction struct {
 	*tenant
 	seq      int64
@@ -23,31 +23,31 @@ type transaction struct {
 	usages   []usage
 	names    []string
 	own      map[string]*localState
-	kept     bool // leases remain on accounts outside of names
+	kept     bool // set if the replica keeps leases on accounts that are not in names
 
-	// The result.
+	// The fields below are the result.
 	found      map[string]*account
-	recall     int64 // the number of the recall that it starts, or 0
+	recall     int64 // the number of the recall that the transaction starts, or 0
 	alerts     int
-	openRecall int64 // the number of the last recall by others
-	unanswered bool  // that recall is not answered by this transaction
-	// unwanted are requests that were charged after their callers gave up.
+	openRecall int64 // the number of the last recall by another replica
+	unanswered bool  // set if this transaction does not answer that recall
+	// unwanted are the requests that the transaction charged although their callers had stopped
+	// waiting.
 	unwanted []*request
 }
 
-// localState is this replica's state of an account at the beginning of a
-// transaction.
+// localState is this replica's state of an account when the transaction begins.
 type localState struct {
 	running int64
 	reading int64
 	leases  []int64
-	granted []int64 // additions by the transaction
+	granted []int64 // by how much the transaction increases each lease
 	idle    bool
-	frozen  bool // its leases are returned
-	held    bool // the replica holds something of it afterwards
+	frozen  bool // set if the transaction returns the leases
+	held    bool // set if the replica has a holding of the account after the transaction
 }
 
-// prepare returns a transaction for everything that waits.
+// prepare returns a transaction for all unreported usage and all requests of a tenant.
 func (l *Ledger) prepare(o *tenant) *transaction {
 	j := &transaction{
 		tenant:   o,
@@ -94,7 +94,7 @@ func (l *Ledger) prepare(o *tenant) *transaction {
 		local.running, local.reading = a.running, a.reading
 		a.touched, local.idle = false, l.idle(o, a, now)
 		local.frozen = j.full || local.idle || a.cooldown > now
-		a.at = max(a.at, now) // later usage has no earlier time
+		a.at = max(a.at, now) // no later usage gets an earlier time
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {
 			if c.lease < 0 || local.frozen {
 				c.lease = 0
@@ -105,7 +105,8 @@ func (l *Ledger) prepare(o *tenant) *transaction {
 	return j
 }
 
-// run runs transactions, as few as possible, and makes their results known.
+// run runs transactions in as few database transactions as possible, and hands their results to
+// their tenants.
 func (l *Ledger) run(round []*transaction) {
 	for create := false; len(round) > 1; create = true {
 		missing, err := l.runTogether(round, create)
@@ -124,7 +125,7 @@ func (l *Ledger) run(round []*transaction) {
 	}
 }
 
-// runAlone runs a transaction.
+// runAlone runs one transaction in its own database transaction.
 func (l *Ledger) runAlone(j *transaction) error {
 	if len(j.requests) == 0 && !j.full {
 		l.tenants.reporters <- struct{}{}
@@ -133,7 +134,8 @@ func (l *Ledger) runAlone(j *transaction) error {
 	return l.write(func(tx db.Tx) error { return l.transact(tx, j) })
 }
 
-// write runs a transaction, again if it meets a replica that this one has never seen.
+// write runs f in a database transaction. If f meets a replica that this process does not know,
+// write looks the replica up and tries again, up to three times.
 func (l *Ledger) write(f func(tx db.Tx) error) error {
 	for try := 1; ; try++ {
 		err := l.opts.DB.Write(context.Background(), f)
@@ -147,12 +149,12 @@ func (l *Ledger) write(f func(tx db.Tx) error) error {
 	}
 }
 
-// asynchronous makes a commit not wait for the server's disk. Its crash loses counts
-// of a fraction of a second. Waiting would cost every call.
+// asynchronous lets a commit return before the server has written it to its disk. A crash of the
+// server then loses the counts of a fraction of a second. Waiting would slow down every call.
 const asynchronous = "set local synchronous_commit = off"
 
-// transact is the body of the transaction: it reports usage, serves the requests
-// and grants new leases. It may run more than once.
+// transact reports usage, serves the requests and grants new leases within tx. It may run more than
+// once.
 func (l *Ledger) transact(tx db.Tx, j *transaction) error {
 	ctx := context.Background()
 	tx.Queue(asynchronous)
@@ -171,9 +173,11 @@ func (l *Ledger) transact(tx db.Tx, j *transaction) error {
 	return nil
 }
 
-// runTogether runs the transactions of many organizations as one. It returns those
-// that it left out, because their organization has no account yet. With create set
-// it makes these first, in the order in which all transactions lock.
+// runTogether runs the transactions of many organizations in one database transaction. It returns
+// the transactions that it left out because their organization has no account yet.
+//
+// If create is set, it creates these accounts first, in the order of the organizations. All
+// transactions lock in this order.
 func (l *Ledger) runTogether(round []*transaction, create bool) (missing []*transaction, err error) {
 	slices.SortFunc(round, func(a, b *transaction) int { return cmp.Compare(a.organization, b.organization) })
 	err = l.write(func(tx db.Tx) (err error) {
@@ -184,8 +188,8 @@ func (l *Ledger) runTogether(round []*transaction, create bool) (missing []*tran
 }
 
 const (
-	// selectTogether reads and locks accounts in the order of the parameter. The
-	// inner query keeps PostgreSQL from a plan that reads the whole table.
+	// selectTogether reads and locks accounts in the order of the parameter. The lateral query
+	// prevents a plan that reads the whole table.
 	selectTogether = `select a.organization, a.subject, a.state from %s as wanted(value), lateral (select organization, subject, state from limits
 		where organization = cast(wanted.value ->> 0 as bigint) and subject = wanted.value ->> 1 for update) as a`
 	upsertTogether = `insert into limits (organization, subject, state, updated_at)
@@ -196,11 +200,11 @@ const (
 		on conflict (organization, subject) do nothing`
 )
 
-// transactTogether is transact for many organizations.
+// transactTogether does for many organizations what transact does for one.
 func (l *Ledger) transactTogether(tx db.Tx, round []*transaction, create bool) (missing []*transaction, err error) {
 	ctx := context.Background()
 	tx.Queue(asynchronous)
-	tx.Queue("set local enable_seqscan = off") // a plan may be made while the table is small
+	tx.Queue("set local enable_seqscan = off") // a plan may have been made while the table was small
 	if create {
 		l.createTogether(tx, round)
 	}
@@ -238,7 +242,7 @@ func (l *Ledger) transactTogether(tx db.Tx, round []*transaction, create bool) (
 	return missing, nil
 }
 
-// createTogether makes the accounts of organizations that have none.
+// createTogether creates the accounts of organizations that have none.
 func (l *Ledger) createTogether(tx db.Tx, round []*transaction) {
 	now := l.now(time.Time{})
 	fresh := l.table.encode(byOrganization, l.table.newAccount(byOrganization, now))
@@ -249,10 +253,11 @@ func (l *Ledger) createTogether(tx db.Tx, round []*transaction) {
 	tx.Queue(fmt.Sprintf(createTogether, fmt.Sprintf(tx.Dialect().Rows, "$1")), db.Tuples(rows))
 }
 
-// completeTogether adds the accounts that an organization does not have yet. The
-// holder of the organization's lock may make them. Another transaction may have made
-// some while this one waited for the lock. An organization without an account of its
-// own is taken out of found.
+// completeTogether adds the missing accounts of the organizations to found. The holder of the lock
+// on the organization's account may create its other accounts.
+//
+// Another transaction may have created some accounts while this transaction waited for the lock. So
+// completeTogether reads them again. It removes an organization that has no account of its own.
 func (l *Ledger) completeTogether(
 	ctx context.Context, tx db.Tx, round []*transaction, found map[int64]map[string]*account,
 ) error {
@@ -285,9 +290,9 @@ func (l *Ledger) completeTogether(
 	return nil
 }
 
-// lockTogether returns the stored accounts of transactions by organization, locked
-// until the transaction ends. The accounts of an organization come in the order of
-// lockAccounts: its own first.
+// lockTogether returns the stored accounts of the transactions, by organization and name. They are
+// locked until the transaction ends. The accounts of an organization are locked in the order of
+// lockAccounts, its own account first.
 func (l *Ledger) lockTogether(
 	ctx context.Context, tx db.Tx, round []*transaction,
 ) (map[int64]map[string]*account, error) {
@@ -325,8 +330,8 @@ func (l *Ledger) lockTogether(
 	return found, rows.Err()
 }
 
-// reckon does with the stored accounts what the transaction is for, and returns
-// them as they are stored next.
+// reckon charges the usage and serves the requests on the stored accounts. It returns the new rows
+// of the accounts and the alerts that they raise.
 func (l *Ledger) reckon(j *transaction, found map[string]*account) ([]row, []Alert) {
 	j.found, j.recall, j.alerts = found, 0, 0
 	j.refresh(l.table)
@@ -348,7 +353,8 @@ func (l *Ledger) reckon(j *transaction, found map[string]*account) ([]row, []Ale
 	return l.encode(j)
 }
 
-// notify tells other replicas of a recall, or that theirs is answered.
+// notify sends a notification if the transaction starts a recall. It sends another one if the
+// transaction answers a recall of another replica.
 func (l *Ledger) notify(tx db.Tx, j *transaction) {
 	if j.recall > 0 {
 		tx.Notify(topic, j.message(recallWord, l.incarnation))
@@ -358,8 +364,8 @@ func (l *Ledger) notify(tx db.Tx, j *transaction) {
 	}
 }
 
-// refresh includes what happened here while the transaction waited for the row
-// locks. A replica that started a recall meanwhile must see it.
+// refresh adds the changes in this replica while the transaction waited for the row locks. A
+// replica that started a recall in that time must see them.
 func (j *transaction) refresh(t *table) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -369,7 +375,7 @@ func (j *transaction) refresh(t *table) {
 			continue
 		}
 		local.running = a.running
-		if j.full { // the usage of returned records is among usages then
+		if j.full { // usages then include the returned records
 			local.reading = a.reading
 		}
 		i := 0
@@ -383,7 +389,7 @@ func (j *transaction) refresh(t *table) {
 			i++
 		})
 	}
-	if j.full { // names holds all accounts
+	if j.full { // names then has all accounts
 		for i := range j.tenant.unreported {
 			j.tenant.unreported[i].seq = j.seq
 		}
@@ -391,9 +397,9 @@ func (j *transaction) refresh(t *table) {
 	}
 }
 
-// applyUsages charges usage to the stored accounts. Seq makes that idempotent. An
-// account without a holding of this replica is skipped: its usage was reported
-// before, or its holding was forfeited.
+// applyUsages charges usages to the stored accounts. The sequence number makes that idempotent. It
+// skips an account without a holding of this replica, because the usage was already reported or the
+// holding forfeited.
 func (t *table) applyUsages(found map[string]*account, organization int64, list []usage) {
 	for i := range list {
 		d := &list[i]
@@ -407,7 +413,7 @@ func (t *table) applyUsages(found map[string]*account, organization int64, list 
 	}
 }
 
-// replay charges one usage to those accounts that are set.
+// replay charges one usage to the accounts that are not nil.
 func (t *table) replay(a *accounts, organization int64, d *usage) {
 	c := ofClass(d.class)
 	for l := range a {
@@ -423,7 +429,7 @@ func (t *table) replay(a *accounts, organization int64, d *usage) {
 	}
 }
 
-// try serves one request on the accounts.
+// try serves one request on the accounts, and says whether it is disputed.
 func (l *Ledger) try(r *request, j *transaction) {
 	org := j.found[""]
 	a := accounts{org, j.found[r.charge.Principal], j.found[r.charge.Key]}
@@ -441,26 +447,26 @@ func (l *Ledger) try(r *request, j *transaction) {
 	} else {
 		r.decision, r.disputed = l.table.take(&a, &r.charge, r.now, known)
 	}
-	// A lease that came back on one account may show that leases on another one
-	// are in the way.
+	// Once the leases on one account have returned, leases on another account may still prevent the
+	// call.
 	if r.startsRecall = r.disputed && (r.recall == 0 || known == reported); r.startsRecall {
 		j.recall = org.recalls + 1
 	}
 }
 
-// row is an account as it is stored.
+// row is the new row of an account.
 type row struct {
 	name, text string
 	at         int64
 }
 
-// encode returns the accounts with the new holdings of this replica, and the alerts
-// that they raise.
+// encode returns the rows of the accounts with the new holdings of this replica. It also returns
+// the alerts that the accounts raise.
 func (l *Ledger) encode(j *transaction) (rows []row, raised []Alert) {
 	org := j.found[""]
 	grants := l.replicas.Fresh() && !l.tenants.closing.Load()
 	kept := j.kept
-	for _, name := range slices.Backward(j.names) { // the organization's account comes last
+	for _, name := range slices.Backward(j.names) { // the account of the organization comes last
 		a, local := j.found[name], j.own[name]
 		h := l.table.grant(levelOfName(name), a,
 			holding{Seq: j.seq, Reported: j.at, Running: a.running, Slots: a.running, Reading: a.reading}, grants && !local.idle)
@@ -497,9 +503,9 @@ func (l *Ledger) encode(j *transaction) (rows []row, raised []Alert) {
 	return rows, raised
 }
 
-// recalled returns the number of the last recall that this transaction answers.
-// It answers all if it reports everything or this replica held nothing before,
-// and its own if no other was open.
+// recalled returns the number of the last recall that this transaction answers. The transaction
+// answers all recalls if it reports everything, or if this replica had no holding before. If no
+// other recall is open, it answers its own recall too.
 func (j *transaction) recalled(org *account) int64 {
 	seen := org.recalls
 	j.openRecall = org.recalls
@@ -513,7 +519,7 @@ func (j *transaction) recalled(org *account) int64 {
 	return seen
 }
 
-// apply makes the stored accounts those to which calls are charged here.
+// apply makes the stored accounts the accounts to which this replica charges calls.
 func (j *transaction) apply(l *Ledger) {
 	j.alone, j.reportedAt = len(j.found[""].holdings) == 0, j.at
 	if cap(j.usages) <= 2*maxUnreported {
@@ -526,7 +532,7 @@ func (j *transaction) apply(l *Ledger) {
 	for name, a := range j.found {
 		local, old := j.own[name], j.accounts[name]
 		a.alerts = nil
-		a.running, a.reading = a.running-local.running, a.reading-local.reading // calls that the transaction began
+		a.running, a.reading = a.running-local.running, a.reading-local.reading // calls that the transaction itself began
 		if old != nil {
 			a.running, a.reading = a.running+old.running, a.reading+old.reading
 			a.touched, a.used = old.touched, old.used
@@ -539,7 +545,7 @@ func (j *transaction) apply(l *Ledger) {
 			l.table.each(levelOfName(name), old, func(_ string, _ *rule, c *counter) { parts = append(parts, c.lease) })
 		}
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {
-			c.granted, c.lease, c.since = c.lease, local.granted[k], 0 // this copy receives no later usage
+			c.granted, c.lease, c.since = c.lease, local.granted[k], 0 // no late report reaches this copy
 			if parts != nil {
 				c.lease += parts[k]
 			}
@@ -564,7 +570,7 @@ func (j *transaction) apply(l *Ledger) {
 			close(r.done)
 		case !r.disputed:
 			close(r.done)
-		case len(j.found[""].holdings) == 0: // only leases of this replica are in the way
+		case len(j.found[""].holdings) == 0: // only leases of this replica prevent the call
 			j.waiting = append(j.waiting, r)
 			j.due = true
 		default:
@@ -579,13 +585,13 @@ func (j *transaction) apply(l *Ledger) {
 	}
 }
 
-// failed keeps the usage for the next transaction. It may be unknown whether
-// this one was committed.
+// failed keeps the usage for the next transaction, which reports it again. The failed transaction
+// may have been committed all the same.
 func (j *transaction) failed(l *Ledger, err error) {
 	j.tenant.unreported = append(j.usages, j.tenant.unreported...)
 	j.alone = false
 	for _, name := range j.names {
-		if j.accounts[name] == nil { // the lease exists if the transaction was committed
+		if j.accounts[name] == nil { // if the transaction was committed, the lease exists
 			j.accounts[name] = l.table.newAccount(levelOfName(name), l.now(time.Time{}))
 			j.accounts[name].used = j.accounts[name].at
 		}
@@ -598,12 +604,12 @@ func (j *transaction) failed(l *Ledger, err error) {
 	}
 }
 
-// forUpdate locks the rows of the accounts in the order of their names. The
-// organization's comes first.
+// forUpdate locks the rows of the accounts in the order of their names. The account of the
+// organization comes first.
 const forUpdate = ` order by subject for update`
 
-// lockAccounts returns the named accounts, locked until the transaction ends. The
-// holder of the organization's lock may create those that are missing.
+// lockAccounts returns the accounts with these names. Their rows stay locked until the transaction
+// ends. The holder of the lock on the organization's account may create its other accounts.
 func (l *Ledger) lockAccounts(
 	ctx context.Context, tx db.Tx, organization int64, names []string,
 ) (map[string]*account, error) {
@@ -617,7 +623,7 @@ func (l *Ledger) lockAccounts(
 		tx.Queue(`insert into limits (organization, subject, state, updated_at) values ($1, '', $2, $3)
 			on conflict (organization, subject) do nothing`, organization, fresh, now)
 	}
-	// Another transaction may have created some while this one waited for the lock.
+	// Another transaction may have created accounts while this one waited for the lock.
 	if found, err = l.readAccounts(ctx, tx, organization, names, forUpdate); err != nil {
 		return nil, err
 	}

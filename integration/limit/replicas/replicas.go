@@ -1,15 +1,17 @@
-// Package replicas owns which replicas share a database and which are alive: heartbeats, leases, their margin.
+// Package replicas owns which replicas share a database and which are alive: heartbeats, leases,
+// their margin.
 //
-// Each replica has a row in limit_replicas and renews it with a heartbeat every
-// half second. A row that is not renewed for a lease counts as dead. The row
-// names an incarnation, which is new with every start. So the holdings of a
-// process before a restart are not taken for those after it.
+// Each replica has a row in limit_replicas and renews the row with a heartbeat every half second.
+// If a replica does not renew its row within a lease, it counts as dead. The row has an
+// incarnation, which is new with every start. So a restarted process never owns the holdings of the
+// process before.
 //
-// A replica whose heartbeats fail stops using what it holds after three fifths
-// of the lease, well before the others take it for dead. That margin is the
-// fencing of this scheme: no two replicas ever use the same holding. The
-// database's clock measures the ages of rows, and monotonic time a replica's
-// own waits. So no rule depends on clocks that agree.
+// A replica whose heartbeats fail stops using its holdings after three fifths of the lease. The
+// other replicas take it for dead only at the end of the lease. The time in between is the fencing
+// of this scheme: no two replicas ever use the same holding.
+//
+// The database's clock measures the age of a row. A monotonic clock measures how long a replica
+// waits. So the clocks of the machines need not agree.
 package replicas
 
 import (
@@ -30,18 +32,17 @@ const heartbeatEvery = 500 * time.Millisecond
 // required.
 type Options struct {
 	DB db.DB
-	// Name is the name of the replica, the same after a restart. Incarnation is
-	// new with every start.
+	// Name is the name of the replica, and is the same after a restart. Incarnation is new with
+	// every start.
 	Name, Incarnation string
-	// Lease is the time for which a row counts as alive after its last
-	// heartbeat. It is the same for all that share DB.
+	// Lease is the time for which a row counts as alive after its last heartbeat. All replicas that
+	// share DB have the same value.
 	Lease  time.Duration
 	Logger *slog.Logger
-	// Heartbeat is called after each heartbeat. It gets the time of the
-	// database's clock, in microseconds since 1970, and the duration of the
-	// round trips.
+	// Heartbeat is called after each heartbeat. now is the time of the database's clock in
+	// microseconds since 1970. took is the duration of the round trips.
 	Heartbeat func(now int64, took time.Duration)
-	// Died is called when another incarnation has died.
+	// Died is called after another incarnation has died.
 	Died func()
 }
 
@@ -50,23 +51,23 @@ type Options struct {
 type Membership struct {
 	opts  Options
 	began time.Time
-	// heartbeat is the time of the last renewal of the row, in microseconds of
-	// Elapsed.
+	// heartbeat is the time of the last renewal of the row: the value of Elapsed in microseconds.
 	heartbeat atomic.Int64
 
 	mu sync.Mutex
-	// alive has an entry for each known incarnation: whether it is alive.
+	// alive maps each known incarnation to whether it is alive.
 	alive  map[string]bool
 	joined bool
 }
 
-// New returns a membership. Join announces it to the others, and Run keeps it.
+// New returns a membership that is not announced yet. Join announces it to the other replicas, and
+// Run sends its heartbeats.
 func New(o Options) *Membership {
 	return &Membership{opts: o, began: time.Now(), alive: map[string]bool{}}
 }
 
-// Join writes the first heartbeat. If the database takes no writes for now, this
-// replica is not fresh until Run can write one.
+// Join writes the first heartbeat. If the database accepts no writes, Join returns nil. Then this
+// replica is not fresh until Run has written a heartbeat.
 func (m *Membership) Join(ctx context.Context) error {
 	err := m.renew(ctx)
 	if errors.Is(err, db.ErrRefused) {
@@ -76,8 +77,7 @@ func (m *Membership) Join(ctx context.Context) error {
 	return err
 }
 
-// Run sends heartbeats until ctx ends. While they fail it logs that once a
-// minute.
+// Run sends heartbeats until ctx ends. While they fail, Run logs a warning once a minute.
 func (m *Membership) Run(ctx context.Context) {
 	var logged time.Time
 	for {
@@ -98,7 +98,7 @@ func (m *Membership) Run(ctx context.Context) {
 	}
 }
 
-// Leave deletes the row of this process.
+// Leave deletes the row of this process. It does nothing if the process never wrote its row.
 func (m *Membership) Leave(ctx context.Context) error {
 	m.mu.Lock()
 	joined := m.joined
@@ -116,21 +116,19 @@ func (m *Membership) Leave(ctx context.Context) error {
 	return err
 }
 
-// leaseMargin is the time after its last heartbeat for which a replica may use
-// what it holds.
+// leaseMargin returns the time for which a replica may use its holdings after its last heartbeat.
 func (m *Membership) leaseMargin() time.Duration { return m.opts.Lease * 3 / 5 }
 
 // Elapsed returns the monotonic time since New.
 func (m *Membership) Elapsed() time.Duration { return time.Since(m.began) }
 
-// Fresh reports whether this replica may use what it holds without asking the
-// database.
+// Fresh reports whether this replica may use its holdings without a transaction.
 func (m *Membership) Fresh() bool {
 	return m.Elapsed()-time.Duration(m.heartbeat.Load())*time.Microsecond < m.leaseMargin()
 }
 
-// Alive reports whether an incarnation of another replica is alive. If known is
-// false, this replica has never seen it, and Resolve asks the database.
+// Alive reports whether an incarnation of another replica is alive. If known is false, this process
+// has never read the incarnation. Resolve then looks it up.
 func (m *Membership) Alive(incarnation string) (alive, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,8 +136,8 @@ func (m *Membership) Alive(incarnation string) (alive, known bool) {
 	return alive, known
 }
 
-// Resolve asks the database whether an unknown incarnation is alive. One
-// without a row is dead.
+// Resolve reads from the database whether an unknown incarnation is alive. An incarnation without a
+// row counts as dead.
 func (m *Membership) Resolve(ctx context.Context, incarnation string) error {
 	err := m.renew(ctx)
 	m.mu.Lock()
@@ -159,7 +157,7 @@ const (
 	deleteDead    = `delete from limit_replicas where id <> $1 and renewed_at < $2`
 )
 
-// renew sends a heartbeat, and reads the rows of the others.
+// renew writes a heartbeat and reads the rows of the other replicas.
 func (m *Membership) renew(ctx context.Context) error {
 	sent := m.Elapsed()
 	var now int64
@@ -211,8 +209,8 @@ func (m *Membership) readOthers(ctx context.Context, tx db.Tx, now int64) (map[s
 	return alive, rows.Err()
 }
 
-// note stores which incarnations are alive, and reports whether one died. An
-// incarnation without a row is dead.
+// note stores which incarnations are alive, and reports whether one has died since the last call.
+// An incarnation without a row counts as dead.
 func (m *Membership) note(found map[string]bool) (died bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
