@@ -26,9 +26,9 @@ import (
 	"kartei/test/endpointtest"
 )
 
-// Several processes find at once that an endpoint fails, and only one notifies.
-// The notice goes to the owner, or to the admins for a service account, each in
-// their language.
+// TestAlertsComeOnce checks that one notice is sent if several processes find that an endpoint
+// fails. The notice goes to the owner in the owner's language. For a service account, it goes to
+// the admins.
 func TestAlertsComeOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -68,7 +68,7 @@ func TestAlertsComeOnce(t *testing.T) {
 		must(t, err)
 		for _, e := range bell.Data {
 			if !strings.Contains(e.Title, " whe_") || strings.Contains(e.Title, "CRM") {
-				// the subject must not hold names that people chose
+				// the title must not contain names that people chose
 				t.Errorf("the title is %s", e.Title)
 			}
 			text := e.Title + "\n" + e.Text
@@ -87,8 +87,8 @@ func TestAlertsComeOnce(t *testing.T) {
 	})
 }
 
-// An email about an endpoint holds no names that people chose. The name of an
-// endpoint could otherwise carry links to the admins of its owner.
+// TestEmailsHaveNoNames checks that an email about an endpoint has no names that people chose.
+// Otherwise the name of an endpoint could bring a malicious link to the admins.
 func TestEmailsHaveNoNames(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -106,14 +106,14 @@ func TestEmailsHaveNoNames(t *testing.T) {
 		o.Exec(`update webhook_endpoints set name = $2, url = 'https://boese.example/anmelden' where organization = $1`,
 			o.Organization, words)
 		dir := filepath.Join(t.TempDir(), "mail")
-		resting := clock.NewFake(o.Clock.Now()) // with its own clock the test sees when it is idle
+		resting := clock.NewFake(o.Clock.Now()) // a second clock, so that the test can wait until it has no waiters
 		center := notify.New(notify.Options{DB: d, Clock: resting, Forms: webhook.Forms, Sender: notify.Files(dir),
 			From: "kartei@example.com", Host: "kartei.example",
 			BaseURL: "https://kartei.example"})
 		disp, _ := o.dispatcher()
 		o.answer = func(Message) Outcome { return Outcome{Status: 500, Code: webhook.HTTPStatus} }
 		o.Event()
-		for range 6 { // failing, then disabled
+		for range 6 { // the endpoint fails, then is disabled
 			o.idle(disp)
 			o.Clock.Advance(12 * time.Hour)
 		}
@@ -128,7 +128,7 @@ func TestEmailsHaveNoNames(t *testing.T) {
 			Observe: func(_, outcome string, _ time.Duration) { ended <- outcome },
 		})
 		ground.Go(func() { runner.Run(running) })
-		for range 4 { // two kinds for each of two people
+		for range 4 { // two kinds of emails for each of two people
 			if outcome := <-ended; outcome != job.Finished {
 				t.Errorf("an email ended as %s", outcome)
 			}
@@ -172,16 +172,17 @@ func TestEmailsHaveNoNames(t *testing.T) {
 	})
 }
 
-// The instructions in the notice of a disabled endpoint recover everything.
-// That includes failed events, untried ones, those not fanned out yet, and
-// those from the disabled time.
+// TestInstructionsOfTheNotice checks that the instructions in the notice of a disabled endpoint
+// recover all
+// events. They recover failed events, untried events and events that were not fanned out. They also
+// recover events from the time when the endpoint was disabled.
 func TestInstructionsOfTheNotice(t *testing.T) {
 	for _, behind := range []bool{false, true} {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {
 			o := open(t, d)
 			name := o.Endpoint()
 			desk, wait := o.Desk()
-			o.Event() // delivered
+			o.Event() // this event is delivered
 			disp, stop := o.dispatcher()
 			o.idle(disp)
 			o.Clock.Advance(time.Minute)
@@ -230,9 +231,9 @@ func TestInstructionsOfTheNotice(t *testing.T) {
 			if enabled.Sends == nil {
 				t.Fatal("nothing is sent again")
 			}
-			wait(1) // what failed
+			wait(1) // the failed events
 			if enabled.MissedSince != 0 {
-				wait(1) // what was never tried
+				wait(1) // the events that were never tried
 			}
 			o.idle(disp)
 			if got := slices.Compact(slices.Sorted(slices.Values(o.received()))); !slices.Equal(got,

@@ -14,52 +14,53 @@ import (
 	"kartei/kit/egress"
 )
 
-// UserAgent is the User-Agent header of deliveries.
+// UserAgent is the value of the User-Agent header of deliveries.
 const UserAgent = "Kartei-Webhooks/1.0"
 
-// The bounds of an attempt.
+// These constants bound one attempt.
 const (
-	// attemptTime bounds the whole attempt, including the name lookup.
+	// attemptTime is the maximum duration of the whole attempt, including the name lookup.
 	attemptTime = 10 * time.Second
-	// drainTime and drainSize bound what is read of a response body. The body
-	// is discarded, so that the connection can be reused.
+	// drainTime and drainSize are the maximum time and the maximum number of bytes for reading a
+	// response body. The body is discarded, so that the connection can be reused.
 	drainTime = time.Second
 	drainSize = 64 << 10
 )
 
-// Message is what one attempt sends.
+// Message is the content of one attempt.
 type Message struct {
-	// URL is the URL of the endpoint, as CheckURL returns it.
+	// URL is the URL of the endpoint in the form that CheckURL returns.
 	URL string
-	// EventID is the id of the event, the same in each attempt.
+	// EventID is the id of the event. It is the same in each attempt.
 	EventID string
-	// Body is sent unchanged.
+	// Body is the request body.
 	Body []byte
-	// Secrets sign the message: the current one and, in the overlap, the
-	// previous one.
+	// Secrets sign the message. They are the current secret and, in the overlap, the previous
+	// secret.
 	Secrets []webhook.Secret
 }
 
 // Outcome is the outcome of an attempt.
 type Outcome struct {
-	// Status is the status of the response, 0 if there was none.
+	// Status is the status of the response. 0 means that there was no response.
 	Status int
-	// Took is the time until the response header or the failure.
+	// Took is the time until the response header arrived or the attempt failed.
 	Took time.Duration
-	// Code is NoError if the status was 2xx.
+	// Code says why the attempt failed. It is NoError if the status was 2xx.
 	Code webhook.Code
-	// Interrupted says that the caller's context ended the attempt. Such an
-	// attempt says nothing about the receiver and is not logged.
+	// Interrupted says that the end of the caller's context ended the attempt. Such an attempt says
+	// nothing about the receiver and is not logged.
 	Interrupted bool
 }
 
 // Succeeded reports whether the receiver accepted the delivery.
 func (o Outcome) Succeeded() bool { return o.Code == webhook.NoError && !o.Interrupted }
 
-// Gone reports whether the receiver wants no more deliveries.
+// Gone reports whether the receiver has responded that it wants no more deliveries (410).
 func (o Outcome) Gone() bool { return o.Status == http.StatusGone }
 
-// NewRequest returns the signed request of a delivery sent at the given time.
+// NewRequest returns the signed request of a delivery. at is the time of sending. NewRequest fails
+// if the URL is not valid.
 func NewRequest(ctx context.Context, m Message, at time.Time) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
 	if err != nil {
@@ -77,7 +78,7 @@ type Sender struct {
 	clock     clock.Clock
 }
 
-// NewSender returns a Sender whose connections guard dials.
+// NewSender returns a Sender that makes its connections through guard.
 func NewSender(guard *egress.Guard, c clock.Clock) *Sender {
 	return &Sender{guard.Transport(), c}
 }
@@ -87,9 +88,8 @@ func (s *Sender) Close() { s.transport.CloseIdleConnections() }
 
 var errTime = errors.New("the attempt took too long")
 
-// Attempt sends m once and returns the outcome. The status of the response
-// decides, within 10 s. After a 2xx the delivery has succeeded, whatever
-// happens to the body.
+// Attempt sends m once and returns the outcome. An attempt takes at most 10 s. If the status of the
+// response is 2xx, the delivery has succeeded, even if the body cannot be read.
 func (s *Sender) Attempt(ctx context.Context, m Message) Outcome {
 	begin := s.clock.Now()
 	attempt, cancel := context.WithCancelCause(ctx)
@@ -106,9 +106,9 @@ func (s *Sender) Attempt(ctx context.Context, m Message) Outcome {
 	if err != nil {
 		return Outcome{Code: webhook.ProtocolError}
 	}
-	// The event's id makes a repetition harmless. The client may therefore
-	// retry if a kept connection turns out to be closed before the response
-	// began. The empty header permits that and is not sent.
+	// The receiver knows the event's id, so a repetition is harmless. The client may therefore
+	// retry if a kept connection was closed before the response began. The header without values
+	// permits the retry, and is not sent.
 	request.Header["Idempotency-Key"] = nil
 	answer, err := s.transport.RoundTrip(request)
 	o := Outcome{Took: s.clock.Now().Sub(begin)}
@@ -121,7 +121,7 @@ func (s *Sender) Attempt(ctx context.Context, m Message) Outcome {
 	switch o.Status = answer.StatusCode; {
 	case o.Status < 100:
 		return Outcome{Took: o.Took, Code: webhook.ProtocolError}
-	case o.Status < 200: // 101 hands over the connection, and a read of it might never end
+	case o.Status < 200: // after 101, the body is the connection itself, and a read could block forever
 		o.Code = webhook.HTTPStatus
 		return o
 	case o.Status > 299:
@@ -131,8 +131,8 @@ func (s *Sender) Attempt(ctx context.Context, m Message) Outcome {
 	return o
 }
 
-// drain reads the rest of a response. A receiver that sends much, or slowly,
-// loses its connection.
+// drain reads the rest of a response body within its bounds. If the receiver sends more, or sends
+// too slowly, drain closes the connection.
 func (s *Sender) drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
 	done := make(chan struct{})
 	go func() {
@@ -148,7 +148,7 @@ func (s *Sender) drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
 	}
 }
 
-// codeOf returns the step in which an attempt without a response failed.
+// codeOf returns the code of the step in which an attempt without a response failed.
 func codeOf(attempt context.Context, err error) webhook.Code {
 	var late net.Error
 	var op *net.OpError
@@ -166,7 +166,7 @@ func codeOf(attempt context.Context, err error) webhook.Code {
 	case errors.Is(err, egress.ErrTLS):
 		return webhook.TLSError
 	case errors.As(err, &op) && op.Op == "remote error":
-		return webhook.TLSError // an alert after the handshake, for example a request for a client certificate
+		return webhook.TLSError // an alert after the handshake, for example because the receiver demands a client certificate
 	}
 	return webhook.ProtocolError
 }

@@ -31,7 +31,7 @@ import (
 	"kartei/kit/egress"
 )
 
-// authority issues the certificates of the receivers.
+// authority is a certificate authority for the receivers.
 type authority struct {
 	key  *ecdsa.PrivateKey
 	root *x509.Certificate
@@ -61,7 +61,8 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// issue makes a certificate that expired ended ago, or else expires in an hour.
+// issue returns a certificate that expires in an hour minus ended. A certificate with a large ended
+// has already expired.
 func (a *authority) issue(t *testing.T, ended time.Duration, names ...string) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -93,7 +94,8 @@ type bench struct {
 	old   webhook.Secret
 }
 
-// newBench returns a sender to the receiver at address, if there is one.
+// newBench returns a bench whose Sender connects to a receiver at address. A nil address means no
+// receiver.
 func newBench(t *testing.T, address net.Addr, ca *authority) *bench {
 	t.Helper()
 	o := egress.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Roots: ca.pool}
@@ -120,8 +122,8 @@ func (b *bench) attempt(t *testing.T) Outcome {
 	return b.Attempt(t.Context(), b.message())
 }
 
-// plain starts a receiver that speaks TLS and answers with raw bytes, one
-// connection after the other.
+// plain starts a receiver that accepts TLS connections and calls answer with each connection after
+// the request. It returns a bench for the receiver.
 func plain(t *testing.T, answer func(net.Conn)) *bench {
 	t.Helper()
 	ca := newAuthority(t)
@@ -132,7 +134,7 @@ func plain(t *testing.T, answer func(net.Conn)) *bench {
 	}), ca)
 }
 
-// serveTLS accepts connections until the end of the test.
+// serveTLS accepts TLS connections until the end of the test, and calls each with each connection.
 func serveTLS(t *testing.T, config *tls.Config, each func(net.Conn)) net.Addr {
 	t.Helper()
 	l, err := tls.Listen("tcp", "127.0.0.1:0", config)
@@ -178,7 +180,7 @@ func TestDelivery(t *testing.T) {
 				MinVersion:   version,
 				MaxVersion:   version,
 			}
-			server.EnableHTTP2 = true // the client must not ask for it
+			server.EnableHTTP2 = true // the client must not use HTTP/2
 			var connections atomic.Int32
 			server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 				if s == http.StateNew {
@@ -195,8 +197,7 @@ func TestDelivery(t *testing.T) {
 					t.Fatalf("%+v", o)
 				}
 			}
-			// net/http keeps a connection only if its writer ended within 50
-			// ms.
+			// net/http keeps a connection only if the writer of the request ended within 50 ms.
 			if n := connections.Load(); n == attempts {
 				t.Errorf("%d attempts took %d connections", attempts, n)
 			}
@@ -228,8 +229,8 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-// The status of an answer decides the outcome, a malformed answer is a protocol
-// error, and no redirect is followed.
+// TestAnswers checks that the status of a response decides the outcome. A malformed response is a
+// protocol error, and the sender follows no redirect.
 func TestAnswers(t *testing.T) {
 	endless := strings.Repeat("X-A: "+strings.Repeat("a", 1000)+"\r\n", 100)
 	for name, c := range map[string]struct {
@@ -328,14 +329,14 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// begin starts an attempt and sends its outcome on the channel.
+// begin starts an attempt. The returned channel receives its outcome.
 func (b *bench) begin(t *testing.T) <-chan Outcome {
 	done := make(chan Outcome, 1)
 	go func() { done <- b.attempt(t) }()
 	return done
 }
 
-// An attempt ends after 10 s in each of its steps.
+// TestTime checks that an attempt ends after 10 s, no matter which of its steps hangs.
 func TestTime(t *testing.T) {
 	quiet := func(c net.Conn) { io.Copy(io.Discard, c) }
 	for name, receiver := range map[string]func(t *testing.T, ca *authority, reached chan<- struct{}) net.Addr{
@@ -377,8 +378,8 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// A receiver that writes one byte of its response each second does not extend
-// an attempt.
+// TestTrickle checks that a receiver cannot extend an attempt by writing one byte of its response
+// each second.
 func TestTrickle(t *testing.T) {
 	second, written := make(chan struct{}), make(chan struct{})
 	b := plain(t, func(c net.Conn) {
@@ -409,11 +410,11 @@ func TestTrickle(t *testing.T) {
 	}()
 }
 
-// The sender reads a bounded part of a long response, and its status 200
-// counts.
+// TestLongBodies checks that the sender reads a bounded part of a long response body. The status
+// 200 still counts as success.
 func TestLongBodies(t *testing.T) {
-	// After status 101 the connection belongs to the sender, and net/http's
-	// timeouts do not end a read.
+	// After status 101, the connection belongs to the sender. The timeouts of net/http then do not
+	// end a read.
 	t.Run("another protocol that says nothing", func(t *testing.T) {
 		end := make(chan struct{})
 		b := plain(t, func(c net.Conn) {
@@ -431,7 +432,7 @@ func TestLongBodies(t *testing.T) {
 		b := plain(t, func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\na")
 			close(answered)
-			io.Copy(io.Discard, c) // until the sender closes
+			io.Copy(io.Discard, c) // ends when the sender closes the connection
 			close(end)
 		})
 		done := b.begin(t)
@@ -454,7 +455,7 @@ func TestLongBodies(t *testing.T) {
 		if o := b.attempt(t); o != (Outcome{Status: 200}) {
 			t.Errorf("%+v", o)
 		}
-		if n := <-sent; n > long/5 { // at most the socket buffers
+		if n := <-sent; n > long/5 { // the receiver could write at most the size of the socket buffers
 			t.Errorf("the receiver got rid of %d bytes", n)
 		}
 	})
@@ -464,7 +465,8 @@ type zeroes struct{}
 
 func (zeroes) Read(p []byte) (int, error) { return len(p), nil }
 
-// serveTCP accepts connections without TLS until the end of the test.
+// serveTCP accepts connections without TLS until the end of the test, and calls each with each
+// connection.
 func serveTCP(t *testing.T, each func(net.Conn)) net.Addr {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -592,7 +594,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// An attempt that its caller cancels is no attempt.
+// TestInterrupted checks that an attempt is Interrupted if its caller cancels the context.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	b := plain(t, func(c net.Conn) {
@@ -604,8 +606,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// If the receiver closes a kept connection just when the next delivery arrives,
-// the delivery uses a new connection.
+// TestKeptConnectionIsClosed checks a receiver that closes a kept connection when the next delivery
+// arrives. The delivery then uses a new connection.
 func TestKeptConnectionIsClosed(t *testing.T) {
 	ca := newAuthority(t)
 	var closed atomic.Bool
@@ -623,7 +625,7 @@ func TestKeptConnectionIsClosed(t *testing.T) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 		}
 	}), ca)
-	for range 20 { // net/http keeps a connection only if its writer ended within 50 ms
+	for range 20 { // net/http keeps a connection only if the writer of the request ended within 50 ms
 		if o := b.attempt(t); o != (Outcome{Status: 200}) {
 			t.Fatalf("%+v", o)
 		}

@@ -15,16 +15,17 @@ import (
 	"kartei/test/endpointtest"
 )
 
-// fate is the outcome of a delivery after a change.
+// fate says what becomes of a delivery after a change.
 type fate int
 
 const (
 	goesOn fate = iota
 	ends
-	rests // until undo
+	rests // the delivery waits until undo
 )
 
-// changesBetween are changes between an event and its delivery.
+// changesBetween are changes between an event and its delivery. undo reverses a change after which
+// the delivery waits.
 var changesBetween = []struct {
 	name   string
 	change func(o *office, endpoint, event string)
@@ -92,10 +93,9 @@ var changesBetween = []struct {
 	{"keys revoked", func(o *office, _, _ string) { o.Exec(`update api_keys set revoked_at = 1`) }, nil, goesOn},
 }
 
-// TestBetweenEventAndDelivery makes each change before the first attempt, and
-// between two attempts. It counts as in the contract: the principal receives
-// nothing that it may not read at the time of delivery. Subscriptions rest
-// while the gate is closed.
+// TestBetweenEventAndDelivery checks each change before the first attempt, and between two
+// attempts. A principal receives no event about a record that it may not read at the time of
+// delivery. While the gate is closed, deliveries wait.
 func TestBetweenEventAndDelivery(t *testing.T) {
 	for _, c := range changesBetween {
 		run := func(t *testing.T, attempts int) {
@@ -120,8 +120,8 @@ func TestBetweenEventAndDelivery(t *testing.T) {
 	}
 }
 
-// changesBetween makes a change after an event and, if attempts is one, after a
-// first attempt that fails. It waits for the next attempt.
+// changesBetween makes a change after an event. If attempts is one, a first attempt fails before
+// the change. changesBetween then lets the next attempt happen.
 func (o *office) changesBetween(attempts int, change func(o *office, endpoint, event string)) {
 	o.Helper()
 	endpoint := o.Endpoint()
@@ -154,7 +154,7 @@ func (o *office) changesBetween(attempts int, change func(o *office, endpoint, e
 	o.idle(o.last)
 }
 
-// restsUntil checks that nothing is sent until a change is undone.
+// restsUntil checks that no delivery is sent before undo is called.
 func (o *office) restsUntil(undo func(o *office)) {
 	o.Helper()
 	if got := o.received(); got != nil {
@@ -162,12 +162,12 @@ func (o *office) restsUntil(undo func(o *office)) {
 	}
 	o.Clock.Advance(time.Hour)
 	undo(o)
-	o.Clock.Advance(10 * time.Second) // a recent check may still be valid
+	o.Clock.Advance(10 * time.Second) // until then, an older check may still be valid
 	o.idle(o.last)
 }
 
-// delivered checks what came after some attempts, and that nothing is left. It
-// returns the messages.
+// delivered checks that want messages have arrived, that the log has all attempts, and that no
+// delivery is left. It returns the messages.
 func (o *office) delivered(attempts, want int) []Message {
 	o.Helper()
 	o.mu.Lock()
@@ -185,7 +185,7 @@ func (o *office) delivered(attempts, want int) []Message {
 	return got
 }
 
-// A replaced secret also signs for 24 hours.
+// TestOverlap checks that a replaced secret still signs deliveries for 24 hours.
 func TestOverlap(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)

@@ -17,17 +17,15 @@ import (
 	"kartei/test/waittest"
 )
 
-// errKilled is returned to a process that a test has killed. Such a process
-// reads and writes nothing more.
+// errKilled is the error of all reads and writes of a process that a test has killed.
 var errKilled = fmt.Errorf("%w: killed", db.ErrUnavailable)
 
-// crashingDB is the database of one process until it is killed before, within
-// or after a write. After the write means that the process does not learn of
-// its success.
+// crashingDB is the database of a process that is killed before, during or after a write. If the
+// process is killed after a write, it does not learn that the write succeeded.
 type crashingDB struct {
 	db.DB
 	mu   sync.Mutex
-	left int // writes before it dies; -1 means never
+	left int // the number of writes before the kill; -1 means no kill
 	how  int
 	dead chan struct{}
 }
@@ -63,29 +61,30 @@ func (m *crashingDB) Write(ctx context.Context, f func(db.Tx) error) error {
 	}
 	m.mu.Unlock()
 	switch {
-	case dies && m.how == 0: // before the write
+	case dies && m.how == 0: // killed before the write
 		return errKilled
-	case dies && m.how == 1: // within the write
+	case dies && m.how == 1: // killed during the write
 		return errors.Join(m.DB.Write(ctx, func(tx db.Tx) error {
 			f(tx)
 			return errKilled
 		}), errKilled)
-	case dies: // after the write
+	case dies: // killed after the write
 		return errors.Join(m.DB.Write(ctx, f), errKilled)
 	}
 	return m.DB.Write(ctx, f)
 }
 
-// receipt identifies an attempt that a receiver got.
+// receipt identifies the event and the endpoint of an attempt.
 type receipt struct {
 	endpoint, event string
 }
 
-// One of two processes that deliver is killed: before, within or after any
-// write, or in the middle of attempts. Others go on when its leases end. In
-// every case each endpoint gets each event. An attempt has at most one row in
-// the log, and the rows are numbered without a gap. A logged attempt was made,
-// and after a recorded 200 no attempt follows.
+// TestNothingIsLostWhateverDies checks that each endpoint gets each event, although one of two
+// dispatchers is killed. It is killed before, during or after any write, or during attempts. The
+// other dispatcher continues when the leases end.
+//
+// An attempt has at most one row in the log, and the rows of a delivery are numbered without a gap.
+// Each row is of an attempt that was made. No attempt follows a recorded success.
 func TestNothingIsLostWhateverDies(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		random := seed.Rand(t)
@@ -93,7 +92,7 @@ func TestNothingIsLostWhateverDies(t *testing.T) {
 		endpoints := []string{o.Endpoint(), o.Endpoint(), o.EndpointOf(o.Admin)}
 		other := dbtest.Again(t, d)
 		if other == nil {
-			other = d // one database with two processes of Kartei: the claims hold nevertheless
+			other = d // two dispatchers share one database here, and claims still separate them
 		}
 		var events []string
 		made := map[receipt]int{}
@@ -122,7 +121,8 @@ func TestNothingIsLostWhateverDies(t *testing.T) {
 			o.mu.Unlock()
 			events = append(events, ids...)
 			o.idle(disp)
-			// The first is dead by now. Others find everything that it left.
+			// The first dispatcher is dead now. The second one finds all work that the first one
+			// left.
 			first.mu.Lock()
 			if first.alive() == nil {
 				close(first.dead)
@@ -147,8 +147,8 @@ func TestNothingIsLostWhateverDies(t *testing.T) {
 	})
 }
 
-// pass moves the clock until done. It gives up if nobody waits for the clock
-// any more, or if that goes on without an end.
+// pass advances the clock until done is closed. It fails the test if no goroutine waits for the
+// clock any more, or if the waiting goes on forever.
 func (o *office) pass(done <-chan struct{}) {
 	o.Helper()
 	watch := waittest.New()
@@ -171,8 +171,8 @@ func (o *office) pass(done <-chan struct{}) {
 	o.Fatalf("the dispatchers wait for the clock again and again: %s", o.progress())
 }
 
-// finish stops dispatchers and moves the clock for their waits. None of them
-// begins anything new.
+// finish stops dispatchers and advances the clock while they wait. None of them starts new
+// attempts.
 func finish(o *office, couriers map[*Dispatcher]func()) {
 	var all sync.WaitGroup
 	for disp, stop := range couriers {
@@ -188,7 +188,7 @@ func finish(o *office, couriers map[*Dispatcher]func()) {
 	o.pass(stopped)
 }
 
-// checkLog compares the log with the attempts that receivers got.
+// checkLog compares the log with the attempts that the receivers got.
 func checkLog(o *office, endpoints, events []string, made map[receipt]int) {
 	o.Helper()
 	for _, endpoint := range endpoints {

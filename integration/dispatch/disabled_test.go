@@ -13,8 +13,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// A test is also sent to a disabled endpoint, once. Its outcome does not change
-// the endpoint.
+// TestTestOfADisabledEndpoint checks that a test event is sent to a disabled endpoint once. Its
+// outcome does not change the endpoint.
 func TestTestOfADisabledEndpoint(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -52,7 +52,8 @@ func TestTestOfADisabledEndpoint(t *testing.T) {
 	})
 }
 
-// A 410 also disables a failing endpoint, and the times of attempts are kept.
+// TestGoneOfAFailingEndpoint checks that a 410 disables a failing endpoint too. The endpoint keeps
+// the times of its last success and its last failure.
 func TestGoneOfAFailingEndpoint(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)

@@ -22,56 +22,58 @@ import (
 	"kartei/store/db"
 )
 
-// The bounds of a dispatcher.
+// These constants bound a dispatcher.
 const (
-	// These bound the attempts running at once, in the process and for one
-	// organization. maxPerTenant does not count the first attempt of each
-	// endpoint. Endpoints that answer thus get theirs, however many of their
-	// organization do not. maxTenantEndpoints bounds the endpoints of an
-	// organization with attempts running. The last quarter of the process is
-	// reserved for organizations with few.
+	// maxRunning is the maximum number of concurrent attempts of the process. maxPerTenant is the
+	// maximum number of concurrent attempts of one organization. It does not count the first
+	// attempt of each endpoint. So an endpoint that responds still gets attempts if many other
+	// endpoints of its organization do not respond.
+	//
+	// maxTenantEndpoints is the maximum number of endpoints of an organization with running
+	// attempts. The last quarter of maxRunning is reserved for organizations with less than
+	// fewRunning attempts.
 	maxRunning         = 2048
 	maxPerTenant       = 128
 	maxTenantEndpoints = 512
 	reserved           = maxRunning / 4
 	fewRunning         = 16
-	// The polls of endpoints, and the transactions that record attempts, at
-	// once.
+	// maxPolls is the maximum number of concurrent polls. maxRecorders is the maximum number of
+	// concurrent transactions that record attempts.
 	maxPolls, maxRecorders = 16, 8
-	// recordBatch is the number of tries that one transaction records.
+	// recordBatch is the maximum number of tries that one transaction records.
 	recordBatch = 256
-	// maxUnrecorded bounds the unrecorded tries of an endpoint. At this number
-	// no more of its deliveries are claimed.
+	// maxUnrecorded is the number of unrecorded tries at which no more deliveries of an endpoint
+	// are claimed.
 	maxUnrecorded = 8 * maxWindow
-	// sweepEvery is the interval of sweeps for work without a notification,
-	// such as work that other replicas left.
+	// sweepEvery is the interval of sweeps. A sweep finds work without a notification, such as
+	// deliveries that other replicas left.
 	sweepEvery = 2 * time.Second
-	// sweepPause is the least time between two sweeps for due deliveries.
+	// sweepPause is the shortest time between two sweeps for due deliveries.
 	sweepPause = 100 * time.Millisecond
-	// sweepPage and sweepPages bound the results of a sweep.
+	// sweepPage is the number of endpoints that one query of a sweep reads. sweepPages is the
+	// maximum number of queries for due endpoints.
 	sweepPage, sweepPages = 1000, 10
-	// knownFor is how long the list of an organization's endpoints is cached
-	// unless a change is notified.
+	// knownFor is the time for which the list of an organization's endpoints is cached. A
+	// notification of a change ends it earlier.
 	knownFor = 2 * time.Second
-	// pollPause is the pause after a poll that found nothing. Changes that an
-	// endpoint does not ask for therefore cost little.
+	// pollPause is the pause after a poll that found nothing. So events that an endpoint does not
+	// subscribe to cost little.
 	pollPause = 25 * time.Millisecond
-	// idleFor is how long the window of an idle endpoint is kept.
+	// idleFor is the time for which the queue of an idle endpoint is kept.
 	idleFor = 30 * time.Second
-	// visibilityFor is how long a visibility check is valid before an attempt.
-	// A change made by this process invalidates it at once.
+	// visibilityFor is the time for which a visibility check permits attempts. A change by this
+	// process ends it at once.
 	visibilityFor = time.Second
-	// leaseMargin must remain of a delivery's lease after the time of an
-	// attempt, so that its outcome is recorded before another process claims the
-	// delivery. A database that gives up a wait for a lock after 5 seconds, and
-	// the pause after that, fit into it.
+	// leaseMargin is the time that must remain of a delivery's lease after an attempt. In this time
+	// the outcome is recorded, before another process claims the delivery. It is longer than a lock
+	// timeout of the database, which is 5 seconds, and the pause after it.
 	leaseMargin = 8 * time.Second
-	// afterFailure is the pause after a failure of the database.
+	// afterFailure is the pause after an error of the database.
 	afterFailure = time.Second
-	// unreadableEvery is the interval of log lines about an unreadable secret.
+	// unreadableEvery is the interval of log lines about one unreadable secret.
 	unreadableEvery = time.Minute
-	// grace is how long running attempts may go on at shutdown. Returning the
-	// rest then takes at most lastTime.
+	// grace is the time that running attempts have at shutdown. lastTime is the time after that for
+	// returning the other deliveries to the queue.
 	grace, lastTime = 5 * time.Second, 3 * time.Second
 )
 
@@ -79,83 +81,81 @@ const (
 type Options struct {
 	DB    db.DB
 	Clock clock.Clock
-	// Vault opens the secrets.
+	// Vault decrypts the secrets of the endpoints.
 	Vault masterkey.Vault
-	// Families are the families of records that events are about.
+	// Families are the families of records whose events are delivered.
 	Families []op.Family
-	// Send makes one attempt (Sender.Attempt).
+	// Send makes one attempt. Outside of tests it is Sender.Attempt.
 	Send func(context.Context, Message) Outcome
-	// Notices notifies owners about their endpoints. Its Forms must include
-	// webhook.Forms.
+	// Notices sends notices to the owners of endpoints. Its Forms must include webhook.Forms.
 	Notices *notify.Center
 	Logger  *slog.Logger
-	// Rand returns a random number in [0,n).
+	// Rand returns a random number in [0,n). nil means rand.Int64N.
 	Rand func(n int64) int64
-	// Calls reports whether API calls are being served. A backlog yields to
-	// them.
+	// Calls reports whether the process is serving API calls. A backlog of deliveries then yields
+	// to them. nil means that no calls are served.
 	Calls func() bool
-	// Attempted receives the result of each attempt. Waited receives, for each
-	// first attempt, the time since the commit of its event.
+	// Attempted is called with the result of each attempt. Waited is called at the first attempt of
+	// each delivery, with the time since the commit of the event. Both may be nil.
 	Attempted func(result string)
 	Waited    func(time.Duration)
-	// Usage, if set, counts the attempts by hour.
+	// Usage counts the attempts by hour. It may be nil.
 	Usage *usage.Counter
-	// Tracer, if set, records a span for an attempt if a traced call caused the
-	// event.
+	// Tracer records a span for an attempt if a traced call caused the event. It may be nil.
 	Tracer *trace.Tracer
 }
 
-// Dispatcher makes the deliveries of all organizations. Any number of
-// dispatchers may share a database.
+// Dispatcher makes the deliveries of all organizations. Any number of dispatchers may share a
+// database.
 type Dispatcher struct {
 	Options
 	states webhook.StateStore
 	db     db.DB
 	clock  clock.Clock
 	log    *slog.Logger
-	// inbox holds changes to the state of the loop. Only the loop touches that
-	// state.
+	// inbox has functions that change the state of the loop. Only the goroutine of the loop touches
+	// that state.
 	inbox  chan func()
 	signal chan struct{}
 
 	mu sync.Mutex
-	// notified are the organizations with a notification. changed are those
-	// whose endpoints may have changed.
+	// notified has the organizations for which a notification has arrived. changed has the
+	// organizations whose endpoints may have changed.
 	notified, changed map[int64]bool
 
-	// The fields below belong to the loop.
+	// Only the goroutine of the loop uses the fields below.
 	queues    map[webhook.Address]*endpointQueue
 	tenants   map[int64]*tenant
 	known     map[int64]knownEndpoints
 	unknown   map[int64]bool      // organizations whose endpoints must be looked up
-	polls     fifo[endpointQueue] // that want a poll
-	runnable  fifo[endpointQueue] // with deliveries to begin
-	parked    fifo[endpointQueue] // waiting for the bound of the process
-	pace      pace                // those that yield to calls
-	toRecord  fifo[tenant]        // with tries to record
+	polls     fifo[endpointQueue] // queues that need a poll
+	runnable  fifo[endpointQueue] // queues with deliveries that may begin
+	parked    fifo[endpointQueue] // queues that wait because maxRunning is reached
+	pace      pace                // queues that yield to calls
+	toRecord  fifo[tenant]        // organizations with tries to record
 	timers    timers
 	polling   int
 	recording int
 	running   int
-	held      int // deliveries claimed, begun or not, and unrecorded tries
+	held      int // claimed deliveries and unrecorded tries
 	lookingUp bool
 	sweeping  bool
-	sweptAt   clock.Micros // the last sweep for due deliveries
-	// unreadableLogged is the time of the last log line about an endpoint's
+	sweptAt   clock.Micros // the time of the last sweep for due deliveries
+	// unreadableLogged maps the id of an endpoint to the time of the last log line about its
 	// unreadable secret.
 	unreadableLogged map[string]clock.Micros
-	behindAt         clock.Micros    // the next sweep for endpoints that are behind
-	nextDue          clock.Micros    // the next known due time
+	behindAt         clock.Micros    // the time of the next sweep for endpoints behind
+	nextDue          clock.Micros    // the earliest known due time
 	sweepCursor      webhook.Address // where the next sweep for endpoints behind continues
 	waiters          []chan struct{}
 	idleCalls        int  // the number of calls of Idle, for tests
-	sweepForced      bool // Idle asked for a sweep
+	sweepForced      bool // set if Idle needs a sweep
 	ending           bool
 	attempts         context.Context
 	workers          sync.WaitGroup
 }
 
-// New returns a dispatcher. It delivers while Run runs.
+// New returns a dispatcher. It makes deliveries while Run runs.
 func New(o Options) *Dispatcher {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -183,9 +183,8 @@ func New(o Options) *Dispatcher {
 	}
 }
 
-// Run delivers until ctx ends. Then running attempts may finish within the
-// grace period. Run returns unfinished and unbegun deliveries to the queue for
-// other processes.
+// Run makes deliveries until ctx ends. Then running attempts may go on for the grace period. Run
+// returns all other claimed deliveries to the queue, where other processes find them.
 func (d *Dispatcher) Run(ctx context.Context) {
 	attempts, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -207,8 +206,8 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	d.shutDown(cancel)
 }
 
-// at returns a channel that receives at a time. It also receives if that time
-// passes between reading the clock and waiting.
+// at returns a channel that receives at the time t. It also receives if the clock passes t while at
+// runs.
 func (d *Dispatcher) at(t clock.Micros) <-chan time.Time {
 	wake := d.clock.After(t.Sub(clock.Now(d.clock)))
 	if clock.Now(d.clock) >= t {
@@ -217,7 +216,7 @@ func (d *Dispatcher) at(t clock.Micros) <-chan time.Time {
 	return wake
 }
 
-// runInbox runs the functions in the inbox.
+// runInbox runs f and then the functions in the inbox.
 func (d *Dispatcher) runInbox(f func()) {
 	for f != nil {
 		f()
@@ -229,7 +228,8 @@ func (d *Dispatcher) runInbox(f func()) {
 	}
 }
 
-// notify records a notification and returns at once.
+// notify stores a notification about an organization and wakes the loop. changed says that its
+// endpoints may have changed. notify never blocks.
 func (d *Dispatcher) notify(word string, changed bool) {
 	organization, err := strconv.ParseInt(word, 10, 64)
 	if err != nil {
@@ -243,11 +243,11 @@ func (d *Dispatcher) notify(word string, changed bool) {
 	d.mu.Unlock()
 	select {
 	case d.signal <- struct{}{}:
-	default: // the loop is already signalled
+	default: // the loop already has a signal
 	}
 }
 
-// takeNotified requests polls for the endpoints of notified organizations.
+// takeNotified queues polls of the endpoints of the notified organizations.
 func (d *Dispatcher) takeNotified() {
 	d.mu.Lock()
 	told, forget := d.notified, d.changed
@@ -283,8 +283,8 @@ func (d *Dispatcher) wantPolls(organization int64, ids []string) {
 	}
 }
 
-// step begins all work that may begin now. The result next is the time when
-// more work is due without a notification.
+// step starts all work that may start now. It returns the time when more work is due without a
+// notification.
 func (d *Dispatcher) step() (next clock.Micros) {
 	now := clock.Now(d.clock)
 	for _, q := range d.timers.expired(now) {
@@ -328,15 +328,15 @@ func (d *Dispatcher) sweepAt() clock.Micros {
 	return min(d.behindAt, max(earliest(d.nextDue, d.behindAt), d.sweptAt.Add(sweepPause)))
 }
 
-// beginNext begins the first delivery of a queue. It reports whether it did or
-// the queue must be enqueued again.
+// beginNext starts the first delivery of a queue. It reports whether the caller must enqueue the
+// queue again. That is so if the delivery started, or if the queue needs a poll or a timer.
 func (d *Dispatcher) beginNext(q *endpointQueue, now clock.Micros) bool {
 	if !q.mayBegin(now) || d.ending {
 		return q.notBefore > now && !d.ending
 	}
 	item := q.ready[0]
 	switch {
-	case item.expires(now): // a poll finds it again after its lease
+	case item.expires(now): // a poll finds the delivery again after its lease
 		q.ready = q.ready[1:]
 		d.held--
 		q.pollWanted = true
@@ -367,7 +367,7 @@ func (d *Dispatcher) beginNext(q *endpointQueue, now clock.Micros) bool {
 	return true
 }
 
-// attemptEnded applies the outcome of an attempt.
+// attemptEnded updates the state of the loop after an attempt.
 func (d *Dispatcher) attemptEnded(t *try) {
 	q, now := t.queue, clock.Now(d.clock)
 	q.running--
@@ -401,7 +401,8 @@ func (d *Dispatcher) attemptEnded(t *try) {
 	d.enqueue(q)
 }
 
-// count adds an attempt to the counts of its hour, once, however often it is recorded.
+// count adds an attempt to the usage of its hour. Each attempt is counted once, even if its
+// recording is repeated.
 func (d *Dispatcher) count(t *try) {
 	if !t.outcome.Interrupted {
 		d.Usage.Count(&usage.Call{Organization: t.queue.Organization, Kind: usage.Deliveries, Subject: t.queue.ID,
@@ -410,7 +411,7 @@ func (d *Dispatcher) count(t *try) {
 	}
 }
 
-// shutDown ends Run. Nothing more begins.
+// shutDown ends Run. It starts no more attempts.
 func (d *Dispatcher) shutDown(cancel func()) {
 	d.ending = true
 	late, last := d.clock.After(grace), d.clock.After(grace+lastTime)
@@ -438,7 +439,7 @@ func (d *Dispatcher) shutDown(cancel func()) {
 	}
 }
 
-// reportHeld says that the process ends with deliveries, and why.
+// reportHeld logs that the process ends with claimed deliveries, and why.
 func (d *Dispatcher) reportHeld() {
 	if reason := d.db.Writes().Refused(); reason != nil {
 		d.log.Warn("deliveries could not be given back, because the database takes no writes; they are made when their leases have ended, and some may come twice", "deliveries", d.held, "reason", reason)
@@ -448,7 +449,7 @@ func (d *Dispatcher) reportHeld() {
 		"deliveries", d.held, "attempts", d.running)
 }
 
-// discard empties the inbox for workers that finish late.
+// discard empties the inbox, so that workers that end late do not block.
 func (d *Dispatcher) discard() {
 	ended := make(chan struct{})
 	go func() {
@@ -464,9 +465,9 @@ func (d *Dispatcher) discard() {
 	}
 }
 
-// Idle returns when no work is left at present, not even work that other
-// replicas left, or when ctx ends. Only tests need Idle, heldBack, answerIdle,
-// and the fields waiters, idleCalls and sweepForced.
+// Idle returns when no work is left at present, including work that other replicas left. It returns
+// early with an error if ctx ends. Only tests use Idle, heldBack, answerIdle, waiters, idleCalls
+// and sweepForced.
 func (d *Dispatcher) Idle(ctx context.Context) error {
 	done := make(chan struct{})
 	ask := func() {
@@ -491,7 +492,7 @@ func (d *Dispatcher) Idle(ctx context.Context) error {
 	return nil
 }
 
-// heldBack returns the number of claimed deliveries that wait until a pause ends.
+// heldBack returns the number of claimed deliveries whose queue pauses.
 func (d *Dispatcher) heldBack() (n int) {
 	now := clock.Now(d.clock)
 	for _, q := range d.queues {
@@ -502,7 +503,7 @@ func (d *Dispatcher) heldBack() (n int) {
 	return n
 }
 
-// answerIdle wakes the callers of Idle.
+// answerIdle lets the callers of Idle return if no work is left.
 func (d *Dispatcher) answerIdle() {
 	if len(d.waiters) == 0 || d.sweepForced || d.sweeping || d.lookingUp || d.polling+d.recording+d.running > 0 ||
 		d.held > d.heldBack() ||
@@ -521,12 +522,12 @@ func (d *Dispatcher) answerIdle() {
 	d.waiters = nil
 }
 
-// attempt makes one attempt at a delivery. It sends no traceparent, because the
-// receiver belongs to somebody else. The webhook-id identifies the event. With
-// a trace id, two receivers could find out which changes came from one call.
+// attempt makes one attempt at a delivery. The request has no traceparent, because the receiver
+// belongs to somebody else. Two receivers could compare trace ids and learn which changes came from
+// one call.
 func (d *Dispatcher) attempt(ctx context.Context, item *delivery) Outcome {
 	body, err := json.Marshal(item.event)
-	if err != nil { // never: an event has texts and a time
+	if err != nil { // this never happens: an event has only texts and a time
 		return Outcome{Code: webhook.ProtocolError}
 	}
 	span := d.Tracer.Continue("webhook delivery", trace.Client, item.event.Trace)
@@ -535,8 +536,8 @@ func (d *Dispatcher) attempt(ctx context.Context, item *delivery) Outcome {
 	return o
 }
 
-// noteAttempt ends the span of an attempt. The span omits the receiver's
-// address, which users choose.
+// noteAttempt ends the span of an attempt. The span does not have the URL of the receiver, because
+// users choose the URL.
 func noteAttempt(span *trace.Span, item *delivery, o Outcome) {
 	if span == nil {
 		return

@@ -23,16 +23,16 @@ import (
 
 var ctx = context.Background()
 
-// office is an office with receivers that answer as a test says.
+// office is an organization with endpoints. The test decides how their receivers respond.
 type office struct {
 	*endpointtest.Office
 
-	dispatcherClock clock.Clock // instead of Clock
-	cancels         sync.Map    // of each dispatcher
-	last            *Dispatcher // of a test in steps
+	dispatcherClock clock.Clock // replaces Clock for dispatchers, if set
+	cancels         sync.Map    // the cancel function of each dispatcher
+	last            *Dispatcher // the current dispatcher of a test with several steps
 
 	mu sync.Mutex
-	// answer returns the outcome of a message; nil means 200.
+	// answer returns the outcome of a message. nil means status 200 for each message.
 	answer func(Message) Outcome
 	got    []Message
 }
@@ -44,7 +44,7 @@ func open(t testing.TB, d db.DB) *office {
 
 var must = endpointtest.Must
 
-// send acts as the receivers.
+// send replaces Sender.Attempt: it returns the outcome that the test chose.
 func (o *office) send(_ context.Context, m Message) Outcome {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -55,8 +55,7 @@ func (o *office) send(_ context.Context, m Message) Outcome {
 	return o.answer(m)
 }
 
-// received returns the ids of the events received since the last call, in
-// order.
+// received returns the ids of the events that arrived since the last call, in order.
 func (o *office) received() (ids []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -77,7 +76,7 @@ func (o *office) options(d db.DB) Options {
 	}
 }
 
-// dispatcher runs a dispatcher until the test ends or stop is called.
+// dispatcher runs a dispatcher until stop is called or the test ends.
 func (o *office) dispatcher() (disp *Dispatcher, stop func()) {
 	o.Helper()
 	return o.dispatcherOn(o.DB)
@@ -88,8 +87,8 @@ func (o *office) dispatcherOn(d db.DB) (disp *Dispatcher, stop func()) {
 	return o.dispatcherWith(d, o.send)
 }
 
-// sender returns a Send for dispatcherWith. The first attempt goes to first,
-// later ones to the office's receivers.
+// sender returns a Send for dispatcherWith. It calls first for the first attempt, and o.send for
+// later attempts.
 func (o *office) sender(first func(context.Context, Message) Outcome) func(context.Context, Message) Outcome {
 	var once sync.Once
 	return func(ctx context.Context, m Message) (out Outcome) {
@@ -116,7 +115,7 @@ func (o *office) dispatcherWith(d db.DB, send func(context.Context, Message) Out
 	}()
 	stop = sync.OnceFunc(func() { cancel(); <-ended })
 	o.Cleanup(func() {
-		if o.Failed() { // attempts may be left that end by the clock only
+		if o.Failed() { // some attempts may end only when the clock advances
 			finish(o, map[*Dispatcher]func(){disp: stop})
 		}
 		stop()
@@ -124,7 +123,7 @@ func (o *office) dispatcherWith(d db.DB, send func(context.Context, Message) Out
 	return disp, stop
 }
 
-// idle waits until a dispatcher is idle, as long as deliveries make progress.
+// idle waits until a dispatcher is idle. It fails the test if deliveries make no more progress.
 func (o *office) idle(disp *Dispatcher) {
 	o.Helper()
 	bounded, cancel := context.WithCancel(ctx)
@@ -144,7 +143,7 @@ func (o *office) idle(disp *Dispatcher) {
 	}
 }
 
-// progress counts the delivered events, and names the deliveries that are left.
+// progress describes the number of delivered events and the deliveries that are left.
 func (o *office) progress() string {
 	o.Helper()
 	o.mu.Lock()
@@ -186,7 +185,7 @@ func TestDelivers(t *testing.T) {
 		if n := o.Count("webhook_deliveries", "true"); n != 0 {
 			t.Errorf("%d deliveries are left", n)
 		}
-		// A delivery left by a poll at the same moment ends with its lease.
+		// A poll at the same moment may have left a due time, which expires with the lease.
 		o.Clock.Advance(webhook.Lease.Sub(0))
 		o.idle(disp)
 		if n := o.Count("webhook_endpoints", "due_at = 0"); n != 2 {
@@ -195,7 +194,7 @@ func TestDelivers(t *testing.T) {
 	})
 }
 
-// The whole schedule of three days follows the contract. The jitter is zero
+// TestSchedule checks the whole schedule of three days against the contract. The jitter is zero
 // here, so each gap is exact.
 func TestSchedule(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -248,7 +247,7 @@ func TestStates(t *testing.T) {
 		}
 		after := func(d time.Duration, want string, told ...string) {
 			t.Helper()
-			for range 10 { // everything due on the way is attempted
+			for range 10 { // small steps, so that each due attempt is made
 				o.Clock.Advance(d / 10)
 				o.idle(disp)
 			}

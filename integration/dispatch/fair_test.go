@@ -20,7 +20,8 @@ import (
 	"kartei/test/endpointtest"
 )
 
-// frozenDB is the database of a process that stands still.
+// frozenDB is a database whose transactions fail while it is set, like the database of a suspended
+// process.
 type frozenDB struct {
 	db.DB
 	atomic.Bool
@@ -40,8 +41,8 @@ func (f *frozenDB) Write(ctx context.Context, run func(db.Tx) error) error {
 	return f.DB.Write(ctx, run)
 }
 
-// A process that stands still during an attempt counts as dead. When it goes
-// on, its outcome changes nothing.
+// TestLateProcessIsFenced checks a process that is suspended during an attempt and counts as dead.
+// When it continues, the outcome of its attempt changes nothing.
 func TestLateProcessIsFenced(t *testing.T) {
 	failure := Outcome{Status: 500, Code: webhook.HTTPStatus}
 	for _, c := range []struct {
@@ -93,9 +94,9 @@ func TestLateProcessIsFenced(t *testing.T) {
 	}
 }
 
-// A dead endpoint with a backlog of many thousands delays no other. The other
-// gets all its events while the dead one has a few attempts. The process holds
-// a bounded part of the backlog.
+// TestBacklogDelaysNobody checks that a dead endpoint with a backlog of 100,000 events does not
+// delay another endpoint. The other endpoint gets all its events while the dead endpoint has a few
+// attempts. The process claims only a bounded part of the backlog.
 func TestBacklogDelaysNobody(t *testing.T) {
 	d := dbtest.SQLite(t)
 	o := open(t, d)
@@ -104,7 +105,7 @@ func TestBacklogDelaysNobody(t *testing.T) {
 	for range backlog / 5000 {
 		o.Events(5000)
 	}
-	o.Endpoint() // this one answers
+	o.Endpoint() // this endpoint responds
 	at := func(m Message, endpoint string) bool {
 		return strings.Contains(m.URL, strings.TrimPrefix(endpoint, "whe_"))
 	}
@@ -137,7 +138,7 @@ func TestBacklogDelaysNobody(t *testing.T) {
 	if n := o.Count("webhook_deliveries", "true"); n > 2*failuresUntilPause {
 		t.Errorf("%d deliveries were made of the backlog", n)
 	}
-	// Later the dead one has at most one attempt a second.
+	// Later, the dead endpoint has at most one attempt a second.
 	o.received()
 	for range 100 {
 		o.Clock.Advance(100 * time.Millisecond)
@@ -148,8 +149,7 @@ func TestBacklogDelaysNobody(t *testing.T) {
 	}
 }
 
-// The attempts running at an endpoint stay within its window, which grows with
-// each success.
+// TestWindow checks that the window grows with each success and shrinks with each failure.
 func TestWindow(t *testing.T) {
 	w := newWindow(0)
 	for want := range 40 {
@@ -173,7 +173,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// Each gap is the contract's, with a jitter of a tenth.
+// TestGapsVary checks that each gap follows the contract, with a jitter of at most a tenth.
 func TestGapsVary(t *testing.T) {
 	at := clock.FromTime(endpointtest.Begin)
 	for n, gap := range gaps {
@@ -189,8 +189,7 @@ func TestGapsVary(t *testing.T) {
 	}
 }
 
-// lastWait is a clock that closes stopping once a dispatcher has set its last
-// timers.
+// lastWait is a clock. It closes stopping once a dispatcher has set the timers of its shutdown.
 type lastWait struct {
 	clock.Clock
 	stopping chan struct{}
@@ -204,8 +203,8 @@ func (c lastWait) After(d time.Duration) <-chan time.Time {
 	return over
 }
 
-// A process that stops while the database takes no writes names that as the reason
-// why its deliveries were not given back.
+// TestStopWithoutWrites checks the log of a process that stops while the database accepts no
+// writes. The log names that as the reason why the process did not return its deliveries.
 func TestStopWithoutWrites(t *testing.T) {
 	for _, refused := range []bool{true, false} {
 		path := filepath.Join(t.TempDir(), "kartei.db")
@@ -226,8 +225,8 @@ func TestStopWithoutWrites(t *testing.T) {
 	}
 }
 
-// A stopping process lets attempts finish, or returns them after the grace
-// period. Another process makes them and the unbegun ones at once.
+// TestStop checks that a stopping process lets attempts finish, or returns them to the queue after
+// the grace period. Another process then makes these attempts and the waiting ones at once.
 func TestStop(t *testing.T) {
 	for _, ends := range []bool{true, false} {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -246,7 +245,7 @@ func TestStop(t *testing.T) {
 					return Outcome{Interrupted: true, Code: webhook.ProtocolError}
 				}
 			}))
-			ids := o.Events(2) // one is running, the other waits for it
+			ids := o.Events(2) // one delivery runs, and the other waits
 			<-entered
 			if ends {
 				close(leave)

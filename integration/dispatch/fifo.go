@@ -26,8 +26,7 @@ func (q *fifo[T]) pop() *T {
 	return x
 }
 
-// timers are the times at which queues may go on. Only the earliest timer of a
-// queue counts.
+// timers has the times at which queues may continue. Only the earliest timer of a queue counts.
 type timers struct{ list timerHeap }
 
 type timer struct {
@@ -35,7 +34,7 @@ type timer struct {
 	queue *endpointQueue
 }
 
-// set sets the timer of a queue, unless it has an earlier one.
+// set sets the timer of a queue, unless the queue has an earlier timer.
 func (a *timers) set(q *endpointQueue, at clock.Micros) {
 	if q.timer != 0 && q.timer <= at {
 		return
@@ -44,7 +43,7 @@ func (a *timers) set(q *endpointQueue, at clock.Micros) {
 	heap.Push(&a.list, timer{at, q})
 }
 
-// expired returns the queues whose time has come.
+// expired removes the timers that have expired, and returns their queues.
 func (a *timers) expired(now clock.Micros) (lanes []*endpointQueue) {
 	for len(a.list) > 0 && a.list[0].at <= now {
 		rung := heap.Pop(&a.list).(timer)
@@ -56,7 +55,7 @@ func (a *timers) expired(now clock.Micros) (lanes []*endpointQueue) {
 	return lanes
 }
 
-// first returns the earliest time; zero means never.
+// first returns the time of the earliest timer, or zero if there is no timer.
 func (a *timers) first() clock.Micros {
 	if len(a.list) == 0 {
 		return 0

@@ -9,22 +9,22 @@ import (
 	"kartei/store/db"
 )
 
-// Figures describe the deliveries of the whole database.
+// Figures are the metrics of the deliveries in the whole database.
 type Figures struct {
-	// Waiting is the number of deliveries pending or running. Oldest is when
-	// the first of them was created, zero if there is none.
+	// Waiting is the number of pending and running deliveries. Oldest is the creation time of the
+	// oldest of them, and zero if there is none.
 	Waiting int64
 	Oldest  clock.Micros
-	// Behind is the number of endpoints with events after their cursor.
-	// Disabled endpoints and those behind a closed gate are not counted. First
-	// is the tick of the first such event.
+	// Behind is the number of endpoints with events after their cursor. It does not count disabled
+	// endpoints and endpoints behind a closed gate. First is the tick of the earliest such event,
+	// and zero if there is none.
 	Behind int64
 	First  clock.Micros
-	// Endpoints holds the number of endpoints by status.
+	// Endpoints maps each status to the number of endpoints with it.
 	Endpoints map[webhook.Status]int64
 }
 
-// The queries of the operator, over all organizations.
+// These queries are for the operator's metrics and read all organizations.
 const (
 	countDeliveries = `select count(*), coalesce(min(created_at), 0) from webhook_deliveries`
 	countByStatus   = `select status, count(*) from webhook_endpoints group by status`
@@ -34,7 +34,7 @@ const (
 		where e.status <> 'disabled' and e.cursor < c.tick and ` + access.GateOpen + `) as b where first is not null`
 )
 
-// Measure reads the figures.
+// Measure returns the figures of the database.
 func Measure(ctx context.Context, d db.DB) (f Figures, err error) {
 	err = d.Read(ctx, func(tx db.Tx) error {
 		f = Figures{Endpoints: map[webhook.Status]int64{webhook.Active: 0, webhook.Failing: 0, webhook.Disabled: 0}}

@@ -16,12 +16,12 @@ import (
 	"kartei/test/waittest"
 )
 
-// contestedDB is a database in which another process locks an endpoint, so that
-// waits for it time out. It counts the endpoints that a transaction locks.
+// contestedDB is a database in which another process has locked an endpoint, so that transactions
+// time out. peak is the maximum number of endpoints that one transaction locked.
 type contestedDB struct {
 	db.DB
 	mu       sync.Mutex
-	endpoint string // empty once it is unlocked
+	endpoint string // empty once the endpoint is unlocked
 	refused  int
 	peak     int
 }
@@ -61,9 +61,9 @@ type busy struct{}
 
 func (busy) Scan(...any) error { return fmt.Errorf("%w: lock timeout", db.ErrBusy) }
 
-// Failures at many endpoints are recorded by transactions that lock few of
-// them, so that waits are short. An endpoint locked by another process delays
-// only its own outcomes.
+// TestFewEndpointsAreHeldAtATime checks that a transaction which records failures locks few
+// endpoints, so that waits are short. An endpoint that another process has locked delays only its
+// own outcomes.
 func TestFewEndpointsAreHeldAtATime(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -73,8 +73,7 @@ func TestFewEndpointsAreHeldAtATime(t *testing.T) {
 		}
 		slices.Sort(names)
 		fake := &contestedDB{DB: d, endpoint: names[20]}
-		// The attempts end together, so that one transaction could record them
-		// all.
+		// The attempts end together, so that one transaction could record all of them.
 		var all sync.WaitGroup
 		all.Add(len(names))
 		o.Event()

@@ -14,8 +14,8 @@ import (
 	"kartei/test/endpointtest"
 )
 
-// An endpoint is enabled while a dispatcher purges its deliveries. Events sent
-// again survive, both pending and claimed ones.
+// TestEnabledDuringPurge checks an endpoint that is enabled while a dispatcher purges its
+// deliveries. Deliveries of a resend survive, both pending and claimed ones.
 func TestEnabledDuringPurge(t *testing.T) {
 	for _, has := range []bool{false, true} {
 		t.Run(fmt.Sprint("has it ", has), func(t *testing.T) {
@@ -48,8 +48,9 @@ func TestEnabledDuringPurge(t *testing.T) {
 	}
 }
 
-// Changes committed during a poll take effect. The test has an event of a type
-// that the owner adds, and one that the principal gains the right to see.
+// TestChangedDuringPoll checks that changes during a poll take effect on its events. In one case
+// the owner subscribes to another event type. In the other case the principal gains the right to
+// read the record.
 func TestChangedDuringPoll(t *testing.T) {
 	for before := range 3 {
 		for name, rights := range map[string]bool{"a type": false, "rights": true} {
@@ -87,11 +88,12 @@ func TestChangedDuringPoll(t *testing.T) {
 	}
 }
 
-// A change of an endpoint applies to deliveries that are already claimed.
+// TestChangedWhileReady checks that a change of an endpoint applies to deliveries that are already
+// claimed.
 func TestChangedWhileReady(t *testing.T) {
 	for name, test := range map[string]struct {
 		change string
-		url    string // where an attempt goes; empty means none
+		url    string // the URL of the attempt; empty means that no attempt follows
 		secret byte
 	}{
 		"URL": {
@@ -120,7 +122,7 @@ func TestChangedWhileReady(t *testing.T) {
 					<-leave
 					return Outcome{Status: 200}
 				}))
-				o.Events(2) // one is running, the other waits for it
+				o.Events(2) // one delivery runs, and the other waits
 				<-entered
 				must(t, d.Write(ctx, func(tx db.Tx) error {
 					args := []any{o.Organization}

@@ -10,9 +10,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// An endpoint that the operator disables gets nothing more, its pending
-// deliveries end, and its owner is notified. After it is enabled it gets new
-// events.
+// TestDisabledByTheOperator checks an endpoint that the operator disables. It gets no more events,
+// its pending deliveries end, and its owner gets a notice. Once it is enabled, it gets new events.
 func TestDisabledByTheOperator(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -21,7 +20,7 @@ func TestDisabledByTheOperator(t *testing.T) {
 		disp, _ := o.dispatcher()
 		o.idle(disp)
 		waiting := o.Event()
-		o.idle(disp) // one attempt each, the next in 30 s
+		o.idle(disp) // one attempt for each endpoint; the next attempts are due in 30 s
 		desk := o.StillDesk()
 		for range 2 { // the second call changes nothing
 			info, err := desk.Disable(ctx, webhook.One{Organization: o.Info.ID, ID: first}, webhook.KeyRevoked)
@@ -37,7 +36,7 @@ func TestDisabledByTheOperator(t *testing.T) {
 		more := o.Event()
 		o.idle(disp)
 		if got := o.received(); !slices.Equal(slices.Sorted(slices.Values(got)), []string{waiting, more}) {
-			// at the second endpoint only
+			// only the second endpoint may receive events
 			t.Errorf("received %v of %v", got, []string{waiting, more})
 		}
 		if n := o.Count("webhook_deliveries", "true"); n != 0 {

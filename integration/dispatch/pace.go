@@ -6,36 +6,36 @@ import (
 	"kartei/kit/clock"
 )
 
-// A backlog yields to API calls. While calls are served, deliveries older than
-// backlogAge begin at a rate of slowest a second, so that calls hardly take
-// longer. Younger ones are ordinary traffic and begin at once. The rate doubles
-// with each speedUp without a break. A process with constant calls and more
-// deliveries than that rate would otherwise never catch up.
+// A backlog yields to API calls. While calls are served, deliveries older than backlogAge start at
+// a limited rate, so that calls hardly take longer. Younger deliveries start at once.
+//
+// The rate is slowest deliveries a second at first. It doubles after each speedUp in which queues
+// waited without a break. Otherwise a process with constant calls and more deliveries than slowest
+// would never catch up.
 const (
 	backlogAge = 5 * time.Second
 	slowest    = 500
 	speedUp    = 5 * time.Minute
-	// fastest bounds the doublings. At that rate there is practically no limit.
+	// fastest is the maximum number of doublings. After them the rate is practically unlimited.
 	fastest = 6
-	// paceBreak is the time without a waiting queue after which the rate starts
-	// over.
+	// paceBreak is the time without a waiting queue after which the rate starts again at slowest.
 	paceBreak = 10 * time.Second
-	// paceBurst is the delay of a late timer that may be made up for.
+	// paceBurst is the delay of a timer that later deliveries may make up for.
 	paceBurst = 4 * time.Millisecond
 )
 
 // pace holds the queues whose next delivery yields to calls.
 type pace struct {
 	waiting fifo[endpointQueue]
-	// next is when the next delivery may begin.
+	// next is the time when the next delivery may start.
 	next clock.Micros
-	// since is when the present run of waiting began. last is when a queue was
-	// last added.
+	// since is the time when queues began to wait without a break. last is the time when a queue
+	// was last added.
 	since, last clock.Micros
 }
 
-// yields adds a queue to the pace if its next delivery must yield to calls, and
-// reports whether it did.
+// yields adds a queue to the pace if its next delivery must yield to calls. It reports whether it
+// has added the queue.
 func (d *Dispatcher) yields(q *endpointQueue, now clock.Micros) bool {
 	if len(q.ready) == 0 || q.running >= q.size || now.Sub(q.ready[0].event.CreatedAt) < backlogAge || d.ending ||
 		!d.Calls() {
@@ -46,13 +46,12 @@ func (d *Dispatcher) yields(q *endpointQueue, now clock.Micros) bool {
 		p.since = now
 	}
 	p.last = now
-	q.inRunnable = true // it is in a list
+	q.inRunnable = true // the queue is in a list
 	p.waiting.push(q)
 	return true
 }
 
-// beginPaced begins deliveries at the present rate, or all of them if no calls
-// are served.
+// beginPaced starts deliveries at the current rate. If no calls are served, it starts all of them.
 func (d *Dispatcher) beginPaced(now clock.Micros) {
 	p := &d.pace
 	interval := clock.Micros(time.Second.Microseconds() / slowest >> min(now.Sub(p.since)/speedUp, fastest))
@@ -66,8 +65,8 @@ func (d *Dispatcher) beginPaced(now clock.Micros) {
 	}
 }
 
-// share returns how many deliveries each waiting queue begins in half the time
-// that a visibility check is valid.
+// share returns the number of deliveries that each waiting queue starts within half of
+// visibilityFor.
 func (p *pace) share() int {
 	return max(1, int(slowest*(visibilityFor/2)/time.Second)/p.waiting.len())
 }

@@ -12,8 +12,8 @@ import (
 	"kartei/test/endpointtest"
 )
 
-// Beside calls, a backlog begins at the documented rate. New deliveries begin at once. Without
-// calls, all deliveries begin at once.
+// TestBacklogGivesWay checks that a backlog starts at the documented rate while calls are served.
+// New deliveries start at once. If no calls are served, all deliveries start at once.
 func TestBacklogGivesWay(t *testing.T) {
 	fake := clock.NewFake(endpointtest.Begin)
 	calls := true
@@ -38,8 +38,8 @@ func TestBacklogGivesWay(t *testing.T) {
 		disp.attempts, disp.sweeping = t.Context(), true
 		t.Cleanup(disp.workers.Wait)
 	}
-	// begun runs the loop for a while and returns how many deliveries of a
-	// queue began.
+	// begun runs the loop for the duration d, and returns the number of deliveries of q that
+	// started.
 	begun := func(q *endpointQueue, d time.Duration) int {
 		before := len(q.ready)
 		for end := clock.Now(fake).Add(d); clock.Now(fake) < end; {
@@ -67,7 +67,7 @@ func TestBacklogGivesWay(t *testing.T) {
 
 	calls = true
 	open()
-	// With a constant backlog the rate rises.
+	// The rate rises while there is a backlog all the time.
 	for i := range 110 {
 		add(strconv.Itoa(i), time.Minute, 1)
 		fake.Advance(6 * time.Second)

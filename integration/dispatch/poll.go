@@ -12,25 +12,23 @@ import (
 	"kartei/store/db"
 )
 
-// delivery is the delivery of one event to one endpoint, claimed by this
-// process.
+// delivery is a delivery of one event to one endpoint. This process has claimed it.
 type delivery struct {
 	queue *endpointQueue
 	event event.Event
-	// attempts is the number of attempts so far.
+	// attempts is the number of attempts before.
 	attempts int
-	// claim is the number of this claim. It is valid until another process
-	// claims the delivery.
+	// claim is the number of this claim. The claim ends if another process claims the delivery.
 	claim    int64
 	leaseEnd clock.Micros
 	// checkedAt is the time of the last visibility check.
 	checkedAt clock.Micros
-	// changes is the value of tenant.changes before that check.
+	// changes is the value of tenant.changes before the last visibility check.
 	changes int
-	// first is true if the next attempt is the first after the commit of the
-	// event. A resend has none.
+	// first is true if the next attempt is the first attempt to deliver the event. For a resend it
+	// is false.
 	first bool
-	// target is the receiver.
+	// target has the URL and the secrets of the receiver.
 	target *target
 }
 
@@ -39,8 +37,7 @@ func (item *delivery) expires(now clock.Micros) bool {
 	return now.Add(attemptTime+leaseMargin) > item.leaseEnd
 }
 
-// fresh reports whether the lease and the visibility check still permit an
-// attempt.
+// fresh reports whether the lease and the last visibility check still permit an attempt.
 func (item *delivery) fresh(now clock.Micros) bool {
 	return !item.expires(now) && now.Sub(item.checkedAt) <= visibilityFor && item.changes == item.queue.tenant.changes
 }
@@ -51,72 +48,67 @@ type target struct {
 	secrets []webhook.Secret
 }
 
-// poll reads an endpoint once, its due deliveries and its new events.
+// poll reads one endpoint, its due deliveries and its new events.
 type poll struct {
 	*Dispatcher
 	queue *endpointQueue
 	now   clock.Micros
-	// held are claimed deliveries whose visibility must be checked again.
+	// held has claimed deliveries whose visibility must be checked again.
 	held []*delivery
-	// room is the number of deliveries that may be claimed.
+	// room is the maximum number of deliveries that the poll may claim.
 	room int
-	// newFirst puts new events before due deliveries.
+	// newFirst makes the poll read new events before due deliveries.
 	newFirst bool
-	// scannedTo is the tick up to which this process has scanned the change
-	// log.
+	// scannedTo is the tick up to which this process has already read the change log.
 	scannedTo clock.Micros
-	// expectDue says that more deliveries are known to be due than the
-	// endpoint's due time says.
+	// expectDue says that deliveries are due, even if the endpoint's due time says otherwise.
 	expectDue bool
-	// changes is tenant.changes at the start of the poll.
+	// changes is the value of tenant.changes at the start of the poll.
 	changes int
-	// idleCalls is the number of calls of Idle before the poll, for tests.
+	// idleCalls is the number of calls of Idle before the poll. Only tests use it.
 	idleCalls int
-	// saveCursor makes the poll store the cursor even if it finds nothing.
+	// saveCursor makes the poll store the cursor even if it finds no events.
 	saveCursor bool
 
 	endpoint webhook.Row
 	target   *target
-	// tick is the tick of the organization's clock.
+	// tick is the tick of the last change in the organization.
 	tick clock.Micros
-	// visible is the condition on events with the alias e (webhook.Visibility).
+	// visible is the SQL condition for visible events, which have the alias e (webhook.Visibility).
 	visible string
 
 	// The fields below are the result.
 	taken []*delivery
-	// more says that there are more events to fan out, moreDue that there are
-	// more due deliveries.
+	// more says that more events must be fanned out. moreDue says that more deliveries are due.
 	more, moreDue bool
 	// paused says that the gate of the organization is closed.
 	paused bool
-	// next is the next due time; zero means never.
+	// next is the next due time. Zero means that nothing will be due.
 	next clock.Micros
 	// gone says that the endpoint was deleted.
 	gone bool
-	// scanned is the tick up to which the poll scanned the change log.
+	// scanned is the tick up to which the poll has read the change log.
 	scanned clock.Micros
 }
 
 const (
-	// expiryNotice is how long before its expiry an event after the cursor is
-	// recorded as missed. Retention removes events once an hour.
+	// expiryNotice is the time before the expiry of an event at which the event is recorded as
+	// missed, if it is still after the cursor. Expired events are removed once an hour.
 	expiryNotice = clock.Hour
 )
 
-// Each transaction locks the endpoint before it changes deliveries (see package
-// webhook, state.go).
+// Each transaction locks the endpoint before it changes deliveries. The comment in state.go of
+// package webhook says why.
 const (
 	selectTick = `select tick from clocks where organization = $1`
-	// selectNext reads the tick of the first event after one tick, up to and
-	// including another.
+	// selectNext reads the tick of the first event with a tick greater than $2 and at most $3.
 	selectNext = `select tick from events where organization = $1 and tick > $2 and tick <= $3 order by tick limit 1`
-	// moveCursor succeeds for only one of several polls that read the same
-	// cursor. It also fails after the owner changed the endpoint, since its
-	// event types may differ. The poll then reads again.
+	// moveCursor changes one row for only one of several polls that read the same cursor. It
+	// changes no row if the owner has changed the endpoint meanwhile, because its event types may
+	// differ. The poll then runs again.
 	moveCursor = `update webhook_endpoints set cursor = $4, due_at = case when cast($5 as bigint) > 0 and (due_at = 0 or due_at > $5) then $5 else due_at end
 		where organization = $1 and id = $2 and cursor = $3 and revision = $6`
-	// fanOutEvents makes deliveries of the events with the given ids, up to a
-	// tick.
+	// fanOutEvents creates deliveries of the events with the given ids and with ticks in a range.
 	fanOutEvents = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at, trace)
 		select organization, cast($2 as text), id, tick, type, object, record_id, 0, cast($6 as bigint), cast($7 as bigint), cast($8 as bigint), trace
 		from events where organization = $1 and tick > $3 and tick <= $4 and id %s
@@ -125,12 +117,12 @@ const (
 	// noteMissed changes no row if the cursor has moved.
 	noteMissed = `update webhook_endpoints set missed_since = $3 where organization = $1 and id = $2 and cursor = $3`
 	holdDue    = `update webhook_endpoints set due_at = $3 where organization = $1 and id = $2 and revision = $4`
-	// countTried is 1 if an attempt is due or running. A running one is due
-	// again within a lease.
+	// countTried returns 1 if an attempt is due or running, else 0. The due time of a running
+	// attempt is at most one lease away.
 	countTried = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and due_at <= $4
 		and (due_at <= $3 or claim % 2 = 1) limit 1) as d`
-	// claimSQL claims deliveries that are due. A delivery of a dead process is due
-	// when its lease ends.
+	// claimSQL claims due deliveries. A delivery that a dead process has claimed is due when its
+	// lease ends.
 	claimSQL = `update webhook_deliveries set claim = claim + 1 + claim %% 2, due_at = $4
 		where organization = $1 and endpoint = $2 and due_at <= $3 and event_id in (select event_id from webhook_deliveries
 			where organization = $1 and endpoint = $2 and due_at <= $3%s order by due_at limit $5)
@@ -145,11 +137,12 @@ var (
 	claimTests = fmt.Sprintf(claimSQL, onlyTests)
 )
 
-// errOvertaken means that another transaction changed the endpoint since the
-// poll read it. The poll runs again.
+// errOvertaken means that another transaction has changed the endpoint since the poll read it. The
+// poll then runs again.
 var errOvertaken = errors.New("webhook: another process has claimed the deliveries")
 
-// run runs the poll. It fails with db.ErrNoRows if the endpoint was deleted.
+// run runs the poll. It fails with db.ErrNoRows if the endpoint was deleted, and with errOvertaken
+// if it must run again.
 func (p *poll) run(ctx context.Context) error {
 	p.now = clock.Now(p.clock)
 	err := p.read(ctx)
@@ -173,12 +166,12 @@ func (p *poll) run(ctx context.Context) error {
 	if err := p.recheck(ctx); err != nil {
 		return err
 	}
-	held := len(p.taken) // p.room excludes these
+	held := len(p.taken) // p.room does not count these deliveries
 	steps := []func(context.Context, int) error{p.claimDue, p.fanOut}
 	if p.newFirst {
 		steps[0], steps[1] = steps[1], steps[0]
 	}
-	// The first step leaves half of the room to the second.
+	// The first step leaves half of the room to the second step.
 	if err := steps[0](ctx, p.room-p.room/2); err != nil {
 		return err
 	}
@@ -188,8 +181,8 @@ func (p *poll) run(ctx context.Context) error {
 // read reads the endpoint and the visibility of its principal.
 func (p *poll) read(ctx context.Context) error {
 	return p.db.Read(ctx, func(tx db.Tx) (err error) {
-		// The tick is read first. Events committed later are after p.tick, so
-		// their poll uses the endpoint and the rights of that time.
+		// The tick is read first. Events that are committed later have later ticks. The poll that
+		// delivers them reads the endpoint and the rights again.
 		if err := tx.QueryRow(ctx, selectTick, p.queue.Organization).Scan(&p.tick); err != nil {
 			return err
 		}
@@ -206,9 +199,9 @@ func (p *poll) read(ctx context.Context) error {
 	})
 }
 
-// noteExpiring records the time from which events after the cursor are about to
-// expire. That happens after a long pause, or if a receiver is slower than its
-// events. Once they are removed, nothing else can tell the owner.
+// noteExpiring records the time since which events are about to expire before they are sent. This
+// happens after a long pause, or if a receiver is slower than its events. The owner cannot learn of
+// the events in another way, because they will be removed.
 func (p *poll) noteExpiring(ctx context.Context) error {
 	missed, edge := p.endpoint.MissedSince, p.now-event.Retention+expiryNotice
 	if p.tick <= p.endpoint.Cursor || p.endpoint.Cursor >= edge || missed == p.endpoint.Cursor || missed > edge-clock.Day {
@@ -239,7 +232,7 @@ func (p *poll) noteExpiring(ctx context.Context) error {
 	return nil
 }
 
-// postpone leaves everything as it is until the gate opens.
+// postpone makes the next poll of the endpoint due later, because the gate is closed.
 func (p *poll) postpone(ctx context.Context) error {
 	p.next = p.now + webhook.PausedFor
 	if p.endpoint.DueAt == 0 || p.endpoint.DueAt > p.now {
@@ -251,8 +244,8 @@ func (p *poll) postpone(ctx context.Context) error {
 	})
 }
 
-// elapse changes the status of the endpoint if time alone does. If an attempt
-// is due or running, its outcome decides instead.
+// elapse changes the status of the endpoint if only the passing of time changes it. If an attempt
+// is due or running, the status stays, because the outcome of the attempt will decide.
 func (p *poll) elapse(ctx context.Context) error {
 	before := p.endpoint.Health()
 	after := before
@@ -278,10 +271,9 @@ func (p *poll) elapse(ctx context.Context) error {
 	})
 }
 
-// closeDisabled ends the pending deliveries of a disabled endpoint, except
-// tests. A test is sent on demand, whatever the status. If the endpoint was
-// enabled after it was read, all deliveries stay, since some may have been sent
-// again.
+// closeDisabled ends the pending deliveries of a disabled endpoint, except tests. A user can send a
+// test to an endpoint of any status. If the endpoint was enabled meanwhile, all deliveries stay,
+// because a resend may have created some of them.
 func (p *poll) closeDisabled(ctx context.Context) error {
 	if p.endpoint.DueAt == 0 && !p.expectDue && len(p.held) == 0 {
 		return nil
@@ -315,7 +307,7 @@ func (p *poll) closeDisabled(ctx context.Context) error {
 	return p.take(ctx, claimTests, max(1, p.room))
 }
 
-// recheck keeps the held deliveries that the endpoint may still receive.
+// recheck adds the held deliveries that the endpoint may still receive to taken.
 func (p *poll) recheck(ctx context.Context) error {
 	if len(p.held) == 0 {
 		return nil
@@ -329,7 +321,7 @@ func (p *poll) recheck(ctx context.Context) error {
 	return nil
 }
 
-// claimDue claims up to n due deliveries.
+// claimDue claims at most n due deliveries.
 func (p *poll) claimDue(ctx context.Context, n int) error {
 	if !p.expectDue && (p.endpoint.DueAt == 0 || p.endpoint.DueAt > p.now) {
 		p.next = earliest(p.next, p.endpoint.DueAt)
@@ -342,8 +334,8 @@ func (p *poll) claimDue(ctx context.Context, n int) error {
 	return p.take(ctx, claimAny, n)
 }
 
-// take claims up to n deliveries with a statement, and ends those that the
-// endpoint may no longer receive.
+// take claims at most n deliveries by a statement. It ends the deliveries that the endpoint may no
+// longer receive.
 func (p *poll) take(ctx context.Context, statement string, n int) error {
 	var list []*delivery
 	var next clock.Micros
@@ -378,7 +370,7 @@ func (p *poll) take(ctx context.Context, statement string, n int) error {
 		}
 		rows.Close()
 		if len(list) == n {
-			return nil // there may be more: the next poll claims them
+			return nil // there may be more due deliveries, which the next poll claims
 		}
 		if next, err = p.states.Due(ctx, tx, p.queue.Address, p.endpoint.Health()); err != nil {
 			return err
@@ -394,7 +386,7 @@ func (p *poll) take(ctx context.Context, statement string, n int) error {
 	kept, err := p.recheckVisibility(ctx, list)
 	if err != nil {
 		for _, item := range list {
-			item.checkedAt = 0 // the next poll checks it before its attempt
+			item.checkedAt = 0 // the next poll checks its visibility before its attempt
 		}
 		kept = list
 	}
@@ -402,8 +394,9 @@ func (p *poll) take(ctx context.Context, statement string, n int) error {
 	return err
 }
 
-// recheckVisibility returns the deliveries that the endpoint asks for and its
-// principal may read at present. The others end silently.
+// recheckVisibility returns the deliveries that may still be sent. Their types must be subscribed,
+// and the principal must be able to read their records at present. It ends the other deliveries
+// without a trace in the log.
 func (p *poll) recheckVisibility(ctx context.Context, list []*delivery) (kept []*delivery, err error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -472,7 +465,7 @@ func (p *poll) dropUnsent(ctx context.Context, list []*delivery) error {
 	})
 }
 
-// fanOut makes deliveries of up to n events after the cursor.
+// fanOut creates deliveries of at most n events after the cursor.
 func (p *poll) fanOut(ctx context.Context, n int) error {
 	p.scanned = max(p.endpoint.Cursor, p.scannedTo)
 	if p.tick <= p.endpoint.Cursor || p.tick <= p.scannedTo && !p.saveCursor {
@@ -494,7 +487,7 @@ func (p *poll) fanOut(ctx context.Context, n int) error {
 	p.more = p.more || more
 	p.scanned = cursor
 	if len(events) == 0 && !p.saveCursor && !more {
-		return nil // the sweep or the next poll with events stores the cursor
+		return nil // a sweep, or the next poll with events, stores the cursor
 	}
 	until, list := p.now+webhook.Lease, make([]*delivery, len(events))
 	ids := make([]string, len(events))
@@ -531,10 +524,11 @@ func (p *poll) fanOut(ctx context.Context, n int) error {
 	return nil
 }
 
-// firstClaim is the claim of a delivery that its creator holds.
+// firstClaim is the claim number of a new delivery, which its creator has claimed.
 const firstClaim = int64(1)
 
-// readBehind reads events after a tick.
+// readBehind returns at most n events after the tick from that the endpoint receives. cursor is
+// the tick up to which it has read. more says that later events may exist.
 func (p *poll) readBehind(
 	ctx context.Context, from clock.Micros, n int,
 ) (events []event.Event, cursor clock.Micros, more bool, err error) {
@@ -552,7 +546,7 @@ func orOvertaken(err error) error {
 	return errOvertaken
 }
 
-// earliest returns the earlier of two times; zero means never.
+// earliest returns the earlier of two times. Zero means no time.
 func earliest(a, b clock.Micros) clock.Micros {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -582,7 +576,8 @@ func (d *Dispatcher) startPoll(q *endpointQueue) {
 	})
 }
 
-// pollEnded applies the result of a poll.
+// pollEnded updates the state of the loop after a poll. held are the deliveries that the poll
+// checked again.
 func (d *Dispatcher) pollEnded(p *poll, held []*delivery, err error) {
 	q, now := p.queue, clock.Now(d.clock)
 	q.polling = false
@@ -600,8 +595,8 @@ func (d *Dispatcher) pollEnded(p *poll, held []*delivery, err error) {
 		q.notBefore = now.Add(afterFailure)
 		fallthrough
 	case err != nil:
-		// Deliveries that the failed poll claimed are kept. Those that it held
-		// must be checked again.
+		// The process keeps the deliveries that the failed poll claimed. The next poll checks the
+		// held deliveries again.
 		taken := slices.DeleteFunc(p.taken, func(item *delivery) bool { return slices.Contains(held, item) })
 		d.held += len(taken)
 		q.pollWanted, q.saveCursor, q.moreDue = true, p.saveCursor, p.expectDue || p.moreDue
@@ -631,7 +626,7 @@ func (d *Dispatcher) pollEnded(p *poll, held []*delivery, err error) {
 	switch {
 	case p.paused:
 		q.paused, q.pollWanted = true, true
-		if p.idleCalls == d.idleCalls { // otherwise the poll began before Idle was called
+		if p.idleCalls == d.idleCalls { // otherwise the poll started before the call of Idle
 			q.notBefore = now + webhook.PausedFor
 		}
 	case len(p.taken) == 0 && !p.more && !p.moreDue && len(d.waiters) == 0:

@@ -17,8 +17,8 @@ import (
 	"kartei/test/endpointtest"
 )
 
-// A poll claims as many deliveries as there is room for. Those that it checks
-// again take no room.
+// TestHeldDeliveriesTakeNoRoom checks that a poll claims as many deliveries as its room permits.
+// The deliveries that it checks again do not use room.
 func TestHeldDeliveriesTakeNoRoom(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -36,7 +36,7 @@ func TestHeldDeliveriesTakeNoRoom(t *testing.T) {
 	})
 }
 
-// refusingDB is a database whose transactions refuse a statement.
+// refusingDB is a database in which one statement has no effect or fails.
 type refusingDB struct {
 	db.DB
 	statement string
@@ -51,7 +51,7 @@ func (r refusingDB) Write(ctx context.Context, run func(db.Tx) error) error {
 	return r.DB.Write(ctx, func(tx db.Tx) error { return run(refusingTx{tx, r.statement}) })
 }
 
-// Exec changes nothing, as if another process had been faster.
+// Exec changes no row if query is the refused statement, as if another process had been faster.
 func (r refusingTx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	if query == r.statement {
 		return 0, nil
@@ -70,15 +70,15 @@ func (r refusingTx) Query(ctx context.Context, query string, args ...any) (db.Ro
 	return r.Tx.Query(ctx, query, args...)
 }
 
-// A poll may fail after it claimed deliveries, because another process was
-// faster or the database is unavailable. It keeps these deliveries, so that
-// they need not wait for the end of their lease.
+// TestFailedPollKeepsItsClaims checks a poll that fails after it has claimed deliveries. Another
+// process was faster, or the database is unavailable. The process keeps the claimed deliveries, so
+// that they need not wait for the end of their lease.
 func TestFailedPollKeepsItsClaims(t *testing.T) {
 	for name, test := range map[string]struct {
 		refused  string
 		newFirst bool
 		error    error
-		asked    bool // and their visibility is checked
+		asked    bool // whether the poll checks the visibility of held deliveries
 	}{
 		"the cursor is lost":             {moveCursor, false, errOvertaken, true},
 		"what is due is lost":            {holdDue, true, errOvertaken, true},
@@ -122,8 +122,8 @@ func TestFailedPollKeepsItsClaims(t *testing.T) {
 	}
 }
 
-// The deletion of an endpoint during its poll is no error. Its claimed
-// deliveries are dropped.
+// TestEndpointDeletedDuringPoll checks that the deletion of an endpoint during its poll is not
+// logged as an error. The claimed deliveries of the endpoint are dropped.
 func TestEndpointDeletedDuringPoll(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -147,24 +147,24 @@ func TestEndpointDeletedDuringPoll(t *testing.T) {
 	})
 }
 
-// Events after a cursor that expire after 30 days are recorded. An endpoint
-// without any events for that long records nothing.
+// TestEventsEndBehindTheCursor checks that events after the cursor are recorded as missed before
+// they expire after 30 days. An endpoint whose cursor has no events after it records nothing.
 func TestEventsEndBehindTheCursor(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		for _, behind := range []bool{true, false} {
 			t.Run(fmt.Sprintf("gate closed %v, behind %v", closed, behind), func(t *testing.T) {
 				dbtest.Each(t, func(t *testing.T, d db.DB) {
 					o := open(t, d)
-					o.Event() // to set the cursor
+					o.Event() // this event sets the cursor
 					disp, at := o.still()
 					var log strings.Builder
 					disp.log = slog.New(slog.NewTextHandler(&log, nil))
 					look := func() {
 						t.Helper()
-						must(t, (&poll{Dispatcher: disp, queue: disp.queueOf(at)}).run(ctx)) // it has no room
+						must(t, (&poll{Dispatcher: disp, queue: disp.queueOf(at)}).run(ctx)) // the poll has no room
 					}
 					if behind {
-						o.Event() // a microsecond after the other
+						o.Event() // a microsecond after the first event
 					}
 					if closed {
 						o.Set(organization.Change{Module: endpointtest.As("off")})
@@ -192,8 +192,9 @@ func TestEventsEndBehindTheCursor(t *testing.T) {
 	}
 }
 
-// The outcome of an attempt is recorded before another process may claim its delivery. That
-// also holds if a transaction waits for a lock in vain, 5 seconds long, and is repeated.
+// TestAttemptLeavesTimeToRecord checks that the outcome of an attempt can be recorded before the
+// lease of its delivery ends. The time also suffices if a transaction is repeated after a lock
+// timeout of 5 seconds.
 func TestAttemptLeavesTimeToRecord(t *testing.T) {
 	item := &delivery{leaseEnd: webhook.Lease}
 	last := clock.Micros(0)

@@ -7,21 +7,21 @@ import (
 	"kartei/kit/clock"
 )
 
-// endpointQueue is the queue of an endpoint with work to do.
+// endpointQueue has the claimed deliveries of one endpoint.
 type endpointQueue struct {
 	webhook.Address
 	tenant *tenant
 	window
-	latency    time.Duration // moving average of attempts
+	latency    time.Duration // moving average of the durations of attempts
 	running    int
 	unrecorded int
 	ready      []*delivery
 	polling    bool
 	pollWanted bool // there may be deliveries to claim
-	moreDue    bool // more deliveries are due than the endpoint says
-	saveCursor bool // the cursor must be stored
-	recheck    bool // the visibility of ready deliveries must be checked again
-	gone       bool // the receiver answered 410, not recorded yet
+	moreDue    bool // more deliveries are due than the endpoint's due time says
+	saveCursor bool // the next poll must store the cursor
+	recheck    bool // the next poll must check the visibility of ready again
+	gone       bool // the receiver responded 410, which is not recorded yet
 	newFirst   bool
 	paused     bool
 	notBefore  clock.Micros
@@ -32,25 +32,26 @@ type endpointQueue struct {
 	inRunnable bool
 }
 
-// tenant is an organization with queues.
+// tenant is the state of an organization that has queues.
 type tenant struct {
 	organization int64
 	queues       int
 	changes      int // the number of notified changes of its endpoints
 	running      int
-	endpoints    int                 // with attempts running
-	parked       fifo[endpointQueue] // waiting for the bound of the organization
-	unrecorded   []*try              // waiting to be recorded
-	beingStored  int                 // tries that are being recorded
-	inRecording  bool                // queued for recording, or being recorded
-	recordTime   time.Duration       // moving average for one try
+	endpoints    int                 // the number of endpoints with running attempts
+	parked       fifo[endpointQueue] // queues that wait because the organization's bound is reached
+	unrecorded   []*try              // tries that wait to be recorded
+	beingStored  int                 // the number of tries that are being recorded
+	inRecording  bool                // set while the tenant is queued for recording, or is recorded
+	recordTime   time.Duration       // moving average of the time to record one try
 }
 
-// smallBatch is the least number of tries among which the time of a transaction is
-// divided. A transaction of one try takes about as long as one of 32.
+// smallBatch is the smallest number by which the time of a transaction is divided to get the time
+// of one try. A transaction of one try takes about as long as a transaction of 32 tries.
 const smallBatch = 32
 
-// stored notes how long it took to record tries.
+// stored updates recordTime after a transaction that recorded tries. took is the duration of the
+// transaction.
 func (t *tenant) stored(tries int, took time.Duration) {
 	t.beingStored = 0
 	one := took / time.Duration(max(tries, smallBatch))
@@ -60,20 +61,21 @@ func (t *tenant) stored(tries int, took time.Duration) {
 	t.recordTime = (3*t.recordTime + one) / 4
 }
 
-// isBehind reports whether the database records the organization's outcomes so
-// slowly that another one could be too late: half of leaseMargin would pass until
-// all were recorded. Attempts that cannot be recorded are made again.
+// isBehind reports whether the database records the organization's tries too slowly for another
+// attempt. Recording all of them would then take half of leaseMargin. An attempt is repeated if it
+// is not recorded in time.
 func (t *tenant) isBehind() bool {
 	return time.Duration(t.running+len(t.unrecorded)+t.beingStored)*t.recordTime > leaseMargin/2
 }
 
-// knownEndpoints is the cached list of an organization's endpoints.
+// knownEndpoints is the cached list of an organization's endpoints. until is the end of its
+// validity.
 type knownEndpoints struct {
 	ids   []string
 	until clock.Micros
 }
 
-// queueOf returns the queue of an endpoint.
+// queueOf returns the queue of an endpoint. If there is none, queueOf creates it.
 func (d *Dispatcher) queueOf(a webhook.Address) *endpointQueue {
 	q := d.queues[a]
 	if q == nil {
@@ -89,7 +91,7 @@ func (d *Dispatcher) queueOf(a webhook.Address) *endpointQueue {
 	return q
 }
 
-// drop removes a queue with nothing running.
+// drop removes a queue that has no work.
 func (d *Dispatcher) drop(q *endpointQueue) {
 	if d.queues[q.Address] != q {
 		return
@@ -100,12 +102,12 @@ func (d *Dispatcher) drop(q *endpointQueue) {
 	}
 }
 
-// mayBegin reports whether the queue itself permits its next delivery to begin.
+// mayBegin reports whether the state of the queue permits its next delivery to start.
 func (q *endpointQueue) mayBegin(now clock.Micros) bool {
 	return len(q.ready) > 0 && q.running < q.size && q.notBefore <= now && !q.gone
 }
 
-// enqueue adds a queue to the lists that it belongs to.
+// enqueue adds a queue to each list for which it has work.
 func (d *Dispatcher) enqueue(q *endpointQueue) {
 	now := clock.Now(d.clock)
 	switch {
@@ -125,8 +127,8 @@ func (d *Dispatcher) enqueue(q *endpointQueue) {
 	}
 }
 
-// room returns how many deliveries may be claimed for a queue. If the receiver
-// answers fast, the queue has enough until the next poll.
+// room returns the number of deliveries that a poll may claim for a queue. If the receiver responds
+// quickly, the queue gets enough deliveries to last until the next poll.
 func (d *Dispatcher) room(q *endpointQueue) int {
 	has := q.running + len(q.ready)
 	switch {
@@ -164,16 +166,15 @@ func (d *Dispatcher) admits(q *endpointQueue) bool {
 	return t.running-t.endpoints < maxPerTenant
 }
 
-// crowded reports whether the bound of the process stops another attempt of a
-// tenant.
+// crowded reports whether maxRunning forbids another attempt of the tenant.
 func (d *Dispatcher) crowded(t *tenant) bool {
 	return d.running >= maxRunning || d.running >= maxRunning-reserved && t.running >= fewRunning
 }
 
-// park makes a queue wait until another attempt ends, or outcomes are recorded, and
-// leaves room.
+// park adds a queue to a list of parked queues. The queue waits there until an attempt ends or
+// tries are recorded.
 func (d *Dispatcher) park(q *endpointQueue) {
-	q.inRunnable = true // it is in a list
+	q.inRunnable = true // the queue is in a list
 	if d.crowded(q.tenant) {
 		d.parked.push(q)
 	} else {
@@ -181,10 +182,9 @@ func (d *Dispatcher) park(q *endpointQueue) {
 	}
 }
 
-// unpark enqueues the first parked queue that can begin, because an ended
-// attempt leaves room for one, and reports whether there is one. Of thousands that
-// wait, each end therefore touches only one. Queues before it that need a poll
-// first, or have nothing left, leave the list.
+// unpark enqueues the first parked queue whose next delivery can start. It reports whether there is
+// such a queue. Each ended attempt makes room for one attempt, so it must not touch thousands of
+// parked queues. unpark also enqueues the queues before it that need a poll or have no deliveries.
 func (d *Dispatcher) unpark(parked *fifo[endpointQueue], now clock.Micros) bool {
 	for range parked.len() {
 		q := parked.pop()

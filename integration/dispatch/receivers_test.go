@@ -17,7 +17,7 @@ func TestOfficialLibrariesVerify(t *testing.T) {
 	for _, c := range []struct {
 		secrets []webhook.Secret
 		age     time.Duration
-		body    string // the body received; empty means the signed one
+		body    string // the received body; empty means the signed body
 		by      webhook.Secret
 		want    bool
 	}{

@@ -15,19 +15,20 @@ import (
 	"kartei/store/db"
 )
 
-// try is an attempt, or a delivery returned to the queue without one.
+// try is an attempt at a delivery. A delivery that returns to the queue without an attempt is a try
+// too.
 type try struct {
 	*delivery
-	// id is the id of the attempt in the log, empty if there was no attempt.
+	// id is the id of the attempt in the log. It is empty if there was no attempt.
 	id      string
 	began   clock.Micros
 	outcome Outcome
-	// next is the time of the next attempt if this one fails, zero after the
-	// last.
+	// next is the time of the next attempt if this attempt fails. It is zero if this is the last
+	// attempt.
 	next clock.Micros
 }
 
-// attempted reports whether there was an attempt with a result.
+// attempted reports whether the try was an attempt that was not interrupted.
 func (t *try) attempted() bool { return t.id != "" && !t.outcome.Interrupted }
 
 // endState is the state of an endpoint after its tries were recorded.
@@ -37,8 +38,8 @@ type endState struct {
 }
 
 const (
-	// insertAttempts does nothing if another process has claimed the delivery
-	// since. That process repeats the attempt under the same number.
+	// insertAttempts inserts no row for a delivery that another process has claimed meanwhile. That
+	// process repeats the attempt under the same number.
 	insertAttempts = `insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status,
 			response_ms, error_code, attempted_at, next_attempt_at)
 		select d.organization, t.value ->> 2, d.endpoint, d.event_id, d.type, d.attempts + 1, t.value ->> 3, cast(t.value ->> 4 as bigint),
@@ -46,17 +47,17 @@ const (
 		from %[1]s as t cross join webhook_deliveries as d
 		where d.organization = $1 and d.endpoint = $2 and d.event_id %[2]s
 			and d.event_id = t.value ->> 0 and d.claim = cast(t.value ->> 1 as bigint)`
-	// endDeliveries is endDelivery for many deliveries. $4 holds their ids, and
-	// $3 the ids with the claims.
+	// endDeliveries is endDelivery for many deliveries. $4 has their ids, and $3 has their ids with
+	// their claims.
 	endDeliveries = `delete from webhook_deliveries where organization = $1 and endpoint = $2 and event_id %[2]s
 		and event_id || ' ' || claim %[1]s`
 	selectClaims = `select event_id, claim, attempts from webhook_deliveries where organization = $1 and endpoint = $2
 		and event_id %s`
 	tryAgain = `update webhook_deliveries set claim = claim + 1, attempts = attempts + 1, due_at = $5
 		where organization = $1 and endpoint = $2 and event_id = $3 and claim = $4`
-	// noteSuccess records successes only, without reading the endpoint, which
-	// the transaction holds. It changes nothing if another process has claimed
-	// the last delivery since, because this one counted as dead.
+	// noteSuccess stores the last success of an endpoint without reading the endpoint. The
+	// transaction has locked the endpoint. If another process has claimed the last delivery
+	// meanwhile, noteSuccess changes nothing.
 	noteSuccess = `update webhook_endpoints set status = case when status = 'failing' then 'active' else status end,
 		failed_since = case when status = 'disabled' then failed_since else 0 end,
 		failures = case when status = 'disabled' then failures else 0 end,
@@ -67,15 +68,16 @@ const (
 			and exists (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and event_id = $5 and claim = $6)`
 )
 
-// maxHeld bounds the endpoints that one transaction reads and locks to record
-// failures. Each takes some round trips, and other transactions wait for its
-// lock until the commit. The database gives up such a wait after 5 seconds.
+// maxHeld is the maximum number of endpoints that one transaction reads and locks to record
+// failures. Each endpoint takes some round trips. Other transactions wait for its lock until the
+// commit, but not longer than the lock timeout of 5 seconds.
 const maxHeld = 16
 
-// record stores the tries of endpoints of one organization: the log, the end or
-// next attempt of each delivery, and the states of the endpoints. drained are
-// the queues without any other work. If record fails, ends holds what it
-// stored. An endpoint that is locked for too long therefore delays no other.
+// record stores the tries of an organization's endpoints: the log, the end or the next attempt of
+// each delivery, and the states of the endpoints. drained has the queues without other work.
+//
+// If record fails, ends still has the endpoints whose tries it has stored. So an endpoint that is
+// locked for too long does not delay the others.
 func (d *Dispatcher) record(
 	ctx context.Context, organization int64, tries []*try, drained map[*endpointQueue]bool,
 ) (ends map[*endpointQueue]endState, err error) {
@@ -83,7 +85,7 @@ func (d *Dispatcher) record(
 	for _, t := range tries {
 		lanes[t.queue] = append(lanes[t.queue], t)
 	}
-	// A fixed order prevents deadlocks of two that record.
+	// The fixed order prevents deadlocks between transactions that record.
 	order := slices.SortedFunc(maps.Keys(lanes), func(a, b *endpointQueue) int { return cmp.Compare(a.ID, b.ID) })
 	ends = map[*endpointQueue]endState{}
 	for len(order) > 0 {
@@ -98,7 +100,7 @@ func (d *Dispatcher) record(
 	return ends, err
 }
 
-// batchLen returns how many of the first queues one transaction records.
+// batchLen returns the number of queues at the start of order that one transaction records.
 func batchLen(order []*endpointQueue, lanes map[*endpointQueue][]*try) int {
 	held := 0
 	for i, q := range order {
@@ -134,9 +136,9 @@ func (d *Dispatcher) recordQueues(
 	return ends, nil
 }
 
-// holdAll locks several endpoints if one of them may be announced to its owner.
-// The notice holds the turn of jobs, and a transaction that waits for the turn may
-// hold the next endpoint.
+// holdAll locks several endpoints at once if the transaction may send a notice. A notice holds the
+// lock that orders jobs until the commit. Another transaction that waits for that lock may already
+// have locked the next endpoint.
 func holdAll(tx db.Tx, order []*endpointQueue, lanes map[*endpointQueue][]*try) {
 	if len(order) == 1 || !slices.ContainsFunc(order, func(q *endpointQueue) bool { return !succeeded(lanes[q]) }) {
 		return
@@ -188,9 +190,9 @@ func (d *Dispatcher) recordQueue(
 	return endState{h.Status, next}, err
 }
 
-// stillHeld returns the tries whose deliveries no other process has claimed
-// since. A process that counted as dead says nothing about the endpoint. If a
-// delivery was sent again meanwhile, its try is the first of the new series.
+// stillHeld returns the tries whose deliveries no other process has claimed meanwhile. A try of a
+// process that counted as dead must not change the endpoint. If a delivery was sent again
+// meanwhile, its try becomes the first attempt of the new series.
 func (d *Dispatcher) stillHeld(ctx context.Context, tx db.Tx, q *endpointQueue, tries []*try) (list []*try, err error) {
 	names := make([]string, len(tries))
 	for i, t := range tries {
@@ -223,7 +225,7 @@ func (d *Dispatcher) stillHeld(ctx context.Context, tx db.Tx, q *endpointQueue, 
 	return list, rows.Err()
 }
 
-// recordSuccesses reads nothing, so that it takes one round trip.
+// recordSuccesses stores tries that all succeeded. It reads nothing, so it takes one round trip.
 func (d *Dispatcher) recordSuccesses(tx db.Tx, q *endpointQueue, tries []*try, drained bool) {
 	last := slices.MaxFunc(tries, func(a, b *try) int { return cmp.Compare(a.began, b.began) })
 	webhook.QueueHold(tx, q.Address)
@@ -234,8 +236,8 @@ func (d *Dispatcher) recordSuccesses(tx db.Tx, q *endpointQueue, tries []*try, d
 	}
 }
 
-// recordTries stores the tries of an endpoint with a status. One statement
-// inserts all attempts, another ends deliveries.
+// recordTries stores the tries of an endpoint that has the given status. One statement inserts all
+// attempts, and another one ends deliveries.
 func (d *Dispatcher) recordTries(tx db.Tx, q *endpointQueue, tries []*try, status webhook.Status) {
 	var rows [][]any
 	var ids, ended, endedIDs []string
@@ -277,11 +279,11 @@ func (d *Dispatcher) recordTries(tx db.Tx, q *endpointQueue, tries []*try, statu
 	}
 }
 
-// newTry returns an attempt at a delivery that begins now. It draws the time of
-// the next attempt, so that a repeated transaction stores the same.
+// newTry returns an attempt at a delivery that begins now. It draws the time of the next attempt in
+// advance, so that a repeated transaction stores the same time.
 func (d *Dispatcher) newTry(item *delivery) *try {
 	began := clock.Now(d.clock)
-	t := &try{delivery: item, id: id.At(id.Delivery, began.Time()), began: began} // counts by hour rest on the time in it
+	t := &try{delivery: item, id: id.At(id.Delivery, began.Time()), began: began} // counts by hour use its time
 	t.next = nextAttempt(item.attempts+1, t.began, d.Rand)
 	return t
 }
@@ -325,7 +327,8 @@ func (d *Dispatcher) startRecording(t *tenant) {
 	})
 }
 
-// recordingEnded removes the recorded tries and queues the others again.
+// recordingEnded updates the state of the loop after a recording. It queues the tries that were not
+// recorded again.
 func (d *Dispatcher) recordingEnded(t *tenant, tries []*try, ends map[*endpointQueue]endState, err error) {
 	d.recording--
 	if err != nil {
@@ -340,7 +343,7 @@ func (d *Dispatcher) recordingEnded(t *tenant, tries []*try, ends map[*endpointQ
 	d.held -= len(tries)
 	for _, try := range tries {
 		try.queue.unrecorded--
-		if try.outcome.Gone() { // a queue stays gone while its 410 is unrecorded
+		if try.outcome.Gone() { // a queue stays gone until its 410 is recorded
 			try.queue.gone = false
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"kartei/test/endpointtest"
 )
 
-// After a 410 nothing begins until it is recorded, even if earlier attempts are
-// recorded first.
+// TestNothingBeginsBeforeGoneIsStored checks that no attempt starts after a 410 until the 410 is
+// recorded. This also holds if earlier attempts are recorded first.
 func TestNothingBeginsBeforeGoneIsStored(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -31,9 +31,9 @@ func TestNothingBeginsBeforeGoneIsStored(t *testing.T) {
 			disp.attemptEnded(made)
 			return made
 		}
-		q.running, q.tenant.running, disp.running = 1, 1, 1 // one more keeps running
+		q.running, q.tenant.running, disp.running = 1, 1, 1 // another attempt keeps running
 		before := ended(Outcome{Status: 500, Code: webhook.HTTPStatus})
-		q.tenant.unrecorded = nil // it is being recorded
+		q.tenant.unrecorded = nil // the try is being recorded
 		last := ended(Outcome{Status: 410, Code: webhook.HTTPStatus})
 		disp.recordingEnded(q.tenant, []*try{before}, map[*endpointQueue]endState{q: {status: webhook.Active}}, nil)
 		q.ready = []*delivery{{queue: q, leaseEnd: before.began.Add(time.Hour), checkedAt: before.began, target: &target{}}}
@@ -48,9 +48,9 @@ func TestNothingBeginsBeforeGoneIsStored(t *testing.T) {
 	})
 }
 
-// The end of an attempt lets one parked queue begin, however many there are.
-// Queues that have nothing to begin, or need a poll first, do not block the
-// others.
+// TestOneEndBeginsOneQueue checks that the end of an attempt lets one parked queue start, no matter
+// how many queues are parked. Queues without deliveries, and queues that need a poll, do not block
+// the others.
 func TestOneEndBeginsOneQueue(t *testing.T) {
 	fake := clock.NewFake(endpointtest.Begin)
 	now := clock.Now(fake)
@@ -63,7 +63,7 @@ func TestOneEndBeginsOneQueue(t *testing.T) {
 		disp.held += n
 		return q
 	}
-	// The organization has as many attempts running as it may.
+	// The organization has as many running attempts as it may have.
 	busy := add("busy", now, 0)
 	busy.size, busy.running, busy.tenant.running, disp.running = maxPerTenant+
 		1, maxPerTenant+1, maxPerTenant+1, maxPerTenant+1
@@ -71,7 +71,7 @@ func TestOneEndBeginsOneQueue(t *testing.T) {
 	var parked []*endpointQueue
 	for _, name := range []string{"empty", "old", "1", "2", "3"} {
 		q := add(name, now, 1)
-		// Each has its first attempt running.
+		// The first attempt of each queue runs.
 		q.size, q.running = 2, 1
 		q.tenant.running, q.tenant.endpoints, disp.running, disp.held = q.tenant.running+
 			1, q.tenant.endpoints+1, disp.running+1, disp.held+1
@@ -86,14 +86,15 @@ func TestOneEndBeginsOneQueue(t *testing.T) {
 		ended := disp.newTry(&delivery{queue: busy, event: event.Event{ID: id.New(id.Event)}, claim: firstClaim})
 		ended.outcome = Outcome{Status: 200}
 		disp.attemptEnded(ended)
-		if n := busy.tenant.parked.len(); n != waiting || disp.runnable.len() != i+2 { // plus the queue that needs a poll
+		if n := busy.tenant.parked.len(); n != waiting || disp.runnable.len() != i+2 { // and the queue for a poll
 			t.Errorf("after %d ends %d wait, and %d try again", i+1, n, disp.runnable.len())
 		}
 	}
 }
 
-// If the database records slowly, attempts begin only as far as their outcomes can
-// be recorded within their leases. Those that wait begin when others are recorded.
+// TestBeginsWhatCanBeRecorded checks the number of attempts that start if the database records
+// slowly. All their outcomes can be recorded within their leases. Parked queues start once other
+// outcomes are recorded.
 func TestBeginsWhatCanBeRecorded(t *testing.T) {
 	fake := clock.NewFake(endpointtest.Begin)
 	now := clock.Now(fake)
@@ -105,7 +106,7 @@ func TestBeginsWhatCanBeRecorded(t *testing.T) {
 		queues, disp.held = append(queues, q), disp.held+1
 	}
 	office := queues[0].tenant
-	office.stored(smallBatch, smallBatch*leaseMargin/2/20) // twenty take half of the margin
+	office.stored(smallBatch, smallBatch*leaseMargin/2/20) // recording twenty tries takes half of the margin
 	for _, q := range queues {
 		disp.beginNext(q, now)
 	}
@@ -128,8 +129,8 @@ func TestBeginsWhatCanBeRecorded(t *testing.T) {
 	}
 }
 
-// Each attempt with a result counts once in its hour, however often its recording is
-// tried.
+// TestAttemptsAreCounted checks that each attempt with a result is counted once in its hour, even
+// if its recording is repeated.
 func TestAttemptsAreCounted(t *testing.T) {
 	disp := New(Options{Clock: clock.NewFake(endpointtest.Begin), Usage: usage.NewCounter()})
 	q := disp.queueOf(webhook.Address{Organization: 1, ID: "whe_a"})

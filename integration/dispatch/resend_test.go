@@ -87,14 +87,14 @@ func TestEnableAndResend(t *testing.T) {
 	})
 }
 
-// A long range is sent in pieces, with each event once and a bounded number
-// pending.
+// TestResendInPieces checks that a long range is sent in pieces. Each event is sent once, and the
+// number of pending deliveries is bounded.
 func TestResendInPieces(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
 		name := o.Endpoint()
 		desk, wait := o.Desk()
-		ids := o.Events(450) // 200 in a piece
+		ids := o.Events(450) // a piece has 200 events
 		o.CaughtUp()
 		_, err := desk.Resend(ctx, webhook.ResendInput{
 			Organization: o.Info.ID, ID: name, Since: clock.FromTime(endpointtest.Begin) - 1,
@@ -137,8 +137,8 @@ func TestResendInPieces(t *testing.T) {
 	})
 }
 
-// A try is recorded with the current state of its delivery. After a resend, the
-// last attempt of the old series is the first of the new one.
+// TestLastAttemptOfAResend checks that a try is recorded with the current state of its delivery.
+// After a resend, the last attempt of the old series counts as the first attempt of the new series.
 func TestLastAttemptOfAResend(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -163,14 +163,15 @@ func TestLastAttemptOfAResend(t *testing.T) {
 	})
 }
 
-// still returns a dispatcher that does not run, and an endpoint.
+// still returns a dispatcher that does not run, and the address of an endpoint.
 func (o *office) still() (*Dispatcher, webhook.Address) {
 	o.Helper()
 	return New(o.options(o.DB)),
 		o.At(o.Endpoint())
 }
 
-// A delivery of a dead process begins a new series of attempts at once.
+// TestResendAfterADeadProcess checks a resend of a delivery that a dead process has claimed. A new
+// series of attempts begins at once.
 func TestResendAfterADeadProcess(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -190,7 +191,7 @@ func TestResendAfterADeadProcess(t *testing.T) {
 	})
 }
 
-// Events are sent again for 30 days.
+// TestResendOfOldEvents checks that events can be sent again for 30 days.
 func TestResendOfOldEvents(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -220,7 +221,8 @@ func TestResendOfOldEvents(t *testing.T) {
 	})
 }
 
-// A resend of failed events sends each once, however many attempts there were.
+// TestResendFailedInPieces checks that a resend of failed events sends each event once, even after
+// many attempts.
 func TestResendFailedInPieces(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -244,8 +246,8 @@ func TestResendFailedInPieces(t *testing.T) {
 	})
 }
 
-// A piece of a range scans as many events as a poll, whether the endpoint asks
-// for them or not.
+// TestResendOfFewInMany checks that a piece of a range scans as many events as a poll. Events that
+// the endpoint does not subscribe to count too.
 func TestResendOfFewInMany(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -259,7 +261,7 @@ func TestResendOfFewInMany(t *testing.T) {
 			Organization: o.Info.ID, ID: name, Since: clock.FromTime(endpointtest.Begin) - 1,
 		})
 		must(t, err)
-		wait(2) // of 1002 events
+		wait(2) // the pieces scan 1002 events in total
 		disp, _ := o.dispatcher()
 		o.idle(disp)
 		if got := slices.Sorted(slices.Values(o.received())); !slices.Equal(got, want) || o.Count("jobs", "true") > 0 {

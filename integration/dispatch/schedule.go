@@ -6,19 +6,18 @@ import (
 	"kartei/kit/clock"
 )
 
-// gaps are the times from one attempt to the next (contract, 'Delivery', point 6).
+// gaps are the times between the attempts at a delivery (contract, 'Delivery', point 6).
 var gaps = [...]time.Duration{
 	30 * time.Second, 2 * time.Minute, 10 * time.Minute,
 	time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 24 * time.Hour,
 }
 
-// Attempts is the number of attempts at a delivery.
+// Attempts is the maximum number of attempts at a delivery.
 const Attempts = len(gaps) + 1
 
-// nextAttempt returns the time of the attempt after attempt n, which began at a
-// given time; zero after the last. A jitter of a tenth either way spreads
-// attempts that failed together. random returns a number from 0 to below its
-// argument.
+// nextAttempt returns the time of the attempt after attempt n, or zero if n is the last. began is
+// the time when attempt n began. A random jitter of up to a tenth of the gap spreads attempts that
+// failed together. random(n) returns a number in [0,n).
 func nextAttempt(n int, began clock.Micros, random func(int64) int64) clock.Micros {
 	if n >= Attempts {
 		return 0
@@ -28,24 +27,24 @@ func nextAttempt(n int, began clock.Micros, random func(int64) int64) clock.Micr
 	return began.Add(gap - tenth + time.Duration(random(int64(2*tenth)+1)))
 }
 
-// The bounds of a window.
+// These constants bound a window.
 const (
-	// maxWindow bounds the attempts running at one endpoint.
+	// maxWindow is the maximum number of concurrent attempts at one endpoint.
 	maxWindow = 16
-	// failuresUntilPause is the number of consecutive failures after which
-	// attempts run one at a time, with a pause before each.
+	// failuresUntilPause is the number of consecutive failures after which attempts run one at a
+	// time. A pause then precedes each attempt.
 	failuresUntilPause = 10
-	// The pause doubles with each further failure.
+	// shortestPause is the first pause. The pause doubles after each further failure, up to
+	// longestPause.
 	shortestPause, longestPause = 50 * time.Millisecond, time.Second
 )
 
-// window bounds the attempts running at an endpoint. It grows by one after a
-// success and halves after a failure. A receiver that is slow or down therefore
-// costs one attempt at a time. One that recovers gets its backlog no faster
-// than it accepts it.
+// window is the number of attempts that may run at the same time at an endpoint. It grows by one
+// after a success and halves after a failure. So a receiver that is slow or down costs one attempt
+// at a time. A receiver that recovers gets its backlog only as fast as it accepts deliveries.
 type window struct {
 	size     int
-	failures int64 // consecutive
+	failures int64 // the number of consecutive failures
 }
 
 func newWindow(failures int64) window { return window{1, failures} }

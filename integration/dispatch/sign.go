@@ -13,10 +13,9 @@ import (
 	"kartei/integration/webhook"
 )
 
-// Signature returns the value of webhook-signature (Standard Webhooks 1.0.0).
-// It has one v1 entry for each secret, separated by single spaces, with one
-// comma in each. Some receivers can read nothing else. id must have no full
-// stop.
+// Signature returns the value of the header webhook-signature (Standard Webhooks 1.0.0). The value
+// has one v1 entry for each secret. Single spaces separate the
+// entries. Each entry has one comma, because some receivers can parse no other form. id must not contain a full stop.
 func Signature(id string, at time.Time, body []byte, secrets ...webhook.Secret) string {
 	var b strings.Builder
 	for _, s := range secrets {
@@ -32,7 +31,7 @@ func Signature(id string, at time.Time, body []byte, secrets ...webhook.Secret) 
 	return b.String()
 }
 
-// Sign sets the three headers of a delivery sent at the given time.
+// Sign sets the three headers of a delivery. at is the time of sending.
 func Sign(h http.Header, id string, at time.Time, body []byte, secrets ...webhook.Secret) {
 	h.Set("webhook-id", id)
 	h.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))

@@ -17,8 +17,8 @@ func secret(t *testing.T) webhook.Secret {
 	return s
 }
 
-// The signature of the specification's example is right, with a secret of 24
-// bytes.
+// TestSpecificationsExample checks the signature in the specification's example, which has a secret
+// of 24 bytes.
 func TestSpecificationsExample(t *testing.T) {
 	s, err := webhook.ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	if err != nil {

@@ -12,18 +12,18 @@ import (
 	"kartei/test/endpointtest"
 )
 
-// silence is a time in which an attempt was due, but not made.
+// silence is a period in which an attempt was due but was not made.
 type silence struct {
 	name     string
 	from, to time.Duration // since the first failure
-	before   []string      // notices before that
-	after    []string      // notices after the due attempt failed
+	before   []string      // the notices before the silence
+	after    []string      // the notices after the due attempt failed
 	state    string
 }
 
-// Time alone changes no status while an attempt is due. That happens if a
-// process was down, or a gate closed, for longer than the endpoint had left.
-// The next attempt then decides.
+// TestDueAttemptComesBeforeStatus checks that the passing of time changes no status while an
+// attempt is due. The next attempt then decides the status. That happens if a process was down, or
+// a gate was closed, for a long time.
 func TestDueAttemptComesBeforeStatus(t *testing.T) {
 	for _, s := range []silence{
 		{"failing", 21 * time.Hour, 25 * time.Hour, nil, []string{"owner failing"}, "failing"},
@@ -71,9 +71,9 @@ func (s silence) check(t *testing.T, o *office, gate, succeeds bool) {
 	}
 	resume := silent(disp, stop, s.to-s.from)
 	state, told := s.state, s.after
-	if succeeds { // the receiver answers from here on
+	if succeeds { // the receiver responds with 200 from here on
 		status, state, told = 200, "active", s.before
-		// The principal may no longer see one of the two: it ends without an attempt.
+		// The record of one event is gone, so its delivery ends without an attempt.
 		o.Exec(`delete from contacts where organization = $1 and id = (select record_id from events where organization = $1 and id = $2)`, o.Organization, ids[0])
 	}
 	o.idle(resume())
@@ -88,7 +88,7 @@ func (s silence) check(t *testing.T, o *office, gate, succeeds bool) {
 	}
 }
 
-// triesFor makes all attempts of a time.
+// triesFor lets all attempts of a duration happen.
 func (o *office) triesFor(disp *Dispatcher, left time.Duration) {
 	o.Helper()
 	for _, gap := range gaps {
@@ -99,7 +99,7 @@ func (o *office) triesFor(disp *Dispatcher, left time.Duration) {
 	}
 }
 
-// down stops the dispatcher for a time. resume starts another one.
+// down stops the dispatcher for a duration. resume starts another one.
 func (o *office) down(_ *Dispatcher, stop func(), long time.Duration) (resume func() *Dispatcher) {
 	o.Helper()
 	stop()
@@ -111,8 +111,7 @@ func (o *office) down(_ *Dispatcher, stop func(), long time.Duration) (resume fu
 	}
 }
 
-// gateClosed closes the gate for a time, in which the dispatcher runs. resume opens
-// the gate.
+// gateClosed closes the gate for a duration, in which the dispatcher runs. resume opens the gate.
 func (o *office) gateClosed(disp *Dispatcher, _ func(), long time.Duration) (resume func() *Dispatcher) {
 	o.Helper()
 	o.Set(organization.Change{Module: endpointtest.As("off")})
@@ -126,9 +125,9 @@ func (o *office) gateClosed(disp *Dispatcher, _ func(), long time.Duration) (res
 	}
 }
 
-// The 72 hours are counted from the first failed attempt after the last success. An endpoint
-// without attempts for days, because the API was off, is not disabled in that time, and it
-// is by the next failure. The owner gets one notice of each.
+// TestSilenceCounts checks that the 72 hours are counted from the first failure after the last
+// success. An endpoint that had no attempts for days, because the API was off, is not disabled in
+// that time. The next failure disables it. The owner gets one notice of each change.
 func TestSilenceCounts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -137,7 +136,7 @@ func TestSilenceCounts(t *testing.T) {
 		disp, _ := o.dispatcher()
 		o.Event()
 		o.idle(disp)
-		for _, gap := range gaps[:8] { // more than 24 hours
+		for _, gap := range gaps[:8] { // more than 24 hours in total
 			o.Clock.Advance(gap)
 			o.idle(disp)
 		}
@@ -163,8 +162,8 @@ func TestSilenceCounts(t *testing.T) {
 	})
 }
 
-// A delivery fails, its record becomes invisible so that it is not tried again, and the next
-// event fails after more than 72 hours: the endpoint is disabled.
+// TestDroppedDeliveryCounts checks a delivery that fails and is then dropped. If the next event
+// fails after more than 72 hours, the endpoint is disabled.
 func TestDroppedDeliveryCounts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)

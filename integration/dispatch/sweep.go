@@ -10,15 +10,14 @@ import (
 	"kartei/store/db"
 )
 
-// These queries span all organizations. The first reads due endpoints from an
-// index. The second finds endpoints behind the clock of their organization.
+// These queries read all organizations. selectDueEndpoints reads due endpoints from an index.
+// selectBehind reads the endpoints whose cursor is before the last tick of their organization.
 const (
 	selectDueEndpoints = `select organization, id, due_at from webhook_endpoints where due_at > 0 and (due_at, organization, id) > ($1, $2, $3)
 		order by due_at, organization, id limit $4`
 	selectBehind = `select e.organization, e.id, c.tick from webhook_endpoints as e join clocks as c on c.organization = e.organization
 		where e.status <> 'disabled' and e.cursor < c.tick and (e.organization, e.id) > ($1, $2) order by e.organization, e.id limit $3`
-	// selectServed reads the endpoints of an organization that receive events
-	// or tests.
+	// selectServed reads the endpoints of an organization that receive events or tests.
 	selectServed = `select id from webhook_endpoints where organization = $1 and (status <> 'disabled' or due_at > 0)`
 )
 
@@ -51,7 +50,7 @@ func (d *Dispatcher) lookUp() {
 
 func (d *Dispatcher) lookedUp(list []int64, found map[int64][]string, err error) {
 	d.lookingUp = false
-	if err != nil { // the sweep finds them later
+	if err != nil { // the next sweep finds the endpoints
 		d.logFailure("endpoints cannot be looked up", err)
 		return
 	}
@@ -65,12 +64,11 @@ func (d *Dispatcher) lookedUp(list []int64, found map[int64][]string, err error)
 	}
 }
 
-// logFailure logs a failure of work that is retried. An unreadable secret is
-// logged once a minute, because it lasts until its owner rotates it. A row
-// locked for too long is only a warning, since it means that the machine is
-// busy.
+// logFailure logs a failure of work that is retried. It logs an unreadable secret at most once a
+// minute, because the failure lasts until the owner rotates the secret. A lock timeout is only a
+// warning, because it means that the machine is busy.
 func (d *Dispatcher) logFailure(what string, err error) {
-	if errors.Is(err, db.ErrUnavailable) { // db.Writes reports it
+	if errors.Is(err, db.ErrUnavailable) { // db.Writes logs that the database is unavailable
 		return
 	}
 	var locked *webhook.UnreadableSecret
@@ -92,16 +90,15 @@ func (d *Dispatcher) logFailure(what string, err error) {
 type sweepResult struct {
 	now  clock.Micros
 	due  []webhook.Address
-	next clock.Micros // the next due time after now
-	// looked is true if the sweep includes endpoints behind. behind holds them
-	// with the ticks of their organizations; last is where the next sweep
-	// continues.
+	next clock.Micros // the first due time after now
+	// looked is true if the sweep looks for endpoints behind. behind maps these endpoints to the
+	// ticks of their organizations. last is the endpoint after which the next sweep continues.
 	looked bool
 	behind map[webhook.Address]clock.Micros
 	last   webhook.Address
 }
 
-// sweep finds work without a notification, in a goroutine.
+// sweep looks for work without a notification, in a goroutine.
 func (d *Dispatcher) sweep() {
 	now := clock.Now(d.clock)
 	s := &sweepResult{now: now, looked: d.behindAt <= now, last: d.sweepCursor}
@@ -149,7 +146,7 @@ func (s *sweepResult) findDue(ctx context.Context, tx db.Tx) error {
 			return err
 		}
 	}
-	s.next = s.now // there are more
+	s.next = s.now // more endpoints are due
 	return nil
 }
 
@@ -170,13 +167,13 @@ func (s *sweepResult) findBehind(ctx context.Context, tx db.Tx) error {
 		s.behind[s.last] = tick
 		n++
 	}
-	if n < sweepPage { // start over
+	if n < sweepPage { // the next sweep starts at the first endpoint
 		s.last = webhook.Address{}
 	}
 	return rows.Err()
 }
 
-// sweepEnded applies the result of a sweep.
+// sweepEnded updates the state of the loop after a sweep.
 func (d *Dispatcher) sweepEnded(s *sweepResult, err error) {
 	d.sweeping = false
 	now := clock.Now(d.clock)
@@ -195,7 +192,7 @@ func (d *Dispatcher) sweepEnded(s *sweepResult, err error) {
 		return
 	}
 	if s.last != (webhook.Address{}) {
-		d.behindAt = now.Add(sweepPause) // a full page: the next follows soon
+		d.behindAt = now.Add(sweepPause) // the page is full, so the next sweep follows soon
 	}
 	d.sweepCursor = s.last
 	for a, tick := range s.behind {
@@ -207,7 +204,7 @@ func (d *Dispatcher) sweepEnded(s *sweepResult, err error) {
 	d.dropIdle(now)
 }
 
-// dropIdle drops queues that have been idle for a while.
+// dropIdle removes queues that have been idle for idleFor, and expired caches.
 func (d *Dispatcher) dropIdle(now clock.Micros) {
 	for _, q := range d.queues {
 		idle := q.running+q.unrecorded+len(q.ready) == 0 && q.notBefore <= now && !q.polling && !q.pollWanted &&
