@@ -173,9 +173,8 @@ func TestEmailsHaveNoNames(t *testing.T) {
 }
 
 // TestInstructionsOfTheNotice checks that the instructions in the notice of a disabled endpoint
-// recover all
-// events. They recover failed events, untried events and events that were not fanned out. They also
-// recover events from the time when the endpoint was disabled.
+// recover all events. They recover failed events, untried events and events that were not fanned
+// out. They also recover events from the time when the endpoint was disabled.
 func TestInstructionsOfTheNotice(t *testing.T) {
 	for _, behind := range []bool{false, true} {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {

@@ -61,9 +61,9 @@ type busy struct{}
 
 func (busy) Scan(...any) error { return fmt.Errorf("%w: lock timeout", db.ErrBusy) }
 
-// TestFewEndpointsAreHeldAtATime checks that a transaction which records failures locks few
-// endpoints, so that waits are short. An endpoint that another process has locked delays only its
-// own outcomes.
+// TestFewEndpointsAreHeldAtATime checks that a transaction locks few endpoints to record failures,
+// so that waits are short. An endpoint that another process has locked delays only its own
+// outcomes.
 func TestFewEndpointsAreHeldAtATime(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)

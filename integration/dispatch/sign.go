@@ -14,8 +14,8 @@ import (
 )
 
 // Signature returns the value of the header webhook-signature (Standard Webhooks 1.0.0). The value
-// has one v1 entry for each secret. Single spaces separate the
-// entries. Each entry has one comma, because some receivers can parse no other form. id must not contain a full stop.
+// has one v1 entry for each secret. Single spaces separate the entries. Each entry has one comma,
+// because some receivers can parse no other form. id must not contain a full stop.
 func Signature(id string, at time.Time, body []byte, secrets ...webhook.Secret) string {
 	var b strings.Builder
 	for _, s := range secrets {

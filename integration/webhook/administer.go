@@ -20,57 +20,55 @@ import (
 	"kartei/store/job"
 )
 
-// Info is an endpoint in administration.
+// Info is an endpoint as administrators see it.
 type Info struct {
 	Endpoint
 	OrganizationID string `json:"organizationId"`
 	PrincipalID    string `json:"principalId"`
-	// KeyID is the key that created the endpoint or last changed its URL, empty
-	// if that is unknown.
+	// KeyID is the id of the key that created the endpoint or last changed its URL. It is empty if
+	// that key is unknown.
 	KeyID string `json:"keyId"`
-	// FailedSince is the first failed attempt since the last success, null if
-	// there was none. Failures counts the failed attempts since then.
+	// FailedSince is the time of the first failed attempt since the last success. It is null if no
+	// attempt has failed since then. Failures is the number of failed attempts since then.
 	FailedSince clock.Micros `json:"failedSince"`
 	Failures    int64        `json:"failures"`
-	// MissedSince is a time before the first event that was never tried. It is
-	// set if the endpoint is disabled, and if events after its cursor become 30
-	// days old. Null means that neither ever happened.
+	// MissedSince is a time before the first event that was never tried. It is set when the
+	// endpoint is disabled, or when events after its cursor become 30 days old. Null means that no
+	// event was missed.
 	MissedSince clock.Micros `json:"missedSince"`
-	// Waiting counts the deliveries that are pending or running, at most
-	// 10,000. Events that were not fanned out yet are not counted.
+	// Waiting is the number of pending and running deliveries, up to 10,000. It does not count
+	// events that were not fanned out yet.
 	Waiting int64 `json:"waiting"`
-	// Through is the tick up to which events were fanned out. BehindSince is
-	// the tick of the first event after it, null if there is none or the
-	// endpoint is disabled.
+	// Through is the tick up to which events were fanned out. BehindSince is the tick of the first
+	// event after Through. It is null if there is no such event or the endpoint is disabled.
 	Through     clock.Micros `json:"through"`
 	BehindSince clock.Micros `json:"behindSince"`
-	// Recent and Missed are there if the input asks for the full answer. Missed counts
-	// the events that never arrived, which Enable sends if it is asked to. It is null
-	// unless the endpoint is disabled.
+	// Recent and Missed are set if the input has Full. Missed counts the events that never arrived,
+	// which Enable can send. It is null unless the endpoint is disabled.
 	Recent *Recent `json:"recent,omitempty"`
 	Missed *Tally  `json:"missed,omitempty"`
 }
 
-// FindInput asks for endpoints of an organization, oldest first, or of all
-// organizations in turn.
+// FindInput selects endpoints of one organization, the oldest first. Without an organization, the
+// operator gets the endpoints of all organizations in turn.
 type FindInput struct {
-	// Organization is an id; empty means all.
+	// Organization is the id of an organization. Empty means all organizations.
 	Organization string `json:"organizationId,omitempty"`
-	// Status is a status; empty means all.
+	// Status selects the endpoints with this status. Empty means all endpoints.
 	Status string `json:"status,omitempty"`
-	// Principal is the id of an owner; empty means all.
+	// Principal is the id of an owner. Empty means all owners.
 	Principal string `json:"principalId,omitempty"`
-	// Key is the id of the key of the endpoints (Info.KeyID); empty means all.
+	// Key is the id of a key and selects by Info.KeyID. Empty means all endpoints.
 	Key string `json:"keyId,omitempty"`
-	// After is the id of the last entry of the page before.
+	// After is the id of the last entry of the previous page.
 	After string `json:"after,omitempty"`
-	// Limit is 1 to 1,000; zero means 100.
+	// Limit is the maximum number of entries, from 1 to 1,000. Zero means 100.
 	Limit int `json:"limit,omitempty"`
-	// Full asks for Info.Recent and Info.Missed.
+	// Full makes the response contain Info.Recent and Info.Missed.
 	Full bool `json:"full,omitempty"`
 }
 
-// One names an endpoint.
+// One identifies one endpoint.
 type One struct {
 	Organization string `json:"organizationId,omitempty"`
 	ID           string `json:"id"`
@@ -79,40 +77,40 @@ type One struct {
 // GetInput is the input of GetInfo.
 type GetInput struct {
 	One
-	// Full asks for Info.Recent and Info.Missed.
+	// Full makes the response contain Info.Recent and Info.Missed.
 	Full bool `json:"full,omitempty"`
 }
 
 // EnableInput is the input of Enable.
 type EnableInput struct {
 	One
-	// Missed also sends what the endpoint missed while it was disabled, and what failed
-	// before.
+	// Missed says that the events which the endpoint missed while it was disabled are sent too. So
+	// are the events that failed before.
 	Missed bool `json:"missed,omitempty"`
 }
 
 // EnableOutput is an endpoint that was enabled.
 type EnableOutput struct {
 	Info
-	// Sends says what is sent again, null if nothing was asked for.
+	// Sends describes the resend. It is null if the input did not have Missed.
 	Sends *ResendOutput `json:"sends,omitempty"`
 }
 
-// LogInput asks for the delivery log of an endpoint, newest first.
+// LogInput selects entries of the delivery log of an endpoint, the newest first.
 type LogInput struct {
 	Organization string `json:"organizationId,omitempty"`
 	ID           string `json:"id"`
-	// Event is the id of an event; empty means all.
+	// Event is the id of an event. Empty means all events.
 	Event string `json:"eventId,omitempty"`
-	// Result is succeeded or failed; empty means both.
+	// Result is succeeded or failed. Empty means both.
 	Result string `json:"status,omitempty"`
-	// Before is the id of the last entry of the page before.
+	// Before is the id of the last entry of the previous page.
 	Before string `json:"before,omitempty"`
-	// Limit is 1 to 1,000; zero means 100.
+	// Limit is the maximum number of entries, from 1 to 1,000. Zero means 100.
 	Limit int `json:"limit,omitempty"`
 }
 
-// Attempt is an entry of the delivery log in administration.
+// Attempt is an entry of the delivery log as administrators see it.
 type Attempt struct {
 	ID             string       `json:"id"`
 	EventID        string       `json:"eventId"`
@@ -131,16 +129,15 @@ const (
 	countWaiting  = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 limit 10000) as d`
 	findLog       = `select id, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at
 		from webhook_attempts where organization = $1 and endpoint = $2`
-	// selectBehindSince reads the tick of the first event after an endpoint's
-	// cursor.
+	// selectBehindSince reads the tick of the first event after an endpoint's cursor.
 	selectBehindSince = `select tick from events where organization = $1 and tick > $2 order by tick limit 1`
-	// keepDisabled is keepEndpoint for a disabled endpoint.
+	// keepDisabled does the same as keepEndpoint, but only for a disabled endpoint.
 	keepDisabled   = keepEndpoint + ` and status = 'disabled'`
 	enableEndpoint = `update webhook_endpoints set status = 'active', disabled_reason = '', failed_since = 0, failures = 0, cursor = $3,
 		due_at = 0, revision = revision + 1, updated_at = $4 where organization = $1 and id = $2`
 )
 
-// page returns the query for endpoints of an organization.
+// page returns the query for the selected endpoints of an organization.
 func (in *FindInput) page(c *op.Call, organization int64, limit int) db.Statement {
 	q := db.Statement{Query: findEndpoints, Args: []any{organization}}
 	restrict(&q, c)
@@ -152,7 +149,7 @@ func (in *FindInput) page(c *op.Call, organization int64, limit int) db.Statemen
 	return q
 }
 
-// page returns the query for attempts at an endpoint.
+// page returns the query for the selected attempts at the endpoint.
 func (in *LogInput) page(organization int64, limit int) db.Statement {
 	q := db.Statement{Query: findLog, Args: []any{organization, in.ID}}
 	q.AndIf(in.Event != "", "event_id = ?", in.Event)
@@ -160,7 +157,7 @@ func (in *LogInput) page(organization int64, limit int) db.Statement {
 	switch Result(in.Result) {
 	case "":
 	case Failed:
-		q.And("status = 'failed'") // failed attempts have an index
+		q.And("status = 'failed'") // an index has only the failed attempts
 	default:
 		q.And("status = ?", in.Result)
 	}
@@ -168,9 +165,9 @@ func (in *LogInput) page(organization int64, limit int) db.Statement {
 	return q
 }
 
-// mayAdminister reports whether the caller administers the endpoints of a
-// principal. The operator administers all endpoints, and everyone their own.
-// Admins also administer the endpoints of service accounts.
+// mayAdminister reports whether the caller administers the endpoints of a principal. The operator
+// administers all endpoints, and each principal its own. Admins also administer the endpoints of
+// service accounts.
 func mayAdminister(c *op.Call, principal string) bool {
 	return c.IsOperator() || principal == c.Actor.PrincipalID() ||
 		c.Actor.SeesAll() && id.Valid(id.ServiceAccount, principal)
@@ -187,7 +184,7 @@ func restrict(q *db.Statement, c *op.Call) {
 	}
 }
 
-// ListInfos returns endpoints for administration.
+// ListInfos is the operation that returns a page of endpoints for administrators.
 var ListInfos = op.New("webhooks.list", op.Read, listInfos, op.By(op.Self|op.Operator))
 
 func listInfos(ctx context.Context, c *op.Call, in FindInput) (page access.List[Info], err error) {
@@ -211,8 +208,8 @@ func listInfos(ctx context.Context, c *op.Call, in FindInput) (page access.List[
 	return page, nil
 }
 
-// read reads up to n endpoints of the organization. If the operator names none,
-// it reads the endpoints of all organizations in turn.
+// read returns up to n selected endpoints of the organization. If the operator gives no
+// organization, it reads the endpoints of all organizations in turn.
 func (in FindInput) read(ctx context.Context, c *op.Call, n int) (list []Row, err error) {
 	if in.Organization != "" || !c.IsOperator() {
 		o, err := c.FindOrganization(ctx, in.Organization)
@@ -226,7 +223,7 @@ func (in FindInput) read(ctx context.Context, c *op.Call, n int) (list []Row, er
 		return nil, err
 	}
 	for _, organization := range numbers {
-		if in.After != "" { // only the endpoint tells its organization
+		if in.After != "" { // the id of an endpoint does not contain its organization
 			switch _, err := Find(ctx, c.Tx, organization, in.After); {
 			case errors.Is(err, db.ErrNoRows):
 				continue
@@ -246,14 +243,14 @@ func (in FindInput) read(ctx context.Context, c *op.Call, n int) (list []Row, er
 	return list, nil
 }
 
-// readOf reads up to n endpoints of an organization.
+// readOf returns up to n selected endpoints of an organization.
 func (in *FindInput) readOf(ctx context.Context, c *op.Call, organization int64, n int) (list []Row, err error) {
 	q := in.page(c, organization, n)
 	return db.List(ctx, c.Tx, scan, q.Query, q.Args...)
 }
 
-// Inform returns what administration knows of an endpoint. A full answer has the recent
-// deliveries and what the endpoint missed.
+// Inform returns an endpoint as administrators see it. If full is set, the result has Recent and
+// Missed.
 func Inform(ctx context.Context, c *op.Call, r *Row, full bool) (info Info, err error) {
 	info = Info{
 		Endpoint: r.at(c.Now), PrincipalID: r.Principal, KeyID: r.Key, FailedSince: r.FailedSince,
@@ -278,14 +275,14 @@ func Inform(ctx context.Context, c *op.Call, r *Row, full bool) (info Info, err 
 	return info, err
 }
 
-// Missed counts the events that never arrived, as of an enabled endpoint. It is nil while
-// the principal's rights are at rest.
+// Missed counts the events that never arrived at a disabled endpoint. It returns nil while the gate
+// of the organization is closed.
 func (r *Row) Missed(ctx context.Context, c *op.Call) (*Tally, error) {
 	sees, rests, err := Visibility(ctx, c.Tx, r.Organization, r.Principal, c.Services.Families)
 	if err != nil || rests {
 		return nil, err
 	}
-	whole := *r // as if it had been enabled
+	whole := *r // the endpoint as it would be after Enable
 	if err := c.Tx.QueryRow(ctx, selectTick, r.Organization).Scan(&whole.Cursor); err != nil {
 		return nil, err
 	}
@@ -293,7 +290,7 @@ func (r *Row) Missed(ctx context.Context, c *op.Call) (*Tally, error) {
 	return &t, err
 }
 
-// unsent returns the resends that send everything that has not arrived.
+// unsent returns the resends that together send all events which never arrived.
 func (r *Row) unsent() []resendFrom {
 	all := []resendFrom{{Endpoint: r.ID, Failed: true}}
 	if r.MissedSince != 0 {
@@ -302,10 +299,11 @@ func (r *Row) unsent() []resendFrom {
 	return all
 }
 
-// GetInfo is ReadInfo as an operation.
+// GetInfo is the operation that runs ReadInfo.
 var GetInfo = op.New("webhooks.get", op.Read, ReadInfo, op.By(op.Self|op.Operator))
 
-// ReadInfo returns one endpoint for administration.
+// ReadInfo returns one endpoint for administrators. It fails with NOT_FOUND if the caller does not
+// administer the endpoint.
 func ReadInfo(ctx context.Context, c *op.Call, in GetInput) (Info, error) {
 	r, err := in.find(ctx, c)
 	if err != nil {
@@ -314,7 +312,7 @@ func ReadInfo(ctx context.Context, c *op.Call, in GetInput) (Info, error) {
 	return Inform(ctx, c, &r, in.Full)
 }
 
-// find reads an endpoint that the caller administers. Any other is NOT_FOUND.
+// find reads an endpoint that the caller administers. It fails with NOT_FOUND for any other id.
 func (in *One) find(ctx context.Context, c *op.Call) (r Row, err error) {
 	o, err := c.FindOrganization(ctx, in.Organization)
 	if err != nil {
@@ -327,7 +325,7 @@ func (in *One) find(ctx context.Context, c *op.Call) (r Row, err error) {
 	return r, err
 }
 
-// ListAttempts returns entries of the delivery log.
+// ListAttempts is the operation that returns entries of the delivery log.
 var ListAttempts = op.New("webhooks.deliveries", op.Read, listAttemptInfos, op.By(op.Self|op.Operator))
 
 func listAttemptInfos(ctx context.Context, c *op.Call, in LogInput) (page access.List[Attempt], err error) {
@@ -351,8 +349,8 @@ func listAttemptInfos(ctx context.Context, c *op.Call, in LogInput) (page access
 const findAttempt = `select a.endpoint, a.event_type || ' ' || a.status, e.principal from webhook_attempts a
 	join webhook_endpoints e on e.organization = a.organization and e.id = a.endpoint where a.organization = $1 and a.id = $2`
 
-// AttemptOf returns the endpoint of an entry of the delivery log, and its event type
-// and status. If the caller does not administer the endpoint it is NOT_FOUND.
+// AttemptOf returns the endpoint of an entry of the delivery log. title is the entry's event type
+// and status. AttemptOf fails with NOT_FOUND if the caller does not administer the endpoint.
 func AttemptOf(ctx context.Context, c *op.Call, name string) (endpoint, title string, err error) {
 	var principal string
 	err = c.Tx.QueryRow(ctx, findAttempt, c.Actor.Org(), name).Scan(&endpoint, &title, &principal)
@@ -362,9 +360,9 @@ func AttemptOf(ctx context.Context, c *op.Call, name string) (endpoint, title st
 	return endpoint, title, err
 }
 
-// Enable makes a disabled endpoint receive events again, beginning with the
-// next. What never arrived is sent too if the input says so; otherwise Resend sends it,
-// from MissedSince on. An endpoint that is not disabled stays as it is.
+// Enable is the operation that makes a disabled endpoint receive events again, from the next event
+// on. If the input has Missed, jobs also send the events that never arrived. Otherwise Resend can
+// send them later, from MissedSince on. Enable does not change an endpoint that is not disabled.
 var Enable = op.New("webhooks.enable", op.Administer, enableByPerson, op.By(op.Self|op.Operator), op.Fresh,
 	op.Gives, op.Audited("webhook.enable"))
 
@@ -374,8 +372,8 @@ func enableByPerson(ctx context.Context, c *op.Call, in EnableInput) (out Enable
 		return out, err
 	}
 	c.Audit.About(r.Organization, r.ID)
-	// Another call may enable the endpoint at the same time, so the status that
-	// was read proves nothing. From here on the row is locked.
+	// Another call may have enabled the endpoint since it was read, so the statement checks the
+	// status again. From here on the row is locked.
 	held, err := c.Tx.Exec(ctx, keepDisabled, r.Organization, r.ID)
 	if err == nil && held == 1 {
 		c.Audit.Changed("status", r.Status, Active)
@@ -396,7 +394,8 @@ func enableByPerson(ctx context.Context, c *op.Call, in EnableInput) (out Enable
 	return out, err
 }
 
-// sendUnsent has jobs send what never arrived at an endpoint that is being enabled.
+// sendUnsent enqueues jobs that send the events which never arrived at an endpoint. The caller then
+// enables the endpoint.
 func (r *Row) sendUnsent(ctx context.Context, c *op.Call) (*ResendOutput, error) {
 	sees, rests, err := Visibility(ctx, c.Tx, r.Organization, r.Principal, c.Services.Families)
 	switch {
@@ -424,9 +423,9 @@ func (r *Row) sendUnsent(ctx context.Context, c *op.Call) (*ResendOutput, error)
 	return out, nil
 }
 
-// enable purges the pending deliveries of a disabled endpoint that the
-// transaction holds, and resets its state. The dispatcher purges most of them
-// soon after the endpoint was disabled, so few are usually left.
+// enable deletes the pending deliveries of a disabled endpoint and resets its state. The
+// transaction has locked the endpoint. Usually few deliveries are left, because the dispatcher
+// deletes most of them soon after an endpoint is disabled.
 func enable(ctx context.Context, c *op.Call, r *Row) error {
 	for ended := int64(PurgePiece); ended == PurgePiece; {
 		var err error
@@ -444,18 +443,18 @@ func enable(ctx context.Context, c *op.Call, r *Row) error {
 	return nil
 }
 
-// moment is a clock that stands still at the time of a call.
+// moment is a clock that always shows the time of one call.
 type moment clock.Micros
 
 // Now returns the moment.
 func (m moment) Now() time.Time { return clock.Micros(m).Time() }
 
-// After never fires, because nothing waits within a transaction.
+// After returns nil, because code in a transaction does not wait.
 func (moment) After(time.Duration) <-chan time.Time { return nil }
 
-// Disable disables an endpoint for a reason and notifies its owner. Its pending
-// deliveries end. A disabled endpoint stays as it is. Disable fails with
-// db.ErrNoRows if the endpoint was deleted.
+// Disable disables an endpoint for a reason and sends a notice to its owner. Its pending deliveries
+// end. A disabled endpoint does not change. Disable fails with db.ErrNoRows if the endpoint was
+// deleted.
 func Disable(ctx context.Context, c *op.Call, at Address, why Reason) error {
 	k := StateStore{Clock: moment(c.Now), Logger: cmp.Or(c.Services.Logger, slog.Default()), Notices: notify.Service.In(c)}
 	h, err := k.Hold(ctx, c.Tx, at)
@@ -468,33 +467,32 @@ func Disable(ctx context.Context, c *op.Call, at Address, why Reason) error {
 	return err
 }
 
-// ResendInput says what to send again: one event, all that failed, or a range
-// of time. Each event begins a new series of attempts. An attempt in progress
-// is the first of the new series.
+// ResendInput selects the events to send again: one event, all failed events, or the events in a
+// period. Each event begins a new series of attempts. If an attempt runs, it is the first attempt
+// of the new series.
 type ResendInput struct {
 	Organization string `json:"organizationId,omitempty"`
 	ID           string `json:"id"`
-	// Event is the id of an event of the last 30 days.
+	// Event is the id of an event. The event must not be older than 30 days.
 	Event string `json:"eventId,omitempty"`
-	// Failed selects the events of the last 30 days that failed, never
-	// succeeded, and wait for no further attempt.
+	// Failed selects the failed events of the last 30 days. It leaves out events that succeeded
+	// later and events that wait for another attempt.
 	Failed bool `json:"failed,omitempty"`
-	// Since and Until bound a range of time, without Since and with Until. Null
-	// as Until means now. Events that were delivered before are sent again.
+	// Since and Until are the bounds of a period: after Since, up to and including Until. Null as
+	// Until means the present time. Events that were already delivered are sent again.
 	Since clock.Micros `json:"since,omitempty"`
 	Until clock.Micros `json:"until,omitempty"`
 }
 
-// ResendOutput says what happens.
+// ResendOutput describes a resend.
 type ResendOutput struct {
-	// Events is 1 if one event was asked for, otherwise 0.
+	// Events is 1 if the input has one event, otherwise 0.
 	Events int `json:"events"`
-	// Found counts the events that a job sends. It is zero while the job rests.
+	// Found counts the events that a job will send. It is zero while Rests is set.
 	Found Tally `json:"found"`
-	// Going is true if a job looks up the events.
+	// Going is true if a job selects the events.
 	Going bool `json:"going"`
-	// Rests is true if that job waits because the organization is closed or its
-	// API is off.
+	// Rests is true if the job waits, because the organization is closed or its API is off.
 	Rests bool `json:"rests"`
 }
 
@@ -507,7 +505,7 @@ var (
 	oneOfThree = i18n.Text("Give exactly one of these: an event, all failed events, or a period.")
 )
 
-// Resend sends events again.
+// Resend is the operation that sends events again.
 var Resend = op.New("webhooks.resend", op.Administer, resend, op.By(op.Self|op.Operator), op.Fresh, op.Gives,
 	op.Audited("webhook.resend"))
 
@@ -554,7 +552,8 @@ func resend(ctx context.Context, c *op.Call, in ResendInput) (out ResendOutput, 
 	return out, resendOne(ctx, c.Tx, &r, c.Now, in.Event, sees)
 }
 
-// resendOne queues one event again.
+// resendOne queues one event again. It fails if the endpoint may not receive the event, or if the
+// event is too old.
 func resendOne(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, name, sees string) error {
 	if !id.Valid(id.Event, name) {
 		return fault.Invalid(fault.Field{Name: "eventId", Code: fault.FieldNotFound, Text: noEvent})

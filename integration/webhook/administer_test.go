@@ -21,7 +21,8 @@ import (
 	"kartei/test/waittest"
 )
 
-// Enabling wakes the dispatchers, so that deliveries do not wait for the sweep.
+// TestEnableTells checks that Enable notifies the dispatchers, so that deliveries do not wait for a
+// sweep.
 func TestEnableTells(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
@@ -44,7 +45,8 @@ func TestEnableTells(t *testing.T) {
 	})
 }
 
-// A resend queues nothing for an endpoint that was deleted after it was read.
+// TestResendToADeletedEndpoint checks that a resend queues no events for an endpoint that was
+// deleted meanwhile.
 func TestResendToADeletedEndpoint(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
@@ -65,8 +67,8 @@ func TestResendToADeletedEndpoint(t *testing.T) {
 	})
 }
 
-// While the gate is closed, the resend of one event is refused with the reason.
-// A range waits until its events have expired.
+// TestResendWhileTheGateIsClosed checks that the resend of one event is refused with a reason while
+// the gate is closed. A resend of many events waits until its events have expired.
 func TestResendWhileTheGateIsClosed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
@@ -98,8 +100,8 @@ func TestResendWhileTheGateIsClosed(t *testing.T) {
 	})
 }
 
-// If the principal may receive nothing, nothing is sent again and no range is
-// scanned.
+// TestResendWithoutRights checks that a resend sends no events if the principal may receive none.
+// The job does not scan the events.
 func TestResendWithoutRights(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
@@ -114,7 +116,7 @@ func TestResendWithoutRights(t *testing.T) {
 			t.Errorf("while the owner is disabled: %v", err)
 		}
 		r := o.Read(name)
-		endpointtest.Must(t, d.Write(t.Context(), func(tx db.Tx) error { // the job was enqueued before
+		endpointtest.Must(t, d.Write(t.Context(), func(tx db.Tx) error { // the job was enqueued before the owner was disabled
 			return webhook.EnqueueResend(t.Context(), tx, &r, clock.Now(o.Clock), in)
 		}))
 		wait(1)

@@ -13,7 +13,7 @@ import (
 	"kartei/store/db"
 )
 
-// The kinds of notice about endpoints.
+// The kinds of notices about endpoints.
 const (
 	// IsFailing says that no attempt succeeded for 24 hours.
 	IsFailing notify.Kind = "webhook_failing"
@@ -26,11 +26,11 @@ type AlertFacts struct {
 	Organization string       `json:"organizationId"`
 	Endpoint     string       `json:"endpointId"`
 	Reason       Reason       `json:"reason,omitempty"`
-	Since        clock.Micros `json:"since"` // the first failed attempt
+	Since        clock.Micros `json:"since"` // the time of the first failed attempt
 	At           clock.Micros `json:"at"`
 }
 
-// Forms holds the forms of notices about endpoints.
+// Forms maps each kind of notice about endpoints to its form.
 var Forms = map[notify.Kind]notify.Form{
 	IsFailing: {
 		Words: alertWords(failingWords), Mail: alertMail(failingWords), Page: alertPage,
@@ -42,8 +42,8 @@ var Forms = map[notify.Kind]notify.Form{
 	},
 }
 
-// alertPage is the page of the endpoint, with its log of deliveries. There it is enabled
-// and sent what it missed.
+// alertPage returns a link to the page of the endpoint, which has the delivery log. On that page a
+// person can enable the endpoint and resend events.
 func alertPage(_ string, data []byte) (notify.Page, error) {
 	var f AlertFacts
 	err := json.Unmarshal(data, &f)
@@ -53,9 +53,8 @@ func alertPage(_ string, data []byte) (notify.Page, error) {
 	}, err
 }
 
-// alert notifies the owner of a held endpoint that it fails or was disabled.
-// The notice is part of the transaction that changes the status, so only one of
-// several replicas posts it.
+// alert posts a notice that a locked endpoint fails or was disabled. The notice is part of the
+// transaction that changes the status, so only one of several replicas posts it.
 func (k *StateStore) alert(ctx context.Context, tx db.Tx, h *LockedEndpoint, now clock.Micros) error {
 	kind := IsFailing
 	switch h.Status {
@@ -75,8 +74,8 @@ func (k *StateStore) alert(ctx context.Context, tx db.Tx, h *LockedEndpoint, now
 	return k.Notices.Post(ctx, tx, live, users, kind, facts)
 }
 
-// alertWords returns the words of a notice, with the present name of the
-// endpoint.
+// alertWords returns a function that returns the words of a notice. The words have the present name
+// of the endpoint.
 func alertWords(words func(AlertFacts, names) notify.Words) func(context.Context, db.Tx, []byte) (notify.Words, error) {
 	return func(ctx context.Context, tx db.Tx, data []byte) (notify.Words, error) {
 		var f AlertFacts
@@ -88,7 +87,8 @@ func alertWords(words func(AlertFacts, names) notify.Words) func(context.Context
 	}
 }
 
-// alertMail returns the words of an email, with ids in place of names.
+// alertMail returns a function that returns the words of an email. The words have ids instead of
+// names.
 func alertMail(words func(AlertFacts, names) notify.Words) func([]byte) (notify.Words, error) {
 	return func(data []byte) (notify.Words, error) {
 		var f AlertFacts
@@ -101,14 +101,14 @@ func alertMail(words func(AlertFacts, names) notify.Words) func([]byte) (notify.
 	}
 }
 
-// names are the names of an endpoint and its organization.
+// names are the names of an endpoint and its organization, as a notice shows them.
 type names struct {
 	organization string
-	// endpoint names the endpoint together with its organization.
+	// endpoint is the name or the id of the endpoint, with its organization.
 	endpoint i18n.Text
 }
 
-// called reads the present names.
+// called reads the present names of an endpoint and its organization.
 func called(ctx context.Context, tx db.Tx, f AlertFacts) (names, error) {
 	o, err := access.OrganizationIn(ctx, tx, f.Organization)
 	if err != nil {

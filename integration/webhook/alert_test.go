@@ -9,7 +9,7 @@ import (
 	"kartei/people/notify"
 )
 
-// The text of a notice of each kind and reason, in both languages.
+// TestAlertWords checks the text of each kind of notice and each reason, in both languages.
 func TestAlertWords(t *testing.T) {
 	at := func(s string) clock.Micros {
 		m, err := clock.Parse(s)

@@ -10,37 +10,37 @@ import (
 	"kartei/store/db"
 )
 
-// EventInput names an event.
+// EventInput identifies an event.
 type EventInput struct {
 	Organization string `json:"organizationId,omitempty"`
 	ID           string `json:"id"`
 }
 
-// EventDeliveries say where an event went.
+// EventDeliveries are the deliveries of one event.
 type EventDeliveries struct {
 	Data []EventDelivery `json:"data"`
 }
 
-// EventDelivery is an event at one endpoint.
+// EventDelivery is the delivery of an event to one endpoint.
 type EventDelivery struct {
 	EndpointID  string `json:"endpointId"`
 	Name        string `json:"name"`
 	PrincipalID string `json:"principalId"`
-	// Status is the endpoint's status. A disabled endpoint gets nothing.
+	// Status is the present status of the endpoint. A disabled endpoint receives no events.
 	Status Status `json:"status"`
-	// DueAt is when the next attempt is made, null if none follows.
+	// DueAt is the time of the next attempt. It is null if no attempt follows.
 	DueAt clock.Micros `json:"dueAt"`
-	// Attempts are the attempts of 30 days, the newest first.
+	// Attempts are the attempts of the last 30 days, the newest first.
 	Attempts []Attempt `json:"attempts"`
 }
 
-// maxAttempts bounds the attempts of an event at all endpoints. A series has ten, and
-// each resend begins another one.
+// maxAttempts is the maximum number of attempts that are read for an event. A series has ten
+// attempts, and each resend begins another series.
 const maxAttempts = 1000
 
 const (
-	// Both begin with the endpoints of the organization, and look each one up in the
-	// index of an endpoint and an event. SQLite keeps the order of a cross join.
+	// Both queries begin with the endpoints of the organization. They look up each pair of endpoint
+	// and event in an index. SQLite does not reorder a cross join.
 	findTried = `select e.id, e.name, e.principal, e.status, a.id, a.event_id, a.event_type, a.attempt, a.status, a.response_status, a.response_ms,
 			a.error_code, a.attempted_at, a.next_attempt_at
 		from (select organization, id, name, principal, status from webhook_endpoints where organization = $1`
@@ -50,9 +50,9 @@ const (
 	andPending  = `) as e cross join webhook_deliveries as d where d.organization = e.organization and d.endpoint = e.id and d.event_id = ? limit ?`
 )
 
-// DeliveriesOf returns the deliveries of an event at the endpoints that the caller
-// administers, the oldest endpoint first. Of an event that the caller may not see it
-// says no more than that none of these endpoints got it.
+// DeliveriesOf is the operation that returns the deliveries of an event. It covers the endpoints
+// that the caller administers, the oldest endpoint first. For an event that the caller may not see,
+// it returns an empty list, as for an event that no endpoint received.
 var DeliveriesOf = op.New("events.deliveries", op.Read, deliveriesOf, op.By(op.Self|op.Operator))
 
 func deliveriesOf(ctx context.Context, c *op.Call, in EventInput) (out EventDeliveries, err error) {
@@ -80,7 +80,7 @@ func deliveriesOf(ctx context.Context, c *op.Call, in EventInput) (out EventDeli
 	return out, err
 }
 
-// tried returns the query for attempts.
+// tried returns the query for attempts at the event.
 func (in *EventInput) tried(c *op.Call, organization int64) db.Statement {
 	q := db.Statement{Query: findTried, Args: []any{organization}}
 	restrict(&q, c)
@@ -88,7 +88,7 @@ func (in *EventInput) tried(c *op.Call, organization int64) db.Statement {
 	return q
 }
 
-// pending returns the query for deliveries that wait or run.
+// pending returns the query for pending and running deliveries of the event.
 func (in *EventInput) pending(c *op.Call, organization int64) db.Statement {
 	q := db.Statement{Query: findPending, Args: []any{organization}}
 	restrict(&q, c)
@@ -96,7 +96,7 @@ func (in *EventInput) pending(c *op.Call, organization int64) db.Statement {
 	return q
 }
 
-// add puts single attempts to their endpoints.
+// add adds single attempts to the deliveries of their endpoints.
 func (out *EventDeliveries) add(tried []EventDelivery) {
 	at := map[string]int{}
 	for i, d := range out.Data {

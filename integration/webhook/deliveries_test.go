@@ -12,12 +12,13 @@ import (
 	"kartei/test/operator"
 )
 
-// The deliveries of an event are the attempts at each endpoint, the newest first.
+// TestDeliveriesOfAnEvent checks that DeliveriesOf returns the attempts at each endpoint, the
+// newest first.
 func TestDeliveriesOfAnEvent(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
 		first, second, sent := o.Endpoint(), o.Endpoint(), o.Event()
-		o.Endpoint() // it did not get the event
+		o.Endpoint() // this endpoint did not get the event
 		o.Logged(second, sent, webhook.Failed, 2)
 		o.Logged(first, sent, webhook.Succeeded, 1)
 		o.Logged(first, "evt_other", webhook.Failed, 1)
@@ -41,10 +42,11 @@ func TestDeliveriesOfAnEvent(t *testing.T) {
 	})
 }
 
-// The full answer counts the attempts of 24 hours, each in the hour in which it began.
+// TestRecentAttempts checks that the full output counts the attempts of 24 hours. Each attempt
+// counts in the hour in which it began.
 func TestRecentAttempts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		o := endpointtest.Open(t, d) // at 9:00
+		o := endpointtest.Open(t, d) // the clock shows 9:00
 		name, other := o.Endpoint(), o.Endpoint()
 		o.Logged(name, "evt_a", webhook.Failed, 2)
 		o.Logged(other, "evt_a", webhook.Failed, 9)
@@ -68,7 +70,7 @@ func TestRecentAttempts(t *testing.T) {
 			ten.Succeeded != webhook.MaxCounted || ten.Failed != 0 {
 			t.Errorf("nine: %+v, ten: %+v", nine, ten)
 		}
-		o.Clock.Advance(23 * time.Hour) // the hour of ten is the first one now
+		o.Clock.Advance(23 * time.Hour) // the hour from 10:00 is now the first hour
 		got = show()
 		if got.Hours[0] != ten || got.Hours[1].Succeeded != 0 {
 			t.Errorf("a day later: %+v", got.Hours)
@@ -82,8 +84,9 @@ func TestRecentAttempts(t *testing.T) {
 	})
 }
 
-// Enabling an endpoint also sends what never arrived, if it is asked to: what was not
-// tried, and what failed. The answer counts each event once.
+// TestEnableWithWhatWasMissed checks that Enable with Missed also sends the events that never
+// arrived. These are the failed events and the events without an attempt. The output counts each
+// event once.
 func TestEnableWithWhatWasMissed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
@@ -97,7 +100,7 @@ func TestEnableWithWhatWasMissed(t *testing.T) {
 		_, err := desk.Disable(t.Context(), webhook.One{Organization: o.Info.ID, ID: name}, webhook.NoSuccess)
 		endpointtest.Must(t, err)
 		missed := o.Events(3)
-		o.EventsOf("contact.merged", "", 1) // the endpoint does not ask for it
+		o.EventsOf("contact.merged", "", 1) // the endpoint does not subscribe to this type
 		one := webhook.One{Organization: o.Info.ID, ID: name}
 		before, err := desk.Show(t.Context(), one)
 		endpointtest.Must(t, err)
@@ -131,7 +134,7 @@ func TestEnableWithWhatWasMissed(t *testing.T) {
 	})
 }
 
-// A count has a bound, and says so.
+// TestMissedIsBounded checks that the count of missed events is bounded, and that More then is set.
 func TestMissedIsBounded(t *testing.T) {
 	d := dbtest.SQLite(t)
 	o := endpointtest.Open(t, d)

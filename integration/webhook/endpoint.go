@@ -25,46 +25,46 @@ import (
 	"kartei/store/replay"
 )
 
-// MaxEndpoints bounds the endpoints of a principal in an organization
-// (contract, 'Other constants').
+// MaxEndpoints is the maximum number of endpoints of a principal in an organization (contract,
+// 'Other constants').
 const MaxEndpoints = 16
 
-// Status says whether an endpoint receives events.
+// Status is the status of an endpoint. A disabled endpoint receives no events.
 type Status string
 
-// The statuses (contract, 'States and transitions').
+// The statuses of endpoints (contract, 'States and transitions').
 const (
 	Active   Status = "active"
 	Failing  Status = "failing"
 	Disabled Status = "disabled"
 )
 
-// Reason says why an endpoint is disabled.
+// Reason says why an endpoint is disabled. It is empty for other endpoints.
 type Reason string
 
-// The reasons. An endpoint that is not disabled has none.
+// The reasons for disabling an endpoint.
 const (
-	Gone       Reason = "gone"        // the receiver answered 410
-	NoSuccess  Reason = "no_success"  // 72 hours of failed attempts
-	KeyRevoked Reason = "key_revoked" // the key that made the endpoint was revoked
+	Gone       Reason = "gone"        // the receiver responded 410
+	NoSuccess  Reason = "no_success"  // attempts failed for 72 hours
+	KeyRevoked Reason = "key_revoked" // the key that created the endpoint was revoked
 )
 
-// Fields are the members that the owner of an endpoint sets.
+// Fields are the members that the owner of an endpoint can set.
 type Fields struct {
 	Name       string   `json:"name" required:"true" min:"1" max:"200" example:"CRM" patch:"set"`
 	URL        string   `json:"url" required:"true" min:"1" max:"2048" example:"https://crm.example.com/hooks/kartei"`
 	EventTypes []string `json:"eventTypes" required:"true" minItems:"1" maxItems:"100" enum:"events" named:"EventType" example:"[\"contact.created\",\"contact.updated\"]" patch:"set"`
 }
 
-// Endpoint is a webhook endpoint in the API. It belongs to the principal that
-// created it. Nobody else finds it, not even an admin.
+// Endpoint is a webhook endpoint in the API. It belongs to the principal that created it. The API
+// shows it only to this principal, and not to admins.
 type Endpoint struct {
 	Object string `json:"object" enum:"webhook_endpoint" example:"webhook_endpoint"`
 	ID     string `json:"id" example:"whe_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	Fields
 	Status         Status  `json:"status" enum:"active,failing,disabled" example:"active"`
 	DisabledReason *Reason `json:"disabledReason" enum:"gone,no_success,key_revoked" example:"null"`
-	// The times are nil if there are none.
+	// A time is nil if the event has not happened.
 	LastSuccessAt            *clock.Micros `json:"lastSuccessAt" example:"2026-11-02T14:05:12.345678Z"`
 	LastFailureAt            *clock.Micros `json:"lastFailureAt" example:"null"`
 	PreviousSecretValidUntil *clock.Micros `json:"previousSecretValidUntil" example:"null"`
@@ -73,14 +73,14 @@ type Endpoint struct {
 	UpdatedAt                clock.Micros  `json:"updatedAt" example:"2026-11-02T14:05:12.345678Z"`
 }
 
-// EntityTag returns the tag of the revision.
+// EntityTag returns the entity tag of the revision.
 func (e Endpoint) EntityTag() string { return op.Tag(e.Revision) }
 
-// Records returns 1.
+// Records returns the number of records in the response, which is 1.
 func (Endpoint) Records() int { return 1 }
 
-// EndpointWithSecret is an endpoint in the only response that reveals its
-// secret.
+// EndpointWithSecret is an endpoint with its secret. Only the responses of create and rotate have
+// it.
 type EndpointWithSecret struct {
 	Endpoint
 	Secret string `json:"secret" example:"whsec_TWFuIG11c3Mgc2VpbmUgR2VoZWltbmlzc2UgaMO8dGU="`
@@ -89,13 +89,13 @@ type EndpointWithSecret struct {
 // Creation is the response of webhookEndpoints.create.
 type Creation struct{ EndpointWithSecret }
 
-// Location returns the path of the endpoint.
+// Location returns the path of the endpoint for the Location header.
 func (c Creation) Location() string { return "/webhook_endpoints/" + c.ID }
 
 // Type returns the type of the body.
 func (Creation) Type() reflect.Type { return reflect.TypeFor[EndpointWithSecret]() }
 
-// Secret marks a response that holds a secret.
+// Secret marks the response as one that has a secret.
 func (Creation) Secret() {}
 
 // Rotation is the response of webhookEndpoints.rotateSecret.
@@ -104,49 +104,54 @@ type Rotation struct{ EndpointWithSecret }
 // Type returns the type of the body.
 func (Rotation) Type() reflect.Type { return reflect.TypeFor[EndpointWithSecret]() }
 
-// Secret marks a response that holds a secret.
+// Secret marks the response as one that has a secret.
 func (Rotation) Secret() {}
 
-// Topic wakes the dispatcher (db.Tx.NotifyLocal) after an endpoint was created
-// or changed, or has work other than new events. The message is the number of
-// the organization. Deliveries then begin at once, not with the next sweep.
+// Topic is the topic of notifications to dispatchers (db.Tx.NotifyLocal). A call notifies after it
+// has created or changed an endpoint, or given it work other than new events. The message is the
+// number of the organization. Deliveries then begin at once, and not with the next sweep.
 const Topic = "webhooks"
 
-// Address names an endpoint.
+// Address identifies an endpoint.
 type Address struct {
 	Organization int64
 	ID           string
 }
 
-// Row is an endpoint as stored in the database. A member that its owner sets is in Fields,
-// one that is shown in Endpoint. A change of its deliveries first changes the row, with the
-// revision or status that it relies on as a condition, since earlier reads may be stale.
+// Row is an endpoint as the database stores it. Fields has the members that the owner sets, and
+// Endpoint the members that the API shows.
+//
+// A transaction that changes deliveries of the endpoint must update the row first. Its statement
+// has the expected revision or status as a condition, because earlier reads may be stale.
 type Row struct {
 	Endpoint
 	Organization int64
 	Principal    string
-	// Key is the id of the key that created the endpoint or last changed its
-	// URL, empty if there was none.
+	// Key is the id of the key that created the endpoint or last changed its URL. It is empty if a
+	// session did that.
 	Key string
-	// secret and previous are sealed. previous is empty if there is none.
+	// secret and previous are the encrypted secrets. previous is empty if there is no previous
+	// secret.
 	secret, previous string
-	// previousUntil is the end of previous, zero if there is none.
+	// previousUntil is the time until which previous signs, and zero if there is no previous
+	// secret.
 	previousUntil clock.Micros
 	// Cursor is the tick up to which events were fanned out.
 	Cursor clock.Micros
-	// DueAt is when a delivery is due or the status may change, zero if never.
+	// DueAt is the time when a delivery is due or the status may change. Zero means that neither
+	// will happen.
 	DueAt clock.Micros
-	// FailedSince is the first failed attempt since the last success, zero if
-	// there was none. Failures counts the failed attempts since then.
+	// FailedSince is the time of the first failed attempt since the last success, and zero if no
+	// attempt has failed since then. Failures is the number of failed attempts since then.
 	FailedSince clock.Micros
 	Failures    int64
-	// MissedSince is a tick before the first event that was never tried. It is
-	// set if the endpoint is disabled, and if events after its cursor expire.
-	// Zero means that neither ever happened.
+	// MissedSince is a tick before the first event that was never tried. It is set when the
+	// endpoint is disabled, or when events after its cursor expire. Zero means that no event was
+	// missed.
 	MissedSince clock.Micros
 }
 
-// at returns the endpoint as the API shows it at a moment.
+// at returns the endpoint as the API shows it at the time now.
 func (r *Row) at(now clock.Micros) Endpoint {
 	e := r.Endpoint
 	if now < r.previousUntil {
@@ -155,7 +160,7 @@ func (r *Row) at(now clock.Micros) Endpoint {
 	return e
 }
 
-// prepare normalizes the members of a request. An error is a fault.
+// prepare normalizes the members of a request. If the URL is not valid, it returns a fault.
 func (f *Fields) prepare(guard *egress.Guard) error {
 	f.Name = record.Clean(f.Name)
 	f.EventTypes = record.Unique(f.EventTypes)
@@ -164,7 +169,7 @@ func (f *Fields) prepare(guard *egress.Guard) error {
 	return err
 }
 
-// Wrong checks the URL.
+// Wrong returns the faults of the URL.
 func (f *Fields) Wrong(s *op.Services, sent op.RuleScope) []fault.Field {
 	if !sent.Fit("url") {
 		return nil
@@ -180,18 +185,18 @@ type CreateInput struct {
 	Fields Fields `body:"create" named:"WebhookEndpointCreate"`
 }
 
-// Options is what operations on webhook endpoints need.
+// Options are the dependencies of the operations on webhook endpoints.
 type Options struct {
-	// Secrets seals the signing secrets.
+	// Secrets encrypts the secrets of endpoints.
 	Secrets masterkey.Vault
-	// Guard checks the addresses of endpoints. Nil permits public addresses.
+	// Guard checks the addresses of endpoints. nil permits all public addresses.
 	Guard *egress.Guard
 }
 
-// Service has what operations on webhook endpoints need.
+// Service provides the Options to the operations on webhook endpoints.
 var Service = op.Need[Options]("webhook endpoints")
 
-// The operations on webhook endpoints.
+// The operations on webhook endpoints in the API.
 var (
 	Create = op.New("webhookEndpoints.create", op.Create, create, op.Scoped, op.Costs(5), op.Gives,
 		op.Audited("webhook.create"), op.Fails(fault.WebhookURLInvalid, fault.WebhookEndpointLimit))
@@ -206,7 +211,8 @@ var (
 	Deliveries = op.New("webhookEndpoints.deliveries", op.Get, deliveries, op.Scoped, op.Costs(2))
 )
 
-// create creates an endpoint of the caller. It receives the events that follow.
+// create creates an endpoint of the caller. The endpoint receives events that happen after the
+// call.
 func create(ctx context.Context, c *op.Call, in CreateInput) (Creation, error) {
 	if err := in.Fields.prepare(Service.In(c).Guard); err != nil {
 		return Creation{}, err
@@ -221,15 +227,15 @@ func create(ctx context.Context, c *op.Call, in CreateInput) (Creation, error) {
 		},
 		Organization: c.Actor.Org(), Principal: c.Actor.PrincipalID(), Key: c.Actor.Credential().ID,
 	}
-	// The notice takes the turn of jobs, which comes before the clock.
+	// A notice takes the lock that orders jobs. Transactions take that lock before the clock row.
 	if err := c.Gives(ctx, r.gain(op.HookCreated)); err != nil {
 		return Creation{}, err
 	}
 	c.Audit.About(r.Organization, r.ID)
-	c.Audit.Hidden("url", true) // some receivers have a secret in it
+	c.Audit.Hidden("url", true) // some URLs contain a secret
 	c.Audit.Changed("eventTypes", nil, r.EventTypes)
-	// The clock row is locked until the commit. Of two simultaneous calls, the
-	// second therefore counts the endpoint of the first.
+	// Tick locks the clock row until the commit. So the second of two concurrent calls counts the
+	// endpoint of the first.
 	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
 	if err != nil {
 		return Creation{}, err
@@ -251,9 +257,9 @@ func create(ctx context.Context, c *op.Call, in CreateInput) (Creation, error) {
 	return Creation{EndpointWithSecret{r.at(c.Now), secret.Reveal()}}, nil
 }
 
-// mayRead fails with FORBIDDEN if the caller may not read the records behind
-// some of the event types. Otherwise a key that only manages endpoints could
-// send all that its principal reads elsewhere, by a new endpoint or a new URL.
+// mayRead fails with FORBIDDEN if the caller may not read the records of some of the event types.
+// Otherwise a key that only manages endpoints could send its principal's events to a new endpoint
+// or a new URL.
 func mayRead(c *op.Call, types []string) error {
 	var missing []string
 	for _, name := range types {
@@ -268,7 +274,7 @@ func mayRead(c *op.Call, types []string) error {
 	return access.Lacking(missing...)
 }
 
-// newSecret draws a secret for the endpoint and seals it.
+// newSecret generates a secret, stores it encrypted in r and returns it.
 func (r *Row) newSecret(c *op.Call) (Secret, error) {
 	secret, err := NewSecret(rand.Reader)
 	if err != nil {
@@ -278,10 +284,10 @@ func (r *Row) newSecret(c *op.Call) (Secret, error) {
 	return secret, nil
 }
 
-// tell wakes the dispatcher of this process after the commit.
+// tell notifies the dispatcher of this process after the commit.
 func tell(c *op.Call) { c.Tx.NotifyLocal(Topic, strconv.FormatInt(c.Actor.Org(), 10)) }
 
-// own reads an endpoint of the caller, or fails with NOT_FOUND.
+// own reads an endpoint of the caller. It fails with NOT_FOUND for any other id.
 func own(ctx context.Context, c *op.Call, endpoint string) (Row, error) {
 	if !id.Valid(id.WebhookEndpoint, endpoint) {
 		return Row{}, fault.New(fault.NotFound)
@@ -299,7 +305,7 @@ func get(ctx context.Context, c *op.Call, in op.ByID) (Endpoint, error) {
 	return r.at(c.Now), err
 }
 
-// ListInput holds the parameters of webhookEndpoints.list.
+// ListInput has the parameters of webhookEndpoints.list.
 type ListInput struct {
 	Limit  int    `query:"limit" min:"1" max:"100" default:"25" example:"25"`
 	Cursor string `query:"cursor" min:"1" max:"4096" example:"AX3k9bQ"`
@@ -329,9 +335,8 @@ func listEndpoints(ctx context.Context, c *op.Call, in ListInput) (EndpointPage,
 	return page, nil
 }
 
-// list reads a page of a list, newest first. It returns the rows and the cursor
-// of the next page, nil on the last. The query takes the id before the page and
-// the number of rows as its last two arguments.
+// list returns a page of rows, the newest first. next is the cursor of the next page, or nil on the
+// last page. The last two arguments of the query are the id before the page and the number of rows.
 func list[T any](ctx context.Context, c *op.Call, name string, in ListInput, scan func(db.Row) (T, error), key func(T) string,
 	query string, args ...any) (page []T, next *string, err error) {
 	scope := fmt.Sprintf("%d|%s|%s|%s", c.Actor.Org(), c.Actor.PrincipalID(), name, c.Version)
@@ -360,7 +365,7 @@ func list[T any](ctx context.Context, c *op.Call, name string, in ListInput, sca
 	return page, nil, rows.Err()
 }
 
-// lastID sorts after every identifier.
+// lastID sorts after every id.
 const lastID = "~"
 
 // UpdateInput is the input of webhookEndpoints.update.
@@ -369,10 +374,9 @@ type UpdateInput struct {
 	Patch op.Patch[Fields] `body:"patch"`
 }
 
-// update merges a patch into an endpoint of the caller. It requires If-Match.
-// The caller must be able to read everything that the endpoint receives
-// afterwards. Pending deliveries go to the new URL. A patch that changes
-// nothing makes no revision.
+// update applies a patch to an endpoint of the caller. It requires If-Match. The caller must be
+// able to read all records whose events the endpoint receives after the change. Pending deliveries
+// are sent to the new URL. A patch without a change makes no new revision.
 func update(ctx context.Context, c *op.Call, in UpdateInput) (Endpoint, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
@@ -392,13 +396,13 @@ func update(ctx context.Context, c *op.Call, in UpdateInput) (Endpoint, error) {
 	return r.at(c.Now), nil
 }
 
-// gain returns the access that the endpoint gives: its owner's events leave to its URL.
+// gain returns the access that the endpoint gives: the events of its owner are sent to its URL.
 func (r *Row) gain(word op.GainWord) op.Gain {
 	return op.Gain{Word: word, ID: r.ID, Organization: r.Organization, Principal: r.Principal}
 }
 
-// change gives an endpoint other members. What changes nothing makes no revision. A change
-// after which events go elsewhere, or more of them, gives access.
+// change stores other members of the endpoint. If nothing changes, it makes no new revision. A new
+// URL or an additional event type gives access.
 func (r *Row) change(ctx context.Context, c *op.Call, after Fields) error {
 	if err := after.prepare(Service.In(c).Guard); err != nil {
 		return err
@@ -410,7 +414,7 @@ func (r *Row) change(ctx context.Context, c *op.Call, after Fields) error {
 		return nil
 	}
 	before := r.Fields
-	if after.URL != r.URL { // this key now answers for where events go
+	if after.URL != r.URL { // this key is now responsible for the URL
 		r.Key = c.Actor.Credential().ID
 	}
 	r.Fields = after
@@ -427,9 +431,9 @@ func (r *Row) change(ctx context.Context, c *op.Call, after Fields) error {
 	return c.Gives(ctx, r.gain(op.HookChanged))
 }
 
-// replace makes the next revision. The arguments of the statement follow the
-// organization, the id, the revision that was read and the time. If there is a
-// newer revision by now, the operation runs again.
+// replace stores the next revision with a statement. The arguments of the statement are the
+// organization, the id, the revision that was read, the time, and then more. If there is a newer
+// revision, replace fails with db.ErrConflict, and the operation runs again.
 func (r *Row) replace(ctx context.Context, c *op.Call, statement string, more ...any) error {
 	read := r.Revision
 	r.Revision, r.UpdatedAt = read+1, max(r.UpdatedAt, c.Now)
@@ -437,7 +441,7 @@ func (r *Row) replace(ctx context.Context, c *op.Call, statement string, more ..
 	return one(c.Tx.Exec(ctx, statement, append([]any{r.Organization, r.ID, read, r.UpdatedAt}, more...)...))
 }
 
-// one fails with db.ErrConflict unless a statement changed exactly one row.
+// one fails with db.ErrConflict unless the statement changed exactly one row.
 func one(rows int64, err error) error {
 	if err != nil {
 		return err
@@ -448,9 +452,8 @@ func one(rows int64, err error) error {
 	return nil
 }
 
-// remove removes an endpoint of the caller. It requires If-Match. No further
-// delivery begins. A job removes the pending deliveries and the log, which may
-// have millions of rows.
+// remove deletes an endpoint of the caller. It requires If-Match. No further delivery begins. A job
+// deletes the pending deliveries and the log, which may have millions of rows.
 func remove(ctx context.Context, c *op.Call, in op.ByID) (op.Nothing, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
@@ -465,13 +468,14 @@ func remove(ctx context.Context, c *op.Call, in op.ByID) (op.Nothing, error) {
 	return op.Nothing{}, r.clear(ctx, c)
 }
 
-// delete removes the endpoint. clear must follow.
+// delete deletes the row of the endpoint. The caller must call clear afterwards.
 func (r *Row) delete(ctx context.Context, c *op.Call) error {
 	c.Tx.NotifyLocal(Topic, strconv.FormatInt(r.Organization, 10))
 	return one(c.Tx.Exec(ctx, deleteEndpoint, r.Organization, r.ID, r.Revision))
 }
 
-// clear has a job remove what a deleted endpoint leaves.
+// clear enqueues a job that deletes the deliveries and the log of a deleted endpoint. It also
+// erases stored responses about the endpoint.
 func (r *Row) clear(ctx context.Context, c *op.Call) error {
 	replay.Erase(c.Tx, r.Organization, r.ID)
 	return job.Enqueue(ctx, c.Tx, r.Organization, c.Now, job.Spec{Kind: EraseKind, Key: r.ID, Payload: erasure{r.ID}})
@@ -482,9 +486,8 @@ func Of(ctx context.Context, tx db.Tx, organization int64, principal string) ([]
 	return db.List(ctx, tx, scan, listOwn, organization, principal, id.WebhookEndpoint+"~", MaxEndpoints)
 }
 
-// DeleteOf removes the endpoints of a principal in several organizations, and
-// returns how many there were. It locks all of them before a turn of jobs: see
-// docs/decisions/0020.
+// DeleteOf deletes the endpoints of a principal in several organizations and returns their number.
+// It locks all endpoints before the lock that orders jobs (docs/decisions/0020).
 func DeleteOf(ctx context.Context, c *op.Call, principal string, organizations ...int64) (int, error) {
 	var all []Row
 	for _, organization := range organizations {
@@ -505,11 +508,12 @@ func DeleteOf(ctx context.Context, c *op.Call, principal string, organizations .
 	return len(all), nil
 }
 
-// rotate gives an endpoint of the caller a new secret. The replaced
-// secret also signs for Overlap. The one before it ends now, so there are never
-// more than two: two rotations get rid of a leaked secret. A secret that cannot
-// be opened ends now too, because its master key is lost and it signs nothing.
-// rotate honours If-Match.
+// rotate gives an endpoint of the caller a new secret. It honours If-Match. The replaced secret
+// also signs for Overlap.
+//
+// The secret before the replaced one no longer signs. So there are at most two secrets, and two
+// rotations end a leaked secret. If the replaced secret cannot be decrypted, because its master key
+// is lost, it ends at once.
 func rotate(ctx context.Context, c *op.Call, in op.ByID) (Rotation, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
@@ -521,9 +525,9 @@ func rotate(ctx context.Context, c *op.Call, in op.ByID) (Rotation, error) {
 	return r.rotate(ctx, c)
 }
 
-// rotate gives an endpoint a new secret. The former one signs, too, during the overlap.
+// rotate gives the endpoint a new secret. The replaced secret also signs for Overlap.
 func (r *Row) rotate(ctx context.Context, c *op.Call) (Rotation, error) {
-	read := r.secret // a concurrent reseal may change it
+	read := r.secret // a concurrent reseal may change the stored value
 	r.previous, r.previousUntil = read, c.Now+Overlap
 	if _, _, err := Service.In(c).Secrets.Open(read, sealingPlace(r.Organization, r.ID)); err != nil {
 		r.previous, r.previousUntil = "", 0
@@ -545,14 +549,14 @@ func (r *Row) rotate(ctx context.Context, c *op.Call) (Rotation, error) {
 	return Rotation{EndpointWithSecret{r.at(c.Now), secret.Reveal()}}, nil
 }
 
-// TestOutput is the answer of webhookEndpoints.test.
+// TestOutput is the output of webhookEndpoints.test.
 type TestOutput struct {
 	Object  string `json:"object" enum:"webhook_test" example:"webhook_test"`
 	EventID string `json:"eventId" example:"evt_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 }
 
-// sendTest writes a webhook.test event about an endpoint of the caller, and its
-// delivery to this endpoint alone.
+// sendTest writes a webhook.test event about an endpoint of the caller. It also writes a delivery
+// of the event to this endpoint only.
 func sendTest(ctx context.Context, c *op.Call, in op.ByID) (TestOutput, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {

@@ -29,7 +29,7 @@ func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
 
 const endpoints = "/webhook_endpoints"
 
-// body returns the body of a create with some members replaced.
+// body returns the body of a create request. members replace the default members.
 func body(members map[string]any) map[string]any {
 	b := map[string]any{"name": "CRM", "url": "https://crm.example.com/hook", "eventTypes": []string{"contact.created"}}
 	for name, v := range members {
@@ -38,14 +38,14 @@ func body(members map[string]any) map[string]any {
 	return b
 }
 
-// create makes an endpoint and returns its path and secret.
+// create creates an endpoint and returns its path and its secret.
 func create(c *apitest.Client, members map[string]any) (at, secret string) {
 	c.Helper()
 	made := c.Do("POST", endpoints, body(members)).Want(201)
 	return endpoints + "/" + made.Text("id"), made.Text("secret")
 }
 
-// want compares members of a record.
+// want checks members of the record in a response.
 func want(t *testing.T, a *apitest.Answer, members map[string]any) {
 	t.Helper()
 	record := a.JSON()
@@ -56,7 +56,7 @@ func want(t *testing.T, a *apitest.Answer, members map[string]any) {
 	}
 }
 
-// row reads columns of an endpoint.
+// row reads columns of an endpoint from the database into dest.
 func row(o *apitest.Office, at, columns string, dest ...any) {
 	o.Helper()
 	_, name, _ := strings.Cut(at, endpoints+"/")
@@ -68,7 +68,8 @@ func row(o *apitest.Office, at, columns string, dest ...any) {
 	}
 }
 
-// An endpoint is created, read, changed and deleted, and its revision follows.
+// TestLife checks that an endpoint is created, read, changed and deleted. Each change adds one to
+// its revision.
 func TestLife(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -138,8 +139,8 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// An invalid endpoint is refused with all its errors at once, and nothing is
-// created.
+// TestWrong checks that a create with invalid members is refused with all errors at once. No
+// endpoint is created.
 func TestWrong(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -221,9 +222,8 @@ func TestWrong(t *testing.T) {
 	})
 }
 
-// Of many endpoints that are created at once over two replicas, sixteen of a
-// principal succeed. Other principals and the other organization have limits of
-// their own.
+// TestMostOfAPrincipal checks that exactly sixteen of many concurrent creates of a principal
+// succeed, over two replicas. Other principals and other organizations have their own limits.
 func TestMostOfAPrincipal(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(2))
@@ -256,8 +256,8 @@ func TestMostOfAPrincipal(t *testing.T) {
 	})
 }
 
-// In pages of every size, each endpoint appears once, newest first. A cursor
-// fits only its own list.
+// TestList checks that the pages of any size contain each endpoint once, the newest first. A cursor
+// is only valid for its own list.
 func TestList(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, colleague := o.As(access.Member), o.As(access.Admin)
@@ -297,8 +297,8 @@ func TestList(t *testing.T) {
 	})
 }
 
-// signing returns the secrets that sign the deliveries of an endpoint now, the
-// current one first.
+// signing returns the secrets that sign the deliveries of an endpoint at present, the current one
+// first.
 func signing(o *apitest.Office, at string) (list []string) {
 	o.Helper()
 	var sealed, previous, where string
@@ -318,8 +318,7 @@ func signing(o *apitest.Office, at string) (list []string) {
 	return list
 }
 
-// sealedOnly checks that no secret is in plain text in the database or in the
-// log.
+// sealedOnly checks that the database and the log contain no secret in plain text.
 func sealedOnly(o *apitest.Office, secrets []string) {
 	o.Helper()
 	for _, query := range []string{
@@ -343,8 +342,8 @@ func sealedOnly(o *apitest.Office, secrets []string) {
 	}
 }
 
-// The previous secret lasts a day, and ends at once after a second rotation. No
-// secret is stored in plain text.
+// TestRotate checks that the previous secret signs for a day, and that a second rotation ends it at
+// once. No secret is stored in plain text.
 func TestRotate(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -385,7 +384,7 @@ func TestRotate(t *testing.T) {
 		again := rotate("If-Match", "*")
 		want(t, again, map[string]any{"previousSecretValidUntil": "2026-11-04T10:00:00.000000Z", "revision": 4})
 		check("twice within a day", secrets[3], secrets[2])
-		// A replay reveals the same secret and rotates nothing.
+		// A replay returns the same secret and does not rotate again.
 		replay := c.Do("POST", at+"/rotate_secret", nil, "Idempotency-Key", "once").Want(200)
 		if a := c.Do("POST", at+"/rotate_secret", nil, "Idempotency-Key",
 			"once").Want(200); string(a.Body) != string(replay.Body) || a.Header.Get("Idempotent-Replayed") != "true" ||
@@ -407,7 +406,7 @@ func TestRotate(t *testing.T) {
 	})
 }
 
-// No later response holds the secret.
+// TestSecretOnce checks that only the response to the create, and its replay, have the secret.
 func TestSecretOnce(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -428,8 +427,7 @@ func TestSecretOnce(t *testing.T) {
 				t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
 			}
 		}
-		// A key without the read scope may rotate, and its response reveals the
-		// secret.
+		// A key without the read scope may rotate, and the response reveals the secret.
 		writer := &apitest.Client{
 			Office: o, Principal: c.Principal,
 			Key: o.Key(c.Principal, "webhook_endpoints:write", "contacts:read"),
@@ -441,8 +439,8 @@ func TestSecretOnce(t *testing.T) {
 	})
 }
 
-// Only the endpoint's principal sees a test event in the log. Its delivery goes
-// to this endpoint alone, whatever its event types.
+// TestTest checks that only the endpoint's principal sees a test event in the event feed. The event
+// is delivered only to this endpoint, regardless of its event types.
 func TestTest(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, admin := o.As(access.Member), o.As(access.Admin)
@@ -487,19 +485,19 @@ func TestTest(t *testing.T) {
 		if row(o, other, "due_at", &later); later != 0 {
 			t.Errorf("the other is due at %d", later)
 		}
-		// A later test does not postpone the first.
+		// A later test does not postpone the first one.
 		o.Clock.Advance(time.Second)
 		c.Do("POST", at+"/test", nil).Want(200)
 		if row(o, at, "due_at", &later); later != due {
 			t.Errorf("due at %d, then at %d", due, later)
 		}
-		// The deletion of the endpoint removes its data.
+		// The deletion of the endpoint also deletes its events.
 		c.Do("DELETE", at, nil, "If-Match", "*").Want(204)
 		c.Do("GET", "/events/"+name, nil).Want(404, "NOT_FOUND")
 	})
 }
 
-// attempt writes a row of the log like the dispatcher.
+// attempt writes a row of the delivery log, as the dispatcher does.
 func attempt(o *apitest.Office, at string, n int, status int, code string, next time.Duration) {
 	o.Helper()
 	result, now := "succeeded", clock.Now(o.Clock)
@@ -527,7 +525,8 @@ func attempt(o *apitest.Office, at string, n int, status int, code string, next 
 	}
 }
 
-// The attempts of an endpoint are readable for 30 days, in pages, newest first.
+// TestLog checks that the attempts at an endpoint can be read for 30 days. They come in pages, the
+// newest first.
 func TestLog(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -589,8 +588,8 @@ func TestLog(t *testing.T) {
 	})
 }
 
-// An endpoint's log and pending deliveries are deleted with it, however many
-// there are. Other endpoints keep theirs.
+// TestErase checks that the log and the pending deliveries of an endpoint are deleted with it, even
+// if there are many. Other endpoints keep their rows.
 func TestErase(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -618,7 +617,7 @@ func TestErase(t *testing.T) {
 			}
 			select {
 			case <-ended:
-			case <-waits: // between two pieces
+			case <-waits: // the job waits between two pieces
 			case <-watch.Stuck(left):
 				t.Fatalf("%d rows are left", left)
 			}
@@ -633,7 +632,7 @@ func TestErase(t *testing.T) {
 	})
 }
 
-// many writes n rows of the log and n deliveries.
+// many writes n rows of the delivery log and n deliveries.
 func many(o *apitest.Office, at string, n int) {
 	o.Helper()
 	err := o.DB.Write(o.Context(), func(tx db.Tx) error {
@@ -651,8 +650,8 @@ func many(o *apitest.Office, at string, n int) {
 	}
 }
 
-// Each of several concurrent changes of an endpoint that succeeds has its own
-// revision. With If-Match only one change per revision succeeds.
+// TestChangesAtOnce checks concurrent changes of an endpoint. Each successful change has its own
+// revision. With If-Match, only one change of a revision succeeds.
 func TestChangesAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -683,7 +682,7 @@ func TestChangesAtOnce(t *testing.T) {
 	})
 }
 
-// An endpoint belongs to its principal alone, whichever key is used.
+// TestOwner checks that only its principal can use an endpoint, with any of its keys.
 func TestOwner(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -720,7 +719,7 @@ func TestOwner(t *testing.T) {
 	})
 }
 
-// Each member of the owner can be changed alone.
+// TestPatchOfEachMember checks that each member of Fields can be changed alone.
 func TestPatchOfEachMember(t *testing.T) {
 	others := map[string]any{"name": "ERP", "url": "https://erp.example.com/hook", "eventTypes": []any{"task.created"}}
 	each(t, func(t *testing.T, o *apitest.Office) {

@@ -9,7 +9,7 @@ import (
 	"kartei/store/job"
 )
 
-// EraseKind is the kind of job that removes the rows of a deleted endpoint.
+// EraseKind is the kind of job that deletes the deliveries and the log of a deleted endpoint.
 const EraseKind = "webhooks.erase"
 
 type erasure struct {
@@ -17,23 +17,24 @@ type erasure struct {
 }
 
 const (
-	// erasePiece bounds the rows of one transaction. erasePause is the pause
-	// between two, which leaves the writer to others, as in package retention.
+	// erasePiece is the maximum number of rows that one transaction deletes. erasePause is the
+	// pause between two transactions. In the pause other transactions can write, as in package
+	// retention.
 	erasePiece = 500
 	erasePause = 50 * time.Millisecond
 )
 
-// Eraser removes the rows of deleted endpoints.
+// Eraser deletes the deliveries and the logs of deleted endpoints.
 type Eraser struct{ Clock clock.Clock }
 
-// Handlers returns the handlers of the eraser's jobs.
+// Handlers returns the handler of the jobs with EraseKind.
 func (e Eraser) Handlers() []job.Handler {
 	return []job.Handler{{Kind: EraseKind, Run: e.erase}}
 }
 
-// erase removes pending deliveries and then the log, in pieces. An attempt that
-// is recorded later leaves a row in the log. Nobody reads that row until its
-// retention ends.
+// erase deletes the deliveries and then the log of an endpoint, in pieces. An attempt that is
+// recorded later leaves a row in the log. No operation reads that row, and its retention ends like
+// that of other rows.
 func (e Eraser) erase(ctx context.Context, j *job.Job) error {
 	var of erasure
 	if err := j.Decode(&of); err != nil {

@@ -9,8 +9,8 @@ import (
 	"kartei/store/job"
 )
 
-// Tests with a database use package endpointtest, which imports this one. They
-// need these internals.
+// ResendFrom exports resendFrom for tests with a database. These tests are in another package,
+// because they use package endpointtest, which imports this package.
 type ResendFrom = resendFrom
 
 var Resting, Ownerless = resting, ownerless

@@ -7,13 +7,13 @@ import (
 	"kartei/kit/clock"
 )
 
-// LogAge is how long attempts are kept (contract, 'Other constants').
+// LogAge is the time for which attempts are kept (contract, 'Other constants').
 const LogAge = 30 * clock.Day
 
 // Result is the result of an attempt.
 type Result string
 
-// The results.
+// The results of attempts.
 const (
 	Succeeded Result = "succeeded"
 	Failed    Result = "failed"
@@ -22,7 +22,7 @@ const (
 // Code says why an attempt failed.
 type Code string
 
-// The codes of the delivery log. NoError means success.
+// The codes in the delivery log. NoError means success.
 const (
 	NoError        Code = ""
 	Timeout        Code = "TIMEOUT"
@@ -34,8 +34,8 @@ const (
 	ProtocolError  Code = "PROTOCOL"
 )
 
-// Delivery is an attempt in the delivery log. The status is the only part of
-// the receiver's response that is kept.
+// Delivery is an attempt in the delivery log. The log keeps the status of the receiver's response,
+// and nothing else of the response.
 type Delivery struct {
 	Object         string        `json:"object" enum:"webhook_delivery" example:"webhook_delivery"`
 	ID             string        `json:"id" example:"dlv_01jb2z5k3xf0q8r9s7t6v5w4y3"`
@@ -50,7 +50,7 @@ type Delivery struct {
 	NextAttemptAt  *clock.Micros `json:"nextAttemptAt" example:"2026-11-02T14:07:12.345678Z"`
 }
 
-// DeliveryPage is one page of the log.
+// DeliveryPage is a page of the log.
 type DeliveryPage struct {
 	Data       []Delivery `json:"data" maxItems:"100"`
 	HasMore    bool       `json:"hasMore" example:"false"`
@@ -60,15 +60,15 @@ type DeliveryPage struct {
 // Records returns the number of attempts on the page.
 func (p DeliveryPage) Records() int { return len(p.Data) }
 
-// DeliveriesInput holds the parameters of webhookEndpoints.deliveries.
+// DeliveriesInput has the parameters of webhookEndpoints.deliveries.
 type DeliveriesInput struct {
 	ID     string `path:"id"`
 	Limit  int    `query:"limit" min:"1" max:"100" default:"25" example:"25"`
 	Cursor string `query:"cursor" min:"1" max:"4096" example:"AX3k9bQ"`
 }
 
-// deliveries returns a page of the attempts of the last 30 days at an endpoint
-// of the caller, newest first.
+// deliveries returns a page of the attempts at an endpoint of the caller in the last 30 days, the
+// newest first.
 func deliveries(ctx context.Context, c *op.Call, in DeliveriesInput) (DeliveryPage, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"kartei/test/endpointtest"
 )
 
-// Enabling an endpoint that another call has just enabled changes nothing.
-// Events sent again by that call, and events since then, are delivered.
+// TestEnabledByTwo checks that Enable changes nothing if another call has just enabled the
+// endpoint. The events that the other call resent, and all later events, are still delivered.
 func TestEnabledByTwo(t *testing.T) {
 	for before := range 3 { // at the third statement the endpoint is locked
 		t.Run(fmt.Sprintf("before statement %d", before), func(t *testing.T) {
@@ -40,8 +40,7 @@ func TestEnabledByTwo(t *testing.T) {
 			_, err := second.Enable(t.Context(), webhook.One{Organization: o.Info.ID, ID: name})
 			endpointtest.Must(t, err)
 			m.Once(func() { t.Fatal("there are fewer statements") })
-			// The resent event is pending, and the later one is after the
-			// cursor.
+			// The resent event is pending, and the later event is after the cursor.
 			if n := o.Count("webhook_deliveries", "event_id = '"+missed+"'"); n != 1 {
 				t.Errorf("%d deliveries of what was sent again", n)
 			}
@@ -52,8 +51,8 @@ func TestEnabledByTwo(t *testing.T) {
 	}
 }
 
-// A rotation does not restore the old seal of a secret that was resealed after
-// it was read. It fails with a conflict and runs again.
+// TestSealedAnewWhileRotated checks a rotation of a secret that a reseal has changed meanwhile. The
+// rotation fails with a conflict, so it runs again with the new value.
 func TestSealedAnewWhileRotated(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
@@ -77,7 +76,8 @@ func TestSealedAnewWhileRotated(t *testing.T) {
 	})
 }
 
-// A secret that is rotated during a reseal is sealed with the new key too.
+// TestRotatedWhileSealedAnew checks that a secret which is rotated during a reseal is encrypted
+// with the new key too.
 func TestRotatedWhileSealedAnew(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
@@ -110,8 +110,8 @@ func TestRotatedWhileSealedAnew(t *testing.T) {
 	})
 }
 
-// If the module was switched off meanwhile, neither a test event nor its
-// delivery is written.
+// TestTestWithoutAModule checks a test call while the API module is off. Neither a test event nor
+// its delivery is written.
 func TestTestWithoutAModule(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)

@@ -11,22 +11,23 @@ import (
 	"kartei/store/db"
 )
 
-// MaxOutcomes is the maximum number of events in OutcomesInput.
+// MaxOutcomes is the maximum number of ids in OutcomesInput.
 const MaxOutcomes = 100
 
-// OutcomesInput names events.
+// OutcomesInput selects events by their ids.
 type OutcomesInput struct {
 	Organization string   `json:"organizationId,omitempty"`
 	IDs          []string `json:"ids"`
 }
 
-// Outcomes say how far events came.
+// Outcomes are the outcomes of several events.
 type Outcomes struct {
 	Data []Outcome `json:"data"`
 }
 
-// Outcome counts the endpoints of an event: those whose last attempt succeeded, those
-// where it failed and none follows, and those with another attempt to come.
+// Outcome has the numbers of endpoints by the state of one event. Succeeded counts the endpoints at
+// which the last attempt succeeded. Failed counts the endpoints at which the last attempt failed
+// and no attempt follows. Due counts the endpoints at which another attempt follows.
 type Outcome struct {
 	EventID   string `json:"eventId"`
 	Succeeded int    `json:"succeeded"`
@@ -35,8 +36,8 @@ type Outcome struct {
 }
 
 const (
-	// The endpoints come first, at most 256, and each pair of one and an event is looked up
-	// in an index, as in findTried.
+	// The query begins with at most 256 endpoints. It looks up each pair of endpoint and event in
+	// an index, like findTried.
 	outcomeEndpoints = `with e as (select organization, id from webhook_endpoints where organization = $1`
 	countOutcomes    = ` order by id limit 256) select event, outcome, count(*) from (
 		select d.event_id as event, 'due' as outcome
@@ -49,8 +50,8 @@ const (
 		) as o group by event, outcome`
 )
 
-// OutcomesOf returns how far events came at the endpoints that the caller administers.
-// Events that reached none of these are left out.
+// OutcomesOf is the operation that returns the outcomes of events at the endpoints that the caller
+// administers. It leaves out events that none of these endpoints received.
 var OutcomesOf = op.New("events.outcomes", op.Read, outcomesOf, op.By(op.Self))
 
 func outcomesOf(ctx context.Context, c *op.Call, in OutcomesInput) (Outcomes, error) {
@@ -91,7 +92,7 @@ func (in *OutcomesInput) counts(c *op.Call, organization int64) db.Statement {
 	return q
 }
 
-// count adds a number of endpoints with the same outcome.
+// count adds n endpoints with the same outcome to the counts of an event.
 func (out *Outcomes) count(event, outcome string, n int) {
 	i := slices.IndexFunc(out.Data, func(o Outcome) bool { return o.EventID == event })
 	if i < 0 {

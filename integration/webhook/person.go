@@ -16,34 +16,38 @@ import (
 	"kartei/store/db"
 )
 
-// The operations below do for people what the API does for programs. People reach them
-// by operations of their own. What lets events or a secret out needs a recent sign-in. A person
-// creates only their own endpoints. An admin also changes, rotates and deletes the endpoints
-// of service accounts, whose programs may be lost. The operator does all of this for anybody,
-// who still gets only what their own rights allow.
+// The operations below let people do what the API lets programs do. An operation that sends events
+// out or reveals a secret needs a recent sign-in. A person creates only their own endpoints. An
+// admin also changes, rotates and deletes the endpoints of service accounts, whose programs may be
+// lost.
+//
+// The operator may do all of this for any principal. The endpoint still receives only events about
+// records that its owner may read.
 
-// manages is the right that they need.
+// manages is the scope that a person needs to manage endpoints.
 const manages = "webhook_endpoints:write"
 
-// Bounds of what people send. The API takes them from the tags of Fields.
+// maxName and maxTypes are the bounds of a person's input. The API has the same bounds in the tags
+// of Fields.
 const (
 	maxName  = 200
 	maxTypes = 100
 )
 
-// SecretAnswer is an endpoint in the only answer that shows its secret.
+// SecretAnswer is an endpoint in the only response that reveals its secret.
 type SecretAnswer struct {
 	ID string `json:"id"`
 	// Text is the secret.
 	Text string `json:"secret"`
-	// PreviousSecretValidUntil is the end of the former secret, null if there is none.
+	// PreviousSecretValidUntil is the time until which the previous secret signs. It is null if
+	// there is no previous secret.
 	PreviousSecretValidUntil *clock.Micros `json:"previousSecretValidUntil"`
 }
 
 // Secret implements op.Secret.
 func (SecretAnswer) Secret() {}
 
-// issued returns what people see of an answer of the API.
+// issued converts an output of the API to an output for people.
 func issued(e EndpointWithSecret) SecretAnswer {
 	return SecretAnswer{e.ID, e.Secret, e.PreviousSecretValidUntil}
 }
@@ -51,13 +55,13 @@ func issued(e EndpointWithSecret) SecretAnswer {
 // NewInput describes an endpoint that a person or the operator creates.
 type NewInput struct {
 	Fields
-	// Organization and Principal say whose it is. Only the operator names them.
+	// Organization and Principal identify the owner. Only the operator sets them.
 	Organization string `json:"organizationId,omitempty"`
 	Principal    string `json:"principalId,omitempty"`
 }
 
-// CreateByPerson creates an endpoint of the person, or of the principal that the operator
-// names.
+// CreateByPerson is the operation that creates an endpoint of the person, or of the principal in
+// the operator's input.
 var CreateByPerson = op.New("webhooks.create", op.Administer, createByPerson, op.By(op.Self|op.Operator), op.Fresh,
 	op.Gives, op.Audited("webhook.create"))
 
@@ -76,7 +80,8 @@ func createByPerson(ctx context.Context, c *op.Call, in NewInput) (SecretAnswer,
 	return issued(made.EndpointWithSecret), nil
 }
 
-// owner returns the call as one of the owner. A person may name only themselves.
+// owner returns the call with the owner of the new endpoint as its actor. A person may only be the
+// owner themselves.
 func (in *NewInput) owner(ctx context.Context, c *op.Call) (*op.Call, error) {
 	nobody := fault.Invalid(fault.Field{Name: "principalId", Code: fault.FieldNotFound})
 	o, err := c.FindOrganization(ctx, in.Organization)
@@ -98,8 +103,8 @@ func (in *NewInput) owner(ctx context.Context, c *op.Call) (*op.Call, error) {
 	return as, err
 }
 
-// behalf returns a call of the operator as one of a principal, with its rights. The line of
-// the audit log still tells who called.
+// behalf returns a call with the rights of a principal, made by the operator. The audit log still
+// has the operator as the caller.
 func behalf(ctx context.Context, c *op.Call, organization int64, principal string) (*op.Call, error) {
 	actor, err := access.PersonFor(ctx, c.Tx, organization, principal)
 	if err != nil {
@@ -110,8 +115,8 @@ func behalf(ctx context.Context, c *op.Call, organization int64, principal strin
 	return &as, nil
 }
 
-// operatorGiver gives access in the name of the operator, also in a call as one of a principal:
-// the notices then tell who acted.
+// operatorGiver gives access in the name of the operator, even if a principal is the actor of the
+// call. So the notices say that the operator acted.
 type operatorGiver struct{ *op.Call }
 
 // Give implements op.Giver.
@@ -119,7 +124,7 @@ func (g operatorGiver) Give(ctx context.Context, _ *op.Call, gain op.Gain) error
 	return g.Gives(ctx, gain)
 }
 
-// ChangeInput changes an endpoint. What it leaves out stays.
+// ChangeInput changes the members of an endpoint that are not nil.
 type ChangeInput struct {
 	One
 	Name       *string   `json:"name,omitempty"`
@@ -127,8 +132,8 @@ type ChangeInput struct {
 	EventTypes *[]string `json:"eventTypes,omitempty"`
 }
 
-// managed reads an endpoint that the caller may manage, or fails with NOT_FOUND. as is the
-// call with the rights that count: the owner's for the operator.
+// managed reads an endpoint that the caller may manage. It fails with NOT_FOUND for any other id.
+// as is the call with the rights that apply. For the operator, these are the owner's rights.
 func managed(ctx context.Context, c *op.Call, in *One) (r Row, as *op.Call, err error) {
 	operator := c.IsOperator()
 	if !operator {
@@ -143,7 +148,7 @@ func managed(ctx context.Context, c *op.Call, in *One) (r Row, as *op.Call, err 
 	return r, as, err
 }
 
-// ChangeByPerson changes an endpoint.
+// ChangeByPerson is the operation that changes an endpoint.
 var ChangeByPerson = op.New("webhooks.change", op.Administer, changeByPerson, op.By(op.Self|op.Operator), op.Gives,
 	op.Audited("webhook.change"))
 
@@ -172,12 +177,12 @@ func changeByPerson(ctx context.Context, c *op.Call, in ChangeInput) (Endpoint, 
 	return r.at(c.Now), nil
 }
 
-// within reports whether a list has no more types than another one.
+// within reports whether all types are in others.
 func within(types, others []string) bool {
 	return !slices.ContainsFunc(types, func(name string) bool { return !slices.Contains(others, name) })
 }
 
-// RotateByPerson gives an endpoint a new secret.
+// RotateByPerson is the operation that gives an endpoint a new secret.
 var RotateByPerson = op.New("webhooks.rotate", op.Administer, rotateByPerson, op.By(op.Self|op.Operator), op.Fresh,
 	op.Gives, op.Audited("webhook.rotate"))
 
@@ -190,7 +195,7 @@ func rotateByPerson(ctx context.Context, c *op.Call, in One) (SecretAnswer, erro
 	return issued(made.EndpointWithSecret), err
 }
 
-// DeleteByPerson removes an endpoint.
+// DeleteByPerson is the operation that deletes an endpoint.
 var DeleteByPerson = op.New("webhooks.delete", op.Administer, deleteByPerson, op.By(op.Self|op.Operator),
 	op.Audited("webhook.delete"))
 
@@ -206,7 +211,8 @@ func deleteByPerson(ctx context.Context, c *op.Call, in One) (op.Nothing, error)
 	return op.Nothing{}, r.clear(ctx, c)
 }
 
-// TestByOperator sends a test event to an endpoint, as its owner does by the API.
+// TestByOperator is the operation that sends a test event to an endpoint, as the owner does through
+// the API.
 var TestByOperator = op.New("webhooks.test", op.Administer, testByOperator, op.By(op.Operator),
 	op.Audited("webhook.test"))
 
@@ -227,8 +233,7 @@ func mayManage(c *op.Call) error {
 	return access.Lacking(manages)
 }
 
-// check fails unless the person may have an endpoint with these members. One
-// answer has all faults.
+// check fails if the person may not have an endpoint with these members. One error has all faults.
 func (f *Fields) check(c *op.Call) error {
 	if err := mayManage(c); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// Each query for a part of the log uses an index for this part.
+// TestPlans checks that each query for a part of the log uses an index.
 func TestPlans(t *testing.T) {
 	operator, _, err := (&access.Directory{}).Resolve(t.Context(), access.Presentation{Scheme: access.Local},
 		netip.Addr{}, true)

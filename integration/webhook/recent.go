@@ -13,17 +13,17 @@ import (
 	"kartei/store/db"
 )
 
-// Recent are the attempts at an endpoint in this hour and the 23 before it.
+// Recent are the attempts at an endpoint in the current hour and the 23 hours before.
 type Recent struct {
-	// Hours are in the order of time; the last one goes on.
+	// Hours are in chronological order. The last hour is the current hour.
 	Hours []Hour `json:"hours"`
-	// P95Ms is the time that 95 of 100 answers stay below, of the latest 200 of these
-	// hours. It is zero if there was none.
+	// P95Ms is the 95th percentile of the response times in milliseconds. It is taken from the
+	// latest 200 responses in these hours, and is zero if there are none.
 	P95Ms int64 `json:"p95Ms"`
 }
 
-// Hour counts the attempts of an hour. Each number is at most MaxCounted, which then
-// means that many or more.
+// Hour has the numbers of attempts in one hour. Each number is at most MaxCounted, which means that
+// many or more.
 type Hour struct {
 	At        clock.Micros `json:"at"`
 	Succeeded int64        `json:"succeeded"`
@@ -31,19 +31,19 @@ type Hour struct {
 }
 
 const (
-	// MaxCounted bounds what is counted: attempts of an hour, events that were missed.
+	// MaxCounted is the maximum of a count of attempts in an hour or of missed events.
 	MaxCounted = 1000
 	// recentHours is the number of hours in Recent.
 	recentHours = 24
-	// timed is the number of answers of which P95Ms is taken.
+	// timed is the number of responses from which P95Ms is taken.
 	timed = 200
-	// selectTimes reads the times of the latest answers.
+	// selectTimes reads the response times of the latest responses.
 	selectTimes = `select response_ms from webhook_attempts where organization = $1 and endpoint = $2 and id >= $3 and response_status > 0
 		order by id desc limit $4`
 )
 
-// selectHours counts attempts and failures between 25 ids. Each of its counts is a short
-// range of an index: the log itself may have millions of rows for these hours.
+// selectHours counts the attempts and the failures between 25 ids. Each count reads a short range
+// of an index, because the log may have millions of rows in these hours.
 var selectHours = func() string {
 	var hours []string
 	for hour := range recentHours {
@@ -56,8 +56,8 @@ var selectHours = func() string {
 	return strings.Join(hours, " union all ")
 }()
 
-// hourBounds returns the arguments of selectHours after the endpoint: the least ids of
-// the hours, and of the one that follows. The id of an attempt tells when it began.
+// hourBounds returns the beginnings of the hours, and the smallest attempt ids of the hours. Both
+// lists also have the hour after the last. The id of an attempt contains the time when it began.
 func hourBounds(now clock.Micros) (begin []clock.Micros, ids []any) {
 	first := clock.FromTime(now.Time().Truncate(time.Hour).Add(-(recentHours - 1) * time.Hour))
 	for hour := range recentHours + 1 {
@@ -67,7 +67,7 @@ func hourBounds(now clock.Micros) (begin []clock.Micros, ids []any) {
 	return begin, ids
 }
 
-// recent counts the attempts of the last hours.
+// recent returns the numbers of attempts in the last hours.
 func (r *Row) recent(ctx context.Context, tx db.Tx, now clock.Micros) (*Recent, error) {
 	begin, ids := hourBounds(now)
 	out := &Recent{Hours: make([]Hour, recentHours)}
@@ -99,17 +99,17 @@ func (r *Row) recent(ctx context.Context, tx db.Tx, now clock.Micros) (*Recent, 
 	return out, err
 }
 
-// Tally is a number of events, at most MaxCounted. More says that there may be more.
+// Tally is a number of events, at most MaxCounted. More says that there may be more events.
 type Tally struct {
 	Events int  `json:"events"`
 	More   bool `json:"more"`
 }
 
-// maxScans bounds the queries of a count, each of which scans 1,000 rows.
+// maxScans is the maximum number of queries for one count. Each query scans 1,000 rows.
 const maxScans = 5
 
-// tally counts the events that a resend sends, each once. Both kinds of a resend may
-// be asked for together.
+// tally counts the distinct events that one or more resends would send. It stops at its bounds, and
+// then sets More.
 func (r resendStep) tally(ctx context.Context, tx db.Tx, sees string, froms ...resendFrom) (t Tally, err error) {
 	found := map[string]bool{}
 	for _, from := range froms {

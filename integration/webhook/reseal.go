@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// resealPiece bounds the endpoints of one read.
+	// resealPiece is the maximum number of endpoints that one query reads.
 	resealPiece = 500
 	listAll     = `select ` + columns + ` from webhook_endpoints where organization = $1 and id > $2 order by id limit $3`
 	// setSealed changes no row if the secret was rotated after it was read.
 	setSealed = `update webhook_endpoints set secret = $5, previous_secret = $6 where organization = $1 and id = $2 and secret = $3 and previous_secret = $4`
 )
 
-// Reseal seals all secrets with the first master key and returns the number of
-// endpoints that it changed. A secret that no key opens stays as it is, with an
-// error in unreadable. Previous secrets that sign no more are erased. Reseal
-// may be interrupted at any time: the next run continues the work.
+// Reseal encrypts all secrets with the first master key and returns the number of endpoints that it
+// changed. It does not change a secret that no key decrypts, and adds an error to unreadable. It
+// erases previous secrets that no longer sign. If Reseal is interrupted, the next run continues the
+// work.
 func Reseal(
 	ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros,
 ) (changed int, unreadable []error, err error) {
@@ -68,8 +68,8 @@ func piece(ctx context.Context, d db.DB, organization int64, after string) (list
 	return list, err
 }
 
-// reseal seals the secrets of one endpoint, and reports whether that was
-// necessary. If they were rotated after they were read, it reads them again.
+// reseal encrypts the secrets of one endpoint with the first key. It reports whether that was
+// necessary. If the secrets were rotated after they were read, it reads them again.
 func (r *Row) reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros) (did bool, err error) {
 	if secret, previous, err := r.sealAnew(v, now); err != nil || secret == r.secret && previous == r.previous {
 		return false, err
@@ -90,8 +90,8 @@ func (r *Row) reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.
 	})
 }
 
-// sealAnew returns the endpoint's secrets sealed with the first key. A secret
-// is empty if there is none.
+// sealAnew returns the endpoint's secrets encrypted with the first key. A secret that does not
+// exist is empty.
 func (r *Row) sealAnew(v masterkey.Vault, now clock.Micros) (secret, previous string, err error) {
 	secret, previous = r.secret, r.previous
 	if now >= r.previousUntil {

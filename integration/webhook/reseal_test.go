@@ -14,15 +14,15 @@ import (
 	"kartei/test/apitest"
 )
 
-// Nothing needs the earlier master key after a reseal, and the same secrets
-// still sign.
+// TestReseal checks that no secret needs the previous master key after a reseal. The secrets
+// themselves do not change.
 func TestReseal(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
 		at, first := create(c, nil)
 		old, _ := create(c, nil)
 		c.Do("POST", old+"/rotate_secret", nil).Want(200)
-		o.Clock.Advance(25 * time.Hour) // the previous secret of this endpoint has ended
+		o.Clock.Advance(25 * time.Hour) // the previous secret of endpoint old no longer signs
 		second := c.Do("POST", at+"/rotate_secret", nil).Want(200).Text("secret")
 
 		next := masterkey.New()
@@ -53,16 +53,15 @@ func TestReseal(t *testing.T) {
 		if gone != "" {
 			t.Error("a secret that signs no more is kept")
 		}
-		// Without the earlier key no secret is lost silently: each endpoint is
-		// named.
+		// Without the previous master key, Reseal returns an error for each endpoint.
 		n, locked, err := webhook.Reseal(t.Context(), o.DB,
 			masterkey.Ring{Current: masterkey.New()}.Vault(webhook.SecretsPurpose), clock.Now(o.Clock))
 		if n != 0 || len(locked) != 2 || err != nil ||
 			!strings.Contains(errors.Join(locked...).Error(), strings.TrimPrefix(at, endpoints+"/")) {
 			t.Errorf("%d, %v, %v", n, locked, err)
 		}
-		// A rotation heals an endpoint whose master key is lost. The unreadable
-		// secret is not kept as the previous one.
+		// After a rotation, an endpoint whose master key is lost works again. The unreadable secret
+		// does not become the previous secret.
 		c.Do("POST", at+"/rotate_secret", nil).Want(200)
 		if row(o, at, "previous_secret", &gone); gone != "" {
 			t.Error("a secret that cannot be read signs beside the new one")

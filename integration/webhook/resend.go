@@ -18,39 +18,38 @@ import (
 const ResendKind = "webhooks.resend"
 
 const (
-	// resendPiece bounds the events that one transaction queues.
+	// resendPiece is the maximum number of events that one transaction queues.
 	resendPiece = 200
-	// maxResend bounds the due deliveries of an endpoint: at that number the
-	// job waits for resendPause.
+	// maxResend is the number of due deliveries of an endpoint at which a resend job waits for
+	// resendPause.
 	maxResend   = 1000
 	resendPause = 2 * time.Second
 )
 
-// resendFrom is the position of a resend job. Each piece is a job of its own
-// and commits together with the next.
+// resendFrom is the payload of a resend job: the position of its next piece. Each piece has its own
+// job. The transaction that queues the piece also enqueues the job of the next piece.
 type resendFrom struct {
 	Endpoint string `json:"endpoint"`
 	Failed   bool   `json:"failed,omitempty"`
-	// After is the last attempt of the previous pieces, if failed events are
-	// sent.
+	// After is the id of the last attempt in the previous pieces. It is used if Failed is set.
 	After string `json:"after,omitempty"`
-	// Since is the last tick of the previous pieces, Until the last tick of
-	// all.
+	// Since is the last tick of the previous pieces, and Until is the last tick of the whole
+	// resend. They are used if Failed is not set.
 	Since clock.Micros `json:"since,omitempty"`
 	Until clock.Micros `json:"until,omitempty"`
 }
 
 const (
-	// resendDelivery begins a series of attempts. An attempt in progress is the
-	// first of them; if it fails, the next follows after the first gap. A
-	// delivery that a dead process left goes on at once.
+	// resendDelivery begins a new series of attempts. If an attempt runs, it is the first attempt
+	// of the series, and the next one follows after the first gap. If a dead process has claimed
+	// the delivery, the next attempt is due at once.
 	resendDelivery = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at)
 		values ($1, $2, $3, $4, $5, $6, $7, 0, $8, 0, $8) on conflict (organization, endpoint, event_id)
 		do update set attempts = 0, due_at = case when webhook_deliveries.claim % 2 = 0 or webhook_deliveries.due_at <= excluded.due_at
 			then excluded.due_at else webhook_deliveries.due_at end`
 	countDue = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and due_at <= $3 limit $4) as d`
-	// selectFailed reads the next failed attempts. again is 1 if the event
-	// never succeeded and waits for no further attempt.
+	// selectFailed reads the next failed attempts. again is 1 if the event never succeeded and does
+	// not wait for another attempt.
 	selectFailed = `select a.id, a.event_id, case
 			when exists (select 1 from webhook_attempts as s where s.organization = $1 and s.endpoint = $2 and s.event_id = a.event_id and s.status = 'succeeded') then 0
 			when exists (select 1 from webhook_deliveries as w where w.organization = $1 and w.endpoint = $2 and w.event_id = a.event_id) then 0
@@ -58,17 +57,17 @@ const (
 		from webhook_attempts as a where a.organization = $1 and a.endpoint = $2 and a.status = 'failed' and a.id > $3 order by a.id limit $4`
 )
 
-// from returns the position at which the job for many events begins.
+// from returns the position at which the first job begins.
 func (in *ResendInput) from(r *Row, now clock.Micros) resendFrom {
 	from := resendFrom{Endpoint: r.ID, Failed: in.Failed, Since: in.Since, Until: in.Until}
 	if from.Until == 0 {
-		from.Until = max(now, r.Cursor) // after a burst, ticks are ahead of the clock
+		from.Until = max(now, r.Cursor) // after many changes at once, ticks are ahead of the clock
 	}
 	return from
 }
 
-// spec returns the job for the next piece. Its key keeps two equal jobs from
-// running.
+// spec returns the job for the next piece. The key prevents two jobs of the same resend at the same
+// time.
 func (f resendFrom) spec(since clock.Micros) job.Spec {
 	key := f.Endpoint + " failed"
 	if !f.Failed {
@@ -77,27 +76,27 @@ func (f resendFrom) spec(since clock.Micros) job.Spec {
 	return job.Spec{Kind: ResendKind, Key: key, Payload: f}
 }
 
-// Resender carries out the jobs that send many events again.
+// Resender runs the jobs that send many events again.
 type Resender struct {
 	DB    db.DB
 	Clock clock.Clock
-	// Families are the families of records that events are about.
+	// Families are the families of records whose events are sent.
 	Families []op.Family
 }
 
-// Handlers returns the handlers of the resend jobs.
+// Handlers returns the handler of the jobs with ResendKind.
 func (d *Resender) Handlers() []job.Handler {
 	return []job.Handler{{Kind: ResendKind, Run: d.resend}}
 }
 
-// resendStep reads and queues one piece of a resend.
+// resendStep reads and queues events of a resend.
 type resendStep struct {
 	dialect *db.Dialect
 	*Row
 	now clock.Micros
 }
 
-// resend queues the events of the next piece.
+// resend runs a job: it queues the events of one piece.
 func (d *Resender) resend(ctx context.Context, j *job.Job) error {
 	var from resendFrom
 	if err := j.Decode(&from); err != nil {
@@ -120,7 +119,7 @@ func (d *Resender) resend(ctx context.Context, j *job.Job) error {
 		if sees, rests, err = Visibility(ctx, tx, r.Organization, r.Principal, d.Families); err != nil {
 			return err
 		}
-		// After a rest of that length all events have expired.
+		// If the job has waited for longer, all events have expired.
 		done = r.Status == Disabled || sees == Nothing && !rests || now-j.CreatedAt > event.Retention
 		waiting := 0
 		err = tx.QueryRow(ctx, countDue, r.Organization, r.ID, now, maxResend).Scan(&waiting)
@@ -155,8 +154,8 @@ func (d *Resender) resend(ctx context.Context, j *job.Job) error {
 	})
 }
 
-// next returns the events of the piece and the position of the next one, nil
-// after the last.
+// next returns the events of the piece, and the position of the next piece. The position is nil
+// after the last piece.
 func (r resendStep) next(
 	ctx context.Context, d db.DB, from resendFrom, sees string,
 ) (events []event.Event, next *resendFrom, err error) {
@@ -193,8 +192,8 @@ func (r resendStep) nextFailed(
 	return err
 }
 
-// failed returns the ids of the next events that failed, each once. after is
-// the last attempt of the piece, empty after the last piece.
+// failed returns the distinct ids of the next failed events. after is the id of the last attempt in
+// the piece, and empty after the last piece.
 func (r resendStep) failed(ctx context.Context, tx db.Tx, from string) (list []string, after string, err error) {
 	rows, err := tx.Query(ctx, selectFailed, r.Organization, r.ID, from, scanned)
 	if err != nil {
@@ -217,8 +216,8 @@ func (r resendStep) failed(ctx context.Context, tx db.Tx, from string) (list []s
 	return list, "", rows.Err()
 }
 
-// nextRange reads the next events of a range of time. The fan-out sends those
-// after the endpoint's cursor.
+// nextRange reads the next events of a period. It stops at the endpoint's cursor, because the
+// fan-out sends the events after it.
 func (r resendStep) nextRange(
 	ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom,
 ) (err error) {
@@ -231,17 +230,17 @@ func (r resendStep) nextRange(
 	return err
 }
 
-// one returns the query for one event. The event must be a test of this
-// endpoint, or one that was already fanned out. In that case the endpoint must
-// ask for its type and its principal must see it.
+// one returns the query for one event. The event must be a test of this endpoint, or must already
+// be fanned out. In the second case the endpoint must subscribe to its type, and the principal must
+// see its record.
 func (r resendStep) one(sees string) string {
 	return `select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from events as e where e.organization = $1 and $2 = $2
 		and e.tick = $8 and e.id = $3 and e.tick > $4 and (e.type = '` + event.Test + `' and e.record_id = $6
 		or e.tick <= $7 and e.type ` + r.dialect.In("$5") + ` and (` + sees + `))`
 }
 
-// send queues events for the endpoint. It reports false if the endpoint was
-// deleted after it was read.
+// send queues events for the endpoint. It returns false if there are no events or the endpoint was
+// deleted meanwhile.
 func (r resendStep) send(ctx context.Context, tx db.Tx, events []event.Event) (bool, error) {
 	if len(events) == 0 {
 		return false, nil

@@ -21,22 +21,22 @@ const (
 // RevokeInput is the input of RevokeKey.
 type RevokeInput struct {
 	ID string `json:"id"`
-	// Endpoints says what happens to the webhook endpoints that the key made.
-	// They stay (KeepEndpoints or empty) or are disabled (DisableEndpoints).
+	// Endpoints says what happens to the webhook endpoints that the key created. They stay the same
+	// (KeepEndpoints or empty) or are disabled (DisableEndpoints).
 	Endpoints string `json:"endpoints,omitempty"`
 }
 
-// RevokedKey is the result of RevokeKey.
+// RevokedKey is the output of RevokeKey.
 type RevokedKey struct {
 	key.Info
-	// Endpoints are the webhook endpoints that the key made, after the call.
+	// Endpoints are the webhook endpoints that the key created, in their state after the call.
 	Endpoints []Info `json:"endpoints"`
 }
 
 var keepOrDisable = i18n.Text("It must be keep or disable.")
 
-// RevokeKey revokes a key for ever. It disables the webhook endpoints that the
-// key made if the input says so, and returns them.
+// RevokeKey is the operation that revokes a key forever. It returns the webhook endpoints that the
+// key created, and disables them if the input says so.
 var RevokeKey = op.New("keys.revoke", op.Administer, revokeKey, op.By(op.Self|op.Operator), op.Always,
 	op.Audited("key.revoke"))
 
@@ -60,8 +60,8 @@ func revokeKey(ctx context.Context, c *op.Call, in RevokeInput) (out RevokedKey,
 	return out, err
 }
 
-// DisableOf disables the webhook endpoints that a key made, as far as the caller
-// administers them, and returns which.
+// DisableOf disables the webhook endpoints that a key created, if the caller administers them. It
+// returns their ids.
 func DisableOf(ctx context.Context, c *op.Call, organization, key string) (disabled []string, err error) {
 	made, err := FindInput{Organization: organization, Key: key, Limit: MaxEndpoints}.read(ctx, c, MaxEndpoints)
 	if err != nil {
@@ -70,9 +70,9 @@ func DisableOf(ctx context.Context, c *op.Call, organization, key string) (disab
 	return DisableAll(ctx, c, made)
 }
 
-// DisableOfGrant disables the webhook endpoints that an application made, and returns
-// which. Whoever ends its grant need not administer them, and may be nobody: a token was
-// stolen.
+// DisableOfGrant disables the webhook endpoints that an application created, and returns their ids.
+// It does not check the caller, because a grant also ends without a person, for example when a
+// token was stolen.
 func DisableOfGrant(ctx context.Context, c *op.Call, organization int64, grant string) (disabled []string, err error) {
 	made, err := db.List(ctx, c.Tx, scan, findEndpoints+` and key_id = $2 order by id limit $3`, organization, grant,
 		MaxEndpoints)
@@ -82,8 +82,8 @@ func DisableOfGrant(ctx context.Context, c *op.Call, organization int64, grant s
 	return DisableAll(ctx, c, made)
 }
 
-// DisableAll disables endpoints of which a credential was ended, and returns their ids. It holds them
-// before the first notice, which holds the turn of jobs.
+// DisableAll disables endpoints whose credential has ended, and returns their ids. It locks all of
+// them before the first notice, because a notice takes the lock that orders jobs.
 func DisableAll(ctx context.Context, c *op.Call, made []Row) (disabled []string, err error) {
 	for _, r := range made {
 		QueueHold(c.Tx, Address{r.Organization, r.ID})
@@ -94,7 +94,7 @@ func DisableAll(ctx context.Context, c *op.Call, made []Row) (disabled []string,
 			continue
 		}
 		err := Disable(ctx, c, Address{r.Organization, r.ID}, KeyRevoked)
-		if errors.Is(err, db.ErrNoRows) { // the owner deleted it meanwhile
+		if errors.Is(err, db.ErrNoRows) { // the owner deleted the endpoint meanwhile
 			continue
 		}
 		if err != nil {

@@ -12,12 +12,12 @@ import (
 	"kartei/store/db"
 )
 
-// Nothing is the condition of a principal that is disabled or was deleted.
+// Nothing is the condition for a principal that is disabled or was deleted. It selects no event.
 const Nothing = "false"
 
-// Visibility returns an SQL condition on events with the alias e: those that a
-// principal may receive at present. $1 is the organization, $2 the principal.
-// rests is true if the gate of the organization is closed.
+// Visibility returns an SQL condition for the events that a principal may receive at present. The
+// events have the alias e, $1 is the organization, and $2 is the principal. rests is true if the
+// gate of the organization is closed.
 func Visibility(
 	ctx context.Context, tx db.Tx, organization int64, principal string, families []op.Family,
 ) (sees string, rests bool, err error) {
@@ -28,7 +28,7 @@ func Visibility(
 	case err != nil:
 		return "", false, err
 	case actor.Gate(false) != nil:
-		return Nothing, true, nil //nolint:nilerr // a gate that is closed is an answer, and no failure
+		return Nothing, true, nil //nolint:nilerr // a closed gate is a result and not an error
 	case actor.Disabled():
 		return Nothing, false, nil
 	}
@@ -36,17 +36,15 @@ func Visibility(
 }
 
 const (
-	// scanned bounds the events that one query scans.
+	// scanned is the maximum number of events that one query scans.
 	scanned = 1000
-	// selectBound reads the last tick of a full scan. It has no row if there
-	// are fewer events.
+	// selectBound reads the last tick of a full scan. It returns no row if there are fewer events.
 	selectBound = `select tick from events where organization = $1 and tick > $2 and tick <= $3 order by tick limit 1 offset $4`
 )
 
-// ReadEvents scans the change log after one tick, up to and including another.
-// It returns up to n events that the endpoint asks for and that visible, the
-// condition of Visibility, permits. last is the tick up to which it scanned;
-// more reports whether there may be more.
+// ReadEvents scans the change log after one tick, up to and including another. It returns up to n
+// events of the endpoint's types that satisfy visible, the condition of Visibility. last is the
+// tick up to which it scanned. more says that there may be more events.
 func (r *Row) ReadEvents(
 	ctx context.Context, tx db.Tx, visible string, after, through clock.Micros, n int,
 ) (events []event.Event, last clock.Micros, more bool, err error) {

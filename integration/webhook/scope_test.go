@@ -11,9 +11,9 @@ import (
 	"kartei/test/apitest"
 )
 
-// A key cannot send events to an endpoint that it could not read itself.
-// Creating an endpoint takes the read scope of each event type. So does every
-// change, even of the URL alone.
+// TestEventTypesTakeTheirScopes checks that a key cannot have events sent to an endpoint if it
+// could not read their records. A create needs the read scope of each event type. Each change needs
+// them too, even a change of the URL only.
 func TestEventTypesTakeTheirScopes(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		full := o.As(access.Member)
@@ -36,7 +36,7 @@ func TestEventTypesTakeTheirScopes(t *testing.T) {
 		for _, name := range event.Subscribable() {
 			in := body(map[string]any{"eventTypes": []string{name}})
 			family, _, _ := strings.Cut(name, ".")
-			if family == "operation" { // no scope is needed for one's own operations
+			if family == "operation" { // events about the principal's own operations need no scope
 				bare.Do("POST", endpoints, in).Want(201)
 				continue
 			}
@@ -69,7 +69,7 @@ func TestEventTypesTakeTheirScopes(t *testing.T) {
 		if after := full.Do("GET", at, nil).Want(200); string(after.Body) != string(before.Body) {
 			t.Errorf("a refused call changed %s", after.Body)
 		}
-		// Only the event types after the change count.
+		// Only the event types after the change matter.
 		contacts.Do("PATCH", at, `{"eventTypes":["contact.created"],"url":"https://new.example.com/"}`, "If-Match",
 			"*").Want(200)
 		contacts.Do("PATCH", at, `{"name":"Neu"}`, "If-Match", "*").Want(200)
@@ -77,8 +77,8 @@ func TestEventTypesTakeTheirScopes(t *testing.T) {
 	})
 }
 
-// An endpoint records the key that made it or last changed its URL. Other
-// changes keep the key.
+// TestMadeByKey checks that an endpoint records the key that created it or last changed its URL.
+// Other changes do not change the recorded key.
 func TestMadeByKey(t *testing.T) {
 	apitest.BySession.Except(t, "authenticate", "an endpoint that a session makes belongs to no key")
 	each(t, func(t *testing.T, o *apitest.Office) {
@@ -87,13 +87,13 @@ func TestMadeByKey(t *testing.T) {
 		other := &apitest.Client{Office: o, Principal: c.Principal, Key: o.Key(c.Principal)}
 		other.Do("PATCH", at, `{"name":"Neu"}`, "If-Match", "*").Want(200)
 		madeBy(t, o, c, at)
-		// A new URL makes its key responsible for the endpoint.
+		// The key that sets a new URL becomes responsible for the endpoint.
 		other.Do("PATCH", at, `{"url":"https://elsewhere.example/hook"}`, "If-Match", "*").Want(200)
 		madeBy(t, o, other, at)
 	})
 }
 
-// madeBy checks that an endpoint records a client's key.
+// madeBy checks that an endpoint records the key of the client.
 func madeBy(t *testing.T, o *apitest.Office, c *apitest.Client, at string) {
 	t.Helper()
 	keys, err := o.Operator.ListKeys(o.Context(), key.FindInput{})

@@ -7,27 +7,28 @@ import (
 	"kartei/kit/masterkey"
 )
 
-// Overlap is how long the previous secret also signs after a rotation
-// (contract, 'Other constants').
+// Overlap is the time for which the previous secret also signs after a rotation (contract, 'Other
+// constants').
 const Overlap = 24 * clock.Hour
 
-// SecretsPurpose derives the keys of the vault that seals secrets
+// SecretsPurpose is the purpose from which the key ring derives the vault for webhook secrets
 // (masterkey.Ring.Vault).
 const SecretsPurpose = "webhook secrets"
 
-// sealingPlace names the endpoint to which sealed secrets are bound. A secret
-// sealed for one endpoint does not open for another.
+// sealingPlace returns the context to which an encrypted secret is bound. A secret that was
+// encrypted for one endpoint cannot be decrypted for another.
 func sealingPlace(organization int64, endpoint string) string {
 	return strconv.FormatInt(organization, 10) + "|" + endpoint
 }
 
-// Seal sets the current secret, sealed for this endpoint.
+// Seal encrypts a secret for this endpoint and sets it as the current secret.
 func (r *Row) Seal(v masterkey.Vault, secret Secret) {
 	r.secret = v.Seal(secret, sealingPlace(r.Organization, r.ID))
 }
 
-// Secrets returns the secrets that sign at a moment, the current one first.
-// There are two in the overlap after a rotation.
+// Secrets returns the decrypted secrets that sign at the time now, the current one first. In the
+// overlap after a rotation there are two. Secrets fails with *UnreadableSecret if a secret cannot
+// be decrypted.
 func (r *Row) Secrets(v masterkey.Vault, now clock.Micros) (list []Secret, err error) {
 	sealed := []string{r.secret}
 	if r.previous != "" && now < r.previousUntil {
@@ -43,8 +44,8 @@ func (r *Row) Secrets(v masterkey.Vault, now clock.Micros) (list []Secret, err e
 	return list, nil
 }
 
-// UnreadableSecret is returned for a secret that no known master key opens. No
-// delivery of its endpoint can be signed until the owner rotates the secret.
+// UnreadableSecret is the error for a secret that no known master key decrypts. No delivery of its
+// endpoint can be signed until the owner rotates the secret.
 type UnreadableSecret struct {
 	Endpoint string
 	err      error

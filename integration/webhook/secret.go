@@ -9,29 +9,29 @@ import (
 	"strings"
 )
 
-// Secret is the key that signs an endpoint's deliveries.
+// Secret is the key that signs the deliveries of an endpoint.
 type Secret []byte
 
-// The sizes of a secret in bytes (Standard Webhooks 1.0.0). New secrets have
-// newSecret.
+// minSecret and maxSecret are the bounds of a secret in bytes (Standard Webhooks 1.0.0). newSecret
+// is the size of a new secret in bytes.
 const (
 	minSecret, maxSecret = 24, 64
 	newSecret            = 32
 	secretPrefix         = "whsec_"
 )
 
-// ErrSecret is returned for a text that is not a secret.
+// ErrSecret is the error for a text that is not a secret.
 var ErrSecret = errors.New("not a webhook secret: whsec_ and 24 to 64 bytes in Base64")
 
-// NewSecret draws a secret from random.
+// NewSecret returns a secret with bytes from random. It fails if random does.
 func NewSecret(random io.Reader) (Secret, error) {
 	s := make(Secret, newSecret)
 	_, err := io.ReadFull(random, s)
 	return s, err
 }
 
-// ParseSecret reads whsec_ and 24 to 64 bytes in padded Base64. The libraries
-// of receivers accept shorter secrets, so this function enforces the bound.
+// ParseSecret decodes a secret: whsec_ and 24 to 64 bytes in padded Base64. It fails with
+// ErrSecret. The libraries of receivers accept shorter secrets, so this function checks the length.
 func ParseSecret(text string) (Secret, error) {
 	encoded, is := strings.CutPrefix(text, secretPrefix)
 	s, err := base64.StdEncoding.Strict().DecodeString(encoded)
@@ -41,17 +41,17 @@ func ParseSecret(text string) (Secret, error) {
 	return s, nil
 }
 
-// Reveal returns the text that the endpoint's owner receives once.
+// Reveal returns the text of the secret, which only its owner may see.
 func (s Secret) Reveal() string { return secretPrefix + base64.StdEncoding.EncodeToString(s) }
 
-// hidden is the result of every other way to print a secret.
+// hidden is the text that stands for any secret in output.
 const hidden = secretPrefix + "..."
 
-// Format hides the secret from package fmt for every verb.
+// Format writes hidden for every verb of package fmt.
 func (Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, hidden) }
 
-// LogValue hides the secret from structured logs.
+// LogValue returns hidden, so that structured logs do not have the secret.
 func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
 
-// MarshalText hides the secret from JSON.
+// MarshalText returns hidden, so that JSON does not have the secret.
 func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }

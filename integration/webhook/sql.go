@@ -23,15 +23,15 @@ const (
 
 	// selectTick reads the tick of the organization's last change.
 	selectTick = `select tick from clocks where organization = $1`
-	// The statements for the next revision have the arguments of Row.replace.
+	// The statements that end in nextRevision have the arguments of Row.replace.
 	nextRevision = `revision = revision + 1, updated_at = $4 where organization = $1 and id = $2 and revision = $3`
-	// The next change erases a previous secret that signs no more.
+	// updateEndpoint also erases a previous secret that no longer signs.
 	updateEndpoint = `update webhook_endpoints set name = $5, url = $6, event_types = $7, key_id = $8,
 		previous_secret = case when previous_until <= $4 then '' else previous_secret end, ` + nextRevision
 	rotateSecret = `update webhook_endpoints set secret = $5, previous_secret = $6, previous_until = $7, ` +
 		nextRevision + ` and secret = $8`
 	deleteEndpoint = `delete from webhook_endpoints where organization = $1 and id = $2 and revision = $3`
-	// noteDue records a delivery that is due at $3.
+	// noteDue makes an endpoint due at $3, unless it is due earlier.
 	noteDue = `update webhook_endpoints set due_at = case when due_at = 0 or due_at > $3 then $3 else due_at end
 		where organization = $1 and id = $2`
 
@@ -47,7 +47,7 @@ const (
 		select id from webhook_attempts where organization = $1 and endpoint = $2 limit $3)`
 )
 
-// scan reads a row with columns.
+// scan reads a Row from columns.
 func scan(s db.Row) (r Row, err error) {
 	var types string
 	var reason Reason
@@ -68,7 +68,7 @@ func scan(s db.Row) (r Row, err error) {
 	return r, nil
 }
 
-// values returns the values of columns.
+// values returns the values of columns for insertEndpoint.
 func (r *Row) values() []any {
 	return []any{r.Organization, r.ID, r.Principal, r.Name, r.URL, db.Texts(r.EventTypes), string(r.Status),
 		string(orZero(r.DisabledReason)),
@@ -80,13 +80,12 @@ func (r *Row) values() []any {
 // Insert stores a new endpoint.
 func (r *Row) Insert(tx db.Tx) { tx.Queue(insertEndpoint, r.values()...) }
 
-// Find reads an endpoint of any owner. It fails with db.ErrNoRows if there is
-// none.
+// Find reads an endpoint of any owner. It fails with db.ErrNoRows if the endpoint does not exist.
 func Find(ctx context.Context, tx db.Tx, organization int64, endpoint string) (Row, error) {
 	return scan(tx.QueryRow(ctx, selectEndpoint, organization, endpoint))
 }
 
-// scanAttempt reads an attempt of the log.
+// scanAttempt reads an attempt of the delivery log.
 func scanAttempt(s db.Row) (d Delivery, err error) {
 	var status int64
 	var code Code

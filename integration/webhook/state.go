@@ -13,26 +13,24 @@ import (
 )
 
 const (
-	// failingAfter and disabledAfter bound the time without success while
-	// attempts are made (contract, 'States and transitions').
+	// failingAfter is the time without success after which an endpoint fails. disabledAfter is the
+	// time after which it is disabled (contract, 'States and transitions').
 	failingAfter  = 24 * clock.Hour
 	disabledAfter = 72 * clock.Hour
-	// quietAfter is how long after the last failure time alone changes the
-	// status. It is longer than the longest gap of the schedule, 26.4 hours. An
-	// endpoint with one failure and then no events stays as it is until the
-	// next attempt, however late that is.
+	// quietAfter is the time after the last failure in which the passing of time can change the
+	// status. It is longer than the longest gap between attempts, 26.4 hours. If no attempt follows
+	// the last failure, the status stays the same until the next attempt.
 	quietAfter = 48 * clock.Hour
-	// Lease is how long a process may hold a delivery that it claimed. After
-	// that the process counts as dead, and others claim the delivery. A
-	// delivery may wait for another, make its attempt and store the outcome
-	// within that time.
+	// Lease is the time for which a process may hold a claimed delivery. Then the process counts as
+	// dead, and other processes claim the delivery. Within the lease, the delivery must wait for
+	// its turn, make its attempt and store the outcome.
 	Lease = 30 * clock.Second
-	// PausedFor is the time between two polls of an endpoint if the gate of its
-	// organization is closed.
+	// PausedFor is the time between two polls of an endpoint while the gate of its organization is
+	// closed.
 	PausedFor = 10 * clock.Second
 )
 
-// Health is the state of an endpoint as far as attempts determine it.
+// Health is the part of an endpoint's state that attempts and the passing of time change.
 type Health struct {
 	Status      Status
 	Reason      Reason
@@ -42,8 +40,7 @@ type Health struct {
 	LastFailure clock.Micros
 }
 
-// Succeeded records a successful attempt. It does not enable a disabled
-// endpoint.
+// Succeeded records a successful attempt at the time at. It does not enable a disabled endpoint.
 func (h *Health) Succeeded(at clock.Micros) {
 	if h.Status == Disabled {
 		return
@@ -52,9 +49,9 @@ func (h *Health) Succeeded(at clock.Micros) {
 	h.LastSuccess = max(h.LastSuccess, at)
 }
 
-// Failed records a failed attempt. The 72 hours are counted from the first one
-// after the last success, whatever came between. The status of a failing
-// endpoint stays, because only a success makes it active.
+// Failed records a failed attempt at the time at. gone says that the receiver responded 410.
+// FailedSince stays the time of the first failure since the last success. A failing endpoint stays
+// failing, because only a success makes it active.
 func (h *Health) Failed(at clock.Micros, gone bool) {
 	if h.Status == Disabled {
 		return
@@ -69,7 +66,7 @@ func (h *Health) Failed(at clock.Micros, gone bool) {
 	}
 }
 
-// Elapse applies the effects of time.
+// Elapse changes the status if the time since the first failure requires that.
 func (h *Health) Elapse(now clock.Micros) {
 	if h.Status == Disabled || h.FailedSince == 0 || now-h.LastFailure > quietAfter {
 		return
@@ -82,8 +79,8 @@ func (h *Health) Elapse(now clock.Micros) {
 	}
 }
 
-// deadline is when Elapse may next change something; zero means never. A change
-// that is already due waits for an attempt.
+// deadline returns the time at which Elapse may next change the status, or zero for never. If a
+// change is already due, the time is one lease ahead, because an attempt must decide first.
 func (h *Health) deadline(now clock.Micros) clock.Micros {
 	if h.Status == Disabled || h.FailedSince == 0 {
 		return 0
@@ -101,7 +98,7 @@ func (h *Health) deadline(now clock.Micros) clock.Micros {
 	return 0
 }
 
-// Health returns the state of an endpoint that was read.
+// Health returns the part of the row that attempts change.
 func (r *Row) Health() Health {
 	h := Health{
 		Status: r.Status, FailedSince: r.FailedSince, Failures: r.Failures,
@@ -114,28 +111,28 @@ func (r *Row) Health() Health {
 }
 
 const (
-	// keepEndpoint locks the endpoint until the commit. holdEndpoint also reads
-	// it.
+	// keepEndpoint locks an endpoint until the commit. holdEndpoint locks and reads it.
 	keepEndpoint = `update webhook_endpoints set failures = failures where organization = $1 and id = $2`
 	holdEndpoint = keepEndpoint + `
 		returning principal, status, disabled_reason, failed_since, failures, last_success_at, last_failure_at, cursor, missed_since`
 	setHealth = `update webhook_endpoints set status = $3, disabled_reason = $4, failed_since = $5, failures = $6, last_success_at = $7,
 		last_failure_at = $8, due_at = $9, revision = revision + $10, updated_at = case when $10 > 0 then $11 else updated_at end,
 		missed_since = $12 where organization = $1 and id = $2`
-	// selectUntried finds the first pending event without an attempt. If its
-	// delivery ends, the log has no row of it.
+	// selectUntried reads the tick of the first pending event without an attempt. The log has no
+	// row about such an event.
 	selectUntried = `select coalesce(min(tick), 0) from webhook_deliveries where organization = $1 and endpoint = $2
 		and attempts = 0 and type <> '` + event.Test + `'`
 )
 
-// A transaction that changes deliveries first updates their endpoint and so
-// locks it until the commit. Transactions therefore cannot deadlock, and no
-// delivery is added unseen while due_at is set. An even claim marks a waiting
-// delivery, an odd one a claimed delivery. Each claim and each return
-// increments it.
+// A transaction that changes deliveries first updates their endpoint. That locks the endpoint until
+// the commit. So transactions cannot deadlock, and no delivery is added while another transaction
+// computes due_at.
+//
+// The claim of a waiting delivery is even, and the claim of a claimed delivery is odd. Each claim
+// and each return to the queue adds one.
 const (
-	// purge ends the pending deliveries of a disabled endpoint. The holder of a
-	// claimed one ends it.
+	// purge deletes the pending deliveries of a disabled endpoint. A claimed delivery is left to
+	// the process that has claimed it.
 	purge = `delete from webhook_deliveries where organization = $1 and endpoint = $2 and event_id in (select event_id from webhook_deliveries
 		where organization = $1 and endpoint = $2 and type <> '` + event.Test +
 		`' and (claim % 2 = 0 or due_at <= $3) limit $4)`
@@ -145,22 +142,20 @@ const (
 	selectDue = `select due_at from webhook_deliveries where organization = $1 and endpoint = $2 order by due_at limit 1`
 )
 
-// PurgePiece bounds the deliveries of a disabled endpoint that one statement
-// ends.
+// PurgePiece is the maximum number of deliveries that one call of Purge deletes.
 const PurgePiece = 500
 
-// Purge ends pending deliveries of a disabled endpoint that the transaction
-// holds, and returns their number. Less than PurgePiece means that none is
-// left.
+// Purge deletes pending deliveries of a disabled endpoint that the transaction has locked. It
+// returns their number. If the number is less than PurgePiece, no pending delivery is left.
 func Purge(ctx context.Context, tx db.Tx, at Address, now clock.Micros) (ended int64, err error) {
 	return tx.Exec(ctx, purge, at.Organization, at.ID, now, PurgePiece)
 }
 
-// QueueHold locks an endpoint until the commit.
+// QueueHold queues a statement that locks an endpoint until the commit.
 func QueueHold(tx db.Tx, at Address) { tx.Queue(keepEndpoint, at.Organization, at.ID) }
 
-// QueueDue sets the due time of an endpoint to the due time of its first delivery.
-// The transaction holds the endpoint.
+// QueueDue queues a statement that sets the due time of an endpoint to the due time of its first
+// delivery. The transaction has locked the endpoint.
 func QueueDue(tx db.Tx, at Address) { tx.Queue(findDue, at.Organization, at.ID) }
 
 // StateStore stores the states of endpoints.
@@ -176,12 +171,12 @@ type LockedEndpoint struct {
 	Address
 	principal string
 	before    Health
-	// cursor and missedSince are as in Row.
+	// cursor and missedSince are the values of Row.Cursor and Row.MissedSince.
 	cursor, missedSince clock.Micros
 }
 
-// Hold reads an endpoint and locks it until the commit. It fails with
-// db.ErrNoRows if the endpoint was deleted.
+// Hold reads an endpoint and locks it until the commit. It fails with db.ErrNoRows if the endpoint
+// was deleted.
 func (k *StateStore) Hold(ctx context.Context, tx db.Tx, at Address) (*LockedEndpoint, error) {
 	h := &LockedEndpoint{Address: at}
 	err := tx.QueryRow(ctx, holdEndpoint, at.Organization, at.ID).Scan(&h.principal, &h.Status, &h.Reason,
@@ -190,8 +185,8 @@ func (k *StateStore) Hold(ctx context.Context, tx db.Tx, at Address) (*LockedEnd
 	return h, err
 }
 
-// Put stores the state of a held endpoint, notifies its owner of a change, and
-// returns when the endpoint is due again.
+// Put stores the state of a locked endpoint. If the status has changed, it sends a notice to the
+// owner. due is the time when the endpoint is due again, or zero for never.
 func (k *StateStore) Put(ctx context.Context, tx db.Tx, h *LockedEndpoint) (due clock.Micros, err error) {
 	now := clock.Now(k.Clock)
 	if due, err = k.Due(ctx, tx, h.Address, h.Health); err != nil {
@@ -201,7 +196,7 @@ func (k *StateStore) Put(ctx context.Context, tx db.Tx, h *LockedEndpoint) (due 
 	if h.Status != h.before.Status {
 		changed = 1
 		if h.Status == Disabled {
-			due = now // to purge its deliveries
+			due = now // the dispatcher must delete the pending deliveries now
 			if err := h.miss(ctx, tx); err != nil {
 				return 0, err
 			}
@@ -218,8 +213,8 @@ func (k *StateStore) Put(ctx context.Context, tx db.Tx, h *LockedEndpoint) (due 
 	return due, nil
 }
 
-// logStatus names the endpoint to the operator. The metrics give only the
-// number of endpoints. A transaction that runs again may log it twice.
+// logStatus logs the new status of an endpoint for the operator, because the metrics have only
+// numbers of endpoints. If a transaction is repeated, the log may have the line twice.
 func (k *StateStore) logStatus(ctx context.Context, tx db.Tx, h *LockedEndpoint) error {
 	organization, err := access.OrganizationID(ctx, tx, h.Organization)
 	if err != nil {
@@ -234,9 +229,8 @@ func (k *StateStore) logStatus(ctx context.Context, tx db.Tx, h *LockedEndpoint)
 	return nil
 }
 
-// miss records since when a disabled endpoint misses events: the pending ones
-// that were never tried, and those after its cursor. Attempted ones are in the
-// log.
+// miss sets missedSince of an endpoint that is being disabled. It will miss the pending events
+// without an attempt, and the events after its cursor. The log has all events with an attempt.
 func (h *LockedEndpoint) miss(ctx context.Context, tx db.Tx) error {
 	var first clock.Micros
 	err := tx.QueryRow(ctx, selectUntried, h.Organization, h.ID).Scan(&first)
@@ -246,8 +240,8 @@ func (h *LockedEndpoint) miss(ctx context.Context, tx db.Tx) error {
 	return err
 }
 
-// Due returns when the first delivery of a held endpoint is due or its status
-// may change; zero means never.
+// Due returns the time when the first delivery of a locked endpoint is due, or when its status may
+// change. Zero means never.
 func (k *StateStore) Due(ctx context.Context, tx db.Tx, at Address, h Health) (due clock.Micros, err error) {
 	err = tx.QueryRow(ctx, selectDue, at.Organization, at.ID).Scan(&due)
 	if err != nil && !errors.Is(err, db.ErrNoRows) {

@@ -8,8 +8,9 @@ import (
 	"kartei/test/seed"
 )
 
-// The 72 hours are counted from the first failed attempt after the last success. A pause
-// without attempts, however long, does not begin them anew: its end is the next attempt.
+// TestPauseBetweenFailures checks that the 72 hours are counted from the first failure since the
+// last success. A pause without attempts does not restart the count. The attempt after the pause
+// decides.
 func TestPauseBetweenFailures(t *testing.T) {
 	const hour, first = clock.Hour, 1000 * clock.Hour
 	for _, c := range []struct {
@@ -47,8 +48,8 @@ func TestPauseBetweenFailures(t *testing.T) {
 	}
 }
 
-// The states follow the contract ('States and transitions') over random
-// histories.
+// TestStatesAreTheContracts checks the states against the contract ('States and transitions') in
+// random histories.
 func TestStatesAreTheContracts(t *testing.T) {
 	steps := []clock.Micros{1, clock.Minute, clock.Hour, 6 * clock.Hour, 12 * clock.Hour, failingAfter - 1,
 		failingAfter, 26 * clock.Hour,
@@ -58,7 +59,7 @@ func TestStatesAreTheContracts(t *testing.T) {
 	for history := range uint64(4000) {
 		random := rand.New(rand.NewPCG(number, history))
 		now, h := 1000*clock.Day, Health{Status: Active}
-		first := clock.Micros(0) // the first failure since the last success
+		first := clock.Micros(0) // the time of the first failure since the last success
 		for step := range 40 {
 			now += steps[random.IntN(len(steps))]
 			was := h

@@ -15,18 +15,16 @@ import (
 	"kartei/kit/i18n"
 )
 
-// maxURL bounds the characters of an endpoint's URL.
+// maxURL is the maximum length of an endpoint's URL in characters.
 const maxURL = 2048
 
-// CheckURL returns the stored form of an endpoint's URL, which is the given one
-// in ASCII. A host name with other letters becomes its A-labels (RFC 5890), so
-// that look-alikes differ. The path and the query are percent-encoded (RFC
-// 3986), so that the display is exact. The URL shown is the one dialled and
-// requested. An error is a fault, 422 WEBHOOK_URL_INVALID.
+// CheckURL returns the form of an endpoint's URL that is stored, shown and requested. This form is
+// ASCII. A host name with other letters becomes A-labels (RFC 5890), so that look-alike names
+// differ. The path and the query are percent-encoded (RFC 3986). An invalid URL fails with 422
+// WEBHOOK_URL_INVALID.
 //
-// A name that can never be public is refused here; any other is checked when it
-// is dialled. The guard checks an IP address here; a nil guard permits public
-// ones.
+// CheckURL refuses a host name that cannot be public. All other names are checked when a connection
+// is made. An IP address must be permitted by guard. A nil guard permits public addresses.
 func CheckURL(raw string, guard *egress.Guard) (string, error) {
 	if utf8.RuneCountInString(raw) > maxURL {
 		return "", badURL("at most 2,048 characters")
@@ -62,7 +60,7 @@ func CheckURL(raw string, guard *egress.Guard) (string, error) {
 	return "", badURL("at most 2,048 characters")
 }
 
-// encode percent-encodes bytes outside ASCII, as browsers do.
+// encode percent-encodes all bytes outside ASCII, as browsers do.
 func encode(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -75,11 +73,11 @@ func encode(s string) string {
 	return b.String()
 }
 
-// unsafe reports whether a URL must not contain r (RFC 3986), because clients
-// interpret it differently. Letters outside ASCII are permitted.
+// unsafe reports whether a URL must not contain r (RFC 3986), because clients interpret r in
+// different ways. Letters outside ASCII are permitted.
 func unsafe(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("\\\"<>^`{|}", r) }
 
-// checkHost returns the stored form of the host.
+// checkHost returns the form of the host that is stored, and whether the host is permitted.
 func checkHost(host string, bracketed bool, guard *egress.Guard) (string, bool) {
 	if bracketed {
 		addr, err := netip.ParseAddr(host)
@@ -99,18 +97,18 @@ func checkHost(host string, bracketed bool, guard *egress.Guard) (string, bool) 
 	return ascii, hostName(ascii) && (guard.Maps(ascii) || !internal(ascii))
 }
 
-// internal reports whether a name has no meaning in the public DNS. Such a name
-// has one label or a special last one: localhost (RFC 6761), local (RFC 6762),
-// or internal, which ICANN reserved.
+// internal reports whether a name cannot be resolved by the public DNS. Such a name has only one
+// label, or its last label is special. Special labels are localhost (RFC 6761), local (RFC 6762)
+// and internal, which ICANN has reserved.
 func internal(host string) bool {
 	host = strings.ToLower(host)
 	last := strings.LastIndexByte(host, '.')
 	return last < 0 || slices.Contains([]string{"localhost", "local", "internal"}, host[last+1:])
 }
 
-// numeric reports whether resolvers may read a host as an IPv4 address in some
-// notation. That depends on the last label being a number (WHATWG URL, 'ends in
-// a number'). Only four decimal numbers are accepted as an address.
+// numeric reports whether a resolver may parse a host as an IPv4 address in some notation. This is
+// so if the last label is a number (WHATWG URL, 'ends in a number'). Endpoints may only have four
+// decimal numbers as an address.
 func numeric(host string) bool {
 	host = strings.TrimSuffix(host, ".")
 	last := strings.ToLower(host[strings.LastIndexByte(host, '.')+1:])
@@ -121,9 +119,8 @@ func numeric(host string) bool {
 	return last != "" && strings.Trim(last, "0123456789") == ""
 }
 
-// hostName reports whether host is a name of RFC 1123 whose A-labels can be
-// decoded. Labels have letters, digits and hyphens, at most 63 each; the name
-// has at most 253 characters.
+// hostName reports whether host is a host name (RFC 1123) whose A-labels can be decoded. Each label
+// has 1 to 63 letters, digits and hyphens. The name has at most 253 characters.
 func hostName(host string) bool {
 	if len(host) > 253 {
 		return false

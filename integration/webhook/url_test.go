@@ -93,7 +93,8 @@ func TestURLsRefused(t *testing.T) {
 	}
 }
 
-// If an operator permits a network, a URL may contain its addresses.
+// TestURLsOfAllowedNetworks checks that a URL may contain an address of a network that the operator
+// permits.
 func TestURLsOfAllowedNetworks(t *testing.T) {
 	g := egress.New(egress.Options{
 		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
@@ -109,7 +110,8 @@ func TestURLsOfAllowedNetworks(t *testing.T) {
 	}
 }
 
-// If an operator maps a name to an address, the name need not be public.
+// TestURLsOfMappedNames checks that a name need not be public if the operator maps it to an
+// address.
 func TestURLsOfMappedNames(t *testing.T) {
 	g := egress.New(egress.Options{
 		Dial: []egress.Mapping{
@@ -127,8 +129,8 @@ func TestURLsOfMappedNames(t *testing.T) {
 	}
 }
 
-// FuzzCheckURL checks that an accepted URL means the same to the client. It has
-// https, port 443, no user info, and a public address or a name as host.
+// FuzzCheckURL checks that clients interpret an accepted URL as CheckURL does. The URL has https,
+// port 443, no user info, and a public address or a name as its host.
 func FuzzCheckURL(f *testing.F) {
 	for _, raw := range badURLs {
 		f.Add(raw)
