@@ -24,12 +24,14 @@ const (
 	notApproved     = "asked"
 )
 
-// requestsOfHour bounds the applications that a person asks the admins for in an hour: an
-// application can make the browser of somebody open its page.
+// requestsOfHour is the maximum number of applications for which a person asks the admins in an
+// hour. An application can make a person's browser open its consent page, so the requests need a
+// bound.
 const requestsOfHour = 10
 
-// admit refuses an application that the caller may not connect, and reports whether its
-// description is verified. An admin who lets an application act approves it.
+// admit fails with FORBIDDEN if the caller may not connect the application. If the caller is an
+// admin, admit also approves the application. verified says that an admin has approved the
+// application's document.
 func admit(
 	ctx context.Context, c *op.Call, o *access.OrganizationInfo, client *grant.Client,
 ) (verified bool, err error) {
@@ -60,8 +62,8 @@ var (
 	adminFirst     = i18n.Text("An admin has to approve this application first.")
 )
 
-// askAdmins tells the admins that the caller wants to connect an application.
-// They get one notice.
+// askAdmins sends a notice to the admins that the caller wants to connect an application. A
+// repeated request of the caller sends no further notice.
 func askAdmins(ctx context.Context, c *op.Call, live int64, client *grant.Client) error {
 	a, first, err := grant.AskFor(ctx, c.Tx, c.Now, live, client, c.Actor.PrincipalID())
 	if err != nil || !first {
@@ -80,27 +82,30 @@ func askAdmins(ctx context.Context, c *op.Call, live int64, client *grant.Client
 	return tellAsked(ctx, c, &a, c.Actor.PrincipalID())
 }
 
-// ApprovalInfo is an application that people may connect, or that waits for an admin.
+// ApprovalInfo describes an application that people may connect, or a request that waits for an
+// admin.
 type ApprovalInfo struct {
 	ID string `json:"id"`
-	// ClientID is what the application calls itself, Client its name for people.
+	// ClientID is the client_id of the application. Client is its name for people.
 	ClientID   string     `json:"clientId"`
 	Client     string     `json:"client"`
 	ClientKind grant.Kind `json:"clientKind"`
-	// Hosts are where people go from the consent page: hosts, or schemes of programs.
+	// Hosts are the hosts of the redirect URIs. For the private scheme of a program, the entry is
+	// the scheme.
 	Hosts []string `json:"hosts"`
-	// PrincipalID is who may connect it, empty for everybody.
+	// PrincipalID is the person who may connect the application. Empty means everybody.
 	PrincipalID string `json:"principalId,omitempty"`
-	// AskedBy are the people who wait for an answer.
+	// AskedBy has the ids of the people who wait for the approval.
 	AskedBy []string     `json:"askedBy"`
 	AskedAt clock.Micros `json:"askedAt"`
-	// ApprovedAt is missing while it waits. ApprovedBy is empty for the operator.
+	// ApprovedAt is the time of the approval, and is missing while the request waits. ApprovedBy is
+	// the id of the admin, and is empty for the operator.
 	ApprovedAt clock.Micros `json:"approvedAt,omitzero"`
 	ApprovedBy string       `json:"approvedBy,omitempty"`
 }
 
-// ListApprovals lists the applications that people may connect, and those that wait for an
-// admin. Who is no admin sees what is for them, and what they asked for themselves.
+// ListApprovals is the operation that lists the approved applications and the requests that wait
+// for an admin. A person who is not an admin sees the approvals for them and their own requests.
 var ListApprovals = op.New("clients.approvals", op.Read, listApprovals, op.By(op.Member|op.Operator))
 
 func listApprovals(ctx context.Context, c *op.Call, in access.Page) (page access.List[ApprovalInfo], err error) {
@@ -122,7 +127,7 @@ func listApprovals(ctx context.Context, c *op.Call, in access.Page) (page access
 		if list[i], err = approvalInfo(ctx, c.Tx, &found[i]); err != nil {
 			return page, err
 		}
-		if principal != "" { // who else asked is not theirs to know
+		if principal != "" { // other people's requests are not shown
 			list[i].AskedBy = slices.DeleteFunc(list[i].AskedBy, func(by string) bool { return by != principal })
 		}
 	}
@@ -148,20 +153,20 @@ func approvalInfo(ctx context.Context, tx db.Tx, a *grant.Approval) (ApprovalInf
 	return info, err
 }
 
-// ApproveInput is the input of Approve: the id of what waits, or an application that nobody
-// has asked for.
+// ApproveInput is the input of Approve. It has the id of a request, or the client_id of an
+// application without a request.
 type ApproveInput struct {
-	// Organization is a live organization.
+	// Organization is the id of a live organization.
 	Organization string `json:"organizationId,omitempty"`
 	ID           string `json:"id,omitempty"`
-	// ClientID is what the application calls itself, Principal the person who may connect
-	// it. An application with a document is approved for everybody.
+	// ClientID is the client_id of the application. Principal is the person who may connect it. An
+	// application with a document is approved for everybody.
 	ClientID  string `json:"clientId,omitempty"`
 	Principal string `json:"principalId,omitempty"`
 }
 
-// findApplication finds the application of an approval, before the transaction. It may
-// read the document of the application.
+// findApplication returns the application of an approval. It runs before the transaction, because
+// it may fetch the application's document.
 func findApplication(ctx context.Context, c *op.Call, in ApproveInput) (client grant.Client, err error) {
 	if in.ID != "" || in.ClientID == "" {
 		return client, nil
@@ -169,7 +174,7 @@ func findApplication(ctx context.Context, c *op.Call, in ApproveInput) (client g
 	return findClient(ctx, c, in.ClientID)
 }
 
-// Approve lets people connect an application.
+// Approve is the operation that lets people connect an application.
 var Approve = op.NewPrefetched("clients.approve", op.Administer, findApplication, approve,
 	op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("client.approve"))
 
@@ -200,10 +205,10 @@ func approve(ctx context.Context, c *op.Call, in ApproveInput, client grant.Clie
 	return info, tellApproved(ctx, c, &a.Approval)
 }
 
-// approval is one that an act is about.
+// approval is a grant.Approval with methods for the audit log.
 type approval struct{ grant.Approval }
 
-// audit notes which application and which person the act is about.
+// audit records the application and the person in the audit log.
 func (a *approval) audit(c *op.Call, clientID string) {
 	c.Audit.About(a.Organization, a.ID)
 	c.Audit.Changed("clientId", nil, clientID)
@@ -212,7 +217,7 @@ func (a *approval) audit(c *op.Call, clientID string) {
 	}
 }
 
-// find returns what is approved.
+// find returns the approval or the request of the input. If there is none, it creates a request.
 func (in *ApproveInput) find(
 	ctx context.Context, c *op.Call, o *access.OrganizationInfo, client *grant.Client,
 ) (a approval, err error) {
@@ -244,7 +249,8 @@ var (
 	noApproval = i18n.Text("There is no such approval or request any more.")
 )
 
-// approvalByID returns an approval or a request of an organization.
+// approvalByID returns an approval or a request of an organization. It fails with NOT_FOUND if
+// there is none.
 func approvalByID(ctx context.Context, c *op.Call, o *access.OrganizationInfo, name string) (a approval, err error) {
 	missing := &fault.Fault{Code: fault.NotFound, Detail: noApproval}
 	if !id.Valid(id.Approval, name) {
@@ -258,13 +264,13 @@ func approvalByID(ctx context.Context, c *op.Call, o *access.OrganizationInfo, n
 
 // DisapproveInput is the input of Disapprove.
 type DisapproveInput struct {
-	// Organization is a live organization.
+	// Organization is the id of a live organization.
 	Organization string `json:"organizationId,omitempty"`
 	ID           string `json:"id"`
 }
 
-// Disapprove takes an approval back, and ends the connections that rest on it. It also
-// refuses a request that waits.
+// Disapprove is the operation that deletes an approval and ends the grants that depend on it. It
+// also deletes a request that waits.
 var Disapprove = op.New("clients.disapprove", op.Administer, disapprove, op.By(op.Admin|op.Operator), op.Always,
 	op.Audited("client.disapprove"))
 
@@ -301,9 +307,9 @@ func disapprove(ctx context.Context, c *op.Call, in DisapproveInput) (op.Nothing
 	return op.Nothing{}, err
 }
 
-// SetOrganization is organization.Set. If an organization admits no applications any
-// more, the webhook endpoints that they made are disabled: the grants only rest, but nobody
-// asks a grant before an event is sent.
+// SetOrganization is the operation that runs organization.Set. If the organization no longer admits
+// applications, it also disables the webhook endpoints that applications created. Their grants only
+// pause, but events are sent without a check of the grant.
 var SetOrganization = op.New("organizations.set", op.Administer, setOrganization, op.By(op.Admin|op.Operator),
 	op.Fresh, op.Gives, op.Audited("organization.set"))
 
@@ -323,8 +329,9 @@ func setOrganization(ctx context.Context, c *op.Call, in organization.Change) (a
 	return o, err
 }
 
-// RenewGrant lets an application act for its caller for as long again. Only the person
-// themselves renews: an admin can end a grant, and does not answer for somebody else.
+// RenewGrant is the operation that extends a grant by its renewal period. Only the person for whom
+// the application acts can renew it. An admin can end a grant, but cannot answer for another
+// person.
 var RenewGrant = op.New("grants.renew", op.Administer, renewGrant, op.By(op.Self), op.Fresh, op.Gives,
 	op.Audited("grant.renew"))
 
@@ -366,7 +373,7 @@ var notRenewable = i18n.Text("This connection need not be renewed.")
 // connected reports whether the application has exchanged its code.
 func connected(g *grant.Grant) bool { return g.ExpiresAt.Sub(g.CreatedAt) > grant.CodeLifetime }
 
-// scopeText describes the rights of scopes.
+// scopeText returns the words for the rights that the scopes give.
 func scopeText(scopes []string) i18n.Text {
 	said := make([]i18n.Text, len(scopes))
 	for i, scope := range scopes {

@@ -15,8 +15,7 @@ import (
 	"kartei/store/db"
 )
 
-// AskInput is a request to the authorization endpoint (RFC 6749, section 4.1.1), as the
-// browser of a person brings it.
+// AskInput is an authorization request (RFC 6749, section 4.1.1) that a person's browser sent.
 type AskInput struct {
 	ResponseType    string   `json:"responseType,omitempty"`
 	ClientID        string   `json:"clientId,omitempty"`
@@ -26,55 +25,58 @@ type AskInput struct {
 	Challenge       string   `json:"codeChallenge,omitempty"`
 	ChallengeMethod string   `json:"codeChallengeMethod,omitempty"`
 	Resources       []string `json:"resources,omitempty"`
-	// Repeated is true if a parameter was sent twice.
+	// Repeated is true if the request has a parameter twice.
 	Repeated bool `json:"repeated,omitempty"`
 }
 
-// Prompt is what the consent page shows, or the address to which the browser goes on with
+// Prompt has the data of the consent page. If the request is wrong, it only has a redirect URI with
 // an error.
 type Prompt struct {
-	// Redirect is set if the request cannot be answered by the person.
+	// Redirect is the redirect URI with an error. It is empty if the page can ask for the consent.
 	Redirect string `json:"redirect,omitempty"`
-	// Ticket is for Answer. The request is kept with it, so no form can change it.
+	// Ticket is the token that Answer needs. The database stores the request under the ticket, so
+	// the form of the page cannot change the request.
 	Ticket string `json:"ticket,omitempty"`
-	// Client is what the application calls itself. Host is the one that its document came
-	// from, and empty for an application that registered itself.
+	// Client is the name of the application. Host is the host of its document, and empty if the
+	// application registered itself.
 	Client string `json:"client,omitempty"`
 	Host   string `json:"host,omitempty"`
-	// RedirectHost is where the person goes afterwards. Local says that it is a program on
-	// the person's computer, which any program there can pretend to be.
-	// RedirectScheme is the scheme that the program took, if it has one.
+	// RedirectHost is the host of the redirect URI. Local says that the redirect URI belongs to a
+	// program on the person's computer. Any other program there can pretend to be that program.
+	// RedirectScheme is the private scheme of the program, if it has one.
 	RedirectHost   string `json:"redirectHost,omitempty"`
 	Local          bool   `json:"local,omitempty"`
 	RedirectScheme string `json:"redirectScheme,omitempty"`
-	// RedirectOrigin is the origin that a form may end at, or the scheme of a program.
+	// RedirectOrigin is the source for form-action in the page's content security policy. It is the
+	// origin of the redirect URI, or the scheme of a program.
 	RedirectOrigin string `json:"redirectOrigin,omitempty"`
-	// Admitted is true if the person may connect the application. Without it Redirect is
-	// an address to offer, but not to open unasked.
+	// Admitted is true if the person may connect the application. If it is false, the page may show
+	// Redirect as a link, but must not redirect to it.
 	Admitted bool `json:"admitted,omitempty"`
-	// Refused says why the person may not: applicationsOff or notApproved. Then Redirect
-	// leads back to the application with access_denied.
+	// Refused says why the person may not connect the application: applicationsOff or notApproved.
+	// Redirect then is the redirect URI with the error access_denied.
 	Refused string `json:"refused,omitempty"`
-	// Verified says that an admin has approved the application, whose host is proven. What
-	// it asks for is proposed.
+	// Verified says that an admin has approved the application's document. The page then preselects
+	// the requested scopes.
 	Verified bool `json:"verified,omitempty"`
-	// Approves says that the person is an admin, and approves the application by letting it act.
+	// Approves says that the person is an admin whose consent also approves the application.
 	Approves bool `json:"approves,omitempty"`
-	// Renewal says that the person has to renew the connection every 90 days.
+	// Renewal says that the person must renew the connection every 90 days.
 	Renewal bool `json:"renewal,omitempty"`
 	// Audience is the resource: v1 or mcp.
 	Audience string `json:"audience,omitempty"`
-	// Scopes are those that the application asks for and that the person has.
+	// Scopes are the requested scopes that the person has.
 	Scopes []string `json:"scopes,omitempty"`
-	// Organization and SandboxID are where the application may act.
+	// Organization is the organization in which the application may act. Its SandboxID is the other
+	// choice.
 	Organization access.OrganizationInfo `json:"organization"`
 }
 
 // consentRequest is a request that waits for the answer of a person.
 type consentRequest struct {
 	Session string `json:"session"`
-	// Principal and Organization are those that the page named. A person may switch to
-	// another organization before they answer.
+	// Principal and Organization are the person and the organization that the page showed. A person
+	// may switch to another organization before they answer.
 	Principal    string   `json:"principal"`
 	Organization string   `json:"organization"`
 	Client       string   `json:"client"`
@@ -83,21 +85,21 @@ type consentRequest struct {
 	Challenge    string   `json:"challenge"`
 	Audience     string   `json:"audience"`
 	Scopes       []string `json:"scopes"`
-	// DocumentHash is what the application said about itself when the page was shown.
+	// DocumentHash is the hash of the application's document when the page was shown.
 	DocumentHash string `json:"documentHash,omitempty"`
 }
 
-// by reports whether a caller is the one who was asked, where they were asked.
+// by reports whether the caller has the session, the principal and the organization of the request.
 func (a *consentRequest) by(caller *access.Actor) bool {
 	return a.Session == caller.Credential().ID && a.Principal == caller.PrincipalID() &&
 		a.Organization == caller.Organization().ID
 }
 
-// maxState bounds the state of an application, in bytes.
+// maxState is the maximum length of the state parameter, in bytes.
 const maxState = 2000
 
-// prefetchClient finds the application of a request, before the transaction. It may read the
-// document of the application, which only a person who has signed in can cause.
+// prefetchClient returns the application of a request. It runs before the transaction, because it
+// may fetch the application's document. Only a person who has signed in can cause that.
 func prefetchClient(ctx context.Context, c *op.Call, in AskInput) (client grant.Client, err error) {
 	client, err = findClient(ctx, c, in.ClientID)
 	switch {
@@ -109,7 +111,7 @@ func prefetchClient(ctx context.Context, c *op.Call, in AskInput) (client grant.
 	return client, nil
 }
 
-// findClient returns the client that calls itself by a name.
+// findClient returns the client with a client_id. It fails if there is none.
 func findClient(ctx context.Context, c *op.Call, clientID string) (client grant.Client, err error) {
 	if documents := Service.In(c).Documents; documents != nil && grant.NamesDocument(clientID) {
 		return byDocument(ctx, c, documents, clientID)
@@ -125,11 +127,13 @@ var unknownRedirect = i18n.Text("The application names no address to return to (
 
 var impersonates = i18n.Text("The name of the application looks like the name of Kartei or of your organization. So you were not sent anywhere. Its developer has to name it differently.")
 
-// Ask prepares the consent of a person. From here on an error goes to the application.
+// Ask is the operation that prepares the consent page. The redirect URI is valid here, so all other
+// errors are sent to it.
 var Ask = op.NewPrefetched("oauth.ask", op.Note, prefetchClient, ask, op.By(op.Member))
 
 func ask(ctx context.Context, c *op.Call, in AskInput, client grant.Client) (out Prompt, err error) {
-	// The office is known only here. A name may also have been stored before a rule.
+	// The name of the organization is known only here. A name may have been stored before this rule
+	// existed.
 	if grant.Impersonates(client.Name, c.Actor.Organization().Name) {
 		return out, &fault.Fault{Code: fault.InvalidRequest, Detail: impersonates}
 	}
@@ -189,9 +193,8 @@ func ask(ctx context.Context, c *op.Call, in AskInput, client grant.Client) (out
 	return out, err
 }
 
-// scopes returns the scopes that a request asks for and that the person has. A request
-// without any asks for all. Clients also name scopes of other servers, which mean nothing
-// here.
+// scopes returns the requested scopes that the person has. A request without scopes requests all of
+// them. Clients also request scopes of other servers, which are ignored.
 func (in *AskInput) scopes(person *access.Actor) []string {
 	if strings.TrimSpace(in.Scope) == "" {
 		return slices.Clone(person.Scopes())
@@ -201,8 +204,8 @@ func (in *AskInput) scopes(person *access.Actor) []string {
 	return slices.DeleteFunc(slices.Compact(list), func(s string) bool { return !person.May(s) })
 }
 
-// originOf returns what the policy of a page calls the place of an address: its origin, or
-// the scheme of an address that is not of the web.
+// originOf returns the source for an address in a content security policy. It is the origin, or the
+// scheme if the address has a private scheme.
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -211,33 +214,32 @@ func originOf(address string) string {
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http":
 		return u.Scheme + ":"
-	case strings.Contains(u.Hostname(), ":"): // the policy of a page knows no IPv6 addresses
+	case strings.Contains(u.Hostname(), ":"): // a content security policy cannot contain IPv6 addresses
 		return u.Scheme + "://*" + strings.TrimPrefix(u.Host, "["+u.Hostname()+"]")
 	}
 	return u.Scheme + "://" + u.Host
 }
 
-// AnswerInput is the answer of a person to an application.
+// AnswerInput is the answer of a person to the consent page.
 type AnswerInput struct {
 	Ticket string `json:"ticket"`
 	Allow  bool   `json:"allow,omitempty"`
-	// Scopes are those that the person chose.
+	// Scopes are the scopes that the person has chosen.
 	Scopes []string `json:"scopes,omitempty"`
-	// Sandbox is true if the application may act in the sandbox, in place of the live
-	// organization.
+	// Sandbox is true if the application may act in the sandbox instead of the live organization.
 	Sandbox bool `json:"sandbox,omitempty"`
 }
 
-// Destination is where the browser goes on.
+// Destination is the redirect URI to which the browser is sent.
 type Destination struct {
 	Redirect string `json:"redirect"`
 }
 
-// Secret implements op.Secret: the address has a code.
+// Secret implements op.Secret, because the address contains a code.
 func (Destination) Secret() {}
 
-// Answer lets an application act for the caller, or not. Letting it needs a recent sign-in,
-// whatever it may do; a refusal never waits.
+// Answer is the operation that lets an application act for the caller, or refuses that. Consent
+// always needs a recent sign-in. A refusal does not.
 var Answer = op.New("oauth.answer", op.Administer, answer, op.By(op.Member), op.Gives, op.Unstored,
 	op.Audited("grant.create"))
 
@@ -303,7 +305,7 @@ func answer(ctx context.Context, c *op.Call, in AnswerInput) (out Destination, e
 	if err := tellConnected(ctx, c, &begun.Grant, false); err != nil {
 		return out, err
 	}
-	// A person who connects an application too often loses the oldest connection.
+	// If there are too many grants of an application for a person, the oldest ones end.
 	if len(begun.Replaced) > 0 {
 		if _, err := disableEndpoints(ctx, c, begun.Replaced...); err != nil {
 			return out, err
@@ -328,7 +330,7 @@ var (
 // query. The query has the parameters, the state and the issuer (RFC 9207).
 func back(c *op.Call, address, state string, parameters ...string) string {
 	u, err := url.Parse(address)
-	if err != nil { // the address is one of the client's, which were parsed before
+	if err != nil { // this never happens: the redirect URIs of a client have been parsed before
 		return ""
 	}
 	q := u.Query()

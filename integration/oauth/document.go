@@ -15,14 +15,15 @@ import (
 	"kartei/store/db"
 )
 
-// The documents that a person and all people together have read in a minute.
+// documentsOfPerson is the maximum number of documents that are fetched for one person in a minute.
+// documentsOfInstance is the maximum number for all people together.
 const (
 	documentsOfPerson   = 10
 	documentsOfInstance = 100
 )
 
-// byDocument returns the client that the document at an address describes. What was read
-// lately is taken from the database, on each replica.
+// byDocument returns the client that the document at an address describes. If the document was
+// fetched recently by any replica, the client comes from the database.
 func byDocument(
 	ctx context.Context, c *op.Call, documents *grant.Documents, clientID string,
 ) (client grant.Client, err error) {
@@ -38,7 +39,7 @@ func byDocument(
 		return client, err
 	case client.Disabled:
 		return client, &fault.Fault{Code: fault.NotFound, Detail: unknownClient}
-	case c.Now < client.FreshUntil && client.FreshUntil-c.Now <= clock.Day: // not from a clock that was ahead
+	case c.Now < client.FreshUntil && client.FreshUntil-c.Now <= clock.Day: // a clock that was ahead may have stored a later time
 		return client, nil
 	}
 	if err := countDocument(ctx, c); err != nil {
@@ -56,7 +57,7 @@ func byDocument(
 	return client, err
 }
 
-// countDocument bounds the requests that people make the instance send.
+// countDocument counts a fetch of a document. It fails with RATE_LIMITED if there are too many.
 func countDocument(ctx context.Context, c *op.Call) error {
 	err := signin.Service.In(c).Attempt(ctx, c.Now,
 		signin.Limit{Subject: "document|" + c.Actor.PrincipalID(), Window: time.Minute, Most: documentsOfPerson, Keeps: true},
@@ -69,8 +70,8 @@ func countDocument(ctx context.Context, c *op.Call) error {
 
 var tooManyDocuments = i18n.Text("Too many applications were asked for in a short time. Please wait.")
 
-// undescribed returns the fault of an application that its document does not make known.
-// The log has the cause, for the operator.
+// undescribed returns the fault for an application whose document cannot be used. It logs the cause
+// for the operator.
 func undescribed(c *op.Call, clientID string, err error) error {
 	why, is := errors.AsType[*grant.DocumentError](err)
 	if !is {

@@ -16,8 +16,8 @@ import (
 	"kartei/store/job"
 )
 
-// disableEndpoints disables the webhook endpoints that applications made under grants that
-// end, and returns which.
+// disableEndpoints disables the webhook endpoints that applications created under grants that end.
+// It returns their ids.
 func disableEndpoints(ctx context.Context, c *op.Call, ended ...grant.Grant) (disabled []string, err error) {
 	for _, g := range ended {
 		of, err := webhook.DisableOfGrant(ctx, c, g.Organization, g.ID)
@@ -30,15 +30,17 @@ func disableEndpoints(ctx context.Context, c *op.Call, ended ...grant.Grant) (di
 }
 
 const (
-	// expiryInterval is how long the endpoints of a grant may outlive it.
+	// expiryInterval is the maximum time for which the endpoints of a grant stay active after its
+	// end.
 	expiryInterval = time.Hour
-	// expiryBatch bounds the grants of one query.
+	// expiryBatch is the maximum number of grants that one query reads.
 	expiryBatch = 100
 )
 
-// Expirer ends grants whose time is over: after 30 days without a request for a token, after 90 without
-// a renewal where one is due, or after a year. Their tokens end by themselves, but their webhook endpoints
-// would go on. A week before the end it tells people what they have to renew.
+// Expirer ends grants that have expired. A grant expires after 30 days without a token request,
+// after 90 days without a required renewal, or after a year. Its tokens expire by themselves, but
+// its webhook endpoints must be disabled. A week before a required renewal, the Expirer warns the
+// person.
 type Expirer struct {
 	DB      db.DB
 	Clock   clock.Clock
@@ -46,7 +48,7 @@ type Expirer struct {
 	Logger  *slog.Logger
 }
 
-// Handlers returns the job that looks for such grants.
+// Handlers returns the handler of the periodic job.
 func (e *Expirer) Handlers() []job.Handler {
 	return []job.Handler{{
 		Kind: "grants.expire", Every: expiryInterval,
@@ -54,14 +56,14 @@ func (e *Expirer) Handlers() []job.Handler {
 	}}
 }
 
-// Once tells of all grants that end soon, and ends those whose time is over by now, each
-// in a transaction of its own. One that fails does not keep back the others.
+// Once warns about all grants that expire soon, and ends all expired grants. Each grant has its own
+// transaction, so an error with one grant does not prevent the others.
 func (e *Expirer) Once(ctx context.Context) error {
 	now := clock.Now(e.Clock)
 	return errors.Join(e.each(ctx, now, grant.Ending, e.warn), e.each(ctx, now, grant.Expired, e.end))
 }
 
-// each does something with each grant that a query finds.
+// each calls do with each grant that find returns, each in its own transaction.
 func (e *Expirer) each(ctx context.Context, now clock.Micros, find func(context.Context, db.Tx, clock.Micros, string, int) ([]grant.Grant, error),
 	do func(context.Context, db.Tx, clock.Micros, grant.Grant) error) error {
 	after := ""
@@ -84,7 +86,7 @@ func (e *Expirer) each(ctx context.Context, now clock.Micros, find func(context.
 	}
 }
 
-// warn tells a person that a grant ends soon.
+// warn sends a notice to the person that a grant expires soon, unless they already have one.
 func (e *Expirer) warn(ctx context.Context, tx db.Tx, now clock.Micros, g grant.Grant) error {
 	first, err := grant.Warn(ctx, tx, now, g.ID)
 	if err != nil || !first {
@@ -94,8 +96,8 @@ func (e *Expirer) warn(ctx context.Context, tx db.Tx, now clock.Micros, g grant.
 }
 
 func (e *Expirer) end(ctx context.Context, tx db.Tx, now clock.Micros, g grant.Grant) error {
-	// A client that acts for a service account may renew its grant at this moment. The token
-	// that it gets is refused, and it begins a new grant.
+	// An admin's client may renew its grant at this moment. The token that it gets is refused, and
+	// its next request creates a new grant.
 	if err := access.Changed(ctx, tx); err != nil {
 		return err
 	}

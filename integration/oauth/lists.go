@@ -25,7 +25,7 @@ type GrantInfo struct {
 	// Environment is live, or test for the sandbox.
 	Environment string `json:"environment"`
 	PrincipalID string `json:"principalId"`
-	// ClientID is what the application calls itself, Client its name for people.
+	// ClientID is the client_id of the application. Client is its name for people.
 	ClientID   string       `json:"clientId"`
 	Client     string       `json:"client"`
 	ClientKind grant.Kind   `json:"clientKind"`
@@ -37,8 +37,9 @@ type GrantInfo struct {
 	LastUsedAt clock.Micros `json:"lastUsedAt"`
 	// Renewal says that the connection ends unless the person renews it.
 	Renewal bool `json:"renewal,omitempty"`
-	// Unapproved says that the organization admits known applications only, and that no admin
-	// has approved this one: it was connected while all were admitted, and goes on.
+	// Unapproved says that the organization now admits only approved applications, and that this
+	// one is not approved. It was connected while all applications were admitted, and stays
+	// connected.
 	Unapproved bool `json:"unapproved,omitempty"`
 
 	organization, live int64
@@ -47,7 +48,7 @@ type GrantInfo struct {
 // FindGrants is the input of ListGrants.
 type FindGrants struct {
 	access.Page
-	// Principal is the id of a user or a service account; empty means all.
+	// Principal is the id of a user or a service account. Empty means all.
 	Principal string `json:"principalId,omitempty"`
 }
 
@@ -59,7 +60,7 @@ const (
 		from oauth_grants g join oauth_clients c on c.id = g.client_id join organizations o on o.number = g.organization
 		left join organizations live on live.number = o.sandbox_of`
 	selectGrant = grantColumns + ` where g.id = $1 and g.ended_at = 0`
-	// A grant whose code was not exchanged lasts no longer than the code.
+	// If a code was not exchanged, the lifetime of its grant is at most the lifetime of the code.
 	selectGrants = grantColumns + ` where (o.number = $2 or o.sandbox_of = $2) and g.ended_at = 0 and g.expires_at > $3
 		and (g.principal_id = $4 or $4 = '') and g.id > $5 and g.expires_at - g.created_at > $6 order by g.id limit $1`
 
@@ -67,8 +68,8 @@ const (
 		and id > $3 order by id limit $1`
 )
 
-// ListGrants lists the applications that may act for the caller. An admin and the operator
-// see the applications of all people and service accounts.
+// ListGrants is the operation that lists the applications which may act for the caller. An admin
+// and the operator see the grants of all people and service accounts.
 var ListGrants = op.New("grants.list", op.Read, listGrants, op.By(op.Self|op.Operator))
 
 func listGrants(ctx context.Context, c *op.Call, in FindGrants) (page access.List[GrantInfo], err error) {
@@ -104,8 +105,8 @@ func scanGrant(row db.Row) (g GrantInfo, err error) {
 	return g, err
 }
 
-// EndGrant ends a grant for ever: the next call of the application is refused. The webhook
-// endpoints that it made are disabled.
+// EndGrant is the operation that ends a grant forever. The next call of the application is refused.
+// The webhook endpoints that the application created are disabled.
 var EndGrant = op.New("grants.end", op.Administer, endGrant, op.By(op.Self|op.Operator), op.Always,
 	op.Audited("grant.end"))
 
@@ -159,17 +160,17 @@ type ClientInfo struct {
 
 // NewClient is the input of CreateClient.
 type NewClient struct {
-	// Organization is a live organization.
+	// Organization is the id of a live organization.
 	Organization string `json:"organizationId,omitempty"`
 	Name         string `json:"name"`
-	// Principal is the service account that the client acts for.
+	// Principal is the id of the service account for which the client acts.
 	Principal string   `json:"principalId"`
 	Scopes    []string `json:"scopes"`
-	// Environment is live, or test for the sandbox.
+	// Environment is live, or test for the sandbox. Empty means live.
 	Environment string `json:"environment,omitempty"`
 }
 
-// CreatedClient is a client with its secret, which is shown only here.
+// CreatedClient is a client with its secret, which no other response reveals.
 type CreatedClient struct {
 	ID           string `json:"id"`
 	ClientSecret string `json:"secret"`
@@ -178,8 +179,8 @@ type CreatedClient struct {
 // Secret implements op.Secret.
 func (CreatedClient) Secret() {}
 
-// CreateClient makes a client that gets tokens for a service account (RFC 6749, section
-// 4.4).
+// CreateClient is the operation that creates a client of a service account. The client gets tokens
+// by the grant type client_credentials (RFC 6749, section 4.4).
 var CreateClient = op.New("clients.create", op.Administer, createClient, op.By(op.Admin|op.Operator), op.Fresh,
 	op.Gives, op.Audited("client.create"))
 
@@ -203,12 +204,12 @@ func createClient(ctx context.Context, c *op.Call, in NewClient) (out CreatedCli
 	return out, c.Gives(ctx, gainOf(op.ClientMade, &client))
 }
 
-// gainOf returns the access that a client gives its service account.
+// gainOf returns the access that a client gives in the name of its service account.
 func gainOf(word op.GainWord, client *grant.Client) op.Gain {
 	return op.Gain{Word: word, ID: client.ID, Organization: client.Organization, Principal: client.Principal}
 }
 
-// draft applies the rules for clients of admins, and collects the errors.
+// draft returns the client that the input describes. It fails with all errors of the input at once.
 func (in *NewClient) draft(ctx context.Context, c *op.Call, o *access.OrganizationInfo) (grant.Client, error) {
 	var fields []fault.Field
 	client := grant.Client{
@@ -263,7 +264,8 @@ var (
 	noClient     = i18n.Text("There is no application with this id.")
 )
 
-// ListClients lists the clients of service accounts of an organization and its sandbox.
+// ListClients is the operation that lists the clients of service accounts of an organization and
+// its sandbox.
 var ListClients = op.New("clients.list", op.Read, listClients, op.By(op.Admin|op.Operator))
 
 func listClients(ctx context.Context, c *op.Call, in access.Page) (page access.List[ClientInfo], err error) {
@@ -290,7 +292,8 @@ func listClients(ctx context.Context, c *op.Call, in access.Page) (page access.L
 	return access.PageOf(list, limit), nil
 }
 
-// clientInfo returns a client of an admin that the caller administers.
+// clientInfo returns the client of a service account. It fails with NOT_FOUND if the caller does
+// not administer its organization.
 func clientInfo(ctx context.Context, c *op.Call, name string) (info ClientInfo, err error) {
 	missing := &fault.Fault{Code: fault.NotFound, Detail: noClient}
 	client, err := grant.ClientByID(ctx, c.Tx, name)
@@ -318,8 +321,8 @@ func clientInfo(ctx context.Context, c *op.Call, name string) (info ClientInfo, 
 	}, nil
 }
 
-// RotateClient gives a client a new secret. The former one is refused at once; tokens that
-// were issued with it live on for their hour.
+// RotateClient is the operation that gives a client a new secret. The old secret is refused at
+// once. Tokens that were issued with it stay valid for their hour.
 var RotateClient = op.New("clients.rotate", op.Administer, rotateClient, op.By(op.Admin|op.Operator), op.Fresh,
 	op.Gives, op.Audited("client.rotate"))
 
@@ -346,8 +349,8 @@ type ClientChange struct {
 	Disabled bool   `json:"disabled"`
 }
 
-// SetClient switches a client off or on. Its tokens are refused from the next call on.
-// Switching it on needs a recent sign-in.
+// SetClient is the operation that disables or enables a client. The next call with a token of a
+// disabled client is refused. Enabling a client needs a recent sign-in.
 var SetClient = op.New("clients.set", op.Administer, setClient, op.By(op.Admin|op.Operator), op.Gives,
 	op.Audited("client.set"))
 

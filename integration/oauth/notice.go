@@ -17,26 +17,26 @@ import (
 	"kartei/store/db"
 )
 
-// TokenReused is the kind of notice that tells of a code or a refresh token that somebody
-// used twice, so its grant was ended.
+// TokenReused is the kind of notice about a grant that was ended because a code or a refresh token
+// was used twice.
 const TokenReused notify.Kind = "token_reused"
 
-// ReuseFacts are the data of a notice about a grant.
+// ReuseFacts are the data of a TokenReused notice.
 type ReuseFacts struct {
 	Grant string `json:"grantId"`
 }
 
-// The kinds of notice about the connections of people, beside TokenReused.
+// The other kinds of notices about the connections of people.
 const (
-	// Connected tells of a new connection, or of one that was renewed: the person and the
-	// admins, so that nobody connects something unseen.
+	// Connected is about a new or a renewed connection. It goes to the person and the admins, so
+	// that no connection stays unnoticed.
 	Connected notify.Kind = "application_connected"
-	// AskedFor tells the admins that a person wants to connect an application that nobody
-	// approved. Approved tells who asked.
+	// AskedFor goes to the admins: a person wants to connect an application that is not approved.
+	// Approved goes to the people who asked for the application.
 	AskedFor notify.Kind = "application_asked"
 	Approved notify.Kind = "application_approved"
-	// EndsSoon tells a person of a connection that ends unless they renew it, NotRenewed
-	// that it has ended.
+	// EndsSoon goes to a person whose connection ends unless they renew it. NotRenewed goes to a
+	// person whose connection has ended without a renewal.
 	EndsSoon   notify.Kind = "application_ends"
 	NotRenewed notify.Kind = "application_ended"
 )
@@ -50,19 +50,20 @@ type GrantFacts struct {
 	Renewed     bool         `json:"renewed,omitempty"`
 }
 
-// ApprovalFacts are the data of a notice about an application that waits for an admin.
+// ApprovalFacts are the data of a notice about a request for an application.
 type ApprovalFacts struct {
 	Approval string `json:"approvalId"`
 	Client   string `json:"clientId"`
-	// PrincipalID is who asked.
+	// PrincipalID is the id of the person who asked.
 	PrincipalID string `json:"principalId,omitempty"`
 }
 
-// applicationsPath is the page of applications.
+// applicationsPath is the path of the page about applications.
 const applicationsPath = "/settings/interfaces/applications"
 
-// ofGrant returns the form of notices about a connection. words gets the names of the
-// application, of its organization and of the person, which are empty for an email.
+// ofGrant returns the form of notices about a connection. words gets the names of the application,
+// its organization and the person. In an email, which has no names, person is an id and the others
+// are empty.
 func ofGrant(words func(GrantFacts, names) notify.Words, page i18n.Text) notify.Form {
 	return notify.Form{
 		Words: func(ctx context.Context, tx db.Tx, data []byte) (w notify.Words, err error) {
@@ -90,8 +91,7 @@ func ofGrant(words func(GrantFacts, names) notify.Words, page i18n.Text) notify.
 	}
 }
 
-// ofApproval returns the form of notices about an application that waits for an admin, or
-// did.
+// ofApproval returns the form of notices about a request for an application.
 func ofApproval(words func(names) notify.Words, page func(ApprovalFacts) notify.Page, farewell i18n.Text) notify.Form {
 	return notify.Form{
 		Words: func(ctx context.Context, tx db.Tx, data []byte) (w notify.Words, err error) {
@@ -124,7 +124,7 @@ func ofApproval(words func(names) notify.Words, page func(ApprovalFacts) notify.
 	}
 }
 
-// names are the names that a notice in the bell may have.
+// names are the names that a notice on a page may contain.
 type names struct{ application, organization, person string }
 
 func namesOf(ctx context.Context, tx db.Tx, principal string) (n names, err error) {
@@ -132,14 +132,14 @@ func namesOf(ctx context.Context, tx db.Tx, principal string) (n names, err erro
 		return n, nil
 	}
 	p, err := access.UserIn(ctx, tx, principal)
-	if fault.Is(err, fault.NotFound) { // a service account
+	if fault.Is(err, fault.NotFound) { // the id of a service account
 		err = nil
 	}
 	n.person = cmp.Or(p.Name, principal)
 	return n, err
 }
 
-// app is the application as the subject of a sentence.
+// app returns the application as the subject of a sentence.
 func (n *names) app() i18n.Text {
 	if n.application == "" {
 		return "An application"
@@ -147,7 +147,7 @@ func (n *names) app() i18n.Text {
 	return i18n.Format("The application “%s”", n.application)
 }
 
-// day is a day as each language writes it.
+// day returns a date in the format of each language.
 func day(at clock.Micros) i18n.Text {
 	return i18n.InEach(func(l i18n.Language) string {
 		if l == i18n.German {
@@ -216,7 +216,7 @@ var (
 	viewConnected = i18n.Text("View the connected applications")
 )
 
-// Forms holds the forms of notices about applications.
+// Forms maps each kind of notice about applications to its form.
 var Forms = map[notify.Kind]notify.Form{
 	Connected:  ofGrant(connectedWords, viewConnected),
 	EndsSoon:   ofGrant(endsWords, "Renew the connection"),
@@ -262,19 +262,19 @@ func reuseWords(l access.Label) notify.Words {
 	}
 }
 
-// tellReuse tells the principal of a grant that it ended, and the admins.
+// tellReuse sends the TokenReused notice to the principal of a grant and the admins.
 func tellReuse(ctx context.Context, c *op.Call, g *grant.Grant) error {
 	return tellBoth(ctx, c, g, TokenReused, ReuseFacts{g.ID})
 }
 
-// tellConnected tells the principal of a grant and the admins that it is new, or was renewed.
+// tellConnected sends the Connected notice to the principal of a grant and the admins.
 func tellConnected(ctx context.Context, c *op.Call, g *grant.Grant, renewed bool) error {
 	return tellBoth(ctx, c, g, Connected, GrantFacts{
 		Grant: g.ID, PrincipalID: g.Principal, Scopes: g.Scopes, ExpiresAt: g.ExpiresAt, Renewed: renewed,
 	})
 }
 
-// tellBoth tells the principal of a grant and the admins.
+// tellBoth sends a notice to the principal of a grant and the admins.
 func tellBoth(ctx context.Context, c *op.Call, g *grant.Grant, kind notify.Kind, facts any) error {
 	center := notify.Service.In(c)
 	if center == nil {
@@ -287,7 +287,8 @@ func tellBoth(ctx context.Context, c *op.Call, g *grant.Grant, kind notify.Kind,
 	return center.Post(ctx, c.Tx, live, users, kind, facts)
 }
 
-// tellPerson tells the principal of a grant alone, unless they are disabled.
+// tellPerson sends a notice only to the principal of a grant. It sends nothing if the principal is
+// disabled.
 func tellPerson(ctx context.Context, tx db.Tx, center *notify.Center, g *grant.Grant, kind notify.Kind) error {
 	if center == nil {
 		return nil
@@ -301,7 +302,8 @@ func tellPerson(ctx context.Context, tx db.Tx, center *notify.Center, g *grant.G
 	}, kind, GrantFacts{Grant: g.ID, PrincipalID: g.Principal, ExpiresAt: g.ExpiresAt})
 }
 
-// tellAsked tells the admins of an organization that somebody asks for an application.
+// tellAsked sends the AskedFor notice to the admins of an organization. by is the id of the person
+// who asked.
 func tellAsked(ctx context.Context, c *op.Call, a *grant.Approval, by string) error {
 	center := notify.Service.In(c)
 	if center == nil {
@@ -314,8 +316,8 @@ func tellAsked(ctx context.Context, c *op.Call, a *grant.Approval, by string) er
 	return center.Post(ctx, c.Tx, live, admins, AskedFor, ApprovalFacts{Approval: a.ID, Client: a.Client, PrincipalID: by})
 }
 
-// tellApproved tells those who asked for an application that they may connect it. Who
-// approved it knows.
+// tellApproved sends the Approved notice to the people who asked for an application, and to the
+// person for whom it is approved. The caller gets no notice.
 func tellApproved(ctx context.Context, c *op.Call, a *grant.Approval) error {
 	center := notify.Service.In(c)
 	if center == nil {

@@ -16,26 +16,28 @@ import (
 	"kartei/store/db"
 )
 
-// Options is what operations on applications need.
+// Options are the dependencies of the operations on applications.
 type Options struct {
 	// Register lets applications register themselves.
 	Register bool
-	// Documents reads what applications say about themselves. Nil switches that off.
+	// Documents fetches the documents of applications. nil switches clients with a document off.
 	Documents *grant.Documents
-	// Assistants lets applications connect to the door for assistants.
+	// Assistants makes the MCP server a resource for which tokens are issued.
 	Assistants bool
 }
 
-// Service has what operations on applications need.
+// Service provides the Options to the operations on applications.
 var Service = op.Need[Options]("applications")
 
-// ResourceOf returns the address by which a client names a resource (RFC 8707), of the
-// instance at an address.
+// ResourceOf returns the resource indicator (RFC 8707) of an audience. base is the address of the
+// instance.
 func ResourceOf(base, audience string) string { return base + "/" + audience }
 
-// audienceOf returns the resource that addresses name. No address means the API. Host and
-// scheme are compared without case, and a slash at the end means nothing. It refuses several
-// addresses, an unknown one, and the assistants' address if assistants are switched off.
+// audienceOf returns the audience of the given resource indicators. Without an indicator, it is the
+// API. Scheme and host are compared without case, and a trailing slash is ignored.
+//
+// The bool is false for several indicators and for an unknown one. It is also false for the MCP
+// server if that is switched off.
 func audienceOf(c *op.Call, addresses []string) (string, bool) {
 	switch len(addresses) {
 	case 0:
@@ -57,8 +59,8 @@ func audienceOf(c *op.Call, addresses []string) (string, bool) {
 	return "", false
 }
 
-// refused returns the fault of a refusal of RFC 6749. Its reason is the error code of the
-// protocol. A client that does not prove itself is 401, everything else 400.
+// refused returns the fault for an OAuth error (RFC 6749). Its Reason is the error code of the
+// protocol. The status is 401 for invalid_client, and 400 for all other codes.
 func refused(code, why string) *fault.Fault {
 	f := &fault.Fault{Code: fault.InvalidRequest, Reason: code, Detail: i18n.Format("%s", why)}
 	if code == grant.InvalidClient {
@@ -67,7 +69,7 @@ func refused(code, why string) *fault.Fault {
 	return f
 }
 
-// asFault turns a refusal of package grant into a fault, and leaves other errors.
+// asFault converts a *grant.Refusal into a fault. It returns other errors unchanged.
 func asFault(err error) error {
 	if r := (*grant.Refusal)(nil); errors.As(err, &r) {
 		return refused(r.Code, r.Why)
@@ -75,13 +77,12 @@ func asFault(err error) error {
 	return err
 }
 
-// proof is a client that has proven itself, and what of the call does not concern the
-// transaction.
+// proof is the result of a successful client authentication.
 type proof struct{ client grant.Client }
 
-// prove checks the secret of a client, outside the transaction of the call. Failed tries
-// count for the network of the caller. A client that proves itself does not wait for those
-// who do not. An unknown client, a wrong secret and a missing one are the same.
+// prove authenticates a client before the transaction of the call. A failed attempt counts against
+// the caller's network. A client that authenticates is not slowed down by the failed attempts of
+// others. Unknown clients, wrong secrets and missing secrets get the same error.
 func prove(ctx context.Context, c *op.Call, by ClientAuth) (p proof, err error) {
 	err = c.Services.Read(ctx, func(tx db.Tx) (err error) {
 		if p.client, err = grant.ClientBy(ctx, tx, by.ClientID); errors.Is(err, db.ErrNoRows) {
@@ -102,13 +103,13 @@ func prove(ctx context.Context, c *op.Call, by ClientAuth) (p proof, err error) 
 	return p, refused(grant.InvalidClient, "The client is unknown, or did not prove itself.")
 }
 
-// ClientAuth is how a client proves itself at the endpoints for clients.
+// ClientAuth has the credentials of a client for the OAuth endpoints.
 type ClientAuth struct {
 	ClientID string `json:"clientId"`
 	Secret   string `json:"clientSecret,omitempty"`
 }
 
-// guessed counts a failed try.
+// guessed counts a failed attempt. It fails with RATE_LIMITED if there are too many.
 func guessed(ctx context.Context, c *op.Call) error {
 	return throttled(signin.Service.In(c).Attempt(ctx, c.Now, signin.ClientLimits(c.Address)...))
 }

@@ -13,8 +13,8 @@ import (
 	"kartei/people/signin"
 )
 
-// Registration is what a client says about itself (RFC 7591, section 2). Other members
-// mean nothing here.
+// Registration is the metadata that a client sends about itself (RFC 7591, section 2). Other
+// members are ignored.
 type Registration struct {
 	RedirectURIs  []string `json:"redirect_uris"`
 	Method        string   `json:"token_endpoint_auth_method,omitempty"`
@@ -24,13 +24,13 @@ type Registration struct {
 	Scope         string   `json:"scope,omitempty"`
 }
 
-// RegisterResult is a client that has registered itself (RFC 7591, section 3.2.1).
+// RegisterResult is the response for a client that has registered itself (RFC 7591, section 3.2.1).
 type RegisterResult struct {
 	ClientID string `json:"client_id"`
-	// ClientSecret is shown only here.
+	// ClientSecret is the secret, which no other response reveals.
 	ClientSecret string `json:"client_secret,omitempty"`
-	// IssuedAt is in seconds since 1970. SecretExpiresAt is zero: a secret does not
-	// expire. A client without a secret has none.
+	// IssuedAt is in seconds since 1970. SecretExpiresAt is zero, because a secret does not expire.
+	// It is nil for a client without a secret.
 	IssuedAt        int64  `json:"client_id_issued_at"`
 	SecretExpiresAt *int64 `json:"client_secret_expires_at,omitempty"`
 	Registration
@@ -39,20 +39,21 @@ type RegisterResult struct {
 // Secret implements op.Secret.
 func (RegisterResult) Secret() {}
 
-// The errors of RFC 7591, section 3.2.2.
+// The error codes of RFC 7591, section 3.2.2.
 const (
 	invalidRedirect = "invalid_redirect_uri"
 	invalidMetadata = "invalid_client_metadata"
 )
 
-// registrationsOfHour bounds the clients that register from one network in an hour,
-// registrationsOfSite those from its wider one (access.Site).
+// registrationsOfHour is the maximum number of clients that register from one network in an hour.
+// registrationsOfSite is the maximum number from the wider network around it (access.Site).
 const (
 	registrationsOfHour = 10
 	registrationsOfSite = 4 * registrationsOfHour
 )
 
-// checkRegistration counts a registration.
+// checkRegistration counts a registration. It fails with RATE_LIMITED if there are too many, and
+// with NOT_FOUND if registration is switched off.
 func checkRegistration(ctx context.Context, c *op.Call, _ Registration) (checked struct{}, err error) {
 	if !Service.In(c).Register {
 		return checked, fault.New(fault.NotFound)
@@ -68,16 +69,16 @@ func checkRegistration(ctx context.Context, c *op.Call, _ Registration) (checked
 	return checked, throttled(signin.Service.In(c).Attempt(ctx, c.Now, host, site))
 }
 
-// Register stores a client that nobody has checked. People see that at the consent page,
-// and it can do nothing before one of them lets it.
+// Register is the operation that stores a client which registers itself. No admin has checked the
+// client, and the consent page says so. The client cannot do anything until a person consents.
 var Register = op.NewPrefetched("oauth.register", op.Note, checkRegistration, register, op.By(op.Client), op.Unstored)
 
 func register(ctx context.Context, c *op.Call, in Registration, _ struct{}) (RegisterResult, error) {
 	if in.Method == "" && slices.ContainsFunc(in.RedirectURIs, func(a string) bool { return grant.Scheme(a) != "" }) {
-		in.Method = grant.NoSecret // a program on somebody's computer keeps no secret (RFC 8252, section 8.4)
+		in.Method = grant.NoSecret // a program on a person's computer cannot keep a secret (RFC 8252, section 8.4)
 	}
 	if in.Method == "" {
-		in.Method = grant.SecretHeader // RFC 7591, section 2
+		in.Method = grant.SecretHeader // the default of RFC 7591, section 2
 	}
 	if in.GrantTypes == nil {
 		in.GrantTypes = []string{byCode, byRefresh}
@@ -121,8 +122,7 @@ func beyond(list []string, allowed ...string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return !slices.Contains(allowed, s) })
 }
 
-// known returns the scopes of a list that exist. Clients also ask for scopes of other
-// servers.
+// known returns the scopes in a list that exist. Clients also request scopes of other servers.
 func known(scope string) []string {
 	return slices.DeleteFunc(strings.Fields(scope), func(s string) bool { return !access.ValidScope(s) })
 }

@@ -26,18 +26,18 @@ type TokenInput struct {
 	RedirectURI  string `json:"redirectUri,omitempty"`
 	CodeVerifier string `json:"codeVerifier,omitempty"`
 	RefreshToken string `json:"refreshToken,omitempty"`
-	// Scope has names with spaces between them.
+	// Scope has scopes separated by spaces.
 	Scope string `json:"scope,omitempty"`
 	// Resources are the resource indicators (RFC 8707).
 	Resources []string `json:"resources,omitempty"`
 }
 
-// TokenOutput is the answer of the token endpoint, or the refusal that was decided within
-// the transaction and whose traces stay.
+// TokenOutput is the response of the token endpoint. If refusal is set, the call is refused, but
+// its transaction is committed.
 type TokenOutput struct {
 	AccessToken string `json:"access_token,omitempty"`
 	TokenType   string `json:"token_type,omitempty"`
-	// ExpiresIn is in seconds.
+	// ExpiresIn is the lifetime of the access token in seconds.
 	ExpiresIn    int64  `json:"expires_in,omitempty"`
 	RefreshToken string `json:"refresh_token,omitempty"`
 	Scope        string `json:"scope"`
@@ -58,7 +58,7 @@ const (
 	byClient  = "client_credentials"
 )
 
-// checkClient checks the client of a request to the token endpoint.
+// checkClient authenticates the client of a request to the token endpoint.
 func checkClient(ctx context.Context, c *op.Call, in TokenInput) (proof, error) {
 	if in.ClientID == "" {
 		return proof{}, refused(grant.InvalidClient, "The request names no client.")
@@ -66,7 +66,7 @@ func checkClient(ctx context.Context, c *op.Call, in TokenInput) (proof, error) 
 	return prove(ctx, c, in.ClientAuth)
 }
 
-// Token issues tokens.
+// Token is the operation that issues tokens.
 var Token = op.NewPrefetched("oauth.token", op.Administer, checkClient, token, op.By(op.Client), op.Unstored,
 	op.Audited("grant.end"))
 
@@ -96,7 +96,7 @@ func token(ctx context.Context, c *op.Call, in TokenInput, by proof) (TokenOutpu
 	case byClient:
 		if tokens, err = grant.ForService(ctx, c.Tx, c.Now, &by.client, scopes, audience); err == nil &&
 			by.client.LastUsedAt <= by.client.CreatedAt {
-			err = replay.EraseSecrets(ctx, c.Tx, by.client.Organization, by.client.ID) // whoever uses the secret has it
+			err = replay.EraseSecrets(ctx, c.Tx, by.client.Organization, by.client.ID) // the client has received the secret, so stored copies are not needed
 		}
 	case "":
 		err = refused(grant.InvalidRequest, "The request has no grant_type.")
@@ -114,9 +114,9 @@ func token(ctx context.Context, c *op.Call, in TokenInput, by proof) (TokenOutpu
 	}, err
 }
 
-// notIssued refuses, and keeps what the refusal wrote. An invalid code or token counts as
-// a guess of the caller's network. If somebody used one twice, the audit log tells of the
-// end of the grant, and the owner hears of it.
+// notIssued handles a refusal by package grant, and keeps the changes of the transaction. An
+// invalid code or token counts as a failed attempt of the caller's network. If a code or token was
+// used twice, the audit log records the end of the grant, and a notice is sent.
 func notIssued(ctx context.Context, c *op.Call, r *grant.Refusal) (TokenOutput, error) {
 	if r.Code != grant.InvalidGrant {
 		return TokenOutput{}, asFault(r)
@@ -138,7 +138,7 @@ func notIssued(ctx context.Context, c *op.Call, r *grant.Refusal) (TokenOutput, 
 	return TokenOutput{refusal: refused(r.Code, r.Why)}, nil
 }
 
-// scopesOf splits a list of scopes, and reports whether all of them exist.
+// scopesOf splits a list of scopes. The bool is true if all of them exist.
 func scopesOf(text string) ([]string, bool) {
 	scopes := strings.Fields(text)
 	return scopes, !slices.ContainsFunc(scopes, func(s string) bool { return !access.ValidScope(s) })
@@ -150,13 +150,13 @@ type TokenQuestion struct {
 	Token string `json:"token"`
 }
 
-// checkAsker checks the client that revokes a token.
+// checkAsker authenticates the client that revokes a token.
 func checkAsker(ctx context.Context, c *op.Call, in TokenQuestion) (proof, error) {
 	return checkClient(ctx, c, TokenInput{ClientAuth: in.ClientAuth})
 }
 
-// checkConfidential is checkAsker for a client with a secret: nobody else may ask whether
-// a token is valid.
+// checkConfidential authenticates a client that must have a secret. Other clients may not ask
+// whether a token is valid.
 func checkConfidential(ctx context.Context, c *op.Call, in TokenQuestion) (proof, error) {
 	p, err := checkAsker(ctx, c, in)
 	if err != nil {
@@ -168,8 +168,8 @@ func checkConfidential(ctx context.Context, c *op.Call, in TokenQuestion) (proof
 	return p, err
 }
 
-// Revoke revokes a token of the client (RFC 7009). A token that it does not have changes
-// nothing, and the answer is the same.
+// Revoke is the operation that revokes a token of the client (RFC 7009). For a token that the
+// client does not have, it changes nothing and returns the same response.
 var Revoke = op.NewPrefetched("oauth.revoke", op.Administer, checkAsker, revoke, op.By(op.Client),
 	op.Audited("grant.end"))
 
@@ -179,7 +179,7 @@ func revoke(ctx context.Context, c *op.Call, in TokenQuestion, by proof) (op.Not
 		c.Audit.Omit()
 		return op.Nothing{}, err
 	}
-	if g.EndedAt == 0 { // an access token alone
+	if g.EndedAt == 0 { // only an access token was revoked
 		c.Audit.About(g.Organization, g.ID)
 		c.Audit.Changed("reason", nil, "client")
 		return op.Nothing{}, nil
@@ -187,8 +187,8 @@ func revoke(ctx context.Context, c *op.Call, in TokenQuestion, by proof) (op.Not
 	return op.Nothing{}, ended(ctx, c, g, "client")
 }
 
-// ended disables the webhook endpoints that the application of an ended grant made, and
-// tells the audit log why it ended.
+// ended disables the webhook endpoints that an application created under an ended grant. It records
+// the reason in the audit log.
 func ended(ctx context.Context, c *op.Call, g *grant.Grant, reason string) error {
 	disabled, err := disableEndpoints(ctx, c, *g)
 	c.Audit.About(g.Organization, g.ID)
@@ -197,14 +197,14 @@ func ended(ctx context.Context, c *op.Call, g *grant.Grant, reason string) error
 	return err
 }
 
-// Introspection is what a client learns of its token (RFC 7662, section 2.2). Of every
-// other token it learns that it is not active.
+// Introspection describes a token to its client (RFC 7662, section 2.2). For any other token only
+// Active is set, and it is false.
 type Introspection struct {
 	Active    bool   `json:"active"`
 	Scope     string `json:"scope,omitempty"`
 	ClientID  string `json:"client_id,omitempty"`
 	TokenType string `json:"token_type,omitempty"`
-	// Subject is the principal for whom the client acts.
+	// Subject is the id of the principal for whom the client acts.
 	Subject  string `json:"sub,omitempty"`
 	Audience string `json:"aud,omitempty"`
 	Issuer   string `json:"iss,omitempty"`
@@ -213,7 +213,7 @@ type Introspection struct {
 	ExpiresAt int64 `json:"exp,omitempty"`
 }
 
-// Introspect tells a client about its token.
+// Introspect is the operation that describes a token to its client.
 var Introspect = op.NewPrefetched("oauth.introspect", op.Read, checkConfidential, introspect, op.By(op.Client))
 
 func introspect(ctx context.Context, c *op.Call, in TokenQuestion, by proof) (Introspection, error) {
@@ -249,7 +249,7 @@ func tooMany(left time.Duration) error {
 
 var tooManyTries = i18n.Text("Too many tries came from this network in a short time. Please wait.")
 
-// liveClient reads a client that is known and not disabled, or nothing.
+// liveClient reads a client. It fails with NOT_FOUND if the client is unknown or disabled.
 func liveClient(ctx context.Context, tx db.Tx, clientID string) (grant.Client, error) {
 	client, err := grant.ClientBy(ctx, tx, clientID)
 	if errors.Is(err, db.ErrNoRows) || err == nil && client.Disabled {
