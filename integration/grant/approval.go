@@ -12,30 +12,33 @@ import (
 	"kartei/store/db"
 )
 
-// Approval is an application that an organization lets its people connect, or that waits
-// for the answer of an admin. One that registered itself is approved for one person: anybody
-// may register the same name again. One with a document is approved for all people, with that
-// document: its host is proven, and a changed document may name other addresses.
+// Approval is an organization's approval of an application, or a request that waits for an admin.
+//
+// An application that registered itself is approved for one person, because anybody may register
+// the same name again. An application with a document is approved for all people, because the host
+// of the document proves who it is. The approval is only valid for that document, because a changed
+// document may have other redirect URIs.
 type Approval struct {
-	// ID is apr_....
+	// ID has the form apr_....
 	ID string
-	// Organization is a live one.
+	// Organization is the number of a live organization.
 	Organization int64
-	// Client is the id of the client, cli_....
+	// Client is the id of the client and has the form cli_....
 	Client string
-	// Principal is who may connect it, empty for everybody.
+	// Principal is the id of the person who may connect the application. Empty means everybody.
 	Principal    string
 	DocumentHash string
-	// AskedBy are the people who asked for it.
+	// AskedBy has the ids of the people who asked for the application.
 	AskedBy []string
 	AskedAt clock.Micros
-	// ApprovedAt is zero while it waits. ApprovedBy is empty for the operator.
+	// ApprovedAt is the time of the approval, and zero while the request waits. ApprovedBy is the
+	// id of the admin, and empty for the operator.
 	ApprovedAt clock.Micros
 	ApprovedBy string
 }
 
-// maxAskers bounds the people who are remembered for asking. The others get no
-// notice of the answer.
+// maxAskers is the maximum number of people in AskedBy. Others who ask get no notice of the
+// approval.
 const maxAskers = 100
 
 const (
@@ -50,12 +53,14 @@ const (
 	deleteSuperseded = `delete from oauth_approvals where organization = $1 and client_id = $2 and principal = $3 and id <> $4`
 	eraseApprovals   = `delete from oauth_approvals where organization = $1 and principal = $2`
 	deleteApproval   = `delete from oauth_approvals where organization = $1 and id = $2`
-	// The live grants that rest on an approval, in the organization and its sandbox.
+	// selectCovered reads the live grants that depend on an approval, in the organization and its
+	// sandbox.
 	selectCovered = grantColumns + ` where client_id = $1 and ($2 = '' or principal_id = $2) and ended_at = 0 and expires_at > $3
 		and organization in (select number from organizations where number = $4 or sandbox_of = $4) order by id`
 )
 
-// approvedFor returns for whom an approval of the client holds: one person, or everybody.
+// approvedFor returns the Principal of an approval of the client: the person, or empty for
+// everybody.
 func (c *Client) approvedFor(principal string) string {
 	if c.Kind == ByDocument {
 		return ""
@@ -63,13 +68,13 @@ func (c *Client) approvedFor(principal string) string {
 	return principal
 }
 
-// ApprovalOf returns the approval of a client for a person, or the question that waits. If
-// there is none it is db.ErrNoRows. live is a live organization.
+// ApprovalOf returns the approval of a client for a person, or the request that waits. It fails
+// with db.ErrNoRows if there is neither. live is the number of a live organization.
 func ApprovalOf(ctx context.Context, tx db.Tx, live int64, c *Client, principal string) (Approval, error) {
 	return scanApproval(tx.QueryRow(ctx, selectApprovalOf, live, c.ID, c.approvedFor(principal), c.DocumentHash))
 }
 
-// Approved reports whether a person may connect a client as it describes itself at present.
+// Approved reports whether a client with its present document is approved for a person.
 func Approved(ctx context.Context, tx db.Tx, live int64, c *Client, principal string) (bool, error) {
 	a, err := ApprovalOf(ctx, tx, live, c, principal)
 	if errors.Is(err, db.ErrNoRows) {
@@ -78,19 +83,18 @@ func Approved(ctx context.Context, tx db.Tx, live int64, c *Client, principal st
 	return a.ApprovedAt != 0, err
 }
 
-// ApprovalByID returns an approval of an organization. An unknown one is db.ErrNoRows.
+// ApprovalByID returns an approval of an organization. It fails with db.ErrNoRows if there is none.
 func ApprovalByID(ctx context.Context, tx db.Tx, live int64, name string) (Approval, error) {
 	return scanApproval(tx.QueryRow(ctx, selectApproval, live, name))
 }
 
-// Approvals lists approvals and open questions after an id: those that concern a person, or
-// all if it is empty.
+// Approvals returns at most limit approvals and requests with ids after the id after. They concern
+// the principal. An empty principal selects all.
 func Approvals(ctx context.Context, tx db.Tx, live int64, principal, after string, limit int) ([]Approval, error) {
 	return db.List(ctx, tx, scanApproval, selectApprovals, live, after, principal, `%"`+principal+`"%`, limit)
 }
 
-// AskFor notes that a person asks for a client, and reports whether they had not done so
-// before.
+// AskFor stores that a person asks for a client. first is true if the person had not asked before.
 func AskFor(
 	ctx context.Context, tx db.Tx, now clock.Micros, live int64, c *Client, principal string,
 ) (a Approval, first bool, err error) {
@@ -103,8 +107,8 @@ func AskFor(
 	return a, true, err
 }
 
-// OpenApproval returns the approval of a client for a person, and stores an open question
-// if there is none.
+// OpenApproval returns the approval of a client for a person, or the request that waits. If there
+// is neither, it stores a new request.
 func OpenApproval(
 	ctx context.Context, tx db.Tx, now clock.Micros, live int64, c *Client, principal string,
 ) (Approval, error) {
@@ -118,12 +122,13 @@ func OpenApproval(
 	}
 	if _, err = tx.Exec(ctx, insertApproval, live, a.ID, a.Client, a.Principal, a.DocumentHash,
 		now); errors.Is(err, db.ErrDuplicate) {
-		err = db.ErrConflict // another call stored it
+		err = db.ErrConflict // another call stored the request
 	}
 	return a, err
 }
 
-// ApproveClient approves a client for a person, as it describes itself at present.
+// ApproveClient approves a client with its present document for a person. by is the id of the
+// admin.
 func ApproveClient(
 	ctx context.Context, tx db.Tx, now clock.Micros, live int64, c *Client, principal, by string,
 ) (Approval, error) {
@@ -134,8 +139,9 @@ func ApproveClient(
 	return a, a.Approve(ctx, tx, now, by)
 }
 
-// Approve answers an open question. An approval of an older document ends: the grants
-// that rested on it rest on this one.
+// Approve approves a request. by is the id of the admin, and empty for the operator. Approve
+// deletes an approval of an older document of the client. The grants that depended on it then
+// depend on this approval.
 func (a *Approval) Approve(ctx context.Context, tx db.Tx, now clock.Micros, by string) error {
 	if a.ApprovedAt != 0 {
 		return nil
@@ -148,8 +154,8 @@ func (a *Approval) Approve(ctx context.Context, tx db.Tx, now clock.Micros, by s
 	return err
 }
 
-// TakeBack removes an approval or an open question, and returns the live grants that rested
-// on it, which it ends. access.Changed must come before.
+// TakeBack deletes an approval or a request. It ends the live grants that depended on it, and
+// returns them. The caller must have called access.Changed.
 func (a *Approval) TakeBack(ctx context.Context, tx db.Tx, now clock.Micros) ([]Grant, error) {
 	if _, err := tx.Exec(ctx, deleteApproval, a.Organization, a.ID); err != nil || a.ApprovedAt == 0 {
 		return nil, err
@@ -168,10 +174,11 @@ func (a *Approval) TakeBack(ctx context.Context, tx db.Tx, now clock.Micros) ([]
 
 // Admission says whether a person may connect a client.
 type Admission struct {
-	// Setting is the one of the organization, Live its number.
+	// Setting is the organization's setting for applications. Live is the number of the live
+	// organization.
 	Setting access.Applications
 	Live    int64
-	// Approved says that an admin has approved the client.
+	// Approved says that an admin has approved the client for the person.
 	Approved bool
 }
 
@@ -180,7 +187,7 @@ func (s *Admission) Open() bool {
 	return s.Setting == access.AllApplications || s.Setting == access.KnownApplications && s.Approved
 }
 
-// StandingOf returns whether a person may connect a client in an organization.
+// StandingOf returns the Admission of a person for a client in an organization.
 func StandingOf(
 	ctx context.Context, tx db.Tx, o *access.OrganizationInfo, c *Client, principal string,
 ) (s Admission, err error) {

@@ -1,4 +1,5 @@
-// Package grant owns what lets applications act for principals by OAuth 2.1: clients, grants, codes and tokens.
+// Package grant owns what lets applications act for principals by OAuth 2.1: clients, grants, codes
+// and tokens.
 package grant
 
 import (
@@ -20,59 +21,59 @@ import (
 	"kartei/store/db"
 )
 
-// Kind is how a client became known.
+// Kind says how a client became known.
 type Kind string
 
-// The kinds of client.
+// The kinds of clients.
 const (
-	// ByAdmin is a client that an admin made for a service account.
+	// ByAdmin is a client that an admin created for a service account.
 	ByAdmin Kind = "admin"
-	// Registered is a client that registered itself (RFC 7591). Nobody has checked what
-	// it says about itself.
+	// Registered is a client that registered itself (RFC 7591). Nobody has checked its metadata.
 	Registered Kind = "registered"
-	// ByDocument is a client whose client_id is the address of a document about it
-	// (OAuth Client ID Metadata Document). Its host is proven.
+	// ByDocument is a client whose client_id is the URL of a document with its metadata (OAuth
+	// Client ID Metadata Document). The URL proves the host of the client.
 	ByDocument Kind = "document"
 )
 
-// The ways in which a client proves itself at the token endpoint (RFC 7591, section 2).
+// The client authentication methods of the token endpoint (RFC 7591, section 2).
 const (
 	NoSecret     = "none"
 	SecretHeader = "client_secret_basic"
 	SecretForm   = "client_secret_post"
 )
 
-// Client is an application.
+// Client is an OAuth client.
 type Client struct {
-	// ID is cli_....
+	// ID has the form cli_....
 	ID   string
 	Kind Kind
-	// ClientID is the name by which the application calls itself: the ID, or the address
-	// of its document.
+	// ClientID is the client_id of the protocol: the ID, or the URL of the client's document.
 	ClientID string
-	// Name is what it calls itself to people.
+	// Name is the name of the client for people.
 	Name         string
 	RedirectURIs []string
-	// Method is how it proves itself.
+	// Method is the authentication method.
 	Method string
-	// Organization, Principal and Scopes are set for an admin's client: the service
-	// account that it acts for, and what it may ask for.
+	// Organization, Principal and Scopes are only set for an admin's client. Principal is the id of
+	// the service account, and Scopes are the scopes that the client may request.
 	Organization int64
 	Principal    string
 	Scopes       []string
 	Disabled     bool
 	CreatedAt    clock.Micros
-	// LastUsedAt is when a grant of it was last made.
+	// LastUsedAt is the time when the last grant of the client was created.
 	LastUsedAt clock.Micros
-	// FreshUntil is how long a client of a document is known without reading it again.
+	// FreshUntil is the time until which the document of the client need not be fetched again.
 	FreshUntil clock.Micros
-	// DocumentHash is SHA-256 of the document in hex, empty for a client without one.
+	// DocumentHash is the SHA-256 hash of the client's document in hexadecimal. It is empty for a
+	// client without a document.
 	DocumentHash string
 
 	secretHash string
 }
 
-// The bounds of what a client says about itself.
+// The bounds of a client's metadata. The lengths are in characters of the name and in bytes of a
+// URI.
 const (
 	MaxName      = 100
 	MaxRedirects = 10
@@ -93,24 +94,24 @@ const (
 	updateClientUse    = `update oauth_clients set last_used_at = $2 where id = $1`
 	updateClientSecret = `update oauth_clients set secret_hash = $2 where id = $1`
 	updateDisabled     = `update oauth_clients set disabled = $2 where id = $1`
-	// A stranger may register clients, and a person may name documents. Those that nobody
-	// ever used, or uses any more, go in pieces, with each new one.
+	// Anybody may register clients, and any person may cause a client with a document. forgetUnused
+	// deletes some of the clients that were not used for a time. It runs whenever a client is
+	// stored.
 	forgetUnused = `delete from oauth_clients where id in (select id from oauth_clients c
 		where c.kind = $2 and c.last_used_at < $1 and c.disabled = false
 		and not exists (select 1 from oauth_grants g where g.client_id = c.id)
 		and not exists (select 1 from oauth_approvals a where a.client_id = c.id) order by c.last_used_at limit 100)`
 )
 
-// unusedFor is how long a client that no admin made is kept without a grant.
+// unusedFor is the time for which a client without a grant is kept, if no admin created it.
 const unusedFor = 30 * 24 * clock.Hour
 
-// ClientBy returns the client that calls itself by a name. An unknown one is
-// db.ErrNoRows.
+// ClientBy returns the client with a client_id. It fails with db.ErrNoRows if there is none.
 func ClientBy(ctx context.Context, tx db.Tx, clientID string) (Client, error) {
 	return scanClient(tx.QueryRow(ctx, selectClient, clientID))
 }
 
-// ClientByID returns the client with an id, cli_.... An unknown one is db.ErrNoRows.
+// ClientByID returns the client with an ID. It fails with db.ErrNoRows if there is none.
 func ClientByID(ctx context.Context, tx db.Tx, name string) (Client, error) {
 	return scanClient(tx.QueryRow(ctx, selectClientByID, name))
 }
@@ -129,8 +130,8 @@ func scanClient(row db.Row) (c Client, err error) {
 	return c, nil
 }
 
-// Store stores a new client, and returns its secret if its method asks for one. A client
-// of a document is stored again whenever it was read, under the id that it has.
+// Store stores a client, and returns its new secret if the authentication method needs one. If the
+// client_id is already stored, Store updates the client from its document and keeps the stored ID.
 func (c *Client) Store(ctx context.Context, tx db.Tx, now clock.Micros) (secret string, err error) {
 	if c.ID == "" {
 		c.ID = id.New(id.Client)
@@ -155,7 +156,7 @@ func (c *Client) Store(ctx context.Context, tx db.Tx, now clock.Micros) (secret 
 	return secret, err
 }
 
-// Rotate gives a client a new secret, and returns it. The former one ends at once.
+// Rotate gives a client a new secret and returns it. The old secret is not valid any more.
 func (c *Client) Rotate(ctx context.Context, tx db.Tx) (secret string, err error) {
 	made := access.NewSecret(access.ClientSecretForm)
 	c.secretHash = made.Hash
@@ -163,16 +164,16 @@ func (c *Client) Rotate(ctx context.Context, tx db.Tx) (secret string, err error
 	return made.Text, err
 }
 
-// SetDisabled switches a client off or on. access.Changed must come before: its tokens
-// are refused from the next call on.
+// SetDisabled disables or enables a client. The caller must have called access.Changed, because the
+// next call with a token of the client is refused.
 func (c *Client) SetDisabled(ctx context.Context, tx db.Tx, disabled bool) error {
 	c.Disabled = disabled
 	_, err := tx.Exec(ctx, updateDisabled, c.ID, disabled)
 	return err
 }
 
-// Proves reports whether a secret is the client's. A public client has no secret. An
-// unknown client (the zero Client) costs the same.
+// Proves reports whether secret is the client's secret. It returns false for a public client. For
+// the zero Client, which stands for an unknown client, the check takes the same time.
 func (c *Client) Proves(secret string) bool {
 	shown, ok := access.ParseSecret(access.ClientSecretForm, secret)
 	return shown.Is(c.secretHash) && ok && c.secretHash != ""
@@ -181,9 +182,9 @@ func (c *Client) Proves(secret string) bool {
 // Public reports whether the client has no secret.
 func (c *Client) Public() bool { return c.Method == NoSecret }
 
-// Redirects reports whether people may be sent to an address. It must be one of the
-// client's, byte for byte. Only the port of an address on this machine may be another
-// one: a program takes the port that is free (RFC 8252, section 7.3).
+// Redirects reports whether address is a redirect URI of the client. It must equal one of them byte
+// for byte. Only the port of a loopback address may differ, because a program takes any free port
+// (RFC 8252, section 7.3).
 func (c *Client) Redirects(address string) bool {
 	if slices.Contains(c.RedirectURIs, address) {
 		return true
@@ -201,8 +202,7 @@ func (c *Client) Redirects(address string) bool {
 	})
 }
 
-// withoutPort returns an address of this machine without its port, and otherwise byte
-// for byte.
+// withoutPort returns a URL without its port. The rest stays the same byte for byte.
 func withoutPort(text string, u *url.URL) string {
 	if u.Port() == "" {
 		return text
@@ -210,9 +210,9 @@ func withoutPort(text string, u *url.URL) string {
 	return strings.Replace(text, u.Host, strings.TrimSuffix(u.Host, ":"+u.Port()), 1)
 }
 
-// onThisMachine reports whether an address is one of a program on the computer of the
-// person. It is stricter than loopback.Host: addresses are compared as text, so each host has
-// one spelling.
+// onThisMachine reports whether u is an http URL of a program on the person's computer. It is
+// stricter than loopback.Host. URLs are compared as text, so it accepts only one spelling of each
+// host.
 func onThisMachine(u *url.URL) bool {
 	if u.Scheme != "http" {
 		return false
@@ -221,16 +221,16 @@ func onThisMachine(u *url.URL) bool {
 	return u.Hostname() == "localhost" || err == nil && address.IsLoopback() && u.Hostname() == address.String()
 }
 
-// Local reports whether an address leads to a program on the computer of the person: by
-// a port of this machine, or by a scheme that the program took.
+// Local reports whether a redirect URI belongs to a program on the person's computer. It then has a
+// loopback host or a private scheme.
 func Local(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Scheme != "https"
 }
 
-// ValidRedirect reports whether a client may use an address as its redirect URI. Valid are an
-// https address, an http address of the person's own machine, and a private scheme of a program
-// there. Only a client without a secret may use a private scheme (RFC 8252, sections 7.1 and 8.4).
+// ValidRedirect reports whether a client may have address as its redirect URI. An https URL and an
+// http URL of the person's computer are valid. For a public client, so is a private scheme (RFC
+// 8252, sections 7.1 and 8.4).
 func ValidRedirect(address string, public bool) bool {
 	u, err := url.Parse(address)
 	switch {
@@ -249,8 +249,8 @@ func ValidRedirect(address string, public bool) bool {
 	return public && privateScheme(u.Scheme) && u.Host+u.Path != ""
 }
 
-// plainHost reports whether people can read the host of an address: it is an IP address, or
-// a name in ASCII without percent-encoding, which a name of other letters has in Punycode.
+// plainHost reports whether people can read the host of a URL. The host must be an IP address or an
+// ASCII name without percent-encoding. A name with other letters is then in Punycode.
 func plainHost(u *url.URL) bool {
 	host := u.Hostname()
 	if a, err := netip.ParseAddr(host); err == nil {
@@ -261,7 +261,7 @@ func plainHost(u *url.URL) bool {
 	})
 }
 
-// Host returns the host of an address for people, empty for the scheme of a program.
+// Host returns the host of a URL for people. It is empty for a private scheme.
 func Host(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -273,11 +273,11 @@ func Host(address string) string {
 	return u.Host
 }
 
-// blanks are letters and signs that nobody sees.
+// blanks are characters that are not visible.
 const blanks = "\u115f\u1160\u2800\u3164\uffa0"
 
-// CleanName returns the name of a client as people may see it: of one line, without
-// characters that disguise others, and cut to MaxName characters.
+// CleanName returns the name of a client as people may see it. The result is one line without
+// invisible and control characters, and has at most MaxName characters.
 func CleanName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || strings.ContainsRune(blanks, r) || unicode.Is(unicode.Cf, r) ||
@@ -293,19 +293,19 @@ func CleanName(name string) string {
 	return name
 }
 
-// list encodes a list of texts for a column.
+// list returns the JSON text of a list for a column.
 func list(texts []string) string {
 	if texts == nil {
 		texts = []string{}
 	}
 	b, err := json.Marshal(texts)
 	if err != nil {
-		panic("grant: " + err.Error()) // strings always encode
+		panic("grant: " + err.Error()) // a list of strings can always be encoded
 	}
 	return string(b)
 }
 
-// orNull returns a value, or nil in place of the zero value.
+// orNull returns v, or nil if v is the zero value.
 func orNull[T comparable](v T) any {
 	var zero T
 	if v == zero {

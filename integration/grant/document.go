@@ -22,19 +22,20 @@ import (
 	"kartei/kit/i18n"
 )
 
-// The bounds of reading a document. A person waits for it.
+// These constants bound the fetch of a document. A person waits for it.
 const (
-	maxDocument  = 5 << 10 // bytes
+	maxDocument  = 5 << 10 // in bytes
 	documentTime = 5 * time.Second
-	// A document is used again for as long as its server says, within these bounds.
+	// shortestUse and longestUse are the bounds of the time for which a fetched document is used.
+	// The server of the document sets the time.
 	shortestUse = 5 * time.Minute
 	longestUse  = 24 * time.Hour
 )
 
-// DocumentError says for people why a document does not make its application known.
+// DocumentError says why a document cannot be used. Why is the text for people.
 type DocumentError struct {
 	Why i18n.Text
-	// Cause is for the operator. No person sees it, since it shows answers from
+	// Cause is the text for the operator. People do not see it, because it describes responses in
 	// the network of the instance.
 	Cause error
 }
@@ -48,14 +49,13 @@ func (e *DocumentError) Error() string {
 
 func unfit(why i18n.Text) error { return &DocumentError{Why: why} }
 
-// NamesDocument reports whether the name by which a client calls itself is the address of a
-// document about it.
+// NamesDocument reports whether a client_id is the URL of a document.
 func NamesDocument(clientID string) bool { return strings.HasPrefix(clientID, "https://") }
 
-// validDocument reports whether the address of a document may name a client: it has a host
-// and a path without dot segments, and neither user information nor a fragment
-// (draft-ietf-oauth-client-id-metadata-document-00, section 3). Only the port of TLS is
-// taken, and only ASCII, so that a host cannot look like another one.
+// validDocument reports whether the URL of a document may be a client_id
+// (draft-ietf-oauth-client-id-metadata-document-00, section 3). It must have a host and a path
+// without dot segments. It must not have user information or a fragment. It must have the port of
+// TLS and only ASCII characters, so that no host looks like another one.
 func validDocument(clientID string) bool {
 	u, err := url.Parse(clientID)
 	switch {
@@ -70,17 +70,17 @@ func validDocument(clientID string) bool {
 	return !slices.ContainsFunc(strings.Split(u.Path, "/"), func(s string) bool { return s == "." || s == ".." })
 }
 
-// Documents reads what applications say about themselves at the address by which they call
-// themselves. It is safe for concurrent use.
+// Documents fetches the documents of clients. It is safe for concurrent use.
 type Documents struct {
 	client *http.Client
-	hosts  []string // all if it is empty
+	hosts  []string // the hosts that documents may have; empty means all hosts
 	own    string   // the host of the instance
 	reads  singleflight.Group
 }
 
-// NewDocuments returns a reader that dials by a guard. With hosts it reads documents of
-// these only. It reads none of the instance itself, whose address is baseURL.
+// NewDocuments returns a Documents that connects through guard. If hosts is not empty, it fetches
+// only documents of these hosts. It never fetches a document from the instance itself, which has
+// the address baseURL.
 func NewDocuments(guard *egress.Guard, hosts []string, baseURL string) *Documents {
 	d := &Documents{hosts: hosts, client: &http.Client{
 		Transport: guard.Transport(), Timeout: documentTime,
@@ -95,7 +95,7 @@ func NewDocuments(guard *egress.Guard, hosts []string, baseURL string) *Document
 // Close closes idle connections.
 func (d *Documents) Close() { d.client.CloseIdleConnections() }
 
-// Check refuses names that no document is read for, as a *DocumentError.
+// Check returns a *DocumentError if the client_id is not valid or its host is not permitted.
 func (d *Documents) Check(clientID string) error {
 	u, err := url.Parse(clientID)
 	switch {
@@ -108,20 +108,21 @@ func (d *Documents) Check(clientID string) error {
 	return nil
 }
 
-// readResult is what one read of a document found.
+// readResult is the result of a fetch. use is the time for which the document may be used.
 type readResult struct {
 	client Client
 	use    time.Duration
 }
 
-// Read reads the document of a client, once for all who ask at the same time. It returns
-// how long the document may be used. What makes the client unknown is a *DocumentError.
+// Read fetches the document of a client. Concurrent calls for one document share a fetch. The
+// Duration is the time for which the document may be used. If the document cannot be used, Read
+// fails with a *DocumentError.
 func (d *Documents) Read(ctx context.Context, clientID string) (Client, time.Duration, error) {
 	if err := d.Check(clientID); err != nil {
 		return Client{}, 0, err
 	}
 	answer := d.reads.DoChan(clientID, func() (any, error) {
-		// It does not end with the one who came first. The client bounds its time.
+		// The fetch continues if the first caller gives up. Its own timeout bounds it.
 		return d.fetch(context.WithoutCancel(ctx), clientID)
 	})
 	select {
@@ -139,7 +140,7 @@ func (d *Documents) Read(ctx context.Context, clientID string) (Client, time.Dur
 func (d *Documents) fetch(ctx context.Context, clientID string) (found readResult, err error) {
 	body, header, err := d.get(ctx, clientID)
 	if err != nil {
-		// The cause is not shown: it would describe the network of the instance.
+		// People do not see the cause, because it describes the network of the instance.
 		return found, &DocumentError{
 			Cause: err,
 			Why:   "The description of the application could not be read at the address by which it calls itself.",
@@ -152,7 +153,7 @@ func (d *Documents) fetch(ctx context.Context, clientID string) (found readResul
 	return found, err
 }
 
-// get returns the body of a document, and its header.
+// get returns the body and the header of a document.
 func (d *Documents) get(ctx context.Context, at string) ([]byte, http.Header, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
@@ -182,9 +183,9 @@ func (d *Documents) get(ctx context.Context, at string) ([]byte, http.Header, er
 	return body, answer.Header, nil
 }
 
-// parseDocument returns the client that a document describes. It keeps only the
-// addresses that people may be redirected to. An application that prefers to prove itself
-// by a key, like ChatGPT, is let in if it also works without one.
+// parseDocument returns the client that a document describes. It keeps only the valid redirect
+// URIs. A client that prefers authentication by a key, like ChatGPT, is accepted if it also
+// supports no authentication.
 func parseDocument(clientID string, body []byte) (c Client, err error) {
 	var document struct {
 		ClientID     string   `json:"client_id"`
@@ -213,7 +214,7 @@ func parseDocument(clientID string, body []byte) (c Client, err error) {
 	}, nil
 }
 
-// useOf returns how long a document is used, by its header Cache-Control (RFC 9111,
+// useOf returns the time for which a document may be used, from its header Cache-Control (RFC 9111,
 // section 5.2.2).
 func useOf(control string) time.Duration {
 	use := shortestUse

@@ -23,8 +23,7 @@ import (
 
 const documentID = "https://example.com/client.json"
 
-// publisher serves what applications say about themselves, as example.com. It counts the
-// requests.
+// publisher is an HTTP server for the documents of example.com. It counts the requests.
 type publisher struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -42,7 +41,7 @@ func newPublisher(t *testing.T) *publisher {
 		p.mu.Unlock()
 		answer(w, r)
 	}))
-	p.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that refuse its certificate
+	p.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that refuse its certificate cause log lines
 	p.StartTLS()
 	t.Cleanup(p.Close)
 	return p
@@ -54,7 +53,7 @@ func (p *publisher) count() int {
 	return p.came
 }
 
-// options let a guard reach the publisher.
+// options lets a guard connect to the publisher.
 func (p *publisher) options() egress.Options {
 	to := netip.MustParseAddrPort(p.Listener.Addr().String())
 	roots := x509.NewCertPool()
@@ -80,7 +79,7 @@ func described(more string) string {
 	return fmt.Sprintf(`{"client_id":%q,"client_name":"Fristen\u202ekalender","redirect_uris":["https://app.example/cb","vscode://x","javascript:alert(1)","http://localhost/callback"],"logo_uri":"https://app.example/x"%s}`, documentID, more)
 }
 
-// TestDocumentNames tries addresses by which an application may call itself.
+// TestDocumentNames checks which URLs are accepted as the client_id of a document.
 func TestDocumentNames(t *testing.T) {
 	d := grant.NewDocuments(egress.New(egress.Options{}), nil, "https://kartei.example:8443")
 	for name, good := range map[string]bool{
@@ -107,7 +106,7 @@ func TestDocumentNames(t *testing.T) {
 	}
 }
 
-// TestDocument reads a document, and those that make no application known.
+// TestDocument checks the clients of valid documents, and that other documents are refused.
 func TestDocument(t *testing.T) {
 	p := newPublisher(t)
 	d := grant.NewDocuments(egress.New(p.options()), nil, "https://kartei.example")
@@ -174,7 +173,7 @@ func TestDocument(t *testing.T) {
 			t.Errorf("%s: %v, want %q", what, err, c.want)
 		}
 	}
-	// A server that does not answer costs the person seconds, and others nothing.
+	// A server that does not respond makes the person wait for the timeout only.
 	d.SetTimeout(20 * time.Millisecond)
 	p.answer = func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	if _, _, err := d.Read(t.Context(), documentID); err == nil || !strings.Contains(err.Error(), "Timeout") {
@@ -182,8 +181,8 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestDocumentChoice reads a document whose application prefers to prove itself by a key,
-// as ChatGPT does, and which also works without.
+// TestDocumentChoice checks a document whose client prefers authentication by a key, as ChatGPT
+// does. The client is accepted, because it also supports no authentication.
 func TestDocumentChoice(t *testing.T) {
 	p := newPublisher(t)
 	p.answer = says("", described(`,"token_endpoint_auth_method":"private_key_jwt","token_endpoint_auth_methods_supported":["private_key_jwt","none"]`))
@@ -194,8 +193,8 @@ func TestDocumentChoice(t *testing.T) {
 	}
 }
 
-// TestDocumentInside tries documents that no stranger may make the instance read: the
-// server is there, and nothing comes to it.
+// TestDocumentInside checks documents that a stranger must not make the instance fetch. Their
+// server runs but receives no request.
 func TestDocumentInside(t *testing.T) {
 	p := newPublisher(t)
 	p.answer = says("", described(""))
@@ -217,8 +216,8 @@ func TestDocumentInside(t *testing.T) {
 	}
 }
 
-// TestDocumentTogether has many ask for one document while its server is slow. It is read
-// once, also if the first one to ask goes away.
+// TestDocumentTogether checks that concurrent calls fetch a document once while its server is slow.
+// This also holds if the first caller gives up.
 func TestDocumentTogether(t *testing.T) {
 	p := newPublisher(t)
 	d := grant.NewDocuments(egress.New(p.options()), nil, "https://kartei.example")
@@ -257,7 +256,7 @@ func TestDocumentTogether(t *testing.T) {
 	}
 	select {
 	case err := <-last:
-		if err != nil || p.count() > 2 { // the last one may have come after the answer
+		if err != nil || p.count() > 2 { // the last call may have started after the response
 			t.Errorf("%v after %d requests", err, p.count())
 		}
 	case <-arrived:

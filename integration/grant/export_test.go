@@ -2,5 +2,5 @@ package grant
 
 import "time"
 
-// SetTimeout changes how long a document may take.
+// SetTimeout changes the timeout for the fetch of a document.
 func (d *Documents) SetTimeout(t time.Duration) { d.client.Timeout = t }

@@ -19,32 +19,32 @@ import (
 	"kartei/store/db"
 )
 
-// Lifetimes (open points, 'OAuth 2.0').
+// The lifetimes of codes, tokens and grants (open points, 'OAuth 2.0').
 const (
 	CodeLifetime   = 60 * time.Second
 	AccessLifetime = time.Hour
-	// SilentFor is how long a refresh token waits for its use.
+	// SilentFor is the time after which an unused refresh token expires.
 	SilentFor = 30 * 24 * time.Hour
-	// Lifetime is how long a grant lasts at most.
+	// Lifetime is the maximum lifetime of a grant.
 	Lifetime = 365 * 24 * time.Hour
-	// Renewal is how long the grant of an application that nobody knows lasts, unless the
-	// person renews it. WarnBefore is the time between the warning of the person and its
-	// end.
+	// Renewal is the time after which the grant of an unchecked application ends, unless the person
+	// renews it. WarnBefore is the time before that end at which the person gets a warning.
 	Renewal    = 90 * 24 * time.Hour
 	WarnBefore = 7 * 24 * time.Hour
-	// Grace is how long a used refresh token gets the same answer again, as long as its
-	// successor is unused. So an answer that was lost costs nobody the grant.
+	// Grace is the time in which a used refresh token returns the same response again, if its
+	// successor is unused. So a lost response does not end the grant.
 	Grace = 60 * time.Second
 )
 
 const (
-	// MaxGrants bounds the live grants of a principal and a client. The oldest ends.
+	// MaxGrants is the maximum number of live grants of one principal and one client. A further
+	// grant ends the oldest one.
 	MaxGrants = 20
-	// maxFailures bounds the failed tries of a code. After them it is over.
+	// maxFailures is the number of failed exchanges after which a code is not valid any more.
 	maxFailures = 5
 )
 
-// The errors of RFC 6749, section 5.2, and RFC 8707, section 2.
+// The error codes of RFC 6749, section 5.2, and RFC 8707, section 2.
 const (
 	InvalidRequest       = "invalid_request"
 	InvalidClient        = "invalid_client"
@@ -55,14 +55,15 @@ const (
 	UnsupportedGrantType = "unsupported_grant_type"
 )
 
-// Refusal says why no token was issued.
+// Refusal is the error that says why no token was issued.
 type Refusal struct {
-	// Code is an error of RFC 6749, Why a sentence for the developer.
+	// Code is an error code of RFC 6749. Why is a sentence for the developer of the client.
 	Code, Why string
-	// Kept is true if the transaction must be committed all the same: a failed try was
-	// counted, or a grant was ended.
+	// Kept is true if the caller must commit the transaction, because it has counted a failure or
+	// ended a grant.
 	Kept bool
-	// Ended is the grant that ended, because somebody used a token of it twice.
+	// Ended is the grant that ended because a code or token was used twice. It is nil if no grant
+	// ended.
 	Ended *Grant
 }
 
@@ -70,16 +71,17 @@ func (r *Refusal) Error() string { return "grant: " + r.Code + ": " + r.Why }
 
 func refuse(code, why string) *Refusal { return &Refusal{Code: code, Why: why} }
 
-// dead is the one answer to codes and tokens that are not valid, whatever the reason.
+// dead returns the one Refusal for all codes and tokens that are not valid. It does not reveal the
+// reason.
 func dead() *Refusal {
 	return refuse(InvalidGrant, "The code or the token is unknown, has expired, was used or was revoked; or the client, the redirect_uri or the code_verifier is not the one that it belongs to.")
 }
 
-// Grant is what a principal lets an application do.
+// Grant is the permission of a principal for an application to act for it.
 type Grant struct {
-	// ID is gra_....
+	// ID has the form gra_....
 	ID string
-	// Client is the id of the client, cli_....
+	// Client is the id of the client and has the form cli_....
 	Client       string
 	Organization int64
 	Principal    string
@@ -87,20 +89,22 @@ type Grant struct {
 	// Audience is access.V1 or access.MCP.
 	Audience  string
 	CreatedAt clock.Micros
-	// ExpiresAt is the end at the latest. EndedAt is zero for a live grant.
+	// ExpiresAt is the time of the grant's expiry. EndedAt is the time when it was ended, and zero
+	// for a live grant.
 	ExpiresAt, EndedAt clock.Micros
 	Paused             bool
 	LastUsedAt         clock.Micros
-	// Renewal is how long it lasts unless the person renews it, zero if nobody has to.
+	// Renewal is the time that each renewal by the person adds. Zero means that the grant needs no
+	// renewal.
 	Renewal time.Duration
 }
 
-// Tokens are the answer of the token endpoint.
+// Tokens are the tokens in a response of the token endpoint.
 type Tokens struct {
 	Access string
-	// ExpiresIn is the rest of the access token's life.
+	// ExpiresIn is the remaining lifetime of the access token.
 	ExpiresIn time.Duration
-	// Refresh is empty for a client that acts for a service account.
+	// Refresh is the refresh token. It is empty for a client that acts for a service account.
 	Refresh string
 	Scopes  []string
 	Grant   Grant
@@ -110,29 +114,30 @@ const (
 	grantColumns = `select id, client_id, organization, principal_id, scopes, audience, created_at, expires_at, ended_at, paused, last_used_at, renewal
 		from oauth_grants`
 	selectGrant = grantColumns + ` where id = $1`
-	// The live grants of a principal and a client, the newest first.
+	// selectLive reads the live grants of a principal and a client, the newest first.
 	selectLive = grantColumns + ` where principal_id = $1 and client_id = $2 and ended_at = 0 and expires_at > $3 order by created_at desc, id desc`
-	// The live grants of applications that people of an organization connected.
+	// selectConnected reads the live grants of applications that people of an organization
+	// connected.
 	selectConnected = grantColumns + ` where organization in (select number from organizations where number = $1 or sandbox_of = $1)
 		and ended_at = 0 and expires_at > $2 and client_id in (select id from oauth_clients where kind <> 'admin') order by id`
 	selectOfClient = grantColumns + ` where client_id = $1 and ended_at = 0 and expires_at > $2 order by id`
-	// The standing grant of a client of an admin.
+	// selectStanding reads the live grant of an admin's client.
 	selectStanding = grantColumns + ` where client_id = $1 and audience = $2 and ended_at = 0 order by created_at, id limit 1`
 	insertGrant    = `insert into oauth_grants (id, client_id, organization, principal_id, scopes, audience, created_at, expires_at, renewal)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 	renewGrant = `update oauth_grants set expires_at = $2, warned_at = 0 where id = $1 and ended_at = 0`
-	// The token that waits lives as if the grant had always lasted so long.
+	// renewToken gives the unused refresh token the lifetime that it would have in a longer grant.
 	renewToken = `update oauth_tokens set expires_at = created_at + $2 where grant_id = $1 and kind = 'refresh' and used_at = 0 and expires_at < created_at + $2`
 	warnGrant  = `update oauth_grants set warned_at = $2 where id = $1 and warned_at = 0 and ended_at = 0`
-	// A grant whose code was not exchanged lasts no longer than the code.
+	// If a code was not exchanged, the lifetime of its grant is at most the lifetime of the code.
 	selectEnding = grantColumns + ` where renewal > 0 and warned_at = 0 and ended_at = 0 and expires_at > $1 and expires_at <= $2
 		and expires_at - created_at > $5 and id > $3 order by id limit $4`
 	updateExpiry = `update oauth_grants set expires_at = $2, scopes = $3 where id = $1 and ended_at = 0`
-	// The grants that nobody has ended, but whose time is over, or whose refresh token
-	// waited too long. A grant has at most one that is unused.
+	// selectExpired reads the grants that have not ended but have expired, and those whose unused
+	// refresh token has expired. A grant has at most one unused refresh token.
 	selectExpired = grantColumns + ` where ended_at = 0 and expires_at <= $1 and id > $3 union ` +
 		grantColumns + ` where ended_at = 0 and id in (select grant_id from oauth_tokens where kind = 'refresh' and used_at = 0 and expires_at <= $1) and id > $3 order by id limit $2`
-	// Access tokens need no change: they are refused with their grant.
+	// Access tokens need no change, because they are refused with their grant.
 	eraseGrants   = `delete from oauth_grants where principal_id = $1`
 	endGrant      = `update oauth_grants set ended_at = $2, expires_at = case when expires_at < $2 then expires_at else $2 end where id = $1 and ended_at = 0`
 	endOfClient   = `update oauth_grants set ended_at = $2, expires_at = case when expires_at < $2 then expires_at else $2 end where client_id = $1 and ended_at = 0`
@@ -147,7 +152,7 @@ const (
 	expireToken = `update oauth_tokens set expires_at = $2 where kid = $1`
 )
 
-// The kinds of token.
+// The kinds of tokens.
 const (
 	code        = "code"
 	accessToken = "access"
@@ -165,33 +170,33 @@ type token struct {
 	failures               int64
 }
 
-// NewGrant describes what a principal lets an application do.
+// NewGrant is the input of Begin.
 type NewGrant struct {
 	Client       *Client
 	Organization int64
 	Principal    string
 	Scopes       []string
 	Audience     string
-	// RedirectURI is where the code is sent, and Challenge the challenge of RFC 7636
-	// (S256).
+	// RedirectURI is the redirect URI that receives the code. Challenge is the code challenge
+	// (S256, RFC 7636).
 	RedirectURI, Challenge string
-	// Renewal is how long the grant lasts unless the person renews it. Zero means
-	// Lifetime, without a renewal.
+	// Renewal is the time for which the grant lasts unless the person renews it. Zero means
+	// Lifetime without a renewal.
 	Renewal time.Duration
 }
 
-// Issuance is a new grant.
+// Issuance is the result of Begin.
 type Issuance struct {
 	Grant Grant
-	// Code is for the client, which exchanges it for tokens.
+	// Code is the authorization code, which the client exchanges for tokens.
 	Code string
-	// Replaced are the older grants that ended for it.
+	// Replaced are the older grants that ended, because there were too many.
 	Replaced []Grant
 }
 
-// Begin stores a grant, and returns its code. The grant lasts as long as the code,
-// until the client has exchanged it. Beyond MaxGrants the oldest grants end:
-// access.Changed must come before.
+// Begin stores a grant and returns its code. Until the client exchanges the code, the grant lasts
+// as long as the code. If there are more than MaxGrants, the oldest grants end, so the caller must
+// have called access.Changed.
 func Begin(ctx context.Context, tx db.Tx, now clock.Micros, n NewGrant) (out Issuance, err error) {
 	g := Grant{
 		ID: id.New(id.Grant), Client: n.Client.ID, Organization: n.Organization, Principal: n.Principal,
@@ -199,7 +204,7 @@ func Begin(ctx context.Context, tx db.Tx, now clock.Micros, n NewGrant) (out Iss
 		Audience: n.Audience, CreatedAt: now, ExpiresAt: now.Add(CodeLifetime), Renewal: n.Renewal,
 	}
 	if _, err := tx.Exec(ctx, updateClientUse, g.Client, now); err != nil {
-		// grants of a client are made one after the other
+		// this update makes concurrent calls for one client wait for each other
 		return out, err
 	}
 	live, err := db.List(ctx, tx, scanGrant, selectLive, g.Principal, g.Client, now)
@@ -227,9 +232,8 @@ func (g *Grant) insert(ctx context.Context, tx db.Tx) error {
 	return err
 }
 
-// Exchange issues the tokens of a code. The second use of a code, by its own client and
-// with the right verifier, ends the grant: somebody else has the code, too (RFC 9700,
-// section 4.5).
+// Exchange issues the tokens for a code. If a client uses its code a second time with the right
+// verifier, the grant ends, because somebody else may have the code too (RFC 9700, section 4.5).
 func Exchange(
 	ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text, redirectURI, verifier, audience string,
 ) (Tokens, error) {
@@ -274,13 +278,13 @@ func Exchange(
 	return g.issue(ctx, tx, now, shown.Key, seed, g.Scopes)
 }
 
-// Refresh issues the tokens that follow a refresh token. scopes narrows the access token
-// and is empty for all scopes of the grant.
+// Refresh issues new tokens for a refresh token. scopes limits the access token. Empty means all
+// scopes of the grant.
 //
-// The successors of a refresh token are derived from its secret and a random seed, which
-// is stored when it is used. So the same request gets the same answer again, on every
-// replica and without a change, as long as Grace lasts and nobody has used the successor.
-// Any other use of a used token ends the grant: somebody else has it, too (RFC 9700,
+// The new tokens are derived from the secret of the refresh token and a random seed, which is
+// stored at the first use. So a repeated request returns the same tokens on every replica and
+// without a change. This holds during Grace, as long as the new refresh token is unused. Any other
+// use of a used token ends the grant, because somebody else may have the token too (RFC 9700,
 // section 4.14).
 func Refresh(
 	ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text string, scopes []string, audience string,
@@ -326,7 +330,7 @@ func Refresh(
 	return g.issue(ctx, tx, now, shown.Key, seed, sorted(scopes))
 }
 
-// use uses a token, and reports whether this is its first use.
+// use marks a token as used. first is true if this was its first use.
 func (t *token) use(ctx context.Context, tx db.Tx, now clock.Micros) (seed string, first bool, err error) {
 	if t.usedAt != 0 {
 		return "", false, nil
@@ -336,8 +340,8 @@ func (t *token) use(ctx context.Context, tx db.Tx, now clock.Micros) (seed strin
 	return seed, n > 0, err
 }
 
-// repeats reports whether a further use of a refresh token gets the same answer again,
-// and with which seed.
+// repeats decides about a further use of a refresh token. If again is true, the response is
+// repeated with the returned seed.
 func (t *token) repeats(
 	ctx context.Context, tx db.Tx, now clock.Micros, shown access.PresentedSecret,
 ) (seed string, again bool, err error) {
@@ -357,7 +361,7 @@ func successor(key []byte, seed string) access.Secret {
 	return access.DeriveSecret(access.RefreshTokenForm, key, "refresh "+seed)
 }
 
-// issue stores the successors of a code or a refresh token, unless they are stored.
+// issue stores the successors of a code or a refresh token, unless they are already stored.
 func (g *Grant) issue(
 	ctx context.Context, tx db.Tx, now clock.Micros, key []byte, seed string, scopes []string,
 ) (Tokens, error) {
@@ -369,8 +373,8 @@ func (g *Grant) issue(
 		"access "+seed+" "+strings.Join(scopes, " ")), next.Text, scopes)
 }
 
-// issueAccess stores an access token, unless it is stored. ExpiresIn is the rest of the
-// stored token's lifetime.
+// issueAccess stores an access token, unless it is already stored. ExpiresIn is the remaining
+// lifetime of the stored token.
 func (g *Grant) issueAccess(
 	ctx context.Context, tx db.Tx, now clock.Micros, made access.Secret, next string, scopes []string,
 ) (Tokens, error) {
@@ -391,10 +395,12 @@ func (g *Grant) store(
 	return err
 }
 
-// ForService issues an access token to a client of an admin, for its service account
-// (RFC 6749, section 4.4). All tokens of a client and a resource rest on one grant, which
-// limits and the request log name. Libraries ask for all scopes of the metadata, so the
-// token has those that the client has, and only none at all is refused.
+// ForService issues an access token to an admin's client for its service account (RFC 6749, section
+// 4.4). All tokens of a client and a resource share one grant, by which limits and the request log
+// identify them.
+//
+// Libraries request all scopes in the metadata. So scopes that the client does not have are left
+// out. The request is refused only if no scope is left.
 func ForService(
 	ctx context.Context, tx db.Tx, now clock.Micros, c *Client, scopes []string, audience string,
 ) (Tokens, error) {
@@ -411,7 +417,7 @@ func ForService(
 		func(s string) bool { return !slices.Contains(c.Scopes, s) }); len(scopes) == 0 {
 		return Tokens{}, refuse(InvalidScope, "The client may have none of these scopes.")
 	}
-	if _, err := tx.Exec(ctx, updateClientUse, c.ID, now); err != nil { // two calls make one grant
+	if _, err := tx.Exec(ctx, updateClientUse, c.ID, now); err != nil { // concurrent calls must not create two grants
 		return Tokens{}, err
 	}
 	g, err := scanGrant(tx.QueryRow(ctx, selectStanding, c.ID, audience))
@@ -434,22 +440,22 @@ func ForService(
 	return g.issueAccess(ctx, tx, now, access.NewSecret(access.AccessTokenForm), "", sorted(scopes))
 }
 
-// End ends a grant, and reports whether it was live. access.Changed must come before:
-// its tokens are refused from the next call on, on every replica.
+// End ends a grant. It returns true if the grant was live. The caller must have called
+// access.Changed, because the next call with a token of the grant is refused on every replica.
 func End(ctx context.Context, tx db.Tx, now clock.Micros, name string) (bool, error) {
 	n, err := tx.Exec(ctx, endGrant, name, now)
 	return n > 0, err
 }
 
-// Expired returns at most limit grants that nobody has ended, but whose time is over: after
-// Lifetime, or after SilentFor without a request for a token. Their tokens are refused
-// already. They are sorted by their ids, and follow the id after, which is empty for the first.
+// Expired returns at most limit grants that have expired but have not been ended. A grant expires
+// after its lifetime, or after SilentFor without a token request. The grants are sorted by id and
+// follow the id after. An empty after means the first.
 func Expired(ctx context.Context, tx db.Tx, now clock.Micros, after string, limit int) ([]Grant, error) {
 	return db.List(ctx, tx, scanGrant, selectExpired, now, limit, after)
 }
 
-// Renew lets a grant last as long as a new one. access.Changed must come before: the end
-// of the grant is known to the callers.
+// Renew extends the lifetime of a grant by its renewal period. The caller must have called
+// access.Changed, because the replicas cache the expiry of the grant.
 func Renew(ctx context.Context, tx db.Tx, now clock.Micros, g *Grant) error {
 	g.ExpiresAt = now.Add(g.Renewal)
 	_, err := tx.Exec(ctx, renewGrant, g.ID, g.ExpiresAt)
@@ -460,23 +466,21 @@ func Renew(ctx context.Context, tx db.Tx, now clock.Micros, g *Grant) error {
 	return err
 }
 
-// Ending returns at most limit grants that somebody has to renew within
-// WarnBefore, and whose person has no warning yet. They are sorted by their
-// ids, and follow the id after.
+// Ending returns at most limit grants that need a renewal within WarnBefore and whose person has no
+// warning yet. The grants are sorted by id and follow the id after.
 func Ending(ctx context.Context, tx db.Tx, now clock.Micros, after string, limit int) ([]Grant, error) {
 	return db.List(ctx, tx, scanGrant, selectEnding, now, now.Add(WarnBefore), after, limit, CodeLifetime.Microseconds())
 }
 
-// Warn stores that the person has a warning, and reports whether it is the
-// first.
+// Warn stores that the person got a warning. It returns true if this is the first warning.
 func Warn(ctx context.Context, tx db.Tx, now clock.Micros, name string) (bool, error) {
 	n, err := tx.Exec(ctx, warnGrant, name, now)
 	return n > 0, err
 }
 
-// RenewalOf returns how long a grant of a client lasts without a renewal by the person.
-// Nobody has checked a client without a secret that registered itself, nor one whose document no
-// admin has approved.
+// RenewalOf returns the renewal period of a client's grants. Zero means that they need no renewal.
+// A public client needs renewals, because nobody has checked it. verified says that an admin has
+// approved its document, and then it needs none.
 func RenewalOf(c *Client, verified bool) time.Duration {
 	if c.Public() && !verified {
 		return Renewal
@@ -484,8 +488,8 @@ func RenewalOf(c *Client, verified bool) time.Duration {
 	return 0
 }
 
-// Connected returns the live grants of applications that people of a live organization
-// connected, there or in its sandbox.
+// Connected returns the live grants of applications that people connected in a live organization or
+// its sandbox.
 func Connected(ctx context.Context, tx db.Tx, now clock.Micros, live int64) ([]Grant, error) {
 	return db.List(ctx, tx, scanGrant, selectConnected, live, now)
 }
@@ -495,16 +499,15 @@ func OfClient(ctx context.Context, tx db.Tx, now clock.Micros, client string) ([
 	return db.List(ctx, tx, scanGrant, selectOfClient, client, now)
 }
 
-// EndOfClient ends all grants of a client. access.Changed must come before.
+// EndOfClient ends all grants of a client. The caller must have called access.Changed.
 func EndOfClient(ctx context.Context, tx db.Tx, now clock.Micros, client string) error {
 	_, err := tx.Exec(ctx, endOfClient, client, now)
 	return err
 }
 
-// Revoke ends what a token of the client belongs to (RFC 7009): the grant for a refresh
-// token, the token alone for an access token. It returns the grant, whose EndedAt tells
-// whether it ended, or nil: a token that the client does not have changes nothing, and is
-// no error.
+// Revoke revokes a token of the client (RFC 7009). A refresh token ends its grant, and an access
+// token expires alone. Revoke returns the grant, whose EndedAt is zero if it did not end. If the
+// client does not have the token, Revoke changes nothing and returns nil without an error.
 func Revoke(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text string) (*Grant, error) {
 	kind, shown, ok := presented(text)
 	if !ok {
@@ -521,7 +524,8 @@ func Revoke(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text str
 	case err != nil:
 		return nil, err
 	case kind == accessToken:
-		// It stays, expired: a repeated refresh would derive and store the same one.
+		// The token stays stored, but expired. Otherwise a repeated refresh would store the same
+		// token again.
 		_, err = tx.Exec(ctx, expireToken, t.kid, now)
 	default:
 		g.EndedAt = now
@@ -530,7 +534,8 @@ func Revoke(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text str
 	return &g, err
 }
 
-// presented returns the kind of a token that a client shows.
+// presented parses a token that a client presents, and returns its kind. ok is false if the text is
+// not a token.
 func presented(text string) (kind string, shown access.PresentedSecret, ok bool) {
 	if shown, ok = access.ParseSecret(access.RefreshTokenForm, text); ok {
 		return refresh, shown, true
@@ -539,8 +544,8 @@ func presented(text string) (kind string, shown access.PresentedSecret, ok bool)
 	return accessToken, shown, ok
 }
 
-// Inspect returns a token of the client that is valid at present (RFC 7662). Of others it
-// says nothing: ok is false.
+// Inspect returns the state of a valid token of the client (RFC 7662). ok is false for any other
+// token.
 func Inspect(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text string) (s State, ok bool, err error) {
 	kind, shown, ok := presented(text)
 	if !ok {
@@ -561,7 +566,7 @@ func Inspect(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text st
 		true, nil
 }
 
-// State is a token that is valid at present.
+// State describes a token that is valid at present.
 type State struct {
 	Grant  Grant
 	Scopes []string
@@ -570,7 +575,7 @@ type State struct {
 	CreatedAt, ExpiresAt clock.Micros
 }
 
-// reused ends the grant whose code or token was used twice.
+// reused ends the grant whose code or token was used twice. It returns the Refusal.
 func (g *Grant) reused(ctx context.Context, tx db.Tx, now clock.Micros) error {
 	if err := access.Changed(ctx, tx); err != nil {
 		return err
@@ -582,9 +587,9 @@ func (g *Grant) reused(ctx context.Context, tx db.Tx, now clock.Micros) error {
 	return &Refusal{Code: InvalidGrant, Why: dead().Why, Kept: true, Ended: g}
 }
 
-// allowed refuses a grant of a principal that is disabled, or of an organization that
-// ends. While the API of the organization is switched off, tokens are issued all the
-// same: they rest, and no client is logged out.
+// allowed refuses tokens if the principal is disabled or the organization is being deleted. If the
+// API of the organization is off, tokens are still issued, so that no client loses its connection.
+// They work once the API is on again.
 func (g *Grant) allowed(ctx context.Context, tx db.Tx) error {
 	var disabled bool
 	var state access.State
@@ -596,8 +601,8 @@ func (g *Grant) allowed(ctx context.Context, tx db.Tx) error {
 	}
 }
 
-// find returns a token and its grant. A wrong secret is refused like an unknown token, after
-// the same work.
+// find returns a token and its grant. A wrong secret gets the same Refusal as an unknown token, and
+// the check takes the same time.
 func find(ctx context.Context, tx db.Tx, kind string, shown access.PresentedSecret) (token, Grant, error) {
 	t, err := tokenBy(ctx, tx, kind, shown.Kid)
 	if err != nil && !errors.Is(err, db.ErrNoRows) {
@@ -610,7 +615,7 @@ func find(ctx context.Context, tx db.Tx, kind string, shown access.PresentedSecr
 	return t, g, err
 }
 
-// GrantByID returns a grant. An unknown one is db.ErrNoRows.
+// GrantByID returns a grant. It fails with db.ErrNoRows if there is none.
 func GrantByID(ctx context.Context, tx db.Tx, name string) (Grant, error) {
 	return scanGrant(tx.QueryRow(ctx, selectGrant, name))
 }
@@ -641,16 +646,16 @@ func tokenBy(ctx context.Context, tx db.Tx, kind, kid string) (t token, err erro
 	return t, err
 }
 
-// ValidChallenge reports whether a text is the challenge of a verifier (RFC 7636, section
-// 4.2): SHA-256 in base64url.
+// ValidChallenge reports whether a text can be a code challenge (S256, RFC 7636, section 4.2): a
+// SHA-256 hash in base64url.
 func ValidChallenge(challenge string) bool {
 	sum, err := base64.RawURLEncoding.DecodeString(challenge)
 	return err == nil && len(sum) == sha256.Size
 }
 
-// meets reports whether a verifier belongs to a challenge.
+// meets reports whether a code verifier belongs to a code challenge.
 func meets(challenge, verifier string) bool {
-	if len(verifier) < 43 || len(verifier) > 128 { // RFC 7636, section 4.1
+	if len(verifier) < 43 || len(verifier) > 128 { // the bounds of RFC 7636, section 4.1
 		return false
 	}
 	sum := sha256.Sum256([]byte(verifier))
@@ -661,7 +666,7 @@ func otherTarget() *Refusal {
 	return refuse(InvalidTarget, "The grant is for another resource.")
 }
 
-// beyond reports whether scopes has one that allowed does not have.
+// beyond reports whether scopes contains a scope that is not in allowed.
 func beyond(scopes, allowed []string) bool {
 	return slices.ContainsFunc(scopes, func(s string) bool { return !slices.Contains(allowed, s) })
 }
@@ -671,8 +676,9 @@ func sorted(scopes []string) []string {
 	return slices.Compact(all)
 }
 
-// EraseOf deletes the grants of a person who is erased, and what they asked to approve. What
-// was approved for all people stays. live is the number of the organization that holds its people.
+// EraseOf deletes the grants of a person who is erased, and the requests and approvals for this
+// person. It keeps the approvals for everybody. live is the number of the person's live
+// organization.
 func EraseOf(ctx context.Context, tx db.Tx, live int64, principal string) error {
 	if _, err := tx.Exec(ctx, eraseApprovals, live, principal); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestToken follows an access token: what it may do shrinks with the grant, the rights of
-// the person and the level of the organization, and it ends with the grant.
+// TestToken checks what an access token permits. Its scopes shrink with the grant, the rights of
+// the person and the level of the organization. It ends with the grant.
 func TestToken(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -76,7 +76,7 @@ func TestToken(t *testing.T) {
 	})
 }
 
-// change runs an act that takes access away.
+// change runs f in a transaction that begins with access.Changed.
 func (o *office) change(f func(tx db.Tx) error) {
 	o.Helper()
 	o.must(o.db.Write(o.ctx, func(tx db.Tx) error {
@@ -88,8 +88,8 @@ func (o *office) change(f func(tx db.Tx) error) {
 	o.dir.Forget()
 }
 
-// TestCode tries what somebody with a stolen code can do. Only its own client exchanges
-// it, once, in time, with the address and the verifier that began it.
+// TestCode checks that a stolen code is useless. Only its own client can exchange it, once and in
+// time. The redirect URI and the verifier must be the right ones.
 func TestCode(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -124,7 +124,7 @@ func TestCode(t *testing.T) {
 		if _, err := o.exchangeAs(&other, code, callback, verifier); err == nil {
 			t.Error("another client exchanges a used code")
 		}
-		o.works(tokens.Access, read) // a stranger ends nothing
+		o.works(tokens.Access, read) // the failed attempts of a stranger have ended nothing
 		_, err = o.exchange(code)
 		o.refused(err, grant.InvalidGrant)
 		o.fails(tokens.Access, access.Revoked)
@@ -144,7 +144,7 @@ func TestCode(t *testing.T) {
 	})
 }
 
-// TestMaxGrants connects an application again and again: the oldest grant ends.
+// TestMaxGrants checks that one more grant than MaxGrants ends the oldest grant.
 func TestMaxGrants(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -162,7 +162,7 @@ func TestMaxGrants(t *testing.T) {
 	})
 }
 
-// TestForService issues tokens to a client of an admin: all on one grant.
+// TestForService checks that all tokens of an admin's client share one grant.
 func TestForService(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -215,7 +215,7 @@ func TestForService(t *testing.T) {
 	})
 }
 
-// TestRevoke ends tokens as their client does, and nothing of others.
+// TestRevoke checks that a client can revoke its own tokens, and no tokens of other clients.
 func TestRevoke(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -269,7 +269,8 @@ func TestRevoke(t *testing.T) {
 	})
 }
 
-// TestRedirects compares addresses: byte for byte, but for the port of this machine.
+// TestRedirects checks that redirect URIs are compared byte for byte, except for the port of a
+// loopback address.
 func TestRedirects(t *testing.T) {
 	c := grant.Client{RedirectURIs: []string{
 		callback, "http://127.0.0.1/cb", "http://localhost/callback", "http://[::1]:7000/cb",
@@ -313,8 +314,8 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestSchemes tries addresses with a scheme of a program, which a client without a secret
-// may have, and those that browsers and systems open themselves.
+// TestSchemes checks that only a client without a secret may have a redirect URI with a private
+// scheme. Schemes that browsers and operating systems handle are refused.
 func TestSchemes(t *testing.T) {
 	for _, address := range []string{
 		"cursor://anysphere.cursor-mcp/oauth/callback", "com.example.app:/x", "myapp:/x",
@@ -357,7 +358,7 @@ func TestSchemes(t *testing.T) {
 	}
 }
 
-// TestImpersonates tries names that look like the name of the product, or of an office.
+// TestImpersonates checks names that look like the name of the product or of an office.
 func TestImpersonates(t *testing.T) {
 	const office = "Kanzlei Morgenstern & Partner mbB"
 	for _, name := range []string{
@@ -392,7 +393,7 @@ func TestImpersonates(t *testing.T) {
 	}
 }
 
-// TestCleanName removes what makes a name look like another one.
+// TestCleanName checks that CleanName removes characters that make a name look like another one.
 func TestCleanName(t *testing.T) {
 	for name, want := range map[string]string{
 		"Fristenkalender": "Fristenkalender", "  A \n B\t": "A B", "Kar\u202etei": "Kartei", "K\u200bartei": "Kartei",
@@ -405,9 +406,9 @@ func TestCleanName(t *testing.T) {
 	}
 }
 
-// TestUnknownClient does the same work for a client that there is not as for one with
-// another secret, so that the time of an answer tells nothing. The work is what is
-// allocated, which does not depend on the machine.
+// TestUnknownClient checks that an unknown client and a wrong secret cost the same work, so that
+// the response time does not reveal which clients exist. It counts allocations, which do not depend
+// on the machine.
 func TestUnknownClient(t *testing.T) {
 	o := newOffice(t, dbtest.SQLite(t))
 	known := grant.Client{Kind: grant.ByAdmin, Name: "Fax", Method: grant.SecretForm}
@@ -428,8 +429,8 @@ func TestUnknownClient(t *testing.T) {
 	}
 }
 
-// TestRevokedStaysDead revokes an access token and then repeats the refresh that issued it,
-// within the grace: the answer is the same, and the token is still dead.
+// TestRevokedStaysDead revokes an access token and repeats the refresh that issued it, within
+// Grace. It checks that the response is the same and that the token is still revoked.
 func TestRevokedStaysDead(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)

@@ -10,7 +10,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// dyingTx is the transaction of a process that is killed before its n-th statement.
+// dyingTx is the transaction of a process that is killed before its statement number n, counted
+// from 0.
 type dyingTx struct {
 	db.Tx
 	n int
@@ -43,14 +44,14 @@ type deadRow struct{}
 
 func (deadRow) Scan(...any) error { return errKilled }
 
-// TestKilled kills the process before each statement of an exchange, of a refresh, and of
-// the end of a grant whose token is used twice. Nothing has happened then, and the next
-// try succeeds; a thief gains nothing by it.
+// TestKilled checks a process that is killed before any statement of an exchange, a refresh or the
+// end of a grant. The grant and its tokens are then unchanged, and the next attempt succeeds. A
+// thief gains no access.
 func TestKilled(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
-		// killed runs an act with ever more statements, until it survives, and calls between
-		// after each death.
+		// killed runs act and kills it before each statement in turn, until act completes. It calls
+		// between after each kill.
 		killed := func(name string, act func(tx db.Tx) (grant.Tokens, error), between func()) (tokens grant.Tokens, err error) {
 			t.Helper()
 			for n := 0; ; n++ {
@@ -76,7 +77,7 @@ func TestKilled(t *testing.T) {
 		o.must(err)
 		third, err := o.refresh(second.Refresh)
 		o.must(err)
-		// The first one is used again: the grant ends, at once or not at all.
+		// The first token is used again, which ends the grant completely or not at all.
 		_, err = killed("a second use", func(tx db.Tx) (grant.Tokens, error) {
 			return grant.Refresh(o.ctx, tx, o.now(), &o.client, first.Refresh, nil, "")
 		}, func() { o.works(third.Access, read) })

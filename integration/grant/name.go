@@ -7,11 +7,11 @@ import (
 	"kartei/kit/confusable"
 )
 
-// product is the name of this product, which no application of somebody else has.
+// product is the name of this product, which no other application may have.
 const product = "Kartei"
 
-// Words that say nothing of who an application is. An application with one of our names and
-// these words claims to be ours, 'Kartei Support' as well as 'kartei.de'.
+// These words do not distinguish one application from another. A name that consists of a protected
+// name and such words pretends to be ours, for example 'Kartei Support' and 'kartei.de'.
 var (
 	legalForms = forms("GmbH mbH AG UG KG OHG GbR mbB PartG PartGmbB SE eG eV Co Cie Co.KG Inc Ltd LLC Partner Partnerschaft Kollegen")
 	claims     = slices.Concat(legalForms, forms(`app apps application anwendung official officially offiziell offizielle original login signin sso
@@ -21,11 +21,11 @@ var (
 		de com eu net org io www http https`))
 )
 
-// typed are signs and digits that people type in place of letters.
+// typed replaces signs and digits that stand for letters.
 var typed = strings.NewReplacer("@", "a", "4", "a", "3", "e", "1", "i", "!", "i", "0", "o", "$", "s", "5", "s", "7",
 	"t")
 
-// forms returns the forms of words.
+// forms returns the confusable forms of words.
 func forms(words string) (list []string) {
 	for _, word := range strings.Fields(words) {
 		if form := confusable.Form(word); form != "" {
@@ -35,9 +35,9 @@ func forms(words string) (list []string) {
 	return list
 }
 
-// Impersonates reports whether an application gives itself the name of this product or of
-// one of the offices that are named, as if they themselves asked. Names that look alike are
-// the same. A name with other words besides, such as 'Calendar for Kartei', is one of its own.
+// Impersonates reports whether an application's name pretends to be this product or one of the
+// offices. Names that look alike count as equal. A name with other words, such as 'Calendar for
+// Kartei', does not impersonate.
 func Impersonates(name string, offices ...string) bool {
 	return impersonates(name, offices) || impersonates(typed.Replace(name), offices)
 }
@@ -60,10 +60,10 @@ func impersonates(name string, offices []string) bool {
 	return !slices.ContainsFunc(strings.Fields(rest), func(part string) bool { return !claimed(part) })
 }
 
-// claimed reports whether a text consists of claims and digits, which may look like letters.
-// A form has no spaces, so every way to divide it is tried.
+// claimed reports whether a confusable form consists only of claims and digits, which may look like
+// letters. A form has no spaces, so claimed tries all ways to split it.
 func claimed(text string) bool {
-	fits := make([]bool, len(text)+1) // whether the text up to there does
+	fits := make([]bool, len(text)+1) // fits[i] says that text[:i] consists only of claims and digits
 	fits[0] = true
 	for at := range len(text) {
 		if !fits[at] {
@@ -81,8 +81,7 @@ func claimed(text string) bool {
 	return fits[len(text)]
 }
 
-// core returns the form of the name of an office without its legal form, which people leave
-// out.
+// core returns the confusable form of an office's name without its legal form, which people omit.
 func core(name string) string {
 	words := strings.Fields(name)
 	for len(words) > 1 && (confusable.Form(words[len(words)-1]) == "" ||

@@ -21,14 +21,14 @@ import (
 
 const (
 	callback = "https://app.example/callback"
-	verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk" // RFC 7636, appendix B
+	verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk" // the example of RFC 7636, appendix B
 	read     = "contacts:read"
 	write    = "contacts:write"
 )
 
 var loopback = netip.MustParseAddr("127.0.0.1")
 
-// office is an organization with a member and an application.
+// office is an organization with a member and a client.
 type office struct {
 	*testing.T
 	ctx    context.Context
@@ -86,7 +86,7 @@ func (o *office) newClient(name string) grant.Client {
 	return c
 }
 
-// begin lets the application act for the member, and returns the grant and its code.
+// begin lets the client act for the member, and returns the grant and its code.
 func (o *office) begin(scopes ...string) (g grant.Grant, code string) {
 	o.Helper()
 	sum := sha256.Sum256([]byte(verifier))
@@ -105,8 +105,7 @@ func (o *office) begin(scopes ...string) (g grant.Grant, code string) {
 	return g, code
 }
 
-// issued runs a function that issues tokens, as the token endpoint does: what a refusal
-// keeps is committed.
+// issued runs f like the token endpoint: if a Refusal is Kept, the transaction is committed.
 func (o *office) issued(f func(tx db.Tx) (grant.Tokens, error)) (tokens grant.Tokens, err error) {
 	var refused *grant.Refusal
 	err = o.db.Write(o.ctx, func(tx db.Tx) (err error) {
@@ -153,7 +152,7 @@ func (o *office) connected(scopes ...string) grant.Tokens {
 	return tokens
 }
 
-// refused requires a refusal with a code of RFC 6749.
+// refused fails the test unless err is a Refusal with the code want.
 func (o *office) refused(err error, want string) {
 	o.Helper()
 	if r := (*grant.Refusal)(nil); !errors.As(err, &r) || r.Code != want {
@@ -161,7 +160,7 @@ func (o *office) refused(err error, want string) {
 	}
 }
 
-// scopes returns what a token may do, and the reason if it is refused.
+// scopes returns the scopes of a token, or the reason of its refusal.
 func (o *office) scopes(token, audience string) (string, access.Reason) {
 	o.Helper()
 	a, err := o.dir.Authenticate(o.ctx, token, audience, loopback)
@@ -172,7 +171,7 @@ func (o *office) scopes(token, audience string) (string, access.Reason) {
 	return strings.Join(a.Scopes(), " "), ""
 }
 
-// works requires that a token works, with some scopes.
+// works fails the test unless the token is accepted with exactly the scopes want.
 func (o *office) works(token string, want ...string) {
 	o.Helper()
 	if got, reason := o.scopes(token, access.V1); reason != "" || got != strings.Join(want, " ") {
@@ -180,7 +179,7 @@ func (o *office) works(token string, want ...string) {
 	}
 }
 
-// fails requires that a token is refused with a reason.
+// fails fails the test unless the token is refused for the reason want.
 func (o *office) fails(token string, want access.Reason) {
 	o.Helper()
 	if got, reason := o.scopes(token, access.V1); reason != want {

@@ -15,13 +15,12 @@ import (
 	"kartei/test/seed"
 )
 
-// errKilled stands for a process that died before the commit.
+// errKilled is the error of a process that is killed before the commit.
 var errKilled = errors.New("killed")
 
-// TestRotation drives one grant with random steps: refreshes, answers that are lost, calls
-// at the same time, processes that die before the commit, and time. An honest client is
-// never logged out. Once a thief uses a token that the client has left behind, or the
-// other way round, the grant is over for both.
+// TestRotation checks one grant over random steps: refreshes, lost responses, concurrent calls,
+// killed processes and changes of the clock. The grant of an honest client never ends. Once a thief
+// and the client have used the same token, the grant ends for both.
 func TestRotation(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -32,14 +31,14 @@ func TestRotation(t *testing.T) {
 	})
 }
 
-// rotation is one grant, and what its client knows of it.
+// rotation is one grant with the tokens that its client has.
 type rotation struct {
 	*testing.T
 	*office
 	random *rand.Rand
-	// held is the refresh token that the client has, and accesses the token beside it.
+	// held is the refresh token of the client, and access is its access token.
 	held, access string
-	// behind are refresh tokens that the client has left behind, whose successor was used.
+	// behind has the refresh tokens whose successors the client has used.
 	behind []string
 }
 
@@ -51,9 +50,9 @@ func newRotation(t *testing.T, o *office, random *rand.Rand) *rotation {
 func (r *rotation) drive() {
 	for range 30 {
 		switch r.random.IntN(6) {
-		case 0: // the answer arrives
+		case 0: // the client receives the response
 			r.take(r.refreshed())
-		case 1: // answers are lost, and the client asks again within the grace
+		case 1: // responses are lost, and the client repeats the request within Grace
 			first := r.refreshed()
 			for range 1 + r.random.IntN(3) {
 				r.office.clock.Advance(time.Duration(r.random.Int64N(int64(grant.Grace / 4))))
@@ -64,7 +63,7 @@ func (r *rotation) drive() {
 			r.take(first)
 		case 2:
 			r.together()
-		case 3: // a process dies before the commit, and nothing has happened
+		case 3: // a process is killed before the commit, so the grant is unchanged
 			_, err := r.issued(func(tx db.Tx) (grant.Tokens, error) {
 				tokens, err := grant.Refresh(r.ctx, tx, r.now(), &r.client, r.held, nil, "")
 				return tokens, errors.Join(err, errKilled)
@@ -81,7 +80,7 @@ func (r *rotation) drive() {
 	r.theft()
 }
 
-// refreshed uses the held token as its client.
+// refreshed refreshes with the held token, and fails the test if the token is refused.
 func (r *rotation) refreshed() grant.Tokens {
 	r.T.Helper()
 	tokens, err := r.refresh(r.held)
@@ -91,7 +90,7 @@ func (r *rotation) refreshed() grant.Tokens {
 	return tokens
 }
 
-// take lets the client go on with an answer.
+// take stores the tokens of a response as the client's tokens.
 func (r *rotation) take(tokens grant.Tokens) {
 	r.T.Helper()
 	r.behind = append(r.behind, r.held)
@@ -101,7 +100,8 @@ func (r *rotation) take(tokens grant.Tokens) {
 	}
 }
 
-// together uses the held token several times at once, as programs with many windows do.
+// together refreshes with the held token several times at once, as programs with several windows
+// do. All responses must be the same.
 func (r *rotation) together() {
 	r.T.Helper()
 	all := make([]grant.Tokens, 4)
@@ -119,15 +119,16 @@ func (r *rotation) together() {
 	r.take(all[0])
 }
 
-// theft lets somebody else use a token of the client. Whoever comes second ends it.
+// theft lets a thief use a refresh token of the client. The second user of the token ends the
+// grant.
 func (r *rotation) theft() {
 	r.T.Helper()
 	switch stolen := r.held; {
-	case len(r.behind) > 1 && r.random.IntN(2) == 0: // one whose successor was used
+	case len(r.behind) > 1 && r.random.IntN(2) == 0: // a token whose successor was used
 		stolen = r.behind[r.random.IntN(len(r.behind)-1)]
 		_, err := r.refresh(stolen)
 		r.refused(err, grant.InvalidGrant)
-	default: // the thief is faster, and goes on; then the client comes
+	default: // the thief is faster and refreshes twice; then the client refreshes
 		tokens, err := r.refresh(stolen)
 		r.must(err)
 		next, err := r.refresh(tokens.Refresh)
@@ -143,8 +144,8 @@ func (r *rotation) theft() {
 	r.refused(err, grant.InvalidGrant)
 }
 
-// TestGrace ends: after it, a second use of a token ends the grant even if its successor
-// is unused, and before it a used successor does.
+// TestGrace checks the end of Grace. A later second use of a token ends the grant even if its
+// successor is unused. A used successor ends the grant even earlier.
 func TestGrace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -166,7 +167,7 @@ func TestGrace(t *testing.T) {
 		_, err = o.refresh(silent.Refresh)
 		o.refused(err, grant.InvalidGrant)
 
-		kept := o.connected(read) // used every two weeks, a grant lasts for its year
+		kept := o.connected(read) // if it is used every two weeks, a grant lasts for its year
 		for range int(grant.Lifetime / (14 * 24 * time.Hour)) {
 			o.clock.Advance(14 * 24 * time.Hour)
 			kept, err = o.refresh(kept.Refresh)

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Schemes that no program of its own takes: browsers and systems open them themselves, and
-// run, read or send something. Web browsers have them, the IANA has them as permanent, or
-// Windows, macOS, Android or iOS adds them.
+// takenSchemes and takenPrefixes are schemes that are no private scheme of a program. Browsers and
+// operating systems handle them, and may run, read or send something. They are known from web
+// browsers, from the permanent schemes of the IANA, and from Windows, macOS, Android or iOS.
 var (
 	takenSchemes = strings.Fields(`
 		http https ws wss ftp ftps sftp tftp file filesystem data blob about javascript ecmascript livescript mocha jscript vbscript vbs
@@ -25,15 +25,15 @@ var (
 	}
 )
 
-// privateScheme reports whether a program on the computer of a person may have taken the
-// scheme of an address.
+// privateScheme reports whether scheme may be the private scheme of a program on a person's
+// computer.
 func privateScheme(scheme string) bool {
 	return len(scheme) > 1 && !slices.Contains(takenSchemes, scheme) &&
 		!slices.ContainsFunc(takenPrefixes, func(p string) bool { return strings.HasPrefix(scheme, p) })
 }
 
-// Scheme returns the scheme of an address that leads to the program that took it, and "" for
-// any other address. The program has no other name that is certain.
+// Scheme returns the private scheme of a redirect URI, or "" for a web address. Nothing else
+// reliably identifies the program.
 func Scheme(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme == "https" || u.Scheme == "http" {
