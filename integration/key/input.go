@@ -10,7 +10,7 @@ import (
 	"kartei/kit/input"
 )
 
-// scopesOf checks scopes and returns them sorted, without duplicates.
+// scopesOf checks scopes and returns them sorted and without duplicates.
 func scopesOf(f *input.Faults, field string, scopes []string) []string {
 	if len(scopes) == 0 {
 		f.Add(field, fault.Required, nil)
@@ -27,19 +27,18 @@ func scopesOf(f *input.Faults, field string, scopes []string) []string {
 	return slices.Compact(clean)
 }
 
-// maxNetworks bounds the networks of a key.
+// maxNetworks is the maximum number of networks of a key.
 const maxNetworks = 50
 
-// The widest networks that a key may be bound to. Wider ones are no
-// restriction: an IPv4 /8 and an IPv6 /16 exceed any single network operator's
-// networks.
+// widestIPv4 and widestIPv6 are the shortest prefixes of a key's networks. A wider network would
+// hardly restrict a key, because no network operator has so many addresses.
 const (
 	widestIPv4 = 8
 	widestIPv6 = 16
 )
 
-// networksOf parses addresses and CIDR networks, IPv4 or IPv6. It returns them
-// without host bits, sorted and without duplicates.
+// networksOf parses IPv4 and IPv6 addresses and CIDR networks. It returns networks without host
+// bits, sorted and without duplicates.
 func networksOf(f *input.Faults, field string, texts []string) []netip.Prefix {
 	if len(texts) > maxNetworks {
 		f.Add(field, fault.TooLong, fault.Items(maxNetworks))
@@ -64,9 +63,8 @@ func networksOf(f *input.Faults, field string, texts []string) []netip.Prefix {
 	return slices.Compact(nets)
 }
 
-// parseNetwork parses an address or a network. An address becomes the network
-// of that address alone. IPv4 in IPv6 becomes IPv4, as it does for callers'
-// addresses.
+// parseNetwork parses an address or a network. An address becomes a network with one address. An
+// IPv4-mapped IPv6 address becomes IPv4, as the addresses of callers do.
 func parseNetwork(text string) (netip.Prefix, bool) {
 	if addr, err := netip.ParseAddr(text); err == nil {
 		if addr.Zone() != "" {

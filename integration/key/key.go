@@ -23,17 +23,16 @@ import (
 	"kartei/store/replay"
 )
 
-// The lifetime of a key: 30 days by default (contract, 'Authentication', point
-// 3), and at most 366 days, so that a key that is renewed every year never
-// expires.
+// The lifetime of a key is 30 days by default (contract, 'Authentication', point 3). Its maximum is
+// 366 days, so a key that is renewed once a year never expires in between.
 const (
 	DefaultLifetime = 30 * 24 * time.Hour
 	MaxLifetime     = 366 * 24 * time.Hour
 	minLifetime     = time.Second
 )
 
-// Status says whether a key works. If several apply, the first counts:
-// revoked, expired, paused.
+// Status says whether a key works. If several statuses apply, the first of revoked, expired and
+// paused counts.
 type Status string
 
 // The statuses of a key.
@@ -49,8 +48,8 @@ type Info struct {
 	ID       string `json:"id"`
 	KidShort string `json:"kidShort"`
 	Name     string `json:"name"`
-	// OrganizationID is the id of the organization that the key is bound to: a
-	// sandbox for test keys.
+	// OrganizationID is the id of the organization in which the key works. For a test key, it is a
+	// sandbox.
 	OrganizationID string         `json:"organizationId"`
 	PrincipalID    string         `json:"principalId"`
 	Environment    string         `json:"environment"`
@@ -61,45 +60,44 @@ type Info struct {
 	ExpiresAt      clock.Micros   `json:"expiresAt"`
 	RevokedAt      clock.Micros   `json:"revokedAt"`
 	CreatedAt      clock.Micros   `json:"createdAt"`
-	// LastUsedAt is exact to a minute.
+	// LastUsedAt is the time of the last use, exact to a minute.
 	LastUsedAt clock.Micros `json:"lastUsedAt"`
-	// LockedUntil is the end of the lock of a key with too many 429 answers, or
-	// 0. Operations that change a key leave it 0.
+	// LockedUntil is the end of the lock after too many 429 responses, or 0 for a key that is not
+	// locked. Operations that change a key always return 0.
 	LockedUntil clock.Micros `json:"lockedUntil"`
-	// MadeBy is the person who has seen the secret: who made the key, or last rotated
-	// it. It is empty for the operator.
+	// MadeBy is the id of the person who created the key or last rotated it, and who has seen the
+	// secret. It is empty for the operator.
 	MadeBy string `json:"madeBy"`
 
 	paused       bool
 	organization int64
-	live         int64 // the organization of its principal
+	live         int64 // the number of the live organization of its principal
 }
 
 // New is the input of Create.
 type New struct {
-	// Organization is a live organization. A test key is bound to its sandbox.
-	// For a test key it may also be the sandbox itself.
+	// Organization is the id of a live organization. A test key works in its sandbox. For a test
+	// key, Organization may also be the sandbox.
 	Organization string `json:"organizationId,omitempty"`
-	// Principal is the user or service account of the key.
+	// Principal is the id of the user or service account for which the key acts.
 	Principal string `json:"principalId"`
-	// Environment is test or live. A live key requires that the level of the
-	// organization is not off.
+	// Environment is test or live. A live key needs an organization whose level is not off.
 	Environment string `json:"environment"`
-	// Name is for people and may be empty.
+	// Name is the name of the key for people, and may be empty.
 	Name string `json:"name,omitempty"`
-	// Scopes has at least one scope, and all are within the principal's rights.
+	// Scopes are the scopes of the key. At least one is needed, and the principal's rights must
+	// include all of them.
 	Scopes []string `json:"scopes"`
-	// Networks are the IPv4 or IPv6 addresses and CIDR networks from which the
-	// key may be used. They are required if a scope allows writing.
+	// Networks are the addresses and CIDR networks from which the key may be used. They are
+	// required if a scope permits writing.
 	Networks []string `json:"networks,omitempty"`
-	// ExpiresIn is the key's lifetime, one second to 366 days; zero means 30
-	// days.
+	// ExpiresIn is the lifetime of the key, from one second to 366 days. Zero means 30 days.
 	ExpiresIn time.Duration `json:"expiresIn,omitempty"`
-	// VersionPin is a version of the API; empty means the current one.
+	// VersionPin is the version of the API on which the key stays. Empty means the current version.
 	VersionPin string `json:"versionPin,omitempty"`
 }
 
-// WithSecret is a new key. Its secret is shown only here.
+// WithSecret is a key with its new secret, which no other response reveals.
 type WithSecret struct {
 	ID        string       `json:"id"`
 	Key       string       `json:"key"`
@@ -113,13 +111,13 @@ func (WithSecret) Secret() {}
 // Rotation is the input of Rotate.
 type Rotation struct {
 	ID string `json:"id"`
-	// ExpiresIn is the lifetime of the new key, from now; zero keeps the
-	// expiry.
+	// ExpiresIn is the new lifetime from now. Zero keeps the expiry.
 	ExpiresIn time.Duration `json:"expiresIn,omitempty"`
 }
 
-// Create creates a key. Its secret is shown only in this answer. A person makes keys of
-// their own, an admin also keys of service accounts, and the operator any key.
+// Create is the operation that creates a key. Only its response reveals the secret. A person
+// creates their own keys. An admin also creates keys of service accounts, and the operator creates
+// any key.
 var Create = op.New("keys.create", op.Administer, create, op.By(op.Self|op.Operator), op.Fresh, op.Gives,
 	op.Audited("key.create"))
 
@@ -153,13 +151,13 @@ func create(ctx context.Context, c *op.Call, in New) (WithSecret, error) {
 	return created, c.Gives(ctx, gainOf(op.KeyCreated, draft.organization, created.ID, in.Principal))
 }
 
-// gainOf returns the access that a key gives its owner.
+// gainOf returns the access that a key gives in the name of its owner.
 func gainOf(word op.GainWord, organization int64, key, owner string) op.Gain {
 	return op.Gain{Word: word, ID: key, Organization: organization, Principal: owner}
 }
 
-// note records a change in the audit log. The key's name is hidden, because it
-// may contain a person's name.
+// note records a change in the audit log. The log does not contain the key's name, because it may
+// contain the name of a person.
 func note(c *op.Call, before, after Info) {
 	c.Audit.Hidden("name", before.Name != after.Name)
 	c.Audit.Changed("networks", texts(before.Networks), texts(after.Networks))
@@ -184,7 +182,7 @@ type keyDraft struct {
 	expiresAt, createdAt clock.Micros
 }
 
-// prepare applies all rules for keys and collects the errors.
+// prepare checks the input against all rules for keys, and collects the errors in f.
 func prepare(ctx context.Context, c *op.Call, f *input.Faults, in New) (keyDraft, error) {
 	draft := keyDraft{createdAt: c.Now, versionPin: in.VersionPin}
 	o, err := c.OrganizationField(ctx, f, in.Organization)
@@ -229,7 +227,7 @@ func prepare(ctx context.Context, c *op.Call, f *input.Faults, in New) (keyDraft
 	return draft, nil
 }
 
-// bound refuses keys that may write from everywhere.
+// bound adds an error if a key may write and has no networks.
 func bound(f *input.Faults, networks, scopes []string) {
 	if len(networks) == 0 && slices.ContainsFunc(scopes, access.Writes) {
 		f.Say("networks", fault.Required,
@@ -237,7 +235,7 @@ func bound(f *input.Faults, networks, scopes []string) {
 	}
 }
 
-// bind returns the number of the organization that a new key is bound to.
+// bind returns the number of the organization in which a new key will work.
 func bind(
 	ctx context.Context, c *op.Call, f *input.Faults, o access.OrganizationInfo, environment string,
 ) (int64, error) {
@@ -256,7 +254,7 @@ func bind(
 	return o.Number, nil
 }
 
-// withinRights refuses scopes beyond the principal's rights.
+// withinRights adds an error for each scope that the principal's rights do not include.
 func withinRights(f *input.Faults, field string, scopes []string, p access.PrincipalInfo) {
 	for i, scope := range scopes {
 		if access.ValidScope(scope) && !access.Allows(p.Role, p.Rights, scope) {
@@ -280,15 +278,15 @@ func lifetime(f *input.Faults, d, unset time.Duration) time.Duration {
 // FindInput is the input of List.
 type FindInput struct {
 	access.Page
-	// Principal is the id of a user or a service account; empty means all.
+	// Principal is the id of a user or a service account. Empty means all.
 	Principal string `json:"principalId,omitempty"`
 }
 
-// List is the operation of ReadList.
+// List is the operation that runs ReadList.
 var List = op.New("keys.list", op.Read, ReadList, op.By(op.Self|op.Operator))
 
-// ReadList lists keys; for a live organization, also the keys of its sandbox.
-// Callers who do not administer the organization see their own.
+// ReadList returns a page of keys. For a live organization, the page also has the keys of its
+// sandbox. Callers who do not administer the organization get their own keys.
 func ReadList(ctx context.Context, c *op.Call, in FindInput) (access.List[Info], error) {
 	organization, err := c.Within(ctx, in.Organization)
 	if err != nil {
@@ -309,7 +307,7 @@ func ReadList(ctx context.Context, c *op.Call, in FindInput) (access.List[Info],
 	return page, seeLocks(ctx, c, page.Data)
 }
 
-// seeLocks adds the active locks.
+// seeLocks sets LockedUntil of each locked key.
 func seeLocks(ctx context.Context, c *op.Call, keys []Info) error {
 	for i := range keys {
 		until, err := limit.LockedUntil(ctx, c.Tx, keys[i].organization, keys[i].ID)
@@ -323,10 +321,10 @@ func seeLocks(ctx context.Context, c *op.Call, keys []Info) error {
 	return nil
 }
 
-// Get is the operation of Read.
+// Get is the operation that runs Read.
 var Get = op.New("keys.get", op.Read, Read, op.By(op.Self|op.Operator))
 
-// Read returns one key.
+// Read returns one key. It fails with NOT_FOUND if the caller does not administer the key.
 func Read(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
 	k, err := Find(ctx, c, in.ID)
 	if err != nil {
@@ -337,14 +335,14 @@ func Read(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
 	return one[0], err
 }
 
-// Pause pauses a key until Resume. It does nothing to a paused key.
+// Pause is the operation that pauses a key until Resume. It does not change a paused key.
 var Pause = op.New("keys.pause", op.Administer, pause, op.By(op.Self|op.Operator), op.Always, op.Audited("key.pause"))
 
 func pause(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
 	return change(ctx, c, in.ID, func(k *Info) { k.paused = true })
 }
 
-// Resume ends a pause. It does not revive an expired key.
+// Resume is the operation that ends the pause of a key. An expired key stays expired.
 var Resume = op.New("keys.resume", op.Administer, resume, op.By(op.Self|op.Operator), op.Fresh, op.Gives,
 	op.Audited("key.resume"))
 
@@ -356,17 +354,17 @@ func resume(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
 	return k, c.Gives(ctx, gainOf(op.KeyResumed, k.organization, k.ID, k.PrincipalID))
 }
 
-// Revoke revokes a key permanently. It does nothing to a revoked key. The operation is
-// webhook.RevokeKey, which also cares for the webhook endpoints that the key made.
+// Revoke revokes a key permanently. It does not change a revoked key. The operation
+// webhook.RevokeKey calls it, and also handles the webhook endpoints that the key created.
 func Revoke(ctx context.Context, c *op.Call, in access.ByID) (Info, error) {
 	k, err := change(ctx, c, in.ID, func(k *Info) { k.RevokedAt = c.Now })
-	if fault.Is(err, fault.ValidationFailed) { // it is already revoked
+	if fault.Is(err, fault.ValidationFailed) { // the key is already revoked
 		return Read(ctx, c, in)
 	}
 	return k, err
 }
 
-// change changes a key that is not revoked.
+// change applies a change to a key that is not revoked, and stores it.
 func change(ctx context.Context, c *op.Call, keyID string, change func(*Info)) (Info, error) {
 	k, err := findToChange(ctx, c, keyID)
 	if err != nil {
@@ -382,7 +380,7 @@ func change(ctx context.Context, c *op.Call, keyID string, change func(*Info)) (
 	return k, replay.EraseSecrets(ctx, c.Tx, k.organization, k.ID)
 }
 
-// findToChange reads a key for a change, and fails if it is revoked.
+// findToChange reads a key for a change. It fails if the key is revoked.
 func findToChange(ctx context.Context, c *op.Call, keyID string) (Info, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return Info{}, err
@@ -405,8 +403,8 @@ func revokedForGood() error {
 	return f.Err()
 }
 
-// secretOf reports whether the caller may get the secret of a key of a principal. Whoever has
-// it acts in the name of the principal, so admins get only secrets of service accounts.
+// secretOf reports whether the caller may see the secret of a principal's key. A caller with the
+// secret can act as the principal. So admins see only secrets of service accounts.
 func secretOf(c *op.Call, principal string) bool {
 	return c.IsOperator() || principal == c.Actor.PrincipalID() ||
 		c.Administers() && id.Valid(id.ServiceAccount, principal)
@@ -414,10 +412,12 @@ func secretOf(c *op.Call, principal string) bool {
 
 var othersKey = i18n.Text("Only the person whose key it is gets its secret. You can pause it or revoke it.")
 
-// Rotate gives a key a new kid and a new secret. The id and the properties
-// stay, so that request log and limits continue. The old secret is invalid at
-// once. Without a lifetime the expiry stays; an expired key needs a lifetime. A
-// paused key stays paused.
+// Rotate is the operation that gives a key a new kid and a new secret. The id and the properties
+// stay the same, so that the request log and the limits continue. The old secret is invalid at
+// once.
+//
+// Without ExpiresIn, the expiry stays the same. An expired key needs ExpiresIn. A paused key stays
+// paused.
 var Rotate = op.New("keys.rotate", op.Administer, rotate, op.By(op.Self|op.Operator), op.Fresh, op.Gives,
 	op.Audited("key.rotate"))
 
@@ -453,10 +453,12 @@ func rotate(ctx context.Context, c *op.Call, in Rotation) (WithSecret, error) {
 	return WithSecret{ID: k.ID, Key: secret.Text, KidShort: secret.Short, ExpiresAt: k.ExpiresAt}, err
 }
 
-// Find finds a key by its id, or by the short form of its kid, which alerts,
-// the request log and /me show: oKdzvJ33. It may have its prefix and dots as in
-// lists: kart_test_oKdzvJ33... Keys that the caller may not administer are
-// NOT_FOUND.
+// Find returns the key with an id, or with the short form of its kid. Alerts, the request log and
+// /me show the short form, such as oKdzvJ33. It may have the prefix and the dots of lists:
+// kart_test_oKdzvJ33...
+//
+// Find fails with NOT_FOUND for a key that the caller does not administer, and if several keys have
+// the short form.
 func Find(ctx context.Context, c *op.Call, name string) (Info, error) {
 	missing := fault.Unknown("There is no key with this id.")
 	if id.Valid(id.Key, name) {
@@ -484,7 +486,7 @@ func Find(ctx context.Context, c *op.Call, name string) (Info, error) {
 	return found[0], nil
 }
 
-// keysByKid returns the keys with a short form of the kid, two at most.
+// keysByKid returns at most two keys whose kid has this short form.
 func keysByKid(ctx context.Context, c *op.Call, short string) ([]Info, error) {
 	scan := func(row db.Row) (Info, error) { return scan(row, c.Now) }
 	found, err := db.List(ctx, c.Tx, scan, selectKeysByKid, short, access.KidShortLength)
@@ -496,7 +498,7 @@ func (k *Info) of(c *op.Call) bool {
 	return c.Reaches(k.organization, k.live) && c.Owns(k.PrincipalID)
 }
 
-// WithIDs returns the keys with some ids, wherever they are.
+// WithIDs returns the keys with these ids in all organizations.
 func WithIDs(ctx context.Context, c *op.Call, ids []string) ([]Info, error) {
 	return db.List(ctx, c.Tx, func(row db.Row) (Info, error) { return scan(row, c.Now) },
 		keyColumns+` where k.id `+c.Tx.Dialect().In("$1"), db.Texts(ids))
@@ -538,7 +540,8 @@ func (k *Info) statusAt(now clock.Micros) Status {
 	return Active
 }
 
-// OwnCredentials returns the ids of the caller's keys and grants: the named one, or all.
+// OwnCredentials returns ids of keys and grants. If name is empty, these are all keys and grants of
+// the caller. Otherwise it is the named one, which may be a key that the caller administers.
 func OwnCredentials(ctx context.Context, c *op.Call, name string) ([]string, error) {
 	if name != "" && !id.Valid(id.Grant, name) {
 		k, err := Find(ctx, c, name)
@@ -551,20 +554,20 @@ func OwnCredentials(ctx context.Context, c *op.Call, name string) ([]string, err
 	return own, err
 }
 
-// CredentialIDs returns the ids of a principal's keys and grants. Expired and ended ones
-// count too, since programs may still try them.
+// CredentialIDs returns the ids of a principal's keys and grants. It includes expired and ended
+// ones, because programs may still try to use them.
 func CredentialIDs(ctx context.Context, tx db.Tx, principal string) ([]string, error) {
 	return db.Values[string](ctx, tx, selectCredentialIDs, principal)
 }
 
-// EndNow revokes a key as part of another act, whose caller may revoke it and has begun with
-// access.Changed. A key that was revoked before stays as it is.
+// EndNow revokes a key as part of another act. The caller of that act may revoke the key, and the
+// act has called access.Changed. EndNow does not change a revoked key.
 func EndNow(ctx context.Context, tx db.Tx, keyID string, now clock.Micros) error {
 	_, err := tx.Exec(ctx, endKey, keyID, now)
 	return err
 }
 
-// EraseOf revokes the keys of a person who is erased, and erases what they say about the person.
+// EraseOf revokes the keys of a person who is erased, and deletes their names and networks.
 func EraseOf(ctx context.Context, tx db.Tx, principal string, now clock.Micros) error {
 	_, err := tx.Exec(ctx, eraseKeys, principal, now)
 	return err

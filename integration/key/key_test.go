@@ -35,8 +35,7 @@ func newOffice(t *testing.T, d db.DB) *office {
 	return &office{operator.NewOffice(t, d)}
 }
 
-// newKey returns the input for a key with every scope, usable from everywhere in
-// 127/8 and ::1.
+// newKey returns the input for a key with all scopes, which may be used from 127/8 and ::1.
 func (o *office) newKey() key.New {
 	return key.New{
 		Organization: o.Org.ID, Principal: o.Admin.ID, Environment: access.Live,
@@ -49,7 +48,8 @@ func (o *office) key() key.WithSecret {
 	return must(o.Operator.CreateKey(ctx, o.newKey()))
 }
 
-// refused requires the one 401, and the reason in the log.
+// refused fails the test unless the key is refused with 401 and the log reason want. The fault must
+// not contain anything else.
 func (o *office) refused(presented string, from netip.Addr, want access.Reason) *access.Refusal {
 	o.Helper()
 	a, err := o.Dir.Authenticate(ctx, presented, access.V1, from)
@@ -71,10 +71,11 @@ func (o *office) refused(presented string, from netip.Addr, want access.Reason) 
 	return r
 }
 
-// keyOwners are ids of organizations and principals that keys may name.
+// keyOwners are the ids of organizations and principals for the cases of keyRules.
 type keyOwners struct{ sandbox, closed, clerk, viewer, gone string }
 
-// keyRules change a valid key. want is nil if the key is accepted.
+// keyRules are changes of a valid input. want are the expected errors, and nil if the key is
+// accepted.
 var keyRules = []struct {
 	name   string
 	change func(keyOwners, *key.New)
@@ -170,7 +171,7 @@ var keyRules = []struct {
 		}},
 }
 
-// All rules for keys, alone and combined.
+// TestKeyRules checks all rules for keys, alone and in combination.
 func TestKeyRules(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -227,7 +228,7 @@ func TestKeysAreShownWithoutTheirSecret(t *testing.T) {
 		o.endsKey(made)
 		o.knowsNoKey("", "key_x", id.New(id.Key), o.Org.ID)
 
-		// The database holds no secret from which a key could be restored.
+		// The database has no value from which a key can be restored.
 		var hash string
 		dbtest.Get(t, d, []any{&hash}, `select secret_hash from api_keys where id = $1`, test.ID)
 		if len(hash) != 64 || strings.Contains(test.Key, hash) {
@@ -257,7 +258,8 @@ func (o *office) listsKeys(organization string, want ...string) {
 	}
 }
 
-// endsKey pauses a key of two days, outlives it, rotates and revokes it.
+// endsKey checks a key with a lifetime of two days: it pauses the key, waits for its expiry,
+// rotates and revokes it.
 func (o *office) endsKey(made key.WithSecret) {
 	o.Helper()
 	status := func() key.Status { return must(o.Operator.GetKey(ctx, access.ByID{ID: made.ID})).Status }

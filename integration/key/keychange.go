@@ -12,23 +12,23 @@ import (
 	"kartei/store/db"
 )
 
-// Change is the input of Update; nil or zero keeps a value.
+// Change is the input of Update. A member that is nil or zero keeps its value.
 type Change struct {
 	ID   string  `json:"id"`
 	Name *string `json:"name,omitempty"`
-	// Networks replaces the networks of the key, by the rules of New.
+	// Networks are the new networks of the key. The rules of New apply.
 	Networks *[]string `json:"networks,omitempty"`
-	// ExpiresIn is the lifetime from now.
+	// ExpiresIn is the new lifetime from now.
 	ExpiresIn time.Duration `json:"expiresIn,omitempty"`
-	// VersionPin is a version of the API.
+	// VersionPin is the new version of the API on which the key stays.
 	VersionPin string `json:"versionPin,omitempty"`
 }
 
 const updateKeySettings = `update api_keys set name = $2, networks = $3, expires_at = $4, version_pin = $5 where id = $1`
 
-// Update changes the name of a key, its networks, its expiry and its version
-// pin. The secret and the scopes stay: the scopes are fixed at the creation. A change
-// after which the key works from more networks or for longer asks for a recent sign-in.
+// Update is the operation that changes the name, the networks, the expiry and the version pin of a
+// key. The secret and the scopes cannot change. If the key then works from more networks or for
+// longer, Update needs a recent sign-in.
 var Update = op.New("keys.update", op.Administer, edit, op.By(op.Self|op.Operator), op.Gives, op.Audited("key.update"))
 
 func edit(ctx context.Context, c *op.Call, in Change) (Info, error) {
@@ -71,8 +71,8 @@ func edit(ctx context.Context, c *op.Call, in Change) (Info, error) {
 	return Read(ctx, c, access.ByID{ID: k.ID})
 }
 
-// widens reports whether a key works from more networks than before, or for longer. A key
-// without networks works from everywhere.
+// widens reports whether a key works from more networks or for longer than before. A key without
+// networks works from all networks.
 func widens(before, after Info) bool {
 	if after.ExpiresAt > before.ExpiresAt {
 		return true

@@ -13,8 +13,8 @@ import (
 	"kartei/test/operator"
 )
 
-// A change of a key follows the rules for new keys, and keeps members that are
-// not given.
+// TestUpdateKey checks that a change of a key follows the rules for new keys. Members that are not
+// given keep their values.
 func TestUpdateKey(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)

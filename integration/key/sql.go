@@ -1,6 +1,6 @@
 package key
 
-// The statements about keys.
+// The SQL statements for keys.
 const (
 	insertKey = `insert into api_keys
 		(kid, id, organization, principal_id, name, environment, secret_hash, scopes, networks, version_pin,
@@ -12,7 +12,7 @@ const (
 		from api_keys k join organizations o on o.number = k.organization`
 	selectCredentialIDs = `select id from api_keys where principal_id = $1 union all select id from oauth_grants where principal_id = $1 order by 1`
 	selectKey           = keyColumns + ` where k.id = $1`
-	// This query is rare, so it has no index.
+	// selectKeysByKid is rare, so no index serves it.
 	selectKeysByKid = keyColumns + ` where substr(k.kid, 1, $2) = $1 order by k.kid limit 2`
 	selectKeys      = keyColumns + `
 		where k.id > $2 and ($3 = '' or o.id = $3
@@ -22,8 +22,8 @@ const (
 
 	updateKey = `update api_keys set paused = $2, revoked_at = $3 where id = $1`
 	endKey    = `update api_keys set revoked_at = $2 where id = $1 and revoked_at = 0`
-	// The name and the networks of a key may reveal who the person is and where
-	// they are.
+	// eraseKeys also deletes the name and the networks of a key, because they may reveal who and
+	// where the person is.
 	eraseKeys = `update api_keys set name = '', networks = '[]', revoked_at = case when revoked_at = 0 then $2 else revoked_at end
 		where principal_id = $1`
 	updateSecret = `update api_keys set previous_kid = kid, previous_hash = secret_hash, kid = $2, secret_hash = $3, expires_at = $4, made_by = $5 where id = $1`

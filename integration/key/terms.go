@@ -11,33 +11,32 @@ import (
 	"kartei/kit/fault"
 )
 
-// KeyTermsInput names the owner of a key; without one it is the caller.
+// KeyTermsInput has the owner of the key. If Principal is empty, the owner is the caller.
 type KeyTermsInput struct {
 	Principal string `json:"principalId,omitempty"`
 }
 
-// Terms say which keys a caller can make for a principal.
+// Terms say which keys a caller can create for a principal.
 type Terms struct {
-	// Principal and Name are the owner.
+	// Principal is the id of the owner, and Name is the owner's name.
 	Principal string `json:"principalId"`
 	Name      string `json:"name"`
-	// Live is the level of the API of the organization. There is no new live key while
-	// it is off.
+	// Live is the level of the organization's API. While it is off, no live key can be created.
 	Live access.Level `json:"live"`
-	// Scopes are those that the rights of the owner include, sorted.
+	// Scopes are the scopes that the owner's rights include, sorted.
 	Scopes []string `json:"scopes"`
-	// Versions are those that a key may pin, the current one first.
+	// Versions are the versions of the API that a key may have as its pin, the current one first.
 	Versions []string `json:"versions"`
-	// Limits are the limits of each key alone on calls that write; empty if limits are
-	// not enforced.
+	// Limits are the limits on calls that write, for each single key. The list is empty if limits
+	// are not enforced.
 	Limits []PolicyBalance `json:"limits"`
 }
 
-// Limits counts calls, and says what is left.
+// Limits provides the Limiter to operations.
 var Limits = op.Need[limit.Limiter]("limits")
 
-// GetTerms returns which keys the caller can make for itself, or an admin for a service
-// account of the organization.
+// GetTerms is the operation that returns which keys the caller can create for itself. An admin can
+// also ask for a service account of the organization.
 var GetTerms = op.New("keys.terms", op.Read, getTerms, op.By(op.Self))
 
 func getTerms(ctx context.Context, c *op.Call, in KeyTermsInput) (Terms, error) {
@@ -64,7 +63,7 @@ func getTerms(ctx context.Context, c *op.Call, in KeyTermsInput) (Terms, error) 
 	}, nil
 }
 
-// declaredLimits returns the limits of a key that has made no call yet.
+// declaredLimits returns the limits of a key that has not made a call yet.
 func declaredLimits(limiter limit.Limiter) []PolicyBalance {
 	list := []PolicyBalance{}
 	if !limiter.Metered() {
@@ -78,7 +77,7 @@ func declaredLimits(limiter limit.Limiter) []PolicyBalance {
 	return list
 }
 
-// PolicyBalance is a limit as rateLimit.get shows it.
+// PolicyBalance is the state of a limit, as rateLimit.get shows it.
 type PolicyBalance struct {
 	Name          string `json:"name"`
 	Level         string `json:"level"`
@@ -90,7 +89,7 @@ type PolicyBalance struct {
 	ResetSeconds  int64  `json:"resetSeconds"`
 }
 
-// LeftOf returns what is left of a limit.
+// LeftOf converts the status of a limit.
 func LeftOf(s *limit.Status) PolicyBalance {
 	return PolicyBalance{
 		s.Name, s.Level, string(s.Unit), s.Quota, s.Capacity, int64(s.Window.Seconds()), s.Remaining,
