@@ -13,42 +13,43 @@ import (
 	"kartei/store/db"
 )
 
-// QueryInput is the input of a query for calls. Empty members do not restrict.
+// QueryInput is the input of a query for calls. An empty member does not restrict the result.
 type QueryInput struct {
-	// Request is the Request-Id of one call, or of a batch and its parts.
+	// Request is the Request-Id of one call. The Request-Id of a batch also selects its calls.
 	Request string `json:"requestId,omitempty"`
-	// Organization is an org_... id.
+	// Organization is an id of the form org_....
 	Organization string `json:"organizationId,omitempty"`
-	// Key is a key's id or the first 8 characters of its kid, or the id of a
-	// session, or of a person for all of them.
+	// Key is the id of a key, the first 8 characters of its kid, or the id of another credential.
+	// The id of a user selects the calls of all sessions of the user.
 	Key string `json:"key,omitempty"`
 	// Status is one status (401) or a class (4xx).
 	Status string `json:"status,omitempty"`
-	// Door is a way in, for example rest, or programs for rest and mcp.
+	// Door is the door of the call, for example rest. The value programs selects rest and mcp.
 	Door string `json:"door,omitempty"`
-	// Operation is the operationId of a row, and Reason why calls were refused. With one
-	// of them, the newest 20,000 calls that the other members select are looked at.
+	// Operation is an operationId, and Reason is the reason of a refusal. With either of them, the
+	// query reads only the newest 20,000 calls that the other members select.
 	Operation string       `json:"operation,omitempty"`
 	Reason    string       `json:"reason,omitempty"`
 	Since     clock.Micros `json:"since"`
 	Until     clock.Micros `json:"until"`
-	// Limit is 1 to MaxLimit; 0 is DefaultLimit.
+	// Limit is the maximum number of calls, from 1 to MaxLimit. 0 means DefaultLimit.
 	Limit int `json:"limit,omitempty"`
-	// Before is the last entry of the previous page, for callers in the process.
+	// Before is the last entry of the previous page. Only callers in this process can set it.
 	Before *Entry `json:"-"`
 }
 
-// QueryOutput holds calls, the newest first.
+// QueryOutput has calls, the newest first.
 type QueryOutput struct {
 	Data []Line `json:"data"`
-	// HasMore says that older calls match too. Until with the time of the last
-	// line continues there.
+	// HasMore says that older calls match too. A query whose Until is the time of the last line
+	// returns them.
 	HasMore bool `json:"hasMore"`
-	// Through is set if the bound of the search was met: Until with it continues.
+	// Through is set if the query stopped at its bound. A query with this Until continues the
+	// search.
 	Through clock.Micros `json:"through,omitzero"`
 }
 
-// Line is an entry in the form for scripts. An unknown value is the empty text.
+// Line is an entry in the form for scripts. An unknown value is an empty string.
 type Line struct {
 	Time           clock.Micros `json:"time"`
 	RequestID      string       `json:"requestId"`
@@ -64,15 +65,15 @@ type Line struct {
 	Address        string       `json:"address"`
 	Reason         string       `json:"reason"`
 	Version        string       `json:"version"`
-	// Batch is the Request-Id of the batch that the call was a part of.
+	// Batch is the Request-Id of the batch that contained the call.
 	Batch string `json:"batch"`
-	// Door is the way in: rest for the API, web for the web application. Lines of
-	// older releases lack it.
+	// Door is the door of the call: rest for the API, web for the web application. It is empty in
+	// lines of older releases.
 	Door string `json:"door"`
 }
 
-// Find returns the calls of organizations: their ids by their numbers. keys are those
-// whose calls are looked for; without one, all keys are.
+// Find returns the calls of organizations. ids maps the numbers of the organizations to their ids.
+// keys select the calls of these keys. Without keys, in.Key decides.
 func (in *QueryInput) Find(ctx context.Context, tx db.Tx, ids map[int64]string, keys ...string) (QueryOutput, error) {
 	out := QueryOutput{Data: []Line{}}
 	f := Filter{

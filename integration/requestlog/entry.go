@@ -10,57 +10,55 @@ import (
 	"kartei/kit/clock"
 )
 
-// Age is how long an entry is kept (see package retention).
+// Age is the time for which an entry is kept (see package retention).
 const Age = 30 * 24 * time.Hour
 
-// Nobody is the organization of calls whose credential belongs to no organization:
-// none was sent, or it is unknown.
+// Nobody is the organization of calls without a known credential.
 const Nobody int64 = 0
 
-// Entry is one call. It has no path, no query and no body, so it does not say which
-// record was called. The address is personal data. Only the request log keeps it,
-// because the owner of a key must be able to see its use.
+// Entry is one call. It has no path, no query and no body, so it does not reveal which record was
+// called. The address is personal data. The request log keeps it, because the owner of a key must
+// be able to see the key's use.
 type Entry struct {
-	// At is when the call arrived.
+	// At is the arrival time of the call.
 	At           clock.Micros
 	RequestID    string
 	Organization int64
-	// KeyID is empty if the key is unknown.
+	// KeyID is the id of the key, and empty if the key is unknown.
 	KeyID string
-	// KidShort is the first 8 characters of the kid, also of an unknown key.
+	// KidShort is the first 8 characters of the kid. An unknown key has them too.
 	KidShort    string
 	PrincipalID string
-	// Operation is the operationId; empty if the table has no such path.
+	// Operation is the operationId. It is empty if no operation has the path of the call.
 	Operation string
 	Method    string
 	Status    int
-	// Code is the problem code; empty if the call succeeded.
+	// Code is the problem code, and empty if the call succeeded.
 	Code     string
 	Duration time.Duration
 	Address  netip.Addr
-	// Reason says why the credential was refused; it is never sent.
+	// Reason says why the credential was refused. Responses never contain it.
 	Reason string
-	// Version is the API version of the response; empty if the call ended
-	// before a version was known.
+	// Version is the API version of the response. It is empty if the call ended before the version
+	// was determined.
 	Version string
-	// Batch is the Request-Id of the batch that contained the call; empty for
-	// others.
+	// Batch is the Request-Id of the batch that contained the call. It is empty for other calls.
 	Batch string
-	// Door is the way in, for example rest or web.
+	// Door is the door of the call, for example rest or web.
 	Door string
-	// Unpaid says that the call was refused before it was charged. Such calls are
-	// sampled. The flag is not stored.
+	// Unpaid says that the call was refused before it was charged. The log keeps only a sample of
+	// such calls. The flag is not stored.
 	Unpaid bool
-	// Points were charged for the call, which returned Records. Both are counted by
-	// the hour, and not stored here.
+	// Points is the number of points that the call cost, and Records is the number of records that
+	// it returned. The counts by hour include both, and the log does not store them.
 	Points, Records int64
 }
 
-// Statuses is a range of HTTP statuses, both ends included. The zero value is
-// every status. As text it is one status (401) or a class (4xx).
+// Statuses is a range of HTTP statuses, including both ends. The zero value includes every status.
+// The text of a range is one status (401) or a class (4xx).
 type Statuses struct{ From, To int }
 
-// UnmarshalText reads the text form.
+// UnmarshalText sets the range from its text. It fails if the text has another form.
 func (s *Statuses) UnmarshalText(text []byte) error {
 	t := string(text)
 	class, isClass := strings.CutSuffix(strings.ToLower(t), "xx")
@@ -77,7 +75,7 @@ func (s *Statuses) UnmarshalText(text []byte) error {
 	return fmt.Errorf("requestlog: %q is neither a status such as 401 nor a class such as 4xx", t)
 }
 
-// MarshalText writes the text form.
+// MarshalText returns the text of the range. It never fails.
 func (s Statuses) MarshalText() ([]byte, error) {
 	switch {
 	case s == Statuses{}:

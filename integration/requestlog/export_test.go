@@ -22,15 +22,16 @@ func Plan(t *testing.T, d db.DB, f Filter) (plan string) {
 	return plan
 }
 
-// Search sets the number of calls that a filter without an index looks at.
+// Search sets the number of calls that a query reads if the filter has no index, until the end of
+// the test.
 func Search(t *testing.T, n int) {
 	was := searched
 	searched = n
 	t.Cleanup(func() { searched = was })
 }
 
-// StoreBatch stores entries as the writer does. With count it counts them first, and
-// with write it writes the counts.
+// StoreBatch stores entries as the writer does. If count is set, it first counts them. If write is
+// set, it also stores the counts.
 func (l *Log) StoreBatch(rows []Entry, count, write bool) {
 	if count {
 		for i := range rows {

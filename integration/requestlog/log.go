@@ -16,28 +16,29 @@ import (
 )
 
 const (
-	// Waiting is the length of the queue, in entries. At 20,000 calls a second
-	// it holds the entries of two seconds, in about 8 MB.
+	// Waiting is the maximum number of entries in the queue. At 20,000 calls a second, it is full
+	// after two seconds. The full queue takes about 8 MB.
 	Waiting = 40_000
-	// batch is the maximum number of rows of one transaction. On SQLite it
-	// holds the one writer for about 30 milliseconds. Smaller batches and a
-	// shorter Delay would cost readers more, since SQLite maps the file anew
-	// after each commit. A read takes 51 µs of processor time with 1,000 rows
-	// and 200 ms, and 45 µs with 5,000 rows and a second.
+	// batch is the maximum number of rows that one transaction writes. On SQLite, the transaction
+	// holds the one writer for about 30 milliseconds.
+	//
+	// Smaller batches and a shorter Delay would slow down readers, because SQLite maps the file
+	// again after each commit. A read takes 51 µs of processor time with 1,000 rows and 200 ms, and
+	// 45 µs with 5,000 rows and a second.
 	batch = 4000
-	// Delay is the longest time that an entry waits for its batch to fill.
+	// Delay is the maximum time for which an entry waits until its batch is full.
 	Delay = 500 * time.Millisecond
-	// attempts and pause bound the retries of a batch while the database is busy. Then
-	// the batch is dropped and counted.
+	// attempts is the number of attempts to write a batch while the database is busy. pause is the
+	// time between two attempts. If all fail, the batch is dropped and counted.
 	attempts = 5
 	pause    = 100 * time.Millisecond
-	// usageEvery is the time between two writes of the counts by hour. So their rows
-	// are written some times a minute, however many calls they count. A killed process
-	// loses the counts since the last write.
+	// usageEvery is the time between two writes of the counts by hour. So their rows are written a
+	// few times a minute, regardless of the number of calls. A killed process loses the counts
+	// since the last write.
 	usageEvery = 10 * time.Second
 )
 
-// Log writes entries in the background. It is safe for use by several goroutines.
+// Log writes entries in the background. It is safe for concurrent use.
 type Log struct {
 	Reader
 	clock   clock.Clock
@@ -47,13 +48,13 @@ type Log struct {
 	usage   *usage.Counter
 	thinned atomic.Uint64
 
-	mu     sync.RWMutex // held for reading while Add sends to entries
+	mu     sync.RWMutex // Add holds it for reading while it sends to entries
 	closed bool
 	done   chan struct{}
 	flush  chan chan struct{}
 }
 
-// New returns a log and starts its writer. Close ends it.
+// New returns a log and starts its writer goroutine. Close ends the goroutine.
 func New(d db.DB, c clock.Clock) *Log {
 	l := &Log{
 		Reader: Reader{d}, clock: c,
@@ -67,11 +68,12 @@ func New(d db.DB, c clock.Clock) *Log {
 	return l
 }
 
-// Add queues an entry and never blocks. If the queue is full or the log is closed,
-// the entry is dropped and counted. Calls without an organization get half of the
-// queue, so a flood of them hides no call of a key. Unpaid calls are sampled, and
-// those left out are counted (see sampler). The counts of the hour have every call of
-// a key, also those that the log lacks.
+// Add queues an entry and never blocks. If the queue is full or the log is closed, Add drops the
+// entry and counts it. Calls without an organization may fill only half of the queue, so a flood of
+// them does not push out entries of keys.
+//
+// Add keeps only a sample of unpaid calls, and counts the others (see sampler). The counts by hour
+// include each call of a key, even if the log drops its entry.
 func (l *Log) Add(e Entry) {
 	l.count(&e)
 	if !l.sampler.allow(&e) {
@@ -91,8 +93,8 @@ func (l *Log) Add(e Entry) {
 	}
 }
 
-// count adds a call of a key to the counts of its hour. What people do is counted
-// nowhere, and what nobody's key tries belongs to no organization.
+// count adds a call of a key to the counts of its hour. Calls of sessions are not counted. Calls
+// with an unknown key belong to no organization, so they are not counted either.
 func (l *Log) count(e *Entry) {
 	if e.KeyID == "" || e.Organization == Nobody || strings.HasPrefix(e.KeyID, id.Session) {
 		return
@@ -101,21 +103,20 @@ func (l *Log) count(e *Entry) {
 		Status: e.Status, Took: e.Duration, Points: e.Points, Records: e.Records})
 }
 
-// Usage returns the counts by hour, which the log writes with its batches.
+// Usage returns the counts by hour. The log writes them with its batches.
 func (l *Log) Usage() *usage.Counter { return l.usage }
 
-// Dropped returns how many entries were not written since the start.
+// Dropped returns the number of entries that were dropped since the start.
 func (l *Log) Dropped() uint64 { return l.dropped.Load() }
 
-// Thinned returns how many entries of unpaid calls the sampler left out since the
-// start.
+// Thinned returns the number of unpaid calls that the sampler has left out since the start.
 func (l *Log) Thinned() uint64 { return l.thinned.Load() }
 
-// Waits returns the number of queued entries.
+// Waits returns the number of entries in the queue.
 func (l *Log) Waits() int { return len(l.entries) }
 
-// Flush waits until every entry added before is written or dropped, and the counts are
-// written.
+// Flush waits until all earlier entries are written or dropped, and the counts are written. It
+// fails if ctx ends first.
 func (l *Log) Flush(ctx context.Context) error {
 	reply := make(chan struct{})
 	select {
@@ -133,9 +134,8 @@ func (l *Log) Flush(ctx context.Context) error {
 	}
 }
 
-// Close writes the queued entries and the counts, and ends the writer; later entries are dropped. It
-// returns early, with the context's error, if ctx ends first. A second Close waits
-// as well.
+// Close writes the queued entries and the counts, and ends the writer. The log drops later entries.
+// If ctx ends first, Close returns early with its error. A second call of Close waits too.
 func (l *Log) Close(ctx context.Context) error {
 	l.mu.Lock()
 	if !l.closed {
@@ -151,13 +151,13 @@ func (l *Log) Close(ctx context.Context) error {
 	}
 }
 
-// write is the writer: it waits for an entry, collects a batch for Delay or until it
-// is full, and stores it. Now and then it writes the counts with a batch.
+// write is the writer goroutine. It waits for an entry, collects a batch until it is full or Delay
+// has passed, and stores the batch. At intervals it stores the counts with a batch.
 func (l *Log) write() {
 	defer close(l.done)
 	rows := make([]Entry, 0, batch)
 	var args []any
-	var due <-chan time.Time // of the counts
+	var due <-chan time.Time // receives when the counts must be written
 	for {
 		var flushed chan struct{}
 		select {
@@ -188,7 +188,7 @@ func (l *Log) write() {
 
 func (l *Log) pending() *usage.Sums { return l.usage.Pending(clock.Now(l.clock)) }
 
-// take receives n entries that are known to be queued.
+// take receives n entries, which must be in the queue.
 func (l *Log) take(rows []Entry, n int) []Entry {
 	for range n {
 		rows = append(rows, <-l.entries)
@@ -196,8 +196,8 @@ func (l *Log) take(rows []Entry, n int) []Entry {
 	return rows
 }
 
-// gather fills a batch that has its first entry. The end of the log and a flush,
-// which it returns, end the wait early.
+// gather fills a batch that has its first entry. It returns early if the log is closed, or if Flush
+// is called. In the second case it also returns the channel of Flush.
 func (l *Log) gather(rows []Entry) ([]Entry, chan struct{}) {
 	rows = l.take(rows, min(len(l.entries), batch-len(rows)))
 	if len(rows) == batch {
@@ -220,9 +220,9 @@ func (l *Log) gather(rows []Entry) ([]Entry, chan struct{}) {
 	return rows, nil
 }
 
-// store writes one batch, with the counts if there are any. Inserts are idempotent, so
-// a batch whose commit is in doubt is tried again. Counts that were not stored are
-// written with a later batch.
+// store writes a batch and, if counts is not empty, the counts. An insert is idempotent, so store
+// repeats a batch whose commit is in doubt. Counts that are not stored are written with a later
+// batch.
 func (l *Log) store(rows []Entry, args []any, counts *usage.Sums) []any {
 	if len(rows) == 0 && counts.Len() == 0 {
 		return args

@@ -47,7 +47,7 @@ func flush(t *testing.T, l *requestlog.Log) {
 	}
 }
 
-// call is the i-th call of an organization, i milliseconds after noon.
+// call returns call number i of an organization, which arrives i milliseconds after noon.
 func call(organization int64, i, status int) requestlog.Entry {
 	e := requestlog.Entry{
 		At: noon + clock.Micros(i)*1000, RequestID: id.New(id.Request), Organization: organization,
@@ -93,7 +93,7 @@ func TestAddedEntriesAreFound(t *testing.T) {
 	})
 }
 
-// Every combination of filters returns the same entries as a walk over all
+// TestFilters checks that every combination of filters returns the same entries as a loop over all
 // entries.
 func TestFilters(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -101,7 +101,7 @@ func TestFilters(t *testing.T) {
 		var all []requestlog.Entry
 		statuses := []int{200, 201, 304, 400, 401, 404, 429, 500}
 		for i := range 640 {
-			e := call(int64(i%2+1), i/4, statuses[i/3%len(statuses)]) // four of the same time
+			e := call(int64(i%2+1), i/4, statuses[i/3%len(statuses)]) // four entries have the same time
 			e.KidShort = fmt.Sprintf("kid%05d", i%3)
 			all = append(all, e)
 			l.Add(e)
@@ -128,7 +128,7 @@ func TestFilters(t *testing.T) {
 	})
 }
 
-// filter is Query over a slice.
+// filter does the same as Query, over a slice.
 func filter(all []requestlog.Entry, f requestlog.Filter) (out []requestlog.Entry) {
 	for _, e := range all {
 		if e.Organization == f.Organization && (f.Key == "" || e.KidShort == f.Key) &&
@@ -169,8 +169,8 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// Entries that exist already, from a batch whose commit was in doubt, do not
-// prevent others from being written.
+// TestWrittenTwice checks that existing rows do not prevent the insert of others. Rows exist if
+// they belong to a batch whose commit was in doubt.
 func TestWrittenTwice(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		l := open(t, d, clock.NewFake(start))
@@ -197,7 +197,7 @@ func TestKeyByID(t *testing.T) {
 		l := open(t, d, clock.NewFake(start))
 		mine, other := call(1, 0, 200), call(1, 1, 200)
 		mine.KeyID, mine.KidShort = "key_mine", "0123abcd"
-		other.KeyID, other.KidShort = "key_other", "0123abcd" // the same 8 characters
+		other.KeyID, other.KidShort = "key_other", "0123abcd" // the same 8 characters as mine
 		l.Add(mine)
 		l.Add(other)
 		flush(t, l)
@@ -211,7 +211,7 @@ func TestKeyByID(t *testing.T) {
 	})
 }
 
-// seed inserts two organizations and the key key_mine of the first.
+// seed inserts two organizations, and the key key_mine in the first one.
 func seed(t *testing.T, d db.DB) {
 	t.Helper()
 	err := d.Write(ctx, func(tx db.Tx) error {
@@ -235,7 +235,7 @@ func seed(t *testing.T, d db.DB) {
 	}
 }
 
-// find returns the calls of the given organization, or of all.
+// find flushes the log, and returns the calls of one organization, or of all organizations.
 func find(l *requestlog.Log, d db.DB, in requestlog.QueryInput) (out requestlog.QueryOutput, err error) {
 	if err := l.Flush(ctx); err != nil {
 		return out, err
@@ -254,8 +254,8 @@ func find(l *requestlog.Log, d db.DB, in requestlog.QueryInput) (out requestlog.
 	return out, err
 }
 
-// TestSearchIsBounded goes back by a filter that has no index: each page looks at a bounded
-// number of calls, and all pages together find every call once.
+// TestSearchIsBounded checks the pages of a filter without an index. Each page reads a bounded
+// number of calls, and all pages together have each matching call once.
 func TestSearchIsBounded(t *testing.T) {
 	requestlog.Search(t, 20)
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -379,7 +379,8 @@ func TestFind(t *testing.T) {
 	})
 }
 
-// Entries are written without Flush once the clock has moved by Delay.
+// TestWrittenAfterDelay checks that entries are written without Flush once the clock has advanced
+// by Delay.
 func TestWrittenAfterDelay(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := clock.NewFake(start)
@@ -422,8 +423,8 @@ func TestCloseWritesTheQueue(t *testing.T) {
 	})
 }
 
-// While the database's writer is blocked and the queue is full, Add returns at
-// once. Written and dropped entries add up.
+// TestFullLogDropsAndCounts checks that Add returns at once while the writer is blocked and the
+// queue is full. Each entry is either written or counted as dropped.
 func TestFullLogDropsAndCounts(t *testing.T) {
 	d := dbtest.SQLite(t)
 	l := requestlog.New(d, clock.NewFake(start))
@@ -442,7 +443,7 @@ func TestFullLogDropsAndCounts(t *testing.T) {
 		l.Add(call(1, i, 200))
 	}
 	dropped := l.Dropped()
-	if dropped < 2000 || dropped > 6000 { // one batch of 4000 has left the line
+	if dropped < 2000 || dropped > 6000 { // one batch of 4,000 entries has left the queue
 		t.Errorf("%d dropped", dropped)
 	}
 	short, cancel := context.WithCancel(ctx)
@@ -472,8 +473,8 @@ func count(t *testing.T, d db.DB) (n int) {
 	return n
 }
 
-// Every query follows an index in its order, so entries of other keys and
-// organizations cost nothing.
+// TestPlans checks that every query reads an index in its order. So entries of other keys and
+// organizations are not read.
 func TestPlans(t *testing.T) {
 	d := dbtest.SQLite(t)
 	for _, test := range []struct {
@@ -502,7 +503,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// BenchmarkAdd measures Add while the queue has room, without the writing.
+// BenchmarkAdd measures Add while the queue has room. It does not measure the writes.
 func BenchmarkAdd(b *testing.B) {
 	l := requestlog.New(dbtest.SQLite(b), clock.NewFake(start))
 	e := call(1, 0, 200)
@@ -526,7 +527,7 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// BenchmarkWrite measures how long one full batch occupies the writer.
+// BenchmarkWrite measures the time to write 200 entries.
 func BenchmarkWrite(b *testing.B) {
 	d := dbtest.SQLite(b)
 	l := requestlog.New(d, clock.System)
@@ -545,8 +546,8 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// Refused calls that cost nothing do not fill the disk: they are sampled for
-// each sender and in total. Paid calls are all kept.
+// TestUnpaidCallsAreSampled checks that unpaid calls are sampled for each sender and in total, so
+// that they cannot fill the disk. All other calls are kept.
 func TestUnpaidCallsAreSampled(t *testing.T) {
 	unpaid := func(key string, from string, at clock.Micros) requestlog.Entry {
 		e := call(requestlog.Nobody, 0, 404)

@@ -12,8 +12,8 @@ import (
 	"kartei/kit/fault"
 )
 
-// FlushFirst writes pending entries of the request log, so that every
-// answered call is found. It needs no transaction.
+// FlushFirst writes the queued entries of the request log, so that a query finds every call that
+// has its response. It needs no transaction.
 func FlushFirst[In any](ctx context.Context, c *op.Call, _ In) (struct{}, error) {
 	if usage.Flush.In(c) == nil {
 		return struct{}{}, nil
@@ -21,12 +21,12 @@ func FlushFirst[In any](ctx context.Context, c *op.Call, _ In) (struct{}, error)
 	return struct{}{}, usage.Flush.In(c)(ctx)
 }
 
-// List is the operation of Read.
+// List is the operation that runs Read.
 var List = op.NewPrefetched("requests.list", op.Read, FlushFirst, Read, op.By(op.Self|op.Operator))
 
-// Read returns calls of the request log, the newest first. Callers who do not
-// administer the organization see the calls of their own keys, and of applications that
-// act for them. By its id they also see a call of their own session.
+// Read returns calls of the request log, the newest first. A caller who does not administer the
+// organization gets the calls of their own keys and of applications that act for them. With its
+// Request-Id, they also get a call of their own sessions.
 func Read(ctx context.Context, c *op.Call, in QueryInput, _ struct{}) (QueryOutput, error) {
 	ids, err := Reached(ctx, c, in.Organization)
 	if err != nil {
@@ -49,7 +49,7 @@ func Read(ctx context.Context, c *op.Call, in QueryInput, _ struct{}) (QueryOutp
 	return in.Find(ctx, c.Tx, ids, own...)
 }
 
-// ListVersions returns which keys use which version of the API.
+// ListVersions is the operation that returns which keys use which versions of the API.
 var ListVersions = op.NewPrefetched("requests.versions", op.Read, FlushFirst, listVersions, op.By(op.Admin|op.Operator))
 
 func listVersions(ctx context.Context, c *op.Call, in VersionsInput, _ struct{}) (VersionsOutput, error) {
@@ -60,9 +60,9 @@ func listVersions(ctx context.Context, c *op.Call, in VersionsInput, _ struct{})
 	return in.Find(ctx, c.Tx, ids)
 }
 
-// Reached returns the organizations of a list: ids by number. It is the named
-// organization. Without a name it is all for the operator, and otherwise the
-// caller's own with its sandbox. Only the operator sees calls with unknown credentials.
+// Reached returns the ids of organizations by their numbers. If name is not empty, it is the
+// organization with this id. Otherwise the operator gets all organizations, and other callers get
+// their own with its sandbox. Only the operator gets Nobody.
 func Reached(ctx context.Context, c *op.Call, name string) (map[int64]string, error) {
 	if !c.IsOperator() {
 		o, err := c.FindOrganization(ctx, name)

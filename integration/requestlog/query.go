@@ -11,45 +11,45 @@ import (
 	"kartei/store/db"
 )
 
-// MaxLimit is the maximum number of entries of a query. DefaultLimit is the
-// number without a limit in the filter.
+// MaxLimit is the maximum number of entries that a query returns. DefaultLimit is the number if the
+// filter has no Limit.
 const (
 	MaxLimit     = 1000
 	DefaultLimit = 100
 )
 
-// skew is how far the time in a request id may differ from its entry's time. The
+// skew is the maximum difference between the time in a request id and the time of its entry. The
 // clock is read twice, and may be set in between.
 const skew = time.Minute
 
-// Programs stands for the doors of programs: the API and the assistants' door.
+// Programs is a value of Filter.Door that selects the API and the MCP server.
 const Programs = "programs"
 
-// Filter selects entries of one organization. Zero members do not restrict.
+// Filter selects entries of one organization. A zero member does not restrict the result.
 type Filter struct {
 	Organization int64
-	// Request is the Request-Id of one call; a batch's Request-Id selects its parts
-	// too. It contains the time of the call, which bounds the search.
+	// Request is the Request-Id of one call. The Request-Id of a batch also selects its calls. The
+	// id contains the time of the call, which bounds the search.
 	Request string
-	// Key is the id of a key or of another credential, or the first 8 characters of
-	// a kid.
+	// Key is the id of a key or of another credential, or the first 8 characters of a kid.
 	Key      string
 	Statuses Statuses
-	// Door is the way in, or Programs.
+	// Door is the door of the call, or Programs.
 	Door string
-	// Operation and Reason filter the newest calls. The variable searched bounds the number of
-	// these calls.
+	// Operation and Reason select from the newest calls. The variable searched is the maximum
+	// number of these calls.
 	Operation, Reason string
-	// Since is inclusive, Until exclusive.
+	// Since is the first time of the range, and Until is the end of the range, which it does not
+	// include.
 	Since, Until clock.Micros
 	// Before is the last entry of the previous page.
 	Before *Entry
-	// Limit is at most MaxLimit.
+	// Limit is the maximum number of entries, at most MaxLimit. 0 means DefaultLimit.
 	Limit int
 }
 
-// searched bounds the calls that are read for a filter without an index. Without a bound, a
-// rare operation would cost the log of a month. It is a variable for tests alone.
+// searched is the maximum number of calls that a query reads if the filter has no index. Without
+// this bound, a query for a rare operation would read the log of a month. Only tests change it.
 var searched = 20_000
 
 // selects reports whether the filter has a condition without an index.
@@ -62,14 +62,14 @@ func (f *Filter) limit() int {
 	return min(f.Limit, MaxLimit)
 }
 
-// Reader reads the request log. It is safe for use by several goroutines.
+// Reader reads the request log. It is safe for concurrent use.
 type Reader struct{ db db.DB }
 
-// NewReader returns a reader for a process that writes no log of its own.
+// NewReader returns a reader for a process that does not write the log.
 func NewReader(d db.DB) *Reader { return &Reader{d} }
 
-// Query returns the newest entries that match, newest first. Entries appear
-// some 500 ms after their call.
+// Query returns the entries that match, the newest first. An entry appears about 500 ms after its
+// call.
 func (r *Reader) Query(ctx context.Context, f Filter) ([]Entry, error) {
 	var out []Entry
 	err := r.db.Read(ctx, func(tx db.Tx) error {
@@ -80,20 +80,20 @@ func (r *Reader) Query(ctx context.Context, f Filter) ([]Entry, error) {
 	return out, err
 }
 
-// queryResult is the answer to a query over several organizations and keys.
+// queryResult is the result of a query over several organizations and keys.
 type queryResult struct {
 	entries []Entry
 	// more says that more entries match than the limit, or that the search
 	// stopped at its bound. In the second case, entries up to through may match
 	// too.
 	more bool
-	// through is the time after which all calls were looked at; zero means that all
-	// were.
+	// through is the time after which the query has read all calls. Zero means that it has read all
+	// calls.
 	through clock.Micros
 }
 
-// queryEach is Query over several organizations and keys. Each pair of them is a range
-// of the index.
+// queryEach runs a query for each pair of organization and key, and merges the results. Each pair
+// is a range of the index.
 func queryEach(
 	ctx context.Context, tx db.Tx, f Filter, organizations []int64, keys []string,
 ) (all queryResult, err error) {
@@ -128,7 +128,8 @@ func queryEach(
 	return all, nil
 }
 
-// bound returns the time of the last call that a query looks at, if it meets its bound.
+// bound returns the time of the oldest call that a query reads, if the query stops at its bound.
+// Otherwise it returns zero.
 func (f *Filter) bound(ctx context.Context, tx db.Tx) (at clock.Micros, err error) {
 	if !f.selects() {
 		return 0, nil
@@ -143,8 +144,7 @@ func (f *Filter) bound(ctx context.Context, tx db.Tx) (at clock.Micros, err erro
 	return at, err
 }
 
-// Organizations returns the ids of all organizations by their numbers; Nobody
-// has the empty one.
+// Organizations returns the ids of all organizations by their numbers. The id of Nobody is empty.
 func Organizations(ctx context.Context, tx db.Tx) (map[int64]string, error) {
 	rows, err := tx.Query(ctx, `select number, id from organizations`)
 	if err != nil {

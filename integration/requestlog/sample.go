@@ -9,22 +9,22 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Calls that are refused before they are charged cost their sender nothing, so only
-// a sample is kept. With these numbers the 30 days of the log take at most 4 GB for
-// calls without a valid key, and 1 GB for one key.
+// Calls that are refused before they are charged cost their sender nothing, so the log keeps only a
+// sample of them. With these numbers, 30 days of the log take at most 4 GB for calls without a
+// valid key. One key takes at most 1 GB.
 const (
-	// senderRate is how many entries a second are kept of one key, or of one
-	// address without a key; senderBurst is how many at once.
+	// senderRate is the number of entries a second that the log keeps for one key, or for one
+	// address without a key. senderBurst is the size of the token bucket.
 	senderRate, senderBurst = 1, 600
-	// strangerRate and strangerBurst are the same for all addresses together.
+	// strangerRate and strangerBurst are the rate and the bucket of all addresses together.
 	strangerRate, strangerBurst = 5, 10_000
-	// senders is how many keys and addresses have a bucket. One more evicts any
-	// other, which then begins with a full bucket.
+	// senders is the maximum number of keys and addresses with a bucket. A further sender evicts
+	// another sender, which later starts with a full bucket.
 	senders = 10_000
 )
 
-// sampler decides which entries of unpaid calls are kept: one token bucket for each
-// sender, and one for all addresses.
+// sampler decides which entries of unpaid calls the log keeps. It has a token bucket for each
+// sender, and one for all addresses together.
 type sampler struct {
 	mu        sync.Mutex
 	strangers *rate.Limiter
@@ -40,7 +40,7 @@ func newSampler() *sampler {
 	}
 }
 
-// allow reports whether an entry is kept.
+// allow reports whether the log keeps an entry.
 func (s *sampler) allow(e *Entry) bool {
 	if !e.Unpaid {
 		return true
@@ -77,8 +77,8 @@ func (s *sampler) sender(e *Entry) *rate.Limiter {
 	return l
 }
 
-// source returns what counts as one address. For IPv6 that is the /64, which is
-// usually assigned to one customer.
+// source returns the part of an address that identifies a sender. For IPv6, it is the /64 network,
+// which usually belongs to one customer.
 func source(a netip.Addr) string {
 	a = a.Unmap()
 	if a.Is6() {

@@ -15,7 +15,7 @@ import (
 	"kartei/store/db"
 )
 
-// columns of request_log, in the order of Entry.
+// columns are the columns of request_log, in the order of Entry.
 const columns = `organization, at, request_id, key_id, kid_short, principal_id, operation, method, status, code, duration, address, reason, version, batch, door`
 
 // width is the number of columns.
@@ -23,8 +23,8 @@ const width = 16
 
 var names = strings.Split(columns, ", ")
 
-// sizes are the numbers of rows of the insert statements. Any batch is cut into
-// these, so three prepared statements suffice.
+// sizes are the numbers of rows of the insert statements. Each batch is divided into these sizes,
+// so there are only three prepared statements.
 var sizes = [...]int{50, 10, 1}
 
 var inserts = func() (s [len(sizes)]string) {
@@ -47,15 +47,16 @@ var inserts = func() (s [len(sizes)]string) {
 	return s
 }()
 
-// fewest is the number of rows from which COPY is used. It takes more round
-// trips than an insert.
+// fewest is the number of rows from which COPY is used. COPY takes more round trips than an insert.
 const fewest = 50
 
-// insert writes the rows and the counts in one transaction, with args as a buffer. Many rows are
-// copied if the engine can: that takes 4 µs of processor time a row in PostgreSQL and
-// 1 µs in this process, instead of 8 and 4. COPY fails if rows exist already, from a
-// batch whose commit was in doubt: then all are inserted. A Citus cluster reports
-// only that one of its servers failed, so any failed COPY counts as that.
+// insert writes the rows and the counts in one transaction. args is a buffer. If the database
+// supports it, many rows are written with COPY. A row then takes 4 µs of processor time in
+// PostgreSQL and 1 µs in this process, instead of 8 and 4.
+//
+// COPY fails if rows exist already, because they belong to a batch whose commit was in doubt. Then
+// all rows are inserted. A Citus cluster does not report why one of its servers failed, so any
+// failure of COPY leads to inserts.
 func (l *Log) insert(ctx context.Context, rows []Entry, args []any, counts *usage.Sums) ([]any, error) {
 	args = args[:0]
 	for i := range rows {
@@ -82,7 +83,7 @@ func (l *Log) insert(ctx context.Context, rows []Entry, args []any, counts *usag
 	return args, err
 }
 
-// queue inserts rows of width arguments each, unless they exist.
+// queue queues inserts of rows that do not exist yet. args has width arguments for each row.
 func queue(tx db.Tx, args []any) {
 	for i, n := range sizes {
 		for ; len(args) >= n*width; args = args[n*width:] {
@@ -113,8 +114,8 @@ func scan(rows db.Row) (Entry, error) {
 
 const newestFirst = " order by at desc, request_id desc"
 
-// statement returns the query for f with at most limit rows. Its text depends only on
-// which members are set, so few statements are prepared.
+// statement returns the query for the filter with at most limit rows. Its text depends only on
+// which members are set, so there are few prepared statements.
 func (f *Filter) statement(limit int) db.Statement {
 	q := f.ranged()
 	if f.selects() {
@@ -127,7 +128,7 @@ func (f *Filter) statement(limit int) db.Statement {
 	return q
 }
 
-// ranged returns the query for what f selects by an index, without a limit.
+// ranged returns the part of the query that an index serves, without a limit.
 func (f *Filter) ranged() db.Statement {
 	q := db.Statement{
 		Query: "select " + columns + " from request_log where organization = $1",
@@ -143,16 +144,16 @@ func (f *Filter) ranged() db.Statement {
 	switch {
 	case strings.HasPrefix(f.Key, id.Key):
 		q.And("kid_short = (select substr(kid, 1, 8) from api_keys where id = ?) and key_id = ?", f.Key, f.Key)
-	case strings.HasPrefix(f.Key, id.User): // the calls of its sessions
+	case strings.HasPrefix(f.Key, id.User): // the calls of the user's sessions
 		q.And("kid_short = ? and principal_id = ?", id.Short(f.Key), f.Key)
-	case strings.HasPrefix(f.Key, id.Session): // its lines have the short form of its principal
+	case strings.HasPrefix(f.Key, id.Session): // the lines of a session have the short form of its principal
 		q.And("kid_short = (select substr(principal_id, length(principal_id) - 7) from sessions where id = ?) and key_id = ?", f.Key, f.Key)
 	case strings.Contains(f.Key, "_"): // the id of another kind of credential
 		q.And("kid_short = ? and key_id = ?", id.Short(f.Key), f.Key)
 	case f.Key != "":
 		q.And("kid_short = ?", f.Key)
 	}
-	q.AndIf(f.Statuses.From >= 400 || f.Reason != "", "refused = true") // the same words as in the partial index
+	q.AndIf(f.Statuses.From >= 400 || f.Reason != "", "refused = true") // the condition of the partial index
 	q.AndIf(f.Statuses != Statuses{}, "status between ? and ?", f.Statuses.From, f.Statuses.To)
 	switch f.Door {
 	case "":

@@ -15,7 +15,7 @@ import (
 	"kartei/test/waittest"
 )
 
-// counted returns the counts of an organization.
+// counted returns the counts of an organization over all hours.
 func counted(t *testing.T, d db.DB, organization int64) (all usage.Counts) {
 	t.Helper()
 	err := d.Read(ctx, func(tx db.Tx) error {
@@ -32,8 +32,8 @@ func counted(t *testing.T, d db.DB, organization int64) (all usage.Counts) {
 	return all
 }
 
-// The counts have each call of a key, also those that the log leaves out, and no call of
-// a person or of nobody.
+// TestUsageHasEveryCallOfAKey checks that the counts have each call of a key, even if the log
+// leaves it out. They do not have calls of sessions and calls with an unknown key.
 func TestUsageHasEveryCallOfAKey(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		l := open(t, d, clock.NewFake(start))
@@ -68,8 +68,8 @@ func TestUsageHasEveryCallOfAKey(t *testing.T) {
 	})
 }
 
-// Counts are written some seconds after their calls, without a further call, and at the
-// end.
+// TestUsageIsWritten checks that counts are written some seconds after their calls, even if no
+// further call arrives. Close writes them too.
 func TestUsageIsWritten(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := clock.NewFake(start)
@@ -92,7 +92,7 @@ func TestUsageIsWritten(t *testing.T) {
 	})
 }
 
-// doubtful is a database that stores the first transactions and says that it did not.
+// doubtful is a database that commits its first transactions and returns ErrUnavailable for them.
 type doubtful struct {
 	db.DB
 	left int
@@ -107,7 +107,8 @@ func (d *doubtful) Write(ctx context.Context, f func(db.Tx) error) error {
 	return err
 }
 
-// A batch whose commit is in doubt is repeated and counts once.
+// TestUsageOfARepeatedBatch checks that a batch whose commit is in doubt is repeated and counts
+// once.
 func TestUsageOfARepeatedBatch(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := clock.NewFake(start)

@@ -9,22 +9,21 @@ import (
 	"kartei/store/db"
 )
 
-// VersionsInput is the input of a query for the versions that keys use.
+// VersionsInput is the input of ListVersions.
 type VersionsInput struct {
-	// Organization is an org_... id; empty for all.
+	// Organization is an id of the form org_.... Empty means all organizations.
 	Organization string `json:"organizationId,omitempty"`
-	// Version restricts to one version.
+	// Version selects one version. Empty means all versions.
 	Version string `json:"version,omitempty"`
 }
 
-// VersionsOutput says which keys use which version. It is sorted by version,
-// the oldest first, and then by the last call, the latest first.
+// VersionsOutput says which keys use which versions. It is sorted by version, the oldest first. The
+// entries of a version are sorted by the last call, the latest first.
 type VersionsOutput struct {
 	Data []VersionUse `json:"data"`
 }
 
-// VersionUse says that a key used a version of the API in the time that the log
-// covers.
+// VersionUse says that the log has calls of a key with a version of the API.
 type VersionUse struct {
 	Version        string       `json:"version"`
 	OrganizationID string       `json:"organizationId"`
@@ -34,8 +33,8 @@ type VersionUse struct {
 	LastUsedAt     clock.Micros `json:"lastUsedAt"`
 }
 
-// Find returns which keys use which version. It reads the whole log of each
-// organization once, so it is for people, not for a call's path.
+// Find returns which keys use which versions. It reads the whole log of each organization, which is
+// too slow for each call of a program.
 func (in *VersionsInput) Find(ctx context.Context, tx db.Tx, ids map[int64]string) (VersionsOutput, error) {
 	out := VersionsOutput{Data: []VersionUse{}}
 	for number, id := range ids {
