@@ -1,4 +1,5 @@
-// Package batch owns the form of POST /batch: its body, the rules that no schema states, and its answer.
+// Package batch owns the form of POST /batch: its body, the rules that no schema states, and its
+// answer.
 package batch
 
 import (
@@ -15,11 +16,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxCalls is how many calls a batch may have (contract, 'Other constants').
+// MaxCalls is the maximum number of calls in a batch (contract, 'Other constants').
 const MaxCalls = 20
 
-// Allowed reports whether a batch may hold a call with a method and an
-// escaped path. The path need not exist.
+// Allowed reports whether a batch may contain a call with this method and this escaped path. The
+// path need not exist.
 var Allowed = op.Need[func(method, path string) bool]("calls of a batch")
 
 // Input is the input of batch.run.
@@ -48,12 +49,12 @@ type Headers struct {
 	IdempotencyKey *string `json:"Idempotency-Key" max:"8192" example:"5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11"`
 }
 
-// Results is the response, in the order of the calls.
+// Results are the responses to the calls, in the order of the calls.
 type Results struct {
 	Results []Result `json:"results" maxItems:"20" example:"[{\"id\":\"neu\",\"status\":201,\"headers\":{\"Content-Type\":\"application/json\",\"ETag\":\"\\\"r1\\\"\",\"Location\":\"/v1/contacts/con_01jb2z5k3xf0q8r9s7t6v5w4y3\",\"Request-Id\":\"req_01jb2z5k3xf0q8r9s7t6v5w4y3\"},\"body\":{\"object\":\"contact\",\"id\":\"con_01jb2z5k3xf0q8r9s7t6v5w4y3\",\"lastName\":\"Berg\"}},{\"id\":\"1\",\"status\":403,\"headers\":{\"Content-Type\":\"application/problem+json\",\"Content-Language\":\"de\",\"Request-Id\":\"req_01jb2z5k3xf0q8r9s7t6v5w4y4\"},\"body\":{\"code\":\"FORBIDDEN\",\"status\":403}}]"`
 }
 
-// Result is the response to one call, the same as it would have got alone.
+// Result is the response to one call. It is the same response that the call would get alone.
 type Result struct {
 	ID      string            `json:"id" max:"100" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" example:"neu"`
 	Status  int               `json:"status" min:"200" max:"599" example:"201"`
@@ -61,14 +62,13 @@ type Result struct {
 	Body    jsontext.Value    `json:"body" example:"{\"object\":\"contact\",\"id\":\"con_01jb2z5k3xf0q8r9s7t6v5w4y3\",\"lastName\":\"Berg\"}"`
 }
 
-// shown lists the headers in the response to a call.
+// shown has the names of the headers that a Result can have.
 var shown = [...]string{
 	"Content-Type", "Content-Language", "Location", "ETag", "Idempotent-Replayed", "Retry-After", "Allow",
 	"WWW-Authenticate", "RateLimit", "RateLimit-Policy", "Request-Id",
 }
 
-// Bound refuses a body of more calls than MaxCalls, before anything else is
-// checked.
+// Bound refuses a body with more than MaxCalls calls. It runs before all other checks.
 func (*Calls) Bound(body map[string]any) error {
 	if calls, _ := body["calls"].([]any); len(calls) > MaxCalls {
 		return fault.New(fault.BatchTooLarge)
@@ -76,9 +76,9 @@ func (*Calls) Bound(body map[string]any) error {
 	return nil
 }
 
-// Check refuses calls with the errors of Wrong. If all errors are calls that a
-// batch may not contain, the code is BATCH_FAMILY_NOT_ALLOWED, otherwise
-// VALIDATION_FAILED. Both are 422.
+// Check fails with the errors of Wrong. If all errors are calls that a batch may not contain, the
+// code is BATCH_FAMILY_NOT_ALLOWED. Otherwise the code is VALIDATION_FAILED. The status is 422 in
+// both cases.
 func (c *Calls) Check(s *op.Services) error {
 	malformed, outside := c.malformed(op.RuleScope{}), c.outside(s, op.RuleScope{})
 	switch {
@@ -90,13 +90,13 @@ func (c *Calls) Check(s *op.Services) error {
 	return nil
 }
 
-// Wrong returns the violations of rules that the schema does not express.
+// Wrong returns the violations of rules that the schema cannot express.
 func (c *Calls) Wrong(s *op.Services, sent op.RuleScope) []fault.Field {
 	return append(c.malformed(sent), c.outside(s, sent)...)
 }
 
-// malformed returns calls with the same id, and paths that are not valid in a
-// URL.
+// malformed returns the calls with the same id as another call, and the paths that are not valid in
+// a URL.
 func (c *Calls) malformed(sent op.RuleScope) (wrong []fault.Field) {
 	first := map[string]int{}
 	for i, name := range c.Names() {
@@ -107,7 +107,7 @@ func (c *Calls) malformed(sent op.RuleScope) (wrong []fault.Field) {
 				first[name] = i
 			case c.Calls[i].ID != nil:
 				wrong = append(wrong, fault.Field{Name: id, Code: fault.Duplicate})
-			default: // the id of the other call equals the index of this one
+			default: // the id of the other call equals the index of this call
 				wrong = append(wrong, fault.Field{Name: member(j, "id"), Code: fault.Duplicate})
 			}
 		}
@@ -115,7 +115,7 @@ func (c *Calls) malformed(sent op.RuleScope) (wrong []fault.Field) {
 			switch target, _, err := c.Calls[i].Target(); {
 			case err != nil:
 				wrong = append(wrong, fault.Field{Name: path, Code: fault.InvalidFormat, Limit: escaped})
-			case strings.HasPrefix(target, "/v1/"): // a path from a Location header
+			case strings.HasPrefix(target, "/v1/"): // the client has copied the path from a Location header
 				wrong = append(wrong, fault.Field{Name: path, Code: fault.InvalidFormat, Limit: behindVersion})
 			}
 		}
@@ -145,7 +145,7 @@ var outOfBatch = i18n.Text("This operation is not allowed in a batch.")
 
 func member(i int, name string) string { return fmt.Sprintf("calls[%d].%s", i, name) }
 
-// Names returns the ids of the calls. A call without one has its index.
+// Names returns the ids of the calls. The id of a call without an id is its index.
 func (c *Calls) Names() []string {
 	names := make([]string, len(c.Calls))
 	for i := range c.Calls {
@@ -156,8 +156,8 @@ func (c *Calls) Names() []string {
 	return names
 }
 
-// Target returns the escaped path below /v1 and the raw query, cut as in an HTTP
-// request.
+// Target returns the escaped path below /v1 and the raw query. It splits them like an HTTP server.
+// It fails if the path is not valid.
 func (c *Call) Target() (path, query string, err error) {
 	const prefix = "/v1"
 	u, err := url.ParseRequestURI(prefix + c.Path)
@@ -170,7 +170,7 @@ func (c *Call) Target() (path, query string, err error) {
 // HasBody reports whether the call has a body.
 func (c *Call) HasBody() bool { return len(c.Body) > 0 && c.Body.Kind() != 'n' }
 
-// Header adds the call's own headers to h, under their canonical names.
+// Header adds the call's headers to h, under their canonical names.
 func (c *Call) Header(h map[string][]string) {
 	if c.Headers == nil {
 		return
@@ -184,7 +184,7 @@ func (c *Call) Header(h map[string][]string) {
 	}
 }
 
-// ResultOf makes the result of a call from its response.
+// ResultOf returns the result of a call that got this response.
 func ResultOf(id string, status int, header map[string][]string, body []byte) Result {
 	r := Result{ID: id, Status: status, Headers: make(map[string]string, len(shown)), Body: body}
 	for _, name := range shown {
@@ -195,7 +195,7 @@ func ResultOf(id string, status int, header map[string][]string, body []byte) Re
 	return r
 }
 
-// AppendJSON appends the response. The bodies are JSON already.
+// AppendJSON appends the results as JSON to b and returns the result. The bodies already are JSON.
 func (r Results) AppendJSON(b []byte) []byte {
 	size := len(b) + 16
 	for i := range r.Results {
@@ -239,7 +239,8 @@ func (r *Result) appendJSON(b []byte) []byte {
 	return append(b, '}')
 }
 
-// appendText quotes s. Invalid UTF-8, which does not occur here, is replaced.
+// appendText appends s as a JSON string to b. It would replace invalid UTF-8, which does not occur
+// here.
 func appendText(b []byte, s string) []byte {
 	b, _ = jsontext.AppendQuote(b, s)
 	return b

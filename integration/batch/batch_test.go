@@ -9,11 +9,10 @@ import (
 	"testing"
 )
 
-// partPath is the document's pattern for paths.
+// partPath is the pattern for paths in the OpenAPI document.
 var partPath = regexp.MustCompile(`^/[^\x00-\x20\x7f#]*$`)
 
-// FuzzTarget checks that a path leads to the same operation in a batch as in a
-// request of its own.
+// FuzzTarget checks that a path in a batch has the same meaning as in a request of its own.
 func FuzzTarget(f *testing.F) {
 	for _, seed := range []string{
 		"/me", "/contacts?q=a%20b", "/contacts/%2e%2e/batch", "//x", "/%", "/%zz", "/ä?ö=ü", "/a?b?c",
@@ -36,8 +35,8 @@ func FuzzTarget(f *testing.F) {
 	})
 }
 
-// TestAnswer checks that the answer is valid JSON with the answer of each call,
-// whatever the calls returned.
+// TestAnswer checks that the response of a batch is valid JSON and contains the response of each
+// call.
 func TestAnswer(t *testing.T) {
 	header := map[string][]string{
 		"ETag": {`"r1"`}, "RateLimit": {`"key";r=1;t=2`}, "WWW-Authenticate": {"Bearer"}, "Svc-Version": {"2026-11-01"},
