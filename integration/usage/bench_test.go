@@ -8,7 +8,7 @@ import (
 	"kartei/kit/id"
 )
 
-// BenchmarkCount counts a call of one of fifty keys.
+// BenchmarkCount measures Count with calls of fifty keys.
 func BenchmarkCount(b *testing.B) {
 	var keys [50]string
 	for i := range keys {

@@ -9,14 +9,15 @@ import (
 )
 
 const (
-	// tooLate is the age of an hour whose counts are dropped, because the database
-	// did not take them. They must not be written once rows of others are folded.
+	// tooLate is the age at which counts of an hour are dropped because the database has not stored
+	// them. It is less than foldAfter, so no rows are written for an hour that has already been
+	// folded.
 	tooLate = 12 * clock.Hour
-	// foldAfter is the age of an hour whose rows are folded.
+	// foldAfter is the age at which the rows of an hour are folded.
 	foldAfter = 24 * clock.Hour
 )
 
-// row names a row of a counter.
+// row identifies a row of a counter.
 type row struct {
 	organization int64
 	hour         clock.Micros
@@ -24,40 +25,40 @@ type row struct {
 	subject      string
 }
 
-// sum is a row in memory.
+// sum is the state of a row in memory.
 type sum struct {
 	Counts
 	unwritten bool
-	// written is how many of its calls are in the database.
+	// written is the number of its calls that the database has.
 	written int64
 }
 
-// Counter counts the calls of one process. A nil Counter counts nothing. It is safe
-// for use by several goroutines.
+// Counter counts the calls of one process. A nil Counter counts nothing. A Counter is safe for
+// concurrent use.
 type Counter struct {
 	changed chan struct{}
 
 	mu sync.Mutex
-	// writer names the rows of this counter. It is new whenever sums are forgotten,
-	// since a row of the same name would begin at zero again.
+	// writer is the name of this counter in its rows. It changes whenever sums are forgotten,
+	// because a row with the old name would start at zero and lose the earlier calls.
 	writer string
-	// since is the hour of the first call of the writer.
+	// since is the hour of the first call that the present writer counted.
 	since clock.Micros
 	rows  map[row]*sum
-	// unwritten is whether a row has counts that were not written.
+	// unwritten is set if any row has counts that are not written.
 	unwritten bool
 	lost      uint64
 }
 
-// NewCounter returns a counter.
+// NewCounter returns an empty counter.
 func NewCounter() *Counter {
 	return &Counter{changed: make(chan struct{}, 1), writer: rand.Text(), rows: map[row]*sum{}}
 }
 
-// Changed receives after the first count that follows a write.
+// Changed returns a channel that receives after the first call that is counted after a write.
 func (c *Counter) Changed() <-chan struct{} { return c.changed }
 
-// Lost returns how many calls and deliveries are in no row, because the database took
+// Lost returns the number of calls and deliveries that were dropped, because the database accepted
 // no writes for hours.
 func (c *Counter) Lost() uint64 {
 	c.mu.Lock()
@@ -91,14 +92,14 @@ func (c *Counter) Count(call *Call) {
 	}
 }
 
-// Sums are the sums that one transaction writes.
+// Sums are the rows that one transaction writes.
 type Sums struct {
 	writer string
 	rows   map[row]Counts
 }
 
-// Pending returns what is to be written. Counts that the database did not take for so
-// long that they are too late are dropped. One goroutine writes a counter.
+// Pending returns the counts that must be written. It drops counts that are older than tooLate.
+// Only one goroutine may write the counts of a counter.
 func (c *Counter) Pending(now clock.Micros) *Sums {
 	if c == nil {
 		return &Sums{}
@@ -120,7 +121,7 @@ func (c *Counter) Pending(now clock.Micros) *Sums {
 	return p
 }
 
-// Queue writes the sums with the commit of a transaction.
+// Queue queues the statements that write the sums.
 func (p *Sums) Queue(tx db.Tx) {
 	if p == nil {
 		return
@@ -138,9 +139,9 @@ func (p *Sums) Len() int {
 	return len(p.rows)
 }
 
-// Written is called after the transaction. If it was stored and an hour is over, the
-// sums are forgotten, and what was counted since the Sums goes on under a new name.
-// Otherwise Changed receives again.
+// Written must be called after the transaction with the sums. stored says that the database has
+// committed them. If the hour has ended, Written then forgets the sums, and later counts get a new
+// writer. If counts are left, Changed receives again.
 func (c *Counter) Written(p *Sums, now clock.Micros, stored bool) {
 	if p.Len() == 0 {
 		return
@@ -179,7 +180,7 @@ func (c *Counter) forget(p *Sums, now clock.Micros) {
 	}
 }
 
-// Total returns the sum of all.
+// Total returns the sum of all rows.
 func (p *Sums) Total() (all Counts) {
 	for _, counts := range p.rows {
 		all.Add(&counts)

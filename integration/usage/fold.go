@@ -11,29 +11,29 @@ import (
 )
 
 const (
-	// foldEvery is the time between two foldings.
+	// foldEvery is the time between two runs of the folding job.
 	foldEvery = 6 * time.Hour
-	// foldBack is how far a folding looks back. If none ran for longer, its rows are
-	// never folded, and a chart reads a few more.
+	// foldBack is the time that one run looks back. If no run happens for longer, the rows of older
+	// hours stay unfolded, and a chart reads a few more rows.
 	foldBack = 7 * clock.Day
 )
 
-// Folder folds the rows of several processes into one for each hour, so that a chart
-// reads as many rows as there were hours with calls, on any number of replicas.
+// Folder merges the rows of several processes into one row for each hour. So a chart reads one row
+// for each hour with calls, no matter how many replicas there are.
 type Folder struct {
 	DB    db.DB
 	Clock clock.Clock
 }
 
-// Handlers returns the job.
+// Handlers returns the handler of the folding job.
 func (f Folder) Handlers() []job.Handler {
 	return []job.Handler{
 		{Kind: "usage.fold", Every: foldEvery, Run: func(ctx context.Context, _ *job.Job) error { return f.Fold(ctx) }},
 	}
 }
 
-// Fold folds the hours that are over for a day, of all organizations. A failure for one
-// does not stop the others.
+// Fold folds the hours that ended more than a day ago, of all organizations. A failure for one
+// organization does not stop the others.
 func (f Folder) Fold(ctx context.Context) error {
 	var organizations []int64
 	err := f.DB.Read(ctx, func(tx db.Tx) (err error) {
@@ -53,8 +53,8 @@ func (f Folder) Fold(ctx context.Context) error {
 	return errors.Join(append(errs, ctx.Err())...)
 }
 
-// day folds the hours of a day. No process still writes them. Of two that fold at the
-// same time, one does nothing.
+// day folds the hours between from and until. No process writes these hours any more. If two
+// processes fold at the same time, one of them does nothing.
 func (f Folder) day(ctx context.Context, organization int64, from, until clock.Micros) error {
 	args := []any{organization, int64(from), int64(until)}
 	var found int64

@@ -5,18 +5,18 @@ import "time"
 // buckets is the number of buckets of a Latency.
 const buckets = 19
 
-// shortest is the bound of the first bucket. Each other bucket is twice as wide as
-// the one before, the last but one ends at 32.768 seconds, and the last has no bound.
+// shortest is the upper bound of the first bucket. The bound doubles with each further bucket. The
+// last bucket but one ends at 32.768 seconds, and the last bucket has no bound.
 const shortest = 250 * time.Microsecond
 
-// Latency is a histogram: how many calls took how long. The bounds are the same
-// everywhere and for good, so histograms of hours and processes can be added.
+// Latency is a histogram of durations. Its bounds never change, so the histograms of hours and
+// processes can be added.
 type Latency [buckets]int64
 
-// bound returns the upper bound of a bucket, which belongs to it.
+// bound returns the upper bound of a bucket, which the bucket includes.
 func bound(bucket int) time.Duration { return shortest << bucket }
 
-// Count adds a call.
+// Count adds a call with the duration took.
 func (l *Latency) Count(took time.Duration) {
 	bucket := 0
 	for bucket < buckets-1 && took > bound(bucket) {
@@ -25,10 +25,10 @@ func (l *Latency) Count(took time.Duration) {
 	l[bucket]++
 }
 
-// Quantile estimates how long the fastest part q of the calls took at most, with 0 <
-// q <= 1; zero if there were none. The estimate lies in the bucket of the true value,
-// so it is less than twice, and more than half of that. It is exact about which bucket,
-// and assumes that calls spread evenly in it. Above the last bound it is that bound.
+// Quantile estimates the q-quantile of the durations, with 0 < q <= 1. It returns zero if there are
+// none. The estimate assumes that the durations are spread evenly in their bucket. So it is less
+// than twice and more than half of the true value. If the true value is above the last bound,
+// Quantile returns that bound.
 func (l *Latency) Quantile(q float64) time.Duration {
 	var all int64
 	for _, n := range l {

@@ -17,83 +17,85 @@ import (
 )
 
 const (
-	// maxDays and maxHourly bound a chart by day and one by hour, in days.
+	// maxDays is the maximum length of a report by day, in days. maxHourly is the maximum length of
+	// a report by hour, also in days.
 	maxDays, maxHourly = 91, 14
 	defaultDays        = 30
-	// maxSubjects bounds the keys and the endpoints of a table, and limitsShown the
-	// keys whose limits are read. Those with the most calls are shown.
+	// maxSubjects is the maximum number of keys or endpoints in a report. limitsShown is the
+	// maximum number of keys whose limits are read. Keys with more calls come first.
 	maxSubjects, limitsShown = 200, 20
 )
 
 // Input is the input of Get.
 type Input struct {
 	Organization string `json:"organizationId,omitempty"`
-	// Key is the id of one key, or the short form of its kid. Without it all keys are
-	// counted that the caller administers.
+	// Key is the id of a key, or the short form of its kid. Empty means all keys that the caller
+	// administers.
 	Key string `json:"key,omitempty"`
-	// Days is the length of the time that ends now, 1 to 91; zero means 30.
+	// Days is the length of the period that ends now, from 1 to 91. Zero means 30.
 	Days int `json:"days,omitempty"`
-	// By is hour or day; empty means day. By hour there are at most 14 days.
+	// By is hour or day. Empty means day. A report by hour has at most 14 days.
 	By string `json:"by,omitempty"`
-	// Zone is the time zone of the days; empty means UTC. An hour belongs to the day
-	// in which it begins.
+	// Zone is the time zone of the days. Empty means UTC. An hour belongs to the day in which it
+	// begins.
 	Zone string `json:"zone,omitempty"`
 }
 
-// Report counts the calls of keys and the deliveries to webhook endpoints, and
-// has the rest of the limits.
+// Report has the numbers of calls of keys and of deliveries to webhook endpoints. It also has the
+// remaining amounts of limits.
 type Report struct {
 	From  clock.Micros `json:"from"`
 	Until clock.Micros `json:"until"`
-	// Calls are the calls of keys. Deliveries are the attempts at webhook endpoints.
+	// Calls counts the calls of keys. Deliveries counts the attempts at webhook endpoints.
 	Calls      Series `json:"calls"`
 	Deliveries Series `json:"deliveries"`
-	// Metered says whether limits are enforced. Limits are the limits of the key, or of
+	// Metered says that limits are enforced. Limits are the limits of the key in the input, or of
 	// the keys with the most calls.
 	Metered bool        `json:"metered"`
 	Limits  []KeyLimits `json:"limits"`
 }
 
-// Series are counts over time, and by subject.
+// Series has counts by time and by subject.
 type Series struct {
 	Total Sum `json:"total"`
-	// Points are the days or hours of the whole time, also those without calls.
+	// Points are the days or hours of the whole period, including points without calls.
 	Points []Point `json:"points"`
-	// Subjects are the keys or endpoints, those with the most calls first.
+	// Subjects are the keys or the endpoints. Subjects with more calls come first.
 	Subjects []Entry `json:"subjects"`
 }
 
-// Sum are the counts of some time.
+// Sum has the counts of a period.
 type Sum struct {
 	Counts
-	// P50Micros and P95Micros are how long half of the calls, and 95 of 100, took at
-	// most. They are estimates: see Latency.
+	// P50Micros and P95Micros are the median and the 95th percentile of the durations, in
+	// microseconds. They are estimates (see Latency).
 	P50Micros int64 `json:"p50Micros"`
 	P95Micros int64 `json:"p95Micros"`
 }
 
-// Point is a day or an hour.
+// Point has the counts of a day or an hour.
 type Point struct {
 	Start clock.Micros `json:"start"`
 	Sum
 }
 
-// Entry is a key or a webhook endpoint.
+// Entry has the counts of a key or a webhook endpoint.
 type Entry struct {
 	ID string `json:"id"`
 	// Name and PrincipalID are empty for an endpoint that was deleted.
 	Name        string `json:"name"`
 	PrincipalID string `json:"principalId"`
-	// KidShort and Environment are a key's, and empty for an endpoint.
+	// KidShort and Environment are set for a key, and empty for an endpoint.
 	KidShort    string `json:"kidShort,omitempty"`
 	Environment string `json:"environment,omitempty"`
-	// LimitedAt is the last hour in which a call was refused with 429; null if none was.
+	// LimitedAt is the last hour in which a call was refused with 429. It is null if no call was
+	// refused.
 	LimitedAt clock.Micros `json:"limitedAt"`
 	Sum
 }
 
-// KeyLimits is what is left of the limits of a key, also those that it shares with its
-// principal and its organization.
+// KeyLimits has the state of the limits of a key. It includes the limits that the key shares with
+// its principal and its organization.
 type KeyLimits struct {
 	KeyID    string              `json:"keyId"`
 	KidShort string              `json:"kidShort"`
@@ -101,17 +103,18 @@ type KeyLimits struct {
 	Policies []key.PolicyBalance `json:"policies"`
 }
 
-// Flush writes the calls that wait for the request log. Nil does nothing.
+// Flush writes the queued entries of the request log. It may be nil.
 var Flush = op.Need[func(ctx context.Context) error]("request log")
 
-// Get returns the usage of keys and endpoints, and the rest of the limits of keys.
+// Get is the operation that returns the usage of keys and endpoints, and the state of the limits of
+// keys.
 var Get = op.NewPrefetched("usage.get", op.Read, prefetch, get, op.By(op.Self|op.Operator))
 
 func get(_ context.Context, _ *op.Call, _ Input, u Report) (Report, error) { return u, nil }
 
-// prefetch reads counts and limits before the transaction. To ask for limits may take
-// other transactions, even of other replicas, and must not keep one open. Callers who
-// do not administer the organization see their own keys and endpoints.
+// prefetch reads the counts and the limits. It runs before the transaction, because reading limits
+// may take other transactions, even of other replicas. A caller who does not administer the
+// organization gets their own keys and endpoints.
 func prefetch(ctx context.Context, c *op.Call, in Input) (u Report, err error) {
 	if Flush.In(c) != nil {
 		if err := Flush.In(c)(ctx); err != nil {
@@ -140,7 +143,7 @@ func prefetch(ctx context.Context, c *op.Call, in Input) (u Report, err error) {
 	return u, nil
 }
 
-// limitsOf returns what is left to a key. It charges nothing.
+// limitsOf returns the state of the limits of a key. It charges nothing.
 func limitsOf(ctx context.Context, limiter limit.Limiter, k key.Info) (KeyLimits, error) {
 	statuses, err := limiter.Status(ctx, limit.Charge{Organization: k.Number(), Principal: k.PrincipalID, Key: k.ID})
 	l := KeyLimits{KeyID: k.ID, KidShort: k.KidShort, Name: k.Name}
@@ -150,8 +153,7 @@ func limitsOf(ctx context.Context, limiter limit.Limiter, k key.Info) (KeyLimits
 	return l, err
 }
 
-// read returns the counts, and the keys that work, those with the most calls
-// first.
+// read returns the counts, and the keys that are active or paused. Keys with more calls come first.
 func read(ctx context.Context, c *op.Call, in Input) (u Report, working []key.Info, err error) {
 	days, zone, err := in.span()
 	if err != nil {
@@ -180,7 +182,8 @@ func read(ctx context.Context, c *op.Call, in Input) (u Report, working []key.In
 	return u, working, nameEndpoints(ctx, c, seen.numbers, u.Deliveries.Subjects)
 }
 
-// span checks the input.
+// span returns the number of days and the time zone of the input. It fails if the input is not
+// valid.
 func (in *Input) span() (days int, zone *time.Location, err error) {
 	var f input.Faults
 	days = cmp.Or(in.Days, defaultDays)
@@ -199,8 +202,8 @@ func (in *Input) span() (days int, zone *time.Location, err error) {
 	return days, zone, f.Err()
 }
 
-// starts returns where the days or hours begin, the last of which is not over. A day
-// of a time zone that is not whole hours from UTC begins with its first whole hour.
+// starts returns the beginnings of the days or hours. The last one is not over. If midnight is not
+// at a whole hour of UTC, the day begins at the next whole hour.
 func (in *Input) starts(now clock.Micros, days int, zone *time.Location) (list []clock.Micros) {
 	if in.By == "hour" {
 		for at := hour(now) - clock.Micros(days*24-1)*clock.Hour; at <= now; at += clock.Hour {
@@ -216,17 +219,17 @@ func (in *Input) starts(now clock.Micros, days int, zone *time.Location) (list [
 	return list
 }
 
-// hour returns the beginning of an hour.
+// hour returns the beginning of the hour of t.
 func hour(t clock.Micros) clock.Micros { return t - t%clock.Hour }
 
-// sight is what a caller sees of the usage: nil stands for all keys, or all endpoints.
+// sight says which keys and endpoints a caller sees. nil means all keys, or all endpoints.
 type sight struct {
 	numbers         []int64
 	keys, endpoints []string
 	key             key.Info
 }
 
-// sightOf returns what the caller sees.
+// sightOf returns the sight of the caller, limited by the input.
 func sightOf(ctx context.Context, c *op.Call, in Input) (s sight, err error) {
 	if in.Key != "" {
 		if s.key, err = key.Find(ctx, c, in.Key); err != nil {
@@ -267,7 +270,7 @@ func sightOf(ctx context.Context, c *op.Call, in Input) (s sight, err error) {
 	return s, nil
 }
 
-// series reads counts over time and by subject.
+// series reads the counts of one kind by time and by subject.
 func (s *sight) series(
 	ctx context.Context, tx db.Tx, kind Kind, subjects []string, starts []clock.Micros, until clock.Micros,
 ) (out Series, err error) {
@@ -307,12 +310,12 @@ func (s *sight) series(
 	return out, nil
 }
 
-// estimate fills in how long calls took.
+// estimate sets P50Micros and P95Micros.
 func (s *Sum) estimate() {
 	s.P50Micros, s.P95Micros = s.Took.Quantile(0.5).Microseconds(), s.Took.Quantile(0.95).Microseconds()
 }
 
-// nameKeys fills in what is known of keys, and returns them.
+// nameKeys sets the names of the keys among the subjects, and returns these keys.
 func nameKeys(ctx context.Context, c *op.Call, subjects []Entry) (keys []key.Info, err error) {
 	ids := make([]string, len(subjects))
 	for i := range subjects {
@@ -333,7 +336,7 @@ func nameKeys(ctx context.Context, c *op.Call, subjects []Entry) (keys []key.Inf
 	return keys, nil
 }
 
-// nameEndpoints fills in what is known of webhook endpoints.
+// nameEndpoints sets the names of the webhook endpoints among the subjects.
 func nameEndpoints(ctx context.Context, c *op.Call, organizations []int64, subjects []Entry) error {
 	ids := make([]string, len(subjects))
 	for i := range subjects {
@@ -355,7 +358,7 @@ func nameEndpoints(ctx context.Context, c *op.Call, organizations []int64, subje
 	return nil
 }
 
-// The statements about the webhook endpoints whose deliveries are counted.
+// The SQL statements for the webhook endpoints in a report.
 const (
 	selectEndpointsOfKey       = `select id from webhook_endpoints where organization = $1 and key_id = $2`
 	selectEndpointsOfPrincipal = `select id from webhook_endpoints where organization = $1 and principal = $2`

@@ -21,12 +21,12 @@ var columns = func() []string {
 // keyed is the number of columns of the primary key.
 const keyed = 5
 
-// upsert writes the sum so far of one hour, in a row that only its writer changes. To
-// write it again changes nothing.
+// upsert writes the sum of an hour so far into a row that only its writer changes. A repeated write
+// changes nothing.
 var upsert = insertHours + ` values (` + places(keyed+wide) + `)` + replacing
 
-// insertHours begins an insert of all columns, and replacing ends one whose rows may
-// exist.
+// insertHours is the beginning of an insert with all columns. replacing is the end of an insert
+// that replaces existing rows.
 var (
 	insertHours = `insert into usage_hours (organization, hour, kind, subject, writer, ` +
 		strings.Join(columns, ", ") + `)`
@@ -39,7 +39,7 @@ var (
 	}()
 )
 
-// places returns n placeholders.
+// places returns n placeholders, separated by commas.
 func places(n int) string {
 	list := make([]string, n)
 	for i := range list {
@@ -57,7 +57,7 @@ func (c *Counts) args(name row, writer string) []any {
 	return args
 }
 
-// sums adds up the counts of several rows. Sums are decimals in PostgreSQL.
+// sums selects the sums of the counts. The cast is needed because PostgreSQL's sums are decimals.
 var sums = func() string {
 	list := make([]string, len(columns))
 	for i, name := range columns {
@@ -66,8 +66,8 @@ var sums = func() string {
 	return strings.Join(list, ", ")
 }()
 
-// The statements of folding. A folded row has no writer. If it exists, it is a part of
-// the sum that replaces it.
+// These statements fold rows. A folded row has an empty writer. If it already exists, it is part of
+// the new sum.
 var (
 	unfolded  = ` from usage_hours where organization = $1 and hour >= $2 and hour < $3 and writer <> ''`
 	foldHours = insertHours + ` select organization, hour, kind, subject, '', ` + sums + ` from usage_hours
@@ -78,17 +78,17 @@ var (
 	anyUnfolded = `select count(*) from (select 1` + unfolded + ` limit 1) as found`
 )
 
-// Range is a time of an organization, and optionally some subjects.
+// Range is a period of an organization. It may select subjects.
 type Range struct {
 	Organization int64
 	Kind         Kind
-	// From is inclusive, Until exclusive. Both are whole hours.
+	// From is the first hour, and Until is the hour after the last. Both are whole hours.
 	From, Until clock.Micros
-	// Subjects are those that count; nil means all.
+	// Subjects selects the subjects with these ids. nil means all subjects.
 	Subjects []string
 }
 
-// sum returns the query for columns and the sums of a range, without its grouping.
+// sum returns the query for columns and the sums of the range. It has no group by yet.
 func (r *Range) sum(d *db.Dialect, columns string) db.Statement {
 	q := db.Statement{
 		Query: `select ` + columns + `, ` + sums +
@@ -99,13 +99,13 @@ func (r *Range) sum(d *db.Dialect, columns string) db.Statement {
 	return q
 }
 
-// Hour are the counts of an hour.
+// Hour has the counts of an hour.
 type Hour struct {
 	Start clock.Micros
 	Counts
 }
 
-// Hours returns the counts of each hour with calls, in their order.
+// Hours returns the counts of each hour with calls, in chronological order.
 func (r *Range) Hours(ctx context.Context, tx db.Tx) ([]Hour, error) {
 	q := r.sum(tx.Dialect(), `hour`)
 	q.Add(` group by hour order by hour`)
@@ -114,15 +114,15 @@ func (r *Range) Hours(ctx context.Context, tx db.Tx) ([]Hour, error) {
 	}, q.Query, q.Args...)
 }
 
-// Subject are the counts of a key or an endpoint.
+// Subject has the counts of a key or an endpoint.
 type Subject struct {
 	ID string
-	// LimitedAt is the last hour with a call that was refused with 429.
+	// LimitedAt is the last hour with a call that was refused with 429, and zero if there is none.
 	LimitedAt clock.Micros
 	Counts
 }
 
-// BySubject returns the counts of each subject with calls, those with the most calls
+// BySubject returns the counts of at most limit subjects with calls. Subjects with more calls come
 // first.
 func (r *Range) BySubject(ctx context.Context, tx db.Tx, limit int) ([]Subject, error) {
 	q := r.sum(tx.Dialect(), `subject, cast(coalesce(max(case when limited > 0 then hour end), 0) as bigint)`)
@@ -132,7 +132,7 @@ func (r *Range) BySubject(ctx context.Context, tx db.Tx, limit int) ([]Subject, 
 	}, q.Query, q.Args...)
 }
 
-// dest returns where the columns are scanned to.
+// dest returns the destinations for a scan of columns.
 func (c *Counts) dest() []any {
 	list := make([]any, 0, wide)
 	for _, n := range c.fields() {

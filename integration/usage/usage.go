@@ -1,10 +1,10 @@
-// Package usage owns the counts of calls and deliveries by hour: what a chart draws, without a look into the logs.
+// Package usage owns the counts of calls and deliveries by hour: what a chart draws, without a look
+// into the logs.
 //
-// Each process counts in memory, and writes the sums of an hour into rows of its
-// own. A row holds the sum so far, not a difference. So replicas never wait for
-// each other's rows, and a write whose commit was in doubt is repeated without
-// counting anything twice. After a day a job folds the rows of all processes into
-// one for each hour.
+// Each process counts in memory, and writes the sums of an hour into its own rows. A row has the
+// sum so far, not a difference. So no replica waits for a row of another replica. A write whose
+// commit is in doubt is repeated and counts nothing twice. After a day, a job folds the rows of all
+// processes into one row for each hour.
 package usage
 
 import (
@@ -13,44 +13,45 @@ import (
 	"kartei/kit/clock"
 )
 
-// Age is how long the counts of an hour are kept. It is the longest time that a
-// chart shows. To know when somebody's program worked is of no use after that.
+// Age is the time for which the counts of an hour are kept. It is the longest period of a chart.
+// Older counts would only reveal when people's programs worked.
 const Age = 92 * 24 * time.Hour
 
-// Kind is what is counted.
+// Kind is the kind of counted event.
 type Kind string
 
 // The kinds.
 const (
-	// Calls are the calls of a key. Each line of the request log is one: a batch, and
-	// each of its parts.
+	// Calls are the calls of a key. Each line of the request log counts as a call: a batch is one
+	// call, and so is each call in it.
 	Calls Kind = "call"
 	// Deliveries are the attempts at a webhook endpoint.
 	Deliveries Kind = "delivery"
 )
 
-// Counts are the counts of an hour, or of a longer time. The refused calls, those
-// that failed, and those that succeeded are all of them.
+// Counts are the counts of an hour or a longer period. Each call is in Calls, and at most in one of
+// the counts from Unauthenticated to Failed.
 type Counts struct {
 	Calls int64 `json:"calls"`
-	// Unauthenticated, Forbidden and Limited are refused calls: 401, 403 and 429.
+	// Unauthenticated, Forbidden and Limited count the calls that were refused with 401, 403 and
+	// 429.
 	Unauthenticated int64 `json:"unauthenticated"`
 	Forbidden       int64 `json:"forbidden"`
 	Limited         int64 `json:"limited"`
-	// Rejected are the calls with any other status of class 4xx.
+	// Rejected counts the calls with any other status of class 4xx.
 	Rejected int64 `json:"rejected"`
-	// Failed are the calls with a status of class 5xx, and failed deliveries.
+	// Failed counts the calls with a status of class 5xx, and the failed deliveries.
 	Failed int64 `json:"failed"`
-	// Points are the points charged. Records are the records returned.
+	// Points is the number of charged points. Records is the number of returned records.
 	Points  int64   `json:"points"`
 	Records int64   `json:"records"`
 	Took    Latency `json:"-"`
 }
 
-// wide is the number of counts.
+// wide is the number of columns with counts.
 const wide = 8 + buckets
 
-// fields returns the counts in the order of their columns.
+// fields returns pointers to the counts, in the order of columns.
 func (c *Counts) fields() [wide]*int64 {
 	f := [wide]*int64{
 		&c.Calls, &c.Unauthenticated, &c.Forbidden, &c.Limited, &c.Rejected, &c.Failed, &c.Points, &c.Records,
@@ -61,7 +62,7 @@ func (c *Counts) fields() [wide]*int64 {
 	return f
 }
 
-// Add adds the counts of another time.
+// Add adds the counts of another period.
 func (c *Counts) Add(other *Counts) {
 	from := other.fields()
 	for i, n := range c.fields() {
@@ -69,7 +70,7 @@ func (c *Counts) Add(other *Counts) {
 	}
 }
 
-// subtract is the opposite of Add.
+// subtract subtracts the counts of another period.
 func (c *Counts) subtract(other *Counts) {
 	from := other.fields()
 	for i, n := range c.fields() {
@@ -77,14 +78,14 @@ func (c *Counts) subtract(other *Counts) {
 	}
 }
 
-// Call is a call, or an attempt at a delivery, that has ended.
+// Call is a call or a delivery attempt that has ended.
 type Call struct {
 	Organization int64
 	Kind         Kind
-	// Subject is the id of the key, or of the webhook endpoint.
+	// Subject is the id of the key or of the webhook endpoint.
 	Subject string
 	At      clock.Micros
-	// Status is the status of the answer. Zero means that a receiver gave none.
+	// Status is the status of the response. Zero means that a receiver did not respond.
 	Status          int
 	Took            time.Duration
 	Points, Records int64
@@ -114,5 +115,5 @@ func (c *Counts) count(call *Call) {
 	}
 }
 
-// hourOf returns the beginning of the hour of a time, in UTC.
+// hourOf returns the beginning of the hour of t, in UTC.
 func hourOf(t clock.Micros) clock.Micros { return t - t%clock.Hour }

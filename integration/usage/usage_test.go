@@ -25,7 +25,7 @@ var (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// call is a call of a key at a time.
+// call returns a call of a key at a time.
 func call(key string, at clock.Micros, status int) *usage.Call {
 	return &usage.Call{
 		Organization: 1, Kind: usage.Calls, Subject: key, At: at, Status: status, Took: 3 * time.Millisecond,
@@ -33,7 +33,7 @@ func call(key string, at clock.Micros, status int) *usage.Call {
 	}
 }
 
-// write writes what is pending, and fails the test if the database does.
+// write writes the pending counts. It fails the test if the database fails.
 func write(t *testing.T, c *usage.Counter, d db.DB, now clock.Micros) {
 	t.Helper()
 	p := c.Pending(now)
@@ -50,7 +50,7 @@ func queue(d db.DB, p *usage.Sums) error {
 	})
 }
 
-// read returns the counts of each hour.
+// read returns the counts of each hour. keys select the calls of these keys.
 func read(t *testing.T, d db.DB, keys ...string) (hours []usage.Hour) {
 	t.Helper()
 	err := d.Read(ctx, func(tx db.Tx) (err error) {
@@ -86,7 +86,7 @@ func TestCounts(t *testing.T) {
 			Calls: 12, Unauthenticated: 1, Forbidden: 2, Limited: 1, Rejected: 3, Failed: 2, Points: 24,
 			Records: 60,
 		}
-		want.Took[4] = 12 // 3 ms
+		want.Took[4] = 12 // 3 ms is in bucket 4
 		if got := read(t, d, "key_a"); !reflect.DeepEqual(got, []usage.Hour{{Start: noon, Counts: want}}) {
 			t.Errorf("counted %+v, want %+v", got, want)
 		}
@@ -106,8 +106,8 @@ func TestCounts(t *testing.T) {
 	})
 }
 
-// A write whose commit was in doubt is repeated, with what was counted since, and
-// counts each call once.
+// TestRepeatedWriteCountsOnce checks that a write whose commit is in doubt is repeated, together
+// with later counts. Each call counts once.
 func TestRepeatedWriteCountsOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := usage.NewCounter()
@@ -130,8 +130,8 @@ func TestRepeatedWriteCountsOnce(t *testing.T) {
 	})
 }
 
-// Calls that are counted while a write runs are in the next write, and so are late calls
-// of the hour before.
+// TestHourBorder checks that calls counted during a write are in the next write. This also holds
+// for late calls of the hour before.
 func TestHourBorder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := usage.NewCounter()
@@ -141,7 +141,7 @@ func TestHourBorder(t *testing.T) {
 		if err := queue(d, p); err != nil {
 			t.Fatal(err)
 		}
-		c.Count(call("key_a", end-1, 200)) // ended late
+		c.Count(call("key_a", end-1, 200)) // this call ended late
 		c.Count(call("key_a", end, 200))
 		c.Written(p, end, true)
 		c.Count(call("key_a", end-2, 200))
@@ -154,8 +154,8 @@ func TestHourBorder(t *testing.T) {
 	})
 }
 
-// TestTooLateIsLost expects that counts which cannot be stored for twelve hours are dropped,
-// and that the dropped calls are counted.
+// TestTooLateIsLost checks that counts which cannot be stored for twelve hours are dropped. Lost
+// counts the dropped calls.
 func TestTooLateIsLost(t *testing.T) {
 	c := usage.NewCounter()
 	c.Count(call("key_a", noon, 200))
@@ -168,9 +168,9 @@ func TestTooLateIsLost(t *testing.T) {
 	}
 }
 
-// Several processes count the same keys at the same time, write when they like, fail,
-// and are in doubt; meanwhile the hours of the day before are folded, by several at the
-// same time. At the end each call is counted once.
+// TestProcessesAddUp checks that each call counts once in the end. Several processes count calls of
+// the same keys, and write them at random. Some writes fail or are in doubt. Meanwhile, several
+// processes fold the hours of the day before.
 func TestProcessesAddUp(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dbtest.Run(t, d, `insert into organizations (number, id, name, module_on, secrecy_declared, level, state, created_at)
@@ -229,7 +229,7 @@ func TestProcessesAddUp(t *testing.T) {
 	})
 }
 
-// process is one of several that count.
+// process is one of several processes that count.
 type process struct {
 	c      *usage.Counter
 	d      db.DB
@@ -237,7 +237,7 @@ type process struct {
 	want   map[clock.Micros]int64
 }
 
-// work counts, writes and folds at random. With all, it surely writes.
+// work counts, writes and folds at random. If all is set, it writes at the end.
 func (p *process) work(t *testing.T, now clock.Micros, all bool) {
 	for range 10 {
 		switch p.random.IntN(8) {
@@ -261,7 +261,8 @@ func (p *process) work(t *testing.T, now clock.Micros, all bool) {
 	}
 }
 
-// write writes what is pending. If it is not known to be stored, it may be.
+// write writes the pending counts. If known is false, the write happens or not, and counts as not
+// stored.
 func (p *process) write(t *testing.T, now clock.Micros, known bool) {
 	pending := p.c.Pending(now)
 	if known || p.random.IntN(2) == 0 {
@@ -272,8 +273,8 @@ func (p *process) write(t *testing.T, now clock.Micros, known bool) {
 	p.c.Written(pending, now, known)
 }
 
-// An estimate lies in the bucket of the true value: between half of it and twice as
-// much, except below the first bound and above the last one.
+// TestQuantile checks that an estimate is between half of the true value and twice the true value.
+// Below the first bound and above the last bound this does not hold.
 func TestQuantile(t *testing.T) {
 	random := seed.Rand(t)
 	for range 2000 {
