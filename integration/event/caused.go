@@ -14,39 +14,39 @@ import (
 	"kartei/store/db"
 )
 
-// CallEvent is an event of a call, and what the history of its record says about it.
+// CallEvent is an event that a call caused, with data from the history of its record.
 type CallEvent struct {
 	Event
-	// Revision is the record's revision after the change; zero for an operation.
+	// Revision is the record's revision after the change. It is zero for an operation.
 	Revision int64 `json:"revision"`
-	// Members are the names of the members that changed. A creation has none.
+	// Members are the names of the changed members. The list is empty for a creation.
 	Members []string `json:"members"`
 }
 
-// Call is a call whose events are looked for.
+// Call is a call whose events Cause returns.
 type Call struct {
 	RequestID string
-	// At is when it arrived, and Took how long it took.
+	// At is the arrival time of the call, and Took is its duration.
 	At   clock.Micros
 	Took time.Duration
 }
 
-// The events of a call are among the events of its time. No index leads from a Request-Id
-// to them: it would have to be written with each change.
+// The events of a call are found by the time of the call. There is no index by Request-Id, because
+// each change would have to write it.
 const (
-	// early and late widen the time, because ticks of several replicas may run ahead
-	// of the clock of one.
+	// early and late extend the time of the call, because the ticks of several replicas may be
+	// ahead of the clock of one replica.
 	early = 10 * time.Millisecond
 	late  = time.Second
-	// searched bounds the events that are looked at, and maxCaused those that are
-	// returned.
+	// searched is the maximum number of events that are read. maxCaused is the maximum number of
+	// events that are returned.
 	searched  = 5000
 	maxCaused = 100
 )
 
-// Cause returns the events that a call caused, the first one first, at most 100. They are
-// those that the caller may read. An operation that the call began is followed by the
-// event of what it made.
+// Cause returns the events that a call caused, the earliest first, at most 100. It returns only
+// events that the caller may read. If the call began an operation, the events of the operation and
+// its result are included.
 func Cause(ctx context.Context, c *op.Call, of Call) ([]CallEvent, error) {
 	caused, err := db.List(ctx, c.Tx, scanCaused, changedBy(c), c.Actor.Org(), c.Actor.PrincipalID(), of.RequestID,
 		of.At.Add(-early), of.At.Add(of.Took+late))
@@ -66,13 +66,13 @@ func Cause(ctx context.Context, c *op.Call, of Call) ([]CallEvent, error) {
 	return caused[:min(len(caused), maxCaused)], nil
 }
 
-// bound returns the least id of an operation that a time can have.
+// bound returns the smallest id of an operation that began at t.
 func bound(t clock.Micros) string {
 	first := id.At(id.Operation, t.Time())
 	return first[:len(id.Operation)+timeLength]
 }
 
-// timeLength is the number of characters after the prefix that tell the time.
+// timeLength is the number of characters after the prefix of an id that encode the time.
 const timeLength = 10
 
 func scanCaused(row db.Row) (e CallEvent, err error) {
@@ -83,8 +83,8 @@ func scanCaused(row db.Row) (e CallEvent, err error) {
 	return e, err
 }
 
-// changedBy finds events by the history of their records. The creation stands in the row
-// of the record itself.
+// changedBy returns the query for events by the history of their records. The row of a record
+// itself has its creation.
 func changedBy(c *op.Call) string {
 	var created []string
 	for _, f := range c.Services.Families {
@@ -99,10 +99,10 @@ func changedBy(c *op.Call) string {
 		maxCaused)
 }
 
-// operationsOf are the operations that a call began. Their ids tell when.
+// operationsOf selects the operations that a call began. The id of an operation contains its time.
 const operationsOf = `select * from operations where organization = $1 and id >= $4 and id < $5 and request = $3`
 
-// operationsBy finds the events of the ends of operations.
+// operationsBy returns the query for events about the ends of operations.
 func operationsBy(c *op.Call) string {
 	return fmt.Sprintf(`select %s, 0, '' from (%s) as o
 		join events as e on e.organization = $1 and e.tick >= o.finished_at and e.tick <= o.finished_at + %d and e.record_id = o.id
@@ -110,7 +110,7 @@ func operationsBy(c *op.Call) string {
 		Visible(c.Actor, c.Services.Families), maxCaused)
 }
 
-// madeBy finds the events of the records that operations made.
+// madeBy returns the query for events about records that operations created.
 func madeBy(c *op.Call) string {
 	var made []string
 	for _, f := range c.Services.Families {

@@ -15,25 +15,25 @@ import (
 	"kartei/store/db"
 )
 
-// Event is one change, without any content. Clients read the record for that,
-// with their own rights.
+// Event is a change without its content. A client reads the record with its own rights to get the
+// content.
 type Event struct {
 	Object    string       `json:"object" enum:"event" example:"event"`
 	ID        string       `json:"id" example:"evt_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	Type      string       `json:"type" example:"contact.created"`
 	CreatedAt clock.Micros `json:"createdAt" example:"2026-11-01T09:30:00.000000Z"`
 	Data      Subject      `json:"data"`
-	// Trace is the trace of the change, for its deliveries. It is never sent.
+	// Trace is the trace of the change, which deliveries continue. Responses never contain it.
 	Trace string `json:"-"`
 }
 
-// Subject names the record of an event.
+// Subject identifies the record of an event.
 type Subject struct {
 	Object string `json:"object" example:"contact"`
 	ID     string `json:"id" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 }
 
-// ListInput holds the parameters of events.list.
+// ListInput has the parameters of events.list.
 type ListInput struct {
 	Limit        int          `query:"limit" min:"1" max:"100" default:"25" example:"25"`
 	Cursor       string       `query:"cursor" min:"1" max:"4096" example:"AX3k9bQ"`
@@ -41,29 +41,29 @@ type ListInput struct {
 	Sort         string       `query:"sort" enum:"-createdAt,createdAt" default:"-createdAt" example:"createdAt"`
 }
 
-// Page is one page of the feed.
+// Page is a page of the feed.
 type Page struct {
 	Data       []Event `json:"data"`
 	HasMore    bool    `json:"hasMore" example:"false"`
 	NextCursor *string `json:"nextCursor" example:"AX3k9bQ"`
 }
 
-// Topic wakes subscribers after the commit of a change (db.Tx.NotifyLocal). The
-// message is the number of the organization.
+// Topic is the topic of notifications to subscribers after the commit of a change
+// (db.Tx.NotifyLocal). The message is the number of the organization.
 const Topic = "events"
 
-// Retention is how long events are served.
+// Retention is the time for which clients can read an event.
 const Retention = 30 * clock.Day
 
-// scanned bounds the events that one call scans. Without a bound, a page could
-// cost as much as the whole feed, because events of invisible records are
-// skipped.
+// scanned is the maximum number of events that one call scans. Without this bound, a page could
+// cost as much as the whole feed, because events of invisible records are skipped.
 const scanned = 1000
 
-// Append writes an event to the change log at commit, and returns its new ID.
-// Its CreatedAt must be the tick of the change (db.Tick). The log is also the
-// outbox for everything that follows from a change. While the organization's
-// module is off, Append writes nothing and returns an empty ID (contract,
+// Append writes an event to the change log at the commit, and returns its new ID. Its CreatedAt
+// must be the tick of the change (db.Tick). The log is also the outbox for deliveries and other
+// reactions to a change.
+//
+// While the organization's module is off, Append writes nothing and returns an empty ID (contract,
 // 'Authentication', point 6).
 func Append(c *op.Call, e Event) string {
 	if !c.Actor.Emits() {
@@ -76,9 +76,8 @@ func Append(c *op.Call, e Event) string {
 	return name
 }
 
-// List returns a page of the feed. It may hold fewer events than its limit, or
-// none, although hasMore is true. The next page then continues after the
-// scanned events.
+// List is the operation that returns a page of the feed. A page may have fewer events than its
+// limit, or none, even if hasMore is true. The next page then continues after the scanned events.
 var List = op.New("events.list", op.Read, list, op.Costs(1), op.InBatch)
 
 func list(ctx context.Context, c *op.Call, in ListInput) (Page, error) {
@@ -106,8 +105,8 @@ func list(ctx context.Context, c *op.Call, in ListInput) (Page, error) {
 	return page, nil
 }
 
-// read returns up to in.Limit events after from, the tick at which the next
-// page continues, and whether there is one.
+// read returns up to in.Limit events after the tick from. last is the tick at which the next page
+// continues. more says that there may be a next page.
 func read(
 	ctx context.Context, c *op.Call, in ListInput, from clock.Micros, ascending bool,
 ) (events []Event, last clock.Micros, more bool, err error) {
@@ -138,8 +137,8 @@ func read(
 		return nil, 0, false, err
 	}
 	rows.Close()
-	// With fewer events than asked for, either the feed ends here or the scan
-	// met its bound.
+	// There are fewer events than the limit. Either the feed ends here, or the scan has stopped at
+	// its bound.
 	end := clock.Micros(0)
 	err = c.Tx.QueryRow(ctx, boundQuery(ascending), c.Actor.Org(), after, before, scanned-1).Scan(&end)
 	if errors.Is(err, db.ErrNoRows) {
@@ -148,16 +147,16 @@ func read(
 	return events, end, true, err
 }
 
-// TickOf returns the tick of the event with a valid ID, which its ID tells. So the change
-// log needs no index of IDs.
+// TickOf returns the tick of the event with a valid ID, which encodes the tick. So the change log
+// needs no index of IDs.
 func TickOf(name string) clock.Micros { return clock.FromTime(id.ExactTime(name)) }
 
-// Get is Find as an operation.
+// Get is the operation that runs Find.
 var Get = op.New("events.get", op.Get, Find, op.Costs(1), op.InBatch)
 
-// Find returns one event, or NOT_FOUND if the caller may not know of it. If
-// there is no such event, the query looks for a contact that does not exist.
-// That takes as long as a hidden event.
+// Find returns one event. It fails with NOT_FOUND if the caller may not read the event. For an
+// unknown event, the query checks a contact that does not exist. So the response takes as long as
+// for a hidden event.
 func Find(ctx context.Context, c *op.Call, in op.ByID) (Event, error) {
 	if !id.Valid(id.Event, in.ID) {
 		return Event{}, fault.New(fault.NotFound)

@@ -22,7 +22,7 @@ func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d)) })
 }
 
-// create makes n contacts and returns their ids.
+// create creates n contacts and returns their ids.
 func create(t testing.TB, c *apitest.Client, n int) (ids []string) {
 	t.Helper()
 	for i := range n {
@@ -31,7 +31,7 @@ func create(t testing.TB, c *apitest.Client, n int) (ids []string) {
 	return ids
 }
 
-// eventsOf returns the type and the record of each event of a page.
+// eventsOf returns the type and the record id of each event on a page.
 func eventsOf(a *apitest.Answer) (events []string) {
 	for _, e := range a.Data() {
 		data := e["data"].(map[string]any)
@@ -40,7 +40,7 @@ func eventsOf(a *apitest.Answer) (events []string) {
 	return events
 }
 
-// follow reads pages to the end, and returns all events and the last cursor.
+// follow reads all pages, and returns all events and the last cursor.
 func follow(t testing.TB, c *apitest.Client, path string) (events []string, cursor string) {
 	t.Helper()
 	for pages := 0; ; pages++ {
@@ -60,8 +60,8 @@ func follow(t testing.TB, c *apitest.Client, path string) (events []string, curs
 	}
 }
 
-// TestExactlyOnce checks that each change has one event. A call that changes
-// nothing or is refused has none.
+// TestExactlyOnce checks that each change has one event. A call that changes nothing or is refused
+// has no event.
 func TestExactlyOnce(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -102,9 +102,8 @@ func TestExactlyOnce(t *testing.T) {
 	})
 }
 
-// TestFeed checks that the feed has the order of the changes, in both
-// directions and in pages of any size. An event carries the tick of its change
-// and nothing of the record.
+// TestFeed checks that the feed has the order of the changes, in both directions and with pages of
+// any size. An event has the tick of its change and no content of the record.
 func TestFeed(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -150,8 +149,8 @@ func TestFeed(t *testing.T) {
 	})
 }
 
-// TestPolling checks that in order of creation even an empty last page returns
-// a cursor. From there each event appears once.
+// TestPolling checks that each page in ascending order has a cursor, even an empty last page. Pages
+// after the cursor have each later event once.
 func TestPolling(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -185,8 +184,8 @@ func TestPolling(t *testing.T) {
 	})
 }
 
-// TestRights checks that events do not exist for a caller who may not read the
-// family, or who does not see the record.
+// TestRights checks that a caller gets no events of a family or a record that the caller may not
+// read.
 func TestRights(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -238,7 +237,7 @@ func TestRetention(t *testing.T) {
 		old := c.Do("GET", "/events", nil).Want(200).Data()[0]["id"].(string)
 		o.Clock.Advance(time.Hour)
 		second := create(t, c, 1)[0]
-		// A key expires after 30 days like an event, so the reader is new.
+		// A key expires after 30 days like an event, so the reader needs a new key.
 		o.Clock.Advance(30*24*time.Hour - time.Hour - time.Microsecond)
 		c = &apitest.Client{Office: o, Principal: c.Principal, Key: o.Key(c.Principal)}
 		want := []string{"contact.created " + first, "contact.created " + second}
@@ -258,12 +257,12 @@ func TestRetention(t *testing.T) {
 			}
 		}
 		c.Do("GET", "/events/"+old, nil).Want(404, "NOT_FOUND")
-		c.Do("GET", "/contacts/"+first, nil).Want(200) // the record stays
+		c.Do("GET", "/contacts/"+first, nil).Want(200) // the record still exists
 	})
 }
 
-// TestManyInvisible puts thousands of invisible events between two visible
-// ones. Pages become short, but nothing is lost or repeated.
+// TestManyInvisible checks pages with thousands of invisible events between two visible events. The
+// pages become short, but each visible event appears once.
 func TestManyInvisible(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, reader := o.As(access.Member), o.As(access.Member)
@@ -327,8 +326,7 @@ func insert(t testing.TB, o *apitest.Office, record string, n int) {
 	}
 }
 
-// TestNoContent checks that an event names a record and says nothing else about
-// it.
+// TestNoContent checks that an event has the id of a record and no content of the record.
 func TestNoContent(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

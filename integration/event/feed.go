@@ -14,42 +14,45 @@ import (
 	"kartei/store/db"
 )
 
-// FeedInput asks for the feed as people read it, the newest event first.
+// FeedInput selects events of the feed for people, the newest first.
 type FeedInput struct {
-	// ID asks for one event.
+	// ID selects one event. Empty means all events.
 	ID string `json:"id,omitempty"`
-	// Object is the kind of record that the events are about; empty means all.
+	// Object is the kind of record, for example contact. Empty means all kinds.
 	Object string `json:"object,omitempty"`
-	// Since and Until bound the time of the events, without either.
+	// Since and Until are the bounds of the events' times. Both are exclusive, and zero means no
+	// bound.
 	Since clock.Micros `json:"since,omitempty"`
 	Until clock.Micros `json:"until,omitempty"`
-	// Limit is 1 to 100; zero means 50.
+	// Limit is the maximum number of events, from 1 to 100. Zero means 50.
 	Limit int `json:"limit,omitempty"`
 }
 
 // Feed is a page of the feed.
 type Feed struct {
 	Data []FeedEvent `json:"data"`
-	// Next is Until of the next page, null after the last one. There may be fewer events
-	// than the limit before it, or none.
+	// Next is the value of Until for the next page, and null after the last page. A page may have
+	// fewer events than the limit, or none.
 	Next clock.Micros `json:"next"`
 }
 
-// FeedEvent is an event, and what the history of its record says about it.
+// FeedEvent is an event with data from the history of its record.
 type FeedEvent struct {
 	Event
-	// Principal is who made the change, empty if that is not known any more.
+	// Principal is the id of the principal that made the change. It is empty if the principal is
+	// not known any more.
 	Principal string `json:"principalId"`
 	RequestID string `json:"requestId"`
-	// Members are the names of the members that changed. A creation has none.
+	// Members are the names of the changed members. The list is empty for a creation.
 	Members []string `json:"members"`
 }
 
-// maxScans bounds the queries of one page, each of which scans 1,000 events. A filter
-// may match few.
+// maxScans is the maximum number of queries for one page. Each query scans 1,000 events, and a
+// filter may match only a few of them.
 const maxScans = 10
 
-// Read returns a page of the feed: what the caller may read, as List does.
+// Read is the operation that returns a page of the feed for people. The events are those that List
+// would return.
 var Read = op.New("events.feed", op.Read, readFeed, op.By(op.Member))
 
 func readFeed(ctx context.Context, c *op.Call, in FeedInput) (Feed, error) {
@@ -97,8 +100,8 @@ func readFeed(ctx context.Context, c *op.Call, in FeedInput) (Feed, error) {
 	return out, nil
 }
 
-// toldQuery returns a query for the visible events among some. $6 narrows them: to a
-// kind of record, or to the one that the query for some names.
+// toldQuery returns a query for the visible events among the events that the query some selects. $6
+// is a kind of record or the id of an event, and selects these events.
 func toldQuery(c *op.Call, some string) string {
 	by, request := []string{
 		`when 'operation' then (select o.principal from operations as o where o.organization = $1 and o.id = e.record_id)`,

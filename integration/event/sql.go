@@ -16,11 +16,12 @@ func scan(s interface{ Scan(...any) error }) (Event, error) {
 	return e, err
 }
 
-// Visible returns a condition on events with the alias e of organization $1.
-// The actor, whose principal id is $2, must have the right to read the family.
-// It must see the record as it is now or was when it was deleted. Operations
-// are visible to the principal that began them, endpoints to their owner. A
-// change of rights or visibility therefore also applies to past events.
+// Visible returns an SQL condition for events with the alias e. $1 is the organization, and $2 is
+// the principal id of the actor. The actor must have the right to read the family. It must see the
+// record in its present state, or in its state before the deletion.
+//
+// An operation is visible to the principal that began it, and an endpoint to its owner. The
+// condition uses the present rights, so a change of rights also applies to past events.
 func Visible(a *access.Actor, kinds []op.Family) string {
 	var families []string
 	families = append(families, `when 'operation' then exists (select 1 from operations as o
@@ -37,8 +38,8 @@ func Visible(a *access.Actor, kinds []op.Family) string {
 	return "case e.object " + strings.Join(families, " ") + " else false end"
 }
 
-// listQuery scans the next events between two ticks ($3, $4) and returns the
-// visible ones, at most $5.
+// listQuery returns a query that scans the events between the ticks $3 and $4, and returns at most
+// $5 visible ones.
 func listQuery(c *op.Call, ascending bool) string {
 	order := direction(ascending)
 	return fmt.Sprintf(`select %s from (
@@ -46,7 +47,8 @@ func listQuery(c *op.Call, ascending bool) string {
 		where %s order by e.tick %s limit $5`, columns, order, scanned, Visible(c.Actor, c.Services.Families), order)
 }
 
-// boundQuery returns the last tick that listQuery scans, if it meets its bound.
+// boundQuery returns a query for the last tick that listQuery scans. The query returns no row if
+// the scan does not stop at its bound.
 func boundQuery(ascending bool) string {
 	return fmt.Sprintf(`select tick from events where organization = $1 and tick > $2 and tick < $3
 		order by tick %s limit 1 offset $4`, direction(ascending))

@@ -7,18 +7,18 @@ import (
 
 // Type is a type of event.
 type Type struct {
-	// Name is the name in events, for example contact.created.
+	// Name is the name of the type, for example contact.created.
 	Name string
-	// Object and Prefix describe the subject of the event.
+	// Object is the kind of record of the events, and Prefix is the prefix of its ids.
 	Object, Prefix string
 }
 
-// Test is a type that an endpoint receives on demand only, whatever it
-// subscribed to.
+// Test is the type of test events. An endpoint receives them only on demand, and regardless of its
+// subscription.
 const Test = "webhook.test"
 
-// Types is the catalogue in the order of the contract ('Event catalog'). Types
-// are added over time, and receivers must ignore unknown ones.
+// Types are all types in the order of the contract ('Event catalog'). More types may be added, and
+// receivers must ignore unknown ones.
 var Types = []Type{
 	{"contact.created", "contact", id.Contact},
 	{"contact.updated", "contact", id.Contact},
@@ -36,7 +36,7 @@ var Types = []Type{
 	{Test, "webhook_endpoint", id.WebhookEndpoint},
 }
 
-// Subscribable returns the types that an endpoint can subscribe to.
+// Subscribable returns the names of the types that an endpoint can subscribe to.
 func Subscribable() (names []string) {
 	for _, t := range Types {
 		if t.Name != Test {
@@ -46,8 +46,8 @@ func Subscribable() (names []string) {
 	return names
 }
 
-// ReadScope returns the scope for reading the records behind a type. It is
-// empty if none is needed, for example for one's own operations.
+// ReadScope returns the scope that permits reading the records of a type. It is empty if no scope
+// is needed, for example for the events of operations.
 func ReadScope(name string, families []op.Family) string {
 	for _, t := range Types {
 		if t.Name != name {
