@@ -39,7 +39,7 @@ func byDocument(
 		return client, err
 	case client.Disabled:
 		return client, &fault.Fault{Code: fault.NotFound, Detail: unknownClient}
-	case c.Now < client.FreshUntil && client.FreshUntil-c.Now <= clock.Day: // a clock that was ahead may have stored a later time
+	case c.Now < client.FreshUntil && client.FreshUntil-c.Now <= clock.Day: // a clock that was ahead stores later times
 		return client, nil
 	}
 	if err := countDocument(ctx, c); err != nil {

@@ -96,7 +96,7 @@ func token(ctx context.Context, c *op.Call, in TokenInput, by proof) (TokenOutpu
 	case byClient:
 		if tokens, err = grant.ForService(ctx, c.Tx, c.Now, &by.client, scopes, audience); err == nil &&
 			by.client.LastUsedAt <= by.client.CreatedAt {
-			err = replay.EraseSecrets(ctx, c.Tx, by.client.Organization, by.client.ID) // the client has received the secret, so stored copies are not needed
+			err = replay.EraseSecrets(ctx, c.Tx, by.client.Organization, by.client.ID) // the client has its secret now
 		}
 	case "":
 		err = refused(grant.InvalidRequest, "The request has no grant_type.")
