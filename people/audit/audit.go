@@ -16,20 +16,19 @@ import (
 	"kartei/store/db"
 )
 
-// Age is the retention of a line.
+// Age is the time for which a line is kept.
 const Age = 400 * 24 * time.Hour
 
-// Instance is the organization number of acts that belong to no organization.
-// Examples are a pause of the API, and the erasure of an organization: the
-// erasure removes the organization's own lines.
+// Instance is the organization number of lines that belong to no organization. Examples are a pause
+// of the API and the erasure of an organization, which also deletes the organization's own lines.
 const Instance int64 = 0
 
-// OperatorKind is the kind of the operator's credential. Filter.Who accepts it
-// instead of a principal.
+// OperatorKind is the kind of the operator's credential. Filter.Who may be OperatorKind instead of
+// a principal.
 const OperatorKind = "operator"
 
-// Act is an operation's description of itself. The path adds the caller, the
-// door and the time. The methods of a nil Act do nothing.
+// Act collects what an operation says about itself for its line. The path adds the caller, the door
+// and the time. The methods of a nil Act do nothing.
 type Act struct {
 	organization int64
 	target       string
@@ -38,31 +37,31 @@ type Act struct {
 	omitted      bool
 }
 
-// Change is a member that an act changed. From and To are null if the member's
-// values are personal data or secret.
+// Change is a change of one member. From and To are null if the values are personal data or
+// secrets.
 type Change struct {
 	Member string `json:"member"`
 	From   any    `json:"from"`
 	To     any    `json:"to"`
 }
 
-// About sets the subject of the act: the number of the organization whose log
-// has the line, and the id of the target.
+// About sets the number of the organization whose log gets the line, and the id of the target.
 func (a *Act) About(organization int64, target string) {
 	if a != nil {
 		a.organization, a.target = organization, target
 	}
 }
 
-// By sets the person of an act whose caller has no credential yet, as at a sign-in, or
-// has one of another organization. A log names nobody of another organization.
+// By sets the principal of the line. It is for callers who have no credential yet, as at a sign-in,
+// or who have a credential of another organization. A log contains no principals of other
+// organizations.
 func (a *Act) By(principal string) {
 	if a != nil {
 		a.by = principal
 	}
 }
 
-// Omit says that the log has no line: the operation only prepared the act.
+// Omit prevents the line, because the operation has only prepared the act.
 func (a *Act) Omit() {
 	if a != nil {
 		a.omitted = true
@@ -72,7 +71,7 @@ func (a *Act) Omit() {
 // Omitted reports whether Omit was called.
 func (a *Act) Omitted() bool { return a != nil && a.omitted }
 
-// Target returns the target set by About, or the empty string.
+// Target returns the target that About has set, or the empty string.
 func (a *Act) Target() string {
 	if a == nil {
 		return ""
@@ -80,8 +79,8 @@ func (a *Act) Target() string {
 	return a.target
 }
 
-// Changed records a member's values before and after, unless they are equal.
-// For personal data and secrets use Hidden.
+// Changed records the values of a member before and after the act, unless they are equal. Hidden is
+// for personal data and secrets.
 func (a *Act) Changed(member string, from, to any) {
 	if a != nil && !reflect.DeepEqual(from, to) {
 		a.changes = append(a.changes, Change{member, from, to})
@@ -95,7 +94,8 @@ func (a *Act) Hidden(member string, changed bool) {
 	}
 }
 
-// Hide removes the values of a member from the changes of a line, as they are stored.
+// Hide removes the values of a member from the stored changes of a line, and returns the result. It
+// fails if the text is not valid JSON.
 func Hide(changes, member string) (string, error) {
 	var list []Change
 	if err := json.Unmarshal([]byte(changes), &list); err != nil {
@@ -110,13 +110,13 @@ func Hide(changes, member string) (string, error) {
 	return string(hidden), err
 }
 
-// Line is a line of the log. It identifies people by their ids only.
+// Line is a line of the log. It has ids of people, and no other personal data.
 type Line struct {
 	ID   string       `json:"id"`
 	Time clock.Micros `json:"time"`
 	// OrganizationID is empty for acts that belong to no organization.
 	OrganizationID string `json:"organizationId"`
-	// PrincipalID is empty for the operator, and for callers who did not sign in.
+	// PrincipalID is empty for the operator, and for callers who have not signed in.
 	PrincipalID string `json:"principalId"`
 	// CredentialKind and CredentialID identify the credential of the caller.
 	CredentialKind string `json:"credentialKind"`
@@ -138,8 +138,8 @@ const (
 		from audit_lines where organization = $1`
 )
 
-// Append writes the line of an act in the transaction. l holds the values from
-// the path; the others come from the act.
+// Append adds the line of an act to the transaction. l has the values that the path knows, and a
+// has the others.
 func Append(tx db.Tx, a *Act, l Line) error {
 	changes, err := json.Marshal(a.changes)
 	if err != nil {
@@ -150,24 +150,24 @@ func Append(tx db.Tx, a *Act, l Line) error {
 	return nil
 }
 
-// Filter selects lines. Empty members do not restrict.
+// Filter selects lines. An empty member does not restrict the result.
 type Filter struct {
 	// Who is the id of a principal, or OperatorKind.
 	Who string
-	// Word is a word, for example key.create, or its first part, for example
-	// key.
+	// Word is a word, for example key.create, or its part before the dot, for example key.
 	Word string
 	// Target is the id of the target.
 	Target string
-	// Since is inclusive, Until exclusive.
+	// Since is the first time of the range, and Until is the end of the range, which it does not
+	// include.
 	Since, Until clock.Micros
 	// Before is the id of the last line of the previous page.
 	Before string
-	// Limit bounds the number of lines.
+	// Limit is the maximum number of lines.
 	Limit int
 }
 
-// statement returns the query for an organization's lines.
+// statement returns the query for the selected lines of an organization.
 func (f *Filter) statement(organization int64) db.Statement {
 	q := db.Statement{Query: selectLines, Args: []any{organization}}
 	switch f.Who {
@@ -180,7 +180,7 @@ func (f *Filter) statement(organization int64) db.Statement {
 	if strings.Contains(f.Word, ".") {
 		q.And("word = ?", f.Word)
 	} else if f.Word != "" {
-		q.And("word >= ? and word < ?", f.Word+".", f.Word+"/") // the character after the dot
+		q.And("word >= ? and word < ?", f.Word+".", f.Word+"/") // '/' is the character after '.'
 	}
 	q.AndIf(f.Target != "", "target = ?", f.Target)
 	q.AndIf(f.Since != 0, "at >= ?", f.Since)
@@ -190,8 +190,8 @@ func (f *Filter) statement(organization int64) db.Statement {
 	return q
 }
 
-// Query returns the newest lines of several organizations, the newest first.
-// The map holds their ids by number.
+// Query returns the selected lines of several organizations, the newest first. organizations maps
+// their numbers to their ids.
 func Query(ctx context.Context, tx db.Tx, organizations map[int64]string, f Filter) ([]Line, error) {
 	lines := []Line{}
 	for number := range organizations {

@@ -16,7 +16,8 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// Pages of lines of two organizations have what a slice has, for filters drawn at random.
+// TestQuery checks that pages of two organizations' lines have the same lines as a slice, for
+// random filters.
 func TestQuery(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		random := seed.Rand(t)
@@ -76,7 +77,7 @@ func TestQuery(t *testing.T) {
 	})
 }
 
-// kept returns the lines that a filter lets through, without its pages.
+// kept returns the lines that a filter selects, without its pages.
 func kept(all []audit.Line, f audit.Filter) (list []audit.Line) {
 	for _, l := range all {
 		who := f.Who == "" || f.Who == l.PrincipalID || f.Who == audit.OperatorKind && l.CredentialKind == audit.OperatorKind
@@ -89,7 +90,7 @@ func kept(all []audit.Line, f audit.Filter) (list []audit.Line) {
 	return list
 }
 
-// Values of personal data are gone from a line, and the others stay.
+// TestHide checks that the values of one member are removed from a line, and the others stay.
 func TestHide(t *testing.T) {
 	hidden, err := audit.Hide(`[{"member":"email","from":"a@example.com","to":"b@example.com"},{"member":"role","from":"member","to":"admin"}]`, "email")
 	if err != nil || strings.Contains(hidden, "example.com") || !strings.Contains(hidden, `"admin"`) ||
