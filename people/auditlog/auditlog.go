@@ -11,13 +11,13 @@ import (
 	"kartei/people/audit"
 )
 
-// Input is the input of List. Empty members do not restrict.
+// Input is the input of List. An empty member does not restrict the result.
 type Input struct {
 	Organization string `json:"organizationId,omitempty"`
 	// Who is the id of a user or a service account, or the word operator.
 	Who string `json:"who,omitempty"`
-	// Word is an act's word, for example key.create, or its first part, for
-	// example key.
+	// Word is the word of an act, for example key.create, or its part before the dot, for example
+	// key.
 	Word string `json:"word,omitempty"`
 	// Target is the id of the target.
 	Target string       `json:"target,omitempty"`
@@ -25,11 +25,11 @@ type Input struct {
 	Until  clock.Micros `json:"until,omitempty"`
 	// Before is the id of the last line of the previous page.
 	Before string `json:"before,omitempty"`
-	// Limit is 1 to 1,000; zero means 100.
+	// Limit is the maximum number of lines, from 1 to 1,000. Zero means 100.
 	Limit int `json:"limit,omitempty"`
 }
 
-// List returns lines of the audit log, the newest first.
+// List is the operation that returns lines of the audit log, the newest first.
 var List = op.New("audit.list", op.Read, list, op.By(op.Admin|op.Operator))
 
 func list(ctx context.Context, c *op.Call, in Input) (access.List[audit.Line], error) {
