@@ -15,34 +15,37 @@ import (
 	"kartei/store/db"
 )
 
-// AccessGiven is the kind of notice about access that somebody got.
+// AccessGiven is the kind of notices about new or wider access.
 const AccessGiven notify.Kind = "access_given"
 
 // Facts are the facts of a notice about access.
 type Facts struct {
 	Word op.GainWord `json:"word"`
-	// ID is what gives the access, KidShort the short form of a key.
+	// ID is the id of the thing that gives the access, for example a key. KidShort is the short
+	// form of a key's kid.
 	ID       string `json:"id"`
 	KidShort string `json:"kidShort,omitempty"`
-	// Organization is where the access works, Principal who has it. Without one, all of
-	// the organization have it.
+	// Organization is the organization in which the access works. Principal is the principal that
+	// has the access. Empty means that all people of the organization have it.
 	Organization string `json:"organizationId"`
 	Principal    string `json:"principalId,omitempty"`
-	// By is who gave it, Kind and Short are their credential. By is empty for the operator.
+	// By is the id of the principal that gave the access. Kind and Short describe the principal's
+	// credential. By is empty for the operator.
 	By    string `json:"by,omitempty"`
 	Kind  string `json:"kind"`
 	Short string `json:"short,omitempty"`
-	// To is who owns the records now that somebody else had, and Count their number.
+	// To is the new owner of records that belonged to somebody else. Count is the number of the
+	// records.
 	To    string `json:"toId,omitempty"`
 	Count int64  `json:"count,omitempty"`
-	// Own says that the recipient gave it.
+	// Own says that the recipient of the notice gave the access.
 	Own bool         `json:"own,omitempty"`
 	At  clock.Micros `json:"at"`
 }
 
-// Tell posts the notices of a gain: to its owner, or for a service account and a whole
-// organization to the admins, and to the person who acts. If a stranger acts in a person's
-// session, that is how the person learns of it.
+// Tell posts the notices of a gain. They go to the owner of the access, and to the person who gave
+// it. If the owner is a service account or the whole organization, they go to the admins. The
+// person who gave it gets a notice in case a stranger has used their session.
 func Tell(ctx context.Context, c *op.Call, g op.Gain) error {
 	center := notify.Service.In(c)
 	if center == nil || g.Told {
@@ -94,8 +97,9 @@ func Tell(ctx context.Context, c *op.Call, g op.Gain) error {
 	return nil
 }
 
-// post posts a notice. Records that were given within the time in which a sign-in is recent
-// count as one act, of which one notice tells.
+// post posts a notice. Several gifts of records by one person count as one act if they happen in
+// quick succession. The time limit is the time for which a sign-in is recent. Then post amends the
+// earlier notice.
 func (f Facts) post(ctx context.Context, tx db.Tx, center *notify.Center, live int64, user string) error {
 	if f.Word != op.RecordsGiven {
 		return center.Post(ctx, tx, live, []string{user}, AccessGiven, f)
@@ -111,7 +115,7 @@ func (f Facts) post(ctx context.Context, tx db.Tx, center *notify.Center, live i
 				return nil, nil
 			}
 			if was.Principal != f.Principal {
-				was.Principal = "" // the notice of the admins is about all owners
+				was.Principal = "" // a notice for admins is then about several owners
 			}
 			was.ID, was.Count = "", was.Count+f.Count
 			return was, nil
@@ -122,20 +126,20 @@ func (f Facts) post(ctx context.Context, tx db.Tx, center *notify.Center, live i
 	return center.Post(ctx, tx, live, []string{user}, AccessGiven, f)
 }
 
-// Giveaway is an act on a whole list that gives records of others away.
+// Giveaway is an act on a list that gives away records of other people.
 type Giveaway struct {
 	ID           string
 	Organization int64
-	// By is who did it, Kind their credential. To is the new owner, empty if all see the
-	// records now.
+	// By is the id of the principal that acts, and Kind is the kind of its credential. To is the
+	// new owner. It is empty if the records became visible to all people.
 	By, Kind, To string
-	// Owners counts the records by their former owner.
+	// Owners maps each former owner to the number of their records.
 	Owners map[string]int64
 }
 
-// TellOwners tells the former owners how many records an act has given away, and counts them in
-// the notices that the admins got at its beginning. An act that goes on later leads to another
-// notice.
+// TellOwners posts notices to the former owners with the number of their records that an act has
+// given away. It also updates the number in the notices that the admins got when the act began. If
+// the act continues later, it leads to another notice.
 func TellOwners(ctx context.Context, tx db.Tx, center *notify.Center, g Giveaway, now clock.Micros) error {
 	delete(g.Owners, g.By)
 	if center == nil || len(g.Owners) == 0 {

@@ -18,7 +18,7 @@ import (
 	"kartei/store/db"
 )
 
-// Forms holds the form of notices about access.
+// Forms maps the kind of notices about access to its form.
 var Forms = map[notify.Kind]notify.Form{AccessGiven: {
 	Words: func(ctx context.Context, tx db.Tx, data []byte) (notify.Words, error) {
 		var f Facts
@@ -42,13 +42,13 @@ var Forms = map[notify.Kind]notify.Form{AccessGiven: {
 	FarewellPath: accessPath,
 }}
 
-// accessPath is the page with everything that acts for an account.
+// accessPath is the path of the page that lists everything that acts for an account.
 const accessPath = "/settings/security/access"
 
-// names are what people call the things of a notice. An email has ids in their place.
+// names are the names that a notice contains. In an email, ids replace them.
 type names struct{ thing, by, to, organization string }
 
-// names reads the present names.
+// names reads the present names of the principals and things in the facts.
 func (f *Facts) names(ctx context.Context, tx db.Tx) (n names, err error) {
 	o, err := access.OrganizationIn(ctx, tx, f.Organization)
 	if err != nil {
@@ -81,22 +81,21 @@ func (f *Facts) names(ctx context.Context, tx db.Tx) (n names, err error) {
 	case id.Valid(id.User, f.ID), id.Valid(id.ServiceAccount, f.ID):
 		called, err = nameOf(ctx, tx, f.ID)
 	}
-	if errors.Is(err, db.ErrNoRows) || fault.Is(err, fault.NotFound) { // it is gone, and has its id
+	if errors.Is(err, db.ErrNoRows) || fault.Is(err, fault.NotFound) { // it no longer exists
 		err = nil
 	}
 	n.thing = cmp.Or(called, n.thing)
 	return n, err
 }
 
-// nameOf returns the name of a principal.
+// nameOf returns the name of a principal, or its id if it has no name.
 func nameOf(ctx context.Context, tx db.Tx, principal string) (string, error) {
 	p, err := access.PrincipalIn(ctx, tx, "", principal)
 	return cmp.Or(p.Name, principal), err
 }
 
-// sentences are the words of a gain: what it is called, and what happened. The title of a key has
-// a place for its short name. The text has places for the time, the thing and the
-// organization, in this order.
+// sentences are the title and the text of a gain. The title of a key has a fmt verb for the key's
+// short name. The text has fmt verbs for the time, the thing and the organization, in this order.
 type sentences struct{ title, text i18n.Text }
 
 var words = map[op.GainWord]sentences{
@@ -216,7 +215,7 @@ var words = map[op.GainWord]sentences{
 
 var unexpected = i18n.Text("If you do not expect this, take it back. Settings, security, “Access” shows all that acts for your account.")
 
-// words returns the text of a notice.
+// words returns the title and the text of the notice.
 func (f *Facts) words(n names) notify.Words {
 	s := words[f.Word]
 	title := s.title
@@ -228,8 +227,8 @@ func (f *Facts) words(n names) notify.Words {
 	return notify.Words{Title: title, Text: i18n.Join("\n\n", i18n.Join(" ", said...), unexpected)}
 }
 
-// records says how many records were given, and to whom. An act on a list begins before they are
-// counted.
+// records returns sentences with the number of the given records and their new owner. An act on a
+// list has no number yet, because its notice is posted before the records are counted.
 func (f *Facts) records(n names) (said []i18n.Text) {
 	if f.Count > 0 {
 		said = append(said, i18n.Format("Number: %d.", f.Count))
@@ -240,7 +239,7 @@ func (f *Facts) records(n names) (said []i18n.Text) {
 	return said
 }
 
-// who says who gave the access.
+// who returns the sentence that says who gave the access.
 func (f *Facts) who(n names) i18n.Text {
 	switch {
 	case f.Kind == string(access.Operator):
@@ -257,7 +256,7 @@ func (f *Facts) who(n names) i18n.Text {
 	return "Somebody else of your organization did that. The notifications say who."
 }
 
-// givenPages are the places of the pages of what is given away, by the beginning of its id.
+// givenPages maps the id prefix of an act or a record to the path of its page.
 var givenPages = []struct {
 	prefix, path string
 	name         i18n.Text
@@ -269,13 +268,13 @@ var givenPages = []struct {
 	{id.Document, "/documents/", "View the record"},
 }
 
-// kind is what the gain is about, as its word begins: key, client, person.
+// kind returns the part of the word before the dot, for example key, client or person.
 func (f *Facts) kind() string {
 	kind, _, _ := strings.Cut(string(f.Word), ".")
 	return kind
 }
 
-// page is the page where the recipient takes the access back, or looks at it.
+// page returns the page on which the recipient can revoke the access or look at it.
 func (f *Facts) page(recipient string) notify.Page {
 	at := func(path string, name i18n.Text) notify.Page { return notify.Page{Path: path, Name: name} }
 	switch kind := f.kind(); {
@@ -309,5 +308,5 @@ func (f *Facts) page(recipient string) notify.Page {
 	return at(accessPath, "View all access [email]")
 }
 
-// minute formats a time for people, to the minute.
+// minute returns a time for people, exact to the minute.
 func minute(at clock.Micros) string { return strings.Replace(at.String(), "T", " ", 1)[:16] }
