@@ -27,16 +27,14 @@ import (
 )
 
 const (
-	// Lifetime is the time in which a link works. A week covers an
-	// absence.
+	// Lifetime is the time for which a link is valid. A week is longer than a usual absence.
 	Lifetime = 7 * 24 * time.Hour
-	// maxOpen bounds the open invitations of an organization. No office
-	// has that many new colleagues in a week, and each invitation is an email
-	// to somebody who did not ask for it.
+	// maxOpen is the maximum number of open invitations of an organization. No office has so many
+	// new colleagues in a week. Each invitation sends an email to somebody who has not asked for
+	// it.
 	maxOpen = 100
-	// Path is the page of an invitation. The token follows as a
-	// fragment. Browsers do not send fragments, so the token is in no log of a
-	// server or a proxy.
+	// Path is the path of the page of an invitation. The token follows as the fragment. Browsers do
+	// not send fragments, so no server or proxy can log the token.
 	Path = "/invitation#"
 )
 
@@ -44,48 +42,48 @@ const (
 type New struct {
 	Organization string `json:"organizationId,omitempty"`
 	Email        string `json:"email"`
-	// Language is the language of pages and messages. The default is the one in which the
-	// person accepts; the invitation itself is German then.
+	// Language is the language of pages and emails for the new person. If it is empty, the language
+	// of the browser at the acceptance is used. The email with the invitation then is German.
 	Language string `json:"language,omitempty"`
-	// Role is by default member.
+	// Role is the role of the new person. Empty means member.
 	Role   access.Role   `json:"role,omitempty"`
 	Rights access.Rights `json:"rights,omitempty"`
-	// Mail asks for an email with the link to the address.
+	// Mail makes the instance send an email with the link.
 	Mail bool `json:"mail,omitempty"`
 }
 
-// Info is an open invitation as shown to administrators, without its
-// token.
+// Info is an open invitation as admins see it, without its token.
 type Info struct {
 	ID string `json:"id"`
-	// OrganizationID is the id of a live organization, never of a sandbox.
+	// OrganizationID is the id of a live organization, even if the invitation was created for its
+	// sandbox.
 	OrganizationID string `json:"organizationId"`
 	Email          string `json:"email"`
-	// Language is empty if nobody chose one.
+	// Language is empty if the input had no language.
 	Language string        `json:"language,omitempty"`
 	Role     access.Role   `json:"role"`
 	Rights   access.Rights `json:"rights"`
-	// InvitedBy is the admin who sent the invitation; empty for the operator.
+	// InvitedBy is the id of the admin who sent the invitation. It is empty for the operator.
 	InvitedBy string       `json:"invitedBy"`
 	CreatedAt clock.Micros `json:"createdAt"`
 	ExpiresAt clock.Micros `json:"expiresAt"`
-	// HandedOver says that the admin got the link to pass it on, because no mail server
-	// sends it. Its holder has not shown that the address is theirs.
+	// HandedOver says that the admin got the link to pass it on, because there is no mail server.
+	// So a person with the link has not proven that the address is theirs.
 	HandedOver bool `json:"handedOver,omitempty"`
 
 	organization int64
 }
 
-// NewInvitation is a new invitation. Its token is shown only here, and only to the
-// operator. An admin has it mailed, or passes it on if no mail server sends it: whoever
-// has the token acts as the owner of the address.
+// NewInvitation is a new invitation. Whoever has its token can act as the owner of the address. So
+// only the operator gets the token. An admin gets it only if there is no mail server, to pass it
+// on.
 type NewInvitation struct {
 	Info
 	Token string `json:"token,omitempty"`
-	// Link is the address of the page that accepts the invitation. It is empty
-	// if the address of the instance is not known.
+	// Link is the URL of the page that accepts the invitation. It is empty if the address of the
+	// instance is not known.
 	Link string `json:"link,omitempty"`
-	// Mailed says that the link is sent to the address.
+	// Mailed says that the instance sends the link to the address.
 	Mailed bool `json:"mailed"`
 }
 
@@ -94,15 +92,15 @@ func (NewInvitation) Secret() {}
 
 // Acceptance is the input of Accept.
 type Acceptance struct {
-	// Token is the credential: its holder counts as the person who was invited.
+	// Token is the credential. A caller with the token counts as the person who was invited.
 	Token string `json:"token"`
 	// Name is the name of the person.
 	Name string `json:"name"`
 }
 
-// Create creates an invitation to the caller's organization. An older
-// invitation to the same address ends. The answer does not reveal whether the
-// address belongs to a person of another organization.
+// Create is the operation that creates an invitation to the caller's organization. It ends an older
+// invitation to the same address. The response does not reveal whether a person of another
+// organization has the address.
 var Create = op.New("people.invite", op.Administer, create, op.By(op.Admin|op.Operator), op.Fresh, op.Gives,
 	op.Audited("person.invite"))
 
@@ -128,8 +126,7 @@ func create(ctx context.Context, c *op.Call, in New) (NewInvitation, error) {
 	if o.SandboxOf != "" {
 		made.OrganizationID = o.SandboxOf
 	}
-	// Changed serializes the changes of an organization, so that the bound on
-	// invitations holds.
+	// Changed lets only one transaction at a time change an organization, so that maxOpen holds.
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return NewInvitation{}, err
 	}
@@ -160,12 +157,12 @@ func prepare(c *op.Call, f *input.Faults, in New) NewInvitation {
 	}}
 }
 
-// placeholder stands for the name until the person gives it.
+// placeholder replaces the name in checks, because the person gives the name later.
 const placeholder = "?"
 
-// mayInvite refuses an address whose person in the organization has an account
-// already, or is disabled, and an invitation beyond the bounds. A person without an
-// account keeps the role and the rights that they have.
+// mayInvite fails if the address belongs to a person of the organization who has an account or is
+// disabled. It also fails if there are too many open invitations. A person without an account keeps
+// their role and rights.
 func mayInvite(ctx context.Context, c *op.Call, i *NewInvitation, role access.Role) error {
 	p, joined, err := personAt(ctx, c.Tx, i.organization, i.Email)
 	switch {
@@ -187,8 +184,8 @@ func mayInvite(ctx context.Context, c *op.Call, i *NewInvitation, role access.Ro
 	return err
 }
 
-// personAt returns the person of an organization with an address, or the zero one,
-// and whether an account signs in as them.
+// personAt returns the person of an organization with an address, or the zero value if there is
+// none. joined says that the person has an account.
 func personAt(
 	ctx context.Context, tx db.Tx, organization int64, email string,
 ) (p access.PrincipalInfo, joined bool, err error) {
@@ -211,8 +208,8 @@ var (
 		maxOpen)
 )
 
-// store stores an invitation in place of an older one to the same
-// address. It enqueues the email, if one is wanted.
+// store stores an invitation, which replaces an older one to the same address. If mail is set, it
+// enqueues the email.
 func store(ctx context.Context, c *op.Call, i NewInvitation, mail bool) (NewInvitation, error) {
 	i.Token = access.NewToken()
 	if base := c.Services.BaseURL; base != "" {
@@ -244,9 +241,9 @@ func store(ctx context.Context, c *op.Call, i NewInvitation, mail bool) (NewInvi
 	return i, notify.Service.In(c).Send(ctx, c.Tx, i.organization, i.message())
 }
 
-// mayMail bounds the emails to an address: three an hour for an organization, which it
-// is told, and ten a day for all. The second bound is silent: an admin must not learn
-// that others write to an address.
+// mayMail limits the emails to an address. If an organization sends more than three in an hour,
+// mayMail fails with RATE_LIMITED. If all organizations together send more than ten in a day, it
+// returns false without an error. So an admin does not learn that others write to the address.
 func mayMail(ctx context.Context, c *op.Call, organization int64, email string) (bool, error) {
 	subject := "invitation|" + access.FoldEmail(email)
 	err := signin.Attempt(ctx, c.Tx, c.Now, signin.Limit{
@@ -267,9 +264,9 @@ func mayMail(ctx context.Context, c *op.Call, organization int64, email string) 
 
 var manyMails = i18n.Text("Three invitations went to this address within the last hour. Ask whether one is in the spam folder.")
 
-// message returns the email with the link. It names neither the organization
-// nor the inviting person. Otherwise texts that people chose would go to
-// strangers in the instance's name.
+// message returns the email with the link. The email does not contain the names of the organization
+// and the inviting person. Otherwise it would send texts that people chose to strangers, in the
+// name of the instance.
 func (i *NewInvitation) message() notify.Message {
 	in := cmp.Or(i18n.Language(i.Language), i18n.German)
 	return notify.Message{
@@ -283,7 +280,7 @@ var (
 	invitationText  = i18n.Text("You are invited to work with Kartei. This link accepts the invitation:\n\n%s\n\nThe link works once, and for seven days. Do not pass it on. If you did not expect an invitation, delete this message.")
 )
 
-// List lists open invitations, the oldest first.
+// List is the operation that lists open invitations, the oldest first.
 var List = op.New("invitations.list", op.Read, list, op.By(op.Admin|op.Operator))
 
 func list(ctx context.Context, c *op.Call, p access.Page) (access.List[Info], error) {
@@ -294,7 +291,7 @@ func list(ctx context.Context, c *op.Call, p access.Page) (access.List[Info], er
 	return access.ListPage(ctx, c.Tx, p, scan, selectInvitations, p.After, organization, c.Now)
 }
 
-// Revoke revokes an invitation.
+// Revoke is the operation that revokes an invitation.
 var Revoke = op.New("invitations.revoke", op.Administer, revoke, op.By(op.Admin|op.Operator), op.Always,
 	op.Audited("invitation.revoke"))
 
@@ -313,15 +310,15 @@ func revoke(ctx context.Context, c *op.Call, in access.ByID) (op.Nothing, error)
 	return op.Nothing{}, end(ctx, c, i.ID)
 }
 
-// Erase deletes the invitation to an address, if there is one. live is the number of the
-// organization that holds its people.
+// Erase deletes the invitation to an address, if there is one. live is the number of a live
+// organization.
 func Erase(ctx context.Context, tx db.Tx, live int64, email string) error {
 	_, err := tx.Exec(ctx, eraseInvitation, live, access.FoldEmail(email))
 	return err
 }
 
-// end deletes an invitation. If another call has deleted it
-// meanwhile, the operation runs again and does not find it.
+// end deletes an invitation. If another call has deleted it meanwhile, end fails with
+// db.ErrConflict. The operation then runs again and does not find the invitation.
 func end(ctx context.Context, c *op.Call, name string) error {
 	n, err := c.Tx.Exec(ctx, deleteInvitation, name)
 	if err == nil && n == 0 {
@@ -330,10 +327,11 @@ func end(ctx context.Context, c *op.Call, name string) error {
 	return err
 }
 
-// Accept creates the person that an invitation is for, and ends the
-// invitation. A person without an account who was invited stays as they are. The
-// caller has read the invitation outside the transaction: otherwise strangers could
-// make the database write, or clear caches.
+// Accept creates the person of an invitation and ends the invitation. If the person already exists
+// without an account, Accept does not change them.
+//
+// The caller has checked the token before the transaction. Otherwise a stranger with an invalid
+// token could cause writes and clear caches.
 func Accept(ctx context.Context, c *op.Call, in Acceptance) (access.PrincipalInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.PrincipalInfo{}, err
@@ -350,8 +348,7 @@ func Accept(ctx context.Context, c *op.Call, in Acceptance) (access.PrincipalInf
 		c.Audit.About(known.Home, known.ID)
 		return known, end(ctx, c, i.ID)
 	}
-	// The name is checked last, because its faults would reveal that the token
-	// is valid.
+	// The name is checked last, because an error about the name reveals that the token is valid.
 	var f input.Faults
 	p := principal.Check(c, &f, access.UserPrincipal, principal.New{
 		Name: in.Name, Email: i.Email, Language: cmp.Or(i.Language, string(c.Language)), Role: i.Role,
@@ -366,15 +363,16 @@ func Accept(ctx context.Context, c *op.Call, in Acceptance) (access.PrincipalInf
 	return principal.Insert(ctx, c, access.OrganizationInfo{ID: i.OrganizationID, Live: i.organization}, p)
 }
 
-// Open returns the open invitation of a token. Unknown, used, expired and
-// revoked tokens get the same answer. So does one whose sender administers no longer:
-// otherwise an admin who was disabled could come back by an invitation to a second
-// address. It finds the token by its hash, so the time of the lookup reveals nothing. It
-// also compares the token in constant time.
+// Open returns the open invitation of a token. It fails with the same error for unknown, used,
+// expired and revoked tokens. An invitation is also invalid if its sender is no longer an admin.
+// Otherwise a disabled admin could return by an invitation to a second address.
+//
+// Open looks up the hash of the token, so the duration of the lookup reveals nothing. It compares
+// the hashes in constant time.
 func Open(ctx context.Context, c *op.Call, token string) (Info, error) {
 	hash := access.HashToken(token)
 	var stored, state string
-	var taken int64 // a person with an account, or a disabled one
+	var taken int64 // not zero if the person has an account or is disabled
 	i, err := scanAnd(c.Tx.QueryRow(ctx, selectInvitationByHash, hash), &stored, &state, &taken)
 	if err != nil && !errors.Is(err, db.ErrNoRows) {
 		return i, err
@@ -394,8 +392,7 @@ var noInvitation = i18n.Text("This invitation is not valid, or no longer valid. 
 
 func scan(row db.Row) (Info, error) { return scanAnd(row) }
 
-// scanAnd reads the columns of invitationColumns, and further ones
-// that follow them.
+// scanAnd reads the columns of invitationColumns, and further columns into more.
 func scanAnd(row db.Row, more ...any) (i Info, err error) {
 	var rights string
 	err = row.Scan(append([]any{

@@ -56,8 +56,7 @@ func (o *office) invitations() []invitation.Info {
 	return must(operator.Run(ctx, o.Operator, invitation.List, access.Page{Organization: o.Org.ID})).Data
 }
 
-// An invitation creates the person that it describes, once. The token is stored
-// nowhere.
+// TestInvitation checks that an invitation creates its person once. The token is not stored.
 func TestInvitation(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -91,7 +90,7 @@ func TestInvitation(t *testing.T) {
 		if len(o.invitations()) != 0 {
 			t.Error("an accepted invitation stays")
 		}
-		// A person who cannot sign in yet is invited as they are.
+		// A person without an account can be invited without a change of their role.
 		if _, err := o.invite(invitation.New{
 			Email: "ida@neu.EXAMPLE", Role: access.Admin,
 		}); fmt.Sprint(operator.Wrong(t, err)) != "[role FORBIDDEN_COMBINATION]" {
@@ -112,8 +111,8 @@ func TestInvitation(t *testing.T) {
 	})
 }
 
-// Unknown, used, expired, revoked and replaced tokens get the same answer. A person
-// of another organization can be invited.
+// TestInvalidInvitations checks that unknown, used, expired, revoked and replaced tokens get the
+// same error. A person of another organization can be invited.
 func TestInvalidInvitations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -149,12 +148,12 @@ func TestInvalidInvitations(t *testing.T) {
 		if _, err := o.acceptAs(good, ""); fmt.Sprint(operator.Wrong(t, err)) != "[name REQUIRED]" {
 			t.Errorf("no name: %v", err)
 		}
-		must(o.accept(good)) // an invalid input does not use the token up
+		must(o.accept(good)) // the invalid input did not use up the token
 	})
 }
 
-// The number of open invitations is bounded. Expired ones and a second one to
-// the same address do not count.
+// TestInvitationsAreBounded checks the bound on open invitations. Expired invitations do not count,
+// and neither does a second one to the same address.
 func TestInvitationsAreBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -178,7 +177,7 @@ func TestInvitationsAreBounded(t *testing.T) {
 	})
 }
 
-// mailbox is a Sender that keeps emails in memory.
+// mailbox is a Sender that sends the texts of emails to a channel.
 type mailbox struct{ texts chan string }
 
 func (s mailbox) Send(_ context.Context, _ string, m *mail.Msg) error {
@@ -188,8 +187,8 @@ func (s mailbox) Send(_ context.Context, _ string, m *mail.Msg) error {
 	return err
 }
 
-// The link is sent to the address. Until then only the master key opens it. No
-// row and no line of the log contains it.
+// TestInvitationIsMailed checks that the link is sent to the address. The link waits encrypted, and
+// no row and no log line contains it.
 func TestInvitationIsMailed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -240,8 +239,8 @@ func TestInvitationIsMailed(t *testing.T) {
 	})
 }
 
-// The emails to an address are bounded: for an organization, which is told, and for
-// all, silently.
+// TestInvitationMailsAreBounded checks the bounds on emails to an address. An organization gets an
+// error at its bound. At the bound of all organizations, the email is dropped without an error.
 func TestInvitationMailsAreBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
