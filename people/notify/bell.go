@@ -10,8 +10,8 @@ import (
 	"kartei/kit/id"
 )
 
-// ListBell returns entries of bells, the newest first. A person sees their own
-// entries, the operator everybody's.
+// ListBell is the operation that returns entries of bells, the newest first. A person gets the
+// entries of their own bell, and the operator gets all entries.
 var ListBell = op.New("bell.list", op.Read, listBell, op.By(op.Self|op.Operator))
 
 func listBell(ctx context.Context, c *op.Call, in BellInput) (access.List[Entry], error) {
@@ -28,18 +28,18 @@ func listBell(ctx context.Context, c *op.Call, in BellInput) (access.List[Entry]
 // ReadInput is the input of ReadBell.
 type ReadInput struct {
 	Organization string `json:"organizationId,omitempty"`
-	// Principal is the owner of the bell. A person may omit it.
+	// Principal is the owner of the bell. Only the operator must set it.
 	Principal string `json:"principalId,omitempty"`
-	// Entry is the id of one entry; empty means all.
+	// Entry is the id of one entry. Empty means all entries.
 	Entry string `json:"id,omitempty"`
 }
 
-// ReadOutput is the number of entries that were unread before.
+// ReadOutput has the number of entries that were unread before.
 type ReadOutput struct {
 	Read int64 `json:"read"`
 }
 
-// ReadBell marks entries of a bell as read.
+// ReadBell is the operation that marks entries of a bell as read.
 var ReadBell = op.New("bell.read", op.Administer, readBell, op.By(op.Self|op.Operator))
 
 func readBell(ctx context.Context, c *op.Call, in ReadInput) (out ReadOutput, err error) {

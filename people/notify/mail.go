@@ -19,46 +19,46 @@ import (
 	"github.com/wneessen/go-mail"
 )
 
-// MailKind is the kind of job that sends an email about notices. A job is for
-// one user and one kind of notice. Its email is about all pending notices.
+// MailKind is the kind of job that sends an email about notices. Each job is for one user and one
+// kind of notice. Its email is about all pending notices of that kind.
 const MailKind = "notices.mail"
 
 const (
-	// mailLease is the time after the death of a process until another sends
-	// its email, under the same Message-ID.
+	// mailLease is the time after the death of a process until another process sends its email. The
+	// email then has the same Message-ID.
 	mailLease = 2 * time.Minute
-	// mailLimit bounds one attempt. Sending takes at most smtpTime of it.
+	// mailLimit is the maximum duration of one attempt. Sending takes at most smtpTime of it.
 	mailLimit = 2 * time.Minute
-	// window is the time in which a user gets at most windowEmails emails of a
-	// kind. A key's holder can cause a notice for each endpoint, and create new
-	// endpoints.
+	// window is the time in which a user gets at most windowEmails emails of a kind. The bound is
+	// needed because the holder of a key can cause many notices, for example by creating endpoints.
 	window, windowEmails = 10 * time.Minute, 3
-	// shorter is the number of pauses of backoff that are shorter than window.
+	// shorter is the number of pauses in backoff that are shorter than window.
 	shorter = 3
-	// titled is the number of further notices that an email lists by title.
+	// titled is the maximum number of further notices whose titles an email lists.
 	titled = 10
 )
 
-// backoff holds the pauses after failed attempts: 13 attempts in about two and
-// a half days. After that the job is given up, and the bell keeps its entries.
+// backoff has the pauses after failed attempts. They allow 13 attempts in about two and a half
+// days. After the last one, the job fails for good, and the bell keeps its entries.
 var backoff = [...]time.Duration{
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour,
 	2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 12 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 }
 
-// pause returns the backoff of all jobs that send emails.
+// pause returns the pause after failed attempt number attempt.
 func pause(attempt int) time.Duration { return backoff[min(attempt, len(backoff))-1] }
 
-// recipient names the pending notices of a kind for the emails to a user.
+// recipient selects the pending notices of one kind for one user.
 type recipient struct {
 	Principal string `json:"principal"`
 	Kind      Kind   `json:"kind"`
 }
 
-// spec returns the job that sends the email. If earlier attempts failed, a new
-// notice waits for the next one, but never longer than the window. So it is sent
-// soon after the mail server is back, and a dead one gets few attempts. The short
-// pauses do not begin anew. Ten attempts remain, which take almost as long as all
+// spec returns the job that sends the email. If earlier attempts failed, a new notice waits for the
+// next attempt, but at most for window. So it is sent soon after the mail server works again, and a
+// dead server gets few attempts.
+//
+// The short pauses are not repeated. At least ten attempts remain, which take almost as long as all
 // thirteen.
 func (r recipient) spec() job.Spec {
 	return job.Spec{
@@ -71,17 +71,17 @@ func (r recipient) spec() job.Spec {
 type letter struct {
 	recipient
 	organization int64
-	// id is the id of the oldest notice, count the number of notices.
+	// id is the id of the oldest notice, and count is the number of notices.
 	id    string
 	count int64
-	// facts holds the facts of the first titled + 1 notices.
+	// facts are the facts of the first titled + 1 notices.
 	facts [][]byte
-	// at is the start of this attempt.
+	// at is the time when this attempt began.
 	at clock.Micros
 }
 
-// messageID returns the same id if the same letter is sent again, and another
-// if it has more notices. A mail server may drop a known id.
+// messageID returns the Message-ID. It is the same if the same letter is sent again, so that a mail
+// server can drop the copy. It differs if the letter has more notices.
 func (l *letter) messageID() string {
 	if l.count == 1 {
 		return l.id
@@ -103,7 +103,7 @@ func (c *Center) Handlers() []job.Handler {
 	}
 }
 
-// mail sends one email about the pending notices of a recipient.
+// mail runs a job: it sends one email about the pending notices of a recipient.
 func (c *Center) mail(ctx context.Context, j *job.Job) error {
 	l := &letter{organization: j.Organization}
 	if err := j.Decode(&l.recipient); err != nil {
@@ -130,9 +130,9 @@ func (c *Center) mail(ctx context.Context, j *job.Job) error {
 	}
 }
 
-// take reads the pending notices and marks them. The job's transaction holds
-// the organization's turn, so no notice is added unseen. If the user already
-// has the emails of a window, the job waits for its end.
+// take reads the pending notices and marks them. The job's transaction holds the lock that orders
+// the organization's jobs, so no notice is added meanwhile. If the user already got windowEmails
+// emails in the window, the job waits until the window ends.
 func (c *Center) take(ctx context.Context, j *job.Job, l *letter) error {
 	wait := time.Duration(0)
 	err := j.Update(ctx, func(tx db.Tx) error {
@@ -163,7 +163,8 @@ func (c *Center) take(ctx context.Context, j *job.Job, l *letter) error {
 	return nil
 }
 
-// opens returns when the user may get the next email of a kind.
+// opens returns the time from which the user may get the next email of a kind. A past time or zero
+// means now.
 func (c *Center) opens(ctx context.Context, tx db.Tx, l *letter) (clock.Micros, error) {
 	last, err := db.Values[clock.Micros](ctx, tx, selectLastMails, l.organization, l.Principal, l.Kind,
 		l.at.Add(-window), windowEmails)
@@ -179,9 +180,9 @@ func (l *letter) readFacts(ctx context.Context, tx db.Tx) (err error) {
 	return err
 }
 
-// finish ends the job of a letter and records when it was sent, or never. It
-// enqueues the next job if notices were added meanwhile. A stopping process
-// still records an email that was sent.
+// finish ends the job of a letter. It stores the time sent in the notices; zero means that no email
+// was sent. If notices were added meanwhile, it enqueues the next job. Even a stopping process
+// stores that an email was sent.
 func (c *Center) finish(ctx context.Context, j *job.Job, l *letter, sent clock.Micros) error {
 	ctx = context.WithoutCancel(ctx)
 	return j.Finish(ctx, func(tx db.Tx) error {
@@ -190,10 +191,10 @@ func (c *Center) finish(ctx context.Context, j *job.Job, l *letter, sent clock.M
 	})
 }
 
-// goOn enqueues a job for notices added after a letter was begun. A notice finds
-// the running job in its place and enqueues none. Each transaction that ends an
-// attempt therefore looks for such notices; it holds the organization's turn, so
-// none is added unseen.
+// goOn enqueues a job for notices that were added after a letter was begun. Their transactions did
+// not enqueue one, because the running job had the same key. So each transaction that ends an
+// attempt calls goOn. It holds the lock that orders the organization's jobs, so no notice is added
+// meanwhile.
 func (c *Center) goOn(ctx context.Context, tx db.Tx, l *letter) error {
 	var n int64
 	err := tx.QueryRow(ctx, countFresh, l.organization, l.Principal, l.Kind).Scan(&n)
@@ -203,18 +204,17 @@ func (c *Center) goOn(ctx context.Context, tx db.Tx, l *letter) error {
 	return job.Enqueue(ctx, tx, l.organization, clock.Now(c.Clock), l.spec())
 }
 
-// putBack brings a failed job forward if notices were added meanwhile.
+// putBack makes a failed job due earlier if notices were added meanwhile.
 func (c *Center) putBack(ctx context.Context, tx db.Tx, j *job.Job) error {
 	l := &letter{organization: j.Organization}
 	if err := j.Decode(&l.recipient); err != nil {
-		return nil //nolint:nilerr // nothing can be read from it, and the job fails for that
+		return nil //nolint:nilerr // the job fails because its payload cannot be decoded
 	}
 	return c.goOn(ctx, tx, l)
 }
 
-// gaveUp leaves the notices of a failed job pending: a retry of the job mails
-// them, and so does the next notice. It enqueues a job for notices added during
-// the last attempt.
+// gaveUp leaves the notices of a failed job pending. A retry of the job or the next notice sends
+// them. If notices were added during the last attempt, gaveUp enqueues a job for them.
 func (c *Center) gaveUp(ctx context.Context, tx db.Tx, j *job.Job, _ error) error {
 	return c.putBack(ctx, tx, j)
 }
@@ -223,11 +223,11 @@ func (c *Center) givenUp(j *job.Job) {
 	c.Logger.Error("email given up", "job", j.ID, "kind", j.Kind, "tries", j.Attempt)
 }
 
-// errNobody is returned for a user who must not get emails any more.
+// errNobody is the error for a user who must not get emails any more.
 var errNobody = errors.New("the user is disabled or erased")
 
-// errUnknown is returned for a kind of notice that this release does not know.
-// The job is retried, perhaps by a newer release.
+// errUnknown is the error for a kind of notice that only another release knows. A process with a
+// newer release may succeed when the job is retried.
 var errUnknown = errors.New("only a newer release knows this kind of notice")
 
 // attempt writes the email with the present texts and sends it.
@@ -254,9 +254,8 @@ func (c *Center) attempt(ctx context.Context, l *letter) error {
 	return c.Sender.Send(ctx, l.messageID(), m)
 }
 
-// compose writes an email. It holds numbers, identifiers and the address of the
-// instance, and no text that a user wrote. The name of a record could otherwise
-// write to others on behalf of the instance.
+// compose writes an email. It contains numbers, ids and the address of the instance, and no text
+// that a user wrote. Otherwise users could write emails to others in the name of the instance.
 func (c *Center) compose(l *letter, user access.PrincipalInfo, form Form) (*mail.Msg, error) {
 	in := language(user)
 	heading, text := "", ""
@@ -289,7 +288,7 @@ func (c *Center) compose(l *letter, user access.PrincipalInfo, form Form) (*mail
 		text+"\n\n-- \n"+form.Farewell.In(in)+"\n"+c.BaseURL+form.FarewellPath)
 }
 
-// envelope assembles an email.
+// envelope returns an email with a greeting and the headers.
 func (c *Center) envelope(to string, in i18n.Language, id, heading, text string) (*mail.Msg, error) {
 	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := m.FromFormat("Kartei", c.From); err != nil {
@@ -307,8 +306,8 @@ func (c *Center) envelope(to string, in i18n.Language, id, heading, text string)
 	return m, nil
 }
 
-// reason says why an email was not accepted. It omits the server's text, which
-// may contain the address.
+// reason returns why an email was not accepted. It leaves out the text of the server, which may
+// contain the recipient's address.
 func reason(err error) string {
 	var sent *mail.SendError
 	if errors.As(err, &sent) && sent.ErrorCode() != 0 {

@@ -16,24 +16,24 @@ import (
 // MessageKind is the kind of job that sends a Message.
 const MessageKind = "emails.send"
 
-// MessagePurpose derives the keys of the vault that seals messages
+// MessagePurpose is the purpose from which the key ring derives the vault for messages
 // (masterkey.Ring.Vault).
 const MessagePurpose = "emails"
 
-// Message is an email to one address. It is sent at once and never bundled. Its
-// text may hold a secret link, for example an invitation.
+// Message is an email to one address. It is sent at once and never combined with others. Its text
+// may contain a secret link, for example of an invitation.
 type Message struct {
 	To       string        `json:"to"`
 	Language i18n.Language `json:"language"`
 	Title    string        `json:"title"`
 	Text     string        `json:"text"`
-	// Until is when the link expires. After that the email is not sent. Zero
-	// means never.
+	// Until is the time when the link expires. A later attempt does not send the email. Zero means
+	// that the email never expires.
 	Until clock.Micros `json:"until,omitempty"`
 }
 
-// sealedMessage is the payload of the job. Nobody can read it without the
-// master key. It is deleted once the email is sent or given up.
+// sealedMessage is the payload of the job. It is encrypted with the master key, and is deleted once
+// the email was sent or the job failed for good.
 type sealedMessage struct {
 	Sealed string `json:"sealed"`
 }
@@ -42,8 +42,8 @@ func messagePlace(organization int64) string {
 	return strconv.FormatInt(organization, 10) + "|email"
 }
 
-// Send enqueues an email in the transaction that causes it. It holds the
-// organization's turn until the commit, so it must be called before db.Tick.
+// Send enqueues an email within the transaction. It holds the lock that orders the organization's
+// jobs until the commit, so it must be called before db.Tick.
 func (c *Center) Send(ctx context.Context, tx db.Tx, organization int64, m Message) error {
 	plain, err := json.Marshal(m)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *Center) Send(ctx context.Context, tx db.Tx, organization int64, m Messa
 	return job.Enqueue(ctx, tx, organization, clock.Now(c.Clock), job.Spec{Kind: MessageKind, Payload: sealed})
 }
 
-// sendMessage sends a message. Its Message-ID is the id of the job.
+// sendMessage sends the message of a job. The Message-ID is the id of the job.
 func (c *Center) sendMessage(ctx context.Context, j *job.Job) error {
 	m, err := c.open(j)
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *Center) sendMessage(ctx context.Context, j *job.Job) error {
 	return j.Finish(context.WithoutCancel(ctx), nil)
 }
 
-// open opens the sealed message of a job.
+// open decrypts the message of a job.
 func (c *Center) open(j *job.Job) (m Message, err error) {
 	var sealed sealedMessage
 	if err := j.Decode(&sealed); err != nil {

@@ -21,33 +21,32 @@ import (
 // Kind is the kind of a notice.
 type Kind string
 
-// Form says how notices of a kind are written. The package that posts them
-// provides it. Texts in the bell may hold names that people chose; texts of
-// emails never do.
+// Form defines the texts of a kind of notice. The package that posts the notices provides the form.
+// Texts in the bell may contain names that people chose. Texts of emails must not.
 type Form struct {
-	// Words returns the text of a notice from its facts whenever it is read. It
-	// reads the present names in the transaction.
+	// Words returns the text of a notice from its facts, each time when it is read. It reads the
+	// present names in the transaction.
 	Words func(ctx context.Context, tx db.Tx, facts []byte) (Words, error)
-	// Mail returns the text of an email from the facts alone, so that it holds no names.
+	// Mail returns the text of an email from the facts only, so that it contains no names.
 	Mail func(facts []byte) (Words, error)
-	// Page returns the page where the recipient acts on the notice.
+	// Page returns the page on which the recipient can react to the notice.
 	Page func(recipient string, facts []byte) (Page, error)
-	// Farewell ends an email and says why the recipient gets it. FarewellPath is the page
-	// that it leads to, empty for the start page.
+	// Farewell is the end of an email and says why the recipient gets it. FarewellPath is the path
+	// of the page that it links to. Empty means the start page.
 	Farewell     i18n.Text
 	FarewellPath string
 }
 
-// Page is a page of the web application: its path, and what somebody does there.
+// Page is a link to a page of the web application. Name says what a person can do there.
 type Page struct {
 	Path string
 	Name i18n.Text
 }
 
-// Words are the texts of a notice.
+// Words are the title and the text of a notice.
 type Words struct{ Title, Text i18n.Text }
 
-// Age is how long notices are kept.
+// Age is the time for which notices are kept.
 const Age = 90 * 24 * time.Hour
 
 const (
@@ -62,44 +61,43 @@ const (
 	markRead     = markAllRead + ` and id = $4`
 	eraseBell    = `delete from notices where organization = $1 and principal = $2`
 	countNotice  = `select count(*) from notices where organization = $1 and principal = $2 and id = $3`
-	// These conditions select the emails of a kind to a user.
+	// of and mailing select the notices of a kind for a user, and the ones among them that wait for
+	// an email.
 	of      = ` where organization = $1 and principal = $2 and kind = $3`
 	mailing = of + ` and mailing`
-	// selectMailing counts the notices of the next email, and those for which
-	// no email was begun.
+	// selectMailing counts the notices of the next email, and the ones among them for which no
+	// email was begun.
 	selectMailing = `select coalesce(min(id), ''), count(*), count(case when mail_at = 0 then 1 end) from notices` +
 		mailing
 	countFresh = `select count(*) from notices` + mailing + ` and mail_at = 0`
-	// selectLastMails reads when the last emails were begun, latest first.
+	// selectLastMails reads the times when the last emails were begun, the latest first.
 	selectLastMails = `select distinct mail_at from notices` + of +
 		` and mail_at > 0 and mail_at > $4 order by mail_at desc limit $5`
 	beginMail   = `update notices set mail_at = $4` + mailing + ` and mail_at = 0`
 	selectFacts = `select data from notices` + mailing + ` order by id limit $4`
-	// endMail ends an email that was begun. It was sent at $4, or not at all if
-	// that is zero.
+	// endMail ends an email that was begun. $4 is the time when it was sent, and zero if it was not
+	// sent.
 	endMail = `update notices set mailing = false, mailed_at = $4, mail_at = case when cast($4 as bigint) > 0 then $4 else mail_at end` + mailing + ` and mail_at > 0`
 )
 
-// Options configure a Center.
+// Options are the dependencies and the settings of a Center.
 type Options struct {
 	DB    db.DB
 	Clock clock.Clock
-	// Logger logs every email with the id of its notice, never with the
-	// address.
+	// Logger logs every email with the id of its notice, and without the address.
 	Logger *slog.Logger
-	// Sender sends the emails; From is the sender's address.
+	// Sender sends the emails. From is the sender's address.
 	Sender Sender
 	From   string
-	// BaseURL is the address of the instance, for emails.
+	// BaseURL is the address of the instance in emails.
 	BaseURL string
-	// Vault seals messages. Only Send needs it.
+	// Vault encrypts messages. Only Send needs it.
 	Vault masterkey.Vault
-	// Host is the right-hand side of Message-IDs.
+	// Host is the part of a Message-ID after the @.
 	Host string
-	// PauseExhausted says to pause a key that has used its day quota of
-	// deletes.
+	// PauseExhausted makes Alert pause a key that has used its day quota of deletes.
 	PauseExhausted bool
-	// Forms holds the kinds of notice. Those about limits may be missing.
+	// Forms has the forms of all kinds of notices. The kinds about limits need not be in it.
 	Forms map[Kind]Form
 }
 
@@ -109,7 +107,7 @@ type Center struct {
 	forms map[Kind]Form
 }
 
-// New returns a Center. A job.Runner with its Handlers sends the emails.
+// New returns a Center. A job.Runner must run its Handlers, which send the emails.
 func New(o Options) *Center {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -120,8 +118,8 @@ func New(o Options) *Center {
 	return c
 }
 
-// Alert posts a notice about a limit, in the transaction that counts it. It
-// goes to the user of the key or of the sessions, and to the organization's admins.
+// Alert posts a notice about a limit within the transaction that stores the count. The notice goes
+// to the user of the key or the sessions, and to the admins of the organization.
 func (c *Center) Alert(ctx context.Context, tx db.Tx, a limit.Alert) error {
 	kind := QuotaLow
 	if a.Exhausted {
@@ -152,10 +150,9 @@ func (c *Center) Alert(ctx context.Context, tx db.Tx, a limit.Alert) error {
 	})
 }
 
-// Post adds a notice to the bells of users and enqueues its emails, which are
-// sent after the commit. live is the organization of the users. facts becomes
-// JSON with numbers and identifiers, no names. Post holds the organization's
-// turn until the commit (job.Enqueue).
+// Post adds a notice to the bells of users and enqueues its emails. live is the number of the
+// users' live organization. The JSON of facts must contain only numbers and ids, and no names. Post
+// holds the lock that orders the organization's jobs until the commit (job.Enqueue).
 func (c *Center) Post(ctx context.Context, tx db.Tx, live int64, users []string, kind Kind, facts any) error {
 	for _, user := range users {
 		if err := c.Tell(ctx, tx, live, user, kind, facts, true); err != nil {
@@ -165,7 +162,7 @@ func (c *Center) Post(ctx context.Context, tx db.Tx, live int64, users []string,
 	return nil
 }
 
-// Tell is Post for one user, who may want no email about it.
+// Tell does the same as Post for one user. If mailed is false, no email is sent.
 func (c *Center) Tell(ctx context.Context, tx db.Tx, live int64, user string, kind Kind, facts any, mailed bool) error {
 	data, err := json.Marshal(facts)
 	if err != nil {
@@ -181,9 +178,10 @@ func (c *Center) Tell(ctx context.Context, tx db.Tx, live int64, user string, ki
 	return nil
 }
 
-// Amend changes the facts of the newest notice of a kind that a user has got since a time and has
-// not read, and reports whether there was one. amended returns the new facts, or nil for a notice
-// that stays. So one notice tells of an act that many calls make.
+// Amend changes the facts of one unread notice of a kind that a user got after since. It tries the
+// newest notices first, up to maxAmended. amended returns the new facts, or nil if the notice does
+// not match. Amend reports whether it has changed a notice. So one notice can describe an act of
+// many calls.
 func (c *Center) Amend(
 	ctx context.Context, tx db.Tx, live int64, user string, kind Kind, since clock.Micros,
 	amended func(facts []byte) (any, error),
@@ -212,11 +210,11 @@ func (c *Center) Amend(
 	return false, nil
 }
 
-// maxAmended is how many notices Amend looks at.
+// maxAmended is the maximum number of notices that Amend tries.
 const maxAmended = 20
 
-// write fills in the texts of an entry. The title of a kind that only another release
-// knows is its name.
+// write sets the texts of an entry. If this release does not know the kind, the title is the name
+// of the kind.
 func (c *Center) write(ctx context.Context, tx db.Tx, e *Entry, in i18n.Language) error {
 	form, known := c.forms[e.Kind]
 	if !known {
@@ -232,14 +230,14 @@ func (c *Center) write(ctx context.Context, tx db.Tx, e *Entry, in i18n.Language
 	return err
 }
 
-// BellInput asks for entries of bells.
+// BellInput selects entries of bells.
 type BellInput struct {
 	Organization string `json:"organizationId,omitempty"`
-	// Principal is the id of a user; empty means all.
+	// Principal is the id of a user. Empty means all users.
 	Principal string `json:"principalId,omitempty"`
-	// After is the id of the last entry of the page before.
+	// After is the id of the last entry of the previous page.
 	After string `json:"after,omitempty"`
-	// Limit is 1 to 1,000; zero means 100.
+	// Limit is the maximum number of entries, from 1 to 1,000. Zero means 100.
 	Limit int `json:"limit,omitempty"`
 }
 
@@ -250,20 +248,20 @@ type Entry struct {
 	Kind        Kind   `json:"kind"`
 	Title       string `json:"title"`
 	Text        string `json:"text"`
-	// Page is the path of the page where the owner acts on the entry, PageName what one
-	// does there. Both are empty for a kind that only another release knows.
+	// Page is the path of the page on which the owner can react to the entry, and PageName says
+	// what they can do there. Both are empty for a kind that this release does not know.
 	Page     string `json:"page,omitempty"`
 	PageName string `json:"pageName,omitempty"`
-	// Facts are the facts of its kind, for example QuotaFacts.
+	// Facts are the facts of the notice, for example QuotaFacts.
 	Facts     json.RawMessage `json:"facts"`
 	CreatedAt clock.Micros    `json:"createdAt"`
 	ReadAt    clock.Micros    `json:"readAt"`
-	// MailedAt is when the email was sent, null if it was not.
+	// MailedAt is the time when the email was sent. It is null if no email was sent.
 	MailedAt clock.Micros `json:"mailedAt"`
 }
 
-// Bell returns entries of the bells of an organization, newest first. live is
-// the number of the organization that holds its people.
+// Bell returns entries of the bells of an organization, the newest first. live is the number of the
+// live organization.
 func (c *Center) Bell(ctx context.Context, tx db.Tx, live int64, in BellInput) (page access.List[Entry], err error) {
 	limit, err := access.PageSize(in.Limit, 100)
 	if err != nil {
@@ -273,8 +271,8 @@ func (c *Center) Bell(ctx context.Context, tx db.Tx, live int64, in BellInput) (
 	return access.PageOf(found, limit), err
 }
 
-// MarkRead marks entries of a user as read: the one with an id, or all if the
-// id is empty. It returns how many were unread.
+// MarkRead marks an entry of a user as read, or all entries if entry is empty. It returns the
+// number of entries that were unread.
 func (c *Center) MarkRead(
 	ctx context.Context, tx db.Tx, live int64, user, entry string, now clock.Micros,
 ) (int64, error) {
@@ -284,14 +282,14 @@ func (c *Center) MarkRead(
 	return tx.Exec(ctx, markRead, live, user, int64(now), entry)
 }
 
-// EraseBell deletes the bell of a person who is erased. live is the number of the
-// organization that holds its people.
+// EraseBell deletes the bell of a person who is erased. live is the number of the person's live
+// organization.
 func EraseBell(ctx context.Context, tx db.Tx, live int64, user string) error {
 	_, err := tx.Exec(ctx, eraseBell, live, user)
 	return err
 }
 
-// Has reports whether a user has an entry.
+// Has reports whether the bell of a user has an entry.
 func (c *Center) Has(ctx context.Context, tx db.Tx, live int64, user, entry string) (bool, error) {
 	var n int64
 	err := tx.QueryRow(ctx, countNotice, live, user, entry).Scan(&n)

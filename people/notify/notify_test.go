@@ -46,8 +46,8 @@ var (
 	begin = time.Date(2026, 11, 2, 9, 15, 0, 0, time.UTC)
 )
 
-// office has the owner of a key, an admin who reads English, and users who must
-// not be notified.
+// office is an organization with the owner of a key, an admin who reads English, and users who must
+// not get notices.
 type office struct {
 	testing.TB
 	db                         db.DB
@@ -60,10 +60,10 @@ type office struct {
 	kid                        string // the short form of the kid
 	vault                      masterkey.Vault
 	logged                     *buffer
-	ended                      chan struct{} // of jobs
+	ended                      chan struct{} // receives when a job has ended
 }
 
-// buffer is a log that may be read during writes.
+// buffer is a log that may be read while it is written.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -138,7 +138,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// center returns a Center with a sender.
+// center returns a Center with the sender s.
 func (o *office) center(s notify.Sender) *notify.Center {
 	return notify.New(notify.Options{
 		DB: o.db, Clock: o.clock, Logger: slog.New(slog.NewTextHandler(o.logged, nil)), Sender: s,
@@ -147,8 +147,8 @@ func (o *office) center(s notify.Sender) *notify.Center {
 	})
 }
 
-// run runs the jobs of a Center until the test ends or stop is called. It
-// returns when nothing is due.
+// run runs the jobs of a Center until stop is called or the test ends. It returns once no job is
+// due.
 func (o *office) run(c *notify.Center) (stop func()) {
 	o.Helper()
 	stop = o.start(o.db, c)
@@ -156,7 +156,7 @@ func (o *office) run(c *notify.Center) (stop func()) {
 	return stop
 }
 
-// start runs the jobs of a Center on a database.
+// start runs the jobs of a Center on a database until stop is called or the test ends.
 func (o *office) start(d db.DB, c *notify.Center) (stop func()) {
 	o.Helper()
 	running, cancel := context.WithCancel(ctx)
@@ -184,21 +184,21 @@ func (o *office) rest() {
 		}
 		select {
 		case <-o.ended:
-		case <-time.After(20 * time.Millisecond): // its process may have ended
+		case <-time.After(20 * time.Millisecond): // the process of a job may have stopped
 		case <-watch.Stuck(open):
 			o.Fatalf("%d emails are not sent: %s", open, o.logged)
 		}
 	}
 }
 
-// pass moves the clock and waits.
+// pass advances the clock and waits until no email is due.
 func (o *office) pass(d time.Duration) {
 	o.Helper()
 	o.clock.Advance(d)
 	o.rest()
 }
 
-// count counts rows of the office.
+// count counts rows of the organization.
 func (o *office) count(table, where string) (n int) {
 	o.Helper()
 	must(o, o.db.Read(ctx, func(tx db.Tx) error {
@@ -219,7 +219,7 @@ func (o *office) low() limit.Alert {
 	}
 }
 
-// read reads the bells by a center.
+// read returns entries of the bells, written by a Center.
 func (o *office) read(c *notify.Center, in notify.BellInput) (access.List[notify.Entry], error) {
 	return operator.Run(ctx, o.operator.With(*op.Services{}.With(notify.Service.Is(c))), notify.ListBell, in)
 }
@@ -231,10 +231,10 @@ func (o *office) bell(c *notify.Center) []notify.Entry {
 	return page.Data
 }
 
-// server is a real SMTP server on loopback.
+// server is an SMTP server on a loopback address.
 type server struct {
 	mu       sync.Mutex
-	refuse   int // the number of deliveries to refuse
+	refuse   int // the number of deliveries that the server will refuse
 	with     *smtp.SMTPError
 	received []receivedMail
 	address  string
@@ -336,7 +336,8 @@ func (s *server) all() []receivedMail {
 	return all
 }
 
-// The owner and each admin get one entry and one email, in their language.
+// TestOwnerAndAdminsAreTold checks that the owner and each admin get one entry and one email, in
+// their language.
 func TestOwnerAndAdminsAreTold(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, s := open(t, d), listen(t)
@@ -402,8 +403,8 @@ func TestOwnerAndAdminsAreTold(t *testing.T) {
 	})
 }
 
-// The notice of a quota of the web application goes to its person and to the
-// admins. No key is named, and the email holds no name.
+// TestSessionQuota checks a notice about a quota of the web application. It goes to the person and
+// the admins. It does not contain a key, and the email does not contain names.
 func TestSessionQuota(t *testing.T) {
 	o, s := open(t, dbtest.SQLite(t)), listen(t)
 	c := o.center(s.sender(t, ""))
@@ -435,7 +436,7 @@ func TestSessionQuota(t *testing.T) {
 	}
 }
 
-// Notices about a service account go to the admins.
+// TestServiceAccount checks that notices about a service account go to the admins.
 func TestServiceAccount(t *testing.T) {
 	o := open(t, dbtest.SQLite(t))
 	c := o.center(nil)
@@ -447,7 +448,8 @@ func TestServiceAccount(t *testing.T) {
 	}
 }
 
-// Each text exists in both languages, and the two differ.
+// TestEveryKindInBothLanguages checks that each text exists in both languages, and that the
+// languages differ.
 func TestEveryKindInBothLanguages(t *testing.T) {
 	o := open(t, dbtest.SQLite(t))
 	c := o.center(nil)
@@ -471,8 +473,8 @@ func TestEveryKindInBothLanguages(t *testing.T) {
 	}
 }
 
-// While a server is unreachable or refuses an email, the pauses between
-// attempts grow. The log never names the recipient.
+// TestRetried checks that the pauses between attempts grow while a server is unreachable or refuses
+// an email. The log never contains the recipient.
 func TestRetried(t *testing.T) {
 	o, s := open(t, dbtest.SQLite(t)), listen(t)
 	s.refuse, s.with = 4, &smtp.SMTPError{
@@ -482,10 +484,10 @@ func TestRetried(t *testing.T) {
 	}
 	c := o.center(s.sender(t, ""))
 	o.alert(c, o.low())
-	o.run(c) // both refused
+	o.run(c) // the first attempt of each email is refused
 	for _, step := range []struct {
 		wait time.Duration
-		left int // refusals left
+		left int // the number of refusals that the server has left
 	}{{50 * time.Second, 2}, {10 * time.Second, 0}, {110 * time.Second, 0}} {
 		o.pass(step.wait)
 		if n := len(s.all()); n != 0 || s.refuse != step.left {
@@ -505,7 +507,7 @@ func TestRetried(t *testing.T) {
 	}
 }
 
-// An email to an address that is refused for days is given up. The bell keeps
+// TestGivenUp checks that an email is given up if its address is refused for days. The bell keeps
 // its entry.
 func TestGivenUp(t *testing.T) {
 	o, s := open(t, dbtest.SQLite(t)), listen(t)
@@ -513,7 +515,7 @@ func TestGivenUp(t *testing.T) {
 	c := o.center(s.sender(t, ""))
 	a := o.low()
 	a.Principal = o.service
-	o.alert(c, a) // one email
+	o.alert(c, a) // this sends one email, to the admin
 	o.run(c)
 	for range 20 {
 		o.pass(24 * time.Hour)
@@ -526,15 +528,15 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// A mailbox gets at most three emails of a kind in ten minutes. That holds for
-// any number of replicas, which may end at any time. The next email covers all
-// notices that wait, and the bell has them all along.
+// TestBundled checks that a user gets at most three emails of a kind in ten minutes. This holds for
+// any number of replicas, which may stop at any time. The next email is about all waiting notices,
+// and the bell always has all of them.
 func TestBundled(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, s := open(t, d), listen(t)
 		first := o.center(s.sender(t, ""))
 		a := o.low()
-		a.Principal = o.service // one email
+		a.Principal = o.service // one email for each notice, to the admin
 		stop := o.run(first)
 		o.run(o.center(s.sender(t, "")))
 		moment := func(d time.Duration) {
@@ -542,7 +544,7 @@ func TestBundled(t *testing.T) {
 			o.rest()
 			o.pass(d)
 		}
-		for range 8 { // a moment apart
+		for range 8 { // at intervals of 15 seconds
 			o.alert(first, a)
 			moment(15 * time.Second)
 		}
@@ -556,18 +558,18 @@ func TestBundled(t *testing.T) {
 			}
 		}
 		stop()
-		o.run(o.center(s.sender(t, ""))) // a new process knows the emails sent before
+		o.run(o.center(s.sender(t, ""))) // a new process knows the earlier emails from the database
 		other := a
-		other.Policy, other.Exhausted = "deletes-day", true // of another kind
+		other.Policy, other.Exhausted = "deletes-day", true // a notice of another kind
 		o.alert(first, other)
-		for range 17 { // more than an email lists
+		for range 17 { // more notices than an email lists
 			o.alert(first, a)
 		}
 		moment(7 * time.Minute)
 		if n := len(s.all()); n != 4 {
 			t.Fatalf("%d received, want one of the other kind more", n)
 		}
-		moment(time.Minute) // 10 after the first
+		moment(time.Minute) // 10 minutes after the first email
 		moment(time.Minute)
 		all = s.all()
 		if len(all) != 5 {
@@ -577,7 +579,7 @@ func TestBundled(t *testing.T) {
 		if i < 0 {
 			t.Fatal("none of them is of several")
 		}
-		// 22 notices: 5 of the first 8, and 17.
+		// The email is about 22 notices: 5 of the first 8, and 17 new ones.
 		last := all[i]
 		if got := subject(t, last.message); !strings.HasSuffix(got, "used (and 21 more)") {
 			t.Errorf("subject %q", got)
@@ -605,8 +607,8 @@ func TestBundled(t *testing.T) {
 	})
 }
 
-// No notice of an email is lost if its process dies or the server refuses it.
-// Later notices are not lost either.
+// TestBundleSurvives checks that no notice is lost if a process dies or the server refuses an
+// email. Later notices are not lost either.
 func TestBundleSurvives(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, s := open(t, d), listen(t)
@@ -623,11 +625,11 @@ func TestBundleSurvives(t *testing.T) {
 		if n := len(s.all()); n != 0 {
 			t.Fatalf("%d received while the first may be at it", n)
 		}
-		o.pass(2 * time.Minute) // refused
+		o.pass(2 * time.Minute) // the attempt is refused
 		if n := len(s.all()); n != 0 || s.refuse != 0 {
 			t.Fatalf("%d received, %d refusals left", n, s.refuse)
 		}
-		o.alert(c, a) // in the same email
+		o.alert(c, a) // this notice is in the same email
 		o.pass(2 * time.Minute)
 		all := s.all()
 		if len(all) != 1 || !strings.Contains(all[0].body, "since then: 3.") {
@@ -643,8 +645,8 @@ func TestBundleSurvives(t *testing.T) {
 	})
 }
 
-// A notice added while an email is being sent is in the next email. The result
-// of the first email makes no difference.
+// TestMeanwhile checks that a notice posted during the sending of an email is in the next email,
+// even if the first email fails.
 func TestMeanwhile(t *testing.T) {
 	for _, taken := range []bool{true, false} {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -680,8 +682,8 @@ func TestMeanwhile(t *testing.T) {
 	}
 }
 
-// TestNoticeBetweenFailureAndPutBack checks that a notice which is posted after a failed attempt, but
-// before its job is put back, does not wait for the whole backoff.
+// TestNoticeBetweenFailureAndPutBack checks a notice that is posted after a failed attempt but
+// before its job is put back. It does not wait for the whole backoff.
 func TestNoticeBetweenFailureAndPutBack(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -703,15 +705,15 @@ func TestNoticeBetweenFailureAndPutBack(t *testing.T) {
 		if n := s.attempts.Load(); n != 8 {
 			t.Errorf("%d attempts within the window", n)
 		}
-		o.pass(time.Minute) // the next pause would be of four hours
+		o.pass(time.Minute) // the next pause of the backoff is four hours
 		if n := o.count("notices", "mailed_at = 0"); n != 0 || s.attempts.Load() != 9 {
 			t.Errorf("%d notices wait after %d attempts: %s", n, s.attempts.Load(), o.logged)
 		}
 	})
 }
 
-// TestDeadServer checks that many notices do not lead to many attempts while a
-// mail server is away, and that no email is given up for them.
+// TestDeadServer checks that many notices do not cause many attempts while a mail server is down.
+// No email is given up because of them.
 func TestDeadServer(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -725,7 +727,7 @@ func TestDeadServer(t *testing.T) {
 			o.rest()
 			o.pass(time.Minute)
 		}
-		// After 0, 1, 3, 10, 20, ... 120 minutes.
+		// The attempts were after 0, 1, 3, 10, 20, ... 120 minutes.
 		if n := s.attempts.Load(); n != 15 || strings.Contains(o.logged.String(), "given up") {
 			t.Errorf("%d attempts in two hours, want 15", n)
 		}
@@ -738,7 +740,7 @@ func TestDeadServer(t *testing.T) {
 	})
 }
 
-// brokenSender is a Sender that counts attempts and fails until it is mended.
+// brokenSender is a Sender that counts attempts. It fails until mended is set.
 type brokenSender struct {
 	attempts atomic.Int64
 	mended   atomic.Bool
@@ -752,7 +754,7 @@ func (s *brokenSender) Send(context.Context, string, notifyMessage) error {
 	return errors.New("broken")
 }
 
-// interposedDB is a database that does something before an attempt's end is stored.
+// interposedDB is a database that calls do before it stores the end of attempt number at.
 type interposedDB struct {
 	db.DB
 	sender *brokenSender
@@ -768,11 +770,11 @@ func (b *interposedDB) WriteIn(ctx context.Context, organization int64, f func(d
 	return b.DB.WriteIn(ctx, organization, f)
 }
 
-// waitingSender is a Sender that waits for the test.
+// waitingSender is a Sender that waits for the test before it returns.
 type waitingSender struct {
 	asked  chan struct{}
 	answer chan error
-	counts []string // of notices
+	counts []string // the number of notices in each email
 }
 
 func (s *waitingSender) Send(_ context.Context, id string, _ notifyMessage) error {
@@ -785,7 +787,7 @@ func (s *waitingSender) Send(_ context.Context, id string, _ notifyMessage) erro
 	return <-s.answer
 }
 
-// dies makes a process die while it sends an email.
+// dies simulates a process that dies while it sends an email.
 func (o *office) dies() {
 	o.Helper()
 	dead := dyingSender{make(chan struct{})}
@@ -796,7 +798,7 @@ func (o *office) dies() {
 	stop()
 }
 
-// crashingDB is the database of a process that dies.
+// crashingDB is the database of a process that dies: its writes fail once crashed is set.
 type crashingDB struct {
 	db.DB
 	crashed atomic.Bool
@@ -816,7 +818,7 @@ func (c *crashingDB) WriteIn(ctx context.Context, organization int64, f func(db.
 	return c.DB.WriteIn(ctx, organization, f)
 }
 
-// dyingSender is a Sender whose process dies while it sends.
+// dyingSender is a Sender whose process dies during Send.
 type dyingSender struct{ asked chan struct{} }
 
 func (s dyingSender) Send(ctx context.Context, _ string, _ notifyMessage) error {
@@ -825,8 +827,8 @@ func (s dyingSender) Send(ctx context.Context, _ string, _ notifyMessage) error 
 	return ctx.Err()
 }
 
-// If a process dies while it sends an email, one of two others sends it when
-// the lease ends.
+// TestCrash checks that one of two other processes sends an email after the lease, if the process
+// that was sending it has died.
 func TestCrash(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, s := open(t, d), listen(t)
@@ -846,8 +848,8 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// A retry of its job sends an email that was given up. Until then the job is
-// listed as failed.
+// TestRetriedByTheOperator checks that an email which was given up is sent if the operator retries
+// its job. Until then the job is listed as failed.
 func TestRetriedByTheOperator(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, s := open(t, d), listen(t)
@@ -884,8 +886,8 @@ func TestRetriedByTheOperator(t *testing.T) {
 	})
 }
 
-// An email with a secret link stays sealed while it waits, and is sent once and
-// at once. Nothing of it is left, even if it is given up.
+// TestMessage checks that an email with a secret link is encrypted while it waits, and is sent
+// once. After that, or if it is given up, the database has no trace of the link.
 func TestMessage(t *testing.T) {
 	const link = "https://kartei.example/invitations/geheimes-kennzeichen"
 	for name, test := range map[string]struct {
@@ -941,7 +943,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// Without a server emails are files for a mail program.
+// TestFiles checks that emails become files for a mail program if there is no server.
 func TestFiles(t *testing.T) {
 	o := open(t, dbtest.SQLite(t))
 	dir := filepath.Join(t.TempDir(), "mail")
@@ -967,7 +969,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// The security rule pauses the key in the transaction of the notice.
+// TestPausedWhenExhausted checks that PauseExhausted pauses the key in the transaction of the
+// notice.
 func TestPausedWhenExhausted(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -987,7 +990,7 @@ func TestPausedWhenExhausted(t *testing.T) {
 	})
 }
 
-// A disabled user gets no email.
+// TestDisabledMeanwhile checks that a disabled user gets no email.
 func TestDisabledMeanwhile(t *testing.T) {
 	o, s := open(t, dbtest.SQLite(t)), listen(t)
 	c := o.center(s.sender(t, ""))
@@ -1009,7 +1012,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// A remote server without encryption does not get the password.
+// TestWithoutEncryption checks that a remote server without encryption does not get the password.
 func TestWithoutEncryption(t *testing.T) {
 	o, s := open(t, dbtest.SQLite(t)), listen(t)
 	_, port, _ := net.SplitHostPort(s.address)

@@ -14,7 +14,8 @@ import (
 	"kartei/kit/loopback"
 )
 
-// Sender sends emails. After Send returned nil, the email is in safe hands.
+// Sender sends emails. If Send returns nil, the email is stored by a server or in a file. Otherwise
+// Send must be repeated. id is the Message-ID without the host.
 type Sender interface {
 	Send(ctx context.Context, id string, m *mail.Msg) error
 }
@@ -22,7 +23,7 @@ type Sender interface {
 // Files is a Sender that writes each email as an .eml file into a folder.
 type Files string
 
-// Send writes a file with the id of the email as its name.
+// Send writes a file whose name is the id of the email.
 func (f Files) Send(_ context.Context, id string, m *mail.Msg) error {
 	if err := os.MkdirAll(string(f), 0o700); err != nil {
 		return &fileError{err}
@@ -53,22 +54,22 @@ type fileError struct{ err error }
 func (e *fileError) Error() string { return "the email cannot be written to a file: " + e.err.Error() }
 func (e *fileError) Unwrap() error { return e.err }
 
-// smtpTime bounds the sending of one email.
+// smtpTime is the maximum duration of sending one email.
 const smtpTime = 30 * time.Second
 
-// SMTP is a Sender that hands emails to a server.
+// SMTP is a Sender that sends emails to an SMTP server.
 type SMTP struct {
 	host    string
 	options []mail.Option
 }
 
-// NewSMTP reads smtp://USER:PASSWORD@HOST:PORT (port 587) or smtps:// (port
-// 465, TLS from the first byte). With smtp, STARTTLS is required unless the
-// host is this machine or the query is ?tls=off.
+// NewSMTP parses an address: smtp://USER:PASSWORD@HOST:PORT (default port 587) or smtps:// (default
+// port 465, TLS from the first byte). With smtp, STARTTLS is required unless the host is this
+// machine or the query is ?tls=off. NewSMTP fails if the address is not valid.
 func NewSMTP(address string) (*SMTP, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
-		// it may hold a password
+		// the error must not contain the address, which may have a password
 		return nil, fmt.Errorf("notify: the SMTP address is not valid; it must be smtp://HOST:PORT or smtps://HOST:PORT, with USER:PASSWORD@ if required")
 	}
 	s := &SMTP{host: u.Hostname()}
@@ -92,7 +93,7 @@ func NewSMTP(address string) (*SMTP, error) {
 	if u.User != nil {
 		password, _ := u.User.Password()
 		auth := mail.SMTPAuthAutoDiscover
-		if policy != mail.TLSMandatory { // TLS is switched off, or the host is this machine
+		if policy != mail.TLSMandatory { // TLS is off, or the host is this machine
 			auth = mail.SMTPAuthPlainNoEnc
 		}
 		s.options = append(s.options, mail.WithSMTPAuth(auth), mail.WithUsername(u.User.Username()),
@@ -105,7 +106,7 @@ func NewSMTP(address string) (*SMTP, error) {
 	return s, nil
 }
 
-// Send sends an email on a connection of its own, since emails are few.
+// Send sends an email on a new connection, because emails are rare.
 func (s *SMTP) Send(ctx context.Context, _ string, m *mail.Msg) error {
 	client, err := mail.NewClient(s.host, s.options...)
 	if err != nil {

@@ -3,8 +3,8 @@ package notify
 import "kartei/api/op"
 
 var (
-	// Service posts and reads notices for people.
+	// Service provides the Center to operations.
 	Service = op.Need[*Center]("notices")
-	// Mails is true if a mail server sends emails.
+	// Mails is true if emails are sent by a mail server.
 	Mails = op.Need[bool]("mails")
 )

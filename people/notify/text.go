@@ -13,21 +13,21 @@ import (
 	"kartei/store/db"
 )
 
-// The kinds of notice about limits.
+// The kinds of notices about limits.
 const (
-	// QuotaLow says that most of a key's day or hour quota is used.
+	// QuotaLow says that most of a day or hour quota of a key is used.
 	QuotaLow Kind = "quota_low"
-	// KeyPaused says that a key used its day quota of deletes and was paused.
+	// KeyPaused says that a key has used its day quota of deletes and was paused.
 	KeyPaused Kind = "key_paused"
-	// SessionQuotaLow says that a person has used most of a day or hour quota in the
-	// web application.
+	// SessionQuotaLow says that a person has used most of a day or hour quota in the web
+	// application.
 	SessionQuotaLow Kind = "session_quota_low"
 )
 
 // QuotaFacts are the facts of a notice about a quota.
 type QuotaFacts struct {
 	Key string `json:"key,omitempty"`
-	// PrincipalID is the person who used the quota in the web application.
+	// PrincipalID is the id of the person who used the quota in the web application.
 	PrincipalID string       `json:"principalId,omitempty"`
 	KidShort    string       `json:"kidShort,omitempty"`
 	Policy      string       `json:"policy"`
@@ -36,7 +36,7 @@ type QuotaFacts struct {
 	At          clock.Micros `json:"at"`
 }
 
-// Forms holds the forms of notices about limits.
+// Forms maps the kinds of notices about limits to their forms.
 var Forms = map[Kind]Form{
 	QuotaLow:  {Words: quotaWords(QuotaLow), Mail: quotaMail(QuotaLow), Page: keyPage, Farewell: farewell},
 	KeyPaused: {Words: quotaWords(KeyPaused), Mail: quotaMail(KeyPaused), Page: keyPage, Farewell: farewell},
@@ -44,8 +44,8 @@ var Forms = map[Kind]Form{
 	SessionQuotaLow: {Words: sessionWords, Mail: sessionMail, Page: sessionPage, Farewell: sessionFarewell},
 }
 
-// keyPage returns the page of the key, where it is paused, resumed and revoked. For a
-// grant it returns the page of the applications, where the grant is ended.
+// keyPage returns the page of the key, on which people pause, resume and revoke it. For a grant, it
+// returns the page of applications, on which people end the grant.
 func keyPage(_ string, data []byte) (Page, error) {
 	var f QuotaFacts
 	err := json.Unmarshal(data, &f)
@@ -61,8 +61,8 @@ func keyPage(_ string, data []byte) (Page, error) {
 	}, err
 }
 
-// sessionPage is the page on which people end their own sessions, or on which an admin
-// disables a person.
+// sessionPage returns the page on which people end their own sessions. For other recipients, it
+// returns the page on which an admin disables the person.
 func sessionPage(recipient string, data []byte) (Page, error) {
 	var f QuotaFacts
 	err := json.Unmarshal(data, &f)
@@ -90,8 +90,8 @@ func quotaWords(kind Kind) func(context.Context, db.Tx, []byte) (Words, error) {
 	}
 }
 
-// quotaMail returns Form.Mail for a kind of notice about a quota. It names the
-// key like the request log.
+// quotaMail returns Form.Mail for a kind of notice about a quota. The email identifies the key like
+// the request log.
 func quotaMail(kind Kind) func([]byte) (Words, error) {
 	return func(data []byte) (Words, error) {
 		var f QuotaFacts
@@ -104,7 +104,7 @@ func quotaMail(kind Kind) func([]byte) (Words, error) {
 	}
 }
 
-// sessionWords is Form.Words for SessionQuotaLow.
+// sessionWords is Form.Words of SessionQuotaLow.
 func sessionWords(ctx context.Context, tx db.Tx, data []byte) (Words, error) {
 	var f QuotaFacts
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -114,7 +114,7 @@ func sessionWords(ctx context.Context, tx db.Tx, data []byte) (Words, error) {
 	return sessionLow(f, cmp.Or(user.Name, f.PrincipalID)), err
 }
 
-// sessionMail is Form.Mail for SessionQuotaLow.
+// sessionMail is Form.Mail of SessionQuotaLow.
 func sessionMail(data []byte) (Words, error) {
 	var f QuotaFacts
 	err := json.Unmarshal(data, &f)
@@ -133,13 +133,13 @@ func sessionLow(f QuotaFacts, person string) Words {
 	}
 }
 
-// sessionUses are the acts of a person.
+// sessionUses maps each policy for sessions to the words for what a person did.
 var sessionUses = map[string]i18n.Text{
 	"session-deletes-day": "deleted entries within 24 hours",
 	"session-outflow":     "read records within an hour",
 }
 
-// minute formats a time for people, to the minute.
+// minute returns a time for people, exact to the minute.
 func minute(at clock.Micros) string { return strings.Replace(at.String(), "T", " ", 1)[:16] }
 
 func language(user access.PrincipalInfo) i18n.Language {
@@ -149,7 +149,7 @@ func language(user access.PrincipalInfo) i18n.Language {
 	return i18n.German
 }
 
-// units are what a policy counts, and its period.
+// units maps each policy to the words for what it counts in its period.
 var units = map[string]i18n.Text{
 	"deletes-day": "deletions that it is allowed in 24 hours",
 	"outflow":     "records that it may read in an hour",
@@ -179,7 +179,7 @@ func wordsFor(kind Kind, f QuotaFacts, k access.Label) Words {
 	case k.KidShort != "":
 		key = i18n.Format("The API key %s", k.KidShort)
 	}
-	if of := k.Organization; of != "" { // the name of a sandbox shows that it is one
+	if of := k.Organization; of != "" { // the name of a sandbox shows that it is a sandbox
 		key = i18n.Format("%s of %s", key, of)
 	}
 	when := minute(f.At)
@@ -200,13 +200,13 @@ func wordsFor(kind Kind, f QuotaFacts, k access.Label) Words {
 	}
 }
 
-// usesOfApplications are the acts of an application.
+// usesOfApplications maps each policy to the words for what an application did.
 var usesOfApplications = map[string]i18n.Text{
 	"deletes-day": "deletions in 24 hours",
 	"outflow":     "records read in an hour",
 }
 
-// wordsForApplication is wordsFor for the grant of an application.
+// wordsForApplication does the same as wordsFor for the grant of an application.
 func wordsForApplication(kind Kind, f QuotaFacts, k access.Label) Words {
 	title := i18n.Text("A connected application")
 	if k.Name != "" {
@@ -233,7 +233,7 @@ func wordsForApplication(kind Kind, f QuotaFacts, k access.Label) Words {
 	}
 }
 
-// greeting and farewell enclose the text of an email.
+// These texts surround the texts of the notices in an email.
 var (
 	greeting        = i18n.Text("Hello,")
 	andMore         = i18n.Text("%s (and %d more)")
