@@ -22,22 +22,20 @@ import (
 	"kartei/transfer/process"
 )
 
-// EraseKind is the kind of job that removes the addresses of an erased person
-// from the request log and the audit log.
+// EraseKind is the kind of job that removes the addresses of an erased person from the request log
+// and the audit log.
 const EraseKind = "people.erase"
 
-// heldCounts counts what a person had shortly before the transaction that erases the
+// heldCounts has the numbers of a person's records shortly before the transaction that erases the
 // person.
 type heldCounts struct {
-	// ticks are the change clocks of the organizations at the beginning of the
-	// count, by organization number.
+	// ticks has the last tick of each organization when the count began, by organization number.
 	ticks map[int64]clock.Micros
 	held  map[string]record.Holdings
 }
 
-// Count counts the records that a person owns or is assigned. It reads all
-// records, so it runs before the transaction. The transaction then counts only
-// later changes.
+// countHeld counts the records that a person owns or is assigned. It reads all records, so it runs
+// before the transaction. The transaction counts only later changes.
 func countHeld(ctx context.Context, c *op.Call, by access.ByID) (seen heldCounts, err error) {
 	seen = heldCounts{map[int64]clock.Micros{}, map[string]record.Holdings{}}
 	var tenants []tenant
@@ -66,7 +64,7 @@ func countHeld(ctx context.Context, c *op.Call, by access.ByID) (seen heldCounts
 	return seen, err
 }
 
-// add counts the records of a family, one window after the other.
+// add counts the records of a family in windows, each in its own transaction.
 func (s *heldCounts) add(ctx context.Context, c *op.Call, t tenant, f family, principal string) error {
 	sum := s.held[f.plural]
 	for after, end := "", "-"; end != ""; after = end {
@@ -86,7 +84,7 @@ func (s *heldCounts) add(ctx context.Context, c *op.Call, t tenant, f family, pr
 	return nil
 }
 
-// since returns the counts, with the records changed since the count.
+// since returns the counts, including the records that changed since the count.
 func (s *heldCounts) since(
 	ctx context.Context, tx db.Tx, tenants []tenant, principal string,
 ) (map[string]record.Holdings, error) {
@@ -107,9 +105,9 @@ func (s *heldCounts) since(
 	return all, nil
 }
 
-// Erase erases a person. The person must have no records; HandOver gives them
-// to somebody else. The id stays, and records that name it show one name for
-// all erased people.
+// Erase is the operation that erases a person. It fails if the person has records, which HandOver
+// can give to somebody else. The id of the person stays. Records that contain the id show the same
+// name for all erased people.
 var Erase = op.NewPrefetched("people.erase", op.Administer, countHeld, erase, op.By(op.Admin|op.Operator), op.Fresh,
 	op.Audited("person.erase"))
 
@@ -128,7 +126,7 @@ func erase(ctx context.Context, c *op.Call, in access.ByID, seen heldCounts) (ac
 	if err := seen.mayErase(ctx, c, tenants, p.ID); err != nil {
 		return p, err
 	}
-	// The order of locks follows docs/decisions/0020: endpoints, turns, notices.
+	// The order of the locks is the order in docs/decisions/0020: endpoints, jobs, notices.
 	endpoints, err := webhook.DeleteOf(ctx, c, p.ID, tenants[0].number, tenants[1].number)
 	if err != nil {
 		return p, err
@@ -137,8 +135,7 @@ func erase(ctx context.Context, c *op.Call, in access.ByID, seen heldCounts) (ac
 		if _, err := c.Tx.Exec(ctx, eraseRecents, t.number, p.ID); err != nil {
 			return p, err
 		}
-		// The job runs a minute later, because calls in progress reach the log
-		// after their answer.
+		// The job runs a minute later, because a running call is logged after its response.
 		if err := process.Enqueue(ctx, c, t.number, p.ID, job.Spec{
 			Kind: EraseKind, Due: c.Now.Add(time.Minute),
 		}); err != nil {
@@ -151,7 +148,7 @@ func erase(ctx context.Context, c *op.Call, in access.ByID, seen heldCounts) (ac
 	if p, err = principal.Erase(ctx, c, p); err != nil {
 		return p, err
 	}
-	for _, t := range tenants { // answers to acts about the person have its name
+	for _, t := range tenants { // stored responses about the person contain their name
 		replay.Erase(c.Tx, t.number, p.ID)
 	}
 	c.Audit.Changed("endpoints", endpoints, 0)
@@ -159,8 +156,7 @@ func erase(ctx context.Context, c *op.Call, in access.ByID, seen heldCounts) (ac
 	return p, nil
 }
 
-// mayErase refuses a person who has records, or takes part in an unfinished
-// hand-over.
+// mayErase fails if the person has records, or takes part in an unfinished hand-over.
 func (s *heldCounts) mayErase(ctx context.Context, c *op.Call, tenants []tenant, person string) error {
 	busy, err := underway(ctx, c.Tx, tenants, person)
 	if err == nil && busy {
@@ -186,27 +182,28 @@ const (
 	eraseRecents = `delete from recents where organization = $1 and principal = $2`
 	selectShorts = `select substr(kid, 1, 8) from api_keys where principal_id = $1
 		union select substr(previous_kid, 1, 8) from api_keys where principal_id = $1 and previous_kid is not null`
-	// The lines of one key, or of a person's sessions, are changed in pieces along an
-	// index. Lines of refused calls lack the principal.
+	// selectLine, clearLines and clearRest change the lines of one key or of a person's sessions in
+	// pieces, in the order of an index. Lines of refused calls have no principal.
 	selectLine = `select at, request_id from request_log where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4)
 		order by at, request_id limit 1 offset $5`
 	clearLines = `update request_log set address = '' where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4)
 		and (at, request_id) <= ($5, $6) and principal_id in ($7, '')`
 	clearRest = `update request_log set address = '' where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4) and principal_id in ($5, '')`
-	// The lines of the person's acts, and of refused sign-ins, which have no caller.
+	// clearActs changes the lines of the person's acts and of refused sign-ins, which have no
+	// principal.
 	clearActs = `update audit_lines set address = '' where organization = $1 and id in (
 		select id from audit_lines where organization = $1 and (principal = $2 or principal = '' and target = $2) and address <> '' limit $3)`
-	// The lines that tell the networks of the person's keys.
+	// selectNetworks reads the lines that contain networks of the person's keys.
 	selectNetworks = `select id, changes from audit_lines where organization = $1 and id > $2 and changes like '%"networks"%'
 		and target in (select id from api_keys where principal_id = $3) order by id limit $4`
 	clearNetworks = `update audit_lines set changes = $3 where organization = $1 and id = $2`
 )
 
-// erasePiece is how many lines one transaction changes.
+// erasePiece is the maximum number of lines that one transaction changes.
 const erasePiece = 500
 
-// erase removes the addresses of an erased person from the logs, and the networks of the
-// person's keys. The lines keep the person's id.
+// erase removes the addresses of an erased person from the logs, and the networks of the person's
+// keys. The lines keep the id of the person.
 func (w *Worker) erase(ctx context.Context, j *job.Job) error {
 	person, err := process.SubjectOf(j)
 	if err != nil {
@@ -229,7 +226,7 @@ func (w *Worker) erase(ctx context.Context, j *job.Job) error {
 		shorts, err = db.Values[string](ctx, tx, selectShorts, person)
 		return err
 	})
-	for _, short := range append(shorts, id.Short(person)) { // the last one stands for the sessions
+	for _, short := range append(shorts, id.Short(person)) { // the last selects the sessions
 		if err == nil {
 			err = w.clear(ctx, j, person, short)
 		}
@@ -237,13 +234,13 @@ func (w *Worker) erase(ctx context.Context, j *job.Job) error {
 	return err
 }
 
-// clearNetworks hides the networks of a person's keys in the lines of the audit log.
+// clearNetworks removes the networks of a person's keys from the lines of the audit log.
 func (w *Worker) clearNetworks(ctx context.Context, j *job.Job, person string) error {
 	type line struct{ id, changes string }
 	last := ""
 	for n := erasePiece; n == erasePiece; {
 		next := last
-		err := j.Update(ctx, func(tx db.Tx) error { // which may run more than once
+		err := j.Update(ctx, func(tx db.Tx) error { // the function may run more than once
 			list, err := db.List(ctx, tx, func(row db.Row) (l line, err error) {
 				return l, row.Scan(&l.id, &l.changes)
 			}, selectNetworks, j.Organization, last, person, erasePiece)

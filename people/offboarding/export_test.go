@@ -1,4 +1,4 @@
 package offboarding
 
-// CountOpenTasks counts the open tasks of somebody.
+// CountOpenTasks is the query that counts the open tasks of a principal.
 const CountOpenTasks = countOpenTasks

@@ -21,34 +21,33 @@ import (
 	"kartei/transfer/process"
 )
 
-// countMost bounds the count of private records before a hand-over. The
-// hand-over itself counts all of them.
+// countMost is the maximum of a count before a hand-over. The hand-over itself counts all records.
 const countMost = 10_000
 
 // HandOverInput is the input of HandOver.
 type HandOverInput struct {
-	// ID is the user or service account that leaves.
+	// ID is the id of the user or service account that leaves.
 	ID string `json:"id"`
-	// To is a user or a service account of the same organization.
+	// To is the id of a user or a service account of the same organization.
 	To string `json:"to"`
-	// Private includes private records: To sees them from then on. Without it
-	// they are counted and stay.
+	// Private says that private records are handed over too. To then sees them. If it is false,
+	// private records stay and are counted.
 	Private bool `json:"private,omitempty"`
-	// Disable also refuses the keys and the sign-ins of the principal, from now on.
+	// Disable disables the principal at once, so that its keys and sign-ins are refused.
 	Disable bool `json:"disable,omitempty"`
 }
 
-// HandOverOutput is the output of HandOver. Jobs do the work afterwards.
+// HandOverOutput is the output of HandOver. Jobs then do the work.
 type HandOverOutput struct {
 	Handover
-	// PrivateRecords counts private records, up to 10,000 of a family in each
-	// organization.
+	// PrivateRecords has the numbers of private records by family. Each number counts at most
+	// 10,000 in each organization.
 	PrivateRecords map[string]int64 `json:"privateRecords"`
-	// Endpoints are the webhook endpoints of the principal, which it keeps.
+	// Endpoints are the webhook endpoints of the principal. They are not handed over.
 	Endpoints []Endpoint `json:"endpoints"`
 }
 
-// Endpoint is a webhook endpoint of somebody who leaves.
+// Endpoint is a webhook endpoint of a principal that leaves.
 type Endpoint struct {
 	OrganizationID string         `json:"organizationId"`
 	ID             string         `json:"id"`
@@ -56,24 +55,24 @@ type Endpoint struct {
 	Status         webhook.Status `json:"status"`
 }
 
-// Handover is a hand-over as administration shows it.
+// Handover is a hand-over as administrators see it.
 type Handover struct {
 	ID string `json:"id"`
-	// From is the principal who leaves, To the successor.
+	// From is the id of the principal that leaves, and To is the id of the successor.
 	From string `json:"fromId"`
 	To   string `json:"toId"`
 	// WithPrivate is true if private records are handed over too.
 	WithPrivate bool         `json:"withPrivate"`
 	CreatedAt   clock.Micros `json:"createdAt"`
-	// FinishedAt is null until both parts have finished.
+	// FinishedAt is the time when all parts had finished. It is null before.
 	FinishedAt clock.Micros `json:"finishedAt"`
 	// Job is the kind of the jobs that do the work, as kartei jobs shows it.
 	Job string `json:"job"`
-	// Parts are the organization's part and its sandbox's part.
+	// Parts are the part of the organization and the part of its sandbox.
 	Parts []Part `json:"parts"`
 }
 
-// Part is a hand-over in one organization.
+// Part is the part of a hand-over in one organization.
 type Part struct {
 	OrganizationID string       `json:"organizationId"`
 	FinishedAt     clock.Micros `json:"finishedAt"`
@@ -81,30 +80,28 @@ type Part struct {
 	Families map[string]Tally `json:"families"`
 }
 
-// Tally counts the records of a family.
+// Tally has the counts of a family.
 type Tally struct {
-	// Handed counts the records that were handed over. A task may be counted as
-	// owned and as assigned.
+	// Handed counts the records that were handed over. A task may count twice: as owned and as
+	// assigned.
 	Handed record.Holdings `json:"handed"`
-	// Stayed counts private records that stay with their owner.
+	// Stayed is the number of private records that stay with their owner.
 	Stayed int64 `json:"stayed"`
 }
 
-// progress is the state of a part. A pass walks over all families. Passes are
-// repeated until one finds nothing, because others may give the principal new
-// records during a pass.
+// progress is the stored state of a part. A pass reads all families. Passes are repeated until one
+// finds no records, because other people may give the principal new records during a pass.
 type progress struct {
 	Pass int `json:"pass"`
-	// Family is the index in families. After is the last id that the pass has
-	// read.
+	// Family is the index in families. After is the last record id that the pass has read.
 	Family int    `json:"family"`
 	After  string `json:"after"`
-	// Handed counts the records of this pass.
+	// Handed is the number of records that this pass has handed over.
 	Handed   int64            `json:"handed"`
 	Families map[string]Tally `json:"families"`
 }
 
-// add counts a record that was handed over, or that stayed.
+// add counts one record. handed is what was handed over, and stayed is what stays with its owner.
 func (p *progress) add(family string, handed, stayed record.Holdings) {
 	t := p.Families[family]
 	t.Handed.Add(handed)
@@ -125,8 +122,8 @@ const (
 		from handovers where organization = $1 and from_principal = $2 order by id desc limit $3`
 )
 
-// HandOver begins to give the records and tasks of a principal to another one,
-// in the organization and in its sandbox.
+// HandOver is the operation that begins to give the records and tasks of a principal to another
+// principal. It covers the organization and its sandbox.
 var HandOver = op.New("people.handOver", op.Administer, beginHandover, op.By(op.Admin|op.Operator), op.Fresh,
 	op.Gives, op.Audited("person.handOver"))
 
@@ -173,7 +170,7 @@ func beginHandover(ctx context.Context, c *op.Call, in HandOverInput) (out HandO
 	})
 }
 
-// parties reads the principals of a hand-over.
+// parties reads the two principals of a hand-over. It fails if the successor cannot take over.
 func parties(ctx context.Context, c *op.Call, in HandOverInput) (from, to access.PrincipalInfo, err error) {
 	if from, err = principal.Find(ctx, c, "", in.ID); err != nil {
 		return from, to, err
@@ -204,9 +201,9 @@ var (
 	disabledSuccessor = i18n.Text("This person or service account is disabled and cannot take over anything.")
 )
 
-// free refuses a principal who takes part in an unfinished hand-over. It also
-// refuses a successor who hands over its own records: two hand-overs could pass
-// records to and fro.
+// free fails if the leaving principal takes part in an unfinished hand-over. It also fails if the
+// successor is handing over its own records, because two hand-overs could pass records back and
+// forth.
 func free(ctx context.Context, tx db.Tx, tenants []tenant, from, to string) error {
 	for _, t := range tenants {
 		var busy, leaving int64
@@ -223,7 +220,7 @@ func free(ctx context.Context, tx db.Tx, tenants []tenant, from, to string) erro
 	return nil
 }
 
-// inspect counts private records and lists endpoints.
+// inspect sets PrivateRecords and Endpoints.
 func (o *HandOverOutput) inspect(ctx context.Context, tx db.Tx, tenants []tenant) (err error) {
 	if o.PrivateRecords, err = countPrivate(ctx, tx, tenants, o.From); err != nil {
 		return err
@@ -252,10 +249,10 @@ func (o *HandOverOutput) begin(ctx context.Context, c *op.Call, t tenant) error 
 	return process.Enqueue(ctx, c, t.number, o.ID, job.Spec{Kind: JobKind})
 }
 
-// maxShown is how many hand-overs of a principal are shown.
+// maxShown is the maximum number of hand-overs that Status returns.
 const maxShown = 20
 
-// Status returns the latest hand-overs of a principal, the newest first.
+// Status is the operation that returns the latest hand-overs of a principal, the newest first.
 var Status = op.New("people.handOverStatus", op.Read, status, op.By(op.Admin|op.Operator))
 
 func status(ctx context.Context, c *op.Call, in access.ByID) (list access.List[Handover], err error) {
@@ -276,8 +273,8 @@ func status(ctx context.Context, c *op.Call, in access.ByID) (list access.List[H
 	return list, nil
 }
 
-// withParts adds the parts of one organization to a list. The live organization
-// must come first, because its parts create the entries.
+// withParts adds the parts of one organization to a list. The live organization must come first,
+// because its parts create the entries.
 func withParts(ctx context.Context, tx db.Tx, list []Handover, t tenant, from string) ([]Handover, error) {
 	rows, err := tx.Query(ctx, selectOf, t.number, from, maxShown)
 	if err != nil {

@@ -10,35 +10,34 @@ import (
 	"kartei/store/db"
 )
 
-// Holdings are what a principal has, in the organization and in its sandbox. Shared records are not
-// counted here: the hand-over counts them.
+// Holdings are what a principal has in the organization and its sandbox. Shared records are not
+// counted here, but by the hand-over.
 type Holdings struct {
-	// Keys counts the API keys that work or are paused, Sessions the browsers that are
-	// signed in, Applications those that the person let in.
+	// Keys counts the API keys that are active or paused. Sessions counts the sessions of the web
+	// application. Applications counts the applications that may act for the person.
 	Keys         int64 `json:"keys"`
 	Sessions     int64 `json:"sessions"`
 	Applications int64 `json:"applications"`
-	// OpenTasks counts the tasks that are assigned and not completed, at most 10,000 in
+	// OpenTasks is the number of assigned tasks that are not completed. It counts at most 10,000 in
 	// each organization.
 	OpenTasks int64 `json:"openTasks"`
-	// PrivateRecords counts private records, up to 10,000 of a family in each
-	// organization.
+	// PrivateRecords has the numbers of private records by family. Each number counts at most
+	// 10,000 in each organization.
 	PrivateRecords map[string]int64 `json:"privateRecords"`
-	// Endpoints are the webhook endpoints. They get nothing while their owner is
-	// disabled.
+	// Endpoints are the webhook endpoints. They receive no events while their owner is disabled.
 	Endpoints []HeldEndpoint `json:"endpoints"`
 }
 
-// HeldEndpoint is a webhook endpoint, and what it misses once its owner is disabled.
+// HeldEndpoint is a webhook endpoint with the events that it misses once its owner is disabled.
 type HeldEndpoint struct {
 	Endpoint
 	URL        string   `json:"url"`
 	EventTypes []string `json:"eventTypes"`
-	// Waiting counts the deliveries that are pending, at most 10,000. MissedSince is a
-	// time before the first event that was never tried, null if there is none.
+	// Waiting is the number of pending deliveries, up to 10,000. MissedSince is a time before the
+	// first event that was never tried. It is null if there is no such event.
 	Waiting     int64        `json:"waiting"`
 	MissedSince clock.Micros `json:"missedSince"`
-	// Missed counts the events that never arrived. It is null if nothing is missed.
+	// Missed counts the events that never arrived. It is null if no event was missed.
 	Missed *webhook.Tally `json:"missed"`
 }
 
@@ -53,11 +52,11 @@ const (
 // HoldingsInput is the input of Holds.
 type HoldingsInput struct {
 	ID string `json:"id"`
-	// EndpointsOnly leaves out everything that must be counted.
+	// EndpointsOnly leaves out all counts.
 	EndpointsOnly bool `json:"endpointsOnly,omitempty"`
 }
 
-// Holds returns what a user or a service account has.
+// Holds is the operation that returns what a user or a service account has.
 var Holds = op.New("people.holdings", op.Read, holds, op.By(op.Admin|op.Operator))
 
 func holds(ctx context.Context, c *op.Call, in HoldingsInput) (h Holdings, err error) {
@@ -96,7 +95,7 @@ func holds(ctx context.Context, c *op.Call, in HoldingsInput) (h Holdings, err e
 	return h, err
 }
 
-// countPrivate counts the private records of a principal, by family.
+// countPrivate returns the numbers of a principal's private records, by family.
 func countPrivate(ctx context.Context, tx db.Tx, tenants []tenant, principal string) (map[string]int64, error) {
 	counts := map[string]int64{}
 	for _, t := range tenants {

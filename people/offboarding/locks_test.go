@@ -18,7 +18,7 @@ import (
 	"kartei/test/waittest"
 )
 
-// retryCounter counts the runs of transactions after their first one.
+// retryCounter counts the runs of transaction functions after their first run.
 type retryCounter struct {
 	db.DB
 	repeats atomic.Int64
@@ -43,9 +43,10 @@ func (r *retryCounter) WriteIn(ctx context.Context, organization int64, f func(d
 	return r.DB.WriteIn(ctx, organization, r.count(f))
 }
 
-// TestLockOrder lets other transactions meet one that posts a notice about an
-// endpoint that it holds. None may hold what the notice needs while it waits for
-// the endpoint: the database would end one of the two, and it would run again.
+// TestLockOrder checks transactions that run beside one which posts a notice about an endpoint and
+// has locked the endpoint. No other transaction may have locked what the notice needs while it
+// waits for the endpoint. Otherwise the database would detect a deadlock, and one transaction would
+// run again.
 func TestLockOrder(t *testing.T) {
 	for name, other := range map[string]func(t *testing.T, o *apitest.Office, c *apitest.Client, endpoint, key string){
 		"erase": func(t *testing.T, o *apitest.Office, c *apitest.Client, _, _ string) {
@@ -113,7 +114,7 @@ func TestLockOrder(t *testing.T) {
 	}
 }
 
-// keyClient is a client with a live key, and the key's id.
+// keyClient is a client with a live key, and the id of the key.
 type keyClient struct {
 	*apitest.Client
 	id string
@@ -133,7 +134,7 @@ func live(t *testing.T, o *apitest.Office, role access.Role) keyClient {
 	return keyClient{c, key.ID}
 }
 
-// until waits until a query returns a number other than zero.
+// until waits until a query returns a positive number.
 func until(t *testing.T, d db.DB, query string) {
 	t.Helper()
 	for watch := waittest.New(); ; {

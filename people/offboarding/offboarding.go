@@ -1,4 +1,5 @@
-// Package offboarding owns how somebody leaves: records go to another principal, then the person is erased.
+// Package offboarding owns how somebody leaves: records go to another principal, then the person is
+// erased.
 package offboarding
 
 import (
@@ -15,8 +16,8 @@ import (
 	"kartei/store/db"
 )
 
-// family is a family of records. A principal can own them or, for tasks, be
-// their assignee.
+// family is a family of records. A principal can own the records or, for tasks, be assigned to
+// them.
 type family struct {
 	plural string
 	name   i18n.Text
@@ -31,7 +32,7 @@ var families = []family{
 	{document.Documents.Plural, "documents", document.Documents},
 }
 
-// Families returns the names of the families whose records are handed over.
+// Families returns the plural names of the families whose records are handed over.
 func Families() (names []string) {
 	for _, f := range families {
 		names = append(names, f.plural)
@@ -39,13 +40,13 @@ func Families() (names []string) {
 	return names
 }
 
-// tenant is an organization with data: a live one or its sandbox.
+// tenant is an organization with records: a live one or its sandbox.
 type tenant struct {
 	number int64
 	id     string
 }
 
-// tenantsOf returns the live organization of a principal and its sandbox.
+// tenantsOf returns the live organization of a principal and then its sandbox.
 func tenantsOf(ctx context.Context, tx db.Tx, p access.PrincipalInfo) ([]tenant, error) {
 	live, err := access.OrganizationIn(ctx, tx, p.OrganizationID)
 	if err != nil {
@@ -57,7 +58,7 @@ func tenantsOf(ctx context.Context, tx db.Tx, p access.PrincipalInfo) ([]tenant,
 
 const selectOpen = `select count(*) from handovers where organization = $1 and finished_at = 0 and (from_principal = $2 or to_principal = $2)`
 
-// underway reports whether a hand-over from or to a principal is in progress.
+// underway reports whether an unfinished hand-over from or to the principal exists.
 func underway(ctx context.Context, tx db.Tx, tenants []tenant, principal string) (bool, error) {
 	for _, t := range tenants {
 		var n int64
@@ -70,7 +71,7 @@ func underway(ctx context.Context, tx db.Tx, tenants []tenant, principal string)
 
 var isUnderway = i18n.Text("A hand-over from or to this person is still in progress. Wait for its end.")
 
-// say formats counts for people: contacts 12, tasks 3.
+// say returns counts as text for people, for example "contacts 12, tasks 3".
 func say(held map[string]record.Holdings) i18n.Text {
 	var said []i18n.Text
 	for _, f := range families {

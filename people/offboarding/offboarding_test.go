@@ -35,8 +35,8 @@ import (
 
 var ctx = context.Background()
 
-// All families are handed over. Records of a missing one would stay with a
-// principal who has left.
+// TestFamilies checks that all families are handed over. Records of a missing family would stay
+// with a principal who has left.
 func TestFamilies(t *testing.T) {
 	var all []string
 	for _, f := range api.Families {
@@ -71,7 +71,7 @@ func call[O any](t *testing.T, o *apitest.Office, row string, in any) (out O, er
 	return out, got.Fault
 }
 
-// must is like call, but the test fails if the call does.
+// must runs an operation as the operator, and fails the test if the operation fails.
 func must[O any](t *testing.T, o *apitest.Office, row string, in any) O {
 	t.Helper()
 	out, err := call[O](t, o, row, in)
@@ -81,7 +81,8 @@ func must[O any](t *testing.T, o *apitest.Office, row string, in any) O {
 	return out
 }
 
-// handOver begins a hand-over and waits for its end.
+// handOver begins a hand-over and waits for its end. It returns the output of the operation and the
+// final state.
 func handOver(
 	t *testing.T, o *apitest.Office, in offboarding.HandOverInput,
 ) (offboarding.HandOverOutput, offboarding.Handover) {
@@ -101,8 +102,8 @@ func create(c *apitest.Client, family, members string) string {
 	return c.Do("POST", "/"+family, members).Want(201).Text("id")
 }
 
-// leaver is a member with shared and private records, and with own and other
-// tasks that are assigned to it.
+// leaver is a member with shared and private records. Tasks of their own and of others are assigned
+// to them.
 type leaver struct {
 	*apitest.Client
 	contact, company, task, secret, assigned, hidden string
@@ -162,8 +163,8 @@ func TestHandOver(t *testing.T) {
 			}
 			return err
 		})
-		// The contact, the company and two tasks have one each. Documents have
-		// no event of an update.
+		// The contact, the company and two tasks have one event each. There is no event for the
+		// update of a document.
 		if all := feed(admin); len(all) != events+4 {
 			t.Errorf("%d new events: %v", len(all)-events, all)
 		}
@@ -181,7 +182,7 @@ func TestHandOver(t *testing.T) {
 			t.Errorf("counts %v, want %v", counts, want)
 		}
 		audited(t, o, l.Principal, successor.Principal)
-		// A second hand-over finds nothing and changes nothing.
+		// A second hand-over finds no records and changes nothing.
 		handOver(t, o, offboarding.HandOverInput{ID: l.Principal, To: successor.Principal})
 		if again := admin.Do("GET", "/contacts/"+l.contact, nil).Want(200).JSON(); again["revision"] != after["revision"] {
 			t.Errorf("handed over twice: %v", again)
@@ -189,8 +190,8 @@ func TestHandOver(t *testing.T) {
 	})
 }
 
-// What somebody has is told before they leave: in the organization and its sandbox,
-// without the records of others.
+// TestHoldings checks what Holds returns before a principal leaves: what they have in the
+// organization and its sandbox, without the records of others.
 func TestHoldings(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		l := newLeaver(o, o.As(access.Admin))
@@ -240,10 +241,10 @@ func TestHoldings(t *testing.T) {
 	})
 }
 
-// The completed tasks of years are not read to count the open ones.
+// TestOpenTasksGoAlongIndex checks that counting the open tasks does not read the completed ones.
 func TestOpenTasksGoAlongIndex(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
-		if o.DB.Dialect().Name != "sqlite" { // PostgreSQL decides by statistics
+		if o.DB.Dialect().Name != "sqlite" { // PostgreSQL chooses its plan by statistics
 			return
 		}
 		err := o.DB.Read(t.Context(), func(tx db.Tx) error {
@@ -259,7 +260,7 @@ func TestOpenTasksGoAlongIndex(t *testing.T) {
 	})
 }
 
-// A hand-over can disable who leaves, in the same act. The last admin stays.
+// TestHandOverDisables checks that a hand-over can disable the principal that leaves.
 func TestHandOverDisables(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		successor := o.As(access.Member)
@@ -275,7 +276,7 @@ func TestHandOverDisables(t *testing.T) {
 		if text := fmt.Sprint(page.Data); !strings.Contains(text, "disabled") {
 			t.Errorf("the audit log does not say that they were disabled: %s", text)
 		}
-		// Somebody who is disabled already hands over too, and the log does not say it twice.
+		// A disabled principal hands over too, and the log does not say again that it was disabled.
 		handOver(t, o, offboarding.HandOverInput{ID: l.Principal, To: successor.Principal, Disable: true})
 		page = must[access.List[audit.Line]](t, o, "audit.list", auditlog.Input{Target: l.Principal, Word: "person.handOver"})
 		if text := fmt.Sprint(page.Data); len(page.Data) != 2 || strings.Count(text, "disabled") != 1 {
@@ -284,7 +285,7 @@ func TestHandOverDisables(t *testing.T) {
 	})
 }
 
-// The last admin stays if somebody else than the operator hands over.
+// TestHandOverOfLastAdmin checks that only the operator can disable the last admin by a hand-over.
 func TestHandOverOfLastAdmin(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		boss, successor := o.User(access.Admin), o.As(access.Member)
@@ -310,8 +311,8 @@ func TestHandOverOfLastAdmin(t *testing.T) {
 	})
 }
 
-// audited checks the line of the act in the audit log, and the lines about the
-// end of its parts.
+// audited checks the line of the hand-over in the audit log, and the lines about the end of its
+// parts.
 func audited(t *testing.T, o *apitest.Office, from, to string) {
 	t.Helper()
 	page := must[access.List[audit.Line]](t, o, "audit.list", auditlog.Input{Target: from})
@@ -338,8 +339,9 @@ func feed(c *apitest.Client) (types []string) {
 	return types
 }
 
-// Private records are handed over only if that was asked for. The successor
-// then sees them, and the former owner does not: sync shows it tombstones.
+// TestHandOverPrivate checks that private records are handed over only if the input says so. The
+// successor then sees them, and the former owner does not. Sync shows tombstones to the former
+// owner.
 func TestHandOverPrivate(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		admin, successor := o.As(access.Admin), o.As(access.Member)
@@ -390,8 +392,7 @@ func TestHandOverRefused(t *testing.T) {
 			offboarding.HandOverInput{ID: "usr_x", To: to}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%v", err)
 		}
-		// During a hand-over, both principals are refused for another one, in
-		// either direction.
+		// During a hand-over, another one from or to either principal is refused.
 		begun := func(ctx context.Context, c *op.Call, in offboarding.HandOverInput) (struct{}, error) {
 			if _, err := optest.Run(ctx, c, offboarding.HandOver, in); err != nil {
 				return struct{}{}, err
@@ -409,17 +410,15 @@ func TestHandOverRefused(t *testing.T) {
 	})
 }
 
-// crashingDB is a database on which pieces of a hand-over fail in turn: before
-// the commit, after it, and not at all. To the worker that looks like the death
-// of its process.
+// crashingDB is a database on which the pieces of a hand-over fail in turn: before the commit,
+// after the commit, and not at all. To the worker, a failure looks like the death of its process.
 type crashingDB struct {
 	db.DB
 	mu     sync.Mutex
 	pieces int
 }
 
-// pieceTx is a transaction that notes whether it stores the progress of a
-// hand-over.
+// pieceTx is a transaction that notes whether it stores the progress of a hand-over.
 type pieceTx struct {
 	db.Tx
 	piece bool
@@ -460,8 +459,8 @@ func (d *crashingDB) turn() int {
 	return d.pieces % 3
 }
 
-// If a worker dies during a hand-over, the next one continues. Each record is
-// changed once and counted once.
+// TestHandOverSurvivesCrashes checks that the next worker continues if a worker dies during a
+// hand-over. Each record is changed once and counted once.
 func TestHandOverSurvivesCrashes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		broken := &crashingDB{}
@@ -485,7 +484,7 @@ func TestHandOverSurvivesCrashes(t *testing.T) {
 			}
 			o.Clock.Advance(20 * time.Minute) // longer than the backoff of a failed job
 			o.Rest()
-			if tries == 1 { // after the worker has read this contact
+			if tries == 1 { // the worker has already read this contact
 				admin.Do("PATCH", "/contacts/"+late, `{"ownerId":"`+c.Principal+`"}`, "If-Match", "*").Want(200)
 			}
 			list = must[access.List[offboarding.Handover]](t, o, "people.handOverStatus", access.ByID{ID: c.Principal})
@@ -550,7 +549,7 @@ func TestErase(t *testing.T) {
 		if found := mentions(t, o, "xaver", strings.ToLower(email)); len(found) > 0 {
 			t.Errorf("the person is still in %v", found)
 		}
-		// The address may be used again. The erased person cannot be restored.
+		// The address can be used again. The erased person cannot be restored.
 		must[access.PrincipalInfo](t, o, "people.create", principal.New{Organization: o.ID, Name: "Ida", Email: email})
 		l.staysErased(t, admin)
 
@@ -572,8 +571,8 @@ func emailOf(t *testing.T, o *apitest.Office, person string) string {
 	return people[slices.IndexFunc(people, func(p access.PrincipalInfo) bool { return p.ID == person })].Email
 }
 
-// becomeUnique gives the person and the key a name that nobody else has, networks, and
-// an address in the audit log.
+// becomeUnique gives the person and the key a unique name. It also gives the key networks, and adds
+// a line with the person's address to the audit log.
 func (l *leaver) becomeUnique(t *testing.T) {
 	t.Helper()
 	name := "Xaver Unikat"
@@ -592,7 +591,8 @@ func (l *leaver) erase(t *testing.T) *fault.Fault {
 	return err
 }
 
-// hasNoName fails the test unless the person is refused, and called an erased one.
+// hasNoName fails the test unless the person's key is refused and the person has the name of erased
+// people.
 func (l *leaver) hasNoName(t *testing.T) {
 	t.Helper()
 	l.Do("GET", "/me", nil).Want(401)
@@ -608,19 +608,18 @@ func (l *leaver) hasNoName(t *testing.T) {
 	}
 }
 
-// hasNothing fails the test if a column of the person's row says more than that there was
-// somebody.
+// hasNothing fails the test if the rows of the person and the key have any personal data left.
 func (l *leaver) hasNothing(t *testing.T) {
 	t.Helper()
 	l.columnsAre(t, "principals", "id", map[string]string{
-		"id": "<> ''", "organization": "> 0", "created_at": "> 0", "erased_at": "> 0", // records name it, and the logs
+		"id": "<> ''", "organization": "> 0", "created_at": "> 0", "erased_at": "> 0", // records and logs have the id
 		"kind": "= 'user'", "role": "= 'viewer'", "rights": "= '{}'", "disabled": "= true", "language": "= 'de'",
 		"preferences": "= '{}'",
 		"name":        "= ''", "email": "is null", "email_folded": "is null", "account_id": "is null",
 	})
 	l.columnsAre(t, "api_keys", "principal_id", map[string]string{
 		"name": "= ''", "networks": "= '[]'", "revoked_at": "> 0",
-		// The logs name the key, and what it did.
+		// The logs have the id of the key and what it did.
 		"id": "<> ''", "organization": "> 0", "principal_id": "<> ''", "kid": "<> ''",
 		"previous_kid": "is not distinct from previous_kid", "secret_hash": "is not null",
 		"previous_hash": "is not distinct from previous_hash", "environment": "<> ''", "scopes": "<> ''",
@@ -629,8 +628,8 @@ func (l *leaver) hasNothing(t *testing.T) {
 	})
 }
 
-// columnsAre fails the test unless each column of a table meets a condition, in the rows of the
-// erased person.
+// columnsAre fails the test unless each column of a table satisfies its condition, in the rows of
+// the erased person.
 func (l *leaver) columnsAre(t *testing.T, name, by string, conditions map[string]string) {
 	t.Helper()
 	tables, err := schema.Tables(ctx, l.DB)
@@ -651,7 +650,7 @@ func (l *leaver) columnsAre(t *testing.T, name, by string, conditions map[string
 	}
 }
 
-// staysErased fails the test if the person can be enabled, erased again, or own a
+// staysErased fails the test if the person can be enabled, erased again, or made the owner of a
 // record.
 func (l *leaver) staysErased(t *testing.T, admin *apitest.Client) {
 	t.Helper()
@@ -666,8 +665,7 @@ func (l *leaver) staysErased(t *testing.T, admin *apitest.Client) {
 	admin.Do("PATCH", "/contacts/"+l.contact, `{"ownerId":"`+l.Principal+`"}`, "If-Match", "*").Want(422)
 }
 
-// leavesLinesWithoutAddress counts the lines of both logs: the person's lines stay, and
-// tell no address.
+// leavesLinesWithoutAddress checks that both logs keep the person's lines, without addresses.
 func (l *leaver) leavesLinesWithoutAddress(t *testing.T) {
 	t.Helper()
 	if n := count(t, l.Office, `select count(*) from audit_lines where principal = $1 and address <> ''`,
@@ -693,7 +691,7 @@ func (l *leaver) leavesLinesWithoutAddress(t *testing.T) {
 	}
 }
 
-// staying says why rows with the id of a principal stay when the person is erased.
+// staying says for each table why its rows with the id of an erased person stay.
 var staying = map[string]string{
 	"audit_lines":       "the id stays in the log, for 400 days",
 	"bulk_acts":         "ids and counts, for seven days",
@@ -705,7 +703,7 @@ var staying = map[string]string{
 	"visibility_losses": "ids, until the record is gone",
 }
 
-// tablesOfPeople returns the tables whose rows go when their person is erased.
+// tablesOfPeople returns the tables whose rows are deleted when their person is erased.
 func tablesOfPeople(t *testing.T, o *apitest.Office) (names []string) {
 	t.Helper()
 	tables, err := schema.Tables(ctx, o.DB)
@@ -721,8 +719,8 @@ func tablesOfPeople(t *testing.T, o *apitest.Office) (names []string) {
 	return names
 }
 
-// leaveTraces writes a notice for a person, an application that they asked for, what they
-// opened lately, and a line of the person in the audit log.
+// leaveTraces inserts a notice for a person, an application that they asked for, their recent
+// records, and a line of the person in the audit log.
 func leaveTraces(t *testing.T, o *apitest.Office, person string) {
 	t.Helper()
 	err := o.DB.Write(ctx, func(tx db.Tx) error {
@@ -738,7 +736,7 @@ func leaveTraces(t *testing.T, o *apitest.Office, person string) {
 	}
 }
 
-// mentions returns the columns of all tables that contain one of the words.
+// mentions returns the text columns of all tables that contain one of the words.
 func mentions(t *testing.T, o *apitest.Office, words ...string) (found []string) {
 	t.Helper()
 	tables, err := schema.Tables(ctx, o.DB)
@@ -779,8 +777,8 @@ func count(t *testing.T, o *apitest.Office, query string, args ...any) (n int64)
 	return n
 }
 
-// The last admin cannot be erased. Nor can a person who is given a record
-// between the count and the erasure.
+// TestEraseRefused checks that the last admin cannot be erased. A person who gets a record between
+// the count and the erasure cannot be erased either.
 func TestEraseRefused(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		only := o.User(access.Admin)

@@ -16,13 +16,14 @@ import (
 	"kartei/transfer/process"
 )
 
-// JobKind is the kind of job that hands records over.
+// JobKind is the kind of job that hands over records.
 const JobKind = "people.handOver"
 
 // DoneWord is the word in the audit log for the end of a part.
 const DoneWord = "person.handedOver"
 
-// maxPasses bounds the passes, in case others keep giving records to the principal.
+// maxPasses is the maximum number of passes, in case other people keep giving records to the
+// principal.
 const maxPasses = 10
 
 const (
@@ -32,7 +33,7 @@ const (
 	finishHandover = `update handovers set progress = $3, finished_at = $4 where organization = $1 and id = $2`
 )
 
-// Worker carries out the jobs of people who leave.
+// Worker runs the jobs of hand-overs and erasures.
 type Worker struct{ process.Worker }
 
 // Handlers returns the handlers of the worker's jobs.
@@ -40,7 +41,7 @@ func (w *Worker) Handlers() []job.Handler {
 	return []job.Handler{{Kind: JobKind, Run: w.handOver}, {Kind: EraseKind, Run: w.erase}}
 }
 
-// walk is one run of a part.
+// walk is one run of the job of a part.
 type walk struct {
 	process.Run
 	id string
@@ -64,7 +65,7 @@ func (h *walk) Load(ctx context.Context, tx db.Tx, organization int64, id string
 	return nil
 }
 
-// Call implements process.Act. A hand-over goes on if the person who asked for it leaves too.
+// Call implements process.Act. A hand-over continues even if the person who began it leaves too.
 func (h *walk) Call(ctx context.Context, tx db.Tx) (*op.Call, error) {
 	actor, err := access.CaretakerOf(ctx, tx, h.Job.Organization)
 	return &op.Call{
@@ -90,7 +91,7 @@ func (h *walk) Store(_ context.Context, tx db.Tx) error {
 	return nil
 }
 
-// handOver hands over records in pieces, until a pass finds none.
+// handOver runs a job: it hands over records in pieces, until a pass finds none.
 func (w *Worker) handOver(ctx context.Context, j *job.Job) error {
 	h := new(walk)
 	return h.Do(ctx, &w.Worker, j, 1, h, func(ctx context.Context) error {
@@ -105,7 +106,7 @@ func (w *Worker) handOver(ctx context.Context, j *job.Job) error {
 	})
 }
 
-// handOverFamily hands over the records of a family, from where the pass is.
+// handOverFamily hands over the records of a family, from the position of the pass on.
 func (h *walk) handOverFamily(ctx context.Context, f family) error {
 	records := process.Walk[string]{
 		Family: f, Portion: job.Portion{Most: process.Piece}, ID: func(id string) string { return id },
@@ -127,14 +128,14 @@ func (h *walk) handOverFamily(ctx context.Context, f family) error {
 	return records.Do(ctx, &h.Run, h.After)
 }
 
-// nextPass begins another pass, or reports that the part is done because the
-// last pass found nothing.
+// nextPass begins another pass. It returns true if the part is done, because the last pass found no
+// records or there were too many passes.
 func (h *walk) nextPass() (done bool) {
 	if h.Handed == 0 || h.Pass >= maxPasses {
 		return true
 	}
 	h.progress = progress{Pass: h.Pass + 1, Families: h.Families}
-	for name, t := range h.Families { // the next pass counts them again
+	for name, t := range h.Families { // the next pass counts these records again
 		t.Stayed = 0
 		h.Families[name] = t
 	}
