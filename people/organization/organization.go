@@ -19,12 +19,12 @@ import (
 	"kartei/store/db"
 )
 
-// Retention is the time between the state deleting and the erasure of an
-// organization. Zero is 30 days.
+// Retention provides the time between the state deleting and the erasure of an organization. Zero
+// means 30 days.
 var Retention = op.Need[time.Duration]("retention")
 
-// defaultRetention is the default time between the state deleting and the
-// erasure of an organization.
+// defaultRetention is the time between the state deleting and the erasure of an organization, if
+// Retention is zero.
 const defaultRetention = 30 * 24 * time.Hour
 
 func retention(c *op.Call) time.Duration {
@@ -37,16 +37,16 @@ func retention(c *op.Call) time.Duration {
 // New is the input of Create.
 type New struct {
 	Name string `json:"name"`
-	// Module, Secrecy and Level may be empty, which means off, undeclared and
-	// off. So the API opens only on purpose.
+	// Module, Secrecy and Level mean off, undeclared and off if they are empty. So the API is
+	// closed until somebody opens it.
 	Module  string       `json:"module,omitempty"`
 	Secrecy string       `json:"secrecy,omitempty"`
 	Level   access.Level `json:"level,omitempty"`
-	// Country is DE if it is empty.
+	// Country is an ISO 3166-1 alpha-2 code. Empty means DE.
 	Country string `json:"country,omitempty"`
 }
 
-// Change is the input of Set; nil keeps a value.
+// Change is the input of Set. A nil member keeps its value.
 type Change struct {
 	ID      string        `json:"id"`
 	Name    *string       `json:"name,omitempty"`
@@ -54,30 +54,30 @@ type Change struct {
 	Secrecy *string       `json:"secrecy,omitempty"`
 	Level   *access.Level `json:"level,omitempty"`
 	Country *string       `json:"country,omitempty"`
-	// SecondFactor is required or optional. It becomes required for sign-ins a week
-	// after it was switched on.
+	// SecondFactor is required or optional. Required takes effect for sign-ins a week after the
+	// change.
 	SecondFactor *string `json:"secondFactor,omitempty"`
-	// Passwords is on or off: see checkPasswords. PasswordAdmin is an admin who may sign
-	// in by password while others may not, empty for nobody.
+	// Passwords is on or off (see checkPasswords). PasswordAdmin is the id of an admin who may sign
+	// in by password while Passwords is off. Empty means no admin.
 	Passwords     *string `json:"passwords,omitempty"`
 	PasswordAdmin *string `json:"passwordAdmin,omitempty"`
 	// Applications says which applications people may connect.
 	Applications *access.Applications `json:"applications,omitempty"`
-	// State is for the operator only.
+	// State is the new state. Only the operator may set it.
 	State *access.State `json:"state,omitempty"`
 }
 
 const sandboxSuffix = " (Sandbox)"
 
-// defaultCountry is where an office is that names no country.
+// defaultCountry is the country of an organization whose input has no country.
 const defaultCountry = "DE"
 
-// country is the form of a code of ISO 3166-1 alpha-2.
+// country matches the form of an ISO 3166-1 alpha-2 code.
 var country = regexp.MustCompile(`^[A-Z]{2}$`)
 
-// Create creates an organization and its sandbox. The sandbox is a
-// second organization with its own records and its own change clock. Test keys
-// are bound to it, and its API is open from the start.
+// Create is the operation that creates an organization and its sandbox. The sandbox is a second
+// organization with its own records and its own change clock. Test keys work in the sandbox, whose
+// API is open from the start.
 var Create = op.New("organizations.create", op.Administer, create, op.By(op.Operator),
 	op.Audited("organization.create"))
 
@@ -148,23 +148,23 @@ func note(c *op.Call, before, after access.OrganizationInfo) {
 	c.Audit.Changed("applications", string(before.Applications), string(after.Applications))
 }
 
-// List lists organizations and sandboxes.
+// List is the operation that lists organizations and sandboxes.
 var List = op.New("organizations.list", op.Read, list, op.By(op.Operator))
 
 func list(ctx context.Context, c *op.Call, p access.Page) (access.List[access.OrganizationInfo], error) {
 	return access.ListPage(ctx, c.Tx, p, access.ScanOrganization, selectOrganizations, p.After)
 }
 
-// GetOutput is the answer of Get.
+// GetOutput is the output of Get.
 type GetOutput struct {
 	access.OrganizationInfo
-	// Keys counts the keys that are bound to the organization and neither revoked nor
-	// expired. WritingKeys counts the keys among them that may write.
+	// Keys is the number of keys of the organization that are neither revoked nor expired.
+	// WritingKeys is the number of these keys with a scope that permits writing.
 	Keys        int64 `json:"keys"`
 	WritingKeys int64 `json:"writingKeys"`
 }
 
-// Get returns one organization, and how many keys its switches concern.
+// Get is the operation that returns one organization with the number of its keys.
 var Get = op.New("organizations.get", op.Read, get, op.By(op.Admin|op.Operator))
 
 func get(ctx context.Context, c *op.Call, in access.ByID) (out GetOutput, err error) {
@@ -175,8 +175,8 @@ func get(ctx context.Context, c *op.Call, in access.ByID) (out GetOutput, err er
 	return out, err
 }
 
-// byID is like Organization, for operations on the organization
-// itself. The operator must name one.
+// byID returns the organization that the caller administers. Unlike FindOrganization, it requires a
+// name from the operator.
 func byID(ctx context.Context, c *op.Call, name string) (access.OrganizationInfo, error) {
 	if name == "" && c.IsOperator() {
 		return access.OrganizationInfo{}, fault.Unknown("There is no organization with this id.")
@@ -184,8 +184,8 @@ func byID(ctx context.Context, c *op.Call, name string) (access.OrganizationInfo
 	return c.FindOrganization(ctx, name)
 }
 
-// Set changes an organization. A sandbox shares the name and the
-// state of its organization; module, secrecy and level are its own.
+// Set changes an organization. A sandbox has the name and the state of its live organization. It
+// has its own module, secrecy and level.
 func Set(ctx context.Context, c *op.Call, in Change) (access.OrganizationInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.OrganizationInfo{}, err
@@ -222,7 +222,7 @@ func Set(ctx context.Context, c *op.Call, in Change) (access.OrganizationInfo, e
 		o.SecondFactorFrom = secondFactorFrom(c, &o)
 	}
 	c.Audit.About(o.Number, o.ID)
-	if before == o { // nothing was done, so the log has nothing to tell
+	if before == o { // nothing changed, so the log gets no line
 		c.Audit.Omit()
 		return o, nil
 	}
@@ -250,8 +250,8 @@ func Set(ctx context.Context, c *op.Call, in Change) (access.OrganizationInfo, e
 	return o, c.Gives(ctx, op.Gain{Word: op.Opened, ID: o.ID, Organization: o.Number})
 }
 
-// opened reports whether a change of an organization lets in what was kept out before:
-// programs, applications, passwords, people without a second factor, everybody.
+// opened reports whether a change admits callers who were refused before. These may be programs,
+// applications, people with a password or without a second factor, or all callers.
 func opened(before, after access.OrganizationInfo) bool {
 	levels := []access.Level{access.Off, access.Read, access.On}
 	return slices.Index(levels, after.Level) > slices.Index(levels, before.Level) ||
@@ -268,7 +268,7 @@ func widensApplications(before, after access.Applications) bool {
 	return slices.Index(order, after) > slices.Index(order, before)
 }
 
-// checkChange refuses changes that are not allowed.
+// checkChange adds an error for each change that is not allowed.
 func checkChange(f *input.Faults, c *op.Call, o *access.OrganizationInfo, in Change) {
 	if in.Name != nil && o.SandboxOf != "" {
 		f.Say("name", fault.ReadOnly, "A sandbox is named like its organization.")
@@ -293,7 +293,7 @@ func checkChange(f *input.Faults, c *op.Call, o *access.OrganizationInfo, in Cha
 	}
 }
 
-// eraseAt returns EraseAt in its stored form.
+// eraseAt returns EraseAt in the form of the database, where zero means none.
 func eraseAt(o *access.OrganizationInfo) clock.Micros {
 	if o.EraseAt == nil {
 		return 0
@@ -301,7 +301,8 @@ func eraseAt(o *access.OrganizationInfo) clock.Micros {
 	return *o.EraseAt
 }
 
-// apply applies a change. The name was checked before.
+// apply applies a change to o, and adds an error for each invalid value. The caller has checked the
+// name.
 func apply(o *access.OrganizationInfo, f *input.Faults, c Change) {
 	if c.Name != nil {
 		o.Name = *c.Name
@@ -330,7 +331,7 @@ func apply(o *access.OrganizationInfo, f *input.Faults, c Change) {
 	if c.PasswordAdmin != nil {
 		o.PasswordAdmin = *c.PasswordAdmin
 	}
-	if o.Passwords == "on" { // everybody may, so nobody is named
+	if o.Passwords == "on" { // everybody may sign in by password
 		o.PasswordAdmin = ""
 	}
 	if c.SecondFactor != nil {
@@ -348,10 +349,10 @@ func apply(o *access.OrganizationInfo, f *input.Faults, c Change) {
 	}
 }
 
-// secondFactorGrace is the time that people have to set up a second factor.
+// secondFactorGrace is the time that people have for setting up a second factor.
 const secondFactorGrace = 7 * 24 * time.Hour
 
-// secondFactorFrom returns the time from which people need a second factor.
+// secondFactorFrom returns the time from which people need a second factor, or zero.
 func secondFactorFrom(c *op.Call, o *access.OrganizationInfo) clock.Micros {
 	if o.SecondFactor == "required" {
 		return c.Now.Add(secondFactorGrace)
@@ -359,8 +360,8 @@ func secondFactorFrom(c *op.Call, o *access.OrganizationInfo) clock.Micros {
 	return 0
 }
 
-// Erase makes an organization in the state deleting due for erasure
-// now. A background worker erases it in steps.
+// Erase is the operation that makes an organization in the state deleting due for erasure at once.
+// A background worker erases it in steps.
 var Erase = op.New("organizations.erase", op.Administer, erase, op.By(op.Operator), op.Audited("organization.erase"))
 
 func erase(ctx context.Context, c *op.Call, in access.ByID) (access.OrganizationInfo, error) {

@@ -12,11 +12,13 @@ import (
 )
 
 const (
-	// countPasswordAdmin finds an admin of an organization who has a password.
+	// countPasswordAdmin returns 1 if the principal is an admin of the organization with a
+	// password, else 0.
 	countPasswordAdmin = `select count(*) from principals p join accounts a on a.id = p.account_id
 		where p.id = $1 and p.organization = $2 and p.role = 'admin' and p.disabled = false and a.password <> ''`
 	countLinked = `select count(*) from principals p join identities i on i.account_id = p.account_id where p.id = $1 and i.issuer = $2`
-	// countLinkedAdmins counts the admins of an organization who are linked, but one.
+	// countLinkedAdmins counts the admins of an organization who are linked with the OpenID
+	// provider, without one principal.
 	countLinkedAdmins = `select count(*) from principals p join identities i on i.account_id = p.account_id
 		where p.organization = $1 and p.id <> $2 and p.role = 'admin' and p.disabled = false and i.issuer = $3`
 
@@ -24,9 +26,9 @@ const (
 	dropPasswordAdmin = `update organizations set password_admin = '' where number = $1 and password_admin = $2`
 )
 
-// checkPasswords refuses to switch passwords off where nobody could come back: without
-// an OpenID provider, and unless the caller is linked with it or an admin may sign in by
-// password in any case.
+// checkPasswords adds an error if switching passwords off would lock everybody out. There must be
+// an OpenID provider. The caller must be linked with it, or an admin must be allowed to sign in by
+// password.
 func checkPasswords(ctx context.Context, c *op.Call, f *input.Faults, before, o access.OrganizationInfo) error {
 	if before.Passwords == o.Passwords && before.PasswordAdmin == o.PasswordAdmin {
 		return nil
@@ -76,16 +78,16 @@ func setPasswords(ctx context.Context, c *op.Call, before, o access.Organization
 	return access.EndPasswordSessions(ctx, c.Tx, c.Now, o.Number, o.PasswordAdmin, c.Actor.PrincipalID())
 }
 
-// DropPasswordAdmin takes from somebody who will be no admin any more that they may sign
-// in by password while others may not. If no other admin is linked, nobody who administers
-// the organization could come back, which only the operator may cause.
+// DropPasswordAdmin removes the exception for a person who will no longer be an admin, if they are
+// the PasswordAdmin. It fails if no other admin is linked with the OpenID provider, because no
+// admin could then sign in. The operator may do it all the same.
 func DropPasswordAdmin(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
 	n, err := c.Tx.Exec(ctx, dropPasswordAdmin, p.Home, p.ID)
 	if err != nil || n == 0 {
 		return err
 	}
 	c.Audit.Changed("passwordAdmin", p.ID, "")
-	if c.IsOperator() || signin.Issuer(c) == "" { // without a provider passwords sign in
+	if c.IsOperator() || signin.Issuer(c) == "" { // without a provider, everybody signs in by password
 		return nil
 	}
 	err = c.Tx.QueryRow(ctx, countLinkedAdmins, p.Home, p.ID, signin.Issuer(c)).Scan(&n)

@@ -2,10 +2,9 @@ package organization
 
 import "kartei/access"
 
-// The statements about organizations.
+// The SQL statements for organizations.
 const (
-	// Numbers are never reused, because rows of organizations are never
-	// deleted.
+	// Numbers are never reused, because rows of organizations are never deleted.
 	selectNextOrganization = `select coalesce(max(number), 0) + 1 from organizations`
 
 	insertOrganization = `insert into organizations
