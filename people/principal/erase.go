@@ -13,8 +13,8 @@ import (
 	"kartei/people/organization"
 )
 
-// The statements that erase a person. The row stays, so that the id in records
-// and logs still refers to somebody.
+// The SQL statements that erase a person. The row stays, so that the id in records and logs still
+// refers to a person.
 const (
 	countOtherAdmins = `select count(*) from principals
 		where organization = $1 and kind = 'user' and role = 'admin' and disabled = false and id <> $2`
@@ -22,10 +22,12 @@ const (
 		disabled = true, language = 'de', preferences = '{}', erased_at = $2 where id = $1`
 )
 
-// Erase erases what is kept about a person whom the caller administers: name, address,
-// rights, preferences, sessions and bell. It also revokes the keys, and ends the grants. The
-// address can be used again. The last admin is refused. The caller must have
-// called access.Changed before, and erases the invitations to the address itself.
+// Erase erases a person: their name, address, rights, preferences, sessions, bell and grants. It
+// also revokes their keys. Another person may use the address afterwards. Erase fails for the last
+// admin.
+//
+// The caller must administer the person, and must have called access.Changed. The caller also
+// deletes the invitations to the address.
 func Erase(ctx context.Context, c *op.Call, p access.PrincipalInfo) (access.PrincipalInfo, error) {
 	if err := mayErase(ctx, c, p); err != nil {
 		return p, err
@@ -57,7 +59,7 @@ func Erase(ctx context.Context, c *op.Call, p access.PrincipalInfo) (access.Prin
 	return Find(ctx, c, access.UserPrincipal, p.ID)
 }
 
-// mayErase refuses a person who is already erased, and the last admin.
+// mayErase fails if the person is already erased, or is the last admin.
 func mayErase(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
 	if p.ErasedAt != 0 {
 		return &fault.Fault{Code: fault.Forbidden, Detail: erased}
@@ -68,9 +70,9 @@ func mayErase(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
 	return otherAdmin(ctx, c, p)
 }
 
-// otherAdmin refuses if the organization of a person has no other admin who can
-// sign in. The caller has begun with access.Changed, so of two calls at the same
-// time the second one counts what the first one left.
+// otherAdmin fails if the organization of a person has no other admin who can sign in. The caller
+// has called access.Changed, so the second of two concurrent calls counts what the first one has
+// left.
 func otherAdmin(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
 	var others int64
 	err := c.Tx.QueryRow(ctx, countOtherAdmins, p.Home, p.ID).Scan(&others)

@@ -12,8 +12,8 @@ import (
 	"kartei/test/operator"
 )
 
-// The name of an organization, person, service account or key cannot imitate
-// another name, or be invisible.
+// TestNamesShowWhatTheyAre checks that the name of an organization, a person, a service account or
+// a key cannot imitate another name or be invisible.
 func TestNamesShowWhatTheyAre(t *testing.T) {
 	o := operator.NewOffice(t, dbtest.SQLite(t))
 	for _, name := range []string{"\u202eEvil", "\u200b", "Anna\u2028Berg", "\u2067Berg\u2069", "\ue000"} {
@@ -42,8 +42,9 @@ func TestNamesShowWhatTheyAre(t *testing.T) {
 	}
 }
 
-// An address is the one that emails are sent to. A comment would otherwise make
-// many addresses of one mailbox, each with a person and invitations of its own.
+// TestAddressesAreThoseOfEmails checks that an email address with a comment or another unusual form
+// is refused. Comments would give one mailbox many addresses, each with its own person and
+// invitations.
 func TestAddressesAreThoseOfEmails(t *testing.T) {
 	o := operator.NewOffice(t, dbtest.SQLite(t))
 	for _, email := range []string{

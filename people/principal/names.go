@@ -15,7 +15,7 @@ import (
 	"kartei/store/db"
 )
 
-// maxNames bounds the ids in one call. A page of records has fewer people.
+// maxNames is the maximum number of ids in one call. A page of records contains fewer people.
 const maxNames = 200
 
 // NamesInput is the input of ResolveNames.
@@ -30,8 +30,8 @@ type Names struct {
 	Data []Name `json:"data"`
 }
 
-// application is the type of a name that belongs to a grant: the one of the application
-// that acts, also after the grant has ended.
+// application is the Type of the name of a grant. It is the name of the application that acts, even
+// after the end of the grant.
 const application access.PrincipalType = "application"
 
 // Name is the name of a person, a service account or an application.
@@ -40,22 +40,21 @@ type Name struct {
 	Type     access.PrincipalType `json:"type"`
 	Name     string               `json:"name"`
 	Disabled bool                 `json:"disabled"`
-	// Erased says that the person was erased. All erased people have the same
-	// name.
+	// Erased says that the person was erased. All erased people have the same name.
 	Erased bool `json:"erased,omitempty"`
 }
 
-// ResolveNames is ReadNames as an operation.
+// ResolveNames is the operation that runs ReadNames.
 var ResolveNames = op.New("names.resolve", op.Read, ReadNames, op.By(op.Member|op.Operator))
 
-// ReadNames returns the names of people, service accounts and applications of the
-// caller's organization. Other ids are omitted.
+// ReadNames returns the names of people, service accounts and applications of the caller's
+// organization. It leaves out unknown ids. It fails if there are more than 200 ids.
 func ReadNames(ctx context.Context, c *op.Call, in NamesInput) (Names, error) {
 	names := Names{Data: []Name{}}
 	if len(in.IDs) > maxNames {
 		return names, fault.Invalid(fault.Field{Name: "ids", Code: fault.TooLong, Limit: fault.Items(maxNames)})
 	}
-	live := c.Actor.Org() // pages ask in their own organization, without a look at it
+	live := c.Actor.Org() // for pages of the live organization, this saves a query
 	if in.Organization != "" || c.IsOperator() || c.Actor.Organization().Sandbox {
 		o, err := c.FindOrganization(ctx, in.Organization)
 		if err != nil {
@@ -91,22 +90,22 @@ func ReadNames(ctx context.Context, c *op.Call, in NamesInput) (Names, error) {
 // FindNamesInput is the input of FindNames.
 type FindNamesInput struct {
 	Organization string `json:"organizationId,omitempty"`
-	// Q is the beginning of a word of the name, or several words. Empty finds all.
+	// Q is the beginning of a word of the name, or several words. Empty matches all names.
 	Q string `json:"q"`
-	// Limit is the number of names, 1 to 50; zero means 8.
+	// Limit is the maximum number of names, from 1 to 50. Zero means 8.
 	Limit int `json:"limit,omitempty"`
 }
 
 const (
 	defaultFound = 8
 	maxFound     = 50
-	// maxSearchedName bounds a searched text in characters, as lookup.find does.
+	// maxSearchedName is the maximum length of Q in characters. lookup.find has the same limit.
 	maxSearchedName = 200
 	selectActive    = `select id, kind, name from principals where organization = $1 and disabled = false and erased_at = 0 order by kind desc, id`
 )
 
-// FoundNames is the output of FindNames: who is called like the text first, then by
-// name. More says that there are others.
+// FoundNames is the output of FindNames. Exact matches come first, and then the names are in
+// alphabetical order. More says that more names match.
 type FoundNames struct {
 	Data []FoundName `json:"data"`
 	More bool        `json:"more"`
@@ -117,15 +116,15 @@ type FoundName struct {
 	ID   string               `json:"id"`
 	Type access.PrincipalType `json:"type"`
 	Name string               `json:"name"`
-	// Marks are the spans of the name that were found, in bytes.
+	// Marks are the spans of the name that match Q, in bytes.
 	Marks []search.Span `json:"marks"`
-	// Exact says that the text is the whole name.
+	// Exact says that Q matches the whole name.
 	Exact bool `json:"exact"`
 }
 
-// FindNames finds the active people and service accounts of the caller's organization
-// by their names. It reads the names of all of them, folded as in every search: an
-// organization has thousands at most.
+// FindNames is the operation that finds active people and service accounts of the caller's
+// organization by their names. It reads all their names and folds them like every search. An
+// organization has some thousands of names at most.
 var FindNames = op.New("names.find", op.Read, findNames, op.By(op.Member|op.Operator))
 
 func findNames(ctx context.Context, c *op.Call, in FindNamesInput) (FoundNames, error) {
@@ -179,7 +178,7 @@ func (in FindNamesInput) check() error {
 	return nil
 }
 
-// weight orders whole names before others.
+// weight returns 0 for exact matches and 1 for others, so that exact matches come first.
 func (n FoundName) weight() int {
 	if n.Exact {
 		return 0

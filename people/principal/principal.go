@@ -1,4 +1,5 @@
-// Package principal owns users and service accounts: their roles and rights, their names, and their erasure.
+// Package principal owns users and service accounts: their roles and rights, their names, and their
+// erasure.
 package principal
 
 import (
@@ -23,19 +24,18 @@ import (
 type New struct {
 	Organization string `json:"organizationId,omitempty"`
 	Name         string `json:"name"`
-	// Email is required for users and unique in the organization, without regard to
-	// case. It is refused for service accounts.
+	// Email is required for users. It is unique in the organization, without regard to case. It is
+	// not allowed for service accounts.
 	Email string `json:"email,omitempty"`
-	// Language is by default de; it is refused for service accounts.
+	// Language is the language of a user. Empty means de. It is not allowed for service accounts.
 	Language string `json:"language,omitempty"`
-	// Role is by default member.
+	// Role is the role of the principal. Empty means member.
 	Role   access.Role   `json:"role,omitempty"`
 	Rights access.Rights `json:"rights,omitempty"`
 }
 
-// Change is the input of SetUser and SetServiceAccount; nil keeps a
-// value. Rights changes the given families only; the right write removes a
-// restriction.
+// Change is the input of SetUser and SetServiceAccount. A nil member keeps its value. Rights
+// changes only the given families. The right write removes a restriction.
 type Change struct {
 	ID       string        `json:"id"`
 	Name     *string       `json:"name,omitempty"`
@@ -46,7 +46,7 @@ type Change struct {
 	Disabled *bool         `json:"disabled,omitempty"`
 }
 
-// CreateUser creates a user.
+// CreateUser is the operation that creates a user.
 var CreateUser = op.New("people.create", op.Administer, createUser, op.By(op.Admin|op.Operator), op.Fresh, op.Gives,
 	op.Audited("person.create"))
 
@@ -54,8 +54,8 @@ func createUser(ctx context.Context, c *op.Call, in New) (access.PrincipalInfo, 
 	return create(ctx, c, access.UserPrincipal, in)
 }
 
-// CreateServiceAccount creates a service account: a principal for programs,
-// without sign-in.
+// CreateServiceAccount is the operation that creates a service account. A service account is a
+// principal for programs and cannot sign in.
 var CreateServiceAccount = op.New("serviceAccounts.create", op.Administer, createServiceAccount,
 	op.By(op.Admin|op.Operator), op.Fresh, op.Gives, op.Audited("serviceAccount.create"))
 
@@ -63,7 +63,7 @@ func createServiceAccount(ctx context.Context, c *op.Call, in New) (access.Princ
 	return create(ctx, c, access.ServiceAccountPrincipal, in)
 }
 
-// ListUsers lists users.
+// ListUsers is the operation that lists users.
 var ListUsers = op.New("people.list", op.Read, listUsers, op.By(op.Admin|op.Operator))
 
 func listUsers(ctx context.Context, c *op.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
@@ -74,15 +74,15 @@ func listUsers(ctx context.Context, c *op.Call, p access.Page) (access.List[acce
 	return page, err
 }
 
-// ListServiceAccounts lists service accounts.
+// ListServiceAccounts is the operation that lists service accounts.
 var ListServiceAccounts = op.New("serviceAccounts.list", op.Read, listServiceAccounts, op.By(op.Admin|op.Operator))
 
 func listServiceAccounts(ctx context.Context, c *op.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
 	return list(ctx, c, access.ServiceAccountPrincipal, p)
 }
 
-// FindOwn returns a user or a service account of whom the caller may know everything
-// that is kept: the caller, and for admins and the operator everybody.
+// FindOwn returns a user or a service account whose complete data the caller may see: the caller's
+// own, or any for admins and the operator. It fails with NOT_FOUND for others.
 func FindOwn(ctx context.Context, c *op.Call, name string) (access.PrincipalInfo, error) {
 	p, err := Find(ctx, c, "", name)
 	if err == nil && !c.Owns(p.ID) {
@@ -91,7 +91,7 @@ func FindOwn(ctx context.Context, c *op.Call, name string) (access.PrincipalInfo
 	return named(c, p), err
 }
 
-// GetUser returns a user, and how they sign in.
+// GetUser is the operation that returns a user with data about their sign-ins.
 var GetUser = op.New("people.get", op.Read, getUser, op.By(op.Admin|op.Operator))
 
 func getUser(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalInfo, error) {
@@ -104,17 +104,16 @@ func getUser(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalI
 	return one[0], err
 }
 
-// GetServiceAccount returns a service account.
+// GetServiceAccount is the operation that returns a service account.
 var GetServiceAccount = op.New("serviceAccounts.get", op.Read, getServiceAccount, op.By(op.Admin|op.Operator))
 
 func getServiceAccount(ctx context.Context, c *op.Call, in access.ByID) (access.PrincipalInfo, error) {
 	return Find(ctx, c, access.ServiceAccountPrincipal, in.ID)
 }
 
-// SetUser changes a user. All keys of a user who is disabled or loses a right
-// lose their access at once. The keys remain, and work again when the right
-// returns. Only the operator can take the role from the last admin, or disable
-// them.
+// SetUser is the operation that changes a user. If the user is disabled or loses a right, their
+// keys lose that access at once. The keys stay, and work again when the right returns. Only the
+// operator can disable the last admin, or give them another role.
 var SetUser = op.New("people.set", op.Administer, setUser, op.By(op.Admin|op.Operator), op.Fresh, op.Gives,
 	op.Audited("person.set"))
 
@@ -122,7 +121,7 @@ func setUser(ctx context.Context, c *op.Call, in Change) (access.PrincipalInfo, 
 	return change(ctx, c, access.UserPrincipal, in)
 }
 
-// SetServiceAccount changes a service account, like SetUser.
+// SetServiceAccount is the operation that changes a service account, in the same way as SetUser.
 var SetServiceAccount = op.New("serviceAccounts.set", op.Administer, setServiceAccount, op.By(op.Admin|op.Operator),
 	op.Fresh, op.Gives, op.Audited("serviceAccount.set"))
 
@@ -146,7 +145,7 @@ func create(ctx context.Context, c *op.Call, kind access.PrincipalType, in New) 
 	if p, err = Insert(ctx, c, o, p); err != nil {
 		return p, err
 	}
-	// A new person cannot sign in yet, so only the admins are told.
+	// A new person cannot sign in yet, so only the admins get a notice.
 	word := op.PersonCreated
 	if kind == access.ServiceAccountPrincipal {
 		word = op.AccountCreated
@@ -154,7 +153,7 @@ func create(ctx context.Context, c *op.Call, kind access.PrincipalType, in New) 
 	return p, c.Gives(ctx, op.Gain{Word: word, ID: p.ID, Organization: p.Home})
 }
 
-// Check checks the input and returns the new principal.
+// Check checks the input, adds its errors to f and returns the new principal.
 func Check(c *op.Call, f *input.Faults, kind access.PrincipalType, in New) access.PrincipalInfo {
 	if in.Role == "" {
 		in.Role = access.Member
@@ -177,7 +176,8 @@ func Check(c *op.Call, f *input.Faults, kind access.PrincipalType, in New) acces
 	return p
 }
 
-// Insert inserts a principal into an organization.
+// Insert inserts a principal into an organization. It fails with DUPLICATE if another user has the
+// address.
 func Insert(
 	ctx context.Context, c *op.Call, o access.OrganizationInfo, p access.PrincipalInfo,
 ) (access.PrincipalInfo, error) {
@@ -193,7 +193,7 @@ func Insert(
 	return p, emailTaken(err)
 }
 
-// widenedRights reports whether a principal may do more than before.
+// widenedRights reports whether a principal has access that it did not have before.
 func widenedRights(before, after access.PrincipalInfo) bool {
 	more := func(scope string) bool {
 		return access.Allows(after.Role, after.Rights, scope) && !access.Allows(before.Role, before.Rights, scope)
@@ -202,8 +202,8 @@ func widenedRights(before, after access.PrincipalInfo) bool {
 		slices.ContainsFunc(access.AllScopes(), more)
 }
 
-// note records a change in the audit log. Names and addresses are
-// personal data, so their values are hidden.
+// note records a change in the audit log. The log does not have the values of names and addresses,
+// because they are personal data.
 func note(c *op.Call, before, after access.PrincipalInfo) {
 	c.Audit.Hidden("name", before.Name != after.Name)
 	c.Audit.Hidden("email", before.Email != after.Email)
@@ -229,8 +229,8 @@ func list(
 	return page, err
 }
 
-// seeSignIns fills in how users sign in. The lists of the operator may be of several
-// organizations, and go without.
+// seeSignIns sets SignIn of users in one organization. A list of the operator may have users of
+// several organizations, and then SignIn is not set.
 func seeSignIns(ctx context.Context, c *op.Call, list []access.PrincipalInfo) error {
 	if len(list) == 0 || slices.ContainsFunc(list, func(p access.PrincipalInfo) bool { return p.Home != list[0].Home }) {
 		return nil
@@ -252,7 +252,7 @@ func seeSignIns(ctx context.Context, c *op.Call, list []access.PrincipalInfo) er
 	return err
 }
 
-// named fills in the name that an erased person is shown with.
+// named returns p with the name that is shown for erased people, if p is erased.
 func named(c *op.Call, p access.PrincipalInfo) access.PrincipalInfo {
 	if p.ErasedAt != 0 {
 		p.Name = access.ErasedName.In(c.Language)
@@ -308,8 +308,8 @@ func change(ctx context.Context, c *op.Call, kind access.PrincipalType, in Chang
 	return p, c.Gives(ctx, op.Gain{Word: word, ID: p.ID, Organization: p.Home, Principal: p.ID, Admins: true})
 }
 
-// tellAddress tells a person that their emails go to another address. The former address is told
-// too: otherwise only whoever reads the new one would hear of what follows.
+// tellAddress posts notices about the new address of a person, and sends an email to the old
+// address. Otherwise only the reader of the new address would get all further emails.
 func tellAddress(ctx context.Context, c *op.Call, before, p access.PrincipalInfo) error {
 	err := c.Gives(ctx, op.Gain{Word: op.AddressChanged, ID: p.ID, Organization: p.Home, Principal: p.ID})
 	center := notify.Service.In(c)
@@ -327,8 +327,8 @@ var (
 	movedText  = i18n.Text("An admin of your organization changed the address to which you get messages of Kartei. This address gets none any more.\n\nIf you do not expect this, ask why. Your sign-in is not affected.")
 )
 
-// Disable refuses the keys and the sign-ins of a principal from now on, as part of
-// another act about it. The caller has begun with access.Changed.
+// Disable disables a principal as part of another act. Its keys and sign-ins are refused from then
+// on. It fails for the last admin, unless the operator calls. The act has called access.Changed.
 func Disable(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
 	if manages(p) && !c.IsOperator() {
 		if err := otherAdmin(ctx, c, p); err != nil {
@@ -345,19 +345,19 @@ func Disable(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
 	return access.EndSessionsOf(ctx, c.Tx, c.Now, p.ID)
 }
 
-// manages reports whether a principal is a person who can administer the
-// organization. A service account cannot sign in.
+// manages reports whether a principal is a person who can administer the organization. A service
+// account cannot sign in.
 func manages(p access.PrincipalInfo) bool {
 	return p.Type == access.UserPrincipal && p.Role == access.Admin && !p.Disabled
 }
 
-// Find reads a principal of the organization that the caller reaches, of either kind if
-// kind is empty. Others are NOT_FOUND. A caller who is no admin reaches colleagues, too: what is
-// about one person asks FindOwn or Owns.
+// Find returns a principal in an organization that the caller reaches. An empty kind accepts users
+// and service accounts. It fails with NOT_FOUND for others. It also returns colleagues to callers
+// who are no admins, so operations about one person use FindOwn or check Owns.
 func Find(ctx context.Context, c *op.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
 	p, err := access.PrincipalIn(ctx, c.Tx, kind, name)
 	if err == nil && !c.Reaches(p.Home, p.Home) {
-		_, err = access.PrincipalIn(ctx, c.Tx, kind, "") // the same text as for an unknown id
+		_, err = access.PrincipalIn(ctx, c.Tx, kind, "") // the same error as for an unknown id
 	}
 	return p, err
 }
@@ -396,7 +396,7 @@ func apply(p *access.PrincipalInfo, f *input.Faults, c Change) {
 	}
 }
 
-// checkRights checks the rights by family.
+// checkRights adds an error for each unknown family and each invalid right.
 func checkRights(f *input.Faults, field string, rights access.Rights) {
 	for _, family := range slices.Sorted(maps.Keys(rights)) {
 		if !slices.Contains(access.Families, family) {

@@ -99,7 +99,7 @@ func TestPrincipals(t *testing.T) {
 			!cmp.Equal(got.Rights, wantRights) {
 			t.Errorf("after set: %+v, answered %+v", got, changed)
 		}
-		// the user's own, in another case
+		// the user's own address, in another case
 		must(o.Operator.SetUser(ctx, principal.Change{ID: user.ID, Email: new("ida.nuss@morgenstern.example")}))
 
 		refusals := []struct {

@@ -2,7 +2,7 @@ package principal
 
 import "kartei/access"
 
-// The statements about people and service accounts.
+// The SQL statements for people and service accounts.
 const (
 	insertPrincipal = `insert into principals
 		(id, kind, organization, name, email, email_folded, role, rights, disabled, created_at, language)
@@ -13,7 +13,7 @@ const (
 		and ($4 = '' or p.organization = (select coalesce(sandbox_of, number) from organizations where id = $4))
 		order by p.id limit $1`
 
-	// The ids of one page follow.
+	// selectSignIns must be followed by a condition with the ids of one page.
 	selectSignIns = `select p.id, p.account_id is not null, ` + access.HasFactor + `,
 			exists (select 1 from identities i where i.account_id = p.account_id and i.issuer = $2),
 			coalesce((select max(s.last_seen_at) from sessions s where s.principal_id = p.id), 0)
