@@ -6,25 +6,25 @@ import (
 	"kartei/store/db"
 )
 
-// SecretsPurpose derives the keys of the vault that seals the secrets of generators
-// of codes (masterkey.Ring.Vault).
+// SecretsPurpose is the purpose from which the key ring derives the vault for TOTP secrets
+// (masterkey.Ring.Vault).
 const SecretsPurpose = "second factors"
 
-// Desk is what the operations of the sign-in need.
+// Desk has the dependencies of the operations for signing in.
 type Desk struct {
-	// DB counts attempts outside the transaction of a call: a refused call is
-	// rolled back, and its attempt must stay.
+	// DB is used to count attempts outside of the transaction of a call. The transaction of a
+	// refused call is rolled back, but its attempt must stay counted.
 	DB     db.DB
 	Hasher *Hasher
-	// Secrets seals the secrets of generators of codes.
+	// Secrets encrypts TOTP secrets and tickets.
 	Secrets masterkey.Vault
-	// Passkeys is nil if the address of the instance allows none.
+	// Passkeys is nil if passkeys cannot be used with the address of the instance.
 	Passkeys *Passkeys
-	// Provider is the OpenID provider, nil if there is none.
+	// Provider is the OpenID provider. It is nil if there is none.
 	Provider *sso.Provider
 }
 
-// NewDesk returns the desk of an instance. base is its address for people.
+// NewDesk returns the Desk of an instance. base is the address of the instance for browsers.
 func NewDesk(d db.DB, secrets masterkey.Vault, base string) *Desk {
 	return &Desk{DB: d, Hasher: NewHasher(), Secrets: secrets, Passkeys: NewPasskeys(base)}
 }

@@ -14,26 +14,27 @@ import (
 	"kartei/store/db"
 )
 
-// A device is a browser that signed in to an account. It keeps a token in a cookie, and
-// the database keeps the token's hash, with the networks from which it signed in.
+// A device is a browser that has signed in to an account. The browser keeps a token in a cookie.
+// The database keeps the hash of the token and the networks from which the browser signed in.
 
 const (
-	// DeviceLifetime is how long a sign-in makes a device and a network known. It is three
-	// times the longest session.
+	// DeviceLifetime is the time for which a device and a network are known after a sign-in. It is
+	// three times the longest session.
 	DeviceLifetime = 90 * 24 * time.Hour
-	// maxDevices bounds the rows of an account, and so the networks that one account makes
-	// known. The latest ones stay.
+	// maxDevices is the maximum number of rows of an account, and so of the networks that one
+	// account makes known. The latest rows stay.
 	maxDevices = 20
 	// tokenLength is the length of a token (access.NewToken).
 	tokenLength = 43
-	// maxTokens bounds the tokens of a browser: one for each account that signs in there.
+	// maxTokens is the maximum number of tokens in a browser: one for each account that signs in
+	// there.
 	maxTokens = 5
 )
 
 const (
 	selectDevice = `select count(*) from devices where token_hash = $1 and account_id = $2 and seen_at > $3`
 	selectHolder = `select account_id from devices where token_hash = $1 and seen_at > $2 limit 1`
-	// The network of somebody is asked for as the one of nobody: both take as long.
+	// selectNetwork is the same for known and unknown accounts, so that both take the same time.
 	selectNetwork = `select exists (select 1 from devices where network = $1 and seen_at > $2),
 		exists (select 1 from devices where network = $1 and seen_at > $2 and account_id = $3)`
 	rememberIt = `insert into devices (token_hash, network, account_id, created_at, seen_at) values ($1, $2, $3, $4, $4)
@@ -49,16 +50,16 @@ const (
 
 // Device is a browser at a sign-in.
 type Device struct {
-	// Hash is what is stored of its token.
+	// Hash is the hash of its token, as the database stores it.
 	Hash string
-	// Known says that it signed in to the account before.
+	// Known says that the browser has signed in to the account before.
 	Known bool
-	// Tokens is what the browser keeps from now on.
+	// Tokens is the new value of the browser's cookie.
 	Tokens string
 }
 
-// FindDevice returns the hash of the token by which an account knows a browser, empty for
-// an unknown browser. tokens is what the browser keeps.
+// FindDevice returns the hash of the token by which an account knows a browser. It is empty for an
+// unknown browser. tokens is the value of the browser's cookie.
 func FindDevice(ctx context.Context, tx db.Tx, now clock.Micros, account, tokens string) (string, error) {
 	_, hash, err := findDevice(ctx, tx, now, account, split(tokens))
 	return hash, err
@@ -77,27 +78,29 @@ func findDevice(
 	return "", "", nil
 }
 
-// Origin is where an attempt comes from, and what is known of it.
+// Origin describes where an attempt comes from.
 type Origin struct {
 	Address netip.Addr
-	// Proof is what somebody already has who confirms it: a session, or a mailed link. It
-	// is empty at a sign-in.
+	// Proof identifies what a person already has who confirms their sign-in: a session or a mailed
+	// link. It is empty at a sign-in.
 	Proof string
-	// Device is the hash of a device that the account knows, empty for others.
+	// Device is the hash of a device that the account knows, and empty for other devices.
 	Device string
-	// Known says that somebody signed in from the network lately, Own that the account did.
+	// Known says that somebody signed in from the network recently. Own says that the account did.
 	Known, Own bool
 }
 
-// mark is what attempts are counted by, empty for those who are not known themselves.
+// mark returns the subject by which attempts are counted: Proof or Device. It is empty if both are
+// empty.
 func (o Origin) mark() string { return cmp.Or(o.Proof, o.Device) }
 
 func (o Origin) network() string { return access.Network(o.Address).String() }
 
-// FindOrigin returns what is known of an attempt at an account, which is empty for an
-// address that has none. Only Device and Own depend on the account: the first needs the
-// secret of the browser, and the second serves those who know the password. So nobody
-// learns from a bound which address has an account.
+// FindOrigin returns the Origin of an attempt at an account. account is empty if no account has the
+// address.
+//
+// Only Device and Own depend on the account. Device needs the secret of the browser, and Own only
+// matters after the right password. So a limit does not reveal which addresses have an account.
 func FindOrigin(
 	ctx context.Context, tx db.Tx, now clock.Micros, account, tokens string, from netip.Addr,
 ) (o Origin, err error) {
@@ -112,7 +115,8 @@ func FindOrigin(
 	return o, err
 }
 
-// FindBrowser is FindOrigin before the account is known: any account may know the device.
+// FindBrowser returns the Origin of an attempt at a time when the account is not known. Device is
+// set if any account knows the browser.
 func FindBrowser(ctx context.Context, tx db.Tx, now clock.Micros, tokens string, from netip.Addr) (Origin, error) {
 	for _, token := range split(tokens) {
 		var account string
@@ -127,15 +131,14 @@ func FindBrowser(ctx context.Context, tx db.Tx, now clock.Micros, tokens string,
 	return FindOrigin(ctx, tx, now, "", "", from)
 }
 
-// split returns the tokens that a browser keeps. What is no token did not come from here.
+// split returns the tokens in a cookie. It drops texts that cannot be tokens.
 func split(tokens string) []string {
 	list := strings.SplitN(tokens, ".", maxTokens+1)
 	return slices.DeleteFunc(list[:min(len(list), maxTokens)], func(t string) bool { return len(t) != tokenLength })
 }
 
-// Remember makes the browser and the network of a sign-in known to the account. An account
-// takes over no token that it did not give itself: somebody else might have put it into the
-// browser.
+// Remember makes the browser and the network of a sign-in known to the account. A token that the
+// account does not know is not reused, because somebody else may have put it into the browser.
 func Remember(
 	ctx context.Context, tx db.Tx, now clock.Micros, account, tokens string, from netip.Addr,
 ) (d Device, err error) {
@@ -161,18 +164,20 @@ func Remember(
 	return d, err
 }
 
-// CountDevices returns how many devices of an account are known, but one.
+// CountDevices returns the number of known devices of an account. It does not count the device with
+// the hash but.
 func CountDevices(ctx context.Context, tx db.Tx, now clock.Micros, account, but string) (n int64, err error) {
 	return n, tx.QueryRow(ctx, countDevices, account, but, now.Add(-DeviceLifetime)).Scan(&n)
 }
 
-// ForgetDevice makes a device of an account an unknown one.
+// ForgetDevice makes a device unknown to an account.
 func ForgetDevice(ctx context.Context, tx db.Tx, account, hash string) error {
 	_, err := tx.Exec(ctx, forgetDevice, account, hash)
 	return err
 }
 
-// ForgetDevices makes all devices of an account unknown but one, or all if but is empty.
+// ForgetDevices makes all devices unknown to an account, except for the one with the hash but. An
+// empty but means all devices.
 func ForgetDevices(ctx context.Context, tx db.Tx, account, but string) error {
 	_, err := tx.Exec(ctx, forgetDevices, account, but)
 	return err

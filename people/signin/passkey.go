@@ -8,12 +8,12 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 )
 
-// Passkeys runs the ceremonies of WebAuthn. A passkey asks its owner for a gesture
-// that proves them, such as a fingerprint, so it counts as both factors.
+// Passkeys runs the ceremonies of WebAuthn. A passkey verifies its user by a gesture, such as a
+// fingerprint, so it counts as both factors.
 type Passkeys struct{ relying *webauthn.WebAuthn }
 
-// NewPasskeys returns the ceremonies for an address of an instance. It returns nil
-// if there can be none: browsers want a name, and TLS unless it is localhost.
+// NewPasskeys returns the Passkeys for the address of an instance. It returns nil if passkeys
+// cannot be used. Browsers require a host name, and TLS unless the host is localhost.
 func NewPasskeys(base string) *Passkeys {
 	u, err := url.Parse(base)
 	if err != nil || u.Hostname() == "" {
@@ -34,10 +34,10 @@ func NewPasskeys(base string) *Passkeys {
 
 // Owner is the account of passkeys.
 type Owner struct {
-	// Account is the id of the account, which is the user handle of its passkeys.
-	// Email is the name in the list of the browser.
+	// Account is the id of the account and the user handle of its passkeys. Email is the name that
+	// the browser shows for them.
 	Account, Email string
-	// Stored are the stored passkeys.
+	// Stored are the passkeys of the account as the database stores them.
 	Stored []string
 }
 
@@ -50,7 +50,7 @@ func (o *Owner) WebAuthnName() string { return o.Email }
 // WebAuthnDisplayName implements webauthn.User.
 func (o *Owner) WebAuthnDisplayName() string { return o.Email }
 
-// WebAuthnCredentials implements webauthn.User. What cannot be read is left out.
+// WebAuthnCredentials implements webauthn.User. It leaves out passkeys that cannot be decoded.
 func (o *Owner) WebAuthnCredentials() []webauthn.Credential {
 	var all []webauthn.Credential
 	for _, text := range o.Stored {
@@ -62,10 +62,11 @@ func (o *Owner) WebAuthnCredentials() []webauthn.Credential {
 	return all
 }
 
-// CeremonyData is what is kept between the two steps of a ceremony.
+// CeremonyData is the data that the server keeps between the two steps of a ceremony.
 type CeremonyData = webauthn.SessionData
 
-// Register begins the making of a passkey. The options are for the browser.
+// Register begins the registration of a passkey. options are for the browser, and kept is for
+// Registered.
 func (p *Passkeys) Register(o *Owner) (options json.RawMessage, kept *CeremonyData, err error) {
 	var known []protocol.CredentialDescriptor
 	for _, c := range o.WebAuthnCredentials() {
@@ -79,10 +80,10 @@ func (p *Passkeys) Register(o *Owner) (options json.RawMessage, kept *CeremonyDa
 	return options, kept, err
 }
 
-// StoredPasskey is a passkey that was made or used: its id, and what is stored.
+// StoredPasskey is the id of a passkey and the text that the database stores.
 type StoredPasskey struct{ ID, Stored string }
 
-// Registered checks the answer of the browser, and returns the new passkey.
+// Registered checks the response of the browser, and returns the new passkey.
 func (p *Passkeys) Registered(o *Owner, kept *CeremonyData, response []byte) (StoredPasskey, error) {
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(response)
 	if err != nil {
@@ -95,7 +96,8 @@ func (p *Passkeys) Registered(o *Owner, kept *CeremonyData, response []byte) (St
 	return made(c)
 }
 
-// Ask begins a sign-in. The browser offers the passkeys that it has.
+// Ask begins a sign-in, in which the browser offers its passkeys. options are for the browser, and
+// kept is for Used.
 func (p *Passkeys) Ask() (options json.RawMessage, kept *CeremonyData, err error) {
 	assertion, kept, err := p.relying.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
@@ -105,8 +107,8 @@ func (p *Passkeys) Ask() (options json.RawMessage, kept *CeremonyData, err error
 	return options, kept, err
 }
 
-// Holder returns the id of the account that an answer of the browser claims. It
-// proves nothing.
+// Holder returns the id of the account that a response of the browser claims. The claim is not
+// checked. It is empty if the response is not valid.
 func Holder(response []byte) (account string) {
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(response)
 	if err != nil {
@@ -115,8 +117,8 @@ func Holder(response []byte) (account string) {
 	return string(parsed.Response.UserHandle)
 }
 
-// Used checks the answer of the browser for the account that it claims, and returns
-// the passkey with its counter.
+// Used checks the response of the browser for the account that it claims, and returns the passkey
+// with its new counter.
 func (p *Passkeys) Used(o *Owner, kept *CeremonyData, response []byte) (StoredPasskey, error) {
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(response)
 	if err != nil {
@@ -134,7 +136,7 @@ func (p *Passkeys) Used(o *Owner, kept *CeremonyData, response []byte) (StoredPa
 }
 
 func made(c *webauthn.Credential) (StoredPasskey, error) {
-	c.Attestation = webauthn.CredentialAttestation{} // nobody asks for the maker of the device
+	c.Attestation = webauthn.CredentialAttestation{} // the maker of the device does not matter
 	text, err := json.Marshal(c)
 	return StoredPasskey{ID: protocol.URLEncodedBase64(c.ID).String(), Stored: string(text)}, err
 }

@@ -1,4 +1,5 @@
-// Package signin owns what proves a person: passwords, codes, passkeys, tickets, and the bounds of guesses.
+// Package signin owns what proves a person: passwords, codes, passkeys, tickets, and the bounds of
+// guesses.
 package signin
 
 import (
@@ -18,7 +19,7 @@ import (
 	"kartei/access"
 )
 
-// params are the costs of Argon2id.
+// params are the cost parameters of Argon2id.
 type params struct {
 	memory  uint32 // in KiB
 	time    uint32
@@ -26,61 +27,61 @@ type params struct {
 }
 
 var (
-	// current are the costs of new passwords: the OWASP minimum of 2026, 19 MiB and
-	// two passes. A hash takes 40 to 90 ms.
+	// current are the costs of new passwords. They are the OWASP minimum of 2026: 19 MiB and two
+	// passes. A hash takes 40 to 90 ms.
 	current = params{memory: 19 * 1024, time: 2, threads: 1}
-	// least are the smallest costs that Argon2id allows.
+	// least are the smallest costs that Argon2id permits.
 	least = params{memory: 8, time: 1, threads: 1}
 )
 
 const (
 	saltSize = 16
 	keySize  = 32
-	// placesEach is the number of places that a class has for each processor. At most two
-	// seconds pass until a turn.
+	// placesEach is the number of places of a class for each processor. With it, a turn waits at
+	// most two seconds.
 	placesEach = 8
-	// placesOfOne is the number of places that one session, link or device has.
+	// placesOfOne is the maximum number of places of one session, link or device.
 	placesOfOne = 2
-	// maxMemory and maxTime bound what a stored hash may ask for.
+	// maxMemory and maxTime are the maximum costs of a stored hash.
 	maxMemory = 256 * 1024
 	maxTime   = 16
 )
 
-// ErrBusy says that too many passwords are being checked.
+// ErrBusy is the error if too many passwords are being checked.
 var ErrBusy = errors.New("signin: too many passwords are being checked")
 
-// Hasher hashes passwords. It uses each processor for one password at a time, so
-// that many sign-ins neither take all memory nor hold up the calls of others for
-// long. Strangers have half of the processors, and their own places in the queue.
+// Hasher hashes passwords. It uses each processor for at most one password at a time. So many
+// sign-ins do not use up the memory and do not delay other calls for long. Strangers may use half
+// of the processors, and have their own places in the queue.
 type Hasher struct {
 	slots, strangers chan struct{}
-	costs            params // of new passwords
+	costs            params // the costs of new passwords
 	decoy            string
 
 	mu     sync.Mutex
-	places int // of each class
+	places int // the number of places of each class
 	taken  map[class]int
 	of     map[claim]int
 }
 
-// class is who wants a password to be hashed. Each class has its own places, so that no
-// class waits because another one has none left.
+// class is a class of clients. Each class has its own places, so that no class waits for places of
+// another class.
 type class int
 
 const (
 	stranger class = iota
 	knownNetwork
-	known // a device, a session, or whoever has a mailed link
+	known // a client with a known device, a session or a mailed link
 )
 
-// claim is somebody with places of a class. Who guesses from one network, or sends the
-// same link many times, does not take all of them.
+// claim is a client and its class. The number of its places is bounded. So a client that guesses
+// from one network, or sends the same link many times, does not take all places.
 type claim struct {
 	class class
 	who   string
 }
 
-// limit returns how many places a claim has.
+// limit returns the maximum number of places of a claim.
 func (h *Hasher) limit(c claim) int {
 	if c.class == known && c.who != "" {
 		return placesOfOne
@@ -88,17 +89,18 @@ func (h *Hasher) limit(c claim) int {
 	return h.places / 2
 }
 
-// Turn is a place in the queue of a Hasher. Whoever has none is refused before anything
-// is written.
+// Turn is a place in the queue of a Hasher. A call that gets no place is refused before it writes
+// anything.
 type Turn struct {
 	hasher *Hasher
 	claim  claim
 }
 
-// Reserve returns a place for an attempt, or ErrBusy. It must be ended.
+// Reserve returns a place for an attempt. It fails with ErrBusy if there is none. The caller must
+// call End.
 func (h *Hasher) Reserve(o Origin) (*Turn, error) { return h.reserve(o.claim()) }
 
-// claim returns whose places an attempt takes.
+// claim returns the claim for the places of an attempt.
 func (o Origin) claim() claim {
 	switch {
 	case o.mark() != "":
@@ -120,7 +122,7 @@ func (h *Hasher) reserve(c claim) (*Turn, error) {
 	return &Turn{h, c}, nil
 }
 
-// End gives the place back.
+// End frees the place.
 func (t *Turn) End() {
 	t.hasher.mu.Lock()
 	defer t.hasher.mu.Unlock()
@@ -130,11 +132,11 @@ func (t *Turn) End() {
 	}
 }
 
-// NewHasher returns a Hasher.
+// NewHasher returns a Hasher with the costs for new passwords.
 func NewHasher() *Hasher { return newHasher(current) }
 
-// NewTestHasher returns a Hasher for tests in which the costs of a password play no part. A
-// hash takes some microseconds, and protects nothing.
+// NewTestHasher returns a Hasher for tests that do not depend on the costs of a password. A hash
+// takes some microseconds, and protects nothing.
 func NewTestHasher() *Hasher { return newHasher(least) }
 
 func newHasher(costs params) *Hasher {
@@ -144,7 +146,7 @@ func newHasher(costs params) *Hasher {
 		slots: make(chan struct{}, n), strangers: make(chan struct{}, max(n/2, 1)),
 		places: n * placesEach, taken: map[class]int{}, of: map[claim]int{},
 	}
-	h.decoy = encode(costs, random(saltSize), random(keySize)) // nobody knows its password
+	h.decoy = encode(costs, random(saltSize), random(keySize)) // nobody knows a password with this hash
 	return h
 }
 
@@ -154,7 +156,7 @@ func random(n int) []byte {
 	return b
 }
 
-// Hash is Turn.Hash for a program that hashes a password of its own.
+// Hash reserves a place and hashes a password. It is for programs that hash their own passwords.
 func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	t, err := h.reserve(claim{class: known})
 	if err != nil {
@@ -164,7 +166,7 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	return t.Hash(ctx, password)
 }
 
-// Hash returns a password in the PHC string format.
+// Hash returns the hash of a password in the PHC string format. It fails if ctx ends.
 func (t *Turn) Hash(ctx context.Context, password string) (string, error) {
 	salt := random(saltSize)
 	costs := t.hasher.costs
@@ -172,9 +174,9 @@ func (t *Turn) Hash(ctx context.Context, password string) (string, error) {
 	return encode(costs, salt, key), err
 }
 
-// Verify reports whether a password is the stored one, and whether it should be
-// hashed anew, because the costs have changed. Without a stored password it takes
-// as long and is false.
+// Verify checks a password against a stored hash. same says that they match. outdated says that the
+// caller should store a new hash, because the costs have changed. If stored is empty, same is
+// false, and Verify takes the same time.
 func (t *Turn) Verify(ctx context.Context, stored, password string) (same, outdated bool, err error) {
 	exists := stored != ""
 	if !exists {
@@ -192,7 +194,7 @@ func (t *Turn) Verify(ctx context.Context, stored, password string) (same, outda
 	return same, p != t.hasher.costs, nil
 }
 
-// key computes Argon2id as soon as a processor is free.
+// key computes Argon2id once a processor is free. It fails if ctx ends.
 func (t *Turn) key(ctx context.Context, password string, salt []byte, p params) ([]byte, error) {
 	done, err := t.processor(ctx)
 	if err != nil {
@@ -202,7 +204,8 @@ func (t *Turn) key(ctx context.Context, password string, salt []byte, p params) 
 	return argon2.IDKey([]byte(norm.NFC.String(password)), salt, p.time, p.memory, p.threads, keySize), nil
 }
 
-// processor waits for a processor, and returns what gives it back.
+// processor waits for a free processor. The caller must call done afterwards. processor fails if
+// ctx ends.
 func (t *Turn) processor(ctx context.Context) (done func(), err error) {
 	needs := []chan struct{}{t.hasher.slots}
 	if t.claim.class == stranger {

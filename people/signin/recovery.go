@@ -8,16 +8,17 @@ import (
 )
 
 const (
-	// RecoveryCodes is the number of codes of a set.
+	// RecoveryCodes is the number of recovery codes in a set.
 	RecoveryCodes = 10
-	// recoverySize is the size of a code: 80 bits, so a plain hash protects it.
+	// recoverySize is the size of a code in bytes. 80 bits are enough for a hash without a salt.
 	recoverySize = 10
 )
 
-// recoveryAlphabet is Crockford's base32: no i, l, o, u.
+// recoveryAlphabet is the base32 of Crockford, without i, l, o and u.
 var recoveryAlphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// NewRecoveryCodes returns a set of codes as they are shown: four groups of four.
+// NewRecoveryCodes returns a set of codes. Each code is four groups of four characters with
+// hyphens.
 func NewRecoveryCodes() []string {
 	codes := make([]string, RecoveryCodes)
 	for i := range codes {
@@ -27,11 +28,11 @@ func NewRecoveryCodes() []string {
 	return codes
 }
 
-// likeness maps what people read or type wrongly.
+// likeness replaces characters that people misread or mistype.
 var likeness = strings.NewReplacer("-", "", " ", "", "o", "0", "i", "1", "l", "1")
 
-// HashRecoveryCode returns what is stored of a code. Spaces, hyphens and case do
-// not count, nor do letters that look like digits.
+// HashRecoveryCode returns the hash of a code, as the database stores it. It ignores spaces,
+// hyphens and case, and accepts letters that look like digits.
 func HashRecoveryCode(code string) string {
 	return access.HashToken(likeness.Replace(strings.ToLower(strings.TrimSpace(code))))
 }

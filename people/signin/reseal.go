@@ -11,12 +11,12 @@ import (
 const (
 	selectSealed = `select id, totp_secret from accounts where id > $1 and totp_secret <> '' order by id limit $2`
 	updateSealed = `update accounts set totp_secret = $3 where id = $1 and totp_secret = $2`
-	// resealPiece bounds the accounts of one transaction.
+	// resealPiece is the maximum number of accounts that one query reads.
 	resealPiece = 200
 )
 
-// Reseal seals the secrets of generators of codes under the current master key. It
-// returns how many it sealed, and an error for each that no known key opens.
+// Reseal encrypts all TOTP secrets with the current master key. It returns the number of changed
+// secrets, and an error for each secret that no known key decrypts.
 func Reseal(ctx context.Context, d db.DB, v masterkey.Vault) (changed int, unreadable []error, err error) {
 	type row struct{ account, sealed string }
 	for after := ""; ; {

@@ -12,7 +12,7 @@ import (
 	"kartei/kit/clock"
 )
 
-// TestTOTP has the vectors of RFC 6238, appendix B, for SHA-1, with six digits.
+// TestTOTP checks the vectors of RFC 6238, appendix B, for SHA-1 and with six digits.
 func TestTOTP(t *testing.T) {
 	secret := []byte("12345678901234567890")
 	for at, want := range map[int64]string{
@@ -41,7 +41,8 @@ func TestTOTP(t *testing.T) {
 	}
 }
 
-// TestHasher checks what is stored, and that an old hash is recognized.
+// TestHasher checks the stored text and the verification of passwords. A hash with older costs is
+// outdated.
 func TestHasher(t *testing.T) {
 	h, ctx := NewHasher(), t.Context()
 	stored, err := h.Hash(ctx, "Grüße aus Köln")
@@ -77,8 +78,8 @@ func TestHasher(t *testing.T) {
 	}
 }
 
-// TestPlaces fills the places of each class: the others have theirs, and one network, link
-// or device does not take all.
+// TestPlaces checks that each class has its own places when another class has none left. One
+// network, link or device does not get all places of its class.
 func TestPlaces(t *testing.T) {
 	h := NewHasher()
 	from := func(n int) netip.Addr { return netip.MustParseAddr(fmt.Sprintf("2001:db8:%x:1::1", n)) }
@@ -129,8 +130,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestStrangersLeaveAProcessor has strangers who compute on all the processors that they
-// may have. A known device computes beside them, if there are two processors.
+// TestStrangersLeaveAProcessor checks that strangers cannot use all processors. With two
+// processors, a known device computes while strangers use all of their processors.
 func TestStrangersLeaveAProcessor(t *testing.T) {
 	h := NewHasher()
 	h.slots, h.strangers = make(chan struct{}, 2), make(chan struct{}, 1)

@@ -15,22 +15,22 @@ import (
 
 // A Limit bounds the attempts of one subject.
 type Limit struct {
-	// Subject is hashed, so that nobody reads addresses in the table at a glance. The
-	// hash has no key: whoever has the table and a list of addresses can compare.
+	// Subject identifies the counted attempts. The database stores its hash, so that the table has
+	// no readable addresses. The hash has no key, so an attacker with the table can test addresses.
 	Subject string
-	// Window begins with the first attempt. With Sliding it begins anew with each.
+	// Window begins with the first attempt. If Sliding is set, each attempt begins it again.
 	Window  time.Duration
 	Sliding bool
-	// Free attempts are not slowed down. After them the pause doubles from a second
-	// to a minute. Zero means that none is slowed down.
+	// Free is the number of attempts without a pause. After them, the pause doubles from a second
+	// to a minute. Zero means that attempts have no pauses.
 	Free int64
-	// Most attempts of a window are made. Zero means no bound.
+	// Most is the maximum number of attempts in a window. Zero means no maximum.
 	Most int64
 	// Keeps is true for a limit that a success does not clear.
 	Keeps bool
 }
 
-// The bounds of guesses.
+// The bounds of guesses and mails.
 const (
 	freeGuesses    = 5
 	guessesOfHour  = 50
@@ -42,12 +42,12 @@ const (
 	longestPause   = time.Minute
 )
 
-// Bounds are the limits of the guesses of one secret.
+// Bounds are the limits on the guesses of one secret.
 type Bounds struct {
-	// Hour bounds the guesses of an hour. Series counts those in a row, and slows them
-	// down.
+	// Hour limits the guesses in an hour. Series limits consecutive guesses, and adds pauses
+	// between them.
 	Hour, Series Limit
-	// Others bound a network, whatever it guesses.
+	// Others limit the attempts of a network, no matter what it guesses.
 	Others []Limit
 }
 
@@ -60,16 +60,18 @@ func (b Bounds) All() []Limit {
 	return append(all, b.Series)
 }
 
-// series is the limit of those who are known: nobody else counts for it.
+// series returns the limit for a known origin, whose attempts are counted separately from all
+// others.
 func series(subject string) Bounds {
 	l := Limit{Subject: subject, Window: time.Hour, Sliding: true, Free: freeGuesses, Most: guessesOfHour}
 	return Bounds{Hour: l, Series: l}
 }
 
-// PasswordBounds bound the guesses of the password of an address. A session, a known
-// device and a known network have their own 50 an hour, so no stranger keeps them out.
-// All strangers together have 50; then the person signs in by passkey, or by a link that
-// is mailed. The bounds of a network are wide, because offices share one.
+// PasswordBounds returns the limits on guesses of the password of an address. A session, a known
+// device and a known network have their own 50 guesses an hour, so strangers cannot lock them out.
+//
+// All strangers together have 50 guesses. Then the person can sign in by a passkey or a mailed
+// link. The limits of a network are wide, because the people of an office share one.
 func (o Origin) PasswordBounds(email string) Bounds {
 	folded := access.FoldEmail(email)
 	pair := "password|" + o.network() + "|" + folded
@@ -88,8 +90,8 @@ func (o Origin) PasswordBounds(email string) Bounds {
 	}
 }
 
-// NetworkLimits bound what a network tries, whomever it concerns. A session and a known
-// device do not wait for others in their network.
+// NetworkLimits returns the limits on all attempts from a network, at any account. Attempts with a
+// session or a known device are counted separately from others in the network.
 func (o Origin) NetworkLimits() []Limit {
 	switch {
 	case o.mark() != "":
@@ -111,16 +113,16 @@ func ofSite(kind string, from netip.Addr) Limit {
 	}
 }
 
-// ClientLimits bound the guesses of a network at the endpoints for applications. They are
-// apart from NetworkLimits: a page of somebody else can make a browser call these, and must
-// not keep an office from signing in.
+// ClientLimits returns the limits on guesses from a network at the OAuth endpoints. They are
+// separate from NetworkLimits, because a foreign page can make a browser call these endpoints. It
+// must not block the sign-ins of an office.
 func ClientLimits(from netip.Addr) []Limit {
 	return []Limit{ofHost("client|" + access.Network(from).String()), ofSite("client|", from)}
 }
 
-// CodeBounds bound the guesses of the second factor of an account. Whoever makes them
-// knows the password. The networks of others do not count as known: a code has six digits
-// only.
+// CodeBounds returns the limits on guesses of the second factor of an account. A client that
+// guesses it already knows the password. Only networks of the same account count as known, because
+// a code has only six digits.
 func (o Origin) CodeBounds(account string) Bounds {
 	subject := "code|" + account
 	switch {
@@ -133,14 +135,14 @@ func (o Origin) CodeBounds(account string) Bounds {
 	return Bounds{Hour: l, Series: l}
 }
 
-// MailLimit bounds the mails of a kind to one person.
+// MailLimit returns the limit on mails of one kind to one person.
 func MailLimit(kind, subject string) Limit {
 	return Limit{Subject: "mail|" + kind + "|" + subject, Window: time.Hour, Most: mailsOfAddress, Keeps: true}
 }
 
-// ResetLimits bound the mailed links for a new password: to an address, and of a network.
-// The window is the lifetime of a link. So while strangers have used up the mails to a
-// person, the mailbox of the person has a link that works.
+// ResetLimits returns the limits on mailed links for a new password, by address and by network. The
+// window is the lifetime of a link. So if strangers have used up the mails to a person, the
+// person's mailbox has a link that still works.
 func (o Origin) ResetLimits(email string) []Limit {
 	to := Limit{Window: ResetLifetime, Most: mailsOfAddress, Keeps: true}
 	host := Limit{Subject: "mail|reset|" + o.network(), Window: time.Hour, Most: mailsOfHost, Keeps: true}
@@ -161,12 +163,12 @@ func (o Origin) ResetLimits(email string) []Limit {
 	return []Limit{to, host, site}
 }
 
-// WaitError says how long a subject must wait.
+// WaitError is the error for an attempt that must wait. Left is the waiting time.
 type WaitError struct{ Left time.Duration }
 
 func (e *WaitError) Error() string { return "signin: wait " + e.Left.String() }
 
-// Waits returns the wait inside err, or zero.
+// Waits returns the waiting time of a *WaitError in err, or zero.
 func Waits(err error) time.Duration {
 	if e, is := errors.AsType[*WaitError](err); is {
 		return e.Left
@@ -187,8 +189,9 @@ const (
 	selectAttempted = `select count, since, next_at from sign_in_attempts where subject = $1`
 )
 
-// Attempt counts an attempt in a transaction of its own: the transaction of a refused
-// call is rolled back. An attempt that has to wait is a *WaitError, and begins no transaction.
+// Attempt counts an attempt in its own transaction, because the transaction of a refused call is
+// rolled back. It fails with a *WaitError if the attempt must wait, and then usually starts no
+// write transaction.
 func (d *Desk) Attempt(ctx context.Context, now clock.Micros, limits ...Limit) error {
 	err := d.DB.Read(ctx, func(tx db.Tx) error {
 		left, err := Blocked(ctx, tx, now, limits...)
@@ -206,11 +209,12 @@ func (d *Desk) Attempt(ctx context.Context, now clock.Micros, limits ...Limit) e
 	return d.DB.Write(ctx, func(tx db.Tx) error { return Attempt(ctx, tx, now, limits...) })
 }
 
-// Attempt counts an attempt before it is made, so that many at the same time count
-// each. With too many it is a *WaitError, and the transaction must be rolled back.
+// Attempt counts an attempt before it is made, so that each of many concurrent attempts counts. It
+// fails with a *WaitError if there were too many attempts. Then the caller must roll back the
+// transaction.
 func Attempt(ctx context.Context, tx db.Tx, now clock.Micros, limits ...Limit) error {
 	limits = slices.Clone(limits)
-	// rows are locked in one order
+	// rows are always locked in this order
 	slices.SortFunc(limits, func(a, b Limit) int { return strings.Compare(a.key(), b.key()) })
 	for _, l := range limits {
 		var count int64
@@ -233,8 +237,8 @@ func Attempt(ctx context.Context, tx db.Tx, now clock.Micros, limits ...Limit) e
 	return err
 }
 
-// Blocked returns how long subjects must wait, without counting an attempt. It
-// spares a transaction for those who do not wait.
+// Blocked returns the time that an attempt must wait, without counting it. It saves the write
+// transaction of an attempt that must wait.
 func Blocked(ctx context.Context, tx db.Tx, now clock.Micros, limits ...Limit) (time.Duration, error) {
 	longest := time.Duration(0)
 	for _, l := range limits {
@@ -262,7 +266,7 @@ func Count(ctx context.Context, tx db.Tx, l Limit) (count int64, err error) {
 	return count, err
 }
 
-// left returns how long the count-th attempt must wait.
+// left returns the time that attempt number count must wait.
 func (l *Limit) left(count int64, since, next, now clock.Micros) time.Duration {
 	if left := next.Sub(now); l.Free > 0 && count > 1 && left > 0 && left <= longestPause {
 		return left
@@ -273,7 +277,7 @@ func (l *Limit) left(count int64, since, next, now clock.Micros) time.Duration {
 	return 0
 }
 
-// pause returns the pause after the count-th attempt.
+// pause returns the pause after attempt number count.
 func (l *Limit) pause(count int64) time.Duration {
 	if l.Free == 0 || count < l.Free {
 		return 0
@@ -283,7 +287,7 @@ func (l *Limit) pause(count int64) time.Duration {
 
 func (l *Limit) key() string { return access.HashToken(l.Subject) }
 
-// Cleared forgets the attempts of subjects after a success.
+// Cleared deletes the counts of the limits after a success, except for limits with Keeps.
 func Cleared(ctx context.Context, tx db.Tx, limits ...Limit) error {
 	for _, l := range limits {
 		if l.Keeps {

@@ -11,38 +11,40 @@ import (
 	"kartei/store/db"
 )
 
-// Kind is what a ticket is for.
+// Kind says what a ticket is for.
 type Kind string
 
-// The kinds of ticket.
+// The kinds of tickets.
 const (
-	// Second follows a correct password: a second factor is missing.
+	// Second follows the correct password of an account that needs a second factor.
 	Second Kind = "second"
-	// Choose follows all factors: one of several persons is missing.
+	// Choose follows all factors of an account that belongs to several persons. One must be chosen.
 	Choose Kind = "choose"
-	// Ceremony is a passkey that is asked for. Registration is one that is made for an
-	// account, and Invited one for the account that an invitation makes.
+	// Ceremony is for a sign-in with a passkey. Registration is for a new passkey of an account.
+	// Invited is for a new passkey of an account that an invitation creates.
 	Ceremony     Kind = "ceremony"
 	Registration Kind = "registration"
 	Invited      Kind = "invited"
-	// SSO is somebody on the way to the OpenID provider and back, to sign in. The others
-	// accept an invitation, link an account, and confirm a sign-in.
+	// These are for a person who is redirected to the OpenID provider and back. SSO is for a
+	// sign-in, SSOInvited for accepting an invitation, SSOLink for linking an account, and SSOFresh
+	// for confirming a sign-in.
 	SSO        Kind = "sso"
 	SSOInvited Kind = "ssoInvited"
 	SSOLink    Kind = "ssoLink"
 	SSOFresh   Kind = "ssoFresh"
-	// Consent is an application that asks to act for a person.
+	// Consent is for an application that asks a person for access.
 	Consent Kind = "consent"
-	// Generator is a generator of codes that is not confirmed yet.
+	// Generator is for a TOTP secret that is not confirmed yet.
 	Generator Kind = "generator"
-	// Reset is a mailed link that sets a password, Factors one that lifts second
-	// factors, and Address one that confirms another address.
+	// Reset is for a mailed link that sets a password. Factors is for a mailed link that removes
+	// second factors. Address is for a mailed link that confirms another address.
 	Reset   Kind = "reset"
 	Factors Kind = "factors"
 	Address Kind = "address"
 )
 
-// The lifetimes of a page's tickets, and of tickets that are mailed.
+// PageLifetime is the lifetime of a ticket on a page. ResetLifetime and EmailLifetime are the
+// lifetimes of tickets in mails.
 const (
 	PageLifetime  = 10 * time.Minute
 	ResetLifetime = 30 * time.Minute
@@ -53,14 +55,14 @@ const (
 	insertTicket = `insert into sign_in_tickets (token_hash, kind, account_id, data, expires_at) values ($1, $2, $3, $4, $5)`
 	selectTicket = `select coalesce(account_id, ''), data from sign_in_tickets where token_hash = $1 and kind = $2 and expires_at > $3`
 	deleteTicket = `delete from sign_in_tickets where token_hash = $1`
-	// Tickets are few, and each one that is made removes those that have expired.
+	// forgetTickets deletes expired tickets. It runs whenever a ticket is issued, which is rare.
 	forgetTickets      = `delete from sign_in_tickets where token_hash in (select token_hash from sign_in_tickets where expires_at < $1 order by expires_at limit 100)`
 	deleteTicketsOf    = `delete from sign_in_tickets where account_id = $1 and kind = $2`
 	deleteAllTicketsOf = `delete from sign_in_tickets where account_id = $1`
 )
 
-// Issue stores a ticket with data, and returns its token. A ticket without an account
-// serves nobody, or whom its data name.
+// Issue stores a ticket with data, and returns its token. account may be empty if no account exists
+// yet, or if the data identify it.
 func Issue(
 	ctx context.Context, tx db.Tx, now clock.Micros, lifetime time.Duration, kind Kind, account string, data any,
 ) (string, error) {
@@ -80,8 +82,8 @@ func Issue(
 	return token, err
 }
 
-// Read returns the account of a ticket, and decodes its data. An unknown or expired
-// ticket is db.ErrNoRows.
+// Read returns the account of a ticket, and decodes its data into data. It fails with db.ErrNoRows
+// if the ticket is unknown or has expired.
 func Read(
 	ctx context.Context, tx db.Tx, now clock.Micros, kind Kind, token string, data any,
 ) (account string, err error) {
@@ -96,7 +98,7 @@ func Read(
 	return account, err
 }
 
-// Take is Read, and ends the ticket. Of two calls at the same time one takes it.
+// Take does the same as Read and deletes the ticket. Only one of two concurrent calls succeeds.
 func Take(
 	ctx context.Context, tx db.Tx, now clock.Micros, kind Kind, token string, data any,
 ) (account string, err error) {
@@ -114,10 +116,10 @@ func Take(
 	return account, nil
 }
 
-// Missing reports whether an error says that there is no such ticket.
+// Missing reports whether err means that the ticket does not exist.
 func Missing(err error) bool { return errors.Is(err, db.ErrNoRows) }
 
-// EndTickets ends the tickets of a kind, or all tickets of an account.
+// EndTickets deletes the tickets of an account of one kind. An empty kind means all kinds.
 func EndTickets(ctx context.Context, tx db.Tx, account string, kind Kind) (err error) {
 	if kind == "" {
 		_, err = tx.Exec(ctx, deleteAllTicketsOf, account)
@@ -127,22 +129,22 @@ func EndTickets(ctx context.Context, tx db.Tx, account string, kind Kind) (err e
 	return err
 }
 
-// ceremony is the ticket of a passkey: what the browser was asked for. No row is stored
-// for it, because the sign-in page asks for one whenever it is opened. It travels
-// sealed, and a row is made when it is used, so that it serves once.
+// ceremony is the content of a passkey ticket. It is not stored when it is issued, because the
+// sign-in page asks for one whenever it is opened. It is sent to the browser encrypted. A row is
+// stored when it is used, so that it can be used only once.
 type ceremony struct {
 	Kept  *CeremonyData `json:"kept"`
 	Until clock.Micros  `json:"until"`
 }
 
-// SealCeremony returns the ticket of a ceremony that begins.
+// SealCeremony returns the ticket of a new ceremony, encrypted.
 func (d *Desk) SealCeremony(now clock.Micros, kind Kind, kept *CeremonyData) (string, error) {
 	text, err := json.Marshal(ceremony{kept, now.Add(PageLifetime)})
 	return d.Secrets.Seal(text, string(kind)), err
 }
 
-// OpenCeremony returns what the browser was asked for. A ticket that is forged, that
-// has expired or that is of another kind is db.ErrNoRows.
+// OpenCeremony decrypts a ticket and returns its data. It fails with db.ErrNoRows for a ticket that
+// is forged, has expired or has another kind.
 func (d *Desk) OpenCeremony(now clock.Micros, kind Kind, token string) (*CeremonyData, error) {
 	var c ceremony
 	text, _, err := d.Secrets.Open(token, string(kind))
@@ -157,13 +159,15 @@ func (d *Desk) OpenCeremony(now clock.Micros, kind Kind, token string) (*Ceremon
 
 const insertUsed = insertTicket + ` on conflict (token_hash) do nothing`
 
-// UseCeremony ends a ceremony. Its challenge is what serves once: the text of a
-// ticket could be written in another way. Of two calls at the same time one uses it.
+// UseCeremony marks the challenge of a ceremony as used. It fails with db.ErrNoRows if the
+// challenge was already used. It does not mark the ticket, because one ticket could be encoded in
+// several ways.
 func UseCeremony(ctx context.Context, tx db.Tx, now clock.Micros, kind Kind, kept *CeremonyData) error {
 	return useOnce(ctx, tx, now, kind, kept.Challenge)
 }
 
-// useOnce notes a text that serves once, for as long as it could serve.
+// useOnce stores the hash of a text that can be used once, until its ticket expires. It fails with
+// db.ErrNoRows if the hash is already stored.
 func useOnce(ctx context.Context, tx db.Tx, now clock.Micros, kind Kind, text string) error {
 	if _, err := tx.Exec(ctx, forgetTickets, now); err != nil {
 		return err
