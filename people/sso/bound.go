@@ -6,11 +6,10 @@ import (
 	"net/http"
 )
 
-// boundedTransport cuts answers that are too large: the libraries read them as a
-// whole.
+// boundedTransport limits the size of response bodies, because the libraries read them as a whole.
 type boundedTransport struct{ http.RoundTripper }
 
-// RoundTrip is part of http.RoundTripper.
+// RoundTrip implements http.RoundTripper.
 func (b boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := b.RoundTripper.RoundTrip(r)
 	if err != nil {
@@ -20,20 +19,20 @@ func (b boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// CloseIdleConnections closes the transport's idle connections.
+// CloseIdleConnections closes the idle connections of the transport.
 func (b boundedTransport) CloseIdleConnections() {
 	if c, is := b.RoundTripper.(interface{ CloseIdleConnections() }); is {
 		c.CloseIdleConnections()
 	}
 }
 
-// shortBody is a body that fails beyond some bytes.
+// shortBody is a response body that fails after a number of bytes.
 type shortBody struct {
 	io.ReadCloser
 	left int
 }
 
-// Read is part of io.Reader.
+// Read implements io.Reader. It fails with errLong once the limit is reached.
 func (s *shortBody) Read(b []byte) (int, error) {
 	if s.left <= 0 {
 		return 0, errLong

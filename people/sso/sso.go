@@ -1,4 +1,5 @@
-// Package sso owns the OpenID provider of the instance: the way to it, and the proof of who comes back.
+// Package sso owns the OpenID provider of the instance: the way to it, and the proof of who comes
+// back.
 package sso
 
 import (
@@ -22,37 +23,38 @@ import (
 	"kartei/kit/egress"
 )
 
-// Errors of a sign-in by a provider; errors.Is tells them apart. Wrapping errors are for
+// The errors of a sign-in through the provider, for errors.Is. The errors that wrap them are for
 // the log of the operator.
 var (
-	// ErrAway means that the provider does not answer, or not as an OpenID provider.
+	// ErrAway means that the provider does not respond, or does not respond like an OpenID
+	// provider.
 	ErrAway = errors.New("the provider cannot be reached")
-	// ErrProof means that what came back proves nothing.
+	// ErrProof means that the authorization response is not valid.
 	ErrProof = errors.New("the answer of the provider proves nothing")
-	// ErrNotRecent means that the provider did not ask the person again.
+	// ErrNotRecent means that the provider did not ask the person to sign in again.
 	ErrNotRecent = errors.New("the provider did not ask the person again")
-	// ErrUnknownTime means that the provider does not tell when the person signed in.
+	// ErrUnknownTime means that the ID token does not say when the person signed in.
 	ErrUnknownTime = errors.New("the provider does not tell when the person signed in (auth_time)")
-	// ErrBusy means that too many people come back at the same time.
+	// ErrBusy means that too many authorization responses are being checked.
 	ErrBusy = errors.New("too many answers of the provider are checked at present")
 )
 
 // Options describe the provider.
 type Options struct {
-	// Issuer is the address by which the provider names itself.
+	// Issuer is the issuer URL of the provider.
 	Issuer                 string
 	ClientID, ClientSecret string
-	// Name is what people call the provider.
+	// Name is the name of the provider for people.
 	Name string
-	// Callback is the address to which the provider sends people back.
+	// Callback is the redirect URI of this instance.
 	Callback string
-	// Egress guards the connections. Its Trusted is the origin of Issuer.
+	// Egress has the rules for connections. Its Trusted is the origin of Issuer.
 	Egress egress.Options
 	Clock  clock.Clock
 }
 
-// Provider is the OpenID provider of an instance. It is safe for concurrent use.
-// Nothing is asked of it before somebody signs in by it.
+// Provider is the client of the instance's OpenID provider. It is safe for concurrent use. It sends
+// no request before the first sign-in.
 type Provider struct {
 	options Options
 	client  *http.Client
@@ -62,44 +64,44 @@ type Provider struct {
 	known    *metadata
 	failed   error
 	failedAt time.Time
-	fetch    *metadataFetch // while the provider is asked what it is
+	fetch    *metadataFetch // the fetch of the metadata that is running, or nil
 }
 
-// metadataFetch is a fetch of the provider's metadata in flight. Once done is closed,
-// known and err are its result.
+// metadataFetch is a running fetch of the provider's metadata. Once done is closed, known and err
+// are its result.
 type metadataFetch struct {
 	done  chan struct{}
 	known *metadata
 	err   error
 }
 
-// metadata is what the provider says about itself.
+// metadata is the metadata of the provider (OpenID Connect Discovery).
 type metadata struct {
 	at       time.Time
 	provider *oidc.Provider
 	config   oauth2.Config
-	// names says that each answer names its issuer (RFC 9207).
+	// names says that each authorization response has the issuer (RFC 9207).
 	names bool
 }
 
 const (
-	// requestTime bounds a request to the provider, and maxAnswer the bytes of its
-	// answer. A person waits.
+	// requestTime is the maximum duration of a request to the provider, and maxAnswer is the
+	// maximum size of a response in bytes. A person waits for them.
 	requestTime = 10 * time.Second
 	maxAnswer   = 512 << 10
-	// proofTime bounds all requests for one person who comes back, and maxAtOnce the
-	// people for whom they are made at the same time.
+	// proofTime is the maximum duration of all requests for one authorization response. maxAtOnce
+	// is the maximum number of responses that are checked at the same time.
 	proofTime = 20 * time.Second
 	maxAtOnce = 64
-	// knownFor is how long what the provider says about itself is used, and awayFor
-	// how long nobody asks again after a failure.
+	// knownFor is the time for which metadata are used. awayFor is the time without requests after
+	// a failed fetch of the metadata.
 	knownFor = time.Hour
 	awayFor  = 5 * time.Second
-	// authTimeSkew is how far the clock of the provider may be behind, or ahead.
+	// authTimeSkew is the maximum difference between the clocks of the provider and the instance.
 	authTimeSkew = time.Minute
 )
 
-// New returns a provider.
+// New returns a Provider. It sends no request.
 func New(o Options) *Provider {
 	return &Provider{options: o, atOnce: make(chan struct{}, maxAtOnce), client: &http.Client{
 		Transport: boundedTransport{egress.New(o.Egress).Transport()}, Timeout: requestTime,
@@ -109,18 +111,17 @@ func New(o Options) *Provider {
 
 var errRedirect = errors.New("the provider redirects, which is not followed")
 
-// Name is what people call the provider.
+// Name returns the name of the provider for people.
 func (p *Provider) Name() string { return p.options.Name }
 
-// Issuer is the address by which the provider names itself.
+// Issuer returns the issuer URL of the provider.
 func (p *Provider) Issuer() string { return p.options.Issuer }
 
 // Close closes idle connections.
 func (p *Provider) Close() { p.client.CloseIdleConnections() }
 
-// discover returns what the provider says about itself. If it is away, what it said
-// before serves on, and also for others while one asks again. If it has said nothing yet,
-// all wait for the same answer, each as long as their own ctx lasts.
+// discover returns the provider's metadata. If a fetch fails or is running, it returns the previous
+// metadata. If there are none, all callers wait for the same fetch, each until its ctx ends.
 func (p *Provider) discover(ctx context.Context) (*metadata, error) {
 	k, q, err := p.remembered(context.WithoutCancel(ctx))
 	if q == nil {
@@ -134,8 +135,8 @@ func (p *Provider) discover(ctx context.Context) (*metadata, error) {
 	}
 }
 
-// remembered returns what is known without waiting, or the fetch to wait for. It
-// begins one if there is none.
+// remembered returns the known metadata, or the fetch to wait for. If neither exists, it starts a
+// fetch.
 func (p *Provider) remembered(ctx context.Context) (*metadata, *metadataFetch, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,8 +155,8 @@ func (p *Provider) remembered(ctx context.Context) (*metadata, *metadataFetch, e
 	return nil, p.fetch, nil
 }
 
-// answer asks the provider what it is, and tells those who wait. A request has its bound:
-// see requestTime.
+// answer runs a fetch of the metadata, and wakes the callers that wait for it. requestTime bounds
+// each request.
 func (p *Provider) answer(ctx context.Context, q *metadataFetch) {
 	k, err := p.ask(ctx)
 	p.mu.Lock()
@@ -174,7 +175,7 @@ func (p *Provider) answer(ctx context.Context, q *metadataFetch) {
 	close(q.done)
 }
 
-// ask reads the document about the provider, and checks it.
+// ask fetches the provider's metadata and checks them.
 func (p *Provider) ask(ctx context.Context) (*metadata, error) {
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.options.Issuer)
 	if err != nil {
@@ -210,8 +211,8 @@ func (p *Provider) ask(ctx context.Context) (*metadata, error) {
 	}}, nil
 }
 
-// secure reports whether the address of an endpoint is https, or at the same place as
-// an issuer on this machine.
+// secure reports whether the URL of an endpoint may be used. It must have https, or the same origin
+// as an issuer on this machine.
 func (p *Provider) secure(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || strings.ContainsAny(address, "\"<> #") {
@@ -221,18 +222,19 @@ func (p *Provider) secure(address string) bool {
 	return u.Scheme == "https" || issuer != nil && u.Scheme == issuer.Scheme && u.Host == issuer.Host
 }
 
-// AuthRequest is what is kept of a question until its answer.
+// AuthRequest is the part of an authorization request that must be kept until the response.
 type AuthRequest struct {
 	State    string `json:"state"`
 	Nonce    string `json:"nonce"`
 	Verifier string `json:"verifier"`
-	// Fresh wants the provider to ask the person again, after At.
+	// Fresh says that the provider must ask the person to sign in again, after the time At.
 	Fresh bool         `json:"fresh,omitempty"`
 	At    clock.Micros `json:"at"`
 }
 
-// Ask returns the address to which a person goes. token makes texts that nobody
-// guesses.
+// Ask returns the URL of an authorization request, to which the browser is redirected. token must
+// return random texts. fresh makes the provider ask the person to sign in again. Ask fails with
+// ErrAway if the provider does not respond.
 func (p *Provider) Ask(ctx context.Context, fresh bool, token func() string) (string, AuthRequest, error) {
 	k, err := p.discover(ctx)
 	if err != nil {
@@ -249,37 +251,39 @@ func (p *Provider) Ask(ctx context.Context, fresh bool, token func() string) (st
 	return k.config.AuthCodeURL(a.State, options...), a, nil
 }
 
-// Answer is what a browser brings back.
+// Answer is an authorization response, which the browser brings.
 type Answer struct {
 	State string `json:"state"`
 	Code  string `json:"code"`
-	// Issuer names the issuer, if the provider does so (RFC 9207).
+	// Issuer is the issuer of the response. Some providers do not send it (RFC 9207).
 	Issuer string `json:"iss"`
-	// Error is the code of a refusal, such as access_denied.
+	// Error is an OAuth error code, such as access_denied.
 	Error string `json:"error"`
 }
 
-// Answers reports whether an answer is that to a question. Nothing is asked of the
-// provider for another one.
+// Answers reports whether b is the response to a, by the state parameter. For any other response,
+// the caller must not send requests to the provider.
 func (a AuthRequest) Answers(b Answer) bool {
 	return a.State != "" && subtle.ConstantTimeCompare([]byte(a.State), []byte(b.State)) == 1
 }
 
-// Identity is who came back, as the provider says. Issuer and Subject together are
-// the identity. The rest may change, and proves nothing unless Verified.
+// Identity is the identity of the person, as the provider describes it. Issuer and Subject together
+// are unique and permanent. The other members may change, and Email proves nothing unless Verified
+// is true.
 type Identity struct {
 	Issuer, Subject string
 	Email           string
-	// Verified says that the provider has checked that the address is theirs.
+	// Verified says that the provider has checked that the address belongs to the person.
 	Verified bool
 	Name     string
-	// AuthTime is when the person signed in at the provider, zero if it does not tell.
+	// AuthTime is the time when the person signed in at the provider. It is zero if the provider
+	// does not send it.
 	AuthTime clock.Micros
 }
 
-// Prove redeems the code of an answer, and returns who came back. The caller has
-// checked that it answers the question. With address it also asks for the email
-// address, if the provider keeps it elsewhere.
+// Prove exchanges the code of a response, and returns the identity of the person. The caller has
+// called Answers. If address is set, Prove also fetches the email address from the userinfo
+// endpoint if the ID token does not have it.
 func (p *Provider) Prove(ctx context.Context, a AuthRequest, b Answer, address bool) (Identity, error) {
 	select {
 	case p.atOnce <- struct{}{}:
@@ -317,8 +321,8 @@ func (p *Provider) Prove(ctx context.Context, a AuthRequest, b Answer, address b
 	return is, nil
 }
 
-// notRedeemed tells an answer of the provider from none. Its words are left out: they
-// may name the person.
+// notRedeemed returns ErrProof if the provider refused the code, and ErrAway if it did not respond.
+// The error leaves out the text of the provider, which may contain personal data.
 func notRedeemed(err error) error {
 	if refused, is := errors.AsType[*oauth2.RetrieveError](err); is {
 		kind := ErrProof
@@ -330,7 +334,7 @@ func notRedeemed(err error) error {
 	return fmt.Errorf("%w: the token endpoint: %w", ErrAway, err)
 }
 
-// claims are the members of an ID token beside those that the library reads.
+// claims are the claims of an ID token that the library does not decode.
 type claims struct {
 	Email    string `json:"email"`
 	Verified truth  `json:"email_verified"`
@@ -339,17 +343,17 @@ type claims struct {
 	Party    string `json:"azp"`
 }
 
-// truth is true, also as a text, as some providers write it.
+// truth is a boolean that some providers send as a string.
 type truth bool
 
-// UnmarshalJSON accepts true and "true". All else is false.
+// UnmarshalJSON accepts true and "true". All other values are false.
 func (t *truth) UnmarshalJSON(b []byte) error {
 	*t = string(b) == "true" || string(b) == `"true"`
 	return nil
 }
 
-// verify checks an ID token: signature, issuer, audience and expiry by the library,
-// then what belongs to the question.
+// verify checks an ID token. The library checks the signature, the issuer, the audience and the
+// expiry. verify then checks the nonce, the client and the time of the sign-in.
 func (p *Provider) verify(ctx context.Context, k *metadata, a AuthRequest, text string) (Identity, error) {
 	verifier := k.provider.Verifier(&oidc.Config{ClientID: p.options.ClientID, Now: p.options.Clock.Now})
 	token, err := verifier.Verify(ctx, text)
@@ -383,11 +387,11 @@ func (p *Provider) verify(ctx context.Context, k *metadata, a AuthRequest, text 
 	return is, nil
 }
 
-// moment is a time in seconds since 1970, also as a text. What is neither is zero: it does
-// not matter to a sign-in that need not be recent.
+// moment is a time in seconds since 1970, which may be sent as a string. It is zero for any other
+// value, because most sign-ins do not need the time.
 type moment float64
 
-// UnmarshalJSON never fails.
+// UnmarshalJSON accepts numbers and strings with numbers. It never fails.
 func (m *moment) UnmarshalJSON(b []byte) error {
 	f, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
 	if err != nil || math.IsNaN(f) {
@@ -397,8 +401,8 @@ func (m *moment) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// within returns the time, zero if it tells nothing: before 1970, or more than
-// authTimeSkew after now.
+// within returns the time. It returns zero if the time is before 1970, or more than authTimeSkew
+// after now.
 func (m moment) within(now clock.Micros) clock.Micros {
 	if m <= 0 || float64(m)*1e6 > float64(now.Add(authTimeSkew)) {
 		return 0
@@ -406,7 +410,7 @@ func (m moment) within(now clock.Micros) clock.Micros {
 	return min(clock.Micros(float64(m)*1e6), now)
 }
 
-// complete asks the provider for the address.
+// complete fetches the email address, and the name if it is missing, from the userinfo endpoint.
 func (i *Identity) complete(ctx context.Context, p *oidc.Provider, token *oauth2.Token) error {
 	info, err := p.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
@@ -426,8 +430,8 @@ func (i *Identity) complete(ctx context.Context, p *oidc.Provider, token *oauth2
 	return nil
 }
 
-// clean returns a text without white space around it. One that is too long, or has
-// control characters, is dropped.
+// clean returns a text without surrounding white space. It returns an empty text if the text is
+// longer than limit bytes, or has control characters.
 func clean(text string, limit int) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, "\x00"))
 	if len(text) > limit || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {

@@ -27,7 +27,7 @@ const callback = "https://kartei.example/signin/sso/callback"
 
 func token() string { return rand.Text() }
 
-// TestProvider goes the whole way with a real provider.
+// TestProvider checks a complete sign-in with a real provider.
 func TestProvider(t *testing.T) {
 	p := ssotest.Start(t, callback)
 	client := p.Client(callback)
@@ -67,7 +67,7 @@ func TestProvider(t *testing.T) {
 	}
 }
 
-// TestProviderRefuses redeems codes that are somebody else's.
+// TestProviderRefuses checks that codes of other requests and other clients are refused.
 func TestProviderRefuses(t *testing.T) {
 	p := ssotest.Start(t, callback)
 	p.Add("ida@kanzlei.example", true)
@@ -100,7 +100,7 @@ func TestProviderRefuses(t *testing.T) {
 	}
 }
 
-// forged asks a forger, and returns what comes of its answer.
+// forged signs in with a forged provider, and returns the result of Prove.
 func forged(t *testing.T, f *ssotest.Forger, fresh bool) (sso.Identity, error) {
 	t.Helper()
 	return redeemed(t, f, f.Client(t, clock.System), fresh)
@@ -116,7 +116,7 @@ func redeemed(t *testing.T, f *ssotest.Forger, client *sso.Provider, fresh bool)
 	return client.Prove(t.Context(), asked, sso.Answer{State: asked.State, Code: "c"}, true)
 }
 
-// TestForgedTokens tries ID tokens that prove nothing. The first ones do.
+// TestForgedTokens checks that invalid ID tokens are refused. The first cases are valid tokens.
 func TestForgedTokens(t *testing.T) {
 	foreign, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -205,7 +205,7 @@ func TestForgedTokens(t *testing.T) {
 	}
 }
 
-// TestAddress reads the address of the ID token, or of the userinfo endpoint.
+// TestAddress checks that the email address comes from the ID token or from the userinfo endpoint.
 func TestAddress(t *testing.T) {
 	answer := func(text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -254,7 +254,8 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// TestBrokenProvider asks providers that are away, slow, huge, or lie about themselves.
+// TestBrokenProvider checks providers that are unreachable, slow, send large responses or have
+// wrong metadata.
 func TestBrokenProvider(t *testing.T) {
 	huge := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -310,7 +311,7 @@ func TestBrokenProvider(t *testing.T) {
 	}
 }
 
-// A person who goes away does not wait for a provider that never answers.
+// TestSlowProvider checks that Prove ends with its context if a provider does not respond.
 func TestSlowProvider(t *testing.T) {
 	f := ssotest.Forge(t)
 	client := f.Client(t, clock.System)
@@ -320,7 +321,7 @@ func TestSlowProvider(t *testing.T) {
 	}
 	ctx, away := context.WithCancel(t.Context())
 	f.Answer["token"] = func(_ http.ResponseWriter, r *http.Request) {
-		_ = r.ParseForm() // after the body, the server notices that the client has gone
+		_ = r.ParseForm() // once the body is read, the server notices that the client has disconnected
 		away()
 		<-r.Context().Done()
 	}
@@ -329,8 +330,8 @@ func TestSlowProvider(t *testing.T) {
 	}
 }
 
-// TestDiscovery asks a provider what it is once an hour. One that was away is asked
-// again after some seconds, and one that goes away stays known.
+// TestDiscovery checks that the metadata are fetched once an hour. After a failed fetch, they are
+// fetched again after some seconds. If the provider fails later, the known metadata are used.
 func TestDiscovery(t *testing.T) {
 	f := ssotest.Forge(t)
 	c := clock.NewFake(time.Now())
@@ -365,8 +366,8 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-// hang makes the discovery of a forger hang. It returns a channel that tells when it does,
-// and what ends it with a status.
+// hang makes the metadata endpoint of a forger hang. hangs receives when a request hangs. A status
+// that is sent to end ends the request.
 func hang(f *ssotest.Forger) (hangs chan struct{}, end chan int) {
 	hangs, end = make(chan struct{}, 10), make(chan int)
 	f.Answer["discovery"] = func(w http.ResponseWriter, r *http.Request) {
@@ -380,7 +381,7 @@ func hang(f *ssotest.Forger) (hangs chan struct{}, end chan int) {
 	return hangs, end
 }
 
-// wait returns what a channel tells.
+// wait returns the next value of a channel. It fails the test if none arrives.
 func wait[T any](t *testing.T, c <-chan T) (v T) {
 	t.Helper()
 	select {
@@ -391,8 +392,9 @@ func wait[T any](t *testing.T, c <-chan T) (v T) {
 	return v
 }
 
-// While a provider hangs that has said nothing yet, people wait for one answer. Whoever
-// goes away waits no longer. After it nobody asks at once again, however long it took.
+// TestHangingProvider checks callers while the first fetch of the metadata hangs. All callers wait
+// for the same fetch, and a caller whose context ends waits no longer. After a failed fetch, no
+// request follows at once.
 func TestHangingProvider(t *testing.T) {
 	f, c := ssotest.Forge(t), clock.NewFake(time.Now())
 	client := f.Client(t, c)
@@ -421,7 +423,7 @@ func TestHangingProvider(t *testing.T) {
 	}
 }
 
-// While a known provider hangs, others go on with what it said before.
+// TestKnownProviderHangs checks that callers use the known metadata while a new fetch hangs.
 func TestKnownProviderHangs(t *testing.T) {
 	f, c := ssotest.Forge(t), clock.NewFake(time.Now())
 	client := f.Client(t, c)
@@ -449,7 +451,7 @@ func TestKnownProviderHangs(t *testing.T) {
 	}
 }
 
-// TestSecretPlace sends the secret as the provider takes it.
+// TestSecretPlace checks that the client secret is sent in the form that the provider supports.
 func TestSecretPlace(t *testing.T) {
 	for methods, inForm := range map[string]bool{
 		"": false, "client_secret_basic client_secret_post": false, "client_secret_post": true,
