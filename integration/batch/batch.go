@@ -1,5 +1,4 @@
-// Package batch owns the form of POST /batch: its body, the rules that no schema states, and its
-// answer.
+// Package batch owns the form of POST /batch: its request body, the rules that no schema states, and its response.
 package batch
 
 import (

@@ -1,5 +1,4 @@
-// Package grant owns what lets applications act for principals by OAuth 2.1: clients, grants, codes
-// and tokens.
+// Package grant owns the clients, grants, codes and tokens of OAuth 2.1, which let applications act for principals.
 package grant
 
 import (

@@ -1,4 +1,4 @@
-// Package key owns API keys: their making, their terms and their end.
+// Package key owns API keys: how they are created, changed and revoked.
 package key
 
 import (

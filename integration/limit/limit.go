@@ -1,5 +1,4 @@
-// Package limit owns rate limits and quotas: what a call costs, how much each caller has left,
-// locked keys.
+// Package limit owns rate limits and quotas: what a call costs, how much each caller has left, locked keys.
 //
 // A policy is a token bucket in exact integers or a sliding window log (counter.go). A call is
 // charged to three accounts: its key's, its principal's and its organization's. Sessions have

@@ -1,4 +1,4 @@
-// Package requestlog owns the request log: one row for each call, written in batches off the path.
+// Package requestlog owns the request log: one row for each call, written in batches in the background.
 package requestlog
 
 import (

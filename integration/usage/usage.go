@@ -1,5 +1,4 @@
-// Package usage owns the counts of calls and deliveries by hour: what a chart draws, without a look
-// into the logs.
+// Package usage owns the counts of calls and deliveries by hour, which charts show without reading the logs.
 //
 // Each process counts in memory, and writes the sums of an hour into its own rows. A row has the
 // sum so far, not a difference. So no replica waits for a row of another replica. A write whose

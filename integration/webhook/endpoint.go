@@ -1,4 +1,4 @@
-// Package webhook owns the endpoints that users have their events sent to: states, secrets, operations.
+// Package webhook owns webhook endpoints: their states and secrets, and the operations on them.
 package webhook
 
 import (

@@ -1,4 +1,4 @@
-// Package auditlog owns what people and operators read of the audit log.
+// Package auditlog owns the operation by which people and operators read the audit log.
 package auditlog
 
 import (

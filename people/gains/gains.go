@@ -1,4 +1,4 @@
-// Package gains owns the notices of access that was given: their readers and their words.
+// Package gains owns the notices about new access: their recipients and their texts.
 package gains
 
 import (

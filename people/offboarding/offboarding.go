@@ -1,5 +1,4 @@
-// Package offboarding owns how somebody leaves: records go to another principal, then the person is
-// erased.
+// Package offboarding owns how a person leaves: their records go to another principal, then the person is erased.
 package offboarding
 
 import (

@@ -1,5 +1,4 @@
-// Package principal owns users and service accounts: their roles and rights, their names, and their
-// erasure.
+// Package principal owns users and service accounts: their roles and rights, their names, and their erasure.
 package principal
 
 import (

@@ -1,5 +1,4 @@
-// Package signin owns what proves a person: passwords, codes, passkeys, tickets, and the bounds of
-// guesses.
+// Package signin owns what proves a person: passwords, codes, passkeys and tickets, and the limits on guesses.
 package signin
 
 import (

@@ -1,5 +1,4 @@
-// Package sso owns the OpenID provider of the instance: the way to it, and the proof of who comes
-// back.
+// Package sso owns the client of the instance's OpenID provider: the redirect to it, and checks of its response.
 package sso
 
 import (

@@ -1,5 +1,4 @@
-// Package replicas owns which replicas share a database and which are alive: heartbeats, leases,
-// their margin.
+// Package replicas owns the list of replicas that share a database and are alive, by heartbeats and leases.
 //
 // Each replica has a row in limit_replicas and renews the row with a heartbeat every half second.
 // If a replica does not renew its row within a lease, it counts as dead. The row has an
