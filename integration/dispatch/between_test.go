@@ -95,7 +95,7 @@ var changesBetween = []struct {
 
 // TestBetweenEventAndDelivery checks each change before the first attempt, and between two
 // attempts. A principal receives no event about a record that it may not read at the time of
-// delivery. While the gate is closed, deliveries wait.
+// delivery. While the API of the organization is off, deliveries wait.
 func TestBetweenEventAndDelivery(t *testing.T) {
 	for _, c := range changesBetween {
 		run := func(t *testing.T, attempts int) {

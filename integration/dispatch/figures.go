@@ -16,8 +16,8 @@ type Figures struct {
 	Waiting int64
 	Oldest  clock.Micros
 	// Behind is the number of endpoints with events after their cursor. It does not count disabled
-	// endpoints and endpoints behind a closed gate. First is the tick of the earliest such event,
-	// and zero if there is none.
+	// endpoints and endpoints of organizations whose API is off. First is the tick of the earliest
+	// such event, and zero if there is none.
 	Behind int64
 	First  clock.Micros
 	// Endpoints maps each status to the number of endpoints with it.

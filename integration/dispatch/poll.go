@@ -81,7 +81,7 @@ type poll struct {
 	taken []*delivery
 	// more says that more events must be fanned out. moreDue says that more deliveries are due.
 	more, moreDue bool
-	// paused says that the gate of the organization is closed.
+	// paused says that the organization is closed or its API is off.
 	paused bool
 	// next is the next due time. Zero means that nothing will be due.
 	next clock.Micros
@@ -103,9 +103,9 @@ const (
 	selectTick = `select tick from clocks where organization = $1`
 	// selectNext reads the tick of the first event with a tick greater than $2 and at most $3.
 	selectNext = `select tick from events where organization = $1 and tick > $2 and tick <= $3 order by tick limit 1`
-	// moveCursor changes one row for only one of several polls that read the same cursor. It
-	// changes no row if the owner has changed the endpoint meanwhile, because its event types may
-	// differ. The poll then runs again.
+	// If several polls have read the same cursor, moveCursor changes the row for only one of them.
+	// It changes no row if the owner has changed the endpoint meanwhile, because its event types
+	// may differ. The poll then runs again.
 	moveCursor = `update webhook_endpoints set cursor = $4, due_at = case when cast($5 as bigint) > 0 and (due_at = 0 or due_at > $5) then $5 else due_at end
 		where organization = $1 and id = $2 and cursor = $3 and revision = $6`
 	// fanOutEvents creates deliveries of the events with the given ids and with ticks in a range.
@@ -232,7 +232,8 @@ func (p *poll) noteExpiring(ctx context.Context) error {
 	return nil
 }
 
-// postpone makes the next poll of the endpoint due later, because the gate is closed.
+// postpone makes the next poll of the endpoint due later, because the organization is closed or its
+// API is off.
 func (p *poll) postpone(ctx context.Context) error {
 	p.next = p.now + webhook.PausedFor
 	if p.endpoint.DueAt == 0 || p.endpoint.DueAt > p.now {

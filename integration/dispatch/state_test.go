@@ -22,8 +22,8 @@ type silence struct {
 }
 
 // TestDueAttemptComesBeforeStatus checks that the passing of time changes no status while an
-// attempt is due. The next attempt then decides the status. That happens if a process was down, or
-// a gate was closed, for a long time.
+// attempt is due. The next attempt then decides the status. An attempt is due for a long time if a
+// process was down, or if the API was off.
 func TestDueAttemptComesBeforeStatus(t *testing.T) {
 	for _, s := range []silence{
 		{"failing", 21 * time.Hour, 25 * time.Hour, nil, []string{"owner failing"}, "failing"},
@@ -111,7 +111,8 @@ func (o *office) down(_ *Dispatcher, stop func(), long time.Duration) (resume fu
 	}
 }
 
-// gateClosed closes the gate for a duration, in which the dispatcher runs. resume opens the gate.
+// gateClosed switches the API of the organization off for a duration, in which the dispatcher runs.
+// resume switches the API on.
 func (o *office) gateClosed(disp *Dispatcher, _ func(), long time.Duration) (resume func() *Dispatcher) {
 	o.Helper()
 	o.Set(organization.Change{Module: endpointtest.As("off")})

@@ -454,7 +454,7 @@ func rotate(ctx context.Context, c *op.Call, in Rotation) (WithSecret, error) {
 }
 
 // Find returns the key with an id, or with the short form of its kid. Alerts, the request log and
-// /me show the short form, such as oKdzvJ33. It may have the prefix and the dots of lists:
+// /me show the short form, such as oKdzvJ33. name may also be the form in lists:
 // kart_test_oKdzvJ33...
 //
 // Find fails with NOT_FOUND for a key that the caller does not administer, and if several keys have

@@ -155,8 +155,8 @@ type holding struct {
 	Recalled int64 `json:"recalled,omitempty"`
 }
 
-// state is the JSON of a stored account. The times are microseconds since 1970. Since, Windows and
-// their like hold microseconds before At.
+// state is the JSON of a stored account. At, Locked, Alerted, Exhausted and Cooldown are times in
+// microseconds since 1970. Since and the times in Windows are microseconds before At.
 type state struct {
 	At        int64                 `json:"at"`
 	Levels    map[string]int64      `json:"levels,omitempty"`
@@ -317,7 +317,7 @@ func (t *table) newAccount(l level, now int64) *account {
 	return a
 }
 
-// rests reports whether an account equals a new account. Memory need not keep such an account.
+// rests reports whether an account equals a new account, so that it need not be kept in memory.
 func (t *table) rests(l level, a *account, now int64) bool {
 	if a.running > 0 || len(a.holdings) > 0 || len(a.alerts) > 0 || a.lockedUntil > now {
 		return false

@@ -16,7 +16,7 @@ type memory struct {
 }
 
 // shards is the number of parts of the memory, each with a lock. A few hundred connections seldom
-// need the same lock at the same time. More parts would cost an idle process memory.
+// need the same lock at the same time. With more parts, an idle process would use more memory.
 const shards = 64
 
 // sweepFrom is the number of accounts in a shard that starts the first sweep.

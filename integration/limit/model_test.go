@@ -328,7 +328,8 @@ type runningCall struct {
 // TestModel checks that the limiter and the reference agree on long random schedules. It compares
 // every response: the policies that refused, each remainder and reset, the headers and the lock.
 func TestModel(t *testing.T) {
-	// Calls reach the limits of small more often than the limits of the contract.
+	// The limits in small are lower than the limits of the contract, so calls reach them more
+	// often.
 	small, err := With(Override{"key", 40, 60}, Override{"writes", 8, 8}, Override{"principal", 90, 90},
 		Override{"organization", 120, 120}, Override{"deletes", 3, 3}, Override{"deletes-day", 9, 9},
 		Override{"outflow", 600, 600},

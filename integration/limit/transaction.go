@@ -519,7 +519,8 @@ func (j *transaction) recalled(org *account) int64 {
 	return seen
 }
 
-// apply makes the stored accounts the accounts to which this replica charges calls.
+// apply replaces the accounts in memory by the stored accounts. This replica then charges calls to
+// them.
 func (j *transaction) apply(l *Ledger) {
 	j.alone, j.reportedAt = len(j.found[""].holdings) == 0, j.at
 	if cap(j.usages) <= 2*maxUnreported {

@@ -24,7 +24,8 @@ type QueryInput struct {
 	Key string `json:"key,omitempty"`
 	// Status is one status (401) or a class (4xx).
 	Status string `json:"status,omitempty"`
-	// Door is the door of the call, for example rest. The value programs selects rest and mcp.
+	// Door is the entry point of the call, for example rest. The value programs selects rest and
+	// mcp.
 	Door string `json:"door,omitempty"`
 	// Operation is an operationId, and Reason is the reason of a refusal. With either of them, the
 	// query reads only the newest 20,000 calls that the other members select.
@@ -67,8 +68,8 @@ type Line struct {
 	Version        string       `json:"version"`
 	// Batch is the Request-Id of the batch that contained the call.
 	Batch string `json:"batch"`
-	// Door is the door of the call: rest for the API, web for the web application. It is empty in
-	// lines of older releases.
+	// Door is the entry point of the call: rest for the API, web for the web application. It is
+	// empty in lines of older releases.
 	Door string `json:"door"`
 }
 

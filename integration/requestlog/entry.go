@@ -44,7 +44,7 @@ type Entry struct {
 	Version string
 	// Batch is the Request-Id of the batch that contained the call. It is empty for other calls.
 	Batch string
-	// Door is the door of the call, for example rest or web.
+	// Door is the entry point of the call, for example rest or web.
 	Door string
 	// Unpaid says that the call was refused before it was charged. The log keeps only a sample of
 	// such calls. The flag is not stored.

@@ -22,7 +22,7 @@ const (
 // clock is read twice, and may be set in between.
 const skew = time.Minute
 
-// Programs is a value of Filter.Door that selects the API and the MCP server.
+// Programs is a value of Filter.Door that selects calls of the API and of the MCP server.
 const Programs = "programs"
 
 // Filter selects entries of one organization. A zero member does not restrict the result.
@@ -34,7 +34,7 @@ type Filter struct {
 	// Key is the id of a key or of another credential, or the first 8 characters of a kid.
 	Key      string
 	Statuses Statuses
-	// Door is the door of the call, or Programs.
+	// Door is the entry point of the call, for example rest, or Programs.
 	Door string
 	// Operation and Reason select from the newest calls. The variable searched is the maximum
 	// number of these calls.

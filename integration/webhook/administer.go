@@ -275,8 +275,8 @@ func Inform(ctx context.Context, c *op.Call, r *Row, full bool) (info Info, err 
 	return info, err
 }
 
-// Missed counts the events that never arrived at a disabled endpoint. It returns nil while the gate
-// of the organization is closed.
+// Missed counts the events that never arrived at a disabled endpoint. It returns nil while the
+// organization is closed or its API is off.
 func (r *Row) Missed(ctx context.Context, c *op.Call) (*Tally, error) {
 	sees, rests, err := Visibility(ctx, c.Tx, r.Organization, r.Principal, c.Services.Families)
 	if err != nil || rests {

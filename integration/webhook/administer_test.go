@@ -67,8 +67,9 @@ func TestResendToADeletedEndpoint(t *testing.T) {
 	})
 }
 
-// TestResendWhileTheGateIsClosed checks that the resend of one event is refused with a reason while
-// the gate is closed. A resend of many events waits until its events have expired.
+// TestResendWhileTheGateIsClosed checks resends while the API of the organization is off. A resend
+// of one event is refused with a reason. A resend of many events waits until its events have
+// expired.
 func TestResendWhileTheGateIsClosed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)

@@ -17,7 +17,7 @@ const Nothing = "false"
 
 // Visibility returns an SQL condition for the events that a principal may receive at present. The
 // events have the alias e, $1 is the organization, and $2 is the principal. rests is true if the
-// gate of the organization is closed.
+// organization is closed or its API is off.
 func Visibility(
 	ctx context.Context, tx db.Tx, organization int64, principal string, families []op.Family,
 ) (sees string, rests bool, err error) {

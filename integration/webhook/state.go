@@ -22,11 +22,11 @@ const (
 	// the last failure, the status stays the same until the next attempt.
 	quietAfter = 48 * clock.Hour
 	// Lease is the time for which a process may hold a claimed delivery. Then the process counts as
-	// dead, and other processes claim the delivery. Within the lease, the delivery must wait for
-	// its turn, make its attempt and store the outcome.
+	// dead, and other processes claim the delivery. Within the lease, the delivery must wait in the
+	// queue, make its attempt and store the outcome.
 	Lease = 30 * clock.Second
-	// PausedFor is the time between two polls of an endpoint while the gate of its organization is
-	// closed.
+	// PausedFor is the time between two polls of an endpoint while its organization is closed or
+	// the API of the organization is off.
 	PausedFor = 10 * clock.Second
 )
 

@@ -27,8 +27,8 @@ const Instance int64 = 0
 // a principal.
 const OperatorKind = "operator"
 
-// Act collects what an operation says about itself for its line. The path adds the caller, the door
-// and the time. The methods of a nil Act do nothing.
+// Act collects what an operation says about itself for its line. The API adds the caller, the entry
+// point and the time. The methods of a nil Act do nothing.
 type Act struct {
 	organization int64
 	target       string
@@ -138,8 +138,8 @@ const (
 		from audit_lines where organization = $1`
 )
 
-// Append adds the line of an act to the transaction. l has the values that the path knows, and a
-// has the others.
+// Append adds the line of an act to the transaction. l has the caller, the entry point and the
+// time, and a has the other members.
 func Append(tx db.Tx, a *Act, l Line) error {
 	changes, err := json.Marshal(a.changes)
 	if err != nil {

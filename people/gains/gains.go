@@ -21,8 +21,8 @@ const AccessGiven notify.Kind = "access_given"
 // Facts are the facts of a notice about access.
 type Facts struct {
 	Word op.GainWord `json:"word"`
-	// ID is the id of the thing that gives the access, for example a key. KidShort is the short
-	// form of a key's kid.
+	// ID is the id of the key, endpoint or other object that gives the access. KidShort is the
+	// short form of a key's kid.
 	ID       string `json:"id"`
 	KidShort string `json:"kidShort,omitempty"`
 	// Organization is the organization in which the access works. Principal is the principal that

@@ -48,7 +48,7 @@ const accessPath = "/settings/security/access"
 // names are the names that a notice contains. In an email, ids replace them.
 type names struct{ thing, by, to, organization string }
 
-// names reads the present names of the principals and things in the facts.
+// names reads the present names of the principals and of the object in the facts.
 func (f *Facts) names(ctx context.Context, tx db.Tx) (n names, err error) {
 	o, err := access.OrganizationIn(ctx, tx, f.Organization)
 	if err != nil {
@@ -95,7 +95,8 @@ func nameOf(ctx context.Context, tx db.Tx, principal string) (string, error) {
 }
 
 // sentences are the title and the text of a gain. The title of a key has a fmt verb for the key's
-// short name. The text has fmt verbs for the time, the thing and the organization, in this order.
+// short name. The text has fmt verbs for the time, the name of the object and the organization, in
+// this order.
 type sentences struct{ title, text i18n.Text }
 
 var words = map[op.GainWord]sentences{

@@ -180,9 +180,9 @@ func (l *letter) readFacts(ctx context.Context, tx db.Tx) (err error) {
 	return err
 }
 
-// finish ends the job of a letter. It stores the time sent in the notices; zero means that no email
-// was sent. If notices were added meanwhile, it enqueues the next job. Even a stopping process
-// stores that an email was sent.
+// finish ends the job of a letter, and stores in the notices when the email was sent. A zero sent
+// means that no email was sent. If notices were added meanwhile, it enqueues the next job. Even a
+// stopping process stores that an email was sent.
 func (c *Center) finish(ctx context.Context, j *job.Job, l *letter, sent clock.Micros) error {
 	ctx = context.WithoutCancel(ctx)
 	return j.Finish(ctx, func(tx db.Tx) error {

@@ -61,12 +61,12 @@ const (
 	markRead     = markAllRead + ` and id = $4`
 	eraseBell    = `delete from notices where organization = $1 and principal = $2`
 	countNotice  = `select count(*) from notices where organization = $1 and principal = $2 and id = $3`
-	// of and mailing select the notices of a kind for a user, and the ones among them that wait for
-	// an email.
+	// of selects the notices of a kind for a user. mailing selects the notices among them that wait
+	// for an email.
 	of      = ` where organization = $1 and principal = $2 and kind = $3`
 	mailing = of + ` and mailing`
-	// selectMailing counts the notices of the next email, and the ones among them for which no
-	// email was begun.
+	// selectMailing reads the oldest notice of the next email and the number of its notices. The
+	// third column is the number of notices for which no email was begun.
 	selectMailing = `select coalesce(min(id), ''), count(*), count(case when mail_at = 0 then 1 end) from notices` +
 		mailing
 	countFresh = `select count(*) from notices` + mailing + ` and mail_at = 0`

@@ -43,10 +43,9 @@ func (r *retryCounter) WriteIn(ctx context.Context, organization int64, f func(d
 	return r.DB.WriteIn(ctx, organization, r.count(f))
 }
 
-// TestLockOrder checks transactions that run beside one which posts a notice about an endpoint and
-// has locked the endpoint. No other transaction may have locked what the notice needs while it
-// waits for the endpoint. Otherwise the database would detect a deadlock, and one transaction would
-// run again.
+// TestLockOrder checks transactions that meet another transaction, which has locked an endpoint and
+// posts a notice about it. A transaction that waits for the endpoint must not have locked what the
+// notice needs. Otherwise the database would detect a deadlock, and one of the two would run again.
 func TestLockOrder(t *testing.T) {
 	for name, other := range map[string]func(t *testing.T, o *apitest.Office, c *apitest.Client, endpoint, key string){
 		"erase": func(t *testing.T, o *apitest.Office, c *apitest.Client, _, _ string) {

@@ -39,7 +39,7 @@ func Families() (names []string) {
 	return names
 }
 
-// tenant is an organization with records: a live one or its sandbox.
+// tenant is a live organization or its sandbox. Each has its own records.
 type tenant struct {
 	number int64
 	id     string

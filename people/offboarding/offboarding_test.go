@@ -392,7 +392,8 @@ func TestHandOverRefused(t *testing.T) {
 			offboarding.HandOverInput{ID: "usr_x", To: to}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%v", err)
 		}
-		// During a hand-over, another one from or to either principal is refused.
+		// While a hand-over is unfinished, no other hand-over from or to either principal can
+		// begin.
 		begun := func(ctx context.Context, c *op.Call, in offboarding.HandOverInput) (struct{}, error) {
 			if _, err := optest.Run(ctx, c, offboarding.HandOver, in); err != nil {
 				return struct{}{}, err

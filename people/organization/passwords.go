@@ -78,9 +78,9 @@ func setPasswords(ctx context.Context, c *op.Call, before, o access.Organization
 	return access.EndPasswordSessions(ctx, c.Tx, c.Now, o.Number, o.PasswordAdmin, c.Actor.PrincipalID())
 }
 
-// DropPasswordAdmin removes the exception for a person who will no longer be an admin, if they are
-// the PasswordAdmin. It fails if no other admin is linked with the OpenID provider, because no
-// admin could then sign in. The operator may do it all the same.
+// DropPasswordAdmin clears the PasswordAdmin of an organization if it is p, who will no longer be
+// an admin. It fails if no other admin is linked with the OpenID provider, because no admin could
+// then sign in. It does not fail for the operator.
 func DropPasswordAdmin(ctx context.Context, c *op.Call, p access.PrincipalInfo) error {
 	n, err := c.Tx.Exec(ctx, dropPasswordAdmin, p.Home, p.ID)
 	if err != nil || n == 0 {

@@ -86,7 +86,8 @@ type Origin struct {
 	Proof string
 	// Device is the hash of a device that the account knows, and empty for other devices.
 	Device string
-	// Known says that somebody signed in from the network recently. Own says that the account did.
+	// Known says that any account signed in from the network recently. Own says that this account
+	// did.
 	Known, Own bool
 }
 
