@@ -13,7 +13,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// If act returns a fault, the whole operation is rolled back.
+// TestActRefuses checks that a fault of an act rolls back the whole operation, with the acts
+// before it.
 func TestActRefuses(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := apitest.New(t, d).As(access.Member)

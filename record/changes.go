@@ -12,16 +12,16 @@ import (
 	"kartei/store/db"
 )
 
-// maxChanged bounds the records of a family that Changes counts. A page of a busy day
-// says "more than".
+// maxChanged is the maximum number of records that Changes counts in a family. If there are more,
+// the page says "more than".
 const maxChanged = 1000
 
-// namedOfGroup is the number of records that a group of changes names.
+// namedOfGroup is the maximum number of record ids in a ChangeGroup.
 const namedOfGroup = 3
 
-// selectChanged reads the records of a family that changed last. It reads one range of
-// an index: the records of an audience, or all private records for admins. The revision
-// leads to the line of the history; a record that was only created has none.
+// selectChanged reads the records of a family that changed last. It reads one range of an index:
+// the records of an audience, or all private records for admins. The revision joins a record with
+// the line of its last change in the history. A record that was only created has no such line.
 const (
 	selectChanged = `select r.id, r.updated_at, coalesce(h.act, 'created'), coalesce(h.principal, r.created_by) from (
 			select r.organization, r.id, r.revision, r.updated_at, r.created_by from {table} as r
@@ -31,25 +31,29 @@ const (
 	ofPrivate  = `r.audience <> '' and $4 = $4`
 )
 
-// ChangeGroup has the records of a family whose last change is the same act of the same
-// principal. It names no content.
+// ChangeGroup has the records of a family whose last changes are the same act of the same
+// principal. It has only their ids, and no content.
 type ChangeGroup struct {
 	Object string `json:"object"`
-	// Act is created, completed or updated, which stands for every other act.
+	// Act is created, completed or updated. All acts besides created and completed count as
+	// updated.
 	Act string `json:"act"`
-	// Principal is empty if the operator had the records of somebody handed over.
+	// Principal is the principal who made the changes. It is empty if the operator handed over
+	// the records of another principal.
 	Principal string       `json:"principalId"`
 	ChangedAt clock.Micros `json:"changedAt"`
-	// Count is the number of records, IDs are those that changed last, at most 3.
+	// Count is the number of records. IDs are the ids of at most 3 of them, the last changed
+	// first.
 	Count int      `json:"count"`
 	IDs   []string `json:"ids"`
 }
 
-// ChangeReport are the groups of the records that changed since a time, those with the newest
-// change first.
+// ChangeReport has the groups of the records that changed since a time. The groups with the
+// newest changes come first.
 type ChangeReport struct {
 	Groups []ChangeGroup `json:"data"`
-	// Capped says that a family has more than 1,000 of them; the oldest are not counted.
+	// Capped says that more than 1,000 records of a family changed. Groups does not count the
+	// oldest of these.
 	Capped bool `json:"capped"`
 }
 
@@ -87,8 +91,8 @@ type lastChange struct {
 	at                 clock.Micros
 }
 
-// changesOf returns the last changes of the records of a family, the newest first: at most
-// one more than are counted.
+// changesOf returns the last changes of at most maxChanged+1 records of a family, the newest
+// first.
 func changesOf(ctx context.Context, c *op.Call, f op.Family, since clock.Micros) ([]lastChange, error) {
 	var all []lastChange
 	for _, whose := range audiencesOf(c.Actor) {
@@ -105,7 +109,7 @@ func changesOf(ctx context.Context, c *op.Call, f op.Family, since clock.Micros)
 	return all[:min(len(all), maxChanged+1)], nil
 }
 
-// grouped returns the groups of changes, which come the newest first.
+// grouped returns the groups of the changes in lines, which are sorted with the newest first.
 func grouped(object string, lines []lastChange) (groups []ChangeGroup) {
 	for _, l := range lines {
 		act := l.act
@@ -127,7 +131,8 @@ func grouped(object string, lines []lastChange) (groups []ChangeGroup) {
 	return groups
 }
 
-// audience is a set of records that an actor sees, which one range of an index has.
+// audience is a set of records that an actor sees and that are one range of an index. The
+// condition compares the column audience, and the value is its parameter.
 type audience struct{ condition, value string }
 
 func audiencesOf(a *access.Actor) []audience {

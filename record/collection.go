@@ -22,67 +22,64 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// fields is a pointer to a family's struct of members.
+// fields is the constraint for a pointer to a family's struct of members.
 type fields[F any] interface {
 	*F
 	Fields
 }
 
-// Collection has the operations of one family of records. T is a record as the
-// API returns it, F its members besides the envelope. A family consists of a
-// Collection, a struct F with its rules, a table of the schema, and its rows in
-// the table of operations.
+// Collection has the operations of one family of records. T is the type of a record in API
+// responses. F has its members without the envelope. A family consists of a Collection, a struct
+// F with its rules, a table of the schema, and its rows in the table of operations.
 //
-// A record is stored as the JSON of its response (column content), besides the
-// columns that queries need. So a read copies bytes and decodes nothing; see
+// The column content has the JSON of the response to a read. Other columns repeat the members
+// that queries need. So a read copies bytes and decodes nothing; see
 // docs/decisions/0008-the-row-keeps-the-answers-json.md.
 type Collection[T, F any, P fields[F]] struct {
 	op.Family
 	texts texts
-	// members and words are the halves of the schema hash of this release.
+	// members and words are the upper and the lower half of this release's schema hash.
 	members int64
 	words   func() int64
-	// filters narrow lists. references are the members that name other records.
-	// columns are the columns of both.
+	// filters are the filters of lists. references are the members that contain the id of another
+	// record. columns are the columns of both.
 	filters    []filter
 	references []reference
 	columns    []column
-	// writable are the members that a history names.
+	// writable are the members whose changes the history of a record lists.
 	writable []member
-	// order is the order of lists besides the order by change. key returns a record's
-	// key in it. Both may be nil.
+	// order is a second order of lists, besides the order of changes. key returns the sort key of
+	// a record in this order. Both are nil if there is no second order.
 	order    *order
 	key      func(f *F) (string, bool)
 	sql      statements
 	handover handoverStatements
-	// further returns the words of a record that are not in its members; may be
-	// nil.
+	// further returns search words of a record that are not in its members. It may be nil.
 	further Further
-	// onDelete deletes what belongs to a record and lies elsewhere; may be nil.
+	// onDelete deletes data of a record outside of its row. It may be nil.
 	onDelete func(ctx context.Context, c *op.Call, id string) error
-	// onErase queue what erases a record's data elsewhere.
+	// onErase are functions that queue the erasure of a record's data in other tables.
 	onErase []func(c *op.Call, id string)
-	// onStore queues what a revision changes elsewhere; may be nil.
+	// onStore queues changes of other tables that a new revision needs. It may be nil.
 	onStore func(c *op.Call, id string, before, after P)
-	// withoutUpdateEvent says that updates have no event.
+	// withoutUpdateEvent says that an update of a record sends no event.
 	withoutUpdateEvent bool
 }
 
-// Further returns the words by which a record is found besides the words of its
-// members. For a document they are the words of its content.
+// Further is a function that returns the search words of a record that are not in its members.
+// For a document, these are the words of its content.
 type Further func(ctx context.Context, tx db.Tx, organization int64, id string) (*search.Document, error)
 
-// WithWords sets the source of the words that are not in the members of a record.
-// It returns the collection.
+// WithWords sets the function for the search words that are not in the members of a record. It
+// returns the collection.
 func (k *Collection[T, F, P]) WithWords(by Further) *Collection[T, F, P] {
 	k.further = by
 	return k
 }
 
-// NewCollection returns the collection of a family. F's members must be texts,
-// pointers to text, lists of text, times, or structs of these. The tag
-// `ref:"companies"` says that a member names a record of that family. by holds the
-// filters of its lists, made by FilterBy.
+// NewCollection returns the collection of a family. F's members must be texts, pointers to text,
+// lists of text, times, or structs of these. The tag `ref:"companies"` marks a member with the id
+// of a record of that family. by holds the filters of the family's lists, made by FilterBy.
 func NewCollection[T, F any, P fields[F]](f op.Family, by ...reflect.Type) *Collection[T, F, P] {
 	members := reflect.TypeFor[F]()
 	k := &Collection[T, F, P]{
@@ -99,8 +96,9 @@ func NewCollection[T, F any, P fields[F]](f op.Family, by ...reflect.Type) *Coll
 	return k
 }
 
-// Classify sets what the column of a filter holds of its member: a class that many
-// texts share. It returns the collection.
+// Classify sets the function for the column of the filter with this parameter. The column then
+// holds by(text) for the text of the member: a class that many texts share. Classify returns the
+// collection.
 func (k *Collection[T, F, P]) Classify(parameter string, by func(text string) string) *Collection[T, F, P] {
 	for i := range k.columns {
 		if k.columns[i].name == columnName(parameter) {
@@ -110,43 +108,41 @@ func (k *Collection[T, F, P]) Classify(parameter string, by func(text string) st
 	return k
 }
 
-// OnDelete sets a function that deletes what belongs to a record. The function
-// runs in the transaction of the record's deletion, before its tick. It runs
-// after all checks, so a refused deletion takes as long for any record.
-// OnDelete returns the collection.
+// OnDelete sets a function that deletes data of a record outside of its row. It runs in the
+// transaction of the record's deletion, before the tick of the deletion. All checks run before
+// it, so a refused deletion takes equally long for any record. OnDelete returns the collection.
 func (k *Collection[T, F, P]) OnDelete(f func(ctx context.Context, c *op.Call, id string) error) *Collection[T, F, P] {
 	k.onDelete = f
 	return k
 }
 
-// OnErase adds a function that queues statements which erase what others keep of a
-// record. They follow the statement that deletes the record, so that they see what was
-// kept while that statement waited. OnErase returns the collection.
+// OnErase adds a function that queues statements for the deletion of a record. The statements
+// erase the record's data in other tables. They run after the record's own deletion. So they also
+// erase data that another transaction stored while the deletion waited. OnErase returns the
+// collection.
 func (k *Collection[T, F, P]) OnErase(f func(c *op.Call, id string)) *Collection[T, F, P] {
 	k.onErase = append(k.onErase, f)
 	return k
 }
 
-// OnStore sets a function that queues statements with each revision of a record, in
-// its transaction, after its tick. before is nil for a new record. OnStore returns the
-// collection.
+// OnStore sets a function that queues statements for each new revision of a record. They run in
+// the transaction of the revision, after its tick. before is nil for a new record. OnStore
+// returns the collection.
 func (k *Collection[T, F, P]) OnStore(f func(c *op.Call, id string, before, after P)) *Collection[T, F, P] {
 	k.onStore = f
 	return k
 }
 
-// WithoutUpdateEvent turns off the event of updates, because the catalogue of
-// events does not have one for every family. Sync shows updates all the same.
-// It returns the collection.
+// WithoutUpdateEvent turns off the event for updates, because the catalogue of events has no
+// update event for some families. Sync shows updates nevertheless. It returns the collection.
 func (k *Collection[T, F, P]) WithoutUpdateEvent() *Collection[T, F, P] {
 	k.withoutUpdateEvent = true
 	return k
 }
 
-// Prepare brings the members into their stored form and returns the violations
-// that can be found without the database. Text is trimmed and in Unicode NFC, line
-// ends are \n, and the rules of the family hold. before has the members before the
-// change, and is nil for a new record.
+// Prepare brings the members into their stored form and returns the violations that need no
+// database. It trims texts, converts them to Unicode NFC and line ends to \n, and checks the
+// rules of the family. before has the members before the change. It is nil for a new record.
 func (k *Collection[T, F, P]) Prepare(s *op.Services, f, before P) []fault.Field {
 	k.texts.normalize(f)
 	k.complete(f)
@@ -167,7 +163,8 @@ func (k *Collection[T, F, P]) complete(f P) {
 	f.Normalize()
 }
 
-// Get returns the record, or NOT_FOUND if the actor sees none of that id.
+// Get returns the record. It fails with NOT_FOUND if the actor sees no record of the family with
+// this id.
 func (k *Collection[T, F, P]) Get(ctx context.Context, c *op.Call, in op.ByID) (Answer[T], error) {
 	r, err := k.find(ctx, c, in.ID)
 	if err != nil {
@@ -176,8 +173,8 @@ func (k *Collection[T, F, P]) Get(ctx context.Context, c *op.Call, in op.ByID) (
 	return k.response(r), nil
 }
 
-// Members returns the members of a record and the time of its creation, or
-// NOT_FOUND if the actor sees none of that id.
+// Members returns the members of a record and the time of its creation. It fails with NOT_FOUND
+// if the actor sees no record of the family with this id.
 func (k *Collection[T, F, P]) Members(
 	ctx context.Context, c *op.Call, name string,
 ) (f P, created clock.Micros, err error) {
@@ -189,7 +186,8 @@ func (k *Collection[T, F, P]) Members(
 	return f, r.created, err
 }
 
-// Create inserts a record with its event and its entry in the search index.
+// Create checks the members and inserts a record with its event and its entry in the search
+// index. If the owner is not set, the caller becomes the owner.
 func (k *Collection[T, F, P]) Create(ctx context.Context, c *op.Call, f P) (Creation[T], error) {
 	if err := k.prepareAndCheck(ctx, c, f, true); err != nil {
 		return Creation[T]{}, err
@@ -197,19 +195,21 @@ func (k *Collection[T, F, P]) Create(ctx context.Context, c *op.Call, f P) (Crea
 	return k.Insert(ctx, c, id.New(k.Prefix), f, nil)
 }
 
-// Check completes the members of a record that will be created later, and
-// reports violations.
+// Check completes the members of a record that will be created in a later transaction. It returns
+// a fault with all violations.
 func (k *Collection[T, F, P]) Check(ctx context.Context, c *op.Call, f P) error {
 	return k.prepareAndCheck(ctx, c, f, false)
 }
 
-// CheckStored is Check for members that Insert stores in the same transaction: a used
-// external id may show at its commit only, which then runs again and asks.
+// CheckStored is Check for members that Insert stores in the same transaction. It may overlook
+// that an external id is already used. The commit then fails, the operation runs again, and
+// CheckStored finds the duplicate.
 func (k *Collection[T, F, P]) CheckStored(ctx context.Context, c *op.Call, f P) error {
 	return k.prepareAndCheck(ctx, c, f, true)
 }
 
-// prepareAndCheck does the work of Check. For stores see check.
+// prepareAndCheck completes and checks the members of a new record. The owner is the caller if no
+// owner is set. The method check describes stores.
 func (k *Collection[T, F, P]) prepareAndCheck(ctx context.Context, c *op.Call, f P, stores bool) error {
 	if s := f.Shared(); s.OwnerID == "" {
 		s.OwnerID = c.Actor.PrincipalID()
@@ -217,9 +217,8 @@ func (k *Collection[T, F, P]) prepareAndCheck(ctx context.Context, c *op.Call, f
 	return k.check(ctx, c, f, nil, k.Prepare(c.Services, f, nil), stores)
 }
 
-// Insert inserts a record of checked members. If further is not nil, the record is
-// found by its words too. A used external id fails the commit with
-// db.ErrDuplicate.
+// Insert inserts a record whose members are already checked. further has additional search words
+// of the record and may be nil. A used external id fails the commit with db.ErrDuplicate.
 func (k *Collection[T, F, P]) Insert(
 	ctx context.Context, c *op.Call, name string, f P, further *search.Document,
 ) (Creation[T], error) {
@@ -262,8 +261,8 @@ type UpdateInput[F any] struct {
 	Patch op.Patch[F] `body:"patch"`
 }
 
-// Update merges a patch into the record. It requires If-Match. If nothing
-// changes, there is no new revision and no event.
+// Update merges a patch into the record. It requires If-Match. A patch that changes nothing makes
+// no new revision and no event.
 func (k *Collection[T, F, P]) Update(ctx context.Context, c *op.Call, in UpdateInput[F]) (Answer[T], error) {
 	return k.change(ctx, c, in.ID, "updated", c.IfMatch.Require, func(before, after P) ([]fault.Field, error) {
 		if err := in.Patch.Apply((*F)(after)); err != nil {
@@ -273,9 +272,9 @@ func (k *Collection[T, F, P]) Update(ctx context.Context, c *op.Call, in UpdateI
 	})
 }
 
-// Act changes the record in a way of the family's own, with an event of its own.
-// It honours If-Match. If nothing changes, there is no new revision and no event.
-// If act returns a fault, the whole operation is rolled back.
+// Act applies act to the members of a record. verb names the change in the history and in the
+// event. It honours If-Match. An act that changes nothing makes no new revision and no event. If
+// act returns a fault, the whole operation is rolled back.
 func (k *Collection[T, F, P]) Act(
 	ctx context.Context, c *op.Call, name, verb string, act func(P) error,
 ) (Answer[T], error) {
@@ -283,8 +282,9 @@ func (k *Collection[T, F, P]) Act(
 		func(_, after P) ([]fault.Field, error) { return nil, act(after) })
 }
 
-// change writes the next revision of a record if anything differs. alter makes
-// the change and returns the violations of its result.
+// change writes the next revision of a record if alter changes its members. alter changes the
+// members after and returns their violations. change fails with the error of precondition, which
+// gets the current revision.
 func (k *Collection[T, F, P]) change(
 	ctx context.Context, c *op.Call, name, verb string, precondition func(revision int64) error,
 	alter func(before, after P) ([]fault.Field, error),
@@ -340,8 +340,8 @@ func (k *Collection[T, F, P]) change(
 	return k.response(next), k.reindex(ctx, c, r, next, before, after)
 }
 
-// altered returns the members of r before and after a change. The change begins
-// with what the actor sees, so a hidden reference counts as null.
+// altered returns the members of r before and after a change by alter, and whether both have the
+// same JSON. The members before are as the actor sees them, so a hidden reference is null.
 func (k *Collection[T, F, P]) altered(
 	r *row, alter func(before, after P) error,
 ) (before, after P, same bool, err error) {
@@ -359,9 +359,9 @@ func (k *Collection[T, F, P]) altered(
 	return before, after, bytes.Equal(content, shown), err
 }
 
-// next returns the revision that follows r, without its tick, and the content for
-// the database. That content also has the references that the actor does not see
-// and the members that this release does not know.
+// next returns the revision that follows r, without its tick, and the content for the database.
+// The stored content also has the references that the actor does not see. It also has the members
+// that this release does not know.
 func (k *Collection[T, F, P]) next(r *row, after P) (next *row, stored []byte, err error) {
 	next = &row{
 		id: r.id, revision: r.revision + 1, created: r.created, ownerID: after.Shared().OwnerID,
@@ -388,10 +388,10 @@ func (k *Collection[T, F, P]) next(r *row, after P) (next *row, stored []byte, e
 	return next, stored, nil
 }
 
-// reindex updates the search index if the change of r to next concerns it. A record
-// that another release indexed is indexed anew. But a record with members that this
-// release does not know keeps the words of a newer release, as long as no other
-// words change.
+// reindex updates the search index if the change from r to next affects it. It also indexes a
+// record again if another release indexed it. An exception is a record with members that this
+// release does not know. It keeps the search words of the newer release as long as its words for
+// this release stay the same.
 func (k *Collection[T, F, P]) reindex(ctx context.Context, c *op.Call, r, next *row, before, after P) error {
 	words, was, is := after.Words(), k.subject(c, r), k.subject(c, next)
 	current := r.schemaHash == k.schemaHash() || next.schemaHash == mixedSchema
@@ -408,8 +408,7 @@ func (k *Collection[T, F, P]) reindex(ctx context.Context, c *op.Call, r, next *
 	return search.Replace(ctx, c.Tx, was, is, words)
 }
 
-// Delete erases the content of a record and leaves a tombstone for sync. It
-// requires If-Match.
+// Delete erases the content of a record and leaves a tombstone for sync. It requires If-Match.
 func (k *Collection[T, F, P]) Delete(ctx context.Context, c *op.Call, in op.ByID) (op.Nothing, error) {
 	r, err := k.find(ctx, c, in.ID)
 	if err != nil {
@@ -446,10 +445,10 @@ func (k *Collection[T, F, P]) Delete(ctx context.Context, c *op.Call, in op.ByID
 	return op.Nothing{}, search.Remove(ctx, c.Tx, subject)
 }
 
-// replace executes a statement on the revision that was read, with further
-// arguments after the tick. If there is a newer revision, it fails with
-// db.ErrConflict and the whole operation runs again. Only this change has the
-// tick, so a row of that tick shows that the statement changed it.
+// replace executes a statement on the revision in r, with the arguments in more after the tick.
+// If there is a newer revision, it fails with db.ErrConflict and the whole operation runs again.
+// No other change has the same tick. A row with this tick therefore proves that the statement
+// changed it.
 func (k *Collection[T, F, P]) replace(
 	ctx context.Context, c *op.Call, r *row, tick clock.Micros, statement string, more ...any,
 ) error {
@@ -458,13 +457,16 @@ func (k *Collection[T, F, P]) replace(
 		db.Statement{Query: k.sql.changed, Args: []any{c.Actor.Org(), r.id, tick}})
 }
 
-// check returns one fault with all violations: those in wrong, and those that can only be
-// found with the former record or the database. The actor must be allowed to change the
-// owner and the visibility. The owner must be a principal of the organization.
-// The external id must be free, and references must name visible records.
-// before is nil for a new record; unchanged members are not checked again. If
-// the change stores the members, an external id is assumed to be free, because
-// its unique index tells otherwise.
+// check returns one fault with the violations in wrong and the violations that only the former
+// record or the database shows. It checks these rules:
+//   - Only the owner and admins change the owner and the visibility.
+//   - The owner is a principal of the organization.
+//   - No other record has the external id.
+//   - Each reference names a record that the actor sees.
+//
+// before is nil for a new record. Unchanged members are not checked again. stores says that the
+// same transaction stores the members. Then check first assumes that the external id is free,
+// because the unique index detects a duplicate at the commit.
 func (k *Collection[T, F, P]) check(
 	ctx context.Context, c *op.Call, f, before P, wrong []fault.Field, stores bool,
 ) error {
@@ -509,8 +511,8 @@ func (k *Collection[T, F, P]) check(
 	return nil
 }
 
-// taken returns the violation of an external id that another record has. It names
-// that record only to an actor that sees it.
+// taken returns the violation for an external id that another record has. It contains the id of
+// that record only if the actor sees the record.
 func (k *Collection[T, F, P]) taken(c *op.Call, holder, audience string) fault.Field {
 	f := fault.Field{Name: "externalId", Code: fault.Duplicate}
 	if c.Actor.May(k.ReadScope()) && (audience == "" || audience == c.Actor.PrincipalID() || c.Actor.SeesAll()) {
@@ -524,7 +526,7 @@ func (k *Collection[T, F, P]) event(r *row, verb string) event.Event {
 	return event.Event{Type: k.Object + "." + verb, CreatedAt: r.updated, Data: event.Subject{Object: k.Object, ID: r.id}}
 }
 
-// subject names r for the search index.
+// subject returns the identification of r for the search index.
 func (k *Collection[T, F, P]) subject(c *op.Call, r *row) search.Subject {
 	return search.Subject{
 		Organization: c.Actor.Org(),

@@ -7,14 +7,15 @@ import (
 	"kartei/store/db"
 )
 
-// A divided list reads two streams without a common record: the records that everyone
-// sees, and private ones. Both are ranges of partial indexes. So an index of shared
-// records has no entry of a private one, and its name ends in _shared. The private
-// records belong to one owner (_own) or, for an admin, to anybody (_private).
+// A divided list merges two streams: the records that everyone sees, and private records. No
+// record is in both. Each stream is a range of a partial index. The index of the shared records
+// has a name that ends in _shared. The index of the private records ends in _own if it serves
+// their owner, and in _private if it serves admins.
 
-// divided reports whether a filtered list is read as two streams. Filters by tag or owner
-// are, in each order but that by change. If few records share the value of a filter, they
-// are sorted.
+// divided reports whether a filtered list is read as two streams. A list in the second order is
+// divided unless it has few matches or a filter by external id. In both orders, a filter by tag
+// or owner divides the list. A filter whose values few records share needs no division, because
+// its records are sorted.
 func (n selection) divided() bool {
 	if len(n.filters) == 0 {
 		return n.order != nil
@@ -23,10 +24,12 @@ func (n selection) divided() bool {
 	return first.tags || first.name == ownerID || n.order != nil && !first.few && first.name != externalID
 }
 
-// part is a stream of a list: the end of its index's name, and its condition.
+// part is a stream of a list. index is the end of its index's name, and audience is its
+// condition.
 type part struct{ index, audience string }
 
-// parts returns the streams of a listing. in begins the names of columns.
+// parts returns the two streams of a divided list. in is the prefix for the names of columns, for
+// example "contacts.".
 func parts(l listVariant, in string) [2]part {
 	shared := part{"_shared", in + `audience = ''`}
 	if l.all {
@@ -35,8 +38,8 @@ func parts(l listVariant, in string) [2]part {
 	return [2]part{shared, {"_own", in + `audience = $2 and ` + in + `audience <> ''`}}
 }
 
-// divided returns a select for each stream of a divided list. The parameters are the
-// same as in streams.
+// divided returns one select for each stream of a divided list. The parameters are the same as in
+// streams.
 func (s *statements) divided(d *db.Dialect, l listVariant, columns string, n selection) (list []string) {
 	if len(n.filters) > 0 && n.filters[0].tags {
 		return s.tagged(d, l, columns, n)
@@ -56,14 +59,14 @@ func (s *statements) divided(d *db.Dialect, l listVariant, columns string, n sel
 	return list
 }
 
-// arm returns the select of one stream along an index.
+// arm returns the select for one stream. It reads the rows in the order of an index.
 func (s *statements) arm(d *db.Dialect, index, columns, condition string, n selection) string {
 	return `select ` + columns + ` from ` + s.table + d.Along(index) + `
 		where organization = $1 and deleted = false and ` + n.key() + ` > $3 and ` + n.key() + ` < $4 and ` + condition
 }
 
-// tagged returns the streams of the records with a tag, which are read along the rows of
-// the tag. Each leads to the record that has its tick or sort key.
+// tagged returns a select for each stream of the records with a tag. Each reads the rows of the
+// tag in order, and joins the record with the same tick or sort key.
 func (s *statements) tagged(d *db.Dialect, l listVariant, columns string, n selection) (list []string) {
 	tags, key := "tags", "tick"
 	if n.order != nil {
@@ -88,8 +91,8 @@ func (s *statements) tagged(d *db.Dialect, l listVariant, columns string, n sele
 	return list
 }
 
-// tagsLeadTo returns the end of the name of the index that has the records of a list by tag
-// by their ticks or sort keys.
+// tagsLeadTo returns the end of the name of a record index. The join with the tags finds records
+// in this index by their ticks or sort keys.
 func (n selection) tagsLeadTo(p part) string {
 	switch {
 	case n.order != nil:
@@ -100,8 +103,8 @@ func (n selection) tagsLeadTo(p part) string {
 	return "_live_audience"
 }
 
-// owned returns the streams of the records of an owner. A private record has its
-// owner as its audience.
+// owned returns a select for each stream of the records of one owner. The audience of a private
+// record is its owner.
 func (s *statements) owned(d *db.Dialect, l listVariant, columns string, n selection) []string {
 	shared, own := s.table+"_owner_id_shared", s.table+"_live_audience"
 	if n.order != nil {

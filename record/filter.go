@@ -15,42 +15,41 @@ import (
 	"kartei/store/db"
 )
 
-// A filter narrows lists and counts to records whose member equals a value. The
-// value has a column of its own, with indexes in the order of the list (see
-// statements). So a narrowed page costs the same as any page.
+// filter is a filter of lists and counts. It accepts the records whose member equals a value. The
+// member has a column of its own, with indexes in the order of the list (see statements). So a
+// page of a filtered list costs as much as any page.
 type filter struct {
 	parameter string
 	column
-	// input is the index of the field in the family's struct of filters.
+	// input is the index of the parameter's field in the family's struct of filters.
 	input []int
-	// few says that few records share a value, so an admin's list sorts them. Otherwise a
-	// second index has the private records in the order of an admin's list.
+	// few says that few records share a value, so the list of an admin sorts them. If few is
+	// false, a second index has the private records in the order of an admin's list.
 	few bool
-	// with names the parameter of another filter that has common indexes with this
-	// one.
+	// with is the parameter of a second filter. Indexes of the form COLUMN_WITH serve both
+	// filters together.
 	with string
-	// tags says that the member is the list of tags, and one of them is the value.
-	// Table tags has them.
+	// tags says that the filter accepts records that have the value among their tags. The table
+	// tags has these.
 	tags bool
 }
 
-// column is a column of the family's table that repeats a text member for
-// queries. It is null if the member is not set.
+// column is a column of the family's table that repeats a text member for queries. It is null if
+// the member is not set.
 type column struct {
 	name string
-	// member is the index of the member in the family's fields. It is nil for a column that only
-	// sorts.
+	// member is the index of the member in the family's fields. It is nil for the sort column.
 	member []int
-	// fold keeps ASCII letters in lower case.
+	// fold says that the column has ASCII letters in lower case.
 	fold bool
-	// bare says that the member has no invisible characters.
+	// bare says that invisible characters are removed from the text.
 	bare bool
-	// class returns what the column holds of the member: see Classify. It is nil if that
-	// is the text itself.
+	// class returns the value of the column for the text of the member: see Classify. If it is
+	// nil, the column holds the text.
 	class func(text string) string
 }
 
-// columnName returns the column of a member: company_id for companyId.
+// columnName returns the name of a member's column, for example company_id for companyId.
 func columnName(member string) string {
 	var b strings.Builder
 	for _, c := range member {
@@ -62,33 +61,34 @@ func columnName(member string) string {
 	return b.String()
 }
 
-// FilterBy returns the filters of a family for NewCollection. X is a struct of
-// texts tagged as query parameters. Each is compared with the member of that name,
-// which has the column of that name (companyId in company_id). The filter whose
-// value fewest records share comes first.
+// FilterBy returns the filters of a family for NewCollection. X is a struct of texts tagged as
+// query parameters. Each parameter filters by the member of the same name, whose column has the
+// corresponding name (company_id for companyId). The fields of X are ordered by selectivity: the
+// filter whose values the fewest records share comes first.
 //
-// `fold:"true"` ignores the case of ASCII letters. `few:"true"` says that few
-// records share a value. `with:"status"` says that the indexes TABLE_COLUMN_status_audience
-// and TABLE_COLUMN_status_private exist, with status after COLUMN. They serve
-// values that many records have, as a pair that few have: the open tasks of one
-// person among all tasks ever done. One index alone would be read to its end.
+// The tag `fold:"true"` ignores the case of ASCII letters. `few:"true"` says that few records
+// share a value. `with:"status"` says that the indexes TABLE_COLUMN_status_audience and
+// TABLE_COLUMN_status_private exist, with status after COLUMN. They serve two filters whose
+// values many records have, but whose combination few records have. An example are the open tasks
+// of one person among all their tasks. With an index for one of the filters alone, a query would
+// read its whole range.
 //
-// The schema has the column and its indexes: TABLE_COLUMN_audience on
-// (organization, COLUMN, audience, updated_at) and, unless few share a value,
-// TABLE_COLUMN_private on (organization, COLUMN, updated_at) of private records, both for
-// living records where the column is not null.
+// The schema must have the column and its indexes for living records where the column is not
+// null. TABLE_COLUMN_audience is on (organization, COLUMN, audience, updated_at). Without few,
+// TABLE_COLUMN_private is on (organization, COLUMN, updated_at) of private records.
 //
-// `of:"contentType"` names the member, if that is not the parameter. The column then
-// has a class of its text: see Classify.
+// The tag `of:"contentType"` names the member if its name is not the parameter. The column then
+// holds a class of the member's text: see Classify.
 //
-// Two filters are for the members of CommonFields, and come last. `each:"tags"` finds
-// records with a tag, along the indexes of table tags. ownerId needs the index
-// TABLE_owner_id_shared on (organization, owner_id, updated_at), for living records
-// that everyone sees: a private record has its owner as its audience.
+// Two filters are for the members of CommonFields, and come last. `each:"tags"` finds records
+// with a tag, along the indexes of table tags. ownerId needs the index TABLE_owner_id_shared on
+// (organization, owner_id, updated_at), for living records that everyone sees. It needs no index
+// of private records, because their audience is their owner.
 func FilterBy[X any]() reflect.Type { return reflect.TypeFor[X]() }
 
-// ReadFilters returns a family's struct of filters, see FilterBy, from their values by
-// parameter. It refuses a parameter that is none of them.
+// ReadFilters returns a family's struct of filters (see FilterBy) with the given values. The keys
+// of values are parameters. ReadFilters fails with a fault if a parameter is not a filter of the
+// family.
 func ReadFilters[X any](values map[string]string) (filters X, err error) {
 	var known []string
 	v := reflect.ValueOf(&filters).Elem()
@@ -104,8 +104,9 @@ func ReadFilters[X any](values map[string]string) (filters X, err error) {
 	return filters, nil
 }
 
-// filtersOf joins filters and members by their names. It panics if there is no such
-// member: that is a mistake in the family, found at start.
+// filtersOf returns the filters of a family, each with the member that it compares. It panics if
+// there is no member of that name, because this is a mistake in the family. The panic happens at
+// the start of the program.
 func filtersOf(filters, members reflect.Type) []filter {
 	var list []filter
 	for _, f := range reflect.VisibleFields(filters) {
@@ -126,7 +127,7 @@ func filtersOf(filters, members reflect.Type) []filter {
 	return list
 }
 
-// of returns the value that a filter looks for.
+// of returns the value that the column must have for a filter by text.
 func (x *filter) of(text string) string {
 	if x.tags {
 		return folded(Clean(text))
@@ -134,7 +135,7 @@ func (x *filter) of(text string) string {
 	return x.value(text)
 }
 
-// value returns the value of the column for a text.
+// value returns the value of a column without a class for the text of a member.
 func (c *column) value(text string) string {
 	if c.bare {
 		text = invisible.Remove(text)
@@ -151,7 +152,7 @@ func (c *column) value(text string) string {
 	}, text)
 }
 
-// stored returns what the column holds of the text of a member.
+// stored returns the value of the column for the text of a member.
 func (c *column) stored(text string) string {
 	if c.class != nil {
 		return c.class(text)
@@ -159,14 +160,15 @@ func (c *column) stored(text string) string {
 	return c.value(text)
 }
 
-// These columns are in every family. The unique index of externalID has its name.
+// externalID and ownerID are columns of every family. The unique index on external_id is named
+// after that column alone.
 const (
 	externalID = "external_id"
 	ownerID    = "owner_id"
 )
 
-// index returns the name of a stream's index. It is an index of the first filter, whose
-// value fewest records share.
+// index returns the name of a stream's index. It is an index of the first filter, because the
+// fewest records share its value.
 func (n selection) index(table string, p part) string {
 	first := n.filters[0]
 	name := table + "_" + first.name
@@ -184,13 +186,13 @@ func (n selection) index(table string, p part) string {
 	return name + p.index
 }
 
-// leads reports whether the index has the column of the ith filter.
+// leads reports whether the index contains the column of the filter i.
 func (n selection) leads(i int) bool {
 	with := n.filters[0].with
 	return i == 0 || with != "" && n.filters[i].parameter == with
 }
 
-// columnsOf returns the columns of filters and references, each once, without the
+// columnsOf returns the columns of filters and references without duplicates. It leaves out the
 // columns that every family has.
 func columnsOf(filters []filter, references []reference) (list []column) {
 	add := func(c column) {
@@ -210,8 +212,8 @@ func columnsOf(filters []filter, references []reference) (list []column) {
 	return list
 }
 
-// appendColumns appends the values of the family's columns, for the record of an
-// id.
+// appendColumns appends the values of the family's columns for a record to args. name is the id
+// of the record.
 func (k *Collection[T, F, P]) appendColumns(args []any, name string, f P) []any {
 	v := reflect.ValueOf(f).Elem()
 	for i := range k.columns {
@@ -226,7 +228,7 @@ func (k *Collection[T, F, P]) appendColumns(args []any, name string, f P) []any 
 	return args
 }
 
-// textAt returns a text member; "" if it is not set.
+// textAt returns the text of a member. It returns "" if the member is not set.
 func textAt(v reflect.Value, member []int) string {
 	m := v.FieldByIndex(member)
 	if m.Kind() == reflect.Pointer {
@@ -238,18 +240,18 @@ func textAt(v reflect.Value, member []int) string {
 	return m.String()
 }
 
-// selection is the filters of one call, with their values, and its order if it is
-// not that by change.
+// selection has the filters of one call and their values. order is nil for the order of changes.
 type selection struct {
 	filters []*filter
 	values  []any
 	order   *order
 }
 
-// plain reports whether the list has the statement that was made at start.
+// plain reports whether the list has no filters and is in the order of changes. The statement of
+// such a list is made at start.
 func (n selection) plain() bool { return n.filters == nil && n.order == nil }
 
-// key returns the column that the list is ordered by.
+// key returns the name of the column by which the list is ordered.
 func (n selection) key() string {
 	if n.order == nil {
 		return "updated_at"
@@ -257,8 +259,8 @@ func (n selection) key() string {
 	return n.order.column
 }
 
-// selectionOf reads the filters that a call gives; in is a pointer to the
-// family's struct of filters, if it has one.
+// selectionOf returns the filters that a call uses. in is empty, or has a pointer to the family's
+// struct of filters.
 func (k *Collection[T, F, P]) selectionOf(in []any) (n selection) {
 	if len(in) == 0 {
 		return n
@@ -274,8 +276,8 @@ func (k *Collection[T, F, P]) selectionOf(in []any) (n selection) {
 	return n
 }
 
-// check refuses filters together with q or includeDeleted. A search ranks and does
-// not compare; a deletion marker has no content to compare.
+// check returns a fault if a call combines filters with q or includeDeleted. A search ranks
+// records and does not compare columns. A deletion marker has no content to compare.
 func (n selection) check(q string, includeDeleted bool) error {
 	if n.filters == nil || q == "" && !includeDeleted {
 		return nil
@@ -292,9 +294,9 @@ func (n selection) check(q string, includeDeleted bool) error {
 
 var notWithFilters = i18n.Text("Not allowed together with filters: a deletion marker has no fields any more.")
 
-// matchesNothing reports whether a filter names a record that is deleted or hidden
-// from the actor. References to it are returned as null, so no record may be found
-// by it: a filter must not show what a response hides.
+// matchesNothing reports whether a filter has the id of a record that is deleted or hidden from
+// the actor. The list is then empty. A response has null in place of a reference to such a
+// record. So a filter must not find records by it either.
 func (k *Collection[T, F, P]) matchesNothing(ctx context.Context, c *op.Call, n selection) (bool, error) {
 	for i, x := range n.filters {
 		for _, r := range k.references {
@@ -309,7 +311,7 @@ func (k *Collection[T, F, P]) matchesNothing(ctx context.Context, c *op.Call, n 
 	return false, nil
 }
 
-// String returns a text that differs for any two selections. Cursors are bound to it.
+// String returns a text that differs for any two selections. It is part of the scope of a cursor.
 func (n selection) String() string {
 	var b strings.Builder
 	for i, x := range n.filters {
@@ -318,8 +320,8 @@ func (n selection) String() string {
 	return b.String()
 }
 
-// along returns the hint for the from clause that names the index of a stream.
-// Filters outside of the index are compared on the rows.
+// along returns the hint for the from clause that names the index of a stream. It is empty
+// without filters. Filters outside of the index are compared on the rows.
 func (n selection) along(d *db.Dialect, table string, p part) string {
 	if n.filters == nil {
 		return ""
@@ -327,10 +329,10 @@ func (n selection) along(d *db.Dialect, table string, p part) string {
 	return d.Along(n.index(table, p))
 }
 
-// where returns the conditions on rows, after an 'and'; $6 is the first value.
-// Filters outside of the index are written in a form that no index serves.
-// PostgreSQL plans once for all values: it might use the index of a company with a
-// million contacts to find those with one address.
+// where returns the conditions of the filters, each after an 'and'. The first value is parameter
+// $6. For filters outside of the index, it writes conditions that no other index can serve.
+// PostgreSQL makes one plan for all values. To find contacts by an address, that plan might read
+// the index of a company with a million contacts.
 func (n selection) where(table string) string {
 	var b strings.Builder
 	for i, x := range n.filters {
@@ -343,7 +345,7 @@ func (n selection) where(table string) string {
 	return b.String()
 }
 
-// further returns the conditions of all filters but the first.
+// further returns the conditions of all filters except the first.
 func (n selection) further(table string) string {
 	var b strings.Builder
 	for i, x := range n.filters[1:] {
@@ -352,8 +354,8 @@ func (n selection) further(table string) string {
 	return b.String()
 }
 
-// compared returns the condition of a filter outside of the index, on the rows of a table
-// that the statement calls alias.
+// compared returns the condition of a filter outside of the index. alias is the name of the table
+// in the statement, and place is the number of the parameter.
 func (x *filter) compared(table, alias string, place int) string {
 	if x.tags {
 		return fmt.Sprintf(" and (select count(*) from tags as g where g.organization = $1 and g.family = '%s' and g.reader = %s.audience and g.tag = $%d and g.tick = %s.updated_at) > 0",

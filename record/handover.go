@@ -11,59 +11,57 @@ import (
 	"kartei/store/db"
 )
 
-// Handover names the principal who gives records away and the one who gets
-// them.
+// Handover is the order to hand over the records of the principal From to the principal To.
 type Handover struct {
 	From, To string
-	// Private says that private records of From are handed over too. To sees
-	// them then.
+	// Private says that private records of From are handed over too. To then sees these records.
 	Private bool
 }
 
-// Holdings counts the records of a principal in a family: those that it has, or
-// those that a hand-over changed.
+// Holdings are the numbers of records of a principal in a family. They count all records of the
+// principal, or the records that a hand-over changed.
 type Holdings struct {
-	// Owned counts the principal's records that the whole organization sees.
+	// Owned is the number of the principal's records that the whole organization sees.
 	Owned int64 `json:"owned"`
-	// Private counts the principal's private records.
+	// Private is the number of the principal's private records.
 	Private int64 `json:"private"`
-	// Assigned counts records that name the principal in another member, such
-	// as a task's assignee.
+	// Assigned is the number of records that contain the principal in another member, such as a
+	// task's assignee.
 	Assigned int64 `json:"assigned"`
 }
 
-// Add adds counts.
+// Add adds the counts of more to h.
 func (h *Holdings) Add(more Holdings) {
 	h.Owned, h.Private, h.Assigned = h.Owned+more.Owned, h.Private+more.Private, h.Assigned+more.Assigned
 }
 
-// Any reports whether a count is not 0.
+// Any reports whether at least one count is not 0.
 func (h Holdings) Any() bool { return h != Holdings{} }
 
 // Holder is a family whose records can be handed over.
 type Holder interface {
-	// Window returns the id at which a window of n records behind another id
-	// ends, in the order of ids. It returns an empty id behind the last record.
+	// Window returns the last id of the next n records after an id, in the order of ids. It
+	// returns an empty id if there are no more records.
 	Window(ctx context.Context, tx db.Tx, organization int64, after string, n int) (end string, err error)
-	// HeldIn returns the ids of records of a principal behind one id, up to another
-	// one.
+	// HeldIn returns the ids of the records of a principal in a window. The ids are greater than
+	// after and at most end.
 	HeldIn(ctx context.Context, tx db.Tx, organization int64, principal, after, end string) ([]string, error)
-	// CountIn counts the records of a principal in a window.
+	// CountIn counts the records of a principal in a window: ids greater than after and at most
+	// end.
 	CountIn(ctx context.Context, tx db.Tx, organization int64, principal, after, end string) (Holdings, error)
-	// CountSince counts the records of a principal that were changed after a
-	// tick.
+	// CountSince counts the records of a principal that were changed after a tick.
 	CountSince(ctx context.Context, tx db.Tx, organization int64, principal string, tick clock.Micros) (Holdings, error)
-	// CountPrivate counts the private records of a principal, up to a number.
+	// CountPrivate counts the private records of a principal. It stops at limit.
 	CountPrivate(ctx context.Context, tx db.Tx, organization int64, principal string, limit int64) (int64, error)
-	// HandOver gives a record to another principal by a change of its members.
-	// A private record stays as it is if private records are not handed over,
-	// and is counted.
+	// HandOver replaces h.From by h.To in the members of a record. handed counts what changed. If
+	// h.Private is false, a private record does not change and counts in stayed. A record that
+	// was deleted meanwhile counts in neither.
 	HandOver(ctx context.Context, c *op.Call, id string, h Handover) (handed, stayed Holdings, err error)
 }
 
-// handoverStatements has the statements of hand-overs. No index has the owner of
-// a shared record: an index of four tables that serves one call a year would
-// cost each change. So the records are read by their ids, in windows.
+// handoverStatements has the statements of hand-overs. No index has the owner of shared records.
+// Such an index on four tables would serve one call a year and would slow each change. So the
+// statements read the records by id, in windows.
 type handoverStatements struct{ window, held, count, since, private string }
 
 func handoverStatementsFor(table string, references []reference) handoverStatements {
@@ -81,8 +79,8 @@ func handoverStatementsFor(table string, references []reference) handoverStateme
 		window: fill(`select coalesce(max(id), '') from (select id from {table} where organization = $1 and id > $2 order by id limit $3) as w`),
 		held:   fill(`select id from {table} where organization = $1 and id > $2 and id <= $3 and deleted = false and ({names}) order by id`),
 		count:  fill(fill(counts) + ` from {table} where organization = $1 and deleted = false and id > $2 and id <= $3 and ({names})`),
-		// Shared and private records have an index each. Both statements get the same
-		// arguments, so $3 is bound here although only the other one needs it.
+		// Shared and private records have an index each. CountSince and CountIn pass the same
+		// number of arguments. So since also has to use $3, although only count needs it.
 		since: fill(fill(counts) + ` from (
 			select {columns} from {table} where organization = $1 and deleted = false and audience = '' and updated_at > $2 and $3 = $3
 			union all select {columns} from {table} where organization = $1 and deleted = false and audience <> '' and updated_at > $2) as r where {names}`),
@@ -143,11 +141,11 @@ func (k *Collection[T, F, P]) HandOver(
 	return handed, stayed, err
 }
 
-// anyRevision is a precondition that always holds.
+// anyRevision is a precondition that every revision fulfils.
 func anyRevision(int64) error { return nil }
 
-// give replaces the old principal by the new one in every member, but not in
-// the history of the record. A private task that stays keeps its assignee too.
+// give replaces h.From by h.To in every member of a record. The history of the record does not
+// change. A private task that stays with its owner also keeps its assignee.
 func (k *Collection[T, F, P]) give(f P, h Handover) (handed, stayed Holdings) {
 	if s := f.Shared(); s.OwnerID == h.From {
 		switch {

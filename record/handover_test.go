@@ -9,8 +9,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// A hand-over reads windows along the primary key, and later changes along the
-// index of sync. At ten million records neither query sorts or reads further
+// TestHandoverPlans checks that a hand-over reads windows along the primary key, and later
+// changes along the index of sync. So with ten million records, no query sorts or reads other
 // rows.
 func TestHandoverPlans(t *testing.T) {
 	type fields struct {

@@ -17,11 +17,12 @@ import (
 	"kartei/store/db"
 )
 
-// Topic wakes subscribers after the commit of each change of a record, also
-// while the module is off (db.Tx.NotifyLocal). The message is what Told reads.
+// Topic is the topic of the notifications about changes of records. Subscribers get a message
+// after the commit of each change (db.Tx.NotifyLocal). They also get the changes of an
+// organization whose module is off, which has no events. Told parses the message.
 const Topic = "records"
 
-// tell tells the subscribers of Topic of a change.
+// tell queues the notification about a change of r.
 func (k *Collection[T, F, P]) tell(c *op.Call, r *row) {
 	b := make([]byte, 0, 48)
 	b = append(strconv.AppendInt(b, c.Actor.Org(), 10), ' ')
@@ -29,8 +30,8 @@ func (k *Collection[T, F, P]) tell(c *op.Call, r *row) {
 	c.Tx.NotifyLocal(Topic, string(append(b, k.Plural...)))
 }
 
-// Told returns the content of a message of Topic: the family of the record that
-// changed, and the tick of the change.
+// Told parses a message of Topic. It returns the organization, the family of the changed record,
+// and the tick of the change.
 func Told(message string) (organization int64, family string, tick clock.Micros) {
 	first, rest, _ := strings.Cut(message, " ")
 	second, family, _ := strings.Cut(rest, " ")
@@ -40,13 +41,11 @@ func Told(message string) (organization int64, family string, tick clock.Micros)
 }
 
 const (
-	// kept is how many changes of a record its history has, besides the
-	// creation. A sync of every night fills it in half a year. Without a bound,
-	// one record that a program changes each minute would have 500,000 lines a
-	// year.
+	// kept is the number of changes that the history of a record keeps, besides the creation. A
+	// nightly sync fills it in half a year. Without a limit, a record that a program changes each
+	// minute would have 500,000 lines a year.
 	kept = 200
-	// maxChanges is the size of a page of history, unless the caller says
-	// another one.
+	// maxChanges is the default size of a page of history.
 	maxChanges = 50
 )
 
@@ -59,37 +58,36 @@ const (
 		where organization = $1 and record_id = $2 and revision < $3 order by revision desc limit $4`
 )
 
-// Change is one line of a record's history. It says that members changed, and
-// not from what to what.
+// Change is one line of a record's history. It names the changed members without their values.
 type Change struct {
 	Revision int64 `json:"revision"`
-	// ChangedAt is the tick of the change, and so the record's updatedAt after
-	// it.
+	// ChangedAt is the tick of the change. It equals the record's updatedAt after the change.
 	ChangedAt clock.Micros `json:"changedAt"`
 	// Act is the verb of the change's event, such as created or completed.
 	Act string `json:"act"`
-	// Members are the names of the changed members. A member of an address has
-	// the form address.city. A creation and a deletion have none.
+	// Members are the names of the changed members. A member of an address has the form
+	// address.city. Lines of creations and deletions have no members.
 	Members []string `json:"members"`
-	// Principal is empty if the operator had the records of somebody handed
-	// over.
+	// Principal is the principal who made the change. It is empty if the operator handed over the
+	// records of another principal.
 	Principal string `json:"principalId"`
 	Door      string `json:"door"`
 	RequestID string `json:"requestId"`
-	// Credential is the API key or the grant of the change, empty for people in the web
-	// application and for the operator.
+	// Credential is the id of the API key or of the grant of the change. It is empty for people
+	// in the web application and for the operator.
 	Credential string `json:"credentialId,omitempty"`
-	// Key says which key that is, and nothing for a grant.
+	// Key describes the API key in Credential. It is nil if Credential is not an API key.
 	Key *ChangeKey `json:"key,omitempty"`
 }
 
-// ChangeKey is the key of a change, as it is now.
+// ChangeKey is the current state of an API key with which a change was made.
 type ChangeKey struct {
 	Name     string `json:"name"`
 	KidShort string `json:"kidShort"`
 	// Environment is test or live.
 	Environment string `json:"environment"`
-	// MadeBy is the person who has seen the secret, empty for the operator.
+	// MadeBy is the person who created the key and saw its secret. It is empty if the operator
+	// created the key.
 	MadeBy string `json:"madeBy"`
 }
 
@@ -99,13 +97,13 @@ type HistoryInput struct {
 	ID string `json:"id"`
 	// Before is the revision of the last line of the previous page.
 	Before int64 `json:"before,omitempty"`
-	// Limit is 1 to 1,000; zero means 50.
+	// Limit is the maximum number of lines, from 1 to 1,000. Zero means 50.
 	Limit int `json:"limit,omitempty"`
 }
 
-// History returns the changes of a record, the newest first: the last 200 and the
-// creation. The caller must have the right to read the family and see the record.
-// Who saw a deleted one sees the line of its deletion.
+// History returns the changes of a record, the newest first. It returns at most the last 200
+// changes and the creation. The caller must have the right to read the family, and must see the
+// record. A caller who saw a deleted record gets the line of its deletion.
 var History = op.New("records.history", op.Read, history, op.By(op.Member))
 
 func history(ctx context.Context, c *op.Call, in HistoryInput) (access.List[Change], error) {
@@ -141,7 +139,7 @@ func history(ctx context.Context, c *op.Call, in HistoryInput) (access.List[Chan
 	return page, nameKeys(ctx, c, page.Data)
 }
 
-// nameKeys adds the keys of changes.
+// nameKeys sets Key in the lines whose credential is an API key.
 func nameKeys(ctx context.Context, c *op.Call, lines []Change) error {
 	var ids []string
 	for _, l := range lines {
@@ -168,8 +166,9 @@ func nameKeys(ctx context.Context, c *op.Call, lines []Change) error {
 	return err
 }
 
-// creation returns the first line of the history of a record that the actor sees,
-// or saw when it was deleted.
+// creation returns the first line of a record's history. living is false for a deleted record.
+// creation fails with NOT_FOUND if the actor does not see the record, or did not see it when it
+// was deleted.
 func creation(ctx context.Context, c *op.Call, f op.Family, name string) (line Change, living bool, err error) {
 	line = Change{Revision: 1, Act: "created", Members: []string{}}
 	var deleted bool
@@ -191,7 +190,8 @@ func scanChange(row db.Row) (line Change, err error) {
 	return line, err
 }
 
-// author returns the principal of a change.
+// author returns the principal who makes a change. It is the requester of the call if the actor
+// has no principal.
 func author(c *op.Call) string {
 	if by := c.Actor.PrincipalID(); by != "" {
 		return by
@@ -199,9 +199,9 @@ func author(c *op.Call) string {
 	return c.Requester
 }
 
-// note adds a line to the history of a record whose revision is new. It comes
-// after the statement of the change: if another change was first, that
-// statement says so.
+// note adds a line to the history of a record with a new revision, and deletes the oldest line.
+// It must follow the statement of the change. If another change came first, that statement fails
+// with the right error.
 func (k *Collection[T, F, P]) note(c *op.Call, r *row, act string, members []string) {
 	c.Tx.Queue(insertChange, c.Actor.Org(), r.id, r.revision, r.updated, act, strings.Join(members, " "), author(c),
 		c.Door, c.RequestID, c.Credential)
@@ -211,22 +211,22 @@ func (k *Collection[T, F, P]) note(c *op.Call, r *row, act string, members []str
 	k.tell(c, r)
 }
 
-// noteDeletion erases the history of a record, and leaves the line of its deletion.
+// noteDeletion erases the history of a record and adds the line of its deletion.
 func (k *Collection[T, F, P]) noteDeletion(c *op.Call, r *row) {
 	c.Tx.Queue(eraseChanges, c.Actor.Org(), r.id)
 	k.note(c, r, "deleted", nil)
 }
 
-// member is a member that callers can set, and its name in a history.
+// member is a member that callers can set, with its name in a history.
 type member struct {
 	name  string
 	index []int
-	// inner are the members of a nested struct.
+	// inner are the members of a nested struct. It is nil for any other type.
 	inner []member
 }
 
-// writable returns the members of a family that callers can set. The others follow
-// from them.
+// writable returns the members of a family that callers can set. Members with the tag read are
+// computed and left out.
 func writable(t reflect.Type, prefix string) (list []member) {
 	for _, f := range reflect.VisibleFields(t) {
 		if f.Anonymous || f.Tag.Get("read") == "true" {
@@ -241,7 +241,7 @@ func writable(t reflect.Type, prefix string) (list []member) {
 	return list
 }
 
-// differing returns the names of the members that differ.
+// differing returns the names of the members whose values differ between before and after.
 func differing(members []member, before, after reflect.Value) (names []string) {
 	for _, m := range members {
 		was, is := before.FieldByIndex(m.index), after.FieldByIndex(m.index)
@@ -255,8 +255,8 @@ func differing(members []member, before, after reflect.Value) (names []string) {
 	return names
 }
 
-// same reports whether two members have the same value. reflect.DeepEqual would
-// copy each of them.
+// same reports whether two values of a member are equal. It avoids reflect.DeepEqual, which would
+// copy each value.
 func same(a, b reflect.Value) bool {
 	switch a.Kind() {
 	case reflect.Pointer:
@@ -272,7 +272,7 @@ func same(a, b reflect.Value) bool {
 	return a.Equal(b)
 }
 
-// orZero returns the struct that a pointer points to, or one without values.
+// orZero returns the struct to which v points. It returns a zero struct if v is nil.
 func orZero(v reflect.Value) reflect.Value {
 	if v.IsNil() {
 		return reflect.Zero(v.Type().Elem())

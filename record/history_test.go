@@ -26,7 +26,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// historyOf returns the history that a client sees.
+// historyOf returns a page of the history as c sees it.
 func historyOf(t *testing.T, c *apitest.Client, in records.HistoryInput) (page access.List[records.Change], err error) {
 	t.Helper()
 	err = c.Try(func(ctx context.Context, call *op.Call) (err error) {
@@ -36,7 +36,8 @@ func historyOf(t *testing.T, c *apitest.Client, in records.HistoryInput) (page a
 	return page, err
 }
 
-// lines returns the history of a record in short: its revisions, acts and members.
+// lines returns the history of a record in short form: the revision, the act and the members of
+// each line.
 func lines(t *testing.T, c *apitest.Client, name string) (short []string) {
 	t.Helper()
 	page, err := historyOf(t, c, records.HistoryInput{ID: name})
@@ -49,8 +50,8 @@ func lines(t *testing.T, c *apitest.Client, name string) (short []string) {
 	return short
 }
 
-// A history says who changed which members of a record when, by which door and
-// call. It holds no content.
+// TestHistory checks that a history has the members, the author, the time, the door and the
+// request of each change. It also checks that a history has no content.
 func TestHistory(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -104,7 +105,8 @@ func TestHistory(t *testing.T) {
 	})
 }
 
-// An act has its own verb. What follows from a member is not named.
+// TestHistoryOfActs checks that an act has its own verb in the history. Members that are computed
+// from another changed member are not listed.
 func TestHistoryOfActs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := apitest.New(t, d).As(access.Member)
@@ -121,8 +123,9 @@ func TestHistoryOfActs(t *testing.T) {
 	})
 }
 
-// Only who may read a record reads its history. A hidden record and a record of another
-// organization look like an unknown one.
+// TestHistoryIsSeenWithTheRecord checks that only callers who may read a record see its history.
+// The history of a hidden record or of another organization's record is NOT_FOUND, as for an
+// unknown id.
 func TestHistoryIsSeenWithTheRecord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -157,8 +160,8 @@ func TestHistoryIsSeenWithTheRecord(t *testing.T) {
 	})
 }
 
-// The deletion of a record erases its history. The line of the deletion stays, for
-// those who saw the record.
+// TestHistoryIsErasedWithTheRecord checks that the deletion of a record erases its history. The
+// line of the deletion stays for callers who saw the record.
 func TestHistoryIsErasedWithTheRecord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -190,8 +193,8 @@ func TestHistoryIsErasedWithTheRecord(t *testing.T) {
 	})
 }
 
-// Changes reach the history and the subscribers while the module is off, when
-// they have no events.
+// TestHistoryWhileTheModuleIsOff checks that changes reach the history and the subscribers while
+// the organization's module is off. Such changes have no events.
 func TestHistoryWhileTheModuleIsOff(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
@@ -245,7 +248,7 @@ func TestHistoryWhileTheModuleIsOff(t *testing.T) {
 	})
 }
 
-// A history has the last 200 changes and the creation.
+// TestHistoryIsBounded checks that a history keeps the last 200 changes and the creation.
 func TestHistoryIsBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := apitest.New(t, d).As(access.Member)
@@ -272,7 +275,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	})
 }
 
-// The work of a caretaker has the principal that asked for it.
+// TestHistoryOfCaretakers checks that a change by a caretaker has the requester as its principal.
 func TestHistoryOfCaretakers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -295,8 +298,8 @@ func TestHistoryOfCaretakers(t *testing.T) {
 	})
 }
 
-// A line names the key of its change and who made that key, or the grant. A person in the
-// web application has neither.
+// TestHistoryNamesCredentials checks that a line has the API key of its change and the creator of
+// the key, or the grant. A change by a person in the web application has neither.
 func TestHistoryNamesCredentials(t *testing.T) {
 	apitest.Through(t, "")
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -340,7 +343,8 @@ func TestHistoryNamesCredentials(t *testing.T) {
 	})
 }
 
-// Concurrent changes of a record have a line for each revision.
+// TestHistoryOfConcurrentChanges checks that the history has a line for each revision after
+// concurrent changes.
 func TestHistoryOfConcurrentChanges(t *testing.T) {
 	eachAndReplicas(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

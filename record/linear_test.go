@@ -18,12 +18,10 @@ import (
 	"kartei/test/seed"
 )
 
-// clients is the number of concurrent clients, calls the number of calls of
-// each.
+// clients is the number of concurrent clients. calls is the number of calls of each client.
 const clients, calls = 6, 40
 
-// eachAndReplicas runs f on each engine, and on two and three replicas that
-// answer in turn.
+// eachAndReplicas runs f on each engine, and on two and three replicas that answer calls in turn.
 func eachAndReplicas(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d)) })
@@ -34,10 +32,9 @@ func eachAndReplicas(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
 	}
 }
 
-// Concurrent reads, changes and deletions of a few contacts are linearizable.
-// That is, the calls have an order in which a contact is a register with
-// compare-and-set on its revision. Each call takes place between its beginning
-// and its end.
+// TestRevisionsAreLinearizable checks that concurrent reads, changes and deletions of a few
+// contacts are linearizable. In the model, a contact is a register with compare-and-set on its
+// revision. Each call takes effect at a time between its start and its end.
 func TestRevisionsAreLinearizable(t *testing.T) {
 	eachAndReplicas(t, func(t *testing.T, o *apitest.Office) {
 		who := o.As(access.Member)
@@ -73,14 +70,14 @@ func TestRevisionsAreLinearizable(t *testing.T) {
 	})
 }
 
-// act is one call on a contact. revision is the one in If-Match, 0 for *.
+// act is a call on a contact. revision is the revision in If-Match, or 0 for *.
 type act struct {
 	contact, method, value string
 	revision               int64
 }
 
-// outcome is the answer of a call: the status, and the revision and the name of
-// the contact if it shows them.
+// outcome is the response of a call: its status, and the revision and the name of the contact if
+// the body has them.
 type outcome struct {
 	status   int
 	revision int64
@@ -110,14 +107,14 @@ func (a act) do(c *apitest.Client) outcome {
 	return out
 }
 
-// state is a contact in the model.
+// state is the state of a contact in the model.
 type state struct {
 	revision int64
 	value    string
 	deleted  bool
 }
 
-// register is the model of a contact.
+// register is the model of a contact: a register with compare-and-set on its revision.
 var register = porcupine.Model{
 	Partition: partition(func(in any) string { return in.(act).contact }),
 	Init:      func() any { return state{1, "new", false} },
@@ -141,9 +138,10 @@ var register = porcupine.Model{
 	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v -> %+v", in, out) },
 }
 
-// Concurrent creations with a few common keys, some with different bodies, are
-// linearizable. Each key creates one contact. Later calls get the same bytes
-// again. Only a call during another one with the same key may be asked to wait.
+// TestIdempotencyIsLinearizable checks that concurrent creations with a few common keys are
+// linearizable. Some of these have different bodies. Each key creates one contact. Later calls
+// with the same body get the same bytes again. Only a call that overlaps another one with the
+// same key may get the status 409.
 func TestIdempotencyIsLinearizable(t *testing.T) {
 	eachAndReplicas(t, func(t *testing.T, o *apitest.Office) {
 		who := o.As(access.Member)
@@ -151,8 +149,8 @@ func TestIdempotencyIsLinearizable(t *testing.T) {
 		history := record(func(client int, call func(func() (any, any))) {
 			random := rand.New(rand.NewPCG(first, uint64(client)))
 			for n := range calls {
-				// New keys are used one after the other, so that first uses
-				// coincide.
+				// The keys are numbered by the count of calls. So clients often use a new key at
+				// the same time.
 				in := creation{key: strconv.Itoa(n/5*2 + random.IntN(2)), body: `{"lastName":"Berg"}`}
 				if random.IntN(5) == 0 {
 					in.body = `{"lastName":"Tal"}`
@@ -177,7 +175,7 @@ func TestIdempotencyIsLinearizable(t *testing.T) {
 	})
 }
 
-// overlaps reports whether another call with the same key ran at the same time.
+// overlaps reports whether another call with the same key ran at the same time as the call i.
 func overlaps(history []porcupine.Operation, i int) bool {
 	one := history[i]
 	for j, other := range history {
@@ -206,10 +204,11 @@ func (c creation) do(who *apitest.Client) reply {
 	return r
 }
 
-// keyState is the state of a key: the body of its first call, and the answer.
+// keyState is the state of an idempotency key: the body of its first request, and the body of the
+// response.
 type keyState struct{ sent, answered string }
 
-// once is the model of a key.
+// once is the model of an idempotency key.
 var once = porcupine.Model{
 	Partition: partition(func(in any) string { return in.(creation).key }),
 	Init:      func() any { return keyState{} },
@@ -228,8 +227,8 @@ var once = porcupine.Model{
 	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v -> %+v", in, out) },
 }
 
-// record runs all clients at the same time. It notes the beginning, the end and
-// the answer of each call.
+// record runs all clients at the same time. It returns the start, the end and the response of
+// each call.
 func record(act func(client int, call func(func() (any, any)))) []porcupine.Operation {
 	var mu sync.Mutex
 	var history []porcupine.Operation
@@ -253,7 +252,7 @@ func record(act func(client int, call func(func() (any, any)))) []porcupine.Oper
 	return history
 }
 
-// check fails the test if no order of the calls explains the answers.
+// check fails the test if no order of the calls explains the responses.
 func check(t *testing.T, model porcupine.Model, history []porcupine.Operation) {
 	t.Helper()
 	busy := 0
@@ -279,7 +278,7 @@ func check(t *testing.T, model porcupine.Model, history []porcupine.Operation) {
 	}
 }
 
-// partition divides a history by the contacts or keys that its calls are about.
+// partition returns a function that divides a history by the contact or the key of its calls.
 func partition(about func(in any) string) func([]porcupine.Operation) [][]porcupine.Operation {
 	return func(history []porcupine.Operation) (parts [][]porcupine.Operation) {
 		place := map[string]int{}

@@ -16,12 +16,12 @@ import (
 	"kartei/store/db"
 )
 
-// CountCap is where counting stops (open points, 'Lists, counts, search').
+// CountCap is the maximum of a count of records. Counting stops there.
 const CountCap = 10_000
 
-// position is the content of a sealed cursor: the tick of the last change, the key of
-// another order, or the position of a search. It is a place between two records: behind
-// the one of its tick or key, or before it.
+// position is the content of an encrypted cursor. It is a place between two records of a list,
+// after or before the record with a tick or key. Tick is for the order of changes, Key for the
+// second order, and Hit for a search.
 type position struct {
 	Tick   clock.Micros     `json:"t,omitempty"`
 	Key    string           `json:"k,omitempty"`
@@ -29,8 +29,8 @@ type position struct {
 	Hit    *search.Position `json:"h,omitempty"`
 }
 
-// List returns a page: by relevance if q is given, otherwise by change. filters is a
-// pointer to the family's struct of filters, if it has one.
+// List returns a page of records. They are ordered by relevance if q is set, and otherwise by the
+// order in in.Sort. filters is empty, or has a pointer to the family's struct of filters.
 func (k *Collection[T, F, P]) List(ctx context.Context, c *op.Call, in ListInput, filters ...any) (Page[T], error) {
 	n := k.selectionOf(filters)
 	if err := n.check(in.Q, in.IncludeDeleted); err != nil {
@@ -75,8 +75,8 @@ func (k *Collection[T, F, P]) List(ctx context.Context, c *op.Call, in ListInput
 	return k.page(rows, more, cursor), nil
 }
 
-// placeOf returns the place before a record in the order of a list. A record that the
-// caller does not see has none, nor has one that the order leaves out.
+// placeOf returns the place before a record in the order of a list. It fails with a fault if the
+// caller does not see the record, or if the order leaves it out.
 func (k *Collection[T, F, P]) placeOf(ctx context.Context, c *op.Call, name string, n selection) (position, error) {
 	at := position{Before: true}
 	var key any = &at.Tick
@@ -92,10 +92,10 @@ func (k *Collection[T, F, P]) placeOf(ctx context.Context, c *op.Call, name stri
 	return at, err
 }
 
-// inOrder reads one row more than the page has, to know whether another page
-// follows. Sync, from the oldest change on, always returns a position, since later
-// changes will follow. A client can keep it instead of a time, whose microseconds
-// its language may drop.
+// inOrder returns the rows of a page, the position of its end, and whether another page follows.
+// It reads one row more than the page has. The end is nil if no page follows, except in a sync,
+// which reads from the oldest change on. Later changes will follow there, so a sync always gets a
+// position. A client can store it in place of a time, whose microseconds some languages drop.
 func (k *Collection[T, F, P]) inOrder(
 	ctx context.Context, c *op.Call, in ListInput, from position, n selection,
 ) ([]row, *position, bool, error) {
@@ -133,8 +133,8 @@ func (k *Collection[T, F, P]) inOrder(
 	return rows, end, more, nil
 }
 
-// bounds returns the ticks or keys between which the rows of a page lie, both
-// exclusive. ascending tells the order of the list, not the order of reading.
+// bounds returns the ticks or keys between which the rows of a page lie. Both bounds are
+// exclusive. ascending is the order of the list, which in.Back reads in reverse.
 func bounds(in *ListInput, from position, byKey, ascending bool) (after, before any) {
 	above := ascending != from.Before // the position is above its tick or key
 	upwards := ascending != in.Back
@@ -168,16 +168,17 @@ func bounds(in *ListInput, from position, byKey, ascending bool) (after, before 
 	return low, high
 }
 
-// justBelow returns a text below a key and above all keys that are below it. Keys end
-// with ids, which have no tilde.
+// justBelow returns a text that is less than a key and greater than all smaller keys. It relies
+// on the ids at the end of keys, which do not contain a tilde.
 func justBelow(key string) string {
 	last := len(key) - 1
 	return key[:last] + string(rune(key[last]-1)) + "~"
 }
 
-// byRelevance reads hits from the index, and their records if they are still
-// visible. A page may have fewer records than its limit although there are more: a
-// search reads a bounded number of candidates for each call (see package search).
+// byRelevance returns the records that the index finds and that the actor still sees. The
+// position is nil on the last page. A page may have fewer records than its limit although more
+// pages follow. The reason is that a search reads a limited number of candidates in each call
+// (see package search).
 func (k *Collection[T, F, P]) byRelevance(
 	ctx context.Context, c *op.Call, in ListInput, from position,
 ) ([]row, *position, error) {
@@ -216,14 +217,15 @@ func (k *Collection[T, F, P]) byRelevance(
 	return rows, &position{Hit: &hits.Next}, nil
 }
 
-// byIDs returns the statement that reads listed records.
+// byIDs returns the statement that reads the visible records among a list of ids.
 func (k *Collection[T, F, P]) byIDs(c *op.Call) string {
 	return `select ` + shown + `, ` + hidden(k.references, c.Actor.SeesAll(), "$2") + ` from ` + k.Plural +
 		` as r where r.organization = $1 and ` + op.Visible("r", c.Actor, "$2") +
 		` and r.deleted = false and r.id ` + c.Tx.Dialect().In("$3")
 }
 
-// query reads rows. With keyed the last column is their key.
+// query returns the rows of a query. size is their expected number. If keyed is true, the last
+// column is the sort key of the row.
 func (k *Collection[T, F, P]) query(
 	ctx context.Context, c *op.Call, size int, keyed bool, query string, args ...any,
 ) ([]row, error) {
@@ -247,7 +249,7 @@ func (k *Collection[T, F, P]) query(
 	return list, rows.Err()
 }
 
-// page writes the response of a list.
+// page returns the response of a list as JSON. An empty cursor becomes null.
 func (k *Collection[T, F, P]) page(rows []row, more bool, cursor string) Page[T] {
 	size := 128 + len(cursor)
 	for i := range rows {
@@ -280,10 +282,11 @@ func (p Page[T]) AppendJSON(b []byte) []byte {
 	return append(b, p.json...)
 }
 
-// Records returns how many records the page holds.
+// Records returns the number of records on the page.
 func (p Page[T]) Records() int { return p.records }
 
-// Count counts visible records up to CountCap. For filters see List.
+// Count counts the records that the caller sees, up to CountCap. The method List describes
+// filters.
 func (k *Collection[T, F, P]) Count(ctx context.Context, c *op.Call, in CountInput, filters ...any) (Count, error) {
 	narrow := k.selectionOf(filters)
 	if err := narrow.check(in.Q, false); err != nil {

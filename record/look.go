@@ -10,16 +10,17 @@ import (
 	"kartei/store/db"
 )
 
-// Sight is a record as the actor sees it, for code that spans families.
+// Sight is a record with the members that the actor sees, for code that works with several
+// families.
 type Sight[P any] struct {
 	ID string
-	// Created and Updated are the ticks of its creation and of its last change.
+	// Created is the tick of the record's creation. Updated is the tick of its last change.
 	Created, Updated clock.Micros
 	Members          P
 }
 
-// Look returns the named records that the actor sees, in the order of the names. The
-// others are left out. It asks for no right to read the family.
+// Look returns the records with the ids in names that the actor sees, in the order of names. It
+// leaves out all others. It does not check the right to read the family.
 func (k *Collection[T, F, P]) Look(ctx context.Context, c *op.Call, names []string) ([]Sight[P], error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -47,7 +48,7 @@ func (k *Collection[T, F, P]) Look(ctx context.Context, c *op.Call, names []stri
 	return list, nil
 }
 
-// Searcher returns a reader of the index of the records that the actor sees.
+// Searcher returns a reader of the search index for the records that the actor sees.
 func (k *Collection[T, F, P]) Searcher(ctx context.Context, c *op.Call) (*search.Reader, error) {
 	return search.Open(ctx, c.Tx, k.searchScope(c))
 }

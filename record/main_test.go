@@ -7,8 +7,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestMain lets TestModel run ten random lives of an office, unless
-// -rapid.checks is given.
+// TestMain lets TestModel make ten runs, unless the flag -rapid.checks is given.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := false

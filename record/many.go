@@ -10,36 +10,36 @@ import (
 	"kartei/store/db"
 )
 
-// Match is a record that belongs to a list, with the members that many records are
-// given at once.
+// Match is a record that a filter or a search accepts. It has the members that can be changed for
+// many records at once.
 type Match struct {
 	ID, OwnerID string
 	Visibility  Visibility
 }
 
-// Matcher is a family whose records can be found by a list, and changed many at once.
+// Matcher is a family whose records can be found by filters or a search, and can be changed in
+// bulk.
 type Matcher interface {
-	// Window returns the end of a window of ids: see Holder.
+	// Window returns the last id of a window of n records: see Holder.
 	Window(ctx context.Context, tx db.Tx, organization int64, after string, n int) (end string, err error)
-	// MatchIn returns the records of a list whose ids are greater than after and at most
-	// end. Records that were created after the tick until are left out. filters is a
-	// pointer to the family's struct of filters. The caller needs no right to read the
+	// MatchIn returns the records that the filters accept, with ids greater than after and at
+	// most end. It leaves out records that were created after the tick until. filters is a
+	// pointer to the family's struct of filters. MatchIn does not check the right to read the
 	// family.
 	MatchIn(ctx context.Context, c *op.Call, filters any, after, end string, until clock.Micros) ([]Match, error)
-	// MatchHits returns the next records that a search finds, and nil behind the last
-	// ones. For the rest see MatchIn.
+	// MatchHits returns the next records that a search finds, and the position after them. The
+	// position is nil after the last records. MatchIn describes until and the rights.
 	MatchHits(ctx context.Context, c *op.Call, q string, from *search.Position, until clock.Micros) ([]Match, *search.Position, error)
-	// Share changes the members of a record that all families have in common, by an
-	// update like any other. It returns the revision afterwards, and whether anything
-	// changed. If alter fails, nothing changes.
+	// Share updates the common members of a record with alter, like any other update. It returns
+	// the new revision and whether the record changed. If alter fails, nothing changes.
 	Share(ctx context.Context, c *op.Call, id string, alter func(*CommonFields) error) (revision int64, changed bool, err error)
 }
 
-// hitsAtOnce is the number of hits that MatchHits reads.
+// hitsAtOnce is the maximum number of hits that one call of MatchHits reads.
 const hitsAtOnce = 500
 
-// matched selects the records of a list. $1 is the organization, $2 the principal, $3 the
-// tick.
+// matched returns a select of the living records that the actor sees. $1 is the organization, $2
+// the principal, and $3 the tick until.
 func (k *Collection[T, F, P]) matched(c *op.Call) string {
 	return `select id, owner_id, audience from ` + k.Plural + ` as r
 		where r.organization = $1 and ` + op.Visible("r", c.Actor, "$2") + ` and r.deleted = false and r.created_at <= $3`
@@ -54,8 +54,8 @@ func scanMatched(row db.Row) (m Match, err error) {
 	return m, err
 }
 
-// MatchIn implements Matcher. The filters are compared on the rows: the windows of a
-// walk read each row once, whatever it is narrowed by.
+// MatchIn implements Matcher. It compares the filters on the rows and not in an index. The
+// windows of a walk read each row once anyway.
 func (k *Collection[T, F, P]) MatchIn(
 	ctx context.Context, c *op.Call, filters any, after, end string, until clock.Micros,
 ) ([]Match, error) {

@@ -19,10 +19,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Contacts behave like a model in plain Go through random lives of an office,
-// with calls by two members and an admin. At the end, everything that each of
-// them sees equals the model. Each life is in a new organization, so the
-// database also holds other organizations.
+// TestModel checks that contacts behave like a model in plain Go. It makes random calls by two
+// members and an admin. At the end, the API shows each of them the same as the model. Each run
+// has a new organization, so the database also holds other organizations.
 func TestModel(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -38,14 +37,14 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// person is a caller.
+// person is a caller with a name for messages.
 type person struct {
 	name string
 	*apitest.Client
 	admin bool
 }
 
-// contact is a contact in the model.
+// contact is the state of a contact in the model.
 type contact struct {
 	id, name, external string
 	owner              string // principal
@@ -55,22 +54,22 @@ type contact struct {
 	deleted            bool
 }
 
-// sees returns the audience of a contact: everyone, or its owner and the
-// admins.
+// sees reports whether p sees c. Everyone sees a shared contact. The owner and the admins see a
+// private contact.
 func (p *person) sees(c *contact) bool {
 	return p.admin || p.seesAsMember(c)
 }
 
 func (p *person) seesAsMember(c *contact) bool { return !c.private || c.owner == p.Principal }
 
-// entry is an event.
+// entry is an event in the model.
 type entry struct {
 	kind    string
 	contact *contact
 	tick    clock.Micros
 }
 
-// memory is the first use of an idempotency key.
+// memory is the first request with an idempotency key and its response.
 type memory struct {
 	asked contact // its members
 	body  string
@@ -78,13 +77,14 @@ type memory struct {
 	at    clock.Micros
 }
 
-// sight is a contact that somebody saw and lost.
+// sight is a pair of a person and a contact. It is a key of model.lost if the person saw the
+// contact and no longer sees it.
 type sight struct {
 	*person
 	*contact
 }
 
-// trackVisibilityLoss stores which people lose sight of c, and which regain it.
+// trackVisibilityLoss stores which people no longer see c, and which see it again.
 func (m *model) trackVisibilityLoss(before, c *contact) {
 	for _, p := range m.people {
 		lost := sight{p, c}
@@ -123,7 +123,7 @@ func newModel(rt *rapid.T, o *apitest.Office) *model {
 
 func (m *model) now() clock.Micros { return clock.Now(m.office.Clock) }
 
-// tick returns the tick of the next change.
+// tick returns the tick of the next change. It is greater than all ticks before it.
 func (m *model) tick() clock.Micros {
 	m.last = max(m.now(), m.last+1)
 	return m.last
@@ -131,7 +131,7 @@ func (m *model) tick() clock.Micros {
 
 func (m *model) who(rt *rapid.T) *person { return rapid.SampledFrom(m.people).Draw(rt, "who") }
 
-// any returns a contact. It skips the command if there is none.
+// any returns a random contact. It skips the command if there is none.
 func (m *model) any(rt *rapid.T) *contact {
 	if len(m.contacts) == 0 {
 		rt.Skip("no contact yet")
@@ -148,14 +148,14 @@ func name(rt *rapid.T) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 1, 2).Draw(rt, "name"), " ")
 }
 
-// taken reports whether another living contact has the external id.
+// taken reports whether a living contact other than but has the external id.
 func (m *model) taken(external string, but *contact) bool {
 	return slices.ContainsFunc(m.contacts, func(c *contact) bool {
 		return c != but && !c.deleted && external != "" && c.external == external
 	})
 }
 
-// members returns a request body with c's members.
+// members returns the members of c as a request body.
 func (c *contact) members() string {
 	visibility, external := "organization", "null"
 	if c.private {
@@ -168,7 +168,7 @@ func (c *contact) members() string {
 		visibility)
 }
 
-// draw gives c random members.
+// draw sets random members of c.
 func (m *model) draw(rt *rapid.T, c *contact) {
 	c.name = name(rt)
 	c.external = rapid.SampledFrom(externals).Draw(rt, "externalId")
@@ -176,15 +176,15 @@ func (m *model) draw(rt *rapid.T, c *contact) {
 	c.private = rapid.Bool().Draw(rt, "private")
 }
 
-// create makes a contact with a fresh key, or with one of a few repeated keys.
+// create creates a contact with a new idempotency key, or with one of two repeated keys.
 func (m *model) create(rt *rapid.T) {
 	who, c := m.who(rt), new(contact)
 	m.draw(rt, c)
 	m.post(rt, who, c.members(), rapid.SampledFrom([]string{"", "k1", "k2"}).Draw(rt, "key"), c)
 }
 
-// again repeats a call with a used key: unchanged, or with additional white
-// space, which has no meaning.
+// again repeats a call with a used key. It adds white space to the body, which has no meaning in
+// JSON.
 func (m *model) again(rt *rapid.T) {
 	known := slices.Sorted(maps.Keys(m.keys))
 	if len(known) == 0 {
@@ -240,7 +240,7 @@ func (m *model) post(rt *rapid.T, who *person, body, key string, c *contact) {
 	}
 }
 
-// erased reports whether the contact of an answer is deleted.
+// erased reports whether the contact in a stored response is deleted.
 func (m *model) erased(sent []byte) bool {
 	return slices.ContainsFunc(m.contacts, func(c *contact) bool {
 		return c.deleted && strings.Contains(string(sent), c.id)
@@ -254,7 +254,7 @@ func want(rt *rapid.T, a *apitest.Answer, status int, code string) {
 	}
 }
 
-// holds compares a contact or a marker in an answer with the model's.
+// holds compares a contact or a deletion marker in a response with the model.
 func (m *model) holds(rt *rapid.T, got map[string]any, c *contact) {
 	rt.Helper()
 	if c.deleted {
@@ -286,7 +286,8 @@ func (m *model) read(rt *rapid.T) {
 	}
 }
 
-// match draws an If-Match and returns the expected status: 0, 428 or 412.
+// match draws an If-Match header for c. It returns the expected status, 428 or 412, or 0 if the
+// header matches.
 func match(rt *rapid.T, c *contact) (header string, status int) {
 	now, stale := fmt.Sprintf(`"r%d"`, c.revision), fmt.Sprintf(`"r%d"`, c.revision-1)
 	switch rapid.SampledFrom([]string{"now", "now", "star", "list", "stale", "future", "weak", "none"}).Draw(rt,
@@ -307,8 +308,8 @@ func match(rt *rapid.T, c *contact) (header string, status int) {
 	return "", 428
 }
 
-// refused checks an answer that must come before the change itself: 404, 428 or
-// 412.
+// refused checks a response that must precede the change: 404, 428 or 412. It reports whether one
+// of these was expected.
 func refused(rt *rapid.T, who *person, c *contact, a *apitest.Answer, status int) bool {
 	switch {
 	case c.deleted || !who.sees(c):
@@ -338,7 +339,7 @@ func (m *model) update(rt *rapid.T) {
 	m.patch(rt, who, c, next, header, status)
 }
 
-// share hides, shares or hands over one of a few contacts.
+// share changes the visibility or the owner of one of two contacts.
 func (m *model) share(rt *rapid.T) {
 	if len(m.contacts) == 0 {
 		rt.Skip("no contact yet")
@@ -350,7 +351,8 @@ func (m *model) share(rt *rapid.T) {
 	m.patch(rt, who, c, next, "*", 0)
 }
 
-// patch changes c to next. status is the one that If-Match must lead to.
+// patch changes c to next. status is the status that If-Match must cause, or 0 if If-Match
+// matches.
 func (m *model) patch(rt *rapid.T, who *person, c *contact, next contact, header string, status int) {
 	a := who.Do("PATCH", "/contacts/"+c.id, next.members(), "If-Match", header)
 	if refused(rt, who, c, a, status) {
@@ -402,9 +404,9 @@ func (m *model) remove(rt *rapid.T) {
 	m.events = append(m.events, entry{"contact.deleted", c, c.updated})
 }
 
-// visible returns the contacts that who sees and that changed after since, in
-// the order of their changes. It includes markers for those deleted or lost
-// from sight.
+// visible returns the contacts that who sees and that changed after since, in the order of their
+// changes. If deleted is true, the list has markers for contacts that were deleted or are no
+// longer visible.
 func (m *model) visible(who *person, since clock.Micros, deleted bool) (list []*contact) {
 	for _, c := range m.contacts {
 		if who.sees(c) && c.updated > since && (deleted || !c.deleted) {
@@ -418,7 +420,7 @@ func (m *model) visible(who *person, since clock.Micros, deleted bool) (list []*
 	return list
 }
 
-// pages follows a list to its end.
+// pages returns the records on all pages of a list.
 func pages(rt *rapid.T, who *person, path string) (data []map[string]any) {
 	for cursor := ""; ; {
 		a := who.Do("GET", path+cursor, nil)
@@ -431,7 +433,7 @@ func pages(rt *rapid.T, who *person, path string) (data []map[string]any) {
 	}
 }
 
-// compare compares a list with the model's.
+// compare compares the records of a list with the model.
 func (m *model) compare(rt *rapid.T, what string, got []map[string]any, want []*contact) {
 	rt.Helper()
 	if len(got) != len(want) {
@@ -452,7 +454,7 @@ func (m *model) list(rt *rapid.T) {
 	m.compare(rt, "list of "+who.name, pages(rt, who, fmt.Sprintf("/contacts?sort=%s&limit=%d", order, limit)), expected)
 }
 
-// sync requests the changes since a tick that was seen before.
+// sync checks the changes since a tick of the model.
 func (m *model) sync(rt *rapid.T) {
 	who, limit := m.who(rt), rapid.IntRange(1, 5).Draw(rt, "limit")
 	since := m.any(rt).updated
@@ -461,8 +463,8 @@ func (m *model) sync(rt *rapid.T) {
 	m.compare(rt, "changes for "+who.name, pages(rt, who, path), m.visible(who, since, deleted))
 }
 
-// found returns the contacts that q finds for who. Every word must match, the
-// last one as a prefix.
+// found returns the ids of the contacts that a search by q finds for who. Every word must match,
+// and the last word matches as a prefix.
 func (m *model) found(who *person, q string) map[string]bool {
 	found := map[string]bool{}
 	asked := strings.Fields(strings.ToLower(q))
@@ -514,7 +516,7 @@ func (m *model) counts(rt *rapid.T, who *person, query string, n int) {
 	}
 }
 
-// time moves the clock, sometimes by more than the lifetime of a key.
+// time advances the clock, sometimes beyond the lifetime of an idempotency key.
 func (m *model) time(rt *rapid.T) {
 	by := rapid.SampledFrom([]time.Duration{time.Microsecond, time.Second, time.Hour, 24 * time.Hour}).Draw(rt, "by")
 	if by == 24*time.Hour {
@@ -525,7 +527,7 @@ func (m *model) time(rt *rapid.T) {
 	m.office.Clock.Advance(by)
 }
 
-// all compares everything that each person sees with the model.
+// all compares all records, changes, counts and events that each person sees with the model.
 func (m *model) all(rt *rapid.T) {
 	for _, who := range m.people {
 		m.compare(rt, "everything of "+who.name, pages(rt, who, "/contacts?sort=updatedAt&limit=7"), m.visible(who, 0, false))

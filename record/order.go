@@ -14,24 +14,24 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Order is an order of a family's lists besides that by change. Its keys stand in
-// the column sort_PARAMETER (sort_due_at for dueAt), whose indexes are divided.
+// Order is a second order of a family's lists, besides the order of changes. The column
+// sort_PARAMETER has its keys (sort_due_at for dueAt). The indexes of this column are divided.
 type Order[F any] struct {
-	// Parameter is the value of the parameter sort. With a minus before it the
-	// order is reversed.
+	// Parameter is the value of the query parameter sort for this order. A minus before it
+	// reverses the order.
 	Parameter string
-	// Key returns the text that a record is ordered by, and false for a record that
-	// the list leaves out.
+	// Key returns the sort key of a record. in is false for a record that the list leaves out.
 	Key func(f *F) (key string, in bool)
-	// Only names the filter, with its value, that leaves out the same records. The
-	// order requires it. Both are empty if it leaves out none.
+	// Only is the parameter of a filter that a list in this order must have, with the given
+	// Value. That filter leaves out the same records as Key. Both are empty if Key leaves out no
+	// records.
 	Only, Value string
 }
 
-// order is the part of an Order that statements and selections need.
+// order has the values of an Order that statements and selections need.
 type order struct{ parameter, column, only, value string }
 
-// SortBy adds an order to the lists of a family. It returns the collection.
+// SortBy sets the second order of the family's lists. It returns the collection.
 func (k *Collection[T, F, P]) SortBy(o Order[F]) *Collection[T, F, P] {
 	k.order = &order{o.Parameter, "sort_" + columnName(o.Parameter), o.Only, o.Value}
 	k.key = o.Key
@@ -40,8 +40,8 @@ func (k *Collection[T, F, P]) SortBy(o Order[F]) *Collection[T, F, P] {
 	return k
 }
 
-// sortKey returns the value of the sort column, which differs for any two records;
-// nil if lists leave the record out.
+// sortKey returns the value of the sort column. It differs for any two records, because it ends
+// with the id. It is nil if lists in this order leave the record out.
 func (k *Collection[T, F, P]) sortKey(name string, f P) any {
 	if k.order == nil {
 		return nil
@@ -53,12 +53,12 @@ func (k *Collection[T, F, P]) sortKey(name string, f P) any {
 	return key + separator + name
 }
 
-// separator comes before all characters of a key. So Müller, Zoe comes before
-// Müller-Thal, Anna.
+// separator separates the parts of a key. It sorts before all characters of a key, so Müller, Zoe
+// comes before Müller-Thal, Anna.
 const separator = "\t"
 
-// ordered adds the order that a list asks for to its selection. It reports
-// parameters that do not go with the order.
+// ordered sets the order of n if in.Sort is the second order. It returns a fault if other
+// parameters are not allowed in this order.
 func (k *Collection[T, F, P]) ordered(in *ListInput, n *selection) error {
 	if k.order == nil || strings.TrimPrefix(in.Sort, "-") != k.order.parameter {
 		return nil
@@ -76,7 +76,7 @@ func (k *Collection[T, F, P]) ordered(in *ListInput, n *selection) error {
 				Name: only, Code: fault.ForbiddenCombination,
 				Text: i18n.Format("Required with %s.", text),
 			})
-		} else { // what the column says already
+		} else { // the column implies this filter
 			n.filters, n.values = slices.Delete(n.filters, i, i+1), slices.Delete(n.values, i, i+1)
 		}
 	}
@@ -88,9 +88,9 @@ func (k *Collection[T, F, P]) ordered(in *ListInput, n *selection) error {
 
 var onlyByChange = i18n.Text("Only allowed in the order of changes.")
 
-// NameKey returns the text by which names are ordered (DIN 5007-2), the first of
-// them first. Case, diacritics and punctuation do not count, and numbers are
-// compared as such: Anlage 2 comes before Anlage 10.
+// NameKey returns the sort key for a list of names (DIN 5007-2). The first name counts most.
+// Case, diacritics and punctuation do not count. Numbers are compared by their value, so Anlage 2
+// comes before Anlage 10.
 func NameKey(names ...*string) string {
 	keys := make([]string, len(names))
 	for i, n := range names {
@@ -101,11 +101,11 @@ func NameKey(names ...*string) string {
 	return strings.Join(keys, separator)
 }
 
-// keyBytes bounds the key of a name: PostgreSQL refuses entries of an index beyond
-// 2,704 bytes.
+// keyBytes is the maximum length of a name's key in bytes. PostgreSQL refuses index entries of
+// more than 2,704 bytes.
 const keyBytes = 400
 
-// collated returns the key of one name: words and numbers with spaces between.
+// collated returns the sort key of one name. It has words and numbers with spaces between.
 func collated(name string) string {
 	var b strings.Builder
 	words := strings.FieldsFunc(folded(name),
@@ -135,13 +135,13 @@ func collated(name string) string {
 	return key
 }
 
-// digits counts the digits that begin s.
+// digits returns the number of digits at the beginning of s.
 func digits(s string) int {
 	return len(s) - len(strings.TrimLeft(s, "0123456789"))
 }
 
-// numberKey returns a key that orders numbers by their size: their length comes
-// first. Numbers of more than nine digits come last, and before letters.
+// numberKey returns a key that orders numbers by their value. The key begins with the number of
+// digits. Numbers of more than nine digits come after all shorter ones and before letters.
 func numberKey(number string) string {
 	if number = strings.TrimLeft(number, "0"); number == "" {
 		number = "0"
@@ -149,8 +149,7 @@ func numberKey(number string) string {
 	return string(rune('0'+min(len(number), 10))) + number
 }
 
-// TimeKey returns the text by which times are ordered. Records without one come
-// last.
+// TimeKey returns the sort key of a time. A nil time sorts last.
 func TimeKey(at *clock.Micros) string {
 	if at == nil {
 		return "~"
@@ -159,11 +158,11 @@ func TimeKey(at *clock.Micros) string {
 	return fmt.Sprintf("%018d", int64(*at)+year0)
 }
 
-// folded returns the form in which names are ordered and tags are compared: in
-// lower case and without diacritics. Umlauts are written out, as in the order of
-// German names (DIN 5007-2): Müller comes beside Mueller.
+// folded returns the form in which names are ordered and tags are compared. It is in lower case
+// and without diacritics. Umlauts become two letters, as in the order of German names (DIN
+// 5007-2). So Müller comes next to Mueller.
 //
-// The index of a search folds further: there the words 'neue' and 'neu' coincide.
+// The search index folds more: there the words 'neue' and 'neu' are equal.
 func folded(s string) string {
 	b := make([]byte, 0, len(s)+8)
 	for _, r := range norm.NFC.String(s) {
@@ -180,7 +179,7 @@ func folded(s string) string {
 	return string(b)
 }
 
-// written has the letters that are written out.
+// written has the letters that folded replaces by other letters.
 var written = map[rune]string{
 	'ä': "ae", 'ö': "oe", 'ü': "ue", 'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "oe",
 	'đ': "d", 'ð': "d", 'ł': "l", 'ħ': "h", 'ı': "i", 'þ': "th", 'ŧ': "t", 'ς': "σ",

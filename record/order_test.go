@@ -8,7 +8,7 @@ import (
 	"kartei/kit/clock"
 )
 
-// Names in the order of their keys, and names with the same key.
+// TestNameKey checks the order of names by their keys, and that equal names have the same key.
 func TestNameKey(t *testing.T) {
 	one := func(name string) string { return NameKey(&name) }
 	ordered := []string{
@@ -42,7 +42,8 @@ func TestNameKey(t *testing.T) {
 	}
 }
 
-// Times in the order of their keys, and a key that is between a key and those below.
+// TestTimeKey checks the order of times by their keys. It also checks that justBelow returns a
+// text between a key and all smaller keys.
 func TestTimeKey(t *testing.T) {
 	times := []clock.Micros{-62_135_596_800_000_000, -1, 0, 1, 253_402_300_799_999_999}
 	before := ""

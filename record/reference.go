@@ -17,22 +17,21 @@ import (
 	"kartei/store/db"
 )
 
-// reference is a member that names a record of another family: a text tagged
-// `ref:"companies"` with the family's plural, or `ref:"principals"` for one of
-// the organization's people and service accounts. The value also stands in a
-// column of its own.
+// reference is a member that contains the id of another record. The tag `ref:"companies"` has the
+// plural of the record's family. The tag `ref:"principals"` stands for the people and service
+// accounts of the organization. A column repeats the id.
 type reference struct {
-	// field is the member's name, for example companyId.
+	// field is the name of the member, for example companyId.
 	field string
-	// family is the plural of the family that it names.
+	// family is the plural of the referenced family.
 	family string
 	column
-	// key is the text before the value in a content.
+	// key is the text in the JSON content before the id, for example "companyId":".
 	key []byte
 }
 
-// principals are not a family: every caller may name them, and they are never
-// deleted.
+// principals stands for people and service accounts in references. They are not a family of
+// records. Every caller may refer to them, and they are never deleted.
 const principals = "principals"
 
 func referencesOf(members reflect.Type) (list []reference) {
@@ -49,9 +48,10 @@ func referencesOf(members reflect.Type) (list []reference) {
 	return list
 }
 
-// hidden returns an SQL expression on rows with alias r: a number with a bit for each
-// reference to a record that is deleted, or private and not the actor's. Such a
-// reference is returned as null.
+// hidden returns an SQL expression on rows with alias r. Its value has a bit for each hidden
+// reference. A reference is hidden if its record is deleted, or is private and belongs to another
+// principal. all says that the actor sees private records of others. me is the parameter of the
+// actor's principal. Responses have null in place of hidden references.
 func hidden(references []reference, all bool, me string) string {
 	audience := ` and x.audience in ('', ` + me + `)`
 	if all {
@@ -69,8 +69,9 @@ func hidden(references []reference, all bool, me string) string {
 	return strings.Join(sum, " + ")
 }
 
-// withoutHidden returns the content with each hidden reference set to null. The name of a
-// reference occurs nowhere else in the content, because quotes within a text are escaped.
+// withoutHidden returns the content with each hidden reference set to null. It looks for the name
+// of the reference with its quotes. Texts cannot contain this name, because quotes within a text
+// are escaped.
 func (k *Collection[T, F, P]) withoutHidden(r *row) []byte {
 	content := r.content
 	for i := range k.references {
@@ -87,8 +88,8 @@ func (k *Collection[T, F, P]) withoutHidden(r *row) []byte {
 	return content
 }
 
-// keepHidden restores the hidden references of r that the change did not set,
-// and returns them.
+// keepHidden restores the hidden references of r in after, unless the change set them. It returns
+// the bits of the restored references.
 func (k *Collection[T, F, P]) keepHidden(r *row, after P) (still int64, err error) {
 	stored, err := k.decode(r.content)
 	if err != nil {
@@ -105,9 +106,8 @@ func (k *Collection[T, F, P]) keepHidden(r *row, after P) (still int64, err erro
 	return still, nil
 }
 
-// checkReferences returns a violation for each reference to a record that the actor
-// does not see. before is nil for a new record; unchanged references are not checked
-// again.
+// checkReferences returns a violation for each reference to a record that the actor does not see.
+// before is nil for a new record. Unchanged references are not checked again.
 func (k *Collection[T, F, P]) checkReferences(
 	ctx context.Context, c *op.Call, f, before P,
 ) (wrong []fault.Field, err error) {
@@ -127,8 +127,8 @@ func (k *Collection[T, F, P]) checkReferences(
 	return wrong, nil
 }
 
-// visible reports whether a reference names a record of its family that the actor
-// sees. If the actor may name no record of the family at all, why says so.
+// visible reports whether a reference has the id of a record of its family that the actor sees.
+// If the actor may not read the family, why gives this reason.
 func visible(ctx context.Context, c *op.Call, r reference, name string) (found bool, why i18n.Text, err error) {
 	if r.family == principals {
 		found, err = access.PrincipalExists(ctx, c.Tx, c.Actor.Org(), name)
@@ -153,8 +153,8 @@ var (
 	noPrincipal = i18n.Text("There is no such person or service account in the organization. Whoever runs the instance knows the ids; one's own is in GET /me.")
 )
 
-// Seen reports whether a family has a record of that id that is not deleted and
-// visible to the actor. Scopes are not checked.
+// Seen reports whether a family has a record with this id that is not deleted and that the actor
+// sees. It does not check scopes.
 func Seen(ctx context.Context, c *op.Call, family, name string) (bool, error) {
 	var one int64
 	err := c.Tx.QueryRow(ctx, `select 1 from `+family+
@@ -166,9 +166,8 @@ func Seen(ctx context.Context, c *op.Call, family, name string) (bool, error) {
 	return err == nil, err
 }
 
-// Hold makes the commit fail with a conflict if a record was deleted meanwhile,
-// and makes a deletion wait for the commit. SQLite has one writer, so it needs
-// no lock.
+// Hold locks a record against deletion until the commit. The commit fails with a conflict if the
+// record is already deleted. On SQLite, Hold does nothing, because there is only one writer.
 func Hold(tx db.Tx, organization int64, family, name string) {
 	if share := tx.Dialect().Share; share != "" {
 		tx.Queue(`select 1 / count(*) from (select 1 from `+family+
@@ -176,7 +175,7 @@ func Hold(tx db.Tx, organization int64, family, name string) {
 	}
 }
 
-// Unique drops duplicates and keeps the order. It never returns nil.
+// Unique returns the texts without duplicates, in the same order. It never returns nil.
 func Unique(texts []string) []string {
 	kept := make([]string, 0, len(texts))
 	for _, t := range texts {

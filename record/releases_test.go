@@ -16,8 +16,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// laterFields are the members of contacts in a later release. It has one member
-// more, and finds contacts by it.
+// laterFields are the members of contacts in a later release. That release has one more member,
+// which is searchable.
 type laterFields struct {
 	contacts.Fields
 	Added *string `json:"addedLater"`
@@ -34,12 +34,12 @@ var laterContacts = records.NewCollection[contacts.Contact, laterFields](contact
 
 type appender interface{ AppendJSON([]byte) []byte }
 
-// This release and a later one can change the same contacts, as they do during
-// a rolling update.
+// TestTwoReleases checks that this release and a later one can change the same contacts, as in a
+// rolling update.
 func TestTwoReleases(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := apitest.New(t, d).As(access.Member)
-		// later runs a function in the later release and returns its answer.
+		// later runs a function in the later release and returns its response.
 		later := func(f func(context.Context, *op.Call) (appender, error)) map[string]any {
 			t.Helper()
 			var record map[string]any
@@ -99,8 +99,8 @@ func TestTwoReleases(t *testing.T) {
 		found("Bergl", 1)
 		found("Bergi", 0)
 
-		// A contact of this release gets the new member and its words with its
-		// next change.
+		// A contact of this release gets the new member and its search words with its next
+		// change.
 		id = c.Do("POST", "/contacts", `{"lastName":"Thal"}`).Want(201).Text("id")
 		if got, has := read(id)["addedLater"]; got != nil || !has {
 			t.Errorf("the release to come shows the added member %v", got)

@@ -14,33 +14,33 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// row is a record as the database has it.
+// row is a record as the database stores it.
 type row struct {
 	id       string
 	revision int64
-	// created and updated are the ticks of the record's creation and of its last
-	// change, which may be its deletion.
+	// created is the tick of the record's creation. updated is the tick of its last change or of
+	// its deletion.
 	created, updated clock.Micros
 	deleted          bool
 	ownerID          string
-	// audience is "" if the whole organization sees the record. Otherwise it is the
+	// audience is "" if the whole organization sees the record. For a private record, it is the
 	// owner's principal id.
 	audience string
 	// schemaHash is the schema hash of the release that wrote the content (see
 	// schemahash.go).
 	schemaHash int64
-	// content is the JSON object of the members besides the envelope.
+	// content is the JSON object of the members, without the envelope.
 	content []byte
-	// newerContent is the content as another release wrote it, if that release has
-	// other members than this one.
+	// newerContent is the content that another release wrote, if its members differ from the
+	// members of this release.
 	newerContent []byte
 	// hidden has a bit for each reference that the actor does not see.
 	hidden int64
-	// key is the place in a list that is not in the order of changes.
+	// key is the sort key of the record in a list in the second order.
 	key string
 }
 
-// audience returns the audience that follows from the members.
+// audience returns the audience of a record with these members: "" or the owner.
 func (s *CommonFields) audience() string {
 	if s.Visibility == Private {
 		return s.OwnerID
@@ -48,8 +48,8 @@ func (s *CommonFields) audience() string {
 	return ""
 }
 
-// scan reads the columns in shown, and those in more. It converts a content of
-// another release to what this release would write: it adds new members, and
+// scan reads the columns in shown into r, and further columns into more. It converts the content
+// of another release to the content that this release would write. It adds new members and
 // removes members that this release does not know.
 func (k *Collection[T, F, P]) scan(r *row, s interface{ Scan(...any) error }, more ...any) error {
 	var room [10]any
@@ -62,20 +62,20 @@ func (k *Collection[T, F, P]) scan(r *row, s interface{ Scan(...any) error }, mo
 	if err != nil {
 		return err
 	}
-	k.complete(f) // the rules held when it was written
+	k.complete(f) // the rules held when the record was written
 	r.newerContent = r.content
 	r.content, err = json.Marshal(f)
 	return err
 }
 
-// decode returns the members of a content.
+// decode returns the members in a content.
 func (k *Collection[T, F, P]) decode(content []byte) (P, error) {
 	f := P(new(F))
 	return f, json.Unmarshal(content, f)
 }
 
-// find reads one row, or returns NOT_FOUND. The fault is the same for an unknown id, a
-// deleted record, one of another organization and an invisible one.
+// find reads one row. It fails with the same NOT_FOUND for an unknown id, a deleted record, a
+// record of another organization and an invisible record.
 func (k *Collection[T, F, P]) find(ctx context.Context, c *op.Call, name string) (*row, error) {
 	if !id.Valid(k.Prefix, name) {
 		return nil, fault.New(fault.NotFound)
@@ -89,12 +89,12 @@ func (k *Collection[T, F, P]) find(ctx context.Context, c *op.Call, name string)
 	return r, err
 }
 
-// response makes the response for a row.
+// response returns the response for a row.
 func (k *Collection[T, F, P]) response(r *row) Answer[T] {
 	return Answer[T]{json: k.appendJSON(make([]byte, 0, 192+len(r.content)), r), revision: r.revision}
 }
 
-// appendJSON appends a record, or the marker of a deleted one.
+// appendJSON appends the JSON of a record. For a deleted record, it appends a deletion marker.
 func (k *Collection[T, F, P]) appendJSON(b []byte, r *row) []byte {
 	b = append(b, `{"object":"`...)
 	b = append(b, k.Object...)
@@ -127,7 +127,7 @@ func (a Answer[T]) AppendJSON(b []byte) []byte {
 	return append(b, a.json...)
 }
 
-// EntityTag returns the tag of the record's revision.
+// EntityTag returns the entity tag of the record's revision.
 func (a Answer[T]) EntityTag() string { return op.Tag(a.revision) }
 
 // Records returns 1.

@@ -10,23 +10,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The schema hash of a row (column schema_hash) says whether this release would write the
-// same content and the same search entry. The upper half is a hash of the members:
-// a content with other members is decoded by every read. The lower half is a hash
-// of the words that a family is found by; only a change compares it. So a new
-// member needs no migration, and a new searchable one slows no read.
+// The schema hash of a row (column schema_hash) says whether this release would write the same
+// content and the same search entry. The upper half is a hash of the names and the order of the
+// members. Each read decodes a content whose members differ. The lower half is a hash of the
+// search words of the family. Only a change compares it. So a new member needs no migration, and
+// a new searchable member does not slow down reads.
 const (
 	wordsBits = 32
-	// mixedSchema is the hash of a content with members of this release and others
-	// that it does not know. No release has this hash itself.
+	// mixedSchema marks a content with members of this release and members that it does not know.
+	// It is not the hash of any release.
 	mixedSchema int64 = -1
 )
 
-// schemaHash returns the hash of this release.
+// schemaHash returns the schema hash of this release.
 func (k *Collection[T, F, P]) schemaHash() int64 { return k.members<<wordsBits | k.words() }
 
-// membersOf returns a hash of 31 bits for the names and the order of the members of
-// t.
+// membersOf returns a hash of 31 bits for the names and the order of the members of t.
 func membersOf(t reflect.Type) int64 {
 	h := fnv.New64a()
 	var walk func(reflect.Type)
@@ -45,15 +44,15 @@ func membersOf(t reflect.Type) int64 {
 	return int64(h.Sum64() >> (wordsBits + 1))
 }
 
-// probes are texts of every form in which package search finds words.
+// probes has a text for each kind of text that package search splits into words.
 var probes = []string{
 	"Grüße", "+49 221 4710815", "0221.4710815/probe@firma.example", "https://probe.example/pfad",
 	"probe@firma.example",
 }
 
-// wordsOf returns a hash of 32 bits for the words that a family is found by. It
-// covers records with one member set, for each member and each probe, and a record
-// with all members set.
+// wordsOf returns a hash of 32 bits for the search words of a family. It hashes the words of test
+// records. One record has all members set. The others have one member set, for each member and
+// each probe.
 func wordsOf[F any, P fields[F]]() int64 {
 	h := fnv.New32a()
 	found := func(text func(member int) string) (members int) {
@@ -76,8 +75,8 @@ func wordsOf[F any, P fields[F]]() int64 {
 	return int64(h.Sum32())
 }
 
-// fill sets the members of v and of its structs to what text returns for their
-// number. It counts them in n.
+// fill sets the members of v and of its nested structs to text(n), where n is the number of the
+// member. An empty text leaves a member unset. fill adds the number of members to n.
 func fill(v reflect.Value, n *int, text func(member int) string) {
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		m := v.FieldByIndex(f.Index)
@@ -95,7 +94,7 @@ func fill(v reflect.Value, n *int, text func(member int) string) {
 	}
 }
 
-// set sets a member of any type that textsIn knows to s, or to a time.
+// set sets a member to s. It supports all types that textsIn supports. A time gets a fixed value.
 func set(m reflect.Value, s string) {
 	switch m.Kind() {
 	case reflect.Pointer:
@@ -111,11 +110,10 @@ func set(m reflect.Value, s string) {
 	}
 }
 
-// mergeUnknown adds the members that only newer has to content, and reports
-// whether there are any. newer is the stored content of another release, and
-// shown is what this release makes of it. If the change cleared a struct, all
-// its members are dropped. A struct that was shown as null, because this
-// release knows none of its members, stays.
+// mergeUnknown returns content with the members that only newer has. more reports whether there
+// are any. newer is the stored content of another release, and shown is its conversion to this
+// release. If the change cleared a struct, all members of the struct are dropped. A struct stays
+// if shown has null for it, because this release knows none of its members.
 func mergeUnknown(newer, shown, content []byte) (merged []byte, more bool, err error) {
 	var had, saw, has map[string]jsontext.Value
 	if err := errors.Join(json.Unmarshal(newer, &had), json.Unmarshal(shown, &saw),

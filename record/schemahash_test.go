@@ -18,11 +18,11 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// storedRecord is a record of a family whose row a test changes directly.
+// storedRecord is a record whose row the test changes directly.
 type storedRecord struct {
 	*apitest.Client
 	family, object, id string
-	// body is the body of its creation, made the answer.
+	// body is the request body of the creation. made is the response.
 	body, made map[string]any
 }
 
@@ -59,7 +59,7 @@ func eachKept(t *testing.T, f func(*testing.T, *storedRecord)) {
 	})
 }
 
-// row returns the members of the content and the schema hash.
+// row returns the stored content and the schema hash.
 func (k *storedRecord) row() (content map[string]any, shape int64) {
 	k.Helper()
 	err := k.DB.Write(context.Background(), func(tx db.Tx) error {
@@ -76,7 +76,7 @@ func (k *storedRecord) row() (content map[string]any, shape int64) {
 	return content, shape
 }
 
-// written replaces the content by one that another release wrote.
+// written replaces the content and the schema hash, as if another release had written the row.
 func (k *storedRecord) written(content map[string]any, shape int64) {
 	k.Helper()
 	text, err := json.Marshal(content)
@@ -99,8 +99,8 @@ func (k *storedRecord) set(column string, value any) error {
 	})
 }
 
-// indexed replaces the record's words in the index, as if another release had
-// written them.
+// indexed replaces the record's words in the search index, as if another release had written
+// them.
 func (k *storedRecord) indexed(words string) {
 	k.Helper()
 	ctx := context.Background()
@@ -124,7 +124,7 @@ func (k *storedRecord) indexed(words string) {
 
 func (k *storedRecord) path() string { return "/" + k.family + "/" + k.id }
 
-// patch changes the record and expects the revision.
+// patch changes the record and checks its new revision. It returns the response.
 func (k *storedRecord) patch(body string, revision int) map[string]any {
 	k.Helper()
 	a := k.Do("PATCH", k.path(), body, "If-Match", "*").Want(200)
@@ -134,7 +134,7 @@ func (k *storedRecord) patch(body string, revision int) map[string]any {
 	return a.JSON()
 }
 
-// shows checks the record in every kind of read.
+// shows checks that a read, a list, a sync and a search all return the record want.
 func (k *storedRecord) shows(want map[string]any) {
 	k.Helper()
 	reads := map[string]map[string]any{"read": k.Do("GET", k.path(), nil).Want(200).JSON()}
@@ -154,7 +154,7 @@ func (k *storedRecord) shows(want map[string]any) {
 	}
 }
 
-// found counts the records with a word.
+// found returns the number of records that a search for word finds.
 func (k *storedRecord) found(word string) int {
 	k.Helper()
 	return len(k.Do("GET", "/"+k.family+"?q="+word, nil).Want(200).Data())
@@ -170,16 +170,15 @@ func (k *storedRecord) events() (types []string) {
 	return types
 }
 
-// with returns a copy of a record with further members.
+// with returns a copy of a record with additional members.
 func with(record, more map[string]any) map[string]any {
 	record = maps.Clone(record)
 	maps.Copy(record, more)
 	return record
 }
 
-// A row that was written before a member existed is read with null for that
-// member. A change without a difference changes nothing. The next real change
-// adds the member.
+// TestOlderRow checks that a row without a new member is read with null for it. A patch that
+// changes nothing does not write the row. The next real change adds the member.
 func TestOlderRow(t *testing.T) {
 	missing := map[string]string{"contacts": "birthday", "companies": "vatId", "tasks": "dueAt"}
 	eachKept(t, func(t *testing.T, k *storedRecord) {
@@ -221,8 +220,8 @@ func TestOlderRow(t *testing.T) {
 	})
 }
 
-// During a rolling update, the older release does not show members that it does
-// not know. A change by it does not lose them.
+// TestNewerRow checks an older release during a rolling update. It does not show members that it
+// does not know. A change by the older release keeps them.
 func TestNewerRow(t *testing.T) {
 	eachKept(t, func(t *testing.T, k *storedRecord) {
 		content, shape := k.row()
@@ -241,7 +240,7 @@ func TestNewerRow(t *testing.T) {
 			t.Errorf("a change of nothing wrote shape %d, %v", is, now)
 		}
 
-		// The words of this release's members are the same.
+		// This change does not affect the search words of this release.
 		k.patch(map[string]string{
 			"contacts": `{"birthday":"2001-02-03"}`, "companies": `{"address":{"street":"Am Hof 1"}}`,
 			"tasks": `{"priority":"high"}`,
@@ -277,7 +276,7 @@ func TestNewerRow(t *testing.T) {
 			}
 		}
 
-		// This is an address with one member that only the newer release knows.
+		// The address has only a member of the newer release.
 		if has {
 			content["address"] = map[string]any{"addedLater": "4"}
 			k.written(content, newer)
@@ -304,8 +303,8 @@ func TestNewerRow(t *testing.T) {
 	})
 }
 
-// A change keeps hidden references, and also members that the release does not
-// know.
+// TestNewerRowWithHiddenReference checks that a change keeps both a hidden reference and a member
+// that the release does not know.
 func TestNewerRowWithHiddenReference(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -329,9 +328,8 @@ func TestNewerRowWithHiddenReference(t *testing.T) {
 	})
 }
 
-// A record that another release indexed is indexed anew with its next change,
-// whatever changes. The words of a record that this release indexed are not
-// compared.
+// TestOtherWords checks that any change of a record indexes it again if another release indexed
+// it. If this release indexed it, a change of other members does not write the index.
 func TestOtherWords(t *testing.T) {
 	unindexed := map[string][2]string{
 		"contacts":  {`{"birthday":"2001-02-03"}`, `{"birthday":"2002-03-04"}`},

@@ -9,12 +9,15 @@ import (
 
 // statements are a family's queries, made once from the name of its table.
 //
-// A list never filters rows after reading them. It merges at most five streams.
-// Each is one range of an index in the order of the list, so nothing is sorted and
-// reading stops at the page's size. The streams are the shared records and the
-// actor's private ones (all private ones for an admin), each live and, for sync, deleted;
-// and the visibility losses of the actor (see trackVisibilityLoss). So a page costs
-// the same, however many invisible or deleted rows lie between.
+// A list never filters rows after reading them. It merges at most five streams. Each stream is
+// one range of an index in the order of the list. So nothing is sorted, and reading stops at the
+// page's size. The streams are:
+//   - the shared records
+//   - the private records of the actor, or all private records for an admin
+//   - for sync, the deleted records of both kinds
+//   - the visibility losses of the actor (see trackVisibilityLoss)
+//
+// So a page costs the same, however many invisible or deleted rows lie between its rows.
 type statements struct {
 	table                                    string
 	references                               []reference
@@ -24,7 +27,8 @@ type statements struct {
 	count                                    map[listVariant]string
 }
 
-// listVariant says which list statement to use.
+// listVariant identifies one of the list statements of a family. all includes the private records
+// of everybody, and deleted includes tombstones.
 type listVariant struct{ all, ascending, deleted bool }
 
 var listVariants = func() (l []listVariant) {
@@ -35,13 +39,14 @@ var listVariants = func() (l []listVariant) {
 }()
 
 const (
-	// counted is the column of a row that is only counted.
+	// counted is the only column in a query that counts rows.
 	counted = `1`
-	// shown are the columns of a response.
+	// shown has the columns that a response needs.
 	shown = `id, revision, created_at, updated_at, deleted, schema_hash, content`
 )
 
-// statementsFor makes the statements of a family's table with its columns.
+// statementsFor returns the statements of a family from its table, its additional columns and its
+// references.
 func statementsFor(table string, columns []column, references []reference) statements {
 	var names, places, sets, clears strings.Builder
 	for i, c := range columns {
@@ -77,7 +82,7 @@ func statementsFor(table string, columns []column, references []reference) state
 		s.get[all] = fill(q)
 	}
 	for _, l := range listVariants {
-		if !l.deleted { // markers are not counted
+		if !l.deleted { // counts leave out tombstones
 			s.count[l] = s.counting(nil, l, selection{})
 		}
 	}
@@ -90,13 +95,13 @@ func statementsFor(table string, columns []column, references []reference) state
 	return s
 }
 
-// counting counts the streams of a listing up to $5 rows.
+// counting returns the statement that counts the rows of a list's streams, up to $5.
 func (s *statements) counting(d *db.Dialect, l listVariant, n selection) string {
 	return `select count(*) from (` + strings.Join(s.streams(d, l, counted, n), ` union all `) + ` limit $5) as counted`
 }
 
-// page merges the streams of a listing; $5 is how many rows are wanted. In another
-// order than that by change the last column is the key of the row.
+// page returns the statement that merges the streams of a list. $5 is the maximum number of rows.
+// In the second order, the last column is the sort key of the row.
 func (s *statements) page(d *db.Dialect, l listVariant, n selection) string {
 	order := n.key()
 	inside, last := shown, ``
@@ -117,8 +122,9 @@ func (s *statements) page(d *db.Dialect, l listVariant, n selection) string {
 		strings.Join(arms, ` union all `) + `) as r order by ` + order + ` limit $5`
 }
 
-// audiences are the records that everyone sees and private ones: the actor's, or all for an
-// admin. The first two are ranges of one index, in which a shared record has one entry.
+// audiences returns the two parts of the records that the actor sees. The shared records are the
+// first part. The private records of the actor, or of everybody for an admin, are the second.
+// Without l.all, both are ranges of the same index.
 func audiences(l listVariant) [2]part {
 	shared := part{"_audience", `audience = ''`}
 	if l.all {
@@ -127,8 +133,8 @@ func audiences(l listVariant) [2]part {
 	return [2]part{shared, {"_audience", `audience = $2`}}
 }
 
-// streams returns a select for each stream of a listing. $1 is the organization, $2
-// the principal. The rows lie between the ticks or keys $3 and $4, both exclusive.
+// streams returns a select for each stream of a list. $1 is the organization and $2 the
+// principal. The rows lie between the ticks or keys $3 and $4, both exclusive.
 func (s *statements) streams(d *db.Dialect, l listVariant, columns string, n selection) []string {
 	if n.divided() {
 		return s.divided(d, l, columns, n)
@@ -151,8 +157,8 @@ func (s *statements) streams(d *db.Dialect, l listVariant, columns string, n sel
 	return list
 }
 
-// markers returns the columns of a list for a row of visibility_losses. They have the types
-// of the original columns: neither engine merges arms of different types.
+// markers returns the columns of a list for a row of visibility_losses. They have the types of
+// the original columns, because neither engine merges arms of different types.
 func markers(columns string) string {
 	list := strings.Split(columns, ", ")
 	for i, name := range list {

@@ -13,8 +13,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// A page costs the same in a table of any size. No statement sorts, and none
-// reads rows that the page does not show.
+// TestListsGoAlongIndexes checks the plans of all list statements. No statement sorts or reads
+// rows that the page does not show. So a page costs the same in a table of any size.
 func TestListsGoAlongIndexes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ctx := context.Background()
@@ -46,7 +46,7 @@ func TestListsGoAlongIndexes(t *testing.T) {
 			}
 			// If only few rows can match, an engine may sort them.
 			few := []string{"TEMP B-TREE", "->  Sort"}
-			counting := []string{"CO-ROUTINE", "SCAN"} // of what was found
+			counting := []string{"CO-ROUTINE", "SCAN"} // the scan reads only the matching rows
 			company, email := &filter{column: column{name: "company_id"}}, &filter{column: column{name: "email"}, few: true}
 			external := &filter{column: column{name: "external_id"}}
 			tag, owner := &filter{
@@ -87,8 +87,8 @@ func TestListsGoAlongIndexes(t *testing.T) {
 	})
 }
 
-// leading returns the indexes of a list's streams. For a list of one owner by change, it
-// leaves out the index of the owner's private records.
+// leading returns the indexes that a plan must name for the streams of a list. For a list by
+// owner in the order of changes, it leaves out the index of the private records.
 func leading(d *db.Dialect, n selection, l listVariant) []string {
 	mine := map[bool]string{true: "_private", false: "_own"}[l.all]
 	name := "contacts_sort_name"
@@ -109,7 +109,7 @@ func leading(d *db.Dialect, n selection, l listVariant) []string {
 	return indexesOf(n, "contacts", l)
 }
 
-// indexesOf returns the indexes of the streams of a list by filters.
+// indexesOf returns the indexes for the streams of a filtered list.
 func indexesOf(n selection, table string, l listVariant) (list []string) {
 	for _, p := range audiences(l) {
 		list = append(list, n.index(table, p))
@@ -117,7 +117,7 @@ func indexesOf(n selection, table string, l listVariant) (list []string) {
 	return list
 }
 
-// tagsKey returns how a plan names the primary key of a table of tags.
+// tagsKey returns the name of a tag table's primary key in a plan.
 func tagsKey(d *db.Dialect, table string) string {
 	if d.Name == "sqlite" {
 		return "SEARCH g USING PRIMARY KEY"
@@ -125,8 +125,8 @@ func tagsKey(d *db.Dialect, table string) string {
 	return table + "_pkey"
 }
 
-// In an office without private records, a member's own records are not looked
-// for among all.
+// TestListWithoutPrivateRecords checks an office without private records. A list does not search
+// all records for the member's private ones.
 func TestListWithoutPrivateRecords(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ctx := context.Background()
@@ -173,13 +173,13 @@ func TestListWithoutPrivateRecords(t *testing.T) {
 	})
 }
 
-// readsAndThrowsAway recognizes a scan that compares rows with a value of the
-// call that the index does not contain, on either engine.
+// readsAndThrowsAway matches a plan line of a scan that discards rows. Such a scan compares rows
+// with a parameter that is not in the index. It covers both engines.
 var readsAndThrowsAway = regexp.MustCompile(`(?m)^ *Filter: .*\$|\(organization=\? AND updated_at`)
 
-// The open tasks of a person who has completed thousands are found without
-// reading the completed ones. The same holds for the company of thousands of
-// completed tasks.
+// TestPairOfFilters checks the open tasks of a person who has completed thousands of tasks. The
+// query must find them without reading the completed ones. The same must hold for the open tasks
+// of a company.
 func TestPairOfFilters(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ctx := context.Background()
@@ -233,9 +233,8 @@ func TestPairOfFilters(t *testing.T) {
 	})
 }
 
-// insertSome fills two organizations with thousands of contacts, among many
-// organizations with few. So the statistics of PostgreSQL say that an
-// organization has few.
+// insertSome inserts thousands of contacts in two organizations, and a few in each of many
+// others. So the statistics of PostgreSQL say that an organization has few contacts.
 func insertSome(t *testing.T, d db.DB) {
 	ctx := context.Background()
 	err := d.Write(ctx, func(tx db.Tx) error {
@@ -278,9 +277,8 @@ func insertSome(t *testing.T, d db.DB) {
 	}
 }
 
-// planOf returns the plan that a connection of d keeps for the statement. On
-// PostgreSQL that is the plan for all values (plan_cache_mode). Explaining the
-// statement with its values would not show it.
+// planOf returns the plan that a connection of d keeps for the statement. On PostgreSQL, this is
+// the plan for all values (plan_cache_mode). An explain with values would not show it.
 func planOf(ctx context.Context, tx db.Tx, statement string, more ...any) (string, error) {
 	args := append([]any{1, "usr_0", 0, 1 << 40, 26}, more...)
 	if tx.Dialect().Name == "sqlite" {
@@ -314,7 +312,7 @@ func parameters(statement string) int {
 	return n
 }
 
-// planLines reads the lines of a PostgreSQL explain.
+// planLines returns the lines of an explain on PostgreSQL.
 func planLines(ctx context.Context, tx db.Tx, query string, args ...any) (string, error) {
 	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {

@@ -26,8 +26,8 @@ import (
 
 var write = flag.Bool("write", false, "write the statements of the families into testdata/statements (make docs)")
 
-// The SQL of each kind of call is that in testdata/statements, in the order in
-// which package record and its callees send it.
+// TestStatements checks that each kind of call sends the SQL in testdata/statements. The files
+// have the statements of package record and its callees in their order.
 func TestStatements(t *testing.T) {
 	apitest.Alone(t)
 	dbtest.EachURL(t, func(t *testing.T, address string) {
@@ -71,7 +71,7 @@ func firstDifference(want, got string) string {
 	return ", which is less"
 }
 
-// listener records the statements of package record while it is on.
+// listener records the statements that package record sends while on is true.
 type listener struct {
 	mu         sync.Mutex
 	on         bool
@@ -86,7 +86,7 @@ func (l *listener) note(query string) {
 	}
 }
 
-// underRecord reports whether package record is among the callers.
+// underRecord reports whether package record is in the call stack.
 func underRecord() bool {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
@@ -101,7 +101,7 @@ func underRecord() bool {
 	}
 }
 
-// during returns the statements that were sent while f ran.
+// during returns the statements that f sent.
 func (l *listener) during(f func()) []string {
 	l.mu.Lock()
 	l.on, l.statements = true, nil
@@ -123,8 +123,8 @@ type story struct {
 	company       string
 }
 
-// tell writes a heading and the statements of f. A statement that was shown
-// before is only named.
+// tell writes a heading and the statements that f sends. It abbreviates a statement that it has
+// already written.
 func (s *story) tell(heading string, f func()) {
 	fmt.Fprintf(&s.text, "-------- %s\n\n", heading)
 	for _, query := range s.during(f) {
@@ -138,10 +138,10 @@ func (s *story) tell(heading string, f func()) {
 	}
 }
 
-// newest requests the version with all filters.
+// newest is the header that requests the API version with all filters.
 var newest = []string{"Svc-Version", api.Versions[len(api.Versions)-1].Name}
 
-// pages shows the lists and counts that sessions alone have.
+// pages writes lists and counts with parameters that only sessions may use.
 func (s *story) pages(queries ...string) {
 	base := "/" + s.family
 	member, admin := s.member.Session(s.member.Principal), s.member.Session(s.admin.Principal)
@@ -152,14 +152,14 @@ func (s *story) pages(queries ...string) {
 	}
 }
 
-// both shows a call by a member, whose statements check the audience, and by an
-// admin, who sees all. The heading has shown in place of the path.
+// both writes a call by a member and the same call by an admin. The statements for a member check
+// the audience, and an admin sees all records. The heading has shown in place of the path.
 func (s *story) both(path, shown string) {
 	s.tell("GET "+shown+", by a member", func() { s.member.Do("GET", path, nil, newest...).Want(200) })
 	s.tell("GET "+shown+", by an admin", func() { s.admin.Do("GET", path, nil, newest...).Want(200) })
 }
 
-// walks shows what exports read of a contact.
+// walks writes the statements of Walk, with which an export reads the records of a contact.
 func (s *story) walks(
 	walk func(context.Context, *op.Call, records.Walk) ([]records.WalkRecord, error), contact string,
 ) {
@@ -173,16 +173,16 @@ func (s *story) walks(
 	}
 }
 
-// create makes a record and returns its id.
+// create creates a record and returns its id. It writes the statements of the creation.
 func (s *story) create(family string, body map[string]any) (id string) {
 	s.family = family
 	s.tell("POST /"+family, func() { id = s.member.Do("POST", "/"+family, body).Want(201).Text("id") })
 	return id
 }
 
-// rest shows all calls after the creation. change is a body that changes the
-// words of the record. Each element of filters has the names of one or several
-// filters, separated by spaces.
+// rest writes all calls after the creation. change is a request body that changes the search
+// words of the record. Each element of filters has the names of one or more filters, separated by
+// spaces.
 func (s *story) rest(id, change string, values map[string]string, filters ...string) {
 	base := "/" + s.family
 	record, shown := base+"/"+id, base+"/{id}"
@@ -202,7 +202,7 @@ func (s *story) rest(id, change string, values map[string]string, filters ...str
 	s.tell("DELETE "+shown, func() { s.member.Do("DELETE", record, nil, "If-Match", "*").Want(204) })
 }
 
-// narrowed shows lists or counts with filters.
+// narrowed writes lists or counts with filters.
 func (s *story) narrowed(path string, values map[string]string, filters []string) {
 	for _, names := range filters {
 		given := url.Values{}
@@ -213,8 +213,8 @@ func (s *story) narrowed(path string, values map[string]string, filters []string
 	}
 }
 
-// others makes a record of each family. It returns their ids by the filters
-// that accept them.
+// others creates a record of each family. It returns values of filters that accept these records,
+// by the name of the filter.
 func (s *story) others() map[string]string {
 	made := func(family, name string) string {
 		return s.member.Do("POST", "/"+family, map[string]any{name: "Anna"}).Want(201).Text("id")
@@ -281,8 +281,7 @@ func theDocuments(s *story) {
 	s.walks(document.Documents.Walk, v["contactId"])
 }
 
-// formatted writes a statement with one line for each clause. Nested selects
-// are indented.
+// formatted returns a statement with one line for each clause. Nested selects are indented.
 func formatted(query string) string {
 	query = strings.Join(strings.Fields(query), " ")
 	query = strings.NewReplacer("( ", "(", " )", ")").Replace(query)

@@ -14,16 +14,16 @@ import (
 	"kartei/store/db"
 )
 
-// The tables tags and sorted_tags have a row for each tag of each record and each of its
-// readers, in the order of lists. So the records with a tag are one range, as in all other
-// lists. A row has no id: the tick or the sort key of the record finds it, and the record's
-// old members tell which rows a change deletes.
+// tagStatements has the statements on tags or sorted_tags. These tables have a row for each tag
+// of each record and each of its readers, in the order of lists. So the records with a tag are
+// one range, as in all other lists. A row has no record id. It is found by the tick or the sort
+// key of the record. The old members of the record tell which rows a change deletes.
 //
-// The statements have the same arguments: organization, family, reader, tags, and the tick
-// or the sort key; those that move rows have the next one too.
+// The statements have the same arguments: organization, family, reader, tags, and the tick or the
+// sort key. The statement move also has the next tick or sort key.
 type tagStatements struct{ insert, move, remove string }
 
-// byTick and bySortKey have the statements on tags and sorted_tags.
+// byTick has the statements on tags, and bySortKey the statements on sorted_tags.
 var byTick, bySortKey = tagStatementsFor("tags", "tick", "bigint"), tagStatementsFor("sorted_tags", "sort_key", "text")
 
 func tagStatementsFor(table, order, kind string) map[*db.Dialect]tagStatements {
@@ -41,7 +41,7 @@ func tagStatementsFor(table, order, kind string) map[*db.Dialect]tagStatements {
 	return all
 }
 
-// tagRows are the rows of a record's tags.
+// tagRows describes the rows of one record in tags and sorted_tags.
 type tagRows struct {
 	tags     []string // folded
 	audience string
@@ -54,7 +54,7 @@ func (k *Collection[T, F, P]) tagRows(r *row, f P) tagRows {
 	return tagRows{foldedTags(f.Shared().Tags), r.audience, r.updated, k.sortKey(r.id, f)}
 }
 
-// foldedTags returns the values of a record's tags in its rows.
+// foldedTags returns the tags in the form in which rows store them, without duplicates.
 func foldedTags(tags []string) []string {
 	list := make([]string, 0, len(tags))
 	for _, t := range tags {
@@ -65,13 +65,14 @@ func foldedTags(tags []string) []string {
 	return Unique(list)
 }
 
-// alike reports whether rows differ by their tick and sort key at most.
+// alike reports whether t and other are equal, apart from their tick and sort key.
 func (t tagRows) alike(other tagRows) bool {
 	return slices.Equal(t.tags, other.tags) && t.audience == other.audience
 }
 
-// queueTags queues a statement on the rows of a record for each reader. Those are the
-// audiences of the search index. order is the tick or the sort key; more is the next one.
+// queueTags queues a statement on the rows of a record, once for each reader. The readers are the
+// same as in the search index. order is the tick or the sort key. For the statement move, more
+// has the next tick or sort key.
 func (k *Collection[T, F, P]) queueTags(c *op.Call, statement string, t tagRows, order any, more ...any) {
 	if len(t.tags) == 0 || order == nil {
 		return
@@ -94,8 +95,8 @@ func (k *Collection[T, F, P]) untag(c *op.Call, t tagRows) {
 	k.queueTags(c, bySortKey[c.Tx.Dialect()].remove, t, t.sortKey)
 }
 
-// retag replaces the rows of a record's tags by the rows of its next revision. Most changes
-// leave the rows by sort key as they are.
+// retag replaces the rows of a record's tags by the rows of its next revision. Most changes do
+// not change the rows in sorted_tags.
 func (k *Collection[T, F, P]) retag(c *op.Call, was, is tagRows) {
 	if !was.alike(is) {
 		k.untag(c, was)
@@ -115,16 +116,17 @@ func (k *Collection[T, F, P]) retag(c *op.Call, was, is tagRows) {
 }
 
 const (
-	// firstTag finds the first tag of shared records in a range, and the record with it that
-	// changed first.
+	// firstTag selects the first tag of shared records in a range. It also selects the record
+	// with this tag that changed first.
 	firstTag = `select tag, (select id from {table} as t where t.organization = $1 and t.audience = '' and t.deleted = false and t.updated_at = g.tick)
 		from tags as g where organization = $1 and family = $2 and reader = '' and tag >= $3 and tag < $4 order by tag, tick limit 1`
-	// maxTags bounds the tags in one answer.
+	// maxTags is the maximum number of tags that UsedTags returns.
 	maxTags = 8
 )
 
-// UsedTags returns the first tags that begin with a text, as somebody spelled them.
-// Only tags of records that everyone sees count, so each is found in one step.
+// UsedTags returns the first tags that begin with prefix, with the spelling of one of their
+// records. It uses only tags of records that everyone sees. One query therefore finds the next
+// tag.
 func (k *Collection[T, F, P]) UsedTags(ctx context.Context, c *op.Call, prefix string) ([]string, error) {
 	from := folded(Clean(prefix))
 	end := from + string(unicode.MaxRune)

@@ -12,15 +12,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// texts holds the positions of the texts in a struct. It is made once for each
-// family, so a call inspects no types.
+// texts has the text members of a struct and their positions. It is made once for each family, so
+// that calls need no reflection on types.
 type texts []text
 
 type text struct {
 	index []int
-	// A nullable text that is blank becomes null.
+	// kind is the type of the member. A nullable text that is blank becomes null.
 	kind textKind
-	// bare says that the text has no invisible characters: a number, an address, a code.
+	// bare says that invisible characters are removed from the text, for example from a number,
+	// an address or a code.
 	bare bool
 	// inner are the texts of a nested struct.
 	inner texts
@@ -35,8 +36,8 @@ const (
 	nested
 )
 
-// textsIn returns the texts of a struct. It panics on a member of an unknown type:
-// that is a mistake in the family, found at start.
+// textsIn returns the text members of a struct. It panics on a member of an unknown type, because
+// this is a mistake in the family. The panic happens at the start of the program.
 func textsIn(t reflect.Type) texts {
 	var found texts
 	for _, f := range reflect.VisibleFields(t) {
@@ -60,7 +61,7 @@ func textsIn(t reflect.Type) texts {
 	return found
 }
 
-// normalize cleans every text of the struct that p points to.
+// normalize cleans every text member of the struct to which p points.
 func (t texts) normalize(p any) { t.walk(reflect.ValueOf(p).Elem()) }
 
 func (t texts) walk(v reflect.Value) {
@@ -90,7 +91,7 @@ func (t texts) walk(v reflect.Value) {
 	}
 }
 
-// clean returns a text as it is stored.
+// clean returns the stored form of a text.
 func (x *text) clean(s string) string {
 	if x.bare {
 		s = invisible.Remove(s)
@@ -98,10 +99,10 @@ func (x *text) clean(s string) string {
 	return Clean(s)
 }
 
-// lineEnds turns the line ends of every system into \n.
+// lineEnds replaces the line ends of all systems by \n.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// Clean trims s, brings it into Unicode NFC and its line ends into \n.
+// Clean trims s and converts it to Unicode NFC. It replaces the line ends of all systems by \n.
 func Clean(s string) string {
 	if strings.IndexByte(s, '\r') >= 0 {
 		s = lineEnds.Replace(s)
@@ -109,8 +110,8 @@ func Clean(s string) string {
 	return norm.NFC.String(strings.TrimSpace(s))
 }
 
-// CanonicalLanguage returns a BCP 47 tag in its usual case (de-DE). An
-// unregistered tag stays as it is.
+// CanonicalLanguage returns a BCP 47 tag with the usual case, for example de-DE. An unregistered
+// tag stays as it is.
 func CanonicalLanguage(tag *string) *string {
 	if tag == nil {
 		return nil

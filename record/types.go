@@ -22,15 +22,15 @@ type Envelope struct {
 // Visibility says who may see a record.
 type Visibility string
 
-// The visibilities. Only the owner and the admins of the organization see a private
+// The values of Visibility. Only the owner and the admins of the organization see a private
 // record.
 const (
 	Organization Visibility = "organization"
 	Private      Visibility = "private"
 )
 
-// MaxTags bounds the tags of a record, and MaxTag the characters of a tag. The schema of
-// Sharing has the same bounds.
+// MaxTags is the maximum number of tags of a record. MaxTag is the maximum length of a tag in
+// characters. The schema of CommonFields has the same bounds.
 const (
 	MaxTags = 20
 	MaxTag  = 50
@@ -61,18 +61,18 @@ func (a *Address) OrNil() *Address {
 	return a
 }
 
-// Fields is implemented by a family's struct of writable members.
+// Fields is the interface of a family's struct of writable members.
 type Fields interface {
 	op.Checker
-	// Normalize completes the fields, whose texts are trimmed already.
+	// Normalize completes the fields. Their texts are already trimmed.
 	Normalize()
 	// Shared returns the members that all families have in common.
 	Shared() *CommonFields
-	// Words returns the words that the record is found by.
+	// Words returns the search words of the record.
 	Words() *search.Document
 }
 
-// Marker is a tombstone in sync: of a record that was deleted, or that the actor no
+// Marker is a tombstone in sync. It stands for a record that was deleted, or that the actor no
 // longer sees.
 type Marker struct {
 	Object    string       `json:"object"`
@@ -89,11 +89,11 @@ type ListInput struct {
 	IncludeDeleted bool         `query:"includeDeleted" example:"true"`
 	Q              string       `query:"q" min:"1" max:"200" example:"Müller"`
 	Sort           string       `query:"sort" enum:"-updatedAt,updatedAt" default:"-updatedAt" example:"-updatedAt"`
-	// Back reads towards the beginning of the list, and returns the page before the
-	// cursor. Without a cursor that is the last one.
+	// Back reads towards the beginning of the list, and returns the page before the cursor.
+	// Without a cursor, it returns the last page.
 	Back bool `query:"back" example:"true"`
-	// Near is the id of a record: the page begins at its place in the order. With Back
-	// it ends before it. The filters need not accept the record.
+	// Near is the id of a record. The page begins at the record's place in the order. With Back,
+	// the page ends before that place. The filters need not accept the record.
 	Near string `query:"near" min:"1" max:"64" example:"con_01m7xt6x37exq80q6wxfww9et1"`
 }
 
@@ -103,7 +103,7 @@ type CountInput struct {
 	Q            string       `query:"q" min:"1" max:"200" example:"Müller"`
 }
 
-// Check refuses parameters that do not go together.
+// Check returns violations for parameters that cannot be combined.
 func (in *ListInput) Check(given func(parameter string) bool) []fault.Field {
 	var wrong []fault.Field
 	if given("q") {
@@ -129,7 +129,7 @@ func (in *ListInput) Check(given func(parameter string) bool) []fault.Field {
 	return wrong
 }
 
-// Check refuses parameters that do not go together.
+// Check returns a violation if q and updatedSince are combined.
 func (in *CountInput) Check(given func(parameter string) bool) []fault.Field {
 	if given("q") && given("updatedSince") {
 		return []fault.Field{{Name: "updatedSince", Code: fault.ForbiddenCombination, Text: notWithQ}}
@@ -150,8 +150,8 @@ type Count struct {
 	Capped bool  `json:"capped" example:"false"`
 }
 
-// Answer is the response of one record. T is its type in the OpenAPI document; the
-// bytes come from the database unchanged.
+// Answer is the response of one record. T is its type in the OpenAPI document. The bytes come
+// from the database unchanged.
 type Answer[T any] struct {
 	json     []byte
 	revision int64
@@ -169,7 +169,7 @@ type Page[T any] struct {
 	records int
 }
 
-// Type and ItemType return the type of a response, for the OpenAPI draft.
+// The methods Type and ItemType return the type of a response, for the OpenAPI draft.
 
 // Type returns T.
 func (Answer[T]) Type() reflect.Type { return reflect.TypeFor[T]() }

@@ -8,7 +8,7 @@ import (
 	records "kartei/record"
 )
 
-// TestBoundsOfTags compares MaxTags and MaxTag with the schema.
+// TestBoundsOfTags checks that MaxTags and MaxTag equal the bounds in the schema.
 func TestBoundsOfTags(t *testing.T) {
 	f, _ := reflect.TypeFor[records.CommonFields]().FieldByName("Tags")
 	if n, of := f.Tag.Get("maxItems"), f.Tag.Get("max"); n != strconv.Itoa(records.MaxTags) ||

@@ -12,8 +12,8 @@ import (
 	"kartei/store/db"
 )
 
-// mayShare refuses a change of owner or visibility, unless the actor is the owner or
-// an admin. Others may change the content of a shared record only.
+// mayShare returns a fault if the change affects the owner or the visibility, and the actor is
+// neither the owner nor an admin. Other actors may change only the content of a shared record.
 func mayShare(c *op.Call, before, after *CommonFields) error {
 	if c.Actor.SeesAll() || before.OwnerID == c.Actor.PrincipalID() ||
 		before.OwnerID == after.OwnerID && before.Visibility == after.Visibility {
@@ -24,10 +24,11 @@ func mayShare(c *op.Call, before, after *CommonFields) error {
 
 var ownersOnly = i18n.Text("Only the record's owner and admins may change ownerId and visibility.")
 
-// giveAway asks for a recent sign-in, and tells those whom it concerns, if an admin gives somebody
-// else's private record to another owner or shows it to all. Without that, a session that is left
-// open would give all that is private to a stranger's accomplice. An owner gives away what is
-// theirs, and what all see is no secret. A program is bound by its scopes instead.
+// giveAway requires a recent sign-in if an admin gives another person's private record to another
+// owner or shows it to all. It also notifies the people concerned. Without it, an unattended
+// session of an admin could give all private records to an accomplice. Owners may give away their
+// own records without a check. Shared records are no secret. API keys and grants are limited by
+// their scopes instead.
 func giveAway(ctx context.Context, c *op.Call, id string, before, after *CommonFields) error {
 	if c.Giver == nil || c.Actor.Credential().Kind != access.Session ||
 		before.Visibility != Private || before.OwnerID == c.Actor.PrincipalID() ||
@@ -47,7 +48,8 @@ func giveAway(ctx context.Context, c *op.Call, id string, before, after *CommonF
 	})
 }
 
-// PrivateOfOthers reports whether anybody but a principal has private records of a family.
+// PrivateOfOthers reports whether the organization has private records of a family that belong to
+// other principals.
 func PrivateOfOthers(ctx context.Context, tx db.Tx, f op.Family, organization int64, principal string) (bool, error) {
 	var n int64
 	err := tx.QueryRow(ctx, `select count(*) from (select 1 from `+f.Plural+
@@ -56,8 +58,8 @@ func PrivateOfOthers(ctx context.Context, tx db.Tx, f op.Family, organization in
 	return n > 0, err
 }
 
-// The statements on visibility losses: the principals who saw a record and no
-// longer see it.
+// These statements write the visibility losses. A loss is a principal who saw a record and does
+// not see it now.
 const (
 	loseSight = `insert into visibility_losses (organization, record_id, principal, family, tick)
 		select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as bigint) from %s`
@@ -65,12 +67,11 @@ const (
 	allRegainSight = `delete from visibility_losses where organization = $1 and record_id = $2`
 )
 
-// trackVisibilityLoss stores which principals lose sight of a record by a
-// change, and deletes the rows of those who regain it. A principal has a row if
-// it once saw the record as a member or as the owner, and does not see it now.
-// So sync returns one marker for the record, with the tick of the loss, and
-// nothing of later changes. Admins have rows too, for the time after they were
-// admins. See docs/decisions/0011-who-loses-sight.md.
+// trackVisibilityLoss stores which principals lose sight of a record by a change. It deletes the
+// rows of principals who regain sight of it. A principal has a row if they once saw the record as
+// a member or as the owner, and do not see it now. So sync returns one marker for the record,
+// with the tick of the loss, and does not return later changes. Admins have rows too, in case
+// they lose their role. See docs/decisions/0011-who-loses-sight.md.
 func (k *Collection[T, F, P]) trackVisibilityLoss(ctx context.Context, c *op.Call, before, after *row) error {
 	if before.audience == after.audience {
 		return nil

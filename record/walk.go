@@ -11,27 +11,27 @@ import (
 	"kartei/store/db"
 )
 
-// Walk is a question for living records in the order of their ids. A record that is
-// there during a whole walk is met once, whatever others change meanwhile.
+// Walk is a query for living records in the order of their ids. A record that exists during a
+// whole walk is returned exactly once, whatever others change meanwhile.
 type Walk struct {
-	// Reference narrows to the records whose member names the record To, for example
-	// contactId. Empty means all.
+	// Reference is the name of a member, for example contactId. The walk returns only records
+	// whose member has the id To. If Reference is empty, it returns all records.
 	Reference, To string
-	// Until is the tick of the last creation that counts. Zero is no bound.
+	// Until is the tick of the last creation that counts. Zero means no limit.
 	Until clock.Micros
-	// After is the last id of the page before.
+	// After is the last id of the previous page. It is empty for the first page.
 	After string
-	// Limit is the number of records.
+	// Limit is the maximum number of records.
 	Limit int
 }
 
-// WalkRecord is a record as the API returns it.
+// WalkRecord is the id of a record and its JSON as in API responses.
 type WalkRecord struct {
 	ID   string
 	JSON []byte
 }
 
-// Walk returns the next records that the actor sees. It asks for no right to read the
+// Walk returns the next records that the actor sees. It does not check the right to read the
 // family.
 func (k *Collection[T, F, P]) Walk(ctx context.Context, c *op.Call, w Walk) ([]WalkRecord, error) {
 	var column, along string
@@ -60,8 +60,8 @@ func (k *Collection[T, F, P]) Walk(ctx context.Context, c *op.Call, w Walk) ([]W
 	return list, err
 }
 
-// Histories returns the changes of records of a family, in the order of the names and
-// each from its creation on. It checks no right: its caller has seen the records.
+// Histories returns the changes of records of a family by the id of the record. Each list begins
+// with the creation. Histories checks no rights, because its caller has already seen the records.
 func Histories(
 	ctx context.Context, tx db.Tx, organization int64, f op.Family, names []string,
 ) (map[string][]Change, error) {

@@ -9,7 +9,7 @@ import (
 	"kartei/record/search"
 )
 
-// The families of TestWordsOf have the same members and different words.
+// These types are families with the same members and different search words.
 type (
 	searchable struct {
 		Name    string   `json:"name"`
@@ -61,8 +61,8 @@ func (s *byBoth) Words() *search.Document {
 	return d
 }
 
-// The hash of a family's words differs for each member and rank, and is the
-// same at every start.
+// TestWordsOf checks that the hash of a family's words differs for each member and rank. It is
+// the same at every start of the program.
 func TestWordsOf(t *testing.T) {
 	seen := map[int64]string{}
 	for name, number := range map[string]func() int64{
