@@ -16,17 +16,17 @@ import (
 	"kartei/store/job"
 )
 
-// IsDue is the kind of notice that tells an assignee of a task that is due.
+// IsDue is the kind of a notice about a due task. Its recipient is the assignee.
 const IsDue notify.Kind = "task_due"
 
-// DueFacts are the data of a notice about a task. It has no title: whoever shows it
-// asks whether the reader sees the task.
+// DueFacts are the data of a notice about a due task. They have no title. The page that shows the
+// notice reads the title only if the reader sees the task.
 type DueFacts struct {
 	Task  string       `json:"taskId"`
 	DueAt clock.Micros `json:"dueAt"`
 }
 
-// Forms holds the forms of notices about tasks.
+// Forms has the texts and the page for notices about tasks.
 var Forms = map[notify.Kind]notify.Form{IsDue: {
 	Words: func(context.Context, db.Tx, []byte) (notify.Words, error) {
 		return notify.Words{
@@ -52,32 +52,32 @@ var Forms = map[notify.Kind]notify.Form{IsDue: {
 var taskDue = i18n.Text("A task is due")
 
 const (
-	// earliest is how long before a due date its reminder may come: a due date of a
-	// whole day is its last minute, and the reminder comes at eight in the morning.
+	// earliest is the longest time from a reminder to its due date. The last minute of a day
+	// stands for the whole day, whose reminder comes at eight in the morning.
 	earliest = 16 * time.Hour
-	// latest is how long after a due date its reminder may come: a due date of a whole
-	// day may also be its first minute.
+	// latest is the longest time from a due date to its reminder. The first minute of a day also
+	// stands for the whole day.
 	latest = dayStart * time.Hour
-	// dayStart is the hour of the reminder of a whole day, in the zone of the
+	// dayStart is the hour at which a reminder for a whole day comes, in the time zone of the
 	// assignee.
 	dayStart = 8
-	// remindEvery is the interval between two looks for due tasks.
+	// remindEvery is the interval between two searches for due tasks.
 	remindEvery = time.Minute
-	// remindPiece bounds the tasks of one look into the index.
+	// remindPiece is the maximum number of rows that one query of Once reads.
 	remindPiece = 200
-	// closedPause is the time until the next look at a task of an organization that is
-	// not open.
+	// closedPause is the time until the next check of a task in an organization that is not open.
 	closedPause = 24 * time.Hour
 )
 
 const (
-	// upsertReminder expects a due date. The same date again changes nothing, so
-	// it has one notice.
+	// upsertReminder stores the next due date of a task. If the date is the same, the row does
+	// not change, so a date has only one notice.
 	upsertReminder = `insert into reminders (organization, task_id, due_at, look_at) values ($1, $2, $3, $4)
 		on conflict (organization, task_id) do update set due_at = excluded.due_at, look_at = excluded.look_at where reminders.due_at <> excluded.due_at`
 	dropReminder    = `delete from reminders where organization = $1 and task_id = $2`
 	selectReminders = `select organization, task_id, due_at from reminders where look_at <= $1 order by look_at limit $2`
-	// These end a look. None of them changes a row that a newer due date has replaced.
+	// The next three statements end the check of a row. None of them changes a row that has a
+	// newer due date.
 	looked         = ` where organization = $1 and task_id = $2 and due_at = $3 and look_at is not null`
 	markReminded   = `update reminders set look_at = null` + looked
 	moveReminder   = `update reminders set look_at = $4` + looked
@@ -87,8 +87,9 @@ const (
 	selectPreferences = `select preferences from principals where organization = $1 and id = $2`
 )
 
-// expectReminder keeps when to tell the assignee of a task, with each revision that
-// changes it. A due date that is past when it is set reminds nobody.
+// expectReminder updates the reminder of a task with each revision that changes the due date, the
+// status or the assignee. Sandboxes have no reminders. It stores no reminder if the due date is
+// already past.
 func expectReminder(c *op.Call, id string, before, after *Fields) {
 	if after.Status != Open || after.DueAt == nil || after.AssigneeID == nil || c.Actor.Organization().Sandbox {
 		return
@@ -106,37 +107,37 @@ func expectReminder(c *op.Call, id string, before, after *Fields) {
 	c.Tx.Queue(upsertReminder, c.Actor.Org(), id, *after.DueAt, after.DueAt.Add(-earliest))
 }
 
-// forgetReminder deletes what a task has besides its row.
+// forgetReminder deletes the reminder of a deleted task.
 func forgetReminder(_ context.Context, c *op.Call, id string) error {
 	c.Tx.Queue(dropReminder, c.Actor.Org(), id)
 	return nil
 }
 
-// Reminder tells assignees of tasks that are due: in the bell, and by email if they
-// want it.
+// Reminder sends notices about due tasks to their assignees. The notices appear in the bell of
+// the web application. People who want emails also get an email.
 type Reminder struct {
 	DB      db.DB
 	Clock   clock.Clock
 	Notices *notify.Center
 }
 
-// Handlers returns the job that looks for due tasks.
+// Handlers returns the handler of the job that searches for due tasks.
 func (r *Reminder) Handlers() []job.Handler {
 	return []job.Handler{
 		{Kind: "tasks.remind", Every: remindEvery, Run: func(ctx context.Context, _ *job.Job) error { return r.Once(ctx) }},
 	}
 }
 
-// dueRow is a row of the index of due dates.
+// dueRow is a row of the table reminders.
 type dueRow struct {
 	organization int64
 	task         string
 	due          clock.Micros
 }
 
-// Once posts the notices of all tasks that are due by now. One transaction
-// posts a task's notice and marks the task. So a process that dies in between
-// loses nothing, and repeats nothing. A failure does not keep back the others.
+// Once sends the notices of all tasks that are due now. One transaction sends a task's notice and
+// marks its row. So a process that dies in between neither loses nor repeats a notice. An error
+// with one task does not delay the other notices.
 func (r *Reminder) Once(ctx context.Context) error {
 	for {
 		now := clock.Now(r.Clock)
@@ -162,11 +163,11 @@ func (r *Reminder) Once(ctx context.Context) error {
 	}
 }
 
-// errReplaced rolls a look back: the due date moved meanwhile, and has a row of its
-// own.
+// errReplaced rolls back the check of a row. The due date of the task has changed meanwhile, and
+// the row has the new date.
 var errReplaced = errors.New("task: the due date was moved meanwhile")
 
-// look tells the assignee of a task if it is time, and decides about the row.
+// look sends the notice of a task if its time has come. It then marks, moves or deletes the row.
 func (r *Reminder) look(ctx context.Context, tx db.Tx, e dueRow, now clock.Micros) error {
 	end := func(statement string, more ...any) error {
 		n, err := tx.Exec(ctx, statement, append([]any{e.organization, e.task, e.due}, more...)...)
@@ -201,9 +202,10 @@ func (r *Reminder) look(ctx context.Context, tx db.Tx, e dueRow, now clock.Micro
 	return end(markReminded)
 }
 
-// assignee returns the recipient of the notice of a due task, or nil for none:
-// the task is done, deleted, due at another time or nobody's, or its assignee
-// does not see it.
+// assignee returns the recipient of a notice about a due task, and the state of the organization.
+// The recipient is nil in these cases:
+//   - The task is completed, deleted, has another due date or no assignee.
+//   - The assignee is a service account, is disabled, or does not see the task.
 func (r *Reminder) assignee(ctx context.Context, tx db.Tx, e dueRow) (*access.PrincipalInfo, access.State, error) {
 	name, err := access.OrganizationID(ctx, tx, e.organization)
 	if errors.Is(err, db.ErrNoRows) {
@@ -243,15 +245,15 @@ func (r *Reminder) assignee(ctx context.Context, tx db.Tx, e dueRow) (*access.Pr
 	return &p, o.State, nil
 }
 
-// wishes are the preferences of a person that concern reminders. Package account owns
-// them.
+// wishes has the preferences of a person that affect reminders. Package account writes them.
 type wishes struct {
 	Zone      string `json:"zone"`
 	Reminders bool   `json:"reminders"`
 	zone      *time.Location
 }
 
-// defaultZone is the time zone of people who have chosen none, as package account has it.
+// defaultZone is the time zone of people who have not chosen one. Package account has the same
+// default.
 const defaultZone = "Europe/Berlin"
 
 func wishesOf(ctx context.Context, tx db.Tx, p *access.PrincipalInfo) (w wishes, err error) {
@@ -265,15 +267,14 @@ func wishesOf(ctx context.Context, tx db.Tx, p *access.PrincipalInfo) (w wishes,
 	if w.Zone == "" {
 		w.Zone = defaultZone
 	}
-	if w.zone, err = time.LoadLocation(w.Zone); err != nil { // a zone of a newer database
+	if w.zone, err = time.LoadLocation(w.Zone); err != nil { // the zone may come from a newer time zone database
 		w.zone, err = time.UTC, nil
 	}
 	return w, err
 }
 
-// moment returns the time of the notice of a due date: the date itself. The
-// first and the last minute of a day stand for the whole day, whose notice
-// comes at eight in the morning.
+// moment returns the time of the notice for a due date. This is the date itself. The first and
+// the last minute of a day stand for the whole day, whose notice comes at eight in the morning.
 func (w wishes) moment(due clock.Micros) clock.Micros {
 	t := due.Time().In(w.zone)
 	if h, m, _ := t.Clock(); h == 23 && m == 59 || h == 0 && m == 0 {

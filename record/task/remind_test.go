@@ -32,7 +32,8 @@ func deskOf(o *apitest.Office, role access.Role) *desk {
 	return &desk{o, o.User(role)}
 }
 
-// ask calls a row as the person, and returns the answer's members.
+// ask calls the operation row as the person, and returns the members of the response. It sends
+// If-Match with the current revision.
 func (d *desk) ask(row, id string, body map[string]any) map[string]any {
 	d.Helper()
 	by := api.Caller{
@@ -65,7 +66,8 @@ func (d *desk) ask(row, id string, body map[string]any) map[string]any {
 	return members
 }
 
-// task makes a task that is due at a time, for somebody.
+// task creates a task with a due date and an assignee, and returns its id. more has names and
+// values of other members in turn.
 func (d *desk) task(due string, assignee string, more ...any) string {
 	d.Helper()
 	body := map[string]any{"title": "Geheime Klage", "dueAt": due, "assigneeId": assignee}
@@ -75,7 +77,7 @@ func (d *desk) task(due string, assignee string, more ...any) string {
 	return d.ask("tasks.create", "", body)["id"].(string)
 }
 
-// reminder returns what reminds people of an office.
+// reminder returns the Reminder of an office.
 func reminder(o *apitest.Office, d db.DB) *task.Reminder {
 	return &task.Reminder{
 		DB: d, Clock: o.Clock,
@@ -83,7 +85,7 @@ func reminder(o *apitest.Office, d db.DB) *task.Reminder {
 	}
 }
 
-// texts returns the texts that a query finds.
+// texts returns the texts that a query selects.
 func texts(t testing.TB, d db.DB, query string) (list []string) {
 	t.Helper()
 	err := d.Read(t.Context(), func(tx db.Tx) (err error) {
@@ -96,8 +98,8 @@ func texts(t testing.TB, d db.DB, query string) (list []string) {
 	return list
 }
 
-// told returns the tasks in the bells of an office, in order, each with its
-// recipient and whether an email is to be sent.
+// told returns the notices about due tasks in an office, in order. Each has the recipient, the
+// task and whether an email will be sent.
 func told(o *apitest.Office) (list []string) {
 	o.Helper()
 	rows := texts(o.TB, o.DB, `select principal || ' ' || data || ' ' || case when mailing then 'mail' else '' end from notices where kind = 'task_due' order by id`)
@@ -112,7 +114,7 @@ func told(o *apitest.Office) (list []string) {
 	return list
 }
 
-// at moves the clock of an office forward to a time, and looks for due tasks.
+// at advances the clock of an office to a time and sends the reminders. It returns all notices.
 func at(o *apitest.Office, d db.DB, when string) []string {
 	o.Helper()
 	t, err := time.Parse(time.RFC3339, when)
@@ -126,9 +128,9 @@ func at(o *apitest.Office, d db.DB, when string) []string {
 	return told(o)
 }
 
-// It is Monday, 2 November 2026 in the office. The notice of a due date comes
-// once: at its time of the day, or for a whole day at eight in the morning of
-// the assignee's zone. Whoever wants an email gets one.
+// TestRemind checks the times of notices. The office's clock begins on Monday, 2 November 2026. A
+// due date has one notice, at its time. A due date for a whole day has its notice at eight in the
+// morning of the assignee's zone. People who want emails get one.
 func TestRemind(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -143,7 +145,7 @@ func TestRemind(t *testing.T) {
 		}
 		timed := ida.task("2026-11-03T10:30:00Z", ida.person)
 		berlin := ida.task("2026-11-03T22:59:00Z", ida.person)  // the last minute of the 3rd in Berlin
-		newYork := ida.task("2026-11-04T04:59:00Z", jan.person) // and in New York
+		newYork := ida.task("2026-11-04T04:59:00Z", jan.person) // the last minute of the 3rd in New York
 		service, err := o.Operator.CreateServiceAccount(t.Context(), principal.New{
 			Organization: o.ID, Name: "Abgleich", Role: access.Member,
 		})
@@ -151,7 +153,7 @@ func TestRemind(t *testing.T) {
 			t.Fatal(err)
 		}
 		ida.task("2026-11-03T10:30:00Z", service.ID)
-		ida.task("2020-11-03T10:30:00Z", ida.person) // late when it was set
+		ida.task("2020-11-03T10:30:00Z", ida.person) // already past when the task is created
 		expect := func(when string, want ...string) {
 			t.Helper()
 			if got := at(o, d, when); !slices.Equal(got, want) {
@@ -170,8 +172,8 @@ func TestRemind(t *testing.T) {
 	})
 }
 
-// A due date that moves has a new notice; the same date has no second one. A
-// task that is done, deleted or somebody else's has none.
+// TestRemindAnew checks that a changed due date has a new notice, and an unchanged one has none.
+// A completed or deleted task has no notice. Neither has a task that its assignee does not see.
 func TestRemindAnew(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -194,8 +196,8 @@ func TestRemindAnew(t *testing.T) {
 		}
 		begun := []string{ida.person + " " + moved + " ", jan.person + " " + given + " ", ida.person + " " + back + " "}
 		count(at(o, d, first), begun...)
-		// A date gives one notice, also if the task is completed and reopened, or set to the
-		// same date again.
+		// A date has only one notice. It has no second one if the task is completed and opened
+		// again, or gets the same date again.
 		ida.ask("tasks.update", moved, map[string]any{"title": "Anders", "dueAt": "2026-11-03T10:00:00.000000Z"})
 		ida.ask("tasks.complete", back, nil)
 		ida.ask("tasks.update", back, map[string]any{"status": "open"})
@@ -215,8 +217,8 @@ func TestRemindAnew(t *testing.T) {
 	})
 }
 
-// cutDB is a database whose process dies after a number of writes: at each commit in
-// turn, before or after it.
+// cutDB is a database whose process dies after left writes. It dies before the commit of the next
+// write, or after it.
 type cutDB struct {
 	db.DB
 	left  *int
@@ -235,7 +237,8 @@ func (c cutDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx) er
 	return errors.Join(c.DB.WriteIn(ctx, organization, f), errDied)
 }
 
-// A process that dies between any two steps loses no reminder, and repeats none.
+// TestRemindAfterDeath checks that a process which dies between any two steps neither loses nor
+// repeats a reminder.
 func TestRemindAfterDeath(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -262,7 +265,8 @@ func TestRemindAfterDeath(t *testing.T) {
 	})
 }
 
-// The email says that a task is due and where it is. It has nothing of its content.
+// TestReminderMail checks that the email says that a task is due and links to it. The email has
+// no content of the task.
 func TestReminderMail(t *testing.T) {
 	facts, err := json.Marshal(task.DueFacts{
 		Task: "tsk_01jb2z5k3xf0q8r9s7t6v5w4y3", DueAt: clock.FromTime(time.Unix(0, 0)),
@@ -280,7 +284,8 @@ func TestReminderMail(t *testing.T) {
 	}
 }
 
-// A reminder that fails keeps back no other, and is not lost.
+// TestRemindDespiteOne checks that a failed reminder does not delay the others, and is sent
+// later.
 func TestRemindDespiteOne(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

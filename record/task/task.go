@@ -1,4 +1,4 @@
-// Package task owns what is to be done in an office: what a task is, its rules and its operations.
+// Package task owns the tasks of an office: their members, rules, operations and reminders.
 package task
 
 import (
@@ -16,7 +16,7 @@ import (
 // Status says whether a task is done.
 type Status string
 
-// The statuses. A task is opened by PATCH and completed by its own operation.
+// The values of Status. An update can open a task, and only the operation Complete completes it.
 const (
 	Open      Status = "open"
 	Completed Status = "completed"
@@ -55,8 +55,8 @@ type CreateInput struct {
 	Fields Fields `body:"create"`
 }
 
-// Filters narrow lists and counts. The filter whose value fewest records share
-// comes first.
+// Filters are the query parameters that filter lists and counts. They are ordered by selectivity:
+// the filter whose values the fewest records share comes first.
 type Filters struct {
 	ContactID  string `query:"contactId" prefix:"con_" few:"true" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	CompanyID  string `query:"companyId" prefix:"cmp_" with:"status" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
@@ -77,7 +77,7 @@ type CountInput struct {
 	Filters
 }
 
-// Tasks is the family.
+// Tasks is the collection of all tasks.
 var Tasks = record.NewCollection[Task, Fields](op.Family{
 	Object: "task",
 	Prefix: id.Task,
@@ -87,7 +87,7 @@ var Tasks = record.NewCollection[Task, Fields](op.Family{
 		return record.TimeKey(f.DueAt) + urgency[f.Priority], f.Status == Open
 	}}).OnStore(expectReminder).OnDelete(forgetReminder)
 
-// urgency orders tasks that are due at the same time.
+// urgency has the part of the sort key that orders tasks with the same due date by priority.
 var urgency = map[Priority]string{"high": "0", Normal: "1", "low": "2"}
 
 // The operations on tasks.
@@ -103,12 +103,12 @@ var (
 	Complete = op.New("tasks.complete", op.Change, Finish, op.Scoped, op.Costs(5), op.InBatch, op.Emits("task.completed"))
 )
 
-// list returns a page of the visible tasks, or of those that match a search.
+// list returns a page of the tasks that the caller sees and that match the filters or q.
 func list(ctx context.Context, c *op.Call, in ListInput) (record.Page[Task], error) {
 	return Tasks.List(ctx, c, in.ListInput, &in.Filters)
 }
 
-// count counts the visible tasks up to the cap.
+// count counts the tasks that the caller sees, up to record.CountCap.
 func count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error) {
 	return Tasks.Count(ctx, c, in.CountInput, &in.Filters)
 }
@@ -144,7 +144,7 @@ func (f *Fields) Normalize() {
 	}
 }
 
-// Wrong reports a new task that is completed already.
+// Wrong returns a violation for a new task that is already completed.
 func (f *Fields) Wrong(_ *op.Services, sent op.RuleScope) []fault.Field {
 	if sent.New && sent.Fit("status") && f.Status == Completed {
 		return []fault.Field{completed}
@@ -152,9 +152,8 @@ func (f *Fields) Wrong(_ *op.Services, sent op.RuleScope) []fault.Field {
 	return nil
 }
 
-// Follow reports a task that is completed by a change of its status, because
-// such a change has no event and names no principal. If a task is opened again,
-// Follow clears both.
+// Follow returns a violation if an update of the status completes a task. Such an update would
+// have no event and no principal. If the task is open, Follow clears CompletedAt and CompletedBy.
 func (f *Fields) Follow(before *Fields) []fault.Field {
 	switch {
 	case f.Status == Open:
@@ -169,8 +168,8 @@ var completed = fault.Field{Name: "status", Code: fault.ReadOnly, Text: useCompl
 
 var useComplete = i18n.Text("A task is completed with POST /tasks/{id}/complete.")
 
-// Words returns the words of a task. Its title has the lowest rank; then come
-// tags; then the description.
+// Words returns the search words of a task. The title has the lowest rank. The external id and
+// the tags have the next rank, and the description has the last.
 func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
 	d.Add(search.Name, f.Title)

@@ -29,7 +29,7 @@ func want(t *testing.T, a *apitest.Answer, members map[string]any) {
 	}
 }
 
-// types returns the types of the events of a record, the oldest first.
+// types returns the types of a record's events, the oldest first.
 func types(c *apitest.Client, id string) (list []string) {
 	for _, e := range c.Do("GET", "/events?limit=100&sort=createdAt", nil).Want(200).Data() {
 		if e["data"].(map[string]any)["id"] == id {
@@ -74,8 +74,8 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// A task is completed by an operation of its own, with its own event, once. A
-// write of the status can only open it again.
+// TestComplete checks that only the operation Complete completes a task, with one event of its
+// own. An update of the status can only open the task again.
 func TestComplete(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, other := o.As(access.Member), o.As(access.Member)
@@ -120,9 +120,9 @@ func TestComplete(t *testing.T) {
 	})
 }
 
-// A reference names a record of its family that the caller sees. It is returned
-// as null to each reader who does not see that record, and comes back with its
-// visibility.
+// TestReferences checks that a reference must name a record of its family that the caller sees. A
+// reader who does not see that record gets null. The reference appears again as soon as the
+// reader sees the record.
 func TestReferences(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, other, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
@@ -146,7 +146,7 @@ func TestReferences(t *testing.T) {
 		id := c.Do("POST", "/tasks", map[string]any{
 			"title": "Vertrag prüfen", "contactId": contact, "companyId": company,
 		}).Want(201).Text("id")
-		// Every operation shows the same task to the same reader.
+		// see checks that all operations return the same references to the reader.
 		see := func(c *apitest.Client, contact, company any) {
 			t.Helper()
 			members := map[string]any{"contactId": contact, "companyId": company}
@@ -166,8 +166,7 @@ func TestReferences(t *testing.T) {
 		see(c, contact, company)
 		see(admin, contact, company)
 		see(other, nil, company)
-		// A change by a caller who does not see the contact leaves the
-		// reference in place.
+		// A change by a caller who does not see the contact keeps the reference.
 		changed := other.Do("PATCH", "/tasks/"+id, `{"priority":"high"}`, "If-Match", `"r1"`).Want(200)
 		want(t, changed, map[string]any{"contactId": nil, "companyId": company, "revision": 2.0})
 		see(c, contact, company)
@@ -180,15 +179,15 @@ func TestReferences(t *testing.T) {
 		}
 		want(t, c.Do("GET", "/contacts/"+contact, nil).Want(200), map[string]any{"companyId": nil})
 		want(t, c.Do("GET", "/tasks/"+id, nil).Want(200), map[string]any{"revision": 2.0})
-		// The reference to a deleted record blocks no change, and cannot be set
+		// A reference to a deleted record does not prevent other changes, and it cannot be set
 		// again.
 		c.Do("PATCH", "/tasks/"+id, `{"title":"Vertrag prüfen, eilig"}`, "If-Match", "*").Want(200)
 		c.Do("POST", "/tasks", map[string]any{"title": "x", "companyId": company}).Want(422, "VALIDATION_FAILED")
 	})
 }
 
-// A patch of a hidden reference is checked as if it were null: it does not
-// reveal the reference, and does not destroy it.
+// TestHiddenReferencesTellNothing checks that a patch treats a hidden reference as null. So the
+// patch does not reveal the reference and does not clear it.
 func TestHiddenReferencesTellNothing(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other := o.As(access.Member), o.As(access.Member)
@@ -208,14 +207,12 @@ func TestHiddenReferencesTellNothing(t *testing.T) {
 			want(t, other.Do("PATCH", at, `{"companyId":null}`, "If-Match", "*").Want(200),
 				map[string]any{"companyId": nil, "revision": 1.0})
 		}
-		// A client that sends back a changed record leaves the hidden reference
-		// alone.
+		// A client that sends back a whole record keeps the hidden reference.
 		form := map[string]any{"title": "Neu", "companyId": nil, "contactId": contact}
 		want(t, other.Do("PATCH", path, form, "If-Match", "*").Want(200),
 			map[string]any{"title": "Neu", "companyId": nil, "contactId": contact})
 		want(t, owner.Do("GET", path, nil).Want(200), map[string]any{"title": "Neu", "companyId": company, "revision": 2.0})
-		// Setting another company works, and so does clearing by a caller who
-		// sees it.
+		// The caller can set another company. A caller who sees the reference can clear it.
 		second := owner.Do("POST", "/companies", `{"name":"Zweite GmbH"}`).Want(201).Text("id")
 		want(t, other.Do("PATCH", path, map[string]any{"companyId": second}, "If-Match", "*").Want(200),
 			map[string]any{"companyId": second})
@@ -224,8 +221,8 @@ func TestHiddenReferencesTellNothing(t *testing.T) {
 	})
 }
 
-// A stored response with a record is not repeated to a caller who no longer
-// sees the record.
+// TestReplayAfterVisibilityLoss checks that a stored response is not repeated to a caller who no
+// longer sees its record.
 func TestReplayAfterVisibilityLoss(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other := o.As(access.Member), o.As(access.Member)
