@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// failure is a fault as stored: with its texts in each language, since the
-// language is known only when it is read.
+// failure is the stored form of a fault. It has the texts in all languages, because the reader's
+// language is not yet known.
 type failure struct {
 	Code   fault.Code     `json:"code"`
 	Detail i18n.Wording   `json:"detail,omitzero"`

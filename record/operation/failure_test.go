@@ -9,8 +9,8 @@ import (
 	"kartei/kit/i18n"
 )
 
-// A stored fault has the same text in both languages as the fault itself. The
-// part for the operator is not stored.
+// TestFailureIsKept checks that a stored fault has the same texts in both languages as the fault.
+// The cause and the reason for the operator are not stored.
 func TestFailureIsKept(t *testing.T) {
 	for _, f := range []*fault.Fault{
 		fault.New(fault.UploadRejected),

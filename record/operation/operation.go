@@ -1,4 +1,4 @@
-// Package operation owns calls that go on after their answer: what an operation is, who reads it, and how it ends.
+// Package operation owns calls that continue in a job after their response: their state, result and failure.
 package operation
 
 import (
@@ -21,7 +21,8 @@ import (
 // Status is the progress of an operation.
 type Status string
 
-// The statuses, in their order. An operation ends in one of the last two.
+// The values of Status, in the order in which an operation has them. It ends with one of the last
+// two.
 const (
 	Queued    Status = "queued"
 	Running   Status = "running"
@@ -43,17 +44,17 @@ type Operation struct {
 	FinishedAt *clock.Micros  `json:"finishedAt" example:"2026-11-01T09:30:01.500000Z"`
 }
 
-// Result names what an operation has created.
+// Result identifies the record that an operation has created.
 type Result struct {
 	Object string `json:"object" example:"document"`
 	ID     string `json:"id" example:"doc_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 }
 
-// poll is how long a client should wait before it asks again.
+// poll is the time that a client should wait between two requests for the status.
 const poll = time.Second
 
-// RetryAfter returns how long to wait before asking again; zero if the
-// operation has ended.
+// RetryAfter returns the time that a client should wait before the next request. It is zero if
+// the operation has ended.
 func (o Operation) RetryAfter() time.Duration {
 	if o.Status == Succeeded || o.Status == Failed {
 		return 0
@@ -61,7 +62,7 @@ func (o Operation) RetryAfter() time.Duration {
 	return poll
 }
 
-// AcceptedOperation is the response of a call that began an operation: 202.
+// AcceptedOperation is the response of a call that began an operation. Its status is 202.
 type AcceptedOperation struct{ Operation }
 
 // Location returns the operation's path below /v1.
@@ -70,11 +71,11 @@ func (a AcceptedOperation) Location() string { return "/operations/" + a.ID }
 // Type returns the type of the response.
 func (AcceptedOperation) Type() reflect.Type { return reflect.TypeFor[Operation]() }
 
-// Accepted marks the response as one whose call goes on.
+// Accepted marks a response with the status 202.
 func (AcceptedOperation) Accepted() {}
 
-// Begin inserts an operation of the caller, in the transaction of the current
-// call. input is stored as JSON for Read.
+// Begin inserts an operation of the caller in the transaction of the current call. kind is the
+// type of the operation. input is stored as JSON for Read.
 func Begin(c *op.Call, kind string, input any) (AcceptedOperation, error) {
 	encoded, err := json.Marshal(input)
 	if err != nil {
@@ -92,10 +93,11 @@ func Begin(c *op.Call, kind string, input any) (AcceptedOperation, error) {
 
 var null = jsontext.Value("null")
 
-// Get is Find as an operation.
+// Get is the operation that returns the state of another operation, by Find.
 var Get = op.New("operations.get", op.Get, Find, op.Costs(1), op.InBatch)
 
-// Find returns an operation. Only the principal that began it finds it.
+// Find returns an operation of the caller. It fails with NOT_FOUND for an unknown id and for an
+// operation of another principal.
 func Find(ctx context.Context, c *op.Call, in op.ByID) (Operation, error) {
 	if !id.Valid(id.Operation, in.ID) {
 		return Operation{}, fault.New(fault.NotFound)
@@ -110,7 +112,7 @@ func Find(ctx context.Context, c *op.Call, in op.ByID) (Operation, error) {
 
 const columns = `select id, type, status, progress, result_object, result_id, error, request, created_at, started_at, finished_at, input from operations`
 
-// scan reads a row of columns: an operation, and its input.
+// scan reads the columns in columns. It returns an operation and its input.
 func scan(c *op.Call, row db.Row) (o Operation, input string, err error) {
 	o.Object, o.Error = "operation", null
 	var object, name, failure, request string
@@ -140,19 +142,20 @@ func scan(c *op.Call, row db.Row) (o Operation, input string, err error) {
 	return o, input, nil
 }
 
-// Underway is an operation with its input, or what is left of it: see Fail.
+// Underway is an operation with its input. If the operation has failed, Input is the rest that
+// Fail has stored.
 type Underway struct {
 	Operation
 	Input string `json:"-"`
 }
 
-// underway reads along two partial indexes, both of few rows.
+// underway selects along two partial indexes, which both have few rows.
 const underway = columns + ` where organization = $1 and principal = $2 and type = $3 and finished_at = 0
 	union all ` + columns + ` where organization = $1 and principal = $2 and type = $3 and status = 'failed' and finished_at > $4
 	order by created_at desc, id desc limit $5`
 
-// ListUnderway returns operations of the caller, the newest first: those that have not
-// ended, and those that have failed since a time.
+// ListUnderway returns operations of the caller, the newest first. It returns operations that
+// have not ended, and operations that failed after failedSince.
 func ListUnderway(
 	ctx context.Context, c *op.Call, kind string, failedSince clock.Micros, limit int,
 ) (list []Underway, err error) {
@@ -171,18 +174,19 @@ func ListUnderway(
 	return list, rows.Err()
 }
 
-// Work is an operation as its job sees it.
+// Work is an operation for the job that executes it.
 type Work struct {
 	ID string
-	// Principal began the operation.
+	// Principal is the id of the principal that began the operation.
 	Principal string
 	Status    Status
-	// Request is the Request-Id of the call that began it.
+	// Request is the Request-Id of the call that began the operation.
 	Request string
 	input   string
 }
 
-// Read reads an operation for its job, with its input.
+// Read returns an operation for its job, and decodes its input into input. It does not decode the
+// input of an operation that has ended.
 func Read(ctx context.Context, tx db.Tx, organization int64, name string, input any) (w Work, err error) {
 	w.ID = name
 	err = tx.QueryRow(ctx, `select principal, status, input, request from operations where organization = $1 and id = $2`, organization, name).
@@ -196,8 +200,8 @@ func Read(ctx context.Context, tx db.Tx, organization int64, name string, input 
 // Ended reports whether the operation has ended.
 func (w *Work) Ended() bool { return w.Status == Succeeded || w.Status == Failed }
 
-// Progress stores the progress of an operation, in percent below 100. It never
-// goes back, also if an attempt begins anew.
+// Progress stores the progress of an operation, in percent below 100. The stored value never
+// decreases, even if a new attempt starts.
 func Progress(tx db.Tx, organization int64, name string, now clock.Micros, percent int64) {
 	tx.Queue(`update operations set status = 'running', progress = case when progress > $3 then progress else $3 end,
 		started_at = case when started_at > 0 then started_at else $4 end
@@ -209,8 +213,8 @@ func Succeed(ctx context.Context, c *op.Call, name string, made Result) error {
 	return end(ctx, c, name, Succeeded, made, "", "")
 }
 
-// Fail ends an operation with a fault and its event. rest is what stays of its input:
-// what its principal needs to know it again.
+// Fail ends an operation with a fault and its event. rest replaces the input. It is the part that
+// its principal needs to recognize the operation.
 func Fail(ctx context.Context, c *op.Call, name string, why *fault.Fault, rest string) error {
 	failure, err := encode(why)
 	if err != nil {
@@ -219,7 +223,8 @@ func Fail(ctx context.Context, c *op.Call, name string, why *fault.Fault, rest s
 	return end(ctx, c, name, Failed, Result{}, failure, rest)
 }
 
-// end takes a tick of its own, since no two events share one.
+// end ends an operation. Its event has a tick of its own, because no two events may have the same
+// tick.
 func end(ctx context.Context, c *op.Call, name string, status Status, made Result, failure, rest string) error {
 	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
 	if err != nil {

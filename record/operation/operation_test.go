@@ -18,7 +18,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// request is the call that began the operations.
+// request is the Request-Id of the call that began the operations.
 var request = id.New(id.Request)
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
@@ -61,7 +61,7 @@ func begin(t *testing.T, c *apitest.Client) (name string) {
 	return name
 }
 
-// shown is an operation as its principal sees it.
+// shown returns the state of an operation as its principal sees it.
 func shown(c *apitest.Client, name string) string {
 	a := c.Do("GET", "/operations/"+name, nil).Want(200)
 	o := a.JSON()
@@ -69,8 +69,8 @@ func shown(c *apitest.Client, name string) string {
 		o["finishedAt"] != nil, " wait ", a.Header.Get("Retry-After"))
 }
 
-// Progress never goes back, even if another attempt begins anew. An ended
-// operation does not change.
+// TestProgress checks that the progress never decreases, even if a new attempt starts. An
+// operation that has ended does not change.
 func TestProgress(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -111,8 +111,8 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// The principal of an operation reads the reason of a failure in their
-// language. Other principals find nothing. The input is deleted at the end.
+// TestFailure checks that the principal of a failed operation gets the reason in their language.
+// Other principals get NOT_FOUND. The input is deleted at the end.
 func TestFailure(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, colleague := o.As(access.Member), o.As(access.Admin)
