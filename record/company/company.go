@@ -1,4 +1,4 @@
-// Package company owns the firms that an office deals with: what a company is, its rules and its operations.
+// Package company owns the companies that an office deals with: their members, rules and operations.
 package company
 
 import (
@@ -37,7 +37,7 @@ type CreateInput struct {
 	Fields Fields `body:"create"`
 }
 
-// Filters narrow lists and counts.
+// Filters are the query parameters that filter lists and counts.
 type Filters struct {
 	ExternalID string `query:"externalId" min:"1" max:"200" example:"crm-4711"`
 	Tag        string `query:"tag" min:"1" max:"50" each:"tags" example:"Mandant"`
@@ -56,7 +56,7 @@ type CountInput struct {
 	Filters
 }
 
-// Companies is the family.
+// Companies is the collection of all companies.
 var Companies = record.NewCollection[Company, Fields](op.Family{
 	Object: "company",
 	Prefix: id.Company,
@@ -77,12 +77,12 @@ var (
 		op.Emits("company.deleted"))
 )
 
-// list returns a page of the visible companies, or of those that match a search.
+// list returns a page of the companies that the caller sees and that match the filters or q.
 func list(ctx context.Context, c *op.Call, in ListInput) (record.Page[Company], error) {
 	return Companies.List(ctx, c, in.ListInput, &in.Filters)
 }
 
-// count counts the visible companies up to the cap.
+// count counts the companies that the caller sees, up to record.CountCap.
 func count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error) {
 	return Companies.Count(ctx, c, in.CountInput, &in.Filters)
 }
@@ -98,11 +98,11 @@ func (f *Fields) Shared() *record.CommonFields { return &f.CommonFields }
 // Normalize drops an empty address.
 func (f *Fields) Normalize() { f.Address = f.Address.OrNil() }
 
-// Wrong returns nil: the schema has all rules of companies.
+// Wrong returns nil, because the schema has all rules of companies.
 func (f *Fields) Wrong(*op.Services, op.RuleScope) []fault.Field { return nil }
 
-// Words returns the words of a company. Its name has the lowest rank; then come
-// email, telephone, address and numbers; then notes.
+// Words returns the search words of a company. The name has the lowest rank. Email, telephone,
+// address, numbers and tags have the next rank, and the note has the last.
 func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
 	d.Add(search.Name, f.Name)

@@ -63,7 +63,7 @@ func TestRules(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
 		c.Do("POST", "/companies", `{"name":"a","externalId":"one"}`).Want(201)
-		c.Do("POST", "/contacts", `{"lastName":"a","externalId":"one"}`).Want(201) // of another family
+		c.Do("POST", "/contacts", `{"lastName":"a","externalId":"one"}`).Want(201) // an external id of another family
 		cases := map[string]string{
 			`{}`:                                      "name REQUIRED",
 			`{"name":null}`:                           "name INVALID_TYPE",
