@@ -1,4 +1,4 @@
-// Package contact owns the people in an office's address book: what a contact is, its rules and its operations.
+// Package contact owns the people in an office's address book: their members, rules and operations.
 package contact
 
 import (
@@ -44,8 +44,8 @@ type CreateInput struct {
 	Fields Fields `body:"create" rule:"true"`
 }
 
-// Filters narrow lists and counts. The filter whose value fewest records share
-// comes first.
+// Filters are the query parameters that filter lists and counts. They are ordered by selectivity:
+// the filter whose values the fewest records share comes first.
 type Filters struct {
 	ExternalID string `query:"externalId" min:"1" max:"200" example:"crm-4711"`
 	Email      string `query:"email" min:"1" max:"254" few:"true" fold:"true" example:"anna.berg@example.com"`
@@ -66,7 +66,7 @@ type CountInput struct {
 	Filters
 }
 
-// Contacts is the family.
+// Contacts is the collection of all contacts.
 var Contacts = record.NewCollection[Contact, Fields](op.Family{
 	Object: "contact",
 	Prefix: id.Contact,
@@ -90,12 +90,12 @@ var (
 		op.Emits("contact.deleted"))
 )
 
-// list returns a page of the visible contacts, or of those that match a search.
+// list returns a page of the contacts that the caller sees and that match the filters or q.
 func list(ctx context.Context, c *op.Call, in ListInput) (record.Page[Contact], error) {
 	return Contacts.List(ctx, c, in.ListInput, &in.Filters)
 }
 
-// count counts the visible contacts up to the cap.
+// count counts the contacts that the caller sees, up to record.CountCap.
 func count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error) {
 	return Contacts.Count(ctx, c, in.CountInput, &in.Filters)
 }
@@ -108,19 +108,20 @@ func create(ctx context.Context, c *op.Call, in CreateInput) (record.Creation[Co
 // Shared returns the members that all families have in common.
 func (f *Fields) Shared() *record.CommonFields { return &f.CommonFields }
 
-// Normalize sets the display name.
+// Normalize sets the display name, removes an empty address and brings the language into its
+// usual form.
 func (f *Fields) Normalize() {
 	f.Address = f.Address.OrNil()
 	f.Language = record.CanonicalLanguage(f.Language)
 	f.DisplayName = displayName(f)
 }
 
-// Wrong reports a contact without a name.
+// Wrong returns violations for a contact without a name and without an email address.
 func (f *Fields) Wrong(_ *op.Services, sent op.RuleScope) []fault.Field {
 	switch {
 	case !sent.Fit("firstName", "lastName", "email") || displayName(f) != nil:
 		return nil
-	case sent.New: // any of them would suffice
+	case sent.New: // each of the three would suffice
 		return []fault.Field{
 			{Name: "firstName", Code: fault.Required, Text: nameMissing},
 			{Name: "lastName", Code: fault.Required, Text: nameMissing},
@@ -132,7 +133,8 @@ func (f *Fields) Wrong(_ *op.Services, sent op.RuleScope) []fault.Field {
 
 var nameMissing = i18n.Text("At least one of firstName, lastName and email is required.")
 
-// displayName returns first and last name, or else the email address.
+// displayName returns the first and the last name, or else the email address. It is nil if all
+// three are missing.
 func displayName(f *Fields) *string {
 	var names []string
 	for _, n := range []*string{f.FirstName, f.LastName} {
@@ -147,10 +149,10 @@ func displayName(f *Fields) *string {
 	return &name
 }
 
-// Words returns the words of a contact. Names have the lowest rank; then come
-// email, telephone and address; then notes. Street and region are left out,
-// because hardly anyone searches a client by them. A word that few records
-// share costs a page of the write-ahead log for each contact.
+// Words returns the search words of a contact. Names have the lowest rank. Title, email,
+// telephone, address and tags have the next rank, and the note has the last. Street and region
+// are left out, because hardly anyone searches for a client by them. A word that few records
+// share costs one page of the write-ahead log for each contact.
 func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
 	d.AddAll(search.Name, f.FirstName, f.LastName)

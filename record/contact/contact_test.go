@@ -19,7 +19,7 @@ func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d)) })
 }
 
-// full is a body with every member.
+// full returns a request body with every member.
 func full(owner string) map[string]any {
 	return map[string]any{
 		"salutation": "ms", "title": "Dr.", "firstName": "Anna", "lastName": "Müller", "email": "anna.mueller@example.com",
@@ -141,7 +141,8 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// TestSync follows changes page by page, by tick and through the feed.
+// TestSync checks that pages in both orders, a sync by tick and the feed of events return all
+// changes.
 func TestSync(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -149,7 +150,7 @@ func TestSync(t *testing.T) {
 		for i := range 7 {
 			ids = append(ids, c.Do("POST", "/contacts", fmt.Sprintf(`{"lastName":"Nr %d"}`, i)).Want(201).Text("id"))
 			if i == 3 {
-				o.Clock.Advance(time.Minute) // ticks follow the clock, and go on without it
+				o.Clock.Advance(time.Minute) // ticks follow the clock, and increase even if the clock stands still
 			}
 		}
 		since := c.Do("GET", "/contacts?limit=1", nil).Data()[0]["updatedAt"].(string)
@@ -219,8 +220,8 @@ func TestVisibility(t *testing.T) {
 				t.Errorf("%s counts %v hits, want %d", test.name, got, test.sees-1)
 			}
 		}
-		// Responses do not distinguish records that are invisible, unknown or
-		// of another organization.
+		// A response is the same for an invisible record, an unknown one and one of another
+		// organization.
 		unknown := other.Do("GET", "/contacts/con_01jb2z5k3xf0q8r9s7t6v5w4y3", nil).Want(404)
 		invisible := other.Do("GET", "/contacts/"+id, nil).Want(404)
 		if a, b := same(unknown), same(invisible); a != b {
@@ -229,8 +230,8 @@ func TestVisibility(t *testing.T) {
 		other.Do("PATCH", "/contacts/"+id, `{}`, "If-Match", "*").Want(404)
 		other.Do("DELETE", "/contacts/"+id, nil, "If-Match", "*").Want(404)
 
-		// A reader who sees the record now sees its events too. Tombstones
-		// reach exactly the readers who saw it before.
+		// A reader who sees the record now also sees its events. A reader gets a tombstone only
+		// if they saw the record before.
 		owner.Do("PATCH", "/contacts/"+id, `{"visibility":"organization"}`, "If-Match", "*").Want(200)
 		if got := len(other.Do("GET", "/events", nil).Data()); got != 3 {
 			t.Errorf("after opening: %d events, want 3", got)
@@ -246,7 +247,7 @@ func TestVisibility(t *testing.T) {
 	})
 }
 
-// same blanks the parts that may differ between two 404 responses.
+// same returns a 404 response without the members that may differ between two responses.
 func same(a *apitest.Answer) string {
 	v := a.JSON()
 	delete(v, "instance")
@@ -314,8 +315,8 @@ func TestSearch(t *testing.T) {
 
 func escape(q string) string { return strings.ReplaceAll(q, " ", "%20") }
 
-// TestExternalIDRace sends several calls with the same external id at the same
-// time: one succeeds, the others are refused.
+// TestExternalIDRace checks concurrent creations with the same external id. One succeeds and the
+// others are refused.
 func TestExternalIDRace(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
