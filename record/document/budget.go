@@ -13,41 +13,39 @@ import (
 )
 
 const (
-	// The hour of a budget is counted in slices, each a row of reading_time. A
-	// slice counts until an hour after its end, so no hour has more than the
-	// budget.
+	// slice is the length of the periods in which the spent time is counted. Each slice is a row
+	// of reading_time. It counts until an hour after its end, so no hour exceeds the budget.
 	slice  = 5 * time.Minute
 	window = time.Hour + slice
-	// longestWait is the longest time that a document waits for the budget.
-	// Then it is created without its text. So an office that sends too many
-	// files has its documents on the same day.
+	// longestWait is the maximum time that a document waits for the budget. Then the document is
+	// created without its text. So an office that sends too many files still has its documents on
+	// the same day.
 	longestWait = 6 * time.Hour
 )
 
-// overdrawn is the reason in the log for a text that was not read within
-// longestWait.
+// overdrawn is the reason in the log if a text was not read within longestWait.
 const overdrawn extract.Reason = "budget"
 
-// reservation is the time that an attempt reserves in the organization's budget.
+// reservation is the processor time that an attempt reserves in the budget of the organization.
 type reservation struct {
-	at       clock.Micros  // the slice; 0 for none
-	reserved time.Duration // the most that reading may take
+	at       clock.Micros  // the slice, or 0 without a reservation
+	reserved time.Duration // the maximum time for reading the file
 	took     time.Duration
-	skipped  bool // it waited too long
+	skipped  bool // the document waited for longestWait
 }
 
-// Spent returns how much processor time texts have taken.
+// Spent returns the processor time that this process has spent on reading texts.
 func (m *Maker) Spent() time.Duration { return time.Duration(m.spent.Load()) }
 
-// Waits returns how often documents had to wait for the budget of their
+// Waits returns the number of times that a document had to wait for the budget of its
 // organization.
 func (m *Maker) Waits() int64 { return m.waits.Load() }
 
-// room returns the processor time that reading the file may take; zero if its
-// text is not read. If the budget is used up, room returns job.Later before any
-// other work. The count is in the database, so it covers all replicas and
-// restarts. The transactions of an organization's jobs do not overlap (see
-// job.Update), so no two reserve the same time.
+// room returns the processor time that reading the file may take. It returns zero if the text is
+// not to be read. If the budget is used up, it returns job.Later before any other work. The spent
+// time is in the database, so it includes all replicas and survives restarts. The transactions of
+// an organization's jobs do not overlap (see job.Update). So no two of them reserve the same
+// time.
 func (w *work) room(ctx context.Context, tx db.Tx) (need time.Duration, err error) {
 	need = w.Extractor.Allowance(w.Fields.ContentType, w.Fields.Size)
 	if w.Budget == 0 || need == 0 {
@@ -68,7 +66,7 @@ func (w *work) room(ctx context.Context, tx db.Tx) (need time.Duration, err erro
 	return 0, job.Later(min(wait, left))
 }
 
-// wait returns the time until the budget suffices; zero if it does.
+// wait returns the time until the budget has room for need. It returns zero if it has room now.
 func (w *work) wait(ctx context.Context, tx db.Tx, now clock.Micros, need time.Duration) (time.Duration, error) {
 	rows, err := tx.Query(ctx, `select at, spent from reading_time where organization = $1 and at > $2 order by at`,
 		w.job.Organization, now.Add(-window))
@@ -106,8 +104,8 @@ func (w *work) wait(ctx context.Context, tx db.Tx, now clock.Micros, need time.D
 	return wait, nil
 }
 
-// logWait logs that the documents of an organization wait, once in each such
-// period.
+// logWait logs that the documents of an organization wait until a time. It does not log again
+// before that time.
 func (w *work) logWait(now, until clock.Micros) {
 	if last, known := w.loggedUntil.Load(w.job.Organization); known && last.(clock.Micros) > now {
 		return
@@ -117,8 +115,8 @@ func (w *work) logWait(now, until clock.Micros) {
 		w.job.Organization, "budget", w.Budget.String())
 }
 
-// reserve reserves the longest time that the file may take, and stores the
-// progress of the operation. If the process dies, all of it counts as spent.
+// reserve reserves the maximum time for reading the file, and stores the progress of the
+// operation. If the process dies, the whole reservation counts as spent.
 func (w *work) reserve(ctx context.Context, percent int64) error {
 	return w.job.Update(ctx, func(tx db.Tx) error {
 		w.reservation = reservation{}
@@ -141,7 +139,7 @@ func (w *work) reserve(ctx context.Context, percent int64) error {
 	})
 }
 
-// releaseBudget returns the unused part of a reservation, once.
+// releaseBudget queues the return of the unused part of a reservation.
 func (w *work) releaseBudget(tx db.Tx) {
 	if r := w.reservation; r.at > 0 {
 		tx.Queue(`update reading_time set spent = spent + $3 where organization = $1 and at = $2`, w.job.Organization,
@@ -161,7 +159,8 @@ func (w *work) text(ctx context.Context, file blob.Reader) (extract.Text, error)
 	if err == nil || ctx.Err() != nil || w.reservation.at == 0 {
 		return text, err
 	}
-	// The file is not the cause, so the job is retried.
+	// The failure is not caused by the file, so the job is retried. The retry reserves time
+	// again.
 	if again := w.job.Update(ctx, func(tx db.Tx) error { w.releaseBudget(tx); return nil }); again == nil {
 		w.reservation.at = 0
 	}

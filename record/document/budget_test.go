@@ -14,8 +14,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// budget is the allowance of one small file, so it suffices only while nothing
-// is spent.
+// budget is the allowance of one small file. So it has room only while nothing is spent.
 const budget = 5 * time.Second
 
 // budgeted returns an office with a budget for reading texts.
@@ -23,7 +22,7 @@ func budgeted(t *testing.T, d db.DB) *apitest.Office {
 	return apitest.New(t, d, apitest.Working(func(w *apitest.Workshop) { w.Maker.Budget = budget }))
 }
 
-// spent returns the spent part of an office's budget.
+// spent returns the spent part of the office's budget.
 func spent(o *apitest.Office) (total time.Duration) {
 	o.Helper()
 	err := o.DB.Read(context.Background(), func(tx db.Tx) error {
@@ -38,8 +37,8 @@ func spent(o *apitest.Office) (total time.Duration) {
 	return total
 }
 
-// A file is read as soon as its organization's budget suffices, by any process.
-// No file is lost.
+// TestReadingBudget checks that a file is read as soon as the budget of its organization has
+// room, by any process. No file is lost.
 func TestReadingBudget(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := budgeted(t, d)
@@ -49,7 +48,7 @@ func TestReadingBudget(t *testing.T) {
 		if took <= 0 || took >= budget {
 			t.Fatalf("the first file took %s", took)
 		}
-		// a picture has no text
+		// The picture has no text, so it needs no budget.
 		c.Document("bild.png", "image/png", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89"))
 		second := c.Do("POST", "/documents", map[string]any{
 			"uploadId": c.Upload("zwei.txt", "text/plain", []byte("Räumung")),
@@ -78,20 +77,20 @@ func TestReadingBudget(t *testing.T) {
 		if left := spent(o); left <= 0 || left >= budget {
 			t.Errorf("what counts of the next hour: %s", left)
 		}
-		if n := strings.Count(o.Logged.String(), "documents wait"); n < 1 || n > 2 { // once in each process
+		if n := strings.Count(o.Logged.String(), "documents wait"); n < 1 || n > 2 { // one line for each process
 			t.Errorf("%d lines of the log say so", n)
 		}
 	})
 }
 
-// A document that would wait for hours is created without its text, which is
-// logged.
+// TestBudgetWaitIsBounded checks that a document is created without its text after longestWait.
+// The log has a line about it.
 func TestBudgetWaitIsBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := budgeted(t, d)
 		c := o.As(access.Member)
 		c.Document("eins.txt", "text/plain", []byte("Kündigung"))
-		// Other files of the office use the budget all day.
+		// Other files of the office use up the budget all day.
 		err := d.Write(context.Background(), func(tx db.Tx) error {
 			_, err := tx.Exec(context.Background(),
 				`insert into reading_time (organization, at, spent) select organization, at + $1, $2 from reading_time`,
@@ -125,7 +124,7 @@ func TestBudgetWaitIsBounded(t *testing.T) {
 	})
 }
 
-// Each organization has a budget of its own.
+// TestBudgetIsPerOrganization checks that each organization has a budget of its own.
 func TestBudgetIsPerOrganization(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := budgeted(t, d)
@@ -143,7 +142,8 @@ func TestBudgetIsPerOrganization(t *testing.T) {
 	})
 }
 
-// If many files arrive at the same time, the budget is not exceeded.
+// TestConcurrentReadingKeepsBudget checks that files which arrive at the same time do not exceed
+// the budget.
 func TestConcurrentReadingKeepsBudget(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := budgeted(t, d)

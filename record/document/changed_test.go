@@ -20,7 +20,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// hashlessStore is a store that reports no hashes, as some buckets do.
+// hashlessStore is a store that returns no hashes. Some S3 buckets have none.
 type hashlessStore struct{ blob.Store }
 
 func (s hashlessStore) Stat(ctx context.Context, name string) (blob.Info, error) {
@@ -29,9 +29,9 @@ func (s hashlessStore) Stat(ctx context.Context, name string) (blob.Info, error)
 	return info, err
 }
 
-// No document is created from bytes other than the announced ones. If the store
-// knows their hash, the call is refused. Otherwise the operation reads the
-// bytes and fails.
+// TestChangedInStore checks that no document is created if the stored bytes have another hash
+// than announced. If the store has their hash, the call is refused. Otherwise the operation reads
+// the bytes and fails.
 func TestChangedInStore(t *testing.T) {
 	for _, knows := range []bool{true, false} {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -70,8 +70,8 @@ func TestChangedInStore(t *testing.T) {
 	}
 }
 
-// Unreadable staged bytes count as missing. The client sends them again, and
-// the operator finds an error in the log.
+// TestUnreadableStagedBytes checks that unreadable bytes of an upload count as missing. The
+// client can send them again, and the log has an error for the operator.
 func TestUnreadableStagedBytes(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, file := o.As(access.Member), []byte("Guten Tag\n")
@@ -107,7 +107,7 @@ func TestUnreadableStagedBytes(t *testing.T) {
 	})
 }
 
-// openCounter is a store that counts the opened files.
+// openCounter is a store that counts how often a file is opened.
 type openCounter struct {
 	hashlessStore
 	times *atomic.Int64
@@ -118,7 +118,8 @@ func (s openCounter) Open(ctx context.Context, name string) (blob.Reader, error)
 	return s.Store.Open(ctx, name)
 }
 
-// While the scanner is away, no file is read.
+// TestScannerComesBeforeReading checks that an operation does not read the file before the scan.
+// While the scanner is unavailable, each attempt opens the file once, only to identify its type.
 func TestScannerComesBeforeReading(t *testing.T) {
 	scanner, err := extract.NewScanner(extract.ClamdURL("unix:" + filepath.Join(t.TempDir(), "nobody")))
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"kartei/record/upload"
 )
 
-// download returns the file of a document that the actor sees.
+// download returns the file of a document. It fails with NOT_FOUND if the actor does not see the
+// document.
 func download(ctx context.Context, c *op.Call, in op.ByID) (op.File, error) {
 	f, created, err := Documents.Members(ctx, c, in.ID)
 	if err != nil {
@@ -24,17 +25,18 @@ func download(ctx context.Context, c *op.Call, in op.ByID) (op.File, error) {
 	}, nil
 }
 
-// File is the file of a document, for code that reads it itself.
+// File describes the file of a document, for code that reads the file from the store.
 type File struct {
-	// ID is the document's id.
+	// ID is the id of the document.
 	ID string
-	// Name is the file name for whoever stores it.
+	// Name is the file name under which a person can save the file.
 	Name string
-	// Stored is the name in the store of files.
+	// Stored is the name of the object in the blob store.
 	Stored string
 }
 
-// FileOf returns the file of a document that the actor sees.
+// FileOf returns the file of a document. It fails with NOT_FOUND if the actor does not see the
+// document.
 func FileOf(ctx context.Context, c *op.Call, name string) (File, error) {
 	f, _, err := Documents.Members(ctx, c, name)
 	if err != nil {
@@ -43,7 +45,7 @@ func FileOf(ctx context.Context, c *op.Call, name string) (File, error) {
 	return fileOf(c, name, f), nil
 }
 
-// FilesOf returns the files of documents that a walk met.
+// FilesOf returns the files of the documents that a walk returned, in the same order.
 func FilesOf(c *op.Call, list []record.WalkRecord) ([]File, error) {
 	files := make([]File, len(list))
 	for i, w := range list {

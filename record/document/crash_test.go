@@ -24,31 +24,30 @@ import (
 	"pgregory.net/rapid"
 )
 
-// faults ends an attempt at one of its steps. A step is a call of the store or
-// of the database.
+// faults ends an attempt of a job at one of its steps. A step is a call of the store or a
+// transaction of the database.
 type faults struct {
 	mu   sync.Mutex
-	step int // steps until the one that ends the attempt; 0 means none
+	step int // number of steps until the one that ends the attempt, or 0 for none
 	how  string
 	hit  bool
-	dead int // ends of jobs that could not be stored and that rested has counted
+	dead int // number of lines in the log about job ends that could not be stored
 }
 
-// The ways to end an attempt at a step: before its effect, after it, or with a
-// panic.
+// ways are the ways to end an attempt at a step: before its effect, after it, or with a panic.
 var ways = []string{"before", "after", "panic"}
 
 var errStep = errors.New("test: the attempt ends here")
 
-// arm ends the attempt at the step with this number, counted from now. 0 ends
-// none.
+// arm chooses the step that ends the attempt. step is counted from the next step on, and 0
+// chooses none. how is one of ways.
 func (f *faults) arm(step int, how string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.step, f.how, f.hit = step, how, false
 }
 
-// reached reports whether the armed step was reached.
+// reached reports whether the chosen step was reached.
 func (f *faults) reached() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,8 +77,8 @@ func (f *faults) through(do func() error) error {
 	return errStep
 }
 
-// recovering is through with an error in place of a panic. Outside of the worker's
-// stack, nothing would recover from the panic.
+// recovering is through with an error in place of a panic. It is for goroutines outside of the
+// worker, which do not recover from a panic.
 func (f *faults) recovering(do func() error) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -89,7 +88,7 @@ func (f *faults) recovering(do func() error) (err error) {
 	return f.through(do)
 }
 
-// faultyStore is the store of the workers.
+// faultyStore is the store of the workers. Each call is a step of its faults.
 type faultyStore struct {
 	blob.Store
 	*faults
@@ -133,8 +132,8 @@ func (r faultyReader) ReadAt(p []byte, off int64) (n int, err error) {
 
 var _ io.ReaderAt = faultyReader{}
 
-// faultyDB is the database of the workers. Transactions fail, or their commit
-// is reported as failed.
+// faultyDB is the database of the workers. Each transaction is a step of its faults. It fails, or
+// its commit is reported as failed.
 type faultyDB struct {
 	db.DB
 	*faults
@@ -147,7 +146,7 @@ func (d faultyDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx)
 	return d.recovering(func() error { return d.DB.WriteIn(ctx, organization, f) })
 }
 
-// faulty returns an office whose workers get faults.
+// faulty returns an office whose workers meet the faults.
 func faulty(t testing.TB, d db.DB) (*apitest.Office, *faults) {
 	f := new(faults)
 	return apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
@@ -157,9 +156,9 @@ func faulty(t testing.TB, d db.DB) (*apitest.Office, *faults) {
 	})), f
 }
 
-// rested waits until all jobs are done, except those at the end of upload
-// sessions. It moves the clock to the next due job. If the end of a job could
-// not be stored, it moves the clock to the end of that job's lease.
+// rested waits until all jobs are done, except jobs that expire upload sessions. It advances the
+// clock to the next due job. If the end of a job could not be stored, it advances the clock to
+// the end of that job's lease.
 func (f *faults) rested(o *apitest.Office) {
 	o.Helper()
 	for watch, ends := waittest.New(), 0; ; ends++ {
@@ -190,9 +189,8 @@ func (f *faults) rested(o *apitest.Office) {
 	}
 }
 
-// An attempt is ended at each step of an operation and of its cleanup, in each
-// way. The next attempt always leads to the same result, which is reported
-// once.
+// TestEveryStep ends an attempt at each step of an operation and of its cleanup, in each way. It
+// checks that the next attempt has the same result, and that the result is reported once.
 func TestEveryStep(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)
@@ -260,9 +258,9 @@ func TestEveryStep(t *testing.T) {
 	})
 }
 
-// TestEveryStepOfTheEnd interrupts the removal of an unused session, and the check three hours
-// later. Each step is interrupted in each of the ways. Afterwards nothing of the session is left.
-// Bytes never exist without their session.
+// TestEveryStepOfTheEnd ends an attempt at each step of an upload session's expiry, in each way.
+// The steps include the second check three hours later. Afterwards, the session has no row and no
+// bytes. At no time are there bytes without a session.
 func TestEveryStepOfTheEnd(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)
@@ -270,7 +268,7 @@ func TestEveryStepOfTheEnd(t *testing.T) {
 		steps := 0
 		for _, how := range ways {
 			for step := 1; ; step++ {
-				c.Key = o.Key(c.Principal) // keys expire after 30 days
+				c.Key = o.Key(c.Principal) // API keys expire after 30 days
 				c.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))
 				met := 0
 				for _, later := range []time.Duration{25 * time.Hour, 4 * time.Hour} {
@@ -301,7 +299,7 @@ func TestEveryStepOfTheEnd(t *testing.T) {
 	})
 }
 
-// sessionsOf counts the upload sessions.
+// sessionsOf returns the number of upload sessions.
 func sessionsOf(o *apitest.Office) (n int64) {
 	o.Helper()
 	err := o.DB.Read(context.Background(), func(tx db.Tx) error {
@@ -313,29 +311,29 @@ func sessionsOf(o *apitest.Office) (n int64) {
 	return n
 }
 
-// officeModel is an office in which anything happens in any order, with faults
-// anywhere, and what should be there.
+// officeModel has an office for random calls with faults at any step. It also has the documents
+// and files that the office should have.
 type officeModel struct {
 	*faults
 	office *apitest.Office
 	client *apitest.Client
 
-	files, made, ends int // over all runs: sessions, documents, ends of sessions with a fault
+	files, made, ends int // counts over all runs: sessions, documents, and expiries of sessions that met a fault
 
-	sessions   []*modelSession   // without a document
-	documents  map[string]string // id to content
-	operations map[string]string // id to content; empty for one that must fail
+	sessions   []*modelSession   // sessions from which no document was made
+	documents  map[string]string // content of each document by its id
+	operations map[string]string // expected content by the id of the operation, or "" if it must fail
 }
 
-// modelSession is an upload session of a model.
+// modelSession is an upload session in the model.
 type modelSession struct {
 	answer *apitest.Answer
 	file   []byte
 	sent   bool
 }
 
-// Random things are done in any order, with faults at any step. In the end
-// there are as many files as documents, each with its bytes, and no open jobs.
+// TestModel makes random calls with faults at any step. At the end, there is one file for each
+// document, with its bytes, and no open job.
 func TestModel(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)
@@ -357,7 +355,8 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// whole sends a good file and makes a document of it, so that each run has one.
+// whole sends a valid file and makes a document from it, so that each run has at least one
+// document.
 func (m *officeModel) whole(t *rapid.T) {
 	m.files++
 	s := &modelSession{file: fmt.Appendf(nil, "Datei %d\n", m.files)}
@@ -368,7 +367,7 @@ func (m *officeModel) whole(t *rapid.T) {
 	m.settle(t)
 }
 
-// open opens a session for a good or a bad file.
+// open begins an upload session for a valid or an executable file.
 func (m *officeModel) open(t *rapid.T) {
 	m.files++
 	file := fmt.Appendf(nil, "Datei %d\n", m.files)
@@ -382,7 +381,7 @@ func (m *officeModel) open(t *rapid.T) {
 	m.sessions = append(m.sessions, &modelSession{answer: m.client.Do("POST", "/uploads", body).Want(201), file: file})
 }
 
-// send sends the file of a session, or too much or too little of it.
+// send sends the bytes of a session, sometimes too many or too few.
 func (m *officeModel) send(t *rapid.T) {
 	if len(m.sessions) == 0 {
 		t.Skip()
@@ -399,7 +398,8 @@ func (m *officeModel) send(t *rapid.T) {
 	s.sent = s.sent || a.Status == 204
 }
 
-// makes begins a document of a session. One of its attempts may meet a fault.
+// makes begins an operation that makes a document. One of the operation's attempts may meet a
+// fault.
 func (m *officeModel) makes(t *rapid.T) {
 	if len(m.sessions) == 0 {
 		t.Skip()
@@ -421,7 +421,7 @@ func (m *officeModel) makes(t *rapid.T) {
 	m.sessions = slices.Delete(m.sessions, i, i+1)
 }
 
-// settle waits for all operations, and checks how they ended.
+// settle waits for all operations and checks their results.
 func (m *officeModel) settle(t *rapid.T) {
 	m.rested(m.office)
 	for id, content := range m.operations {
@@ -437,8 +437,7 @@ func (m *officeModel) settle(t *rapid.T) {
 	clear(m.operations)
 }
 
-// deletes deletes a document. One of the attempts to remove its file may meet a
-// fault.
+// deletes deletes a document. One attempt to delete its file may meet a fault.
 func (m *officeModel) deletes(t *rapid.T) {
 	m.settle(t)
 	if len(m.documents) == 0 {
@@ -459,7 +458,7 @@ func (m *officeModel) intact(t *rapid.T) {
 	}
 }
 
-// complete checks that the store has the files of the documents and sessions, and no others.
+// complete checks that the store has exactly the files of the documents and sessions.
 func (m *officeModel) complete(t *rapid.T) {
 	staged := 0
 	for _, s := range m.sessions {
@@ -483,8 +482,8 @@ func (m *officeModel) complete(t *rapid.T) {
 	}
 }
 
-// clear deletes the documents and lets the sessions end, so that the next run
-// begins with nothing. What came after the end of a session is removed too.
+// clear deletes the documents and lets the sessions expire, so that the next run begins with an
+// empty office. It also waits for the second check of each session.
 func (m *officeModel) clear(t *rapid.T) {
 	for id := range m.documents {
 		m.client.Do("DELETE", "/documents/"+id, nil, "If-Match", "*").Want(204)
@@ -499,7 +498,7 @@ func (m *officeModel) clear(t *rapid.T) {
 		}
 	}
 	m.arm(0, "")
-	m.client.Key = m.office.Key(m.client.Principal) // keys expire after 30 days
+	m.client.Key = m.office.Key(m.client.Principal) // API keys expire after 30 days
 	if left, rows := m.office.Stored(), sessionsOf(m.office); len(left) > 0 || rows > 0 {
 		t.Fatalf("%q and %d sessions are left", left, rows)
 	}

@@ -1,4 +1,4 @@
-// Package document owns documents: what a document is, how it is made of an upload, and how its file is read.
+// Package document owns documents: their members and operations, their creation from an upload, and their files.
 package document
 
 import (
@@ -26,8 +26,8 @@ type Fields struct {
 	ContentType string `json:"contentType" read:"true" example:"application/pdf"`
 	Size        int64  `json:"size" read:"true" min:"1" example:"48213"`
 	SHA256      string `json:"sha256" read:"true" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
-	// TextStatus says how much of the file's text was read when the document was
-	// made: the search finds that much. TextReason says why the rest was not.
+	// TextStatus says how much of the file's text was read when the document was created. A
+	// search finds only the text that was read. TextReason says why the rest was not read.
 	TextStatus TextStatus  `json:"textStatus" read:"true" enum:"complete,partial,none,unread" example:"complete"`
 	TextReason *TextReason `json:"textReason" read:"true" enum:"encrypted,damaged,too_long,too_complex,unsupported,overdrawn,unavailable,scanned,contained"`
 	ContactID  *string     `json:"contactId" prefix:"con_" ref:"contacts"`
@@ -43,7 +43,7 @@ type Document struct {
 	Fields
 }
 
-// New is the body of documents.create.
+// New is the request body of documents.create.
 type New struct {
 	UploadID  string  `json:"uploadId" required:"true" prefix:"upl_" example:"upl_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	Name      *string `json:"name" min:"1" max:"200" example:"Klageschrift.pdf"`
@@ -53,8 +53,8 @@ type New struct {
 	record.CommonFields
 }
 
-// Wrong checks the name, if there is one. The upload's name is checked with the
-// upload.
+// Wrong returns violations of the name, if the body has one. Otherwise the name comes from the
+// upload, which has already checked it.
 func (n *New) Wrong(s *op.Services, sent op.RuleScope) []fault.Field {
 	if n.Name == nil {
 		return nil
@@ -67,7 +67,8 @@ type CreateInput struct {
 	Fields New `body:"create" named:"DocumentCreate"`
 }
 
-// Filters narrow lists and counts.
+// Filters are the query parameters that filter lists and counts. They are ordered by selectivity:
+// the filter whose values the fewest records share comes first.
 type Filters struct {
 	ContactID string `query:"contactId" prefix:"con_" few:"true" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	TaskID    string `query:"taskId" prefix:"tsk_" few:"true" example:"tsk_01jb2z5k3xf0q8r9s7t6v5w4y3"`
@@ -89,7 +90,7 @@ type CountInput struct {
 	Filters
 }
 
-// Documents is the family.
+// Documents is the collection of all documents.
 var Documents = record.NewCollection[Document, Fields](op.Family{
 	Object: "document",
 	Prefix: id.Document,
@@ -99,7 +100,7 @@ var Documents = record.NewCollection[Document, Fields](op.Family{
 	return record.NameKey(&f.Name), true
 }}).WithWords(contentWords).OnDelete(eraseRest).WithoutUpdateEvent()
 
-// Viewer draws pages of documents and reads their texts.
+// Viewer is the service that renders pages of documents and reads their texts. It may be missing.
 var Viewer = op.Need[*extract.Viewer]("pages of documents")
 
 // The operations on documents.
@@ -118,20 +119,20 @@ var (
 		op.Fails(fault.RangeNotSatisfiable, fault.Upstream))
 )
 
-// list returns a page of the visible documents, or of those that match a search.
+// list returns a page of the documents that the caller sees and that match the filters or q.
 func list(ctx context.Context, c *op.Call, in ListInput) (record.Page[Document], error) {
 	return Documents.List(ctx, c, in.ListInput, &in.Filters)
 }
 
-// count counts the visible documents up to the cap.
+// count counts the documents that the caller sees, up to record.CountCap.
 func count(ctx context.Context, c *op.Call, in CountInput) (record.Count, error) {
 	return Documents.Count(ctx, c, in.CountInput, &in.Filters)
 }
 
-// prefetch asks the store for the bytes of the upload. The store may be on
-// another machine, so this happens before the transaction, and only the caller
-// waits. Zero bytes mean that none are there. Unreadable bytes count as none
-// too: waiting would not help, so the client must send them again.
+// prefetch asks the store for the size and the hash of the uploaded bytes. The store may be on
+// another machine. So this happens before the transaction, and only the caller waits. The size is
+// zero if there are no bytes. Unreadable bytes count as missing, because the client has to send
+// them again.
 func prefetch(ctx context.Context, c *op.Call, in CreateInput) (staged blob.Info, err error) {
 	if !id.Valid(id.Upload, in.Fields.UploadID) {
 		return blob.Info{}, nil
@@ -150,8 +151,8 @@ func prefetch(ctx context.Context, c *op.Call, in CreateInput) (staged blob.Info
 	return staged, nil
 }
 
-// Store begins an operation that makes a document from an upload. It checks at
-// once that the members are valid, and that the file has arrived as announced.
+// Store begins an operation that creates a document from an upload. It fails if the members are
+// not valid, or if the uploaded bytes are missing or not as announced.
 func Store(ctx context.Context, c *op.Call, in CreateInput, staged blob.Info) (operation.AcceptedOperation, error) {
 	f, err := accept(ctx, c, &in.Fields, staged)
 	if err != nil {
@@ -169,7 +170,8 @@ func Store(ctx context.Context, c *op.Call, in CreateInput, staged blob.Info) (o
 	return o, job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, job.Spec{Kind: MakeKind, Key: o.ID, Payload: makePayload{o.ID}})
 }
 
-// accept returns the members of the future document.
+// accept returns the members of the future document. It fails if the members or the uploaded
+// bytes are not valid.
 func accept(ctx context.Context, c *op.Call, n *New, staged blob.Info) (*Fields, error) {
 	s, found, err := upload.Find(ctx, c, n.UploadID)
 	if err != nil {
@@ -183,7 +185,7 @@ func accept(ctx context.Context, c *op.Call, n *New, staged blob.Info) (*Fields,
 	case n.Name != nil:
 		f.Name = *n.Name
 	case !found, s.Operation != "":
-		f.Name = "x" // the name is checked elsewhere
+		f.Name = "x" // the upload has checked the name
 	}
 	var wrong []fault.Field
 	switch {
@@ -202,7 +204,7 @@ func accept(ctx context.Context, c *op.Call, n *New, staged blob.Info) (*Fields,
 	}
 	switch {
 	case staged.Size == s.Size && (s.SHA256 == "" || staged.SHA256 == "" || staged.SHA256 == s.SHA256):
-		// a hash that the store does not know is computed later
+		// if the store does not have a hash, measure computes it later
 		return f, nil
 	case s.Refused != "" && staged.Size == 0:
 		return nil, fault.New(s.Refused)
@@ -214,14 +216,15 @@ func accept(ctx context.Context, c *op.Call, n *New, staged blob.Info) (*Fields,
 
 var noUpload = i18n.Text("You have not begun such an upload, or it has expired. Begin a new one with POST /v1/uploads.")
 
-// consumed returns words that name the operation, for a client that lost its
-// response.
+// consumed returns the text for an upload that was already used. It has the id of the operation,
+// for a client that lost its response.
 func consumed(operation string) i18n.Text {
 	return i18n.Format("This upload has already been used; GET /v1/operations/%s shows the result. "+
 		"For another document, begin a new upload with POST /v1/uploads.", operation)
 }
 
-// eraseRest deletes a document's file, the words of its content and its pictures.
+// eraseRest queues the deletion of a document's file and of the words of its content. It also
+// removes the document's rendered pages from the cache.
 func eraseRest(ctx context.Context, c *op.Call, name string) error {
 	if v := Viewer.In(c); v != nil {
 		v.Forget(Kept(c.Actor.Org(), name))
@@ -233,14 +236,14 @@ func eraseRest(ctx context.Context, c *op.Call, name string) error {
 // Shared returns the members that all families have in common.
 func (f *Fields) Shared() *record.CommonFields { return &f.CommonFields }
 
-// Normalize sets the status of a text that nobody has read.
+// Normalize sets the text status of a document whose text was not read.
 func (f *Fields) Normalize() {
 	if f.TextStatus == "" {
 		f.TextStatus = Unread
 	}
 }
 
-// Wrong checks the name.
+// Wrong returns violations of the name.
 func (f *Fields) Wrong(_ *op.Services, sent op.RuleScope) []fault.Field {
 	if !sent.Fit("name") {
 		return nil
@@ -254,8 +257,8 @@ func (f *Fields) Wrong(_ *op.Services, sent op.RuleScope) []fault.Field {
 	return nil
 }
 
-// Words returns the words of a document without the words of its content. Its name
-// has the lowest rank, both as a whole and cut at the separators of file names.
+// Words returns the search words of a document, without the words of its content. The name has
+// the lowest rank, both as a whole and split at the separators of file names.
 func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
 	d.Add(search.Name, f.Name)
@@ -267,9 +270,9 @@ func (f *Fields) Words() *search.Document {
 	return d
 }
 
-// WithContent returns the ids of the named documents whose content fits. Each other
-// document gives an empty text. fits gets the words of the content as search.Document
-// writes them. The caller sees the documents.
+// WithContent returns the ids of the documents in names whose content satisfies fits. For a
+// document that does not, the list has an empty text. fits gets the words of the content in the
+// format of search.Document. WithContent does not check that the caller sees the documents.
 func WithContent(
 	ctx context.Context, c *op.Call, names []string, fits func(words string) bool,
 ) (list []string, err error) {
@@ -289,7 +292,7 @@ func WithContent(
 		db.Texts(names))
 }
 
-// contentWords reads the words of a document's content.
+// contentWords returns the words of a document's content. They are empty if none are stored.
 func contentWords(ctx context.Context, tx db.Tx, organization int64, name string) (*search.Document, error) {
 	var words string
 	err := tx.QueryRow(ctx, `select words from document_words where organization = $1 and id = $2`, organization,

@@ -26,7 +26,7 @@ func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d)) })
 }
 
-// want checks members of a record.
+// want compares members of a record.
 func want(t *testing.T, a *apitest.Answer, members map[string]any) {
 	t.Helper()
 	record := a.JSON()
@@ -37,7 +37,7 @@ func want(t *testing.T, a *apitest.Answer, members map[string]any) {
 	}
 }
 
-// types returns the types of the client's events, the oldest first.
+// types returns the types of the events that the client sees, the oldest first.
 func types(c *apitest.Client) (list []string) {
 	for _, e := range c.Do("GET", "/events?limit=100&sort=createdAt", nil).Want(200).Data() {
 		list = append(list, e["type"].(string))
@@ -50,7 +50,7 @@ func sum(b []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// download reads the file of a document.
+// download requests the file of a document.
 func download(c *apitest.Client, id string, headers ...string) *apitest.Answer {
 	path := "/documents/" + id + "/content"
 	r := c.Request("GET", path, nil, headers...)
@@ -116,7 +116,7 @@ func TestLife(t *testing.T) {
 				t.Errorf("after it was renamed %s finds %d documents", q, len(data))
 			}
 		}
-		c.Inside(func(ctx context.Context, call *op.Call) error { // the job acts for the call
+		c.Inside(func(ctx context.Context, call *op.Call) error { // the job has the principal, the door and the request of the call
 			history, err := optest.Run(ctx, call, record.History, record.HistoryInput{ID: id})
 			if err == nil && (len(history.Data) != 2 || !slices.Equal(history.Data[0].Members, []string{"name"})) {
 				t.Errorf("%+v", history)
@@ -143,8 +143,8 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// A client can request parts of a file, or the whole file without any part of
-// it.
+// TestRanges checks that a client can request parts of a file. An If-None-Match that matches gets
+// the status 304 without content.
 func TestRanges(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

@@ -15,8 +15,8 @@ import (
 	"kartei/store/job"
 )
 
-// identify refuses files of a type that is not allowed, and files whose content
-// has another type.
+// identify determines the type of the file. It returns a fault if the type is not allowed or
+// differs from the declared type.
 func (w *work) identify(file blob.Reader) error {
 	v, err := w.Types.Sniff(file, file.Size(), w.Fields.ContentType)
 	if err != nil {
@@ -32,9 +32,9 @@ func (w *work) identify(file blob.Reader) error {
 	return nil
 }
 
-// notAsSaid returns the words for a file whose content is not of the declared
-// type. They name the actual type if it is known. If that type is not accepted
-// either, they do not advise another upload.
+// notAsSaid returns the text for a file whose content is not of the declared type. The text names
+// the actual type if it is known. If the actual type is not allowed either, the text does not
+// advise another upload.
 func notAsSaid(types extract.Types, declared, found string) i18n.Text {
 	if found == extract.Polyglot {
 		return "The file is several things at once, for example a picture with an archive behind it. Such files are not accepted."
@@ -50,10 +50,10 @@ func notAsSaid(types extract.Types, declared, found string) i18n.Text {
 	return i18n.Join(" ", why, next)
 }
 
-// measure compares the hash of the bytes with the announced one, and stores it.
-// It is needed because clients send to a bucket directly. If the store knows no
-// hash, measure reads all bytes. So it runs after the scanner: while the
-// scanner is away, the job starts again.
+// measure stores the hash of the bytes, and returns a fault if it differs from the announced
+// hash. The check is needed because clients send bytes to a bucket directly. If the store has no
+// hash, measure reads all bytes. So it runs after the scan, because an unavailable scanner makes
+// the job start again.
 func (w *work) measure(ctx context.Context) error {
 	info, err := w.Store.Stat(ctx, w.name())
 	if err == nil && info.SHA256 == "" {
@@ -69,9 +69,9 @@ func (w *work) measure(ctx context.Context) error {
 	return nil
 }
 
-// scan checks the bytes for malware, if a scanner is configured. No file passes
-// unscanned. The job waits only while the scanner is away. Other failures, of
-// this file or of the program that answered, are not a reason to wait.
+// scan checks the bytes for malware if a scanner is configured. No file becomes a document
+// without a scan. If the scanner is unavailable, the job waits, or fails if w.RefuseUnscanned is
+// set. Any other error of the scan is returned, and the job is retried.
 func (w *work) scan(ctx context.Context, file blob.Reader) error {
 	if w.Scanner == nil {
 		return nil
@@ -83,7 +83,7 @@ func (w *work) scan(ctx context.Context, file blob.Reader) error {
 	switch {
 	case errors.Is(err, extract.ErrScanSize):
 		return &fault.Fault{Code: fault.UploadRejected, Detail: unscannable, Cause: err}
-	case err != nil && ctx.Err() != nil: // the process stops
+	case err != nil && ctx.Err() != nil: // the process shuts down
 		return ctx.Err()
 	case errors.Is(err, extract.ErrScannerAway) && w.RefuseUnscanned:
 		return &fault.Fault{Code: fault.Upstream, Detail: scannerAway, Cause: err}
@@ -97,8 +97,8 @@ func (w *work) scan(ctx context.Context, file blob.Reader) error {
 	return nil
 }
 
-// words returns the words of the content. A file whose text cannot be read has
-// none, and still becomes a document.
+// words returns the search words of the content. If the text cannot be read, there are no words,
+// and the document is created nevertheless.
 func (w *work) words(ctx context.Context, file blob.Reader) (*search.Document, error) {
 	if err := again(file); err != nil {
 		return nil, err
@@ -117,10 +117,10 @@ func (w *work) words(ctx context.Context, file blob.Reader) (*search.Document, e
 	return d, nil
 }
 
-// fillPause is the time after which a job asks for the PDF reader again.
+// fillPause is the pause of a job until it tries the PDF reader again.
 const fillPause = 500 * time.Millisecond
 
-// orLater releases the worker of a job that got extract.ErrFilling. An
+// orLater adds job.Later to extract.ErrFilling, so that the job releases its worker. An
 // organization has three workers, and its other operations would stay queued.
 func orLater(err error) error {
 	if errors.Is(err, extract.ErrFilling) {
@@ -129,7 +129,7 @@ func orLater(err error) error {
 	return err
 }
 
-// again rewinds a file.
+// again moves the read position of a file to its beginning.
 func again(file io.Seeker) error {
 	_, err := file.Seek(0, io.SeekStart)
 	return err

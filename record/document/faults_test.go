@@ -13,7 +13,7 @@ import (
 	"kartei/test/apitest"
 )
 
-// session returns the body of POST /uploads for a text file.
+// session returns the request body that begins an upload of a text file.
 func session(name string, file []byte, members ...map[string]any) map[string]any {
 	body := map[string]any{"fileName": name, "contentType": "text/plain", "size": len(file)}
 	for _, more := range members {
@@ -24,8 +24,8 @@ func session(name string, file []byte, members ...map[string]any) map[string]any
 	return body
 }
 
-// The record has exactly the given name. If the extension fits the type, the
-// header for saving files has it too. Names that are dangerous are refused.
+// TestNames checks that a document keeps exactly the given name. The Content-Disposition header
+// has the name with a safe extension. Dangerous names are refused.
 func TestNames(t *testing.T) {
 	taken := []string{
 		"Klage.pdf", "Über Öl & Äpfel.pdf", "契約書.pdf", "عقد.pdf", "Договір.docx", "สัญญา.pdf", "חוזה.pdf", "אב 12 cd.pdf",
@@ -82,7 +82,7 @@ func TestNames(t *testing.T) {
 			want(t, c.Do("GET", "/documents/"+id, nil).Want(200), map[string]any{"name": kept})
 			saved := extract.FileName(kept, "text/plain")
 			if slices.Contains(devices, name) {
-				saved = "_" + saved // Windows would open the device
+				saved = "_" + saved // Windows would open a device under this name
 			}
 			shown(name, saved)
 		}
@@ -103,12 +103,12 @@ func TestNames(t *testing.T) {
 				t.Errorf("%q as name of a new one: %q", name, got)
 			}
 		}
-		// A document is uploaded, created and downloaded under its name.
+		// A name is the same in the upload, the document and the download.
 		name := "Klage_契約書 “100%” (2).txt"
 		id = c.Document(name, "text/plain", file)
 		shown(name, name)
 		want(t, c.Do("GET", "/documents/"+id, nil).Want(200), map[string]any{"name": name})
-		// No text is offered under an extension that a system runs.
+		// A text file is never downloaded with an executable extension.
 		for _, ending := range []string{"bat", "hta", "vbs", "js", "exe", "EXE"} {
 			c.Do("PATCH", "/documents/"+id, map[string]any{"name": "lauf." + ending}, "If-Match", "*").Want(200)
 			shown("lauf."+ending, "lauf."+ending+".txt")
@@ -116,8 +116,8 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// lies are files of another type than declared, and what English problems say of
-// them.
+// lies are files whose content is not of the declared type. said is a part of the English
+// problem.
 var lies = []struct{ name, declared, content, said string }{
 	{
 		"Rechnung.pdf", "application/pdf", "MZ\x90\x00\x03\x00\x00\x00\x04\x00\x00\x00\xff\xff\x00\x00",
@@ -140,9 +140,9 @@ var lies = []struct{ name, declared, content, said string }{
 
 const smallPDF = "%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n"
 
-// If a file has another type than declared, its operation ends with the reason
-// for its principal. Nothing of the file stays, and no other principal learns
-// of it.
+// TestRejected checks a file whose content is not of the declared type. The operation fails with
+// the reason, which only its principal sees. Nothing of the file stays, and other principals
+// cannot find the operation.
 func TestRejected(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -178,8 +178,8 @@ func TestRejected(t *testing.T) {
 	})
 }
 
-// saysWhy fails the test unless a failed operation has the problem of a refused
-// upload, in both languages.
+// saysWhy fails the test unless the failed operation has the problem UPLOAD_REJECTED in both
+// languages.
 func saysWhy(t *testing.T, c *apitest.Client, file string, accepted *apitest.Answer, said string) {
 	t.Helper()
 	at := "/operations/" + accepted.Text("id")
@@ -200,7 +200,8 @@ func saysWhy(t *testing.T, c *apitest.Client, file string, accepted *apitest.Ans
 	}
 }
 
-// isUnknownTo fails the test if others learn that an operation exists.
+// isUnknownTo fails the test unless the operation is NOT_FOUND for others, with the same detail
+// as an unknown id.
 func isUnknownTo(t *testing.T, others map[string]*apitest.Client, c *apitest.Client, file, at string) {
 	t.Helper()
 	for who, other := range others {
@@ -212,8 +213,8 @@ func isUnknownTo(t *testing.T, others map[string]*apitest.Client, c *apitest.Cli
 	}
 }
 
-// endsAreEventsOf fails the test unless a client sees the ends of n operations as
-// events, and others see no events at all.
+// endsAreEventsOf fails the test unless c sees the ends of n operations as events, and others see
+// no events.
 func endsAreEventsOf(t *testing.T, c *apitest.Client, others map[string]*apitest.Client, n int) {
 	t.Helper()
 	events := c.Do("GET", "/events?limit=100&sort=createdAt", nil).Want(200).Data()
@@ -246,8 +247,8 @@ func refusesTypes(t *testing.T, c *apitest.Client, types ...string) {
 	}
 }
 
-// refusesTakenID makes two documents with one external id. The second call reports
-// that at once, on both engines.
+// refusesTakenID sends two documents with the same external id. It checks that the second call is
+// refused at once.
 func refusesTakenID(t *testing.T, c *apitest.Client) {
 	t.Helper()
 	c.Document("a.txt", "text/plain", []byte("a\n"), map[string]any{"externalId": "d-1"})
@@ -259,8 +260,8 @@ func refusesTakenID(t *testing.T, c *apitest.Client) {
 	}
 }
 
-// Only the owner and admins read the file of a private document. Others get the
-// same response as for an unknown one.
+// TestPrivateContent checks that only the owner and admins can download the file of a private
+// document. Others get the same response as for an unknown document.
 func TestPrivateContent(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, colleague, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)

@@ -9,19 +9,20 @@ import (
 	"kartei/store/db"
 )
 
-// filesPage is how many rows are read at a time.
+// filesPage is the number of rows that one call of Files reads.
 const filesPage = 500
 
 const (
-	// countErasing repeats the condition of jobs_unique, so that index serves.
+	// countErasing repeats the condition of the partial index jobs_unique, so that this index
+	// serves it.
 	countErasing = `select count(*) from jobs
 		where organization = $1 and kind = $2 and key = $3 and key <> '' and state <> 'failed'`
 	selectOpen = `select input from operations where organization = $1 and finished_at = 0`
 )
 
-// Files returns the bytes that an organization's documents must have, for
-// identifiers after the given one, and the last identifier. An empty page is
-// the last.
+// Files returns the objects that the blob store must have for the documents of an organization.
+// It returns the next objects after a document id, and the last id. After the last objects, the
+// list is empty.
 func Files(
 	ctx context.Context, tx db.Tx, organization int64, after string,
 ) (list []blob.Reference, last string, err error) {
@@ -45,14 +46,14 @@ func Files(
 	return list, last, rows.Err()
 }
 
-// HasFile reports whether a document has bytes.
+// HasFile reports whether a document exists, so that its object must exist too.
 func HasFile(ctx context.Context, tx db.Tx, organization int64, document string) (has bool, err error) {
 	return exists(ctx, tx, `select count(*) from documents where organization = $1 and id = $2 and deleted = false`,
 		organization, document)
 }
 
-// FilePending reports whether an operation is making a document of the bytes,
-// or a job has yet to delete them. A failed operation does not need them.
+// FilePending reports whether an operation is making a document from the object, or whether a job
+// will delete it. The object of a failed operation is not needed.
 func FilePending(ctx context.Context, tx db.Tx, organization int64, document string) (pending bool, err error) {
 	pending, err = exists(ctx, tx, countErasing, organization, EraseKind, document)
 	if pending || err != nil {
@@ -71,7 +72,7 @@ func FilePending(ctx context.Context, tx db.Tx, organization int64, document str
 	return false, err
 }
 
-// exists reports whether a counting query finds a row.
+// exists reports whether a counting query counts at least one row.
 func exists(ctx context.Context, tx db.Tx, query string, args ...any) (bool, error) {
 	var n int64
 	err := tx.QueryRow(ctx, query, args...).Scan(&n)

@@ -8,8 +8,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// The query for a stored file without a row reads few rows, whatever else an
-// organization has.
+// TestFileQueriesUseIndexes checks that the queries for a stored file without a row use an index.
+// So they read few rows, whatever else the organization has.
 func TestFileQueriesUseIndexes(t *testing.T) {
 	d := dbtest.SQLite(t)
 	err := d.Read(t.Context(), func(tx db.Tx) error {

@@ -14,8 +14,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// members returns the JSON names of a struct, including embedded ones, but
-// without members that only responses have.
+// members returns the JSON names of the members of a struct and of its embedded structs. It
+// leaves out members that only responses have.
 func members(t reflect.Type) []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(t) {
@@ -26,7 +26,8 @@ func members(t reflect.Type) []string {
 	return names
 }
 
-// Every member that can be changed can also be set when a document is created.
+// TestMembersAtCreation checks that every member that can be changed can also be set at the
+// creation.
 func TestMembersAtCreation(t *testing.T) {
 	want := slices.Sorted(slices.Values(members(reflect.TypeFor[document.Fields]())))
 	got := slices.DeleteFunc(members(reflect.TypeFor[document.New]()),

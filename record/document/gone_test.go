@@ -13,8 +13,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// vanishingStore is a store that runs a function before a file is opened, and then
-// has no such file.
+// vanishingStore is a store that calls a function when a file is opened, and then does not find
+// the file.
 type vanishingStore struct {
 	blob.Store
 	before *atomic.Pointer[func()]
@@ -29,9 +29,9 @@ func (s vanishingStore) Open(ctx context.Context, name string) (blob.Reader, err
 	return nil, blob.ErrNotExist
 }
 
-// If a document is deleted after its row is read and before its file is opened,
-// the call gets 404. If a document has no file, the call gets 500,
-// which says so.
+// TestDeletedDuringDownload checks a document that is deleted between the read of its row and the
+// opening of its file. The response is 404. If a document exists and its file is missing, the
+// response is 500 with this reason.
 func TestDeletedDuringDownload(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		before := new(atomic.Pointer[func()])

@@ -7,19 +7,18 @@ import (
 	"kartei/record/search"
 )
 
-// maxHits bounds the hits of a page.
+// maxHits is the maximum number of hits on a page.
 const maxHits = 2000
 
-// hits returns the places of a page that a search has found, by the same folding
-// and the same words as the index. What is outside of the page, or hidden
-// beneath its edge, has no place.
+// hits returns the places on a page that match the query, with the folding and the words of the
+// index. Text outside of the visible page has no boxes and no hit.
 func hits(p *extract.Page, query string) []Hit {
 	found := []Hit{}
 	q := search.Parse(query)
 	if q.Empty() {
 		return found
 	}
-	char, at := 0, 0 // the same place of the text, in characters and in bytes
+	char, at := 0, 0 // the same position in the text, in characters and in bytes
 	walk := func(to int) int {
 		char += utf8.RuneCountInString(p.Text[at:to])
 		at = to
@@ -38,9 +37,9 @@ func hits(p *extract.Page, query string) []Hit {
 	return found
 }
 
-// joined joins the boxes of neighbours on a line. That holds for lines in every
-// direction: two boxes are joined if the rectangle around both is hardly larger
-// than both.
+// joined returns rectangles around the boxes, where neighbours on a line share one. It works for
+// lines in every direction. Two boxes are joined if the rectangle around both is at most one and
+// a half times their area.
 func joined(boxes []extract.Box) []Rect {
 	var list []Rect
 	var last extract.Box

@@ -11,20 +11,19 @@ import (
 	"kartei/store/job"
 )
 
-// holdSetting is the setting of the instance that says until when no bytes of
+// holdSetting is the instance setting with the end of the hold. During the hold, no bytes of
 // documents are deleted.
 const holdSetting = "files-held-until"
 
-// Hold keeps the bytes of deleted documents until a time. A backup takes a
-// snapshot of the database after it, and can then copy the bytes of every
-// document in the snapshot. A job that deletes bytes without having seen the
-// hold belongs to a document that was deleted before the snapshot.
+// Hold keeps the bytes of deleted documents until a time. A backup takes its database snapshot
+// after the call. It can then copy the bytes of every document in the snapshot. A job that did
+// not see the hold may still delete bytes. Such a document was deleted before the snapshot.
 func Hold(ctx context.Context, tx db.Tx, until clock.Micros) error {
 	return access.PutSetting(ctx, tx, holdSetting, strconv.FormatInt(int64(until), 10))
 }
 
-// HeldUntil returns until when no bytes are deleted. It may be in the past, and
-// is zero if there was never a hold.
+// HeldUntil returns the end of the last hold. It may be in the past. It is zero if there was
+// never a hold.
 func HeldUntil(ctx context.Context, tx db.Tx) (clock.Micros, error) {
 	value, err := access.Setting(ctx, tx, holdSetting)
 	if err != nil || value == "" {
@@ -46,5 +45,5 @@ func held(ctx context.Context, tx db.Tx, now clock.Micros) error {
 	return nil
 }
 
-// holdPause is how long such a job waits before it asks again.
+// holdPause is the pause of a job until it checks the hold again.
 const holdPause = time.Minute

@@ -14,8 +14,8 @@ import (
 	"kartei/test/apitest"
 )
 
-// During the hold of a backup, files of deleted documents stay; then they are
-// deleted.
+// TestHold checks that the files of deleted documents stay during a hold, and are deleted after
+// it.
 func TestHold(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		ctx := context.Background()

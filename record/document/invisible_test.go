@@ -8,8 +8,8 @@ import (
 	"kartei/test/apitest"
 )
 
-// TestInvisibleInDocuments finds words of a file that have invisible characters within them,
-// as they come with copying from pages.
+// TestInvisibleInDocuments checks that a search finds words of a file with invisible characters
+// within them. Text that is copied from web pages has such characters.
 func TestInvisibleInDocuments(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		file, err := os.ReadFile("testdata/invisible.docx")

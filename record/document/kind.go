@@ -2,8 +2,8 @@ package document
 
 import "strings"
 
-// KindOf returns the kind of files that a media type belongs to, as people call it.
-// The column kind has it, so that a list of all pictures needs one value.
+// KindOf returns the kind of a file with a media type: pdf, sheet, slides, email, image, text or
+// other. The column kind stores it. So a filter by all images compares one value.
 func KindOf(contentType string) string {
 	has := func(parts ...string) bool {
 		for _, part := range parts {

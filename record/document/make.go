@@ -26,44 +26,44 @@ import (
 	"kartei/store/replay"
 )
 
-// The kinds of job.
+// The kinds of jobs in the database.
 const (
-	// MakeKind makes a document of an upload.
+	// MakeKind is the kind of a job that creates a document from an upload.
 	MakeKind = "documents.create"
-	// EraseKind deletes the bytes of a document that was deleted, or never
-	// made.
+	// EraseKind is the kind of a job that deletes the bytes of a document. The document was
+	// deleted, or its creation failed.
 	EraseKind = "documents.erase"
 )
 
-// makePayload is the input of the job of an operation. The rest is in the
-// operation, and ends with it.
+// makePayload is the payload of the job that executes an operation. All other input is in the
+// operation. It is deleted when the operation ends.
 type makePayload struct {
 	Operation string `json:"operation"`
 }
 
-// makeInput is the input of the operation. FilePending reads it for each operation
-// that has not ended.
+// makeInput is the input of the operation. FilePending reads it for each operation that has not
+// ended.
 type makeInput struct {
-	// Document is the id that the document will have, which names its bytes.
+	// Document is the id of the future document. It is also a part of the object's name.
 	Document string `json:"document"`
 	Fields   Fields `json:"fields"`
-	// Door is the door of the call.
+	// Door is the name of the door of the call that began the operation.
 	Door string `json:"door,omitempty"`
-	// Credential is the key or the grant of the call.
+	// Credential is the id of the API key or of the grant of that call.
 	Credential string `json:"credential,omitempty"`
 }
 
-// erasePayload is the input of a job that deletes bytes.
+// erasePayload is the payload of a job that deletes bytes.
 type erasePayload struct {
 	Document string `json:"document"`
 }
 
-// Kept is the name of a document's bytes in the blob store.
+// Kept returns the name of a document's object in the blob store.
 func Kept(organization int64, document string) string {
 	return blob.Kept + strconv.FormatInt(organization, 10) + "/" + document
 }
 
-// erase enqueues the deletion of a document's bytes with the transaction.
+// erase enqueues the deletion of a document's bytes in the transaction.
 func erase(ctx context.Context, tx db.Tx, organization int64, now clock.Micros, document string) error {
 	return job.Enqueue(ctx, tx, organization, now, job.Spec{
 		Kind:    EraseKind,
@@ -72,53 +72,52 @@ func erase(ctx context.Context, tx db.Tx, organization int64, now clock.Micros, 
 	})
 }
 
-// Scanner looks for malware.
+// Scanner scans files for malware.
 type Scanner interface {
-	// Scan returns the name of the malware; "" for none. It returns
-	// extract.ErrScannerAway if the job should wait for the scanner.
+	// Scan returns the name of the malware, or "" if there is none. It returns
+	// extract.ErrScannerAway if the scanner is unavailable.
 	Scan(ctx context.Context, file io.Reader) (found string, err error)
 }
 
-// Maker makes documents of uploads, and deletes the bytes of documents that are
-// gone.
+// Maker creates documents from uploads, and deletes the bytes of deleted documents.
 type Maker struct {
 	Clock clock.Clock
 	Store blob.Store
-	// Types are the allowed types.
+	// Types are the allowed media types.
 	Types extract.Types
-	// Extractor reads texts.
+	// Extractor reads the text of a file.
 	Extractor *extract.Extractor
-	// Scanner is nil if none is configured. Otherwise no file becomes a
-	// document without a scan; while the scanner is away, files wait or are
-	// refused.
+	// Scanner scans each file before it becomes a document. It is nil if none is configured.
+	// RefuseUnscanned says that an operation fails while the scanner is unavailable. Otherwise it
+	// waits.
 	Scanner         Scanner
 	RefuseUnscanned bool
-	// Budget is how much processor time reading texts may take for one
-	// organization in an hour; 0 is unlimited.
+	// Budget is the maximum processor time that reading texts may take in an hour for one
+	// organization. Zero means unlimited.
 	Budget   time.Duration
 	Families []op.Family
 	Logger   *slog.Logger
-	// Ended, if set, is called for each operation that ended, with the status
-	// succeeded or its problem code, and the time since the call.
+	// Ended is called for each operation that has ended, if it is not nil. outcome is succeeded
+	// or the code of the problem. age is the time since the call.
 	Ended func(kind, outcome string, age time.Duration)
 
 	spent, waits atomic.Int64
-	loggedUntil  sync.Map // until when a wait is logged already, by organization
+	loggedUntil  sync.Map // end of the wait that is already logged, by organization
 }
 
-// ended reports the end of an operation to Ended. Its job was enqueued with it.
+// ended calls m.Ended for an operation. The job was created at the time of the call.
 func (m *Maker) ended(j *job.Job, outcome string) {
 	if m.Ended != nil {
 		m.Ended(j.Kind, outcome, clock.Now(m.Clock).Sub(j.CreatedAt))
 	}
 }
 
-// Make carries out one operation. Each step is idempotent: after a crash the
-// next attempt begins anew and finds what the one before has left.
+// Make executes an operation that creates a document. Each step is idempotent: after a crash, the
+// next attempt begins again and finds the results of the last one.
 //
-// The bytes first move to their final place. If they are then refused, the
-// operation ends with the fault, and the same transaction enqueues the job that
-// deletes them. So there are no bytes without a row that names them.
+// The bytes first move to their final name. If they are then refused, the operation ends with a
+// fault, and the same transaction enqueues the job that deletes them. So no bytes exist without a
+// row that names them.
 func (m *Maker) Make(ctx context.Context, j *job.Job) error {
 	var b makePayload
 	if err := j.Decode(&b); err != nil {
@@ -153,8 +152,8 @@ func (m *Maker) Make(ctx context.Context, j *job.Job) error {
 	return nil
 }
 
-// GaveUp ends an operation that failed too often because of the instance, or
-// whose bytes can no longer be read.
+// GaveUp ends an operation with a fault after its last attempt failed, or if its bytes are
+// unreadable.
 func (m *Maker) GaveUp(ctx context.Context, tx db.Tx, j *job.Job, cause error) error {
 	var b makePayload
 	if err := j.Decode(&b); err != nil {
@@ -162,7 +161,7 @@ func (m *Maker) GaveUp(ctx context.Context, tx db.Tx, j *job.Job, cause error) e
 	}
 	w := work{Maker: m, job: j}
 	err := w.read(ctx, tx, b.Operation)
-	if errors.Is(err, db.ErrNoRows) { // the operation is gone
+	if errors.Is(err, db.ErrNoRows) { // the operation was deleted
 		return nil
 	}
 	if err != nil || w.operation.Ended() {
@@ -178,7 +177,7 @@ func (m *Maker) GaveUp(ctx context.Context, tx db.Tx, j *job.Job, cause error) e
 	return w.failIn(ctx, tx, why)
 }
 
-// Erase deletes the bytes of a document.
+// Erase deletes the bytes of a document. During a hold, it returns job.Later.
 func (m *Maker) Erase(ctx context.Context, j *job.Job) error {
 	var e erasePayload
 	if err := j.Decode(&e); err != nil {
@@ -190,7 +189,7 @@ func (m *Maker) Erase(ctx context.Context, j *job.Job) error {
 	return m.Store.Delete(ctx, Kept(j.Organization, e.Document))
 }
 
-// work is one attempt at an operation.
+// work is one attempt to execute an operation.
 type work struct {
 	*Maker
 	job       *job.Job
@@ -204,7 +203,7 @@ func (w *work) read(ctx context.Context, tx db.Tx, name string) (err error) {
 	return err
 }
 
-// begin reads the operation and moves the bytes to their final place.
+// begin reads the operation and moves the bytes to their final name.
 func (w *work) begin(ctx context.Context, name string) error {
 	err := w.job.Update(ctx, func(tx db.Tx) error {
 		if err := w.read(ctx, tx, name); err != nil || w.operation.Ended() {
@@ -239,8 +238,8 @@ func (w *work) progress(ctx context.Context, percent int64) error {
 	})
 }
 
-// examine checks the bytes and returns the words of their content. It returns a
-// fault if no document may be made of them.
+// examine checks the bytes and returns the search words of their content. It returns a fault if
+// the bytes are refused.
 func (w *work) examine(ctx context.Context) (*search.Document, error) {
 	file, err := w.Store.Open(ctx, w.name())
 	if err != nil {
@@ -250,7 +249,7 @@ func (w *work) examine(ctx context.Context) (*search.Document, error) {
 	if err := w.identify(file); err != nil {
 		return nil, err
 	}
-	if err := w.Extractor.Ready(w.Fields.ContentType); err != nil { // so that the scanner does not read it for nothing
+	if err := w.Extractor.Ready(w.Fields.ContentType); err != nil { // so that the scanner does not scan the file in vain
 		return nil, orLater(err)
 	}
 	if err := w.progress(ctx, 30); err != nil {
@@ -268,8 +267,8 @@ func (w *work) examine(ctx context.Context) (*search.Document, error) {
 	return w.words(ctx, file)
 }
 
-// succeed creates the document and ends the operation. Merges of the index for
-// many words are done before, in short transactions.
+// succeed creates the document and ends the operation. For many words, it first merges parts of
+// the search index in short transactions.
 func (w *work) succeed(ctx context.Context, words *search.Document) error {
 	for left := search.Ahead(words, w.Fields.Visibility == record.Private); left > 0; {
 		err := w.job.Update(ctx, func(tx db.Tx) error {
@@ -292,7 +291,7 @@ func (w *work) succeed(ctx context.Context, words *search.Document) error {
 		if err != nil {
 			return err
 		}
-		f := w.Fields // the function may run again
+		f := w.Fields // the transaction may run again
 		if _, err := Documents.Insert(ctx, c, w.Document, &f, words); err != nil {
 			return err
 		}
@@ -304,7 +303,7 @@ func (w *work) succeed(ctx context.Context, words *search.Document) error {
 	})
 }
 
-// fail ends the operation without a document.
+// fail ends the operation with a fault.
 func (w *work) fail(ctx context.Context, why *fault.Fault) error {
 	err := w.job.Finish(ctx, func(tx db.Tx) error { return w.failIn(ctx, tx, why) })
 	if err != nil {
@@ -326,7 +325,7 @@ func (w *work) failIn(ctx context.Context, tx db.Tx, why *fault.Fault) error {
 	return operation.Fail(ctx, c, w.operation.ID, why, w.Fields.Name)
 }
 
-// call returns the Call for the principal that began the operation.
+// call returns a Call for the principal that began the operation.
 func (w *work) call(ctx context.Context, tx db.Tx) (*op.Call, error) {
 	actor, err := access.ActorFor(ctx, tx, w.job.Organization, w.operation.Principal)
 	if err != nil {
@@ -338,10 +337,10 @@ func (w *work) call(ctx context.Context, tx db.Tx) (*op.Call, error) {
 	}, nil
 }
 
-// scannerBackoff is the pause of a job while the scanner is away.
+// scannerBackoff is the pause of a job while the scanner is unavailable.
 const scannerBackoff = 30 * time.Second
 
-// Handlers returns the handlers of the jobs of documents.
+// Handlers returns the handlers for the jobs of documents.
 func (m *Maker) Handlers() []job.Handler {
 	return []job.Handler{
 		{Kind: MakeKind, Attempts: attempts, Lease: lease, Run: m.Make, GaveUp: m.GaveUp,
@@ -350,11 +349,10 @@ func (m *Maker) Handlers() []job.Handler {
 	}
 }
 
-// lease is the longest time that an operation waits for another process after
-// its own has died.
+// lease is the maximum time until another process continues an operation whose process has died.
 const lease = 20 * time.Second
 
-// attempts is the number of tries before an operation ends with an internal
-// error. They take over an hour on average (see package job), longer than a
-// store is usually away.
+// attempts is the number of attempts before an operation ends with an internal error. They take
+// more than an hour on average (see package job). A store is usually unavailable for a shorter
+// time.
 const attempts = 16

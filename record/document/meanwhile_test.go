@@ -18,7 +18,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// gatedStore is a store whose operations wait at their first step.
+// gatedStore is a store whose Keep sends on came and then waits for free. So an operation waits
+// at its first step.
 type gatedStore struct {
 	blob.Store
 	came chan struct{}
@@ -39,8 +40,8 @@ func (s gatedStore) Keep(ctx context.Context, from, to string) error {
 	return s.Store.Keep(ctx, from, to)
 }
 
-// Accepted work is done, even if rights or switches change before its end. Work
-// that became impossible ends with a reason.
+// TestChangesDuringOperation checks that an accepted operation succeeds even if rights or
+// switches change before its end. If it has become impossible, it fails with the reason.
 func TestChangesDuringOperation(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		h := gatedStore{came: make(chan struct{}), free: make(chan struct{})}
@@ -54,7 +55,7 @@ func TestChangesDuringOperation(t *testing.T) {
 		idIsTakenMeanwhile(t, h, c)
 		personIsDisabledMeanwhile(t, h, c)
 
-		// No events are written while the module is off.
+		// There are no events while the module is off.
 		c = o.As(access.Member)
 		before := len(types(admin))
 		switchedMeanwhile(t, h, c, o.SandboxID, organization.Change{Module: new("off")},
@@ -71,8 +72,7 @@ func TestChangesDuringOperation(t *testing.T) {
 	})
 }
 
-// accept uploads a file and calls for a document, whose making waits at its first
-// step.
+// accept uploads a file and begins an operation, which waits at its first step.
 func (s gatedStore) accept(t *testing.T, c *apitest.Client, members map[string]any) *apitest.Answer {
 	t.Helper()
 	members["uploadId"] = c.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))
@@ -81,7 +81,7 @@ func (s gatedStore) accept(t *testing.T, c *apitest.Client, members map[string]a
 	return a
 }
 
-// made returns the id of the document that an operation has made.
+// made returns the id of the document that an operation has created.
 func made(t *testing.T, ended *apitest.Answer) string {
 	t.Helper()
 	want(t, ended, map[string]any{"status": "succeeded", "error": nil})
@@ -99,8 +99,8 @@ func contactIsDeletedMeanwhile(t *testing.T, h gatedStore, c *apitest.Client) {
 	want(t, c.Do("GET", "/documents/"+made(t, c.Await(accepted)), nil).Want(200), map[string]any{"contactId": nil})
 }
 
-// idIsTakenMeanwhile begins two operations with the same external id. The first one
-// to finish has it.
+// idIsTakenMeanwhile begins two operations with the same external id. It checks that the first to
+// end succeeds and the other fails.
 func idIsTakenMeanwhile(t *testing.T, h gatedStore, c *apitest.Client) {
 	t.Helper()
 	first, second := h.accept(t, c, map[string]any{"externalId": "d-1"}), h.accept(t, c,
@@ -118,7 +118,8 @@ func idIsTakenMeanwhile(t *testing.T, h gatedStore, c *apitest.Client) {
 	}
 }
 
-// personIsDisabledMeanwhile takes all rights from the principal of an operation.
+// personIsDisabledMeanwhile disables the principal of an operation until the operation has ended.
+// It checks that the operation succeeds.
 func personIsDisabledMeanwhile(t *testing.T, h gatedStore, c *apitest.Client) {
 	t.Helper()
 	disable := func(is bool) {
@@ -137,8 +138,8 @@ func personIsDisabledMeanwhile(t *testing.T, h gatedStore, c *apitest.Client) {
 		map[string]any{"ownerId": c.Principal, "visibility": "private"})
 }
 
-// switchedMeanwhile switches an organization off while an operation runs to its end,
-// and on again.
+// switchedMeanwhile changes an organization to off until an operation has ended, and then to on.
+// It checks that the operation succeeds.
 func switchedMeanwhile(t *testing.T, h gatedStore, c *apitest.Client, of string, off, on organization.Change) {
 	t.Helper()
 	set := func(change organization.Change) {
@@ -156,8 +157,8 @@ func switchedMeanwhile(t *testing.T, h gatedStore, c *apitest.Client, of string,
 	made(t, c.Await(accepted))
 }
 
-// Malware ends the operation. While a file cannot be scanned, the operation
-// waits or fails; the file never becomes a document.
+// TestMalware checks that an operation fails if the file has malware. While the scanner is
+// unavailable, the operation waits or fails, and the file does not become a document.
 func TestMalware(t *testing.T) {
 	daemon := clamdtest.Start(t)
 	scanner, err := extract.NewScanner(daemon.URL)
@@ -193,7 +194,7 @@ func TestMalware(t *testing.T) {
 				}
 				daemon.Start(t)
 			} else {
-				o.Rest() // put off
+				o.Rest() // the job waits for the scanner
 				want(t, c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200),
 					map[string]any{"status": "running", "result": nil, "error": nil})
 				daemon.Start(t)

@@ -19,45 +19,45 @@ import (
 // PageInput is the input of GetPage.
 type PageInput struct {
 	ID string `json:"id"`
-	// Page is the number of the page, from 1; 0 stands for 1.
+	// Page is the number of the page, from 1. Zero means 1.
 	Page int `json:"page,omitempty"`
-	// DPI is 96 or 144; 0 stands for 96.
+	// DPI is the resolution of the image: 96 or 144. Zero means 96.
 	DPI int `json:"dpi,omitempty"`
-	// Query has the words whose places are marked.
+	// Query has the search words that are marked on the page.
 	Query string `json:"q,omitempty"`
-	// WithoutImage leaves out the picture: a page of the application asks for
-	// the size and the marks, and the browser for the picture.
+	// WithoutImage leaves out the image. The web application requests the size and the hits of a
+	// page, and the browser requests the image separately.
 	WithoutImage bool `json:"withoutImage,omitempty"`
 }
 
-// Page is a page of a document as a picture.
+// Page is a rendered page of a document.
 type Page struct {
 	Page  int `json:"page"`
 	Pages int `json:"pages"`
-	// Width and Height are the picture's, in pixels.
+	// Width and Height are the size of the image in pixels.
 	Width       int    `json:"width"`
 	Height      int    `json:"height"`
 	ContentType string `json:"contentType,omitempty"`
 	Image       []byte `json:"image,omitempty"`
-	// Text is the text of the page, for those who do not see the picture.
+	// Text is the text of the page, for people who do not see the image.
 	Text string `json:"text,omitempty"`
 	Hits []Hit  `json:"hits"`
-	// Reason is the reason why there is no picture.
+	// Reason says why there is no image.
 	Reason extract.Reason `json:"reason,omitempty"`
 }
 
 // Records returns 1.
 func (Page) Records() int { return 1 }
 
-// Hit is a place on a page that a search has found. It has several boxes if it
-// goes over the end of a line.
+// Hit is a place on a page that matches the query. It has several boxes if it continues on the
+// next line.
 type Hit struct {
-	// Span is the part of the text, in bytes.
+	// Span is the range of the hit in the text, in bytes.
 	Span  search.Span `json:"span"`
 	Boxes []Rect      `json:"boxes"`
 }
 
-// Rect is a rectangle in the pixels of a picture.
+// Rect is a rectangle in the image, in pixels.
 type Rect struct {
 	X      int `json:"x"`
 	Y      int `json:"y"`
@@ -65,10 +65,10 @@ type Rect struct {
 	Height int `json:"height"`
 }
 
-// maxPages bounds the number of a page that is asked for.
+// maxPages is the maximum page number in a request.
 const maxPages = 1_000_000
 
-// wrong returns the faults of the input.
+// wrong returns the violations of the input.
 func (in *PageInput) wrong() []fault.Field {
 	var wrong []fault.Field
 	if in.Page < 0 || in.Page > maxPages {
@@ -80,13 +80,13 @@ func (in *PageInput) wrong() []fault.Field {
 	return wrong
 }
 
-// sheet returns the page that is asked for.
+// sheet returns the page number and the resolution, with defaults for zero.
 func (in *PageInput) sheet() extract.Sheet {
 	return extract.Sheet{Number: max(in.Page, 1), DPI: max(in.DPI, 96)}
 }
 
-// drawPage draws the page, if the caller sees the document. It takes a moment,
-// so it happens before the transaction.
+// drawPage renders the page if the caller sees the document. Rendering takes a moment, so it
+// happens before the transaction.
 func drawPage(ctx context.Context, c *op.Call, in PageInput) (*extract.Page, error) {
 	if wrong := in.wrong(); len(wrong) > 0 {
 		return nil, fault.Invalid(wrong...)
@@ -99,11 +99,11 @@ func drawPage(ctx context.Context, c *op.Call, in PageInput) (*extract.Page, err
 	return page, seeing(err)
 }
 
-// GetPage returns a page of a document with the places of hits.
+// GetPage is the operation that returns a page of a document with its hits.
 var GetPage = op.NewPrefetched("documents.page", op.Read, drawPage, getPage, op.By(op.Member))
 
 func getPage(ctx context.Context, c *op.Call, in PageInput, drawn *extract.Page) (Page, error) {
-	if _, err := seen(ctx, c, in.ID); err != nil { // since the drawing began
+	if _, err := seen(ctx, c, in.ID); err != nil { // the document may have changed since the rendering
 		return Page{}, err
 	}
 	if drawn.Reason == extract.Complete && drawn.Number > drawn.Pages {
@@ -123,7 +123,8 @@ func getPage(ctx context.Context, c *op.Call, in PageInput, drawn *extract.Page)
 	return p, nil
 }
 
-// visibleFile returns the file of a document that the caller sees.
+// visibleFile returns the file of a document that the caller sees. It reads the document in a
+// transaction of its own.
 func visibleFile(ctx context.Context, c *op.Call, name string) (f extract.File, err error) {
 	store := upload.Service.In(c).Store
 	err = c.Services.Read(ctx, func(tx db.Tx) error {
@@ -143,7 +144,8 @@ func visibleFile(ctx context.Context, c *op.Call, name string) (f extract.File, 
 	return f, err
 }
 
-// seen returns a document that the caller sees.
+// seen returns the members of a document that the caller sees. It fails with a fault if the
+// caller may not read documents, or does not see this one.
 func seen(ctx context.Context, c *op.Call, name string) (*Fields, error) {
 	if err := mayRead(c); err != nil {
 		return nil, err
@@ -152,7 +154,7 @@ func seen(ctx context.Context, c *op.Call, name string) (*Fields, error) {
 	return f, err
 }
 
-// mayRead checks the caller's right to read documents.
+// mayRead returns a fault if the caller does not have the right to read documents.
 func mayRead(c *op.Call) error {
 	if !c.Actor.May(Documents.ReadScope()) {
 		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: mayNotRead}
@@ -160,7 +162,7 @@ func mayRead(c *op.Call) error {
 	return nil
 }
 
-// seeing returns the fault for an error of looking at a file.
+// seeing returns the fault for an error of Viewer.
 func seeing(err error) error {
 	switch {
 	case err == nil:
@@ -173,7 +175,8 @@ func seeing(err error) error {
 	return upload.Unopened(err)
 }
 
-// drawRetry is when to ask again for a page that is being drawn.
+// drawRetry is the time after which a client should ask again for a page that is still being
+// rendered.
 const drawRetry = 2 * time.Second
 
 var (

@@ -26,18 +26,16 @@ import (
 	"kartei/test/waittest"
 )
 
-// cache is the folder of the compiled PDF reader. All tests and all runs share
-// it.
+// cache is the folder of the compiled PDF reader. All tests and all runs share it.
 const cache = "../../.cache/extract"
 
-// looking returns an office that reads PDFs from the cache.
+// looking returns an office that reads PDFs with the cached PDF reader.
 func looking(t *testing.T, d db.DB) *apitest.Office {
 	return apitest.New(t, d, apitest.Texts(extract.Options{Cache: cache}), apitest.Replicas(1))
 }
 
-// look calls an operation in the sandbox, as a person who signed in. On
-// a busy machine a page may take longer than a call waits for it. The page of the
-// application then asks again, and so does look.
+// look calls an operation in the sandbox as a person with a session. On a busy machine, rendering
+// a page may take longer than the call waits. So look repeats the call like the web application.
 func look[Out any](t testing.TB, o *apitest.Office, principal, row string, in any) (out Out, response *api.Response) {
 	t.Helper()
 	for watch := waittest.New(); ; {
@@ -48,7 +46,7 @@ func look[Out any](t testing.TB, o *apitest.Office, principal, row string, in an
 	}
 }
 
-// lookOnce is look for a busy answer.
+// lookOnce calls the operation once. The response may be the fault for a busy viewer.
 func lookOnce[Out any](
 	t testing.TB, o *apitest.Office, principal, row string, in any,
 ) (out Out, response *api.Response) {
@@ -70,7 +68,7 @@ func lookOnce[Out any](
 	return out, response
 }
 
-// page is the answer of documents.page, as a door reads it.
+// page is the response of documents.page, as a door decodes it.
 type page struct {
 	Page, Pages, Width, Height int
 	ContentType, Text, Reason  string
@@ -81,7 +79,7 @@ type page struct {
 	}
 }
 
-// marked returns the marked parts of the text.
+// marked returns the parts of the text that are hits.
 func (p *page) marked() (list []string) {
 	for _, h := range p.Hits {
 		list = append(list, p.Text[h.Span[0]:h.Span[1]])
@@ -89,7 +87,7 @@ func (p *page) marked() (list []string) {
 	return list
 }
 
-// pdf returns a PDF with one line of WinAnsi text at a height on each page.
+// pdf returns a PDF with one content stream of WinAnsi text for each page.
 func pdf(pages ...string) []byte {
 	var b bytes.Buffer
 	var offsets []int
@@ -119,8 +117,8 @@ func pdf(pages ...string) []byte {
 	return b.Bytes()
 }
 
-// A page is a picture, and the hits of a search are marked where its words
-// stand, by the same folding.
+// TestPage checks that a page has an image, and that its hits are at the places of the search
+// words. The words match with the folding of the index.
 func TestPage(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := looking(t, d)
@@ -139,8 +137,8 @@ func TestPage(t *testing.T) {
 		if words := got.marked(); len(words) != 3 || words[0] != "Müller" || words[1] != "Mueller" {
 			t.Errorf("marked are %q", words)
 		}
-		// The first word stands at 72 + 'Frau ' points from the left, in the line
-		// at 696 points, in a font of 12 points.
+		// Müller stands behind 'Frau ', which begins 72 points from the left. The line is at 696
+		// points, and the font has 12 points.
 		if b := got.Hits[0].Boxes; len(b) != 1 || b[0].X < 130 || b[0].X > 142 || b[0].Width < 45 || b[0].Width > 55 ||
 			b[0].Y < 175 || b[0].Y+b[0].Height > 202 || b[0].Height < 12 {
 			t.Errorf("Müller is at %+v", b)
@@ -157,8 +155,8 @@ func TestPage(t *testing.T) {
 	})
 }
 
-// Only who sees the document sees its pages and its text. What is asked wrongly
-// is refused with the reason.
+// TestLookingNeedsTheRight checks that only callers who see a document get its pages and its
+// text. Wrong input is refused with the reason.
 func TestLookingNeedsTheRight(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := looking(t, d)
@@ -211,7 +209,7 @@ func TestLookingNeedsTheRight(t *testing.T) {
 	})
 }
 
-// text is the answer of documents.text, as a door reads it.
+// text is the response of documents.text, as a door decodes it.
 type text struct {
 	Part, Parts int
 	Paged       bool
@@ -221,7 +219,8 @@ type text struct {
 	Reason      string
 }
 
-// The text of a document is in parts, and the first part with a hit is shown.
+// TestText checks that the text of a document is divided into parts, and that the first part with
+// a hit is the default.
 func TestText(t *testing.T) {
 	o := looking(t, dbtest.SQLite(t))
 	c := o.As(access.Member)
@@ -253,11 +252,11 @@ func TestText(t *testing.T) {
 	}
 }
 
-// countingStore is a store that counts how often a file is opened, and may refuse.
+// countingStore is a store that counts how often a file is opened. Open fails if fails is set.
 type countingStore struct {
 	blob.Store
 	opens *atomic.Int64
-	fails *atomic.Value // a failure
+	fails *atomic.Value // a value of type failure
 }
 
 type failure struct{ error }
@@ -270,9 +269,9 @@ func (s countingStore) Open(ctx context.Context, name string) (blob.Reader, erro
 	return s.Store.Open(ctx, name)
 }
 
-// Fifty people who open a document at the same time have it drawn once, and all
-// of them are asked for their rights. A store that fails is not the document's
-// fault.
+// TestFiftyPeople checks that a page is rendered once if fifty people request it at the same
+// time. The rights of each of them are checked. A failure of the store is not stored as a failure
+// of the document.
 func TestFiftyPeople(t *testing.T) {
 	var opens atomic.Int64
 	var fails atomic.Value

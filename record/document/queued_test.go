@@ -18,10 +18,9 @@ import (
 	"kartei/test/waittest"
 )
 
-// Filling the cache blocks no queue. The test begins as many PDFs as an
-// organization has workers, on an instance without a compiled PDF reader.
-// Compiling takes many seconds on a busy machine. The other operations are
-// carried out meanwhile.
+// TestFillingCacheBlocksNoQueue checks that filling the cache of the PDF reader does not block
+// the queue. It begins one PDF for each worker of the organization while the cache is empty.
+// Compiling the reader takes many seconds on a busy machine. Other operations must end meanwhile.
 func TestFillingCacheBlocksNoQueue(t *testing.T) {
 	pdf := []byte("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n")
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -32,8 +31,7 @@ func TestFillingCacheBlocksNoQueue(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// The program that fills the cache waits for the test. It returns no
-		// text.
+		// The program that fills the cache waits for the test. It returns no text.
 		program := filepath.Join(dir, "reader")
 		if err := os.WriteFile(program, []byte("#!/bin/sh\n[ \"$2\" = warm ] && { echo > "+begun+"; read x < "+free+
 			"; mkdir "+cache+"; echo > "+cache+"/pdf; }\ncat > /dev/null\nexit 0\n"), 0o700); err != nil {
@@ -53,7 +51,7 @@ func TestFillingCacheBlocksNoQueue(t *testing.T) {
 				"uploadId": c.Upload(strconv.Itoa(i)+".pdf", "application/pdf", pdf),
 			}).Want(202))
 		}
-		if _, err := os.ReadFile(begun); err != nil { // now one of them fills the cache
+		if _, err := os.ReadFile(begun); err != nil { // one of the jobs now fills the cache
 			t.Fatal(err)
 		}
 		c.Document("a.txt", "text/plain", []byte("Guten Tag\n"))
@@ -68,7 +66,7 @@ func TestFillingCacheBlocksNoQueue(t *testing.T) {
 		}
 		for watch := waittest.New(); ; {
 			ended := o.Ended()
-			o.Clock.Advance(time.Second) // the postponed ones ask again
+			o.Clock.Advance(time.Second) // the postponed jobs try again
 			left := 0
 			for _, accepted := range pdfs {
 				if c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200).Text("status") != "succeeded" {

@@ -24,7 +24,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// numbered returns bytes that differ in any two parts of a file.
+// numbered returns bytes in which no two ranges are equal.
 func numbered(size int) []byte {
 	b := make([]byte, 0, size+8)
 	for i := 0; len(b) < size; i += 8 {
@@ -91,8 +91,8 @@ func checkRange(t interface {
 	}
 }
 
-// A range request returns exactly that part of the file. HEAD always describes
-// the whole file.
+// TestAnyRange checks that a range request returns exactly the requested range of the file. HEAD
+// always describes the whole file.
 func TestAnyRange(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -116,7 +116,7 @@ func TestAnyRange(t *testing.T) {
 			asked := "bytes=" + strings.Join(ranges, rapid.SampledFrom([]string{",", ", ", " , "}).Draw(t, "comma"))
 			a := download(c, id, "Range", asked)
 			checkRange(t, asked, a, file)
-			if len(ranges) == 1 { // for a single range the expected part is known
+			if len(ranges) == 1 { // for a single range, the expected response is known
 				start, end, found := strings.Cut(ranges[0], "-")
 				from, _ := strconv.Atoi(start)
 				to := len(file) - 1
@@ -140,8 +140,8 @@ func TestAnyRange(t *testing.T) {
 	})
 }
 
-// Many small ranges do not cost more than the file, because the response is the
-// whole file.
+// TestManyRanges checks that many small ranges do not cost more than the file. The response is
+// then the whole file.
 func TestManyRanges(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -165,7 +165,7 @@ func TestManyRanges(t *testing.T) {
 	})
 }
 
-// Unusual forms of the headers in RFC 9110.
+// TestRangeForms checks unusual forms of the headers in RFC 9110.
 func TestRangeForms(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -193,7 +193,7 @@ func TestRangeForms(t *testing.T) {
 			"bytes=1--2":    "416",
 			"bytes=0x1-2":   "416",
 			"bytes=1":       "416",
-			"bytes =1-2":    "200 100", // not the name of a unit
+			"bytes =1-2":    "200 100", // not a valid unit
 		} {
 			a := download(c, id, "Range", asked)
 			got := strconv.Itoa(a.Status)
@@ -208,7 +208,7 @@ func TestRangeForms(t *testing.T) {
 	})
 }
 
-// FuzzRange checks that no header leads to a wrong response.
+// FuzzRange checks that no Range or If-Range header leads to a wrong response.
 func FuzzRange(f *testing.F) {
 	for _, seed := range []string{
 		"bytes=0-0", "bytes=-1", "bytes=5-1", "bytes=0-,0-", "bytes=,", "bytes= 1 - 2 ",
@@ -227,7 +227,7 @@ func FuzzRange(f *testing.F) {
 	f.Fuzz(func(t *testing.T, asked, ifRange string) {
 		for _, s := range []string{asked, ifRange} {
 			if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
-				t.Skip() // no header
+				t.Skip() // not a valid header
 			}
 		}
 		headers := []string{"Range", asked}
@@ -241,11 +241,11 @@ func FuzzRange(f *testing.F) {
 	})
 }
 
-// A file that was changed on the disk is never sent. The response ends before
-// the first wrong byte, and the operator finds an error in the log.
+// TestDamagedContent checks that changed bytes of a file are never sent. The response ends before
+// the first changed byte, and the log has an error for the operator.
 func TestDamagedContent(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		o := apitest.New(t, d, apitest.Replicas(1)) // each has a log of its own
+		o := apitest.New(t, d, apitest.Replicas(1)) // each replica has a log of its own
 		c, server := o.As(access.Member), o.Listen()
 		file := numbered(300_000)
 		id := c.Document("zahlen.txt", "text/plain", file)
@@ -282,7 +282,7 @@ func TestDamagedContent(t *testing.T) {
 			}
 			status, body, broke := get()
 			switch {
-			case status == 200 && broke == nil && bytes.Equal(body, file) && at < 1024: // in an unused part of the file's head
+			case status == 200 && broke == nil && bytes.Equal(body, file) && at < 1024: // the byte is in an unused part of the file header
 				continue
 			case status == 200 && (broke == nil || !bytes.HasPrefix(file, body) || len(body) >= len(file)):
 				t.Errorf("byte %d: %d bytes came, then %v", at, len(body), broke)
@@ -316,7 +316,7 @@ func TestDamagedContent(t *testing.T) {
 	})
 }
 
-// The request log has the final status of the response.
+// TestContentInRequestLog checks that the request log has the final status of each download.
 func TestContentInRequestLog(t *testing.T) {
 	apitest.Alone(t)
 	each(t, func(t *testing.T, o *apitest.Office) {

@@ -14,31 +14,31 @@ import (
 // TextInput is the input of GetText.
 type TextInput struct {
 	ID string `json:"id"`
-	// Part is the number of the part, from 1; 0 stands for the first part with
-	// a hit, or else for 1.
+	// Part is the number of the part, from 1. Zero means the first part with a hit, or part 1 if
+	// there is no hit.
 	Part int `json:"part,omitempty"`
-	// Query has the words that are marked.
+	// Query has the search words that are marked in the text.
 	Query string `json:"q,omitempty"`
 }
 
-// DocumentText is a part of what a document says.
+// DocumentText is a part of a document's text.
 type DocumentText struct {
 	Part  int `json:"part"`
 	Parts int `json:"parts"`
-	// Paged is true if a part is a page, with the same number.
+	// Paged says that each part is a page with the same number.
 	Paged bool   `json:"paged"`
 	Text  string `json:"text"`
-	// Marks are the parts of Text that the search has found, in bytes.
+	// Marks are the ranges of Text that match the query, in bytes.
 	Marks []search.Span `json:"marks"`
-	// Found counts the hits of each part that has any.
+	// Found has the number of hits for each part with at least one hit.
 	Found []PartHits `json:"found"`
-	// Cut is true if the document has more text than is read.
+	// Cut says that the document has more text than was read.
 	Cut bool `json:"cut,omitempty"`
-	// Reason is the reason why text is missing.
+	// Reason says why text is missing.
 	Reason extract.Reason `json:"reason,omitempty"`
 }
 
-// PartHits is how many hits a part has.
+// PartHits is the number of hits in a part.
 type PartHits struct {
 	Part int `json:"part"`
 	Hits int `json:"hits"`
@@ -47,8 +47,8 @@ type PartHits struct {
 // Records returns 1.
 func (DocumentText) Records() int { return 1 }
 
-// readText reads the text of the document, if the caller sees it. It takes a
-// moment, so it happens before the transaction.
+// readText returns the text of the document if the caller sees it. Reading takes a moment, so it
+// happens before the transaction.
 func readText(ctx context.Context, c *op.Call, in TextInput) (*extract.Text, error) {
 	if in.Part < 0 || in.Part > maxPages {
 		return nil, fault.Invalid(fault.Field{
@@ -65,10 +65,10 @@ func readText(ctx context.Context, c *op.Call, in TextInput) (*extract.Text, err
 	return text, seeing(err)
 }
 
-// GetText returns a part of the text of a document with its hits.
+// GetText is the operation that returns a part of a document's text with its hits.
 var GetText = op.NewPrefetched("documents.text", op.Read, readText, getText, op.By(op.Member))
 
-// GetTextForTool is GetText for assistants.
+// GetTextForTool is GetText for AI assistants.
 var GetTextForTool = op.NewPrefetched("tools.text", op.Read, readText, getText, op.By(op.Program), op.Costs(1),
 	op.Needs("documents:read"))
 
@@ -114,11 +114,12 @@ func getText(ctx context.Context, c *op.Call, in TextInput, text *extract.Text) 
 	return t, nil
 }
 
-// partSize is about how many bytes a part has: three or four pages of a letter.
+// partSize is the approximate size of a part in bytes. It is the text of three or four pages of a
+// letter.
 const partSize = 12 << 10
 
-// divide cuts a text into its pages, or else into parts of a size that is read at
-// once. A part ends with a paragraph, a line or a word, as far as there is one.
+// divide divides a text into its pages, or into parts of about partSize bytes. A part ends at the
+// end of a paragraph, a line or a word if there is one in its second half.
 func divide(text string, paged bool) (parts []string) {
 	if paged {
 		return strings.Split(text, "\f")

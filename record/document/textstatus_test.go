@@ -12,14 +12,15 @@ import (
 	"kartei/test/dbtest"
 )
 
-// A document says how much of its text was read, and why the rest was not.
+// TestTextStatus checks that a document says how much of its text was read, and why the rest is
+// missing.
 func TestTextStatus(t *testing.T) {
 	scrambled, err := os.ReadFile("../../extract/testdata/encrypted.pdf")
 	if err != nil {
 		t.Fatal(err)
 	}
 	const sealed = "Subject: Vertraulich\r\nFrom: a@b.de\r\nContent-Type: application/pkcs7-mime; smime-type=enveloped-data; name=smime.p7m\r\n\r\nx"
-	const limit = 500 // bytes of text
+	const limit = 500 // in bytes of text
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Texts(extract.Options{Cache: cache, Limits: extract.Limits{Text: limit}}),
 			apitest.Replicas(1))

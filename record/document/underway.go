@@ -10,30 +10,30 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Underway is a file of the caller that becomes a document, or that was refused.
+// Underway is an operation of the caller that creates a document, or that failed.
 type Underway struct {
 	operation.Operation
-	// Name is the one that the document has or would have had.
+	// Name is the name of the future document. For a failed operation, it is the intended name.
 	Name string `json:"name"`
 }
 
-// UnderwayList is the answer of ListUnderway.
+// UnderwayList is the response of ListUnderway.
 type UnderwayList struct {
 	Data []Underway `json:"data"`
 }
 
-// Records returns 0: the caller has sent all of it.
+// Records returns 0, because the caller has sent all files of the list.
 func (UnderwayList) Records() int { return 0 }
 
 const (
-	// refusedFor is how long pages show a person that a file was refused.
+	// refusedFor is the time during which the list has a failed operation.
 	refusedFor = time.Hour
-	// maxUnderway is what a page shows at once.
+	// maxUnderway is the maximum number of operations in the list.
 	maxUnderway = 20
 )
 
-// ListUnderway returns the caller's files that are being checked and read, and those
-// that were refused in the last hour. The newest comes first.
+// ListUnderway is the operation that returns the caller's files that are being checked and read.
+// It also returns files that were refused in the last hour. The newest comes first.
 var ListUnderway = op.New("documents.underway", op.Read, listUnderway, op.By(op.Member))
 
 func listUnderway(ctx context.Context, c *op.Call, _ op.None) (UnderwayList, error) {

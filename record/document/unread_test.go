@@ -21,17 +21,18 @@ import (
 	"kartei/test/dbtest"
 )
 
-// brokenStore is a store whose files fail when they are opened, or after some bytes.
+// brokenStore is a store whose files cannot be opened, or cannot be read to the end.
 type brokenStore struct {
 	blob.Store
 	opening error
 	reading *readFailure
 }
 
-// readFailure makes reads fail after the type of the file is known.
+// readFailure is an error of reads beyond the first bytes. The bytes before it suffice to
+// identify the type.
 type readFailure struct {
 	err   error
-	whole int64 // number of bytes before the failure
+	whole int64 // number of bytes that can be read
 }
 
 func (s brokenStore) Open(ctx context.Context, name string) (blob.Reader, error) {
@@ -69,8 +70,7 @@ func (r *brokenReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// failed waits for the end of an operation. It checks the code of its error,
-// and words in the log.
+// failed waits for the end of an operation. It checks the code and the detail of its error.
 func failed(t *testing.T, c *apitest.Client, accepted *apitest.Answer, code, words string) {
 	t.Helper()
 	ended := c.Await(accepted)
@@ -81,12 +81,12 @@ func failed(t *testing.T, c *apitest.Client, accepted *apitest.Answer, code, wor
 	}
 }
 
-// onceEach is the Rand of jobs that are retried at once.
+// onceEach returns 0 as the random delay, so that jobs are retried at once.
 func onceEach(int64) int64 { return 0 }
 
-// Bytes that will never be readable end the operation at once with the reason,
-// at whichever step. Other failures are retried, and finally end the operation.
-// None of them counts as an absent scanner.
+// TestUnreadable checks that permanently unreadable bytes end the operation at once with the
+// reason, at any step. Other failures of the store are retried before they end the operation.
+// None of them counts as an unavailable scanner.
 func TestUnreadable(t *testing.T) {
 	clean := []byte("Guten Tag\n")
 	daemon := clamdtest.Start(t)
@@ -134,7 +134,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// attemptCounter counts the attempts of an operation.
+// attemptCounter is a store that counts the attempts of an operation.
 type attemptCounter struct {
 	blob.Store
 	tries *atomic.Int64
@@ -145,8 +145,7 @@ func (s attemptCounter) Keep(ctx context.Context, from, to string) error {
 	return s.Store.Keep(ctx, from, to)
 }
 
-// listener returns a scanner for a program that answers each file with the same
-// text.
+// listener returns a scanner whose server sends the same response for each file.
 func listener(t *testing.T, answer string) *extract.Scanner {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
@@ -175,9 +174,8 @@ func listener(t *testing.T, answer string) *extract.Scanner {
 	return scanner
 }
 
-// An error of clamd about a file, and an answer of another program in its
-// place, are retried like any failure. Only if the scanner is away, the file
-// waits or is refused.
+// TestScannerAnswers checks that an error of clamd, or a response of another program, is retried
+// like any failure. The operation waits or is refused only if the scanner is unavailable.
 func TestScannerAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer string
@@ -204,7 +202,7 @@ func TestScannerAnswers(t *testing.T) {
 					case c.away && refuse:
 						failed(t, m, accepted, "UPSTREAM", "Schadsoftware")
 					case c.away:
-						for range 20 { // more often than the attempts of any other failure
+						for range 20 { // more often than the attempts for any other failure
 							o.Rest()
 							o.Clock.Advance(31 * time.Second)
 						}
@@ -229,7 +227,7 @@ func TestScannerAnswers(t *testing.T) {
 	}
 }
 
-// stoppedScanner is a scanner that blocks on its first file until the process stops.
+// stoppedScanner is a scanner that blocks on its first file until the process shuts down.
 type stoppedScanner struct {
 	came chan struct{}
 	once sync.Once
@@ -246,8 +244,8 @@ func (s *stoppedScanner) Scan(ctx context.Context, _ io.Reader) (string, error) 
 	return "", fmt.Errorf("%w: the connection was closed", extract.ErrScannerAway)
 }
 
-// A process that stops during a scan releases the operation, and the next
-// process continues it at once.
+// TestStopInScan checks that a process which shuts down during a scan releases the operation. The
+// next process continues the operation at once.
 func TestStopInScan(t *testing.T) {
 	for _, refuse := range []bool{false, true} {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {
